@@ -1,0 +1,414 @@
+/*
+ * autokernel.h: find fast, correct configurations of compute kernels.
+ *
+ * Read this header from top to bottom; it is the order in which a program uses it.
+ *
+ *   1. status and errors         what every call returns
+ *   2. values, parameters, spaces   what can be tuned
+ *   3. problems and tasks        what is to be computed, where
+ *   4. trials                    what was measured
+ *   5. the archive               where trials live
+ *   6. tester and optimizer      try one configuration; find the best one
+ *   7. comparing and reporting   against vendor libraries, for people and programs
+ *   8. lists                     what this build and this machine offer
+ *
+ * Conventions. A function that can fail returns ak_status and takes `ak_error *err` last; err may
+ * be NULL. Out parameters come first and are untouched on failure unless said otherwise. `_open`
+ * and `_new` give an object to the caller, who ends it with `_close` or `_free`; both accept NULL.
+ * A `const char *` that is returned lives as long as the object it came from. Objects are used by
+ * one thread at a time. Times end in _ns, _ms or _seconds, sizes in _bytes. Rates are decimal:
+ * 1 TFLOP/s = 1e12 flop/s, 1 GB/s = 1e9 byte/s.
+ */
+#ifndef AUTOKERNEL_H
+#define AUTOKERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define AK_API __attribute__((visibility("default")))
+
+#define AK_VERSION "0.1.0"
+AK_API const char *ak_version(void);
+
+/* ---- 1. status and errors ------------------------------------------------------------------- */
+
+/* X(NAME, text). A failed *candidate* is not an error: it is a trial with a status of its own. */
+#define AK_STATUS_MAP(X)                          \
+    X(OK, "ok")                                   \
+    X(INVALID, "invalid input")                   \
+    X(NOT_FOUND, "not found")                     \
+    X(NO_MEMORY, "out of memory")                 \
+    X(IO, "input or output failed")               \
+    X(CORRUPT, "damaged data")                    \
+    X(LIMIT, "a limit was exceeded")              \
+    X(TIMED_OUT, "took too long")                 \
+    X(CANCELLED, "cancelled")                     \
+    X(CRASHED, "a child process crashed")         \
+    X(UNAVAILABLE, "not available on this machine") \
+    X(INTERNAL, "internal error")
+
+typedef enum ak_status {
+#define AK_STATUS_ENUM(name, text) AK_##name,
+    AK_STATUS_MAP(AK_STATUS_ENUM)
+#undef AK_STATUS_ENUM
+} ak_status;
+
+AK_API const char *ak_status_text(ak_status status);
+
+/* One line that says what went wrong, where, and what to do. Owned by the caller, usually on the
+   stack; written once, where the fault is found. Start from AK_ERROR_INIT. */
+typedef struct ak_error {
+    ak_status status;
+    char text[480];
+} ak_error;
+#define AK_ERROR_INIT {AK_OK, ""}
+
+/* ---- 2. values, parameters, spaces ---------------------------------------------------------- */
+
+typedef enum ak_value_type {
+    AK_VALUE_BOOL,
+    AK_VALUE_INT,
+    AK_VALUE_REAL,
+    AK_VALUE_STRING,
+    AK_VALUE_LIST
+} ak_value_type;
+
+/* A value of a parameter or of an expression. Strings and lists are borrowed from their owner
+   (a space, an arena). */
+typedef struct ak_value {
+    ak_value_type type;
+    union {
+        bool boolean;
+        int64_t integer;
+        double real;
+        const char *string;
+        struct {
+            const struct ak_value *items;
+            size_t count;
+        } list;
+    } as;
+} ak_value;
+
+/* A configuration: for each parameter of its space, the index of the value chosen. Plain data: copy
+   it freely, zero it to start. Positions past the space's parameters are 0. */
+#define AK_PARAMETERS_MAX 64
+typedef struct ak_config {
+    uint16_t at[AK_PARAMETERS_MAX];
+} ak_config;
+
+/* How the value of a parameter reaches the compiler. */
+typedef enum ak_parameter_use {
+    AK_USE_DEFINE,   /* -DNAME=value; a string or bool also as -DNAME_is_value=1 */
+    AK_USE_OPTION,   /* command-line options of the compiler: "compiler passes" */
+    AK_USE_COMPILER, /* which compiler */
+} ak_parameter_use;
+
+typedef struct ak_parameter {
+    const char *name;
+    const char *description; /* "" if none */
+    const ak_value *values;
+    size_t value_count;
+    size_t default_index;
+    ak_parameter_use use;
+    bool numerics; /* changes results: only the default is offered unless the user allows more */
+} ak_parameter;
+
+/* The valid configurations of an implementation, for one problem size and device. Immutable. */
+typedef struct ak_space ak_space;
+
+AK_API size_t ak_space_parameter_count(const ak_space *space);
+AK_API const ak_parameter *ak_space_parameter(const ak_space *space, size_t index);
+AK_API size_t ak_space_condition_count(const ak_space *space);
+AK_API const char *ak_space_condition(const ak_space *space, size_t index);
+AK_API const char *ak_space_condition_reason(const ak_space *space, size_t index); /* "" if none */
+/* Size of the Cartesian product of all values (a double: it may exceed 2^64). */
+AK_API double ak_space_cartesian(const ak_space *space);
+/* Number of valid configurations; they have indices 0..count-1. */
+AK_API uint64_t ak_space_count(const ak_space *space);
+AK_API void ak_space_at(ak_config *out, const ak_space *space, uint64_t index);
+/* False if the configuration is not in the space. `index` may be NULL. */
+AK_API bool ak_space_find(uint64_t *index, const ak_space *space, const ak_config *config);
+/* The declared default or, if a condition excludes it, the valid configuration nearest to it. */
+AK_API void ak_space_default(ak_config *out, const ak_space *space);
+
+/* Canonical text, the identity of a configuration: "MR=6,KC=256,compiler=gcc", parameters in the
+   order of the space. Writes at most `bytes` (with the final 0) and returns the length needed. */
+AK_API size_t ak_config_format(char *out, size_t bytes, const ak_space *space,
+                               const ak_config *config);
+/* Reads "k=v,k=v" in any order; parameters left out take their default. The result is valid. */
+AK_API ak_status ak_config_parse(ak_config *out, const ak_space *space, const char *text,
+                                 ak_error *err);
+
+/* ---- 3. problems and tasks ------------------------------------------------------------------ */
+
+/* What to compute: a kernel folder (problem.json and implementations), built in or the user's. */
+typedef struct ak_problem ak_problem;
+
+/* `name` is a built-in kernel ("matmul"), a folder with a problem.json, or a T1 file. */
+AK_API ak_status ak_problem_open(ak_problem **out, const char *name, ak_error *err);
+AK_API void ak_problem_close(ak_problem *problem);
+AK_API const char *ak_problem_name(const ak_problem *problem);
+AK_API const char *ak_problem_description(const ak_problem *problem);
+/* One line per size, dtype, choice, argument and implementation, for people. */
+AK_API ak_status ak_problem_describe(char **out_text, const ak_problem *problem, ak_error *err);
+AK_API size_t ak_problem_implementation_count(const ak_problem *problem);
+AK_API const char *ak_problem_implementation(const ak_problem *problem, size_t index);
+
+/* A problem with everything decided but the configuration. Texts may be NULL for the default. */
+typedef struct ak_task_spec {
+    const char *kernel;         /* as for ak_problem_open */
+    const char *implementation; /* "host"; NULL: the best one for the device */
+    const char *device;         /* "auto", "host" */
+    const char *size;           /* "M=1024,N=1024,K=1024", or "1024" for all sizes alike */
+    const char *dtype;          /* "f32" */
+    const char *choices;        /* "activation=relu,bias=add" */
+    bool allow_numerics;        /* offer compiler options that change results */
+    int threads;                /* CPU threads for host kernels and libraries; 0: all */
+    uint64_t seed;              /* of inputs and searches; 0 is a seed like any other */
+} ak_task_spec;
+
+typedef struct ak_task ak_task;
+
+AK_API ak_status ak_task_open(ak_task **out, const ak_task_spec *spec, ak_error *err);
+AK_API void ak_task_close(ak_task *task);
+AK_API const ak_space *ak_task_space(const ak_task *task);
+AK_API const ak_problem *ak_task_problem(const ak_task *task);
+AK_API const char *ak_task_implementation(const ak_task *task);
+AK_API const char *ak_task_device(const ak_task *task);  /* "host" */
+AK_API const char *ak_task_size(const ak_task *task);    /* "M=1024,N=1024,K=1024" */
+AK_API const char *ak_task_dtype(const ak_task *task);
+AK_API const char *ak_task_choices(const ak_task *task); /* "" if the problem has none */
+AK_API double ak_task_flops(const ak_task *task);        /* useful work, from problem.json */
+AK_API double ak_task_bytes(const ak_task *task);        /* compulsory traffic */
+
+/* ---- 4. trials ------------------------------------------------------------------------------ */
+
+/* X(NAME, text as stored, shown and exported) */
+#define AK_TRIAL_MAP(X)                 \
+    X(OK, "ok")                         \
+    X(INVALID, "invalid")               \
+    X(COMPILE_ERROR, "compile_error")   \
+    X(LAUNCH_ERROR, "launch_error")     \
+    X(WRONG_RESULT, "wrong_result")     \
+    X(CRASHED, "crashed")               \
+    X(TIMED_OUT, "timed_out")           \
+    X(OUT_OF_MEMORY, "out_of_memory")   \
+    X(REJECTED, "rejected")
+
+typedef enum ak_trial_status {
+#define AK_TRIAL_ENUM(name, text) AK_TRIAL_##name,
+    AK_TRIAL_MAP(AK_TRIAL_ENUM)
+#undef AK_TRIAL_ENUM
+    AK_TRIAL_STATUS_COUNT
+} ak_trial_status;
+
+AK_API const char *ak_trial_status_text(ak_trial_status status);
+/* False if the text names no status. */
+AK_API bool ak_trial_status_parse(ak_trial_status *out, const char *text);
+
+/* One configuration, tried. Texts are owned by the trial (or NULL); times that were not measured
+   are 0; a failed trial has no samples. */
+typedef struct ak_trial {
+    int64_t id; /* row in the archive, 0 if not archived */
+    char *run;
+    char *timestamp; /* UTC, "2026-11-21T10:54:22.123Z" */
+    char *kernel;
+    char *implementation;
+    char *device;
+    char *size;
+    char *dtype;
+    char *choices;
+    char *config;      /* canonical text: the identity */
+    char *environment; /* hash of device, compiler, source, library versions */
+    /* who proposed it */
+    char *strategy;
+    char *model; /* of a language model; NULL otherwise */
+    int generation;
+    int64_t parent; /* trial it was derived from, 0 if none */
+    double predicted_gain;
+    /* what became of it */
+    ak_trial_status status;
+    char *reason; /* one line; NULL when ok */
+    int64_t propose_ns, compile_ns, check_ns, measure_ns, overhead_ns;
+    double *samples_ms;
+    size_t sample_count;
+    double median_ms, ci_low_ms, ci_high_ms; /* 95 % interval of the median */
+    double max_error;                        /* largest error as a fraction of what is allowed */
+    int registers, shared_bytes, spill_bytes;
+    double occupancy;
+    double tflops, gbs, efficiency; /* efficiency: fraction of the roofline, 0..1 */
+    char *bound;                    /* "compute" or "memory" */
+} ak_trial;
+
+AK_API void ak_trial_clear(ak_trial *trial);
+AK_API ak_status ak_trial_copy(ak_trial *out, const ak_trial *trial, ak_error *err);
+/* The object of `autokernel history --json` (docs/formats.md). Free with ak_text_free. */
+AK_API ak_status ak_trial_json(char **out_text, const ak_trial *trial, ak_error *err);
+
+/* ---- 5. the archive ------------------------------------------------------------------------- */
+
+/* Every trial ever made, in one SQLite file. A trial that was added is durable when the call
+   returns. Several processes may use one archive at once. */
+typedef struct ak_archive ak_archive;
+
+/* `path` NULL: AUTOKERNEL_ARCHIVE, else autokernel/archive.db under the XDG data folder. Creates
+   what is missing. A damaged file or one of a newer schema is refused and left as it is. */
+AK_API ak_status ak_archive_open(ak_archive **out, const char *path, ak_error *err);
+AK_API void ak_archive_close(ak_archive *archive);
+AK_API const char *ak_archive_path(const ak_archive *archive);
+
+/* Fields left NULL or 0 match everything. */
+typedef struct ak_archive_filter {
+    const char *kernel, *implementation, *device, *size, *dtype, *choices, *run, *environment;
+    const char *config;
+    bool ok_only;
+    bool best_first; /* by median; default: oldest first */
+    size_t limit;
+} ak_archive_filter;
+
+/* Called for each trial; the trial is borrowed for the call. Return false to stop. */
+typedef bool (*ak_trial_visitor)(void *context, const ak_trial *trial);
+AK_API ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *filter,
+                                 ak_trial_visitor visit, void *context, ak_error *err);
+
+/* The best configuration of one task, as far as it is known: the winner of the finish of a run
+   (measured again, beside the baseline) counts for more than the lowest median, which is partly
+   luck. All matching trials must be of one task (kernel, device, size, dtype, choices); of several
+   environments the one with the latest trial counts. AK_NOT_FOUND if nothing that is ok matches.
+   The caller clears `out`. */
+AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
+                                 const ak_archive_filter *filter, ak_error *err);
+
+/* Formats, by name: see ak_list(AK_LIST_FORMATS). Export writes to `path` ("-": standard output)
+   all or nothing; import adds all trials of the file or none. */
+AK_API ak_status ak_archive_export(ak_archive *archive, const ak_archive_filter *filter,
+                                   const char *format, const char *path, ak_error *err);
+AK_API ak_status ak_archive_import(size_t *added, ak_archive *archive, const char *format,
+                                   const char *path, ak_error *err);
+
+/* The configuration of a best_config.json as canonical text. Free with ak_text_free. */
+AK_API ak_status ak_best_config_read(char **out_text, const char *path, ak_error *err);
+
+/* ---- 6. tester and optimizer ---------------------------------------------------------------- */
+
+/* Compiles, checks and times configurations of one task, one at a time, in a process of its own: a
+   crash or a hang of a candidate costs one trial. */
+typedef struct ak_tester ak_tester;
+
+AK_API ak_status ak_tester_open(ak_tester **out, const ak_task *task, ak_error *err);
+AK_API void ak_tester_close(ak_tester *tester);
+/* Fails only if the harness fails; what the candidate did is in `out`, which the caller clears. */
+AK_API ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *config,
+                               ak_error *err);
+/* Correctness only, over the problem's awkward sizes and the task's own. */
+AK_API ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_config *config,
+                                 ak_error *err);
+
+/* What happens during a run, as one stream: the log, the progress bar and --events all read it.
+   `json` is one object without line breaks, see docs/formats.md for the events and their fields. */
+typedef void (*ak_event_sink)(void *context, const char *event, const char *json);
+
+typedef struct ak_tune_options {
+    const char *strategy;  /* NULL: "heuristic"; see ak_list(AK_LIST_STRATEGIES) */
+    size_t evaluations;    /* configurations to try; 0: 60 */
+    double seconds;        /* wall time; 0: no limit */
+    double target_speedup; /* stop when the baseline is beaten by this factor; 0: never */
+    bool resume;           /* trials of the same key in the archive count as evaluated */
+    size_t finalists;      /* re-measured interleaved with the baseline, and the default; 0: 3 */
+    ak_event_sink sink;    /* may be NULL */
+    void *sink_context;
+    const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
+} ak_tune_options;
+
+/* A contestant of an interleaved measurement. */
+typedef struct ak_contestant {
+    char *name;    /* "tuned", "default", or the library: "OpenBLAS" */
+    char *version; /* with the core type: "0.3.21 Cooperlake"; NULL for candidates */
+    char *config;  /* NULL for libraries */
+    double median_ms, ci_low_ms, ci_high_ms;
+    double tflops, gbs, efficiency;
+    double ratio, ratio_low, ratio_high; /* speed relative to the first library, paired, 95 % */
+    bool tie;                            /* the interval of the ratio contains 1 */
+} ak_contestant;
+
+typedef struct ak_tune_result {
+    char *run;
+    size_t evaluated;                      /* trials of this run, resumed ones not counted */
+    size_t failed[AK_TRIAL_STATUS_COUNT];  /* by status */
+    size_t resumed;
+    double seconds;
+    /* "evaluations", "time", "target", "exhausted", "converged", "cancelled" */
+    const char *stopped_by;
+    bool found;             /* a verified best exists */
+    ak_trial best;
+    double speedup; /* best against the baseline, from the interleaved finish; 0 without one */
+    ak_contestant *contestants; /* finalists and baselines, as re-measured */
+    size_t contestant_count;
+    size_t baseline; /* index in contestants of the fastest library; contestant_count if none */
+} ak_tune_result;
+
+/* Finds the best configuration of the task. `archive` may be NULL (nothing is kept). */
+AK_API ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
+                         const ak_tune_options *options, ak_error *err);
+AK_API void ak_tune_result_clear(ak_tune_result *result);
+/* The object that `autokernel tune --json` prints (docs/formats.md). Free with ak_text_free. */
+AK_API ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result,
+                                     const ak_task *task, ak_error *err);
+
+/* ---- 7. comparing and reporting ------------------------------------------------------------- */
+
+typedef struct ak_comparison {
+    ak_contestant *contestants; /* libraries first, then the configurations in the order given */
+    size_t count;
+} ak_comparison;
+
+/* Measures the vendor libraries (if `baselines`) and configurations, interleaved in one run. */
+AK_API ak_status ak_compare(ak_comparison *out, const ak_task *task, const ak_config *configs,
+                            const char *const *names, size_t count, bool baselines,
+                            double seconds, ak_error *err);
+AK_API void ak_comparison_clear(ak_comparison *comparison);
+/* As JSON: kernel, device, size, dtype, choices and the contestants. Free with ak_text_free. */
+AK_API ak_status ak_comparison_json(char **out_text, const ak_comparison *comparison,
+                                    const ak_task *task, ak_error *err);
+
+/* Report of a run (NULL: the latest) in "text", "csv", "json" or "md". Free with ak_text_free. */
+AK_API ak_status ak_report(char **out_text, ak_archive *archive, const char *run,
+                           const char *format, ak_error *err);
+AK_API void ak_text_free(char *text);
+
+/* ---- 8. lists ------------------------------------------------------------------------------- */
+
+typedef enum ak_list_kind {
+    AK_LIST_KERNELS,
+    AK_LIST_BACKENDS,
+    AK_LIST_STRATEGIES,
+    AK_LIST_FORMATS, /* of export and import */
+    AK_LIST_DEVICES, /* probes the machine in a child process */
+    AK_LIST_BASELINES
+} ak_list_kind;
+
+typedef void (*ak_list_visitor)(void *context, const char *name, const char *description);
+AK_API ak_status ak_list(ak_list_kind kind, ak_list_visitor visit, void *context, ak_error *err);
+
+/* Everything `autokernel doctor` knows, as a JSON text: devices with measured ceilings, compilers,
+   libraries with versions, settings in force and where each came from. Free with ak_text_free. */
+AK_API ak_status ak_doctor(char **out_json, ak_error *err);
+
+/* Writes the skeleton of a new kernel into the folder `path`, which must not exist. */
+AK_API ak_status ak_kernel_new(const char *path, ak_error *err);
+
+/* The body of `autokernel worker`: the child processes that compile, check and time. A program that
+   embeds the library either installs the autokernel executable (found beside the program, in PATH
+   or by AUTOKERNEL_WORKER) or calls this from its own main when argv[1] is "worker". */
+AK_API int ak_worker_main(int argc, char **argv);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

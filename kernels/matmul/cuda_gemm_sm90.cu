@@ -1,0 +1,793 @@
+/*
+ * cuda_gemm_sm90.cu: C = epilogue(A * B) for Hopper, all of the tunable GEMM. fp16 or bf16 in and
+ * out, sums in fp32; C row-major; A and B each in either layout.
+ *
+ * A block is one producer warp, which asks the tensor copy engine for tiles of A and B, and one to
+ * three consumer warpgroups, which multiply them with wgmma. Between them is a ring of `num_stages`
+ * slots in shared memory with two barriers each: `full` (the bytes have arrived) and `empty` (all
+ * have read). Blocks are persistent: each takes tile after tile, and the producer runs ahead into
+ * the next tile while the consumers store the last one.
+ *
+ * In wgmma's terms, X is the operand on the side of the 64 rows and Y that on the side of the MMA_N
+ * columns. Usually X is A and Y is B; with SWAP_AB the product is computed transposed, so that a
+ * small M becomes MMA_N (down to 16) instead of being padded to 64.
+ *
+ * Parameters (macros):
+ *   BLOCK_SIZE_M, _N, _K   tile of C, depth of a slot (64 or 128 elements)
+ *   num_stages             slots of the ring
+ *   NUM_CONSUMERS          consumer warpgroups: 1, 2, 3
+ *   PING_PONG              1: each consumer has its own tile, and one's epilogue runs under the
+ * other's product; 0: they split the tile CLUSTER_M, CLUSTER_N   blocks of a cluster along M and N;
+ * they share tiles by multicast CLUSTER_K              blocks of a cluster along K; they exchange
+ * their sums through shared memory SPLIT_K                parts of K that meet in the workspace
+ *   SPLIT_WAIT             0: the last to arrive adds all parts; 1: all wait for each other, and
+ * each adds and stores its share of the tile (the whole grid must be resident at once) GROUP_SIZE,
+ * RASTER     tiles are visited in groups of GROUP_SIZE rows (RASTER 0) or columns (1) SWAP_AB see
+ * above MMA_IN_FLIGHT          slots whose wgmma may be unfinished when the next is started: 0, 1
+ *   PRODUCER_WARPS         4, or 1 where no registers are moved
+ *   PRODUCER_REGISTERS,
+ *   CONSUMER_REGISTERS     for setmaxnreg; 0: leave the registers as launched
+ *   EPILOGUE_COLUMNS       columns of C stored at a time: 64, 32, 16
+ *   EPILOGUE_BUFFERS       staging buffers of each consumer
+ *   BLOCKS_PER_SM          promised to the compiler
+ *   EVICT_A, EVICT_B       how the level 2 cache treats them: 0 as usual, 1 first out, 2 last out
+ *   A_LAYOUT, B_LAYOUT     0: K is the contiguous direction; 1: M or N is
+ *   DIRECT_STORE           1: C by ordinary stores, for rows that the copy engine cannot address
+ *   LAUNCH_EARLY           1: programmatic dependent launch
+ *   HAS_BIAS, EPILOGUE(x)  bias[column] is added, then EPILOGUE applied; from cuda_activation.cu
+ *   HAS_ALPHA              1: alpha * A * B
+ *   SIZE_M, SIZE_N, SIZE_K compiled in where defined; worth 1 to 4 % below 2048
+ *
+ * Names a reader may want: M, N, K in the host's sense; P, Q are the sizes on X's and Y's side.
+ */
+#ifndef EPILOGUE
+#define EPILOGUE(x) (x)
+#endif
+#ifndef HAS_BIAS
+#define HAS_BIAS 0
+#endif
+#ifndef HAS_ALPHA
+#define HAS_ALPHA 0
+#endif
+
+/* Workspace of a split K: counters, then SPLIT_K x BLOCK_SIZE_M x BLOCK_SIZE_N floats for each
+ * tile. */
+#define WORKSPACE_COUNTERS 65536 /* bytes at its start, zero between launches */
+
+#define THREADS     (128 * NUM_CONSUMERS + 32 * PRODUCER_WARPS)
+#define CLUSTER     (CLUSTER_M * CLUSTER_N * CLUSTER_K)
+#define WARPGROUPS  (PING_PONG ? 1 : NUM_CONSUMERS) /* that share one tile */
+#define MMAS        (BLOCK_P / (64 * WARPGROUPS))   /* wgmmas side by side of one consumer */
+#define K_STEPS     (BLOCK_SIZE_K / 16)
+#define A_BLOCKS    ((BLOCK_SIZE_M + 63) / 64)
+#define B_BLOCKS    ((BLOCK_SIZE_N + 63) / 64)
+#define A_BYTES     ((A_LAYOUT ? A_BLOCKS * 64 : BLOCK_SIZE_M) * BLOCK_SIZE_K * 2)
+#define B_BYTES     ((B_LAYOUT ? B_BLOCKS * 64 : BLOCK_SIZE_N) * BLOCK_SIZE_K * 2)
+#define STAGE_BYTES (A_BYTES + B_BYTES)
+/* The blocks of a cluster along K share out the columns of the accumulators, if there are enough,
+   to add and store; else the first one does it all. OWN_N: of MMA_N columns, those that a block
+   finishes. */
+#define SHARES (CLUSTER_K > 1 && MMA_N % (CLUSTER_K * (SWAP_AB ? 16 : EPILOGUE_COLUMNS)) == 0)
+#define OWN_N  (SHARES ? MMA_N / CLUSTER_K : MMA_N)
+/* One piece of C on its way out: 64 rows x EPILOGUE_COLUMNS, or when swapped OWN_N rows x 64. */
+#define PITCH        (SWAP_AB ? 128 : EPILOGUE_COLUMNS * 2)
+#define PIECE_BYTES  (SWAP_AB ? OWN_N * 128 : 64 * EPILOGUE_COLUMNS * 2)
+#define PIECES       (SWAP_AB ? 1 : OWN_N / EPILOGUE_COLUMNS) /* of one wgmma's accumulator */
+#define SWIZZLE_BITS (PITCH == 128 ? 7 : PITCH == 64 ? 3 : 1)
+#define C_BYTES      (DIRECT_STORE ? 0 : NUM_CONSUMERS * EPILOGUE_BUFFERS * PIECE_BYTES)
+#define BIAS_BYTES   (HAS_BIAS && !SWAP_AB ? NUM_CONSUMERS * MMA_N * 2 : 0)
+#define OFFSET_C     (num_stages * STAGE_BYTES)
+#define OFFSET_BIAS  (OFFSET_C + C_BYTES)
+#define OFFSET_BARS  ((OFFSET_BIAS + BIAS_BYTES + 15) / 16 * 16)
+
+static_assert(BLOCK_P % (64 * WARPGROUPS) == 0, "64 rows a wgmma");
+static_assert(MMA_N % 16 == 0 && MMA_N <= 256, "columns of a wgmma");
+static_assert(SWAP_AB || MMA_N % EPILOGUE_COLUMNS == 0, "whole pieces");
+static_assert(CLUSTER_K == 1 ||
+                  (!PING_PONG && BLOCK_SIZE_M * BLOCK_SIZE_N * 4 <= num_stages * STAGE_BYTES),
+              "sums fit the ring");
+
+/* Named barriers: 1.. each consumer's own; then the turns of ping-pong; all consumers; all threads.
+ */
+#define BARRIER_OWN  1
+#define BARRIER_TURN 4
+#define BARRIER_ALL  6
+#define BARRIER_INIT 7
+
+#define EVICT_POLICY(how)                                                                          \
+    ((how) == 1   ? 0x12F0000000000000ull                                                          \
+     : (how) == 2 ? 0x14F0000000000000ull                                                          \
+                  : 0x1000000000000000ull)
+
+typedef struct gemm_sizes {
+    int m, n, k;
+    float alpha;
+} gemm_sizes;
+
+/* Position in the ring: which slot, and the parity of the round that is waited for. */
+typedef struct ring {
+    u32 slot, parity;
+} ring;
+
+DEVICE void ring_next(ring *r)
+{
+    if (++r->slot == num_stages) {
+        r->slot = 0;
+        r->parity ^= 1;
+    }
+}
+
+DEVICE void ring_skip(ring *r, u32 steps)
+{
+    u32 slot = r->slot + steps;
+    r->parity ^= (slot / num_stages) & 1;
+    r->slot = slot % num_stages;
+}
+
+/* One piece of work: a tile of C, the slots of K to be summed, and which part of a split K that is.
+ */
+typedef struct work {
+    int m0, n0, first, count, tile, part;
+} work;
+
+DEVICE int tiles_along(int size, int block)
+{
+    return (size + block - 1) / block;
+}
+
+DEVICE int work_items(gemm_sizes s)
+{
+    return tiles_along(s.m, BLOCK_SIZE_M * CLUSTER_M) * tiles_along(s.n, BLOCK_SIZE_N * CLUSTER_N) *
+           SPLIT_K;
+}
+
+/* Work number `id` of the cluster that this block is part of. */
+DEVICE work work_at(int id, gemm_sizes s, u32 rank)
+{
+    const int rows = tiles_along(s.m, BLOCK_SIZE_M * CLUSTER_M);
+    const int columns = tiles_along(s.n, BLOCK_SIZE_N * CLUSTER_N);
+    const int slots = tiles_along(s.k, BLOCK_SIZE_K);
+    const int parts = SPLIT_K * CLUSTER_K;
+    const int tile = id / SPLIT_K;
+    const int slow = RASTER ? columns : rows; /* the direction that is cut into groups */
+    const int fast = RASTER ? rows : columns;
+    const int group = tile / (GROUP_SIZE * fast);
+    const int inside = tile - group * (GROUP_SIZE * fast);
+    const int left = slow - group * GROUP_SIZE;
+    const int width = left < GROUP_SIZE ? left : GROUP_SIZE;
+    const int across = inside / width;
+    const int along = group * GROUP_SIZE + inside - across * width;
+    const int row = RASTER ? across : along;
+    const int column = RASTER ? along : across;
+    work w;
+    w.m0 = (row * CLUSTER_M + (int)(rank % CLUSTER_M)) * BLOCK_SIZE_M;
+    w.n0 = (column * CLUSTER_N + (int)(rank / CLUSTER_M % CLUSTER_N)) * BLOCK_SIZE_N;
+    w.part = id % SPLIT_K;
+    w.tile = (tile * CLUSTER_M + (int)(rank % CLUSTER_M)) * CLUSTER_N +
+             (int)(rank / CLUSTER_M % CLUSTER_N);
+    if (parts == 1) {
+        w.first = 0;
+        w.count = slots;
+    } else {
+        const int p = w.part * CLUSTER_K + (int)(rank / (CLUSTER_M * CLUSTER_N));
+        w.first = (int)((long long)slots * p / parts);
+        w.count = (int)((long long)slots * (p + 1) / parts) - w.first;
+    }
+    return w;
+}
+
+/* Loads this block's share of one operand's tile (1/sharers of it, to all sharers) into a slot.
+   K contiguous: boxes of 64 along K x the share's rows. Otherwise boxes of 64 along the other
+   direction x K; the blocks of 64 are shared out if they can be, else the rows. */
+DEVICE void load_operand(const tensor_map *map, u32 slot, u32 full, int layout, int size, int start,
+                         int k, int sharers, int share, u32 mask, u64 policy)
+{
+    const int blocks = (size + 63) / 64;
+    int count = blocks, x = start, y = k;
+    u32 to = slot, step = BLOCK_SIZE_K * 128;
+    if (layout == 0) {
+        count = BLOCK_SIZE_K / 64;
+        x = k;
+        y = start + share * (size / sharers);
+        to += (u32)(share * (size / sharers) * 128);
+        step = (u32)(size * 128);
+    } else if (blocks % sharers == 0) {
+        count = blocks / sharers;
+        x += share * count * 64;
+        to += (u32)(share * count) * step;
+    } else {
+        y += share * (BLOCK_SIZE_K / sharers);
+        to += (u32)(share * (BLOCK_SIZE_K / sharers) * 128);
+    }
+#pragma unroll
+    for (int i = 0; i < count; i++) {
+        if (sharers > 1) {
+            load_tile_multicast(to, map, full, x, y, policy, mask);
+        } else {
+            load_tile(to, map, full, x, y, policy);
+        }
+        x += 64;
+        to += step;
+    }
+}
+
+#if SPLIT_K > 1
+enum { SUMS = MMAS * OWN_N / 2 * 128 }; /* of one consumer */
+
+DEVICE float *parts_of(unsigned char *workspace, int item)
+{
+    return (float *)(workspace + WORKSPACE_COUNTERS) + (long long)item * SPLIT_K * SUMS;
+}
+
+/* Writes one part of a split K, in the order of the registers, so that the lanes of a warp are
+   adjacent. Returns how many parts had arrived before. */
+DEVICE int write_part(float acc[MMAS][OWN_N / 2], unsigned char *workspace, int item, int part,
+                      int consumer, u32 flag, int thread)
+{
+    float *mine = parts_of(workspace, item) + part * SUMS + thread * 4;
+    int before;
+#pragma unroll
+    for (int i = 0; i < MMAS; i++) {
+#pragma unroll
+        for (int j = 0; j < OWN_N / 8; j++) {
+            asm volatile("st.global.cg.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(
+                             mine + (i * (OWN_N / 8) + j) * 512),
+                         "f"(acc[i][4 * j]), "f"(acc[i][4 * j + 1]), "f"(acc[i][4 * j + 2]),
+                         "f"(acc[i][4 * j + 3])
+                         : "memory");
+        }
+    }
+    __threadfence();
+    named_sync(BARRIER_OWN + consumer, 128);
+    if (thread == 0) {
+        int *count = (int *)workspace + item;
+        before = atomicAdd(count, 1);
+#if SPLIT_WAIT
+        /* Up to SPLIT_K all arrive; the second round counts who is done, and the last one cleans
+         * up. */
+        int now = before + 1;
+        while (now < SPLIT_K) {
+            asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(now) : "l"(count) : "memory");
+        }
+#else
+        if (before == SPLIT_K - 1) {
+            *count = 0; /* as found, for the next launch */
+        }
+#endif
+        asm volatile("st.shared.u32 [%0], %1;" ::"r"(flag), "r"(before) : "memory");
+    }
+    named_sync(BARRIER_OWN + consumer, 128);
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(before) : "r"(flag) : "memory");
+    __threadfence();
+    return before;
+}
+
+DEVICE float4 load_sums(const float *from)
+{
+    float4 v;
+    asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+                 : "l"(from)
+                 : "memory");
+    return v;
+}
+#endif
+
+#if SPLIT_K > 1 && !SPLIT_WAIT
+/* Adds up the parts of a split K, if this consumer is the last to arrive: all of them in order, so
+   that the result does not depend on who that is. */
+DEVICE bool add_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, int item, int part,
+                      int consumer, u32 flag, int thread)
+{
+    if (write_part(acc, workspace, item, part, consumer, flag, thread) < SPLIT_K - 1) {
+        return false;
+    }
+#pragma unroll
+    for (int i = 0; i < MMAS; i++) {
+#pragma unroll
+        for (int j = 0; j < OWN_N / 2; j++) {
+            acc[i][j] = 0;
+        }
+    }
+    for (int p = 0; p < SPLIT_K; p++) {
+        const float *from = parts_of(workspace, item) + p * SUMS + thread * 4;
+#pragma unroll
+        for (int i = 0; i < MMAS; i++) {
+#pragma unroll
+            for (int j = 0; j < OWN_N / 8; j++) {
+                const float4 v = load_sums(from + (i * (OWN_N / 8) + j) * 512);
+                acc[i][4 * j] += v.x;
+                acc[i][4 * j + 1] += v.y;
+                acc[i][4 * j + 2] += v.z;
+                acc[i][4 * j + 3] += v.w;
+            }
+        }
+    }
+    return true;
+}
+#endif
+
+#if CLUSTER_K > 1
+/* The blocks of a cluster that share a tile leave their sums in their own shared memory, where the
+   ring was: groups of four, in the order of the registers. Then each adds up its columns of all
+   blocks, in the order of the blocks. */
+DEVICE void leave_sums(float acc[MMAS][MMA_N / 2], u32 mine)
+{
+#pragma unroll
+    for (int i = 0; i < MMAS; i++) {
+#pragma unroll
+        for (int j = 0; j < MMA_N / 8; j++) {
+            asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(
+                             mine + (u32)(i * (MMA_N / 8) + j) * 2048),
+                         "f"(acc[i][4 * j]), "f"(acc[i][4 * j + 1]), "f"(acc[i][4 * j + 2]),
+                         "f"(acc[i][4 * j + 3])
+                         : "memory");
+        }
+    }
+}
+
+DEVICE void collect_sums(float own[MMAS][OWN_N / 2], u32 mine, u32 rank)
+{
+    const u32 first = SHARES ? rank / (CLUSTER_M * CLUSTER_N) * (OWN_N / 8) : 0;
+#pragma unroll
+    for (int i = 0; i < MMAS * OWN_N / 2; i++) {
+        own[i / (OWN_N / 2)][i % (OWN_N / 2)] = 0;
+    }
+    for (u32 block = 0; block < CLUSTER_K; block++) {
+        u32 there;
+        asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
+                     : "=r"(there)
+                     : "r"(mine + first * 2048),
+                       "r"(rank % (CLUSTER_M * CLUSTER_N) + block * (CLUSTER_M * CLUSTER_N)));
+#pragma unroll
+        for (int i = 0; i < MMAS; i++) {
+#pragma unroll
+            for (int j = 0; j < OWN_N / 8; j++) {
+                float a, b, c, d;
+                asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+                             : "=f"(a), "=f"(b), "=f"(c), "=f"(d)
+                             : "r"(there + (u32)(i * (MMA_N / 8) + j) * 2048)
+                             : "memory");
+                own[i][4 * j] += a;
+                own[i][4 * j + 1] += b;
+                own[i][4 * j + 2] += c;
+                own[i][4 * j + 3] += d;
+            }
+        }
+    }
+}
+#endif
+
+/* Tells every block that writes to this block's slot that one consumer has read it: those of its
+   own column of the cluster, which share B, and those of its row, which share A. */
+DEVICE void release_slot(u32 empty_slot, u32 rank, int thread)
+{
+    if (CLUSTER_M * CLUSTER_N == 1) {
+        if (thread == 0) {
+            barrier_arrive(empty_slot);
+        }
+    } else if (thread < CLUSTER_M + CLUSTER_N - 1) {
+        const u32 plane = rank / (CLUSTER_M * CLUSTER_N) * (CLUSTER_M * CLUSTER_N);
+        const u32 cm = rank % CLUSTER_M, cn = rank / CLUSTER_M % CLUSTER_N;
+        const u32 t = (u32)thread;
+        const u32 other = t - CLUSTER_M + (t - CLUSTER_M >= cn ? 1 : 0);
+        barrier_arrive_remote(
+            empty_slot, plane + (t < CLUSTER_M ? cn * CLUSTER_M + t : other * CLUSTER_M + cm));
+    }
+}
+
+DEVICE float bias_at(const unsigned short *bias, int n, int limit)
+{
+    return n < limit ? unpack(bias[n]) : 0.0f;
+}
+
+#if SPLIT_K > 1 && SPLIT_WAIT
+DEVICE void store_one(unsigned short *c, float x, const unsigned short *bias, int p, int q,
+                      gemm_sizes s)
+{
+    const int row = SWAP_AB ? q : p;
+    const int column = SWAP_AB ? p : q;
+    if (row < s.m && column < s.n) {
+#if HAS_ALPHA
+        x *= s.alpha;
+#endif
+#if HAS_BIAS
+        x += unpack(bias[column]);
+#endif
+        x = EPILOGUE(x);
+        c[(long long)row * s.n + column] = (unsigned short)pack(x, x);
+    }
+}
+
+/* Waits for all parts and finishes this part's share of the tile: of the SUMS / 4 groups of four
+   sums, a contiguous range; several neighbouring threads add the parts of one group. */
+DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, unsigned short *c,
+                        const unsigned short *bias, int item, int part, int p0, int q0,
+                        gemm_sizes s, int consumer, u32 flag, int thread)
+{
+    enum {
+        GROUPS = SUMS / 4,
+        SHARE = (GROUPS + SPLIT_K - 1) / SPLIT_K,
+        WANTED = SHARE >= 128 ? 1
+                 : SHARE > 64 ? 1
+                 : SHARE > 32 ? 2
+                 : SHARE > 16 ? 4
+                              : 8,
+        HELPERS = WANTED < SPLIT_K ? WANTED : 1 /* threads for each group */
+    };
+    const float *sums = parts_of(workspace, item);
+    int *count = (int *)workspace + item;
+    write_part(acc, workspace, item, part, consumer, flag, thread);
+    const int first = part * SHARE;
+    const int limit = first + SHARE < GROUPS ? first + SHARE : GROUPS;
+    for (int base = first; base < limit; base += 128 / HELPERS) {
+        const int group = base + thread / HELPERS;
+        float4 total = {0, 0, 0, 0};
+        if (group < limit) {
+#pragma unroll 8
+            for (int p = thread % HELPERS; p < SPLIT_K; p += HELPERS) {
+                const float4 v = load_sums(sums + (long long)p * SUMS + group * 4);
+                total.x += v.x;
+                total.y += v.y;
+                total.z += v.z;
+                total.w += v.w;
+            }
+        }
+#pragma unroll
+        for (int i = HELPERS / 2; i > 0; i /= 2) {
+            total.x += __shfl_xor_sync(0xffffffffu, total.x, i);
+            total.y += __shfl_xor_sync(0xffffffffu, total.y, i);
+            total.z += __shfl_xor_sync(0xffffffffu, total.z, i);
+            total.w += __shfl_xor_sync(0xffffffffu, total.w, i);
+        }
+        if (group < limit && thread % HELPERS == 0) {
+            const int owner = group % 128; /* the thread that had these sums */
+            const int block = group / 128;
+            const int p = p0 + block / (OWN_N / 8) * 64 + owner / 32 * 16 + owner % 32 / 4;
+            const int q = q0 + block % (OWN_N / 8) * 8 + owner % 4 * 2;
+            store_one(c, total.x, bias, p, q, s);
+            store_one(c, total.y, bias, p, q + 1, s);
+            store_one(c, total.z, bias, p + 8, q, s);
+            store_one(c, total.w, bias, p + 8, q + 1, s);
+        }
+    }
+    /* The last one to have read leaves the counter as it was found. */
+    named_sync(BARRIER_OWN + consumer, 128);
+    if (thread == 0 && atomicAdd(count, 1) == 2 * SPLIT_K - 1) {
+        *count = 0;
+    }
+}
+#endif
+
+/* Finishes one wgmma's accumulator and sends it to C. p0 and q0 are its first row and column in X's
+   and Y's terms. `buffer` counts this consumer's staging buffers. */
+DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short *c,
+                   const unsigned short *bias, u32 staging, u32 bias_stage, u32 *buffer, int p0,
+                   int q0, gemm_sizes s, int consumer, int thread)
+{
+    const int lane = thread % 32;
+    const int warp = thread / 32;
+#if SWAP_AB && HAS_BIAS
+    const float bias_low = bias_at(bias, p0 + warp * 16 + lane / 4, s.n);
+    const float bias_high = bias_at(bias, p0 + warp * 16 + lane / 4 + 8, s.n);
+#endif
+#pragma unroll
+    for (int piece = 0; piece < PIECES; piece++) {
+        enum { COLUMNS = OWN_N / PIECES };
+        const u32 at = staging + *buffer * PIECE_BYTES;
+        if (!DIRECT_STORE) {
+            if (thread == 0) {
+                STORE_WAIT(EPILOGUE_BUFFERS - 1);
+            }
+            named_sync(BARRIER_OWN + consumer, 128);
+        }
+#pragma unroll
+        for (int j = 0; j < COLUMNS / 16; j++) {
+            const int first = piece * COLUMNS + j * 16;
+            float x[8];
+#pragma unroll
+            for (int i = 0; i < 8; i++) {
+                x[i] = acc[first / 2 + i];
+#if HAS_ALPHA
+                x[i] *= s.alpha;
+#endif
+            }
+#if HAS_BIAS && SWAP_AB
+#pragma unroll
+            for (int i = 0; i < 8; i++) {
+                x[i] += i & 2 ? bias_high : bias_low;
+            }
+#elif HAS_BIAS
+#pragma unroll
+            for (int i = 0; i < 2; i++) {
+                u32 both;
+                asm volatile("ld.shared.u32 %0, [%1];"
+                             : "=r"(both)
+                             : "r"(bias_stage + (u32)(first + i * 8 + lane % 4 * 2) * 2));
+                const float even = unpack((unsigned short)both);
+                const float odd = unpack((unsigned short)(both >> 16));
+                x[4 * i] += even;
+                x[4 * i + 1] += odd;
+                x[4 * i + 2] += even;
+                x[4 * i + 3] += odd;
+            }
+#endif
+#pragma unroll
+            for (int i = 0; i < 8; i++) {
+                x[i] = EPILOGUE(x[i]);
+            }
+            const u32 r0 = pack(x[0], x[1]), r1 = pack(x[2], x[3]);
+            const u32 r2 = pack(x[4], x[5]), r3 = pack(x[6], x[7]);
+            if (DIRECT_STORE) {
+                const u32 r[4] = {r0, r1, r2, r3};
+#pragma unroll
+                for (int i = 0; i < 8; i++) {
+                    const int p = p0 + warp * 16 + lane / 4 + (i & 2) * 4;
+                    const int q = q0 + first + (i & 4) * 2 + lane % 4 * 2 + (i & 1);
+                    const int row = SWAP_AB ? q : p;
+                    const int column = SWAP_AB ? p : q;
+                    if (row < s.m && column < s.n) {
+                        c[(long long)row * s.n + column] =
+                            (unsigned short)(r[i / 2] >> (i & 1 ? 16 : 0));
+                    }
+                }
+            } else {
+                /* Each lane gives the address of one row of 8: lanes 0-7 of the first matrix, and
+                   so on. The copy engine expects the pieces of 16 bytes of a row swizzled. */
+                const int matrix = lane / 8;
+                const u32 row = SWAP_AB ? (u32)(first + matrix / 2 * 8 + lane % 8)
+                                        : (u32)(warp * 16 + matrix % 2 * 8 + lane % 8);
+                const u32 chunk =
+                    SWAP_AB ? (u32)(warp * 2 + matrix % 2) : (u32)(j * 2 + matrix / 2);
+                u32 to = row * PITCH + chunk * 16;
+                to ^= (to >> 7 & SWIZZLE_BITS) << 4;
+                if (SWAP_AB) {
+                    store_matrix_transposed(at + to, r0, r1, r2, r3);
+                } else {
+                    store_matrix(at + to, r0, r1, r2, r3);
+                }
+            }
+        }
+        if (!DIRECT_STORE) {
+            fence_async();
+            named_sync(BARRIER_OWN + consumer, 128);
+            if (thread == 0) {
+                if (SWAP_AB) {
+                    store_tile(map_c, at, p0, q0);
+                } else {
+                    store_tile(map_c, at, q0 + piece * COLUMNS, p0);
+                }
+            }
+            *buffer = *buffer + 1 == EPILOGUE_BUFFERS ? 0 : *buffer + 1;
+        }
+    }
+}
+
+extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, BLOCKS_PER_SM)
+    ak_kernel(const __grid_constant__ tensor_map map_a, const __grid_constant__ tensor_map map_b,
+              const __grid_constant__ tensor_map map_c, unsigned short *c,
+              const unsigned short *bias, unsigned char *workspace, int m, int n, int k,
+              float alpha)
+{
+    extern __shared__ __align__(1024) unsigned char shared[];
+#ifdef SIZE_M
+    const gemm_sizes s = {SIZE_M, SIZE_N, SIZE_K, alpha};
+#else
+    const gemm_sizes s = {m, n, k, alpha};
+#endif
+    const u32 base = shared_address(shared);
+    const u32 full = base + OFFSET_BARS;
+    const u32 empty = full + 8 * num_stages;
+    const u32 rank = CLUSTER > 1 ? cluster_rank() : 0;
+    const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / 128, 0); /* the same in a warp */
+    const int items = work_items(s);
+    const int first_item = (int)(blockIdx.x / CLUSTER);
+    const int stride = (int)(gridDim.x / CLUSTER);
+
+    const bool produces = group == NUM_CONSUMERS;
+    if (threadIdx.x == 128 * NUM_CONSUMERS) {
+        for (int i = 0; i < num_stages; i++) {
+            barrier_init(full + 8 * i, 1);
+            barrier_init(empty + 8 * i, WARPGROUPS * (CLUSTER_M + CLUSTER_N - 1));
+        }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    if (CLUSTER > 1) {
+        __syncwarp();
+        cluster_meet();
+    } else if (produces) {
+        __syncwarp();
+        named_arrive(BARRIER_INIT, THREADS); /* and starts loading at once */
+    } else {
+        named_sync(BARRIER_INIT, THREADS);
+    }
+#if LAUNCH_EARLY
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+
+    if (produces) {
+#if PRODUCER_REGISTERS
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS));
+#endif
+        if (threadIdx.x == 128 * NUM_CONSUMERS) {
+            const int cm = (int)(rank % CLUSTER_M);
+            const int cn = (int)(rank / CLUSTER_M % CLUSTER_N);
+            const int ck = (int)(rank / (CLUSTER_M * CLUSTER_N));
+            u32 mask_a = 0, mask_b = 0;
+            ring r = {0, 1};                      /* nothing to wait for in the first round */
+            for (int i = 0; i < CLUSTER_N; i++) { /* A is shared along N */
+                mask_a |= 1u << ((ck * CLUSTER_N + i) * CLUSTER_M + cm);
+            }
+            for (int i = 0; i < CLUSTER_M; i++) {
+                mask_b |= 1u << ((ck * CLUSTER_N + cn) * CLUSTER_M + i);
+            }
+            for (int id = first_item; id < items; id += stride) {
+                const work w = work_at(id, s, rank);
+                for (int i = 0; i < w.count; i++) {
+                    const int at_k = (w.first + i) * BLOCK_SIZE_K;
+                    const u32 slot = base + r.slot * STAGE_BYTES;
+                    const u32 bar = full + 8 * r.slot;
+                    barrier_wait(empty + 8 * r.slot, r.parity);
+                    barrier_expect(bar, STAGE_BYTES);
+                    load_operand(&map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, w.m0, at_k, CLUSTER_N,
+                                 cn, mask_a, EVICT_POLICY(EVICT_A));
+                    load_operand(&map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N, w.n0, at_k,
+                                 CLUSTER_M, cm, mask_b, EVICT_POLICY(EVICT_B));
+                    ring_next(&r);
+                }
+            }
+        }
+        __syncwarp();
+#if CLUSTER_K > 1
+        cluster_sync();
+#endif
+    } else {
+#if CONSUMER_REGISTERS
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(CONSUMER_REGISTERS));
+#endif
+        const int consumer = group;
+        const int thread = threadIdx.x % 128;
+        const u32 staging = base + OFFSET_C + (u32)(consumer * (EPILOGUE_BUFFERS * PIECE_BYTES));
+        const u32 bias_stage = base + OFFSET_BIAS + (u32)(consumer * (MMA_N * 2));
+#if SPLIT_K > 1
+        const u32 flag = full + 16 * num_stages + 4 * (u32)consumer;
+#endif
+        const int row0 = PING_PONG ? 0 : consumer * (MMAS * 64);
+        const u32 x_offset = SWAP_AB ? A_BYTES : 0;
+        const u32 y_offset = SWAP_AB ? 0 : A_BYTES;
+        const u32 x_rows = X_LAYOUT ? (u32)(row0 / 64 * BLOCK_SIZE_K * 128) : (u32)(row0 * 128);
+        u32 buffer = 0;
+        ring r = {0, 0};
+        int id = first_item;
+        float acc[MMAS][MMA_N / 2];
+
+        if (PING_PONG) {
+            if (consumer == 1) {
+                named_arrive(BARRIER_TURN, 256); /* consumer 0 goes first */
+                ring_skip(&r, (u32)work_at(id, s, rank).count);
+                id += stride;
+            }
+        }
+        while (id < items) {
+            const work w = work_at(id, s, rank);
+#if HAS_BIAS && !SWAP_AB
+            /* Each thread brings two elements at a time; what lies beyond N becomes 0. */
+            if (DIRECT_STORE) {
+                named_sync(BARRIER_OWN + consumer, 128); /* all are done with the last tile's */
+            }
+            for (int i = thread * 2; i < MMA_N; i += 256) {
+                const int left = (s.n - (w.n0 + i)) * 2;
+                const int bytes = left < 0 ? 0 : left > 4 ? 4 : left;
+                asm volatile(
+                    "cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(bias_stage + (u32)i * 2),
+                    "l"(bias + (bytes > 0 ? w.n0 + i : 0)), "r"(bytes)
+                    : "memory");
+            }
+#endif
+            if (PING_PONG) {
+                named_sync(BARRIER_TURN + consumer, 256);
+            }
+            u32 before = 0;
+            for (int i = 0; i < w.count; i++) {
+                const u32 slot = base + r.slot * STAGE_BYTES;
+                const u64 from_x = mma_descriptor(slot + x_offset + x_rows, BLOCK_SIZE_K * 128);
+                const u64 from_y = mma_descriptor(slot + y_offset, BLOCK_SIZE_K * 128);
+                barrier_wait(full + 8 * r.slot, r.parity);
+                mma_fence();
+#pragma unroll
+                for (int step = 0; step < K_STEPS; step++) {
+                    const u32 y = Y_LAYOUT ? step * 2048 : step / 4 * (MMA_N * 128) + step % 4 * 32;
+#pragma unroll
+                    for (int j = 0; j < MMAS; j++) {
+                        const u32 x = X_LAYOUT
+                                          ? j * (BLOCK_SIZE_K * 128) + step * 2048
+                                          : step / 4 * (BLOCK_P * 128) + step % 4 * 32 + j * 8192;
+                        const int add = step > 0 || i > 0;
+                        mma(acc[j], from_x + (x >> 4), from_y + (y >> 4), add);
+                    }
+                }
+                mma_commit();
+                MMA_WAIT(MMA_IN_FLIGHT);
+                /* The slot whose products are now done is free for whoever writes to it. */
+                const u32 done = MMA_IN_FLIGHT ? before : r.slot;
+                if (!MMA_IN_FLIGHT || i > 0) {
+                    release_slot(empty + 8 * done, rank, thread);
+                }
+                before = r.slot;
+                ring_next(&r);
+            }
+            if (PING_PONG) {
+                named_arrive(BARRIER_TURN + (consumer ^ 1), 256);
+            }
+            MMA_WAIT(0);
+            if (MMA_IN_FLIGHT) {
+                release_slot(empty + 8 * before, rank, thread);
+            }
+            /* The compiler must not read the sums before the wait. */
+#pragma unroll
+            for (int j = 0; j < MMAS; j++) {
+#pragma unroll
+                for (int i = 0; i < MMA_N / 2; i++) {
+                    asm volatile("" : "+f"(acc[j][i])::"memory");
+                }
+            }
+#if HAS_BIAS && !SWAP_AB
+            asm volatile("cp.async.wait_all;" ::: "memory");
+            named_sync(BARRIER_OWN + consumer, 128);
+#endif
+            bool mine = true;
+            u32 column = 0; /* the first of those that this block finishes */
+#if CLUSTER_K > 1
+            const u32 depth = rank / (CLUSTER_M * CLUSTER_N);
+            const u32 place = base + (u32)(consumer * (MMAS * MMA_N / 2 * 128) + thread * 4) * 4;
+            float own[MMAS][OWN_N / 2];
+            named_sync(BARRIER_ALL, 128 * NUM_CONSUMERS); /* all have read the ring */
+            leave_sums(acc, place);
+            cluster_sync();
+            mine = SHARES || depth == 0;
+            if (mine) {
+                column = SHARES ? depth * OWN_N : 0;
+                collect_sums(own, place, rank);
+            }
+#else
+            float(&own)[MMAS][OWN_N / 2] = acc;
+#endif
+#if SPLIT_K > 1
+            const int item =
+                (w.tile * (SHARES ? CLUSTER_K : 1) + (int)(column / OWN_N)) * WARPGROUPS +
+                (PING_PONG ? 0 : consumer);
+            if (mine) {
+#if SPLIT_WAIT
+                share_parts(own, workspace, c, bias, item, w.part, (SWAP_AB ? w.n0 : w.m0) + row0,
+                            (SWAP_AB ? w.m0 : w.n0) + (int)column, s, consumer, flag, thread);
+                mine = false;
+#else
+                mine = add_parts(own, workspace, item, w.part, consumer, flag, thread);
+#endif
+            }
+#endif
+            if (mine) {
+#pragma unroll
+                for (int j = 0; j < MMAS; j++) {
+                    finish(own[j], &map_c, c, bias, staging, bias_stage + column * 2, &buffer,
+                           (SWAP_AB ? w.n0 : w.m0) + row0 + j * 64,
+                           (SWAP_AB ? w.m0 : w.n0) + (int)column, s, consumer, thread);
+                }
+            }
+            id += stride;
+            if (PING_PONG) {
+                if (id < items) {
+                    ring_skip(&r, (u32)work_at(id, s, rank).count);
+                }
+                id += stride;
+            }
+        }
+        if (!DIRECT_STORE && thread == 0) {
+            STORE_WAIT(0);
+        }
+    }
+    if (CLUSTER > 1) {
+        cluster_meet(); /* nobody leaves while others may still signal it or read its memory */
+    }
+}

@@ -1,0 +1,57 @@
+/*
+ * cuda_activation.cu: the epilogue of matmul_act on Hopper, chosen by the problem's choices, which
+ * arrive as activation_is_... and bias_is_... Comes before cuda_gemm_sm90.cu.
+ *
+ * The main loop leaves little time to hide these in, so they are built from single instructions:
+ * ex2, rcp and, with FAST_TANH, tanh.approx, whose relative error of 2^-11 is a quarter of bf16's
+ * rounding.
+ */
+#if bias_is_add
+#define HAS_BIAS 1
+#endif
+
+#if activation_is_relu
+
+#define EPILOGUE(x) fmaxf((x), 0.0f)
+
+#elif activation_is_leaky_relu
+
+#define EPILOGUE(x) fmaxf((x), 0.01f * (x))
+
+#elif activation_is_gelu_tanh || activation_is_gelu_erf || activation_is_silu
+
+#ifndef FAST_TANH
+#define FAST_TANH 1
+#endif
+
+/* x / (1 + exp(-2u)) = x/2 (1 + tanh u) */
+__device__ __forceinline__ float gate(float x, float u)
+{
+#if FAST_TANH
+    float t;
+    const float half = 0.5f * x;
+    asm("tanh.approx.f32 %0, %1;" : "=f"(t) : "f"(u));
+    return half * t + half;
+#else
+    float e, r;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(u * -2.885390082f)); /* 2 / ln 2 */
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(1.0f + e));
+    return x * r;
+#endif
+}
+
+#if activation_is_gelu_tanh
+#define EPILOGUE(x) gate((x), (x) * (0.7978845608f + 0.0356774081f * (x) * (x)))
+#elif activation_is_silu
+#define EPILOGUE(x) gate((x), 0.5f * (x))
+#else
+
+/* x Phi(x), Phi being the normal distribution. */
+__device__ __forceinline__ float gelu_erf(float x)
+{
+    return 0.5f * x * (1.0f + erff(0.7071067812f * x));
+}
+#define EPILOGUE(x) gelu_erf(x)
+#endif
+
+#endif

@@ -1,0 +1,231 @@
+/* config_text.c: see config_text.h. */
+#include "archive/config_text.h"
+
+#include <ctype.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive/field.h"
+#include "archive/utf8.h"
+#include "base/alloc.h"
+
+static bool name_starts(char c)
+{
+    return isalpha((unsigned char)c) || c == '_';
+}
+
+/* Length of the NAME of a "NAME=" that starts here, 0 if none does. */
+static size_t name_length(const char *text)
+{
+    size_t length = name_starts(text[0]) ? 1 : 0;
+    while (length > 0 && (name_starts(text[length]) || isdigit((unsigned char)text[length]) ||
+                          text[length] == '.')) {
+        length++;
+    }
+    return text[length] == '=' ? length : 0;
+}
+
+/* The comma before the next "NAME=", or the end. */
+static const char *value_end(const char *text)
+{
+    const char *comma = strchr(text, ',');
+    while (comma != NULL && name_length(comma + 1) == 0) {
+        comma = strchr(comma + 1, ',');
+    }
+    return comma == NULL ? text + strlen(text) : comma;
+}
+
+json_t *ak_config_text_value(const char *text)
+{
+    int64_t integer;
+    double real;
+    if (strcmp(text, "True") == 0 || strcmp(text, "False") == 0) {
+        return json_boolean(text[0] == 'T');
+    }
+    /* "+5" and "007" are texts: as numbers they would come back different. */
+    const char *digits = text[0] == '-' ? text + 1 : text;
+    bool plain = isdigit((unsigned char)digits[0]) &&
+                 !(digits[0] == '0' && isdigit((unsigned char)digits[1]));
+    if (plain && ak_text_int(&integer, text)) {
+        return json_integer(integer);
+    }
+    if (plain && ak_text_real(&real, text)) {
+        return json_real(real);
+    }
+    return json_string(text);
+}
+
+static ak_status add_pair(json_t *object, const char *name, size_t name_bytes, const char *value,
+                          size_t value_bytes, const char *where, ak_error *err)
+{
+    char *key = ak_strndup(name, name_bytes);
+    char *text = ak_strndup(value, value_bytes);
+    ak_status status = AK_OK;
+    if (key == NULL || text == NULL) {
+        status = ak_fail_memory(err);
+    } else if (json_object_get(object, key) != NULL) {
+        status = ak_fail(err, AK_INVALID, "%s: parameter \"%s\" occurs twice", where, key);
+    } else if (!ak_json_set(object, key, ak_config_text_value(text))) {
+        status = ak_fail_memory(err);
+    }
+    ak_free(key);
+    ak_free(text);
+    return status;
+}
+
+ak_status ak_config_text_to_json(json_t **out, const char *text, const char *where, ak_error *err)
+{
+    if (!ak_utf8_valid(text)) {
+        return ak_fail(err, AK_INVALID, "%s: the configuration is not UTF-8 text", where);
+    }
+    json_t *object = json_object();
+    ak_status status = object == NULL ? ak_fail_memory(err) : AK_OK;
+    while (status == AK_OK && *text != 0) {
+        size_t length = name_length(text);
+        if (length == 0) {
+            status = ak_fail(err, AK_INVALID, "%s: \"%.60s\" is not of the form name=value,...",
+                             where, text);
+            break;
+        }
+        const char *value = text + length + 1;
+        const char *end = value_end(value);
+        status = add_pair(object, text, length, value, (size_t)(end - value), where, err);
+        text = *end == ',' ? end + 1 : end;
+    }
+    if (status != AK_OK) {
+        json_decref(object);
+        return status;
+    }
+    *out = object;
+    return AK_OK;
+}
+
+void ak_config_text_real(ak_buf *out, double value)
+{
+    char text[40];
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) {
+            break;
+        }
+    }
+    const char *point = localeconv()->decimal_point;
+    char *at = strcmp(point, ".") == 0 ? NULL : strstr(text, point);
+    if (at == NULL) {
+        ak_buf_puts(out, text);
+    } else {
+        ak_buf_append(out, text, (size_t)(at - text));
+        ak_buf_putc(out, '.');
+        ak_buf_puts(out, at + strlen(point));
+    }
+}
+
+static ak_status print_value(ak_buf *out, const json_t *value, const char *name, const char *where,
+                             ak_error *err)
+{
+    size_t before = out->length;
+    if (json_is_integer(value)) {
+        ak_buf_print(out, "%lld", (long long)json_integer_value(value));
+    } else if (json_is_real(value)) {
+        ak_config_text_real(out, json_real_value(value));
+        if (out->failed == AK_OK && strpbrk(out->data + before, ".e") == NULL) {
+            ak_buf_puts(out, ".0"); /* still a real when it is read */
+        }
+    } else if (json_is_boolean(value)) {
+        ak_buf_puts(out, json_is_true(value) ? "True" : "False");
+    } else if (json_is_string(value)) {
+        const char *text = json_string_value(value);
+        if (*value_end(text) != 0) {
+            return ak_fail(err, AK_INVALID,
+                           "%s: parameter \"%s\" has the value \"%.60s\", which reads like "
+                           "several parameters",
+                           where, name, text);
+        }
+        ak_buf_puts(out, text);
+    } else {
+        return ak_fail(err, AK_INVALID,
+                       "%s: parameter \"%s\" must be a number, a string, true or false", where,
+                       name);
+    }
+    return AK_OK;
+}
+
+static ak_status print_pair(ak_buf *out, const char *name, const json_t *value, const char *where,
+                            ak_error *err)
+{
+    size_t length = strlen(name);
+    bool good = name_starts(name[0]);
+    for (size_t i = 1; i < length && good; i++) {
+        good = name_starts(name[i]) || isdigit((unsigned char)name[i]) || name[i] == '.';
+    }
+    if (!good) {
+        return ak_fail(err, AK_INVALID,
+                       "%s: \"%.60s\" is no parameter name: letters, digits, _ and . only", where,
+                       name);
+    }
+    if (value == NULL) {
+        return ak_fail(err, AK_INVALID, "%s: parameter \"%s\" is missing", where, name);
+    }
+    ak_buf_print(out, "%s%s=", out->length == 0 ? "" : ",", name);
+    return print_value(out, value, name, where, err);
+}
+
+ak_status ak_config_text_from_json(char **out, const json_t *object, const json_t *order,
+                                   const char *where, ak_error *err)
+{
+    ak_buf text = AK_BUF(AK_TRIAL_TEXT_BYTES_MAX);
+    ak_status status = AK_OK;
+    if (order != NULL) {
+        for (size_t i = 0; i < json_array_size(order) && status == AK_OK; i++) {
+            const char *name = json_string_value(json_array_get(order, i));
+            status = name == NULL
+                         ? ak_fail(err, AK_INVALID, "%s: a parameter name is not a string", where)
+                         : print_pair(&text, name, json_object_get(object, name), where, err);
+        }
+    } else {
+        const char *name;
+        json_t *value;
+        json_object_foreach((json_t *)(uintptr_t)object, name, value)
+        {
+            status = print_pair(&text, name, value, where, err);
+            if (status != AK_OK) {
+                break;
+            }
+        }
+    }
+    if (status != AK_OK) {
+        ak_buf_free(&text);
+        return status;
+    }
+    status = ak_buf_take(out, &text, err);
+    return status == AK_LIMIT ? ak_fail_within(err, "%s: the configuration", where) : status;
+}
+
+static ak_status config_to_text(json_t *holder, ak_error *err)
+{
+    const json_t *config = json_object_get(holder, "config");
+    if (!json_is_object(config)) {
+        return AK_OK;
+    }
+    char *text = NULL;
+    ak_status status = ak_config_text_from_json(&text, config, NULL, "result", err);
+    if (status == AK_NO_MEMORY) {
+        return status;
+    }
+    bool set = ak_json_set_text(holder, "config", status == AK_OK ? text : NULL);
+    ak_free(text);
+    return set ? AK_OK : ak_fail_memory(err);
+}
+
+ak_status ak_config_text_in_result(json_t *result, ak_error *err)
+{
+    size_t i;
+    json_t *contestant;
+    ak_status status = config_to_text(json_object_get(result, "best"), err);
+    json_array_foreach(json_object_get(result, "contestants"), i, contestant)
+    {
+        status = status == AK_OK ? config_to_text(contestant, err) : status;
+    }
+    return status;
+}

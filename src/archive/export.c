@@ -1,0 +1,254 @@
+/*
+ * export.c: the table of formats, writing a file in one of them, and what the formats share.
+ *
+ * A file is built in memory and written in one go, beside the target and renamed: it is whole or it
+ * is not there.
+ */
+#include "archive/format.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "measure/stats.h"
+
+const ak_format_ops *const ak_formats[] = {
+#define X(name) &ak_format_##name,
+#include "archive/formats.def"
+#undef X
+    NULL,
+};
+
+ak_status ak_formats_each(ak_list_visitor visit, void *context, ak_error *err)
+{
+    (void)err;
+    for (size_t i = 0; ak_formats[i] != NULL; i++) {
+        visit(context, ak_formats[i]->name, ak_formats[i]->description);
+    }
+    return AK_OK;
+}
+
+ak_status ak_format_find(const ak_format_ops **out, const char *name, ak_error *err)
+{
+    ak_buf names = AK_BUF(256);
+    for (size_t i = 0; ak_formats[i] != NULL; i++) {
+        if (strcmp(ak_formats[i]->name, name) == 0) {
+            ak_buf_free(&names);
+            *out = ak_formats[i];
+            return AK_OK;
+        }
+        ak_buf_print(&names, "%s%s", i == 0 ? "" : ", ", ak_formats[i]->name);
+    }
+    ak_status status = ak_buf_status(&names, err);
+    if (status == AK_OK) {
+        status = ak_fail(err, AK_INVALID, "there is no format \"%.60s\"; the formats are: %s", name,
+                         names.data);
+    }
+    ak_buf_free(&names);
+    return status;
+}
+
+static ak_status write_standard_output(const char *text, size_t length, ak_error *err)
+{
+    while (length > 0) {
+        ssize_t done = write(STDOUT_FILENO, text, length);
+        if (done < 0 && errno == EINTR) {
+            continue;
+        }
+        if (done <= 0) {
+            return ak_fail(err, AK_IO, "standard output: cannot be written: %s", strerror(errno));
+        }
+        text += done;
+        length -= (size_t)done;
+    }
+    return AK_OK;
+}
+
+ak_status ak_archive_export(ak_archive *archive, const ak_archive_filter *filter,
+                            const char *format, const char *path, ak_error *err)
+{
+    const ak_format_ops *ops;
+    ak_status status = ak_format_find(&ops, format, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    if (ops->write == NULL) {
+        return ak_fail(err, AK_INVALID, "format %s can only be imported", format);
+    }
+    ak_buf text = AK_BUF(AK_EXPORT_BYTES_MAX);
+    status = ops->write(&text, archive, filter, err);
+    if (status == AK_OK) {
+        status = ak_buf_status(&text, err);
+    }
+    if (status == AK_OK) {
+        status = strcmp(path, "-") == 0 ? write_standard_output(text.data, text.length, err)
+                                        : ak_fs_write(path, text.data, text.length, err);
+    }
+    ak_buf_free(&text);
+    return status;
+}
+
+/* ---- shared by the formats --------------------------------------------------------------------
+ */
+
+typedef struct each_context {
+    ak_trial_writer write;
+    void *context;
+    ak_status status;
+    ak_error *err;
+} each_context;
+
+static bool each_trial(void *context, const ak_trial *trial)
+{
+    each_context *each = context;
+    each->status = each->write(each->context, trial, each->err);
+    return each->status == AK_OK;
+}
+
+ak_status ak_format_each(ak_archive *archive, const ak_archive_filter *filter,
+                         ak_trial_writer write, void *context, ak_error *err)
+{
+    each_context each = {write, context, AK_OK, err};
+    ak_status status = ak_archive_each(archive, filter, each_trial, &each, err);
+    return status == AK_OK ? each.status : status;
+}
+
+ak_status ak_one_task_check(ak_one_task *task, const char *format, const ak_trial *trial,
+                            ak_error *err)
+{
+    if (task->first.kernel == NULL) {
+        return ak_trial_copy(&task->first, trial, err);
+    }
+    const struct {
+        const char *name, *first, *now;
+    } fields[] = {
+        {"kernel", task->first.kernel, trial->kernel},
+        {"implementation", task->first.implementation, trial->implementation},
+        {"device", task->first.device, trial->device},
+        {"size", task->first.size, trial->size},
+        {"dtype", task->first.dtype, trial->dtype},
+        {"choices", task->first.choices, trial->choices},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        if (strcmp(fields[i].first, fields[i].now) != 0) {
+            return ak_fail(err, AK_INVALID,
+                           "a %s file holds one task, but trials of different ones match (%s "
+                           "\"%s\" and \"%s\"): choose one %s",
+                           format, fields[i].name, fields[i].first, fields[i].now, fields[i].name);
+        }
+    }
+    return AK_OK;
+}
+
+static bool two_digits(int *out, const char *text, int low, int high)
+{
+    if (text[0] < '0' || text[0] > '9' || text[1] < '0' || text[1] > '9') {
+        return false;
+    }
+    *out = (text[0] - '0') * 10 + (text[1] - '0');
+    return *out >= low && *out <= high;
+}
+
+/* "", "Z", "+hh:mm", "+hhmm", "-hh:mm" in minutes east of Greenwich. */
+static bool read_zone(int *minutes, const char *text)
+{
+    int hours, rest;
+    *minutes = 0;
+    if (*text == 0 || strcmp(text, "Z") == 0) {
+        return true;
+    }
+    if ((*text != '+' && *text != '-') || !two_digits(&hours, text + 1, 0, 14)) {
+        return false;
+    }
+    const char *tail = text + 3 + (text[3] == ':' ? 1 : 0);
+    if (!two_digits(&rest, tail, 0, 59) || tail[2] != 0) {
+        return false;
+    }
+    *minutes = (*text == '-' ? -1 : 1) * (hours * 60 + rest);
+    return true;
+}
+
+bool ak_format_timestamp(char out[AK_TIMESTAMP_BYTES], const char *text)
+{
+    static const char shape[] = "dddd-dd-dd?dd:dd:dd";
+    if (strlen(text) < sizeof shape - 1) {
+        return false;
+    }
+    for (size_t i = 0; shape[i] != 0; i++) {
+        bool good = shape[i] == 'd'   ? text[i] >= '0' && text[i] <= '9'
+                    : shape[i] == '?' ? text[i] == 'T' || text[i] == ' '
+                                      : text[i] == shape[i];
+        if (!good) {
+            return false;
+        }
+    }
+    int century, year, month, day, hour, minute, second, zone, ms = 0;
+    if (!two_digits(&century, text, 19, 99) || !two_digits(&year, text + 2, 0, 99) ||
+        !two_digits(&month, text + 5, 1, 12) || !two_digits(&day, text + 8, 1, 31) ||
+        !two_digits(&hour, text + 11, 0, 23) || !two_digits(&minute, text + 14, 0, 59) ||
+        !two_digits(&second, text + 17, 0, 60)) {
+        return false;
+    }
+    const char *p = text + sizeof shape - 1;
+    if (*p == '.') {
+        int scale = 100;
+        for (p++; *p >= '0' && *p <= '9'; p++) {
+            ms += (*p - '0') * scale;
+            scale /= 10;
+        }
+    }
+    if (!read_zone(&zone, p)) {
+        return false;
+    }
+    struct tm utc = {
+        .tm_year = century * 100 + year - 1900,
+        .tm_mon = month - 1,
+        .tm_mday = day,
+        .tm_hour = hour,
+        .tm_min = minute,
+        .tm_sec = second,
+    };
+    time_t seconds = timegm(&utc) - (time_t)zone * 60;
+    char whole[24];
+    if (gmtime_r(&seconds, &utc) == NULL ||
+        strftime(whole, sizeof whole, "%Y-%m-%dT%H:%M:%S", &utc) == 0) {
+        return false;
+    }
+    (void)snprintf(out, AK_TIMESTAMP_BYTES, "%s.%03dZ", whole, ms);
+    return true;
+}
+
+void ak_format_summarise(ak_trial *trial)
+{
+    if (trial->sample_count > 0) {
+        ak_stats stats;
+        ak_stats_of(&stats, trial->samples_ms, trial->sample_count);
+        trial->median_ms = stats.median;
+        trial->ci_low_ms = stats.low;
+        trial->ci_high_ms = stats.high;
+    }
+}
+
+int64_t ak_format_ns(double ms)
+{
+    const double longest_ms = 1e12; /* 30 years: more is a damaged file, and would overflow */
+    return ms > 0 && ms < longest_ms ? (int64_t)llround(ms * 1e6) : 0;
+}
+
+double ak_format_ms(int64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
+double ak_format_number(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+const char *ak_format_text(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}

@@ -1,0 +1,91 @@
+/*
+ * field.h: the fields of a trial as a table, so that the archive's rows, the JSON objects and the
+ * CSV columns can never disagree. A field of ak_trial is added here, in autokernel.h and in the
+ * schema.
+ *
+ * X(name in the archive, in JSON and in CSV, kind, member of ak_trial)
+ */
+#ifndef AK_ARCHIVE_FIELD_H
+#define AK_ARCHIVE_FIELD_H
+
+#include "base/status.h"
+
+#define AK_FIELD_MAP(X)                                                                            \
+    X(run, NULLABLE, run)                                                                          \
+    X(timestamp, TEXT, timestamp)                                                                  \
+    X(kernel, TEXT, kernel)                                                                        \
+    X(implementation, TEXT, implementation)                                                        \
+    X(device, TEXT, device)                                                                        \
+    X(size, TEXT, size)                                                                            \
+    X(dtype, TEXT, dtype)                                                                          \
+    X(choices, TEXT, choices)                                                                      \
+    X(config, TEXT, config)                                                                        \
+    X(environment, NULLABLE, environment)                                                          \
+    X(strategy, NULLABLE, strategy)                                                                \
+    X(model, FOREIGN, model)                                                                       \
+    X(generation, INT, generation)                                                                 \
+    X(parent, LINK, parent)                                                                        \
+    X(predicted_gain, REAL, predicted_gain)                                                        \
+    X(status, STATUS, status)                                                                      \
+    X(reason, FOREIGN, reason)                                                                     \
+    X(propose_ns, LONG, propose_ns)                                                                \
+    X(compile_ns, LONG, compile_ns)                                                                \
+    X(check_ns, LONG, check_ns)                                                                    \
+    X(measure_ns, LONG, measure_ns)                                                                \
+    X(overhead_ns, LONG, overhead_ns)                                                              \
+    X(samples_ms, SAMPLES, samples_ms)                                                             \
+    X(ms, MEASURED, median_ms)                                                                     \
+    X(ci_low_ms, MEASURED, ci_low_ms)                                                              \
+    X(ci_high_ms, MEASURED, ci_high_ms)                                                            \
+    X(max_error, UNBOUNDED, max_error)                                                             \
+    X(registers, INT, registers)                                                                   \
+    X(shared_bytes, INT, shared_bytes)                                                             \
+    X(spill_bytes, INT, spill_bytes)                                                               \
+    X(occupancy, REAL, occupancy)                                                                  \
+    X(tflops, MEASURED, tflops)                                                                    \
+    X(gbs, MEASURED, gbs)                                                                          \
+    X(efficiency, MEASURED, efficiency)                                                            \
+    X(bound, NULLABLE, bound)
+
+typedef enum ak_field_kind {
+    AK_FIELD_TEXT,      /* char *, NULL counts as "" */
+    AK_FIELD_NULLABLE,  /* char * or NULL */
+    AK_FIELD_FOREIGN,   /* the same, but made by a compiler or a model: may be any bytes */
+    AK_FIELD_INT,       /* int */
+    AK_FIELD_LONG,      /* int64_t */
+    AK_FIELD_LINK,      /* int64_t, id of another trial; 0: none */
+    AK_FIELD_REAL,      /* double, finite */
+    AK_FIELD_MEASURED,  /* double, 0: not measured */
+    AK_FIELD_UNBOUNDED, /* double, may be infinite */
+    AK_FIELD_STATUS,    /* ak_trial_status */
+    AK_FIELD_SAMPLES    /* samples_ms and sample_count */
+} ak_field_kind;
+
+typedef struct ak_field {
+    const char *name;
+    ak_field_kind kind;
+    size_t offset; /* in ak_trial */
+} ak_field;
+
+#define AK_FIELD_ONE(name, kind, member) +1
+enum { AK_FIELD_COUNT = 0 AK_FIELD_MAP(AK_FIELD_ONE) };
+#undef AK_FIELD_ONE
+extern const ak_field ak_fields[AK_FIELD_COUNT];
+
+/* Bounds of what a trial may hold, wherever it comes from. */
+#define AK_TRIAL_TEXT_BYTES_MAX 16384 /* 64 parameters of 250 bytes each */
+#define AK_TRIAL_SAMPLES_MAX    65536 /* 256 times what the timer takes */
+
+bool ak_field_is_text(ak_field_kind kind);
+char **ak_field_text(const ak_trial *trial, const ak_field *field);
+int *ak_field_int(const ak_trial *trial, const ak_field *field);
+int64_t *ak_field_long(const ak_trial *trial, const ak_field *field);
+double *ak_field_real(const ak_trial *trial, const ak_field *field);
+
+/* Is it fit to be kept? Texts are UTF-8 (but see FOREIGN) and bounded, the kernel is named, numbers
+   are finite and none is negative that cannot be. */
+ak_status ak_trial_validate(const ak_trial *trial, const char *where, ak_error *err);
+/* Replaces a text of a trial by a copy. */
+ak_status ak_trial_set(char **member, const char *text, ak_error *err);
+
+#endif

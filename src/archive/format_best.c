@@ -1,0 +1,168 @@
+/*
+ * format_best.c: best_config.json: the one configuration that production code is to use, with what
+ * was measured, where, and which trial it comes from. `bench --config @FILE` reads it back.
+ */
+#include "archive/format.h"
+
+#include <string.h>
+
+#include "archive/config_text.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/fs.h"
+
+#define BEST_BYTES_MAX (1u << 20)
+
+static json_t *measured(double value)
+{
+    return value > 0 ? json_real(value) : json_null();
+}
+
+static json_t *interval(const ak_trial *best)
+{
+    return best->ci_high_ms > 0 ? json_pack("[f, f]", best->ci_low_ms, best->ci_high_ms)
+                                : json_null();
+}
+
+/* {"hash": ..., and what the hash stands for}; the words are kept as they were. */
+static ak_status environment_of(json_t **out, ak_archive *archive, const ak_trial *best,
+                                ak_error *err)
+{
+    char *words = NULL;
+    ak_status status = best->environment == NULL
+                           ? AK_OK
+                           : ak_archive_environment(&words, archive, best->environment, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    json_t *known = NULL;
+    if (words != NULL) {
+        status = ak_json_parse(&known, words, strlen(words), "environment", err);
+        ak_free(words);
+    }
+    if (status == AK_NO_MEMORY) {
+        return status;
+    }
+    json_t *object = json_object();
+    bool good = object != NULL && ak_json_set_text(object, "hash", best->environment);
+    if (json_is_object(known)) {
+        good = good && json_object_update_missing(object, known) == 0;
+    }
+    json_decref(known);
+    if (!good) {
+        json_decref(object);
+        return ak_fail_memory(err);
+    }
+    *out = object;
+    return AK_OK;
+}
+
+static ak_status best_of(json_t **out, ak_archive *archive, const ak_trial *best, ak_error *err)
+{
+    char now[AK_CLOCK_UTC_BYTES];
+    json_t *size = NULL, *choices = NULL, *config = NULL, *environment = NULL;
+    json_t *object = json_object();
+    ak_status status = ak_config_text_to_json(&size, best->size, "size", err);
+    if (status == AK_OK) {
+        status = ak_config_text_to_json(&choices, best->choices, "choices", err);
+    }
+    if (status == AK_OK) {
+        status = ak_config_text_to_json(&config, best->config, "configuration", err);
+    }
+    if (status == AK_OK) {
+        status = environment_of(&environment, archive, best, err);
+    }
+    ak_clock_utc(now);
+    bool good = status == AK_OK && object != NULL &&
+                ak_json_set(object, "schema", json_integer(1)) &&
+                ak_json_set_text(object, "kernel", best->kernel) &&
+                ak_json_set_text(object, "implementation", best->implementation) &&
+                ak_json_set_text(object, "device", best->device) &&
+                json_object_set(object, "size", size) == 0 &&
+                ak_json_set_text(object, "dtype", best->dtype) &&
+                json_object_set(object, "choices", choices) == 0 &&
+                json_object_set(object, "config", config) == 0 &&
+                ak_json_set(object, "ms", measured(best->median_ms)) &&
+                ak_json_set(object, "ci_ms", interval(best)) &&
+                ak_json_set(object, "tflops", measured(best->tflops)) &&
+                ak_json_set(object, "gbs", measured(best->gbs)) &&
+                ak_json_set(object, "efficiency", measured(best->efficiency)) &&
+                json_object_set(object, "environment", environment) == 0 &&
+                ak_json_set_text(object, "run", best->run) &&
+                ak_json_set(object, "trial", json_integer(best->id)) &&
+                ak_json_set_text(object, "created", now) &&
+                ak_json_set_text(object, "autokernel", AK_VERSION);
+    json_decref(size);
+    json_decref(choices);
+    json_decref(config);
+    json_decref(environment);
+    if (!good) {
+        json_decref(object);
+        return status == AK_OK ? ak_fail_memory(err) : status;
+    }
+    *out = object;
+    return AK_OK;
+}
+
+static ak_status write_best(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
+                            ak_error *err)
+{
+    ak_trial best = {0};
+    json_t *object = NULL;
+    ak_status status = ak_archive_best(&best, archive, filter, err);
+    if (status == AK_OK) {
+        status = best_of(&object, archive, &best, err);
+        ak_trial_clear(&best);
+    }
+    if (status == AK_OK) {
+        ak_json_print(out, object, true);
+        ak_buf_putc(out, '\n');
+        json_decref(object);
+    }
+    return status;
+}
+
+ak_status ak_best_config_read(char **config_text, const char *path, ak_error *err)
+{
+    char *text;
+    size_t length;
+    json_t *file, *config = NULL;
+    ak_status status = ak_fs_read(&text, &length, path, BEST_BYTES_MAX, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    status = ak_json_parse(&file, text, length, path, err);
+    ak_free(text);
+    if (status != AK_OK) {
+        return status;
+    }
+    int64_t schema = 1;
+    if (!json_is_object(file)) {
+        status = ak_fail(err, AK_INVALID, "%s: must be an object as `autokernel export` writes it",
+                         path);
+    }
+    if (status == AK_OK) {
+        status = ak_json_int_or(&schema, file, "schema", 1, path, err);
+    }
+    if (status == AK_OK && schema != 1) {
+        status = ak_fail(err, AK_INVALID, "%s: has schema %lld; this autokernel reads schema 1",
+                         path, (long long)schema);
+    }
+    if (status == AK_OK) {
+        status = ak_json_object_or_null(&config, file, "config", path, err);
+    }
+    if (status == AK_OK && config == NULL) {
+        status = ak_fail(err, AK_INVALID, "%s: \"config\" is missing", path);
+    }
+    if (status == AK_OK) {
+        status = ak_config_text_from_json(config_text, config, NULL, path, err);
+    }
+    json_decref(file);
+    return status;
+}
+
+const ak_format_ops ak_format_best = {
+    .name = "best",
+    .description = "best_config.json: the best configuration of one task (export only)",
+    .write = write_best,
+};

@@ -1,0 +1,514 @@
+/*
+ * format_kernel_tuner.c: cache files of Kernel Tuner (CacheKernelTuner, JSON).
+ *
+ * Such a file holds one task: device, kernel, problem size, the parameters in their order, and
+ * under "cache" an entry for each configuration. Kernel Tuner appends entries as it goes and closes
+ * the file at the end of a run, so a file of a run that was stopped lacks the closing braces, and
+ * its last entry may have been cut short: such an entry is left out.
+ *
+ * Its `time` is the mean of `times` with the first launch among them; we take the median of `times`
+ * where they are there.
+ */
+#include "archive/format.h"
+
+#include <string.h>
+
+#include "archive/config_text.h"
+#include "base/alloc.h"
+
+/* How Kernel Tuner calls what became of a configuration, NULL for success. */
+static const char *const fault_names[AK_TRIAL_STATUS_COUNT] = {
+    [AK_TRIAL_INVALID] = "InvalidConfig",
+    [AK_TRIAL_COMPILE_ERROR] = "CompilationFailedConfig",
+    [AK_TRIAL_LAUNCH_ERROR] = "RuntimeFailedConfig",
+    [AK_TRIAL_WRONG_RESULT] = "RuntimeFailedConfig",
+    [AK_TRIAL_CRASHED] = "RuntimeFailedConfig",
+    [AK_TRIAL_TIMED_OUT] = "RuntimeFailedConfig",
+    [AK_TRIAL_OUT_OF_MEMORY] = "RuntimeFailedConfig",
+    [AK_TRIAL_REJECTED] = "InvalidConfig",
+};
+
+/* What such a file has no words for is in one member of ours, OWN, as texts. */
+#define OWN "autokernel"
+
+static const struct {
+    const char *name;
+    size_t offset;
+} own_members[] = {
+    {"implementation", offsetof(ak_trial, implementation)},
+    {"size", offsetof(ak_trial, size)},
+    {"dtype", offsetof(ak_trial, dtype)},
+    {"choices", offsetof(ak_trial, choices)},
+};
+#define OWN_COUNT (sizeof own_members / sizeof own_members[0])
+
+static char **own_text(const ak_trial *trial, size_t i)
+{
+    return (char **)(void *)((char *)(uintptr_t)trial + own_members[i].offset);
+}
+
+/* ---- writing ----------------------------------------------------------------------------------
+ */
+
+typedef struct cache_writer {
+    ak_one_task task;
+    json_t *params; /* {name: [values]}, in the order of the configurations */
+    json_t *cache;  /* {key: entry} */
+} cache_writer;
+
+/* "M=1024,N=512" as [1024, 512]. */
+static json_t *problem_size(const char *size)
+{
+    json_t *object, *array = json_array();
+    if (array == NULL || ak_config_text_to_json(&object, size, "size", NULL) != AK_OK) {
+        json_decref(array);
+        return NULL;
+    }
+    const char *key;
+    json_t *value;
+    bool good = true;
+    json_object_foreach(object, key, value)
+    {
+        good = good && json_array_append(array, value) == 0;
+    }
+    json_decref(object);
+    if (!good) {
+        json_decref(array);
+        return NULL;
+    }
+    return array;
+}
+
+/* Adds the configuration's values to the lists of those that occur, and gives its key: the values
+   with commas between them. The first configuration says which parameters there are. */
+static ak_status note_values(cache_writer *writer, ak_buf *key, const json_t *config, bool first,
+                             ak_error *err)
+{
+    const char *name;
+    json_t *value;
+    bool same = first || json_object_size(config) == json_object_size(writer->params);
+    json_object_foreach((json_t *)(uintptr_t)config, name, value)
+    {
+        json_t *list = json_object_get(writer->params, name);
+        if (list == NULL && first) {
+            list = json_array();
+            if (!ak_json_set(writer->params, name, list)) {
+                return ak_fail_memory(err);
+            }
+        }
+        if (list == NULL) {
+            same = false;
+            break;
+        }
+        bool known = false;
+        for (size_t i = 0; i < json_array_size(list) && !known; i++) {
+            known = json_equal(json_array_get(list, i), value) == 1;
+        }
+        if (!known && json_array_append(list, value) != 0) {
+            return ak_fail_memory(err);
+        }
+        if (key->length > 0) {
+            ak_buf_putc(key, ',');
+        }
+        if (json_is_string(value)) {
+            ak_buf_puts(key, json_string_value(value));
+        } else if (json_is_boolean(value)) {
+            ak_buf_puts(key, json_is_true(value) ? "True" : "False");
+        } else {
+            ak_json_print(key, value, false);
+        }
+    }
+    return same ? AK_OK
+                : ak_fail(err, AK_INVALID,
+                          "the configurations of these trials have different "
+                          "parameters; a Kernel Tuner cache holds one list of parameters");
+}
+
+static json_t *entry_of(const ak_trial *trial, const json_t *config)
+{
+    json_t *entry = json_copy((json_t *)(uintptr_t)config);
+    json_t *times = json_array();
+    bool good = entry != NULL && times != NULL;
+    for (size_t i = 0; i < trial->sample_count && good; i++) {
+        good = json_array_append_new(times, json_real(trial->samples_ms[i])) == 0;
+    }
+    bool ok = trial->status == AK_TRIAL_OK;
+    good = good && (ok ? ak_json_set_real(entry, "time", trial->median_ms)
+                       : ak_json_set_text(entry, "time", fault_names[trial->status]));
+    if (good && ok) {
+        good = ak_json_set(entry, "times", json_incref(times));
+    }
+    if (good && trial->tflops > 0) {
+        good = ak_json_set_real(entry, "GFLOP/s", trial->tflops * 1e3);
+    }
+    if (good && trial->gbs > 0) {
+        good = ak_json_set_real(entry, "GB/s", trial->gbs);
+    }
+    good = good && ak_json_set_real(entry, "compile_time", ak_format_ms(trial->compile_ns)) &&
+           ak_json_set_real(entry, "verification_time", ak_format_ms(trial->check_ns)) &&
+           ak_json_set_real(entry, "benchmark_time", ak_format_ms(trial->measure_ns)) &&
+           ak_json_set_real(entry, "strategy_time", ak_format_ms(trial->propose_ns)) &&
+           ak_json_set_real(entry, "framework_time", ak_format_ms(trial->overhead_ns)) &&
+           ak_json_set_text(entry, "timestamp", trial->timestamp);
+    json_decref(times);
+    if (!good) {
+        json_decref(entry);
+        return NULL;
+    }
+    return entry;
+}
+
+/* Of several trials of a configuration the latest counts, successful ones before others. */
+static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
+{
+    cache_writer *writer = context;
+    bool first = writer->task.first.kernel == NULL;
+    json_t *config;
+    ak_buf key = AK_BUF(AK_TRIAL_TEXT_BYTES_MAX);
+    ak_status status = ak_one_task_check(&writer->task, "Kernel Tuner", trial, err);
+    if (status == AK_OK) {
+        status = ak_config_text_to_json(&config, trial->config, "trial", err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    status = note_values(writer, &key, config, first, err);
+    if (status == AK_OK) {
+        status = ak_buf_status(&key, err);
+    }
+    const json_t *before = status == AK_OK ? json_object_get(writer->cache, key.data) : NULL;
+    bool keep = trial->status != AK_TRIAL_OK && json_is_number(json_object_get(before, "time"));
+    if (status == AK_OK && !keep &&
+        !ak_json_set(writer->cache, key.data, entry_of(trial, config))) {
+        status = ak_fail_memory(err);
+    }
+    ak_buf_free(&key);
+    json_decref(config);
+    return status;
+}
+
+static void print_member(ak_buf *out, const char *name, const json_t *value, const char *end)
+{
+    ak_buf_print(out, "\"%s\": ", name);
+    ak_json_print(out, value, false);
+    ak_buf_puts(out, end);
+}
+
+static json_t *own_of(const ak_trial *trial)
+{
+    json_t *own = json_object();
+    bool good = own != NULL;
+    for (size_t i = 0; i < OWN_COUNT && good; i++) {
+        good = ak_json_set_text(own, own_members[i].name, *own_text(trial, i));
+    }
+    if (!good) {
+        json_decref(own);
+        return NULL;
+    }
+    return own;
+}
+
+static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_error *err)
+{
+    const ak_trial *first = &writer->task.first;
+    json_t *device = json_string(first->device), *kernel = json_string(first->kernel);
+    json_t *size = problem_size(first->size), *keys = json_array(), *own = own_of(first);
+    const char *name;
+    json_t *value;
+    bool good = device != NULL && kernel != NULL && size != NULL && keys != NULL && own != NULL;
+    json_object_foreach(writer->params, name, value)
+    {
+        good = good && json_array_append_new(keys, json_string(name)) == 0;
+    }
+    if (good) {
+        ak_buf_puts(out, "{\n");
+        print_member(out, "device_name", device, ",\n");
+        print_member(out, "kernel_name", kernel, ",\n");
+        print_member(out, "problem_size", size, ",\n");
+        print_member(out, OWN, own, ",\n");
+        print_member(out, "tune_params_keys", keys, ",\n");
+        print_member(out, "tune_params", writer->params, ",\n\"objective\": \"time\",\n");
+        ak_buf_puts(out, "\"cache\": {");
+        const char *separator = "\n";
+        json_object_foreach(writer->cache, name, value)
+        {
+            json_t *key = json_string(name);
+            good = good && key != NULL;
+            ak_buf_puts(out, separator);
+            if (key != NULL) {
+                ak_json_print(out, key, false);
+            }
+            ak_buf_puts(out, ": ");
+            ak_json_print(out, value, false);
+            separator = ",\n";
+            json_decref(key);
+        }
+        ak_buf_puts(out, "}\n}\n");
+    }
+    json_decref(device);
+    json_decref(kernel);
+    json_decref(size);
+    json_decref(keys);
+    json_decref(own);
+    return good ? AK_OK : ak_fail_memory(err);
+}
+
+static ak_status write_kernel_tuner(ak_buf *out, ak_archive *archive,
+                                    const ak_archive_filter *filter, ak_error *err)
+{
+    cache_writer writer = {.params = json_object(), .cache = json_object()};
+    ak_status status = writer.params == NULL || writer.cache == NULL ? ak_fail_memory(err) : AK_OK;
+    if (status == AK_OK) {
+        status = ak_format_each(archive, filter, write_one, &writer, err);
+    }
+    if (status == AK_OK && writer.task.first.kernel == NULL) {
+        status = ak_fail(err, AK_NOT_FOUND, "no trial matches, and a Kernel Tuner cache needs one");
+    }
+    if (status == AK_OK) {
+        status = print_cache(out, &writer, err);
+    }
+    json_decref(writer.params);
+    json_decref(writer.cache);
+    ak_trial_clear(&writer.task.first);
+    return status;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+/* Puts `braces` after `length` bytes of the text and parses it. */
+static ak_status parse_closed(json_t **out, const char *text, size_t length, const char *braces,
+                              const char *path, ak_error *err)
+{
+    while (length > 0 && strchr(" \t\r\n,", text[length - 1]) != NULL) {
+        length--;
+    }
+    ak_buf closed = AK_BUF(AK_JSON_BYTES_MAX);
+    ak_buf_append(&closed, text, length);
+    ak_buf_puts(&closed, braces);
+    ak_status status = ak_buf_status(&closed, err);
+    if (status == AK_OK) {
+        status = ak_json_parse(out, closed.data, closed.length, path, err);
+    }
+    ak_buf_free(&closed);
+    return status;
+}
+
+/* As it is, else closed, else closed before its last line. The message is about the file as it is.
+ */
+static ak_status parse_cache(json_t **out, const char *text, size_t length, const char *path,
+                             ak_error *err)
+{
+    ak_status status = ak_json_parse(out, text, length, path, err);
+    if (status != AK_INVALID) {
+        return status;
+    }
+    size_t whole_lines = length;
+    while (whole_lines > 0 && text[whole_lines - 1] != '\n') {
+        whole_lines--;
+    }
+    bool closed = parse_closed(out, text, length, "}", path, NULL) == AK_OK ||
+                  parse_closed(out, text, length, "}}", path, NULL) == AK_OK ||
+                  parse_closed(out, text, whole_lines, "}}", path, NULL) == AK_OK;
+    return closed ? AK_OK : status;
+}
+
+/* 4096, [4096, 4096] or ["a", 1] as "X=4096,Y=4096": the file does not know the sizes' names. */
+static ak_status take_size(ak_trial *task, const json_t *size, const char *path, ak_error *err)
+{
+    static const char *const names[] = {"X", "Y", "Z", "W"};
+    size_t count = json_is_array(size) ? json_array_size(size) : 1;
+    ak_buf text = AK_BUF(256);
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < count && status == AK_OK && size != NULL; i++) {
+        const json_t *value = json_is_array(size) ? json_array_get(size, i) : size;
+        if (!json_is_integer(value) || i >= sizeof names / sizeof names[0]) {
+            status =
+                ak_fail(err, AK_INVALID,
+                        "%s: \"problem_size\" must be an integer or an array of at most 4", path);
+        } else {
+            ak_buf_print(&text, "%s%s=%lld", i == 0 ? "" : ",", names[i],
+                         (long long)json_integer_value(value));
+        }
+    }
+    if (status != AK_OK) {
+        ak_buf_free(&text);
+        return status;
+    }
+    return ak_buf_take(&task->size, &text, err);
+}
+
+/* Of a file that we wrote: the task as it was, with the sizes' names. */
+static ak_status take_own(ak_trial *task, const json_t *file, const char *path, ak_error *err)
+{
+    json_t *own = NULL;
+    ak_status status = ak_json_object_or_null(&own, file, OWN, path, err);
+    for (size_t i = 0; i < OWN_COUNT && own != NULL && status == AK_OK; i++) {
+        const char *text = NULL;
+        status = ak_json_string_or(&text, own, own_members[i].name, NULL, path, err);
+        if (status == AK_OK) {
+            status = ak_trial_set(own_text(task, i), text, err);
+        }
+    }
+    return status;
+}
+
+static ak_status take_head(ak_trial *task, const json_t **order, const json_t **cache,
+                           const json_t *file, const char *path, ak_error *err)
+{
+    const char *device, *kernel;
+    json_t *keys = NULL, *entries = NULL;
+    ak_status status = ak_json_string(&kernel, file, "kernel_name", path, err);
+    if (status == AK_OK) {
+        status = ak_json_string_or(&device, file, "device_name", "", path, err);
+    }
+    if (status == AK_OK) {
+        status = ak_json_array_or_null(&keys, file, "tune_params_keys", path, err);
+    }
+    if (status == AK_OK) {
+        status = ak_json_object_or_null(&entries, file, "cache", path, err);
+    }
+    if (status == AK_OK && (keys == NULL || entries == NULL)) {
+        status = ak_fail(err, AK_INVALID, "%s: \"%s\" is missing: it is no Kernel Tuner cache",
+                         path, keys == NULL ? "tune_params_keys" : "cache");
+    }
+    if (status == AK_OK) {
+        status = ak_trial_set(&task->kernel, kernel, err);
+    }
+    if (status == AK_OK) {
+        status = ak_trial_set(&task->device, device, err);
+    }
+    if (status == AK_OK) {
+        status = take_own(task, file, path, err);
+    }
+    if (status == AK_OK && task->size == NULL) {
+        status = take_size(task, json_object_get(file, "problem_size"), path, err);
+    }
+    *order = keys;
+    *cache = entries;
+    return status;
+}
+
+static ak_status take_fault(ak_trial *trial, const char *name, const char *where, ak_error *err)
+{
+    for (int i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
+        if (fault_names[i] != NULL && strcmp(fault_names[i], name) == 0) {
+            trial->status = (ak_trial_status)i;
+            return ak_trial_set(&trial->reason, name, err);
+        }
+    }
+    return ak_fail(err, AK_INVALID,
+                   "%s: \"%.60s\" is no known error (InvalidConfig, CompilationFailedConfig, "
+                   "RuntimeFailedConfig)",
+                   where, name);
+}
+
+static ak_status take_times(ak_trial *trial, const json_t *entry, const char *where, ak_error *err)
+{
+    json_t *times = NULL;
+    ak_status status = ak_json_array_or_null(&times, entry, "times", where, err);
+    size_t count = json_array_size(times);
+    if (status == AK_OK && count > AK_TRIAL_SAMPLES_MAX) {
+        status = ak_fail(err, AK_LIMIT, "%s: more than %d times", where, AK_TRIAL_SAMPLES_MAX);
+    }
+    if (status != AK_OK || count == 0) {
+        return status;
+    }
+    trial->samples_ms = ak_alloc(count, sizeof(double));
+    if (trial->samples_ms == NULL) {
+        return ak_fail_memory(err);
+    }
+    trial->sample_count = count;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *time = json_array_get(times, i);
+        if (!json_is_number(time)) {
+            return ak_fail(err, AK_INVALID, "%s: \"times\" must hold numbers", where);
+        }
+        trial->samples_ms[i] = json_number_value(time);
+    }
+    ak_format_summarise(trial);
+    return AK_OK;
+}
+
+static ak_status take_result(ak_trial *trial, const json_t *entry, const char *where, ak_error *err)
+{
+    const json_t *time = json_object_get(entry, "time");
+    const json_t *fault = json_object_get(entry, "__error__");
+    const char *name = json_string_value(json_is_string(fault) ? fault : time);
+    if (name != NULL) {
+        return take_fault(trial, name, where, err);
+    }
+    if (!json_is_number(time)) {
+        return ak_fail(err, AK_INVALID, "%s: \"time\" must be a number or the name of an error",
+                       where);
+    }
+    trial->median_ms = json_number_value(time);
+    return take_times(trial, entry, where, err);
+}
+
+static ak_status read_entry(ak_trial *trial, const ak_trial *task, const json_t *order,
+                            const json_t *entry, const char *where, ak_error *err)
+{
+    if (!json_is_object(entry)) {
+        return ak_fail(err, AK_INVALID, "%s: must be an object", where);
+    }
+    ak_status status = ak_trial_copy(trial, task, err);
+    if (status == AK_OK) {
+        status = ak_config_text_from_json(&trial->config, entry, order, where, err);
+    }
+    if (status == AK_OK) {
+        status = take_result(trial, entry, where, err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    trial->compile_ns = ak_format_ns(ak_format_number(entry, "compile_time"));
+    trial->check_ns = ak_format_ns(ak_format_number(entry, "verification_time"));
+    trial->measure_ns = ak_format_ns(ak_format_number(entry, "benchmark_time"));
+    trial->propose_ns = ak_format_ns(ak_format_number(entry, "strategy_time"));
+    trial->overhead_ns = ak_format_ns(ak_format_number(entry, "framework_time"));
+    if (trial->status == AK_TRIAL_OK) {
+        trial->tflops = ak_format_number(entry, "GFLOP/s") / 1e3;
+        trial->gbs = ak_format_number(entry, "GB/s");
+    }
+    return ak_trial_set(&trial->timestamp, ak_format_text(entry, "timestamp"), err);
+}
+
+static ak_status read_kernel_tuner(ak_import *import, const char *text, size_t length,
+                                   const char *path, ak_error *err)
+{
+    json_t *file;
+    const json_t *order = NULL, *cache = NULL;
+    ak_trial task = {0};
+    ak_status status = parse_cache(&file, text, length, path, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    status = take_head(&task, &order, &cache, file, path, err);
+    const char *key;
+    json_t *entry;
+    json_object_foreach((json_t *)(uintptr_t)(status == AK_OK ? cache : NULL), key, entry)
+    {
+        char where[512];
+        ak_trial trial = {0};
+        (void)snprintf(where, sizeof where, "%.240s: cache \"%.200s\"", path, key);
+        status = read_entry(&trial, &task, order, entry, where, err);
+        if (status == AK_OK) {
+            status = ak_import_add(import, &trial, where, err);
+        }
+        ak_trial_clear(&trial);
+        if (status != AK_OK) {
+            break;
+        }
+    }
+    ak_trial_clear(&task);
+    json_decref(file);
+    return status;
+}
+
+const ak_format_ops ak_format_kernel_tuner = {
+    .name = "kernel-tuner",
+    .description = "cache file of Kernel Tuner: one task, a finished or an interrupted run",
+    .write = write_kernel_tuner,
+    .read = read_kernel_tuner,
+};

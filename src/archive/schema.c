@@ -1,0 +1,79 @@
+/*
+ * schema.c: the tables of the archive.
+ *
+ * Written for a person with the sqlite3 shell: statuses are words, times have their unit in the
+ * name, texts are as the command line shows them. STRICT tables hold what they declare. Trials are
+ * only ever added, so ids are never used twice.
+ */
+#include "archive/schema.h"
+
+const char ak_schema_sql[] =
+    "CREATE TABLE environments (\n"
+    "  hash TEXT PRIMARY KEY,\n"
+    "  words TEXT,\n" /* JSON: what was hashed; NULL if only the hash is known */
+    "  first_seen TEXT NOT NULL\n"
+    ") STRICT, WITHOUT ROWID;\n"
+
+    "CREATE TABLE runs (\n"
+    "  number INTEGER PRIMARY KEY,\n" /* order in which they were started */
+    "  id TEXT NOT NULL UNIQUE,\n"
+    "  started TEXT NOT NULL,\n"
+    "  ended TEXT,\n"
+    "  kernel TEXT NOT NULL,\n"
+    "  implementation TEXT NOT NULL,\n"
+    "  device TEXT NOT NULL,\n"
+    "  size TEXT NOT NULL,\n"
+    "  dtype TEXT NOT NULL,\n"
+    "  choices TEXT NOT NULL,\n"
+    "  strategy TEXT,\n"
+    "  environment TEXT REFERENCES environments (hash),\n"
+    "  options TEXT,\n" /* JSON */
+    "  result TEXT,\n"  /* JSON */
+    "  imported INTEGER NOT NULL DEFAULT 0\n"
+    ") STRICT;\n"
+
+    "CREATE TABLE trials (\n"
+    "  id INTEGER PRIMARY KEY,\n"
+    "  run TEXT REFERENCES runs (id),\n"
+    "  timestamp TEXT NOT NULL,\n"
+    "  kernel TEXT NOT NULL,\n"
+    "  implementation TEXT NOT NULL,\n"
+    "  device TEXT NOT NULL,\n"
+    "  size TEXT NOT NULL,\n"
+    "  dtype TEXT NOT NULL,\n"
+    "  choices TEXT NOT NULL,\n"
+    "  config TEXT NOT NULL,\n"
+    "  environment TEXT REFERENCES environments (hash),\n"
+    "  strategy TEXT,\n"
+    "  model TEXT,\n"
+    "  generation INTEGER NOT NULL,\n"
+    "  parent INTEGER REFERENCES trials (id),\n"
+    "  predicted_gain REAL NOT NULL,\n"
+    "  status TEXT NOT NULL,\n"
+    "  reason TEXT,\n"
+    "  propose_ns INTEGER NOT NULL,\n"
+    "  compile_ns INTEGER NOT NULL,\n"
+    "  check_ns INTEGER NOT NULL,\n"
+    "  measure_ns INTEGER NOT NULL,\n"
+    "  overhead_ns INTEGER NOT NULL,\n"
+    "  samples_ms BLOB,\n" /* 64-bit IEEE numbers, little-endian */
+    "  ms REAL,\n"         /* median; NULL: not measured, as in the columns that follow */
+    "  ci_low_ms REAL,\n"
+    "  ci_high_ms REAL,\n"
+    "  max_error REAL,\n" /* NULL: not a number */
+    "  registers INTEGER NOT NULL,\n"
+    "  shared_bytes INTEGER NOT NULL,\n"
+    "  spill_bytes INTEGER NOT NULL,\n"
+    "  occupancy REAL NOT NULL,\n"
+    "  tflops REAL,\n"
+    "  gbs REAL,\n"
+    "  efficiency REAL,\n"
+    "  bound TEXT\n"
+    ") STRICT;\n"
+
+    /* By task, most selective questions first; by run; by configuration. */
+    "CREATE INDEX trials_by_task ON trials (kernel, device, size, dtype, choices, implementation, "
+    "environment);\n"
+    "CREATE INDEX trials_by_run ON trials (run);\n"
+    "CREATE INDEX trials_by_config ON trials (config);\n"
+    "CREATE INDEX runs_by_task ON runs (kernel, device, size, dtype, choices);\n";

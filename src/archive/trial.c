@@ -1,0 +1,471 @@
+/*
+ * trial.c: the trial as a value: copying, clearing, validating, and its JSON.
+ *
+ * Everything walks the table of fields (field.h). JSON differs from the table in one place: the two
+ * ends of the interval are one member, ci_ms: [low, high], as in `tune --json` and
+ * best_config.json.
+ */
+#include "archive/archive.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "archive/field.h"
+#include "archive/utf8.h"
+#include "base/alloc.h"
+
+const ak_field ak_fields[AK_FIELD_COUNT] = {
+#define FIELD(name, kind, member) {#name, AK_FIELD_##kind, offsetof(ak_trial, member)},
+    AK_FIELD_MAP(FIELD)
+#undef FIELD
+};
+
+static const char *const status_texts[AK_TRIAL_STATUS_COUNT] = {
+#define TEXT(name, text) [AK_TRIAL_##name] = text,
+    AK_TRIAL_MAP(TEXT)
+#undef TEXT
+};
+
+const char *ak_trial_status_text(ak_trial_status status)
+{
+    return (unsigned)status < AK_TRIAL_STATUS_COUNT ? status_texts[status] : "unknown status";
+}
+
+bool ak_trial_status_parse(ak_trial_status *out, const char *text)
+{
+    for (int i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
+        if (strcmp(text, status_texts[i]) == 0) {
+            *out = (ak_trial_status)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ak_field_is_text(ak_field_kind kind)
+{
+    return kind == AK_FIELD_TEXT || kind == AK_FIELD_NULLABLE || kind == AK_FIELD_FOREIGN;
+}
+
+static void *member(const ak_trial *trial, const ak_field *field)
+{
+    return (char *)(uintptr_t)trial + field->offset;
+}
+
+char **ak_field_text(const ak_trial *trial, const ak_field *field)
+{
+    return member(trial, field);
+}
+
+int *ak_field_int(const ak_trial *trial, const ak_field *field)
+{
+    return member(trial, field);
+}
+
+int64_t *ak_field_long(const ak_trial *trial, const ak_field *field)
+{
+    return member(trial, field);
+}
+
+double *ak_field_real(const ak_trial *trial, const ak_field *field)
+{
+    return member(trial, field);
+}
+
+ak_status ak_trial_set(char **text_member, const char *text, ak_error *err)
+{
+    char *copy = ak_strdup(text);
+    if (copy == NULL && text != NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_free(*text_member);
+    *text_member = copy;
+    return AK_OK;
+}
+
+void ak_trial_clear(ak_trial *trial)
+{
+    if (trial == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
+        if (ak_field_is_text(ak_fields[i].kind)) {
+            ak_free(*ak_field_text(trial, &ak_fields[i]));
+        }
+    }
+    ak_free(trial->samples_ms);
+    *trial = (ak_trial){0};
+}
+
+ak_status ak_trial_copy(ak_trial *out, const ak_trial *trial, ak_error *err)
+{
+    ak_trial copy = *trial;
+    copy.samples_ms = NULL;
+    for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
+        if (ak_field_is_text(ak_fields[i].kind)) {
+            *ak_field_text(&copy, &ak_fields[i]) = NULL;
+        }
+    }
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < AK_FIELD_COUNT && status == AK_OK; i++) {
+        if (ak_field_is_text(ak_fields[i].kind)) {
+            status = ak_trial_set(ak_field_text(&copy, &ak_fields[i]),
+                                  *ak_field_text(trial, &ak_fields[i]), err);
+        }
+    }
+    if (status == AK_OK && trial->sample_count > 0) {
+        copy.samples_ms = ak_alloc(trial->sample_count, sizeof(double));
+        if (copy.samples_ms == NULL) {
+            status = ak_fail_memory(err);
+        } else {
+            memcpy(copy.samples_ms, trial->samples_ms, trial->sample_count * sizeof(double));
+        }
+    }
+    if (status != AK_OK) {
+        ak_trial_clear(&copy);
+        return status;
+    }
+    *out = copy;
+    return AK_OK;
+}
+
+static ak_status validate_text(const ak_field *field, const char *text, const char *where,
+                               ak_error *err)
+{
+    if (text == NULL) {
+        return AK_OK;
+    }
+    if (strnlen(text, AK_TRIAL_TEXT_BYTES_MAX + 1) > AK_TRIAL_TEXT_BYTES_MAX) {
+        return ak_fail(err, AK_LIMIT, "%s: \"%s\" is longer than %d bytes", where, field->name,
+                       AK_TRIAL_TEXT_BYTES_MAX);
+    }
+    if (field->kind != AK_FIELD_FOREIGN && !ak_utf8_valid(text)) {
+        return ak_fail(err, AK_INVALID, "%s: \"%s\" is not UTF-8 text", where, field->name);
+    }
+    return AK_OK;
+}
+
+ak_status ak_trial_validate(const ak_trial *trial, const char *where, ak_error *err)
+{
+    if (trial->kernel == NULL || trial->kernel[0] == 0) {
+        return ak_fail(err, AK_INVALID, "%s: \"kernel\" is missing", where);
+    }
+    if ((unsigned)trial->status >= AK_TRIAL_STATUS_COUNT) {
+        return ak_fail(err, AK_INVALID, "%s: status %d is unknown", where, (int)trial->status);
+    }
+    for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
+        const ak_field *field = &ak_fields[i];
+        if (ak_field_is_text(field->kind)) {
+            ak_status status = validate_text(field, *ak_field_text(trial, field), where, err);
+            if (status != AK_OK) {
+                return status;
+            }
+        }
+        bool real = field->kind == AK_FIELD_REAL || field->kind == AK_FIELD_MEASURED;
+        if (real && !isfinite(*ak_field_real(trial, field))) {
+            return ak_fail(err, AK_INVALID, "%s: \"%s\" is not a finite number", where,
+                           field->name);
+        }
+        bool negative = (field->kind == AK_FIELD_MEASURED && *ak_field_real(trial, field) < 0) ||
+                        ((field->kind == AK_FIELD_LONG || field->kind == AK_FIELD_LINK) &&
+                         *ak_field_long(trial, field) < 0);
+        if (negative) {
+            return ak_fail(err, AK_INVALID, "%s: \"%s\" is negative", where, field->name);
+        }
+    }
+    if (trial->sample_count > AK_TRIAL_SAMPLES_MAX) {
+        return ak_fail(err, AK_LIMIT, "%s: more than %d samples", where, AK_TRIAL_SAMPLES_MAX);
+    }
+    for (size_t i = 0; i < trial->sample_count; i++) {
+        if (!isfinite(trial->samples_ms[i]) || trial->samples_ms[i] < 0) {
+            return ak_fail(err, AK_INVALID, "%s: sample %zu is not a time", where, i + 1);
+        }
+    }
+    return AK_OK;
+}
+
+/* ---- to JSON --------------------------------------------------------------------------------- */
+
+static bool set_text(json_t *object, const ak_field *field, const char *text)
+{
+    if (text == NULL && field->kind == AK_FIELD_TEXT) {
+        text = "";
+    }
+    if (text == NULL || field->kind != AK_FIELD_FOREIGN || ak_utf8_valid(text)) {
+        return ak_json_set_text(object, field->name, text);
+    }
+    char *clean = ak_utf8_clean(text);
+    bool good = clean != NULL && ak_json_set_text(object, field->name, clean);
+    ak_free(clean);
+    return good;
+}
+
+static bool set_samples(json_t *object, const char *name, const double *samples, size_t count)
+{
+    json_t *array = json_array();
+    bool good = array != NULL;
+    for (size_t i = 0; i < count && good; i++) {
+        good = json_array_append_new(array, json_real(samples[i])) == 0;
+    }
+    if (!good) {
+        json_decref(array);
+        return false;
+    }
+    return ak_json_set(object, name, array);
+}
+
+static bool set_field(json_t *object, const ak_trial *trial, const ak_field *field)
+{
+    switch (field->kind) {
+    case AK_FIELD_TEXT:
+    case AK_FIELD_NULLABLE:
+    case AK_FIELD_FOREIGN:
+        return set_text(object, field, *ak_field_text(trial, field));
+    case AK_FIELD_INT:
+        return ak_json_set(object, field->name, json_integer(*ak_field_int(trial, field)));
+    case AK_FIELD_LONG:
+        return ak_json_set(object, field->name, json_integer(*ak_field_long(trial, field)));
+    case AK_FIELD_LINK: {
+        int64_t id = *ak_field_long(trial, field);
+        return ak_json_set(object, field->name, id == 0 ? json_null() : json_integer(id));
+    }
+    case AK_FIELD_MEASURED: {
+        double value = *ak_field_real(trial, field);
+        return value > 0 ? ak_json_set_real(object, field->name, value)
+                         : ak_json_set(object, field->name, json_null());
+    }
+    case AK_FIELD_REAL:
+    case AK_FIELD_UNBOUNDED:
+        return ak_json_set_real(object, field->name, *ak_field_real(trial, field));
+    case AK_FIELD_STATUS:
+        return ak_json_set_text(object, field->name, ak_trial_status_text(trial->status));
+    case AK_FIELD_SAMPLES:
+        return set_samples(object, field->name, trial->samples_ms, trial->sample_count);
+    }
+    return false;
+}
+
+static bool set_interval(json_t *object, const ak_trial *trial)
+{
+    return ak_json_set(object, "ci_ms",
+                       trial->ci_high_ms > 0
+                           ? json_pack("[f, f]", trial->ci_low_ms, trial->ci_high_ms)
+                           : json_null());
+}
+
+static bool is_interval(const ak_field *field)
+{
+    return field->offset == offsetof(ak_trial, ci_low_ms) ||
+           field->offset == offsetof(ak_trial, ci_high_ms);
+}
+
+ak_status ak_trial_to_json(json_t **out, const ak_trial *trial, ak_error *err)
+{
+    ak_status status = ak_trial_validate(trial, "trial", err);
+    if (status != AK_OK) {
+        return status;
+    }
+    json_t *object = json_object();
+    bool good = object != NULL &&
+                ak_json_set(object, "id", trial->id == 0 ? json_null() : json_integer(trial->id));
+    for (size_t i = 0; i < AK_FIELD_COUNT && good; i++) {
+        const ak_field *field = &ak_fields[i];
+        if (!is_interval(field)) {
+            good = set_field(object, trial, field);
+        } else if (field->offset == offsetof(ak_trial, ci_low_ms)) {
+            good = set_interval(object, trial);
+        }
+    }
+    if (!good) {
+        json_decref(object);
+        return ak_fail_memory(err);
+    }
+    *out = object;
+    return AK_OK;
+}
+
+/* ---- from JSON ------------------------------------------------------------------------------- */
+
+static ak_status mistyped(const char *where, const char *name, const char *type, ak_error *err)
+{
+    return ak_fail(err, AK_INVALID, "%s: \"%s\" must be %s", where, name, type);
+}
+
+static ak_status get_real(double *out, const json_t *value, const char *name, const char *where,
+                          ak_error *err)
+{
+    if (!json_is_number(value)) {
+        return mistyped(where, name, "a number", err);
+    }
+    *out = json_number_value(value);
+    return AK_OK;
+}
+
+static ak_status get_long(int64_t *out, const json_t *value, const char *name, const char *where,
+                          ak_error *err)
+{
+    if (!json_is_integer(value) || json_integer_value(value) < 0) {
+        return mistyped(where, name, "an integer of 0 or more", err);
+    }
+    *out = json_integer_value(value);
+    return AK_OK;
+}
+
+static ak_status get_samples(ak_trial *trial, const json_t *value, const char *name,
+                             const char *where, ak_error *err)
+{
+    size_t count = json_array_size(value);
+    if (!json_is_array(value)) {
+        return mistyped(where, name, "an array", err);
+    }
+    if (count > AK_TRIAL_SAMPLES_MAX) {
+        return ak_fail(err, AK_LIMIT, "%s: \"%s\" has more than %d items", where, name,
+                       AK_TRIAL_SAMPLES_MAX);
+    }
+    if (count == 0) {
+        return AK_OK;
+    }
+    trial->samples_ms = ak_alloc(count, sizeof(double));
+    if (trial->samples_ms == NULL) {
+        return ak_fail_memory(err);
+    }
+    trial->sample_count = count;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *item = json_array_get(value, i);
+        if (!json_is_number(item)) {
+            return mistyped(where, name, "an array of numbers", err);
+        }
+        trial->samples_ms[i] = json_number_value(item);
+    }
+    return AK_OK;
+}
+
+static ak_status get_status(ak_trial_status *out, const json_t *value, const char *where,
+                            ak_error *err)
+{
+    if (!json_is_string(value)) {
+        return mistyped(where, "status", "a string", err);
+    }
+    if (!ak_trial_status_parse(out, json_string_value(value))) {
+        return ak_fail(err, AK_INVALID,
+                       "%s: \"status\" is \"%s\", which is not one of: ok, "
+                       "invalid, compile_error, launch_error, wrong_result, crashed, timed_out, "
+                       "out_of_memory, rejected",
+                       where, json_string_value(value));
+    }
+    return AK_OK;
+}
+
+static ak_status get_field(ak_trial *trial, const ak_field *field, const json_t *value,
+                           const char *where, ak_error *err)
+{
+    switch (field->kind) {
+    case AK_FIELD_TEXT:
+    case AK_FIELD_NULLABLE:
+    case AK_FIELD_FOREIGN:
+        if (!json_is_string(value)) {
+            return mistyped(where, field->name, "a string", err);
+        }
+        return ak_trial_set(ak_field_text(trial, field), json_string_value(value), err);
+    case AK_FIELD_INT: {
+        json_int_t number = json_integer_value(value);
+        if (!json_is_integer(value) || number < 0 || number > INT_MAX) {
+            return mistyped(where, field->name, "an integer from 0 to 2147483647", err);
+        }
+        *ak_field_int(trial, field) = (int)number;
+        return AK_OK;
+    }
+    case AK_FIELD_LONG:
+    case AK_FIELD_LINK:
+        return get_long(ak_field_long(trial, field), value, field->name, where, err);
+    case AK_FIELD_REAL:
+    case AK_FIELD_MEASURED:
+    case AK_FIELD_UNBOUNDED:
+        return get_real(ak_field_real(trial, field), value, field->name, where, err);
+    case AK_FIELD_STATUS:
+        return get_status(&trial->status, value, where, err);
+    case AK_FIELD_SAMPLES:
+        return get_samples(trial, value, field->name, where, err);
+    }
+    return AK_INTERNAL;
+}
+
+static ak_status get_interval(ak_trial *trial, const json_t *value, const char *where,
+                              ak_error *err)
+{
+    if (!json_is_array(value) || json_array_size(value) != 2) {
+        return mistyped(where, "ci_ms", "an array of two numbers", err);
+    }
+    ak_status status = get_real(&trial->ci_low_ms, json_array_get(value, 0), "ci_ms", where, err);
+    return status == AK_OK
+               ? get_real(&trial->ci_high_ms, json_array_get(value, 1), "ci_ms", where, err)
+               : status;
+}
+
+static ak_status only_known(const json_t *object, const char *where, ak_error *err)
+{
+    const char *keys[AK_FIELD_COUNT + 3];
+    size_t count = 0;
+    keys[count++] = "id";
+    keys[count++] = "ci_ms";
+    for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
+        if (!is_interval(&ak_fields[i])) {
+            keys[count++] = ak_fields[i].name;
+        }
+    }
+    keys[count] = NULL;
+    return ak_json_only(object, keys, where, err);
+}
+
+/* A member that is there and not null. */
+static const json_t *present(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_null(value) ? NULL : value;
+}
+
+ak_status ak_trial_from_json(ak_trial *out, const json_t *object, const char *where, ak_error *err)
+{
+    if (!json_is_object(object)) {
+        return ak_fail(err, AK_INVALID, "%s: a trial must be an object", where);
+    }
+    ak_status status = only_known(object, where, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    if (present(object, "status") == NULL || present(object, "config") == NULL) {
+        return ak_fail(err, AK_INVALID,
+                       "%s: a trial needs at least \"kernel\", \"config\" and "
+                       "\"status\"",
+                       where);
+    }
+    ak_trial trial = {0};
+    const json_t *value = present(object, "id");
+    if (value != NULL) {
+        status = get_long(&trial.id, value, "id", where, err);
+    }
+    value = present(object, "ci_ms");
+    if (status == AK_OK && value != NULL) {
+        status = get_interval(&trial, value, where, err);
+    }
+    for (size_t i = 0; i < AK_FIELD_COUNT && status == AK_OK; i++) {
+        const ak_field *field = &ak_fields[i];
+        value = is_interval(field) ? NULL : present(object, field->name);
+        if (value != NULL) {
+            status = get_field(&trial, field, value, where, err);
+        }
+    }
+    if (status == AK_OK && json_is_null(json_object_get(object, "max_error"))) {
+        trial.max_error = (double)INFINITY;
+    }
+    if (status == AK_OK) {
+        status = ak_trial_validate(&trial, where, err);
+    }
+    if (status != AK_OK) {
+        ak_trial_clear(&trial);
+        return status;
+    }
+    *out = trial;
+    return AK_OK;
+}

@@ -1,0 +1,126 @@
+/*
+ * backend.h: what a kind of device must offer, split by lifetime:
+ *
+ *   probe, facts, environment   know the device without opening it     any process
+ *   compile                     source + options -> artifact file      a compile worker; no device
+ *   open .. close               memory, load, launch                   the device's worker process
+ *
+ * The harness owns every buffer, thread and clock. A backend is one folder and one line in
+ * backends.def. Members marked (optional) may be NULL.
+ */
+#ifndef AK_BACKEND_BACKEND_H
+#define AK_BACKEND_BACKEND_H
+
+#include "base/fs.h"
+#include "measure/roofline.h"
+#include "problem/task.h"
+
+typedef void (*ak_device_visitor)(void *context, const char *device, const char *description);
+
+/* One compilation. Everything is text or a path, so that it travels to a compile worker. */
+typedef struct ak_compile_job {
+    const char *source_path; /* whole source, written once a run */
+    const char *compiler;    /* NULL: the backend's default */
+    const char *const *argv; /* options */
+    size_t argc;
+    const char *folder;   /* artifacts go here */
+    const char *artifact; /* the path to write */
+    int64_t timeout_ns;
+    size_t memory_max; /* of the compiler and its children each */
+} ak_compile_job;
+
+typedef struct ak_compile_result {
+    ak_trial_status status; /* OK, COMPILE_ERROR, TIMED_OUT, REJECTED, OUT_OF_MEMORY */
+    char *reason;           /* one line: the first error of the log; NULL when ok */
+    char *log;              /* bounded and without control characters; NULL if empty */
+    int64_t compile_ns;
+    int registers, shared_bytes, spill_bytes; /* 0 where they mean nothing */
+    char artifact_hash[33]; /* of the code: equal for configurations that compile to the same */
+} ak_compile_result;
+void ak_compile_result_clear(ak_compile_result *result);
+
+typedef struct ak_device ak_device;     /* an open device with one block of argument memory */
+typedef struct ak_runnable ak_runnable; /* a loaded candidate or a baseline */
+
+/* A baseline of this name moves as many bytes as the problem must, and computes nothing: a bound to
+   hold results against, never a competitor. Its output is not judged. */
+#define AK_BASELINE_COPY "copy"
+
+/* What to load: either an artifact or a baseline. */
+typedef struct ak_load {
+    const char *artifact;
+    const char *baseline; /* "openblas", "openblas:Haswell" */
+    const char *symbol;   /* entry of the artifact; NULL: "ak_kernel" */
+} ak_load;
+
+/* One launch. The block holds the arguments at `offset`; see check/guard.h. */
+typedef struct ak_launch {
+    const ak_task *task;
+    const ak_shape *shape;
+    const size_t *offset;
+    const ak_config *config; /* NULL for a baseline */
+    size_t workspace_bytes;
+    int threads;
+    uint32_t iterations;
+    int64_t timeout_ns; /* for all of them */
+} ak_launch;
+
+/* What became of a launch. Not an ak_error: a failed candidate is data. */
+typedef struct ak_outcome {
+    ak_trial_status status;
+    char reason[240];
+    int64_t ns; /* for all iterations, by the harness' clock, its own cost subtracted */
+} ak_outcome;
+
+typedef struct ak_backend_ops {
+    const char *name, *description;
+
+    ak_status (*probe)(ak_device_visitor visit, void *context, ak_error *err);
+    /* Facts for expressions. Host: cpu_threads, vector_bytes, vector_registers, l1d_bytes,
+       l2_bytes, l3_bytes. `threads` as in ak_task_spec. */
+    ak_status (*facts)(ak_scope *out, const char *device, int threads, ak_error *err);
+    /* What a result depends on besides the source: device name, compilers and versions, kernel,
+       libraries; hashed into every trial's key. */
+    ak_status (*environment)(json_t **out, const char *device, ak_error *err);
+    bool (*available)(void *context, const char *compiler); /* (optional) as in ak_space_spec */
+
+    /* The whole text that the compiler gets: what every kernel of this backend sees of the harness,
+       then `text`, which is called `name` in messages. */
+    ak_status (*source)(ak_buf *out, const char *text, const char *name, ak_error *err);
+    ak_status (*compile)(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
+    const char *artifact_suffix; /* ".so" */
+
+    ak_status (*open)(ak_device **out, const ak_task *task, ak_error *err);
+    /* One block for all arguments; a second call replaces it. `map` gives its address where the
+       harness can touch it directly (NULL: not mapped, use upload and download). */
+    ak_status (*reserve)(ak_device *device, size_t bytes, ak_error *err);
+    void *(*map)(ak_device *device); /* (optional) */
+    ak_status (*upload)(ak_device *device, size_t offset, const void *data, size_t bytes,
+                        ak_error *err);
+    ak_status (*download)(void *data, ak_device *device, size_t offset, size_t bytes,
+                          ak_error *err);
+    /* Fails only if the harness fails; a candidate that cannot be loaded is in `outcome`. */
+    ak_status (*load)(ak_runnable **out, ak_device *device, const ak_load *load,
+                      ak_outcome *outcome, ak_error *err);
+    /* After any outcome but OK the runnable is dead: only unload is allowed. */
+    ak_status (*launch)(ak_outcome *out, ak_runnable *runnable, const ak_launch *launch,
+                        ak_error *err);
+    void (*unload)(ak_runnable *runnable);
+    ak_status (*ceilings)(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err);
+    /* Names and versions of the baselines that apply to the task and are installed. `note` says
+       what is missing and how to install it where installed is false. */
+    ak_status (*baselines)(ak_device *device, const ak_task *task,
+                           void (*visit)(void *context, const char *name, const char *title,
+                                         const char *version, bool installed, const char *note),
+                           void *context, ak_error *err);
+    void (*close)(ak_device *device);
+} ak_backend_ops;
+
+/* The table: backends.def; NULL-terminated. */
+extern const ak_backend_ops *const ak_backends[];
+ak_status ak_backend_find(const ak_backend_ops **out, const char *name, ak_error *err);
+/* "auto" is the first device of the last backend that has one; "host" is host. Splits "cuda:0". */
+ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t bytes,
+                            const char *wanted, ak_error *err);
+
+#endif

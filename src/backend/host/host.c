@@ -1,0 +1,724 @@
+/*
+ * host.c: the CPU as a device, seen from its worker process. Arguments live in one block of shared
+ * memory; each candidate or library lives in a confined child of its own (host_runner.c) that maps
+ * the block. The next child is started while the present one is at work, so that loading does not
+ * wait for a process to start.
+ *
+ * Time is taken here: from the moment that `go` is set, which the child waits for awake, to the
+ * byte that says done, less what an empty batch takes. A child that is not being measured is
+ * stopped, so that libraries whose idle threads spin do not take the cores from the others, and so
+ * that nothing goes on behind a result that is being checked.
+ */
+#include "backend/host/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backend/host/host_baseline.h"
+#include "backend/host/host_pool.h"
+#include "backend/host/host_runner.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/proc.h"
+
+/* Above the two descriptors that base/proc.h hands to a child. */
+#define LOW_FD 100
+/* Loading an artifact or a library: constructors run, core types are detected. */
+#define LOAD_TIMEOUT_NS (20 * AK_SECOND_NS)
+/* Looking at the red zones after a run. */
+#define END_TIMEOUT_NS (10 * AK_SECOND_NS)
+/* From closing its pipe to being dead; memory is given back before that. */
+#define DEATH_NS     (2 * AK_SECOND_NS)
+#define CALIBRATIONS 15
+/* Killed children that are still giving back their memory. */
+#define DYING_MAX 8
+
+struct ak_device {
+    const ak_task *task;
+    int threads;
+    int block_fd;
+    unsigned char *block;
+    size_t block_bytes;
+    ak_runnable *spare; /* started, nothing loaded */
+    int64_t roundtrip_ns;
+    uint64_t salt;
+    pid_t dying[DYING_MAX]; /* 0: free place */
+    ak_ceilings ceilings;
+};
+
+struct ak_runnable {
+    ak_device *device;
+    ak_proc proc;
+    ak_runner_page *page;
+    bool is_candidate;
+    char title[64], version[96];
+};
+
+/* ---- the child ----------------------------------------------------------------------------- */
+
+static void runner_free(ak_runnable *runner)
+{
+    if (runner != NULL) {
+        ak_proc_kill(&runner->proc);
+        if (runner->page != NULL) {
+            (void)munmap(runner->page, sizeof *runner->page);
+        }
+        ak_free(runner);
+    }
+}
+
+/* Reaps the children that were killed; waits for all of them, or for one place at least. */
+static void reap(ak_device *device, bool all)
+{
+    bool room = false;
+    for (int i = 0; i < DYING_MAX; i++) {
+        if (device->dying[i] != 0) {
+            bool wait = all || (i == DYING_MAX - 1 && !room);
+            pid_t done = waitpid(device->dying[i], NULL, wait ? 0 : WNOHANG);
+            device->dying[i] = done == 0 ? device->dying[i] : 0;
+        }
+        room = room || device->dying[i] == 0;
+    }
+}
+
+/* As runner_free, but does not wait until the kernel has taken a big process apart, which takes a
+   millisecond that the next candidate can be loaded in. */
+static void runner_drop(ak_runnable *runner)
+{
+    ak_device *device = runner->device;
+    pid_t pid = runner->proc.pid;
+    if (pid > 0) {
+        (void)kill(-pid, SIGKILL);
+        (void)close(runner->proc.to);
+        (void)close(runner->proc.from);
+        runner->proc.pid = 0;
+        reap(device, false);
+        for (int i = 0; i < DYING_MAX; i++) {
+            if (device->dying[i] == 0) {
+                device->dying[i] = pid;
+                break;
+            }
+        }
+    }
+    runner_free(runner);
+}
+
+/* A descriptor that children inherit: they close it themselves before they run anything else. */
+static int shared_memory(const char *name)
+{
+    int fd = memfd_create(name, MFD_ALLOW_SEALING);
+    if (fd >= 0 && fd < LOW_FD) {
+        int moved = fcntl(fd, F_DUPFD, LOW_FD);
+        (void)close(fd);
+        fd = moved;
+    }
+    return fd;
+}
+
+static ak_status runner_start(ak_runnable **out, ak_device *device, ak_error *err)
+{
+    ak_runnable *runner = ak_alloc(1, sizeof *runner);
+    if (runner == NULL) {
+        return ak_fail_memory(err);
+    }
+    runner->device = device;
+    ak_status status = AK_OK;
+    int fd = shared_memory("autokernel-page");
+    if (fd < 0 || ftruncate(fd, sizeof(ak_runner_page)) != 0 ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
+        status = ak_fail(err, AK_IO, "no shared memory for a runner: %s", strerror(errno));
+    }
+    if (status == AK_OK) {
+        void *page = mmap(NULL, sizeof(ak_runner_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (page == MAP_FAILED) {
+            status = ak_fail(err, AK_IO, "no shared memory for a runner: %s", strerror(errno));
+        } else {
+            runner->page = page;
+        }
+    }
+    if (status == AK_OK) {
+        char block_text[16], page_text[16];
+        (void)snprintf(block_text, sizeof block_text, "%d", device->block_fd);
+        (void)snprintf(page_text, sizeof page_text, "%d", fd);
+        const char *const argv[] = {"/proc/self/exe", "worker",  "--runner",
+                                    block_text,       page_text, NULL};
+        /* In builds with a sanitizer a crash of a candidate shall look like one. */
+#define PLAIN_CRASHES                                                                              \
+    "detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0"
+        const char *const variables[] = {"ASAN_OPTIONS=" PLAIN_CRASHES,
+                                         "TSAN_OPTIONS=" PLAIN_CRASHES, NULL};
+        ak_proc_spec spec = {.argv = argv, .setenv = variables};
+        status = ak_proc_start(&runner->proc, &spec, err);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    if (status != AK_OK) {
+        runner_free(runner);
+        return status;
+    }
+    *out = runner;
+    return AK_OK;
+}
+
+static ak_status runner_take(ak_runnable **out, ak_device *device, ak_error *err)
+{
+    ak_status status = device->spare == NULL ? runner_start(&device->spare, device, err) : AK_OK;
+    if (status == AK_OK) {
+        *out = device->spare;
+        device->spare = NULL;
+    }
+    return status;
+}
+
+static void conclude(ak_outcome *out, ak_trial_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void conclude(ak_outcome *out, ak_trial_status status, const char *format, ...)
+{
+    va_list args;
+    out->status = status;
+    out->ns = 0;
+    va_start(args, format);
+    (void)vsnprintf(out->reason, sizeof out->reason, format, args);
+    va_end(args);
+}
+
+/* The child has closed its pipe: it has ended or is about to. */
+static void post_mortem(ak_outcome *out, ak_runnable *runner)
+{
+    int how = 0;
+    pid_t done = 0;
+    int64_t deadline = ak_clock_ns() + DEATH_NS;
+    while ((done = waitpid(runner->proc.pid, &how, WNOHANG)) == 0 && ak_clock_ns() < deadline) {
+        ak_clock_sleep_ns(AK_MS_NS / 10);
+    }
+    if (done != runner->proc.pid) {
+        conclude(out, AK_TRIAL_REJECTED, "it closed the harness' pipe");
+    } else if (!WIFSIGNALED(how)) {
+        conclude(out, AK_TRIAL_CRASHED, "it ended the process (exit code %d)", WEXITSTATUS(how));
+    } else if (WTERMSIG(how) == SIGSYS) {
+        conclude(out, AK_TRIAL_REJECTED,
+                 "it made a system call that a kernel must not make (threads, processes, files "
+                 "and signals belong to the harness)");
+    } else if (WTERMSIG(how) == SIGKILL) {
+        conclude(out, AK_TRIAL_OUT_OF_MEMORY,
+                 "it was killed by the system, most likely for want of memory");
+    } else if (WTERMSIG(how) == SIGXCPU) {
+        conclude(out, AK_TRIAL_TIMED_OUT, "it used up its CPU time");
+    } else {
+        conclude(out, AK_TRIAL_CRASHED, "signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
+    }
+    if (done == runner->proc.pid) {
+        (void)kill(-runner->proc.pid, SIGKILL);
+        runner->proc.pid = 0;
+        (void)close(runner->proc.to);
+        (void)close(runner->proc.from);
+    } else {
+        ak_proc_kill(&runner->proc);
+    }
+}
+
+/* Waits for one byte. False, with the outcome written and the child dead, if it is another one, if
+   the child has ended, or at the deadline. `limit_ns` is for the message. */
+static bool await(ak_outcome *out, char *got, ak_runnable *runner, int64_t deadline,
+                  int64_t limit_ns)
+{
+    for (;;) {
+        int64_t left = deadline - ak_clock_ns();
+        if (left <= 0) {
+            ak_proc_kill(&runner->proc);
+            conclude(out, AK_TRIAL_TIMED_OUT, "no answer within %.3g s", (double)limit_ns / 1e9);
+            return false;
+        }
+        struct pollfd ready = {.fd = runner->proc.from, .events = POLLIN};
+        struct timespec wait = {.tv_sec = left / AK_SECOND_NS, .tv_nsec = left % AK_SECOND_NS};
+        if (ppoll(&ready, 1, &wait, NULL) <= 0) {
+            continue;
+        }
+        ssize_t count = read(runner->proc.from, got, 1);
+        if (count == 1) {
+            return true;
+        }
+        if (count == 0 || (errno != EINTR && errno != EAGAIN)) {
+            post_mortem(out, runner);
+            return false;
+        }
+    }
+}
+
+static bool await_byte(ak_outcome *out, char want, ak_runnable *runner, int64_t deadline,
+                       int64_t limit_ns)
+{
+    char got = 0;
+    if (!await(out, &got, runner, deadline, limit_ns)) {
+        return false;
+    }
+    if (got != want) {
+        ak_proc_kill(&runner->proc);
+        conclude(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
+        return false;
+    }
+    return true;
+}
+
+static bool command(ak_outcome *out, ak_runnable *runner, char what)
+{
+    if (runner->proc.pid > 0) {
+        (void)kill(runner->proc.pid, SIGCONT);
+        while (write(runner->proc.to, &what, 1) < 0) {
+            if (errno != EINTR) {
+                post_mortem(out, runner);
+                return false;
+            }
+        }
+        return true;
+    }
+    conclude(out, AK_TRIAL_CRASHED, "its process has ended before");
+    return false;
+}
+
+/* The reply that the child left in the page. It may hold anything. */
+static void reply(ak_outcome *out, const ak_runner_page *page)
+{
+    int32_t status = page->status;
+    char reason[sizeof page->reason];
+    memcpy(reason, page->reason, sizeof reason);
+    reason[sizeof reason - 1] = 0;
+    for (char *c = reason; *c != 0; c++) {
+        *c = (unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f ? ' ' : *c;
+    }
+    if (status < 0 || status >= AK_TRIAL_STATUS_COUNT) {
+        conclude(out, AK_TRIAL_REJECTED, "it changed the harness' memory");
+    } else if (status != AK_TRIAL_OK) {
+        conclude(out, (ak_trial_status)status, "%s", reason);
+    }
+}
+
+/* ---- one batch ----------------------------------------------------------------------------- */
+
+/* Sets off what the child is ready for and waits for its end; *ns is what the clock says. */
+static bool timed(ak_outcome *out, int64_t *ns, ak_runnable *runner, int64_t deadline,
+                  int64_t limit_ns)
+{
+    int64_t begin = ak_clock_ns();
+    atomic_store(&runner->page->go, 1u);
+    if (atomic_load(&runner->page->dozing) != 0) {
+        (void)syscall(SYS_futex, &runner->page->go, FUTEX_WAKE, 1, NULL, NULL, 0);
+    }
+    if (!await_byte(out, AK_RUNNER_DONE, runner, deadline, limit_ns)) {
+        return false;
+    }
+    *ns = ak_clock_ns() - begin;
+    return true;
+}
+
+static void run_batch(ak_outcome *out, ak_runnable *runner, int64_t limit_ns)
+{
+    int64_t deadline = ak_clock_ns() + limit_ns, ns = 0;
+    char got = 0;
+    *out = (ak_outcome){.status = AK_TRIAL_OK};
+    atomic_store(&runner->page->go, 0u);
+    atomic_store(&runner->page->dozing, 0u);
+    if (!command(out, runner, AK_RUNNER_RUN) || !await(out, &got, runner, deadline, limit_ns)) {
+        return;
+    }
+    if (got == AK_RUNNER_END) { /* it could not get ready */
+        reply(out, runner->page);
+        if (out->status == AK_TRIAL_OK) {
+            conclude(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
+        }
+        ak_proc_kill(&runner->proc);
+        return;
+    }
+    if (got != AK_RUNNER_READY) {
+        ak_proc_kill(&runner->proc);
+        conclude(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
+        return;
+    }
+    if (!timed(out, &ns, runner, deadline, limit_ns) ||
+        !await_byte(out, AK_RUNNER_END, runner, ak_clock_ns() + END_TIMEOUT_NS, END_TIMEOUT_NS)) {
+        return;
+    }
+    (void)kill(runner->proc.pid, SIGSTOP);
+    struct pollfd more = {.fd = runner->proc.from, .events = POLLIN};
+    if (poll(&more, 1, 0) > 0) {
+        ak_proc_kill(&runner->proc);
+        conclude(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
+        return;
+    }
+    reply(out, runner->page);
+    if (out->status == AK_TRIAL_OK) {
+        /* The cost of starting and ending is known to within some microseconds: never let it eat
+           more than half of what was measured. */
+        int64_t net = ns - runner->device->roundtrip_ns;
+        out->ns = net > ns / 2 ? net : ns / 2;
+        out->ns = out->ns > 0 ? out->ns : 1;
+    } else {
+        ak_proc_kill(&runner->proc);
+    }
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* What an empty batch takes, in a child that has nothing loaded and so no interest in it. */
+static ak_status calibrate(ak_device *device, ak_error *err)
+{
+    ak_runnable *runner = NULL;
+    int64_t ns[CALIBRATIONS];
+    ak_status status = runner_start(&runner, device, err);
+    device->roundtrip_ns = 0;
+    for (int i = 0; status == AK_OK && i < CALIBRATIONS; i++) {
+        ak_outcome outcome;
+        memset(runner->page, 0, sizeof *runner->page);
+        runner->page->threads_max = device->threads;
+        runner->page->threads = device->threads;
+        run_batch(&outcome, runner, LOAD_TIMEOUT_NS);
+        if (outcome.status != AK_TRIAL_OK) {
+            status = ak_fail(err, AK_INTERNAL, "a runner does not start: %s", outcome.reason);
+        }
+        ns[i] = outcome.ns;
+    }
+    runner_free(runner);
+    if (status == AK_OK) {
+        qsort(ns, CALIBRATIONS, sizeof ns[0], by_time);
+        device->roundtrip_ns = ns[CALIBRATIONS / 2];
+    }
+    return status;
+}
+
+/* ---- the operations ------------------------------------------------------------------------ */
+
+static void host_close(ak_device *device)
+{
+    if (device != NULL) {
+        runner_free(device->spare);
+        reap(device, true);
+        if (device->block != NULL) {
+            (void)munmap(device->block, device->block_bytes);
+        }
+        if (device->block_fd >= 0) {
+            (void)close(device->block_fd);
+        }
+        ak_free(device);
+    }
+}
+
+static ak_status host_open(ak_device **out, const ak_task *task, ak_error *err)
+{
+    ak_device *device = ak_alloc(1, sizeof *device);
+    if (device == NULL) {
+        return ak_fail_memory(err);
+    }
+    device->task = task;
+    device->threads = task->threads > 0 ? task->threads : ak_host_cpus();
+    device->salt = task->seed;
+    if (device->threads > AK_HOST_THREADS_MAX) {
+        device->threads = AK_HOST_THREADS_MAX;
+    }
+    device->block_fd = shared_memory("autokernel-arguments");
+    ak_status status = AK_OK;
+    /* A candidate that shortens the block would crash us. */
+    if (device->block_fd < 0 || fcntl(device->block_fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
+        status = ak_fail(err, AK_IO, "no shared memory: %s", strerror(errno));
+    }
+    if (status == AK_OK) {
+        status = calibrate(device, err);
+    }
+    if (status == AK_OK) {
+        status = runner_start(&device->spare, device, err);
+    }
+    if (status != AK_OK) {
+        host_close(device);
+        return status;
+    }
+    *out = device;
+    return AK_OK;
+}
+
+static ak_status host_reserve(ak_device *device, size_t bytes, ak_error *err)
+{
+    if (bytes <= device->block_bytes) {
+        return AK_OK; /* what was asked for before is enough */
+    }
+    if (device->block != NULL) {
+        (void)munmap(device->block, device->block_bytes);
+        device->block = NULL;
+        device->block_bytes = 0;
+    }
+    /* posix_fallocate says now, and not with a SIGBUS later, that memory is short. */
+    int why = posix_fallocate(device->block_fd, 0, (off_t)bytes);
+    if (why != 0) {
+        return ak_fail(err, AK_NO_MEMORY, "%zu MiB for the arguments: %s", bytes >> 20,
+                       strerror(why));
+    }
+    void *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, device->block_fd, 0);
+    if (memory == MAP_FAILED) {
+        return ak_fail(err, AK_NO_MEMORY, "%zu MiB for the arguments: %s", bytes >> 20,
+                       strerror(errno));
+    }
+    device->block = memory;
+    device->block_bytes = bytes;
+    return AK_OK;
+}
+
+static void *host_map(ak_device *device)
+{
+    return device->block;
+}
+
+static ak_status check_range(const ak_device *device, size_t offset, size_t bytes, ak_error *err)
+{
+    if (offset > device->block_bytes || bytes > device->block_bytes - offset) {
+        return ak_fail(err, AK_INTERNAL, "bytes %zu..%zu are beyond the reserved %zu", offset,
+                       offset + bytes, device->block_bytes);
+    }
+    return AK_OK;
+}
+
+static ak_status host_upload(ak_device *device, size_t offset, const void *data, size_t bytes,
+                             ak_error *err)
+{
+    ak_status status = check_range(device, offset, bytes, err);
+    if (status == AK_OK) {
+        memcpy(device->block + offset, data, bytes);
+    }
+    return status;
+}
+
+static ak_status host_download(void *data, ak_device *device, size_t offset, size_t bytes,
+                               ak_error *err)
+{
+    ak_status status = check_range(device, offset, bytes, err);
+    if (status == AK_OK) {
+        memcpy(data, device->block + offset, bytes);
+    }
+    return status;
+}
+
+static void set_text(char *out, size_t bytes, const char *text)
+{
+    (void)snprintf(out, bytes, "%s", text == NULL ? "" : text);
+}
+
+static ak_status host_load(ak_runnable **out, ak_device *device, const ak_load *load,
+                           ak_outcome *outcome, ak_error *err)
+{
+    ak_runnable *runner = NULL;
+    ak_status status = runner_take(&runner, device, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    ak_runner_page *page = runner->page;
+    memset(page, 0, sizeof *page);
+    set_text(page->artifact, sizeof page->artifact, load->artifact);
+    set_text(page->symbol, sizeof page->symbol, load->symbol == NULL ? "ak_kernel" : load->symbol);
+    set_text(page->baseline, sizeof page->baseline, load->baseline);
+    set_text(page->problem, sizeof page->problem, device->task->problem->name);
+    set_text(page->choices, sizeof page->choices, device->task->choices_text);
+    page->threads_max = device->threads;
+    page->library_threads = device->task->threads;
+    runner->is_candidate = load->artifact != NULL;
+    *outcome = (ak_outcome){.status = AK_TRIAL_OK};
+    bool sent = command(outcome, runner, AK_RUNNER_LOAD);
+    (void)runner_start(&device->spare, device, NULL); /* meanwhile; tried again when it is needed */
+    if (sent && await_byte(outcome, AK_RUNNER_END, runner, ak_clock_ns() + LOAD_TIMEOUT_NS,
+                           LOAD_TIMEOUT_NS)) {
+        reply(outcome, page);
+        (void)kill(runner->proc.pid, SIGSTOP);
+        memcpy(runner->title, page->title, sizeof runner->title);
+        runner->title[sizeof runner->title - 1] = 0;
+        memcpy(runner->version, page->version, sizeof runner->version);
+        runner->version[sizeof runner->version - 1] = 0;
+    }
+    *out = runner;
+    return AK_OK;
+}
+
+static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch,
+                             ak_error *err)
+{
+    const ak_task *task = launch->task;
+    const ak_problem *problem = task->problem;
+    ak_runner_page *page = runner->page;
+    ak_device *device = runner->device;
+    if (launch->workspace_bytes > AK_RUNNER_WORKSPACE_MAX) {
+        conclude(out, AK_TRIAL_OUT_OF_MEMORY,
+                 "its workspace of %zu MiB is more than the %llu MiB "
+                 "that are allowed",
+                 launch->workspace_bytes >> 20,
+                 (unsigned long long)(AK_RUNNER_WORKSPACE_MAX >> 20));
+        return AK_OK;
+    }
+    bool in_place = false;
+    page->argument_count = (uint32_t)problem->argument_count;
+    for (size_t i = 0; i < problem->argument_count; i++) {
+        const ak_argument_spec *argument = &problem->arguments[i];
+        ak_dtype dtype = argument->dtype_follows ? task->dtype : argument->dtype;
+        ak_status status = check_range(device, launch->offset[i], launch->shape->bytes[i], err);
+        if (status != AK_OK) {
+            return status;
+        }
+        page->offset[i] = launch->offset[i];
+        page->stain_bytes[i] = (uint32_t)ak_dtype_bytes(dtype);
+        page->stain_count[i] = argument->access == AK_ACCESS_OUT ? launch->shape->elements[i] : 0;
+        in_place = in_place || argument->access == AK_ACCESS_INOUT;
+    }
+    for (size_t i = 0; i < problem->size_count; i++) {
+        page->size[i] = launch->shape->size[i];
+    }
+    for (size_t i = 0; i < problem->choice_count; i++) {
+        page->choice[i] = task->choice[i];
+    }
+    page->block_bytes = device->block_bytes;
+    page->workspace_bytes = launch->workspace_bytes;
+    page->threads = launch->threads < 1                 ? 1
+                    : launch->threads > device->threads ? device->threads
+                                                        : launch->threads;
+    page->threads_max = device->threads;
+    page->iterations = launch->iterations;
+    /* Caches and threads as in the middle of a batch; but a single run is what was asked for, and
+       what works in place must not run twice. */
+    page->warm = launch->iterations > 1 && !in_place ? 1 : 0;
+    page->salt = ++device->salt * UINT64_C(0x9e3779b97f4a7c15);
+    run_batch(out, runner, launch->timeout_ns);
+    return AK_OK;
+}
+
+static void host_unload(ak_runnable *runner)
+{
+    if (runner != NULL) {
+        runner_drop(runner);
+    }
+}
+
+static double higher(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Measured anew each time it is asked; the best ever seen counts, because other load on the machine
+   can only make a ceiling look lower than it is. */
+static ak_status host_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err)
+{
+    ak_ceilings now, *best = &device->ceilings;
+    ak_status status = ak_host_ceilings(&now, dtype, device->threads, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    best->peak_tflops = higher(best->peak_tflops, now.peak_tflops);
+    best->copy_gbs = higher(best->copy_gbs, now.copy_gbs);
+    best->triad_gbs = higher(best->triad_gbs, now.triad_gbs);
+    best->read_gbs = higher(best->read_gbs, now.read_gbs);
+    best->cache_gbs = higher(best->cache_gbs, now.cache_gbs);
+    best->measured = true;
+    *out = *best;
+    return AK_OK;
+}
+
+typedef void (*baseline_visitor)(void *context, const char *name, const char *title,
+                                 const char *version, bool installed, const char *note);
+
+/* Loads one variant and visits it. `seen` holds the versions visited so far, one a line: a core
+   type that a library replaces by another one is not a variant. */
+static ak_status visit_baseline(ak_device *device, const ak_baseline_ops *ops, const char *variant,
+                                ak_buf *seen, baseline_visitor visit, void *context, ak_error *err)
+{
+    char name[64], line[128], note[AK_RUNNER_REASON_MAX + 64];
+    ak_runnable *runner = NULL;
+    ak_outcome outcome;
+    (void)snprintf(name, sizeof name, "%s%s%s", ops->name, variant[0] == 0 ? "" : ":", variant);
+    ak_load load = {.baseline = name};
+    ak_status status = host_load(&runner, device, &load, &outcome, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    if (outcome.status == AK_TRIAL_OK) {
+        (void)snprintf(line, sizeof line, "\n%s\n", runner->version);
+        if (strstr(seen->data, line) == NULL) {
+            ak_buf_puts(seen, line);
+            (void)snprintf(note, sizeof note, "%d thread%s", device->threads,
+                           device->threads == 1 ? "" : "s");
+            visit(context, name, ops->title, runner->version, true, note);
+        }
+    } else if (variant[0] == 0) {
+        visit(context, name, ops->title, "", false, outcome.reason);
+    }
+    host_unload(runner);
+    return AK_OK;
+}
+
+static ak_status host_baselines(ak_device *device, const ak_task *task, baseline_visitor visit,
+                                void *context, ak_error *err)
+{
+    ak_status status = AK_OK;
+    for (size_t i = 0; status == AK_OK && ak_baseline_table[i] != NULL; i++) {
+        const ak_baseline_ops *ops = ak_baseline_table[i];
+        if (!ak_baseline_applies(ops, task->problem->name)) {
+            continue;
+        }
+        ak_buf seen = AK_BUF(4096);
+        status = visit_baseline(device, ops, "", &seen, visit, context, err);
+        for (size_t j = 0; status == AK_OK && ops->variants != NULL && seen.length > 0 &&
+                           ops->variants[j] != NULL;
+             j++) {
+            status = visit_baseline(device, ops, ops->variants[j], &seen, visit, context, err);
+        }
+        ak_buf_free(&seen);
+    }
+    return status;
+}
+
+ak_status ak_host_libraries(baseline_visitor visit, void *context, ak_error *err)
+{
+    /* Loading needs to know for which problem; each library gets the first of its own. */
+    char none[] = "";
+    ak_problem problem = {0};
+    ak_task task = {.problem = &problem, .choices_text = none};
+    ak_device *device = NULL;
+    ak_status status = host_open(&device, &task, err);
+    for (size_t i = 0; status == AK_OK && ak_baseline_table[i] != NULL; i++) {
+        ak_buf seen = AK_BUF(4096);
+        problem.name = ak_baseline_table[i]->problems[0];
+        status = visit_baseline(device, ak_baseline_table[i], "", &seen, visit, context, err);
+        ak_buf_free(&seen);
+    }
+    host_close(device);
+    return status;
+}
+
+const ak_backend_ops ak_host_ops = {
+    .name = "host",
+    .description = "C kernels on the CPU, compiled with gcc or clang",
+    .probe = ak_host_probe,
+    .facts = ak_host_facts,
+    .environment = ak_host_environment,
+    .available = ak_host_available,
+    .source = ak_host_source,
+    .compile = ak_host_compile,
+    .artifact_suffix = ".so",
+    .open = host_open,
+    .reserve = host_reserve,
+    .map = host_map,
+    .upload = host_upload,
+    .download = host_download,
+    .load = host_load,
+    .launch = host_launch,
+    .unload = host_unload,
+    .ceilings = host_ceilings,
+    .baselines = host_baselines,
+    .close = host_close,
+};

@@ -1,0 +1,255 @@
+/*
+ * host_ceilings.c: how fast can this machine go at best? Measured, because a datasheet knows
+ * neither the clock under load nor what a virtual machine is given.
+ *
+ *   peak    a dozen independent chains of multiply-adds on full registers: enough to fill two pipes
+ *           of four cycles' latency
+ *   copy    memcpy far beyond the caches;  triad  a[i] = b[i] + s c[i];  read  a sum
+ *   cache   memcpy within half of the level 2 cache
+ *
+ * Each is the best of several runs over all threads of the task, about 0.3 s together. The vector
+ * loops are compiled once per instruction set and chosen at run time.
+ */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "backend/host/host.h"
+#include "backend/host/host_pool.h"
+#include "base/clock.h"
+
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+#define SPIN_NS 100000
+#define REPEATS 5
+/* The peak takes 3 ms a run, and a busy machine can spoil many. */
+#define PEAK_REPEATS 16
+/* One run of the peak: long enough for clocks to settle, and for starting it not to count. */
+#define PEAK_ROUNDS 2000000
+#define PEAK_CHAINS 12
+/* Each of three arrays: twice the last-level cache, within reason. */
+#define ARRAY_BYTES_MIN ((int64_t)32 << 20)
+#define ARRAY_BYTES_MAX ((int64_t)256 << 20)
+#define CACHE_ROUNDS    400
+
+/* ---- the loops, once per instruction set
+ * --------------------------------------------------------- */
+
+#if defined(__x86_64__)
+#define IN_REGISTER "+v"
+#elif defined(__aarch64__)
+#define IN_REGISTER "+w"
+#else
+#define IN_REGISTER "+m"
+#endif
+
+/* The empty assembly keeps equal chains from being merged and loops from being computed beforehand;
+   the result depends on every operation, so that none can be left out. */
+#define DEFINE_PEAK(name, target, type, scalar)                                                    \
+    target static double name(long rounds)                                                         \
+    {                                                                                              \
+        type m = (scalar)0.999 - (type){0}, s = (scalar)0.001 - (type){0};                         \
+        type a0 = s, a1 = s, a2 = s, a3 = s, a4 = s, a5 = s;                                       \
+        type a6 = s, a7 = s, a8 = s, a9 = s, a10 = s, a11 = s;                                     \
+        for (long i = 0; i < rounds; i++) {                                                        \
+            a0 = a0 * m + s, a1 = a1 * m + s, a2 = a2 * m + s, a3 = a3 * m + s;                    \
+            a4 = a4 * m + s, a5 = a5 * m + s, a6 = a6 * m + s, a7 = a7 * m + s;                    \
+            a8 = a8 * m + s, a9 = a9 * m + s, a10 = a10 * m + s, a11 = a11 * m + s;                \
+            __asm__ volatile(""                                                                    \
+                             : IN_REGISTER(a0), IN_REGISTER(a1), IN_REGISTER(a2), IN_REGISTER(a3), \
+                               IN_REGISTER(a4), IN_REGISTER(a5));                                  \
+            __asm__ volatile(""                                                                    \
+                             : IN_REGISTER(a6), IN_REGISTER(a7), IN_REGISTER(a8), IN_REGISTER(a9), \
+                               IN_REGISTER(a10), IN_REGISTER(a11));                                \
+        }                                                                                          \
+        type sum = a0 + a1 + a2 + a3 + a4 + a5 + a6 + a7 + a8 + a9 + a10 + a11;                    \
+        return (double)sum[0];                                                                     \
+    }
+
+#define DEFINE_STREAMS(level, target, type)                                                        \
+    target static void triad_##level(float *a, const float *b, const float *c, size_t count)       \
+    {                                                                                              \
+        enum { LANES = sizeof(type) / sizeof(float) };                                             \
+        type s = 3.0f - (type){0}, x, y;                                                           \
+        for (size_t i = 0; i + LANES <= count; i += LANES) {                                       \
+            memcpy(&x, b + i, sizeof x);                                                           \
+            memcpy(&y, c + i, sizeof y);                                                           \
+            x += s * y;                                                                            \
+            memcpy(a + i, &x, sizeof x);                                                           \
+        }                                                                                          \
+    }                                                                                              \
+    target static double read_##level(const float *a, size_t count)                                \
+    {                                                                                              \
+        enum { LANES = sizeof(type) / sizeof(float) };                                             \
+        type x, s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};                                            \
+        for (size_t i = 0; i + 4 * LANES <= count; i += 4 * LANES) {                               \
+            memcpy(&x, a + i, sizeof x);                                                           \
+            s0 += x;                                                                               \
+            memcpy(&x, a + i + LANES, sizeof x);                                                   \
+            s1 += x;                                                                               \
+            memcpy(&x, a + i + 2 * LANES, sizeof x);                                               \
+            s2 += x;                                                                               \
+            memcpy(&x, a + i + 3 * LANES, sizeof x);                                               \
+            s3 += x;                                                                               \
+        }                                                                                          \
+        s0 += s1 + s2 + s3;                                                                        \
+        return (double)s0[0];                                                                      \
+    }
+
+#define DEFINE_LEVEL(level, target, bits)                                                          \
+    typedef float f32_##level __attribute__((vector_size(bits / 8)));                              \
+    typedef double f64_##level __attribute__((vector_size(bits / 8)));                             \
+    DEFINE_PEAK(peak_f32_##level, target, f32_##level, float)                                      \
+    DEFINE_PEAK(peak_f64_##level, target, f64_##level, double)                                     \
+    DEFINE_STREAMS(level, target, f32_##level)
+
+typedef struct level {
+    int bits;
+    double (*peak_f32)(long rounds);
+    double (*peak_f64)(long rounds);
+    void (*triad)(float *a, const float *b, const float *c, size_t count);
+    double (*read)(const float *a, size_t count);
+} level;
+
+#define LEVEL(name, bits)                                                                          \
+    {                                                                                              \
+        bits, peak_f32_##name, peak_f64_##name, triad_##name, read_##name                          \
+    }
+
+DEFINE_LEVEL(plain, , 128)
+#if defined(__x86_64__)
+DEFINE_LEVEL(avx2, __attribute__((target("avx2,fma"))), 256)
+DEFINE_LEVEL(avx512, __attribute__((target("avx512f,avx512vl,avx512dq,fma"))), 512)
+#endif
+
+static level choose(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq")) {
+        return (level)LEVEL(avx512, 512);
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        return (level)LEVEL(avx2, 256);
+    }
+#endif
+    return (level)LEVEL(plain, 128);
+}
+
+/* ---- running them by all threads ----------------------------------------------------------- */
+
+typedef enum what { PEAK_F32, PEAK_F64, COPY, TRIAD, READ, CACHE, TOUCH } what;
+
+typedef struct bench {
+    what kind;
+    level loops;
+    float *a, *b, *c;
+    size_t count;       /* floats in each array */
+    size_t cache_count; /* floats of a thread's working set in CACHE, half read, half written */
+    volatile double sink;
+} bench;
+
+static void part(void *context, int thread, int n)
+{
+    bench *m = context;
+    size_t begin = m->count / (size_t)n * (size_t)thread, count = m->count / (size_t)n;
+    size_t half = m->cache_count / 2 < count ? m->cache_count / 2 : count;
+    double sink = 0.0;
+    switch (m->kind) {
+    case PEAK_F32:
+        sink = m->loops.peak_f32(PEAK_ROUNDS);
+        break;
+    case PEAK_F64:
+        sink = m->loops.peak_f64(PEAK_ROUNDS);
+        break;
+    case COPY:
+        memcpy(m->a + begin, m->b + begin, count * sizeof(float));
+        break;
+    case TRIAD:
+        m->loops.triad(m->a + begin, m->b + begin, m->c + begin, count);
+        break;
+    case READ:
+        sink = m->loops.read(m->a + begin, count);
+        break;
+    case CACHE:
+        for (int i = 0; i < CACHE_ROUNDS; i++) {
+            memcpy(m->a + begin, m->b + begin, half * sizeof(float));
+            __asm__ volatile("" : : "r"(m->a) : "memory");
+        }
+        break;
+    case TOUCH:
+        memset(m->a + begin, 0, count * sizeof(float));
+        memset(m->b + begin, 0, count * sizeof(float));
+        memset(m->c + begin, 0, count * sizeof(float));
+        break;
+    }
+    if (thread == 0) {
+        m->sink = sink;
+    }
+}
+
+/* Seconds of the fastest of several runs. */
+static double fastest(bench *m, what kind, ak_host_pool *pool)
+{
+    double best = 0.0;
+    int repeats = kind == PEAK_F32 || kind == PEAK_F64 ? PEAK_REPEATS : REPEATS;
+    m->kind = kind;
+    for (int i = 0; i < repeats; i++) {
+        int64_t begin = ak_clock_ns();
+        ak_host_pool_parallel(pool, ak_host_pool_threads(pool), part, m);
+        double seconds = (double)(ak_clock_ns() - begin) / 1e9;
+        best = i == 0 || seconds < best ? seconds : best;
+    }
+    return best > 0.0 ? best : 1e-9;
+}
+
+static void measure(ak_ceilings *out, bench *m, ak_dtype dtype, ak_host_pool *pool)
+{
+    double threads = ak_host_pool_threads(pool);
+    double bytes = (double)m->count * sizeof(float);
+    bool wide = dtype == AK_DTYPE_F64;
+    double lanes = m->loops.bits / (wide ? 64.0 : 32.0);
+    double flops = 2.0 * PEAK_CHAINS * PEAK_ROUNDS * lanes * threads;
+    m->kind = TOUCH; /* each thread its own part, for machines with several memories */
+    ak_host_pool_parallel(pool, (int)threads, part, m);
+    size_t half_count = (size_t)m->cache_count / 2;
+    double half = (double)half_count * sizeof(float);
+    *out = (ak_ceilings){
+        .peak_tflops = flops / fastest(m, wide ? PEAK_F64 : PEAK_F32, pool) / 1e12,
+        .copy_gbs = 2.0 * bytes / fastest(m, COPY, pool) / 1e9,
+        .triad_gbs = 3.0 * bytes / fastest(m, TRIAD, pool) / 1e9,
+        .read_gbs = bytes / fastest(m, READ, pool) / 1e9,
+        .cache_gbs = 2.0 * half * threads * CACHE_ROUNDS / fastest(m, CACHE, pool) / 1e9,
+        .measured = true,
+    };
+}
+
+ak_status ak_host_ceilings(ak_ceilings *out, ak_dtype dtype, int threads, ak_error *err)
+{
+    ak_host_pool *pool = NULL;
+    int64_t bytes = 2 * ak_host_cache_bytes(3);
+    bytes = bytes < ARRAY_BYTES_MIN ? ARRAY_BYTES_MIN : bytes;
+    bytes = bytes > ARRAY_BYTES_MAX ? ARRAY_BYTES_MAX : bytes;
+    ak_status status = ak_host_pool_open(&pool, threads, SPIN_NS, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    size_t each = (size_t)bytes;
+    unsigned char *memory =
+        mmap(NULL, 3 * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        ak_host_pool_close(pool);
+        return ak_fail_memory(err);
+    }
+    (void)madvise(memory, 3 * each, MADV_HUGEPAGE);
+    bench m = {.loops = choose(),
+               .a = (float *)(void *)memory,
+               .b = (float *)(void *)(memory + each),
+               .c = (float *)(void *)(memory + 2 * each),
+               .count = each / sizeof(float),
+               .cache_count = (size_t)ak_host_cache_bytes(2) / 2 / sizeof(float)};
+    measure(out, &m, dtype, pool);
+    (void)munmap(memory, 3 * each);
+    ak_host_pool_close(pool);
+    return AK_OK;
+}

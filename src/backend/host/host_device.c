@@ -1,0 +1,203 @@
+/*
+ * host_device.c: what the CPU is, read from /proc and /sys. Nothing here is needed to run; whatever
+ * cannot be read gets a modest default.
+ */
+#include <gnu/libc-version.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "backend/host/host.h"
+#include "base/alloc.h"
+
+#define CPUINFO_MAX  (1u << 20)
+#define SYS_TEXT_MAX 256
+/* Where /sys says nothing: the smallest caches of the last fifteen years. */
+#define L1D_FALLBACK (32 << 10)
+#define L2_FALLBACK  (256 << 10)
+#define L3_FALLBACK  (4 << 20)
+
+static const char *const compilers[] = {"gcc", "clang", NULL};
+
+int ak_host_cpus(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) {
+        return CPU_COUNT(&set);
+    }
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 && online < 65536 ? (int)online : 1;
+}
+
+/* Value of the first line `key : value`; false if there is none. */
+static bool cpuinfo(char *out, size_t bytes, const char *key)
+{
+    char *text = NULL;
+    if (ak_fs_read(&text, NULL, "/proc/cpuinfo", CPUINFO_MAX, NULL) != AK_OK) {
+        return false;
+    }
+    bool found = false;
+    size_t length = strlen(key);
+    for (char *line = text; line != NULL && !found;) {
+        char *end = strchr(line, '\n');
+        const char *colon = strchr(line, ':');
+        found = strncmp(line, key, length) == 0 && colon != NULL &&
+                strspn(line + length, " \t") == (size_t)(colon - line) - length;
+        if (found) {
+            const char *value = colon + 1 + strspn(colon + 1, " ");
+            (void)snprintf(out, bytes, "%.*s", (int)strcspn(value, "\n"), value);
+        }
+        line = end == NULL ? NULL : end + 1;
+    }
+    ak_free(text);
+    return found;
+}
+
+static void cpu_name(char *out, size_t bytes)
+{
+    struct utsname system;
+    if (!cpuinfo(out, bytes, "model name")) {
+        bool known = uname(&system) == 0;
+        (void)snprintf(out, bytes, "%s CPU", known ? system.machine : "unknown");
+    }
+}
+
+/* Of the first CPU: where they differ, it is usually one of the fast ones. */
+int64_t ak_host_cache_bytes(int level)
+{
+    int64_t fallback = level == 1 ? L1D_FALLBACK : level == 2 ? L2_FALLBACK : L3_FALLBACK;
+    for (int index = 0; index < 8; index++) {
+        char path[128], *level_text = NULL, *type = NULL, *size = NULL;
+        int64_t found = 0;
+        const char *base = "/sys/devices/system/cpu/cpu0/cache";
+        (void)snprintf(path, sizeof path, "%s/index%d/level", base, index);
+        bool good = ak_fs_read(&level_text, NULL, path, SYS_TEXT_MAX, NULL) == AK_OK;
+        (void)snprintf(path, sizeof path, "%s/index%d/type", base, index);
+        good = good && ak_fs_read(&type, NULL, path, SYS_TEXT_MAX, NULL) == AK_OK;
+        (void)snprintf(path, sizeof path, "%s/index%d/size", base, index);
+        good = good && ak_fs_read(&size, NULL, path, SYS_TEXT_MAX, NULL) == AK_OK;
+        if (good && level_text[0] - '0' == level && strncmp(type, "Instruction", 11) != 0) {
+            size_t digits = strspn(size, "0123456789");
+            int64_t unit = size[digits] == 'K' ? 1 << 10 : size[digits] == 'M' ? 1 << 20 : 1;
+            size[digits] = 0;
+            if (ak_text_int(&found, size)) {
+                found = found < (INT64_C(1) << 30) ? found * unit : 0;
+            }
+        }
+        ak_free(level_text);
+        ak_free(type);
+        ak_free(size);
+        if (found > 0) {
+            return found;
+        }
+    }
+    return fallback;
+}
+
+static int vector_bytes(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) {
+        return 64;
+    }
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 32 : 16;
+#else
+    return 16;
+#endif
+}
+
+static const char *vector_name(int bytes)
+{
+#if defined(__x86_64__)
+    return bytes == 64 ? "AVX-512" : bytes == 32 ? "AVX2" : "SSE2";
+#else
+    (void)bytes;
+    return "128-bit vectors";
+#endif
+}
+
+ak_status ak_host_probe(ak_device_visitor visit, void *context, ak_error *err)
+{
+    char name[128], text[256];
+    (void)err;
+    cpu_name(name, sizeof name);
+    int cpus = ak_host_cpus();
+    (void)snprintf(text, sizeof text, "%s, %d CPU%s, %s, L2 %lld KiB, L3 %lld MiB", name, cpus,
+                   cpus == 1 ? "" : "s", vector_name(vector_bytes()),
+                   (long long)ak_host_cache_bytes(2) >> 10,
+                   (long long)ak_host_cache_bytes(3) >> 20);
+    visit(context, "host", text);
+    return AK_OK;
+}
+
+ak_status ak_host_facts(ak_scope *out, const char *device, int threads, ak_error *err)
+{
+    int bytes = vector_bytes();
+#if defined(__x86_64__)
+    int registers = bytes == 64 ? 32 : 16;
+#else
+    int registers = 32;
+#endif
+    const struct {
+        const char *name;
+        int64_t value;
+    } facts[] = {
+        {"cpu_threads", threads > 0 ? threads : ak_host_cpus()},
+        {"vector_bytes", bytes},
+        {"vector_registers", registers},
+        {"l1d_bytes", ak_host_cache_bytes(1)},
+        {"l2_bytes", ak_host_cache_bytes(2)},
+        {"l3_bytes", ak_host_cache_bytes(3)},
+    };
+    (void)device;
+    ak_status status = AK_OK;
+    int cpus = ak_host_cpus();
+    if (threads > cpus) {
+        return ak_fail(err, AK_INVALID,
+                       "threads: %d were asked for; this machine has %d processor%s", threads, cpus,
+                       cpus == 1 ? "" : "s");
+    }
+    for (size_t i = 0; status == AK_OK && i < sizeof facts / sizeof facts[0]; i++) {
+        status = ak_scope_set_int(out, facts[i].name, facts[i].value, err);
+    }
+    return status;
+}
+
+/* The libraries that an artifact is linked with at run time are those of the C library, so that one
+   version covers them. Vendor libraries take no part in a trial; a comparison names its own. */
+ak_status ak_host_environment(json_t **out, const char *device, ak_error *err)
+{
+    char name[128];
+    struct utsname system;
+    cpu_name(name, sizeof name);
+    json_t *object = json_object();
+    json_t *versions = json_object();
+    bool good = object != NULL && versions != NULL;
+    good = good && ak_json_set_text(object, "backend", "host");
+    good = good && ak_json_set_text(object, "device", device);
+    good = good && ak_json_set_text(object, "name", name);
+    good = good && ak_json_set(object, "cpus", json_integer(ak_host_cpus()));
+    good = good && ak_json_set(object, "vector_bytes", json_integer(vector_bytes()));
+    good = good && ak_json_set(object, "l2_bytes", json_integer(ak_host_cache_bytes(2)));
+    good = good && ak_json_set(object, "l3_bytes", json_integer(ak_host_cache_bytes(3)));
+    if (good && uname(&system) == 0) {
+        good = ak_json_set_text(object, "kernel", system.release) &&
+               ak_json_set_text(object, "machine", system.machine);
+    }
+    good = good && ak_json_set_text(object, "libc", gnu_get_libc_version());
+    for (size_t i = 0; good && compilers[i] != NULL; i++) {
+        char version[128];
+        ak_host_compiler_version(version, sizeof version, compilers[i]);
+        good = version[0] == 0 || ak_json_set_text(versions, compilers[i], version);
+    }
+    good = good && json_object_set(object, "compilers", versions) == 0;
+    json_decref(versions);
+    if (!good) {
+        json_decref(object);
+        return ak_fail_memory(err);
+    }
+    *out = object;
+    return AK_OK;
+}

@@ -1,0 +1,22 @@
+/* asset.c: binary search in the generated table. */
+#include "base/asset.h"
+
+#include <string.h>
+
+const ak_asset *ak_asset_find(const char *path)
+{
+    size_t low = 0, high = ak_asset_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(path, ak_assets[middle].path);
+        if (order == 0) {
+            return &ak_assets[middle];
+        }
+        if (order < 0) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,31 @@
+/* clock.c: see clock.h. */
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+int64_t ak_clock_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * AK_SECOND_NS + now.tv_nsec;
+}
+
+void ak_clock_sleep_ns(int64_t ns)
+{
+    struct timespec left = {.tv_sec = ns / AK_SECOND_NS, .tv_nsec = ns % AK_SECOND_NS};
+    while (ns > 0 && nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
+}
+
+void ak_clock_utc(char out[AK_CLOCK_UTC_BYTES])
+{
+    struct timespec now;
+    struct tm utc;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    (void)gmtime_r(&now.tv_sec, &utc);
+    char seconds[24];
+    (void)strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &utc);
+    (void)snprintf(out, AK_CLOCK_UTC_BYTES, "%s.%03ldZ", seconds, now.tv_nsec / 1000000 % 1000);
+}

@@ -1,0 +1,38 @@
+/* dl.c: see dl.h. */
+#include "base/dl.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+ak_status ak_dl_open(void **out, const char *const *names, ak_error *err)
+{
+    for (size_t i = 0; names[i] != NULL; i++) {
+        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        if (library != NULL) {
+            *out = library;
+            return AK_OK;
+        }
+    }
+    const char *why = dlerror();
+    return ak_fail(err, AK_UNAVAILABLE, "%s could not be loaded: %s", names[0],
+                   why == NULL ? "no reason given" : why);
+}
+
+void *ak_dl_symbol(void *library, const char *name)
+{
+    return dlsym(library, name);
+}
+
+void ak_dl_path(char *out, size_t bytes, void *symbol)
+{
+    Dl_info info;
+    bool known = symbol != NULL && dladdr(symbol, &info) != 0 && info.dli_fname != NULL;
+    (void)snprintf(out, bytes, "%s", known ? info.dli_fname : "");
+}
+
+void ak_dl_close(void *library)
+{
+    if (library != NULL) {
+        (void)dlclose(library);
+    }
+}

@@ -1,0 +1,301 @@
+/* fs.c: see fs.h. */
+#include "base/fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+static ak_status io_fault(const char *what, const char *path, ak_error *err)
+{
+    int why = errno;
+    ak_status status = why == ENOENT ? AK_NOT_FOUND : why == ENOMEM ? AK_NO_MEMORY : AK_IO;
+    return ak_fail(err, status, "%s: %s: %s", path, what, strerror(why));
+}
+
+ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, ak_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        return io_fault("cannot be opened", path, err);
+    }
+    struct stat info;
+    ak_status status = AK_OK;
+    ak_buf text = AK_BUF(max);
+    if (fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) {
+        status = ak_fail(err, AK_IO, "%s: is not a file", path);
+    }
+    char chunk[65536];
+    while (status == AK_OK) {
+        ssize_t got = read(fd, chunk, sizeof chunk);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            status = io_fault("cannot be read", path, err);
+        }
+        if (got <= 0) {
+            break;
+        }
+        ak_buf_append(&text, chunk, (size_t)got);
+        if (text.failed == AK_LIMIT) {
+            status = ak_fail(err, AK_LIMIT, "%s: is larger than %zu bytes", path, max);
+        } else if (text.failed != AK_OK) {
+            status = ak_fail_memory(err);
+        }
+    }
+    (void)close(fd);
+    if (status == AK_OK) {
+        size_t count = text.length;
+        status = ak_buf_take(out, &text, err);
+        if (status == AK_OK && length != NULL) {
+            *length = count;
+        }
+    }
+    ak_buf_free(&text);
+    return status;
+}
+
+/* All of it; errno says why not. */
+static bool write_all(int fd, const char *bytes, size_t left)
+{
+    while (left > 0) {
+        ssize_t done = write(fd, bytes, left);
+        if (done < 0 && errno == EINTR) {
+            continue;
+        }
+        if (done <= 0) {
+            return false;
+        }
+        bytes += done;
+        left -= (size_t)done;
+    }
+    return true;
+}
+
+/* A device or a pipe is written to as it is: renaming over it would replace it. */
+static ak_status write_through(const char *path, const void *data, size_t length, ak_error *err)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return io_fault("cannot be written", path, err);
+    }
+    bool good = write_all(fd, data, length);
+    int why = errno;
+    good = close(fd) == 0 && good;
+    errno = why;
+    return good ? AK_OK : io_fault("cannot be written", path, err);
+}
+
+ak_status ak_fs_write(const char *path, const void *data, size_t length, ak_error *err)
+{
+    char temp[AK_PATH_MAX];
+    struct stat there;
+    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
+        return write_through(path, data, length, err);
+    }
+    int written = snprintf(temp, sizeof temp, "%s.%ld.tmp", path, (long)getpid());
+    if (written < 0 || (size_t)written >= sizeof temp) {
+        return ak_fail(err, AK_LIMIT, "%.200s...: path is too long", path);
+    }
+    int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return io_fault("cannot be written", path, err);
+    }
+    bool good = write_all(fd, data, length) && fsync(fd) == 0;
+    int why = errno;
+    good = close(fd) == 0 && good;
+    if (good && rename(temp, path) == 0) {
+        return AK_OK;
+    }
+    errno = good ? errno : why;
+    ak_status status = io_fault("cannot be written", path, err);
+    (void)unlink(temp);
+    return status;
+}
+
+ak_status ak_fs_mkdirs(const char *path, ak_error *err)
+{
+    char part[AK_PATH_MAX];
+    size_t length = strlen(path);
+    if (length >= sizeof part) {
+        return ak_fail(err, AK_LIMIT, "%.200s...: path is too long", path);
+    }
+    memcpy(part, path, length + 1);
+    for (size_t i = 1; i <= length; i++) {
+        if (part[i] != '/' && part[i] != 0) {
+            continue;
+        }
+        char kept = part[i];
+        part[i] = 0;
+        if (mkdir(part, 0777) != 0 && !ak_fs_is_folder(part)) {
+            return io_fault("folder cannot be created", part, err);
+        }
+        part[i] = kept;
+    }
+    return AK_OK;
+}
+
+bool ak_fs_is_file(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+bool ak_fs_is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+ak_status ak_fs_join(char out[AK_PATH_MAX], const char *folder, const char *name, ak_error *err)
+{
+    size_t length = strlen(folder);
+    const char *slash = length > 0 && folder[length - 1] == '/' ? "" : "/";
+    int written = snprintf(out, AK_PATH_MAX, "%s%s%s", folder, slash, name);
+    if (written < 0 || written >= AK_PATH_MAX) {
+        return ak_fail(err, AK_LIMIT, "%.200s...: path is too long", folder);
+    }
+    return AK_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+ak_status ak_fs_list(char ***out, size_t *count, const char *folder, ak_error *err)
+{
+    DIR *dir = opendir(folder);
+    if (dir == NULL) {
+        return io_fault("folder cannot be read", folder, err);
+    }
+    void *names = NULL;
+    size_t used = 0, capacity = 0;
+    ak_status status = AK_OK;
+    const struct dirent *entry;
+    while (status == AK_OK && (entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+            continue;
+        }
+        status = ak_grow(&names, &capacity, used + 1, sizeof(char *), err);
+        if (status == AK_OK) {
+            char *copy = ak_strdup(entry->d_name);
+            if (copy == NULL) {
+                status = ak_fail_memory(err);
+            } else {
+                ((char **)names)[used++] = copy;
+            }
+        }
+    }
+    (void)closedir(dir);
+    if (status != AK_OK) {
+        ak_fs_list_free(names, used);
+        return status;
+    }
+    if (used > 0) {
+        qsort(names, used, sizeof(char *), by_name);
+    }
+    *out = names;
+    *count = used;
+    return AK_OK;
+}
+
+void ak_fs_list_free(char **names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ak_free(names[i]);
+    }
+    ak_free(names);
+}
+
+void ak_fs_remove(const char *path)
+{
+    struct stat info;
+    if (lstat(path, &info) != 0) {
+        return;
+    }
+    if (S_ISDIR(info.st_mode)) {
+        char **names;
+        size_t count;
+        if (ak_fs_list(&names, &count, path, NULL) == AK_OK) {
+            for (size_t i = 0; i < count; i++) {
+                char inner[AK_PATH_MAX];
+                if (ak_fs_join(inner, path, names[i], NULL) == AK_OK) {
+                    ak_fs_remove(inner);
+                }
+            }
+            ak_fs_list_free(names, count);
+        }
+        (void)rmdir(path);
+    } else {
+        (void)unlink(path);
+    }
+}
+
+const char *ak_env(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL && *value != 0 ? value : NULL;
+}
+
+ak_status ak_fs_temp(char out[AK_PATH_MAX], ak_error *err)
+{
+    const char *root = ak_env("TMPDIR");
+    ak_status status = ak_fs_join(out, root == NULL ? "/tmp" : root, "autokernel-XXXXXX", err);
+    if (status == AK_OK && mkdtemp(out) == NULL) {
+        return io_fault("temporary folder cannot be created", out, err);
+    }
+    return status;
+}
+
+static ak_status xdg_folder(char out[AK_PATH_MAX], const char *variable, const char *fallback,
+                            ak_error *err)
+{
+    const char *root = ak_env(variable);
+    if (root != NULL && root[0] == '/') {
+        return ak_fs_join(out, root, "autokernel", err);
+    }
+    const char *home = ak_env("HOME");
+    if (home == NULL) {
+        return ak_fail(err, AK_NOT_FOUND, "neither %s nor HOME is set: set %s to a folder",
+                       variable, variable);
+    }
+    char base[AK_PATH_MAX];
+    ak_status status = ak_fs_join(base, home, fallback, err);
+    return status == AK_OK ? ak_fs_join(out, base, "autokernel", err) : status;
+}
+
+ak_status ak_fs_data_folder(char out[AK_PATH_MAX], ak_error *err)
+{
+    return xdg_folder(out, "XDG_DATA_HOME", ".local/share", err);
+}
+
+ak_status ak_fs_cache_folder(char out[AK_PATH_MAX], ak_error *err)
+{
+    return xdg_folder(out, "XDG_CACHE_HOME", ".cache", err);
+}
+
+bool ak_fs_which(char out[AK_PATH_MAX], const char *name)
+{
+    if (strchr(name, '/') != NULL) {
+        return snprintf(out, AK_PATH_MAX, "%s", name) < AK_PATH_MAX && ak_fs_is_file(out) &&
+               access(out, X_OK) == 0;
+    }
+    const char *path = ak_env("PATH");
+    while (path != NULL && *path != 0) {
+        size_t length = strcspn(path, ":");
+        int written = snprintf(out, AK_PATH_MAX, "%.*s/%s", (int)length, path, name);
+        if (length > 0 && written > 0 && written < AK_PATH_MAX && ak_fs_is_file(out) &&
+            access(out, X_OK) == 0) {
+            return true;
+        }
+        path += length + (path[length] == ':' ? 1 : 0);
+    }
+    return false;
+}

@@ -1,0 +1,72 @@
+/* status.c: one line per fault, safe to print anywhere. */
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+const char *ak_version(void)
+{
+    return AK_VERSION;
+}
+
+const char *ak_status_text(ak_status status)
+{
+    static const char *const texts[] = {
+#define AK_STATUS_TEXT(name, text) [AK_##name] = text,
+        AK_STATUS_MAP(AK_STATUS_TEXT)
+#undef AK_STATUS_TEXT
+    };
+    if ((size_t)status >= sizeof texts / sizeof texts[0]) {
+        return "unknown status";
+    }
+    return texts[status];
+}
+
+/* Messages quote file contents and compiler output: no control character may reach a terminal. */
+static void clean(char *text)
+{
+    for (char *p = text; *p != 0; p++) {
+        if ((unsigned char)*p < 0x20 || (unsigned char)*p == 0x7f) {
+            *p = ' ';
+        }
+    }
+}
+
+ak_status(ak_fail)(ak_error *err, ak_status status, const char *format, ...)
+{
+    if (err != NULL) {
+        va_list args;
+        va_start(args, format);
+        (void)vsnprintf(err->text, sizeof err->text, format, args);
+        va_end(args);
+        clean(err->text);
+        err->status = status;
+    }
+    return status;
+}
+
+ak_status ak_fail_within(ak_error *err, const char *format, ...)
+{
+    if (err == NULL) {
+        return AK_INTERNAL;
+    }
+    char inner[sizeof err->text];
+    memcpy(inner, err->text, sizeof inner);
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    size_t room = length < 0 ? 0 : sizeof err->text - 1;
+    room = (size_t)length < room ? room - (size_t)length : 0;
+    if (room > 2) {
+        /* The rest that does not fit is cut: it is a line for people. */
+        (void)snprintf(err->text + length, room + 1, ": %.*s", (int)room - 2, inner);
+    }
+    clean(err->text);
+    return err->status;
+}
+
+ak_status(ak_fail_memory)(ak_error *err)
+{
+    return ak_fail(err, AK_NO_MEMORY, "out of memory");
+}

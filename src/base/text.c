@@ -1,0 +1,116 @@
+/* text.c: see text.h. */
+#include "base/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORD_MAX 64
+
+size_t ak_text_distance(const char *a, const char *b)
+{
+    size_t la = strlen(a), lb = strlen(b);
+    if (la > WORD_MAX || lb > WORD_MAX) {
+        return WORD_MAX;
+    }
+    size_t row[WORD_MAX + 1];
+    for (size_t j = 0; j <= lb; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; i <= la; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= lb; j++) {
+            size_t best = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = row[j];
+            if (row[j] + 1 < best) {
+                best = row[j] + 1;
+            }
+            if (row[j - 1] + 1 < best) {
+                best = row[j - 1] + 1;
+            }
+            row[j] = best;
+        }
+    }
+    return row[lb];
+}
+
+const char *ak_text_nearest(const char *word, const char *const *words)
+{
+    const char *best = NULL;
+    size_t limit = strlen(word) / 3 + 1;
+    for (size_t i = 0; words[i] != NULL; i++) {
+        size_t distance = ak_text_distance(word, words[i]);
+        if (distance <= limit && distance < strlen(words[i])) {
+            best = words[i];
+            limit = distance == 0 ? 0 : distance - 1;
+            if (distance == 0) {
+                break;
+            }
+        }
+    }
+    return best;
+}
+
+bool ak_text_int(int64_t *out, const char *text)
+{
+    if (*text == 0 || strspn(text, "+-0123456789") != strlen(text)) {
+        return false;
+    }
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (errno != 0 || *end != 0 || end == text) {
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+bool ak_text_real(double *out, const char *text)
+{
+    if (*text == 0 || strspn(text, "+-.0123456789eE") != strlen(text)) {
+        return false;
+    }
+    char *end;
+    errno = 0;
+    double value = strtod(text, &end);
+    if (*end != 0 || end == text || !isfinite(value)) {
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+bool ak_text_seconds(double *out, const char *text)
+{
+    size_t length = strlen(text);
+    char number[32];
+    double unit = 1.0;
+    if (length == 0 || length >= sizeof number) {
+        return false;
+    }
+    memcpy(number, text, length + 1);
+    switch (text[length - 1]) {
+    case 's':
+        number[length - 1] = 0;
+        break;
+    case 'm':
+        unit = 60.0;
+        number[length - 1] = 0;
+        break;
+    case 'h':
+        unit = 3600.0;
+        number[length - 1] = 0;
+        break;
+    default:
+        break;
+    }
+    double value;
+    if (!ak_text_real(&value, number) || value < 0) {
+        return false;
+    }
+    *out = value * unit;
+    return true;
+}

@@ -1,0 +1,309 @@
+/*
+ * compare.c: full comparison of an output with its reference, for every candidate.
+ *
+ * Speed: the output is widened to double in blocks that stay in the level 1 cache; the test of a
+ * block is a loop without branches. Only a block with a failing element is looked at one by one,
+ * where NaN, infinities and poison are told apart. So a right result costs what reading it costs.
+ */
+#include "check/compare.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "check/guard.h"
+#include "check/inputs.h"
+
+enum { BLOCK = 1024, LANES = 4 };
+
+/* Root mean square of the finite elements, where squares overflow, vanish or are not numbers. */
+static double rms_scaled(const double *values, size_t count)
+{
+    double largest = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        if (isfinite(values[i]) && fabs(values[i]) > largest) {
+            largest = fabs(values[i]);
+        }
+    }
+    if (largest == 0.0) {
+        return 0.0;
+    }
+    double sum = 0.0;
+    size_t finite = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (isfinite(values[i])) {
+            sum += values[i] / largest * (values[i] / largest);
+            finite++;
+        }
+    }
+    return largest * sqrt(sum / (double)finite);
+}
+
+static double rms_of(const double *values, size_t count)
+{
+    double lane[LANES] = {0};
+    size_t i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        for (size_t j = 0; j < LANES; j++) {
+            lane[j] += values[i + j] * values[i + j];
+        }
+    }
+    double sum = (lane[0] + lane[1]) + (lane[2] + lane[3]);
+    for (; i < count; i++) {
+        sum += values[i] * values[i];
+    }
+    /* Below 1e-290 squares may have lost digits to underflow. */
+    return isfinite(sum) && sum > 1e-290 ? sqrt(sum / (double)count) : rms_scaled(values, count);
+}
+
+/* Largest error over tolerance of a block; false if an element fails or is not finite. Comparisons
+   with NaN are false, and an infinite reference must not allow an infinite error: whatever is odd
+   fails here and is sorted out by check_one. */
+static bool check_block(double *worst, const double *got, const double *want, size_t count,
+                        double relative, double absolute)
+{
+    size_t bad[LANES] = {0};
+    double most[LANES] = {0};
+    size_t i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        for (size_t j = 0; j < LANES; j++) {
+            double error = fabs(got[i + j] - want[i + j]);
+            double allowed = relative * fabs(want[i + j]) + absolute;
+            double ratio = error / allowed; /* 0/0 is NaN and loses the comparison below */
+            most[j] = ratio > most[j] ? ratio : most[j];
+            bad[j] += !((error <= allowed) & (error <= DBL_MAX));
+        }
+    }
+    for (; i < count; i++) {
+        double error = fabs(got[i] - want[i]);
+        double allowed = relative * fabs(want[i]) + absolute;
+        double ratio = error / allowed;
+        most[0] = ratio > most[0] ? ratio : most[0];
+        bad[0] += !((error <= allowed) & (error <= DBL_MAX));
+    }
+    for (size_t j = 0; j < LANES; j++) {
+        *worst = most[j] > *worst ? most[j] : *worst;
+    }
+    return bad[0] + bad[1] + bad[2] + bad[3] == 0;
+}
+
+/* Error over tolerance of one element; infinity where a number was due and none came, or the
+   other way round. */
+static double check_one(double got, double want, double relative, double absolute)
+{
+    if (isnan(want) || isnan(got)) {
+        return isnan(want) && isnan(got) ? 0.0 : INFINITY;
+    }
+    if (isinf(want) || isinf(got)) {
+        return got == want ? 0.0 : INFINITY;
+    }
+    double error = fabs(got - want);
+    double allowed = relative * fabs(want) + absolute;
+    if (error <= allowed) {
+        return error > 0.0 ? error / allowed : 0.0;
+    }
+    /* A tolerance of 0, or one that is no number, accepts nothing but equality. */
+    return allowed > 0.0 ? error / allowed : error == 0.0 && allowed == 0.0 ? 0.0 : INFINITY;
+}
+
+void ak_compare_output(ak_compare_result *out, const void *output, ak_dtype dtype,
+                       const double *reference, size_t count, double relative, double rms)
+{
+    *out = (ak_compare_result){.count = count, .first = count};
+    double absolute = rms * rms_of(reference, count);
+    size_t element = ak_dtype_bytes(dtype);
+    double got[BLOCK];
+    for (size_t start = 0; start < count; start += BLOCK) {
+        size_t length = count - start < BLOCK ? count - start : BLOCK;
+        const unsigned char *bytes = (const unsigned char *)output + start * element;
+        const double *want = reference + start;
+        ak_inputs_decode(got, bytes, length, dtype);
+        double worst = 0.0;
+        if (check_block(&worst, got, want, length, relative, absolute)) {
+            out->max_error = worst > out->max_error ? worst : out->max_error;
+            continue;
+        }
+        for (size_t i = 0; i < length; i++) {
+            bool poison = ak_guard_is_poison(bytes + i * element, dtype);
+            double error = poison ? INFINITY : check_one(got[i], want[i], relative, absolute);
+            out->max_error = error > out->max_error ? error : out->max_error;
+            out->unwritten += poison;
+            if (error > 1.0) {
+                if (out->bad == 0) {
+                    out->first = start + i;
+                    out->got = got[i];
+                    out->want = want[i];
+                }
+                out->bad++;
+            }
+        }
+    }
+    out->ok = out->bad == 0;
+}
+
+void ak_compare_text(char *out, size_t bytes, const ak_compare_result *result, const char *argument)
+{
+    if (result->ok) {
+        (void)snprintf(out, bytes, "%s: %zu elements right, worst %.3g of the tolerance", argument,
+                       result->count, result->max_error);
+        return;
+    }
+    char unwritten[64] = "";
+    if (result->unwritten > 0) {
+        (void)snprintf(unwritten, sizeof unwritten, " (%zu never written)", result->unwritten);
+    }
+    char worst[64] = "";
+    if (isfinite(result->max_error)) {
+        (void)snprintf(worst, sizeof worst, ", worst %.3g times the tolerance", result->max_error);
+    }
+    (void)snprintf(out, bytes, "%s[%zu]: got %.9g, expected %.9g; %zu of %zu elements wrong%s%s",
+                   argument, result->first, result->got, result->want, result->bad, result->count,
+                   unwritten, worst);
+}
+
+/* ---- self-test of a tolerance ---- */
+
+typedef struct selftest {
+    const char *problem, *argument;
+    ak_dtype dtype;
+    const double *reference;
+    size_t count;
+    double relative, rms;
+    double *values;         /* a wrong output */
+    unsigned char *encoded; /* the same in the dtype */
+} selftest;
+
+static bool passes(const selftest *t, const double *values)
+{
+    ak_compare_result result;
+    ak_inputs_encode(t->encoded, values, t->count, t->dtype);
+    ak_compare_output(&result, t->encoded, t->dtype, t->reference, t->count, t->relative, t->rms);
+    return result.ok;
+}
+
+static ak_status refuse(const selftest *t, const char *what, ak_error *err)
+{
+    return ak_fail(err, AK_INVALID,
+                   "%s: the tolerance of %s (relative %.3g, rms %.3g) would accept %s as a right "
+                   "result: tighten \"tolerance\" in problem.json or choose other inputs or sizes",
+                   t->problem, t->argument, t->relative, t->rms, what);
+}
+
+/* Rounded to an integer dtype, 1.01 times a small number is that number: no wrong result. */
+static bool rounds_to_reference(const selftest *t, const double *values)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        if (nearbyint(values[i]) != nearbyint(t->reference[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void set_all(const selftest *t, double value)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        t->values[i] = value;
+    }
+}
+
+static ak_status check_reference(const selftest *t, ak_error *err)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        if (isnan(t->reference[i])) {
+            return ak_fail(err, AK_INVALID,
+                           "%s: the reference gives NaN at %s[%zu]: anything would be right there; "
+                           "choose other inputs or mend the reference",
+                           t->problem, t->argument, i);
+        }
+    }
+    ak_compare_result result;
+    ak_inputs_encode(t->encoded, t->reference, t->count, t->dtype);
+    ak_compare_output(&result, t->encoded, t->dtype, t->reference, t->count, t->relative, t->rms);
+    if (!result.ok) {
+        return ak_fail(
+            err, AK_INVALID,
+            "%s: the tolerance of %s (relative %.3g, rms %.3g) refuses the reference "
+            "itself, rounded to %s: %s[%zu] is %.9g instead of %.9g; widen \"tolerance\" "
+            "in problem.json",
+            t->problem, t->argument, t->relative, t->rms, ak_dtype_text(t->dtype), t->argument,
+            result.first, result.got, result.want);
+    }
+    return AK_OK;
+}
+
+static ak_status check_wrong(const selftest *t, const double *const *inputs,
+                             const size_t *input_counts, size_t input_count, ak_error *err)
+{
+    set_all(t, 0.0);
+    if (passes(t, t->values)) {
+        return refuse(t, "zeros", err);
+    }
+    if (t->dtype != AK_DTYPE_I32) {
+        set_all(t, (double)NAN);
+        if (passes(t, t->values)) {
+            return refuse(t, "NaN", err);
+        }
+    }
+    for (size_t i = 0; i < t->count; i++) {
+        t->values[i] = t->reference[i] * 1.01;
+    }
+    bool same = t->dtype == AK_DTYPE_I32 && rounds_to_reference(t, t->values);
+    if (!same && passes(t, t->values)) {
+        return refuse(t, "results that are 1 % too large", err);
+    }
+    for (size_t i = 0; i < input_count; i++) {
+        if (inputs[i] != NULL && input_counts[i] == t->count && passes(t, inputs[i])) {
+            char what[64];
+            (void)snprintf(what, sizeof what, "a copy of input %zu", i);
+            return refuse(t, what, err);
+        }
+    }
+    if (t->count > 1) {
+        double sum = 0.0;
+        for (size_t i = 0; i < t->count; i++) {
+            sum += isfinite(t->reference[i]) ? t->reference[i] / (double)t->count : 0.0;
+        }
+        set_all(t, sum);
+        if (passes(t, t->values)) {
+            return refuse(t, "the mean everywhere", err);
+        }
+        for (size_t i = 0; i < t->count; i++) {
+            t->values[i] = t->reference[(i + 1) % t->count];
+        }
+        if (passes(t, t->values)) {
+            return refuse(t, "the right result shifted by one element", err);
+        }
+    }
+    return AK_OK;
+}
+
+ak_status ak_compare_selftest(const char *problem, const char *argument, ak_dtype dtype,
+                              const double *reference, size_t count, double relative, double rms,
+                              const double *const *inputs, const size_t *input_counts,
+                              size_t input_count, ak_error *err)
+{
+    ak_status status = AK_OK;
+    selftest t = {.problem = problem,
+                  .argument = argument,
+                  .dtype = dtype,
+                  .reference = reference,
+                  .count = count,
+                  .relative = relative,
+                  .rms = rms,
+                  .values = ak_alloc(count, sizeof(double)),
+                  .encoded = ak_alloc(count, ak_dtype_bytes(dtype))};
+    if (t.values == NULL || t.encoded == NULL) {
+        status = ak_fail_memory(err);
+        goto out;
+    }
+    status = check_reference(&t, err);
+    if (status == AK_OK) {
+        status = check_wrong(&t, inputs, input_counts, input_count, err);
+    }
+out:
+    ak_free(t.values);
+    ak_free(t.encoded);
+    return status;
+}

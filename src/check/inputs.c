@@ -1,0 +1,269 @@
+/*
+ * inputs.c: seeded arrays, and the conversions between double and the dtypes.
+ *
+ * Content depends on (seed, stream, index) only: each block of 4096 elements starts its own
+ * generator, so threads may fill any ranges of whole blocks and get the same numbers. Values are
+ * rounded to the dtype before they are kept as double; reference and candidate see the same inputs.
+ *
+ * Uniform values take one random number each. Normal values use the ziggurat (Marsaglia and Tsang,
+ * "The ziggurat method for generating random variables", 2000): 99 % of them cost one number, one
+ * multiplication and one comparison, where Box-Muller would cost a logarithm and a cosine.
+ */
+#include "check/inputs.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/rng.h"
+
+enum { BLOCK = 4096 };
+
+/* ---- conversions ---- */
+
+static uint64_t bits_of(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static double from_bits(uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+#define DOUBLE_INFINITY (UINT64_C(0x7FF) << 52)
+/* Adding 2^52 leaves no room for a fraction: the hardware rounds to an integer, to nearest even. */
+#define DOUBLE_ROUND 0x1p52
+
+/* To a 16-bit float with `fraction` bits of fraction, straight from double: going through float
+   would round twice. `bias` is that of the small format's exponent. */
+static uint16_t narrow(double value, int fraction, int bias)
+{
+    uint64_t bits = bits_of(value);
+    uint64_t sign = bits >> 63 << 15;
+    uint64_t magnitude = bits & (UINT64_MAX >> 1);
+    uint64_t infinity = (uint64_t)(2 * bias + 1) << fraction;
+    uint64_t smallest_normal = (uint64_t)(1023 - bias + 1) << 52;
+    uint64_t narrowed;
+    if (magnitude > DOUBLE_INFINITY) {
+        narrowed = infinity | (UINT64_C(1) << (fraction - 1));
+    } else if (magnitude < smallest_normal) {
+        /* In units of the smallest subnormal, 2^(1 - bias - fraction). */
+        double units =
+            from_bits(magnitude) * from_bits((uint64_t)(1023 + bias - 1 + fraction) << 52);
+        narrowed = bits_of(units + DOUBLE_ROUND) & 0xFFFF;
+    } else {
+        int drop = 52 - fraction;
+        uint64_t odd = magnitude >> drop & 1;
+        magnitude += (UINT64_C(1) << (drop - 1)) - 1 + odd;
+        narrowed = (magnitude >> drop) - ((uint64_t)(1023 - bias) << fraction);
+        narrowed = narrowed < infinity ? narrowed : infinity;
+    }
+    return (uint16_t)(sign | narrowed);
+}
+
+/* Shifted into place, the small format is a double whose exponent is too small by the difference of
+   the biases; one multiplication corrects that, subnormals included. */
+static inline double widen(uint16_t half, int fraction, int bias)
+{
+    uint64_t magnitude = (uint64_t)(half & 0x7FFF) << (52 - fraction);
+    uint64_t sign = (uint64_t)(half >> 15) << 63;
+    uint64_t special = (uint64_t)(2 * bias + 1) << 52;
+    double scaled = from_bits(magnitude) * from_bits((uint64_t)(1023 + 1023 - bias) << 52);
+    uint64_t bits = magnitude >= special ? magnitude | DOUBLE_INFINITY : bits_of(scaled);
+    return from_bits(bits | sign);
+}
+
+enum { F16_FRACTION = 10, F16_BIAS = 15, BF16_FRACTION = 7, BF16_BIAS = 127 };
+
+static int32_t to_i32(double value)
+{
+    if (!(value > INT32_MIN)) {
+        return isnan(value) ? 0 : INT32_MIN;
+    }
+    return value >= INT32_MAX ? INT32_MAX : (int32_t)nearbyint(value);
+}
+
+void ak_inputs_encode(void *out, const double *values, size_t count, ak_dtype dtype)
+{
+    switch (dtype) {
+    case AK_DTYPE_F16:
+        for (size_t i = 0; i < count; i++) {
+            ((uint16_t *)out)[i] = narrow(values[i], F16_FRACTION, F16_BIAS);
+        }
+        break;
+    case AK_DTYPE_BF16:
+        for (size_t i = 0; i < count; i++) {
+            ((uint16_t *)out)[i] = narrow(values[i], BF16_FRACTION, BF16_BIAS);
+        }
+        break;
+    case AK_DTYPE_F32:
+        for (size_t i = 0; i < count; i++) {
+            ((float *)out)[i] = (float)values[i];
+        }
+        break;
+    case AK_DTYPE_F64:
+        memcpy(out, values, count * sizeof *values);
+        break;
+    case AK_DTYPE_I32:
+        for (size_t i = 0; i < count; i++) {
+            ((int32_t *)out)[i] = to_i32(values[i]);
+        }
+        break;
+    }
+}
+
+void ak_inputs_decode(double *out, const void *bytes, size_t count, ak_dtype dtype)
+{
+    switch (dtype) {
+    case AK_DTYPE_F16:
+        for (size_t i = 0; i < count; i++) {
+            out[i] = widen(((const uint16_t *)bytes)[i], F16_FRACTION, F16_BIAS);
+        }
+        break;
+    case AK_DTYPE_BF16:
+        for (size_t i = 0; i < count; i++) {
+            out[i] = widen(((const uint16_t *)bytes)[i], BF16_FRACTION, BF16_BIAS);
+        }
+        break;
+    case AK_DTYPE_F32:
+        for (size_t i = 0; i < count; i++) {
+            out[i] = (double)((const float *)bytes)[i];
+        }
+        break;
+    case AK_DTYPE_F64:
+        memcpy(out, bytes, count * sizeof *out);
+        break;
+    case AK_DTYPE_I32:
+        for (size_t i = 0; i < count; i++) {
+            out[i] = ((const int32_t *)bytes)[i];
+        }
+        break;
+    }
+}
+
+static void round_to(double *values, size_t count, ak_dtype dtype)
+{
+    uint64_t encoded[BLOCK]; /* as large as any dtype needs */
+    if (dtype != AK_DTYPE_F64) {
+        ak_inputs_encode(encoded, values, count, dtype);
+        ak_inputs_decode(values, encoded, count, dtype);
+    }
+}
+
+/* ---- the ziggurat ---- */
+
+/* The right half of exp(-x*x/2) is covered by LAYERS regions of equal area: a stack of rectangles
+   and, at the bottom, one rectangle with the tail beyond x = TAIL. Constants from the paper. */
+enum { LAYERS = 256 };
+#define TAIL 3.6541528853610088
+#define AREA 0.00492867323399
+
+typedef struct ziggurat {
+    double edge[LAYERS + 1]; /* right edges, widest first; edge[0] is the bottom's virtual width */
+    double height[LAYERS + 1]; /* exp(-edge^2/2) */
+} ziggurat;
+
+static void ziggurat_build(ziggurat *z)
+{
+    double height = exp(-0.5 * TAIL * TAIL);
+    z->edge[0] = AREA / height;
+    z->edge[1] = TAIL;
+    for (int i = 2; i < LAYERS; i++) {
+        height += AREA / z->edge[i - 1];
+        z->edge[i] = sqrt(-2.0 * log(height));
+    }
+    z->edge[LAYERS] = 0.0;
+    for (int i = 0; i <= LAYERS; i++) {
+        z->height[i] = exp(-0.5 * z->edge[i] * z->edge[i]);
+    }
+}
+
+static double draw_tail(ak_rng *rng)
+{
+    double x, y;
+    do {
+        x = -log(1.0 - ak_rng_real(rng)) / TAIL;
+        y = -log(1.0 - ak_rng_real(rng));
+    } while (2.0 * y < x * x);
+    return TAIL + x;
+}
+
+static double draw_normal(const ziggurat *z, ak_rng *rng)
+{
+    for (;;) {
+        /* One number gives layer, sign and position: bits 0..7, 8 and 11..63. */
+        uint64_t random = ak_rng_next(rng);
+        size_t layer = random & (LAYERS - 1);
+        double sign = random & LAYERS ? -1.0 : 1.0;
+        double x = (double)(random >> 11) * 0x1p-53 * z->edge[layer];
+        if (x < z->edge[layer + 1]) {
+            return sign * x;
+        }
+        if (layer == 0) {
+            return sign * draw_tail(rng);
+        }
+        double y = z->height[layer] + ak_rng_real(rng) * (z->height[layer + 1] - z->height[layer]);
+        if (y < exp(-0.5 * x * x)) {
+            return sign * x;
+        }
+    }
+}
+
+/* ---- filling ---- */
+
+static void fill_uniform(double *out, size_t count, const ak_argument_spec *argument,
+                         ak_dtype dtype, ak_rng *rng)
+{
+    double low = argument->fill_a;
+    double range = argument->fill_b - low;
+    if (dtype == AK_DTYPE_I32) {
+        /* Integers low..high, both included and equally likely; rounding a real would halve the
+           share of the ends. */
+        low = ceil(low);
+        range = floor(argument->fill_b) - low + 1.0;
+        for (size_t i = 0; i < count; i++) {
+            out[i] = low + floor(range * ak_rng_real(rng));
+        }
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        out[i] = low + range * ak_rng_real(rng);
+    }
+}
+
+void ak_inputs_fill(double *out, size_t count, const ak_argument_spec *argument, ak_dtype dtype,
+                    uint64_t seed, uint64_t stream)
+{
+    ziggurat z;
+    if (argument->fill == AK_FILL_NORMAL) {
+        ziggurat_build(&z);
+    }
+    for (size_t start = 0; start < count; start += BLOCK) {
+        size_t length = count - start < BLOCK ? count - start : BLOCK;
+        double *block = out + start;
+        uint64_t place[3] = {seed, stream, start / BLOCK};
+        ak_rng rng;
+        ak_rng_seed(&rng, ak_hash64(place, sizeof place));
+        switch (argument->fill) {
+        case AK_FILL_UNIFORM:
+            fill_uniform(block, length, argument, dtype, &rng);
+            break;
+        case AK_FILL_NORMAL:
+            for (size_t i = 0; i < length; i++) {
+                block[i] = argument->fill_a + argument->fill_b * draw_normal(&z, &rng);
+            }
+            break;
+        case AK_FILL_CONSTANT:
+            for (size_t i = 0; i < length; i++) {
+                block[i] = argument->fill_a;
+            }
+            break;
+        }
+        round_to(block, length, dtype);
+    }
+}

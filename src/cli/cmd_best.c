@@ -1,0 +1,102 @@
+/* cmd_best.c: the fastest of each kernel, size, type, choices and device. */
+#include <string.h>
+
+#include "base/fs.h"
+#include "cli/options.h"
+#include "cli/task_args.h"
+#include "cli/trial_table.h"
+
+static const char *text_of(const char *text)
+{
+    return text == NULL ? "" : text;
+}
+
+/* Trials of the same kernel and size may differ in type, choices or device, which export must know
+   then. Imports need not have any of them; export cannot tell apart what has none. */
+static void print_next(const ak_trial *list, size_t count, const ak_args *args)
+{
+    const ak_trial *first = &list[0];
+    size_t same = 0;
+    for (size_t i = 0; i < count; i++) {
+        same += strcmp(text_of(first->kernel), text_of(list[i].kernel)) == 0 &&
+                (text_of(first->size)[0] == 0 ||
+                 strcmp(text_of(first->size), text_of(list[i].size)) == 0);
+    }
+    const struct {
+        const char *option, *value;
+        bool wanted;
+    } parts[] = {{"size", text_of(first->size), true},
+                 {"dtype", text_of(first->dtype), same > 1},
+                 {"set", text_of(first->choices), same > 1},
+                 {"impl", text_of(first->implementation), same > 1},
+                 {"device", text_of(first->device), same > 1}};
+    ak_buf command = AK_BUF(4 * AK_PATH_MAX);
+    ak_buf_puts(&command, "export ");
+    ak_quote(&command, args->operand_count > 0 ? args->operand[0] : text_of(first->kernel));
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (parts[i].wanted && parts[i].value[0] != 0) {
+            ak_buf_print(&command, " --%s ", parts[i].option);
+            ak_quote(&command, parts[i].value);
+        }
+    }
+    bool tellable = same == 1 || text_of(first->size)[0] != 0;
+    if (tellable && ak_buf_status(&command, NULL) == AK_OK) {
+        ak_next_on_archive(command.data, "write best_config.json", args);
+    }
+    ak_buf_free(&command);
+}
+
+static void print_table(const ak_trial *list, size_t count, size_t all, const ak_args *args)
+{
+    ak_table table;
+    ak_best_begin(&table);
+    for (size_t i = 0; i < count; i++) {
+        ak_best_row(&table, &list[i]);
+    }
+    ak_table_print(&table);
+    print_next(list, all, args);
+}
+
+static int run(const ak_args *args)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_selection selection = {0};
+    ak_trial *list = NULL;
+    size_t count = 0;
+    ak_status status = ak_selection_open(&selection, args, &err);
+    if (status == AK_OK) {
+        status = ak_trials_best(&list, &count, selection.archive, &selection.filter, &err);
+    }
+    size_t shown = count;
+    if (ak_args_has(args, AK_OPTION_LIMIT) && args->number[AK_OPTION_LIMIT] < (double)count) {
+        shown = (size_t)args->number[AK_OPTION_LIMIT];
+    }
+    if (status == AK_OK && ak_args_has(args, AK_OPTION_JSON)) {
+        status = ak_trials_print_json(list, shown, &err);
+    } else if (status == AK_OK && count > 0) {
+        print_table(list, shown, count, args);
+    }
+    int code = status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    if (status == AK_OK && count == 0) {
+        ak_complain("no successful trial matches; 'autokernel tune KERNEL' makes some");
+        code = AK_EXIT_FAILED;
+    }
+    ak_trials_free(list, count);
+    ak_selection_close(&selection);
+    return code;
+}
+
+const ak_command ak_cmd_best = {
+    .name = "best",
+    .summary = "the fastest configuration of each kernel and size",
+    .operands = "[KERNEL]",
+    .most = 1,
+    .options = AK_O_FILTER | AK_O(LIMIT) | AK_O(JSON) | AK_O(HELP),
+    .about =
+        "One row for each kernel, size, type, choices and device of the archive. Exit code 1 if\n"
+        "there is none.",
+    .examples = "  autokernel best\n"
+                "  autokernel best matmul --size M=512,N=512,K=512\n"
+                "  autokernel best --json\n",
+    .run = run,
+};

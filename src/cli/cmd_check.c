@@ -1,0 +1,169 @@
+/* cmd_check.c: are the results right, over awkward sizes? No timing. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/task_args.h"
+
+#define RANDOM_DEFAULT 3
+/* Random draws for one more configuration that is not there yet; a small space has no more. */
+#define DRAWS_MAX 100
+
+/* Adds up to `wanted` random configurations that are not in the list yet. */
+static size_t add_random(ak_candidate *list, size_t count, size_t wanted, const ak_space *space,
+                         uint64_t seed)
+{
+    ak_rng rng;
+    ak_rng_seed(&rng, seed);
+    uint64_t valid = ak_space_count(space);
+    for (size_t added = 0, draws = 0; added < wanted && draws < wanted + DRAWS_MAX; draws++) {
+        ak_config config;
+        ak_space_at(&config, space, ak_rng_below(&rng, valid));
+        bool seen = false;
+        for (size_t i = 0; i < count && !seen; i++) {
+            seen = memcmp(&list[i].config, &config, sizeof config) == 0;
+        }
+        if (!seen) {
+            list[count].config = config;
+            (void)snprintf(list[count].name, sizeof list[count].name, "random %zu", ++added);
+            count++;
+        }
+    }
+    return count;
+}
+
+static ak_status show_one(json_t *rows, const ak_candidate *candidate, const ak_trial *trial,
+                          const ak_space *space, bool json, ak_error *err)
+{
+    char *text = NULL, error[AK_NUMBER_BYTES];
+    bool ok = trial->status == AK_TRIAL_OK;
+    if (json) {
+        json_t *row = json_object();
+        bool good = ak_json_set_text(row, "name", candidate->name) &&
+                    ak_json_set(row, "config", ak_config_json(space, &candidate->config)) &&
+                    ak_json_set_text(row, "status", ak_trial_status_text(trial->status)) &&
+                    ak_json_set_text(row, "reason", trial->reason) &&
+                    ak_json_set_real(row, "max_error", trial->max_error);
+        return json_array_append_new(rows, row) == 0 && good ? AK_OK : ak_fail_memory(err);
+    }
+    ak_status status = ak_config_text(&text, space, &candidate->config, err);
+    if (status == AK_OK) {
+        ak_out("%s%-13s%s %-9s ", ak_style_on(stdout, ok ? AK_STYLE_GOOD : AK_STYLE_BAD),
+               ak_trial_status_text(trial->status), ak_style_on(stdout, AK_STYLE_PLAIN),
+               candidate->name);
+        if (ok) {
+            ak_out("largest error %s of what is allowed; %s\n",
+                   ak_show_percent(error, trial->max_error), text);
+        } else {
+            ak_out("%s; %s\n", trial->reason == NULL ? "no reason given" : trial->reason, text);
+        }
+    }
+    ak_free(text);
+    return status;
+}
+
+static int finish(const ak_args *args, const ak_task *task, json_t *rows, size_t count,
+                  size_t wrong, size_t wanted)
+{
+    ak_error err = AK_ERROR_INIT;
+    if (ak_args_has(args, AK_OPTION_JSON)) {
+        json_t *object = json_object();
+        bool good = object != NULL && ak_task_json(object, task) &&
+                    ak_json_set(object, "checked", json_incref(rows)) &&
+                    ak_json_set(object, "ok", json_boolean(wrong == 0)) && ak_out_json(object);
+        json_decref(object);
+        if (!good) {
+            (void)ak_fail_memory(&err);
+            return ak_complain_error(&err);
+        }
+    } else {
+        ak_out("%zu of %zu configuration%s %s right over awkward sizes and %s\n", count - wrong,
+               count, ak_plural(count), count == 1 ? "is" : "are", ak_task_size(task));
+        ak_next_on_task(wrong == 0 ? "tune" : "list",
+                        wrong == 0 ? "find the fastest" : "what the parameters mean", args, task,
+                        false);
+    }
+    if (wrong > 0) {
+        (void)ak_fail(&err, AK_CRASHED, "%.80s: %zu of %zu configuration%s failed the check",
+                      args->operand[0], wrong, count, ak_plural(count));
+        return ak_complain_error(&err);
+    }
+    if (count < wanted) {
+        (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted after %zu of %zu configuration%s",
+                      args->operand[0], count, wanted, ak_plural(wanted));
+        return ak_complain_error(&err);
+    }
+    return AK_EXIT_DONE;
+}
+
+static int run(const ak_args *args)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_task *task = NULL;
+    ak_tester *tester = NULL;
+    ak_progress progress = {0};
+    size_t count = 0, done = 0, wrong = 0;
+    size_t wanted = ak_args_has(args, AK_OPTION_CONFIGS) ? (size_t)args->number[AK_OPTION_CONFIGS]
+                    : args->config_count == 0            ? RANDOM_DEFAULT
+                                                         : 0;
+    bool json = ak_args_has(args, AK_OPTION_JSON);
+    int code = AK_EXIT_FAILED;
+    ak_candidate *list = ak_alloc(AK_CONFIGS_MAX + wanted, sizeof *list);
+    json_t *rows = json_array();
+    ak_status status = list == NULL || rows == NULL ? ak_fail_memory(&err) : AK_OK;
+    if (status == AK_OK) {
+        status = ak_args_task(&task, args, &err);
+    }
+    if (status == AK_OK) {
+        status = ak_args_candidates(list, &count, args, task, &err);
+    }
+    if (status == AK_OK) {
+        count = add_random(list, count, wanted, ak_task_space(task),
+                           (uint64_t)args->number[AK_OPTION_SEED]);
+        status = ak_tester_open(&tester, task, &err);
+    }
+    if (status == AK_OK) {
+        status = ak_progress_open(&progress, NULL, ak_args_has(args, AK_OPTION_QUIET), json, &err);
+    }
+    if (status == AK_OK && !json) {
+        ak_task_print(task);
+    }
+    ak_catch_interrupts();
+    for (; status == AK_OK && done < count && !ak_interrupted; done++) {
+        ak_trial trial = {0};
+        ak_progress_step(&progress, "checking", done, count);
+        status = ak_tester_check(&trial, tester, &list[done].config, &err);
+        ak_progress_step(&progress, "", 1, 1);
+        if (status == AK_OK) {
+            wrong += trial.status != AK_TRIAL_OK;
+            status = show_one(rows, &list[done], &trial, ak_task_space(task), json, &err);
+        }
+        ak_trial_clear(&trial);
+    }
+    code = status == AK_OK ? finish(args, task, rows, done, wrong, count) : ak_complain_error(&err);
+    ak_tester_close(tester);
+    ak_task_close(task);
+    json_decref(rows);
+    ak_free(list);
+    return code;
+}
+
+const ak_command ak_cmd_check = {
+    .name = "check",
+    .summary = "are the results right? over sizes that include awkward ones",
+    .operands = "KERNEL",
+    .least = 1,
+    .most = 1,
+    .options =
+        AK_O_TASK | AK_O_RUN | AK_O(CONFIG) | AK_O(CONFIGS) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
+    .about = "Compares results with a reference in double precision: fresh inputs, poisoned "
+             "outputs, red\n"
+             "zones around every buffer, awkward sizes and the given one. By default the default\n"
+             "configuration and a few random ones. Exit code 1 if one is wrong.",
+    .examples = "  autokernel check matmul --size 64\n"
+                "  autokernel check matmul --config KC=128 --size 64\n"
+                "  autokernel check softmax --configs 5 --seed 7\n",
+    .run = run,
+};

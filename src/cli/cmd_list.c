@@ -1,0 +1,303 @@
+/* cmd_list.c: what this build offers, or what can be tuned in one kernel. */
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cli/options.h"
+#include "cli/table.h"
+#include "cli/task_args.h"
+
+/* A list of values longer than this is cut in the table; --json has all of them. */
+#define VALUES_SHOWN 100
+
+/* ---- the build --------------------------------------------------------------------------------
+ */
+
+typedef struct listing {
+    json_t *rows;
+    bool kernels; /* rows also name their implementations */
+    bool failed;
+} listing;
+
+static json_t *implementations_of(const ak_problem *problem)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < ak_problem_implementation_count(problem); i++) {
+        if (json_array_append_new(list, json_string(ak_problem_implementation(problem, i))) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static void add_row(void *context, const char *name, const char *description)
+{
+    listing *list = context;
+    json_t *row = json_object();
+    bool good =
+        ak_json_set_text(row, "name", name) && ak_json_set_text(row, "description", description);
+    ak_problem *problem = NULL;
+    if (list->kernels && good && ak_problem_open(&problem, name, NULL) == AK_OK) {
+        good = ak_json_set(row, "implementations", implementations_of(problem));
+        ak_problem_close(problem);
+    }
+    list->failed |= json_array_append_new(list->rows, row) != 0 || !good;
+}
+
+/* implementations as one text, "" if there are none */
+static void join(char *out, size_t bytes, const json_t *names)
+{
+    size_t i;
+    json_t *name;
+    out[0] = 0;
+    json_array_foreach(names, i, name)
+    {
+        size_t used = strlen(out);
+        (void)snprintf(out + used, bytes - used, "%s%s", i == 0 ? "" : " ",
+                       json_string_value(name));
+    }
+}
+
+static void print_section(const char *title, const json_t *rows)
+{
+    ak_table table;
+    bool kernels = strcmp(title, "kernels") == 0;
+    ak_table_begin(&table, title, kernels ? "implementations" : "", "", NULL);
+    size_t i;
+    json_t *row;
+    json_array_foreach(rows, i, row)
+    {
+        char names[256];
+        join(names, sizeof names, json_object_get(row, "implementations"));
+        const char *description = json_string_value(json_object_get(row, "description"));
+        ak_table_cell(&table, "  %s", json_string_value(json_object_get(row, "name")));
+        ak_table_cell(&table, "%s", kernels ? names : description == NULL ? "" : description);
+        ak_table_cell(&table, "%s", kernels && description != NULL ? description : "");
+    }
+    ak_table_print(&table);
+    ak_out("\n");
+}
+
+static int list_build(const ak_args *args)
+{
+    static const struct {
+        ak_list_kind kind;
+        const char *title;
+    } sections[] = {{AK_LIST_KERNELS, "kernels"},
+                    {AK_LIST_BACKENDS, "backends"},
+                    {AK_LIST_STRATEGIES, "strategies"},
+                    {AK_LIST_BASELINES, "baselines"},
+                    {AK_LIST_FORMATS, "formats"}};
+    ak_error err = AK_ERROR_INIT;
+    json_t *all = json_object();
+    bool good = all != NULL;
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0] && good; i++) {
+        listing list = {.rows = json_array(), .kernels = sections[i].kind == AK_LIST_KERNELS};
+        if (ak_list(sections[i].kind, add_row, &list, &err) != AK_OK) {
+            json_decref(list.rows);
+            json_decref(all);
+            return ak_complain_error(&err);
+        }
+        good = ak_json_set(all, sections[i].title, list.rows) && !list.failed;
+    }
+    if (good && ak_args_has(args, AK_OPTION_JSON)) {
+        good = ak_out_json(all);
+    } else if (good) {
+        for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+            print_section(sections[i].title, json_object_get(all, sections[i].title));
+        }
+        ak_out_next("list matmul", "what can be tuned in a kernel");
+    }
+    json_decref(all);
+    if (!good) {
+        (void)ak_fail_memory(&err);
+        return ak_complain_error(&err);
+    }
+    return AK_EXIT_DONE;
+}
+
+/* ---- one kernel -------------------------------------------------------------------------------
+ */
+
+static const char *use_text(ak_parameter_use use)
+{
+    static const char *const texts[] = {
+        [AK_USE_DEFINE] = "define", [AK_USE_OPTION] = "option", [AK_USE_COMPILER] = "compiler"};
+    return texts[use];
+}
+
+static json_t *parameter_json(const ak_parameter *p)
+{
+    json_t *row = json_object(), *values = json_array();
+    bool good = row != NULL && values != NULL;
+    for (size_t v = 0; v < p->value_count && good; v++) {
+        good = json_array_append_new(values, ak_value_json(&p->values[v])) == 0;
+    }
+    good = good && ak_json_set_text(row, "name", p->name) &&
+           ak_json_set_text(row, "description", p->description) &&
+           ak_json_set(row, "values", json_incref(values)) &&
+           ak_json_set(row, "default", ak_value_json(&p->values[p->default_index])) &&
+           ak_json_set_text(row, "use", use_text(p->use)) &&
+           ak_json_set(row, "numerics", json_boolean(p->numerics));
+    json_decref(values);
+    if (!good) {
+        json_decref(row);
+        return NULL;
+    }
+    return row;
+}
+
+static json_t *whole_json(double count)
+{
+    return count < 9e15 ? json_integer((json_int_t)count) : json_real(count);
+}
+
+static json_t *task_json(const ak_task *task)
+{
+    const ak_space *space = ak_task_space(task);
+    const ak_problem *problem = ak_task_problem(task);
+    ak_config fallback;
+    ak_space_default(&fallback, space);
+    json_t *object = json_object(), *parameters = json_array(), *conditions = json_array();
+    bool good = object != NULL && parameters != NULL && conditions != NULL;
+    for (size_t i = 0; i < ak_space_parameter_count(space) && good; i++) {
+        good = json_array_append_new(parameters, parameter_json(ak_space_parameter(space, i))) == 0;
+    }
+    for (size_t i = 0; i < ak_space_condition_count(space) && good; i++) {
+        json_t *row = json_object();
+        good = ak_json_set_text(row, "expression", ak_space_condition(space, i)) &&
+               ak_json_set_text(row, "reason", ak_space_condition_reason(space, i));
+        good = json_array_append_new(conditions, row) == 0 && good;
+    }
+    good = good && ak_task_json(object, task) &&
+           ak_json_set_text(object, "description", ak_problem_description(problem)) &&
+           ak_json_set(object, "implementations", implementations_of(problem)) &&
+           ak_json_set_real(object, "flops", ak_task_flops(task)) &&
+           ak_json_set_real(object, "bytes", ak_task_bytes(task)) &&
+           ak_json_set(object, "parameters", json_incref(parameters)) &&
+           ak_json_set(object, "conditions", json_incref(conditions)) &&
+           ak_json_set(object, "default", ak_config_json(space, &fallback)) &&
+           ak_json_set(object, "cartesian", whole_json(ak_space_cartesian(space))) &&
+           ak_json_set(object, "valid", whole_json((double)ak_space_count(space)));
+    json_decref(parameters);
+    json_decref(conditions);
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+/* The values, the default marked: "64 [128] 256" */
+static void show_values(char *out, size_t bytes, const ak_parameter *p)
+{
+    size_t used = 0;
+    out[0] = 0;
+    for (size_t v = 0; v < p->value_count; v++) {
+        char value[VALUES_SHOWN];
+        ak_value_show(value, sizeof value, &p->values[v]);
+        bool is_default = v == p->default_index;
+        /* The default is shown however long the list is. */
+        if (used + strlen(value) > VALUES_SHOWN && !is_default) {
+            if (v < p->default_index) {
+                continue;
+            }
+            (void)snprintf(out + used, bytes - used, " .. (%zu)", p->value_count);
+            return;
+        }
+        (void)snprintf(out + used, bytes - used, is_default ? "%s[%s]" : "%s%s",
+                       used == 0 ? "" : " ", value);
+        used = strlen(out);
+    }
+}
+
+static void print_task(const ak_task *task, const char *description)
+{
+    const ak_space *space = ak_task_space(task);
+    char values[4 * VALUES_SHOWN], valid[AK_NUMBER_BYTES], cartesian[AK_NUMBER_BYTES];
+    ak_task_print(task);
+    ak_out("%s%s", description, description[0] == 0 ? "" : "\n");
+    ak_table table;
+    ak_table_begin(&table, "parameter", "values [default]", "", NULL);
+    for (size_t i = 0; i < ak_space_parameter_count(space); i++) {
+        const ak_parameter *p = ak_space_parameter(space, i);
+        show_values(values, sizeof values, p);
+        ak_table_cell(&table, "%s", p->name);
+        ak_table_cell(&table, "%s", values);
+        ak_table_cell(&table, "%s%s", p->description,
+                      p->numerics ? " (changes results: --allow-numerics)" : "");
+    }
+    ak_table_print(&table);
+    ak_table_begin(&table, "condition", "why", NULL);
+    for (size_t i = 0; i < ak_space_condition_count(space); i++) {
+        ak_table_cell(&table, "%s", ak_space_condition(space, i));
+        ak_table_cell(&table, "%s", ak_space_condition_reason(space, i));
+    }
+    ak_out("\n");
+    ak_table_print(&table);
+    ak_out("\nCartesian %s, valid %s\n\n", ak_show_count(cartesian, ak_space_cartesian(space)),
+           ak_show_count(valid, (double)ak_space_count(space)));
+}
+
+static int list_kernel(const ak_args *args)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_task *task = NULL;
+    char *description = NULL;
+    ak_status status = ak_args_task(&task, args, &err);
+    if (status == AK_OK && ak_args_has(args, AK_OPTION_JSON)) {
+        json_t *object = task_json(task);
+        status = ak_out_json(object) ? AK_OK : ak_fail_memory(&err);
+        json_decref(object);
+    } else if (status == AK_OK) {
+        status = ak_problem_describe(&description, ak_task_problem(task), &err);
+        if (status == AK_OK) {
+            print_task(task, description);
+            /* A space alone has no sizes: nothing that could be compiled and timed. */
+            if (ak_task_size(task)[0] == 0) {
+                ak_out_next("new kernel my_kernel", "a kernel folder to put this space into");
+            } else {
+                ak_next_on_task("tune", "find the fastest", args, task, false);
+            }
+        }
+    }
+    ak_text_free(description);
+    ak_task_close(task);
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+}
+
+static int run(const ak_args *args)
+{
+    if (args->operand_count > 0) {
+        return list_kernel(args);
+    }
+    /* Settings may say what a kernel runs on; an option of the command line means one. */
+    for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
+        if (i != AK_OPTION_JSON && args->text[i] != NULL && args->origin[i] != NULL &&
+            strncmp(args->origin[i], "--", 2) == 0) {
+            ak_error err = AK_ERROR_INIT;
+            (void)ak_fail(&err, AK_INVALID, "%s is about a kernel: 'autokernel list KERNEL %s ...'",
+                          args->origin[i], args->origin[i]);
+            return ak_complain_error(&err);
+        }
+    }
+    return list_build(args);
+}
+
+const ak_command ak_cmd_list = {
+    .name = "list",
+    .summary = "what there is: kernels, strategies, formats; or what can be tuned in a kernel",
+    .operands = "[KERNEL]",
+    .most = 1,
+    .options = AK_O_TASK | AK_O(THREADS) | AK_O(JSON) | AK_O(HELP),
+    .about =
+        "Without a KERNEL: the kernels, backends, strategies, baselines and formats of this "
+        "build.\n"
+        "With one: its parameters and their values, the conditions between them with the reasons,\n"
+        "and how many configurations there are at this size on this device.",
+    .examples = "  autokernel list\n"
+                "  autokernel list matmul\n"
+                "  autokernel list matmul --size 64 --json\n",
+    .run = run,
+};

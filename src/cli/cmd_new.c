@@ -1,0 +1,49 @@
+/* cmd_new.c: the skeleton of a kernel. */
+#include <string.h>
+
+#include "cli/options.h"
+#include "cli/output.h"
+
+static int run(const ak_args *args)
+{
+    ak_error err = AK_ERROR_INIT;
+    if (strcmp(args->operand[0], "kernel") != 0) {
+        (void)ak_fail(&err, AK_INVALID,
+                      "new makes kernels only: 'autokernel new kernel NAME', not '%.80s'",
+                      args->operand[0]);
+        return ak_complain_error(&err);
+    }
+    const char *path = args->operand[1];
+    if (ak_kernel_new(path, &err) != AK_OK) {
+        return ak_complain_error(&err);
+    }
+    if (ak_args_has(args, AK_OPTION_JSON)) {
+        json_t *object = json_object();
+        bool good = ak_json_set_text(object, "path", path) && ak_out_json(object);
+        json_decref(object);
+        return good ? AK_EXIT_DONE : AK_EXIT_FAILED;
+    }
+    const char *here = strchr(path, '/') == NULL ? "./" : "";
+    char command[600];
+    ak_out("wrote the kernel folder %s: edit problem.json, the space and the source in it\n", path);
+    (void)snprintf(command, sizeof command, "check %s%.500s", here, path);
+    ak_out_next(command, "is it right?");
+    (void)snprintf(command, sizeof command, "tune %s%.500s", here, path);
+    ak_out_next(command, "make it fast");
+    return AK_EXIT_DONE;
+}
+
+const ak_command ak_cmd_new = {
+    .name = "new",
+    .summary = "write the skeleton of a kernel",
+    .operands = "kernel NAME",
+    .least = 2,
+    .most = 2,
+    .options = AK_O(JSON) | AK_O(HELP),
+    .about = "Writes a folder NAME with a commented problem.json, a space and a source that "
+             "already work,\n"
+             "to be changed into your kernel. NAME may be a path; the folder must not exist.",
+    .examples = "  autokernel new kernel saxpy\n"
+                "  autokernel check ./saxpy\n",
+    .run = run,
+};

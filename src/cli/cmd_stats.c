@@ -1,0 +1,174 @@
+/* cmd_stats.c: how the archive's trials ended, and where their time went. */
+#include "cli/options.h"
+#include "cli/task_args.h"
+#include "cli/trial_table.h"
+
+/* X(member, text): the stages of a trial. */
+#define STAGE_MAP(X)                                                                               \
+    X(propose, "propose")                                                                          \
+    X(compile, "compile")                                                                          \
+    X(check, "check")                                                                              \
+    X(measure, "measure")                                                                          \
+    X(overhead, "overhead")
+
+enum {
+#define STAGE_ENUM(member, text) STAGE_##member,
+    STAGE_MAP(STAGE_ENUM)
+#undef STAGE_ENUM
+        STAGE_COUNT
+};
+
+static const char *const stage_texts[] = {
+#define STAGE_TEXT(member, text) text,
+    STAGE_MAP(STAGE_TEXT)
+#undef STAGE_TEXT
+};
+
+typedef struct tally {
+    size_t trials, by_status[AK_TRIAL_STATUS_COUNT];
+    double seconds[STAGE_COUNT];
+} tally;
+
+static bool count_trial(void *context, const ak_trial *trial)
+{
+    tally *t = context;
+    t->trials++;
+    t->by_status[trial->status]++;
+#define STAGE_ADD(member, text) t->seconds[STAGE_##member] += (double)trial->member##_ns / 1e9;
+    STAGE_MAP(STAGE_ADD)
+#undef STAGE_ADD
+    return true;
+}
+
+static double success_rate(const tally *t)
+{
+    return t->trials == 0 ? 0 : (double)t->by_status[AK_TRIAL_OK] / (double)t->trials;
+}
+
+static json_t *best_json(const ak_trial *list, size_t count)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; rows != NULL && i < count; i++) {
+        const ak_trial *t = &list[i];
+        json_t *row = json_object();
+        bool good = ak_json_set_text(row, "kernel", t->kernel) &&
+                    ak_json_set_text(row, "implementation", t->implementation) &&
+                    ak_json_set_text(row, "device", t->device) &&
+                    ak_json_set_text(row, "size", t->size) &&
+                    ak_json_set_text(row, "dtype", t->dtype) &&
+                    ak_json_set_text(row, "choices", t->choices) &&
+                    ak_json_set_real(row, "ms", t->median_ms) &&
+                    ak_json_set_real(row, "tflops", t->tflops) &&
+                    ak_json_set_text(row, "config", t->config);
+        if (json_array_append_new(rows, row) != 0 || !good) {
+            json_decref(rows);
+            rows = NULL;
+        }
+    }
+    return rows;
+}
+
+static bool print_json(const tally *t, const ak_trial *best, size_t count, const char *path)
+{
+    json_t *object = json_object(), *status = json_object(), *seconds = json_object();
+    bool good = true;
+    for (size_t i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
+        good = good && ak_json_set(status, ak_trial_status_text((ak_trial_status)i),
+                                   json_integer((json_int_t)t->by_status[i]));
+    }
+    for (size_t i = 0; i < STAGE_COUNT; i++) {
+        good = good && ak_json_set_real(seconds, stage_texts[i], t->seconds[i]);
+    }
+    good = good && ak_json_set_text(object, "archive", path) &&
+           ak_json_set(object, "trials", json_integer((json_int_t)t->trials)) &&
+           ak_json_set(object, "by_status", json_incref(status)) &&
+           ak_json_set_real(object, "success_rate", success_rate(t)) &&
+           ak_json_set(object, "seconds", json_incref(seconds)) &&
+           ak_json_set(object, "best", best_json(best, count)) && ak_out_json(object);
+    json_decref(status);
+    json_decref(seconds);
+    json_decref(object);
+    return good;
+}
+
+static void print_text(const tally *t, const ak_trial *best, size_t count, const char *path,
+                       const ak_args *args)
+{
+    ak_table table;
+    char a[AK_NUMBER_BYTES];
+    double total = 0;
+    ak_out("%s: %zu trial%s, %s of them ok\n", path, t->trials, ak_plural(t->trials),
+           t->by_status[AK_TRIAL_OK] == 0 ? "none" : ak_show_percent(a, success_rate(t)));
+    if (t->trials == 0) {
+        ak_next_on_archive("tune matmul", "make some", args);
+        return;
+    }
+    ak_table_begin(&table, "status", ">trials", NULL);
+    for (size_t i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
+        if (t->by_status[i] > 0) {
+            ak_table_cell(&table, "%s", ak_trial_status_text((ak_trial_status)i));
+            ak_table_cell(&table, "%zu", t->by_status[i]);
+        }
+    }
+    ak_table_print(&table);
+    for (size_t i = 0; i < STAGE_COUNT; i++) {
+        total += t->seconds[i];
+    }
+    ak_table_begin(&table, "stage", ">seconds", ">share", ">ms a trial", NULL);
+    for (size_t i = 0; i < STAGE_COUNT; i++) {
+        ak_table_cell(&table, "%s", stage_texts[i]);
+        ak_table_cell(&table, "%.3f", t->seconds[i]);
+        ak_table_cell(&table, "%s", ak_show_percent(a, total > 0 ? t->seconds[i] / total : 0));
+        ak_table_cell(&table, "%.3f", t->seconds[i] * 1e3 / (double)t->trials);
+    }
+    ak_out("\n");
+    ak_table_print(&table);
+    ak_best_begin(&table);
+    for (size_t i = 0; i < count; i++) {
+        ak_best_row(&table, &best[i]);
+    }
+    ak_out("\n");
+    ak_table_print(&table);
+    ak_next_on_archive("history", "the trials themselves", args);
+}
+
+static int run(const ak_args *args)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_selection selection = {0};
+    tally t = {0};
+    ak_trial *best = NULL;
+    size_t count = 0;
+    ak_status status = ak_selection_open(&selection, args, &err);
+    if (status == AK_OK) {
+        status = ak_archive_each(selection.archive, &selection.filter, count_trial, &t, &err);
+    }
+    if (status == AK_OK) {
+        status = ak_trials_best(&best, &count, selection.archive, &selection.filter, &err);
+    }
+    if (status == AK_OK) {
+        const char *path = ak_archive_path(selection.archive);
+        if (!ak_args_has(args, AK_OPTION_JSON)) {
+            print_text(&t, best, count, path, args);
+        } else if (!print_json(&t, best, count, path)) {
+            status = ak_fail_memory(&err);
+        }
+    }
+    ak_trials_free(best, count);
+    ak_selection_close(&selection);
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+}
+
+const ak_command ak_cmd_stats = {
+    .name = "stats",
+    .summary = "how the trials ended, where their time went, the best of each",
+    .operands = "[KERNEL]",
+    .most = 1,
+    .options = AK_O_FILTER | AK_O(JSON) | AK_O(HELP),
+    .about =
+        "Counts by status, the share that worked, the time of each stage, and the best of each\n"
+        "kernel, size, type, choices and device.",
+    .examples = "  autokernel stats\n"
+                "  autokernel stats matmul --json\n",
+    .run = run,
+};

@@ -1,0 +1,81 @@
+/*
+ * command.h: what a command of the command line is.
+ *
+ * A command is one file, cmd_<name>.c, that defines `const ak_command ak_cmd_<name>`, and one line
+ * in commands.def. It names the options it takes from the one list in options.def; parsing,
+ * settings, help and complaints about mistakes are the same for all.
+ */
+#ifndef AK_CLI_COMMAND_H
+#define AK_CLI_COMMAND_H
+
+#include "base/json.h"
+
+typedef enum ak_option_kind {
+    AK_KIND_FLAG,
+    AK_KIND_TEXT,
+    AK_KIND_WHOLE,
+    AK_KIND_REAL,
+    AK_KIND_TIME,  /* in seconds */
+    AK_KIND_CONFIG /* a text that may be repeated */
+} ak_option_kind;
+
+typedef enum ak_option_id {
+#define X(id, name, kind, low, high, value, setting, help) AK_OPTION_##id,
+#include "cli/options.def"
+#undef X
+    AK_OPTION_COUNT
+} ak_option_id;
+
+typedef struct ak_option {
+    const char *name; /* without the dashes */
+    ak_option_kind kind;
+    double low, high;
+    const char *value; /* what help calls it */
+    bool setting;
+    const char *help;
+} ak_option;
+
+extern const ak_option ak_options_all[AK_OPTION_COUNT];
+
+/* Sets of options. */
+#define AK_O(id) (UINT64_C(1) << AK_OPTION_##id)
+#define AK_O_TASK                                                                                  \
+    (AK_O(DEVICE) | AK_O(IMPL) | AK_O(SIZE) | AK_O(DTYPE) | AK_O(SET) | AK_O(ALLOW_NUMERICS))
+#define AK_O_RUN (AK_O(THREADS) | AK_O(SEED))
+#define AK_O_FILTER                                                                                \
+    (AK_O(RUN) | AK_O(DEVICE) | AK_O(IMPL) | AK_O(SIZE) | AK_O(DTYPE) | AK_O(SET) | AK_O(ARCHIVE))
+
+#define AK_OPERANDS_MAX 2
+#define AK_CONFIGS_MAX                                                                             \
+    64 /* contestants of one bench: more would not be a measurement but a search */
+
+/* The command line, taken apart; texts are borrowed from argv, the environment and the settings. */
+typedef struct ak_args {
+    const char *operand[AK_OPERANDS_MAX]; /* NULL past the end */
+    size_t operand_count;
+    const char *text[AK_OPTION_COUNT];   /* NULL: not given; a flag that is off is not given */
+    const char *origin[AK_OPTION_COUNT]; /* "--evals", "AUTOKERNEL_EVALS", a file; NULL: default */
+    double number[AK_OPTION_COUNT];
+    const char *config[AK_CONFIGS_MAX];
+    size_t config_count;
+} ak_args;
+
+typedef struct ak_command {
+    const char *name;
+    const char *summary;  /* one line */
+    const char *operands; /* "KERNEL", "[KERNEL]" or "" */
+    size_t least, most;   /* how many operands */
+    uint64_t options;
+    const char *about;    /* paragraphs */
+    const char *examples; /* lines that work as written */
+    bool hidden;
+    bool raw;                        /* gets argc and argv as they are, through `main` */
+    int (*run)(const ak_args *args); /* returns the exit code */
+    int (*main)(int argc, char **argv);
+} ak_command;
+
+/* Every command, NULL-terminated. */
+extern const ak_command *const ak_commands[];
+const ak_command *ak_command_find(const char *name); /* NULL if there is none */
+
+#endif

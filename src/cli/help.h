@@ -1,0 +1,10 @@
+/* help.h: help texts, made from the commands and options themselves. */
+#ifndef AK_CLI_HELP_H
+#define AK_CLI_HELP_H
+
+#include "cli/command.h"
+
+void ak_help_overview(void);
+void ak_help_command(const ak_command *command);
+
+#endif

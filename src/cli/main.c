@@ -1,0 +1,131 @@
+/* main.c: finds the command, reads options and settings, runs it, and sees to it that what was
+   printed has been written. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "cli/help.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/settings.h"
+
+#define X(name) extern const ak_command ak_cmd_##name;
+#include "cli/commands.def"
+#undef X
+
+const ak_command *const ak_commands[] = {
+#define X(name) &ak_cmd_##name,
+#include "cli/commands.def"
+#undef X
+    NULL};
+
+#define COMMANDS_MAX (sizeof ak_commands / sizeof ak_commands[0])
+
+const ak_command *ak_command_find(const char *name)
+{
+    for (size_t i = 0; ak_commands[i] != NULL; i++) {
+        if (strcmp(ak_commands[i]->name, name) == 0) {
+            return ak_commands[i];
+        }
+    }
+    return NULL;
+}
+
+/* A file that is opened while a standard stream is closed would take its place, and then our
+   messages would be written into it. */
+static void hold_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
+            (void)open("/dev/null", O_RDONLY); /* writing to it fails, as it should */
+        }
+    }
+}
+
+static int unknown_command(const char *word)
+{
+    const char *names[COMMANDS_MAX] = {NULL};
+    for (size_t i = 0, count = 0; ak_commands[i] != NULL; i++) {
+        if (!ak_commands[i]->hidden) {
+            names[count++] = ak_commands[i]->name;
+        }
+    }
+    ak_error err = AK_ERROR_INIT;
+    char hint[120];
+    ak_hint(hint, sizeof hint, word, names, "'autokernel help' lists them");
+    if (word[0] == '-') {
+        (void)ak_fail(&err, AK_INVALID,
+                      "the command comes first, then its options: 'autokernel COMMAND %.80s'",
+                      word);
+    } else {
+        (void)ak_fail(&err, AK_INVALID, "there is no command '%.80s'; %s", word, hint);
+    }
+    return ak_complain_error(&err);
+}
+
+static int run_command(const ak_command *command, int argc, char **argv)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_args args;
+    ak_settings settings;
+    if (ak_args_parse(&args, command, argc, argv, &err) != AK_OK) {
+        return ak_complain_error(&err);
+    }
+    if (ak_args_has(&args, AK_OPTION_HELP)) {
+        ak_help_command(command);
+        return AK_EXIT_DONE;
+    }
+    if (ak_settings_open(&settings, &err) != AK_OK) {
+        return ak_complain_error(&err);
+    }
+    int code = ak_settings_apply(&args, command, &settings, &err) == AK_OK
+                   ? command->run(&args)
+                   : ak_complain_error(&err);
+    ak_settings_close(&settings);
+    return code;
+}
+
+/* This program is the worker too, under whatever name it was installed. */
+static void name_worker(void)
+{
+    char path[AK_PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length > 0) {
+        path[length] = 0;
+        (void)setenv("AUTOKERNEL_WORKER", path, 1);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    hold_standard_streams();
+    name_worker();
+    const char *word = argc > 1 ? argv[1] : NULL;
+    if (word == NULL) {
+        ak_complain("which command? 'autokernel help' lists them, 'autokernel tune matmul' is a "
+                    "good first one");
+        return AK_EXIT_USAGE;
+    }
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+        ak_out("autokernel %s\n", ak_version());
+        return ak_out_end(AK_EXIT_DONE);
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        word = "help";
+    }
+    const ak_command *command = ak_command_find(word);
+    if (command == NULL) {
+        return unknown_command(word);
+    }
+    if (command->raw) {
+        return command->main(argc, argv);
+    }
+    /* A reader that went away is noticed by the failed write, which must not kill a run. */
+    (void)signal(SIGPIPE, SIG_IGN);
+    return ak_out_end(run_command(command, argc - 2, argv + 2));
+}

@@ -1,0 +1,231 @@
+/* options.c: see options.h. One pass over argv; every option is checked when it is met, so that the
+   first mistake is the one that is reported. */
+#include "cli/options.h"
+
+#include <string.h>
+
+#define SHOWN_MAX 80 /* characters of a wrong word that are repeated in the message */
+
+const ak_option ak_options_all[AK_OPTION_COUNT] = {
+#define X(id, name, kind, low, high, value, setting, help)                                         \
+    [AK_OPTION_##id] = {name, AK_KIND_##kind, (double)(low), (double)(high), value, setting, help},
+#include "cli/options.def"
+#undef X
+};
+
+/* Short forms that everybody tries. */
+static const struct {
+    char letter;
+    ak_option_id id;
+} letters[] = {{'h', AK_OPTION_HELP}, {'q', AK_OPTION_QUIET}, {'o', AK_OPTION_OUTPUT}};
+
+void ak_hint(char *out, size_t bytes, const char *word, const char *const *known,
+             const char *otherwise)
+{
+    const char *nearest = ak_text_nearest(word, known);
+    if (nearest != NULL) {
+        (void)snprintf(out, bytes, "did you mean %s?", nearest);
+    } else {
+        (void)snprintf(out, bytes, "%s", otherwise);
+    }
+}
+
+bool ak_args_has(const ak_args *args, ak_option_id id)
+{
+    return args->text[id] != NULL;
+}
+
+static ak_status refuse_number(const ak_option *option, const char *text, const char *origin,
+                               ak_error *err)
+{
+    return ak_fail(err, AK_INVALID, "%s must be a %s from %.16g to %.16g, not '%.*s'", origin,
+                   option->kind == AK_KIND_WHOLE ? "whole number" : "number", option->low,
+                   option->high, SHOWN_MAX, text);
+}
+
+ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const char *origin,
+                      ak_error *err)
+{
+    const ak_option *option = &ak_options_all[id];
+    double number = 0;
+    int64_t whole = 0;
+    switch (option->kind) {
+    case AK_KIND_FLAG:
+        if (strcmp(text, "false") == 0 || strcmp(text, "0") == 0) {
+            args->text[id] = NULL;
+            args->origin[id] = origin;
+            return AK_OK;
+        }
+        if (strcmp(text, "true") != 0 && strcmp(text, "1") != 0) {
+            return ak_fail(err, AK_INVALID, "%s must be true or false, not '%.*s'", origin,
+                           SHOWN_MAX, text);
+        }
+        break;
+    case AK_KIND_WHOLE:
+        if (!ak_text_int(&whole, text) || (double)whole < option->low ||
+            (double)whole > option->high) {
+            return refuse_number(option, text, origin, err);
+        }
+        number = (double)whole;
+        break;
+    case AK_KIND_REAL:
+        if (!ak_text_real(&number, text) || number < option->low || number > option->high) {
+            return refuse_number(option, text, origin, err);
+        }
+        break;
+    case AK_KIND_TIME:
+        if (!ak_text_seconds(&number, text) || number < option->low || number > option->high) {
+            return ak_fail(
+                err, AK_INVALID,
+                "%s must be a time such as 90s, 10m or 1.5h (0.1 s to 720 h), not '%.*s'", origin,
+                SHOWN_MAX, text);
+        }
+        break;
+    case AK_KIND_CONFIG:
+        if (args->config_count == AK_CONFIGS_MAX) {
+            return ak_fail(err, AK_INVALID, "%s: at most %d configurations at once", origin,
+                           AK_CONFIGS_MAX);
+        }
+        args->config[args->config_count++] = text;
+        break;
+    case AK_KIND_TEXT:
+        break;
+    }
+    if (*text == 0) {
+        return ak_fail(err, AK_INVALID, "%s needs a value: %s", origin, option->value);
+    }
+    args->text[id] = text;
+    args->origin[id] = origin;
+    args->number[id] = number;
+    return AK_OK;
+}
+
+static ak_status unknown_option(const ak_command *command, const char *word, ak_error *err)
+{
+    static const char *spelled[AK_OPTION_COUNT] = {
+#define X(id, name, kind, low, high, value, setting, help) [AK_OPTION_##id] = "--" name,
+#include "cli/options.def"
+#undef X
+    };
+    const char *known[AK_OPTION_COUNT + 1];
+    size_t count = 0;
+    for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
+        if (command->options & (UINT64_C(1) << i)) {
+            known[count++] = spelled[i];
+        }
+    }
+    known[count] = NULL;
+    char otherwise[80], hint[120];
+    (void)snprintf(otherwise, sizeof otherwise, "see 'autokernel %s --help'", command->name);
+    ak_hint(hint, sizeof hint, word, known, otherwise);
+    return ak_fail(err, AK_INVALID, "%s has no option %.*s; %s", command->name, SHOWN_MAX, word,
+                   hint);
+}
+
+/* Finds the option of `word` ("--evals", "--evals=3", "-q"); *value is the text after '=' or NULL.
+ */
+static bool find_option(ak_option_id *out, const char **value, const ak_command *command,
+                        const char *word)
+{
+    *value = NULL;
+    if (word[1] != '-') {
+        for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++) {
+            if (word[1] == letters[i].letter && word[2] == 0) {
+                *out = letters[i].id;
+                return (command->options & (UINT64_C(1) << *out)) != 0;
+            }
+        }
+        return false;
+    }
+    size_t length = strcspn(word + 2, "=");
+    for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
+        const char *name = ak_options_all[i].name;
+        if ((command->options & (UINT64_C(1) << i)) && strlen(name) == length &&
+            memcmp(name, word + 2, length) == 0) {
+            *out = (ak_option_id)i;
+            *value = word[2 + length] == '=' ? word + 3 + length : NULL;
+            return true;
+        }
+    }
+    return false;
+}
+
+static ak_status take_operand(ak_args *args, const ak_command *command, const char *word,
+                              ak_error *err)
+{
+    if (*word == 0) {
+        return ak_fail(err, AK_INVALID, "%s: an argument is empty", command->name);
+    }
+    if (args->operand_count == command->most) {
+        if (command->most == 0) {
+            return ak_fail(err, AK_INVALID, "%s takes no argument, but got '%.*s'", command->name,
+                           SHOWN_MAX, word);
+        }
+        return ak_fail(err, AK_INVALID, "%s takes %s only; '%.*s' is too much", command->name,
+                       command->operands, SHOWN_MAX, word);
+    }
+    args->operand[args->operand_count++] = word;
+    return AK_OK;
+}
+
+static bool wants_help(const ak_command *command, int argc, char **argv)
+{
+    for (int i = 0; i < argc && (command->options & AK_O(HELP)); i++) {
+        if (strcmp(argv[i], "--") == 0) {
+            return false;
+        }
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char **argv,
+                        ak_error *err)
+{
+    *out = (ak_args){0};
+    if (wants_help(command, argc, argv)) {
+        return ak_args_set(out, AK_OPTION_HELP, "true", "--help", err);
+    }
+    bool only_operands = false;
+    for (int i = 0; i < argc; i++) {
+        const char *word = argv[i], *value;
+        ak_option_id id;
+        ak_status status;
+        if (only_operands || word[0] != '-' || word[1] == 0) {
+            status = take_operand(out, command, word, err);
+        } else if (strcmp(word, "--") == 0) {
+            only_operands = true;
+            continue;
+        } else if (!find_option(&id, &value, command, word)) {
+            status = unknown_option(command, word, err);
+        } else {
+            const ak_option *option = &ak_options_all[id];
+            /* Messages name the option as the user would write it. */
+            static const char *const origins[AK_OPTION_COUNT] = {
+#define X(id, name, kind, low, high, value, setting, help) [AK_OPTION_##id] = "--" name,
+#include "cli/options.def"
+#undef X
+            };
+            if (option->kind == AK_KIND_FLAG) {
+                value = value == NULL ? "true" : value;
+            } else if (value == NULL) {
+                if (i + 1 == argc || strncmp(argv[i + 1], "--", 2) == 0) {
+                    return ak_fail(err, AK_INVALID, "%s needs a value: --%s %s", origins[id],
+                                   option->name, option->value);
+                }
+                value = argv[++i];
+            }
+            status = ak_args_set(out, id, value, origins[id], err);
+        }
+        if (status != AK_OK) {
+            return status;
+        }
+    }
+    if (out->operand_count < command->least) {
+        return ak_fail(err, AK_INVALID, "%s needs %s; see 'autokernel %s --help'", command->name,
+                       command->operands, command->name);
+    }
+    return AK_OK;
+}

@@ -1,0 +1,293 @@
+/* progress.c: see progress.h. Events are read by name; unknown ones and missing fields are no
+   fault, so that the stream can grow. */
+#include "cli/progress.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+
+#define LINE_MAX_BYTES  512
+#define BAR_CELLS_MIN   5
+#define BAR_CELLS_MAX   24
+#define COLUMNS_DEFAULT 80
+/* Above this the number of evaluations is no plan but "as many as time allows". */
+#define OPEN_ENDED 1000000
+
+ak_status ak_progress_open(ak_progress *out, const char *events_path, bool quiet, bool json,
+                           ak_error *err)
+{
+    const char *term = ak_env("TERM");
+    bool terminal = isatty(STDERR_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
+    *out = (ak_progress){.bar = terminal && !quiet,
+                         .lines = !terminal && !quiet && !json,
+                         .events_path = events_path};
+    if (events_path != NULL) {
+        out->events = fopen(events_path, "we");
+        if (out->events == NULL) {
+            return ak_fail(err, AK_IO, "cannot write %s: %s", events_path, strerror(errno));
+        }
+    }
+    return AK_OK;
+}
+
+static double number_of(const json_t *event, const char *key)
+{
+    const json_t *value = json_object_get(event, key);
+    return json_is_number(value) ? json_number_value(value) : 0;
+}
+
+static const char *text_of(const json_t *event, const char *key)
+{
+    const char *text = json_string_value(json_object_get(event, key));
+    return text == NULL ? "" : text;
+}
+
+static void erase(ak_progress *p)
+{
+    if (p->drawn) {
+        (void)fputs("\r\033[K", stderr);
+        p->drawn = false;
+    }
+}
+
+/* A line that stays, above the bar. Texts come from kernels and compilers: no control characters.
+ */
+static void say(ak_progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(ak_progress *p, const char *format, ...)
+{
+    if (!p->bar && !p->lines) {
+        return;
+    }
+    char line[LINE_MAX_BYTES];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    for (char *c = line; *c != 0; c++) {
+        *c = (unsigned char)*c < 0x20 || *c == 0x7f ? ' ' : *c;
+    }
+    erase(p);
+    (void)fprintf(stderr, "%s\n", line);
+}
+
+static int columns_of_terminal(void)
+{
+    struct winsize size;
+    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+    return known ? size.ws_col : COLUMNS_DEFAULT;
+}
+
+/* A line that is overwritten, cut to the terminal. */
+static void draw(ak_progress *p, const char *line)
+{
+    (void)fprintf(stderr, "\r%.*s\033[K", columns_of_terminal() - 1, line);
+    (void)fflush(stderr);
+    p->drawn = true;
+}
+
+/* How much of the run is over, 0..1: of its evaluations or of its time, whichever ends first. */
+static double fraction_of(const ak_progress *p, double elapsed)
+{
+    double by_count = p->total > 0 ? (double)p->done / (double)p->total : 0;
+    double by_time = p->seconds_budget > 0 ? elapsed / p->seconds_budget : 0;
+    double fraction = by_count > by_time ? by_count : by_time;
+    return fraction > 1 ? 1 : fraction;
+}
+
+/* Appends to the line; what does not fit is cut. */
+static void add(char line[LINE_MAX_BYTES], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void add(char line[LINE_MAX_BYTES], const char *format, ...)
+{
+    size_t used = strlen(line);
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(line + used, LINE_MAX_BYTES - used, format, args);
+    va_end(args);
+}
+
+/* "[####......] 23/60, 12.3 ms, 0.174 TFLOP/s, ..."; the bar gets what room the figures leave. */
+static void draw_bar(ak_progress *p)
+{
+    double elapsed = (double)(ak_clock_ns() - p->begin_ns) / 1e9;
+    double fraction = fraction_of(p, elapsed);
+    char text[LINE_MAX_BYTES] = "", line[LINE_MAX_BYTES] = "", left[AK_NUMBER_BYTES];
+    add(text, "%zu", p->done);
+    if (p->total < OPEN_ENDED) {
+        add(text, "/%zu", p->total);
+    }
+    if (p->best_ms > 0) {
+        add(text, ", best %.3g ms, %.3g TFLOP/s", p->best_ms, p->best_tflops);
+    }
+    if (p->best_ms > 0 && p->default_ms > 0) {
+        add(text, ", %.2fx default", p->default_ms / p->best_ms);
+    }
+    if (p->best_ms > 0 && p->baseline_ms > 0) {
+        add(text, ", %.2fx %s", p->baseline_ms / p->best_ms, p->baseline);
+    }
+    if (p->failed > 0) {
+        add(text, ", %zu failed", p->failed);
+    }
+    if (fraction > 0 && fraction < 1) {
+        add(text, ", %s left", ak_show_seconds(left, elapsed / fraction * (1 - fraction)));
+    }
+    int cells = columns_of_terminal() - (int)strlen(text) - 4; /* brackets, blank, last column */
+    cells = cells > BAR_CELLS_MAX ? BAR_CELLS_MAX : cells;
+    if (cells >= BAR_CELLS_MIN) {
+        add(line, "[");
+        for (int i = 0; i < cells; i++) {
+            add(line, "%c", i < (int)(fraction * cells + 0.5) ? '#' : '.');
+        }
+        add(line, "] ");
+    }
+    add(line, "%s", text);
+    draw(p, line);
+}
+
+/* ---- events -----------------------------------------------------------------------------------
+ */
+
+static void on_start(ak_progress *p, const json_t *event)
+{
+    char valid[AK_NUMBER_BYTES], cartesian[AK_NUMBER_BYTES];
+    p->total = (size_t)number_of(event, "evaluations");
+    p->seconds_budget = number_of(event, "seconds");
+    p->begin_ns = ak_clock_ns();
+    say(p, "tuning %s %s %s %s on %s (implementation %s)", text_of(event, "kernel"),
+        text_of(event, "size"), text_of(event, "choices"), text_of(event, "dtype"),
+        text_of(event, "device"), text_of(event, "implementation"));
+    say(p, "%s valid configurations of %s; strategy %s%s",
+        ak_show_count(valid, number_of(event, "valid")),
+        ak_show_count(cartesian, number_of(event, "cartesian")), text_of(event, "strategy"),
+        json_is_true(json_object_get(event, "strategy_is_default"))
+            ? " (the default: no language model is configured)"
+            : "");
+    if (number_of(event, "resumed") > 0) {
+        say(p, "resumed with %.0f trials of the archive", number_of(event, "resumed"));
+    }
+    if (number_of(event, "peak_tflops") > 0) {
+        char peak[AK_NUMBER_BYTES], copy[AK_NUMBER_BYTES];
+        say(p, "this device: %s TFLOP/s at most, %s GB/s copying",
+            ak_show_real(peak, number_of(event, "peak_tflops")),
+            ak_show_real(copy, number_of(event, "copy_gbs")));
+    }
+}
+
+static void on_baseline(ak_progress *p, const json_t *event)
+{
+    double ms = number_of(event, "ms");
+    char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
+    if (ms > 0 && (p->baseline_ms <= 0 || ms < p->baseline_ms)) {
+        p->baseline_ms = ms;
+        (void)snprintf(p->baseline, sizeof p->baseline, "%s", text_of(event, "name"));
+    }
+    say(p, "library %s %s: %s ms, %s TFLOP/s", text_of(event, "name"), text_of(event, "version"),
+        ak_show_real(a, ms), ak_show_real(b, number_of(event, "tflops")));
+}
+
+static void on_trial(ak_progress *p, const json_t *event)
+{
+    const char *status = text_of(event, "status");
+    char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
+    bool ok = strcmp(status, "ok") == 0;
+    double ms = number_of(event, "ms");
+    bool better = ok && ms > 0 && (p->best_ms <= 0 || ms < p->best_ms);
+    p->done++;
+    p->default_ms = number_of(event, "default_ms");
+    if (number_of(event, "best_ms") > 0) {
+        p->best_ms = number_of(event, "best_ms");
+        p->best_tflops = number_of(event, "best_tflops");
+    }
+    if (!ok) {
+        p->failed++;
+        if (p->reason[0] == 0) {
+            (void)snprintf(p->reason, sizeof p->reason, "%s", text_of(event, "reason"));
+        }
+    }
+    if (!p->lines) {
+        return;
+    }
+    char of[32] = "";
+    if (p->total < OPEN_ENDED) {
+        (void)snprintf(of, sizeof of, "/%zu", p->total);
+    }
+    if (ok) {
+        say(p, "%zu%s ok %s ms %s TFLOP/s%s", p->done, of, ak_show_real(a, ms),
+            ak_show_real(b, number_of(event, "tflops")), better ? " best" : "");
+    } else {
+        say(p, "%zu%s %s: %s", p->done, of, status, text_of(event, "reason"));
+    }
+}
+
+static void on_phase(ak_progress *p, const json_t *event)
+{
+    static const struct {
+        const char *name, *text;
+    } phases[] = {{"survey", "measuring the libraries that are installed"},
+                  {"finish", "measuring the best again, interleaved with the libraries"}};
+    for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++) {
+        if (strcmp(text_of(event, "name"), phases[i].name) == 0) {
+            say(p, "%s", phases[i].text);
+        }
+    }
+}
+
+void ak_progress_event(void *progress, const char *name, const char *json)
+{
+    static const struct {
+        const char *name;
+        void (*handle)(ak_progress *, const json_t *);
+        bool redraw; /* whether the bar is shown after it */
+    } handlers[] = {{"start", on_start, true},
+                    {"baseline", on_baseline, false},
+                    {"trial", on_trial, true},
+                    {"phase", on_phase, false}};
+    ak_progress *p = progress;
+    if (p->events != NULL && p->events_error == 0 &&
+        (fprintf(p->events, "%s\n", json) < 0 || fflush(p->events) != 0)) {
+        p->events_error = errno == 0 ? EIO : errno;
+    }
+    for (size_t i = 0; i < sizeof handlers / sizeof handlers[0]; i++) {
+        json_t *event = NULL;
+        if (strcmp(name, handlers[i].name) == 0 &&
+            ak_json_parse(&event, json, strlen(json), "event", NULL) == AK_OK) {
+            handlers[i].handle(p, event);
+            json_decref(event);
+            if (p->bar && handlers[i].redraw) {
+                draw_bar(p);
+            }
+        }
+    }
+}
+
+void ak_progress_step(ak_progress *p, const char *word, size_t done, size_t total)
+{
+    if (p->bar && done < total) {
+        char line[LINE_MAX_BYTES];
+        (void)snprintf(line, sizeof line, "%s %zu/%zu", word, done + 1, total);
+        draw(p, line);
+    } else {
+        erase(p);
+    }
+}
+
+ak_status ak_progress_close(ak_progress *p, ak_error *err)
+{
+    erase(p);
+    (void)fflush(stderr);
+    if (p->events != NULL && fclose(p->events) != 0 && p->events_error == 0) {
+        p->events_error = errno == 0 ? EIO : errno;
+    }
+    p->events = NULL;
+    if (p->events_error != 0) {
+        return ak_fail(err, AK_IO, "cannot write %s: %s", p->events_path,
+                       strerror(p->events_error));
+    }
+    return AK_OK;
+}

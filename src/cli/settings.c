@@ -1,0 +1,220 @@
+/* settings.c: see settings.h. A value becomes text whatever its JSON type and is then checked by
+   the same code as on the command line, so that it is right or wrong in the same way everywhere. */
+#include "cli/settings.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "cli/options.h"
+
+#define NAME_MAX_BYTES 64
+#define ORIGIN_MAX     (AK_PATH_MAX + NAME_MAX_BYTES)
+#define PREFIX         "AUTOKERNEL_"
+
+/* Variables of the library and of the build that are no settings. */
+static const char *const other_variables[] = {"AUTOKERNEL_WORKER", NULL};
+
+/* "target-speedup" as "target_speedup" (a key) or "AUTOKERNEL_TARGET_SPEEDUP" (a variable). */
+static void key_of(char out[NAME_MAX_BYTES], ak_option_id id)
+{
+    (void)snprintf(out, NAME_MAX_BYTES, "%s", ak_options_all[id].name);
+    for (char *p = out; *p != 0; p++) {
+        *p = *p == '-' ? '_' : *p;
+    }
+}
+
+static void variable_of(char out[NAME_MAX_BYTES], ak_option_id id)
+{
+    char key[NAME_MAX_BYTES];
+    key_of(key, id);
+    (void)snprintf(out, NAME_MAX_BYTES, PREFIX "%.*s", NAME_MAX_BYTES - (int)sizeof PREFIX, key);
+    for (char *p = out; *p != 0; p++) {
+        *p = (char)toupper((unsigned char)*p);
+    }
+}
+
+/* Takes a setting unless a stronger one is there, and checks it in any case. */
+static ak_status offer(ak_settings *settings, ak_option_id id, const char *text, const char *origin,
+                       ak_error *err)
+{
+    char *kept_text = ak_arena_strndup(settings->arena, text, strlen(text));
+    char *kept_origin = ak_arena_strndup(settings->arena, origin, strlen(origin));
+    if (kept_text == NULL || kept_origin == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_args scratch = {0};
+    ak_status status = ak_args_set(&scratch, id, kept_text, kept_origin, err);
+    if (status == AK_OK && settings->at[id].text == NULL) {
+        settings->at[id].text = kept_text;
+        settings->at[id].origin = kept_origin;
+    }
+    return status;
+}
+
+static ak_status offer_member(ak_settings *settings, ak_option_id id, const json_t *value,
+                              const char *path, ak_error *err)
+{
+    char key[NAME_MAX_BYTES], number[32], origin[ORIGIN_MAX];
+    key_of(key, id);
+    (void)snprintf(origin, sizeof origin, "%s: \"%s\"", path, key);
+    const char *text = number;
+    if (json_is_string(value)) {
+        text = json_string_value(value);
+    } else if (json_is_integer(value)) {
+        (void)snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
+    } else if (json_is_real(value)) {
+        (void)snprintf(number, sizeof number, "%.17g", json_real_value(value));
+    } else if (json_is_boolean(value)) {
+        text = json_is_true(value) ? "true" : "false";
+    } else {
+        return ak_fail(err, AK_INVALID, "%s must be a text, a number, true or false", origin);
+    }
+    return offer(settings, id, text, origin, err);
+}
+
+static ak_status read_file(ak_settings *settings, size_t slot, const char *path, ak_error *err)
+{
+    char names[AK_OPTION_COUNT][NAME_MAX_BYTES];
+    const char *keys[AK_OPTION_COUNT + 1];
+    size_t count = 0;
+    for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
+        key_of(names[i], (ak_option_id)i);
+        if (ak_options_all[i].setting) {
+            keys[count++] = names[i];
+        }
+    }
+    keys[count] = NULL;
+    ak_status status = ak_json_read(&settings->documents[slot], path, err);
+    if (status == AK_OK && !json_is_object(settings->documents[slot])) {
+        status = ak_fail(err, AK_INVALID, "%s: must be an object such as {\"evals\": 100}", path);
+    }
+    if (status == AK_OK) {
+        status = ak_json_only(settings->documents[slot], keys, path, err);
+    }
+    for (size_t i = 0; i < AK_OPTION_COUNT && status == AK_OK; i++) {
+        const json_t *value = json_object_get(settings->documents[slot], names[i]);
+        if (value != NULL) {
+            status = offer_member(settings, (ak_option_id)i, value, path, err);
+        }
+    }
+    return status;
+}
+
+static ak_status find_files(ak_settings *out, ak_error *err)
+{
+    (void)snprintf(out->project, sizeof out->project, "autokernel.json");
+    const char *root = ak_env("XDG_CONFIG_HOME"), *home = ak_env("HOME");
+    char folder[AK_PATH_MAX] = "";
+    ak_status status = AK_OK;
+    if (root != NULL && root[0] == '/') { /* the specification ignores relative ones */
+        status = ak_fs_join(folder, root, "autokernel", err);
+    } else if (home != NULL) {
+        status = ak_fs_join(folder, home, ".config/autokernel", err);
+    }
+    if (status == AK_OK && folder[0] != 0) {
+        status = ak_fs_join(out->user, folder, "config.json", err);
+    }
+    out->has_project = ak_fs_is_file(out->project);
+    out->has_user = out->user[0] != 0 && ak_fs_is_file(out->user);
+    return status;
+}
+
+ak_status ak_settings_open(ak_settings *out, ak_error *err)
+{
+    *out = (ak_settings){0};
+    out->arena = ak_arena_new();
+    ak_status status = out->arena == NULL ? ak_fail_memory(err) : find_files(out, err);
+    for (size_t i = 0; i < AK_OPTION_COUNT && status == AK_OK; i++) {
+        char name[NAME_MAX_BYTES];
+        variable_of(name, (ak_option_id)i);
+        const char *text = ak_options_all[i].setting ? ak_env(name) : NULL;
+        if (text != NULL) {
+            status = offer(out, (ak_option_id)i, text, name, err);
+        }
+    }
+    if (status == AK_OK && out->has_project) {
+        status = read_file(out, 0, out->project, err);
+    }
+    if (status == AK_OK && out->has_user) {
+        status = read_file(out, 1, out->user, err);
+    }
+    if (status != AK_OK) {
+        ak_settings_close(out);
+    }
+    return status;
+}
+
+void ak_settings_close(ak_settings *settings)
+{
+    json_decref(settings->documents[0]);
+    json_decref(settings->documents[1]);
+    ak_arena_free(settings->arena);
+    *settings = (ak_settings){0};
+}
+
+ak_status ak_settings_apply(ak_args *args, const ak_command *command, const ak_settings *settings,
+                            ak_error *err)
+{
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < AK_OPTION_COUNT && status == AK_OK; i++) {
+        if ((command->options & (UINT64_C(1) << i)) && settings->at[i].text != NULL &&
+            args->origin[i] == NULL) {
+            status = ak_args_set(args, (ak_option_id)i, settings->at[i].text,
+                                 settings->at[i].origin, err);
+        }
+    }
+    return status;
+}
+
+json_t *ak_settings_json(const ak_settings *settings)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < AK_OPTION_COUNT && list != NULL; i++) {
+        if (!ak_options_all[i].setting) {
+            continue;
+        }
+        char key[NAME_MAX_BYTES];
+        key_of(key, (ak_option_id)i);
+        json_t *row = json_object();
+        bool good =
+            ak_json_set_text(row, "name", key) &&
+            ak_json_set_text(row, "value", settings->at[i].text) &&
+            ak_json_set_text(row, "from",
+                             settings->at[i].text == NULL ? "default" : settings->at[i].origin);
+        if (json_array_append_new(list, row) != 0 || !good) {
+            json_decref(list);
+            list = NULL;
+        }
+    }
+    return list;
+}
+
+json_t *ak_settings_unknown(void)
+{
+    json_t *list = json_array();
+    for (char **entry = environ; list != NULL && entry != NULL && *entry != NULL; entry++) {
+        size_t length = strcspn(*entry, "=");
+        if (strncmp(*entry, PREFIX, strlen(PREFIX)) != 0 || length >= NAME_MAX_BYTES) {
+            continue;
+        }
+        char name[NAME_MAX_BYTES], known[NAME_MAX_BYTES];
+        memcpy(name, *entry, length);
+        name[length] = 0;
+        bool meant = false;
+        for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
+            variable_of(known, (ak_option_id)i);
+            meant |= ak_options_all[i].setting && strcmp(known, name) == 0;
+        }
+        for (size_t i = 0; other_variables[i] != NULL; i++) {
+            meant |= strcmp(other_variables[i], name) == 0;
+        }
+        if (!meant && json_array_append_new(list, json_string(name)) != 0) {
+            json_decref(list); /* not UTF-8: nothing to say about it that could be shown */
+            list = json_array();
+        }
+    }
+    return list;
+}

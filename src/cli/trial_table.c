@@ -1,0 +1,161 @@
+/* trial_table.c: see trial_table.h. */
+#include "cli/trial_table.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/map.h"
+
+#define KEY_BYTES 2048
+
+static const char *or_empty(const char *text)
+{
+    return text == NULL ? "" : text;
+}
+
+void ak_history_begin(ak_table *table)
+{
+    ak_table_begin(table, ">id", "time (UTC)", "kernel", "device", "size", "status", ">ms",
+                   ">TFLOP/s", ">roofline", "configuration or reason", NULL);
+}
+
+void ak_history_row(ak_table *table, const ak_trial *trial)
+{
+    char a[AK_NUMBER_BYTES];
+    bool ok = trial->status == AK_TRIAL_OK;
+    ak_table_cell(table, "%lld", (long long)trial->id);
+    ak_table_cell(table, "%.19s", or_empty(trial->timestamp)); /* without the fraction */
+    ak_table_cell(table, "%s", or_empty(trial->kernel));
+    ak_table_cell(table, "%s", or_empty(trial->device));
+    ak_table_cell(table, "%s%s%s", or_empty(trial->size),
+                  or_empty(trial->choices)[0] == 0 ? "" : " ", or_empty(trial->choices));
+    ak_table_cell(table, "%s", ak_trial_status_text(trial->status));
+    ak_table_cell(table, "%s", ak_show_real(a, trial->median_ms));
+    ak_table_cell(table, "%s", ak_show_real(a, trial->tflops));
+    ak_table_cell(table, "%s", ak_show_percent(a, trial->efficiency));
+    ak_table_cell(table, "%s",
+                  ok || trial->reason == NULL ? or_empty(trial->config) : trial->reason);
+}
+
+void ak_best_begin(ak_table *table)
+{
+    ak_table_begin(table, "kernel", "implementation", "device", "size", "type", ">ms",
+                   "95 % interval", ">TFLOP/s", ">GB/s", ">roofline", "configuration", NULL);
+}
+
+void ak_best_row(ak_table *table, const ak_trial *trial)
+{
+    char a[AK_NUMBER_BYTES];
+    ak_table_cell(table, "%s", or_empty(trial->kernel));
+    ak_table_cell(table, "%s", or_empty(trial->implementation));
+    ak_table_cell(table, "%s", or_empty(trial->device));
+    ak_table_cell(table, "%s%s%s", or_empty(trial->size),
+                  or_empty(trial->choices)[0] == 0 ? "" : " ", or_empty(trial->choices));
+    ak_table_cell(table, "%s", or_empty(trial->dtype));
+    ak_table_cell(table, "%s", ak_show_real(a, trial->median_ms));
+    ak_table_cell(table, "%s", ak_show_interval(a, trial->ci_low_ms, trial->ci_high_ms));
+    ak_table_cell(table, "%s", ak_show_real(a, trial->tflops));
+    ak_table_cell(table, "%s", ak_show_real(a, trial->gbs));
+    ak_table_cell(table, "%s", ak_show_percent(a, trial->efficiency));
+    ak_table_cell(table, "%s", or_empty(trial->config));
+}
+
+/* ---- the best of each task --------------------------------------------------------------------
+ */
+
+typedef struct gather {
+    ak_map *seen;
+    ak_trial *tasks; /* one trial of each task */
+    size_t count, capacity;
+    ak_status status;
+    ak_error *err;
+} gather;
+
+static bool gather_task(void *context, const ak_trial *trial)
+{
+    gather *g = context;
+    char key[KEY_BYTES];
+    (void)snprintf(key, sizeof key, "%s\n%s\n%s\n%s\n%s\n%s", or_empty(trial->kernel),
+                   or_empty(trial->implementation), or_empty(trial->device), or_empty(trial->size),
+                   or_empty(trial->dtype), or_empty(trial->choices));
+    if (ak_map_get(NULL, g->seen, key)) {
+        return true;
+    }
+    void *list = g->tasks;
+    g->status = ak_map_put(g->seen, key, g->count, g->err);
+    if (g->status == AK_OK) {
+        g->status = ak_grow(&list, &g->capacity, g->count + 1, sizeof(ak_trial), g->err);
+    }
+    if (g->status == AK_OK) {
+        g->tasks = list;
+        g->status = ak_trial_copy(&g->tasks[g->count], trial, g->err);
+        g->count += g->status == AK_OK;
+    }
+    return g->status == AK_OK;
+}
+
+/* Replaces one trial of a task by the best of it. */
+static ak_status replace_by_best(ak_trial *trial, ak_archive *archive,
+                                 const ak_archive_filter *filter, ak_error *err)
+{
+    ak_archive_filter narrow = *filter;
+    narrow.kernel = trial->kernel;
+    narrow.implementation = trial->implementation;
+    narrow.device = trial->device;
+    narrow.size = trial->size;
+    narrow.dtype = trial->dtype;
+    narrow.choices = trial->choices;
+    ak_trial best = {0};
+    ak_status status = ak_archive_best(&best, archive, &narrow, err);
+    if (status == AK_OK) {
+        ak_trial_clear(trial);
+        *trial = best;
+    }
+    return status;
+}
+
+ak_status ak_trials_best(ak_trial **out, size_t *count, ak_archive *archive,
+                         const ak_archive_filter *filter, ak_error *err)
+{
+    gather g = {.seen = ak_map_new(), .status = AK_OK, .err = err};
+    ak_archive_filter ok = *filter;
+    ok.ok_only = true;
+    ak_status status =
+        g.seen == NULL ? ak_fail_memory(err) : ak_archive_each(archive, &ok, gather_task, &g, err);
+    status = status == AK_OK ? g.status : status;
+    for (size_t i = 0; i < g.count && status == AK_OK; i++) {
+        status = replace_by_best(&g.tasks[i], archive, filter, err);
+    }
+    ak_map_free(g.seen);
+    if (status != AK_OK) {
+        ak_trials_free(g.tasks, g.count);
+        return status;
+    }
+    *out = g.tasks;
+    *count = g.count;
+    return AK_OK;
+}
+
+void ak_trials_free(ak_trial *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ak_trial_clear(&list[i]);
+    }
+    ak_free(list);
+}
+
+ak_status ak_trials_print_json(const ak_trial *list, size_t count, ak_error *err)
+{
+    ak_out("[");
+    for (size_t i = 0; i < count; i++) {
+        char *text = NULL;
+        ak_status status = ak_trial_json(&text, &list[i], err);
+        if (status != AK_OK) {
+            return status;
+        }
+        ak_out("%s\n%s", i == 0 ? "" : ",", text);
+        ak_text_free(text);
+    }
+    ak_out("%s]\n", count == 0 ? "" : "\n");
+    return AK_OK;
+}

@@ -1,0 +1,184 @@
+/*
+ * stats.c: order statistics.
+ *
+ * Whatever the distribution of run times, each sample is below its median with probability 1/2. So
+ * the median lies between the r-th smallest and the r-th largest of n samples unless fewer than r
+ * fell on one side, which has probability 2 * P(Binomial(n, 1/2) < r). The largest r with at most 5
+ * % gives the interval (Hahn and Meeker, "Statistical Intervals", 1991, table A.3).
+ */
+#include "measure/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/rng.h"
+
+enum {
+    INTERVAL_MIN = 6, /* 2 * 2^-n is below 5 % from 6 samples on */
+    EXACT_MAX = 60,   /* above, the normal approximation differs by at most one rank */
+    RESAMPLES = 2000  /* the 2.5 % quantile of the bootstrap is then its 50th value */
+};
+
+size_t ak_stats_interval_rank(size_t count)
+{
+    if (count < INTERVAL_MIN) {
+        return 1;
+    }
+    if (count > EXACT_MAX) {
+        /* Mean n/2 and deviation sqrt(n)/2, with the correction for continuity. */
+        double rank = 0.5 * ((double)count + 1.0 - 1.959963984540054 * sqrt((double)count));
+        return (size_t)rank;
+    }
+    double tail = 0.0;
+    double term = ldexp(1.0, -(int)count); /* P(X = below) */
+    size_t below = 0;
+    while (tail + term <= 0.025) {
+        tail += term;
+        term *= (double)(count - below) / (double)(below + 1);
+        below++;
+    }
+    return below;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_of_sorted(const double *sorted, size_t count)
+{
+    double upper = sorted[count / 2];
+    return count % 2 == 1 ? upper : 0.5 * (sorted[count / 2 - 1] + upper);
+}
+
+static void set_nan(ak_stats *out, size_t count)
+{
+    double nan = (double)NAN;
+    *out = (ak_stats){nan, nan, nan, nan, nan, nan, count};
+}
+
+/* Sorts `values` and describes them. */
+static void describe(ak_stats *out, double *values, size_t count)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        sum += values[i];
+    }
+    if (count == 0 || isnan(sum)) {
+        set_nan(out, count);
+        return;
+    }
+    qsort(values, count, sizeof *values, compare_doubles);
+    size_t rank = ak_stats_interval_rank(count);
+    *out = (ak_stats){.median = median_of_sorted(values, count),
+                      .low = values[rank - 1],
+                      .high = values[count - rank],
+                      .min = values[0],
+                      .max = values[count - 1],
+                      .mean = sum / (double)count,
+                      .count = count};
+}
+
+/* Room for a copy: `room` if it is large enough. NULL: no memory. */
+static double *borrow(double room[AK_STATS_INLINE], size_t count)
+{
+    return count <= AK_STATS_INLINE ? room : ak_alloc(count, sizeof(double));
+}
+
+static void give_back(double *values, const double *room)
+{
+    if (values != room) {
+        ak_free(values);
+    }
+}
+
+void ak_stats_of(ak_stats *out, const double *samples, size_t count)
+{
+    double room[AK_STATS_INLINE];
+    double *values = borrow(room, count);
+    if (values == NULL) {
+        set_nan(out, count);
+        return;
+    }
+    if (count > 0) {
+        memcpy(values, samples, count * sizeof *values);
+    }
+    describe(out, values, count);
+    give_back(values, room);
+}
+
+/* The median of a resample of sorted values depends only on how often each rank was drawn. `drawn`
+   is scratch of `count` numbers. */
+static double resample_median(const double *sorted, double *drawn, size_t count, ak_rng *rng)
+{
+    for (size_t i = 0; i < count; i++) {
+        drawn[i] = 0.0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        drawn[ak_rng_below(rng, count)] += 1.0;
+    }
+    size_t lower = (count - 1) / 2; /* ranks of the one or two middle draws */
+    size_t upper = count / 2;
+    double seen = 0.0;
+    size_t i = 0;
+    while (seen + drawn[i] <= (double)lower) {
+        seen += drawn[i++];
+    }
+    double low = sorted[i];
+    while (seen + drawn[i] <= (double)upper) {
+        seen += drawn[i++];
+    }
+    return 0.5 * (low + sorted[i]);
+}
+
+static void bootstrap(ak_stats *out, const double *sorted, double *drawn, size_t count,
+                      uint64_t seed)
+{
+    double medians[RESAMPLES];
+    ak_rng rng;
+    ak_rng_seed(&rng, seed);
+    for (size_t i = 0; i < RESAMPLES; i++) {
+        medians[i] = resample_median(sorted, drawn, count, &rng);
+    }
+    qsort(medians, RESAMPLES, sizeof *medians, compare_doubles);
+    size_t tail = RESAMPLES / 40; /* 2.5 % */
+    out->low = medians[tail - 1];
+    out->high = medians[RESAMPLES - tail];
+}
+
+void ak_stats_ratio(ak_stats *out, const double *numerator, const double *denominator, size_t count,
+                    uint64_t seed)
+{
+    double ratio_room[AK_STATS_INLINE];
+    double drawn_room[AK_STATS_INLINE];
+    double *ratios = borrow(ratio_room, count);
+    double *drawn = borrow(drawn_room, count);
+    set_nan(out, count);
+    if (ratios != NULL && drawn != NULL) {
+        for (size_t i = 0; i < count; i++) {
+            ratios[i] = numerator[i] / denominator[i];
+        }
+        describe(out, ratios, count);
+        if (count >= INTERVAL_MIN && !isnan(out->median)) {
+            bootstrap(out, ratios, drawn, count, seed);
+        }
+    }
+    give_back(drawn, drawn_room);
+    give_back(ratios, ratio_room);
+}
+
+double ak_stats_geomean(const double *values, size_t count)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        if (!(values[i] > 0.0)) {
+            return (double)NAN;
+        }
+        sum += log(values[i]);
+    }
+    return count == 0 ? (double)NAN : exp(sum / (double)count);
+}

@@ -1,0 +1,70 @@
+/*
+ * task.h: a problem bound to sizes, dtype, choices, implementation and device: what a run works on.
+ *
+ * Built from an ak_task_spec and the facts of the device (backend.h). A task can be described as
+ * JSON and rebuilt from it in a worker process: ak_task_to_json, ak_task_open_json.
+ */
+#ifndef AK_PROBLEM_TASK_H
+#define AK_PROBLEM_TASK_H
+
+#include "problem/problem.h"
+#include "problem/space.h"
+
+/* A problem's shape at one set of sizes: the task's own or an awkward one. */
+typedef struct ak_shape {
+    int64_t size[AK_SIZES_MAX];
+    size_t elements[AK_ARGUMENTS_MAX]; /* of each argument */
+    size_t bytes[AK_ARGUMENTS_MAX];
+    double flops, traffic; /* work, compulsory bytes */
+    double relative, rms;  /* tolerance */
+} ak_shape;
+
+struct ak_task {
+    ak_problem *problem;
+    const ak_implementation_spec *implementation;
+    const char *backend; /* "host" */
+    char *device;        /* "host", "cuda:0" */
+    ak_shape shape;
+    ak_dtype dtype;
+    int choice[AK_CHOICES_MAX];
+    bool allow_numerics;
+    int threads; /* as in ak_task_spec: 0 means all */
+    uint64_t seed;
+    char *kernel; /* as given, so that a worker can open it again */
+    char *size_text, *choices_text;
+    char source_hash[33]; /* of implementation source, reference and problem.json */
+    ak_scope *constants;  /* sizes, dtype_bytes, choices, device facts */
+    ak_space *space;
+};
+
+/* Facts of a device for expressions (cpu_threads, l2_bytes, ...) come from the backend as a scope;
+   problem/ does not know backends, so the caller hands them in. `available` as in ak_space_spec. */
+typedef struct ak_device_facts {
+    const char *backend, *device;
+    const ak_scope *facts;
+    bool (*available)(void *context, const char *compiler);
+    void *available_context;
+} ak_device_facts;
+
+ak_status ak_task_bind(ak_task **out, const ak_task_spec *spec, const ak_device_facts *device,
+                       ak_error *err);
+
+/* Sizes are checked: 1 or more, element counts and bytes without overflow and within physical
+   memory. `size` has one value per size of the problem. */
+ak_status ak_task_shape(ak_shape *out, const ak_task *task, const int64_t *size, ak_error *err);
+
+/* Workspace bytes and threads of a configuration at a shape. */
+ak_status ak_task_workspace(size_t *bytes, int *threads, const ak_task *task, const ak_shape *shape,
+                            const ak_config *config, ak_error *err);
+
+/* -D macros that do not depend on the configuration: dtype_is_f32=1, activation_is_relu=1; then the
+   implementation's CompilerOptions; then the configuration's. */
+ak_status ak_task_options(ak_options *out, const ak_task *task, const ak_config *config,
+                          ak_error *err);
+
+/* The spec that rebuilds this task (kernel, implementation, device, sizes...) as JSON, and back;
+   the result of the second borrows from `object`. */
+ak_status ak_task_spec_to_json(json_t **out, const ak_task *task, ak_error *err);
+ak_status ak_task_spec_from_json(ak_task_spec *out, const json_t *object, ak_error *err);
+
+#endif

@@ -1,0 +1,171 @@
+/* report_json.c: the model as one object, for programs; docs/formats.md lists its members.
+ */
+#include "report/report.h"
+
+/* json_pack takes "s?": a text or null, and "o?": a value or null, which it then owns. */
+
+static json_t *measured(double value)
+{
+    return value > 0 ? json_real(value) : json_null();
+}
+
+static json_t *interval(double low, double high)
+{
+    return high > 0 ? json_pack("[f, f]", low, high) : json_null();
+}
+
+static json_t *run_of(const ak_report_model *model)
+{
+    const ak_run *run = &model->run;
+    return json_pack("{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:O?, s:O?}",
+                     "id", run->id, "started", run->started, "ended", run->ended, "kernel",
+                     run->kernel, "implementation", run->implementation, "device", run->device,
+                     "size", run->size, "dtype", run->dtype, "choices", run->choices, "strategy",
+                     run->strategy, "environment", run->environment, "asked", model->options,
+                     "environment_words", model->environment);
+}
+
+static json_t *counts_of(const ak_report_model *model)
+{
+    json_t *failed = json_object();
+    bool good = failed != NULL;
+    for (int i = 0; i < AK_TRIAL_STATUS_COUNT && good; i++) {
+        if (i != AK_TRIAL_OK && model->by_status[i] > 0) {
+            good = ak_json_set(failed, ak_trial_status_text((ak_trial_status)i),
+                               json_integer((json_int_t)model->by_status[i]));
+        }
+    }
+    if (!good) {
+        json_decref(failed);
+        return NULL;
+    }
+    return json_pack("{s:I, s:I, s:o}", "evaluated", (json_int_t)model->count, "ok",
+                     (json_int_t)model->by_status[AK_TRIAL_OK], "failed", failed);
+}
+
+static json_t *baseline_of(const ak_report_model *model)
+{
+    return model->baseline == NULL
+               ? json_null()
+               : json_pack("{s:s, s:s?, s:o}", "name", model->baseline, "version",
+                           model->baseline_version, "ms", measured(model->baseline_ms));
+}
+
+static json_t *best_of(const ak_report_model *model)
+{
+    const ak_report_best *best = &model->best;
+    const ak_trial *trial = best->trial;
+    if (!best->found) {
+        return json_null();
+    }
+    json_t *author =
+        trial == NULL ? json_null()
+                      : json_pack("{s:s?, s:s?, s:i, s:o, s:f, s:I}", "strategy", trial->strategy,
+                                  "model", trial->model, "generation", trial->generation, "parent",
+                                  trial->parent == 0 ? json_null() : json_integer(trial->parent),
+                                  "predicted_gain", trial->predicted_gain, "evaluation",
+                                  (json_int_t)best->evaluation);
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:s, s:o, s:o}", "config",
+                     best->config, "ms", measured(best->ms), "ci_ms",
+                     interval(best->low_ms, best->high_ms), "tflops", measured(best->tflops), "gbs",
+                     measured(best->gbs), "efficiency", measured(best->efficiency), "speedup",
+                     measured(best->speedup), "bound", trial == NULL ? NULL : trial->bound,
+                     "measured", best->from_finish ? "finish" : "search", "trial",
+                     trial == NULL ? json_null() : json_integer(trial->id), "proposed_by", author);
+}
+
+/* Fills an array with count items; NULL if one cannot be made. */
+static json_t *array_of(const ak_report_model *model, size_t count,
+                        json_t *(*item)(const ak_report_model *, size_t))
+{
+    json_t *array = json_array();
+    bool good = array != NULL;
+    for (size_t i = 0; i < count && good; i++) {
+        good = json_array_append_new(array, item(model, i)) == 0;
+    }
+    if (!good) {
+        json_decref(array);
+        return NULL;
+    }
+    return array;
+}
+
+static json_t *top_item(const ak_report_model *model, size_t i)
+{
+    const ak_trial *trial = model->ranking[i];
+    return json_pack("{s:I, s:s, s:f, s:o, s:o, s:o, s:o, s:s?}", "trial", (json_int_t)trial->id,
+                     "config", trial->config, "ms", trial->median_ms, "ci_ms",
+                     interval(trial->ci_low_ms, trial->ci_high_ms), "tflops",
+                     measured(trial->tflops), "gbs", measured(trial->gbs), "efficiency",
+                     measured(trial->efficiency), "strategy", trial->strategy);
+}
+
+static json_t *failure_item(const ak_report_model *model, size_t i)
+{
+    const ak_report_failure *failure = &model->failures[i];
+    return json_pack("{s:s, s:s, s:I, s:s}", "status", ak_trial_status_text(failure->status),
+                     "reason", failure->reason, "count", (json_int_t)failure->count, "config",
+                     failure->config);
+}
+
+static json_t *step_item(const ak_report_model *model, size_t i)
+{
+    const ak_report_step *step = &model->steps[i];
+    return json_pack("{s:I, s:f, s:s}", "evaluation", (json_int_t)step->evaluation, "ms",
+                     step->trial->median_ms, "config", step->trial->config);
+}
+
+static json_t *author_item(const ak_report_model *model, size_t i)
+{
+    const ak_report_author *author = &model->authors[i];
+    return json_pack("{s:s, s:s?, s:I, s:I, s:o}", "strategy", author->strategy, "model",
+                     *author->model == 0 ? NULL : author->model, "proposed",
+                     (json_int_t)author->proposed, "ok", (json_int_t)author->ok, "best_ms",
+                     measured(author->best_ms));
+}
+
+static json_t *value_item(const ak_report_model *model, size_t i)
+{
+    const ak_report_value *value = &model->values[i];
+    return json_pack("{s:s, s:s, s:I, s:I}", "parameter", value->name, "value", value->value, "top",
+                     (json_int_t)value->in_top, "all", (json_int_t)value->in_all);
+}
+
+static json_t *seconds_of(const ak_report_model *model)
+{
+    return json_pack("{s:o, s:f, s:f, s:f, s:f, s:f}", "wall", measured(model->seconds), "propose",
+                     (double)model->propose_ns / 1e9, "compile", (double)model->compile_ns / 1e9,
+                     "check", (double)model->check_ns / 1e9, "measure",
+                     (double)model->measure_ns / 1e9, "overhead", (double)model->overhead_ns / 1e9);
+}
+
+static ak_status render(ak_buf *out, const ak_report_model *model, ak_error *err)
+{
+    const json_t *finish = json_object_get(model->result, "contestants");
+    size_t top = model->ok_count < AK_REPORT_ROWS_MAX ? model->ok_count : AK_REPORT_ROWS_MAX;
+    json_t *report = json_object();
+    bool good =
+        report != NULL && ak_json_set(report, "schema", json_integer(1)) &&
+        ak_json_set(report, "run", run_of(model)) &&
+        ak_json_set(report, "trials", counts_of(model)) &&
+        ak_json_set(report, "best", best_of(model)) &&
+        ak_json_set(report, "baseline", baseline_of(model)) &&
+        ak_json_set(report, "finish", finish == NULL ? json_array() : json_deep_copy(finish)) &&
+        ak_json_set(report, "fastest", array_of(model, top, top_item)) &&
+        ak_json_set(report, "top_count", json_integer((json_int_t)model->top_count)) &&
+        ak_json_set(report, "values", array_of(model, model->value_count, value_item)) &&
+        ak_json_set(report, "convergence", array_of(model, model->step_count, step_item)) &&
+        ak_json_set(report, "failures", array_of(model, model->failure_count, failure_item)) &&
+        ak_json_set(report, "seconds", seconds_of(model)) &&
+        ak_json_set(report, "proposers", array_of(model, model->author_count, author_item)) &&
+        ak_json_set_text(report, "command", model->command) &&
+        ak_json_set_text(report, "autokernel", AK_VERSION);
+    if (good) {
+        ak_json_print(out, report, true);
+        ak_buf_putc(out, '\n');
+    }
+    json_decref(report);
+    return good ? ak_buf_status(out, err) : ak_fail_memory(err);
+}
+
+const ak_report_ops ak_report_json = {.name = "json", .render = render};

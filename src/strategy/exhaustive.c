@@ -1,0 +1,74 @@
+/* exhaustive.c: every configuration, in the order of the space. */
+#include "strategy/strategy.h"
+
+#include "base/map.h"
+
+typedef struct exhaustive {
+    ak_strategy base;
+    const ak_space *space;
+    uint64_t next;
+    ak_set *skip; /* indices ahead of `next` that were observed without having been proposed */
+} exhaustive;
+
+static void close_exhaustive(ak_strategy *strategy)
+{
+    exhaustive *self = (exhaustive *)strategy;
+    if (self != NULL) {
+        ak_set_free(self->skip);
+        ak_free(self);
+    }
+}
+
+static ak_status open_exhaustive(ak_strategy **out, const ak_strategy_context *context,
+                                 ak_error *err)
+{
+    exhaustive *self = ak_alloc(1, sizeof *self);
+    if (self == NULL) {
+        return ak_fail_memory(err);
+    }
+    self->base.ops = &ak_strategy_exhaustive;
+    self->space = context->space;
+    self->skip = ak_set_new();
+    if (self->skip == NULL) {
+        close_exhaustive(&self->base);
+        return ak_fail_memory(err);
+    }
+    *out = &self->base;
+    return AK_OK;
+}
+
+static ak_status propose_exhaustive(ak_proposal *out, size_t *count, ak_strategy *strategy,
+                                    size_t max, ak_error *err)
+{
+    (void)err;
+    exhaustive *self = (exhaustive *)strategy;
+    size_t n = 0;
+    for (; n < max && self->next < ak_space_count(self->space); self->next++) {
+        if (!ak_set_has(self->skip, self->next)) {
+            out[n] = (ak_proposal){0};
+            ak_space_at(&out[n++].config, self->space, self->next);
+        }
+    }
+    *count = n;
+    return AK_OK;
+}
+
+static ak_status observe_exhaustive(ak_strategy *strategy, const ak_observation *observation,
+                                    ak_error *err)
+{
+    exhaustive *self = (exhaustive *)strategy;
+    uint64_t index;
+    if (!ak_space_find(&index, self->space, observation->config) || index < self->next) {
+        return AK_OK;
+    }
+    return ak_set_add(NULL, self->skip, index, err);
+}
+
+const ak_strategy_ops ak_strategy_exhaustive = {
+    .name = "exhaustive",
+    .description = "every configuration, in order: for small spaces",
+    .open = open_exhaustive,
+    .propose = propose_exhaustive,
+    .observe = observe_exhaustive,
+    .close = close_exhaustive,
+};

@@ -1,0 +1,64 @@
+/* random.c: configurations drawn uniformly, each once: what every other strategy has to beat. */
+#include "strategy/walk.h"
+
+typedef struct uniform {
+    ak_strategy base;
+    ak_walk walk;
+} uniform;
+
+static void close_random(ak_strategy *strategy)
+{
+    uniform *self = (uniform *)strategy;
+    if (self != NULL) {
+        ak_walk_close(&self->walk);
+        ak_free(self);
+    }
+}
+
+static ak_status open_random(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+{
+    uniform *self = ak_alloc(1, sizeof *self);
+    if (self == NULL) {
+        return ak_fail_memory(err);
+    }
+    self->base.ops = &ak_strategy_random;
+    ak_status status = ak_walk_open(&self->walk, context->space, context->seed, err);
+    if (status != AK_OK) {
+        close_random(&self->base);
+        return status;
+    }
+    *out = &self->base;
+    return AK_OK;
+}
+
+static ak_status propose_random(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
+                                ak_error *err)
+{
+    uniform *self = (uniform *)strategy;
+    size_t n = 0;
+    ak_config config;
+    while (n < max && ak_walk_next(&config, &self->walk)) {
+        ak_status status = ak_walk_propose(&self->walk, &config, err);
+        if (status != AK_OK) {
+            return status;
+        }
+        out[n++] = (ak_proposal){.config = config};
+    }
+    *count = n;
+    return AK_OK;
+}
+
+static ak_status observe_random(ak_strategy *strategy, const ak_observation *observation,
+                                ak_error *err)
+{
+    return ak_walk_observe(&((uniform *)strategy)->walk, observation->config, err);
+}
+
+const ak_strategy_ops ak_strategy_random = {
+    .name = "random",
+    .description = "uniformly random, without repeats",
+    .open = open_random,
+    .propose = propose_random,
+    .observe = observe_random,
+    .close = close_random,
+};

@@ -1,0 +1,29 @@
+/* event.c: see event.h. An event that cannot be formatted for lack of memory is dropped: the stream
+   is for watching; what must not be lost is in the archive. */
+#include "tuner/event.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#define EVENT_BYTES_MAX (1u << 20)
+
+void ak_event_send(const ak_events *events, const char *name, json_t *fields)
+{
+    if (events->sink != NULL) {
+        json_t *event = json_object();
+        bool good =
+            ak_json_set_text(event, "event", name) && ak_json_set_text(event, "run", events->run) &&
+            ak_json_set_real(event, "t", (double)(ak_clock_ns() - events->start_ns) / 1e9) &&
+            (fields == NULL || json_object_update(event, fields) == 0);
+        ak_buf text = AK_BUF(EVENT_BYTES_MAX);
+        if (good) {
+            ak_json_print(&text, event, false);
+        }
+        if (good && ak_buf_status(&text, NULL) == AK_OK) {
+            events->sink(events->context, name, text.data);
+        }
+        ak_buf_free(&text);
+        json_decref(event);
+    }
+    json_decref(fields);
+}

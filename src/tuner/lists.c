@@ -1,0 +1,74 @@
+/* lists.c: what this build and this machine offer: ak_list and ak_doctor. */
+#include <string.h>
+
+#include "archive/archive.h"
+#include "base/alloc.h"
+#include "strategy/strategy.h"
+#include "tuner/session.h"
+
+/* Devices and libraries are known only to a worker: nothing here loads a driver or a library. */
+static ak_status list_probed(const char *key, const char *name_key, const char *text_key,
+                             ak_list_visitor visit, void *context, ak_error *err)
+{
+    json_t *probe = NULL;
+    ak_status status = ak_pool_probe(&probe, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    size_t i;
+    json_t *entry;
+    json_array_foreach(json_object_get(probe, key), i, entry)
+    {
+        const char *name = json_string_value(json_object_get(entry, name_key));
+        const char *text = json_string_value(json_object_get(entry, text_key));
+        const char *note = json_string_value(json_object_get(entry, "note"));
+        bool absent = json_is_false(json_object_get(entry, "installed"));
+        if (name != NULL) {
+            visit(context, name, absent && note != NULL ? note : text == NULL ? "" : text);
+        }
+    }
+    json_decref(probe);
+    return AK_OK;
+}
+
+ak_status ak_list(ak_list_kind kind, ak_list_visitor visit, void *context, ak_error *err)
+{
+    switch (kind) {
+    case AK_LIST_KERNELS:
+        return ak_problem_each_builtin(visit, context, err);
+    case AK_LIST_BACKENDS:
+        for (size_t i = 0; ak_backends[i] != NULL; i++) {
+            visit(context, ak_backends[i]->name, ak_backends[i]->description);
+        }
+        return AK_OK;
+    case AK_LIST_STRATEGIES:
+        for (size_t i = 0; ak_strategies[i] != NULL; i++) {
+            visit(context, ak_strategies[i]->name, ak_strategies[i]->description);
+        }
+        return AK_OK;
+    case AK_LIST_FORMATS:
+        return ak_formats_each(visit, context, err);
+    case AK_LIST_DEVICES:
+        return list_probed("devices", "device", "description", visit, context, err);
+    case AK_LIST_BASELINES:
+        return list_probed("libraries", "name", "version", visit, context, err);
+    }
+    return ak_fail(err, AK_INVALID, "unknown list");
+}
+
+ak_status ak_doctor(char **out_json, ak_error *err)
+{
+    json_t *probe = NULL;
+    ak_status status = ak_pool_probe(&probe, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    if (status == AK_OK && !ak_json_set_text(probe, "autokernel", AK_VERSION)) {
+        status = ak_fail_memory(err);
+    }
+    if (status == AK_OK) {
+        status = ak_json_text(out_json, probe, err);
+    }
+    json_decref(probe);
+    return status;
+}

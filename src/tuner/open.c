@@ -1,0 +1,28 @@
+/* open.c: ak_task_open: where a task meets its device. problem/ does not know backends and backends
+   do not choose devices; here the two are put together. */
+#include "backend/backend.h"
+#include "base/alloc.h"
+
+ak_status ak_task_open(ak_task **out, const ak_task_spec *spec, ak_error *err)
+{
+    const ak_backend_ops *backend;
+    char device[64];
+    ak_scope *facts = ak_scope_new(NULL);
+    if (facts == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_status status = ak_backend_device(&backend, device, sizeof device,
+                                         spec->device == NULL ? "auto" : spec->device, err);
+    if (status == AK_OK) {
+        status = backend->facts(facts, device, spec->threads, err);
+    }
+    if (status == AK_OK) {
+        ak_device_facts known = {.backend = backend->name,
+                                 .device = device,
+                                 .facts = facts,
+                                 .available = backend->available};
+        status = ak_task_bind(out, spec, &known, err);
+    }
+    ak_scope_free(facts);
+    return status;
+}

@@ -1,0 +1,204 @@
+/* result.c: see result.h. */
+#include "tuner/result.h"
+
+#include <math.h>
+
+#include "archive/archive.h"
+#include "base/alloc.h"
+#include "problem/space.h"
+
+static json_t *value_json(const ak_value *value)
+{
+    switch (value->type) {
+    case AK_VALUE_BOOL:
+        return json_boolean(value->as.boolean);
+    case AK_VALUE_INT:
+        return json_integer(value->as.integer);
+    case AK_VALUE_REAL:
+        return json_real(value->as.real);
+    case AK_VALUE_STRING:
+        return json_string(value->as.string);
+    case AK_VALUE_LIST:
+        break;
+    }
+    return json_null();
+}
+
+/* Canonical text to an object with typed values. */
+static json_t *config_json(const char *text, const ak_space *space)
+{
+    ak_config config;
+    if (text == NULL) {
+        return json_null();
+    }
+    if (ak_config_parse(&config, space, text, NULL) != AK_OK) {
+        return json_string(text);
+    }
+    json_t *object = json_object();
+    for (size_t i = 0; i < ak_space_parameter_count(space); i++) {
+        ak_value value = ak_config_value(space, &config, i);
+        if (!ak_json_set(object, ak_space_parameter(space, i)->name, value_json(&value))) {
+            json_decref(object);
+            return NULL;
+        }
+    }
+    return object;
+}
+
+static json_t *interval(double low, double high)
+{
+    return json_pack("[f,f]", low, high);
+}
+
+ak_status ak_trial_json(char **out_text, const ak_trial *trial, ak_error *err)
+{
+    json_t *object = NULL;
+    ak_status status = ak_trial_to_json(&object, trial, err);
+    if (status == AK_OK) {
+        status = ak_json_text(out_text, object, err);
+    }
+    json_decref(object);
+    return status;
+}
+
+json_t *ak_contestant_json(const ak_contestant *c, const ak_space *space)
+{
+    json_t *object = json_object();
+    bool good = ak_json_set_text(object, "name", c->name) &&
+                ak_json_set_text(object, "version", c->version) &&
+                ak_json_set(object, "config", config_json(c->config, space)) &&
+                ak_json_set_real(object, "ms", c->median_ms > 0 ? c->median_ms : NAN) &&
+                ak_json_set(object, "ci_ms", interval(c->ci_low_ms, c->ci_high_ms)) &&
+                ak_json_set_real(object, "tflops", c->tflops) &&
+                ak_json_set_real(object, "gbs", c->gbs) &&
+                ak_json_set_real(object, "efficiency", c->efficiency) &&
+                ak_json_set_real(object, "ratio", c->ratio) &&
+                ak_json_set(object, "ratio_ci", interval(c->ratio_low, c->ratio_high)) &&
+                ak_json_set(object, "tie", json_boolean(c->tie));
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static json_t *contestants_json(const ak_contestant *list, size_t count, const ak_space *space)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++) {
+        if (json_array_append_new(array, ak_contestant_json(&list[i], space)) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
+static bool set_task(json_t *object, const ak_task *task)
+{
+    return ak_json_set_text(object, "kernel", task->problem->name) &&
+           ak_json_set_text(object, "implementation", task->implementation->name) &&
+           ak_json_set_text(object, "device", task->device) &&
+           ak_json_set_text(object, "size", task->size_text) &&
+           ak_json_set_text(object, "dtype", ak_dtype_text(task->dtype)) &&
+           ak_json_set_text(object, "choices", task->choices_text);
+}
+
+static json_t *best_json(const ak_tune_result *result, const ak_task *task)
+{
+    const ak_trial *best = &result->best;
+    if (!result->found) {
+        return json_null();
+    }
+    json_t *object = json_object();
+    bool good = ak_json_set(object, "config", config_json(best->config, task->space)) &&
+                ak_json_set_real(object, "ms", best->median_ms) &&
+                ak_json_set(object, "ci_ms", interval(best->ci_low_ms, best->ci_high_ms)) &&
+                ak_json_set_real(object, "tflops", best->tflops) &&
+                ak_json_set_real(object, "gbs", best->gbs) &&
+                ak_json_set_real(object, "efficiency", best->efficiency) &&
+                ak_json_set_text(object, "bound", best->bound) &&
+                ak_json_set_real(object, "speedup", result->speedup > 0 ? result->speedup : NAN) &&
+                ak_json_set(object, "trial", json_integer(best->id));
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static json_t *baseline_json(const ak_tune_result *result)
+{
+    if (result->baseline >= result->contestant_count) {
+        return json_null();
+    }
+    const ak_contestant *c = &result->contestants[result->baseline];
+    return json_pack("{s:s,s:s?,s:f,s:[f,f]}", "name", c->name, "version", c->version, "ms",
+                     c->median_ms, "ci_ms", c->ci_low_ms, c->ci_high_ms);
+}
+
+ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, const ak_task *task,
+                              ak_error *err)
+{
+    json_t *object = json_object(), *failed = json_object();
+    bool good = true;
+    for (int i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
+        if (i != AK_TRIAL_OK) {
+            good = good && ak_json_set(failed, ak_trial_status_text((ak_trial_status)i),
+                                       json_integer((json_int_t)result->failed[i]));
+        }
+    }
+    good =
+        good && set_task(object, task) &&
+        ak_json_set(object, "evaluated", json_integer((json_int_t)result->evaluated)) &&
+        ak_json_set(object, "resumed", json_integer((json_int_t)result->resumed)) &&
+        ak_json_set(object, "failed", json_incref(failed)) &&
+        ak_json_set_real(object, "seconds", result->seconds) &&
+        ak_json_set_text(object, "stopped_by", result->stopped_by) &&
+        ak_json_set(object, "best", best_json(result, task)) &&
+        ak_json_set(object, "baseline", baseline_json(result)) &&
+        ak_json_set(object, "contestants",
+                    contestants_json(result->contestants, result->contestant_count, task->space)) &&
+        ak_json_set_text(object, "run", result->run);
+    ak_status status = good ? ak_json_text(out_text, object, err) : ak_fail_memory(err);
+    json_decref(failed);
+    json_decref(object);
+    return status;
+}
+
+ak_status ak_comparison_json(char **out_text, const ak_comparison *comparison, const ak_task *task,
+                             ak_error *err)
+{
+    json_t *object = json_object();
+    bool good =
+        set_task(object, task) &&
+        ak_json_set(object, "contestants",
+                    contestants_json(comparison->contestants, comparison->count, task->space));
+    ak_status status = good ? ak_json_text(out_text, object, err) : ak_fail_memory(err);
+    json_decref(object);
+    return status;
+}
+
+void ak_tune_result_clear(ak_tune_result *result)
+{
+    for (size_t i = 0; i < result->contestant_count; i++) {
+        ak_free(result->contestants[i].name);
+        ak_free(result->contestants[i].version);
+        ak_free(result->contestants[i].config);
+    }
+    ak_free(result->contestants);
+    ak_free(result->run);
+    ak_trial_clear(&result->best);
+    *result = (ak_tune_result){0};
+}
+
+void ak_comparison_clear(ak_comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->count; i++) {
+        ak_free(comparison->contestants[i].name);
+        ak_free(comparison->contestants[i].version);
+        ak_free(comparison->contestants[i].config);
+    }
+    ak_free(comparison->contestants);
+    *comparison = (ak_comparison){0};
+}

@@ -1,0 +1,304 @@
+/* session.c: see session.h. */
+#include "tuner/session.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/hash.h"
+
+static ak_status hash_environment(ak_session *session, ak_error *err)
+{
+    const ak_backend_ops *backend;
+    json_t *facts = NULL;
+    ak_status status = ak_backend_find(&backend, session->task->backend, err);
+    if (status == AK_OK) {
+        status = backend->environment(&facts, session->task->device, err);
+    }
+    if (status == AK_OK) {
+        bool good = ak_json_set_text(facts, "source", session->task->source_hash) &&
+                    ak_json_set_text(facts, "autokernel", AK_VERSION) &&
+                    ak_json_set(facts, "threads", json_integer(session->task->threads)) &&
+                    ak_json_set(facts, "numerics", json_boolean(session->task->allow_numerics));
+        status = good ? ak_json_text(&session->environment_json, facts, err) : ak_fail_memory(err);
+    }
+    if (status == AK_OK) {
+        ak_hash_text(session->environment, session->environment_json,
+                     strlen(session->environment_json));
+    }
+    json_decref(facts);
+    return status;
+}
+
+ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session_options *options,
+                          ak_error *err)
+{
+    *out = (ak_session){.task = task, .next_job = 1};
+    ak_pool_options pool = {.compile_workers = options->compile_workers, .cancel = options->cancel};
+    ak_status status = ak_problem_runnable(task->problem, err);
+    if (status == AK_OK) {
+        status = hash_environment(out, err);
+    }
+    if (status == AK_OK) {
+        status = ak_pool_open(&out->pool, task, &pool, err);
+    }
+    if (status != AK_OK) {
+        ak_session_close(out);
+    }
+    return status;
+}
+
+ak_status ak_session_ceilings(ak_session *session, ak_error *err)
+{
+    return ak_pool_ceilings(&session->ceilings, session->pool, err);
+}
+
+ak_status ak_session_survey(ak_session *session, ak_error *err)
+{
+    ak_status status = ak_session_ceilings(session, err);
+    if (status == AK_OK) {
+        status =
+            ak_pool_baselines(&session->baselines, &session->baseline_count, session->pool, err);
+    }
+    return status;
+}
+
+void ak_session_close(ak_session *session)
+{
+    ak_pool_close(session->pool);
+    ak_baseline_info_free(session->baselines, session->baseline_count);
+    ak_free(session->environment_json);
+    *session = (ak_session){0};
+}
+
+/* A result this far above the roofline is not fast but wrong: a kernel that found a way not to do
+   the work. Ceilings measured on a busy machine may be two times too low, hence not 1. */
+#define IMPLAUSIBLE 4.0
+
+static double fact(const ak_task *task, const char *name)
+{
+    ak_value value;
+    bool known = ak_scope_get(&value, task->constants, name) && value.type == AK_VALUE_INT;
+    return known ? (double)value.as.integer : 0;
+}
+
+/* What the task can be held against: where all arguments fit the private caches of its threads, the
+   caches' bandwidth; else the memory's. (A working set between the two may still beat the memory.)
+ */
+static ak_ceilings ceilings_for(const ak_session *session)
+{
+    const ak_task *task = session->task;
+    ak_ceilings ceilings = session->ceilings;
+    double working_set = 0;
+    for (size_t i = 0; i < task->problem->argument_count; i++) {
+        working_set += (double)task->shape.bytes[i];
+    }
+    if (working_set <= fact(task, "l2_bytes") * fact(task, "cpu_threads") &&
+        ceilings.cache_gbs > ceilings.copy_gbs) {
+        ceilings.copy_gbs = ceilings.cache_gbs;
+        ceilings.triad_gbs = ceilings.cache_gbs;
+        ceilings.read_gbs = ceilings.cache_gbs;
+    }
+    return ceilings;
+}
+
+static bool set_text(char **slot, const char *text)
+{
+    ak_free(*slot);
+    *slot = ak_strdup(text);
+    return *slot != NULL || text == NULL;
+}
+
+ak_status ak_session_complete(ak_trial *trial, const ak_session *session, const ak_config *config,
+                              const char *run, ak_error *err)
+{
+    const ak_task *task = session->task;
+    char now[AK_CLOCK_UTC_BYTES];
+    ak_clock_utc(now);
+    size_t length = ak_config_format(NULL, 0, task->space, config);
+    char *text = ak_alloc(length + 1, 1);
+    if (text == NULL) {
+        return ak_fail_memory(err);
+    }
+    (void)ak_config_format(text, length + 1, task->space, config);
+    ak_free(trial->config);
+    trial->config = text;
+    bool good = set_text(&trial->run, run) && set_text(&trial->timestamp, now) &&
+                set_text(&trial->kernel, task->problem->name) &&
+                set_text(&trial->implementation, task->implementation->name) &&
+                set_text(&trial->device, task->device) && set_text(&trial->size, task->size_text) &&
+                set_text(&trial->dtype, ak_dtype_text(task->dtype)) &&
+                set_text(&trial->choices, task->choices_text) &&
+                set_text(&trial->environment, session->environment);
+    if (good && trial->status == AK_TRIAL_OK && trial->median_ms > 0) {
+        ak_roofline roof;
+        ak_ceilings ceilings = ceilings_for(session);
+        ak_roofline_of(&roof, &ceilings, task->shape.flops, task->shape.traffic, trial->median_ms);
+        trial->tflops = roof.tflops;
+        trial->gbs = roof.gbs;
+        trial->efficiency = roof.efficiency;
+        if (roof.efficiency > IMPLAUSIBLE) {
+            char why[160];
+            (void)snprintf(why, sizeof why,
+                           "%.3g times as fast as this device can be: it cannot have done the work",
+                           roof.efficiency);
+            trial->status = AK_TRIAL_REJECTED;
+            good = set_text(&trial->reason, why);
+        }
+        good = good && set_text(&trial->bound, roof.memory_bound ? "memory" : "compute");
+    }
+    return good ? AK_OK : ak_fail_memory(err);
+}
+
+void ak_contestants_free(ak_contestant *list, size_t count)
+{
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        ak_free(list[i].name);
+        ak_free(list[i].version);
+        ak_free(list[i].config);
+    }
+    ak_free(list);
+}
+
+static const ak_baseline_info *baseline_of(const ak_session *session, const char *name)
+{
+    for (size_t i = 0; i < session->baseline_count; i++) {
+        if (strcmp(session->baselines[i].name, name) == 0) {
+            return &session->baselines[i];
+        }
+    }
+    return NULL;
+}
+
+static ak_status describe(ak_contestant *c, const ak_session *session, const ak_duelist *duelist,
+                          const char *name, const ak_duel_entry *entry, ak_error *err)
+{
+    const ak_task *task = session->task;
+    if (duelist->baseline != NULL) {
+        const ak_baseline_info *info = baseline_of(session, duelist->baseline);
+        c->name = ak_strdup(info == NULL ? duelist->baseline : info->title);
+        c->version = ak_strdup(info == NULL ? "" : info->version);
+        if (c->name == NULL || c->version == NULL) {
+            return ak_fail_memory(err);
+        }
+    } else {
+        size_t length = ak_config_format(NULL, 0, task->space, duelist->config);
+        c->name = ak_strdup(name);
+        c->config = ak_alloc(length + 1, 1);
+        if (c->name == NULL || c->config == NULL) {
+            return ak_fail_memory(err);
+        }
+        (void)ak_config_format(c->config, length + 1, task->space, duelist->config);
+    }
+    if (entry->status == AK_TRIAL_OK && entry->sample_count > 0) {
+        ak_stats stats;
+        ak_stats_of(&stats, entry->samples_ms, entry->sample_count);
+        c->median_ms = stats.median;
+        c->ci_low_ms = stats.low;
+        c->ci_high_ms = stats.high;
+        ak_roofline roof;
+        ak_ceilings ceilings = ceilings_for(session);
+        ak_roofline_of(&roof, &ceilings, task->shape.flops, task->shape.traffic, stats.median);
+        c->tflops = roof.tflops;
+        c->gbs = roof.gbs;
+        c->efficiency = roof.efficiency;
+    }
+    return AK_OK;
+}
+
+/* Waits for the job to finish. Results of other jobs, which a cancelled search may still have in
+   flight, are dropped. */
+static ak_status wait_for(ak_result *out, ak_session *session, uint64_t id, ak_error *err)
+{
+    for (;;) {
+        ak_status status = ak_pool_wait(out, session->pool, 3600 * AK_SECOND_NS, err);
+        if (status != AK_OK || out->id == id) {
+            return status;
+        }
+        ak_result_clear(out);
+    }
+}
+
+ak_status ak_session_check(ak_trial *out, ak_session *session, const ak_config *config,
+                           const char *run, ak_error *err)
+{
+    ak_job job = {.kind = AK_JOB_CHECK, .id = session->next_job++, .config = *config};
+    ak_result result = {0};
+    ak_status status = ak_pool_submit(session->pool, &job, err);
+    if (status == AK_OK) {
+        status = wait_for(&result, session, job.id, err);
+    }
+    if (status == AK_OK) {
+        status = ak_session_complete(&result.trial, session, config, run, err);
+    }
+    if (status == AK_OK) {
+        *out = result.trial;
+        result.trial = (ak_trial){0};
+    }
+    ak_result_clear(&result);
+    return status;
+}
+
+ak_status ak_session_duel(ak_contestant **out, size_t *reference, ak_session *session,
+                          const ak_duel_spec *spec, ak_error *err)
+{
+    ak_result result = {0};
+    ak_job job = {.kind = AK_JOB_DUEL,
+                  .id = session->next_job++,
+                  .duelists = spec->duelists,
+                  .duelist_count = spec->count,
+                  .seconds = spec->seconds};
+    ak_status status = ak_pool_submit(session->pool, &job, err);
+    if (status == AK_OK) {
+        status = wait_for(&result, session, job.id, err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    ak_contestant *list = ak_alloc(spec->count, sizeof *list);
+    if (list == NULL) {
+        status = ak_fail_memory(err);
+    } else if (result.entry_count != spec->count) {
+        status = ak_fail(err, AK_INTERNAL, "the device worker measured %zu of %zu contestants: %s",
+                         result.entry_count, spec->count,
+                         result.trial.reason == NULL ? "no reason given" : result.trial.reason);
+    }
+    /* The yardstick: the fastest library, else the first contestant that ran. */
+    size_t best = spec->count;
+    for (size_t i = 0; status == AK_OK && i < spec->count; i++) {
+        status = describe(&list[i], session, &spec->duelists[i], spec->names[i], &result.entries[i],
+                          err);
+        if (status == AK_OK && spec->duelists[i].baseline != NULL && list[i].median_ms > 0 &&
+            strcmp(spec->duelists[i].baseline, "copy") != 0 &&
+            (best == spec->count || list[i].median_ms < list[best].median_ms)) {
+            best = i;
+        }
+    }
+    size_t yard = best;
+    for (size_t i = 0; status == AK_OK && yard == spec->count && i < spec->count; i++) {
+        yard = list[i].median_ms > 0 ? i : yard;
+    }
+    for (size_t i = 0; status == AK_OK && yard < spec->count && i < spec->count; i++) {
+        const ak_duel_entry *mine = &result.entries[i], *theirs = &result.entries[yard];
+        size_t rounds =
+            mine->sample_count < theirs->sample_count ? mine->sample_count : theirs->sample_count;
+        if (list[i].median_ms > 0 && rounds > 0) {
+            ak_stats ratio;
+            ak_stats_ratio(&ratio, theirs->samples_ms, mine->samples_ms, rounds,
+                           session->task->seed + 1);
+            list[i].ratio = ratio.median;
+            list[i].ratio_low = ratio.low;
+            list[i].ratio_high = ratio.high;
+            list[i].tie = i != yard && ratio.low <= 1.0 && ratio.high >= 1.0;
+        }
+    }
+    ak_result_clear(&result);
+    if (status != AK_OK) {
+        ak_contestants_free(list, spec->count);
+        return status;
+    }
+    *out = list;
+    *reference = best;
+    return AK_OK;
+}

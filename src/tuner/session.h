@@ -1,0 +1,57 @@
+/*
+ * session.h: what tuning, testing and comparing share: a pool of workers for one task, the
+ * ceilings and baselines of its device, the environment, and how a raw result becomes a full trial.
+ */
+#ifndef AK_TUNER_SESSION_H
+#define AK_TUNER_SESSION_H
+
+#include "tuner/event.h"
+#include "worker/pool.h"
+
+typedef struct ak_session {
+    const ak_task *task;
+    ak_pool *pool;
+    ak_ceilings ceilings; /* all 0 until ak_session_survey */
+    ak_baseline_info *baselines;
+    size_t baseline_count;
+    char environment[33];
+    char *environment_json;
+    uint64_t next_job;
+} ak_session;
+
+typedef struct ak_session_options {
+    int compile_workers;
+    const volatile int *cancel;
+} ak_session_options;
+
+/* Starts the workers, hashes the environment. */
+ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session_options *options,
+                          ak_error *err);
+/* Measures the ceilings and lists the baselines; blocks for about half a second. */
+ak_status ak_session_survey(ak_session *session, ak_error *err);
+/* Measures the ceilings once more: they rise if the machine was busy the first time. */
+ak_status ak_session_ceilings(ak_session *session, ak_error *err);
+void ak_session_close(ak_session *session);
+
+/* Fills in what the pool does not know: task, environment, time stamp, roofline. `run` may be
+   NULL. */
+ak_status ak_session_complete(ak_trial *trial, const ak_session *session, const ak_config *config,
+                              const char *run, ak_error *err);
+
+/* Checks a configuration on every awkward size and the task's own. `run` may be NULL. */
+ak_status ak_session_check(ak_trial *out, ak_session *session, const ak_config *config,
+                           const char *run, ak_error *err);
+
+/* An interleaved measurement. Contestants are named, in the order of the duelists; the ratio is the
+   speed relative to the fastest library, or to the first contestant where there is none. */
+typedef struct ak_duel_spec {
+    const ak_duelist *duelists;
+    const char *const *names;
+    size_t count;
+    double seconds;
+} ak_duel_spec;
+ak_status ak_session_duel(ak_contestant **out, size_t *reference, ak_session *session,
+                          const ak_duel_spec *spec, ak_error *err);
+void ak_contestants_free(ak_contestant *list, size_t count);
+
+#endif

@@ -1,0 +1,735 @@
+/*
+ * tuner.c: THE loop.
+ *
+ *     survey the device and its libraries
+ *     default first, then whatever the strategy proposes, until a budget ends:
+ *         propose -> compile | check, time -> archive -> observe
+ *     re-measure the finalists interleaved with the libraries; the best of these is the answer
+ *
+ * Compiling of the next configurations overlaps measuring of this one (worker/pool.h). A trial is
+ * in the archive before the device starts the next.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "archive/archive.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "strategy/strategy.h"
+#include "tuner/result.h"
+#include "tuner/session.h"
+
+#define EVALUATIONS_DEFAULT 60
+#define FINALISTS_DEFAULT   3
+#define FINALISTS_MAX       16
+#define BASELINES_MAX       16
+/* A candidate this much slower than the best is dropped after its first samples. */
+#define HOPELESS 1.25
+/* A run has converged when this many evaluations in a row, and half of all, gained less than GAIN.
+ */
+#define PATIENCE 60
+#define GAIN     0.005
+/* Seconds of interleaved measuring a contestant of the finish gets. */
+#define DUEL_SECONDS 0.7
+/* What measuring the ceilings takes, about. */
+#define CEILINGS_SECONDS 0.5
+
+/* Who proposed the default configuration, which every run tries first. */
+static const char proposed_first[] = "default";
+
+/* What the loop knows of one evaluated configuration. */
+typedef struct seen {
+    ak_config config;
+    double ms; /* 0: failed */
+    double low_ms, high_ms;
+    int64_t trial;
+} seen;
+
+/* A job in flight: what the proposal said, until the result comes back. */
+typedef struct pending {
+    uint64_t job;
+    ak_proposal proposal;
+    int64_t propose_ns;
+    const char *strategy;
+    bool used;
+} pending;
+
+typedef struct run {
+    const ak_task *task;
+    ak_archive *archive;
+    const ak_tune_options *options;
+    ak_session session;
+    const ak_strategy_ops *ops;
+    ak_strategy *strategy;
+    ak_events events;
+    char id[17];
+    int64_t begin_ns, search_end_ns;
+    ak_set *submitted; /* keys of configurations that were proposed or resumed */
+    seen *history;
+    size_t history_count, history_capacity;
+    pending *flights;
+    size_t flight_count; /* slots; as many as may be in flight */
+    size_t evaluations;  /* the budget */
+    size_t sent;         /* submitted in this run */
+    double best_ms, default_ms, baseline_ms;
+    size_t best;      /* in history */
+    size_t last_gain; /* evaluations at the last gain */
+    bool exhausted;
+    ak_tune_result *result;
+} run;
+
+static bool cancelled(const run *r)
+{
+    return r->options->cancel != NULL && *r->options->cancel != 0;
+}
+
+/* How long the finish will take, so that a time budget covers it: at most half of the budget. */
+static double finish_seconds(const run *r)
+{
+    size_t wanted = r->options->finalists == 0 ? FINALISTS_DEFAULT : r->options->finalists;
+    size_t contestants = wanted + 1;
+    for (size_t i = 0; i < r->session.baseline_count; i++) {
+        contestants += r->session.baselines[i].installed ? 1 : 0;
+    }
+    double expected = DUEL_SECONDS * (double)contestants + CEILINGS_SECONDS;
+    return expected < r->options->seconds / 2 ? expected : r->options->seconds / 2;
+}
+
+/* Why the search is over, or NULL. */
+static const char *stop_reason(const run *r)
+{
+    if (cancelled(r)) {
+        return "cancelled";
+    }
+    if (r->result->evaluated >= r->evaluations) {
+        return "evaluations";
+    }
+    if (r->options->seconds > 0 &&
+        (double)(ak_clock_ns() - r->begin_ns) / 1e9 + finish_seconds(r) >= r->options->seconds) {
+        return "time";
+    }
+    if (r->options->target_speedup > 0 && r->baseline_ms > 0 && r->best_ms > 0 &&
+        r->baseline_ms / r->best_ms >= r->options->target_speedup) {
+        return "target";
+    }
+    size_t quiet = r->result->evaluated - r->last_gain;
+    if (quiet >= PATIENCE && quiet * 2 >= r->result->evaluated) {
+        return "converged";
+    }
+    return r->exhausted && ak_pool_pending(r->session.pool) == 0 ? "exhausted" : NULL;
+}
+
+static ak_status remember(run *r, const ak_config *config, const ak_trial *trial, ak_error *err)
+{
+    double ms = trial->status == AK_TRIAL_OK ? trial->median_ms : 0;
+    void *list = r->history;
+    ak_status status =
+        ak_grow(&list, &r->history_capacity, r->history_count + 1, sizeof(seen), err);
+    if (status != AK_OK) {
+        return status;
+    }
+    r->history = list;
+    r->history[r->history_count] = (seen){.config = *config,
+                                          .ms = ms,
+                                          .low_ms = trial->ci_low_ms,
+                                          .high_ms = trial->ci_high_ms,
+                                          .trial = trial->id};
+    if (ms > 0 && (r->best_ms <= 0 || ms < r->best_ms)) {
+        if (r->best_ms <= 0 || ms < r->best_ms * (1 - GAIN)) {
+            r->last_gain = r->result->evaluated;
+        }
+        r->best_ms = ms;
+        r->best = r->history_count;
+    }
+    r->history_count++;
+    ak_observation seen_now = {.config = config, .ok = ms > 0, .ms = ms};
+    return r->ops->observe(r->strategy, &seen_now, err);
+}
+
+/* ---- start ------------------------------------------------------------------------------------
+ */
+
+typedef struct resume {
+    run *r;
+    ak_status status;
+    ak_error *err;
+} resume;
+
+static bool resume_one(void *context, const ak_trial *trial)
+{
+    resume *state = context;
+    run *r = state->r;
+    ak_config config;
+    bool fresh = false;
+    if (ak_config_parse(&config, r->task->space, trial->config, NULL) != AK_OK) {
+        return true; /* of an earlier form of the space */
+    }
+    if (trial->status == AK_TRIAL_TIMED_OUT || trial->status == AK_TRIAL_CRASHED ||
+        trial->status == AK_TRIAL_OUT_OF_MEMORY) {
+        return true; /* perhaps the machine's fault: it may be tried again */
+    }
+    state->status =
+        ak_set_add(&fresh, r->submitted, ak_config_key(r->task->space, &config), state->err);
+    if (state->status == AK_OK && fresh) {
+        state->status = remember(r, &config, trial, state->err);
+        r->result->resumed++;
+    }
+    return state->status == AK_OK;
+}
+
+static ak_status resume_trials(run *r, ak_error *err)
+{
+    if (!r->options->resume || r->archive == NULL) {
+        return AK_OK;
+    }
+    const ak_task *task = r->task;
+    ak_archive_filter filter = {.kernel = task->problem->name,
+                                .implementation = task->implementation->name,
+                                .device = task->device,
+                                .size = task->size_text,
+                                .dtype = ak_dtype_text(task->dtype),
+                                .choices = task->choices_text,
+                                .environment = r->session.environment};
+    resume state = {.r = r, .status = AK_OK, .err = err};
+    ak_status status = ak_archive_each(r->archive, &filter, resume_one, &state, err);
+    return status == AK_OK ? state.status : status;
+}
+
+static ak_status start_run(run *r, ak_error *err)
+{
+    const ak_task *task = r->task;
+    char started[AK_CLOCK_UTC_BYTES];
+    ak_clock_utc(started);
+    uint64_t seed[3] = {(uint64_t)ak_clock_ns(), (uint64_t)getpid(),
+                        ak_hash64(started, strlen(started))};
+    (void)snprintf(r->id, sizeof r->id, "%016llx",
+                   (unsigned long long)ak_hash64(seed, sizeof seed));
+    r->result->run = ak_strdup(r->id);
+    if (r->result->run == NULL) {
+        return ak_fail_memory(err);
+    }
+    if (r->archive == NULL) {
+        return AK_OK;
+    }
+    json_t *options = NULL;
+    char *options_text = NULL;
+    ak_status status = ak_task_spec_to_json(&options, task, err);
+    if (status == AK_OK) {
+        bool good = ak_json_set_text(options, "strategy", r->ops->name) &&
+                    ak_json_set(options, "evaluations", json_integer((json_int_t)r->evaluations)) &&
+                    ak_json_set_real(options, "seconds", r->options->seconds) &&
+                    ak_json_set_real(options, "target_speedup", r->options->target_speedup) &&
+                    ak_json_set(options, "resume", json_boolean(r->options->resume));
+        status = good ? ak_json_text(&options_text, options, err) : ak_fail_memory(err);
+    }
+    if (status == AK_OK) {
+        /* The archive copies; the texts are only lent. */
+        ak_run record = {.id = r->id,
+                         .started = started,
+                         .kernel = (char *)(uintptr_t)task->problem->name,
+                         .implementation = (char *)(uintptr_t)task->implementation->name,
+                         .device = task->device,
+                         .size = task->size_text,
+                         .dtype = (char *)(uintptr_t)ak_dtype_text(task->dtype),
+                         .choices = task->choices_text,
+                         .strategy = (char *)(uintptr_t)r->ops->name,
+                         .environment = r->session.environment,
+                         .environment_json = r->session.environment_json,
+                         .options_json = options_text};
+        status = ak_archive_add_run(r->archive, &record, err);
+    }
+    ak_free(options_text);
+    json_decref(options);
+    return status;
+}
+
+/* Libraries that take part: every installed baseline. */
+static size_t installed_baselines(ak_duelist *duelists, const char **names, const run *r)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->session.baseline_count && count < BASELINES_MAX; i++) {
+        if (r->session.baselines[i].installed) {
+            duelists[count] = (ak_duelist){.baseline = r->session.baselines[i].name};
+            names[count++] = r->session.baselines[i].title;
+        }
+    }
+    return count;
+}
+
+/* A first look at the libraries, so that progress can be shown against them; the figures that count
+   come from the finish. */
+static ak_status measure_baselines(run *r, ak_error *err)
+{
+    ak_duelist duelists[BASELINES_MAX];
+    const char *names[BASELINES_MAX];
+    size_t count = installed_baselines(duelists, names, r);
+    if (count == 0) {
+        return AK_OK;
+    }
+    ak_duel_spec spec = {
+        .duelists = duelists, .names = names, .count = count, .seconds = 0.25 * (double)count};
+    ak_contestant *list;
+    size_t reference;
+    ak_status status = ak_session_duel(&list, &reference, &r->session, &spec, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < count; i++) {
+        json_t *fields = json_object();
+        (void)(ak_json_set_text(fields, "name", list[i].name) &&
+               ak_json_set_text(fields, "version", list[i].version) &&
+               ak_json_set_real(fields, "ms", list[i].median_ms) &&
+               ak_json_set_real(fields, "tflops", list[i].tflops) &&
+               ak_json_set_real(fields, "gbs", list[i].gbs));
+        ak_event_send(&r->events, "baseline", fields);
+    }
+    if (reference < count) {
+        r->baseline_ms = list[reference].median_ms;
+    }
+    ak_contestants_free(list, count);
+    return AK_OK;
+}
+
+static void announce(const run *r)
+{
+    const ak_task *task = r->task;
+    const ak_ceilings *c = &r->session.ceilings;
+    json_t *fields = json_object();
+    (void)(ak_json_set_text(fields, "kernel", task->problem->name) &&
+           ak_json_set_text(fields, "implementation", task->implementation->name) &&
+           ak_json_set_text(fields, "device", task->device) &&
+           ak_json_set_text(fields, "size", task->size_text) &&
+           ak_json_set_text(fields, "dtype", ak_dtype_text(task->dtype)) &&
+           ak_json_set_text(fields, "choices", task->choices_text) &&
+           ak_json_set_text(fields, "strategy", r->ops->name) &&
+           ak_json_set(fields, "strategy_is_default", json_boolean(r->options->strategy == NULL)) &&
+           ak_json_set_real(fields, "valid", (double)ak_space_count(task->space)) &&
+           ak_json_set_real(fields, "cartesian", ak_space_cartesian(task->space)) &&
+           ak_json_set(fields, "evaluations", json_integer((json_int_t)r->evaluations)) &&
+           ak_json_set(fields, "resumed", json_integer((json_int_t)r->result->resumed)) &&
+           ak_json_set_real(fields, "seconds", r->options->seconds) &&
+           ak_json_set_real(fields, "flops", task->shape.flops) &&
+           ak_json_set_real(fields, "bytes", task->shape.traffic) &&
+           ak_json_set_real(fields, "peak_tflops", c->peak_tflops) &&
+           ak_json_set_real(fields, "copy_gbs", c->copy_gbs) &&
+           ak_json_set_real(fields, "triad_gbs", c->triad_gbs));
+    ak_event_send(&r->events, "start", fields);
+}
+
+/* ---- search -----------------------------------------------------------------------------------
+ */
+
+static pending *free_flight(run *r)
+{
+    for (size_t i = 0; i < r->flight_count; i++) {
+        if (!r->flights[i].used) {
+            return &r->flights[i];
+        }
+    }
+    return NULL;
+}
+
+static ak_status submit(run *r, const ak_proposal *proposal, const char *strategy,
+                        int64_t propose_ns, ak_error *err)
+{
+    bool fresh = false;
+    ak_status status =
+        ak_set_add(&fresh, r->submitted, ak_config_key(r->task->space, &proposal->config), err);
+    if (status != AK_OK || !fresh) {
+        return status;
+    }
+    pending *flight = free_flight(r);
+    *flight = (pending){.job = r->session.next_job++,
+                        .proposal = *proposal,
+                        .propose_ns = propose_ns,
+                        .strategy = strategy,
+                        .used = true};
+    ak_job job = {.kind = AK_JOB_TRIAL, .id = flight->job, .config = proposal->config};
+    job.timer.give_up_ms = r->best_ms > 0 ? r->best_ms * HOPELESS : 0;
+    r->sent++;
+    return ak_pool_submit(r->session.pool, &job, err);
+}
+
+/* Keeps the pool fed, never beyond the budget. */
+static ak_status feed(run *r, ak_error *err)
+{
+    ak_status status = AK_OK;
+    while (status == AK_OK && !r->exhausted && r->sent < r->evaluations &&
+           ak_pool_pending(r->session.pool) < r->flight_count) {
+        size_t count = 0;
+        ak_proposal proposal;
+        int64_t begin = ak_clock_ns();
+        status = r->ops->propose(&proposal, &count, r->strategy, 1, err);
+        if (status == AK_OK && count == 0) {
+            r->exhausted = ak_pool_pending(r->session.pool) == 0;
+            break;
+        }
+        if (status == AK_OK) {
+            status = submit(r, &proposal, r->ops->name, ak_clock_ns() - begin, err);
+        }
+    }
+    return status;
+}
+
+static void report_trial(const run *r, const ak_trial *trial, bool is_default)
+{
+    json_t *fields = NULL;
+    if (r->events.sink == NULL || ak_trial_to_json(&fields, trial, NULL) != AK_OK) {
+        return;
+    }
+    (void)(ak_json_set(fields, "default", json_boolean(is_default)) &&
+           ak_json_set(fields, "n", json_integer((json_int_t)r->result->evaluated)) &&
+           ak_json_set(fields, "evaluations", json_integer((json_int_t)r->evaluations)) &&
+           ak_json_set_real(fields, "best_ms", r->best_ms) &&
+           ak_json_set_real(fields, "default_ms", r->default_ms) &&
+           ak_json_set_real(fields, "baseline_ms", r->baseline_ms) &&
+           ak_json_set_real(fields, "best_tflops",
+                            r->best_ms > 0 ? r->task->shape.flops / r->best_ms * 1e-9 : 0));
+    ak_event_send(&r->events, "trial", fields);
+}
+
+/* One finished job becomes a trial: completed, durable, observed, told. */
+static ak_status take(run *r, ak_result *result, ak_error *err)
+{
+    pending *flight = NULL;
+    for (size_t i = 0; i < r->flight_count; i++) {
+        if (r->flights[i].used && r->flights[i].job == result->id) {
+            flight = &r->flights[i];
+        }
+    }
+    if (flight == NULL) {
+        return ak_fail(err, AK_INTERNAL, "a result came for job %llu, which was not submitted",
+                       (unsigned long long)result->id);
+    }
+    int64_t begin = ak_clock_ns();
+    const ak_proposal *p = &flight->proposal;
+    ak_trial *trial = &result->trial;
+    trial->propose_ns = flight->propose_ns;
+    trial->generation = p->generation;
+    trial->predicted_gain = p->predicted_gain;
+    trial->strategy = ak_strdup(flight->strategy);
+    ak_status status = trial->strategy == NULL
+                           ? ak_fail_memory(err)
+                           : ak_session_complete(trial, &r->session, &p->config, r->id, err);
+    for (size_t i = 0; p->has_parent && i < r->history_count; i++) {
+        if (memcmp(&r->history[i].config, &p->parent, sizeof p->parent) == 0) {
+            trial->parent = r->history[i].trial;
+        }
+    }
+    trial->overhead_ns += ak_clock_ns() - begin;
+    if (status == AK_OK && r->archive != NULL) {
+        status = ak_archive_add_trial(r->archive, trial, err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    bool ok = trial->status == AK_TRIAL_OK;
+    r->result->evaluated++;
+    if (!ok) {
+        r->result->failed[trial->status]++;
+    }
+    bool is_default = flight->strategy == proposed_first;
+    if (ok && is_default) {
+        r->default_ms = trial->median_ms;
+    }
+    status = remember(r, &p->config, trial, err);
+    flight->used = false;
+    report_trial(r, trial, is_default);
+    return status;
+}
+
+/* Waits a short while, so that budgets are seen, and takes what has finished. */
+static ak_status take_next(run *r, ak_error *err)
+{
+    ak_result result = {0};
+    ak_status status = ak_pool_wait(&result, r->session.pool, AK_SECOND_NS / 4, err);
+    if (status == AK_TIMED_OUT || status == AK_CANCELLED) {
+        return AK_OK;
+    }
+    if (status == AK_OK) {
+        status = take(r, &result, err);
+        ak_result_clear(&result);
+    }
+    return status;
+}
+
+static void announce_phase(const run *r, const char *name)
+{
+    ak_event_send(&r->events, "phase", json_pack("{s:s}", "name", name));
+}
+
+static ak_status search(run *r, ak_error *err)
+{
+    announce_phase(r, "search");
+    ak_proposal first = {0};
+    ak_space_default(&first.config, r->task->space);
+    ak_status status = submit(r, &first, proposed_first, 0, err);
+    const char *why = NULL;
+    while (status == AK_OK && (why = stop_reason(r)) == NULL) {
+        status = feed(r, err);
+        if (status != AK_OK || ak_pool_pending(r->session.pool) == 0) {
+            continue;
+        }
+        status = take_next(r, err);
+    }
+    /* What is in flight is measured in any case: it is taken as trials too. */
+    while (status == AK_OK && !cancelled(r) && ak_pool_pending(r->session.pool) > 0) {
+        status = take_next(r, err);
+    }
+    r->result->stopped_by = why == NULL ? "error" : why;
+    r->search_end_ns = ak_clock_ns();
+    return status;
+}
+
+/* ---- finish -----------------------------------------------------------------------------------
+ */
+
+static int by_ms(const void *a, const void *b)
+{
+    double x = ((const seen *)a)->ms, y = ((const seen *)b)->ms;
+    return (x > y) - (x < y);
+}
+
+/* The fastest few of the search, and the default: what is exported should never be slower than what
+   there was before. History is reordered. */
+static size_t choose_finalists(seen *out, run *r, size_t wanted)
+{
+    size_t ok = 0;
+    for (size_t i = 0; i < r->history_count; i++) {
+        if (r->history[i].ms > 0) {
+            seen kept = r->history[i];
+            r->history[i] = r->history[ok];
+            r->history[ok++] = kept;
+        }
+    }
+    if (ok > 0) {
+        qsort(r->history, ok, sizeof(seen), by_ms);
+    }
+    size_t count = ok < wanted ? ok : wanted;
+    ak_config fallback;
+    bool have_default = false;
+    ak_space_default(&fallback, r->task->space);
+    for (size_t i = 0; i < count; i++) {
+        out[i] = r->history[i];
+        have_default = have_default || memcmp(&out[i].config, &fallback, sizeof fallback) == 0;
+    }
+    for (size_t i = count; i < ok && !have_default; i++) {
+        if (memcmp(&r->history[i].config, &fallback, sizeof fallback) == 0) {
+            out[count++] = r->history[i];
+            have_default = true;
+        }
+    }
+    return count;
+}
+
+static ak_status set_best(run *r, const seen *winner, const ak_contestant *measured, ak_error *err)
+{
+    ak_trial *best = &r->result->best;
+    best->id = winner->trial;
+    best->status = AK_TRIAL_OK;
+    best->median_ms = measured == NULL ? winner->ms : measured->median_ms;
+    best->ci_low_ms = measured == NULL ? winner->low_ms : measured->ci_low_ms;
+    best->ci_high_ms = measured == NULL ? winner->high_ms : measured->ci_high_ms;
+    ak_status status = ak_session_complete(best, &r->session, &winner->config, r->id, err);
+    r->result->found = status == AK_OK;
+    return status;
+}
+
+/* Each finalist once more, on every awkward size: the search checks its own size and one other. One
+   that fails is archived as what it is and leaves. */
+static ak_status drop_wrong_finalists(seen *finalists, size_t *count, run *r, ak_error *err)
+{
+    size_t kept = 0;
+    ak_status status = AK_OK;
+    for (size_t i = 0; status == AK_OK && i < *count; i++) {
+        ak_trial trial = {0};
+        status = ak_session_check(&trial, &r->session, &finalists[i].config, r->id, err);
+        if (status == AK_OK && trial.status == AK_TRIAL_OK) {
+            finalists[kept++] = finalists[i];
+        } else if (status == AK_OK) {
+            r->result->failed[trial.status]++;
+            trial.strategy = ak_strdup("check of the finalists");
+            status = trial.strategy == NULL ? ak_fail_memory(err)
+                     : r->archive != NULL   ? ak_archive_add_trial(r->archive, &trial, err)
+                                            : AK_OK;
+            report_trial(r, &trial, false);
+        }
+        ak_trial_clear(&trial);
+    }
+    *count = kept;
+    return status;
+}
+
+/* Finalists and libraries, interleaved, with no compiler running beside them. */
+static ak_status finish(run *r, ak_error *err)
+{
+    seen finalists[FINALISTS_MAX + 1];
+    size_t wanted = r->options->finalists == 0 ? FINALISTS_DEFAULT : r->options->finalists;
+    size_t count = choose_finalists(finalists, r, wanted > FINALISTS_MAX ? FINALISTS_MAX : wanted);
+    if (count == 0) {
+        return AK_OK;
+    }
+    if (cancelled(r)) {
+        return set_best(r, &finalists[0], NULL, err);
+    }
+    ak_status checked = drop_wrong_finalists(finalists, &count, r, err);
+    if (checked != AK_OK || count == 0) {
+        return checked == AK_CANCELLED ? AK_OK : checked;
+    }
+    ak_duelist duelists[FINALISTS_MAX + 1 + BASELINES_MAX];
+    const char *names[FINALISTS_MAX + 1 + BASELINES_MAX];
+    static const char *const ranks[] = {"first finalist", "second finalist", "third finalist",
+                                        "further finalist"};
+    ak_config fallback;
+    ak_space_default(&fallback, r->task->space);
+    for (size_t i = 0; i < count; i++) {
+        bool is_default = memcmp(&finalists[i].config, &fallback, sizeof fallback) == 0;
+        duelists[i] = (ak_duelist){.config = &finalists[i].config};
+        names[i] = is_default ? "default" : ranks[i < 3 ? i : 3];
+    }
+    size_t all = count + installed_baselines(duelists + count, names + count, r);
+    announce_phase(r, "finish");
+    ak_duel_spec spec = {
+        .duelists = duelists, .names = names, .count = all, .seconds = DUEL_SECONDS * (double)all};
+    if (r->options->seconds > 0 && spec.seconds > finish_seconds(r)) {
+        spec.seconds = finish_seconds(r);
+    }
+    size_t reference;
+    ak_status status = ak_session_ceilings(&r->session, err);
+    if (status == AK_OK) {
+        status = ak_session_duel(&r->result->contestants, &reference, &r->session, &spec, err);
+    }
+    if (status == AK_CANCELLED) {
+        return set_best(r, &finalists[0], NULL, err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    r->result->contestant_count = all;
+    r->result->baseline = reference;
+    size_t winner = count;
+    for (size_t i = 0; i < count; i++) {
+        const ak_contestant *c = &r->result->contestants[i];
+        if (c->median_ms > 0 &&
+            (winner == count || c->median_ms < r->result->contestants[winner].median_ms)) {
+            winner = i;
+        }
+    }
+    if (winner == count) {
+        return AK_OK; /* none survived its second check: nothing is verified */
+    }
+    if (reference < all) {
+        r->result->speedup = r->result->contestants[winner].ratio;
+    }
+    char *tuned = ak_strdup("tuned");
+    if (tuned == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_free(r->result->contestants[winner].name);
+    r->result->contestants[winner].name = tuned;
+    return set_best(r, &finalists[winner], &r->result->contestants[winner], err);
+}
+
+static ak_status end_run(run *r, ak_error *err)
+{
+    char *json = NULL, ended[AK_CLOCK_UTC_BYTES];
+    ak_clock_utc(ended);
+    r->result->seconds = (double)(ak_clock_ns() - r->begin_ns) / 1e9;
+    ak_status status = ak_tune_result_json(&json, r->result, r->task, err);
+    if (status == AK_OK && r->archive != NULL) {
+        status = ak_archive_end_run(r->archive, r->id, ended, json, err);
+    }
+    if (status == AK_OK) {
+        json_t *fields = NULL;
+        if (ak_json_parse(&fields, json, strlen(json), "result", NULL) == AK_OK) {
+            ak_event_send(&r->events, "end", fields);
+        }
+    }
+    ak_free(json);
+    return status;
+}
+
+ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
+                  const ak_tune_options *options, ak_error *err)
+{
+    static const ak_tune_options defaults = {0};
+    ak_tune_result result = {0};
+    run r = {.task = task,
+             .archive = archive,
+             .options = options == NULL ? &defaults : options,
+             .result = &result,
+             .begin_ns = ak_clock_ns()};
+    r.evaluations = r.options->evaluations == 0 ? EVALUATIONS_DEFAULT : r.options->evaluations;
+    r.events = (ak_events){.sink = r.options->sink,
+                           .context = r.options->sink_context,
+                           .run = r.id,
+                           .start_ns = r.begin_ns};
+    ak_session_options session = {.cancel = r.options->cancel};
+    ak_status status = ak_strategy_find(
+        &r.ops, r.options->strategy == NULL ? "heuristic" : r.options->strategy, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    r.flight_count = (size_t)(cores < 1 ? 1 : cores) + 1;
+    r.flights = ak_alloc(r.flight_count, sizeof *r.flights);
+    r.submitted = ak_set_new();
+    if (r.flights == NULL || r.submitted == NULL) {
+        status = ak_fail_memory(err);
+    }
+    if (status == AK_OK) {
+        const char *rank =
+            json_string_value(json_object_get(task->implementation->definition, "Rank"));
+        ak_strategy_context context = {.space = task->space,
+                                       .constants = task->constants,
+                                       .kernel = task->problem->name,
+                                       .implementation = task->implementation->name,
+                                       .rank = rank,
+                                       .seed = task->seed,
+                                       .evaluations = r.evaluations};
+        status = r.ops->open(&r.strategy, &context, err);
+    }
+    if (status == AK_OK) {
+        status = ak_session_open(&r.session, task, &session, err);
+    }
+    if (status == AK_OK) {
+        status = ak_session_survey(&r.session, err);
+    }
+    if (status == AK_OK) {
+        status = start_run(&r, err);
+    }
+    if (status == AK_OK) {
+        status = resume_trials(&r, err);
+    }
+    if (status == AK_OK) {
+        announce(&r);
+        announce_phase(&r, "survey");
+        status = measure_baselines(&r, err);
+    }
+    if (status == AK_OK) {
+        status = search(&r, err);
+    }
+    if (status == AK_OK) {
+        status = finish(&r, err);
+    }
+    if (status == AK_OK) {
+        status = end_run(&r, err);
+    }
+    if (r.strategy != NULL) {
+        r.ops->close(r.strategy);
+    }
+    ak_session_close(&r.session);
+    ak_set_free(r.submitted);
+    ak_free(r.history);
+    ak_free(r.flights);
+    if (status != AK_OK) {
+        ak_tune_result_clear(&result);
+        return status;
+    }
+    *out = result;
+    return AK_OK;
+}

@@ -1,0 +1,693 @@
+/* evaluate.c: see evaluate.h. */
+#include "worker/evaluate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/rng.h"
+#include "worker/stage.h"
+
+/* The awkward shape that every trial runs: the one with the most work below this, so that it covers
+   as much of the code as a tenth of a millisecond can. */
+#define AWKWARD_FLOPS 2e7
+/* Of the shape at which the tolerance is tried: a mean over fewer is too close to the values. */
+#define SELFTEST_ELEMENTS 64
+/* One timed batch in this many is judged, besides the first and the last. */
+#define JUDGE_EVERY         8
+#define DUEL_ROUNDS_MIN     9
+#define DUEL_ROUNDS_MAX     200
+#define DUEL_BATCH_MIN_NS   (5 * AK_MS_NS)
+#define DUEL_BATCH_MAX_NS   (20 * AK_MS_NS)
+#define DUEL_ITERATIONS_MAX 1000000
+/* For each version of a library, when the fastest is looked for. */
+#define VARIANT_SECONDS     0.15
+#define BASELINE_TIMEOUT_NS (60 * AK_SECOND_NS)
+#define THREADS_ALL         (1 << 16) /* backends cut it to what they have */
+#define PLACES_ALIGN        4096
+
+typedef struct choice { /* which version of a library is the fastest */
+    char *base, *best;
+} choice;
+
+struct ak_evaluator {
+    const ak_backend_ops *backend;
+    const ak_task *task;
+    ak_device *device;
+    ak_reference *reference;
+    ak_stage_memory memory;
+    ak_stage own;
+    ak_stage *awkward;
+    size_t awkward_count, usual; /* the one of every trial; awkward_count: none */
+    ak_rng rng;
+    unsigned round;
+    choice *choices;
+    size_t choice_count, choice_capacity;
+};
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static ak_status plan_stages(ak_evaluator *e, ak_error *err)
+{
+    const ak_problem *problem = e->task->problem;
+    e->awkward = ak_alloc(problem->awkward_count + 1, sizeof *e->awkward);
+    if (e->awkward == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_status status = ak_stage_plan(&e->own, &e->memory, e->task, e->task->shape.size, 0, 0, err);
+    size_t base = (e->own.total + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
+    size_t end = base;
+    e->usual = problem->awkward_count;
+    for (size_t i = 0; status == AK_OK && i < problem->awkward_count; i++) {
+        ak_stage *stage = &e->awkward[i];
+        status = ak_stage_plan(stage, &e->memory, e->task, problem->awkward[i], 1, base, err);
+        e->awkward_count = i + 1;
+        if (status == AK_OK) {
+            end = base + stage->total > end ? base + stage->total : end;
+            if (stage->shape.flops <= AWKWARD_FLOPS &&
+                (e->usual == problem->awkward_count ||
+                 stage->shape.flops > e->awkward[e->usual].shape.flops)) {
+                e->usual = i;
+            }
+        }
+    }
+    if (status == AK_OK) {
+        status = e->backend->reserve(e->device, end, err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    if (e->backend->map != NULL) {
+        e->memory.bytes = e->backend->map(e->device);
+    } else {
+        e->memory.copy = ak_alloc(end, 1);
+        e->memory.bytes = e->memory.copy;
+    }
+    return e->memory.bytes == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+static size_t outputs_of(const ak_evaluator *e, const ak_stage *stage)
+{
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < e->task->problem->argument_count; i++) {
+        if (e->task->problem->arguments[i].access != AK_ACCESS_IN &&
+            stage->shape.elements[i] < least) {
+            least = stage->shape.elements[i];
+        }
+    }
+    return least;
+}
+
+/* The tolerance is tried where outputs are long enough to be told from their mean: at the task's
+   own shape or, if that is tiny, at the awkward shape with the most outputs. */
+static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
+{
+    bool own = outputs_of(e, &e->own) >= SELFTEST_ELEMENTS;
+    ak_status status = ak_stage_prepare(&e->own, e->reference, 0, own, err);
+    size_t largest = e->awkward_count;
+    for (size_t i = 0; i < e->awkward_count; i++) {
+        if (largest == e->awkward_count ||
+            outputs_of(e, &e->awkward[i]) > outputs_of(e, &e->awkward[largest])) {
+            largest = i;
+        }
+    }
+    if (status == AK_OK && !own && largest < e->awkward_count) {
+        status = ak_stage_prepare(&e->awkward[largest], e->reference, largest + 1,
+                                  outputs_of(e, &e->awkward[largest]) >= SELFTEST_ELEMENTS, err);
+    }
+    if (status == AK_OK && e->usual < e->awkward_count) {
+        status = ak_stage_prepare(&e->awkward[e->usual], e->reference, e->usual + 1, false, err);
+    }
+    return status;
+}
+
+ak_status ak_evaluator_open(ak_evaluator **out, const ak_backend_ops *backend, const ak_task *task,
+                            const char *folder, ak_error *err)
+{
+    ak_evaluator *e = ak_alloc(1, sizeof *e);
+    if (e == NULL) {
+        return ak_fail_memory(err);
+    }
+    e->backend = backend;
+    e->task = task;
+    ak_rng_seed(&e->rng, task->seed ^ UINT64_C(0x6576616c75617465));
+    ak_status status = backend->open(&e->device, task, err);
+    e->memory.backend = backend;
+    e->memory.device = e->device;
+    if (status == AK_OK) {
+        status = plan_stages(e, err);
+    }
+    if (status == AK_OK) {
+        status = ak_reference_open(&e->reference, task, folder, err);
+    }
+    if (status == AK_OK) {
+        status = prepare_stages(e, err);
+    }
+    if (status != AK_OK) {
+        ak_evaluator_close(e);
+        return status;
+    }
+    *out = e;
+    return AK_OK;
+}
+
+void ak_evaluator_close(ak_evaluator *e)
+{
+    if (e == NULL) {
+        return;
+    }
+    ak_reference_close(e->reference);
+    ak_stage_free(&e->own);
+    for (size_t i = 0; i < e->awkward_count; i++) {
+        ak_stage_free(&e->awkward[i]);
+    }
+    for (size_t i = 0; i < e->choice_count; i++) {
+        ak_free(e->choices[i].base);
+        ak_free(e->choices[i].best);
+    }
+    ak_free(e->choices);
+    ak_free(e->awkward);
+    ak_free(e->memory.copy);
+    if (e->device != NULL) {
+        e->backend->close(e->device);
+    }
+    ak_free(e);
+}
+
+/* ---- running one thing --------------------------------------------------------------------- */
+
+typedef struct runner {
+    ak_evaluator *e;
+    const ak_entrant *entrant;
+    ak_runnable *runnable;
+    int64_t timeout_ns;
+    ak_outcome outcome; /* the latest */
+    double max_error;
+} runner;
+
+static ak_status run_load(runner *r, ak_evaluator *e, const ak_entrant *entrant, int64_t timeout_ns,
+                          ak_error *err)
+{
+    *r = (runner){.e = e, .entrant = entrant, .timeout_ns = timeout_ns};
+    ak_load load = {.artifact = entrant->artifact, .baseline = entrant->baseline};
+    ak_stage_forget(&e->own);
+    for (size_t i = 0; i < e->awkward_count; i++) {
+        ak_stage_forget(&e->awkward[i]);
+    }
+    return e->backend->load(&r->runnable, e->device, &load, &r->outcome, err);
+}
+
+static void run_unload(runner *r)
+{
+    if (r->runnable != NULL) {
+        r->e->backend->unload(r->runnable);
+        r->runnable = NULL;
+    }
+}
+
+/* Inputs in place, outputs poisoned, `iterations` runs. */
+static ak_status run_batch(runner *r, ak_stage *stage, uint32_t iterations, ak_error *err)
+{
+    ak_evaluator *e = r->e;
+    ak_launch launch = {.task = e->task,
+                        .shape = &stage->shape,
+                        .offset = stage->offset,
+                        .threads = THREADS_ALL,
+                        .iterations = iterations,
+                        .timeout_ns = r->timeout_ns};
+    ak_status status = AK_OK;
+    if (r->entrant->artifact != NULL) {
+        launch.config = &r->entrant->config;
+        status = ak_task_workspace(&launch.workspace_bytes, &launch.threads, e->task, &stage->shape,
+                                   launch.config, err);
+    } else if (e->task->threads > 0) {
+        launch.threads = e->task->threads;
+    }
+    if (status == AK_OK) {
+        status = ak_stage_set(stage, e->round++, err);
+    }
+    if (status == AK_OK) {
+        status = e->backend->launch(&r->outcome, r->runnable, &launch, err);
+    }
+    return status;
+}
+
+static ak_status judge(runner *r, ak_stage *stage, bool quick, ak_error *err)
+{
+    const char *baseline = r->entrant->baseline;
+    if (baseline != NULL && strcmp(baseline, AK_BASELINE_COPY) == 0) {
+        return AK_OK;
+    }
+    return ak_stage_judge(&r->outcome, &r->max_error, stage, quick, err);
+}
+
+static ak_status check_at(runner *r, ak_stage *stage, size_t stream, int rounds, ak_error *err)
+{
+    ak_status status = ak_stage_prepare(stage, r->e->reference, stream, false, err);
+    for (int i = 0; status == AK_OK && i < rounds && r->outcome.status == AK_TRIAL_OK; i++) {
+        status = run_batch(r, stage, 1, err);
+        if (status == AK_OK && r->outcome.status == AK_TRIAL_OK) {
+            status = judge(r, stage, i > 0, err);
+        }
+    }
+    return status;
+}
+
+static ak_status check_usual(runner *r, ak_error *err)
+{
+    ak_evaluator *e = r->e;
+    ak_status status = AK_OK;
+    if (e->usual < e->awkward_count) {
+        status = check_at(r, &e->awkward[e->usual], e->usual + 1, 1, err);
+    }
+    return status == AK_OK && r->outcome.status == AK_TRIAL_OK ? check_at(r, &e->own, 0, 1, err)
+                                                               : status;
+}
+
+/* ---- trial and check ----------------------------------------------------------------------- */
+
+static ak_status conclude(ak_trial *out, const runner *r, ak_error *err)
+{
+    out->status = r->outcome.status;
+    out->max_error = r->max_error;
+    if (out->status != AK_TRIAL_OK) {
+        out->reason = ak_strdup(r->outcome.reason);
+        return out->reason == NULL ? ak_fail_memory(err) : AK_OK;
+    }
+    return AK_OK;
+}
+
+static ak_status keep_samples(ak_trial *out, const ak_timer *timer, ak_error *err)
+{
+    ak_stats stats;
+    ak_stats_of(&stats, timer->samples_ms, timer->sample_count);
+    out->samples_ms = ak_alloc(timer->sample_count, sizeof(double));
+    if (out->samples_ms == NULL) {
+        return ak_fail_memory(err);
+    }
+    memcpy(out->samples_ms, timer->samples_ms, timer->sample_count * sizeof(double));
+    out->sample_count = timer->sample_count;
+    out->median_ms = stats.median;
+    out->ci_low_ms = stats.low;
+    out->ci_high_ms = stats.high;
+    return AK_OK;
+}
+
+/* Runs batches until the timer is content. *judging_ns is what was spent on looking at results. */
+static ak_status measure(ak_timer *timer, int64_t *judging_ns, runner *r, const ak_timer_plan *plan,
+                         ak_error *err)
+{
+    ak_evaluator *e = r->e;
+    bool in_place = ak_stage_in_place(&e->own);
+    ak_status status = AK_OK;
+    ak_timer_begin(timer, plan);
+    for (size_t batch = 0;; batch++) {
+        status = run_batch(r, &e->own, timer->iterations, err);
+        if (status != AK_OK || r->outcome.status != AK_TRIAL_OK) {
+            return status;
+        }
+        bool last = ak_timer_tell(timer, r->outcome.ns) == AK_TIMER_DONE;
+        int64_t begin = ak_clock_ns();
+        if (last && in_place) { /* only the result of a single run can be judged */
+            status = run_batch(r, &e->own, 1, err);
+        }
+        bool chosen = last || batch == 0 || ak_rng_below(&e->rng, JUDGE_EVERY) == 0;
+        if (status == AK_OK && r->outcome.status == AK_TRIAL_OK && chosen && (last || !in_place)) {
+            status = judge(r, &e->own, true, err);
+        }
+        *judging_ns += ak_clock_ns() - begin;
+        if (last || status != AK_OK || r->outcome.status != AK_TRIAL_OK) {
+            return status;
+        }
+    }
+}
+
+ak_status ak_evaluate_trial(ak_trial *out, ak_evaluator *e, const ak_entrant *entrant,
+                            const ak_timer_plan *plan, int64_t timeout_ns, ak_error *err)
+{
+    runner r;
+    ak_timer timer;
+    int64_t begin = ak_clock_ns(), judging = 0;
+    ak_status status = run_load(&r, e, entrant, timeout_ns, err);
+    int64_t loaded = ak_clock_ns();
+    if (status == AK_OK && r.outcome.status == AK_TRIAL_OK) {
+        status = check_usual(&r, err);
+    }
+    int64_t checked = ak_clock_ns();
+    if (status == AK_OK && r.outcome.status == AK_TRIAL_OK) {
+        status = measure(&timer, &judging, &r, plan, err);
+        if (status == AK_OK && r.outcome.status == AK_TRIAL_OK) {
+            status = keep_samples(out, &timer, err);
+        }
+    }
+    int64_t measured = ak_clock_ns();
+    if (status == AK_OK) {
+        status = conclude(out, &r, err);
+    }
+    run_unload(&r);
+    out->check_ns = checked - loaded + judging;
+    out->measure_ns = measured - checked - judging;
+    out->overhead_ns = loaded - begin + (ak_clock_ns() - measured);
+    return status;
+}
+
+ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *e, const ak_entrant *entrant,
+                            int64_t timeout_ns, ak_error *err)
+{
+    enum { ROUNDS = 3 }; /* with different poison: a race shows itself in one of them, perhaps */
+    runner r;
+    int64_t begin = ak_clock_ns();
+    ak_status status = run_load(&r, e, entrant, timeout_ns, err);
+    for (size_t i = 0; status == AK_OK && i < e->awkward_count && r.outcome.status == AK_TRIAL_OK;
+         i++) {
+        status = check_at(&r, &e->awkward[i], i + 1, ROUNDS, err);
+    }
+    if (status == AK_OK && r.outcome.status == AK_TRIAL_OK) {
+        status = check_at(&r, &e->own, 0, ROUNDS, err);
+    }
+    if (status == AK_OK) {
+        status = conclude(out, &r, err);
+    }
+    run_unload(&r);
+    out->check_ns = ak_clock_ns() - begin;
+    return status;
+}
+
+/* ---- duel ---------------------------------------------------------------------------------- */
+
+typedef struct duel {
+    ak_evaluator *e;
+    runner runners[AK_CONTESTANTS_MAX];
+    uint32_t iterations[AK_CONTESTANTS_MAX];
+    double *samples[AK_CONTESTANTS_MAX]; /* DUEL_ROUNDS_MAX each */
+    size_t count, rounds;
+} duel;
+
+static bool alive(const duel *d, size_t i)
+{
+    return d->runners[i].outcome.status == AK_TRIAL_OK;
+}
+
+/* Loads, checks and finds how many iterations make a batch. */
+static ak_status enter(duel *d, size_t i, const ak_entrant *entrant, int64_t batch_ns,
+                       int64_t timeout_ns, ak_error *err)
+{
+    runner *r = &d->runners[i];
+    ak_stage *own = &d->e->own;
+    ak_status status = run_load(r, d->e, entrant, timeout_ns, err);
+    if (status == AK_OK && alive(d, i)) {
+        status = entrant->artifact != NULL ? check_usual(r, err) : check_at(r, own, 0, 1, err);
+    }
+    d->iterations[i] = 1;
+    /* Twice: the first estimate is from a cold run. */
+    for (int pass = 0; status == AK_OK && alive(d, i) && pass < 2; pass++) {
+        status = run_batch(r, own, d->iterations[i], err);
+        if (status == AK_OK && alive(d, i)) {
+            double each = (double)r->outcome.ns / d->iterations[i];
+            double wanted = (double)batch_ns / (each > 1.0 ? each : 1.0);
+            wanted = wanted > DUEL_ITERATIONS_MAX ? DUEL_ITERATIONS_MAX : wanted;
+            d->iterations[i] = wanted < 1.0 ? 1 : (uint32_t)wanted;
+        }
+    }
+    return status;
+}
+
+static ak_status one_round(duel *d, ak_error *err)
+{
+    size_t order[AK_CONTESTANTS_MAX];
+    for (size_t i = 0; i < d->count; i++) {
+        size_t j = ak_rng_below(&d->e->rng, i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+    for (size_t k = 0; k < d->count; k++) {
+        size_t i = order[k];
+        if (!alive(d, i)) {
+            continue;
+        }
+        ak_status status = run_batch(&d->runners[i], &d->e->own, d->iterations[i], err);
+        if (status != AK_OK) {
+            return status;
+        }
+        d->samples[i][d->rounds] =
+            (double)d->runners[i].outcome.ns / 1e6 / (double)d->iterations[i];
+    }
+    d->rounds++;
+    return AK_OK;
+}
+
+/* After the last round: still right? */
+static ak_status leave(ak_duel_entry *out, duel *d, size_t i, ak_error *err)
+{
+    runner *r = &d->runners[i];
+    ak_stage *own = &d->e->own;
+    ak_status status = AK_OK;
+    if (alive(d, i)) {
+        status = run_batch(r, own, ak_stage_in_place(own) ? 1 : d->iterations[i], err);
+        if (status == AK_OK && alive(d, i)) {
+            status = judge(r, own, false, err);
+        }
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    out->status = r->outcome.status;
+    if (out->status == AK_TRIAL_OK) {
+        out->samples_ms = d->samples[i];
+        out->sample_count = d->rounds;
+        d->samples[i] = NULL;
+        return AK_OK;
+    }
+    out->reason = ak_strdup(r->outcome.reason);
+    return out->reason == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+static ak_status fight(ak_duel_entry *out, ak_evaluator *e, const ak_entrant *entrants,
+                       size_t count, double seconds, int64_t timeout_ns, ak_error *err)
+{
+    duel *d = ak_alloc(1, sizeof *d);
+    if (d == NULL) {
+        return ak_fail_memory(err);
+    }
+    int64_t begin = ak_clock_ns();
+    int64_t batch = (int64_t)(seconds * 1e9 / (double)(count * 4 * DUEL_ROUNDS_MIN));
+    batch = batch < DUEL_BATCH_MIN_NS   ? DUEL_BATCH_MIN_NS
+            : batch > DUEL_BATCH_MAX_NS ? DUEL_BATCH_MAX_NS
+                                        : batch;
+    ak_status status = AK_OK;
+    d->e = e;
+    d->count = count;
+    for (size_t i = 0; status == AK_OK && i < count; i++) {
+        d->samples[i] = ak_alloc(DUEL_ROUNDS_MAX, sizeof(double));
+        status = d->samples[i] == NULL ? ak_fail_memory(err)
+                                       : enter(d, i, &entrants[i], batch, timeout_ns, err);
+    }
+    while (status == AK_OK && d->rounds < DUEL_ROUNDS_MAX &&
+           (d->rounds < DUEL_ROUNDS_MIN || (double)(ak_clock_ns() - begin) / 1e9 < seconds)) {
+        status = one_round(d, err);
+    }
+    for (size_t i = 0; status == AK_OK && i < count; i++) {
+        status = leave(&out[i], d, i, err);
+    }
+    for (size_t i = 0; i < count; i++) {
+        run_unload(&d->runners[i]);
+        ak_free(d->samples[i]);
+    }
+    ak_free(d);
+    return status;
+}
+
+/* ---- libraries ----------------------------------------------------------------------------- */
+
+typedef struct listing {
+    ak_baseline_info *items;
+    size_t count, capacity;
+    ak_status status;
+} listing;
+
+static void list_one(void *context, const char *name, const char *title, const char *version,
+                     bool installed, const char *note)
+{
+    listing *list = context;
+    if (list->status == AK_OK) {
+        void *items = list->items;
+        list->status = ak_grow(&items, &list->capacity, list->count + 1, sizeof *list->items, NULL);
+        list->items = items;
+    }
+    if (list->status != AK_OK) {
+        return;
+    }
+    ak_baseline_info *item = &list->items[list->count++];
+    *item = (ak_baseline_info){.name = ak_strdup(name),
+                               .title = ak_strdup(title),
+                               .version = ak_strdup(version),
+                               .note = ak_strdup(note),
+                               .installed = installed};
+    if (item->name == NULL || item->title == NULL || item->version == NULL || item->note == NULL) {
+        list->status = AK_NO_MEMORY;
+    }
+}
+
+static void info_clear(ak_baseline_info *info)
+{
+    ak_free(info->name);
+    ak_free(info->title);
+    ak_free(info->version);
+    ak_free(info->note);
+}
+
+static bool same_library(const char *name, const char *base)
+{
+    size_t length = strcspn(base, ":");
+    return strcspn(name, ":") == length && strncmp(name, base, length) == 0;
+}
+
+/* Times the versions items[first..last) of one library; *best is the index of the fastest, `first`
+   if it cannot be told. */
+static ak_status fastest(size_t *best, ak_evaluator *e, const listing *list, size_t first,
+                         size_t last, ak_error *err)
+{
+    ak_entrant entrants[AK_CONTESTANTS_MAX] = {0};
+    ak_duel_entry entries[AK_CONTESTANTS_MAX] = {0};
+    size_t count = last - first < AK_CONTESTANTS_MAX ? last - first : AK_CONTESTANTS_MAX;
+    double least = 0.0;
+    *best = first;
+    for (size_t i = 0; i < count; i++) {
+        entrants[i].baseline = list->items[first + i].name;
+    }
+    ak_status status = fight(entries, e, entrants, count, VARIANT_SECONDS * (double)count,
+                             BASELINE_TIMEOUT_NS, err);
+    for (size_t i = 0; i < count; i++) {
+        ak_stats stats;
+        ak_stats_of(&stats, entries[i].samples_ms, entries[i].sample_count);
+        if (entries[i].sample_count > 0 && (least == 0.0 || stats.median < least)) {
+            least = stats.median;
+            *best = first + i;
+        }
+        ak_free(entries[i].reason);
+        ak_free(entries[i].samples_ms);
+    }
+    return status;
+}
+
+static ak_status remember(ak_evaluator *e, const char *base, const char *best, ak_error *err)
+{
+    void *choices = e->choices;
+    ak_status status =
+        ak_grow(&choices, &e->choice_capacity, e->choice_count + 1, sizeof *e->choices, err);
+    e->choices = choices;
+    if (status != AK_OK) {
+        return status;
+    }
+    choice made = {.base = ak_strdup(base), .best = ak_strdup(best)};
+    if (made.base == NULL || made.best == NULL) {
+        ak_free(made.base);
+        ak_free(made.best);
+        return ak_fail_memory(err);
+    }
+    e->choices[e->choice_count++] = made;
+    return AK_OK;
+}
+
+static const char *remembered(const ak_evaluator *e, const char *name)
+{
+    for (size_t i = 0; i < e->choice_count; i++) {
+        if (same_library(name, e->choices[i].base)) {
+            return e->choices[i].best;
+        }
+    }
+    return NULL;
+}
+
+/* Of the versions items[first..last), the first being the library's own choice, keeps that and the
+   fastest, moved to *kept and behind. */
+static ak_status reduce(listing *list, size_t *kept, size_t first, size_t last, ak_evaluator *e,
+                        ak_error *err)
+{
+    size_t best = first;
+    ak_status status = AK_OK;
+    const char *known = remembered(e, list->items[first].name);
+    if (known == NULL) {
+        if (last - first > 1) {
+            status = fastest(&best, e, list, first, last, err);
+        }
+        if (status == AK_OK) {
+            status = remember(e, list->items[first].name, list->items[best].name, err);
+        }
+    }
+    for (size_t i = first; known != NULL && i < last; i++) {
+        best = strcmp(list->items[i].name, known) == 0 ? i : best;
+    }
+    for (size_t i = first; i < last; i++) {
+        if (i == first || i == best) {
+            ak_baseline_info item = list->items[i];
+            list->items[i] = (ak_baseline_info){0};
+            list->items[(*kept)++] = item;
+        } else {
+            info_clear(&list->items[i]);
+            list->items[i] = (ak_baseline_info){0};
+        }
+    }
+    return status;
+}
+
+ak_status ak_evaluate_baselines(ak_baseline_info **out, size_t *count, ak_evaluator *e,
+                                ak_error *err)
+{
+    listing list = {.status = AK_OK};
+    ak_status status = e->backend->baselines(e->device, e->task, list_one, &list, err);
+    if (status == AK_OK && list.status != AK_OK) {
+        status = ak_fail_memory(err);
+    }
+    size_t kept = 0;
+    for (size_t first = 0; status == AK_OK && first < list.count;) {
+        size_t last = first + 1;
+        while (last < list.count && same_library(list.items[last].name, list.items[first].name)) {
+            last++;
+        }
+        status = reduce(&list, &kept, first, last, e, err);
+        first = last;
+    }
+    if (status != AK_OK) {
+        ak_baseline_info_free(list.items, list.count);
+        return status;
+    }
+    *out = list.items;
+    *count = kept;
+    return AK_OK;
+}
+
+ak_status ak_evaluate_duel(ak_duel_entry *out, ak_evaluator *e, const ak_entrant *entrants,
+                           size_t count, double seconds, int64_t timeout_ns, ak_error *err)
+{
+    ak_entrant resolved[AK_CONTESTANTS_MAX];
+    if (count == 0 || count > AK_CONTESTANTS_MAX) {
+        return ak_fail(err, AK_INVALID, "a comparison of %zu contestants: must be 1..%d", count,
+                       AK_CONTESTANTS_MAX);
+    }
+    ak_status status = AK_OK;
+    for (size_t i = 0; status == AK_OK && i < count; i++) {
+        resolved[i] = entrants[i];
+        const char *colon = entrants[i].baseline == NULL ? NULL : strchr(entrants[i].baseline, ':');
+        if (colon == NULL || strcmp(colon, ":BEST") != 0) {
+            continue;
+        }
+        if (remembered(e, entrants[i].baseline) == NULL) {
+            ak_baseline_info *infos = NULL;
+            size_t info_count = 0;
+            status = ak_evaluate_baselines(&infos, &info_count, e, err);
+            if (status == AK_OK) {
+                ak_baseline_info_free(infos, info_count);
+            }
+        }
+        const char *best = remembered(e, entrants[i].baseline);
+        resolved[i].baseline = best == NULL ? entrants[i].baseline : best;
+    }
+    return status == AK_OK ? fight(out, e, resolved, count, seconds, timeout_ns, err) : status;
+}
+
+ak_status ak_evaluate_ceilings(ak_ceilings *out, ak_evaluator *e, ak_error *err)
+{
+    return e->backend->ceilings(out, e->device, e->task->dtype, err);
+}

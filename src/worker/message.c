@@ -1,0 +1,382 @@
+/* message.c: see message.h. Whatever is read may come from a worker that a candidate has damaged:
+   every number has a range and every list a limit. */
+#include "worker/message.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define WHERE       "worker protocol"
+#define SAMPLES_MAX 100000
+#define TEXTS_MAX   4096
+
+json_t *ak_message_failure(int64_t id, ak_status status, const char *text)
+{
+    json_t *object = json_object();
+    bool good = object != NULL && ak_json_set(object, "id", json_integer(id)) &&
+                ak_json_set(object, "ok", json_false()) &&
+                ak_json_set(object, "status", json_integer(status)) &&
+                ak_json_set_text(object, "error", text);
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+ak_status ak_message_fault(const json_t *reply, ak_error *err)
+{
+    bool ok;
+    int64_t status;
+    const char *text;
+    if (ak_json_bool_or(&ok, reply, "ok", false, WHERE, err) != AK_OK ||
+        ak_json_int_or(&status, reply, "status", AK_INTERNAL, WHERE, err) != AK_OK ||
+        ak_json_string_or(&text, reply, "error", "no reason given", WHERE, err) != AK_OK) {
+        return AK_INVALID;
+    }
+    if (ok) {
+        return AK_OK;
+    }
+    status = status <= AK_OK || status > AK_INTERNAL ? AK_INTERNAL : status;
+    return ak_fail(err, (ak_status)status, "%s", text);
+}
+
+static json_t *whole(json_t *object, bool good)
+{
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static bool set_samples(json_t *object, const double *samples, size_t count)
+{
+    json_t *array = json_array();
+    bool good = array != NULL;
+    for (size_t i = 0; good && i < count; i++) {
+        good = json_array_append_new(array, json_real(samples[i])) == 0;
+    }
+    if (!good) {
+        json_decref(array);
+        return false;
+    }
+    return ak_json_set(object, "samples_ms", array);
+}
+
+static ak_status get_samples(double **out, size_t *count, const json_t *object, ak_error *err)
+{
+    json_t *array;
+    ak_status status = ak_json_array_or_null(&array, object, "samples_ms", WHERE, err);
+    size_t length = status == AK_OK && array != NULL ? json_array_size(array) : 0;
+    if (status != AK_OK || length == 0) {
+        return status;
+    }
+    if (length > SAMPLES_MAX) {
+        return ak_fail(err, AK_LIMIT, WHERE ": %zu samples are too many", length);
+    }
+    double *samples = ak_alloc(length, sizeof *samples);
+    if (samples == NULL) {
+        return ak_fail_memory(err);
+    }
+    for (size_t i = 0; i < length; i++) {
+        const json_t *item = json_array_get(array, i);
+        samples[i] = json_number_value(item);
+        if (!json_is_number(item) || samples[i] < 0.0) {
+            ak_free(samples);
+            return ak_fail(err, AK_INVALID, WHERE ": a sample is not a time");
+        }
+    }
+    *out = samples;
+    *count = length;
+    return AK_OK;
+}
+
+static ak_status get_status(ak_trial_status *out, const json_t *object, ak_error *err)
+{
+    const char *text;
+    ak_status status = ak_json_string(&text, object, "outcome", WHERE, err);
+    if (status == AK_OK && !ak_trial_status_parse(out, text)) {
+        status = ak_fail(err, AK_INVALID, WHERE ": unknown outcome \"%.40s\"", text);
+    }
+    return status;
+}
+
+/* A text that may be missing or null. */
+static ak_status get_text(char **out, const json_t *object, const char *key, ak_error *err)
+{
+    const json_t *value = json_object_get(object, key);
+    if (value == NULL || json_is_null(value)) {
+        return AK_OK;
+    }
+    if (!json_is_string(value)) {
+        return ak_fail(err, AK_INVALID, WHERE ": \"%s\" must be a string", key);
+    }
+    *out = ak_strdup(json_string_value(value));
+    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+/* Null stands for a number that JSON cannot hold. */
+static ak_status get_real(double *out, const json_t *object, const char *key, ak_error *err)
+{
+    if (json_is_null(json_object_get(object, key))) {
+        *out = 0.0;
+        return AK_OK;
+    }
+    return ak_json_real_or(out, object, key, 0.0, WHERE, err);
+}
+
+static ak_status get_time(int64_t *out, const json_t *object, const char *key, ak_error *err)
+{
+    ak_status status = ak_json_int_or(out, object, key, 0, WHERE, err);
+    return status == AK_OK && *out < 0 ? ak_fail(err, AK_INVALID, WHERE ": \"%s\" is negative", key)
+                                       : status;
+}
+
+json_t *ak_message_from_trial(const ak_trial *trial)
+{
+    json_t *object = json_object();
+    bool good = object != NULL;
+    good = good && ak_json_set_text(object, "outcome", ak_trial_status_text(trial->status));
+    good = good && ak_json_set_text(object, "reason", trial->reason);
+    good = good && ak_json_set(object, "check_ns", json_integer(trial->check_ns));
+    good = good && ak_json_set(object, "measure_ns", json_integer(trial->measure_ns));
+    good = good && ak_json_set(object, "overhead_ns", json_integer(trial->overhead_ns));
+    good = good && set_samples(object, trial->samples_ms, trial->sample_count);
+    good = good && ak_json_set_real(object, "median_ms", trial->median_ms);
+    good = good && ak_json_set_real(object, "ci_low_ms", trial->ci_low_ms);
+    good = good && ak_json_set_real(object, "ci_high_ms", trial->ci_high_ms);
+    good = good && ak_json_set_real(object, "max_error", trial->max_error);
+    return whole(object, good);
+}
+
+ak_status ak_message_to_trial(ak_trial *out, const json_t *object, ak_error *err)
+{
+    ak_trial trial = {0};
+    ak_status status = get_status(&trial.status, object, err);
+    status = status == AK_OK ? get_text(&trial.reason, object, "reason", err) : status;
+    status = status == AK_OK ? get_time(&trial.check_ns, object, "check_ns", err) : status;
+    status = status == AK_OK ? get_time(&trial.measure_ns, object, "measure_ns", err) : status;
+    status = status == AK_OK ? get_time(&trial.overhead_ns, object, "overhead_ns", err) : status;
+    status = status == AK_OK ? get_real(&trial.median_ms, object, "median_ms", err) : status;
+    status = status == AK_OK ? get_real(&trial.ci_low_ms, object, "ci_low_ms", err) : status;
+    status = status == AK_OK ? get_real(&trial.ci_high_ms, object, "ci_high_ms", err) : status;
+    status = status == AK_OK ? get_real(&trial.max_error, object, "max_error", err) : status;
+    status =
+        status == AK_OK ? get_samples(&trial.samples_ms, &trial.sample_count, object, err) : status;
+    if (status != AK_OK) {
+        ak_free(trial.reason);
+        ak_free(trial.samples_ms);
+        return status;
+    }
+    *out = trial;
+    return AK_OK;
+}
+
+json_t *ak_message_from_plan(const ak_timer_plan *plan)
+{
+    json_t *object = json_object();
+    bool good = object != NULL;
+    good = good && ak_json_set(object, "batch_ns", json_integer(plan->batch_ns));
+    good = good && ak_json_set(object, "budget_ns", json_integer(plan->budget_ns));
+    good = good && ak_json_set_real(object, "precision", plan->precision);
+    good = good && ak_json_set(object, "samples_min", json_integer((json_int_t)plan->samples_min));
+    good = good && ak_json_set(object, "samples_max", json_integer((json_int_t)plan->samples_max));
+    good = good && ak_json_set_real(object, "give_up_ms", plan->give_up_ms);
+    return whole(object, good);
+}
+
+ak_status ak_message_to_plan(ak_timer_plan *out, const json_t *object, ak_error *err)
+{
+    ak_timer_plan plan = {0};
+    int64_t least = 0, most = 0;
+    json_t *inner;
+    ak_status status = ak_json_object_or_null(&inner, object, "timer", WHERE, err);
+    if (status != AK_OK || inner == NULL) {
+        *out = plan;
+        return status;
+    }
+    status = get_time(&plan.batch_ns, inner, "batch_ns", err);
+    status = status == AK_OK ? get_time(&plan.budget_ns, inner, "budget_ns", err) : status;
+    status = status == AK_OK ? get_real(&plan.precision, inner, "precision", err) : status;
+    status = status == AK_OK ? get_time(&least, inner, "samples_min", err) : status;
+    status = status == AK_OK ? get_time(&most, inner, "samples_max", err) : status;
+    status = status == AK_OK ? get_real(&plan.give_up_ms, inner, "give_up_ms", err) : status;
+    if (status == AK_OK) {
+        plan.samples_min = (size_t)least;
+        plan.samples_max = (size_t)most;
+        *out = plan;
+    }
+    return status;
+}
+
+json_t *ak_message_from_compile(const ak_compile_result *result)
+{
+    json_t *object = json_object();
+    bool good = object != NULL;
+    good = good && ak_json_set_text(object, "outcome", ak_trial_status_text(result->status));
+    good = good && ak_json_set_text(object, "reason", result->reason);
+    /* Jansson takes UTF-8 only, and a compiler may quote anything. */
+    json_t *log = result->log == NULL ? NULL : json_string(result->log);
+    good = good && ak_json_set(object, "log", log == NULL ? json_null() : log);
+    good = good && ak_json_set(object, "compile_ns", json_integer(result->compile_ns));
+    good = good && ak_json_set(object, "registers", json_integer(result->registers));
+    good = good && ak_json_set(object, "shared_bytes", json_integer(result->shared_bytes));
+    good = good && ak_json_set(object, "spill_bytes", json_integer(result->spill_bytes));
+    good = good && ak_json_set_text(object, "artifact_hash", result->artifact_hash);
+    return whole(object, good);
+}
+
+static ak_status get_int(int *out, const json_t *object, const char *key, ak_error *err)
+{
+    int64_t value;
+    ak_status status = ak_json_int_or(&value, object, key, 0, WHERE, err);
+    if (status == AK_OK && (value < 0 || value > INT32_MAX)) {
+        return ak_fail(err, AK_INVALID, WHERE ": \"%s\" is out of range", key);
+    }
+    *out = status == AK_OK ? (int)value : 0;
+    return status;
+}
+
+ak_status ak_message_to_compile(ak_compile_result *out, const json_t *object, ak_error *err)
+{
+    ak_compile_result result = {0};
+    const char *hash = NULL;
+    ak_status status = get_status(&result.status, object, err);
+    status = status == AK_OK ? get_text(&result.reason, object, "reason", err) : status;
+    status = status == AK_OK ? get_text(&result.log, object, "log", err) : status;
+    status = status == AK_OK ? get_time(&result.compile_ns, object, "compile_ns", err) : status;
+    status = status == AK_OK ? get_int(&result.registers, object, "registers", err) : status;
+    status = status == AK_OK ? get_int(&result.shared_bytes, object, "shared_bytes", err) : status;
+    status = status == AK_OK ? get_int(&result.spill_bytes, object, "spill_bytes", err) : status;
+    status = status == AK_OK ? ak_json_string_or(&hash, object, "artifact_hash", "", WHERE, err)
+                             : status;
+    if (status == AK_OK && strlen(hash) >= sizeof result.artifact_hash) {
+        status = ak_fail(err, AK_INVALID, WHERE ": \"artifact_hash\" is too long");
+    }
+    if (status != AK_OK) {
+        ak_compile_result_clear(&result);
+        return status;
+    }
+    (void)snprintf(result.artifact_hash, sizeof result.artifact_hash, "%s", hash);
+    *out = result;
+    return AK_OK;
+}
+
+json_t *ak_message_from_duel(const ak_duel_entry *entry)
+{
+    json_t *object = json_object();
+    bool good = object != NULL;
+    good = good && ak_json_set_text(object, "outcome", ak_trial_status_text(entry->status));
+    good = good && ak_json_set_text(object, "reason", entry->reason);
+    good = good && set_samples(object, entry->samples_ms, entry->sample_count);
+    return whole(object, good);
+}
+
+ak_status ak_message_to_duel(ak_duel_entry *out, const json_t *object, ak_error *err)
+{
+    ak_duel_entry entry = {0};
+    ak_status status = get_status(&entry.status, object, err);
+    status = status == AK_OK ? get_text(&entry.reason, object, "reason", err) : status;
+    status =
+        status == AK_OK ? get_samples(&entry.samples_ms, &entry.sample_count, object, err) : status;
+    if (status != AK_OK) {
+        ak_free(entry.reason);
+        return status;
+    }
+    *out = entry;
+    return AK_OK;
+}
+
+json_t *ak_message_from_ceilings(const ak_ceilings *ceilings)
+{
+    json_t *object = json_object();
+    bool good = object != NULL;
+    good = good && ak_json_set_real(object, "peak_tflops", ceilings->peak_tflops);
+    good = good && ak_json_set_real(object, "copy_gbs", ceilings->copy_gbs);
+    good = good && ak_json_set_real(object, "triad_gbs", ceilings->triad_gbs);
+    good = good && ak_json_set_real(object, "read_gbs", ceilings->read_gbs);
+    good = good && ak_json_set_real(object, "cache_gbs", ceilings->cache_gbs);
+    good = good && ak_json_set(object, "measured", json_boolean(ceilings->measured));
+    return whole(object, good);
+}
+
+ak_status ak_message_to_ceilings(ak_ceilings *out, const json_t *object, ak_error *err)
+{
+    ak_ceilings c = {0};
+    ak_status status = get_real(&c.peak_tflops, object, "peak_tflops", err);
+    status = status == AK_OK ? get_real(&c.copy_gbs, object, "copy_gbs", err) : status;
+    status = status == AK_OK ? get_real(&c.triad_gbs, object, "triad_gbs", err) : status;
+    status = status == AK_OK ? get_real(&c.read_gbs, object, "read_gbs", err) : status;
+    status = status == AK_OK ? get_real(&c.cache_gbs, object, "cache_gbs", err) : status;
+    status = status == AK_OK ? ak_json_bool_or(&c.measured, object, "measured", false, WHERE, err)
+                             : status;
+    if (status == AK_OK) {
+        *out = c;
+    }
+    return status;
+}
+
+json_t *ak_message_from_baseline(const ak_baseline_info *info)
+{
+    json_t *object = json_object();
+    bool good = object != NULL;
+    good = good && ak_json_set_text(object, "name", info->name);
+    good = good && ak_json_set_text(object, "title", info->title);
+    good = good && ak_json_set_text(object, "version", info->version);
+    good = good && ak_json_set(object, "installed", json_boolean(info->installed));
+    good = good && ak_json_set_text(object, "note", info->note);
+    return whole(object, good);
+}
+
+ak_status ak_message_to_baseline(ak_baseline_info *out, const json_t *object, ak_error *err)
+{
+    ak_baseline_info info = {0};
+    ak_status status = get_text(&info.name, object, "name", err);
+    status = status == AK_OK ? get_text(&info.title, object, "title", err) : status;
+    status = status == AK_OK ? get_text(&info.version, object, "version", err) : status;
+    status = status == AK_OK ? get_text(&info.note, object, "note", err) : status;
+    status = status == AK_OK
+                 ? ak_json_bool_or(&info.installed, object, "installed", false, WHERE, err)
+                 : status;
+    if (status == AK_OK && info.name == NULL) {
+        status = ak_fail(err, AK_INVALID, WHERE ": a baseline has no name");
+    }
+    if (status != AK_OK) {
+        ak_free(info.name);
+        ak_free(info.title);
+        ak_free(info.version);
+        ak_free(info.note);
+        return status;
+    }
+    *out = info;
+    return AK_OK;
+}
+
+ak_status ak_message_texts(const char ***out, size_t *count, const json_t *object, const char *key,
+                           ak_error *err)
+{
+    json_t *array;
+    ak_status status = ak_json_array_or_null(&array, object, key, WHERE, err);
+    size_t length = status == AK_OK && array != NULL ? json_array_size(array) : 0;
+    if (status == AK_OK && length > TEXTS_MAX) {
+        status = ak_fail(err, AK_LIMIT, WHERE ": \"%s\" is too long", key);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    const char **texts = ak_alloc(length + 1, sizeof *texts);
+    if (texts == NULL) {
+        return ak_fail_memory(err);
+    }
+    for (size_t i = 0; i < length; i++) {
+        texts[i] = json_string_value(json_array_get(array, i));
+        if (texts[i] == NULL) {
+            ak_free(texts);
+            return ak_fail(err, AK_INVALID, WHERE ": \"%s\" must hold strings", key);
+        }
+    }
+    *out = texts;
+    *count = length;
+    return AK_OK;
+}

@@ -1,0 +1,335 @@
+/*
+ * pool.c: see pool.h. One thread, one poll: what happens is decided here in one place, `turn`:
+ *
+ *     units      configurations to be compiled, in the order they were asked for; each goes to a
+ *                compile worker that is free, once
+ *     jobs       wait until their units are compiled, then for the device, in order
+ *     results    wait for the caller
+ *
+ * A worker that ends, or does not answer long after it should have, costs the job it was at; it is
+ * started again. Workers and compilers are killed as trees, because a compiler is in a process
+ * group of its own and may have children.
+ */
+#include "worker/pool_state.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "worker/process.h"
+
+#define COMPILE_TIMEOUT_NS (60 * AK_SECOND_NS)
+#define LAUNCH_TIMEOUT_NS  (30 * AK_SECOND_NS)
+#define MEMORY_MAX         ((size_t)4 << 30)
+/* Workers that die this often in a row are not started again. */
+#define DEATHS_MAX 5
+
+/* ---- workers that die ---------------------------------------------------------------------- */
+
+static ak_status compiler_died(ak_pool *pool, ak_pool_worker *w, const char *how, bool hung,
+                               ak_error *err)
+{
+    char text[160];
+    (void)snprintf(text, sizeof text, "the compile worker ended: %s", how);
+    if (w->busy && w->at != AK_POOL_NONE) {
+        ak_pool_unit_fails(&pool->units[w->at], hung ? AK_TRIAL_TIMED_OUT : AK_TRIAL_CRASHED, text);
+        w->at = AK_POOL_NONE;
+    }
+    w->busy = false;
+    if (++w->deaths >= DEATHS_MAX) {
+        return ak_fail(err, AK_CRASHED, "%s, %d times in a row", text, w->deaths);
+    }
+    return ak_pool_compiler_start(pool, w, err);
+}
+
+static ak_status device_died(ak_pool *pool, const char *how, bool hung, ak_error *err)
+{
+    char text[160];
+    ak_pool_job *j = pool->device_job;
+    ak_device_state before = pool->device_state;
+    (void)snprintf(text, sizeof text, "the device worker ended: %s", how);
+    pool->device_job = NULL;
+    pool->device.busy = false;
+    pool->device_state = AK_DEVICE_CLOSED;
+    if (before == AK_DEVICE_ASKED) {
+        json_decref(pool->answer);
+        pool->answer = ak_message_failure(0, AK_CRASHED, text);
+    }
+    ak_status status = AK_OK;
+    if (j != NULL) {
+        status =
+            ak_pool_job_fails(pool, j, hung ? AK_TRIAL_TIMED_OUT : AK_TRIAL_CRASHED, text, err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    if (++pool->device.deaths >= DEATHS_MAX || before == AK_DEVICE_OPENING) {
+        return ak_fail(err, AK_CRASHED, "%s%s", text,
+                       before == AK_DEVICE_OPENING ? " while it prepared the task" : "");
+    }
+    return ak_pool_device_start(pool, err);
+}
+
+/* ---- the turn ------------------------------------------------------------------------------ */
+
+/* Reads what a worker has sent. *over: it has closed its end. */
+static ak_status collect(bool *over, ak_pool_worker *w, ak_error *err)
+{
+    char chunk[65536];
+    for (;;) {
+        ssize_t got = read(w->proc.from, chunk, sizeof chunk);
+        if (got > 0) {
+            ak_status status = ak_line_reader_feed(&w->reader, chunk, (size_t)got, err);
+            if (status != AK_OK) {
+                return status;
+            }
+        } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
+            *over = true;
+            return AK_OK;
+        } else if (errno == EAGAIN) {
+            return AK_OK;
+        }
+    }
+}
+
+/* How it ended: waits a moment for a process that has closed its pipe. */
+static void autopsy(char *how, size_t bytes, ak_pool_worker *w)
+{
+    for (int i = 0; i < 1000 && !ak_proc_ended(how, bytes, &w->proc); i++) {
+        ak_clock_sleep_ns(AK_MS_NS);
+    }
+    if (w->proc.pid != 0) {
+        (void)snprintf(how, bytes, "it closed its pipe");
+    }
+}
+
+static ak_status attend(ak_pool *pool, ak_pool_worker *w, ak_error *err)
+{
+    char how[128] = "";
+    bool over = false, is_device = w == &pool->device;
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = collect(&over, w, &why);
+    while (status == AK_OK) {
+        json_t *reply = NULL;
+        status = ak_line_reader_next(&reply, &w->reader, &why);
+        if (status != AK_OK || reply == NULL) {
+            break;
+        }
+        ak_status handled = AK_OK;
+        if (is_device) {
+            handled = ak_pool_device_replied(pool, reply, err);
+        } else {
+            ak_pool_compiler_replied(pool, w, reply);
+        }
+        json_decref(reply);
+        if (handled != AK_OK) {
+            return handled;
+        }
+    }
+    if (status == AK_OK && !over) {
+        return AK_OK;
+    }
+    if (status != AK_OK) { /* it says what it should not */
+        (void)snprintf(how, sizeof how, "%.120s", why.text);
+        ak_process_kill_tree(&w->proc);
+    } else {
+        autopsy(how, sizeof how, w);
+    }
+    return is_device ? device_died(pool, how, false, err) : compiler_died(pool, w, how, false, err);
+}
+
+static ak_status watch(ak_pool *pool, ak_pool_worker *w, ak_error *err)
+{
+    if (!w->busy || w->proc.pid == 0 || ak_clock_ns() < w->deadline) {
+        return AK_OK;
+    }
+    ak_process_kill_tree(&w->proc);
+    return w == &pool->device ? device_died(pool, "no answer, killed", true, err)
+                              : compiler_died(pool, w, "no answer, killed", true, err);
+}
+
+static ak_pool_worker *worker_at(ak_pool *pool, size_t i)
+{
+    return i < pool->compiler_count ? &pool->compilers[i] : &pool->device;
+}
+
+/* Starts what can be started, waits at most `wait_ns` for something to happen, and deals with it.
+ */
+ak_status ak_pool_turn(ak_pool *pool, int64_t wait_ns, bool feed_device, ak_error *err)
+{
+    struct pollfd ready[AK_POOL_WORKERS_MAX + 1];
+    size_t from[AK_POOL_WORKERS_MAX + 1];
+    nfds_t count = 0;
+    ak_pool_compile(pool);
+    ak_status status = feed_device ? ak_pool_feed_device(pool, err) : AK_OK;
+    if (status != AK_OK || (feed_device && pool->result_first < pool->result_count)) {
+        return status;
+    }
+    if (pool->fault.status != AK_OK) {
+        return ak_fail(err, pool->fault.status, "%s", pool->fault.text);
+    }
+    for (size_t i = 0; i <= pool->compiler_count; i++) {
+        ak_pool_worker *w = worker_at(pool, i);
+        if (w->proc.pid != 0) {
+            ready[count] = (struct pollfd){.fd = w->proc.from, .events = POLLIN};
+            from[count++] = i;
+        }
+    }
+    struct timespec wait = {.tv_sec = wait_ns / AK_SECOND_NS, .tv_nsec = wait_ns % AK_SECOND_NS};
+    int n = ppoll(ready, count, &wait, NULL);
+    for (nfds_t k = 0; n > 0 && status == AK_OK && k < count; k++) {
+        if (ready[k].revents != 0) {
+            status = attend(pool, worker_at(pool, from[k]), err);
+        }
+    }
+    for (size_t i = 0; status == AK_OK && i <= pool->compiler_count; i++) {
+        status = watch(pool, worker_at(pool, i), err);
+    }
+    return status;
+}
+
+bool ak_pool_cancelled(const ak_pool *pool)
+{
+    return pool->options.cancel != NULL && *pool->options.cancel != 0;
+}
+
+ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_error *err)
+{
+    int64_t deadline = ak_clock_ns() + timeout_ns;
+    for (;;) {
+        if (pool->result_first < pool->result_count) {
+            *out = pool->results[pool->result_first++];
+            if (pool->result_first == pool->result_count) {
+                pool->result_first = pool->result_count = 0;
+            }
+            return AK_OK;
+        }
+        if (pool->job_count == 0) {
+            return ak_fail(err, AK_NOT_FOUND, "no job is pending");
+        }
+        if (ak_pool_cancelled(pool)) {
+            return ak_fail(err, AK_CANCELLED, "cancelled");
+        }
+        int64_t left = deadline - ak_clock_ns();
+        if (left <= 0) {
+            return ak_fail(err, AK_TIMED_OUT, "nothing has finished yet");
+        }
+        ak_status status = ak_pool_turn(
+            pool, left < AK_POOL_CANCEL_POLL_NS ? left : AK_POOL_CANCEL_POLL_NS, true, err);
+        if (status != AK_OK) {
+            return status;
+        }
+    }
+}
+
+/* ---- opening and closing ------------------------------------------------------------------- */
+
+static ak_status write_source(ak_pool *pool, ak_error *err)
+{
+    const ak_implementation_spec *implementation = pool->task->implementation;
+    char name[128];
+    ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
+    (void)snprintf(name, sizeof name, "%.100s.c", implementation->name);
+    ak_status status = ak_fs_join(pool->source, pool->folder, "source.c", err);
+    status =
+        status == AK_OK ? pool->backend->source(&text, implementation->source, name, err) : status;
+    status = status == AK_OK ? ak_fs_write(pool->source, text.data, text.length, err) : status;
+    ak_buf_free(&text);
+    return status;
+}
+
+static ak_status start_workers(ak_pool *pool, ak_error *err)
+{
+    ak_status status = AK_OK;
+    for (size_t i = 0; status == AK_OK && i < pool->compiler_count; i++) {
+        status = ak_pool_compiler_start(pool, &pool->compilers[i], err);
+    }
+    return status == AK_OK && !pool->options.no_device ? ak_pool_device_start(pool, err) : status;
+}
+
+static void set_options(ak_pool *pool, const ak_pool_options *options)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    pool->options = options == NULL ? (ak_pool_options){0} : *options;
+    ak_pool_options *o = &pool->options;
+    if (o->compile_workers <= 0) {
+        o->compile_workers = cores > 0 && cores < AK_POOL_WORKERS_MAX ? (int)cores : 1;
+    }
+    o->compile_workers =
+        o->compile_workers > AK_POOL_WORKERS_MAX ? AK_POOL_WORKERS_MAX : o->compile_workers;
+    o->compile_timeout_ns = o->compile_timeout_ns > 0 ? o->compile_timeout_ns : COMPILE_TIMEOUT_NS;
+    o->launch_timeout_ns = o->launch_timeout_ns > 0 ? o->launch_timeout_ns : LAUNCH_TIMEOUT_NS;
+    o->memory_max = o->memory_max > 0 ? o->memory_max : MEMORY_MAX;
+}
+
+ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options *options,
+                       ak_error *err)
+{
+    ak_pool *pool = ak_alloc(1, sizeof *pool);
+    if (pool == NULL) {
+        return ak_fail_memory(err);
+    }
+    pool->task = task;
+    set_options(pool, options);
+    pool->compilers = ak_alloc((size_t)pool->options.compile_workers, sizeof *pool->compilers);
+    pool->unit_of = ak_map_new();
+    pool->outcome_of = ak_map_new();
+    ak_status status = AK_OK;
+    if (pool->compilers == NULL || pool->unit_of == NULL || pool->outcome_of == NULL) {
+        status = ak_fail_memory(err);
+    } else {
+        pool->compiler_count = (size_t)pool->options.compile_workers;
+        status = ak_backend_find(&pool->backend, task->backend, err);
+    }
+    status = status == AK_OK ? ak_process_program(pool->program, err) : status;
+    status = status == AK_OK ? ak_fs_temp(pool->folder, err) : status;
+    status = status == AK_OK ? write_source(pool, err) : status;
+    status = status == AK_OK ? start_workers(pool, err) : status;
+    if (status != AK_OK) {
+        ak_pool_close(pool);
+        return status;
+    }
+    *out = pool;
+    return AK_OK;
+}
+
+void ak_pool_close(ak_pool *pool)
+{
+    if (pool == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < pool->compiler_count; i++) {
+        ak_pool_worker_stop(&pool->compilers[i]);
+    }
+    ak_pool_worker_stop(&pool->device);
+    while (pool->job_count > 0) {
+        ak_pool_job_free(pool->jobs[--pool->job_count]);
+    }
+    for (size_t i = pool->result_first; i < pool->result_count; i++) {
+        ak_result_clear(&pool->results[i]);
+    }
+    for (size_t i = 0; i < pool->unit_count; i++) {
+        ak_free(pool->units[i].text);
+        ak_free(pool->units[i].artifact);
+        ak_compile_result_clear(&pool->units[i].compiled);
+    }
+    for (size_t i = 0; i < pool->outcome_count; i++) {
+        ak_trial_clear(&pool->outcomes[i].trial);
+    }
+    if (pool->folder[0] != 0) {
+        (void)unlink(pool->source); /* all there is if opening failed, perhaps for want of memory */
+        ak_fs_remove(pool->folder);
+    }
+    json_decref(pool->answer);
+    ak_map_free(pool->unit_of);
+    ak_map_free(pool->outcome_of);
+    ak_free(pool->jobs);
+    ak_free(pool->results);
+    ak_free(pool->units);
+    ak_free(pool->outcomes);
+    ak_free(pool->compilers);
+    ak_free(pool);
+}

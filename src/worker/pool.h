@@ -1,0 +1,93 @@
+/*
+ * pool.h: the processes of a run, seen from the tuner: compile workers (one per core) and one
+ * device worker per device, all children that may crash or hang without hurting anybody.
+ *
+ * Single-threaded: submit jobs, wait for outcomes. A job is compiled, then queued for the device;
+ * compiling of later jobs overlaps measuring of earlier ones. The device does not start its next
+ * job until ak_pool_wait is called again after the last outcome, so the caller can make a trial
+ * durable first. Protocol: protocol.h.
+ */
+#ifndef AK_WORKER_POOL_H
+#define AK_WORKER_POOL_H
+
+#include "backend/backend.h"
+#include "measure/timer.h"
+
+typedef struct ak_pool ak_pool;
+
+typedef struct ak_pool_options {
+    int compile_workers;        /* 0: one per core */
+    int64_t compile_timeout_ns; /* 0: 60 s */
+    int64_t launch_timeout_ns;  /* 0: 30 s, for one batch */
+    size_t memory_max;          /* of one compiler process; 0: 4 GiB */
+    bool no_device;             /* compile only */
+    const volatile int *cancel;
+} ak_pool_options;
+
+ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options *options,
+                       ak_error *err);
+void ak_pool_close(ak_pool *pool); /* kills every child, removes the run's temporary folder */
+
+typedef enum ak_job_kind {
+    AK_JOB_TRIAL, /* compile, check on the task's shape and a small awkward one, measure */
+    AK_JOB_CHECK, /* compile, check on every awkward size and the task's own; no timing */
+    AK_JOB_DUEL /* measure contestants interleaved; those with a config are checked before and after
+                 */
+} ak_job_kind;
+
+typedef struct ak_duelist {
+    const char *baseline;    /* or NULL: config */
+    const ak_config *config; /* already compiled in this pool, or compiled now */
+} ak_duelist;
+
+typedef struct ak_job {
+    ak_job_kind kind;
+    uint64_t id; /* the caller's; comes back in the result */
+    ak_config config;
+    ak_timer_plan timer; /* of a trial */
+    /* of a duel */
+    const ak_duelist *duelists;
+    size_t duelist_count;
+    double seconds; /* for the whole duel */
+} ak_job;
+
+/* One contestant of a duel. samples_ms[r] of all contestants belong to the same round. */
+typedef struct ak_duel_entry {
+    ak_trial_status status;
+    char *reason;
+    double *samples_ms;
+    size_t sample_count;
+} ak_duel_entry;
+
+typedef struct ak_result {
+    uint64_t id;
+    ak_job_kind kind;
+    ak_trial
+        trial; /* status, reason, times, samples, errors; texts of the task are not filled in */
+    char *log; /* of the compiler; NULL if empty */
+    char artifact_hash[33];
+    bool repeated; /* compiled to the same code as an earlier job: samples are those of that one */
+    ak_duel_entry *entries;
+    size_t entry_count;
+} ak_result;
+void ak_result_clear(ak_result *result);
+
+ak_status ak_pool_submit(ak_pool *pool, const ak_job *job, ak_error *err);
+size_t ak_pool_pending(const ak_pool *pool);   /* submitted, no result yet */
+size_t ak_pool_compiling(const ak_pool *pool); /* of these, not compiled yet */
+/* AK_TIMED_OUT if nothing finished in time, AK_CANCELLED if the cancel flag was set, AK_NOT_FOUND
+   if nothing is pending. A worker that died is restarted and its job is reported as crashed. */
+ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_error *err);
+
+/* Asked of the device worker; each blocks. */
+ak_status ak_pool_ceilings(ak_ceilings *out, ak_pool *pool, ak_error *err);
+typedef struct ak_baseline_info {
+    char *name, *title, *version, *note;
+    bool installed;
+} ak_baseline_info;
+ak_status ak_pool_baselines(ak_baseline_info **out, size_t *count, ak_pool *pool, ak_error *err);
+void ak_baseline_info_free(ak_baseline_info *list, size_t count);
+/* Host loads libraries only in a child: devices, versions and so on for doctor, as JSON. */
+ak_status ak_pool_probe(json_t **out, ak_error *err);
+
+#endif

@@ -1,0 +1,121 @@
+/* pool_ask.c: questions to a device worker: of a pool, or one started for the purpose. */
+#include "worker/pool_state.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "worker/process.h"
+
+/* Asks the device worker when it is free, and waits for the answer. */
+static ak_status ask(json_t **out, ak_pool *pool, const char *op, ak_error *err)
+{
+    bool asked = false;
+    if (pool->options.no_device) {
+        return ak_fail(err, AK_INVALID, "the pool was opened without a device");
+    }
+    json_decref(pool->answer);
+    pool->answer = NULL;
+    pool->asked = 0;
+    for (;;) {
+        if (pool->answer != NULL) {
+            json_t *answer = pool->answer;
+            pool->answer = NULL;
+            ak_status status = ak_message_fault(answer, err);
+            if (status != AK_OK) {
+                json_decref(answer);
+                return status;
+            }
+            *out = answer;
+            return AK_OK;
+        }
+        if (ak_pool_cancelled(pool)) {
+            return ak_fail(err, AK_CANCELLED, "cancelled");
+        }
+        if (!asked && pool->device_state == AK_DEVICE_FREE) {
+            asked = true;
+            pool->device_state = AK_DEVICE_ASKED;
+            (void)ak_pool_worker_ask(&pool->device, pool, op, json_object(), AK_POOL_DEVICE_JOB_NS,
+                                     NULL);
+            pool->asked = pool->next_request;
+        }
+        ak_status status = ak_pool_turn(pool, AK_POOL_CANCEL_POLL_NS, false, err);
+        if (status != AK_OK) {
+            return status;
+        }
+    }
+}
+
+ak_status ak_pool_ceilings(ak_ceilings *out, ak_pool *pool, ak_error *err)
+{
+    json_t *answer = NULL;
+    ak_status status = ask(&answer, pool, "ceilings", err);
+    if (status == AK_OK) {
+        status = ak_message_to_ceilings(out, answer, err);
+        json_decref(answer);
+    }
+    return status;
+}
+
+ak_status ak_pool_baselines(ak_baseline_info **out, size_t *count, ak_pool *pool, ak_error *err)
+{
+    json_t *answer = NULL, *list = NULL;
+    ak_status status = ask(&answer, pool, "baselines", err);
+    if (status != AK_OK) {
+        return status;
+    }
+    status = ak_json_array_or_null(&list, answer, "baselines", "worker protocol", err);
+    size_t length = list == NULL ? 0 : json_array_size(list), done = 0;
+    ak_baseline_info *infos = NULL;
+    if (status == AK_OK && (infos = ak_alloc(length + 1, sizeof *infos)) == NULL) {
+        status = ak_fail_memory(err);
+    }
+    while (status == AK_OK && done < length) {
+        status = ak_message_to_baseline(&infos[done], json_array_get(list, done), err);
+        done += status == AK_OK ? 1 : 0;
+    }
+    json_decref(answer);
+    if (status != AK_OK) {
+        ak_baseline_info_free(infos, done);
+        return status;
+    }
+    *out = infos;
+    *count = length;
+    return AK_OK;
+}
+
+ak_status ak_pool_probe(json_t **out, ak_error *err)
+{
+    char program[AK_PATH_MAX];
+    ak_proc proc = {0};
+    ak_line_reader reader;
+    json_t *request = NULL, *reply = NULL;
+    ak_status status = ak_process_program(program, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    const char *const argv[] = {program, "worker", "--device", "auto", NULL};
+    ak_proc_spec spec = {.argv = argv};
+    ak_line_reader_init(&reader);
+    status = ak_proc_start(&proc, &spec, err);
+    if (status == AK_OK) {
+        request = json_pack("{s:s, s:i}", "op", "probe", "id", 1);
+        status = request == NULL ? ak_fail_memory(err) : ak_protocol_send(proc.to, request, err);
+    }
+    if (status == AK_OK) {
+        status = ak_protocol_receive(&reply, proc.from, &reader, err);
+    }
+    if (status == AK_OK) {
+        status = reply == NULL ? ak_fail(err, AK_CRASHED, "%s: the worker ended at once", program)
+                               : ak_message_fault(reply, err);
+    }
+    json_decref(request);
+    ak_line_reader_free(&reader);
+    ak_process_kill_tree(&proc);
+    if (status != AK_OK) {
+        json_decref(reply);
+        return status;
+    }
+    (void)json_object_del(reply, "ok");
+    (void)json_object_del(reply, "id");
+    *out = reply;
+    return AK_OK;
+}

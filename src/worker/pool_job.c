@@ -1,0 +1,286 @@
+/* pool_job.c: jobs and results, see pool_state.h. */
+#include "worker/pool_state.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define CONFIG_TEXT_MAX 4096
+
+void ak_result_clear(ak_result *result)
+{
+    ak_trial_clear(&result->trial);
+    ak_free(result->log);
+    for (size_t i = 0; i < result->entry_count; i++) {
+        ak_free(result->entries[i].reason);
+        ak_free(result->entries[i].samples_ms);
+    }
+    ak_free(result->entries);
+    *result = (ak_result){0};
+}
+
+void ak_baseline_info_free(ak_baseline_info *list, size_t count)
+{
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        ak_free(list[i].name);
+        ak_free(list[i].title);
+        ak_free(list[i].version);
+        ak_free(list[i].note);
+    }
+    ak_free(list);
+}
+
+/* Takes the contents of *result, also on failure. */
+ak_status ak_pool_give(ak_pool *pool, ak_result *result, ak_error *err)
+{
+    void *results = pool->results;
+    ak_status status = ak_grow(&results, &pool->result_capacity, pool->result_count + 1,
+                               sizeof *pool->results, err);
+    pool->results = results;
+    if (status != AK_OK) {
+        ak_result_clear(result);
+        return status;
+    }
+    pool->results[pool->result_count++] = *result;
+    *result = (ak_result){0};
+    return AK_OK;
+}
+
+static ak_status copy_samples(ak_trial *out, const ak_trial *from, ak_error *err)
+{
+    if (from->sample_count == 0) {
+        return AK_OK;
+    }
+    out->samples_ms = ak_alloc(from->sample_count, sizeof(double));
+    if (out->samples_ms == NULL) {
+        return ak_fail_memory(err);
+    }
+    memcpy(out->samples_ms, from->samples_ms, from->sample_count * sizeof(double));
+    out->sample_count = from->sample_count;
+    return AK_OK;
+}
+
+/* What was measured, without the times that this job itself took. */
+ak_status ak_pool_copy_outcome(ak_trial *out, const ak_trial *from, ak_error *err)
+{
+    out->status = from->status;
+    out->median_ms = from->median_ms;
+    out->ci_low_ms = from->ci_low_ms;
+    out->ci_high_ms = from->ci_high_ms;
+    out->max_error = from->max_error;
+    out->reason = ak_strdup(from->reason);
+    if (from->reason != NULL && out->reason == NULL) {
+        return ak_fail_memory(err);
+    }
+    return copy_samples(out, from, err);
+}
+
+/* ---- jobs ---------------------------------------------------------------------------------- */
+
+void ak_pool_job_free(ak_pool_job *j)
+{
+    if (j != NULL) {
+        for (size_t i = 0; j->baselines != NULL && i < j->count; i++) {
+            ak_free(j->baselines[i]);
+        }
+        ak_free(j->baselines);
+        ak_free(j->units);
+        ak_free(j);
+    }
+}
+
+void ak_pool_job_leave(ak_pool *pool, ak_pool_job *j)
+{
+    for (size_t i = 0; i < j->count; i++) {
+        if (j->units[i] != AK_POOL_NONE) {
+            pool->units[j->units[i]].users--;
+        }
+    }
+    for (size_t i = 0; i < pool->job_count; i++) {
+        if (pool->jobs[i] == j) {
+            memmove(pool->jobs + i, pool->jobs + i + 1,
+                    (pool->job_count - i - 1) * sizeof *pool->jobs);
+            pool->job_count--;
+            break;
+        }
+    }
+    ak_pool_job_free(j);
+}
+
+/* The unit of a configuration, new or compiled before. */
+static ak_status unit_for(size_t *out, ak_pool *pool, const ak_config *config, ak_error *err)
+{
+    char text[CONFIG_TEXT_MAX], name[64], path[AK_PATH_MAX];
+    if (ak_config_format(text, sizeof text, pool->task->space, config) >= sizeof text) {
+        return ak_fail(err, AK_LIMIT, "a configuration is longer than %d bytes", CONFIG_TEXT_MAX);
+    }
+    if (ak_map_get(out, pool->unit_of, text)) {
+        ak_pool_unit *known = &pool->units[*out];
+        if (known->state == AK_UNIT_COMPILED && known->deleted) {
+            ak_compile_result_clear(&known->compiled);
+            known->state = AK_UNIT_WAITING;
+            known->deleted = false;
+            pool->next_unit = *out < pool->next_unit ? *out : pool->next_unit;
+        }
+        known->users++;
+        return AK_OK;
+    }
+    void *units = pool->units;
+    ak_status status =
+        ak_grow(&units, &pool->unit_capacity, pool->unit_count + 1, sizeof *pool->units, err);
+    pool->units = units;
+    (void)snprintf(name, sizeof name, "%zu%s", pool->unit_count, pool->backend->artifact_suffix);
+    status = status == AK_OK ? ak_fs_join(path, pool->folder, name, err) : status;
+    if (status != AK_OK) {
+        return status;
+    }
+    ak_pool_unit made = {.state = AK_UNIT_WAITING,
+                         .config = *config,
+                         .text = ak_strdup(text),
+                         .artifact = ak_strdup(path),
+                         .users = 1};
+    if (made.text == NULL || made.artifact == NULL ||
+        ak_map_put(pool->unit_of, text, pool->unit_count, err) != AK_OK) {
+        ak_free(made.text);
+        ak_free(made.artifact);
+        return ak_fail_memory(err);
+    }
+    *out = pool->unit_count;
+    pool->units[pool->unit_count++] = made;
+    return AK_OK;
+}
+
+static ak_status job_fill(ak_pool_job *j, ak_pool *pool, const ak_job *from, ak_error *err)
+{
+    ak_status status = AK_OK;
+    for (size_t i = 0; status == AK_OK && i < j->count; i++) {
+        j->units[i] = AK_POOL_NONE;
+        if (from->kind != AK_JOB_DUEL) {
+            status = unit_for(&j->units[i], pool, &from->config, err);
+        } else if (from->duelists[i].baseline != NULL) {
+            j->baselines[i] = ak_strdup(from->duelists[i].baseline);
+            status = j->baselines[i] == NULL ? ak_fail_memory(err) : AK_OK;
+        } else if (from->duelists[i].config != NULL) {
+            status = unit_for(&j->units[i], pool, from->duelists[i].config, err);
+        } else {
+            status = ak_fail(err, AK_INVALID,
+                             "contestant %zu is neither a library nor a "
+                             "configuration",
+                             i + 1);
+        }
+    }
+    return status;
+}
+
+ak_status ak_pool_submit(ak_pool *pool, const ak_job *from, ak_error *err)
+{
+    size_t count = from->kind == AK_JOB_DUEL ? from->duelist_count : 1;
+    if (count == 0) {
+        return ak_fail(err, AK_INVALID, "a comparison of nothing");
+    }
+    ak_pool_job *j = ak_alloc(1, sizeof *j);
+    if (j == NULL) {
+        return ak_fail_memory(err);
+    }
+    *j = (ak_pool_job){.kind = from->kind,
+                       .id = from->id,
+                       .timer = from->timer,
+                       .seconds = from->seconds,
+                       .units = ak_alloc(count, sizeof *j->units),
+                       .baselines = ak_alloc(count, sizeof *j->baselines)};
+    void *jobs = pool->jobs;
+    ak_status status =
+        ak_grow(&jobs, &pool->job_capacity, pool->job_count + 1, sizeof *pool->jobs, err);
+    pool->jobs = jobs;
+    if (status == AK_OK && (j->units == NULL || j->baselines == NULL)) {
+        status = ak_fail_memory(err);
+    }
+    if (status == AK_OK) {
+        for (size_t i = 0; i < count; i++) {
+            j->units[i] = AK_POOL_NONE;
+        }
+        j->count = count;
+        status = job_fill(j, pool, from, err);
+    }
+    if (status != AK_OK) {
+        ak_pool_job_leave(pool, j);
+        return status;
+    }
+    pool->jobs[pool->job_count++] = j;
+    ak_pool_compile(pool);
+    return AK_OK;
+}
+
+bool ak_pool_job_compiled(const ak_pool *pool, const ak_pool_job *j)
+{
+    for (size_t i = 0; i < j->count; i++) {
+        if (j->units[i] != AK_POOL_NONE && pool->units[j->units[i]].state != AK_UNIT_COMPILED) {
+            return false;
+        }
+    }
+    return true;
+}
+
+size_t ak_pool_pending(const ak_pool *pool)
+{
+    return pool->job_count + pool->result_count - pool->result_first;
+}
+
+size_t ak_pool_compiling(const ak_pool *pool)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < pool->job_count; i++) {
+        count += ak_pool_job_compiled(pool, pool->jobs[i]) ? 0 : 1;
+    }
+    return count;
+}
+
+/* A result with what compiling found out. */
+ak_status ak_pool_result_begin(ak_result *out, const ak_pool *pool, const ak_pool_job *j,
+                               ak_error *err)
+{
+    *out = (ak_result){.id = j->id, .kind = j->kind};
+    if (j->kind == AK_JOB_DUEL) {
+        return AK_OK;
+    }
+    const ak_compile_result *compiled = &pool->units[j->units[0]].compiled;
+    out->trial.compile_ns = compiled->compile_ns;
+    out->trial.registers = compiled->registers;
+    out->trial.shared_bytes = compiled->shared_bytes;
+    out->trial.spill_bytes = compiled->spill_bytes;
+    memcpy(out->artifact_hash, compiled->artifact_hash, sizeof out->artifact_hash);
+    out->log = ak_strdup(compiled->log);
+    return compiled->log != NULL && out->log == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+/* Ends a job that never got to the device, or died there. For a duel, the contestants that could
+   not be compiled say so and the rest share the reason. */
+ak_status ak_pool_job_fails(ak_pool *pool, ak_pool_job *j, ak_trial_status trial_status,
+                            const char *reason, ak_error *err)
+{
+    ak_result result;
+    ak_status status = ak_pool_result_begin(&result, pool, j, err);
+    if (status == AK_OK && j->kind == AK_JOB_DUEL) {
+        result.entries = ak_alloc(j->count, sizeof *result.entries);
+        result.entry_count = result.entries == NULL ? 0 : j->count;
+        status = result.entries == NULL ? ak_fail_memory(err) : AK_OK;
+        for (size_t i = 0; status == AK_OK && i < j->count; i++) {
+            const ak_compile_result *compiled =
+                j->units[i] == AK_POOL_NONE ? NULL : &pool->units[j->units[i]].compiled;
+            bool own = compiled != NULL && compiled->status != AK_TRIAL_OK;
+            result.entries[i].status = own ? compiled->status : trial_status;
+            result.entries[i].reason = ak_strdup(own ? compiled->reason : reason);
+        }
+    } else if (status == AK_OK) {
+        result.trial.status = trial_status;
+        result.trial.reason = ak_strdup(reason);
+        status = result.trial.reason == NULL ? ak_fail_memory(err) : AK_OK;
+    }
+    if (status != AK_OK) {
+        ak_result_clear(&result);
+    } else {
+        status = ak_pool_give(pool, &result, err);
+    }
+    ak_pool_job_leave(pool, j);
+    return status;
+}

@@ -1,0 +1,29 @@
+# An archive that cannot be used is refused in one line and left as it is.
+try() { autokernel history --archive "$1"; echo "exit $?"; }
+echo 'no database' >text.db
+try text.db
+cat text.db
+mkdir folder.db
+try folder.db
+try /proc/nosuch/archive.db
+try text.db/archive.db
+AUTOKERNEL_ARCHIVE=good.db autokernel stats | head -n 1
+head -c 6000 good.db >cut.db
+sum=$(md5sum <cut.db)
+try cut.db
+[ "$sum" = "$(md5sum <cut.db)" ] || echo "the damaged archive was changed"
+# The version of the schema is the big-endian number at offset 60 of the file.
+cp good.db newer.db
+printf '\0\0\3\347' | dd of=newer.db bs=1 seek=60 conv=notrunc status=none
+sum=$(md5sum <newer.db)
+try newer.db
+[ "$sum" = "$(md5sum <newer.db)" ] || echo "the newer archive was changed"
+# Names that SQLite would understand differently are just names.
+AUTOKERNEL_ARCHIVE=:memory: autokernel history
+ls :memory:
+# What only reads creates nothing under a name that was misspelled.
+for command in history best stats report "export matmul"; do
+    autokernel $command --archive nosuch.db
+    echo "exit $?"
+done
+[ ! -e nosuch.db ] || echo "nosuch.db was created"

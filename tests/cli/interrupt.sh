@@ -1,0 +1,21 @@
+# Ctrl-C and SIGTERM end a run early and keep what it found.
+command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+for signal in INT TERM; do
+    rm -f events
+    mkfifo events
+    # A shell lets background jobs ignore SIGINT; env undoes that.
+    env --default-signal=INT autokernel tune matmul --size 32 --evals 100000 --events events --quiet >out 2>err &
+    sent=no
+    while IFS= read -r event; do
+        case $event in
+        *'"event"'*'"trial"'*'"status"'*'"ok"'*) [ $sent = yes ] || { sent=yes; kill -$signal $!; } ;;
+        esac
+    done <events
+    wait $!
+    echo "$signal: exit $?"
+    cat err
+    grep -E -c '; interrupted' out
+    grep -E -c '^best ' out
+    grep -c 'stopped before the finish' out
+    [ "$(autokernel history --json | grep -c '"status"')" -gt 0 ] || echo "nothing was archived"
+done

@@ -1,0 +1,24 @@
+# What there is, and what can be tuned in a kernel.
+autokernel list
+echo "exit $?"
+autokernel list --json | tr -d ' \n' | grep -o '"kernels":\[{"name":"matmul"'
+autokernel list matmul --size 64
+echo "exit $?"
+autokernel list matmul --size 64 --json | tr ',' '\n' | grep -E -c '^ *"(cartesian|valid)": *[0-9]+}?$'
+autokernel list softmax --json | tr ',' '\n' | grep -c '"kernel": *"softmax"'
+autokernel list softmax --size 64 --dtype f32 --threads 2 | tail -n 1
+try() { autokernel list "$@"; echo "exit $?"; }
+echo "-- mistakes"
+try matmull
+try ./nowhere
+try matmul --device gpu7
+try matmul --impl fpga
+try matmul --dtype f23
+try matmul --size M=0
+try matmul --size M=-1,N=2,K=3
+try matmul --size M=64,Q=3
+try matmul --size M=x
+try matmul --size 9223372036854775807
+try matmul --size 99999999999999999999
+try matmul_act --set activation=rleu
+try matmul_act --set color=red

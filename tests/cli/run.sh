@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# Golden tests of the command line, one a file:
+#
+#     NAME.sh     what is run, in a scratch folder of its own, with `autokernel` in PATH
+#     NAME.out    what it must print, standard output and error together. A line must be equal, or
+#                 match with each '*' standing for anything; a line '...' stands for any lines
+#     NAME.exit   the exit code; 0 without that file. A script that exits 77 skips its test
+#
+# Usage: run.sh EXECUTABLE [--update] [NAME...]      all tests if none is named
+# --update writes what was printed to NAME.out and NAME.exit where they do not match; look at the diff.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+executable=$(realpath "$1")
+shift
+update=no
+if [ "${1:-}" = --update ]; then
+    update=yes
+    shift
+fi
+
+# One line of NAME.out as a pattern: everything but '*' is meant literally.
+pattern() { printf '%s' "$1" | sed 's/[][\\?(){}|!@+^]/\\&/g'; }
+
+# Does file $1 match the expectations in file $2? Says where not.
+matches() {
+    local got want line=0 w=0 p skip=no
+    mapfile -t got <"$1"
+    mapfile -t want <"$2"
+    while [ $w -lt ${#want[@]} ]; do
+        if [ "${want[$w]}" = ... ]; then
+            skip=yes
+            w=$((w + 1))
+            continue
+        fi
+        p=$(pattern "${want[$w]}")
+        while [ $skip = yes ] && [ $line -lt ${#got[@]} ] && [[ ${got[$line]} != $p ]]; do
+            line=$((line + 1))
+        done
+        if [ $line -ge ${#got[@]} ]; then
+            echo "line $((w + 1)) is missing: ${want[$w]}"
+            return 1
+        fi
+        if [[ ${got[$line]} != $p ]]; then
+            echo "line $((line + 1)) differs from $(basename "$2"):$((w + 1))"
+            echo "  expected: ${want[$w]}"
+            echo "  got:      ${got[$line]}"
+            return 1
+        fi
+        skip=no
+        line=$((line + 1))
+        w=$((w + 1))
+    done
+    if [ $skip = no ] && [ $line -lt ${#got[@]} ]; then
+        echo "line $((line + 1)) is too much: ${got[$line]}"
+        return 1
+    fi
+}
+
+run_one() {
+    local name=$1 scratch code want=0
+    scratch=$(mktemp -d)
+    mkdir -p "$scratch/bin" "$scratch/work" "$scratch/home" "$scratch/tmp"
+    ln -s "$executable" "$scratch/bin/autokernel"
+    (
+        # Nothing of the user's may leak in.
+        for variable in $(compgen -e | grep -E '^(AUTOKERNEL|XDG|OPENBLAS|OMP|BLIS)_'); do
+            unset "$variable"
+        done
+        unset NO_COLOR CDPATH
+        export LC_ALL=C TZ=UTC TERM=dumb HOME=$scratch/home TMPDIR=$scratch/tmp
+        export XDG_DATA_HOME=$scratch/data XDG_CONFIG_HOME=$scratch/config
+        export XDG_CACHE_HOME=$scratch/cache XDG_STATE_HOME=$scratch/state
+        export AUTOKERNEL_ARCHIVE=$scratch/archive.db AUTOKERNEL_WORKER=$executable
+        export PATH=$scratch/bin:$PATH TESTS=$here
+        cd "$scratch/work" && timeout -k 10 500 bash -u "$here/$name.sh"
+    ) >"$scratch/out" 2>&1 </dev/null
+    code=$?
+    # The scratch folder has another name each time.
+    sed "s#$scratch#SCRATCH#g" "$scratch/out" >"$scratch/shown"
+    if [ $code -eq 77 ]; then
+        echo "skip $name: $(tail -n 1 "$scratch/shown")"
+        rm -rf "$scratch"
+        return 77
+    fi
+    [ -f "$here/$name.exit" ] && want=$(cat "$here/$name.exit")
+    local bad=0
+    touch "$scratch/expected"
+    [ -f "$here/$name.out" ] && cp "$here/$name.out" "$scratch/expected"
+    if [ $code -ne "$want" ]; then
+        echo "FAIL $name: exit code $code, not $want"
+        bad=1
+    fi
+    if ! matches "$scratch/shown" "$scratch/expected" >"$scratch/why"; then
+        echo "FAIL $name: $(cat "$scratch/why")"
+        bad=1
+    fi
+    if [ $bad -eq 1 ] && [ $update = yes ]; then
+        cp "$scratch/shown" "$here/$name.out"
+        rm -f "$here/$name.exit"
+        [ $code -ne 0 ] && echo $code >"$here/$name.exit"
+        echo "updated $name"
+        bad=0
+    elif [ $bad -eq 1 ]; then
+        echo "--- all that was printed:"
+        cat "$scratch/shown"
+    else
+        echo "ok   $name"
+    fi
+    rm -rf "$scratch"
+    return $bad
+}
+
+names=("$@")
+if [ ${#names[@]} -eq 0 ]; then
+    for script in "$here"/*.sh; do
+        name=$(basename "$script" .sh)
+        [ "$name" = run ] || names+=("$name")
+    done
+fi
+failed=0
+for name in "${names[@]}"; do
+    run_one "$name"
+    case $? in
+    0) ;;
+    77) [ ${#names[@]} -eq 1 ] && exit 77 ;;
+    *) failed=$((failed + 1)) ;;
+    esac
+done
+[ $failed -eq 0 ] || { echo "$failed failed"; exit 1; }

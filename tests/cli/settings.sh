@@ -1,0 +1,46 @@
+# Where a setting comes from: command line, environment, project, user, in this order.
+where() { autokernel stats "$@" | sed -n 's/: .*//p' | head -n 1; }
+unset AUTOKERNEL_ARCHIVE
+mkdir -p "$XDG_CONFIG_HOME/autokernel"
+user=$XDG_CONFIG_HOME/autokernel/config.json
+where
+echo '{"archive": "user.db"}' >"$user"
+where
+echo '{"archive": "project.db"}' >autokernel.json
+where
+AUTOKERNEL_ARCHIVE=environment.db where
+AUTOKERNEL_ARCHIVE=line.db autokernel stats >/dev/null # --archive creates nothing
+AUTOKERNEL_ARCHIVE=environment.db where --archive line.db
+rm autokernel.json
+where
+# Without XDG_CONFIG_HOME it is ~/.config.
+mkdir -p "$HOME/.config/autokernel"
+echo '{"archive": "home.db"}' >"$HOME/.config/autokernel/config.json"
+(unset XDG_CONFIG_HOME; where)
+rm "$user"
+
+# What is wrong is refused, in a line that says where.
+try() { printf '%s' "$1" >autokernel.json; autokernel history; echo "exit $?"; }
+try '{"evals": 100, "seed": 3, "time": "10m", "allow_numerics": true, "device": "host"}'
+try '{"evls": 100}'
+try '{"json": true}'
+try '{"evals": "many"}'
+try '{"evals": 1.5}'
+try '{"evals": [1]}'
+try '{"evals": 1, "evals": 2}'
+try '{"threads": 1e999}'
+try '{"device": ""}'
+try '{"time": "soon"}'
+try '{"allow_numerics": "yes"}'
+try '["evals"]'
+try '{"evals": '
+try ''
+try "$(printf '[%.0s' $(seq 100))"
+rm autokernel.json
+AUTOKERNEL_SEED=-1 autokernel history
+echo "exit $?"
+# An empty variable is no setting; a folder of that name is no file of settings.
+AUTOKERNEL_SEED= autokernel history
+mkdir autokernel.json
+autokernel history
+echo "exit $?"

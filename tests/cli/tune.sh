@@ -1,0 +1,39 @@
+# The main job, small: tune, look at it, export it, measure it again, compare.
+command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+size=M=48,N=32,K=40
+autokernel tune matmul --size $size --evals 3 --seed 1 --events events.jsonl >tuned 2>progress
+echo "exit $?"
+cat progress tuned
+sed 's/.*"event": *"\([a-z_]*\)".*/\1/' events.jsonl | grep -v -x -e baseline -e phase | tr '\n' ' '
+echo
+echo "-- JSON"
+autokernel tune matmul --size $size --evals 2 --seed 2 --json >tuned.json
+echo "exit $?"
+wc -l <tuned.json
+tr -d ' ' <tuned.json | tr '{,' '\n\n' | grep -o -E '^"(kernel|implementation|device|size|dtype|evaluated|failed|seconds|best|config|ms|ci_ms|tflops|gbs|efficiency|speedup|baseline|run|stopped_by)":' | sort -u | tr '\n' ' '
+echo
+tr ',' '\n' <tuned.json | grep -E '"(kernel|device|dtype|evaluated)"'
+echo "-- the archive"
+autokernel history matmul --json | grep -c '"kernel": *"matmul"'
+autokernel tune matmul --size $size --evals 1 --seed 2 --resume --json | tr ',' '\n' | grep -E '"resumed"'
+autokernel best matmul --size $size | wc -l
+autokernel stats | head -n 1
+echo "-- out again"
+autokernel export matmul --size $size
+echo "exit $?"
+autokernel bench matmul --config @best_config.json --json >benched.json
+echo "exit $?"
+grep -o -E '"size": ?"[^"]*"' benched.json | sort -u
+autokernel bench softmax --config @best_config.json
+echo "exit $?"
+autokernel bench matmul --size $size --config default --baselines --time 1s --quiet
+echo "exit $?"
+autokernel compare matmul --size $size --time 1s
+echo "exit $?"
+autokernel report
+echo "exit $?"
+for format in md csv json; do
+    autokernel report --format $format --output report.$format
+    [ -s report.$format ] || echo "the report is empty"
+done
+autokernel report --json | head -c 1

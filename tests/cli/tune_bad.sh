@@ -1,0 +1,16 @@
+# Runs that cannot be: one line, and nothing half done.
+try() { autokernel tune "$@" --quiet; echo "exit $?"; }
+try nosuch
+try matmul --strategy guess
+try matmul --size 0
+try matmul --size M=1000000000,N=1000000000,K=1000000000
+try matmul --dtype f64
+try matmul --size 16 --events /nosuch/folder/events
+try matmul --size 16 --archive /dev/null/archive.db
+# No compiler at all: every configuration needs one.
+mkdir bin
+ln -s "$(command -v autokernel)" bin/autokernel
+PATH=$PWD/bin autokernel tune matmul --size 16 --evals 2 --quiet
+echo "exit $?"
+PATH=$PWD/bin autokernel tune matmul --size 16 --evals 2 --json --quiet | head -c 400
+ls

@@ -1,0 +1,930 @@
+/* test_archive.c: what the archive promises: nothing that was acknowledged is lost, nothing that is
+   not ours is touched, and every text comes back as it went in. */
+#include "archive_fixture.h"
+
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- rows -------------------------------------------------------------------------------------
+ */
+
+static void test_round_trip(void **state)
+{
+    fixture *f = fixture_of(state);
+    double samples[3];
+    ak_run run = literal_run("00112233445566aa");
+    run.environment = (char *)"ffeeddccbbaa99887766554433221100";
+    run.environment_json = (char *)"{\"cpu\":\"a\"}";
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    ak_trial parent = literal_trial("MR=4", 2.0);
+    int64_t parent_id = add_trial(f->archive, parent);
+    ak_trial trial = full_trial(samples);
+    trial.parent = parent_id;
+    int64_t id = add_trial(f->archive, trial);
+    assert_true(id > parent_id);
+
+    /* Through a new connection, as another program would see it. */
+    ak_archive_close(f->archive);
+    f->archive = NULL;
+    assert_ok(ak_archive_open(&f->archive, f->path, err));
+    trial_list list = {0};
+    assert_ok(ak_archive_each(f->archive, NULL, collect, &list, err));
+    assert_int_equal(list.count, 2);
+    assert_int_equal(list.items[1].id, id);
+    assert_int_equal(list.items[1].parent, parent_id);
+    assert_same_trial(&list.items[1], &trial);
+    assert_non_null(list.items[0].timestamp); /* filled in */
+    assert_int_equal(list.items[0].parent, 0);
+    assert_null(list.items[0].run);
+    list_clear(&list);
+}
+
+static void test_environment_words(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_trial trial = literal_trial("MR=4", 2.0);
+    trial.environment = (char *)"aa";
+    (void)add_trial(f->archive, trial); /* a hash without words */
+    char *words = NULL;
+    assert_ok(ak_archive_environment(&words, f->archive, "aa", err));
+    assert_null(words);
+    ak_run run = literal_run("r1");
+    run.environment = (char *)"aa";
+    run.environment_json = (char *)"{\"cpu\":\"x\"}";
+    assert_ok(ak_archive_add_run(f->archive, &run, err)); /* brings them */
+    run.id = (char *)"r2";
+    run.environment_json = (char *)"{\"cpu\":\"other\"}";
+    assert_ok(ak_archive_add_run(f->archive, &run, err)); /* and they stay */
+    assert_ok(ak_archive_environment(&words, f->archive, "aa", err));
+    assert_string_equal(words, "{\"cpu\":\"x\"}");
+    ak_free(words);
+    words = NULL;
+    assert_ok(ak_archive_environment(&words, f->archive, "unknown", err));
+    assert_null(words);
+}
+
+static void test_runs(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_run got;
+    assert_refused(ak_archive_get_run(&got, f->archive, NULL, err), AK_NOT_FOUND, "tune");
+    ak_run run = literal_run("r1");
+    run.options_json = (char *)"{\"evaluations\": 60}";
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    assert_refused(ak_archive_add_run(f->archive, &run, err), AK_INVALID, "already");
+    run.id = (char *)"r2";
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    assert_ok(ak_archive_get_run(&got, f->archive, NULL, err));
+    assert_string_equal(got.id, "r2");
+    assert_null(got.ended);
+    assert_null(got.result_json);
+    ak_run_clear(&got);
+    assert_ok(ak_archive_end_run(f->archive, "r1", "2026-11-21T11:00:00.000Z", "{\"a\":1}", err));
+    assert_ok(ak_archive_get_run(&got, f->archive, "r1", err));
+    assert_string_equal(got.ended, "2026-11-21T11:00:00.000Z");
+    assert_string_equal(got.result_json, "{\"a\":1}");
+    assert_string_equal(got.options_json, "{\"evaluations\": 60}");
+    assert_string_equal(got.kernel, "matmul");
+    ak_run_clear(&got);
+    assert_refused(ak_archive_end_run(f->archive, "r9", "x", NULL, err), AK_NOT_FOUND, "r9");
+    assert_refused(ak_archive_end_run(f->archive, "r1", "x", "{oops", err), AK_INVALID, "result");
+    assert_refused(ak_archive_get_run(&got, f->archive, "r9", err), AK_NOT_FOUND, "r9");
+    run.id = (char *)"r3";
+    run.options_json = (char *)"[";
+    assert_refused(ak_archive_add_run(f->archive, &run, err), AK_INVALID, "options");
+    run.options_json = NULL;
+    run.kernel = NULL;
+    assert_refused(ak_archive_add_run(f->archive, &run, err), AK_INVALID, "kernel");
+    run = literal_run("r4");
+    run.device = (char *)"\xff";
+    assert_refused(ak_archive_add_run(f->archive, &run, err), AK_INVALID, "UTF-8");
+}
+
+static void test_filter(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_trial trial = literal_trial("MR=4", 2.0);
+    (void)add_trial(f->archive, trial);
+    (void)add_trial(f->archive, literal_trial("MR=6", 1.0));
+    (void)add_trial(f->archive, literal_trial("MR=8", 0));
+    trial = literal_trial("MR=4", 3.0);
+    trial.kernel = (char *)"softmax";
+    trial.implementation = (char *)"portable";
+    trial.device = (char *)"cuda:0";
+    trial.size = (char *)"R=1";
+    trial.dtype = (char *)"f64";
+    trial.choices = (char *)"a=b";
+    trial.environment = (char *)"ee";
+    (void)add_trial(f->archive, trial);
+    const struct {
+        ak_archive_filter filter;
+        size_t count;
+    } cases[] = {
+        {{0}, 4},
+        {{.kernel = "matmul"}, 3},
+        {{.kernel = "matmul", .ok_only = true}, 2},
+        {{.kernel = "nothing"}, 0},
+        {{.implementation = "portable"}, 1},
+        {{.device = "host"}, 3},
+        {{.size = "R=1"}, 1},
+        {{.dtype = "f64"}, 1},
+        {{.choices = "a=b"}, 1},
+        {{.choices = ""}, 3},
+        {{.environment = "ee"}, 1},
+        {{.config = "MR=4"}, 2},
+        {{.config = "MR=4", .kernel = "softmax", .device = "cuda:0"}, 1},
+        {{.run = "r1"}, 0},
+        {{.limit = 3}, 3},
+        {{.ok_only = true, .limit = 100}, 3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(count_trials(f->archive, &cases[i].filter), cases[i].count);
+    }
+    trial_list list = {0};
+    ak_archive_filter best = {.best_first = true};
+    assert_ok(ak_archive_each(f->archive, &best, collect, &list, err));
+    assert_int_equal(list.count, 4);
+    assert_true(list.items[0].median_ms == 1.0);
+    assert_true(list.items[2].median_ms == 3.0);
+    assert_int_equal(list.items[3].status, AK_TRIAL_COMPILE_ERROR); /* failures last */
+    list_clear(&list);
+}
+
+static bool add_another(void *context, const ak_trial *trial)
+{
+    ak_trial copy;
+    assert_ok(ak_trial_copy(&copy, trial, err));
+    assert_ok(ak_archive_add_trial(context, &copy, err));
+    ak_trial_clear(&copy);
+    return true;
+}
+
+static bool stop_at_once(void *context, const ak_trial *trial)
+{
+    (void)count_one(context, trial);
+    return false;
+}
+
+static void test_visitor(void **state)
+{
+    fixture *f = fixture_of(state);
+    (void)add_trial(f->archive, literal_trial("MR=4", 2.0));
+    (void)add_trial(f->archive, literal_trial("MR=6", 1.0));
+    /* Adding while visiting ends, and shows each trial once. */
+    assert_ok(ak_archive_each(f->archive, NULL, add_another, f->archive, err));
+    assert_int_equal(count_trials(f->archive, NULL), 4);
+    size_t seen = 0;
+    assert_ok(ak_archive_each(f->archive, NULL, stop_at_once, &seen, err));
+    assert_int_equal(seen, 1);
+}
+
+static void test_texts(void **state)
+{
+    static const char *const nasty[] = {
+        "'; DROP TABLE trials; --",
+        "\" OR 1=1",
+        "a\nb\tc\r\n",
+        "?1 ?2 :a @b $c %s %n",
+        "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
+        "",
+        "{\"a\": [1,",
+    };
+    fixture *f = fixture_of(state);
+    for (size_t i = 0; i < sizeof nasty / sizeof nasty[0]; i++) {
+        ak_trial trial = literal_trial(nasty[i], 0);
+        char *text = (char *)(uintptr_t)nasty[i];
+        trial.reason = text;
+        trial.size = text;
+        trial.model = text;
+        trial.environment = text;
+        (void)add_trial(f->archive, trial);
+        ak_archive_filter filter = {.config = nasty[i], .size = nasty[i], .environment = nasty[i]};
+        trial_list list = {0};
+        assert_ok(ak_archive_each(f->archive, &filter, collect, &list, err));
+        assert_int_equal(list.count, 1);
+        assert_string_equal(list.items[0].config, nasty[i]);
+        assert_string_equal(list.items[0].reason, nasty[i]);
+        list_clear(&list);
+    }
+}
+
+static void test_bad_bytes(void **state)
+{
+    fixture *f = fixture_of(state);
+    /* What a compiler said is kept as well as it can be; what identifies a trial must be clean. */
+    ak_trial trial = literal_trial("MR=4", 0);
+    trial.reason = (char *)"caf\xe9: \xc0\xaf \xed\xa0\x80 end";
+    (void)add_trial(f->archive, trial);
+    trial_list list = {0};
+    assert_ok(ak_archive_each(f->archive, NULL, collect, &list, err));
+    assert_string_equal(list.items[0].reason, "caf\xef\xbf\xbd: \xef\xbf\xbd\xef\xbf\xbd "
+                                              "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd end");
+    list_clear(&list);
+    trial.config = (char *)"MR=\xff";
+    assert_refused(ak_archive_add_trial(f->archive, &trial, err), AK_INVALID, "config");
+    trial.config = (char *)"MR=4";
+    trial.kernel = NULL;
+    assert_refused(ak_archive_add_trial(f->archive, &trial, err), AK_INVALID, "kernel");
+    trial = literal_trial("MR=4", 1);
+    trial.tflops = (double)NAN;
+    assert_refused(ak_archive_add_trial(f->archive, &trial, err), AK_INVALID, "tflops");
+    char *long_text = ak_alloc(AK_TRIAL_TEXT_BYTES_MAX + 2, 1);
+    memset(long_text, 'a', AK_TRIAL_TEXT_BYTES_MAX + 1);
+    trial = literal_trial(long_text, 1);
+    assert_refused(ak_archive_add_trial(f->archive, &trial, err), AK_LIMIT, "config");
+    ak_free(long_text);
+    assert_int_equal(count_trials(f->archive, NULL), 1);
+}
+
+static void test_dangling(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_trial trial = literal_trial("MR=4", 1);
+    trial.timestamp = (char *)"2026-11-21T10:54:22.123Z";
+    trial.run = (char *)"nowhere";
+    assert_refused(ak_archive_add_trial(f->archive, &trial, err), AK_INVALID, "nowhere");
+    trial.run = NULL;
+    trial.parent = 77;
+    assert_refused(ak_archive_add_trial(f->archive, &trial, err), AK_INVALID, "77");
+    trial.parent = 0;
+    assert_ok(ak_archive_add_trial(f->archive, &trial, err)); /* the statement is usable again */
+}
+
+/* ---- the best ---------------------------------------------------------------------------------
+ */
+
+static void test_best(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_trial best;
+    assert_refused(ak_archive_best(&best, f->archive, NULL, err), AK_NOT_FOUND, "tune");
+    ak_run run = literal_run("r1");
+    run.environment = (char *)"e1";
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    ak_trial trial = literal_trial("MR=4", 1.0);
+    trial.environment = (char *)"e0"; /* faster, but in another environment, and older */
+    trial.median_ms = 0.5;
+    (void)add_trial(f->archive, trial);
+    trial.environment = (char *)"e1";
+    trial.run = (char *)"r1";
+    trial.median_ms = 0.9;
+    (void)add_trial(f->archive, trial);
+    trial.config = (char *)"MR=6";
+    trial.median_ms = 0.91;
+    int64_t second = add_trial(f->archive, trial);
+    assert_ok(ak_archive_best(&best, f->archive, NULL, err));
+    assert_true(best.median_ms == 0.9);
+    ak_trial_clear(&best);
+    /* A run that was cancelled had no finish: its best is no more than a trial. */
+    static const char *const cancelled[] = {
+        "{\"stopped_by\": \"cancelled\", \"best\": {\"config\": \"MR=6\", \"ms\": 0.1}}",
+        "{\"stopped_by\": \"cancelled\", \"best\": {\"config\": \"MR=6\", \"ms\": 0.1}, "
+        "\"contestants\": []}",
+    };
+    for (size_t i = 0; i < sizeof cancelled / sizeof cancelled[0]; i++) {
+        assert_ok(
+            ak_archive_end_run(f->archive, "r1", "2026-11-21T11:00:00.000Z", cancelled[i], err));
+        assert_ok(ak_archive_best(&best, f->archive, NULL, err));
+        assert_true(best.median_ms == 0.9);
+        ak_trial_clear(&best);
+    }
+    /* The finish of the run measured again, and found the second to be the faster one. */
+    assert_ok(ak_archive_end_run(f->archive, "r1", "2026-11-21T11:00:00.000Z",
+                                 "{\"best\": {\"config\": \"MR=6\", \"ms\": 0.95, "
+                                 "\"ci_ms\": [0.94, 0.96], \"tflops\": 1.5}, "
+                                 "\"contestants\": [{\"name\": \"tuned\", \"ms\": 0.95}]}",
+                                 err));
+    assert_ok(ak_archive_best(&best, f->archive, NULL, err));
+    assert_int_equal(best.id, second);
+    assert_true(best.median_ms == 0.95 && best.ci_low_ms == 0.94 && best.tflops == 1.5);
+    ak_trial_clear(&best);
+    ak_archive_filter old = {.environment = "e0"};
+    assert_ok(ak_archive_best(&best, f->archive, &old, err));
+    assert_true(best.median_ms == 0.5);
+    ak_trial_clear(&best);
+    /* Times of different tasks cannot be compared. */
+    trial.size = (char *)"M=1,N=1,K=1";
+    (void)add_trial(f->archive, trial);
+    assert_refused(ak_archive_best(&best, f->archive, NULL, err), AK_INVALID, "size");
+    ak_archive_filter small = {.size = "M=1,N=1,K=1"};
+    assert_ok(ak_archive_best(&best, f->archive, &small, err));
+    assert_string_equal(best.size, "M=1,N=1,K=1");
+    ak_trial_clear(&best);
+}
+
+/* ---- opening ----------------------------------------------------------------------------------
+ */
+
+static void test_paths(void **state)
+{
+    fixture *f = fixture_of(state);
+    char deep[AK_PATH_MAX], data[AK_PATH_MAX];
+    ak_archive *archive = NULL;
+    assert_ok(ak_fs_join(deep, f->folder, "a/b/c.db", err));
+    assert_ok(ak_archive_open(&archive, deep, err)); /* creates the folders */
+    assert_string_equal(ak_archive_path(archive), deep);
+    ak_archive_close(archive);
+    assert_true(ak_fs_is_file(deep));
+
+    assert_int_equal(setenv("AUTOKERNEL_ARCHIVE", deep, 1), 0);
+    assert_ok(ak_archive_open(&archive, NULL, err));
+    assert_string_equal(ak_archive_path(archive), deep);
+    ak_archive_close(archive);
+    assert_ok(ak_archive_open(&archive, f->path, err)); /* the argument goes before it */
+    assert_string_equal(ak_archive_path(archive), f->path);
+    ak_archive_close(archive);
+    assert_int_equal(unsetenv("AUTOKERNEL_ARCHIVE"), 0);
+
+    assert_int_equal(setenv("XDG_DATA_HOME", f->folder, 1), 0);
+    assert_ok(ak_fs_join(data, f->folder, "autokernel/archive.db", err));
+    assert_ok(ak_archive_open(&archive, NULL, err));
+    assert_string_equal(ak_archive_path(archive), data);
+    ak_archive_close(archive);
+    assert_int_equal(unsetenv("XDG_DATA_HOME"), 0);
+
+    /* Names to which SQLite gives a meaning are files like any other. */
+    char here[AK_PATH_MAX];
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(f->folder), 0);
+    assert_ok(ak_archive_open(&archive, ":memory:", err));
+    ak_archive_close(archive);
+    assert_true(ak_fs_is_file(":memory:"));
+    assert_ok(ak_archive_open(&archive, "file:x.db?mode=memory", err));
+    ak_archive_close(archive);
+    assert_true(ak_fs_is_file("file:x.db?mode=memory"));
+    assert_int_equal(chdir(here), 0);
+}
+
+static void test_unusable_paths(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_archive *archive;
+    char under[AK_PATH_MAX];
+    write_file(f->file, "text");
+    assert_ok(ak_fs_join(under, f->file, "archive.db", err));
+    assert_refused(ak_archive_open(&archive, under, err), AK_IO, "file");
+    assert_refused(ak_archive_open(&archive, "", err), AK_INVALID, "empty");
+    assert_refused(ak_archive_open(&archive, f->folder, err), AK_IO, "is not a file");
+    assert_refused(ak_archive_open(&archive, "/dev/full", err), AK_IO, "is not a file");
+    assert_refused(ak_archive_open(&archive, "/proc/archive.db", err), AK_IO, "/proc/archive.db");
+    char *long_path = ak_alloc(AK_PATH_MAX + 2, 1);
+    memset(long_path, 'a', AK_PATH_MAX + 1);
+    assert_refused(ak_archive_open(&archive, long_path, err), AK_LIMIT, "too long");
+    ak_free(long_path);
+    ak_archive_close(NULL);
+}
+
+/* Opening is refused with this, and the file has the same bytes afterwards and no company. */
+static void assert_left_alone(fixture *f, ak_status wanted, const char *part)
+{
+    char *before, *after, **names;
+    size_t before_bytes, after_bytes, count;
+    ak_archive *archive = NULL;
+    assert_ok(ak_fs_read(&before, &before_bytes, f->path, 1 << 24, err));
+    assert_refused(ak_archive_open(&archive, f->path, err), wanted, part);
+    assert_null(archive);
+    assert_ok(ak_fs_read(&after, &after_bytes, f->path, 1 << 24, err));
+    assert_int_equal(before_bytes, after_bytes);
+    assert_memory_equal(before, after, before_bytes);
+    assert_ok(ak_fs_list(&names, &count, f->folder, err));
+    assert_int_equal(count, 1);
+    ak_fs_list_free(names, count);
+    ak_free(before);
+    ak_free(after);
+}
+
+static void execute(const char *path, const char *sql)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void test_not_a_database(void **state)
+{
+    fixture *f = fixture_of(state);
+    write_file(f->path, "kernel,ms\nmatmul,1\n");
+    assert_left_alone(f, AK_CORRUPT, "is not an archive");
+    char *large = ak_alloc(70000, 1);
+    memset(large, 'x', 69999);
+    write_file(f->path, large);
+    ak_free(large);
+    assert_left_alone(f, AK_CORRUPT, "is not an archive");
+}
+
+static void test_other_database(void **state)
+{
+    fixture *f = fixture_of(state);
+    execute(f->path, "CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('x')");
+    assert_left_alone(f, AK_INVALID, "another program");
+    execute(f->path, "PRAGMA application_id = 5; PRAGMA user_version = 1");
+    assert_left_alone(f, AK_INVALID, "another program");
+}
+
+static void make_archive(fixture *f, size_t trials)
+{
+    ak_archive *archive;
+    assert_ok(ak_archive_open(&archive, f->path, err));
+    for (size_t i = 0; i < trials; i++) {
+        (void)add_trial(archive, literal_trial("MR=4", 1));
+    }
+    ak_archive_close(archive);
+}
+
+static void test_newer_schema(void **state)
+{
+    fixture *f = fixture_of(state);
+    make_archive(f, 1);
+    execute(f->path, "PRAGMA user_version = 7");
+    assert_left_alone(f, AK_INVALID, "newer");
+    execute(f->path, "PRAGMA user_version = 0");
+    assert_left_alone(f, AK_CORRUPT, "no schema version");
+    execute(f->path, "PRAGMA user_version = 1; DROP TABLE trials");
+    assert_left_alone(f, AK_CORRUPT, "damaged");
+}
+
+/* A newer autokernel was killed here: its log must not be folded in by us. */
+static void test_newer_schema_with_log(void **state)
+{
+    fixture *f = fixture_of(state);
+    char log[AK_PATH_MAX + 8];
+    make_archive(f, 1);
+    pid_t child = fork();
+    if (child == 0) {
+        sqlite3 *db;
+        (void)sqlite3_open(f->path, &db);
+        (void)sqlite3_exec(db, "PRAGMA user_version = 7", NULL, NULL, NULL);
+        _exit(0); /* without closing */
+    }
+    int ended;
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    (void)snprintf(log, sizeof log, "%s-wal", f->path);
+    assert_true(ak_fs_is_file(log));
+    char *before, *after;
+    size_t before_bytes, after_bytes;
+    ak_archive *archive = NULL;
+    assert_ok(ak_fs_read(&before, &before_bytes, f->path, 1 << 24, err));
+    assert_refused(ak_archive_open(&archive, f->path, err), AK_INVALID, "newer");
+    assert_ok(ak_fs_read(&after, &after_bytes, f->path, 1 << 24, err));
+    assert_int_equal(before_bytes, after_bytes);
+    assert_memory_equal(before, after, before_bytes);
+    assert_true(ak_fs_is_file(log));
+    ak_free(before);
+    ak_free(after);
+}
+
+static void test_damaged(void **state)
+{
+    fixture *f = fixture_of(state);
+    make_archive(f, 200);
+    char *bytes;
+    size_t count;
+    assert_ok(ak_fs_read(&bytes, &count, f->path, 1 << 24, err));
+    assert_true(count > 8 * 4096);
+    for (size_t page = 1; page * 4096 < count; page++) {
+        char kept[4096];
+        memcpy(kept, bytes + page * 4096, sizeof kept);
+        memset(bytes + page * 4096, 0xa5, sizeof kept);
+        assert_ok(ak_fs_write(f->path, bytes, count, err));
+        assert_left_alone(f, AK_CORRUPT, "damaged");
+        memcpy(bytes + page * 4096, kept, sizeof kept);
+    }
+    assert_ok(ak_fs_write(f->path, bytes, count / 2, err)); /* cut in half */
+    assert_left_alone(f, AK_CORRUPT, "damaged");
+    assert_ok(ak_fs_write(f->path, bytes, count, err));
+    ak_archive *archive;
+    assert_ok(ak_archive_open(&archive, f->path, err)); /* whole again */
+    assert_int_equal(count_trials(archive, NULL), 200);
+    ak_archive_close(archive);
+    ak_free(bytes);
+}
+
+/* What STRICT tables cannot rule out: a status of nobody's, samples that are no numbers. */
+static void test_hostile_rows(void **state)
+{
+    fixture *f = fixture_of(state);
+    make_archive(f, 1);
+    ak_archive *archive;
+    size_t count = 0;
+    execute(f->path, "UPDATE trials SET status = 'fine'");
+    assert_ok(ak_archive_open(&archive, f->path, err));
+    assert_refused(ak_archive_each(archive, NULL, count_one, &count, err), AK_CORRUPT, "fine");
+    ak_archive_close(archive);
+    execute(f->path, "UPDATE trials SET status = 'ok', samples_ms = x'0102030405'");
+    assert_ok(ak_archive_open(&archive, f->path, err));
+    assert_refused(ak_archive_each(archive, NULL, count_one, &count, err), AK_CORRUPT, "samples");
+    ak_archive_close(archive);
+    /* A trigger in a crafted file is not run. */
+    execute(f->path, "UPDATE trials SET samples_ms = NULL; CREATE TRIGGER evil AFTER INSERT ON "
+                     "trials BEGIN DELETE FROM trials; END");
+    assert_ok(ak_archive_open(&archive, f->path, err));
+    (void)add_trial(archive, literal_trial("MR=4", 1));
+    assert_int_equal(count_trials(archive, NULL), 2);
+    ak_archive_close(archive);
+}
+
+/* ---- several processes, and death -------------------------------------------------------------
+ */
+
+/* A child of the test: adds trials and acknowledges each on the pipe, for ever. */
+static void add_for_ever(const char *path, int fd, size_t limit)
+{
+    ak_archive *archive;
+    if (ak_archive_open(&archive, path, NULL) != AK_OK) {
+        _exit(2);
+    }
+    for (size_t i = 0; limit == 0 || i < limit; i++) {
+        ak_trial trial = literal_trial("MR=4", 1);
+        if (ak_archive_add_trial(archive, &trial, NULL) != AK_OK || write(fd, "+", 1) != 1) {
+            _exit(3);
+        }
+        ak_free(trial.timestamp);
+    }
+    ak_archive_close(archive);
+    _exit(0);
+}
+
+static void assert_sound(ak_archive *archive, const char *path)
+{
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+    (void)archive;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &statement, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_string_equal((const char *)sqlite3_column_text(statement, 0), "ok");
+    (void)sqlite3_finalize(statement);
+    (void)sqlite3_close(db);
+}
+
+static void test_killed(void **state)
+{
+    fixture *f = fixture_of(state);
+    size_t acknowledged = 0;
+    for (int round = 0; round < 12; round++) {
+        int pipes[2];
+        assert_int_equal(pipe(pipes), 0);
+        pid_t child = fork();
+        if (child == 0) {
+            add_for_ever(f->path, pipes[1], 0);
+        }
+        (void)close(pipes[1]);
+        /* Killed after so many acknowledgements, that is somewhere in the next trial. The first
+           rounds hit the creation of the archive. */
+        for (int i = 0; i < round * 3; i++) {
+            char c;
+            assert_int_equal(read(pipes[0], &c, 1), 1);
+            acknowledged++;
+        }
+        assert_int_equal(kill(child, SIGKILL), 0);
+        int ended;
+        assert_int_equal(waitpid(child, &ended, 0), child);
+        assert_true(WIFSIGNALED(ended));
+        char rest[4096];
+        ssize_t more = read(pipes[0], rest, sizeof rest);
+        assert_true(more >= 0);
+        acknowledged += (size_t)more;
+        (void)close(pipes[0]);
+        ak_archive *archive;
+        assert_ok(ak_archive_open(&archive, f->path, err));
+        size_t kept = count_trials(archive, NULL);
+        /* Of each round at most one trial was durable but not yet acknowledged. */
+        assert_in_range(kept, acknowledged, acknowledged + (size_t)round + 1);
+        assert_sound(archive, f->path);
+        ak_archive_close(archive);
+    }
+    assert_true(acknowledged >= 3 * 66);
+}
+
+static void test_several_processes(void **state)
+{
+    enum { PROCESSES = 4, EACH = 40 };
+    fixture *f = fixture_of(state);
+    pid_t children[PROCESSES];
+    int null_pipes[2];
+    assert_int_equal(pipe(null_pipes), 0);
+    for (int i = 0; i < PROCESSES; i++) { /* all of them find that there is no archive yet */
+        children[i] = fork();
+        if (children[i] == 0) {
+            add_for_ever(f->path, null_pipes[1], EACH);
+        }
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int ended;
+        assert_int_equal(waitpid(children[i], &ended, 0), children[i]);
+        assert_true(WIFEXITED(ended));
+        assert_int_equal(WEXITSTATUS(ended), 0);
+    }
+    (void)close(null_pipes[0]);
+    (void)close(null_pipes[1]);
+    ak_archive *archive;
+    assert_ok(ak_archive_open(&archive, f->path, err));
+    assert_int_equal(count_trials(archive, NULL), PROCESSES * EACH);
+    assert_sound(archive, f->path);
+    ak_archive_close(archive);
+}
+
+/* ---- failing memory and failing disks ---------------------------------------------------------
+ */
+
+/* One of everything; true if all of it worked. */
+static bool use_everything(const char *path)
+{
+    ak_archive *archive = NULL;
+    ak_error err = AK_ERROR_INIT;
+    double samples[3];
+    ak_trial trial = full_trial(samples), best = {0};
+    ak_run run = literal_run("00112233445566aa"), got = {0};
+    trial.reason = (char *)"\xff";
+    run.environment = trial.environment;
+    run.choices = trial.choices;
+    run.environment_json = (char *)"{}";
+    run.result_json = (char *)"{\"best\": {\"config\": \"MR=6,KC=256,fast=True,alpha=0.1,"
+                              "compiler=gcc\", \"ms\": 1}}";
+    size_t count = 0;
+    bool good = ak_archive_open(&archive, path, &err) == AK_OK &&
+                ak_archive_add_run(archive, &run, &err) == AK_OK &&
+                ak_archive_add_trial(archive, &trial, &err) == AK_OK &&
+                ak_archive_get_run(&got, archive, NULL, &err) == AK_OK &&
+                ak_archive_each(archive, NULL, count_one, &count, &err) == AK_OK && count == 1 &&
+                ak_archive_best(&best, archive, NULL, &err) == AK_OK;
+    if (!good) {
+        assert_int_not_equal(err.status, AK_OK);
+        assert_true(err.text[0] != 0);
+    }
+    ak_trial_clear(&best);
+    ak_run_clear(&got);
+    ak_archive_close(archive);
+    return good;
+}
+
+static void remove_archive(const char *path)
+{
+    static const char *const tails[] = {"", "-wal", "-shm", "-journal"};
+    for (size_t i = 0; i < 4; i++) {
+        char name[AK_PATH_MAX + 16];
+        (void)snprintf(name, sizeof name, "%s%s", path, tails[i]);
+        ak_fs_remove(name);
+    }
+}
+
+static void test_allocation_failures(void **state)
+{
+    fixture *f = fixture_of(state);
+    size_t nth = 1;
+    for (;; nth++) {
+        ak_alloc_fail_at(nth);
+        bool good = use_everything(f->path);
+        ak_alloc_fail_at(0);
+        remove_archive(f->path);
+        if (good) {
+            break;
+        }
+    }
+    assert_true(nth > 20);
+}
+
+/* A file system between SQLite and the real one that fails writes, flushes and truncations from the
+   nth on. */
+static long fail_write_at; /* 0: never */
+static long write_count;
+static int fail_code;
+static sqlite3_vfs *real_vfs;
+static sqlite3_vfs test_vfs;
+
+typedef struct test_file {
+    sqlite3_file base;
+    sqlite3_file *real;
+} test_file;
+
+static sqlite3_file *real_file(sqlite3_file *file)
+{
+    return ((test_file *)file)->real;
+}
+
+static bool write_fails(void)
+{
+    write_count++;
+    return fail_write_at != 0 && write_count >= fail_write_at;
+}
+
+static int file_close(sqlite3_file *file)
+{
+    sqlite3_file *real = real_file(file);
+    return real->pMethods == NULL ? SQLITE_OK : real->pMethods->xClose(real);
+}
+
+static int file_read(sqlite3_file *file, void *out, int bytes, sqlite3_int64 at)
+{
+    return real_file(file)->pMethods->xRead(real_file(file), out, bytes, at);
+}
+
+static int file_write(sqlite3_file *file, const void *data, int bytes, sqlite3_int64 at)
+{
+    if (write_fails()) {
+        return fail_code;
+    }
+    return real_file(file)->pMethods->xWrite(real_file(file), data, bytes, at);
+}
+
+static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
+{
+    if (write_fails()) {
+        return SQLITE_IOERR_TRUNCATE;
+    }
+    return real_file(file)->pMethods->xTruncate(real_file(file), size);
+}
+
+static int file_sync(sqlite3_file *file, int flags)
+{
+    if (write_fails()) {
+        return fail_code == SQLITE_FULL ? SQLITE_FULL : SQLITE_IOERR_FSYNC;
+    }
+    return real_file(file)->pMethods->xSync(real_file(file), flags);
+}
+
+static int file_size(sqlite3_file *file, sqlite3_int64 *size)
+{
+    return real_file(file)->pMethods->xFileSize(real_file(file), size);
+}
+
+static int file_lock(sqlite3_file *file, int level)
+{
+    return real_file(file)->pMethods->xLock(real_file(file), level);
+}
+
+static int file_unlock(sqlite3_file *file, int level)
+{
+    return real_file(file)->pMethods->xUnlock(real_file(file), level);
+}
+
+static int file_reserved(sqlite3_file *file, int *out)
+{
+    return real_file(file)->pMethods->xCheckReservedLock(real_file(file), out);
+}
+
+static int file_control(sqlite3_file *file, int op, void *arg)
+{
+    return real_file(file)->pMethods->xFileControl(real_file(file), op, arg);
+}
+
+static int file_sector(sqlite3_file *file)
+{
+    return real_file(file)->pMethods->xSectorSize(real_file(file));
+}
+
+static int file_characteristics(sqlite3_file *file)
+{
+    return real_file(file)->pMethods->xDeviceCharacteristics(real_file(file));
+}
+
+static int file_map(sqlite3_file *file, int page, int bytes, int extend, void volatile **out)
+{
+    return real_file(file)->pMethods->xShmMap(real_file(file), page, bytes, extend, out);
+}
+
+static int file_shm_lock(sqlite3_file *file, int offset, int count, int flags)
+{
+    return real_file(file)->pMethods->xShmLock(real_file(file), offset, count, flags);
+}
+
+static void file_barrier(sqlite3_file *file)
+{
+    real_file(file)->pMethods->xShmBarrier(real_file(file));
+}
+
+static int file_unmap(sqlite3_file *file, int remove)
+{
+    return real_file(file)->pMethods->xShmUnmap(real_file(file), remove);
+}
+
+static const sqlite3_io_methods file_methods = {
+    .iVersion = 2,
+    .xClose = file_close,
+    .xRead = file_read,
+    .xWrite = file_write,
+    .xTruncate = file_truncate,
+    .xSync = file_sync,
+    .xFileSize = file_size,
+    .xLock = file_lock,
+    .xUnlock = file_unlock,
+    .xCheckReservedLock = file_reserved,
+    .xFileControl = file_control,
+    .xSectorSize = file_sector,
+    .xDeviceCharacteristics = file_characteristics,
+    .xShmMap = file_map,
+    .xShmLock = file_shm_lock,
+    .xShmBarrier = file_barrier,
+    .xShmUnmap = file_unmap,
+};
+
+static int vfs_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file, int flags,
+                    int *out_flags)
+{
+    (void)vfs;
+    test_file *t = (test_file *)file;
+    t->real = (sqlite3_file *)(t + 1);
+    int code = real_vfs->xOpen(real_vfs, name, t->real, flags, out_flags);
+    file->pMethods = t->real->pMethods == NULL ? NULL : &file_methods;
+    return code;
+}
+
+static void test_failing_disk(void **state)
+{
+    static const int codes[] = {SQLITE_FULL, SQLITE_IOERR_WRITE};
+    fixture *f = fixture_of(state);
+    real_vfs = sqlite3_vfs_find(NULL);
+    test_vfs = *real_vfs;
+    test_vfs.zName = "failing";
+    test_vfs.szOsFile = (int)sizeof(test_file) + real_vfs->szOsFile;
+    test_vfs.xOpen = vfs_open;
+    assert_int_equal(sqlite3_vfs_register(&test_vfs, 1), SQLITE_OK);
+    for (size_t c = 0; c < 2; c++) {
+        long nth = 1;
+        fail_code = codes[c];
+        for (bool good = false; !good; nth++) {
+            fail_write_at = 0;
+            make_archive(f, 2);
+            /* From now on the disk fails at the nth write. */
+            write_count = 0;
+            fail_write_at = nth;
+            size_t acknowledged = 2;
+            ak_archive *archive = NULL;
+            ak_error fault = AK_ERROR_INIT;
+            ak_status status = ak_archive_open(&archive, f->path, &fault);
+            for (int i = 0; i < 3 && status == AK_OK; i++) {
+                ak_trial trial = literal_trial("MR=4", 1);
+                status = ak_archive_add_trial(archive, &trial, &fault);
+                acknowledged += status == AK_OK ? 1 : 0;
+                ak_free(trial.timestamp);
+            }
+            ak_archive_close(archive); /* may fail to fold the log in: it stays for the next */
+            good = status == AK_OK;
+            if (!good) {
+                assert_int_equal(fault.status, AK_IO);
+                assert_non_null(strstr(fault.text, codes[c] == SQLITE_FULL ? "full" : "I/O"));
+            }
+            fail_write_at = 0;
+            assert_ok(ak_archive_open(&archive, f->path, err));
+            assert_in_range(count_trials(archive, NULL), acknowledged, acknowledged + 1);
+            assert_sound(archive, f->path);
+            ak_archive_close(archive);
+            remove_archive(f->path);
+        }
+        assert_true(nth > 5);
+    }
+    /* The same while the archive is created: nothing, or a whole one, is left. */
+    long nth = 1;
+    fail_code = SQLITE_FULL;
+    for (bool good = false; !good; nth++) {
+        ak_archive *archive = NULL;
+        write_count = 0;
+        fail_write_at = nth;
+        good = ak_archive_open(&archive, f->path, NULL) == AK_OK;
+        ak_archive_close(archive);
+        fail_write_at = 0;
+        archive = NULL;
+        assert_ok(ak_archive_open(&archive, f->path, err));
+        ak_archive_close(archive);
+        remove_archive(f->path);
+    }
+    assert_true(nth > 5);
+    assert_int_equal(sqlite3_vfs_unregister(&test_vfs), SQLITE_OK);
+}
+
+#define WITH_ARCHIVE(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, fixture_open_archive, fixture_close)
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, fixture_open, fixture_close)
+
+int main(void)
+{
+    fixture_fail_json_too();
+    const struct CMUnitTest tests[] = {
+        WITH_ARCHIVE(test_round_trip),
+        WITH_ARCHIVE(test_environment_words),
+        WITH_ARCHIVE(test_runs),
+        WITH_ARCHIVE(test_filter),
+        WITH_ARCHIVE(test_visitor),
+        WITH_ARCHIVE(test_texts),
+        WITH_ARCHIVE(test_bad_bytes),
+        WITH_ARCHIVE(test_dangling),
+        WITH_ARCHIVE(test_best),
+        WITH_FOLDER(test_paths),
+        WITH_FOLDER(test_unusable_paths),
+        WITH_FOLDER(test_not_a_database),
+        WITH_FOLDER(test_other_database),
+        WITH_FOLDER(test_newer_schema),
+        WITH_FOLDER(test_newer_schema_with_log),
+        WITH_FOLDER(test_damaged),
+        WITH_FOLDER(test_hostile_rows),
+        WITH_FOLDER(test_killed),
+        WITH_FOLDER(test_several_processes),
+        WITH_FOLDER(test_allocation_failures),
+        WITH_FOLDER(test_failing_disk),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,386 @@
+/* What passes, what fails, and the self-test of tolerances. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "check/compare.h"
+#include "check/guard.h"
+#include "check/inputs.h"
+
+enum { N = 5000 }; /* not a multiple of any block or lane */
+
+static const ak_dtype every_dtype[] = {AK_DTYPE_F16, AK_DTYPE_BF16, AK_DTYPE_F32, AK_DTYPE_F64,
+                                       AK_DTYPE_I32};
+enum { DTYPES = sizeof every_dtype / sizeof every_dtype[0] };
+
+static double reference[N], input[N];
+static uint64_t output[N]; /* room for any dtype */
+
+static void fill_reference(double scale)
+{
+    ak_rng rng;
+    ak_rng_seed(&rng, 17);
+    for (size_t i = 0; i < N; i++) {
+        reference[i] = scale * ak_rng_normal(&rng);
+        input[i] = scale * ak_rng_normal(&rng);
+    }
+}
+
+static void *element(size_t i, ak_dtype dtype)
+{
+    return (unsigned char *)output + i * ak_dtype_bytes(dtype);
+}
+
+static void test_rounded_reference_passes(void **state)
+{
+    (void)state;
+    for (size_t d = 0; d < DTYPES; d++) {
+        ak_dtype dtype = every_dtype[d];
+        fill_reference(10);
+        ak_inputs_encode(output, reference, N, dtype);
+        ak_compare_result r;
+        /* An i32 is off by 1/2 at most, of an rms of 10; 6 % of that is enough. */
+        double half_ulp = dtype == AK_DTYPE_I32 ? 0.0 : ak_dtype_epsilon(dtype) / 2;
+        ak_compare_output(&r, output, dtype, reference, N, half_ulp,
+                          dtype == AK_DTYPE_I32 ? 0.06 : half_ulp * 0.01);
+        assert_true(r.ok && r.bad == 0 && r.unwritten == 0 && r.first == N && r.count == N);
+        assert_true(r.max_error <= 1.0);
+        assert_int_equal(r.max_error > 0.0, dtype != AK_DTYPE_F64);
+    }
+}
+
+/* The worst error, wherever it is, is measured in units of its tolerance. */
+static void test_error_is_relative_to_the_limit(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N; i++) {
+        reference[i] = i % 2 == 0 ? 3.0 : -4.0; /* rms: sqrt(12.5) */
+    }
+    const size_t places[] = {0, 1, 1023, 1024, 4095, N - 1};
+    for (size_t p = 0; p < 6; p++) {
+        ak_inputs_encode(output, reference, N, AK_DTYPE_F64);
+        double want = reference[places[p]];
+        double allowed = 0.01 * fabs(want) + 0.002 * sqrt(12.5);
+        double value = want + 0.5 * allowed;
+        memcpy(element(places[p], AK_DTYPE_F64), &value, sizeof value);
+        ak_compare_result r;
+        ak_compare_output(&r, output, AK_DTYPE_F64, reference, N, 0.01, 0.002);
+        assert_true(r.ok && fabs(r.max_error - 0.5) < 1e-9);
+        value = want - 1.5 * allowed;
+        memcpy(element(places[p], AK_DTYPE_F64), &value, sizeof value);
+        ak_compare_output(&r, output, AK_DTYPE_F64, reference, N, 0.01, 0.002);
+        assert_false(r.ok);
+        assert_int_equal(r.bad, 1);
+        assert_int_equal(r.first, places[p]);
+        assert_true(r.got == value && r.want == want);
+        assert_true(fabs(r.max_error - 1.5) < 1e-9);
+    }
+}
+
+static void test_first_and_bad_are_counted(void **state)
+{
+    (void)state;
+    fill_reference(1);
+    ak_inputs_encode(output, reference, N, AK_DTYPE_F32);
+    const float wrong = 1e6f;
+    for (size_t i = 100; i < N; i += 1000) {
+        memcpy(element(i, AK_DTYPE_F32), &wrong, sizeof wrong);
+    }
+    ak_compare_result r;
+    ak_compare_output(&r, output, AK_DTYPE_F32, reference, N, 1e-5, 1e-5);
+    assert_int_equal(r.bad, 5);
+    assert_int_equal(r.first, 100);
+    char text[256];
+    ak_compare_text(text, sizeof text, &r, "C");
+    assert_non_null(strstr(text, "C[100]: got 1000000, expected "));
+    assert_non_null(strstr(text, "5 of 5000 elements wrong, worst "));
+}
+
+static void test_unwritten(void **state)
+{
+    (void)state;
+    for (size_t d = 0; d < DTYPES; d++) {
+        ak_dtype dtype = every_dtype[d];
+        fill_reference(10);
+        ak_inputs_encode(output, reference, N, dtype);
+        ak_guard_poison(element(3000, dtype), 7 * ak_dtype_bytes(dtype), dtype, 5);
+        ak_compare_result r;
+        ak_compare_output(&r, output, dtype, reference, N, 0.1, 0.1);
+        assert_false(r.ok);
+        assert_int_equal(r.unwritten, 7);
+        assert_int_equal(r.bad, 7);
+        assert_int_equal(r.first, 3000);
+        assert_true(isinf(r.max_error));
+        char text[256];
+        ak_compare_text(text, sizeof text, &r, "C");
+        assert_non_null(strstr(text, "(7 never written)"));
+        assert_null(strstr(text, "inf times"));
+    }
+}
+
+/* Poison is a NaN, but not the NaN that was asked for. */
+static void test_unwritten_where_nan_is_right(void **state)
+{
+    (void)state;
+    fill_reference(1);
+    reference[10] = reference[11] = (double)NAN;
+    ak_inputs_encode(output, reference, N, AK_DTYPE_F32);
+    ak_compare_result r;
+    ak_compare_output(&r, output, AK_DTYPE_F32, reference, N, 1e-6, 1e-6);
+    assert_true(r.ok);
+    ak_guard_poison(element(10, AK_DTYPE_F32), 4, AK_DTYPE_F32, 0);
+    ak_compare_output(&r, output, AK_DTYPE_F32, reference, N, 1e-6, 1e-6);
+    assert_int_equal(r.bad, 1);
+    assert_int_equal(r.unwritten, 1);
+}
+
+/* Every pair of classes: only equal ones pass. */
+static void test_classes(void **state)
+{
+    (void)state;
+    const double inf = (double)INFINITY;
+    const double values[] = {(double)NAN, inf, -inf, 0.0, 1.0, -1.0};
+    for (size_t want = 0; want < 6; want++) {
+        for (size_t got = 0; got < 6; got++) {
+            fill_reference(1);
+            reference[1234] = values[want];
+            ak_inputs_encode(output, reference, N, AK_DTYPE_F32);
+            float value = (float)values[got];
+            memcpy(element(1234, AK_DTYPE_F32), &value, sizeof value);
+            ak_compare_result r;
+            ak_compare_output(&r, output, AK_DTYPE_F32, reference, N, 1e-3, 1e-3);
+            assert_int_equal(r.ok, want == got);
+            assert_int_equal(r.bad, want == got ? 0 : 1);
+            if (want != got && (want < 3 || got < 3)) {
+                assert_true(isinf(r.max_error));
+            }
+        }
+    }
+}
+
+/* An infinite reference is no licence for the others: R is that of the finite elements. */
+static void test_infinity_does_not_widen_the_rest(void **state)
+{
+    (void)state;
+    fill_reference(1);
+    reference[0] = (double)INFINITY;
+    ak_inputs_encode(output, reference, N, AK_DTYPE_F32);
+    float wrong = (float)reference[4000] + 1.0f;
+    memcpy(element(4000, AK_DTYPE_F32), &wrong, sizeof wrong);
+    ak_compare_result r;
+    ak_compare_output(&r, output, AK_DTYPE_F32, reference, N, 1e-3, 1e-3);
+    assert_int_equal(r.bad, 1);
+}
+
+static void test_extreme_scales(void **state)
+{
+    (void)state;
+    const double scales[] = {1e-200, 1e-30, 1e30, 1e200};
+    for (size_t i = 0; i < 4; i++) {
+        fill_reference(scales[i]);
+        ak_inputs_encode(output, reference, N, AK_DTYPE_F64);
+        ak_compare_result r;
+        ak_compare_output(&r, output, AK_DTYPE_F64, reference, N, 1e-12, 1e-12);
+        assert_true(r.ok);
+        double wrong = reference[7] + 1e-3 * scales[i];
+        memcpy(element(7, AK_DTYPE_F64), &wrong, sizeof wrong);
+        ak_compare_output(&r, output, AK_DTYPE_F64, reference, N, 0, 1e-2);
+        assert_true(r.ok); /* within 1 % of the rms, which neither overflows nor vanishes */
+        ak_compare_output(&r, output, AK_DTYPE_F64, reference, N, 0, 1e-5);
+        assert_int_equal(r.bad, 1);
+    }
+}
+
+static void test_zero_tolerance_is_equality(void **state)
+{
+    (void)state;
+    fill_reference(100);
+    for (size_t i = 0; i < N; i++) {
+        reference[i] = nearbyint(reference[i]);
+    }
+    ak_inputs_encode(output, reference, N, AK_DTYPE_I32);
+    ak_compare_result r;
+    ak_compare_output(&r, output, AK_DTYPE_I32, reference, N, 0, 0);
+    assert_true(r.ok && r.max_error == 0);
+    int32_t wrong = (int32_t)reference[5] + 1;
+    memcpy(element(5, AK_DTYPE_I32), &wrong, sizeof wrong);
+    ak_compare_output(&r, output, AK_DTYPE_I32, reference, N, 0, 0);
+    assert_true(!r.ok && r.bad == 1 && isinf(r.max_error));
+    ak_inputs_encode(output, reference, N, AK_DTYPE_I32);
+    ak_compare_output(&r, output, AK_DTYPE_I32, reference, N, (double)NAN, 0);
+    assert_int_equal(r.bad, N); /* a tolerance that is no number accepts nothing */
+}
+
+static void test_no_elements(void **state)
+{
+    (void)state;
+    ak_compare_result r;
+    ak_compare_output(&r, output, AK_DTYPE_F32, reference, 0, 1e-3, 1e-3);
+    assert_true(r.ok && r.bad == 0 && r.max_error == 0);
+    char text[128];
+    ak_compare_text(text, sizeof text, &r, "C");
+    assert_non_null(strstr(text, "C: 0 elements right"));
+}
+
+/* ---- self-test ---- */
+
+static ak_status selftest(ak_dtype dtype, double relative, double rms, ak_error *err)
+{
+    const double *inputs[] = {NULL, input};
+    const size_t counts[] = {N, N};
+    return ak_compare_selftest("matmul", "C", dtype, reference, N, relative, rms, inputs, counts, 2,
+                               err);
+}
+
+static void assert_refused(double relative, double rms, const char *what)
+{
+    ak_error err = AK_ERROR_INIT;
+    assert_int_equal(selftest(AK_DTYPE_F32, relative, rms, &err), AK_INVALID);
+    if (strstr(err.text, what) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", err.text, what);
+    }
+}
+
+static void test_selftest_accepts_honest_tolerances(void **state)
+{
+    (void)state;
+    ak_error err = AK_ERROR_INIT;
+    for (size_t d = 0; d < 4; d++) {
+        ak_dtype dtype = every_dtype[d];
+        fill_reference(3);
+        double eps = ak_dtype_epsilon(dtype);
+        assert_int_equal(selftest(dtype, eps, eps / 8, &err), AK_OK);
+    }
+    fill_reference(1000);
+    for (size_t i = 0; i < N; i++) {
+        reference[i] = nearbyint(reference[i]);
+    }
+    assert_int_equal(selftest(AK_DTYPE_I32, 0, 0, &err), AK_OK);
+    for (size_t i = 0; i < N; i++) {
+        reference[i] = (double)(i % 3); /* 1.01 times 2 rounds to 2: no wrong result */
+    }
+    assert_int_equal(selftest(AK_DTYPE_I32, 0, 0, &err), AK_OK);
+}
+
+static void test_selftest_refuses_zeros(void **state)
+{
+    (void)state;
+    fill_reference(1e-3);
+    assert_refused(0, 10, "zeros");
+    assert_refused(1.0, 0, "zeros");
+    for (size_t i = 0; i < N; i++) {
+        reference[i] = 0; /* any tolerance: the right answer itself is trivial */
+    }
+    assert_refused(1e-6, 1e-6, "zeros");
+}
+
+static void test_selftest_refuses_one_percent(void **state)
+{
+    (void)state;
+    fill_reference(1);
+    assert_refused(0.02, 0, "1 % too large");
+    assert_refused(0, 0.05, "1 % too large");
+}
+
+/* Softmax of long rows: all results are close to each other. */
+static void test_selftest_refuses_mean(void **state)
+{
+    (void)state;
+    ak_rng rng;
+    ak_rng_seed(&rng, 1);
+    for (size_t i = 0; i < N; i++) {
+        reference[i] = 1.0 + 1e-4 * ak_rng_normal(&rng);
+    }
+    assert_refused(1e-3, 0, "mean");
+}
+
+static void test_selftest_refuses_copy(void **state)
+{
+    (void)state;
+    fill_reference(1);
+    memcpy(input, reference, sizeof input);
+    assert_refused(1e-6, 1e-6, "a copy of input 1");
+}
+
+static void test_selftest_refuses_shift(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N; i++) {
+        reference[i] = sin(6.283185307179586 * (double)i / N); /* neighbours alike */
+    }
+    assert_refused(0, 0.005, "shifted");
+}
+
+static void test_selftest_refuses_nan(void **state)
+{
+    (void)state;
+    fill_reference(1);
+    reference[77] = (double)NAN;
+    assert_refused(1e-6, 1e-6, "NaN at C[77]");
+}
+
+static void test_selftest_refuses_too_tight(void **state)
+{
+    (void)state;
+    fill_reference(1);
+    assert_refused(1e-9, 0, "refuses the reference itself");
+    reference[3] = 1e39; /* not an f32 */
+    assert_refused(1e-6, 1e-6, "refuses the reference itself");
+}
+
+static void test_selftest_of_one_element(void **state)
+{
+    (void)state;
+    reference[0] = 0.75;
+    ak_error err = AK_ERROR_INIT;
+    assert_int_equal(ak_compare_selftest("matmul", "C", AK_DTYPE_F32, reference, 1, 1e-6, 1e-6,
+                                         NULL, NULL, 0, &err),
+                     AK_OK);
+}
+
+static void test_selftest_without_memory(void **state)
+{
+    (void)state;
+    fill_reference(1);
+    for (size_t nth = 1; nth <= 2; nth++) {
+        ak_error err = AK_ERROR_INIT;
+        ak_alloc_fail_at(nth);
+        ak_status status = selftest(AK_DTYPE_F32, 1e-6, 1e-6, &err);
+        ak_alloc_fail_at(0);
+        assert_int_equal(status, AK_NO_MEMORY);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rounded_reference_passes),
+        cmocka_unit_test(test_error_is_relative_to_the_limit),
+        cmocka_unit_test(test_first_and_bad_are_counted),
+        cmocka_unit_test(test_unwritten),
+        cmocka_unit_test(test_unwritten_where_nan_is_right),
+        cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_infinity_does_not_widen_the_rest),
+        cmocka_unit_test(test_extreme_scales),
+        cmocka_unit_test(test_zero_tolerance_is_equality),
+        cmocka_unit_test(test_no_elements),
+        cmocka_unit_test(test_selftest_accepts_honest_tolerances),
+        cmocka_unit_test(test_selftest_refuses_zeros),
+        cmocka_unit_test(test_selftest_refuses_one_percent),
+        cmocka_unit_test(test_selftest_refuses_mean),
+        cmocka_unit_test(test_selftest_refuses_copy),
+        cmocka_unit_test(test_selftest_refuses_shift),
+        cmocka_unit_test(test_selftest_refuses_nan),
+        cmocka_unit_test(test_selftest_refuses_too_tight),
+        cmocka_unit_test(test_selftest_of_one_element),
+        cmocka_unit_test(test_selftest_without_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

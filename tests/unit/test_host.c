@@ -1,0 +1,517 @@
+/* The host backend piece by piece: threads, the separate pass, compilers that fail in every way,
+   hashes of artifacts, devices and their children. */
+#include "worker_fixture.h"
+
+#include <sys/stat.h>
+
+#include "backend/host/host.h"
+#include "backend/host/host_baseline.h"
+#include "backend/host/host_pool.h"
+#include "base/clock.h"
+
+/* ---- threads ------------------------------------------------------------------------------- */
+
+typedef struct count {
+    ak_host_pool *pool;
+    int threads;
+    int seen[8];   /* by thread: how often */
+    int before[8]; /* written before the barrier, read by the others after it */
+    bool good[8];
+} count;
+
+static void count_one(void *context, int thread, int n)
+{
+    count *c = context;
+    c->seen[thread]++;
+    c->good[thread] = n == c->threads;
+}
+
+static void pass_barrier(void *context, int thread, int n)
+{
+    count *c = context;
+    for (int turn = 1; turn <= 50; turn++) {
+        c->before[thread] = turn;
+        ak_host_pool_barrier(c->pool);
+        for (int i = 0; i < n; i++) {
+            c->good[thread] = c->good[thread] && c->before[i] == turn;
+        }
+        ak_host_pool_barrier(c->pool);
+    }
+}
+
+static void regions_use_the_threads_they_ask_for(void **state)
+{
+    (void)state;
+    static const int64_t spins[] = {0, 20000};
+    for (size_t s = 0; s < 2; s++) {
+        count c = {0};
+        assert_int_equal(ak_host_pool_open(&c.pool, 4, spins[s], NULL), AK_OK);
+        assert_int_equal(ak_host_pool_threads(c.pool), 4);
+        int expected[8] = {0};
+        for (int round = 0; round < 300; round++) {
+            c.threads = 1 + round * 7 % 4;
+            for (int i = 0; i < c.threads; i++) {
+                expected[i]++;
+                c.good[i] = false;
+            }
+            ak_host_pool_parallel(c.pool, c.threads, count_one, &c);
+            for (int i = 0; i < c.threads; i++) {
+                assert_true(c.good[i]);
+            }
+        }
+        assert_memory_equal(c.seen, expected, sizeof expected);
+        c.threads = 4;
+        ak_host_pool_parallel(c.pool, 99, count_one, &c); /* more than there are */
+        assert_int_equal(c.seen[3], expected[3] + 1);
+        ak_host_pool_close(c.pool);
+    }
+}
+
+static void a_barrier_waits_for_all(void **state)
+{
+    (void)state;
+    count c = {0};
+    assert_int_equal(ak_host_pool_open(&c.pool, 4, 20000, NULL), AK_OK);
+    ak_host_pool_barrier(c.pool); /* outside of a region nobody is waited for */
+    for (int n = 1; n <= 4; n++) {
+        c = (count){.pool = c.pool, .threads = n, .good = {true, true, true, true}};
+        ak_host_pool_parallel(c.pool, n, pass_barrier, &c);
+        for (int i = 0; i < n; i++) {
+            assert_true(c.good[i]);
+        }
+    }
+    ak_host_pool_close(c.pool);
+}
+
+static void thread_numbers_are_checked(void **state)
+{
+    (void)state;
+    ak_host_pool *pool = NULL;
+    assert_int_equal(ak_host_pool_open(&pool, 0, 0, NULL), AK_INVALID);
+    assert_int_equal(ak_host_pool_open(&pool, AK_HOST_THREADS_MAX + 1, 0, NULL), AK_INVALID);
+    for (size_t n = 1; n <= 2; n++) {
+        ak_alloc_fail_at(n);
+        assert_int_equal(ak_host_pool_open(&pool, 2, 0, NULL), AK_NO_MEMORY);
+        ak_alloc_fail_at(0);
+    }
+    ak_host_pool_close(NULL);
+}
+
+/* ---- the separate pass --------------------------------------------------------------------- */
+
+static double wanted(int activation, double x)
+{
+    switch (activation) {
+    case 1:
+        return x < 0 ? 0 : x;
+    case 2:
+        return x < 0 ? 0.01 * x : x;
+    case 3:
+        return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+    case 4:
+        return 0.5 * x * erfc(-x * 0.70710678118654752440);
+    case 5:
+        return x / (1 + exp(-x));
+    default:
+        return x;
+    }
+}
+
+static void the_pass_has_the_right_formulas(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"none",      "relu",     "leaky_relu",
+                                        "gelu_tanh", "gelu_erf", "silu"};
+    enum { ROWS = 5, COLUMNS = 37 };
+    ak_host_pool *pool = NULL;
+    assert_int_equal(ak_host_pool_open(&pool, 2, 0, NULL), AK_OK);
+    for (int activation = 0; activation < 6; activation++) {
+        for (int with_bias = 0; with_bias < 2; with_bias++) {
+            char choices[64];
+            float bias[COLUMNS], c[ROWS * COLUMNS + 1], before[ROWS * COLUMNS];
+            (void)snprintf(choices, sizeof choices, "bias=%s,activation=%s",
+                           with_bias ? "add" : "none", names[activation]);
+            ak_pass pass;
+            assert_int_equal(ak_pass_parse(&pass, choices, NULL), AK_OK);
+            for (int i = 0; i < COLUMNS; i++) {
+                bias[i] = (float)(i % 5) * 0.25f - 0.5f;
+            }
+            for (int i = 0; i < ROWS * COLUMNS; i++) {
+                before[i] = c[i] = (float)(i - ROWS * COLUMNS / 2) * 0.11f; /* -10..10 */
+            }
+            c[ROWS * COLUMNS] = 77.0f;
+            int64_t size[] = {ROWS, COLUMNS, 1};
+            void *arg[] = {NULL, NULL, bias, c};
+            ak_host_call call = {.size = size,
+                                 .arg = arg,
+                                 .threads = 2,
+                                 .parallel = ak_host_pool_parallel,
+                                 .barrier = ak_host_pool_barrier,
+                                 .pool = pool};
+            ak_pass_run(&pass, &call);
+            for (int i = 0; i < ROWS * COLUMNS; i++) {
+                float x = before[i] + (with_bias ? bias[i % COLUMNS] : 0.0f);
+                double right = wanted(activation, x);
+                assert_true(fabs(c[i] - right) <= 2e-6 * fabs(right) + 1e-7);
+            }
+            assert_true(c[ROWS * COLUMNS] == 77.0f);
+        }
+    }
+    ak_pass pass;
+    assert_int_equal(ak_pass_parse(&pass, "bias=add,activation=softplus", NULL), AK_UNAVAILABLE);
+    assert_int_equal(ak_pass_parse(&pass, "", NULL), AK_UNAVAILABLE);
+    ak_host_pool_close(pool);
+}
+
+static void baselines_are_found_by_name(void **state)
+{
+    (void)state;
+    const char *variant = NULL;
+    const ak_baseline_ops *ops = ak_baseline_find(&variant, "openblas:Haswell");
+    assert_non_null(ops);
+    assert_string_equal(variant, "Haswell");
+    assert_true(ak_baseline_applies(ops, "matmul"));
+    assert_false(ak_baseline_applies(ops, "softmax"));
+    assert_non_null(ak_baseline_find(&variant, "onednn"));
+    assert_string_equal(variant, "");
+    assert_null(ak_baseline_find(&variant, "open"));
+    assert_null(ak_baseline_find(&variant, "openblasx"));
+    assert_null(ak_baseline_find(&variant, ""));
+}
+
+/* ---- compilers ----------------------------------------------------------------------------- */
+
+static char artifact[AK_PATH_MAX], source[AK_PATH_MAX];
+
+static ak_compile_result compile_with(const char *compiler, int64_t timeout_ns)
+{
+    static const char *const options[] = {"-std=gnu17", "-O1"};
+    ak_compile_result result = {0};
+    ak_error err = AK_ERROR_INIT;
+    ak_compile_job job = {.source_path = source,
+                          .compiler = compiler,
+                          .argv = options,
+                          .argc = 2,
+                          .folder = fixture_folder,
+                          .artifact = artifact,
+                          .timeout_ns = timeout_ns,
+                          .memory_max = (size_t)4 << 30};
+    if (ak_host_compile(&result, &job, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    return result;
+}
+
+static void write_compiler(char *path, const char *body)
+{
+    assert_int_equal(ak_fs_join(path, fixture_folder, "compiler", NULL), AK_OK);
+    fixture_write("compiler", body);
+    assert_int_equal(chmod(path, 0700), 0);
+}
+
+static void use_source(const char *text)
+{
+    ak_buf whole = AK_BUF(1u << 20);
+    assert_int_equal(ak_fs_join(source, fixture_folder, "source.c", NULL), AK_OK);
+    assert_int_equal(ak_fs_join(artifact, fixture_folder, "artifact.so", NULL), AK_OK);
+    assert_int_equal(ak_host_source(&whole, text, "kernel.c", NULL), AK_OK);
+    assert_int_equal(ak_fs_write(source, whole.data, whole.length, NULL), AK_OK);
+    ak_buf_free(&whole);
+    ak_fs_remove(artifact);
+}
+
+static void a_compiler_may_fail_in_any_way(void **state)
+{
+    (void)state;
+    char path[AK_PATH_MAX];
+    use_source("void ak_kernel(const ak_host_call *call)\n{\n    call->nonsense;\n}\n");
+    ak_compile_result result = compile_with(NULL, 60 * AK_SECOND_NS);
+    assert_int_equal(result.status, AK_TRIAL_COMPILE_ERROR);
+    assert_non_null(strstr(result.reason, "kernel.c:3:")); /* as in the author's file */
+    assert_null(strchr(result.reason, '\n'));
+    ak_compile_result_clear(&result);
+
+    write_compiler(path, "#!/bin/sh\nsleep 1000\n");
+    result = compile_with(path, AK_SECOND_NS / 5);
+    assert_int_equal(result.status, AK_TRIAL_TIMED_OUT);
+    assert_non_null(strstr(result.reason, "0.2 s"));
+    ak_compile_result_clear(&result);
+
+    write_compiler(path, "#!/bin/sh\nexit 0\n");
+    result = compile_with(path, 60 * AK_SECOND_NS);
+    assert_int_equal(result.status, AK_TRIAL_COMPILE_ERROR);
+    assert_non_null(strstr(result.reason, "no output"));
+    ak_compile_result_clear(&result);
+
+    write_compiler(path,
+                   "#!/bin/sh\nprintf 'a\\033[31m\\377\\nx.c:1: error: \\001bad\\n'; exit 1\n");
+    result = compile_with(path, 60 * AK_SECOND_NS);
+    assert_int_equal(result.status, AK_TRIAL_COMPILE_ERROR);
+    assert_string_equal(result.reason, "x.c:1: error: ?bad");
+    assert_string_equal(result.log, "a?[31m?\nx.c:1: error: ?bad\n");
+    ak_compile_result_clear(&result);
+
+    write_compiler(path, "#!/bin/sh\necho 'cc1: out of memory allocating 1 bytes'; exit 1\n");
+    result = compile_with(path, 60 * AK_SECOND_NS);
+    assert_int_equal(result.status, AK_TRIAL_OUT_OF_MEMORY);
+    ak_compile_result_clear(&result);
+
+    write_compiler(path, "#!/bin/sh\nkill -SEGV $$\n");
+    result = compile_with(path, 60 * AK_SECOND_NS);
+    assert_int_equal(result.status, AK_TRIAL_COMPILE_ERROR);
+    assert_non_null(strstr(result.reason, "signal 11"));
+    ak_compile_result_clear(&result);
+
+    write_compiler(path, "#!/bin/sh\nwhile :; do echo flood flood flood flood flood; done\n");
+    result = compile_with(path, AK_SECOND_NS / 5);
+    assert_int_equal(result.status, AK_TRIAL_TIMED_OUT);
+    assert_true(strlen(result.log) <= 65536);
+    ak_compile_result_clear(&result);
+}
+
+static void a_missing_compiler_is_said(void **state)
+{
+    (void)state;
+    char *kept = ak_strdup(getenv("PATH"));
+    const char *compiler = NULL;
+    ak_error err = AK_ERROR_INIT;
+    (void)setenv("PATH", fixture_folder, 1);
+    assert_int_equal(ak_host_compiler(&compiler, &err), AK_UNAVAILABLE);
+    assert_string_equal(err.text, "no C compiler found: install gcc or clang");
+    assert_false(ak_host_available(NULL, "gcc"));
+    (void)setenv("PATH", kept, 1);
+    ak_free(kept);
+}
+
+static void a_compiler_without_a_version_is_not_available(void **state)
+{
+    (void)state;
+    char path[AK_PATH_MAX];
+    static const char mute[] = "#!/bin/sh\nexit 1\n", good[] = "#!/bin/sh\necho compiler 1.0\n";
+    assert_int_equal(ak_fs_join(path, fixture_folder, "some-compiler", NULL), AK_OK);
+    assert_int_equal(ak_fs_write(path, good, strlen(good), NULL), AK_OK);
+    assert_int_equal(chmod(path, 0755), 0);
+    assert_true(ak_host_available(NULL, path));
+    assert_int_equal(ak_fs_write(path, mute, strlen(mute), NULL), AK_OK);
+    assert_int_equal(chmod(path, 0755), 0);
+    assert_false(ak_host_available(NULL, path));
+}
+
+static void equal_code_has_equal_hashes(void **state)
+{
+    (void)state;
+    char first[33];
+    use_source("void ak_kernel(const ak_host_call *c)\n{\n    *(float *)c->arg[0] = 1.5f;\n}\n");
+    ak_compile_result result = compile_with(NULL, 60 * AK_SECOND_NS);
+    assert_int_equal(result.status, AK_TRIAL_OK);
+    assert_null(result.reason);
+    memcpy(first, result.artifact_hash, sizeof first);
+    ak_compile_result_clear(&result);
+    use_source("/* other text */ void ak_kernel(const ak_host_call *call)\n"
+               "{\n    *(float *)call->arg[0] = 3.0f / 2.0f;\n}\n");
+    assert_int_equal(ak_fs_join(artifact, fixture_folder, "elsewhere.so", NULL), AK_OK);
+    result = compile_with(NULL, 60 * AK_SECOND_NS);
+    assert_string_equal(result.artifact_hash, first);
+    ak_compile_result_clear(&result);
+    use_source("void ak_kernel(const ak_host_call *c)\n{\n    *(float *)c->arg[0] = 1.25f;\n}\n");
+    result = compile_with(NULL, 60 * AK_SECOND_NS);
+    assert_string_not_equal(result.artifact_hash, first);
+    ak_compile_result_clear(&result);
+}
+
+/* Any byte of a real artifact may be damaged, and any length be cut. */
+static void damaged_artifacts_do_no_harm(void **state)
+{
+    (void)state;
+    char *file = NULL, hash[33];
+    size_t length = 0;
+    use_source("void ak_kernel(const ak_host_call *c)\n{\n    (void)c;\n}\n");
+    ak_compile_result result = compile_with(NULL, 60 * AK_SECOND_NS);
+    ak_compile_result_clear(&result);
+    assert_int_equal(ak_fs_read(&file, &length, artifact, 1u << 24, NULL), AK_OK);
+    assert_true(ak_host_elf_hash(hash, (unsigned char *)file, length));
+    for (size_t cut = 0; cut < length; cut += 97) {
+        unsigned char *part = ak_alloc(cut + 1, 1); /* of its own, so that a sanitizer sees */
+        memcpy(part, file, cut);
+        (void)ak_host_elf_hash(hash, part, cut);
+        ak_free(part);
+    }
+    size_t headers;
+    memcpy(&headers, file + 40, sizeof headers); /* e_shoff */
+    for (size_t i = 0; i < 64 + 30 * 64; i++) {
+        size_t at = i < 64 ? i : headers + i - 64;
+        if (at < length) {
+            char kept = file[at];
+            file[at] = (char)0xff;
+            (void)ak_host_elf_hash(hash, (unsigned char *)file, length);
+            file[at] = kept;
+        }
+    }
+    assert_false(ak_host_elf_hash(hash, (const unsigned char *)"#!/bin/sh", 9));
+    ak_free(file);
+}
+
+/* ---- the device ---------------------------------------------------------------------------- */
+
+static void note_device(void *context, const char *device, const char *description)
+{
+    assert_string_equal(device, "host");
+    assert_non_null(strstr(description, "CPU"));
+    *(int *)context += 1;
+}
+
+static void the_device_is_known(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"cpu_threads", "vector_bytes", "vector_registers",
+                                        "l1d_bytes",   "l2_bytes",     "l3_bytes"};
+    int seen = 0;
+    assert_int_equal(ak_host_probe(note_device, &seen, NULL), AK_OK);
+    assert_int_equal(seen, 1);
+    ak_scope *facts = ak_scope_new(NULL);
+    int cpus = ak_host_cpus();
+    ak_error err = AK_ERROR_INIT;
+    assert_int_equal(ak_host_facts(facts, "host", cpus + 1, &err), AK_INVALID);
+    assert_non_null(strstr(err.text, "were asked for; this machine has"));
+    assert_int_equal(ak_host_facts(facts, "host", cpus, NULL), AK_OK);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        ak_value value;
+        assert_true(ak_scope_get(&value, facts, names[i]));
+        assert_int_equal(value.type, AK_VALUE_INT);
+        assert_true(value.as.integer > 0);
+        assert_true(i != 0 || value.as.integer == cpus);
+    }
+    ak_scope_free(facts);
+    json_t *environment = NULL;
+    assert_int_equal(ak_host_environment(&environment, "host", NULL), AK_OK);
+    assert_true(json_is_string(json_object_get(environment, "name")));
+    assert_true(json_is_object(json_object_get(environment, "compilers")));
+    json_decref(environment);
+}
+
+static void devices_are_found_by_name(void **state)
+{
+    (void)state;
+    const ak_backend_ops *backend = NULL;
+    char device[64];
+    ak_error err = AK_ERROR_INIT;
+    assert_int_equal(ak_backend_device(&backend, device, sizeof device, "auto", NULL), AK_OK);
+    assert_string_equal(device, "host");
+    assert_int_equal(ak_backend_device(&backend, device, sizeof device, NULL, NULL), AK_OK);
+    assert_int_equal(ak_backend_device(&backend, device, sizeof device, "host", NULL), AK_OK);
+    assert_ptr_equal(backend, &ak_host_ops);
+    assert_int_equal(ak_backend_device(&backend, device, sizeof device, "host:1", &err),
+                     AK_NOT_FOUND);
+    assert_int_equal(ak_backend_device(&backend, device, sizeof device, "toaster", &err),
+                     AK_NOT_FOUND);
+    assert_non_null(strstr(err.text, "toaster"));
+    assert_int_equal(ak_backend_find(&backend, "toaster", &err), AK_NOT_FOUND);
+    assert_non_null(strstr(err.text, "host"));
+}
+
+static void the_block_is_bounded(void **state)
+{
+    (void)state;
+    ak_task *task = fixture_task("100");
+    ak_device *device = NULL;
+    ak_error err = AK_ERROR_INIT;
+    if (ak_host_ops.open(&device, task, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    char there[8] = "abcdefg", back[8] = "";
+    assert_int_equal(ak_host_ops.reserve(device, 100, NULL), AK_OK);
+    assert_int_equal(ak_host_ops.upload(device, 92, there, 8, NULL), AK_OK);
+    assert_int_equal(ak_host_ops.upload(device, 93, there, 8, NULL), AK_INTERNAL);
+    assert_int_equal(ak_host_ops.upload(device, SIZE_MAX, there, 8, NULL), AK_INTERNAL);
+    assert_int_equal(ak_host_ops.download(back, device, 92, 8, NULL), AK_OK);
+    assert_string_equal(back, there);
+    assert_int_equal(ak_host_ops.reserve(device, 100000, NULL), AK_OK);
+    assert_int_equal(ak_host_ops.download(back, device, 99992, 8, NULL), AK_OK);
+    ak_host_ops.close(device);
+    ak_task_close(task);
+}
+
+static void a_dead_runnable_stays_dead(void **state)
+{
+    (void)state;
+    use_source(
+        "void ak_kernel(const ak_host_call *c)\n{\n    __builtin_trap();\n    (void)c;\n}\n");
+    ak_compile_result compiled = compile_with(NULL, 60 * AK_SECOND_NS);
+    ak_compile_result_clear(&compiled);
+    ak_task *task = fixture_task("100");
+    ak_device *device = NULL;
+    ak_runnable *runnable = NULL;
+    ak_outcome outcome;
+    assert_int_equal(ak_host_ops.open(&device, task, NULL), AK_OK);
+    assert_int_equal(ak_host_ops.reserve(device, 4096, NULL), AK_OK);
+    ak_load load = {.artifact = artifact};
+    assert_int_equal(ak_host_ops.load(&runnable, device, &load, &outcome, NULL), AK_OK);
+    assert_int_equal(outcome.status, AK_TRIAL_OK);
+    size_t offset[] = {0, 1024};
+    ak_launch launch = {.task = task,
+                        .shape = &task->shape,
+                        .offset = offset,
+                        .threads = 1,
+                        .iterations = 1,
+                        .timeout_ns = 60 * AK_SECOND_NS};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(ak_host_ops.launch(&outcome, runnable, &launch, NULL), AK_OK);
+        assert_int_equal(outcome.status, AK_TRIAL_CRASHED);
+    }
+    ak_host_ops.unload(runnable);
+    offset[1] = 4000; /* beyond the block */
+    assert_int_equal(ak_host_ops.load(&runnable, device, &load, &outcome, NULL), AK_OK);
+    assert_int_equal(ak_host_ops.launch(&outcome, runnable, &launch, NULL), AK_INTERNAL);
+    ak_host_ops.unload(runnable);
+    ak_host_ops.close(device);
+    ak_task_close(task);
+}
+
+static void what_is_no_artifact_is_not_loaded(void **state)
+{
+    (void)state;
+    fixture_write("fake.so", "this is not a shared object\n");
+    ak_task *task = fixture_task("100");
+    ak_device *device = NULL;
+    ak_outcome outcome;
+    assert_int_equal(ak_host_ops.open(&device, task, NULL), AK_OK);
+    static const char *const names[] = {"fake.so", "missing.so"};
+    for (size_t i = 0; i < 2; i++) {
+        char path[AK_PATH_MAX];
+        ak_runnable *runnable = NULL;
+        assert_int_equal(ak_fs_join(path, fixture_folder, names[i], NULL), AK_OK);
+        ak_load load = {.artifact = path};
+        assert_int_equal(ak_host_ops.load(&runnable, device, &load, &outcome, NULL), AK_OK);
+        assert_int_equal(outcome.status, AK_TRIAL_LAUNCH_ERROR);
+        assert_true(outcome.reason[0] != 0);
+        ak_host_ops.unload(runnable);
+    }
+    ak_host_ops.close(device);
+    ak_task_close(task);
+}
+
+int main(int argc, char **argv)
+{
+    int code;
+    if (fixture_main(&code, argc, argv)) {
+        return code;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(regions_use_the_threads_they_ask_for),
+        cmocka_unit_test(a_barrier_waits_for_all),
+        cmocka_unit_test(thread_numbers_are_checked),
+        cmocka_unit_test(the_pass_has_the_right_formulas),
+        cmocka_unit_test(baselines_are_found_by_name),
+        cmocka_unit_test(a_compiler_may_fail_in_any_way),
+        cmocka_unit_test(a_missing_compiler_is_said),
+        cmocka_unit_test(a_compiler_without_a_version_is_not_available),
+        cmocka_unit_test(equal_code_has_equal_hashes),
+        cmocka_unit_test(damaged_artifacts_do_no_harm),
+        cmocka_unit_test(the_device_is_known),
+        cmocka_unit_test(devices_are_found_by_name),
+        cmocka_unit_test(the_block_is_bounded),
+        cmocka_unit_test(a_dead_runnable_stays_dead),
+        cmocka_unit_test(what_is_no_artifact_is_not_loaded),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

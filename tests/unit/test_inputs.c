@@ -1,0 +1,290 @@
+/* Filling and conversions. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "check/inputs.h"
+
+enum { MANY = 200000, BLOCK = 4096 };
+static double first[MANY], second[MANY];
+
+static ak_argument_spec uniform(double low, double high)
+{
+    return (ak_argument_spec){.name = "A", .fill = AK_FILL_UNIFORM, .fill_a = low, .fill_b = high};
+}
+
+static ak_argument_spec normal(double mean, double deviation)
+{
+    return (ak_argument_spec){
+        .name = "A", .fill = AK_FILL_NORMAL, .fill_a = mean, .fill_b = deviation};
+}
+
+static void test_fill_is_seeded(void **state)
+{
+    (void)state;
+    const ak_argument_spec specs[] = {uniform(-1, 1), normal(0, 2)};
+    for (size_t i = 0; i < 2; i++) {
+        ak_inputs_fill(first, MANY, &specs[i], AK_DTYPE_F32, 42, 0);
+        ak_inputs_fill(second, MANY, &specs[i], AK_DTYPE_F32, 42, 0);
+        assert_memory_equal(first, second, sizeof first);
+        ak_inputs_fill(second, MANY, &specs[i], AK_DTYPE_F32, 43, 0);
+        size_t same = 0;
+        for (size_t j = 0; j < MANY; j++) {
+            same += first[j] == second[j];
+        }
+        assert_true(same < 100);
+        ak_inputs_fill(second, MANY, &specs[i], AK_DTYPE_F32, 42, 1); /* another argument */
+        same = 0;
+        for (size_t j = 0; j < MANY; j++) {
+            same += first[j] == second[j];
+        }
+        assert_true(same < 100);
+    }
+}
+
+/* A prefix is the same whatever the length, and no block repeats another. */
+static void test_fill_by_blocks(void **state)
+{
+    (void)state;
+    ak_argument_spec spec = normal(0, 1);
+    ak_inputs_fill(first, MANY, &spec, AK_DTYPE_F64, 1, 2);
+    const size_t lengths[] = {1, 7, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5};
+    for (size_t i = 0; i < 6; i++) {
+        memset(second, 0, sizeof second);
+        ak_inputs_fill(second, lengths[i], &spec, AK_DTYPE_F64, 1, 2);
+        assert_memory_equal(first, second, lengths[i] * sizeof(double));
+        assert_true(second[lengths[i]] == 0.0); /* nothing beyond */
+    }
+    assert_memory_not_equal(first, first + BLOCK, BLOCK * sizeof(double));
+}
+
+static void moments(double *mean, double *deviation, double *kurtosis, const double *values)
+{
+    double sum = 0, squares = 0, fourth = 0;
+    for (size_t i = 0; i < MANY; i++) {
+        sum += values[i];
+    }
+    *mean = sum / MANY;
+    for (size_t i = 0; i < MANY; i++) {
+        double d = values[i] - *mean;
+        squares += d * d;
+        fourth += d * d * d * d;
+    }
+    *deviation = sqrt(squares / MANY);
+    *kurtosis = fourth / MANY / pow(*deviation, 4);
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void test_uniform_distribution(void **state)
+{
+    (void)state;
+    ak_argument_spec spec = uniform(-1, 3);
+    ak_inputs_fill(first, MANY, &spec, AK_DTYPE_F32, 7, 0);
+    double mean, deviation, kurtosis;
+    moments(&mean, &deviation, &kurtosis, first);
+    assert_true(fabs(mean - 1.0) < 0.01);
+    assert_true(fabs(deviation - 4.0 / sqrt(12.0)) < 0.01);
+    assert_true(fabs(kurtosis - 1.8) < 0.02);
+    qsort(first, MANY, sizeof first[0], compare_doubles);
+    assert_true(first[0] >= -1 && first[0] < -0.999);
+    assert_true(first[MANY - 1] <= 3 && first[MANY - 1] > 2.999);
+    for (size_t i = 0; i < MANY; i++) { /* Kolmogorov-Smirnov at 0.1 %: 1.95 / sqrt(n) */
+        assert_true(fabs((first[i] + 1) / 4 - (double)i / MANY) < 0.0044);
+    }
+}
+
+static void test_normal_distribution(void **state)
+{
+    (void)state;
+    ak_argument_spec spec = normal(0, 1);
+    ak_inputs_fill(first, MANY, &spec, AK_DTYPE_F64, 9, 0);
+    double mean, deviation, kurtosis;
+    moments(&mean, &deviation, &kurtosis, first);
+    assert_true(fabs(mean) < 0.01 && fabs(deviation - 1.0) < 0.01);
+    assert_true(fabs(kurtosis - 3.0) < 0.08);
+    qsort(first, MANY, sizeof first[0], compare_doubles);
+    for (size_t i = 0; i < MANY; i++) {
+        double expected = 0.5 * erfc(-first[i] / sqrt(2.0));
+        assert_true(fabs(expected - (double)i / MANY) < 0.0044);
+    }
+    assert_true(first[0] < -3.8 && first[MANY - 1] > 3.8); /* the tail is there */
+    spec = normal(5, 0.5);
+    ak_inputs_fill(first, MANY, &spec, AK_DTYPE_F64, 9, 0);
+    moments(&mean, &deviation, &kurtosis, first);
+    assert_true(fabs(mean - 5) < 0.01 && fabs(deviation - 0.5) < 0.005);
+}
+
+static void test_integers_are_not_all_zero(void **state)
+{
+    (void)state;
+    ak_argument_spec spec = uniform(-1, 1);
+    ak_inputs_fill(first, MANY, &spec, AK_DTYPE_I32, 3, 0);
+    size_t count[3] = {0};
+    for (size_t i = 0; i < MANY; i++) {
+        assert_true(first[i] == -1 || first[i] == 0 || first[i] == 1);
+        count[(size_t)(first[i] + 1)]++;
+    }
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(fabs((double)count[i] / MANY - 1.0 / 3) < 0.01);
+    }
+}
+
+static void test_constant(void **state)
+{
+    (void)state;
+    ak_argument_spec spec = {.name = "A", .fill = AK_FILL_CONSTANT, .fill_a = 0.1};
+    ak_inputs_fill(first, 5000, &spec, AK_DTYPE_F32, 3, 0);
+    assert_true(first[0] == (double)0.1f && first[4999] == (double)0.1f);
+}
+
+/* Whatever is filled in survives the trip through the dtype. */
+static void test_filled_values_are_exact(void **state)
+{
+    (void)state;
+    static const ak_dtype dtypes[] = {AK_DTYPE_F16, AK_DTYPE_BF16, AK_DTYPE_F32, AK_DTYPE_F64,
+                                      AK_DTYPE_I32};
+    static uint64_t encoded[10000];
+    for (size_t d = 0; d < 5; d++) {
+        ak_argument_spec spec = normal(0, 3);
+        ak_inputs_fill(first, 10000, &spec, dtypes[d], 1, 1);
+        ak_inputs_encode(encoded, first, 10000, dtypes[d]);
+        ak_inputs_decode(second, encoded, 10000, dtypes[d]);
+        assert_memory_equal(first, second, 10000 * sizeof(double));
+    }
+}
+
+static uint16_t encode16(double value, ak_dtype dtype)
+{
+    uint16_t half;
+    ak_inputs_encode(&half, &value, 1, dtype);
+    return half;
+}
+
+static double decode16(uint16_t half, ak_dtype dtype)
+{
+    double value;
+    ak_inputs_decode(&value, &half, 1, dtype);
+    return value;
+}
+
+/* Values of a 16-bit format from its definition, with ldexp. */
+static double define16(uint16_t half, int fraction, int bias)
+{
+    int exponent = (half & 0x7FFF) >> fraction;
+    int digits = half & ((1 << fraction) - 1);
+    double sign = half & 0x8000 ? -1.0 : 1.0;
+    if (exponent == 2 * bias + 1) {
+        return digits != 0 ? (double)NAN : sign * (double)INFINITY;
+    }
+    if (exponent == 0) {
+        return sign * ldexp(digits, 1 - bias - fraction);
+    }
+    return sign * ldexp(digits + (1 << fraction), exponent - bias - fraction);
+}
+
+static void check_every_value(ak_dtype dtype, int fraction, int bias)
+{
+    for (unsigned i = 0; i < 65536; i++) {
+        double want = define16((uint16_t)i, fraction, bias);
+        double got = decode16((uint16_t)i, dtype);
+        if (isnan(want)) {
+            assert_true(isnan(got));
+            assert_true(isnan(decode16(encode16(got, dtype), dtype)));
+            continue;
+        }
+        assert_true(got == want && signbit(got) == signbit(want));
+        assert_int_equal(encode16(got, dtype), i);
+        if (i >= 0x7FFF || isinf(want)) {
+            continue;
+        }
+        /* Between neighbours: to the nearer, in the middle to the even one. Beyond the largest, the
+           next is where the format would go on, and stands for infinity. */
+        double next = define16((uint16_t)(i + 1), fraction, bias);
+        if (isinf(next)) {
+            next = ldexp(1.0, bias + 1);
+        }
+        double middle = want + (next - want) / 2;
+        assert_int_equal(encode16(middle, dtype), i % 2 == 0 ? i : i + 1);
+        assert_int_equal(encode16(nextafter(middle, 0), dtype), i);
+        assert_int_equal(encode16(nextafter(middle, HUGE_VAL), dtype), i + 1);
+        assert_int_equal(encode16(-nextafter(middle, 0), dtype), i | 0x8000);
+    }
+}
+
+static void test_every_f16(void **state)
+{
+    (void)state;
+    check_every_value(AK_DTYPE_F16, 10, 15);
+    assert_int_equal(encode16(1.0, AK_DTYPE_F16), 0x3C00);
+    assert_int_equal(encode16(65504, AK_DTYPE_F16), 0x7BFF);
+    assert_int_equal(encode16(65520, AK_DTYPE_F16), 0x7C00);
+    assert_int_equal(encode16(1e300, AK_DTYPE_F16), 0x7C00);
+    assert_int_equal(encode16(-1e-300, AK_DTYPE_F16), 0x8000);
+    assert_int_equal(encode16((double)INFINITY, AK_DTYPE_F16), 0x7C00);
+}
+
+static void test_every_bf16(void **state)
+{
+    (void)state;
+    check_every_value(AK_DTYPE_BF16, 7, 127);
+    assert_int_equal(encode16(1.0, AK_DTYPE_BF16), 0x3F80);
+    assert_int_equal(encode16(1e300, AK_DTYPE_BF16), 0x7F80);
+    /* By way of float this would round up twice: 1 + 2^-8 + 2^-30 is above the middle, but float
+       cannot hold the last bit. */
+    assert_int_equal(encode16(1.0 + 0x1p-8 + 0x1p-30, AK_DTYPE_BF16), 0x3F81);
+    assert_int_equal(encode16(1.0 + 0x1p-8, AK_DTYPE_BF16), 0x3F80);
+}
+
+static void test_i32(void **state)
+{
+    (void)state;
+    const double values[] = {0.5,
+                             1.5,
+                             2.5,
+                             -0.5,
+                             -1.5,
+                             1e10,
+                             -1e10,
+                             2147483647.0,
+                             -2147483648.0,
+                             (double)NAN,
+                             (double)INFINITY};
+    const int32_t want[] = {0,         2,         2,         0, -2,       INT32_MAX,
+                            INT32_MIN, INT32_MAX, INT32_MIN, 0, INT32_MAX};
+    int32_t got[11];
+    ak_inputs_encode(got, values, 11, AK_DTYPE_I32);
+    assert_memory_equal(got, want, sizeof want);
+    double back[11];
+    ak_inputs_decode(back, got, 11, AK_DTYPE_I32);
+    assert_true(back[1] == 2 && back[6] == -2147483648.0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fill_is_seeded),
+        cmocka_unit_test(test_fill_by_blocks),
+        cmocka_unit_test(test_uniform_distribution),
+        cmocka_unit_test(test_normal_distribution),
+        cmocka_unit_test(test_integers_are_not_all_zero),
+        cmocka_unit_test(test_constant),
+        cmocka_unit_test(test_filled_values_are_exact),
+        cmocka_unit_test(test_every_f16),
+        cmocka_unit_test(test_every_bf16),
+        cmocka_unit_test(test_i32),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

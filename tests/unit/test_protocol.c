@@ -1,0 +1,255 @@
+/* Lines and messages: whole, in pieces, too long, not JSON; over a pipe, also a broken one; and
+   every message read back as it was written. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "worker/message.h"
+
+static void feed(ak_line_reader *reader, const char *text)
+{
+    assert_int_equal(ak_line_reader_feed(reader, text, strlen(text), NULL), AK_OK);
+}
+
+static void a_line_comes_in_pieces(void **state)
+{
+    (void)state;
+    ak_line_reader reader;
+    json_t *message = NULL;
+    ak_line_reader_init(&reader);
+    feed(&reader, "{\"id\"");
+    assert_int_equal(ak_line_reader_next(&message, &reader, NULL), AK_OK);
+    assert_null(message);
+    feed(&reader, ": 1}\n{\"id\": 2}\n{\"id");
+    assert_int_equal(ak_line_reader_next(&message, &reader, NULL), AK_OK);
+    assert_int_equal(json_integer_value(json_object_get(message, "id")), 1);
+    json_decref(message);
+    assert_int_equal(ak_line_reader_next(&message, &reader, NULL), AK_OK);
+    assert_int_equal(json_integer_value(json_object_get(message, "id")), 2);
+    json_decref(message);
+    assert_int_equal(ak_line_reader_next(&message, &reader, NULL), AK_OK);
+    assert_null(message);
+    feed(&reader, "\": 3}\n");
+    assert_int_equal(ak_line_reader_next(&message, &reader, NULL), AK_OK);
+    assert_int_equal(json_integer_value(json_object_get(message, "id")), 3);
+    json_decref(message);
+    ak_line_reader_free(&reader);
+}
+
+static void what_is_not_an_object_is_refused(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "\n", "[1]\n", "7\n", "{\"a\": }\n", "{}x\n", "{\n", "{\"a\": 1, \"a\": 2}\n", "\xff\n"};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        ak_line_reader reader;
+        json_t *message = NULL;
+        ak_error err = AK_ERROR_INIT;
+        ak_line_reader_init(&reader);
+        feed(&reader, lines[i]);
+        assert_int_equal(ak_line_reader_next(&message, &reader, &err), AK_INVALID);
+        assert_null(message);
+        assert_non_null(strstr(err.text, "worker protocol"));
+        feed(&reader, "{}\n"); /* the reader itself is still sound */
+        assert_int_equal(ak_line_reader_next(&message, &reader, NULL), AK_OK);
+        assert_non_null(message);
+        json_decref(message);
+        ak_line_reader_free(&reader);
+    }
+}
+
+static void a_line_has_a_limit(void **state)
+{
+    (void)state;
+    ak_line_reader reader;
+    ak_error err = AK_ERROR_INIT;
+    char *piece = ak_alloc(1, 65536);
+    ak_status status = AK_OK;
+    size_t fed = 0;
+    memset(piece, ' ', 65536);
+    ak_line_reader_init(&reader);
+    while (status == AK_OK && fed < 2 * (size_t)AK_LINE_MAX) {
+        status = ak_line_reader_feed(&reader, piece, 65536, &err);
+        fed += 65536;
+    }
+    assert_int_equal(status, AK_LIMIT);
+    assert_true(fed > AK_LINE_MAX && fed <= AK_LINE_MAX + 65536u);
+    ak_line_reader_free(&reader);
+    ak_free(piece);
+}
+
+static void messages_cross_a_pipe(void **state)
+{
+    (void)state;
+    int ends[2];
+    ak_line_reader reader;
+    json_t *sent = json_pack("{s:s, s:i}", "op", "probe", "id", 5), *got = NULL;
+    assert_int_equal(pipe(ends), 0);
+    ak_line_reader_init(&reader);
+    assert_int_equal(ak_protocol_send(ends[1], sent, NULL), AK_OK);
+    assert_int_equal(ak_protocol_receive(&got, ends[0], &reader, NULL), AK_OK);
+    assert_true(json_equal(sent, got));
+    json_decref(got);
+    (void)close(ends[1]);
+    got = sent;
+    assert_int_equal(ak_protocol_receive(&got, ends[0], &reader, NULL), AK_OK);
+    assert_null(got); /* the end of the stream */
+    (void)close(ends[0]);
+    ak_line_reader_free(&reader);
+    json_decref(sent);
+}
+
+static void half_a_message_is_a_crash(void **state)
+{
+    (void)state;
+    int ends[2];
+    ak_line_reader reader;
+    json_t *got = NULL;
+    assert_int_equal(pipe(ends), 0);
+    ak_line_reader_init(&reader);
+    assert_int_equal(write(ends[1], "{\"id\":", 6), 6);
+    (void)close(ends[1]);
+    assert_int_equal(ak_protocol_receive(&got, ends[0], &reader, NULL), AK_CRASHED);
+    (void)close(ends[0]);
+    ak_line_reader_free(&reader);
+}
+
+/* SIGPIPE would end this test. */
+static void writing_to_the_dead_is_an_error(void **state)
+{
+    (void)state;
+    int ends[2];
+    json_t *message = json_object();
+    assert_int_equal(pipe(ends), 0);
+    (void)close(ends[0]);
+    assert_int_equal(ak_protocol_send(ends[1], message, NULL), AK_CRASHED);
+    assert_int_equal(ak_protocol_send(ends[1], message, NULL), AK_CRASHED);
+    (void)close(ends[1]);
+    json_decref(message);
+}
+
+static void a_trial_is_read_as_written(void **state)
+{
+    (void)state;
+    double samples[] = {1.5, 2.25, 0.001};
+    char reason[] = "signal 11";
+    ak_trial trial = {.status = AK_TRIAL_CRASHED,
+                      .reason = reason,
+                      .check_ns = 7,
+                      .measure_ns = INT64_C(1) << 40,
+                      .overhead_ns = 3,
+                      .samples_ms = samples,
+                      .sample_count = 3,
+                      .median_ms = 1.5,
+                      .ci_low_ms = 0.001,
+                      .ci_high_ms = 2.25,
+                      .max_error = HUGE_VAL}; /* becomes 0: JSON has no infinity */
+    json_t *object = ak_message_from_trial(&trial);
+    ak_trial back = {0};
+    assert_int_equal(ak_message_to_trial(&back, object, NULL), AK_OK);
+    assert_int_equal(back.status, trial.status);
+    assert_string_equal(back.reason, "signal 11");
+    assert_true(back.measure_ns == trial.measure_ns && back.check_ns == 7);
+    assert_int_equal(back.sample_count, 3);
+    assert_memory_equal(back.samples_ms, samples, sizeof samples);
+    assert_true(back.max_error == 0.0 && back.ci_high_ms == 2.25);
+    ak_trial_clear(&back);
+    json_decref(object);
+}
+
+static void bad_trials_are_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{}",
+        "{\"outcome\": \"splendid\"}",
+        "{\"outcome\": 1}",
+        "{\"outcome\": \"ok\", \"check_ns\": -1}",
+        "{\"outcome\": \"ok\", \"check_ns\": \"1\"}",
+        "{\"outcome\": \"ok\", \"samples_ms\": 3}",
+        "{\"outcome\": \"ok\", \"samples_ms\": [1, \"2\"]}",
+        "{\"outcome\": \"ok\", \"samples_ms\": [1, -2.0]}",
+        "{\"outcome\": \"ok\", \"reason\": [1]}",
+        "{\"outcome\": \"ok\", \"median_ms\": true}",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        json_t *object = json_loads(texts[i], 0, NULL);
+        ak_trial trial = {0};
+        assert_non_null(object);
+        assert_int_not_equal(ak_message_to_trial(&trial, object, NULL), AK_OK);
+        assert_null(trial.samples_ms);
+        assert_null(trial.reason);
+        json_decref(object);
+    }
+}
+
+static void the_other_messages_come_back(void **state)
+{
+    (void)state;
+    ak_timer_plan plan = {.batch_ns = 5, .budget_ns = 6, .precision = 0.5, .samples_max = 9}, again;
+    json_t *outer = json_object();
+    assert_true(ak_json_set(outer, "timer", ak_message_from_plan(&plan)));
+    assert_int_equal(ak_message_to_plan(&again, outer, NULL), AK_OK);
+    assert_memory_equal(&plan, &again, sizeof plan);
+    json_decref(outer);
+
+    char text[] = "a.c:1: error: no";
+    ak_compile_result compiled = {.status = AK_TRIAL_COMPILE_ERROR,
+                                  .reason = text,
+                                  .log = text,
+                                  .compile_ns = 12,
+                                  .artifact_hash = "0123456789abcdef0123456789abcdef"};
+    ak_compile_result compiled_again = {0};
+    json_t *object = ak_message_from_compile(&compiled);
+    assert_int_equal(ak_message_to_compile(&compiled_again, object, NULL), AK_OK);
+    assert_string_equal(compiled_again.log, text);
+    assert_string_equal(compiled_again.artifact_hash, compiled.artifact_hash);
+    ak_compile_result_clear(&compiled_again);
+    assert_true(ak_json_set_text(object, "artifact_hash", "longer than thirty-two characters!"));
+    assert_int_equal(ak_message_to_compile(&compiled_again, object, NULL), AK_INVALID);
+    json_decref(object);
+
+    ak_ceilings ceilings = {1.5, 20, 21, 22, 100, true}, ceilings_again;
+    object = ak_message_from_ceilings(&ceilings);
+    assert_int_equal(ak_message_to_ceilings(&ceilings_again, object, NULL), AK_OK);
+    assert_true(ceilings_again.peak_tflops == 1.5 && ceilings_again.measured);
+    json_decref(object);
+}
+
+static void a_failure_carries_its_reason(void **state)
+{
+    (void)state;
+    ak_error err = AK_ERROR_INIT;
+    json_t *reply = ak_message_failure(3, AK_UNAVAILABLE, "no C compiler found");
+    assert_int_equal(ak_message_fault(reply, &err), AK_UNAVAILABLE);
+    assert_string_equal(err.text, "no C compiler found");
+    assert_true(ak_json_set(reply, "status", json_integer(99)));
+    assert_int_equal(ak_message_fault(reply, &err), AK_INTERNAL);
+    assert_true(ak_json_set(reply, "ok", json_true()));
+    assert_int_equal(ak_message_fault(reply, &err), AK_OK);
+    json_decref(reply);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_comes_in_pieces),
+        cmocka_unit_test(what_is_not_an_object_is_refused),
+        cmocka_unit_test(a_line_has_a_limit),
+        cmocka_unit_test(messages_cross_a_pipe),
+        cmocka_unit_test(half_a_message_is_a_crash),
+        cmocka_unit_test(writing_to_the_dead_is_an_error),
+        cmocka_unit_test(a_trial_is_read_as_written),
+        cmocka_unit_test(bad_trials_are_refused),
+        cmocka_unit_test(the_other_messages_come_back),
+        cmocka_unit_test(a_failure_carries_its_reason),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

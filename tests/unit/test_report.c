@@ -1,0 +1,436 @@
+/* test_report.c: a report says what the run did, in four formats, also of runs whose record is
+   incomplete, and prints nothing that a terminal would obey. */
+#include "archive_fixture.h"
+
+#include "report/report.h"
+
+static const char *const formats[] = {"text", "csv", "json", "md"};
+
+/* A run of a dozen trials. The finish prefers the second fastest. */
+static void fill(ak_archive *archive)
+{
+    ak_run run = literal_run("00112233445566aa");
+    run.environment = (char *)"ee00";
+    run.environment_json = (char *)"{\"device\": \"Some CPU @ 2 GHz\", \"compilers\": {\"gcc\": "
+                                   "\"12.2.0\", \"clang\": \"14.0.6\"}, \"huge\": [1, 2, 3]}";
+    run.options_json = (char *)"{\"evaluations\": 60, \"seconds\": 0, \"seed\": 7}";
+    assert_ok(ak_archive_add_run(archive, &run, err));
+    ak_trial trial = literal_trial("", 1);
+    trial.run = run.id;
+    trial.environment = run.environment;
+    trial.bound = (char *)"compute";
+    trial.efficiency = 0.8;
+    trial.propose_ns = 1000;
+    static const struct {
+        const char *config;
+        double ms;
+    } made[] = {
+        {"MR=4,KC=64,cc=gcc", 4.0},  {"MR=4,KC=128,cc=gcc", 3.0}, {"MR=6,KC=64,cc=gcc", 3.5},
+        {"MR=6,KC=128,cc=gcc", 2.0}, {"MR=6,KC=256,cc=gcc", 1.9}, {"MR=8,KC=256,cc=gcc", 2.5},
+        {"MR=6,KC=512,cc=gcc", 2.2},
+    };
+    int64_t parent = 0;
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
+        trial.config = (char *)(uintptr_t)made[i].config;
+        trial.median_ms = made[i].ms;
+        trial.ci_low_ms = made[i].ms * 0.99;
+        trial.ci_high_ms = made[i].ms * 1.01;
+        trial.parent = parent;
+        trial.generation = (int)i;
+        trial.predicted_gain = 0.1;
+        trial.model = i == 3 ? (char *)"openai:gpt-5" : NULL;
+        parent = add_trial(archive, trial);
+    }
+    trial.status = AK_TRIAL_COMPILE_ERROR;
+    trial.reason = (char *)"host.c:9: error: bad \x1b[31mcolour\x07 | pipe, \"quote\"";
+    trial.median_ms = 0;
+    (void)add_trial(archive, trial);
+    (void)add_trial(archive, trial);
+    trial.status = AK_TRIAL_TIMED_OUT;
+    trial.reason = NULL;
+    (void)add_trial(archive, trial);
+}
+
+static void end(ak_archive *archive)
+{
+    assert_ok(ak_archive_end_run(
+        archive, "00112233445566aa", "2026-11-21T10:55:00.000Z",
+        "{\"seconds\": 12.5, \"stopped_by\": \"evaluations\", \"best\": {\"config\": "
+        "\"MR=6,KC=128,cc=gcc\", \"ms\": 1.95, \"ci_ms\": [1.94, 1.96], \"tflops\": 0.5, \"gbs\": "
+        "10.0, \"efficiency\": 0.75, \"speedup\": 1.02}, \"baseline\": {\"name\": \"OpenBLAS\", "
+        "\"version\": \"0.3.21 Cooperlake\", \"ms\": 1.989}, \"contestants\": [{\"name\": "
+        "\"OpenBLAS\", \"version\": \"0.3.21\", \"ms\": 1.989, \"ci_ms\": [1.98, 1.99], \"ratio\": "
+        "1, \"tie\": true}, {\"name\": \"tuned\", \"config\": \"MR=6,KC=128,cc=gcc\", \"ms\": "
+        "1.95}]}",
+        err));
+}
+
+static json_t *json_report(ak_archive *archive)
+{
+    char *text;
+    json_t *report;
+    assert_ok(ak_report(&text, archive, NULL, "json", err));
+    assert_ok(ak_json_parse(&report, text, strlen(text), "report", err));
+    ak_text_free(text);
+    return report;
+}
+
+static const json_t *at(const json_t *value, const char *key)
+{
+    const json_t *found = json_object_get(value, key);
+    if (found == NULL) {
+        fail_msg("the report has no \"%s\"", key);
+    }
+    return found;
+}
+
+static void test_model(void **state)
+{
+    fixture *f = fixture_of(state);
+    fill(f->archive);
+    end(f->archive);
+    json_t *report = json_report(f->archive);
+    const json_t *best = at(report, "best"), *author = at(best, "proposed_by");
+    assert_string_equal(json_string_value(at(best, "config")), "MR=6,KC=128,cc=gcc");
+    assert_string_equal(json_string_value(at(best, "measured")), "finish");
+    assert_true(json_number_value(at(best, "ms")) == 1.95);
+    assert_true(json_number_value(at(best, "speedup")) == 1.02);
+    assert_int_equal(json_integer_value(at(best, "trial")), 4);
+    assert_int_equal(json_integer_value(at(author, "evaluation")), 4);
+    assert_string_equal(json_string_value(at(author, "model")), "openai:gpt-5");
+    assert_int_equal(json_integer_value(at(author, "parent")), 3);
+
+    const json_t *trials = at(report, "trials");
+    assert_int_equal(json_integer_value(at(trials, "evaluated")), 10);
+    assert_int_equal(json_integer_value(at(trials, "ok")), 7);
+    assert_int_equal(json_integer_value(at(at(trials, "failed"), "compile_error")), 2);
+    assert_int_equal(json_integer_value(at(at(trials, "failed"), "timed_out")), 1);
+
+    const json_t *fastest = at(report, "fastest");
+    assert_int_equal(json_array_size(fastest), 7);
+    assert_true(json_number_value(at(json_array_get(fastest, 0), "ms")) == 1.9);
+    assert_true(json_number_value(at(json_array_get(fastest, 6), "ms")) == 4.0);
+
+    const json_t *steps = at(report, "convergence");
+    static const int evaluations[] = {1, 2, 4, 5};
+    assert_int_equal(json_array_size(steps), 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(json_integer_value(at(json_array_get(steps, i), "evaluation")),
+                         evaluations[i]);
+    }
+
+    const json_t *failures = at(report, "failures");
+    assert_int_equal(json_array_size(failures), 2);
+    assert_int_equal(json_integer_value(at(json_array_get(failures, 0), "count")), 2);
+    assert_string_equal(json_string_value(at(json_array_get(failures, 1), "status")), "timed_out");
+
+    /* MR=6 is in all of the three fastest, cc never changed. */
+    const json_t *values = at(report, "values");
+    bool seen = false;
+    for (size_t i = 0; i < json_array_size(values); i++) {
+        const json_t *value = json_array_get(values, i);
+        assert_string_not_equal(json_string_value(at(value, "parameter")), "cc");
+        if (strcmp(json_string_value(at(value, "parameter")), "MR") == 0 &&
+            strcmp(json_string_value(at(value, "value")), "6") == 0) {
+            seen = true;
+            assert_int_equal(json_integer_value(at(value, "top")), 3);
+            assert_int_equal(json_integer_value(at(value, "all")), 4);
+        }
+    }
+    assert_true(seen);
+    assert_int_equal(json_integer_value(at(report, "top_count")), 3);
+
+    const json_t *seconds = at(report, "seconds");
+    assert_true(json_number_value(at(seconds, "wall")) == 12.5);
+    assert_true(fabs(json_number_value(at(seconds, "compile")) - 1.0) < 1e-9);
+    const json_t *proposers = at(report, "proposers");
+    assert_int_equal(json_array_size(proposers), 2);
+    assert_int_equal(json_integer_value(at(json_array_get(proposers, 1), "proposed")), 1);
+    assert_string_equal(json_string_value(at(report, "command")),
+                        "autokernel tune matmul --impl host --device host --size M=64,N=32,K=16 "
+                        "--dtype f32 --strategy random --evals 60 --seed 7");
+    json_decref(report);
+}
+
+/* A run that was killed has no result: the fastest trial is the best there is. */
+static void test_unfinished(void **state)
+{
+    fixture *f = fixture_of(state);
+    fill(f->archive);
+    json_t *report = json_report(f->archive);
+    const json_t *best = at(report, "best");
+    assert_string_equal(json_string_value(at(best, "config")), "MR=6,KC=256,cc=gcc");
+    assert_string_equal(json_string_value(at(best, "measured")), "search");
+    assert_true(json_is_null(at(best, "speedup")));
+    assert_true(json_is_null(at(report, "baseline")));
+    json_decref(report);
+    char *text;
+    assert_ok(ak_report(&text, f->archive, NULL, "text", err));
+    assert_non_null(strstr(text, "still running, or killed"));
+    assert_non_null(strstr(text, "partly luck"));
+    ak_text_free(text);
+}
+
+/* A run that was cancelled names the best of its search, but there was no finish. */
+static void test_cancelled(void **state)
+{
+    static const char *const results[] = {
+        "{\"stopped_by\": \"cancelled\", \"best\": {\"config\": \"MR=6,KC=256,cc=gcc\", \"ms\": "
+        "1.9, "
+        "\"speedup\": null}, \"baseline\": null, \"contestants\": []}",
+        "{\"stopped_by\": \"cancelled\", \"best\": {\"config\": \"MR=6,KC=256,cc=gcc\", \"ms\": "
+        "1.9}}",
+    };
+    fixture *f = fixture_of(state);
+    fill(f->archive);
+    for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
+        assert_ok(ak_archive_end_run(f->archive, "00112233445566aa", "2026-11-21T10:55:00.000Z",
+                                     results[i], err));
+        json_t *report = json_report(f->archive);
+        const json_t *best = at(report, "best");
+        assert_string_equal(json_string_value(at(best, "config")), "MR=6,KC=256,cc=gcc");
+        assert_string_equal(json_string_value(at(best, "measured")), "search");
+        assert_int_equal(json_integer_value(at(best, "trial")), 5);
+        json_decref(report);
+        char *text;
+        assert_ok(ak_report(&text, f->archive, NULL, "text", err));
+        assert_non_null(strstr(text, "once, during the search"));
+        assert_null(strstr(text, "again at the end"));
+        ak_text_free(text);
+    }
+    end(f->archive); /* with contestants it is a finish */
+    char *text;
+    assert_ok(ak_report(&text, f->archive, NULL, "text", err));
+    assert_non_null(strstr(text, "again at the end"));
+    ak_text_free(text);
+}
+
+/* Of an imported run neither options nor result nor the words of its environment are known. */
+static void test_imported(void **state)
+{
+    static const char *const sources[] = {"csv", "json", "kernels"};
+    fixture *f = fixture_of(state);
+    fill(f->archive);
+    end(f->archive);
+    for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+        char path[AK_PATH_MAX], name[16], *text;
+        size_t added;
+        ak_archive *second = NULL;
+        (void)snprintf(name, sizeof name, "second%zu.db", i);
+        assert_ok(ak_fs_join(path, f->folder, name, err));
+        assert_ok(ak_archive_open(&second, path, err));
+        assert_ok(ak_archive_export(f->archive, NULL, sources[i], f->file, err));
+        assert_ok(ak_archive_import(&added, second, sources[i], f->file, err));
+        assert_int_equal(added, 10);
+        for (size_t j = 0; j < 4; j++) {
+            assert_ok(ak_report(&text, second, NULL, formats[j], err));
+            assert_non_null(strstr(text, "MR=6,KC=256,cc=gcc"));
+            ak_text_free(text);
+        }
+        assert_ok(ak_report(&text, second, NULL, "text", err));
+        assert_non_null(strstr(text, "ee00")); /* the hash is known */
+        assert_null(strstr(text, "\nEnvironment\n"));
+        assert_null(strstr(text, "\nWhat was asked\n"));
+        assert_null(strstr(text, "\nFinish"));
+        ak_text_free(text);
+        ak_archive_close(second);
+    }
+}
+
+static void test_empty_run(void **state)
+{
+    fixture *f = fixture_of(state);
+    char *text;
+    for (size_t i = 0; i < 4; i++) {
+        assert_refused(ak_report(&text, f->archive, NULL, formats[i], err), AK_NOT_FOUND, "tune");
+    }
+    ak_run run = literal_run("r1");
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    for (size_t i = 0; i < 4; i++) {
+        assert_ok(ak_report(&text, f->archive, "r1", formats[i], err));
+        assert_true(strlen(text) > 100);
+        ak_text_free(text);
+        assert_refused(ak_report(&text, f->archive, "r2", formats[i], err), AK_NOT_FOUND, "r2");
+    }
+    assert_refused(ak_report(&text, f->archive, "r1", "pdf", err), AK_INVALID, "text csv json md");
+    assert_ok(ak_report(&text, f->archive, "r1", "text", err));
+    assert_non_null(strstr(text, "none: no trial was successful"));
+    ak_text_free(text);
+}
+
+static size_t characters(const char *text, size_t bytes)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        count += ((unsigned char)text[i] & 0xc0) != 0x80 ? 1 : 0;
+    }
+    return count;
+}
+
+static void test_text(void **state)
+{
+    fixture *f = fixture_of(state);
+    fill(f->archive);
+    ak_trial trial = literal_trial("", 1.8);
+    char config[600] = "";
+    for (int i = 0; i < 40; i++) {
+        char one[16];
+        (void)snprintf(one, sizeof one, "%sP%d=\xc3\xa9%d", i == 0 ? "" : ",", i, i * 7);
+        memcpy(config + strlen(config), one, strlen(one) + 1);
+    }
+    trial.config = config;
+    trial.run = (char *)"00112233445566aa";
+    (void)add_trial(f->archive, trial);
+    end(f->archive);
+    char *text;
+    assert_ok(ak_report(&text, f->archive, NULL, "text", err));
+    static const char *const wanted[] = {
+        "OpenBLAS 0.3.21 Cooperlake: 1.989 ms",
+        "1.020 times the baseline",
+        "75.0 % of what is attainable; bound by compute",
+        "random with openai:gpt-5, evaluation 4 of 11",
+        "Convergence",
+        "compilers.gcc",
+        "autokernel tune matmul",
+        ("P39=\xc3\xa9"
+         "273"),
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        if (strstr(text, wanted[i]) == NULL) {
+            fail_msg("the report lacks \"%s\":\n%s", wanted[i], text);
+        }
+    }
+    for (const char *line = text; *line != 0;) {
+        size_t length = strcspn(line, "\n");
+        assert_in_range(characters(line, length), 0, 100);
+        assert_true(length == 0 || line[length - 1] != ' ');
+        line += length + 1;
+    }
+    for (const char *p = text; *p != 0; p++) {
+        assert_true(*p == '\n' || (unsigned char)*p >= 0x20); /* no escape sequences */
+    }
+    ak_text_free(text);
+}
+
+static void test_md(void **state)
+{
+    fixture *f = fixture_of(state);
+    fill(f->archive);
+    end(f->archive);
+    char *text;
+    assert_ok(ak_report(&text, f->archive, NULL, "md", err));
+    assert_memory_equal(text, "# autokernel: matmul\n", 21);
+    assert_non_null(strstr(text, "\\| pipe"));
+    assert_non_null(strstr(text, "| ---: | --- | --- | --- |"));
+    assert_null(strchr(text, '\x1b'));
+    ak_text_free(text);
+}
+
+static void test_csv(void **state)
+{
+    fixture *f = fixture_of(state);
+    fill(f->archive);
+    end(f->archive);
+    char *text;
+    assert_ok(ak_report(&text, f->archive, NULL, "csv", err));
+    assert_memory_equal(text, "section,row,column,value\n", 25);
+    assert_non_null(strstr(text, "\nBest,1,configuration,\"MR=6,KC=128,cc=gcc\"\n"));
+    assert_non_null(strstr(text, "\nFastest configurations,1,ms,1.9\n"));
+    assert_non_null(strstr(text, "\nFailures,1,count,2\n"));
+    assert_non_null(strstr(text, "\"host.c:9: error: bad  [31mcolour  | pipe, \"\"quote\"\"\""));
+    ak_text_free(text);
+}
+
+/* The command can be pasted into a shell, whatever is in it. */
+static void test_command_quoting(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_run run = literal_run("r1");
+    run.kernel = (char *)"my kernel; rm -rf $HOME 'x'";
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    json_t *report = json_report(f->archive);
+    assert_non_null(strstr(json_string_value(at(report, "command")),
+                           "tune 'my kernel; rm -rf $HOME '\\''x'\\''' --impl"));
+    json_decref(report);
+    run.id = (char *)"r2";
+    run.options_json = (char *)"{\"command\": \"autokernel tune matmul --evals 5\"}";
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    report = json_report(f->archive);
+    assert_string_equal(json_string_value(at(report, "command")),
+                        "autokernel tune matmul --evals 5");
+    json_decref(report);
+}
+
+/* Records may hold any JSON. */
+static void test_odd_records(void **state)
+{
+    static const char *const odd[] = {
+        "[]",
+        "[null]",
+        "{\"best\": 3, \"baseline\": [], \"contestants\": {}}",
+        ("{\"best\": {\"config\": 5, \"ms\": \"x\", \"ci_ms\": {}}, "
+         "\"contestants\": [1, {}], \"seconds\": \"long\"}"),
+        "{\"best\": {\"config\": \"of=another,run=1\", \"ms\": 1}}",
+    };
+    fixture *f = fixture_of(state);
+    fill(f->archive);
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        char id[8], *text;
+        (void)snprintf(id, sizeof id, "r%zu", i);
+        ak_run run = literal_run(id);
+        run.options_json = (char *)(uintptr_t)odd[i];
+        run.environment = (char *)id;
+        run.environment_json = run.options_json;
+        run.result_json = run.options_json;
+        assert_ok(ak_archive_add_run(f->archive, &run, err));
+        for (size_t j = 0; j < 4; j++) {
+            assert_ok(ak_report(&text, f->archive, id, formats[j], err));
+            ak_text_free(text);
+        }
+    }
+}
+
+/* Far more allocations than anything here makes: a loop that gets there never succeeds. */
+#define NTH_MAX 100000
+
+static void test_allocation_failures(void **state)
+{
+    fixture *f = fixture_of(state);
+    fill(f->archive);
+    end(f->archive);
+    for (size_t i = 0; i < 4; i++) {
+        ak_status status = AK_NO_MEMORY;
+        char *text = NULL;
+        size_t nth;
+        for (nth = 1; status != AK_OK && nth < NTH_MAX; nth++) {
+            ak_alloc_fail_at(nth);
+            status = ak_report(&text, f->archive, NULL, formats[i], NULL);
+            ak_alloc_fail_at(0);
+        }
+        assert_int_equal(status, AK_OK);
+        assert_true(nth > 50);
+        ak_text_free(text);
+    }
+}
+
+#define WITH_ARCHIVE(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, fixture_open_archive, fixture_close)
+
+int main(void)
+{
+    fixture_fail_json_too();
+    const struct CMUnitTest tests[] = {
+        WITH_ARCHIVE(test_model),
+        WITH_ARCHIVE(test_unfinished),
+        WITH_ARCHIVE(test_cancelled),
+        WITH_ARCHIVE(test_imported),
+        WITH_ARCHIVE(test_empty_run),
+        WITH_ARCHIVE(test_text),
+        WITH_ARCHIVE(test_md),
+        WITH_ARCHIVE(test_csv),
+        WITH_ARCHIVE(test_command_quoting),
+        WITH_ARCHIVE(test_odd_records),
+        WITH_ARCHIVE(test_allocation_failures),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

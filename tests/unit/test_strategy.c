@@ -1,0 +1,803 @@
+/* Contract tests that run over every strategy of the table, then what is special to each. Spaces
+   are real ones; times come from formulas. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "strategy/strategy.h"
+#include "strategy/surrogate.h"
+
+/* 7 * 5 * 3 * 2 combinations, of which conditions leave some; a text among the parameters. */
+static const char small_text[] =
+    "{\"TuningParameters\": ["
+    "{\"Name\": \"A\", \"Type\": \"int\", \"Values\": [1, 2, 4, 8, 16, 32, 64], \"Default\": 4},"
+    "{\"Name\": \"B\", \"Type\": \"int\", \"Values\": [1, 2, 3, 4, 5], \"Default\": 2},"
+    "{\"Name\": \"C\", \"Type\": \"string\", \"Values\": [\"x\", \"y\", \"z\"], \"Default\": "
+    "\"y\"},"
+    "{\"Name\": \"D\", \"Type\": \"int\", \"Values\": [0, 1], \"Default\": 0}],"
+    "\"Conditions\": ["
+    "{\"Expression\": \"A * B <= 128\"},"
+    "{\"Expression\": \"C != 'z' or D == 0\"}]}";
+
+static const char single_text[] =
+    "{\"TuningParameters\": [{\"Name\": \"A\", \"Type\": \"int\", \"Values\": [3]}]}";
+
+/* 12 parameters, more than a hundred million configurations. */
+static const char large_text[] =
+    "{\"TuningParameters\": ["
+    "{\"Name\": \"P0\", \"Type\": \"int\", \"Values\": [1, 2, 3, 4, 5, 6, 7, 8], \"Default\": 3},"
+    "{\"Name\": \"P1\", \"Type\": \"int\", \"Values\": [1, 2, 3, 4, 5, 6, 7, 8], \"Default\": 3},"
+    "{\"Name\": \"P2\", \"Type\": \"int\", \"Values\": [1, 2, 3, 4, 5, 6, 7, 8], \"Default\": 3},"
+    "{\"Name\": \"P3\", \"Type\": \"int\", \"Values\": [1, 2, 3, 4, 5, 6, 7, 8], \"Default\": 3},"
+    "{\"Name\": \"P4\", \"Type\": \"int\", \"Values\": [1, 2, 3, 4, 5, 6, 7, 8], \"Default\": 3},"
+    "{\"Name\": \"P5\", \"Type\": \"int\", \"Values\": [1, 2, 3, 4], \"Default\": 1},"
+    "{\"Name\": \"P6\", \"Type\": \"int\", \"Values\": [1, 2, 3, 4], \"Default\": 1},"
+    "{\"Name\": \"P7\", \"Type\": \"int\", \"Values\": [1, 2, 3, 4], \"Default\": 1},"
+    "{\"Name\": \"P8\", \"Type\": \"int\", \"Values\": [0, 1], \"Default\": 0},"
+    "{\"Name\": \"P9\", \"Type\": \"int\", \"Values\": [0, 1], \"Default\": 0},"
+    "{\"Name\": \"P10\", \"Type\": \"string\", \"Values\": [\"a\", \"b\", \"c\"], \"Default\": "
+    "\"a\"},"
+    "{\"Name\": \"P11\", \"Type\": \"string\", \"Values\": [\"u\", \"v\"], \"Default\": \"u\"}],"
+    "\"Conditions\": [{\"Expression\": \"P0 * P1 <= 40\"}]}";
+
+static ak_space *small, *single, *large;
+static ak_scope *constants;
+
+static ak_space *build(const char *text)
+{
+    ak_error err = AK_ERROR_INIT;
+    json_t *definition = json_loads(text, 0, NULL);
+    ak_space *space = NULL;
+    ak_space_spec spec = {.definition = definition, .constants = constants, .where = "test"};
+    if (ak_space_build(&space, &spec, &err) != AK_OK) {
+        print_error("%s\n", err.text);
+    }
+    json_decref(definition);
+    return space;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    constants = ak_scope_new(NULL);
+    if (constants == NULL || ak_scope_set_int(constants, "M", 1000, NULL) != AK_OK) {
+        return -1;
+    }
+    small = build(small_text);
+    single = build(single_text);
+    large = build(large_text);
+    return small == NULL || single == NULL || large == NULL ? -1 : 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    ak_space_free(small);
+    ak_space_free(single);
+    ak_space_free(large);
+    ak_scope_free(constants);
+    return 0;
+}
+
+static ak_strategy_context context_of(const ak_space *space, uint64_t seed)
+{
+    return (ak_strategy_context){.space = space,
+                                 .constants = constants,
+                                 .kernel = "test",
+                                 .implementation = "host",
+                                 .seed = seed,
+                                 .evaluations = 60};
+}
+
+/* ---- times ---- */
+
+typedef bool (*model)(double *ms, const ak_space *space, const ak_config *config);
+
+static double place(const ak_space *space, const ak_config *config, size_t p)
+{
+    return (double)config->at[p] / (double)(ak_space_parameter(space, p)->value_count - 1);
+}
+
+/* Parameters with optima in the middle, two of them coupled; the best is 1. */
+static bool smooth(double *ms, const ak_space *space, const ak_config *config)
+{
+    double sum = 0.0;
+    size_t count = ak_space_parameter_count(space);
+    for (size_t p = 0; p < count; p++) {
+        double best = p < 5 ? (double)(3 + p % 3) / 7.0 : p % 2 == 0 ? 1.0 : 0.0;
+        double weight = p < 5 ? 1.0 : 0.08;
+        sum += weight * (place(space, config, p) - best) * (place(space, config, p) - best);
+    }
+    *ms = exp(sum);
+    return true;
+}
+
+static bool failure(double *ms, const ak_space *space, const ak_config *config)
+{
+    (void)space, (void)config;
+    *ms = 0.0;
+    return false;
+}
+
+/* A third fails. */
+static bool patchy(double *ms, const ak_space *space, const ak_config *config)
+{
+    smooth(ms, space, config);
+    return ak_config_key(space, config) % 3 != 0;
+}
+
+/* ---- running one ---- */
+
+enum { RUN_MAX = 2000, BATCH_MAX = 1000 };
+
+typedef struct history {
+    ak_proposal proposals[RUN_MAX];
+    size_t count;
+    double best;
+} history;
+
+static history first, second;
+static ak_proposal batch[BATCH_MAX];
+
+static void observe(ak_strategy *strategy, const ak_space *space, const ak_config *config,
+                    model times, double *best)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_observation seen = {.config = config};
+    seen.ok = times(&seen.ms, space, config);
+    if (seen.ok && best != NULL && seen.ms < *best) {
+        *best = seen.ms;
+    }
+    assert_int_equal(strategy->ops->observe(strategy, &seen, &err), AK_OK);
+}
+
+static ak_strategy *open_strategy(const ak_strategy_ops *ops, const ak_strategy_context *context)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_strategy *strategy = NULL;
+    if (ops->open(&strategy, context, &err) != AK_OK) {
+        fail_msg("%s: %s", ops->name, err.text);
+    }
+    assert_ptr_equal(strategy->ops, ops);
+    return strategy;
+}
+
+/* Asks once and checks what every proposal has to be. */
+static size_t propose(ak_strategy *strategy, const ak_space *space, size_t max)
+{
+    ak_error err = AK_ERROR_INIT;
+    size_t count = 0;
+    assert_int_equal(strategy->ops->propose(batch, &count, strategy, max, &err), AK_OK);
+    assert_true(count <= max);
+    for (size_t i = 0; i < count; i++) {
+        const ak_proposal *p = &batch[i];
+        assert_true(ak_space_has(space, &p->config));
+        assert_true(p->generation >= 0 && isfinite(p->predicted_gain));
+        if (p->has_parent) {
+            assert_true(ak_space_has(space, &p->parent));
+            assert_memory_not_equal(&p->config, &p->parent, sizeof p->config);
+            assert_true(p->generation > 0);
+        }
+    }
+    return count;
+}
+
+/* Runs until nothing is left or `limit` are proposed; observations are told `delay` proposals late,
+   the youngest first. Asserts that nothing is proposed twice. */
+static void run(history *out, ak_strategy *strategy, const ak_space *space, model times,
+                size_t batch_size, size_t delay, size_t limit)
+{
+    ak_set *seen = ak_set_new();
+    assert_non_null(seen);
+    out->count = 0;
+    out->best = HUGE_VAL;
+    size_t told = 0; /* proposals[told..count-1] are outstanding */
+    while (out->count < limit) {
+        size_t left = limit - out->count;
+        size_t count = propose(strategy, space, batch_size < left ? batch_size : left);
+        for (size_t i = 0; i < count; i++) {
+            bool fresh = false;
+            assert_int_equal(ak_set_add(&fresh, seen, ak_config_key(space, &batch[i].config), NULL),
+                             AK_OK);
+            if (!fresh) {
+                fail_msg("%s proposed a configuration twice", strategy->ops->name);
+            }
+            out->proposals[out->count++] = batch[i];
+        }
+        if (count == 0 && told == out->count) {
+            break; /* nothing outstanding, nothing to propose: the end */
+        }
+        if (count == 0 || out->count - told > delay) {
+            for (size_t i = out->count; i > told; i--) {
+                observe(strategy, space, &out->proposals[i - 1].config, times, &out->best);
+            }
+            told = out->count;
+        }
+    }
+    for (size_t i = told; i < out->count; i++) {
+        observe(strategy, space, &out->proposals[i].config, times, &out->best);
+    }
+    ak_set_free(seen);
+}
+
+static void run_fresh(history *out, const ak_strategy_ops *ops, const ak_space *space,
+                      uint64_t seed, model times, size_t batch_size, size_t delay, size_t limit)
+{
+    ak_strategy_context context = context_of(space, seed);
+    ak_strategy *strategy = open_strategy(ops, &context);
+    run(out, strategy, space, times, batch_size, delay, limit);
+    ops->close(strategy);
+}
+
+#define EACH_STRATEGY(ops)                                                                         \
+    const ak_strategy_ops *ops = ak_strategies[0];                                                 \
+    for (size_t each = 0; (ops = ak_strategies[each]) != NULL; each++)
+
+/* ---- the contract ---- */
+
+static void test_table(void **state)
+{
+    (void)state;
+    ak_error err = AK_ERROR_INIT;
+    size_t count = 0;
+    EACH_STRATEGY(ops)
+    {
+        const ak_strategy_ops *found = NULL;
+        assert_int_equal(ak_strategy_find(&found, ops->name, &err), AK_OK);
+        assert_ptr_equal(found, ops);
+        assert_true(strlen(ops->description) > 10);
+        count++;
+    }
+    assert_true(count >= 4);
+    const ak_strategy_ops *none = NULL;
+    assert_int_equal(ak_strategy_find(&none, "magic", &err), AK_NOT_FOUND);
+    assert_null(none);
+    assert_non_null(strstr(err.text, "magic"));
+    EACH_STRATEGY(known)
+    {
+        assert_non_null(strstr(err.text, known->name));
+    }
+}
+
+static void test_covers_a_small_space(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {1, 7, BATCH_MAX};
+    EACH_STRATEGY(ops)
+    {
+        for (size_t i = 0; i < 3; i++) {
+            run_fresh(&first, ops, small, 1, smooth, sizes[i], 0, RUN_MAX);
+            assert_int_equal(first.count, ak_space_count(small));
+        }
+    }
+}
+
+static void test_ends_for_ever(void **state)
+{
+    (void)state;
+    EACH_STRATEGY(ops)
+    {
+        ak_strategy_context context = context_of(small, 1);
+        ak_strategy *strategy = open_strategy(ops, &context);
+        run(&first, strategy, small, smooth, 10, 0, RUN_MAX);
+        assert_int_equal(propose(strategy, small, 10), 0);
+        assert_int_equal(propose(strategy, small, 1), 0);
+        ops->close(strategy);
+    }
+}
+
+static void test_single_configuration(void **state)
+{
+    (void)state;
+    EACH_STRATEGY(ops)
+    {
+        run_fresh(&first, ops, single, 3, smooth, 5, 0, RUN_MAX);
+        assert_int_equal(first.count, 1);
+    }
+}
+
+static void test_everything_fails(void **state)
+{
+    (void)state;
+    EACH_STRATEGY(ops)
+    {
+        run_fresh(&first, ops, small, 2, failure, 4, 0, RUN_MAX);
+        assert_int_equal(first.count, ak_space_count(small));
+        run_fresh(&first, ops, large, 2, failure, 1, 0, 150);
+        assert_int_equal(first.count, 150);
+    }
+}
+
+static void test_some_fail(void **state)
+{
+    (void)state;
+    EACH_STRATEGY(ops)
+    {
+        run_fresh(&first, ops, small, 2, patchy, 3, 0, RUN_MAX);
+        assert_int_equal(first.count, ak_space_count(small));
+    }
+}
+
+static void test_late_and_out_of_order(void **state)
+{
+    (void)state;
+    EACH_STRATEGY(ops)
+    {
+        run_fresh(&first, ops, small, 5, patchy, 3, 11, RUN_MAX);
+        assert_int_equal(first.count, ak_space_count(small));
+        run_fresh(&first, ops, large, 5, smooth, 7, 20, 200);
+        assert_int_equal(first.count, 200);
+    }
+}
+
+/* Nothing is ever observed: no repeats, no hang, and not more than there are. */
+static void test_no_answers(void **state)
+{
+    (void)state;
+    EACH_STRATEGY(ops)
+    {
+        ak_strategy_context context = context_of(small, 1);
+        ak_strategy *strategy = open_strategy(ops, &context);
+        ak_set *seen = ak_set_new();
+        size_t total = 0, count;
+        while ((count = propose(strategy, small, 8)) > 0) {
+            for (size_t i = 0; i < count; i++) {
+                bool fresh = false;
+                assert_int_equal(
+                    ak_set_add(&fresh, seen, ak_config_key(small, &batch[i].config), NULL), AK_OK);
+                assert_true(fresh);
+            }
+            total += count;
+        }
+        assert_true(total >= 1 && total <= ak_space_count(small));
+        ak_set_free(seen);
+        ops->close(strategy);
+    }
+}
+
+static void test_nothing_asked(void **state)
+{
+    (void)state;
+    EACH_STRATEGY(ops)
+    {
+        ak_strategy_context context = context_of(small, 1);
+        ak_strategy *strategy = open_strategy(ops, &context);
+        assert_int_equal(propose(strategy, small, 0), 0);
+        run(&first, strategy, small, smooth, 5, 0, RUN_MAX);
+        assert_int_equal(first.count, ak_space_count(small));
+        ops->close(strategy);
+        ops->close(NULL);
+    }
+}
+
+static void test_seeded(void **state)
+{
+    (void)state;
+    EACH_STRATEGY(ops)
+    {
+        run_fresh(&first, ops, large, 77, patchy, 4, 0, 120);
+        run_fresh(&second, ops, large, 77, patchy, 4, 0, 120);
+        assert_int_equal(first.count, second.count);
+        for (size_t i = 0; i < first.count; i++) {
+            assert_memory_equal(&first.proposals[i].config, &second.proposals[i].config,
+                                sizeof(ak_config));
+        }
+        run_fresh(&second, ops, large, 78, patchy, 4, 0, 120);
+        size_t differ = 0;
+        for (size_t i = 0; i < first.count; i++) {
+            differ += memcmp(&first.proposals[i].config, &second.proposals[i].config,
+                             sizeof(ak_config)) != 0;
+        }
+        assert_true(differ > 0 || strcmp(ops->name, "exhaustive") == 0);
+    }
+}
+
+/* Trials of an earlier run are told first; exactly the others are proposed. */
+static void test_resumed(void **state)
+{
+    (void)state;
+    EACH_STRATEGY(ops)
+    {
+        ak_strategy_context context = context_of(small, 9);
+        ak_strategy *strategy = open_strategy(ops, &context);
+        ak_set *resumed = ak_set_new();
+        for (uint64_t i = 0; i < ak_space_count(small); i += 2) {
+            ak_config config;
+            ak_space_at(&config, small, i);
+            observe(strategy, small, &config, patchy, NULL);
+            observe(strategy, small, &config, patchy, NULL); /* twice is no harm */
+            assert_int_equal(ak_set_add(NULL, resumed, ak_config_key(small, &config), NULL), AK_OK);
+        }
+        run(&first, strategy, small, patchy, 3, 0, RUN_MAX);
+        assert_int_equal(first.count, ak_space_count(small) - ak_set_count(resumed));
+        for (size_t i = 0; i < first.count; i++) {
+            assert_false(ak_set_has(resumed, ak_config_key(small, &first.proposals[i].config)));
+        }
+        ak_set_free(resumed);
+        ops->close(strategy);
+    }
+}
+
+/* Told while the run is on, by somebody else (another device, the caller's default). */
+static void test_strangers(void **state)
+{
+    (void)state;
+    EACH_STRATEGY(ops)
+    {
+        ak_strategy_context context = context_of(small, 4);
+        ak_strategy *strategy = open_strategy(ops, &context);
+        run(&first, strategy, small, patchy, 2, 0, 10);
+        ak_set *told = ak_set_new();
+        ak_rng rng;
+        ak_rng_seed(&rng, 6);
+        for (size_t i = 0; i < 40; i++) {
+            ak_config config;
+            ak_space_sample(&config, small, &rng);
+            observe(strategy, small, &config, patchy, NULL);
+            assert_int_equal(ak_set_add(NULL, told, ak_config_key(small, &config), NULL), AK_OK);
+        }
+        for (size_t i = 0; i < first.count; i++) {
+            assert_int_equal(
+                ak_set_add(NULL, told, ak_config_key(small, &first.proposals[i].config), NULL),
+                AK_OK);
+        }
+        run(&second, strategy, small, patchy, 3, 0, RUN_MAX);
+        assert_int_equal(second.count, ak_space_count(small) - ak_set_count(told));
+        ak_set_free(told);
+        ops->close(strategy);
+    }
+}
+
+/* Every allocation of a short run fails once; leaks are for the sanitizer to see. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    EACH_STRATEGY(ops)
+    {
+        bool failed = true;
+        for (size_t nth = 1; failed && nth < 2000; nth++) {
+            ak_strategy_context context = context_of(small, 1);
+            context.rank = "A * B";
+            ak_error err = AK_ERROR_INIT;
+            ak_strategy *strategy = NULL;
+            ak_alloc_fail_at(nth);
+            ak_status status = ops->open(&strategy, &context, &err);
+            for (size_t round = 0; status == AK_OK && round < 12; round++) {
+                size_t count = 0;
+                status = ops->propose(batch, &count, strategy, 3, &err);
+                for (size_t i = 0; status == AK_OK && i < count; i++) {
+                    ak_observation seen = {&batch[i].config, true, 1.0 + (double)i};
+                    status = ops->observe(strategy, &seen, &err);
+                }
+            }
+            ak_alloc_fail_at(0);
+            if (strategy != NULL) {
+                ops->close(strategy);
+            }
+            assert_true(status == AK_OK || status == AK_NO_MEMORY);
+            failed = status != AK_OK;
+        }
+        assert_false(failed);
+    }
+}
+
+/* ---- each ---- */
+
+static const ak_strategy_ops *find(const char *name)
+{
+    const ak_strategy_ops *ops = NULL;
+    assert_int_equal(ak_strategy_find(&ops, name, NULL), AK_OK);
+    return ops;
+}
+
+static void test_exhaustive_is_in_order(void **state)
+{
+    (void)state;
+    run_fresh(&first, find("exhaustive"), small, 1, smooth, 7, 0, RUN_MAX);
+    for (size_t i = 0; i < first.count; i++) {
+        uint64_t index = UINT64_MAX;
+        assert_true(ak_space_find(&index, small, &first.proposals[i].config));
+        assert_int_equal(index, i);
+    }
+}
+
+/* The first proposal is each configuration equally often; so is the tenth. */
+static void test_random_is_uniform(void **state)
+{
+    (void)state;
+    enum { RUNS = 20000, SPACE_MAX = 210 };
+    static size_t hits[2][SPACE_MAX];
+    size_t space_count = (size_t)ak_space_count(small);
+    assert_true(space_count <= SPACE_MAX);
+    memset(hits, 0, sizeof hits);
+    for (uint64_t seed = 0; seed < RUNS; seed++) {
+        ak_strategy_context context = context_of(small, seed);
+        ak_strategy *strategy = open_strategy(find("random"), &context);
+        assert_int_equal(propose(strategy, small, 10), 10);
+        for (size_t i = 0; i < 2; i++) {
+            uint64_t index = 0;
+            assert_true(ak_space_find(&index, small, &batch[i * 9].config));
+            hits[i][index]++;
+        }
+        strategy->ops->close(strategy);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        double expected = (double)RUNS / (double)space_count;
+        double chi2 = 0.0;
+        for (size_t j = 0; j < space_count; j++) {
+            double d = (double)hits[i][j] - expected;
+            chi2 += d * d / expected;
+        }
+        double freedom = (double)(space_count - 1); /* 4 deviations of chi-square above its mean */
+        assert_true(chi2 < freedom + 4.0 * sqrt(2.0 * freedom));
+    }
+}
+
+static void test_local_starts_at_the_default_and_descends(void **state)
+{
+    (void)state;
+    run_fresh(&first, find("local"), large, 1, smooth, 1, 0, 400);
+    ak_config expected;
+    ak_space_default(&expected, large);
+    assert_memory_equal(&first.proposals[0].config, &expected, sizeof expected);
+    assert_false(first.proposals[0].has_parent);
+    assert_true(first.proposals[1].has_parent);
+    assert_memory_equal(&first.proposals[1].parent, &expected, sizeof expected);
+    /* One parameter differs from the parent. */
+    for (size_t i = 1; i < 100; i++) {
+        const ak_proposal *p = &first.proposals[i];
+        size_t changed = 0;
+        for (size_t j = 0; p->has_parent && j < AK_PARAMETERS_MAX; j++) {
+            changed += p->config.at[j] != p->parent.at[j];
+        }
+        assert_true(changed == (p->has_parent ? 1 : 0));
+    }
+    assert_true(first.best < 1.001);
+}
+
+static double mean_best(const char *name, size_t evaluations)
+{
+    double sum = 0.0;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        run_fresh(&first, find(name), large, seed, smooth, 1, 0, evaluations);
+        sum += first.best / 10.0;
+    }
+    return sum;
+}
+
+/* In a hundred million configurations, within 60 trials. */
+static void test_heuristic_reaches_98_percent(void **state)
+{
+    (void)state;
+    double heuristic = mean_best("heuristic", 60);
+    double local = mean_best("local", 60);
+    double uniform = mean_best("random", 60);
+    if (!(heuristic < 1.0 / 0.98)) {
+        fail_msg("heuristic %.4f local %.4f random %.4f", heuristic, local, uniform);
+    }
+    assert_true(heuristic < local && local < uniform);
+}
+
+static void test_heuristic_in_batches(void **state)
+{
+    (void)state;
+    double sum = 0.0;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        run_fresh(&first, find("heuristic"), large, seed, smooth, 4, 0, 60);
+        sum += first.best / 10.0;
+    }
+    assert_true(sum < 1.04); /* four at a time know less */
+}
+
+static void test_heuristic_starts_at_the_default(void **state)
+{
+    (void)state;
+    run_fresh(&first, find("heuristic"), large, 1, smooth, 1, 0, 1);
+    ak_config expected;
+    ak_space_default(&expected, large);
+    assert_memory_equal(&first.proposals[0].config, &expected, sizeof expected);
+}
+
+static double run_ranked(const char *rank, size_t evaluations)
+{
+    ak_strategy_context context = context_of(large, 3);
+    context.rank = rank;
+    ak_strategy *strategy = open_strategy(find("heuristic"), &context);
+    run(&first, strategy, large, smooth, 1, 0, evaluations);
+    strategy->ops->close(strategy);
+    return first.best;
+}
+
+/* The formula of `smooth`, in the language of space files, for the parameters that matter. */
+#define RANK_TERM(p, best) "((" p " - 1)/7 - " best ")**2"
+static const char good_rank[] =
+    "2.718281828 ** (" RANK_TERM("P0", "3/7") " + " RANK_TERM("P1", "4/7") " + " RANK_TERM(
+        "P2", "5/7") " + " RANK_TERM("P3", "3/7") " + " RANK_TERM("P4", "4/7") ")";
+static const char bad_rank[] =
+    "2.718281828 ** -(" RANK_TERM("P0", "3/7") " + " RANK_TERM("P1", "4/7") " + " RANK_TERM(
+        "P2", "5/7") " + " RANK_TERM("P3", "3/7") " + " RANK_TERM("P4", "4/7") ")";
+
+static void test_rank_guides(void **state)
+{
+    (void)state;
+    double without = run_ranked(NULL, 10);
+    double with = run_ranked(good_rank, 10);
+    assert_true(with < without);
+    for (size_t i = 1; i < 10; i++) { /* each of the portfolio is among the better ones */
+        double ms;
+        smooth(&ms, large, &first.proposals[i].config);
+        assert_true(ms < 2.0);
+    }
+    assert_true(run_ranked(good_rank, 30) < 1.03);
+    assert_true(run_ranked("M * P0", 60) < 1.1); /* constants are there; half a truth */
+}
+
+static void test_rank_that_misleads_is_overcome(void **state)
+{
+    (void)state;
+    assert_true(run_ranked(bad_rank, 100) < 1.05);
+    assert_true(run_ranked("1 / 0", 60) < 1.1);            /* never has a value */
+    assert_true(run_ranked("-1", 60) < 1.1);               /* not a time */
+    assert_true(run_ranked("'a' if P8 else 2", 60) < 1.1); /* sometimes a text */
+}
+
+static void test_rank_is_checked(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"P0 +", "NOBODY * 2"};
+    for (size_t i = 0; i < 2; i++) {
+        ak_strategy_context context = context_of(large, 1);
+        context.rank = wrong[i];
+        ak_error err = AK_ERROR_INIT;
+        ak_strategy *strategy = NULL;
+        assert_int_equal(find("heuristic")->open(&strategy, &context, &err), AK_INVALID);
+        assert_null(strategy);
+        assert_non_null(strstr(err.text, "Rank"));
+    }
+}
+
+/* ---- the surrogate ---- */
+
+static void test_surrogate_predicts(void **state)
+{
+    (void)state;
+    enum { LEARNED = 90 };
+    ak_surrogate *learner = NULL;
+    assert_int_equal(ak_surrogate_new(&learner, large, NULL), AK_OK);
+    static ak_point points[AK_SURROGATE_MAX];
+    double y[AK_SURROGATE_MAX];
+    ak_rng rng;
+    ak_rng_seed(&rng, 2);
+    for (size_t i = 0; i < LEARNED; i++) {
+        ak_config config;
+        ak_space_sample(&config, large, &rng);
+        ak_surrogate_point(&points[i], learner, &config);
+        smooth(&y[i], large, &config);
+        y[i] = log(y[i]);
+    }
+    for (size_t i = 0; i < 30; i++) { /* weights are found bit by bit */
+        ak_surrogate_fit(learner, points, y, LEARNED);
+    }
+    double error = 0.0, spread = 0.0, outside = 0.0, sum = 0.0;
+    for (size_t i = 0; i < LEARNED; i++) {
+        sum += y[i] / LEARNED;
+    }
+    for (size_t i = 0; i < 200; i++) {
+        ak_config config;
+        ak_point point;
+        double ms, mean, deviation;
+        ak_space_sample(&config, large, &rng);
+        ak_surrogate_point(&point, learner, &config);
+        smooth(&ms, large, &config);
+        ak_surrogate_predict(&mean, &deviation, learner, &point);
+        error += (mean - log(ms)) * (mean - log(ms));
+        spread += (sum - log(ms)) * (sum - log(ms));
+        outside += fabs(mean - log(ms)) > 3.0 * deviation;
+    }
+    assert_true(error < 0.3 * spread); /* explains most of what it never saw */
+    assert_true(outside < 10);         /* and knows how much it does not know */
+    /* It remembers what it saw. */
+    double mean, deviation;
+    ak_surrogate_predict(&mean, &deviation, learner, &points[5]);
+    assert_true(fabs(mean - y[5]) < 0.05);
+    ak_surrogate_free(learner);
+    ak_surrogate_free(NULL);
+}
+
+static void test_surrogate_pretends(void **state)
+{
+    (void)state;
+    ak_surrogate *learner = NULL;
+    assert_int_equal(ak_surrogate_new(&learner, large, NULL), AK_OK);
+    ak_rng rng;
+    ak_rng_seed(&rng, 2);
+    static ak_point points[AK_SURROGATE_MAX + 10];
+    double y[AK_SURROGATE_MAX];
+    for (size_t i = 0; i < AK_SURROGATE_MAX + 10; i++) {
+        ak_config config;
+        ak_space_sample(&config, large, &rng);
+        ak_surrogate_point(&points[i], learner, &config);
+        if (i < AK_SURROGATE_MAX) {
+            smooth(&y[i], large, &config);
+            y[i] = log(y[i]);
+        }
+    }
+    ak_surrogate_fit(learner, points, y, 20);
+    double mean, deviation, mean_after, deviation_after;
+    ak_surrogate_predict(&mean, &deviation, learner, &points[50]);
+    ak_surrogate_pretend(learner, &points[50]);
+    ak_surrogate_predict(&mean_after, &deviation_after, learner, &points[50]);
+    assert_true(fabs(mean_after - mean) < 1e-6);
+    assert_true(deviation_after < 0.5 * deviation);
+    for (size_t i = 0; i < AK_SURROGATE_MAX + 10; i++) {
+        ak_surrogate_pretend(learner, &points[i]); /* full: ignored */
+    }
+    ak_surrogate_predict(&mean_after, &deviation_after, learner, &points[3]);
+    assert_true(isfinite(mean_after) && isfinite(deviation_after));
+    ak_surrogate_free(learner);
+}
+
+/* Equal times, equal points: nothing to learn, nothing to divide by. */
+static void test_surrogate_survives_degenerate_data(void **state)
+{
+    (void)state;
+    ak_surrogate *learner = NULL;
+    assert_int_equal(ak_surrogate_new(&learner, large, NULL), AK_OK);
+    ak_config config;
+    ak_space_default(&config, large);
+    static ak_point points[50];
+    double y[50];
+    for (size_t i = 0; i < 50; i++) {
+        ak_surrogate_point(&points[i], learner, &config);
+        y[i] = 0.0;
+    }
+    double mean, deviation;
+    ak_surrogate_fit(learner, points, y, 0);
+    ak_surrogate_predict(&mean, &deviation, learner, &points[0]);
+    assert_true(isfinite(mean) && isfinite(deviation));
+    ak_surrogate_fit(learner, points, y, 50);
+    ak_surrogate_predict(&mean, &deviation, learner, &points[0]);
+    assert_true(fabs(mean) < 1e-9 && isfinite(deviation));
+    ak_surrogate_free(learner);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_covers_a_small_space),
+        cmocka_unit_test(test_ends_for_ever),
+        cmocka_unit_test(test_single_configuration),
+        cmocka_unit_test(test_everything_fails),
+        cmocka_unit_test(test_some_fail),
+        cmocka_unit_test(test_late_and_out_of_order),
+        cmocka_unit_test(test_no_answers),
+        cmocka_unit_test(test_nothing_asked),
+        cmocka_unit_test(test_seeded),
+        cmocka_unit_test(test_resumed),
+        cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_exhaustive_is_in_order),
+        cmocka_unit_test(test_random_is_uniform),
+        cmocka_unit_test(test_local_starts_at_the_default_and_descends),
+        cmocka_unit_test(test_heuristic_reaches_98_percent),
+        cmocka_unit_test(test_heuristic_in_batches),
+        cmocka_unit_test(test_heuristic_starts_at_the_default),
+        cmocka_unit_test(test_rank_guides),
+        cmocka_unit_test(test_rank_that_misleads_is_overcome),
+        cmocka_unit_test(test_rank_is_checked),
+        cmocka_unit_test(test_surrogate_predicts),
+        cmocka_unit_test(test_surrogate_pretends),
+        cmocka_unit_test(test_surrogate_survives_degenerate_data),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

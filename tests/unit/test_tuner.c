@@ -1,0 +1,423 @@
+/* The loop, end to end on a small kernel that the test makes: every trial archived and told,
+   budgets, resume, cancel, a target, failures of candidates; the tester and the comparison. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "base/json.h"
+
+typedef struct fixture {
+    char folder[AK_PATH_MAX], kernel[AK_PATH_MAX], archive[AK_PATH_MAX];
+    ak_task *task;
+    ak_archive *db;
+} fixture;
+
+static void open_task(fixture *f)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_task_spec spec = {.kernel = f->kernel, .device = "host", .size = "5000", .seed = 1};
+    ak_status status = ak_task_open(&f->task, &spec, &err);
+    if (status != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+}
+
+static int set_up(void **state)
+{
+    char path[AK_PATH_MAX];
+    if (!ak_fs_which(path, "gcc") && !ak_fs_which(path, "clang")) {
+        return 0; /* each test skips */
+    }
+    fixture *f = ak_alloc(1, sizeof *f);
+    ak_error err = AK_ERROR_INIT;
+    if (ak_fs_temp(f->folder, &err) != AK_OK ||
+        ak_fs_join(f->kernel, f->folder, "twice_plus", &err) != AK_OK ||
+        ak_fs_join(f->archive, f->folder, "archive.db", &err) != AK_OK ||
+        ak_kernel_new(f->kernel, &err) != AK_OK ||
+        ak_archive_open(&f->db, f->archive, &err) != AK_OK) {
+        (void)fprintf(stderr, "%s\n", err.text);
+        return 1;
+    }
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    if (f != NULL) {
+        ak_task_close(f->task);
+        ak_archive_close(f->db);
+        ak_fs_remove(f->folder);
+        ak_free(f);
+    }
+    return 0;
+}
+
+/* What came through the event stream. */
+typedef struct heard {
+    size_t start, trial, end, phase;
+    bool in_order;
+    char last[32];
+    int *cancel; /* set after the second trial */
+    int cancel_value;
+} heard;
+
+static void hear(void *context, const char *event, const char *json)
+{
+    heard *h = context;
+    json_t *object = NULL;
+    assert_int_equal(ak_json_parse(&object, json, strlen(json), "event", NULL), AK_OK);
+    assert_string_equal(json_string_value(json_object_get(object, "event")), event);
+    assert_true(json_is_real(json_object_get(object, "t")));
+    h->start += strcmp(event, "start") == 0;
+    h->trial += strcmp(event, "trial") == 0;
+    h->phase += strcmp(event, "phase") == 0;
+    h->end += strcmp(event, "end") == 0;
+    h->in_order = h->start == 1 && (h->end == 0 || strcmp(event, "end") == 0);
+    (void)snprintf(h->last, sizeof h->last, "%s", event);
+    if (h->cancel != NULL && h->trial == 2) {
+        *h->cancel = 1;
+    }
+    json_decref(object);
+}
+
+static bool count_trial(void *context, const ak_trial *trial)
+{
+    size_t *count = context;
+    assert_true(trial->id > 0);
+    assert_non_null(trial->config);
+    assert_string_equal(trial->kernel, "twice_plus");
+    assert_string_equal(trial->size, "n=5000");
+    assert_non_null(trial->strategy);
+    if (trial->status == AK_TRIAL_OK) {
+        assert_true(trial->median_ms > 0 && trial->ci_low_ms <= trial->median_ms &&
+                    trial->median_ms <= trial->ci_high_ms);
+        assert_true(trial->sample_count > 0 && trial->gbs > 0);
+        assert_string_equal(trial->bound, "memory");
+    } else {
+        assert_non_null(trial->reason);
+    }
+    (*count)++;
+    return true;
+}
+
+static size_t archived(fixture *f)
+{
+    size_t count = 0;
+    ak_error err = AK_ERROR_INIT;
+    ak_archive_filter all = {0};
+    assert_int_equal(ak_archive_each(f->db, &all, count_trial, &count, &err), AK_OK);
+    return count;
+}
+
+static void test_a_run_is_archived_told_and_resumed(void **state)
+{
+    fixture *f = *state;
+    if (f == NULL) {
+        skip();
+    }
+    ak_error err = AK_ERROR_INIT;
+    heard h = {0};
+    open_task(f);
+    ak_tune_options options = {.evaluations = 4, .finalists = 2, .sink = hear, .sink_context = &h};
+    ak_tune_result result;
+    if (ak_tune(&result, f->task, f->db, &options, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(result.evaluated, 4);
+    assert_string_equal(result.stopped_by, "evaluations");
+    assert_true(result.found);
+    assert_true(result.best.median_ms > 0);
+    /* Two finalists, and the default if it is not one of them. */
+    assert_in_range(result.contestant_count, 2, 3);
+    assert_int_equal(result.baseline, result.contestant_count); /* no library does this kernel */
+    assert_true(isnan(result.speedup) || result.speedup == 0);
+    assert_int_equal(h.start, 1);
+    assert_int_equal(h.trial, 4);
+    assert_int_equal(h.end, 1);
+    assert_true(h.in_order);
+    assert_string_equal(h.last, "end");
+    assert_int_equal(archived(f), 4);
+
+    char *json = NULL;
+    assert_int_equal(ak_tune_result_json(&json, &result, f->task, &err), AK_OK);
+    json_t *object = NULL;
+    assert_int_equal(ak_json_parse(&object, json, strlen(json), "result", &err), AK_OK);
+    const json_t *best = json_object_get(object, "best");
+    assert_true(json_is_object(json_object_get(best, "config")));
+    assert_true(json_is_integer(json_object_get(json_object_get(best, "config"), "UNROLL")));
+    assert_int_equal(json_array_size(json_object_get(best, "ci_ms")), 2);
+    assert_int_equal(json_integer_value(json_object_get(object, "evaluated")), 4);
+    assert_true(json_is_null(json_object_get(object, "baseline")));
+    json_decref(object);
+    ak_text_free(json);
+
+    /* The archive's best is the winner of the finish, not the luckiest trial of the search. */
+    ak_archive_filter mine = {.kernel = "twice_plus"};
+    ak_trial known = {0};
+    assert_int_equal(ak_archive_best(&known, f->db, &mine, &err), AK_OK);
+    assert_string_equal(known.config, result.best.config);
+    assert_true(known.median_ms == result.best.median_ms);
+    ak_trial_clear(&known);
+    ak_tune_result_clear(&result);
+
+    /* Resumed: the four are known, and what is tried now is new. */
+    options = (ak_tune_options){.evaluations = 2, .resume = true, .strategy = "random"};
+    if (ak_tune(&result, f->task, f->db, &options, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(result.resumed, 4);
+    assert_int_equal(result.evaluated, 2);
+    assert_int_equal(archived(f), 6);
+    ak_tune_result_clear(&result);
+}
+
+static void test_cancel_keeps_what_there_is(void **state)
+{
+    fixture *f = *state;
+    if (f == NULL) {
+        skip();
+    }
+    ak_error err = AK_ERROR_INIT;
+    int cancel = 0;
+    heard h = {.cancel = &cancel};
+    open_task(f);
+    ak_tune_options options = {
+        .evaluations = 16, .sink = hear, .sink_context = &h, .cancel = &cancel};
+    ak_tune_result result;
+    if (ak_tune(&result, f->task, f->db, &options, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_string_equal(result.stopped_by, "cancelled");
+    assert_true(result.evaluated >= 2 && result.evaluated < 16);
+    assert_true(result.found);
+    assert_int_equal(archived(f), result.evaluated);
+    ak_tune_result_clear(&result);
+}
+
+static void test_a_small_space_is_exhausted(void **state)
+{
+    fixture *f = *state;
+    if (f == NULL) {
+        skip();
+    }
+    ak_error err = AK_ERROR_INIT;
+    char path[AK_PATH_MAX];
+    static const char space[] =
+        "{\"ConfigurationSpace\": {\"TuningParameters\": [{\"Name\": \"UNROLL\", \"Type\": "
+        "\"int\", \"Values\": [1, 2, 3]}, {\"Name\": \"THREADS\", \"Type\": \"int\", \"Values\": "
+        "[1]}], "
+        "\"Conditions\": []}, \"KernelSpecification\": {\"Language\": \"C\", \"KernelFile\": "
+        "\"host.c\", \"CompilerOptions\": [\"-O1\", \"-fPIC\"]}}";
+    assert_int_equal(ak_fs_join(path, f->kernel, "host.json", &err), AK_OK);
+    assert_int_equal(ak_fs_write(path, space, sizeof space - 1, &err), AK_OK);
+    open_task(f);
+    assert_int_equal(ak_space_count(ak_task_space(f->task)), 3);
+    ak_tune_options options = {.strategy = "exhaustive"};
+    ak_tune_result result;
+    if (ak_tune(&result, f->task, f->db, &options, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_string_equal(result.stopped_by, "exhausted");
+    assert_int_equal(result.evaluated, 3);
+    ak_tune_result_clear(&result);
+}
+
+static void write_kernel(fixture *f, const char *text)
+{
+    char path[AK_PATH_MAX];
+    assert_int_equal(ak_fs_join(path, f->kernel, "host.c", NULL), AK_OK);
+    assert_int_equal(ak_fs_write(path, text, strlen(text), NULL), AK_OK);
+}
+
+static void test_failures_are_data(void **state)
+{
+    fixture *f = *state;
+    if (f == NULL) {
+        skip();
+    }
+    ak_error err = AK_ERROR_INIT;
+    /* UNROLL decides what goes wrong. */
+    write_kernel(f, "#if UNROLL == 1\n"
+                    "#error \"no such kernel\"\n"
+                    "#endif\n"
+                    "void ak_kernel(const ak_host_call *call)\n"
+                    "{\n"
+                    "    float *z = call->arg[2];\n"
+                    "    const float *x = call->arg[0], *y = call->arg[1];\n"
+                    "    if (UNROLL == 2) *(volatile int *)8 = 1;\n"
+                    "    for (int64_t i = 0; i < call->size[0]; i++)\n"
+                    "        z[i] = (UNROLL == 4 ? 2.02f : 2.0f) * x[i] + y[i];\n"
+                    "}\n");
+    open_task(f);
+    ak_tester *tester = NULL;
+    if (ak_tester_open(&tester, f->task, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    static const struct {
+        const char *config;
+        ak_trial_status status;
+    } cases[] = {{"UNROLL=1", AK_TRIAL_COMPILE_ERROR},
+                 {"UNROLL=2", AK_TRIAL_CRASHED},
+                 {"UNROLL=4", AK_TRIAL_WRONG_RESULT},
+                 {"UNROLL=8", AK_TRIAL_OK}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ak_config config;
+        ak_trial trial = {0};
+        assert_int_equal(ak_config_parse(&config, ak_task_space(f->task), cases[i].config, &err),
+                         AK_OK);
+        if (ak_tester_run(&trial, tester, &config, &err) != AK_OK) {
+            fail_msg("%s", err.text);
+        }
+        assert_string_equal(ak_trial_status_text(trial.status),
+                            ak_trial_status_text(cases[i].status));
+        assert_int_equal(trial.reason == NULL, trial.status == AK_TRIAL_OK);
+        ak_trial_clear(&trial);
+        if (ak_tester_check(&trial, tester, &config, &err) != AK_OK) {
+            fail_msg("%s", err.text);
+        }
+        assert_int_equal(trial.status, cases[i].status);
+        ak_trial_clear(&trial);
+    }
+    ak_tester_close(tester);
+
+    /* The same through the loop: nothing but UNROLL=8 survives, and the failures are counted. */
+    ak_tune_options options = {.strategy = "random", .evaluations = 12, .finalists = 1};
+    ak_tune_result result;
+    if (ak_tune(&result, f->task, f->db, &options, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(result.evaluated, 12);
+    assert_true(result.failed[AK_TRIAL_COMPILE_ERROR] + result.failed[AK_TRIAL_CRASHED] +
+                    result.failed[AK_TRIAL_WRONG_RESULT] >
+                0);
+    assert_int_equal(archived(f), 12);
+    if (result.found) {
+        assert_non_null(strstr(result.best.config, "UNROLL=8"));
+    }
+    ak_tune_result_clear(&result);
+}
+
+static void test_a_winner_is_right_on_every_awkward_size(void **state)
+{
+    fixture *f = *state;
+    if (f == NULL) {
+        skip();
+    }
+    ak_error err = AK_ERROR_INIT;
+    /* Right on the size tuned and on the awkward one that the search looks at. */
+    write_kernel(f, "void ak_kernel(const ak_host_call *call)\n"
+                    "{\n"
+                    "    float *z = call->arg[2];\n"
+                    "    const float *x = call->arg[0], *y = call->arg[1];\n"
+                    "    if (call->size[0] == 7) return;\n"
+                    "    for (int64_t i = 0; i < call->size[0]; i++) z[i] = 2.0f * x[i] + y[i];\n"
+                    "}\n");
+    open_task(f);
+    ak_tune_options options = {.strategy = "random", .evaluations = 2};
+    ak_tune_result result;
+    if (ak_tune(&result, f->task, f->db, &options, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(result.evaluated, 2);
+    assert_false(result.found);
+    assert_true(result.failed[AK_TRIAL_WRONG_RESULT] > 0);
+    ak_tune_result_clear(&result);
+}
+
+static void change_problem(fixture *f, const char *from, const char *to)
+{
+    char path[AK_PATH_MAX], *text = NULL;
+    size_t length = 0;
+    assert_int_equal(strlen(from), strlen(to));
+    assert_int_equal(ak_fs_join(path, f->kernel, "problem.json", NULL), AK_OK);
+    assert_int_equal(ak_fs_read(&text, &length, path, 65536, NULL), AK_OK);
+    char *at = strstr(text, from);
+    assert_non_null(at);
+    memcpy(at, to, strlen(to));
+    assert_int_equal(ak_fs_write(path, text, length, NULL), AK_OK);
+    ak_free(text);
+}
+
+static void test_the_impossible_is_rejected(void **state)
+{
+    fixture *f = *state;
+    if (f == NULL) {
+        skip();
+    }
+    ak_error err = AK_ERROR_INIT;
+    change_problem(f, "\"2*n\"", "\"n*n\""); /* work that this kernel does not do */
+    ak_task_spec spec = {.kernel = f->kernel, .device = "host", .size = "200000", .seed = 1};
+    assert_int_equal(ak_task_open(&f->task, &spec, &err), AK_OK);
+    ak_tester *tester = NULL;
+    ak_trial trial = {0};
+    ak_config config;
+    ak_space_default(&config, ak_task_space(f->task));
+    if (ak_tester_open(&tester, f->task, &err) != AK_OK ||
+        ak_tester_run(&trial, tester, &config, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(trial.status, AK_TRIAL_REJECTED);
+    assert_non_null(strstr(trial.reason, "cannot have done the work"));
+    ak_trial_clear(&trial);
+    ak_tester_close(tester);
+}
+
+static void test_what_cannot_be_tuned_is_refused(void **state)
+{
+    fixture *f = *state;
+    if (f == NULL) {
+        skip();
+    }
+    ak_error err = AK_ERROR_INIT;
+    open_task(f);
+    ak_tune_options options = {.strategy = "heuristics"};
+    ak_tune_result result;
+    assert_int_equal(ak_tune(&result, f->task, f->db, &options, &err), AK_NOT_FOUND);
+    assert_non_null(strstr(err.text, "heuristic"));
+
+    /* A tolerance that lets anything pass. */
+    change_problem(f, "\"rms\": \"4*eps\"", "\"rms\": \"3.00\" ");
+    ak_task_close(f->task);
+    f->task = NULL;
+    open_task(f);
+    options.strategy = "random";
+    assert_int_equal(ak_tune(&result, f->task, f->db, &options, &err), AK_INVALID);
+    assert_non_null(strstr(err.text, "tolerance"));
+}
+
+static void test_new_kernels_are_all_or_nothing(void **state)
+{
+    fixture *f = *state;
+    if (f == NULL) {
+        skip();
+    }
+    ak_error err = AK_ERROR_INIT;
+    assert_int_equal(ak_kernel_new(f->kernel, &err), AK_INVALID); /* exists */
+    assert_int_equal(ak_kernel_new("/dev/null/x", &err), AK_IO);
+    assert_int_equal(ak_kernel_new("no-dashes", &err), AK_INVALID);
+    assert_int_equal(ak_kernel_new("", &err), AK_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_run_is_archived_told_and_resumed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_cancel_keeps_what_there_is, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_small_space_is_exhausted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_failures_are_data, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_winner_is_right_on_every_awkward_size, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_the_impossible_is_rejected, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_cannot_be_tuned_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_new_kernels_are_all_or_nothing, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
