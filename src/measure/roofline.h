@@ -16,7 +16,8 @@ typedef struct ak_ceilings {
     double copy_gbs;    /* read + written bytes of a copy far larger than the caches */
     double triad_gbs;   /* a[i] = b[i] + s*c[i], 3 streams counted */
     double read_gbs;
-    double cache_gbs; /* copy of a working set that fits the last private cache; 0: unknown */
+    double l1_gbs;    /* copy of a working set that fits the first cache; 0: unknown */
+    double cache_gbs; /* the same for the last private cache */
     bool measured;
 } ak_ceilings;
 

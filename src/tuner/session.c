@@ -83,22 +83,31 @@ static double fact(const ak_task *task, const char *name)
     return known ? (double)value.as.integer : 0;
 }
 
+static void raise_bandwidth(ak_ceilings *ceilings, double gbs)
+{
+    if (gbs > ceilings->copy_gbs) {
+        ceilings->copy_gbs = ceilings->triad_gbs = ceilings->read_gbs = gbs;
+    }
+}
+
 /* What the task can be held against: where all arguments fit the private caches of its threads, the
-   caches' bandwidth; else the memory's. (A working set between the two may still beat the memory.)
- */
-static ak_ceilings ceilings_for(const ak_session *session)
+   caches' bandwidth; else the memory's. (A working set between the two may still beat the memory,
+   with `highest` it is given the caches' as well: what no honest kernel can exceed.) */
+static ak_ceilings ceilings_for(const ak_session *session, bool highest)
 {
     const ak_task *task = session->task;
     ak_ceilings ceilings = session->ceilings;
-    double working_set = 0;
+    double working_set = 0, threads = fact(task, "cpu_threads");
     for (size_t i = 0; i < task->problem->argument_count; i++) {
         working_set += (double)task->shape.bytes[i];
     }
-    if (working_set <= fact(task, "l2_bytes") * fact(task, "cpu_threads") &&
-        ceilings.cache_gbs > ceilings.copy_gbs) {
-        ceilings.copy_gbs = ceilings.cache_gbs;
-        ceilings.triad_gbs = ceilings.cache_gbs;
-        ceilings.read_gbs = ceilings.cache_gbs;
+    double private_bytes = fact(task, "l2_bytes") * threads;
+    double cached_bytes = highest ? private_bytes + fact(task, "l3_bytes") : private_bytes;
+    if (working_set <= cached_bytes) {
+        raise_bandwidth(&ceilings, ceilings.cache_gbs);
+    }
+    if (working_set <= (highest ? private_bytes : fact(task, "l1d_bytes") * threads)) {
+        raise_bandwidth(&ceilings, ceilings.l1_gbs);
     }
     return ceilings;
 }
@@ -133,20 +142,22 @@ ak_status ak_session_complete(ak_trial *trial, const ak_session *session, const 
                 set_text(&trial->environment, session->environment);
     if (good && trial->status == AK_TRIAL_OK && trial->median_ms > 0) {
         ak_roofline roof;
-        ak_ceilings ceilings = ceilings_for(session);
+        ak_ceilings ceilings = ceilings_for(session, false);
         ak_roofline_of(&roof, &ceilings, task->shape.flops, task->shape.traffic, trial->median_ms);
         trial->tflops = roof.tflops;
         trial->gbs = roof.gbs;
         trial->efficiency = roof.efficiency;
+        good = good && set_text(&trial->bound, roof.memory_bound ? "memory" : "compute");
+        ceilings = ceilings_for(session, true);
+        ak_roofline_of(&roof, &ceilings, task->shape.flops, task->shape.traffic, trial->median_ms);
         if (roof.efficiency > IMPLAUSIBLE) {
             char why[160];
             (void)snprintf(why, sizeof why,
                            "%.3g times as fast as this device can be: it cannot have done the work",
                            roof.efficiency);
             trial->status = AK_TRIAL_REJECTED;
-            good = set_text(&trial->reason, why);
+            good = good && set_text(&trial->reason, why);
         }
-        good = good && set_text(&trial->bound, roof.memory_bound ? "memory" : "compute");
     }
     return good ? AK_OK : ak_fail_memory(err);
 }
@@ -198,7 +209,7 @@ static ak_status describe(ak_contestant *c, const ak_session *session, const ak_
         c->ci_low_ms = stats.low;
         c->ci_high_ms = stats.high;
         ak_roofline roof;
-        ak_ceilings ceilings = ceilings_for(session);
+        ak_ceilings ceilings = ceilings_for(session, false);
         ak_roofline_of(&roof, &ceilings, task->shape.flops, task->shape.traffic, stats.median);
         c->tflops = roof.tflops;
         c->gbs = roof.gbs;

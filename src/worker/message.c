@@ -296,6 +296,7 @@ json_t *ak_message_from_ceilings(const ak_ceilings *ceilings)
     good = good && ak_json_set_real(object, "copy_gbs", ceilings->copy_gbs);
     good = good && ak_json_set_real(object, "triad_gbs", ceilings->triad_gbs);
     good = good && ak_json_set_real(object, "read_gbs", ceilings->read_gbs);
+    good = good && ak_json_set_real(object, "l1_gbs", ceilings->l1_gbs);
     good = good && ak_json_set_real(object, "cache_gbs", ceilings->cache_gbs);
     good = good && ak_json_set(object, "measured", json_boolean(ceilings->measured));
     return whole(object, good);
@@ -308,6 +309,7 @@ ak_status ak_message_to_ceilings(ak_ceilings *out, const json_t *object, ak_erro
     status = status == AK_OK ? get_real(&c.copy_gbs, object, "copy_gbs", err) : status;
     status = status == AK_OK ? get_real(&c.triad_gbs, object, "triad_gbs", err) : status;
     status = status == AK_OK ? get_real(&c.read_gbs, object, "read_gbs", err) : status;
+    status = status == AK_OK ? get_real(&c.l1_gbs, object, "l1_gbs", err) : status;
     status = status == AK_OK ? get_real(&c.cache_gbs, object, "cache_gbs", err) : status;
     status = status == AK_OK ? ak_json_bool_or(&c.measured, object, "measured", false, WHERE, err)
                              : status;

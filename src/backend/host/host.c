@@ -623,6 +623,7 @@ static ak_status host_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dty
     best->copy_gbs = higher(best->copy_gbs, now.copy_gbs);
     best->triad_gbs = higher(best->triad_gbs, now.triad_gbs);
     best->read_gbs = higher(best->read_gbs, now.read_gbs);
+    best->l1_gbs = higher(best->l1_gbs, now.l1_gbs);
     best->cache_gbs = higher(best->cache_gbs, now.cache_gbs);
     best->measured = true;
     *out = *best;

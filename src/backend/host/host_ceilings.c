@@ -5,10 +5,11 @@
  *   peak    a dozen independent chains of multiply-adds on full registers: enough to fill two pipes
  *           of four cycles' latency
  *   copy    memcpy far beyond the caches;  triad  a[i] = b[i] + s c[i];  read  a sum
- *   cache   memcpy within half of the level 2 cache
+ *   cache   a vector copy within half of the level 2 cache;  l1  the same for the level 1 cache
  *
  * Each is the best of several runs over all threads of the task, about 0.3 s together. The vector
- * loops are compiled once per instruction set and chosen at run time.
+ * loops are compiled once per instruction set and chosen at run time; sanitizer builds leave this
+ * file alone (CMakeLists.txt), else they would measure the sanitizer.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -29,7 +30,8 @@
 /* Each of three arrays: twice the last-level cache, within reason. */
 #define ARRAY_BYTES_MIN ((int64_t)32 << 20)
 #define ARRAY_BYTES_MAX ((int64_t)256 << 20)
-#define CACHE_ROUNDS    400
+/* Bytes that a thread copies in one run of a cache. */
+#define CACHE_BYTES ((size_t)64 << 20)
 
 /* ---- the loops, once per instruction set
  * --------------------------------------------------------- */
@@ -66,6 +68,18 @@
     }
 
 #define DEFINE_STREAMS(level, target, type)                                                        \
+    target static void copy_##level(float *restrict a, const float *restrict b, size_t count)      \
+    {                                                                                              \
+        enum { LANES = sizeof(type) / sizeof(float) };                                             \
+        type x, y;                                                                                 \
+        for (size_t i = 0; i + 2 * LANES <= count; i += 2 * LANES) {                               \
+            memcpy(&x, b + i, sizeof x);                                                           \
+            memcpy(&y, b + i + LANES, sizeof y);                                                   \
+            __asm__ volatile("" : IN_REGISTER(x), IN_REGISTER(y)); /* no call of memcpy */         \
+            memcpy(a + i, &x, sizeof x);                                                           \
+            memcpy(a + i + LANES, &y, sizeof y);                                                   \
+        }                                                                                          \
+    }                                                                                              \
     target static void triad_##level(float *a, const float *b, const float *c, size_t count)       \
     {                                                                                              \
         enum { LANES = sizeof(type) / sizeof(float) };                                             \
@@ -106,13 +120,14 @@ typedef struct level {
     int bits;
     double (*peak_f32)(long rounds);
     double (*peak_f64)(long rounds);
+    void (*copy)(float *restrict a, const float *restrict b, size_t count);
     void (*triad)(float *a, const float *b, const float *c, size_t count);
     double (*read)(const float *a, size_t count);
 } level;
 
 #define LEVEL(name, bits)                                                                          \
     {                                                                                              \
-        bits, peak_f32_##name, peak_f64_##name, triad_##name, read_##name                          \
+        bits, peak_f32_##name, peak_f64_##name, copy_##name, triad_##name, read_##name             \
     }
 
 DEFINE_LEVEL(plain, , 128)
@@ -136,24 +151,38 @@ static level choose(void)
     return (level)LEVEL(plain, 128);
 }
 
+static size_t cache_rounds(size_t count)
+{
+    return CACHE_BYTES / (count * sizeof(float)) + 1;
+}
+
 /* ---- running them by all threads ----------------------------------------------------------- */
 
-typedef enum what { PEAK_F32, PEAK_F64, COPY, TRIAD, READ, CACHE, TOUCH } what;
+typedef enum what { PEAK_F32, PEAK_F64, COPY, TRIAD, READ, CACHE, L1, TOUCH } what;
 
 typedef struct bench {
     what kind;
     level loops;
     float *a, *b, *c;
-    size_t count;       /* floats in each array */
-    size_t cache_count; /* floats of a thread's working set in CACHE, half read, half written */
+    size_t count;    /* floats in each array */
+    size_t in_cache; /* floats that a thread copies at a time in CACHE */
+    size_t in_l1;    /* and in L1 */
     volatile double sink;
 } bench;
+
+/* The first `count` floats of this thread's part, many times. */
+static void copy_again(bench *m, size_t begin, size_t count)
+{
+    for (size_t i = 0; i < cache_rounds(count); i++) {
+        m->loops.copy(m->a + begin, m->b + begin, count);
+        __asm__ volatile("" : : "r"(m->a) : "memory");
+    }
+}
 
 static void part(void *context, int thread, int n)
 {
     bench *m = context;
     size_t begin = m->count / (size_t)n * (size_t)thread, count = m->count / (size_t)n;
-    size_t half = m->cache_count / 2 < count ? m->cache_count / 2 : count;
     double sink = 0.0;
     switch (m->kind) {
     case PEAK_F32:
@@ -172,10 +201,10 @@ static void part(void *context, int thread, int n)
         sink = m->loops.read(m->a + begin, count);
         break;
     case CACHE:
-        for (int i = 0; i < CACHE_ROUNDS; i++) {
-            memcpy(m->a + begin, m->b + begin, half * sizeof(float));
-            __asm__ volatile("" : : "r"(m->a) : "memory");
-        }
+        copy_again(m, begin, m->in_cache);
+        break;
+    case L1:
+        copy_again(m, begin, m->in_l1);
         break;
     case TOUCH:
         memset(m->a + begin, 0, count * sizeof(float));
@@ -203,6 +232,20 @@ static double fastest(bench *m, what kind, ak_host_pool *pool)
     return best > 0.0 ? best : 1e-9;
 }
 
+/* Bytes read and written by a thread in one run of copy_again. */
+static double copied(size_t count)
+{
+    return 2.0 * (double)(cache_rounds(count) * count) * sizeof(float);
+}
+
+/* Floats of one of two arrays that together take half of a cache; `otherwise` bytes of cache where
+   its size is unknown. Whole vectors. */
+static size_t half_of(int64_t cache_bytes, int64_t otherwise)
+{
+    int64_t bytes = cache_bytes > 0 ? cache_bytes : otherwise;
+    return (size_t)bytes / 4 / sizeof(float) / 32 * 32;
+}
+
 static void measure(ak_ceilings *out, bench *m, ak_dtype dtype, ak_host_pool *pool)
 {
     double threads = ak_host_pool_threads(pool);
@@ -212,14 +255,13 @@ static void measure(ak_ceilings *out, bench *m, ak_dtype dtype, ak_host_pool *po
     double flops = 2.0 * PEAK_CHAINS * PEAK_ROUNDS * lanes * threads;
     m->kind = TOUCH; /* each thread its own part, for machines with several memories */
     ak_host_pool_parallel(pool, (int)threads, part, m);
-    size_t half_count = (size_t)m->cache_count / 2;
-    double half = (double)half_count * sizeof(float);
     *out = (ak_ceilings){
         .peak_tflops = flops / fastest(m, wide ? PEAK_F64 : PEAK_F32, pool) / 1e12,
         .copy_gbs = 2.0 * bytes / fastest(m, COPY, pool) / 1e9,
         .triad_gbs = 3.0 * bytes / fastest(m, TRIAD, pool) / 1e9,
         .read_gbs = bytes / fastest(m, READ, pool) / 1e9,
-        .cache_gbs = 2.0 * half * threads * CACHE_ROUNDS / fastest(m, CACHE, pool) / 1e9,
+        .l1_gbs = copied(m->in_l1) * threads / fastest(m, L1, pool) / 1e9,
+        .cache_gbs = copied(m->in_cache) * threads / fastest(m, CACHE, pool) / 1e9,
         .measured = true,
     };
 }
@@ -247,7 +289,8 @@ ak_status ak_host_ceilings(ak_ceilings *out, ak_dtype dtype, int threads, ak_err
                .b = (float *)(void *)(memory + each),
                .c = (float *)(void *)(memory + 2 * each),
                .count = each / sizeof(float),
-               .cache_count = (size_t)ak_host_cache_bytes(2) / 2 / sizeof(float)};
+               .in_l1 = half_of(ak_host_cache_bytes(1), 32768),
+               .in_cache = half_of(ak_host_cache_bytes(2), 262144)};
     measure(out, &m, dtype, pool);
     (void)munmap(memory, 3 * each);
     ak_host_pool_close(pool);
