@@ -28,7 +28,7 @@
 typedef struct job {
     const ak_recording *recording;
     ak_simulate_options options;
-    const ak_strategy_ops *ops;
+    ak_strategy_choice choice;
     ak_simulated *repeats;
     ak_trace *traces;
     atomic_size_t next; /* repeat to take */
@@ -60,7 +60,7 @@ static bool cancelled(const job *j)
 static ak_status look_up(uint64_t *index, replay *r, const ak_config *config, ak_error *err)
 {
     bool fresh = false;
-    const char *name = r->job->ops->name;
+    const char *name = r->job->choice.ops->name;
     if (!ak_space_find(index, r->space, config)) {
         return ak_fail(err, AK_INTERNAL, "strategy %s proposed a configuration that is not valid",
                        name);
@@ -117,7 +117,7 @@ static ak_status try_one(replay *r, const ak_proposal *proposal, ak_error *err)
                                .ok = ok,
                                .ms = ok ? ak_recording_time(recording, record) : 0};
         int64_t begin = ak_clock_thread_ns();
-        status = r->job->ops->observe(r->strategy, &seen, err);
+        status = r->job->choice.ops->observe(r->strategy, &seen, err);
         r->thinking_ns += ak_clock_thread_ns() - begin;
     }
     return status;
@@ -141,7 +141,7 @@ static ak_status search(replay *r, ak_error *err)
             wanted = o->evaluations - r->out->evaluations;
         }
         int64_t begin = ak_clock_thread_ns();
-        status = r->job->ops->propose(r->proposals, &count, r->strategy, wanted, err);
+        status = r->job->choice.ops->propose(r->proposals, &count, r->strategy, wanted, err);
         r->thinking_ns += ak_clock_thread_ns() - begin;
         if (status == AK_OK && count == 0) {
             break; /* nothing is outstanding, so there is nothing to come */
@@ -183,16 +183,17 @@ static ak_status repeat(const job *j, ak_space *space, size_t number, ak_error *
                                        .kernel = recording->kernel,
                                        .implementation = "",
                                        .seed = r.out->seed,
-                                       .evaluations = j->options.evaluations};
+                                       .evaluations = j->options.evaluations,
+                                       .hyper = j->choice.hyper};
         int64_t begin = ak_clock_thread_ns();
-        status = j->ops->open(&r.strategy, &context, err);
+        status = j->choice.ops->open(&r.strategy, &context, err);
         r.thinking_ns += ak_clock_thread_ns() - begin;
     }
     if (status == AK_OK) {
         status = search(&r, err);
     }
     if (r.strategy != NULL) {
-        j->ops->close(r.strategy);
+        j->choice.ops->close(r.strategy);
     }
     r.out->thinking_ms = (double)r.thinking_ns / 1e6;
     ak_scope_free(constants);
@@ -313,7 +314,7 @@ ak_status ak_simulate(ak_simulation *out, const ak_recording *recording,
     ak_simulation result = {0};
     ak_status status = check_options(&j.options, recording, err);
     if (status == AK_OK) {
-        status = ak_strategy_find(&j.ops, j.options.strategy, err);
+        status = ak_strategy_choose(&j.choice, j.options.strategy, err);
     }
     if (status != AK_OK) {
         return status;
