@@ -170,6 +170,7 @@ typedef struct ak_task_spec {
     const char *dtype;          /* "f32" */
     const char *choices;        /* "activation=relu,bias=add" */
     bool allow_numerics;        /* offer compiler options that change results */
+    const char *fix;            /* "MR=6,KC=256:512": only these values of these parameters */
     int threads;                /* CPU threads for host kernels and libraries; 0: all */
     uint64_t seed;              /* of inputs and searches; 0 is a seed like any other */
 } ak_task_spec;

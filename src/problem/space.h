@@ -18,6 +18,8 @@
 /* Builds from the ConfigurationSpace object of a T1 file (docs/formats.md for our extensions).
    `constants` holds sizes and device facts; names that are neither a parameter nor a constant are
    an error. Values of a `Numerics` parameter other than its default are left out unless allowed.
+   `fix` makes a smaller space of the same parameters; the default is the declared one where it is
+   left, else the first value that is.
    Values of a `Use: compiler` parameter for which `available` returns false are left out (NULL: all
    are there). A space with no valid configuration is refused, naming the condition that excludes
    most. */
@@ -25,6 +27,7 @@ typedef struct ak_space_spec {
     const json_t *definition;
     const ak_scope *constants;
     bool allow_numerics;
+    const char *fix; /* "MR=6,KC=256:512" leaves these values of these parameters only; NULL: all */
     bool (*available)(void *context, const char *compiler);
     void *available_context;
     const char *where; /* "kernels/matmul/host.json" */

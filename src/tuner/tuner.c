@@ -118,7 +118,7 @@ static const char *stop_reason(const run *r)
         return "target";
     }
     size_t quiet = r->result->evaluated - r->last_gain;
-    if (quiet >= PATIENCE && quiet * 2 >= r->result->evaluated) {
+    if (quiet >= PATIENCE && quiet * 2 >= r->result->evaluated && !r->ops->thorough) {
         return "converged";
     }
     return r->exhausted && ak_pool_pending(r->session.pool) == 0 ? "exhausted" : NULL;
