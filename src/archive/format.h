@@ -69,6 +69,9 @@ void ak_format_summarise(ak_trial *trial);
 int64_t ak_format_ns(double ms);
 double ak_format_ms(int64_t ns);
 
+/* {"hash": ..., and the words that the hash stands for, as far as they are known}. */
+ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *hash, ak_error *err);
+
 /* A member as a number, a string, or nothing. Numbers other than finite ones cannot occur in JSON.
  */
 double ak_format_number(const json_t *object, const char *key);
