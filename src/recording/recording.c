@@ -24,12 +24,25 @@ static const ak_recording_format *const formats[] = {
 #define X(name) &ak_recording_##name,
 #include "recording/recordings.def"
 #undef X
+    NULL,
 };
-#define FORMAT_COUNT (sizeof formats / sizeof formats[0])
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static const char sqlite_magic[] = "SQLite format 3"; /* and the 0 that ends it */
+
+static ak_status refuse(const char *path, ak_error *err)
+{
+    ak_buf known = AK_BUF(256);
+    for (size_t i = 0; formats[i] != NULL; i++) {
+        ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", formats[i]->name);
+    }
+    ak_status status =
+        ak_fail(err, AK_INVALID, "%s: is no recording: neither %s nor an archive of ours", path,
+                known.data);
+    ak_buf_free(&known);
+    return status;
+}
 
 static ak_status read_json(ak_draft *draft, const char *text, size_t length, const char *path,
                            ak_error *err)
@@ -43,20 +56,14 @@ static ak_status read_json(ak_draft *draft, const char *text, size_t length, con
     if (status != AK_OK) {
         return status;
     }
-    const ak_recording_format *found = NULL;
-    for (size_t i = 0; i < FORMAT_COUNT && found == NULL && json_is_object(file); i++) {
-        found = formats[i]->recognise(file) ? formats[i] : NULL;
+    const ak_recording_format *const *format = formats;
+    while (*format != NULL && !(json_is_object(file) && (*format)->recognise(file))) {
+        format++;
     }
-    if (found == NULL) {
-        ak_buf known = AK_BUF(256);
-        for (size_t i = 0; i < FORMAT_COUNT; i++) {
-            ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", formats[i]->name);
-        }
-        status = ak_fail(err, AK_INVALID, "%s: is no recording: neither %s nor an archive of ours",
-                         path, known.data);
-        ak_buf_free(&known);
+    if (*format != NULL) {
+        status = (*format)->read(draft, file, err);
     } else {
-        status = found->read(draft, file, err);
+        status = refuse(path, err);
     }
     json_decref(file);
     return status;
