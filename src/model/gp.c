@@ -26,7 +26,7 @@ enum {
 };
 
 #define VARIANCE_CONSTANT 1.0  /* the level is not known beforehand */
-#define VARIANCE_SLOPE    0.25 /* of the prior: it is trusted to a factor of 1 +- 1/2 */
+#define VARIANCE_SLOPE    4.0  /* of the prior: the trials say soon whether it is right at all */
 #define STEP              0.9  /* in the logarithm of a weight */
 #define SPREAD            1.5  /* deviation of that logarithm from its start */
 #define LOG_LIMIT         5.0  /* and the farthest it may go */

@@ -5,7 +5,7 @@
 #include "strategy/guided.h"
 
 #define HYPERS(X)                                                                                  \
-    X(START, "start", 8, 2, 1000, true, "configurations tried before the model is asked",          \
+    X(START, "start", 12, 2, 1000, true, "configurations tried before the model is asked",         \
       "fewer mislead it, more are trials that it would have placed better")                        \
     X(POOL, "pool", 1024, 16, 8192, true, "candidates that it weighs",                             \
       "more cost time in proportion and find the same")                                            \

@@ -7,7 +7,7 @@
 #include "strategy/guided.h"
 
 #define HYPERS(X)                                                                                  \
-    X(START, "start", 8, 2, 1000, true, "configurations tried before the model is asked",          \
+    X(START, "start", 12, 2, 1000, true, "configurations tried before the model is asked",         \
       "fewer mislead it, more are trials that it would have placed better")                        \
     X(TREES, "trees", 32, 2, 1000, true, "of the forest",                                          \
       "enough for a variance; the cost grows in proportion")                                       \

@@ -18,6 +18,7 @@ enum {
     SAMPLE = 512,          /* configurations that a ranked design is chosen from */
     SAMPLE_BEST = 8,       /* the best eighth of them */
     DESIGN_MAX = 48,       /* of a ranked design */
+    DESIGN_MIN = 4,        /* the model has nothing to say before */
     DESIGN_SHARE = 6,      /* one trial in six */
     LEARN_MIN = 2,         /* trials without which a model has nothing to say */
     BATCH_MAX = 16         /* the later ones of a batch know too little to be worth a trial */
@@ -63,7 +64,7 @@ typedef struct guided {
     ak_walk walk;
     ak_rng rng;
     ak_rank *rank;
-    double rank_best; /* of all that were ranked so far */
+    double rank_best; /* of the design's sample */
     ak_features features;
     ak_gp *gp;
     ak_forest *forest;
@@ -102,18 +103,14 @@ static double compress(const guided *self, double log_ratio)
     return y < o->ceiling ? y : o->ceiling;
 }
 
-/* A rank is a time too, as yet without a scale: the best of them counts as 0. */
-static void locate(ak_point *out, double *rank, guided *self, const ak_config *config)
+/* A rank is a time too, as yet without a scale: the best of those of the design counts as 0.
+   Infinite less infinite, if the rank never has a value, would say nothing. */
+static void locate(ak_point *out, guided *self, const ak_config *config)
 {
     ak_gp_point(out, self->gp, config);
-    *rank = ak_rank_log(self->rank, config);
-    if (*rank < self->rank_best) {
-        self->rank_best = *rank;
+    if (self->rank != NULL && self->rank_best < HUGE_VAL) {
+        out->prior = compress(self, ak_rank_log(self->rank, config) - self->rank_best);
     }
-    /* Infinite less infinite, if the rank never has a value, says nothing. */
-    out->prior = self->rank != NULL && self->rank_best < HUGE_VAL
-                     ? compress(self, *rank - self->rank_best)
-                     : 0.0;
 }
 
 static int compare_ranked(const void *a, const void *b)
@@ -266,8 +263,7 @@ static void admit(guided *self, const ak_config *config, size_t parent)
         c->parent = parent;
         c->has_parent = true;
     }
-    double rank;
-    locate(&c->point, &rank, self, config);
+    locate(&c->point, self, config);
     if (self->options.trees == 0) {
         ak_gp_watch(self->gp, slot, &c->point);
     }
@@ -440,12 +436,11 @@ static bool spread_out(candidate *out, guided *self)
     double most = -1.0;
     for (size_t i = 0; i < DESIGN_TRIES; i++) {
         candidate c = {0};
-        double rank;
         ak_space_sample(&c.config, self->walk.space, &self->rng);
         if (ak_walk_seen(&self->walk, &c.config)) {
             continue;
         }
-        locate(&c.point, &rank, self, &c.config);
+        locate(&c.point, self, &c.config);
         double apart = nearest(self, &c.point);
         if (apart > most) {
             most = apart;
@@ -485,30 +480,39 @@ static void spread_ranked(guided *self, candidate *sample)
     }
 }
 
-/* The default, then as the rank says. */
+/* As the rank says. */
+static ak_status plan_ranked(guided *self, ak_error *err)
+{
+    candidate *sample = ak_alloc(SAMPLE, sizeof *sample);
+    if (sample == NULL) {
+        return ak_fail_memory(err);
+    }
+    for (size_t i = 0; i < SAMPLE; i++) {
+        ak_space_sample(&sample[i].config, self->walk.space, &self->rng);
+        sample[i].score = ak_rank_log(self->rank, &sample[i].config);
+        self->rank_best = fmin(self->rank_best, sample[i].score);
+    }
+    qsort(sample, SAMPLE, sizeof *sample, compare_scores);
+    for (size_t i = 0; i < SAMPLE / SAMPLE_BEST; i++) {
+        locate(&sample[i].point, self, &sample[i].config);
+    }
+    locate(&self->design[0].point, self, &self->design[0].config);
+    spread_ranked(self, sample);
+    ak_free(sample);
+    return AK_OK;
+}
+
+/* The default first. */
 static ak_status plan(guided *self, ak_error *err)
 {
     self->design = ak_alloc(self->options.start, sizeof *self->design);
-    candidate *sample = ak_alloc(SAMPLE, sizeof *sample);
-    ak_status status = self->design == NULL || sample == NULL ? ak_fail_memory(err) : AK_OK;
-    if (status == AK_OK) {
-        candidate *first = &self->design[self->design_count++];
-        ak_space_default(&first->config, self->walk.space);
-        locate(&first->point, &first->score, self, &first->config);
+    if (self->design == NULL) {
+        return ak_fail_memory(err);
     }
-    if (status == AK_OK && self->rank != NULL) {
-        for (size_t i = 0; i < SAMPLE; i++) {
-            ak_space_sample(&sample[i].config, self->walk.space, &self->rng);
-            locate(&sample[i].point, &sample[i].score, self, &sample[i].config);
-        }
-        for (size_t i = 0; i < SAMPLE; i++) { /* again: now the best rank is known */
-            locate(&sample[i].point, &sample[i].score, self, &sample[i].config);
-        }
-        qsort(sample, SAMPLE, sizeof *sample, compare_scores);
-        spread_ranked(self, sample);
-    }
-    ak_free(sample);
-    return status;
+    candidate *first = &self->design[self->design_count++];
+    ak_space_default(&first->config, self->walk.space);
+    locate(&first->point, self, &first->config);
+    return self->rank != NULL ? plan_ranked(self, err) : AK_OK;
 }
 
 static bool next_of_design(candidate *out, guided *self)
@@ -549,6 +553,15 @@ void ak_guided_close(ak_strategy *strategy)
     }
 }
 
+/* Of a design, if the budget is known: more from a rank, which is worth looking at closely. */
+static size_t plan_size(const guided *self, size_t evaluations)
+{
+    size_t share = evaluations / DESIGN_SHARE;
+    size_t most = self->rank != NULL ? DESIGN_MAX : self->options.start;
+    size_t size = share < most ? share : most;
+    return size > DESIGN_MIN ? size : DESIGN_MIN;
+}
+
 static ak_status open_arrays(guided *self, ak_error *err)
 {
     size_t rows = self->options.rows + PRETEND_MAX;
@@ -582,10 +595,8 @@ ak_status ak_guided_open(ak_strategy **out, const ak_strategy_ops *ops,
     if (status == AK_OK && options->expert) {
         status = ak_rank_open(&self->rank, context, err);
     }
-    if (status == AK_OK && self->rank != NULL && context->evaluations > 0) {
-        size_t share = context->evaluations / DESIGN_SHARE;
-        size_t least = 4; /* the default and three more */
-        self->options.start = share < least ? least : share > DESIGN_MAX ? DESIGN_MAX : share;
+    if (status == AK_OK && context->evaluations > 0) {
+        self->options.start = plan_size(self, context->evaluations);
     }
     if (status == AK_OK) {
         ak_gp_options gp = {.rows = options->rows + PRETEND_MAX,
@@ -622,8 +633,7 @@ static ak_status propose_one(ak_proposal *out, bool *found, guided *self, ak_err
     if (status == AK_OK && !*found) {
         chosen = (candidate){0};
         *found = ak_walk_next(&chosen.config, &self->walk);
-        double rank;
-        locate(&chosen.point, &rank, self, &chosen.config);
+        locate(&chosen.point, self, &chosen.config);
     }
     if (status != AK_OK || !*found) {
         return status;
@@ -698,8 +708,7 @@ ak_status ak_guided_observe(ak_strategy *strategy, const ak_observation *observa
     trial *t = &self->trials[self->trial_count++];
     *t = (trial){.config = *observation->config};
     t->log_ms = observation->ok && observation->ms > 0.0 ? log(observation->ms) : HUGE_VAL;
-    double rank;
-    locate(&t->point, &rank, self, &t->config);
+    locate(&t->point, self, &t->config);
     for (size_t i = 0; i < self->pending_count; i++) {
         if (memcmp(&self->pending[i].candidate.config, &t->config, sizeof t->config) == 0) {
             t->generation = self->pending[i].generation;

@@ -33,6 +33,13 @@ typedef struct ak_guided_options {
     bool expert;             /* the default first, then as the rank says, which is a prior too */
 } ak_guided_options;
 
+/* bayes.c gives the reasons. */
+#define AK_GUIDED_DEFAULT                                                                          \
+    {                                                                                              \
+        .start = 12, .pool = 1024, .fresh = 24, .rows = 500, .knee = 0.4, .share = 0.25,           \
+        .ceiling = 1.4, .steepness = 5.0, .noise = 3e-3                                            \
+    }
+
 ak_status ak_guided_open(ak_strategy **out, const ak_strategy_ops *ops,
                          const ak_strategy_context *context, const ak_guided_options *options,
                          ak_error *err);
