@@ -10,7 +10,8 @@
  *   5. the archive               where trials live
  *   6. tester and optimizer      try one configuration; find the best one
  *   7. comparing and reporting   against vendor libraries, for people and programs
- *   8. lists                     what this build and this machine offer
+ *   8. language models           which one proposes, and what it may cost
+ *   9. lists                     what this build and this machine offer
  *
  * Conventions. A function that can fail returns ak_status and takes `ak_error *err` last; err may
  * be NULL. Out parameters come first and are untouched on failure unless said otherwise. `_open`
@@ -382,7 +383,33 @@ AK_API ak_status ak_report(char **out_text, ak_archive *archive, const char *run
                            const char *format, ak_error *err);
 AK_API void ak_text_free(char *text);
 
-/* ---- 8. lists ------------------------------------------------------------------------------- */
+/* ---- 8. language models --------------------------------------------------------------------- */
+
+/* Which language model to ask, and within which limits (docs/llm.md). Texts may be NULL and numbers
+   0 for the default. Keys are read from OPENAI_API_KEY or ANTHROPIC_API_KEY or from key_file, and
+   appear in nothing that autokernel writes or prints. */
+typedef struct ak_llm_options {
+    const char *model;    /* "openai:gpt-5", provider and model; "replay:DIR"; needed */
+    const char *url;      /* base address of the server, with or without /v1 */
+    const char *effort;   /* of reasoning: none, minimal, low, medium, high, xhigh, max */
+    const char *key_file; /* first line is the key; only its owner may read it (mode 0600) */
+    const char *prices;   /* JSON file with prices that extend or replace the built-in ones */
+    const char *record;   /* folder: every answer is kept; one that is there is not asked again */
+    const char *replay;   /* folder: answers come from there, nothing is sent */
+    double budget_usd;    /* no call is made that could exceed it; 0: no limit */
+    double connect_seconds; /* to reach the server; 0: 10 */
+    double stall_seconds;   /* without a byte; 0: 300, as long as a model may think in silence */
+    double timeout_seconds; /* of one attempt; 0: 900 */
+    int retries;            /* after the first attempt; 0: 4; negative: none */
+    uint64_t seed;          /* of the jitter between attempts */
+    const volatile int *cancel; /* set to non-zero from a signal handler to end calls at once */
+} ak_llm_options;
+
+/* Asks for one word, to see whether provider, key, model, schema and price work. `out_json` is one
+   object: provider, model, address, reply, schema_kept, tokens, cost_usd, seconds. ak_text_free. */
+AK_API ak_status ak_llm_check(char **out_json, const ak_llm_options *options, ak_error *err);
+
+/* ---- 9. lists ------------------------------------------------------------------------------- */
 
 typedef enum ak_list_kind {
     AK_LIST_KERNELS,

@@ -18,7 +18,7 @@
 #include "archive/field.h"
 #include "archive/schema.h"
 #include "archive/store.h"
-#include "archive/utf8.h"
+#include "base/utf8.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fs.h"
