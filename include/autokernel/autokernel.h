@@ -316,7 +316,9 @@ AK_API ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_conf
 typedef void (*ak_event_sink)(void *context, const char *event, const char *json);
 
 typedef struct ak_tune_options {
-    const char *strategy;  /* NULL: "heuristic"; see ak_list(AK_LIST_STRATEGIES) */
+    /* NULL: "heuristic"; see ak_list(AK_LIST_STRATEGIES). Hyper-parameters follow a colon:
+       "genetic:population=30,mutation=0.2"; see ak_list(AK_LIST_HYPERPARAMETERS) */
+    const char *strategy;
     size_t evaluations;    /* configurations to try; 0: 60 */
     double seconds;        /* wall time; 0: no limit */
     double target_speedup; /* stop when the baseline is beaten by this factor; 0: never */
@@ -417,7 +419,8 @@ typedef enum ak_list_kind {
     AK_LIST_STRATEGIES,
     AK_LIST_FORMATS, /* of export and import */
     AK_LIST_DEVICES, /* probes the machine in a child process */
-    AK_LIST_BASELINES
+    AK_LIST_BASELINES,
+    AK_LIST_HYPERPARAMETERS /* of strategies: "genetic:population", "20 (2 to 1000): ..." */
 } ak_list_kind;
 
 typedef void (*ak_list_visitor)(void *context, const char *name, const char *description);
