@@ -232,7 +232,8 @@ typedef struct ak_trial {
     char *model; /* of a language model; NULL otherwise */
     int generation;
     int64_t parent; /* trial it was derived from, 0 if none */
-    double predicted_gain;
+    double predicted_gain; /* of time over the parent: 0.1 is a tenth less */
+    char *hypothesis;      /* the model's reason, one line; NULL: none */
     /* what became of it */
     ak_trial_status status;
     char *reason; /* one line; NULL when ok */

@@ -144,8 +144,8 @@ static ak_status add_hardware(ak_brief *brief, const ak_task *task, const ak_cei
         {"copying within the last private cache", "GB/s", ceilings->cache_gbs},
     };
     for (size_t i = 0; status == AK_OK && i < sizeof rows / sizeof rows[0]; i++) {
-        status = add_ceiling(brief, rows[i].name, rows[i].value, rows[i].unit, ceilings->measured,
-                             err);
+        status =
+            add_ceiling(brief, rows[i].name, rows[i].value, rows[i].unit, ceilings->measured, err);
     }
     return status;
 }
@@ -308,11 +308,11 @@ void ak_derived_show(char *out, size_t bytes, const ak_brief *brief, const ak_de
     bool good = scope != NULL && arena != NULL &&
                 ak_config_scope(scope, brief->space, config, NULL) == AK_OK &&
                 ak_expr_eval(&value, derived->expr, scope, arena, NULL) == AK_OK;
-    double number = !good                           ? 0
-                    : value.type == AK_VALUE_INT    ? (double)value.as.integer
-                    : value.type == AK_VALUE_REAL   ? value.as.real
-                    : value.type == AK_VALUE_BOOL   ? (double)value.as.boolean
-                                                    : 0;
+    double number = !good                         ? 0
+                    : value.type == AK_VALUE_INT  ? (double)value.as.integer
+                    : value.type == AK_VALUE_REAL ? value.as.real
+                    : value.type == AK_VALUE_BOOL ? (double)value.as.boolean
+                                                  : 0;
     if (!good) {
         (void)snprintf(out, bytes, "?");
     } else if (strcmp(derived->unit, "bytes") == 0) {
@@ -366,6 +366,22 @@ ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *c
         ak_brief_close(out);
     }
     return status;
+}
+
+ak_status ak_brief_space(ak_brief *out, const ak_space *space, const ak_scope *constants,
+                         const char *kernel, const char *device, ak_error *err)
+{
+    *out = (ak_brief){.kernel = kernel,
+                      .description = "",
+                      .implementation = "",
+                      .device = device,
+                      .size = "",
+                      .dtype = "",
+                      .choices = "",
+                      .space = space,
+                      .constants = constants};
+    out->arena = ak_arena_new();
+    return out->arena == NULL ? ak_fail_memory(err) : AK_OK;
 }
 
 void ak_brief_close(ak_brief *brief)

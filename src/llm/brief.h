@@ -43,6 +43,10 @@ typedef struct ak_brief {
    is neither a parameter nor a constant. */
 ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *ceilings,
                         ak_error *err);
+/* Of a space alone, as recordings have it: no shape, no source, no ceilings. Texts are borrowed;
+   `constants` may be NULL. */
+ak_status ak_brief_space(ak_brief *out, const ak_space *space, const ak_scope *constants,
+                         const char *kernel, const char *device, ak_error *err);
 void ak_brief_close(ak_brief *brief);
 
 /* Value of a derived fact in a configuration, as text with its unit: "131072 bytes (128 KiB)". "?"

@@ -264,9 +264,9 @@ static void put_parameters(ak_buf *out, const ak_space *space)
         }
         ak_buf_putc(out, '\n');
     }
-    ak_buf_print(out,
-                 "\n%.6g of %.6g combinations keep the constraints, which use Python's operators:\n",
-                 (double)ak_space_count(space), ak_space_cartesian(space));
+    ak_buf_print(
+        out, "\n%.6g of %.6g combinations keep the constraints, which use Python's operators:\n",
+        (double)ak_space_count(space), ak_space_cartesian(space));
     for (size_t i = 0; i < ak_space_condition_count(space); i++) {
         const char *reason = ak_space_condition_reason(space, i);
         ak_buf_print(out, "- %s", ak_space_condition(space, i));
@@ -290,11 +290,20 @@ static void put_facts(ak_buf *out, const char *title, const ak_fact *facts, size
 
 ak_status ak_prompt_brief(ak_buf *out, const ak_brief *brief, ak_error *err)
 {
-    ak_buf_print(out, "# Task\n\nKernel %s, implementation %s, device %s: ", brief->kernel,
-                 brief->implementation, brief->device);
-    ak_prompt_quote(out, brief->description, 1000);
-    ak_buf_print(out, "\nSize %s, element type %s%s%s. These are fixed.\n", brief->size,
-                 brief->dtype, brief->choices[0] == 0 ? "" : ", ", brief->choices);
+    ak_buf_print(out, "# Task\n\nKernel %s", brief->kernel);
+    if (brief->implementation[0] != 0) {
+        ak_buf_print(out, ", implementation %s", brief->implementation);
+    }
+    ak_buf_print(out, ", device %s", brief->device);
+    if (brief->description[0] != 0) {
+        ak_buf_puts(out, ": ");
+        ak_prompt_quote(out, brief->description, 1000);
+    }
+    ak_buf_putc(out, '\n');
+    if (brief->size[0] != 0) {
+        ak_buf_print(out, "Size %s, element type %s%s%s. These are fixed.\n", brief->size,
+                     brief->dtype, brief->choices[0] == 0 ? "" : ", ", brief->choices);
+    }
     put_parameters(out, brief->space);
     put_facts(out, "Hardware", brief->hardware, brief->hardware_count);
     put_facts(out, "This shape on this device", brief->shape, brief->shape_count);
@@ -418,18 +427,18 @@ ak_status ak_prompt_schema(json_t **out, const ak_space *space, size_t batch, ak
     json_t *schema =
         changes == NULL
             ? NULL
-            : json_pack("{s:s,s:{s:{s:s,s:s,s:{s:s,s:{s:{s:s,s:s},s:{s:s,s:s},s:{s:[s,s],s:s},s:o},"
-                        "s:[s,s,s,s],s:b}}},s:[s],s:b}",
-                        "type", "object", "properties", "proposals", "type", "array", "description",
-                        wanted, "items", "type", "object", "properties", "hypothesis", "type",
-                        "string", "description", "the reason, in one line of at most 200 characters",
-                        "expected_gain_pct", "type", "number", "description",
-                        "expected speed over the parent, in percent more", "parent", "type",
-                        "integer", "null", "description",
-                        "number of the configuration that is changed; null: the default", "changes",
-                        changes, "required", "hypothesis", "expected_gain_pct", "parent", "changes",
-                        "additionalProperties", 0, "required", "proposals", "additionalProperties",
-                        0);
+            : json_pack(
+                  "{s:s,s:{s:{s:s,s:s,s:{s:s,s:{s:{s:s,s:s},s:{s:s,s:s},s:{s:[s,s],s:s},s:o},"
+                  "s:[s,s,s,s],s:b}}},s:[s],s:b}",
+                  "type", "object", "properties", "proposals", "type", "array", "description",
+                  wanted, "items", "type", "object", "properties", "hypothesis", "type", "string",
+                  "description", "the reason, in one line of at most 200 characters",
+                  "expected_gain_pct", "type", "number", "description",
+                  "expected speed over the parent, in percent more", "parent", "type", "integer",
+                  "null", "description",
+                  "number of the configuration that is changed; null: the default", "changes",
+                  changes, "required", "hypothesis", "expected_gain_pct", "parent", "changes",
+                  "additionalProperties", 0, "required", "proposals", "additionalProperties", 0);
     if (schema == NULL) {
         return ak_fail_memory(err);
     }

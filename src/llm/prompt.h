@@ -35,10 +35,11 @@
 typedef struct ak_experience {
     ak_config config;
     ak_trial_status status;
-    double ms;           /* if ok: the latest measurement */
-    const char *reason;  /* one line, foreign; NULL if none */
-    double max_error;    /* of a wrong result: how many times the tolerance; 0: unknown */
+    double ms;          /* if ok: the latest measurement */
+    const char *reason; /* one line, foreign; NULL if none */
+    double max_error;   /* of a wrong result: how many times the tolerance; 0: unknown */
     int spill_bytes, registers, shared_bytes;
+    bool doubted;   /* is to be measured again, or was */
     bool again;     /* measured again, side by side with the other leaders */
     bool same_code; /* compiled to the same code as an earlier trial */
     /* of what the model proposed */

@@ -12,10 +12,15 @@
 /* A prediction came true if the gain was at least this part of what was expected. */
 #define TRUE_SHARE 0.5
 
+typedef struct placed {
+    double ms;
+    size_t number;
+} placed;
+
 typedef struct view {
     const ak_brief *brief;
     const ak_history *history;
-    size_t *order; /* trials that are ok, fastest first */
+    placed *order; /* trials that are ok, fastest first */
     size_t ok;
     size_t start; /* number of the default's trial, 0: it was not tried */
 } view;
@@ -28,26 +33,27 @@ static const ak_experience *trial_at(const view *v, size_t number)
 /* ---- order ------------------------------------------------------------------------------------
  */
 
-/* Insertion: histories are a few hundred trials, mostly in no order at all. */
+static int compare_times(const void *a, const void *b)
+{
+    const placed *x = a, *y = b;
+    int by_ms = (x->ms > y->ms) - (x->ms < y->ms);
+    return by_ms != 0 ? by_ms : (x->number > y->number) - (x->number < y->number);
+}
+
 static void rank_trials(view *v)
 {
     ak_config fallback;
     ak_space_default(&fallback, v->brief->space);
     for (size_t i = 0; i < v->history->count; i++) {
         const ak_experience *t = &v->history->trials[i];
-        if (memcmp(&t->config, &fallback, sizeof fallback) == 0) {
+        if (v->start == 0 && memcmp(&t->config, &fallback, sizeof fallback) == 0) {
             v->start = i + 1;
         }
-        if (t->status != AK_TRIAL_OK) {
-            continue;
+        if (t->status == AK_TRIAL_OK) {
+            v->order[v->ok++] = (placed){t->ms, i + 1};
         }
-        size_t place = v->ok++;
-        while (place > 0 && t->ms < trial_at(v, v->order[place - 1])->ms) {
-            v->order[place] = v->order[place - 1];
-            place--;
-        }
-        v->order[place] = i + 1;
     }
+    qsort(v->order, v->ok, sizeof *v->order, compare_times);
 }
 
 static size_t distance(const ak_space *space, const ak_config *a, const ak_config *b)
@@ -64,11 +70,11 @@ static size_t second_anchor(const view *v)
 {
     size_t chosen = 0, most = ANCHOR_DISTANCE - 1;
     for (size_t i = 1; i < v->ok && i < AK_PROMPT_BEST; i++) {
-        size_t d = distance(v->brief->space, &trial_at(v, v->order[0])->config,
-                            &trial_at(v, v->order[i])->config);
+        size_t d = distance(v->brief->space, &trial_at(v, v->order[0].number)->config,
+                            &trial_at(v, v->order[i].number)->config);
         if (d > most) {
             most = d;
-            chosen = v->order[i];
+            chosen = v->order[i].number;
         }
     }
     return chosen;
@@ -89,9 +95,10 @@ static void put_summary(ak_buf *out, const view *v)
     if (v->ok == 0) {
         return;
     }
-    const ak_experience *best = trial_at(v, v->order[0]);
-    ak_buf_print(out, "Best: #%zu, %.4g ms", v->order[0], best->ms);
-    if (v->start != 0 && trial_at(v, v->start)->status == AK_TRIAL_OK && v->start != v->order[0]) {
+    const ak_experience *best = trial_at(v, v->order[0].number);
+    ak_buf_print(out, "Best: #%zu, %.4g ms", v->order[0].number, best->ms);
+    if (v->start != 0 && trial_at(v, v->start)->status == AK_TRIAL_OK &&
+        v->start != v->order[0].number) {
         double start = trial_at(v, v->start)->ms;
         ak_buf_print(out, ", %.3g times the speed of the default (#%zu, %.4g ms)", start / best->ms,
                      v->start, start);
@@ -121,8 +128,9 @@ static void put_anchor(ak_buf *out, const view *v, char letter, size_t number)
         ak_buf_print(out, "  %s: %s\n", v->brief->derived[i].name, text);
     }
     if (t->registers > 0 || t->shared_bytes > 0 || t->spill_bytes > 0) {
-        ak_buf_print(out, "  the compiler used %d registers, %d bytes of shared memory, spilled %d "
-                          "bytes\n",
+        ak_buf_print(out,
+                     "  the compiler used %d registers, %d bytes of shared memory, spilled %d "
+                     "bytes\n",
                      t->registers, t->shared_bytes, t->spill_bytes);
     }
 }
@@ -134,14 +142,14 @@ static void put_best(ak_buf *out, const view *v)
     }
     size_t second = second_anchor(v);
     ak_buf_puts(out, "\n## Anchors\n\n");
-    put_anchor(out, v, 'A', v->order[0]);
+    put_anchor(out, v, 'A', v->order[0].number);
     if (second != 0) {
         put_anchor(out, v, 'B', second);
     }
     ak_buf_puts(out, "\n## The fastest, as differences from A\n\n");
     for (size_t i = 0; i < v->ok && i < AK_PROMPT_BEST; i++) {
-        const ak_experience *t = trial_at(v, v->order[i]);
-        ak_buf_print(out, "- #%zu %.4g ms%s%s", v->order[i], t->ms,
+        const ak_experience *t = trial_at(v, v->order[i].number);
+        ak_buf_print(out, "- #%zu %.4g ms%s%s", v->order[i].number, t->ms,
                      t->again ? " (measured again)" : "",
                      t->same_code ? " (compiles to the same code as an earlier one)" : "");
         if (t->spill_bytes > 0) {
@@ -151,7 +159,7 @@ static void put_best(ak_buf *out, const view *v)
         if (i == 0) {
             ak_buf_puts(out, "A itself");
         } else {
-            ak_prompt_difference(out, v->brief->space, &trial_at(v, v->order[0])->config,
+            ak_prompt_difference(out, v->brief->space, &trial_at(v, v->order[0].number)->config,
                                  &t->config);
         }
         ak_buf_putc(out, '\n');
@@ -174,7 +182,7 @@ static void put_frequencies(ak_buf *out, const view *v)
         for (size_t value = 0; value < parameter->value_count; value++) {
             size_t count = 0;
             for (size_t i = 0; i < among; i++) {
-                count += trial_at(v, v->order[i])->config.at[p] == value;
+                count += trial_at(v, v->order[i].number)->config.at[p] == value;
             }
             if (count > 0) {
                 char text[VALUE_BYTES];
@@ -231,7 +239,8 @@ static void put_failure(ak_buf *out, const view *v, size_t number)
     ak_buf_print(out, "  - #%zu, ", number);
     if (v->ok > 0) {
         ak_buf_puts(out, "from A: ");
-        ak_prompt_difference(out, v->brief->space, &trial_at(v, v->order[0])->config, &t->config);
+        ak_prompt_difference(out, v->brief->space, &trial_at(v, v->order[0].number)->config,
+                             &t->config);
     } else {
         ak_buf_puts(out, "from the default: ");
         ak_prompt_difference(out, v->brief->space, &fallback, &t->config);
@@ -334,8 +343,9 @@ static void put_claims(ak_buf *out, const view *v)
     ak_buf_print(out, "\n## What came of your predictions\n\n%zu made, %zu could be judged", made,
                  judged);
     if (judged > 0) {
-        ak_buf_print(out, ": %zu were faster than their parent; you were off by %.3g percentage "
-                          "points on average",
+        ak_buf_print(out,
+                     ": %zu were faster than their parent; you were off by %.3g percentage "
+                     "points on average",
                      faster, error / (double)judged * 100);
     }
     ak_buf_puts(out, ". The latest:\n\n");
@@ -394,8 +404,9 @@ static void put_wish(ak_buf *out, const view *v)
                      v->ok > 0 ? "A, most of them with A as the parent" : "the default");
     }
     if (portfolio.balanced > 0) {
-        ak_buf_print(out, "- %zu balanced: three to five parameters changed together for one "
-                          "reason%s\n",
+        ak_buf_print(out,
+                     "- %zu balanced: three to five parameters changed together for one "
+                     "reason%s\n",
                      portfolio.balanced, v->ok > 1 ? ", from A or B" : "");
     }
     if (portfolio.bold > 0) {
@@ -403,16 +414,18 @@ static void put_wish(ak_buf *out, const view *v)
                      portfolio.bold);
     }
     if (failed >= 1.0 / 3) {
-        ak_buf_puts(out, "A third or more of the latest failed: take small steps from what works.\n");
+        ak_buf_puts(out,
+                    "A third or more of the latest failed: take small steps from what works.\n");
     }
     if (h->count == 0) {
         ak_buf_puts(out, "Nothing was measured yet. Let at least three differ clearly in their "
                          "blocking.\n");
     }
     if (v->ok > 0) {
-        ak_buf_print(out, "Aim for less than %.4g ms, a tenth less than A. If you expect nothing "
-                          "better, answer with an empty list.\n",
-                     trial_at(v, v->order[0])->ms * 0.9);
+        ak_buf_print(out,
+                     "Aim for less than %.4g ms, a tenth less than A. If you expect nothing "
+                     "better, answer with an empty list.\n",
+                     trial_at(v, v->order[0].number)->ms * 0.9);
     }
 }
 

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #define VALUE_BYTES 256
+/* A value of a proposal that is longer is not worth showing. */
+#define WISH_BYTES_MAX 4096
 
 const char *ak_verdict_text(ak_verdict verdict)
 {
@@ -118,9 +120,10 @@ static bool snap(size_t *out, const ak_parameter *parameter, double wish)
 
 static void wish_text(char out[VALUE_BYTES], const json_t *wish)
 {
-    char *text = json_dumps(wish, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
-    copy_clean(out, VALUE_BYTES, text == NULL ? "?" : text, 60);
-    ak_json_dumped(text);
+    ak_buf text = AK_BUF(WISH_BYTES_MAX);
+    ak_json_print(&text, wish, false);
+    copy_clean(out, VALUE_BYTES, text.failed == AK_OK ? text.data : "(too long to be shown)", 60);
+    ak_buf_free(&text);
 }
 
 /* False: the suggestion is refused. */
@@ -141,8 +144,9 @@ static bool set_value(ak_suggestion *out, const ak_space *space, size_t p, const
         }
         size_t length = strlen(out->note);
         (void)ak_value_format(taken, sizeof taken, &parameter->values[v]);
-        (void)snprintf(out->note + length, sizeof out->note - length, "%s%s=%.60s was taken as %.60s",
-                       length == 0 ? "" : ", ", parameter->name, asked, taken);
+        (void)snprintf(out->note + length, sizeof out->note - length,
+                       "%s%s=%.60s was taken as %.60s", length == 0 ? "" : ", ", parameter->name,
+                       asked, taken);
         out->verdict = AK_VERDICT_SNAPPED;
     }
     out->config.at[p] = (uint16_t)v;

@@ -40,9 +40,9 @@ const char *ak_verdict_text(ak_verdict verdict);
 
 typedef struct ak_suggestion {
     ak_verdict verdict;
-    ak_config config; /* if accepted or snapped */
-    size_t parent;    /* number of a trial, 0: the default */
-    double expected;  /* gain of speed over the parent: 0.1 is 10 % */
+    ak_config config;                        /* if accepted or snapped */
+    size_t parent;                           /* number of a trial, 0: the default */
+    double expected;                         /* gain of speed over the parent: 0.1 is 10 % */
     char hypothesis[AK_PROMPT_TEXT_MAX + 8]; /* printable ASCII */
     char text[AK_PROMPT_TEXT_MAX + 8];       /* the changes as proposed, cut */
     char note[AK_PROMPT_TEXT_MAX + 104];     /* why refused, or what was changed; "" if neither */
