@@ -69,6 +69,10 @@ void ak_format_summarise(ak_trial *trial);
 int64_t ak_format_ns(double ms);
 double ak_format_ms(int64_t ns);
 
+/* A cache file of Kernel Tuner as JSON, closed if the run that wrote it was stopped. */
+ak_status ak_kernel_tuner_parse(json_t **out, const char *text, size_t length, const char *path,
+                                ak_error *err);
+
 /* A member as a number, a string, or nothing. Numbers other than finite ones cannot occur in JSON.
  */
 double ak_format_number(const json_t *object, const char *key);

@@ -256,6 +256,8 @@ void ak_suggestion_read(ak_suggestion *out, const json_t *element, const ak_spac
     }
     ak_error why = AK_ERROR_INIT;
     if (ak_config_explain(space, &out->config, &why) != AK_OK) {
-        refuse(out, AK_VERDICT_CONDITION, "%s", why.text);
+        /* A recording has configurations, but no conditions that could be named. */
+        refuse(out, AK_VERDICT_CONDITION, "%s",
+               why.status == AK_INVALID ? why.text : "is not among the valid configurations");
     }
 }
