@@ -318,7 +318,7 @@ AK_API ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_conf
 typedef void (*ak_event_sink)(void *context, const char *event, const char *json);
 
 typedef struct ak_tune_options {
-    /* NULL: "heuristic"; see ak_list(AK_LIST_STRATEGIES). Hyper-parameters follow a colon:
+    /* NULL: "heuristic", with a language model "hybrid"; see ak_list(AK_LIST_STRATEGIES). Hyper-parameters follow a colon:
        "genetic:population=30,mutation=0.2"; see ak_list(AK_LIST_HYPERPARAMETERS) */
     const char *strategy;
     size_t evaluations;    /* configurations to try; 0: 60 */
@@ -329,6 +329,12 @@ typedef struct ak_tune_options {
     ak_event_sink sink;    /* may be NULL */
     void *sink_context;
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
+    /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. Its `cancel`
+       is that of the run. Where it cannot be reached, the run says so (the event "notice") and
+       carries on with "heuristic". */
+    const struct ak_llm_options *llm;
+    int generations; /* questions to the model; 0: the strategy's default. 1 is one shot */
+    size_t batch;    /* proposals a question; 0: what the budget leaves for each */
 } ak_tune_options;
 
 /* A contestant of an interleaved measurement. */
@@ -348,7 +354,8 @@ typedef struct ak_tune_result {
     size_t failed[AK_TRIAL_STATUS_COUNT];  /* by status */
     size_t resumed;
     double seconds;
-    /* "evaluations", "time", "target", "exhausted", "converged", "cancelled" */
+    /* "evaluations", "time", "target", "exhausted", "converged", "cancelled"; of a language model
+       "generations" (all its answers were tried) and "stalled" (two in a row gained nothing) */
     const char *stopped_by;
     bool found;             /* a verified best exists */
     ak_trial best;
@@ -356,6 +363,12 @@ typedef struct ak_tune_result {
     ak_contestant *contestants; /* finalists and baselines, as re-measured */
     size_t contestant_count;
     size_t baseline; /* index in contestants of the fastest library; contestant_count if none */
+    /* The language model, if the strategy asked one. */
+    char *model; /* NULL: none */
+    size_t llm_calls, llm_failed;
+    int64_t llm_input_tokens, llm_output_tokens;
+    bool llm_priced; /* false: the price is not known, the cost is 0 */
+    double llm_cost_usd;
 } ak_tune_result;
 
 /* Finds the best configuration of the task. `archive` may be NULL (nothing is kept). */

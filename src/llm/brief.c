@@ -204,7 +204,7 @@ static ak_status add_roofline(ak_brief *brief, const ak_task *task, const ak_cei
     ak_roofline roof;
     (void)snprintf(text, sizeof text, "%.6g", flops);
     ak_status status = add_fact(brief, false, "useful floating-point operations", text, err);
-    (void)snprintf(text, sizeof text, "%.6g bytes", traffic);
+    show_bytes(text, sizeof text, traffic);
     if (status == AK_OK) {
         status = add_fact(brief, false, "compulsory memory traffic", text, err);
     }
@@ -227,7 +227,8 @@ static ak_status add_roofline(ak_brief *brief, const ak_task *task, const ak_cei
     }
     if (status == AK_OK) {
         double seconds = fmax(flops / peak, traffic / bandwidth);
-        (void)snprintf(text, sizeof text, "%.4g ms, if nothing but the ceilings limits",
+        (void)snprintf(text, sizeof text,
+                       "%.4g ms, if all data comes from memory and only the ceilings limit",
                        seconds * 1e3);
         status = add_fact(brief, false, "least possible time", text, err);
     }

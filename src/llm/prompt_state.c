@@ -7,8 +7,10 @@
 #include "llm/prompt.h"
 
 #define VALUE_BYTES 256
-/* The second anchor differs from the best in at least this many parameters. */
+/* The second anchor differs from the best in at least this many parameters, and is not slower by
+   more than this factor. */
 #define ANCHOR_DISTANCE 2
+#define ANCHOR_SLOWER   1.5
 /* A prediction came true if the gain was at least this part of what was expected. */
 #define TRUE_SHARE 0.5
 
@@ -72,7 +74,7 @@ static size_t second_anchor(const view *v)
     for (size_t i = 1; i < v->ok && i < AK_PROMPT_BEST; i++) {
         size_t d = distance(v->brief->space, &trial_at(v, v->order[0].number)->config,
                             &trial_at(v, v->order[i].number)->config);
-        if (d > most) {
+        if (d > most && v->order[i].ms <= v->order[0].ms * ANCHOR_SLOWER) {
             most = d;
             chosen = v->order[i].number;
         }
