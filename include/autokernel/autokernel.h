@@ -423,7 +423,7 @@ typedef struct ak_llm_options {
 } ak_llm_options;
 
 /* Asks for one word, to see whether provider, key, model, schema and price work. `out_json` is one
-   object: provider, model, address, reply, schema_kept, tokens, cost_usd, seconds. ak_text_free. */
+   object (docs/llm.md). Free with ak_text_free. */
 AK_API ak_status ak_llm_check(char **out_json, const ak_llm_options *options, ak_error *err);
 
 /* ---- 9. lists ------------------------------------------------------------------------------- */
@@ -435,7 +435,8 @@ typedef enum ak_list_kind {
     AK_LIST_FORMATS, /* of export and import */
     AK_LIST_DEVICES, /* probes the machine in a child process */
     AK_LIST_BASELINES,
-    AK_LIST_HYPERPARAMETERS /* of strategies: "genetic:population", "20 (2 to 1000): ..." */
+    AK_LIST_HYPERPARAMETERS, /* of strategies: "genetic:population", "20 (2 to 1000): ..." */
+    AK_LIST_PROVIDERS        /* of language models */
 } ak_list_kind;
 
 typedef void (*ak_list_visitor)(void *context, const char *name, const char *description);

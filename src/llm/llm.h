@@ -176,7 +176,7 @@ typedef struct ak_llm_seam {
    cross the network in clear. `seam` may be NULL. */
 ak_status ak_llm_open(ak_llm **out, const ak_llm_options *options, const ak_llm_seam *seam,
                       ak_error *err);
-/* Ends all calls. */
+/* After all its calls have ended. */
 void ak_llm_close(ak_llm *llm);
 
 /* "openai:gpt-5": what trials name as their model. Of a replay: the model that was recorded. */

@@ -19,14 +19,15 @@
 
 /* What a model takes. X(NAME, words): the first knowledge comes from models.def; a 400 that names
    one of the words (a "param" of the error, or a word of its message) takes the ability away, once,
-   and the request is sent again without. Words end in a comma. */
+   and the request is sent again without. Words end in a comma; all matches count. */
 #define AK_ABILITY_MAP(X)                                                                          \
     X(TEMPERATURE, "temperature,")                                                                 \
     X(SCHEMA, "response_format,text.format,output_config.format,output_format,json_schema,"        \
-              "structured_outputs,format,")                                                        \
-    X(EFFORT, "reasoning_effort,reasoning.effort,output_config.effort,effort,reasoning,"           \
-              "thinking,think,")                                                                   \
-    X(COMPLETION_TOKENS, "max_completion_tokens,") /* else max_tokens */                           \
+              "structured_outputs,schema,format,grammar,")                                         \
+    X(EFFORT, "reasoning_effort,reasoning.effort,output_config.effort,effort,reasoning,think,")    \
+    X(ADAPTIVE, "adaptive,thinking.type,thinking,") /* the model decides how long it thinks */     \
+    X(THINKING, "budget_tokens,thinking,")          /* it is told how long */                      \
+    X(COMPLETION_TOKENS, "max_completion_tokens,max_tokens,") /* the first, else the second */     \
     X(SEED, "seed,")                                                                               \
     X(STREAM_USAGE, "stream_options,include_usage,")                                               \
     X(STREAM, "stream,")                                                                           \
@@ -93,11 +94,22 @@ typedef struct ak_reply_headers {
 typedef struct ak_verdict {
     ak_verdict_action action;
     ak_llm_fault fault;
-    unsigned ability;      /* AK_ABILITY_... to drop; COMPLETION_TOKENS is turned over; 0: none */
+    unsigned ability;      /* AK_ABILITY_... the first that was sent is dropped, COMPLETION_TOKENS
+                              turned over; 0: none */
     int output_tokens_max; /* the limit that the server named; 0: none */
     int64_t wait_ms;       /* what the server asks for; -1: it does not say */
     char text[240];        /* the server's own words, one line */
 } ak_verdict;
+
+/* What the classify of every provider so far is: statuses and the words of all dialects' errors. */
+void ak_classify(ak_verdict *out, int status, const ak_reply_headers *headers, const json_t *body,
+                 int64_t now);
+/* The same for the words of an error inside a stream: its type or code, and its message. */
+ak_llm_fault ak_classify_words(const char *code, const char *message);
+/* Type or code and message of an error object in any dialect; "" where there is none. Borrowed. */
+void ak_error_words(const char **code, const char **message, const json_t *body);
+/* Seconds since 1970 of an HTTP date in any of its three forms (RFC 9110, 5.6.7); false: none. */
+bool ak_http_date(int64_t *out, const char *text);
 
 /* ---- the provider -------------------------------------------------------------------------- */
 
@@ -130,6 +142,8 @@ typedef struct ak_provider {
 
 /* The table: providers.def, in its order; NULL-terminated. */
 extern const ak_provider *const ak_providers[];
+/* What models.def knows of a model. */
+void ak_abilities_find(ak_abilities *out, const ak_provider *provider, const char *model);
 /* `name` need not end: `length` characters count. Names the known ones when there is none. */
 ak_status ak_provider_find(const ak_provider **out, const char *name, size_t length, ak_error *err);
 
