@@ -326,6 +326,10 @@ typedef struct ak_tune_options {
     double target_speedup; /* stop when the baseline is beaten by this factor; 0: never */
     bool resume;           /* trials of the same key in the archive count as evaluated */
     size_t finalists;      /* re-measured interleaved with the baseline, and the default; 0: 3 */
+    /* Configurations to try right after the default, as text; those that are not in the space are
+       passed over. Borrowed for the call. */
+    const char *const *first;
+    size_t first_count;
     ak_event_sink sink;    /* may be NULL */
     void *sink_context;
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
@@ -378,6 +382,69 @@ AK_API void ak_tune_result_clear(ak_tune_result *result);
 /* The object that `autokernel tune --json` prints (docs/formats.md). Free with ak_text_free. */
 AK_API ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result,
                                      const ak_task *task, ak_error *err);
+
+/* Many sizes. Each size is tuned by itself; the leaders of all sizes are measured at every size,
+   interleaved; and of these the few are chosen that, together, lose least against tuning each size
+   (geometric mean of the ratios of times). What they lose is then measured once more, so that the
+   figure does not profit from the choice. */
+#define AK_TUNE_SIZES_MAX 64
+
+/* One of the sizes. Indices are into `configs` of the result. */
+typedef struct ak_size_result {
+    char *size;       /* "M=1024,N=1024,K=1024" */
+    char *run;        /* of its own tuning, for ak_report; NULL if it was not begun */
+    size_t evaluated; /* by that run */
+    bool measured;    /* the members below are known */
+    size_t winner;    /* the fastest here of all leaders */
+    double ms;        /* of the winner */
+    char *library;    /* the fastest one, measured beside it; NULL if there is none */
+    double library_ms;
+    size_t config; /* what the table gives for this size */
+    double loss;   /* its time over the winner's, 1 if it is the winner; paired, measured again */
+    double loss_low, loss_high; /* 95 % */
+} ak_size_result;
+
+/* What some configurations, chosen together, lose over all sizes, each served by its fastest. */
+typedef struct ak_sizes_loss {
+    size_t configs;
+    double geomean, worst; /* 0: they do not serve every size */
+    size_t worst_size;     /* index in `sizes` */
+} ak_sizes_loss;
+
+typedef struct ak_sizes_result {
+    char *run;
+    char *kernel, *implementation, *device, *dtype, *choices; /* what the sizes have in common */
+    ak_size_result *sizes;
+    size_t size_count;
+    char **configs; /* the leaders, as text */
+    size_t config_count;
+    double *ms; /* ms[config * size_count + size], interleaved; 0: cannot be used there */
+    size_t *table; /* the chosen: indices into `configs`; none if the run ended early */
+    size_t table_count;
+    bool exact;              /* of all choices the best one; else found greedily */
+    ak_sizes_loss loss;      /* of the table, as measured again */
+    ak_sizes_loss *tradeoff; /* 1, 2, ... configurations, by the measurement they are chosen by */
+    size_t tradeoff_count;
+    size_t evaluated;
+    double seconds;
+    const char *stopped_by; /* "done", "cancelled", or "nothing" if a size has no working one */
+} ak_sizes_result;
+
+/* `spec->size` is not read. `table` is how many configurations may be chosen. Evaluations and
+   seconds of the options are for all sizes together (evaluations 0: 60 each); what a size leaves
+   goes to those after it. AK_INVALID for a size that is given twice. */
+AK_API ak_status ak_tune_sizes(ak_sizes_result *out, const ak_task_spec *spec,
+                               const char *const *sizes, size_t size_count, size_t table,
+                               ak_archive *archive, const ak_tune_options *options, ak_error *err);
+AK_API void ak_sizes_result_clear(ak_sizes_result *result);
+/* The object that `autokernel tune --sizes --json` prints. Free with ak_text_free. */
+AK_API ak_status ak_sizes_result_json(char **out_text, const ak_sizes_result *result,
+                                      ak_error *err);
+
+/* The configuration that a file gives for a task: a best_config.json its one, a dispatch.json the
+   one of the nearest size that is valid at the task's own (docs/formats.md has the rule). */
+AK_API ak_status ak_config_read(ak_config *out, const ak_task *task, const char *path,
+                                ak_error *err);
 
 /* ---- 7. comparing and reporting ------------------------------------------------------------- */
 

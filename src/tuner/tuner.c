@@ -18,7 +18,6 @@
 #include "archive/archive.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/map.h"
 #include "tuner/adviser.h"
 #include "tuner/result.h"
@@ -44,6 +43,8 @@
 
 /* Who proposed the default configuration, which every run tries first. */
 static const char proposed_first[] = "default";
+/* Who proposed what the caller wants tried first. */
+static const char proposed_by_caller[] = "given";
 
 /* What the loop knows of one evaluated configuration. */
 typedef struct seen {
@@ -73,7 +74,7 @@ typedef struct run {
     ak_adviser adviser;
     const char *ended; /* why the strategy proposes no more; NULL: it did not say */
     ak_events events;
-    char id[17];
+    char id[AK_RUN_ID_BYTES];
     int64_t begin_ns, search_end_ns;
     ak_set *submitted; /* keys of configurations that were proposed or resumed */
     seen *history;
@@ -82,6 +83,7 @@ typedef struct run {
     size_t flight_count; /* slots; as many as may be in flight */
     size_t evaluations;  /* the budget */
     size_t sent;         /* submitted in this run */
+    size_t next_first;   /* of the configurations that the caller wants tried first */
     double best_ms, default_ms, baseline_ms;
     size_t best;      /* in history */
     size_t last_gain; /* evaluations at the last gain */
@@ -215,10 +217,7 @@ static ak_status start_run(run *r, ak_error *err)
     const ak_task *task = r->task;
     char started[AK_CLOCK_UTC_BYTES];
     ak_clock_utc(started);
-    uint64_t seed[3] = {(uint64_t)ak_clock_ns(), (uint64_t)getpid(),
-                        ak_hash64(started, strlen(started))};
-    (void)snprintf(r->id, sizeof r->id, "%016llx",
-                   (unsigned long long)ak_hash64(seed, sizeof seed));
+    ak_run_id(r->id);
     r->result->run = ak_strdup(r->id);
     if (r->result->run == NULL) {
         return ak_fail_memory(err);
@@ -440,6 +439,16 @@ static ak_status consult(run *r, ak_error *err)
     return AK_OK;
 }
 
+static ak_status submit_given(run *r, ak_error *err)
+{
+    ak_proposal proposal = {0};
+    const char *text = r->options->first[r->next_first++];
+    if (ak_config_parse(&proposal.config, r->task->space, text, NULL) != AK_OK) {
+        return AK_OK;
+    }
+    return submit(r, &proposal, proposed_by_caller, 0, err);
+}
+
 /* Keeps the pool fed, never beyond the budget. */
 static ak_status feed(run *r, ak_error *err)
 {
@@ -449,6 +458,10 @@ static ak_status feed(run *r, ak_error *err)
         size_t count = 0;
         ak_proposal proposal;
         int64_t begin = ak_clock_ns();
+        if (r->next_first < r->options->first_count) {
+            status = submit_given(r, err);
+            continue;
+        }
         status = r->ops->propose(&proposal, &count, r->strategy, 1, err);
         if (status == AK_OK && count == 0) {
             return ak_pool_pending(r->session.pool) == 0 ? consult(r, err) : AK_OK;
