@@ -43,7 +43,5 @@ ak_status ak_trial_from_json(ak_trial *out, const json_t *object, const char *wh
 
 /* Names and descriptions of the formats of export and import, in the order of formats.def. */
 ak_status ak_formats_each(ak_list_visitor visit, void *context, ak_error *err);
-/* The configuration in a best_config.json as canonical text "k=v,k=v" (ak_free). */
-ak_status ak_best_config_read(char **config_text, const char *path, ak_error *err);
 
 #endif

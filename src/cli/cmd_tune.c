@@ -6,6 +6,7 @@
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/task_args.h"
+#include "cli/tune_sizes.h"
 
 /* With a time budget and no --evals, evaluations are no limit of their own. */
 #define EVALUATIONS_OPEN 1000000
@@ -160,7 +161,23 @@ static ak_status print_result(const ak_tune_result *result, const ak_task *task,
     return AK_OK;
 }
 
-static int run(const ak_args *args)
+static ak_tune_options options_of(const ak_args *args, ak_progress *progress)
+{
+    ak_tune_options options = {.strategy = args->text[AK_OPTION_STRATEGY],
+                               .evaluations = (size_t)args->number[AK_OPTION_EVALS],
+                               .seconds = args->number[AK_OPTION_TIME],
+                               .target_speedup = args->number[AK_OPTION_TARGET_SPEEDUP],
+                               .resume = ak_args_has(args, AK_OPTION_RESUME),
+                               .sink = ak_progress_event,
+                               .sink_context = progress,
+                               .cancel = &ak_interrupted};
+    if (options.evaluations == 0 && options.seconds > 0) {
+        options.evaluations = EVALUATIONS_OPEN;
+    }
+    return options;
+}
+
+static int run_one(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
     ak_task *task = NULL;
@@ -169,17 +186,7 @@ static int run(const ak_args *args)
     ak_tune_result result = {0};
     int code = AK_EXIT_FAILED;
     bool json = ak_args_has(args, AK_OPTION_JSON);
-    ak_tune_options options = {.strategy = args->text[AK_OPTION_STRATEGY],
-                               .evaluations = (size_t)args->number[AK_OPTION_EVALS],
-                               .seconds = args->number[AK_OPTION_TIME],
-                               .target_speedup = args->number[AK_OPTION_TARGET_SPEEDUP],
-                               .resume = ak_args_has(args, AK_OPTION_RESUME),
-                               .sink = ak_progress_event,
-                               .sink_context = &progress,
-                               .cancel = &ak_interrupted};
-    if (options.evaluations == 0 && options.seconds > 0) {
-        options.evaluations = EVALUATIONS_OPEN;
-    }
+    ak_tune_options options = options_of(args, &progress);
     if (ak_args_task(&task, args, &err) != AK_OK ||
         ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err) != AK_OK ||
         ak_progress_open(&progress, args->text[AK_OPTION_EVENTS],
@@ -212,24 +219,41 @@ out:
     return code;
 }
 
+static int run(const ak_args *args)
+{
+    if (!ak_args_has(args, AK_OPTION_SIZES) && !ak_args_has(args, AK_OPTION_DISPATCH)) {
+        return run_one(args);
+    }
+    ak_progress progress = {0};
+    ak_tune_options options = options_of(args, &progress);
+    return ak_tune_sizes_run(args, &options, &progress);
+}
+
 const ak_command ak_cmd_tune = {
     .name = "tune",
     .summary = "find the fastest correct configuration of a kernel",
     .operands = "KERNEL",
     .least = 1,
     .most = 1,
-    .options = AK_O_TASK | AK_O_RUN | AK_O(STRATEGY) | AK_O(EVALS) | AK_O(TIME) |
-               AK_O(TARGET_SPEEDUP) | AK_O(RESUME) | AK_O(EVENTS) | AK_O(ARCHIVE) | AK_O(JSON) |
-               AK_O(QUIET) | AK_O(HELP),
+    .options = AK_O_TASK | AK_O_RUN | AK_O(SIZES) | AK_O(DISPATCH) | AK_O(STRATEGY) | AK_O(EVALS) |
+               AK_O(TIME) | AK_O(TARGET_SPEEDUP) | AK_O(RESUME) | AK_O(EVENTS) | AK_O(ARCHIVE) |
+               AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
     .about = "Tries configurations: compiles each, checks its results, times it and archives it. "
              "The best\n"
              "few are measured again, interleaved with the vendor libraries that are installed.\n"
              "--time is for all of it: the libraries, the search and the last measurement.\n"
              "Ctrl-C ends the search early and keeps everything; a second one ends at once.\n"
-             "Exit code 0 says that a verified best was found, also after Ctrl-C.",
+             "Exit code 0 says that a verified best was found, also after Ctrl-C.\n"
+             "\n"
+             "With --sizes, each size is tuned, the leaders of all are measured at every size, and "
+             "--dispatch\n"
+             "K configurations are chosen that lose least against tuning each size. --evals and "
+             "--time are\n"
+             "then for all sizes together (without them, 60 evaluations each).",
     .examples = "  autokernel tune matmul\n"
                 "  autokernel tune matmul --size M=512,N=512,K=512 --evals 20\n"
                 "  autokernel tune matmul_act --set activation=relu --time 2m\n"
+                "  autokernel tune matmul --sizes '256;512;M=64,N=2048,K=64' --dispatch 2\n"
                 "  autokernel tune softmax --strategy random --seed 7 --json\n",
     .run = run,
 };

@@ -156,6 +156,9 @@ static void draw_bar(ak_progress *p)
 static void on_start(ak_progress *p, const json_t *event)
 {
     char valid[AK_NUMBER_BYTES], cartesian[AK_NUMBER_BYTES];
+    /* Of several runs (one a size) each begins anew. */
+    p->done = p->failed = 0;
+    p->best_ms = p->best_tflops = p->default_ms = p->baseline_ms = 0;
     p->total = (size_t)number_of(event, "evaluations");
     p->seconds_budget = number_of(event, "seconds");
     p->begin_ns = ak_clock_ns();
@@ -230,9 +233,18 @@ static void on_phase(ak_progress *p, const json_t *event)
     static const struct {
         const char *name, *text;
     } phases[] = {{"survey", "measuring the libraries that are installed"},
-                  {"finish", "measuring the best again, interleaved with the libraries"}};
+                  {"finish", "measuring the best again, interleaved with the libraries"},
+                  {"size", "tuning"},
+                  {"cross", "measuring the leaders of all sizes"},
+                  {"confirm", "measuring the shared configuration beside the winner"}};
     for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++) {
-        if (strcmp(text_of(event, "name"), phases[i].name) == 0) {
+        if (strcmp(text_of(event, "name"), phases[i].name) != 0) {
+            continue;
+        }
+        if (number_of(event, "of") > 0) {
+            say(p, "size %.0f of %.0f, %s: %s", number_of(event, "n"), number_of(event, "of"),
+                text_of(event, "size"), phases[i].text);
+        } else {
             say(p, "%s", phases[i].text);
         }
     }

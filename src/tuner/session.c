@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -47,6 +48,15 @@ ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session
         ak_session_close(out);
     }
     return status;
+}
+
+void ak_run_id(char out[AK_RUN_ID_BYTES])
+{
+    char now[AK_CLOCK_UTC_BYTES];
+    ak_clock_utc(now);
+    uint64_t words[3] = {(uint64_t)ak_clock_ns(), (uint64_t)getpid(), ak_hash64(now, strlen(now))};
+    (void)snprintf(out, AK_RUN_ID_BYTES, "%016llx",
+                   (unsigned long long)ak_hash64(words, sizeof words));
 }
 
 ak_status ak_session_ceilings(ak_session *session, ak_error *err)

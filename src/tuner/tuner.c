@@ -17,7 +17,6 @@
 #include "archive/archive.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/map.h"
 #include "strategy/strategy.h"
 #include "tuner/result.h"
@@ -40,6 +39,8 @@
 
 /* Who proposed the default configuration, which every run tries first. */
 static const char proposed_first[] = "default";
+/* Who proposed what the caller wants tried first. */
+static const char proposed_by_caller[] = "given";
 
 /* What the loop knows of one evaluated configuration. */
 typedef struct seen {
@@ -64,9 +65,10 @@ typedef struct run {
     const ak_tune_options *options;
     ak_session session;
     const ak_strategy_ops *ops;
+    char asked[AK_STRATEGY_TEXT_MAX]; /* the strategy with the hyper-parameters that were set */
     ak_strategy *strategy;
     ak_events events;
-    char id[17];
+    char id[AK_RUN_ID_BYTES];
     int64_t begin_ns, search_end_ns;
     ak_set *submitted; /* keys of configurations that were proposed or resumed */
     seen *history;
@@ -75,6 +77,7 @@ typedef struct run {
     size_t flight_count; /* slots; as many as may be in flight */
     size_t evaluations;  /* the budget */
     size_t sent;         /* submitted in this run */
+    size_t next_first;   /* of the configurations that the caller wants tried first */
     double best_ms, default_ms, baseline_ms;
     size_t best;      /* in history */
     size_t last_gain; /* evaluations at the last gain */
@@ -204,10 +207,7 @@ static ak_status start_run(run *r, ak_error *err)
     const ak_task *task = r->task;
     char started[AK_CLOCK_UTC_BYTES];
     ak_clock_utc(started);
-    uint64_t seed[3] = {(uint64_t)ak_clock_ns(), (uint64_t)getpid(),
-                        ak_hash64(started, strlen(started))};
-    (void)snprintf(r->id, sizeof r->id, "%016llx",
-                   (unsigned long long)ak_hash64(seed, sizeof seed));
+    ak_run_id(r->id);
     r->result->run = ak_strdup(r->id);
     if (r->result->run == NULL) {
         return ak_fail_memory(err);
@@ -219,7 +219,7 @@ static ak_status start_run(run *r, ak_error *err)
     char *options_text = NULL;
     ak_status status = ak_task_spec_to_json(&options, task, err);
     if (status == AK_OK) {
-        bool good = ak_json_set_text(options, "strategy", r->ops->name) &&
+        bool good = ak_json_set_text(options, "strategy", r->asked) &&
                     ak_json_set(options, "evaluations", json_integer((json_int_t)r->evaluations)) &&
                     ak_json_set_real(options, "seconds", r->options->seconds) &&
                     ak_json_set_real(options, "target_speedup", r->options->target_speedup) &&
@@ -305,7 +305,7 @@ static void announce(const run *r)
            ak_json_set_text(fields, "size", task->size_text) &&
            ak_json_set_text(fields, "dtype", ak_dtype_text(task->dtype)) &&
            ak_json_set_text(fields, "choices", task->choices_text) &&
-           ak_json_set_text(fields, "strategy", r->ops->name) &&
+           ak_json_set_text(fields, "strategy", r->asked) &&
            ak_json_set(fields, "strategy_is_default", json_boolean(r->options->strategy == NULL)) &&
            ak_json_set_real(fields, "valid", (double)ak_space_count(task->space)) &&
            ak_json_set_real(fields, "cartesian", ak_space_cartesian(task->space)) &&
@@ -354,6 +354,16 @@ static ak_status submit(run *r, const ak_proposal *proposal, const char *strateg
     return ak_pool_submit(r->session.pool, &job, err);
 }
 
+static ak_status submit_given(run *r, ak_error *err)
+{
+    ak_proposal proposal = {0};
+    const char *text = r->options->first[r->next_first++];
+    if (ak_config_parse(&proposal.config, r->task->space, text, NULL) != AK_OK) {
+        return AK_OK;
+    }
+    return submit(r, &proposal, proposed_by_caller, 0, err);
+}
+
 /* Keeps the pool fed, never beyond the budget. */
 static ak_status feed(run *r, ak_error *err)
 {
@@ -363,6 +373,10 @@ static ak_status feed(run *r, ak_error *err)
         size_t count = 0;
         ak_proposal proposal;
         int64_t begin = ak_clock_ns();
+        if (r->next_first < r->options->first_count) {
+            status = submit_given(r, err);
+            continue;
+        }
         status = r->ops->propose(&proposal, &count, r->strategy, 1, err);
         if (status == AK_OK && count == 0) {
             r->exhausted = ak_pool_pending(r->session.pool) == 0;
@@ -669,11 +683,16 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
                            .run = r.id,
                            .start_ns = r.begin_ns};
     ak_session_options session = {.cancel = r.options->cancel};
-    ak_status status = ak_strategy_find(
-        &r.ops, r.options->strategy == NULL ? "heuristic" : r.options->strategy, err);
+    ak_strategy_choice choice;
+    ak_status status = ak_strategy_choose(
+        &choice, r.options->strategy == NULL ? "heuristic" : r.options->strategy, err);
+    if (status == AK_OK) {
+        status = ak_strategy_text(r.asked, &choice, err);
+    }
     if (status != AK_OK) {
         return status;
     }
+    r.ops = choice.ops;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     r.flight_count = (size_t)(cores < 1 ? 1 : cores) + 1;
     r.flights = ak_alloc(r.flight_count, sizeof *r.flights);
@@ -690,7 +709,8 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
                                        .implementation = task->implementation->name,
                                        .rank = rank,
                                        .seed = task->seed,
-                                       .evaluations = r.evaluations};
+                                       .evaluations = r.evaluations,
+                                       .hyper = choice.hyper};
         status = r.ops->open(&r.strategy, &context, err);
     }
     if (status == AK_OK) {
