@@ -131,7 +131,7 @@ static ak_status reserve(double *out, ak_llm_call *call, ak_error *err)
     return !refused ? AK_OK
                     : ak_answer_fail(&call->answer, AK_LLM_FAULT_BUDGET, err,
                                      "%s: this call could cost $%.4f and $%.4f of the budget of "
-                                     "$%.2f is left: raise --llm-budget",
+                                     "$%.4g is left: raise --llm-budget",
                                      llm->name, worst, left < 0 ? 0 : left, llm->budget_usd);
 }
 
