@@ -158,7 +158,9 @@ static void on_start(ak_progress *p, const json_t *event)
     char valid[AK_NUMBER_BYTES], cartesian[AK_NUMBER_BYTES];
     /* Of several runs (one a size) each begins anew. */
     p->done = p->failed = 0;
-    p->best_ms = p->best_tflops = p->default_ms = p->baseline_ms = 0;
+    p->default_ms = p->baseline_ms = 0;
+    p->best_ms = number_of(event, "best_ms"); /* of the resumed trials */
+    p->best_tflops = number_of(event, "best_tflops");
     p->total = (size_t)number_of(event, "evaluations");
     p->seconds_budget = number_of(event, "seconds");
     p->begin_ns = ak_clock_ns();
@@ -172,7 +174,9 @@ static void on_start(ak_progress *p, const json_t *event)
             ? " (the default: no language model is configured)"
             : "");
     if (number_of(event, "resumed") > 0) {
-        say(p, "resumed with %.0f trials of the archive", number_of(event, "resumed"));
+        char best[AK_NUMBER_BYTES];
+        say(p, "resumed with %.0f trials of the archive, best %s ms", number_of(event, "resumed"),
+            ak_show_real(best, p->best_ms));
     }
     if (number_of(event, "peak_tflops") > 0) {
         char peak[AK_NUMBER_BYTES], copy[AK_NUMBER_BYTES];
@@ -228,6 +232,14 @@ static void on_trial(ak_progress *p, const json_t *event)
     }
 }
 
+static void on_warning(ak_progress *p, const json_t *event)
+{
+    if (!p->warned) {
+        say(p, "warning: %s", text_of(event, "text"));
+        p->warned = true;
+    }
+}
+
 static void on_phase(ak_progress *p, const json_t *event)
 {
     static const struct {
@@ -259,6 +271,7 @@ void ak_progress_event(void *progress, const char *name, const char *json)
     } handlers[] = {{"start", on_start, true},
                     {"baseline", on_baseline, false},
                     {"trial", on_trial, true},
+                    {"warning", on_warning, false},
                     {"phase", on_phase, false}};
     ak_progress *p = progress;
     if (p->events != NULL && p->events_error == 0 &&
