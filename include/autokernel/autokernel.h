@@ -11,6 +11,7 @@
  *   6. tester and optimizer      try one configuration; find the best one
  *   7. comparing and reporting   against vendor libraries, for people and programs
  *   8. lists                     what this build and this machine offer
+ *   9. recordings                compare strategies without a device
  *
  * Conventions. A function that can fail returns ak_status and takes `ak_error *err` last; err may
  * be NULL. Out parameters come first and are untouched on failure unless said otherwise. `_open`
@@ -320,7 +321,9 @@ AK_API ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_conf
 typedef void (*ak_event_sink)(void *context, const char *event, const char *json);
 
 typedef struct ak_tune_options {
-    const char *strategy;  /* NULL: "heuristic"; see ak_list(AK_LIST_STRATEGIES) */
+    /* NULL: "heuristic"; see ak_list(AK_LIST_STRATEGIES). Hyper-parameters follow a colon:
+       "genetic:population=30,mutation=0.2"; see ak_list(AK_LIST_HYPERPARAMETERS) */
+    const char *strategy;
     size_t evaluations;    /* configurations to try; 0: 60 */
     double seconds;        /* wall time; 0: no limit */
     double target_speedup; /* stop when the baseline is beaten by this factor; 0: never */
@@ -462,7 +465,8 @@ typedef enum ak_list_kind {
     AK_LIST_STRATEGIES,
     AK_LIST_FORMATS, /* of export and import */
     AK_LIST_DEVICES, /* probes the machine in a child process */
-    AK_LIST_BASELINES
+    AK_LIST_BASELINES,
+    AK_LIST_HYPERPARAMETERS /* of strategies: "genetic:population", "20 (2 to 1000): ..." */
 } ak_list_kind;
 
 typedef void (*ak_list_visitor)(void *context, const char *name, const char *description);
@@ -479,6 +483,92 @@ AK_API ak_status ak_kernel_new(const char *path, ak_error *err);
    embeds the library either installs the autokernel executable (found beside the program, in PATH
    or by AUTOKERNEL_WORKER) or calls this from its own main when argv[1] is "worker". */
 AK_API int ak_worker_main(int argc, char **argv);
+
+/* ---- 9. recordings: searching without a device ---------------------------------------------- */
+
+/* A space whose configurations were all measured once: what became of each, and what trying it
+   cost. A search over a recording needs no device, takes seconds and gives the same result every
+   time, so that strategies can be compared and tuned. */
+typedef struct ak_recording ak_recording;
+
+/* `path` is a cache file of Kernel Tuner (also of a run that was stopped), a T4 file, the JSON
+   results of KTT, each also compressed with gzip, or an archive of ours that holds one task. Up to
+   64 MiB unpacked. docs/formats.md says what is read of each. */
+AK_API ak_status ak_recording_open(ak_recording **out, const char *path, ak_error *err);
+AK_API void ak_recording_close(ak_recording *recording);
+/* The configurations that were recorded, failed ones too, and nothing else is valid in it. */
+AK_API const ak_space *ak_recording_space(const ak_recording *recording);
+
+typedef struct ak_recorded {
+    ak_config config;
+    ak_trial_status status;
+    double value;   /* of the objective, if ok */
+    double seconds; /* compiling, benchmarking, checking, framework and strategy together */
+} ak_recorded;
+/* By the index in the space. */
+AK_API void ak_recording_at(ak_recorded *out, const ak_recording *recording, uint64_t index);
+
+/* Texts are "" where the file does not say. The last five are of the score, see ak_simulate. */
+typedef struct ak_recording_facts {
+    const char *kernel, *device, *size;
+    const char *objective; /* "time" */
+    bool maximise;         /* more of it is better */
+    size_t configurations, ok;
+    double optimum, median; /* of the objective, over those that are ok */
+    double seconds_median;  /* cost of one */
+    double seconds_each;    /* mean cost of one that is ok, with the failures on the way to it */
+    double target;          /* objective at the cut-off: 95 % of the way from median to optimum */
+    size_t evaluations;     /* that random search is expected to need for it */
+    double first_seconds, last_seconds; /* cut-offs at 1 % and 95 %: the score is taken between */
+} ak_recording_facts;
+AK_API const ak_recording_facts *ak_recording_describe(const ak_recording *recording);
+
+typedef struct ak_simulate_options {
+    const char *strategy; /* as in ak_tune_options; NULL: "heuristic" */
+    size_t repeats;       /* 0: 25 */
+    uint64_t seed;        /* the seeds of the repeats are derived from it, in order */
+    size_t batch;         /* proposals that are asked for at once; 0: 1 */
+    size_t evaluations;   /* of one repeat, and told to the strategy; 0: no limit */
+    double seconds;       /* simulated, of one repeat; 0: 1.1 times the cut-off at 95 % */
+    int jobs;             /* threads; 0: one for each core. The result does not depend on it */
+    const volatile int *cancel;
+} ak_simulate_options;
+
+/* One repeat. */
+typedef struct ak_simulated {
+    uint64_t seed;
+    size_t evaluations, failed;
+    double seconds; /* simulated */
+    bool found;
+    uint64_t best; /* index in the space, if found */
+    double best_value;
+    size_t best_at; /* evaluation that found it, from 1 */
+    double best_seconds;
+    double thinking_ms; /* processor time that the strategy took: measured, not simulated */
+} ak_simulated;
+
+typedef struct ak_simulation {
+    ak_simulated *repeats;
+    size_t count;
+    double median_best;     /* best_value, median over the repeats that found something; else 0 */
+    double ms_per_proposal; /* thinking, over all repeats */
+    /* 1 is the optimum at once, 0 as good as random search, below 0 worse. False: it cannot be
+       scored (the recording has no costs, or no configuration better than the median). */
+    bool scored;
+    double score;
+} ak_simulation;
+
+/* Replays a search on the recording, with a clock that advances by what each configuration cost
+   when it was recorded. The strategy's own thinking is measured but not on that clock. The space of
+   a repeat has a default configuration drawn at random: recordings have none.
+
+   The score follows Willemsen et al., Future Generation Computer Systems 2024, doi
+   10.1016/j.future.2024.05.021: with F(t) the objective at the mean rank of the best found by time
+   t over the repeats, R(t) that of random search, and `opt` the optimum, it is the mean of
+   (R(t) - F(t)) / (R(t) - opt) over 1,000 times from first_seconds to last_seconds. */
+AK_API ak_status ak_simulate(ak_simulation *out, const ak_recording *recording,
+                             const ak_simulate_options *options, ak_error *err);
+AK_API void ak_simulation_clear(ak_simulation *simulation);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,13 @@ int64_t ak_clock_ns(void)
     return (int64_t)now.tv_sec * AK_SECOND_NS + now.tv_nsec;
 }
 
+int64_t ak_clock_thread_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * AK_SECOND_NS + now.tv_nsec;
+}
+
 void ak_clock_sleep_ns(int64_t ns)
 {
     struct timespec left = {.tv_sec = ns / AK_SECOND_NS, .tv_nsec = ns % AK_SECOND_NS};

@@ -62,6 +62,27 @@ ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, a
     return status;
 }
 
+bool ak_fs_begins(const char *path, const void *bytes, size_t count)
+{
+    char head[64];
+    size_t have = 0;
+    int fd = count <= sizeof head ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    while (fd >= 0 && have < count) {
+        ssize_t got = read(fd, head + have, count - have);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            break;
+        }
+        have += (size_t)got;
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return fd >= 0 && have == count && memcmp(head, bytes, count) == 0;
+}
+
 /* All of it; errno says why not. */
 static bool write_all(int fd, const char *bytes, size_t left)
 {

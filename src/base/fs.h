@@ -8,6 +8,8 @@
 
 /* Reads a whole file of at most `max` bytes; *out ends in a 0 (ak_free). */
 ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, ak_error *err);
+/* Does the file begin with these bytes? At most 64 of them. */
+bool ak_fs_begins(const char *path, const void *bytes, size_t count);
 /* Writes beside the target, flushes to disk and renames: the target is whole or untouched. What is
    not a regular file (a device, a pipe) is written to directly. */
 ak_status ak_fs_write(const char *path, const void *data, size_t length, ak_error *err);

@@ -45,7 +45,7 @@ extern const ak_option ak_options_all[AK_OPTION_COUNT];
 #define AK_O_FILTER                                                                                \
     (AK_O(RUN) | AK_O(DEVICE) | AK_O(IMPL) | AK_O(SIZE) | AK_O(DTYPE) | AK_O(SET) | AK_O(ARCHIVE))
 
-#define AK_OPERANDS_MAX 2
+#define AK_OPERANDS_MAX 64 /* recordings of one simulate; other commands take one or two */
 #define AK_CONFIGS_MAX                                                                             \
     64 /* contestants of one bench: more would not be a measurement but a search */
 

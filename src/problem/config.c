@@ -145,6 +145,9 @@ static ak_status set_one(ak_config *config, bool *given, const ak_space *space, 
 static ak_status explain_invalid(const ak_space *space, const ak_config *config, ak_error *err)
 {
     size_t broken;
+    if (space->listed) {
+        return ak_fail(err, AK_INVALID, "this configuration was not recorded");
+    }
     ak_status status = ak_space_broken(&broken, space, config, err);
     if (status != AK_OK) {
         return status;

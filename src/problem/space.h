@@ -29,12 +29,20 @@ typedef struct ak_space_spec {
     void *available_context;
     const char *where; /* "kernels/matmul/host.json" */
     uint64_t work_max; /* most evaluations of conditions; 0: AK_SPACE_WORK_MAX. More is AK_LIMIT */
+    /* (optional) The valid configurations themselves, for a space that was recorded: sorted by
+       their value indices and all different. The conditions are kept as texts and not asked; of a
+       definition with Numerics or `Use: compiler`, all values must be offered. */
+    const ak_config *listed;
+    size_t listed_count;
 } ak_space_spec;
 
 #define AK_SPACE_WORK_MAX 50000000u /* a few seconds */
 
 ak_status ak_space_build(ak_space **out, const ak_space_spec *spec, ak_error *err);
 void ak_space_free(ak_space *space);
+
+/* Makes another valid configuration the default. */
+void ak_space_set_default(ak_space *space, const ak_config *config);
 
 /* Is it valid? Cheaper than ak_space_find. */
 bool ak_space_has(const ak_space *space, const ak_config *config);

@@ -36,6 +36,7 @@ struct ak_space {
     uint64_t *cost; /* for repair: of each node of the graph */
     double cartesian;
     ak_config fallback; /* the default */
+    bool listed;        /* valid is what was recorded, whatever the conditions say */
 };
 
 /* Reads the parameters and conditions of spec->definition into the space (space_read.c). */

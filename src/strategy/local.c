@@ -10,6 +10,13 @@
  */
 enum { NEIGHBOURS_MAX = 1024 };
 
+#define HYPERS(X)                                                                                  \
+    X(STARTS, "starts", 1, 1, 1000, true,                                                          \
+      "configurations tried before each descent, which leaves from the best of them",              \
+      "neighbours teach more than further starts where times are smooth")
+enum { HYPERS(AK_HYPER_INDEX) };
+static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
+
 typedef struct local {
     ak_strategy base;
     ak_walk walk;
@@ -17,7 +24,8 @@ typedef struct local {
     ak_config centre;
     double centre_ms;
     int generation;
-    bool started, settled; /* settled: the centre was measured, neighbours may be tried */
+    size_t starts, starts_left; /* of this descent: not proposed yet */
+    bool started, settled;      /* settled: the centre was measured, neighbours may be tried */
     ak_config *neighbours; /* of the centre, not tried yet, in random order; taken from the end */
     size_t neighbour_count;
     ak_neighbourhood widest; /* of those that were listed for this centre */
@@ -41,6 +49,8 @@ static ak_status open_local(ak_strategy **out, const ak_strategy_context *contex
         return ak_fail_memory(err);
     }
     self->base.ops = &ak_strategy_local;
+    self->starts = (size_t)ak_strategy_hyper(context, hypers, HYPER_STARTS);
+    self->starts_left = self->starts;
     ak_rng_seed(&self->rng, context->seed);
     ak_status status = ak_walk_open(&self->walk, context->space, ak_rng_next(&self->rng), err);
     self->neighbours = ak_alloc(NEIGHBOURS_MAX, sizeof *self->neighbours);
@@ -94,7 +104,7 @@ static bool next_neighbour(ak_config *out, local *self)
 static bool next_proposal(ak_proposal *out, local *self)
 {
     *out = (ak_proposal){0};
-    if (self->settled) {
+    if (self->settled && self->starts_left == 0) {
         if (next_neighbour(&out->config, self)) {
             out->parent = self->centre;
             out->has_parent = true;
@@ -105,7 +115,9 @@ static bool next_proposal(ak_proposal *out, local *self)
             return false; /* one of these may be better than the centre */
         }
         self->settled = false;
+        self->starts_left = self->starts;
     }
+    self->starts_left -= self->starts_left > 0;
     /* Starts are independent of each other: as many as are asked for. */
     if (!self->started) {
         self->started = true;
@@ -155,4 +167,5 @@ const ak_strategy_ops ak_strategy_local = {
     .propose = propose_local,
     .observe = observe_local,
     .close = close_local,
+    .hypers = hypers,
 };

@@ -6,11 +6,45 @@
  * observe. observe tells what became of one, in any order, failures included, also trials that the
  * strategy did not propose (resumed ones, the default). So any strategy works with any number of
  * devices and with slow proposers. A strategy sees a space and trials, never a backend.
+ *
+ * Hyper-parameters are numbers that the user may set by name; each strategy lists its own in a
+ * table (ak_hyper), which is all that parsing, checking, help and documentation need:
+ *
+ *     #define HYPERS(X) \
+ *         X(POPULATION, "population", 20, 2, 1000, true, "what it does", "why this default") \
+ *         X(MUTATION, "mutation", 0.1, 0, 1, false, "...", "...")
+ *     enum { HYPERS(AK_HYPER_INDEX) };
+ *     static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
+ *     ...
+ *     const ak_strategy_ops ak_strategy_genetic = {..., .hypers = hypers};
+ *
+ * and `open` reads one with ak_strategy_hyper(context, hypers, HYPER_POPULATION). Callers:
+ *
+ *     ak_strategy_choice choice;
+ *     ak_strategy_choose(&choice, "genetic:population=30,mutation=0.2", &err);
+ *     context.hyper = choice.hyper;
+ *     choice.ops->open(&strategy, &context, &err);
  */
 #ifndef AK_STRATEGY_STRATEGY_H
 #define AK_STRATEGY_STRATEGY_H
 
 #include "problem/space.h"
+
+#define AK_HYPERS_MAX        16  /* hyper-parameters of a strategy */
+#define AK_STRATEGY_TEXT_MAX 512 /* bytes of "name:hyper=value,..." */
+
+/* A number that the user may set. */
+typedef struct ak_hyper {
+    const char *name;
+    double initial, low, high; /* the default; the range, ends included */
+    bool whole;                /* whole numbers only */
+    const char *help;          /* what it does, one line */
+    const char *reason;        /* why the default is what it is */
+} ak_hyper;
+
+#define AK_HYPER_INDEX(id, name, initial, low, high, whole, help, reason) HYPER_##id,
+#define AK_HYPER_ROW(id, name, initial, low, high, whole, help, reason)                            \
+    {name, initial, low, high, whole, help, reason},
 
 /* What is known about the task beyond its space, for strategies with expert rules. */
 typedef struct ak_strategy_context {
@@ -22,6 +56,9 @@ typedef struct ak_strategy_context {
     const char *rank;
     uint64_t seed;
     size_t evaluations; /* the whole budget, 0 if open-ended */
+    /* Values of the hyper-parameters, in the order of ops->hypers; NULL: the defaults. They are of
+       one strategy: one that opens another gives it its own or NULL. */
+    const double *hyper;
 } ak_strategy_context;
 
 typedef struct ak_proposal {
@@ -47,6 +84,7 @@ typedef struct ak_strategy_ops {
                          ak_error *err);
     ak_status (*observe)(ak_strategy *strategy, const ak_observation *observation, ak_error *err);
     void (*close)(ak_strategy *strategy);
+    const ak_hyper *hypers; /* ends with a row without a name; NULL: there are none */
 } ak_strategy_ops;
 
 /* Every strategy starts with this. */
@@ -62,5 +100,23 @@ struct ak_strategy {
 extern const ak_strategy_ops *const ak_strategies[];
 /* Names the known ones when there is none of this name. */
 ak_status ak_strategy_find(const ak_strategy_ops **out, const char *name, ak_error *err);
+
+/* A strategy as the user asks for it. */
+typedef struct ak_strategy_choice {
+    const ak_strategy_ops *ops;
+    double hyper[AK_HYPERS_MAX]; /* all of them, in the order of ops->hypers */
+} ak_strategy_choice;
+
+/* Reads "name" or "name:hyper=value,hyper=value". AK_NOT_FOUND: no such strategy or hyper-parameter
+   (the error names those that there are); AK_INVALID: not a number, out of range, given twice. */
+ak_status ak_strategy_choose(ak_strategy_choice *out, const char *text, ak_error *err);
+/* The same as text, in the order of the table, without what is at its default. */
+ak_status ak_strategy_text(char out[AK_STRATEGY_TEXT_MAX], const ak_strategy_choice *choice,
+                           ak_error *err);
+size_t ak_strategy_hyper_count(const ak_strategy_ops *ops);
+/* The value of one, as chosen or by default. */
+double ak_strategy_hyper(const ak_strategy_context *context, const ak_hyper *hypers, size_t index);
+/* One line for people: "20 (2 to 1000): what it does". */
+ak_status ak_strategy_hyper_text(char **out, const ak_hyper *hyper, ak_error *err);
 
 #endif

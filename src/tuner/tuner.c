@@ -66,6 +66,7 @@ typedef struct run {
     const ak_tune_options *options;
     ak_session session;
     const ak_strategy_ops *ops;
+    char asked[AK_STRATEGY_TEXT_MAX]; /* the strategy with the hyper-parameters that were set */
     ak_strategy *strategy;
     ak_events events;
     char id[AK_RUN_ID_BYTES];
@@ -219,7 +220,7 @@ static ak_status start_run(run *r, ak_error *err)
     char *options_text = NULL;
     ak_status status = ak_task_spec_to_json(&options, task, err);
     if (status == AK_OK) {
-        bool good = ak_json_set_text(options, "strategy", r->ops->name) &&
+        bool good = ak_json_set_text(options, "strategy", r->asked) &&
                     ak_json_set(options, "evaluations", json_integer((json_int_t)r->evaluations)) &&
                     ak_json_set_real(options, "seconds", r->options->seconds) &&
                     ak_json_set_real(options, "target_speedup", r->options->target_speedup) &&
@@ -310,7 +311,7 @@ static void announce(const run *r)
            ak_json_set_text(fields, "size", task->size_text) &&
            ak_json_set_text(fields, "dtype", ak_dtype_text(task->dtype)) &&
            ak_json_set_text(fields, "choices", task->choices_text) &&
-           ak_json_set_text(fields, "strategy", r->ops->name) &&
+           ak_json_set_text(fields, "strategy", r->asked) &&
            ak_json_set(fields, "strategy_is_default", json_boolean(r->options->strategy == NULL)) &&
            ak_json_set_real(fields, "valid", (double)ak_space_count(task->space)) &&
            ak_json_set_real(fields, "cartesian", ak_space_cartesian(task->space)) &&
@@ -699,11 +700,16 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
                            .run = r.id,
                            .start_ns = r.begin_ns};
     ak_session_options session = {.cancel = r.options->cancel};
-    ak_status status = ak_strategy_find(
-        &r.ops, r.options->strategy == NULL ? "heuristic" : r.options->strategy, err);
+    ak_strategy_choice choice;
+    ak_status status = ak_strategy_choose(
+        &choice, r.options->strategy == NULL ? "heuristic" : r.options->strategy, err);
+    if (status == AK_OK) {
+        status = ak_strategy_text(r.asked, &choice, err);
+    }
     if (status != AK_OK) {
         return status;
     }
+    r.ops = choice.ops;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     r.flight_count = (size_t)(cores < 1 ? 1 : cores) + 1;
     r.flights = ak_alloc(r.flight_count, sizeof *r.flights);
@@ -720,7 +726,8 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
                                        .implementation = task->implementation->name,
                                        .rank = rank,
                                        .seed = task->seed,
-                                       .evaluations = r.evaluations};
+                                       .evaluations = r.evaluations,
+                                       .hyper = choice.hyper};
         status = r.ops->open(&r.strategy, &context, err);
     }
     if (status == AK_OK) {

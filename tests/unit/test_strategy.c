@@ -268,6 +268,109 @@ static void test_table(void **state)
     }
 }
 
+static void test_hypers_are_told(void **state)
+{
+    (void)state;
+    EACH_STRATEGY(ops)
+    {
+        size_t count = ak_strategy_hyper_count(ops);
+        assert_true(count <= AK_HYPERS_MAX);
+        char all[AK_STRATEGY_TEXT_MAX];
+        size_t used = (size_t)snprintf(all, sizeof all, "%s", ops->name);
+        for (size_t i = 0; i < count; i++) {
+            const ak_hyper *h = &ops->hypers[i];
+            assert_true(h->low <= h->initial && h->initial <= h->high);
+            assert_true(!h->whole || (floor(h->low) == h->low && floor(h->high) == h->high &&
+                                      floor(h->initial) == h->initial));
+            assert_true(strlen(h->help) > 10 && strlen(h->reason) > 10);
+            assert_null(strpbrk(h->name, "=,: "));
+            char *text = NULL;
+            assert_int_equal(ak_strategy_hyper_text(&text, h, NULL), AK_OK);
+            assert_non_null(strstr(text, h->help));
+            ak_free(text);
+            used += (size_t)snprintf(all + used, sizeof all - used, "%c%s=%.10g",
+                                     i == 0 ? ':' : ',', h->name, h->high);
+            assert_true(used < sizeof all);
+        }
+        ak_strategy_choice choice;
+        assert_int_equal(ak_strategy_choose(&choice, all, NULL), AK_OK);
+        assert_ptr_equal(choice.ops, ops);
+        for (size_t i = 0; i < count; i++) {
+            assert_true(choice.hyper[i] == ops->hypers[i].high);
+        }
+    }
+}
+
+/* Every strategy keeps the contract at both ends of every hyper-parameter. */
+static void test_hypers_at_their_limits(void **state)
+{
+    (void)state;
+    EACH_STRATEGY(ops)
+    {
+        for (size_t i = 0; i < 2 * ak_strategy_hyper_count(ops); i++) {
+            ak_strategy_choice choice;
+            assert_int_equal(ak_strategy_choose(&choice, ops->name, NULL), AK_OK);
+            const ak_hyper *h = &ops->hypers[i / 2];
+            choice.hyper[i / 2] = i % 2 == 0 ? h->low : h->high;
+            ak_strategy_context context = context_of(small, 1);
+            context.hyper = choice.hyper;
+            ak_strategy *strategy = open_strategy(ops, &context);
+            run(&first, strategy, small, patchy, 3, 5, RUN_MAX);
+            assert_int_equal(first.count, ak_space_count(small));
+            ops->close(strategy);
+        }
+    }
+}
+
+static void test_choosing(void **state)
+{
+    (void)state;
+    ak_strategy_choice choice;
+    char text[AK_STRATEGY_TEXT_MAX];
+    ak_error err = AK_ERROR_INIT;
+    assert_int_equal(ak_strategy_choose(&choice, "local:starts=7", &err), AK_OK);
+    assert_string_equal(choice.ops->name, "local");
+    assert_true(choice.hyper[0] == 7.0);
+    assert_int_equal(ak_strategy_text(text, &choice, &err), AK_OK);
+    assert_string_equal(text, "local:starts=7");
+    assert_int_equal(ak_strategy_choose(&choice, "local", &err), AK_OK);
+    assert_true(choice.hyper[0] == choice.ops->hypers[0].initial);
+    assert_int_equal(ak_strategy_text(text, &choice, &err), AK_OK);
+    assert_string_equal(text, "local");
+    static const struct {
+        const char *text, *says;
+        ak_status status;
+    } wrong[] = {
+        {"locl", "there is no strategy \"locl\"", AK_NOT_FOUND},
+        {"", "there is no strategy \"\"", AK_NOT_FOUND},
+        {"local:", "must be NAME=NUMBER", AK_INVALID},
+        {"local:starts", "must be NAME=NUMBER", AK_INVALID},
+        {"local:starts=3,", "must be NAME=NUMBER", AK_INVALID},
+        {"local:start=3", "it has: starts", AK_NOT_FOUND},
+        {"local:=3", "it has: starts", AK_NOT_FOUND},
+        {"random:x=3", "has no hyper-parameters", AK_NOT_FOUND},
+        {"local:starts=", "whole number from 1 to 1000", AK_INVALID},
+        {"local:starts=three", "whole number from 1 to 1000", AK_INVALID},
+        {"local:starts=2.5", "whole number from 1 to 1000", AK_INVALID},
+        {"local:starts=0", "whole number from 1 to 1000", AK_INVALID},
+        {"local:starts=nan", "whole number from 1 to 1000", AK_INVALID},
+        {"local:starts=1001", "cannot be \"1001\"", AK_INVALID},
+        {"local:starts=2,starts=2", "given twice", AK_INVALID},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        ak_strategy_choice untouched = {0};
+        assert_int_equal(ak_strategy_choose(&untouched, wrong[i].text, &err), wrong[i].status);
+        assert_non_null(strstr(err.text, wrong[i].says));
+        assert_null(untouched.ops);
+    }
+    char longest[AK_STRATEGY_TEXT_MAX + 1];
+    memset(longest, 'x', sizeof longest);
+    longest[AK_STRATEGY_TEXT_MAX] = 0;
+    assert_int_equal(ak_strategy_choose(&choice, longest, &err), AK_LIMIT);
+    longest[AK_STRATEGY_TEXT_MAX - 1] = 0;
+    assert_int_equal(ak_strategy_choose(&choice, longest, &err), AK_NOT_FOUND);
+}
+
 static void test_covers_a_small_space(void **state)
 {
     (void)state;
@@ -774,6 +877,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),
+        cmocka_unit_test(test_hypers_are_told),
+        cmocka_unit_test(test_hypers_at_their_limits),
+        cmocka_unit_test(test_choosing),
         cmocka_unit_test(test_covers_a_small_space),
         cmocka_unit_test(test_ends_for_ever),
         cmocka_unit_test(test_single_configuration),
