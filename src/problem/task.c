@@ -574,6 +574,11 @@ ak_status ak_task_bind(ak_task **out, const ak_task_spec *spec, const ak_device_
     return AK_OK;
 }
 
+void ak_task_set_cancel(ak_task *task, const volatile int *cancel)
+{
+    task->cancel = cancel;
+}
+
 void ak_task_close(ak_task *task)
 {
     if (task != NULL) {

@@ -36,6 +36,7 @@ struct ak_task {
     char source_hash[33]; /* of implementation source, reference and problem.json */
     ak_scope *constants;  /* sizes, dtype_bytes, choices, device facts */
     ak_space *space;
+    const volatile int *cancel; /* NULL: never */
 };
 
 /* Facts of a device for expressions (cpu_threads, l2_bytes, ...) come from the backend as a scope;
