@@ -175,6 +175,11 @@ static ak_status explain_invalid(const ak_space *space, const ak_config *config,
     return status;
 }
 
+ak_status ak_config_explain(const ak_space *space, const ak_config *config, ak_error *err)
+{
+    return ak_space_has(space, config) ? AK_OK : explain_invalid(space, config, err);
+}
+
 ak_status ak_config_parse(ak_config *out, const ak_space *space, const char *text, ak_error *err)
 {
     if (strlen(text) > CONFIG_TEXT_MAX) {
@@ -195,8 +200,8 @@ ak_status ak_config_parse(ak_config *out, const ak_space *space, const char *tex
         item = more ? comma + 1 : item;
     }
     ak_free(copy);
-    if (status == AK_OK && !ak_space_has(space, &config)) {
-        status = explain_invalid(space, &config, err);
+    if (status == AK_OK) {
+        status = ak_config_explain(space, &config, err);
     }
     if (status == AK_OK) {
         *out = config;

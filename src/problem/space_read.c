@@ -24,7 +24,8 @@ static const struct {
 
 static const char *const parameter_keys[] = {"Name", "Type",   "Values",  "Default",  "Description",
                                              "Use",  "Option", "Options", "Numerics", NULL};
-static const char *const condition_keys[] = {"Parameters", "Expression", "Description", NULL};
+static const char *const condition_keys[] = {"Parameters", "Expression", "Description", "EverySize",
+                                             NULL};
 static const char *const space_keys[] = {"TuningParameters", "Conditions", NULL};
 
 typedef struct reader {
@@ -827,6 +828,10 @@ static ak_status read_condition(const json_t *json, reader *r)
         if (status == AK_OK) {
             /* which names it has is seen in the expression; the list is for other tools */
             status = ak_json_array_or_null(&names, json, "Parameters", r->where, r->err);
+        }
+        if (status == AK_OK) { /* read where it is used: ak_task_allows */
+            bool every;
+            status = ak_json_bool_or(&every, json, "EverySize", false, r->where, r->err);
         }
     } else {
         status = ak_fail(r->err, AK_INVALID, "%s must be an object or an expression", r->where);
