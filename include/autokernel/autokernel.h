@@ -340,7 +340,7 @@ typedef struct ak_tune_options {
     void *sink_context;
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
     /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. Its `cancel`
-       is that of the run. Where it cannot be reached, the run says so (the event "notice") and
+       is that of the run. Where it cannot be reached, the run says so (the event "warning") and
        carries on with "heuristic". */
     const struct ak_llm_options *llm;
     int generations; /* questions to the model; 0: the strategy's default. 1 is one shot */
