@@ -5,11 +5,13 @@
         scores all, prints a table and writes bench/results/strategies.csv:
         recording, strategy, repeats, seed, score, ms_per_proposal, date, version
     bench/strategies.py --check FILE.csv
-        runs the rows of FILE.csv again (recordings of this repository) and fails where a score is
-        lower than the row's by more than its `noise`. The seeds are the row's, so a strategy that
-        was not changed scores the same to the digit; `noise` allows a changed one its luck.
-    bench/strategies.py --calibrate FILE.csv [--repeats 10]
-        writes such a file: scores, and as noise twice their standard deviation over 12 seeds.
+        runs the rows of FILE.csv (strategy, repeats, seed, score, noise) again on the recordings of
+        this repository, and fails where the mean score is lower than the row's by more than `noise`.
+        The seeds are the row's, so a strategy that was not changed scores the same to the digit;
+        `noise` allows a changed one its luck.
+    bench/strategies.py --calibrate FILE.csv
+        writes such a file: scores, and as noise three times their standard deviation over 12 seeds,
+        which is twice that of the difference of two scores.
 
 Recordings are named by their last two path components, without endings. AUTOKERNEL is the executable
 (default build/release/autokernel), AUTOKERNEL_SPACES a folder of further recordings. Standard library
@@ -41,15 +43,18 @@ def name_of(path):
     parts = os.path.abspath(path).split(os.sep)[-2:]
     return "/".join([parts[0], parts[1].split(".")[0]])
 
-def simulate(path, strategy, repeats, seed):
-    out = json.loads(run("simulate", path, "--strategy", strategy, "--repeats", str(repeats),
+def find_own():
+    return sorted(os.path.join(OWN, n) for n in os.listdir(OWN) if n.endswith(".json.gz"))
+
+def simulate(paths, strategy, repeats, seed):
+    out = json.loads(run("simulate", *paths, "--strategy", strategy, "--repeats", str(repeats),
                          "--seed", str(seed), "--score", "--json"))
     if out["score"] is None:
-        sys.exit(f"{path}: cannot be scored")
+        sys.exit(f"{paths}: cannot be scored")
     return out["score"], out["ms_per_proposal"]
 
 # These ask a language model; without one they fall back to others, which are scored anyway.
-ASKING = ("llm", "llm_oneshot", "hybrid")
+ASKING = ("llm", "llm-oneshot", "hybrid")
 
 def all_strategies():
     names = [s["name"] for s in json.loads(run("list", "--json"))["strategies"]]
@@ -72,7 +77,7 @@ def board(args):
     for strategy in args.strategies.split(";") if args.strategies else all_strategies():
         scores, costs = [], []
         for path in paths:
-            score, ms = simulate(path, strategy, args.repeats, args.seed)
+            score, ms = simulate([path], strategy, args.repeats, args.seed)
             scores.append(score)
             costs.append(ms)
             rows.append(dict(recording=name_of(path), strategy=strategy, repeats=args.repeats, seed=args.seed,
@@ -82,28 +87,32 @@ def board(args):
     write(args.output, rows)
     print("written: " + os.path.relpath(args.output))
 
+def mean_score(strategy, repeats, seed):
+    """On our own recordings, and the thinking time."""
+    return simulate(find_own(), strategy, repeats, seed)
+
 def calibrate(args):
     rows = []
-    for path in find([OWN]):
-        for strategy in args.strategies.split(";") if args.strategies else all_strategies():
-            scores = [simulate(path, strategy, args.repeats, args.seed + i)[0] for i in range(SEEDS)]
-            rows.append(dict(recording=name_of(path), strategy=strategy, repeats=args.repeats, seed=args.seed,
-                             score=f"{scores[0]:.6f}", noise=f"{2 * statistics.stdev(scores):.4f}"))
-            print(", ".join(map(str, rows[-1].values())), flush=True)
+    for strategy in args.strategies.split(";") if args.strategies else all_strategies():
+        scores = [mean_score(strategy, args.repeats, args.seed + i)[0] for i in range(SEEDS)]
+        rows.append(dict(strategy=strategy, repeats=args.repeats, seed=args.seed, score=f"{scores[0]:.6f}",
+                         noise=f"{3 * statistics.stdev(scores):.4f}"))
+        print(", ".join(map(str, rows[-1].values())), flush=True)
     write(args.calibrate, rows)
 
 def check(args):
-    paths, bad, same = {name_of(p): p for p in find([OWN])}, 0, 0
+    bad, same, known = 0, 0, all_strategies()
     rows = list(csv.DictReader(open(args.check)))
-    listed = {row["strategy"].split(":")[0] for row in rows}
     for row in rows:
-        score, _ = simulate(paths[row["recording"]], row["strategy"], int(row["repeats"]), int(row["seed"]))
+        if row["strategy"].split(":")[0] not in known:
+            continue  # a strategy that is gone does not score
+        score, _ = mean_score(row["strategy"], int(row["repeats"]), int(row["seed"]))
         wanted, noise = float(row["score"]), float(row["noise"])
         same += abs(score - wanted) < 1e-5
         if score < wanted - max(noise, 1e-5):
             bad += 1
-            print(f"{row['recording']}: {row['strategy']} scores {score:.4f}; it was {wanted:.4f}, with a noise of {noise:.4f}")
-    for name in sorted(set(all_strategies()) - listed):
+            print(f"{row['strategy']} scores {score:.4f}; it was {wanted:.4f}, with a noise of {noise:.4f}")
+    for name in sorted(set(known) - {row["strategy"].split(":")[0] for row in rows}):
         print(f"{name} has no row in {os.path.relpath(args.check)} yet: --calibrate adds it")
     print(f"{len(rows)} scores: {same} as they were, {bad} too low")
     return 1 if bad else 0

@@ -536,8 +536,11 @@ typedef struct ak_recording ak_recording;
 
 /* `path` is a cache file of Kernel Tuner (also of a run that was stopped), a T4 file, the JSON
    results of KTT, each also compressed with gzip, or an archive of ours that holds one task. Up to
-   64 MiB unpacked. docs/formats.md says what is read of each. */
-AK_API ak_status ak_recording_open(ak_recording **out, const char *path, ak_error *err);
+   64 MiB unpacked. docs/formats.md says what is read of each. `space` NULL, or a T1 file with the
+   parameters, their values and defaults, and the conditions: then all that was recorded must be
+   valid there. */
+AK_API ak_status ak_recording_open(ak_recording **out, const char *path, const char *space,
+                                   ak_error *err);
 AK_API void ak_recording_close(ak_recording *recording);
 /* The configurations that were recorded, failed ones too, and nothing else is valid in it. */
 AK_API const ak_space *ak_recording_space(const ak_recording *recording);
@@ -602,8 +605,8 @@ typedef struct ak_simulation {
 } ak_simulation;
 
 /* Replays a search on the recording, with a clock that advances by what each configuration cost
-   when it was recorded. The strategy's own thinking is measured but not on that clock. The space of
-   a repeat has a default configuration drawn at random: recordings have none.
+   when it was recorded. The strategy's own thinking is measured but not on that clock. Where
+   no T1 file gives a default configuration, each repeat has another, drawn at random.
 
    The score follows Willemsen et al., Future Generation Computer Systems 2024, doi
    10.1016/j.future.2024.05.021: with F(t) the objective at the mean rank of the best found by time

@@ -162,8 +162,23 @@ static ak_status describe(ak_recording *recording, ak_error *err)
     return AK_OK;
 }
 
-ak_status ak_recording_open(ak_recording **out, const char *path, ak_error *err)
+/* The ConfigurationSpace of a T1 file; *document is its owner. */
+static ak_status read_t1(json_t **document, json_t **definition, const char *path, ak_error *err)
 {
+    ak_status status = ak_json_read(document, path, err);
+    if (status == AK_OK) {
+        status = ak_json_object_or_null(definition, *document, "ConfigurationSpace", path, err);
+    }
+    if (status == AK_OK && *definition == NULL) {
+        status = ak_fail(err, AK_INVALID, "%s: \"ConfigurationSpace\" is missing: it is no T1 file",
+                         path);
+    }
+    return status;
+}
+
+ak_status ak_recording_open(ak_recording **out, const char *path, const char *space, ak_error *err)
+{
+    json_t *document = NULL, *definition = NULL;
     ak_draft draft = {.where = path};
     ak_recording *recording = ak_alloc(1, sizeof *recording);
     if (recording == NULL) {
@@ -171,13 +186,17 @@ ak_status ak_recording_open(ak_recording **out, const char *path, ak_error *err)
     }
     recording->path = ak_strdup(path);
     ak_status status = recording->path == NULL ? ak_fail_memory(err) : read_file(&draft, path, err);
+    if (status == AK_OK && space != NULL) {
+        status = read_t1(&document, &definition, space, err);
+    }
     if (status == AK_OK) {
-        status = ak_draft_finish(recording, &draft, err);
+        status = ak_draft_finish(recording, &draft, definition, space, err);
     }
     if (status == AK_OK) {
         status = describe(recording, err);
     }
     ak_draft_clear(&draft);
+    json_decref(document);
     if (status != AK_OK) {
         ak_recording_close(recording);
         return status;
