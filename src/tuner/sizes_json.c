@@ -45,7 +45,7 @@ static bool set_loss(json_t *object, const ak_sizes_result *r, double geomean, d
 {
     return ak_json_set_real(object, "geomean", known(geomean)) &&
            ak_json_set_real(object, "worst", known(worst)) &&
-           ak_json_set_text(object, "worst_size", worst > 0 ? r->sizes[at].size : NULL);
+           ak_json_set_text(object, "worst_size", worst > 1 ? r->sizes[at].size : NULL);
 }
 
 static json_t *table_json(const ak_sizes_result *r)
