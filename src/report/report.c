@@ -395,8 +395,8 @@ static void number_option(ak_buf *out, const char *flag, const json_t *options, 
     } else if (json_is_real(value)) {
         ak_buf_real(&digits, json_real_value(value));
     }
-    /* 0 means "the default" for all of these but the seed, whose default is 0. */
-    if (json_number_value(value) > 0) {
+    /* 0 means "the default" for all of these but the seed, which settings may have changed. */
+    if (json_number_value(value) > 0 || (json_is_integer(value) && strcmp(key, "seed") == 0)) {
         option(out, flag, digits.data);
     }
     ak_buf_free(&digits);
