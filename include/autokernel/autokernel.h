@@ -10,8 +10,9 @@
  *   5. the archive               where trials live
  *   6. tester and optimizer      try one configuration; find the best one
  *   7. comparing and reporting   against vendor libraries, for people and programs
- *   8. lists                     what this build and this machine offer
- *   9. recordings                compare strategies without a device
+ *   8. language models           which one proposes, and what it may cost
+ *   9. lists                     what this build and this machine offer
+ *  10. recordings                compare strategies without a device
  *
  * Conventions. A function that can fail returns ak_status and takes `ak_error *err` last; err may
  * be NULL. Out parameters come first and are untouched on failure unless said otherwise. `_open`
@@ -170,6 +171,7 @@ typedef struct ak_task_spec {
     const char *dtype;          /* "f32" */
     const char *choices;        /* "activation=relu,bias=add" */
     bool allow_numerics;        /* offer compiler options that change results */
+    const char *fix;            /* "MR=6,KC=256:512": only these values of these parameters */
     int threads;                /* CPU threads for host kernels and libraries; 0: all */
     uint64_t seed;              /* of inputs and searches, recorded with every run; 0, the default,
                                    is a seed like any other */
@@ -237,7 +239,8 @@ typedef struct ak_trial {
     char *model; /* of a language model; NULL otherwise */
     int generation;
     int64_t parent; /* trial it was derived from, 0 if none */
-    double predicted_gain;
+    double predicted_gain; /* of time over the parent: 0.1 is a tenth less */
+    char *hypothesis;      /* the model's reason, one line; NULL: none */
     /* what became of it */
     ak_trial_status status;
     char *reason; /* one line; NULL when ok */
@@ -321,7 +324,7 @@ AK_API ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_conf
 typedef void (*ak_event_sink)(void *context, const char *event, const char *json);
 
 typedef struct ak_tune_options {
-    /* NULL: "heuristic"; see ak_list(AK_LIST_STRATEGIES). Hyper-parameters follow a colon:
+    /* NULL: "heuristic", with a language model "hybrid"; see ak_list(AK_LIST_STRATEGIES). Hyper-parameters follow a colon:
        "genetic:population=30,mutation=0.2"; see ak_list(AK_LIST_HYPERPARAMETERS) */
     const char *strategy;
     size_t evaluations;    /* configurations to try; 0: 60 */
@@ -336,6 +339,12 @@ typedef struct ak_tune_options {
     ak_event_sink sink;    /* may be NULL */
     void *sink_context;
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
+    /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. Its `cancel`
+       is that of the run. Where it cannot be reached, the run says so (the event "warning") and
+       carries on with "heuristic". */
+    const struct ak_llm_options *llm;
+    int generations; /* questions to the model; 0: the strategy's default. 1 is one shot */
+    size_t batch;    /* proposals a question; 0: what the budget leaves for each */
 } ak_tune_options;
 
 /* A contestant of an interleaved measurement. */
@@ -355,7 +364,8 @@ typedef struct ak_tune_result {
     size_t failed[AK_TRIAL_STATUS_COUNT];  /* by status */
     size_t resumed;
     double seconds;
-    /* "evaluations", "time", "target", "exhausted", "converged", "cancelled" */
+    /* "evaluations", "time", "target", "exhausted", "converged", "cancelled"; of a language model
+       "generations" (all its answers were tried) and "stalled" (two in a row gained nothing) */
     const char *stopped_by;
     bool found;             /* a verified best exists */
     ak_trial best;
@@ -363,6 +373,12 @@ typedef struct ak_tune_result {
     ak_contestant *contestants; /* finalists and baselines, as re-measured */
     size_t contestant_count;
     size_t baseline; /* index in contestants of the fastest library; contestant_count if none */
+    /* The language model, if the strategy asked one. */
+    char *model; /* NULL: none */
+    size_t llm_calls, llm_failed;
+    int64_t llm_input_tokens, llm_output_tokens;
+    bool llm_priced; /* false: the price is not known, the cost is 0 */
+    double llm_cost_usd;
 } ak_tune_result;
 
 /* Finds the best configuration of the task. `archive` may be NULL (nothing is kept). */
@@ -462,7 +478,33 @@ AK_API ak_status ak_archive_impact(char **out_text, ak_archive *archive,
                                    const ak_archive_filter *filter, ak_error *err);
 AK_API void ak_text_free(char *text);
 
-/* ---- 8. lists ------------------------------------------------------------------------------- */
+/* ---- 8. language models --------------------------------------------------------------------- */
+
+/* Which language model to ask, and within which limits (docs/llm.md). Texts may be NULL and numbers
+   0 for the default. Keys are read from OPENAI_API_KEY or ANTHROPIC_API_KEY or from key_file, and
+   appear in nothing that autokernel writes or prints. */
+typedef struct ak_llm_options {
+    const char *model;    /* "openai:gpt-5", provider and model; "replay:DIR"; needed */
+    const char *url;      /* base address of the server, with or without /v1 */
+    const char *effort;   /* of reasoning: none, minimal, low, medium, high, xhigh, max */
+    const char *key_file; /* first line is the key; only its owner may read it (mode 0600) */
+    const char *prices;   /* JSON file with prices that extend or replace the built-in ones */
+    const char *record;   /* folder: every answer is kept; one that is there is not asked again */
+    const char *replay;   /* folder: answers come from there, nothing is sent */
+    double budget_usd;    /* no call is made that could exceed it; 0: no limit */
+    double connect_seconds; /* to reach the server; 0: 10 */
+    double stall_seconds;   /* without a byte; 0: 300, as long as a model may think in silence */
+    double timeout_seconds; /* of one attempt; 0: 900 */
+    int retries;            /* after the first attempt; 0: 4; negative: none */
+    uint64_t seed;          /* of the jitter between attempts */
+    const volatile int *cancel; /* set to non-zero from a signal handler to end calls at once */
+} ak_llm_options;
+
+/* Asks for one word, to see whether provider, key, model, schema and price work. `out_json` is one
+   object (docs/llm.md). Free with ak_text_free. */
+AK_API ak_status ak_llm_check(char **out_json, const ak_llm_options *options, ak_error *err);
+
+/* ---- 9. lists ------------------------------------------------------------------------------- */
 
 typedef enum ak_list_kind {
     AK_LIST_KERNELS,
@@ -471,7 +513,8 @@ typedef enum ak_list_kind {
     AK_LIST_FORMATS, /* of export and import */
     AK_LIST_DEVICES, /* probes the machine in a child process */
     AK_LIST_BASELINES,
-    AK_LIST_HYPERPARAMETERS /* of strategies: "genetic:population", "20 (2 to 1000): ..." */
+    AK_LIST_HYPERPARAMETERS, /* of strategies: "genetic:population", "20 (2 to 1000): ..." */
+    AK_LIST_PROVIDERS        /* of language models */
 } ak_list_kind;
 
 typedef void (*ak_list_visitor)(void *context, const char *name, const char *description);
@@ -489,7 +532,7 @@ AK_API ak_status ak_kernel_new(const char *path, ak_error *err);
    or by AUTOKERNEL_WORKER) or calls this from its own main when argv[1] is "worker". */
 AK_API int ak_worker_main(int argc, char **argv);
 
-/* ---- 9. recordings: searching without a device ---------------------------------------------- */
+/* ---- 10. recordings: searching without a device --------------------------------------------- */
 
 /* A space whose configurations were all measured once: what became of each, and what trying it
    cost. A search over a recording needs no device, takes seconds and gives the same result every
