@@ -471,6 +471,11 @@ AK_API ak_status ak_comparison_json(char **out_text, const ak_comparison *compar
 /* Report of a run (NULL: the latest) in "text", "csv", "json" or "md". Free with ak_text_free. */
 AK_API ak_status ak_report(char **out_text, ak_archive *archive, const char *run,
                            const char *format, ak_error *err);
+/* Which parameters make the difference among the trials that match, as JSON: the member "impact" of
+   a report (docs/formats.md). Trials of several tasks may match; their times are compared within
+   their task. Free with ak_text_free. */
+AK_API ak_status ak_archive_impact(char **out_text, ak_archive *archive,
+                                   const ak_archive_filter *filter, ak_error *err);
 AK_API void ak_text_free(char *text);
 
 /* ---- 8. language models --------------------------------------------------------------------- */
