@@ -1,4 +1,7 @@
 /* cmd_stats.c: how the archive's trials ended, and where their time went. */
+#include <string.h>
+
+#include "cli/llm_show.h"
 #include "cli/options.h"
 #include "cli/task_args.h"
 #include "cli/trial_table.h"
@@ -68,7 +71,8 @@ static json_t *best_json(const ak_trial *list, size_t count)
     return rows;
 }
 
-static bool print_json(const tally *t, const ak_trial *best, size_t count, const char *path)
+static bool print_json(const tally *t, const ak_trial *best, size_t count, const json_t *worth,
+                       const char *path)
 {
     json_t *object = json_object(), *status = json_object(), *seconds = json_object();
     bool good = true;
@@ -84,15 +88,17 @@ static bool print_json(const tally *t, const ak_trial *best, size_t count, const
            ak_json_set(object, "by_status", json_incref(status)) &&
            ak_json_set_real(object, "success_rate", success_rate(t)) &&
            ak_json_set(object, "seconds", json_incref(seconds)) &&
-           ak_json_set(object, "best", best_json(best, count)) && ak_out_json(object);
+           ak_json_set(object, "best", best_json(best, count)) &&
+           (worth == NULL || json_object_set(object, "llm", (json_t *)(uintptr_t)worth) == 0) &&
+           ak_out_json(object);
     json_decref(status);
     json_decref(seconds);
     json_decref(object);
     return good;
 }
 
-static void print_text(const tally *t, const ak_trial *best, size_t count, const char *path,
-                       const ak_args *args)
+static void print_text(const tally *t, const ak_trial *best, size_t count, const json_t *worth,
+                       const char *path, const ak_args *args)
 {
     ak_table table;
     char a[AK_NUMBER_BYTES];
@@ -129,11 +135,28 @@ static void print_text(const tally *t, const ak_trial *best, size_t count, const
     }
     ak_out("\n");
     ak_table_print(&table);
+    if (worth != NULL) {
+        ak_llm_worth_print(worth);
+    }
     ak_next_on_archive("history", "the trials themselves", args);
+}
+
+/* *out NULL if no language model took part. */
+static ak_status get_worth(json_t **out, const ak_selection *selection, ak_error *err)
+{
+    char *text = NULL;
+    *out = NULL;
+    ak_status status = ak_llm_worth(&text, selection->archive, &selection->filter, err);
+    if (status == AK_OK && strcmp(text, "null") != 0) {
+        status = ak_json_parse(out, text, strlen(text), "worth", err);
+    }
+    ak_text_free(text);
+    return status;
 }
 
 static int run(const ak_args *args)
 {
+    json_t *worth = NULL;
     ak_error err = AK_ERROR_INIT;
     ak_selection selection = {0};
     tally t = {0};
@@ -147,13 +170,17 @@ static int run(const ak_args *args)
         status = ak_trials_best(&best, &count, selection.archive, &selection.filter, &err);
     }
     if (status == AK_OK) {
+        status = get_worth(&worth, &selection, &err);
+    }
+    if (status == AK_OK) {
         const char *path = ak_archive_path(selection.archive);
         if (!ak_args_has(args, AK_OPTION_JSON)) {
-            print_text(&t, best, count, path, args);
-        } else if (!print_json(&t, best, count, path)) {
+            print_text(&t, best, count, worth, path, args);
+        } else if (!print_json(&t, best, count, worth, path)) {
             status = ak_fail_memory(&err);
         }
     }
+    json_decref(worth);
     ak_trials_free(best, count);
     ak_selection_close(&selection);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
@@ -167,7 +194,9 @@ const ak_command ak_cmd_stats = {
     .options = AK_O_FILTER | AK_O(JSON) | AK_O(HELP),
     .about =
         "Counts by status, the share that worked, the time of each stage, and the best of each\n"
-        "kernel, size, type, choices and device.",
+        "kernel, size, type, choices and device. Where a language model took part: success by\n"
+        "proposer, the best of each generation, predictions against outcomes, tokens and cost for\n"
+        "each percent gained.",
     .examples = "  autokernel stats\n"
                 "  autokernel stats matmul --json\n",
     .run = run,
