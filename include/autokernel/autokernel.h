@@ -172,14 +172,20 @@ typedef struct ak_task_spec {
     const char *dtype;          /* "f32" */
     const char *choices;        /* "activation=relu,bias=add" */
     bool allow_numerics;        /* offer compiler options that change results */
+    const char *fix;            /* "MR=6,KC=256:512": only these values of these parameters */
     int threads;                /* CPU threads for host kernels and libraries; 0: all */
-    uint64_t seed;              /* of inputs and searches; 0 is a seed like any other */
+    uint64_t seed;              /* of inputs and searches, recorded with every run; 0, the default,
+                                   is a seed like any other */
 } ak_task_spec;
 
 typedef struct ak_task ak_task;
 
 AK_API ak_status ak_task_open(ak_task **out, const ak_task_spec *spec, ak_error *err);
 AK_API void ak_task_close(ak_task *task);
+/* Testers and comparisons of this task end with AK_CANCELLED, within a fraction of a second and
+   without leaving a process behind, once *cancel is not zero; set it from a signal handler. It
+   must outlive them. (ak_tune has an option of its own.) */
+AK_API void ak_task_set_cancel(ak_task *task, const volatile int *cancel);
 AK_API const ak_space *ak_task_space(const ak_task *task);
 AK_API const ak_problem *ak_task_problem(const ak_task *task);
 AK_API const char *ak_task_implementation(const ak_task *task);

@@ -158,7 +158,9 @@ static void on_start(ak_progress *p, const json_t *event)
     char valid[AK_NUMBER_BYTES], cartesian[AK_NUMBER_BYTES];
     /* Of several runs (one a size) each begins anew. */
     p->done = p->failed = 0;
-    p->best_ms = p->best_tflops = p->default_ms = p->baseline_ms = 0;
+    p->default_ms = p->baseline_ms = 0;
+    p->best_ms = number_of(event, "best_ms"); /* of the resumed trials */
+    p->best_tflops = number_of(event, "best_tflops");
     p->total = (size_t)number_of(event, "evaluations");
     p->seconds_budget = number_of(event, "seconds");
     p->begin_ns = ak_clock_ns();
@@ -172,7 +174,9 @@ static void on_start(ak_progress *p, const json_t *event)
         : text_of(event, "model")[0] != 0 ? " (the default with a language model)"
                                           : " (the default: no language model is configured)");
     if (number_of(event, "resumed") > 0) {
-        say(p, "resumed with %.0f trials of the archive", number_of(event, "resumed"));
+        char best[AK_NUMBER_BYTES];
+        say(p, "resumed with %.0f trials of the archive, best %s ms", number_of(event, "resumed"),
+            ak_show_real(best, p->best_ms));
     }
     if (number_of(event, "peak_tflops") > 0) {
         char peak[AK_NUMBER_BYTES], copy[AK_NUMBER_BYTES];
@@ -225,6 +229,14 @@ static void on_trial(ak_progress *p, const json_t *event)
             ak_show_real(b, number_of(event, "tflops")), better ? " best" : "");
     } else {
         say(p, "%zu%s %s: %s", p->done, of, status, text_of(event, "reason"));
+    }
+}
+
+static void on_warning(ak_progress *p, const json_t *event)
+{
+    if (!p->warned) {
+        say(p, "warning: %s", text_of(event, "text"));
+        p->warned = true;
     }
 }
 
@@ -282,9 +294,10 @@ void ak_progress_event(void *progress, const char *name, const char *json)
         const char *name;
         void (*handle)(ak_progress *, const json_t *);
         bool redraw; /* whether the bar is shown after it */
-    } handlers[] = {{"start", on_start, true},    {"baseline", on_baseline, false},
-                    {"trial", on_trial, true},    {"phase", on_phase, false},
-                    {"notice", on_notice, false}, {"llm", on_llm, false}};
+    } handlers[] = {{"start", on_start, true},      {"baseline", on_baseline, false},
+                    {"trial", on_trial, true},      {"phase", on_phase, false},
+                    {"warning", on_warning, false}, {"notice", on_notice, false},
+                    {"llm", on_llm, false}};
     ak_progress *p = progress;
     if (p->events != NULL && p->events_error == 0 &&
         (fprintf(p->events, "%s\n", json) < 0 || fflush(p->events) != 0)) {

@@ -21,6 +21,7 @@ typedef struct ak_progress {
     int64_t begin_ns; /* of the search */
     char reason[240]; /* of the first failure */
     bool drawn;
+    bool warned; /* once, however many runs */
 } ak_progress;
 
 /* Shown if asked for: not with --quiet; with --json on a terminal only. */

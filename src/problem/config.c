@@ -84,7 +84,7 @@ static ak_status unknown_value(const ak_space *space, size_t p, const char *text
     return status;
 }
 
-static bool same_value(const ak_value *value, const char *canonical, const char *text)
+bool ak_space_value_is(const ak_value *value, const char *canonical, const char *text)
 {
     int64_t whole;
     double real;
@@ -130,7 +130,7 @@ static ak_status set_one(ak_config *config, bool *given, const ak_space *space, 
     }
     const ak_parameter *parameter = &space->parameters[p];
     while (v < parameter->value_count &&
-           !same_value(&parameter->values[v], space->bodies[p].text[v], text)) {
+           !ak_space_value_is(&parameter->values[v], space->bodies[p].text[v], text)) {
         v++;
     }
     if (v == parameter->value_count) {

@@ -98,6 +98,9 @@ typedef struct ak_strategy_ops {
     ak_status (*observe)(ak_strategy *strategy, const ak_observation *observation, ak_error *err);
     void (*close)(ak_strategy *strategy);
     const ak_hyper *hypers; /* ends with a row without a name; NULL: there are none */
+    /* Goes through all of the space: a run does not end because nothing better was found for
+       long. */
+    bool thorough;
     /* (optional) Waits at most timeout_ns for what propose needs from outside. False: there is
        nothing to wait for. */
     bool (*await)(ak_strategy *strategy, int64_t timeout_ns);

@@ -101,7 +101,8 @@ static bool set_task(json_t *object, const ak_task *task)
            ak_json_set_text(object, "device", task->device) &&
            ak_json_set_text(object, "size", task->size_text) &&
            ak_json_set_text(object, "dtype", ak_dtype_text(task->dtype)) &&
-           ak_json_set_text(object, "choices", task->choices_text);
+           ak_json_set_text(object, "choices", task->choices_text) &&
+           ak_json_set(object, "seed", json_integer((json_int_t)task->seed));
 }
 
 static json_t *best_json(const ak_tune_result *result, const ak_task *task)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "archive/archive.h"
+#include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/map.h"
@@ -126,7 +127,7 @@ static const char *stop_reason(const run *r)
         return "target";
     }
     size_t quiet = r->result->evaluated - r->last_gain;
-    if (quiet >= PATIENCE && quiet * 2 >= r->result->evaluated) {
+    if (quiet >= PATIENCE && quiet * 2 >= r->result->evaluated && !r->ops->thorough) {
         return "converged";
     }
     bool over = r->exhausted && ak_pool_pending(r->session.pool) == 0;
@@ -306,6 +307,11 @@ static ak_status measure_baselines(run *r, ak_error *err)
     return AK_OK;
 }
 
+static double best_tflops(const run *r)
+{
+    return r->best_ms > 0 ? r->task->shape.flops / r->best_ms * 1e-9 : 0;
+}
+
 static void announce(const run *r)
 {
     const ak_task *task = r->task;
@@ -324,6 +330,9 @@ static void announce(const run *r)
            ak_json_set_real(fields, "cartesian", ak_space_cartesian(task->space)) &&
            ak_json_set(fields, "evaluations", json_integer((json_int_t)r->evaluations)) &&
            ak_json_set(fields, "resumed", json_integer((json_int_t)r->result->resumed)) &&
+           ak_json_set_real(fields, "best_ms", r->best_ms) &&
+           ak_json_set_real(fields, "best_tflops", best_tflops(r)) &&
+           ak_json_set(fields, "seed", json_integer((json_int_t)task->seed)) &&
            ak_json_set_real(fields, "seconds", r->options->seconds) &&
            ak_json_set_real(fields, "flops", task->shape.flops) &&
            ak_json_set_real(fields, "bytes", task->shape.traffic) &&
@@ -331,6 +340,15 @@ static void announce(const run *r)
            ak_json_set_real(fields, "copy_gbs", c->copy_gbs) &&
            ak_json_set_real(fields, "triad_gbs", c->triad_gbs));
     ak_event_send(&r->events, "start", fields);
+}
+
+/* A layer of protection that this machine cannot give is said in every run. */
+static void warn(const run *r)
+{
+    const char *missing = ak_sandbox_missing(ak_sandbox_landlock_abi() > 0, ak_sandbox_seccomp());
+    if (missing != NULL) {
+        ak_event_send(&r->events, "warning", json_pack("{s:s}", "text", missing));
+    }
 }
 
 /* ---- search -----------------------------------------------------------------------------------
@@ -486,8 +504,7 @@ static void report_trial(const run *r, const ak_trial *trial, bool is_default)
            ak_json_set_real(fields, "best_ms", r->best_ms) &&
            ak_json_set_real(fields, "default_ms", r->default_ms) &&
            ak_json_set_real(fields, "baseline_ms", r->baseline_ms) &&
-           ak_json_set_real(fields, "best_tflops",
-                            r->best_ms > 0 ? r->task->shape.flops / r->best_ms * 1e-9 : 0));
+           ak_json_set_real(fields, "best_tflops", best_tflops(r)));
     ak_event_send(&r->events, "trial", fields);
 }
 
@@ -823,6 +840,7 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
     }
     if (status == AK_OK) {
         announce(&r);
+        warn(&r);
         announce_phase(&r, "survey");
         status = measure_baselines(&r, err);
     }
