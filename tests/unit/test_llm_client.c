@@ -419,7 +419,9 @@ static void parameters_are_corrected_once(void **state)
 
 /* A chat stream whose text is `text`, JSON-escaped by the caller. */
 #define CHUNK(text) "data: {\"choices\":[{\"delta\":{\"content\":\"" text "\"}}]}\n\n"
-#define DONE        "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
+#define DONE                                                                                       \
+    "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"                          \
+    "data: [DONE]\n\n"
 
 static const dialect *chat_dialect = &dialects[4];
 
