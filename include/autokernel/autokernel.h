@@ -325,7 +325,8 @@ AK_API ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_conf
 typedef void (*ak_event_sink)(void *context, const char *event, const char *json);
 
 typedef struct ak_tune_options {
-    /* NULL: "heuristic", with a language model "hybrid"; see ak_list(AK_LIST_STRATEGIES). Hyper-parameters follow a colon:
+    /* NULL: "heuristic", with a language model "hybrid"; see ak_list(AK_LIST_STRATEGIES).
+       Hyper-parameters follow a colon:
        "genetic:population=30,mutation=0.2"; see ak_list(AK_LIST_HYPERPARAMETERS) */
     const char *strategy;
     size_t evaluations;    /* configurations to try; 0: 60 */
@@ -639,7 +640,7 @@ typedef struct ak_study_options {
     const struct ak_llm_options *llm; /* NULL: none */
     int generations;                  /* as in ak_tune_options */
     size_t batch;
-    ak_event_sink sink; /* "run" after each run: arm, seed, best; and those of ak_tune. May be NULL */
+    ak_event_sink sink; /* "run" after each run: arm, seed, best; and those of ak_tune; or NULL */
     void *sink_context;
     const volatile int *cancel;
 } ak_study_options;

@@ -114,6 +114,7 @@ const ak_command ak_cmd_llm = {
     .examples = "  autokernel llm check --llm openai:gpt-5-mini --llm-budget 0.05\n"
                 "  autokernel llm check --llm ollama:qwen3:8b\n"
                 "  autokernel llm check --llm compatible:qwen3 --llm-url http://127.0.0.1:8000\n"
+                "  autokernel tune matmul --llm openai:gpt-5-mini --llm-budget 0.50\n"
                 "  autokernel llm show\n",
     .run = run,
 };

@@ -286,7 +286,6 @@ const ak_command ak_cmd_tune = {
                 "  autokernel tune matmul --size M=512,N=512,K=512 --evals 20\n"
                 "  autokernel tune matmul_act --set activation=relu --time 2m\n"
                 "  autokernel tune matmul --sizes '256;512;M=64,N=2048,K=64' --dispatch 2\n"
-                "  autokernel tune softmax --strategy random --seed 7 --json\n"
-                "  autokernel tune matmul --llm openai:gpt-5 --llm-budget 0.50 --evals 60\n",
+                "  autokernel tune softmax --strategy random --seed 7 --json\n",
     .run = run,
 };
