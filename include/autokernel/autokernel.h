@@ -171,14 +171,20 @@ typedef struct ak_task_spec {
     const char *dtype;          /* "f32" */
     const char *choices;        /* "activation=relu,bias=add" */
     bool allow_numerics;        /* offer compiler options that change results */
+    const char *fix;            /* "MR=6,KC=256:512": only these values of these parameters */
     int threads;                /* CPU threads for host kernels and libraries; 0: all */
-    uint64_t seed;              /* of inputs and searches; 0 is a seed like any other */
+    uint64_t seed;              /* of inputs and searches, recorded with every run; 0, the default,
+                                   is a seed like any other */
 } ak_task_spec;
 
 typedef struct ak_task ak_task;
 
 AK_API ak_status ak_task_open(ak_task **out, const ak_task_spec *spec, ak_error *err);
 AK_API void ak_task_close(ak_task *task);
+/* Testers and comparisons of this task end with AK_CANCELLED, within a fraction of a second and
+   without leaving a process behind, once *cancel is not zero; set it from a signal handler. It
+   must outlive them. (ak_tune has an option of its own.) */
+AK_API void ak_task_set_cancel(ak_task *task, const volatile int *cancel);
 AK_API const ak_space *ak_task_space(const ak_task *task);
 AK_API const ak_problem *ak_task_problem(const ak_task *task);
 AK_API const char *ak_task_implementation(const ak_task *task);
@@ -233,7 +239,8 @@ typedef struct ak_trial {
     char *model; /* of a language model; NULL otherwise */
     int generation;
     int64_t parent; /* trial it was derived from, 0 if none */
-    double predicted_gain;
+    double predicted_gain; /* of time over the parent: 0.1 is a tenth less */
+    char *hypothesis;      /* the model's reason, one line; NULL: none */
     /* what became of it */
     ak_trial_status status;
     char *reason; /* one line; NULL when ok */
@@ -317,7 +324,7 @@ AK_API ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_conf
 typedef void (*ak_event_sink)(void *context, const char *event, const char *json);
 
 typedef struct ak_tune_options {
-    /* NULL: "heuristic"; see ak_list(AK_LIST_STRATEGIES). Hyper-parameters follow a colon:
+    /* NULL: "heuristic", with a language model "hybrid"; see ak_list(AK_LIST_STRATEGIES). Hyper-parameters follow a colon:
        "genetic:population=30,mutation=0.2"; see ak_list(AK_LIST_HYPERPARAMETERS) */
     const char *strategy;
     size_t evaluations;    /* configurations to try; 0: 60 */
@@ -332,6 +339,12 @@ typedef struct ak_tune_options {
     ak_event_sink sink;    /* may be NULL */
     void *sink_context;
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
+    /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. Its `cancel`
+       is that of the run. Where it cannot be reached, the run says so (the event "warning") and
+       carries on with "heuristic". */
+    const struct ak_llm_options *llm;
+    int generations; /* questions to the model; 0: the strategy's default. 1 is one shot */
+    size_t batch;    /* proposals a question; 0: what the budget leaves for each */
 } ak_tune_options;
 
 /* A contestant of an interleaved measurement. */
@@ -351,7 +364,8 @@ typedef struct ak_tune_result {
     size_t failed[AK_TRIAL_STATUS_COUNT];  /* by status */
     size_t resumed;
     double seconds;
-    /* "evaluations", "time", "target", "exhausted", "converged", "cancelled" */
+    /* "evaluations", "time", "target", "exhausted", "converged", "cancelled"; of a language model
+       "generations" (all its answers were tried) and "stalled" (two in a row gained nothing) */
     const char *stopped_by;
     bool found;             /* a verified best exists */
     ak_trial best;
@@ -359,6 +373,12 @@ typedef struct ak_tune_result {
     ak_contestant *contestants; /* finalists and baselines, as re-measured */
     size_t contestant_count;
     size_t baseline; /* index in contestants of the fastest library; contestant_count if none */
+    /* The language model, if the strategy asked one. */
+    char *model; /* NULL: none */
+    size_t llm_calls, llm_failed;
+    int64_t llm_input_tokens, llm_output_tokens;
+    bool llm_priced; /* false: the price is not known, the cost is 0 */
+    double llm_cost_usd;
 } ak_tune_result;
 
 /* Finds the best configuration of the task. `archive` may be NULL (nothing is kept). */

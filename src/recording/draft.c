@@ -50,8 +50,9 @@ ak_status ak_draft_objective(ak_draft *draft, const char *name, ak_error *err)
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-#define VALUE_BYTES 300 /* the longest text that a space takes, and more, so that it can complain  \
-                         */
+#define VALUE_BYTES                                                                                \
+    300 /* the longest text that a space takes, and more, so that it can complain                  \
+         */
 
 /* Equal for values that a space holds to be equal: 1 and 1.0, but not "1". False: no scalar. */
 static bool value_key(char out[VALUE_BYTES], const json_t *value)
@@ -132,6 +133,9 @@ ak_status ak_draft_parameter_add(ak_draft *draft, const char *name, const json_t
 
 /* ---- configurations -------------------------------------------------------------------------- */
 
+/* Of one configuration: a month. What is longer is a slip of units, and would spoil every sum. */
+#define SECONDS_MAX 2.6e6
+
 static ak_status add_parameters(ak_draft *draft, const json_t *config, ak_error *err)
 {
     const char *name;
@@ -154,9 +158,14 @@ ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *r
         return ak_fail(err, AK_LIMIT, "%s: more than %d configurations", draft->where,
                        AK_RECORDING_CONFIGS_MAX);
     }
-    if (record->status == AK_TRIAL_OK && !(record->value > 0 && isfinite(record->value))) {
+    /* the reciprocal too must be a number: strategies get it where more is better */
+    if (record->status == AK_TRIAL_OK &&
+        !(record->value > 0 && isfinite(record->value) && isfinite(1 / record->value))) {
         return ak_fail(err, AK_INVALID, "%s: worked, but its %s is not above 0", where,
                        draft->objective);
+    }
+    if (!(record->seconds <= SECONDS_MAX)) {
+        return ak_fail(err, AK_INVALID, "%s: it cost more than %g seconds", where, SECONDS_MAX);
     }
     if (draft->count == 0 && draft->parameter_count == 0) {
         status = add_parameters(draft, config, err);

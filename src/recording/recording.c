@@ -50,10 +50,10 @@ static ak_status read_json(ak_draft *draft, const char *text, size_t length, con
     if (found == NULL) {
         ak_buf known = AK_BUF(256);
         for (size_t i = 0; i < FORMAT_COUNT; i++) {
-            ak_buf_print(&known, "%s, ", formats[i]->name);
+            ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", formats[i]->name);
         }
-        status = ak_fail(err, AK_INVALID, "%s: is no recording: neither %san archive of ours", path,
-                         known.data);
+        status = ak_fail(err, AK_INVALID, "%s: is no recording: neither %s nor an archive of ours",
+                         path, known.data);
         ak_buf_free(&known);
     } else {
         status = found->read(draft, file, err);

@@ -410,6 +410,7 @@ static ak_status make_command(ak_report_model *model, ak_error *err)
         option(&out, "--size", run->size);
         option(&out, "--dtype", run->dtype);
         option(&out, "--set", run->choices);
+        option(&out, "--fix", text(model->options, "fix"));
         /* Files of other programs do not say how they searched. */
         bool imported = run->strategy != NULL && strcmp(run->strategy, "import") == 0;
         option(&out, "--strategy", imported ? NULL : run->strategy);
