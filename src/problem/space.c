@@ -79,16 +79,22 @@ static ak_status build(ak_space *space, const ak_space_spec *spec, ak_error *err
         status = ak_symbols_init(&space->symbols, space->parameters, space->count, spec->constants,
                                  space->arena, err);
     }
-    for (size_t i = 0; i < space->condition_count && status == AK_OK; i++) {
+    space->listed = spec->listed != NULL;
+    for (size_t i = 0; i < space->condition_count && status == AK_OK && !space->listed; i++) {
         status = ak_atoms_add(&space->atoms, &space->symbols, space->conditions[i], i, err);
     }
     space->symbols.constants = NULL; /* folded by now; they may end before the space */
-    if (status == AK_OK) {
+    if (status == AK_OK && space->listed) {
+        status = ak_graph_list(&space->graph, &space->symbols, spec->listed, spec->listed_count,
+                               spec->where, err);
+    } else if (status == AK_OK) {
         status = ak_graph_build(&space->graph, &space->atoms, &space->symbols, spec->work_max,
                                 spec->where, err);
     }
     if (status == AK_OK && space->graph.empty) {
-        status = explain_empty(space, spec->where, err);
+        status = space->listed
+                     ? ak_fail(err, AK_INVALID, "%s: holds no configuration", spec->where)
+                     : explain_empty(space, spec->where, err);
     }
     if (status != AK_OK) {
         return status;
@@ -184,6 +190,11 @@ uint64_t ak_space_count(const ak_space *space)
 void ak_space_default(ak_config *out, const ak_space *space)
 {
     *out = space->fallback;
+}
+
+void ak_space_set_default(ak_space *space, const ak_config *config)
+{
+    space->fallback = *config;
 }
 
 ak_status ak_space_broken(size_t *condition, const ak_space *space, const ak_config *config,

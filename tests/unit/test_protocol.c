@@ -216,10 +216,18 @@ static void the_other_messages_come_back(void **state)
     assert_int_equal(ak_message_to_compile(&compiled_again, object, NULL), AK_INVALID);
     json_decref(object);
 
-    ak_ceilings ceilings = {1.5, 20, 21, 22, 100, true}, ceilings_again;
+    ak_ceilings ceilings = {.peak_tflops = 1.5,
+                            .copy_gbs = 20,
+                            .triad_gbs = 21,
+                            .read_gbs = 22,
+                            .l1_gbs = 200,
+                            .cache_gbs = 100,
+                            .measured = true};
+    ak_ceilings ceilings_again;
     object = ak_message_from_ceilings(&ceilings);
     assert_int_equal(ak_message_to_ceilings(&ceilings_again, object, NULL), AK_OK);
     assert_true(ceilings_again.peak_tflops == 1.5 && ceilings_again.measured);
+    assert_true(ceilings_again.l1_gbs == 200 && ceilings_again.cache_gbs == 100);
     json_decref(object);
 }
 

@@ -14,7 +14,6 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "strategy/strategy.h"
-#include "strategy/surrogate.h"
 
 /* 7 * 5 * 3 * 2 combinations, of which conditions leave some; a text among the parameters. */
 static const char small_text[] =
@@ -578,7 +577,8 @@ static void test_no_memory(void **state)
                 size_t count = 0;
                 status = ops->propose(batch, &count, strategy, 3, &err);
                 for (size_t i = 0; status == AK_OK && i < count; i++) {
-                    ak_observation seen = {&batch[i].config, true, 1.0 + (double)i};
+                    ak_observation seen = {
+                        .config = &batch[i].config, .ok = true, .ms = 1.0 + (double)i};
                     status = ops->observe(strategy, &seen, &err);
                 }
             }
@@ -768,111 +768,6 @@ static void test_rank_is_checked(void **state)
     }
 }
 
-/* ---- the surrogate ---- */
-
-static void test_surrogate_predicts(void **state)
-{
-    (void)state;
-    enum { LEARNED = 90 };
-    ak_surrogate *learner = NULL;
-    assert_int_equal(ak_surrogate_new(&learner, large, NULL), AK_OK);
-    static ak_point points[AK_SURROGATE_MAX];
-    double y[AK_SURROGATE_MAX];
-    ak_rng rng;
-    ak_rng_seed(&rng, 2);
-    for (size_t i = 0; i < LEARNED; i++) {
-        ak_config config;
-        ak_space_sample(&config, large, &rng);
-        ak_surrogate_point(&points[i], learner, &config);
-        smooth(&y[i], large, &config);
-        y[i] = log(y[i]);
-    }
-    for (size_t i = 0; i < 30; i++) { /* weights are found bit by bit */
-        ak_surrogate_fit(learner, points, y, LEARNED);
-    }
-    double error = 0.0, spread = 0.0, outside = 0.0, sum = 0.0;
-    for (size_t i = 0; i < LEARNED; i++) {
-        sum += y[i] / LEARNED;
-    }
-    for (size_t i = 0; i < 200; i++) {
-        ak_config config;
-        ak_point point;
-        double ms, mean, deviation;
-        ak_space_sample(&config, large, &rng);
-        ak_surrogate_point(&point, learner, &config);
-        smooth(&ms, large, &config);
-        ak_surrogate_predict(&mean, &deviation, learner, &point);
-        error += (mean - log(ms)) * (mean - log(ms));
-        spread += (sum - log(ms)) * (sum - log(ms));
-        outside += fabs(mean - log(ms)) > 3.0 * deviation;
-    }
-    assert_true(error < 0.3 * spread); /* explains most of what it never saw */
-    assert_true(outside < 10);         /* and knows how much it does not know */
-    /* It remembers what it saw. */
-    double mean, deviation;
-    ak_surrogate_predict(&mean, &deviation, learner, &points[5]);
-    assert_true(fabs(mean - y[5]) < 0.05);
-    ak_surrogate_free(learner);
-    ak_surrogate_free(NULL);
-}
-
-static void test_surrogate_pretends(void **state)
-{
-    (void)state;
-    ak_surrogate *learner = NULL;
-    assert_int_equal(ak_surrogate_new(&learner, large, NULL), AK_OK);
-    ak_rng rng;
-    ak_rng_seed(&rng, 2);
-    static ak_point points[AK_SURROGATE_MAX + 10];
-    double y[AK_SURROGATE_MAX];
-    for (size_t i = 0; i < AK_SURROGATE_MAX + 10; i++) {
-        ak_config config;
-        ak_space_sample(&config, large, &rng);
-        ak_surrogate_point(&points[i], learner, &config);
-        if (i < AK_SURROGATE_MAX) {
-            smooth(&y[i], large, &config);
-            y[i] = log(y[i]);
-        }
-    }
-    ak_surrogate_fit(learner, points, y, 20);
-    double mean, deviation, mean_after, deviation_after;
-    ak_surrogate_predict(&mean, &deviation, learner, &points[50]);
-    ak_surrogate_pretend(learner, &points[50]);
-    ak_surrogate_predict(&mean_after, &deviation_after, learner, &points[50]);
-    assert_true(fabs(mean_after - mean) < 1e-6);
-    assert_true(deviation_after < 0.5 * deviation);
-    for (size_t i = 0; i < AK_SURROGATE_MAX + 10; i++) {
-        ak_surrogate_pretend(learner, &points[i]); /* full: ignored */
-    }
-    ak_surrogate_predict(&mean_after, &deviation_after, learner, &points[3]);
-    assert_true(isfinite(mean_after) && isfinite(deviation_after));
-    ak_surrogate_free(learner);
-}
-
-/* Equal times, equal points: nothing to learn, nothing to divide by. */
-static void test_surrogate_survives_degenerate_data(void **state)
-{
-    (void)state;
-    ak_surrogate *learner = NULL;
-    assert_int_equal(ak_surrogate_new(&learner, large, NULL), AK_OK);
-    ak_config config;
-    ak_space_default(&config, large);
-    static ak_point points[50];
-    double y[50];
-    for (size_t i = 0; i < 50; i++) {
-        ak_surrogate_point(&points[i], learner, &config);
-        y[i] = 0.0;
-    }
-    double mean, deviation;
-    ak_surrogate_fit(learner, points, y, 0);
-    ak_surrogate_predict(&mean, &deviation, learner, &points[0]);
-    assert_true(isfinite(mean) && isfinite(deviation));
-    ak_surrogate_fit(learner, points, y, 50);
-    ak_surrogate_predict(&mean, &deviation, learner, &points[0]);
-    assert_true(fabs(mean) < 1e-9 && isfinite(deviation));
-    ak_surrogate_free(learner);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -901,9 +796,6 @@ int main(void)
         cmocka_unit_test(test_rank_guides),
         cmocka_unit_test(test_rank_that_misleads_is_overcome),
         cmocka_unit_test(test_rank_is_checked),
-        cmocka_unit_test(test_surrogate_predicts),
-        cmocka_unit_test(test_surrogate_pretends),
-        cmocka_unit_test(test_surrogate_survives_degenerate_data),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
