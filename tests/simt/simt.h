@@ -34,7 +34,9 @@
 
 #define SIMT   1
 #define DEVICE static inline __attribute__((unused))
-#define KERNEL static void
+#define __device__
+#define __forceinline__ static inline __attribute__((unused))
+#define KERNEL          static void
 #define UNROLL
 
 typedef struct simt_dim {
@@ -472,6 +474,16 @@ static inline float exp2_fast(float x)
     return exp2f(x);
 }
 
+static inline float tanh_fast(float x)
+{
+    return tanhf(x);
+}
+
+static inline float reciprocal_fast(float x)
+{
+    return 1.0f / x;
+}
+
 static inline uint32_t atomicAdd(uint32_t *at, uint32_t x)
 {
     const uint32_t before = *at;
@@ -547,9 +559,155 @@ static inline uint16_t simt_to_16(float x)
 #endif
 }
 
+static inline float widen_16(uint16_t x)
+{
+    return simt_from_16(x);
+}
+
 static inline uint32_t pack(float low, float high)
 {
     return (uint32_t)simt_to_16(low) | (uint32_t)simt_to_16(high) << 16;
+}
+
+/* ---- matrices ---- */
+
+/* Addresses in shared memory are places in the block's own. */
+static inline uint32_t shared_base(void)
+{
+    return 0;
+}
+
+static inline unsigned char *simt_at(uint32_t address, uint32_t bytes)
+{
+    if (address % bytes != 0 || address + bytes > (uint32_t)simt.shared_bytes) {
+        SIMT_FAIL("%u bytes at %u of %d bytes of shared memory", bytes, address, simt.shared_bytes);
+    }
+    return dynamic_shared() + address;
+}
+
+static inline void copy_async_16(uint32_t to, const void *from, int width, int bytes)
+{
+    if (bytes < 0 || bytes > width) {
+        SIMT_FAIL("copies %d of %d bytes", bytes, width);
+    }
+    simt_copy_start(simt_at(to, (uint32_t)width), from, bytes, width - bytes);
+}
+
+static inline void store_shared(uint32_t to, const uint32_t v[4])
+{
+    memcpy(simt_at(to, 16), v, 16);
+}
+
+static inline void load_shared(uint32_t v[4], uint32_t from)
+{
+    memcpy(v, simt_at(from, 16), 16);
+}
+
+static inline void store_shared_one(uint32_t to, uint32_t v)
+{
+    memcpy(simt_at(to, 4), &v, 4);
+}
+
+static inline uint32_t load_shared_one(uint32_t from)
+{
+    uint32_t v;
+    memcpy(&v, simt_at(from, 4), 4);
+    return v;
+}
+
+static long simt_conflicts; /* times that two rows of a matrix were in the same banks */
+
+static inline void simt_load_matrices(simt_thread *lane[32], uint32_t lanes, int transposed)
+{
+    (void)lanes;
+    for (int i = 0; i < 4; i++) {
+        uint16_t m[8][8];
+        uint32_t banks = 0;
+        for (int row = 0; row < 8; row++) {
+            const uint32_t at = lane[i * 8 + row]->in[0];
+            memcpy(m[row], simt_at(at, 16), 16);
+            simt_conflicts += banks >> (at / 16 % 8) & 1;
+            banks |= 1u << (at / 16 % 8);
+        }
+        for (int t = 0; t < 32; t++) {
+            const int r = t / 4, c = t % 4 * 2;
+            const uint16_t low = transposed ? m[c][r] : m[r][c];
+            const uint16_t high = transposed ? m[c + 1][r] : m[r][c + 1];
+            lane[t]->out[i] = (uint32_t)low | (uint32_t)high << 16;
+        }
+    }
+}
+
+static inline void load_matrix(uint32_t v[4], uint32_t row, int transposed)
+{
+    simt.self->in[0] = row;
+    simt_collective(transposed ? "ldmatrix.trans" : "ldmatrix", 0xffffffffu, simt_load_matrices,
+                    transposed);
+    memcpy(v, simt.self->out, 16);
+}
+
+/* m16n8k16: lane t has of A rows t / 4 and 8 more, columns 2 (t % 4) and the next, and 8 more; of B
+   the same columns as rows, and column t / 4; of D rows as of A, columns 2 (t % 4) and the next.
+   Operands: 0-3 A, 4-5 B, 6-9 D. */
+static inline void simt_multiply(simt_thread *lane[32], uint32_t lanes, int how)
+{
+    float a[16][16], b[16][8];
+    (void)lanes;
+    (void)how;
+    for (int t = 0; t < 32; t++) {
+        for (int i = 0; i < 6; i++) {
+            for (int h = 0; h < 2; h++) {
+                const float x = simt_from_16((uint16_t)(lane[t]->in[i] >> (16 * h)));
+                const int k = t % 4 * 2 + h;
+                if (i < 4) {
+                    a[t / 4 + i % 2 * 8][k + i / 2 * 8] = x;
+                } else {
+                    b[k + (i - 4) * 8][t / 4] = x;
+                }
+            }
+        }
+    }
+    for (int t = 0; t < 32; t++) {
+        for (int i = 0; i < 4; i++) {
+            float sum = __uint_as_float(lane[t]->in[6 + i]);
+            for (int k = 0; k < 16; k++) {
+                sum += a[t / 4 + i / 2 * 8][k] * b[k][t % 4 * 2 + i % 2];
+            }
+            lane[t]->out[i] = __float_as_uint(sum);
+        }
+    }
+}
+
+static inline void mma(float d[4], const uint32_t a[4], const uint32_t b[2])
+{
+    memcpy(simt.self->in, a, 16);
+    memcpy(simt.self->in + 4, b, 8);
+    memcpy(simt.self->in + 6, d, 16);
+    simt_collective("mma", 0xffffffffu, simt_multiply, 0);
+    memcpy(d, simt.self->out, 16);
+}
+
+static inline void simt_vector(void *to, const void *from, size_t bytes, const void *address)
+{
+    if ((uintptr_t)address % bytes != 0) {
+        SIMT_FAIL("%zu bytes at %p", bytes, address);
+    }
+    memcpy(to, from, bytes);
+}
+
+static inline void load_parts(float v[4], const float *from)
+{
+    simt_vector(v, from, 16, from);
+}
+
+static inline void store_parts(float *to, const float v[4])
+{
+    simt_vector(to, v, 16, to);
+}
+
+static inline void store_line(void *to, const uint32_t v[4])
+{
+    simt_vector(to, v, 16, to);
 }
 
 #endif
