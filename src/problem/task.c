@@ -530,7 +530,7 @@ static ak_status choose_threads(ak_task *task, int wanted, ak_error *err)
         bool known = ak_scope_get(&fact, task->constants, "cpu_threads") &&
                      fact.type == AK_VALUE_INT && fact.as.integer >= 1 &&
                      fact.as.integer <= TASK_THREADS_MAX;
-        task->threads = known ? (int)fact.as.integer : 1;
+        task->threads = known ? (int)fact.as.integer : 0; /* the device has none of its own */
     }
     return AK_OK;
 }
