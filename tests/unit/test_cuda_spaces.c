@@ -68,7 +68,7 @@ static const struct {
 };
 enum { TASKS = sizeof tasks / sizeof tasks[0] };
 
-static ak_task *bind(const device *on, size_t task)
+static ak_task *bind_spec(const device *on, const ak_task_spec *spec)
 {
     ak_scope *facts = ak_scope_new(NULL);
     const ak_device_facts known = {.backend = "cuda", .device = "cuda:0", .facts = facts};
@@ -78,17 +78,22 @@ static ak_task *bind(const device *on, size_t task)
         assert_int_equal(ak_scope_set_int(facts, on->facts[i].name, on->facts[i].value, NULL),
                          AK_OK);
     }
+    if (ak_task_bind(&out, spec, &known, &err) != AK_OK) {
+        fail_msg("%s %s: %s", spec->kernel, spec->size, err.text);
+    }
+    ak_scope_free(facts);
+    return out;
+}
+
+static ak_task *bind(const device *on, size_t task)
+{
     const ak_task_spec spec = {.kernel = tasks[task].kernel,
                                .implementation = tasks[task].implementation,
                                .device = "cuda:0",
                                .size = tasks[task].size,
                                .dtype = tasks[task].dtype,
                                .choices = tasks[task].choices};
-    if (ak_task_bind(&out, &spec, &known, &err) != AK_OK) {
-        fail_msg("%s %s: %s", tasks[task].kernel, tasks[task].size, err.text);
-    }
-    ak_scope_free(facts);
-    return out;
+    return bind_spec(on, &spec);
 }
 
 static ak_status two_a_processor(int64_t *out, void *context, const ak_launch_kernel *kernel,
@@ -160,6 +165,25 @@ static void test_defaults_are_valid(void **state)
     }
 }
 
+/* What was written for Hopper is the default there, where it can do the task. */
+static void test_choice_of_implementation(void **state)
+{
+    static const struct {
+        const device *on;
+        const char *size, *implementation;
+    } cases[] = {{&devices[0], "M=64,N=64,K=64", "cuda_sm90"},
+                 {&devices[0], "M=64,N=64,K=63", "cuda_sm80"},
+                 {&devices[1], "M=64,N=64,K=64", "cuda_sm80"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const ak_task_spec spec = {
+            .kernel = "matmul", .device = "cuda:0", .size = cases[i].size, .dtype = "bf16"};
+        ak_task *task = bind_spec(cases[i].on, &spec);
+        assert_string_equal(ak_task_implementation(task), cases[i].implementation);
+        ak_task_close(task);
+    }
+}
+
 static void test_defaults_compile_without_spills(void **state)
 {
     (void)state;
@@ -195,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_configurations_can_be_launched),
         cmocka_unit_test(test_defaults_are_valid),
+        cmocka_unit_test(test_choice_of_implementation),
     };
     const struct CMUnitTest compiled[] = {
         cmocka_unit_test(test_defaults_compile_without_spills),
