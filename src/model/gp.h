@@ -3,15 +3,18 @@
  * Machine Learning", 2006, chapters 2 and 5): what the trials say about others, and how sure that
  * is.
  *
- * Two configurations are alike if their parameters are: with distances d[c] between their levels
- * (numbers: 0..1 over the range of levels; texts: 0 or 1) and weights w[c],
+ * Two configurations are alike if their parameters are: with distances d between their levels and
+ * weights w,
  *
  *     similarity = 1 + (exp(-sum of w d) + matern(sqrt(sum of w d^2))) / 2
  *
  * The first half is rough: one step of a parameter may change everything, as alignments do. The
  * second, Matern's with 5/2 degrees of freedom, is smooth: small steps change little, as amounts of
- * work do. The 1 is the unknown level of all. How much each parameter matters, w, is learned
- * (tune), so a hundred parameters of which five matter are no harder than five.
+ * work do. The 1 is the unknown level of all. A text has one distance, 0 or 1. A number has two, of
+ * which the second starts with a smaller weight: how far apart the levels are, 0..1 over their
+ * range, and whether they differ at all, since numbers may be names too ("method 0, 1, 2"). How
+ * much each matters, w, is learned (tune), so a hundred parameters of which five matter are no
+ * harder than five.
  *
  * Rows are added one by one at a cost that grows with the square of their number (the Cholesky
  * factor is extended, not made again); the last ones can be taken back (truncate), which is how
@@ -25,10 +28,11 @@
 
 #define AK_GP_ROWS_MAX 1024
 
-/* A configuration as the model sees it. */
+/* A configuration as the model sees it: first one place per column, 0..1 if ordered, else the
+   level; then once more the level of each ordered column that has more than two. */
 typedef struct ak_point {
-    float at[AK_PARAMETERS_MAX]; /* per column: 0..1 if ordered, else the level */
-    double prior;                /* what is expected beforehand, in the units of y; 0: nothing */
+    float at[2 * AK_PARAMETERS_MAX];
+    double prior; /* what is expected beforehand, in the units of y; 0: nothing */
 } ak_point;
 
 typedef struct ak_gp_options {

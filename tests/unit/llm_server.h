@@ -158,7 +158,9 @@ static void *server_main(void *context)
     return NULL;
 }
 
-static bool server_start(server *s, const server_reply *replies, size_t count)
+/* With another way of answering: `main` accepts on s->fd until s->stop. */
+static bool server_start_as(server *s, const server_reply *replies, size_t count,
+                            void *(*main)(void *), void *context)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t bytes = sizeof address;
@@ -171,7 +173,12 @@ static bool server_start(server *s, const server_reply *replies, size_t count)
     }
     s->port = ntohs(address.sin_port);
     (void)snprintf(s->url, sizeof s->url, "http://127.0.0.1:%u", s->port);
-    return pthread_create(&s->thread, NULL, server_main, s) == 0;
+    return pthread_create(&s->thread, NULL, main, context) == 0;
+}
+
+static inline bool server_start(server *s, const server_reply *replies, size_t count)
+{
+    return server_start_as(s, replies, count, server_main, s);
 }
 
 static size_t server_asked(server *s)
