@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "archive/field.h"
-#include "archive/utf8.h"
+#include "base/utf8.h"
 #include "base/alloc.h"
 
 static bool name_starts(char c)

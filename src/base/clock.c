@@ -26,6 +26,13 @@ void ak_clock_sleep_ns(int64_t ns)
     }
 }
 
+int64_t ak_clock_utc_seconds(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec;
+}
+
 void ak_clock_utc(char out[AK_CLOCK_UTC_BYTES])
 {
     struct timespec now;

@@ -106,7 +106,8 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args)
                  {AK_OPTION_DEVICE, &spec->device},
                  {AK_OPTION_SIZE, &spec->size},
                  {AK_OPTION_DTYPE, &spec->dtype},
-                 {AK_OPTION_SET, &spec->choices}};
+                 {AK_OPTION_SET, &spec->choices},
+                 {AK_OPTION_FIX, &spec->fix}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (ak_args_has(args, texts[i].id)) {
             *texts[i].to = args->text[texts[i].id];
@@ -394,6 +395,7 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
     }
     ak_buf_print(&command, "%s ", verb);
     ak_quote(&command, args->operand[0]);
+    const char *fix = args->text[AK_OPTION_FIX];
     const struct {
         ak_option_id id;
         const char *value;
@@ -401,6 +403,7 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
     } parts[] = {{AK_OPTION_SIZE, ak_task_size(task), sized || from_file},
                  {AK_OPTION_DTYPE, ak_task_dtype(task), from_file},
                  {AK_OPTION_SET, ak_task_choices(task), from_file},
+                 {AK_OPTION_FIX, fix == NULL ? "" : fix, false},
                  {AK_OPTION_IMPL, ak_task_implementation(task), from_file},
                  {AK_OPTION_DEVICE, ak_task_device(task), from_file},
                  {AK_OPTION_THREADS, args->text[AK_OPTION_THREADS], false}};

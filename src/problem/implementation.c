@@ -7,12 +7,14 @@
 
 #include "base/alloc.h"
 #include "problem/expr.h"
+#include "problem/launch.h"
 
 static const char *const our_keys[] = {
     "Language", "KernelName", "KernelFile", "Include",        "CompilerOptions",    "Workspace",
     "Threads",  "GlobalSize", "LocalSize",  "GlobalSizeType", "SharedMemory",       "ProblemSize",
     "GridDivX", "GridDivY",   "GridDivZ",   "Arguments",      "ReferenceArguments", "BenchmarkName",
-    "Stream",   "Misc",       NULL};
+    "Stream",   "Misc",       "Dtypes",     "Needs",          "Architecture",       "Launch",
+    NULL};
 
 static ak_status check_keys(const json_t *object, const char *where, ak_error *err)
 {
@@ -113,6 +115,66 @@ static ak_status read_expression(const char **out, const json_t *kernel, const c
     return status;
 }
 
+/* Which dtypes it computes in; each must be one of the problem's. */
+static ak_status read_dtypes(ak_implementation_spec *implementation, ak_problem *problem,
+                             const json_t *kernel, ak_error *err)
+{
+    const char *const *names = NULL;
+    size_t count = 0;
+    unsigned dtypes = 0;
+    ak_dtype dtype;
+    ak_status status = read_strings(&names, &count, problem, kernel, "Dtypes", AK_INCLUDES_MAX,
+                                    implementation->where, err);
+    for (size_t i = 0; status == AK_OK && i < count; i++) {
+        bool known = ak_dtype_parse(&dtype, names[i]), has = false;
+        for (size_t d = 0; known && d < problem->dtype_count; d++) {
+            has = has || problem->dtypes[d] == dtype;
+        }
+        if (!has) {
+            return ak_fail(err, AK_INVALID, "%s: Dtypes: \"%.40s\" is no dtype of %s",
+                           implementation->where, names[i], problem->name);
+        }
+        dtypes |= 1u << dtype;
+    }
+    implementation->dtypes = count == 0 ? ~0u : dtypes;
+    return status;
+}
+
+static ak_status read_needs(ak_implementation_spec *implementation, const json_t *kernel,
+                            ak_error *err)
+{
+    static const char *const keys[] = {"Expression", "Description", NULL};
+    json_t *needs;
+    const char *where = implementation->where, *text, *reason;
+    ak_status status = ak_json_array_or_null(&needs, kernel, "Needs", where, err);
+    for (size_t i = 0; status == AK_OK && i < json_array_size(needs); i++) {
+        const json_t *need = json_array_get(needs, i);
+        status = ak_json_only(need, keys, where, err);
+        status =
+            status == AK_OK ? read_expression(&text, need, "Expression", "", where, err) : status;
+        status =
+            status == AK_OK ? ak_json_string(&reason, need, "Description", where, err) : status;
+    }
+    implementation->needs = needs;
+    return status;
+}
+
+static ak_status read_launch(ak_implementation_spec *implementation, const ak_problem *problem,
+                             const json_t *kernel, ak_error *err)
+{
+    const char *where = implementation->where;
+    implementation->launch = json_object_get(kernel, "Launch");
+    ak_status status = ak_json_string_or(&implementation->kernel_name, kernel, "KernelName",
+                                         "ak_kernel", where, err);
+    if (status == AK_OK) {
+        status = ak_json_string_or(&implementation->architecture, kernel, "Architecture", NULL,
+                                   where, err);
+    }
+    return status == AK_OK && implementation->launch != NULL
+               ? ak_launch_check(implementation->launch, problem, where, err)
+               : status;
+}
+
 ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *files,
                                  const char *name, const char *backend, const json_t *definition,
                                  const char *where, ak_error *err)
@@ -120,8 +182,13 @@ ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *fil
     ak_implementation_spec *implementation =
         &problem->implementations[problem->implementation_count];
     json_t *space, *kernel;
-    *implementation = (ak_implementation_spec){
-        .definition = definition, .where = where, .source = "", .workspace = "0", .threads = "1"};
+    *implementation = (ak_implementation_spec){.definition = definition,
+                                               .where = where,
+                                               .source = "",
+                                               .workspace = "0",
+                                               .threads = "1",
+                                               .kernel_name = "ak_kernel",
+                                               .dtypes = ~0u};
     ak_status status = ak_problem_text(&implementation->name, problem, name, err);
     if (status == AK_OK) {
         status = ak_problem_text(&implementation->backend, problem, backend, err);
@@ -153,6 +220,15 @@ ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *fil
         }
         if (status == AK_OK) {
             status = read_expression(&implementation->threads, kernel, "Threads", "1", where, err);
+        }
+        if (status == AK_OK && files != NULL) {
+            status = read_dtypes(implementation, problem, kernel, err);
+        }
+        if (status == AK_OK && files != NULL) {
+            status = read_needs(implementation, kernel, err);
+        }
+        if (status == AK_OK && files != NULL) {
+            status = read_launch(implementation, problem, kernel, err);
         }
     }
     problem->implementation_count += status == AK_OK ? 1 : 0;

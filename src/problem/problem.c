@@ -314,37 +314,26 @@ ak_status ak_problem_runnable(const ak_problem *problem, ak_error *err)
 }
 
 ak_status ak_problem_find(const ak_implementation_spec **out, const ak_problem *problem,
-                          const char *backend, const char *name, ak_error *err)
+                          const char *name, ak_error *err)
 {
     const char *names[AK_IMPLEMENTATIONS_MAX + 1] = {NULL};
-    bool space_only = problem->reference_source[0] == 0; /* runs nowhere, so any device will do */
     ak_buf list = AK_BUF(300);
     for (size_t i = 0; i < problem->implementation_count; i++) {
-        const ak_implementation_spec *implementation = &problem->implementations[i];
-        names[i] = implementation->name;
+        names[i] = problem->implementations[i].name;
         ak_buf_print(&list, "%s%s", i == 0 ? "" : ", ", names[i]);
-        bool fits = name != NULL ? strcmp(implementation->name, name) == 0
-                                 : space_only || strcmp(implementation->backend, backend) == 0;
-        if (fits) {
+        if (strcmp(names[i], name) == 0) {
             ak_buf_free(&list);
-            *out = implementation;
+            *out = &problem->implementations[i];
             return AK_OK;
         }
     }
-    const char *near = name == NULL ? NULL : ak_text_nearest(name, names);
-    ak_status status;
-    if (name == NULL) {
-        status =
-            ak_fail(err, AK_NOT_FOUND, "%s has no implementation for the device \"%s\"; it has %s",
-                    problem->name, backend, list.data);
-    } else if (near != NULL) {
-        status =
-            ak_fail(err, AK_NOT_FOUND, "%s has no implementation \"%.60s\"; did you mean \"%s\"?",
-                    problem->name, name, near);
-    } else {
-        status = ak_fail(err, AK_NOT_FOUND, "%s has no implementation \"%.60s\"; it has %s",
-                         problem->name, name, list.data);
-    }
+    const char *near = ak_text_nearest(name, names);
+    ak_status status =
+        near != NULL
+            ? ak_fail(err, AK_NOT_FOUND, "%s has no implementation \"%.60s\"; did you mean \"%s\"?",
+                      problem->name, name, near)
+            : ak_fail(err, AK_NOT_FOUND, "%s has no implementation \"%.60s\"; it has %s",
+                      problem->name, name, list.data);
     ak_buf_free(&list);
     return status;
 }

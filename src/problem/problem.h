@@ -72,9 +72,14 @@ typedef struct ak_implementation_spec {
     const char *source;         /* text of Include files and of KernelFile, joined */
     const char *const *options; /* CompilerOptions */
     size_t option_count;
-    const char *workspace; /* expression in bytes; "0" if none */
-    const char *threads;   /* expression; "1" if none */
-    const char *where;     /* path for messages */
+    const char *workspace;    /* expression in bytes; "0" if none */
+    const char *threads;      /* expression; "1" if none */
+    const char *kernel_name;  /* "ak_kernel" if none */
+    const char *architecture; /* "sm_90a"; NULL: the device's */
+    const json_t *launch;     /* NULL: none; see launch.h */
+    const json_t *needs;      /* array of conditions on the task; NULL: none */
+    unsigned dtypes;          /* bit 1 << dtype for each that it computes in */
+    const char *where;        /* path for messages */
 } ak_implementation_spec;
 
 struct ak_problem {
@@ -104,9 +109,9 @@ struct ak_problem {
     size_t document_count, document_capacity;
 };
 
-/* Finds an implementation; NULL name: the first for the backend. */
+/* Finds an implementation by name. */
 ak_status ak_problem_find(const ak_implementation_spec **out, const ak_problem *problem,
-                          const char *backend, const char *name, ak_error *err);
+                          const char *name, ak_error *err);
 
 /* AK_INVALID, saying what is missing, for a T1 file by itself: it can be listed and simulated, but
    there is nothing to compile, check or time. */

@@ -147,11 +147,13 @@ static ak_status read_sizes(ak_task *task, const char *text, ak_error *err)
 
 /* ---- dtype, choices -------------------------------------------------------------------------- */
 
-static ak_status read_dtype(ak_task *task, const char *text, ak_error *err)
+/* *given is false if the text leaves the choice to us. */
+static ak_status read_dtype(bool *given, ak_task *task, const char *text, ak_error *err)
 {
     const ak_problem *problem = task->problem;
+    *given = text != NULL && *text != 0;
     task->dtype = problem->dtypes[0];
-    if (text == NULL || *text == 0) {
+    if (!*given) {
         return AK_OK;
     }
     ak_buf list = AK_BUF(100);
@@ -402,17 +404,30 @@ ak_status ak_task_shape(ak_shape *out, const ak_task *task, const int64_t *size,
     return status;
 }
 
+ak_status ak_task_scope(ak_scope **out, const ak_task *task, const ak_shape *shape,
+                        const ak_config *config, ak_error *err)
+{
+    ak_scope *scope = ak_scope_new(task->constants);
+    ak_status status =
+        scope == NULL ? ak_fail_memory(err) : set_sizes(scope, task->problem, shape->size, err);
+    if (status == AK_OK && config != NULL) {
+        status = ak_config_scope(scope, task->space, config, err);
+    }
+    if (status != AK_OK) {
+        ak_scope_free(scope);
+        return status;
+    }
+    *out = scope;
+    return AK_OK;
+}
+
 ak_status ak_task_workspace(size_t *bytes, int *threads, const ak_task *task, const ak_shape *shape,
                             const ak_config *config, ak_error *err)
 {
     const ak_implementation_spec *implementation = task->implementation;
-    ak_scope *scope = ak_scope_new(task->constants);
+    ak_scope *scope = NULL;
     int64_t need = 0, count = 0;
-    ak_status status =
-        scope == NULL ? ak_fail_memory(err) : set_sizes(scope, task->problem, shape->size, err);
-    if (status == AK_OK) {
-        status = ak_config_scope(scope, task->space, config, err);
-    }
+    ak_status status = ak_task_scope(&scope, task, shape, config, err);
     if (status == AK_OK) {
         status = ak_expr_int(&need, implementation->workspace, scope, implementation->where, err);
     }
@@ -434,6 +449,46 @@ ak_status ak_task_workspace(size_t *bytes, int *threads, const ak_task *task, co
     }
     *bytes = (size_t)need;
     *threads = (int)count;
+    return AK_OK;
+}
+
+/* The first of the conditions on the task that does not hold, or NULL. One that cannot be evaluated
+   does not hold. */
+static const json_t *broken_need(const ak_implementation_spec *implementation,
+                                 const ak_scope *scope)
+{
+    for (size_t i = 0; i < json_array_size(implementation->needs); i++) {
+        const json_t *need = json_array_get(implementation->needs, i);
+        const char *text = json_string_value(json_object_get(need, "Expression"));
+        bool holds = false;
+        if (ak_expr_bool(&holds, text, scope, implementation->where, NULL) != AK_OK || !holds) {
+            return need;
+        }
+    }
+    return NULL;
+}
+
+ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
+                         const ak_config *config, ak_error *err)
+{
+    const ak_implementation_spec *implementation = task->implementation;
+    const json_t *space = json_object_get(implementation->definition, "ConfigurationSpace");
+    const json_t *conditions = json_object_get(space, "Conditions");
+    ak_scope *scope = NULL;
+    ak_status status = ak_task_scope(&scope, task, shape, config, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    *out = broken_need(implementation, scope) == NULL;
+    for (size_t i = 0; *out && config != NULL && i < json_array_size(conditions); i++) {
+        const json_t *condition = json_array_get(conditions, i);
+        if (json_is_true(json_object_get(condition, "EverySize"))) {
+            const char *text = json_string_value(json_object_get(condition, "Expression"));
+            bool holds = false;
+            *out = ak_expr_bool(&holds, text, scope, implementation->where, NULL) == AK_OK && holds;
+        }
+    }
+    ak_scope_free(scope);
     return AK_OK;
 }
 
@@ -475,7 +530,7 @@ static ak_status choose_threads(ak_task *task, int wanted, ak_error *err)
         bool known = ak_scope_get(&fact, task->constants, "cpu_threads") &&
                      fact.type == AK_VALUE_INT && fact.as.integer >= 1 &&
                      fact.as.integer <= TASK_THREADS_MAX;
-        task->threads = known ? (int)fact.as.integer : 1;
+        task->threads = known ? (int)fact.as.integer : 0; /* the device has none of its own */
     }
     return AK_OK;
 }
@@ -487,6 +542,7 @@ static ak_status build_space(ak_task *task, const ak_device_facts *device, ak_er
                               json_object_get(implementation->definition, "ConfigurationSpace"),
                           .constants = task->constants,
                           .allow_numerics = task->allow_numerics,
+                          .fix = task->fix,
                           .available = device->available,
                           .available_context = device->available_context,
                           .where = implementation->where};
@@ -503,6 +559,90 @@ static ak_status try_workspace(const ak_task *task, ak_error *err)
     return ak_task_workspace(&bytes, &threads, task, &task->shape, &config, err);
 }
 
+/* Can the implementation do this task, as far as that does not depend on parameters? With
+   `dtype_given` false the dtype is the first of the problem's that it computes in. */
+static ak_status fits(const ak_implementation_spec *implementation, ak_task *task, bool dtype_given,
+                      const ak_scope *facts, ak_error *err)
+{
+    const ak_problem *problem = task->problem;
+    ak_buf list = AK_BUF(100);
+    bool found = problem->dtype_count == 0;
+    for (size_t i = 0; i < problem->dtype_count; i++) {
+        ak_dtype dtype = problem->dtypes[i];
+        bool has = (implementation->dtypes >> dtype & 1u) != 0;
+        if (has) {
+            ak_buf_print(&list, "%s%s", list.length == 0 ? "" : ", ", ak_dtype_text(dtype));
+        }
+        if (has && !found && (!dtype_given || dtype == task->dtype)) {
+            task->dtype = dtype;
+            found = true;
+        }
+    }
+    ak_status status =
+        found ? AK_OK
+              : ak_fail(err, AK_INVALID,
+                        "%s: implementation %s has no dtype %s; it "
+                        "has %s",
+                        problem->name, implementation->name, ak_dtype_text(task->dtype), list.data);
+    ak_buf_free(&list);
+    if (status == AK_OK) {
+        ak_scope_free(task->constants);
+        task->constants = NULL;
+        status = gather_constants(task, facts, err);
+    }
+    const json_t *broken = status == AK_OK ? broken_need(implementation, task->constants) : NULL;
+    return broken == NULL ? status
+                          : ak_fail(err, AK_INVALID, "%s: implementation %s needs %s",
+                                    problem->name, implementation->name,
+                                    json_string_value(json_object_get(broken, "Description")));
+}
+
+/* The implementation that was asked for, or the first one for the device that can do the task: of
+   those written for one architecture, which know it best, then of the others. */
+static ak_status choose_implementation(ak_task *task, const ak_task_spec *spec, bool dtype_given,
+                                       const ak_device_facts *device, ak_error *err)
+{
+    const ak_problem *problem = task->problem;
+    bool runnable = ak_problem_runnable(problem, NULL) == AK_OK;
+    ak_buf list = AK_BUF(300);
+    if (spec->implementation != NULL) {
+        ak_status status =
+            ak_problem_find(&task->implementation, problem, spec->implementation, err);
+        if (status == AK_OK && runnable &&
+            strcmp(task->implementation->backend, device->backend) != 0) {
+            status =
+                ak_fail(err, AK_INVALID, "%s: implementation \"%s\" is for %s devices, not \"%s\"",
+                        problem->name, task->implementation->name, task->implementation->backend,
+                        device->device);
+        }
+        return status == AK_OK ? fits(task->implementation, task, dtype_given, device->facts, err)
+                               : status;
+    }
+    ak_status status = AK_NOT_FOUND;
+    const size_t count = problem->implementation_count;
+    for (size_t i = 0; i < count; i++) {
+        ak_buf_print(&list, "%s%s", i == 0 ? "" : ", ", problem->implementations[i].name);
+    }
+    for (size_t i = 0; status != AK_OK && i < 2 * count; i++) {
+        const ak_implementation_spec *implementation = &problem->implementations[i % count];
+        const bool own_turn = (implementation->architecture != NULL) == (i < count);
+        if (own_turn && (!runnable || strcmp(implementation->backend, device->backend) == 0)) {
+            status = fits(implementation, task, dtype_given, device->facts, err);
+            task->implementation = implementation;
+            if (status == AK_NO_MEMORY) {
+                break;
+            }
+        }
+    }
+    if (task->implementation == NULL) {
+        status =
+            ak_fail(err, AK_NOT_FOUND, "%s has no implementation for the device \"%s\"; it has %s",
+                    problem->name, device->backend, list.data);
+    }
+    ak_buf_free(&list);
+    return status;
+}
+
 static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_facts *device,
                       ak_error *err)
 {
@@ -514,22 +654,12 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
     }
     task->kernel = ak_strdup(spec->kernel);
     task->device = ak_strdup(device->device);
-    if (task->kernel == NULL || task->device == NULL) {
+    task->fix = ak_strdup(spec->fix);
+    if (task->kernel == NULL || task->device == NULL || (spec->fix != NULL && task->fix == NULL)) {
         return ak_fail_memory(err);
     }
-    bool runnable = ak_problem_runnable(task->problem, NULL) == AK_OK;
-    status = ak_problem_find(&task->implementation, task->problem, device->backend,
-                             spec->implementation, err);
-    if (status == AK_OK && runnable &&
-        strcmp(task->implementation->backend, device->backend) != 0) {
-        status = ak_fail(err, AK_INVALID, "%s: implementation \"%s\" is for %s devices, not \"%s\"",
-                         task->problem->name, task->implementation->name,
-                         task->implementation->backend, device->device);
-    }
-    if (status == AK_OK) {
-        task->backend = task->implementation->backend;
-        status = read_dtype(task, spec->dtype, err);
-    }
+    bool runnable = ak_problem_runnable(task->problem, NULL) == AK_OK, dtype_given = false;
+    status = read_dtype(&dtype_given, task, spec->dtype, err);
     if (status == AK_OK) {
         status = read_choices(task, spec->choices, err);
     }
@@ -537,9 +667,10 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
         status = read_sizes(task, spec->size, err);
     }
     if (status == AK_OK) {
-        status = gather_constants(task, device->facts, err);
+        status = choose_implementation(task, spec, dtype_given, device, err);
     }
     if (status == AK_OK) {
+        task->backend = task->implementation->backend;
         status = choose_threads(task, spec->threads, err);
     }
     if (status == AK_OK) {
@@ -572,6 +703,11 @@ ak_status ak_task_bind(ak_task **out, const ak_task_spec *spec, const ak_device_
     return AK_OK;
 }
 
+void ak_task_set_cancel(ak_task *task, const volatile int *cancel)
+{
+    task->cancel = cancel;
+}
+
 void ak_task_close(ak_task *task)
 {
     if (task != NULL) {
@@ -581,6 +717,7 @@ void ak_task_close(ak_task *task)
         ak_free(task->device);
         ak_free(task->kernel);
         ak_free(task->size_text);
+        ak_free(task->fix);
         ak_free(task->choices_text);
         ak_free(task);
     }
@@ -645,6 +782,19 @@ ak_status ak_task_options(ak_options *out, const ak_task *task, const ak_config 
                        problem->choices[i].values[task->choice[i]]);
         status = ak_options_add(out, line, err);
     }
+    ak_value fact;
+    if (status == AK_OK && task->implementation->launch != NULL) {
+        const char *own = task->implementation->architecture;
+        bool known =
+            ak_scope_get(&fact, task->constants, "compute_capability") && fact.type == AK_VALUE_INT;
+        if (own != NULL) {
+            (void)snprintf(line, sizeof line, "--gpu-architecture=%.40s", own);
+        } else {
+            (void)snprintf(line, sizeof line, "--gpu-architecture=sm_%lld",
+                           known ? (long long)fact.as.integer : 80);
+        }
+        status = ak_options_add(out, line, err);
+    }
     for (size_t i = 0; i < task->implementation->option_count && status == AK_OK; i++) {
         status = ak_options_add(out, task->implementation->options[i], err);
     }
@@ -653,8 +803,9 @@ ak_status ak_task_options(ak_options *out, const ak_task *task, const ak_config 
 
 /* ---- as JSON --------------------------------------------------------------------------------- */
 
-static const char *const spec_keys[] = {"kernel",  "implementation", "device",  "size", "dtype",
-                                        "choices", "allow_numerics", "threads", "seed", NULL};
+static const char *const spec_keys[] = {"kernel",  "implementation", "device", "size",
+                                        "dtype",   "choices",        "fix",    "allow_numerics",
+                                        "threads", "seed",           NULL};
 
 ak_status ak_task_spec_to_json(json_t **out, const ak_task *task, ak_error *err)
 {
@@ -666,6 +817,7 @@ ak_status ak_task_spec_to_json(json_t **out, const ak_task *task, ak_error *err)
                 ak_json_set_text(json, "size", task->size_text) &&
                 ak_json_set_text(json, "dtype", ak_dtype_text(task->dtype)) &&
                 ak_json_set_text(json, "choices", task->choices_text) &&
+                (task->fix == NULL || ak_json_set_text(json, "fix", task->fix)) &&
                 ak_json_set(json, "allow_numerics", json_boolean(task->allow_numerics)) &&
                 ak_json_set(json, "threads", json_integer(task->threads)) &&
                 ak_json_set(json, "seed", json_integer((json_int_t)task->seed));
@@ -704,6 +856,9 @@ ak_status ak_task_spec_from_json(ak_task_spec *out, const json_t *object, ak_err
     }
     if (status == AK_OK) {
         status = ak_json_string_or(&spec.choices, object, "choices", NULL, where, err);
+    }
+    if (status == AK_OK) {
+        status = ak_json_string_or(&spec.fix, object, "fix", NULL, where, err);
     }
     if (status == AK_OK) {
         status = ak_json_bool_or(&spec.allow_numerics, object, "allow_numerics", false, where, err);

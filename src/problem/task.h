@@ -28,6 +28,7 @@ struct ak_task {
     ak_dtype dtype;
     int choice[AK_CHOICES_MAX];
     bool allow_numerics;
+    char *fix; /* NULL: nothing is fixed */
     int threads; /* as in ak_task_spec: 0 means all */
     uint64_t seed;
     char *kernel; /* as given, so that a worker can open it again */
@@ -35,6 +36,7 @@ struct ak_task {
     char source_hash[33]; /* of implementation source, reference and problem.json */
     ak_scope *constants;  /* sizes, dtype_bytes, choices, device facts */
     ak_space *space;
+    const volatile int *cancel; /* NULL: never */
 };
 
 /* Facts of a device for expressions (cpu_threads, l2_bytes, ...) come from the backend as a scope;
@@ -52,6 +54,16 @@ ak_status ak_task_bind(ak_task **out, const ak_task_spec *spec, const ak_device_
 /* Sizes are checked: 1 or more, element counts and bytes without overflow and within physical
    memory. `size` has one value per size of the problem. */
 ak_status ak_task_shape(ak_shape *out, const ak_task *task, const int64_t *size, ak_error *err);
+
+/* All names that expressions may use at a shape: constants, sizes and, unless NULL, the parameters
+   of a configuration. Free with ak_scope_free; the task must outlive it. */
+ak_status ak_task_scope(ak_scope **out, const ak_task *task, const ak_shape *shape,
+                        const ak_config *config, ak_error *err);
+
+/* May the implementation (and configuration, unless NULL) be run at this shape: do `Needs` and the
+   conditions with `EverySize` hold there? */
+ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
+                         const ak_config *config, ak_error *err);
 
 /* Workspace bytes and threads of a configuration at a shape. */
 ak_status ak_task_workspace(size_t *bytes, int *threads, const ak_task *task, const ak_shape *shape,

@@ -7,6 +7,10 @@
  * strategy did not propose (resumed ones, the default). So any strategy works with any number of
  * devices and with slow proposers. A strategy sees a space and trials, never a backend.
  *
+ * A strategy that waits for somebody else (a language model) has `await`: 0 from propose then means
+ * "nothing now" as long as await returns true, although no trial is outstanding. One that builds on
+ * few measurements has `recheck`: configurations that it wants to see measured again, side by side.
+ *
  * Hyper-parameters are numbers that the user may set by name; each strategy lists its own in a
  * table (ak_hyper), which is all that parsing, checking, help and documentation need:
  *
@@ -29,6 +33,7 @@
 #define AK_STRATEGY_STRATEGY_H
 
 #include "problem/space.h"
+#include "strategy/counsel.h"
 
 #define AK_HYPERS_MAX        16  /* hyper-parameters of a strategy */
 #define AK_STRATEGY_TEXT_MAX 512 /* bytes of "name:hyper=value,..." */
@@ -59,6 +64,7 @@ typedef struct ak_strategy_context {
     /* Values of the hyper-parameters, in the order of ops->hypers; NULL: the defaults. They are of
        one strategy: one that opens another gives it its own or NULL. */
     const double *hyper;
+    const ak_counsel *counsel; /* for strategies that ask a language model; NULL: there is none */
 } ak_strategy_context;
 
 typedef struct ak_proposal {
@@ -67,12 +73,19 @@ typedef struct ak_proposal {
     bool has_parent;
     int generation;
     double predicted_gain; /* of time over the parent, 0 if none */
+    /* Who proposed it, for the archive; they live as long as the strategy. */
+    const char *strategy;   /* NULL: the strategy itself; one that it used, or fell back to */
+    const char *model;      /* of a language model; NULL: none */
+    const char *hypothesis; /* the model's reason, one line; NULL: none */
 } ak_proposal;
 
 typedef struct ak_observation {
     const ak_config *config;
     bool ok;
     double ms; /* median if ok */
+    const ak_trial *trial; /* all that is known of it, for the call; NULL: no more than this */
+    bool again;            /* the answer to a recheck: replaces what was observed before */
+    bool repeated;         /* compiled to the same code as an earlier one: not measured itself */
 } ak_observation;
 
 typedef struct ak_strategy ak_strategy;
@@ -85,6 +98,19 @@ typedef struct ak_strategy_ops {
     ak_status (*observe)(ak_strategy *strategy, const ak_observation *observation, ak_error *err);
     void (*close)(ak_strategy *strategy);
     const ak_hyper *hypers; /* ends with a row without a name; NULL: there are none */
+    /* Goes through all of the space: a run does not end because nothing better was found for
+       long. */
+    bool thorough;
+    /* (optional) Waits at most timeout_ns for what propose needs from outside. False: there is
+       nothing to wait for. */
+    bool (*await)(ak_strategy *strategy, int64_t timeout_ns);
+    /* (optional) What to measure again before the next propose, at most `max`; asked when nothing
+       is outstanding and propose gave 0. Each is then observed with `again`. Only for callers whose
+       counsel says `rechecks`. */
+    size_t (*recheck)(ak_config *out, ak_strategy *strategy, size_t max);
+    /* (optional) Why propose gives no more although not everything was tried: a word for
+       ak_tune_result.stopped_by; NULL: no reason. */
+    const char *(*ended)(const ak_strategy *strategy);
 } ak_strategy_ops;
 
 /* Every strategy starts with this. */

@@ -4,6 +4,7 @@
 
 #include "archive/archive.h"
 #include "base/alloc.h"
+#include "llm/llm.h"
 #include "strategy/strategy.h"
 #include "tuner/session.h"
 
@@ -74,6 +75,9 @@ ak_status ak_list(ak_list_kind kind, ak_list_visitor visit, void *context, ak_er
         return list_probed("devices", "device", "description", visit, context, err);
     case AK_LIST_BASELINES:
         return list_probed("libraries", "name", "version", visit, context, err);
+    case AK_LIST_PROVIDERS:
+        ak_llm_each_provider(visit, context);
+        return AK_OK;
     }
     return ak_fail(err, AK_INVALID, "unknown list");
 }
@@ -85,9 +89,12 @@ ak_status ak_doctor(char **out_json, ak_error *err)
     if (status != AK_OK) {
         return status;
     }
-    if (status == AK_OK && !ak_json_set_text(probe, "autokernel", AK_VERSION)) {
+    json_t *llm = ak_llm_doctor();
+    if (llm == NULL || json_object_update(probe, llm) != 0 ||
+        !ak_json_set_text(probe, "autokernel", AK_VERSION)) {
         status = ak_fail_memory(err);
     }
+    json_decref(llm);
     if (status == AK_OK) {
         status = ak_json_text(out_json, probe, err);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
@@ -21,7 +22,10 @@ static ak_status hash_environment(ak_session *session, ak_error *err)
         bool good = ak_json_set_text(facts, "source", session->task->source_hash) &&
                     ak_json_set_text(facts, "autokernel", AK_VERSION) &&
                     ak_json_set(facts, "threads", json_integer(session->task->threads)) &&
-                    ak_json_set(facts, "numerics", json_boolean(session->task->allow_numerics));
+                    ak_json_set(facts, "numerics", json_boolean(session->task->allow_numerics)) &&
+                    ak_json_set(facts, "sandbox",
+                                json_pack("{s:b,s:b}", "landlock", ak_sandbox_landlock_abi() > 0,
+                                          "seccomp", ak_sandbox_seccomp()));
         status = good ? ak_json_text(&session->environment_json, facts, err) : ak_fail_memory(err);
     }
     if (status == AK_OK) {
@@ -36,7 +40,8 @@ ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session
                           ak_error *err)
 {
     *out = (ak_session){.task = task, .next_job = 1};
-    ak_pool_options pool = {.compile_workers = options->compile_workers, .cancel = options->cancel};
+    ak_pool_options pool = {.compile_workers = options->compile_workers,
+                            .cancel = options->cancel == NULL ? task->cancel : options->cancel};
     ak_status status = ak_problem_runnable(task->problem, err);
     if (status == AK_OK) {
         status = hash_environment(out, err);

@@ -577,7 +577,8 @@ static void test_no_memory(void **state)
                 size_t count = 0;
                 status = ops->propose(batch, &count, strategy, 3, &err);
                 for (size_t i = 0; status == AK_OK && i < count; i++) {
-                    ak_observation seen = {&batch[i].config, true, 1.0 + (double)i};
+                    ak_observation seen = {
+                        .config = &batch[i].config, .ok = true, .ms = 1.0 + (double)i};
                     status = ops->observe(strategy, &seen, &err);
                 }
             }

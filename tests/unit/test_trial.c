@@ -3,7 +3,7 @@
 
 #include "archive/config_text.h"
 #include "archive/format.h"
-#include "archive/utf8.h"
+#include "base/utf8.h"
 
 static void test_status(void **state)
 {
