@@ -18,14 +18,16 @@
 #include "base/alloc.h"
 
 enum {
-    NOISE = 2 * AK_PARAMETERS_MAX, /* the noise is tuned like the weights */
-    HYPER = 2 * AK_PARAMETERS_MAX + 1,
+    NOISE = 2 * AK_PARAMETERS_MAX,        /* the noise is tuned like the weights */
+    ADDITIVE = 2 * AK_PARAMETERS_MAX + 1, /* and what each parameter does by itself */
+    HYPER = 2 * AK_PARAMETERS_MAX + 2,
     TUNED_MAX = 128, /* rows that the weights are tuned on: more cost much and change little */
     LANES = 4,
     CHUNK = 16
 };
 
 #define VARIANCE_CONSTANT 1.0  /* the level is not known beforehand */
+#define VARIANCE_ALONE    0.5  /* of what each parameter does by itself, at first */
 #define VARIANCE_SLOPE    4.0  /* of the prior: the trials say soon whether it is right at all */
 #define NOMINAL           0.05 /* weight of whether numbers differ, to that of how far */
 #define STEP              0.9  /* in the logarithm of a weight */
@@ -52,7 +54,8 @@ struct ak_gp {
     size_t rows_max, slots, count;
     float weight[HYPER]; /* start * exp(log_ratio) */
     double start[HYPER], log_ratio[HYPER];
-    size_t next; /* weight to be reconsidered */
+    float weight_sum; /* of the distances */
+    size_t next;      /* weight to be reconsidered */
     double prior_mean, scale;
     ak_point *points;
     double *y; /* less the prior */
@@ -78,6 +81,16 @@ static bool has_nominal(const ak_column *column)
     return column->ordered && column->levels > 2;
 }
 
+/* A place by itself: 1 - d is the covariance of a walk, and weighted sums of such are what is left
+   of the sum of all weights after the distance. */
+static void sum_weights(ak_gp *gp)
+{
+    gp->weight_sum = 1e-9F; /* there may be no parameter */
+    for (size_t p = 0; p < 2 * AK_PARAMETERS_MAX; p++) {
+        gp->weight_sum += gp->weight[p];
+    }
+}
+
 static void start_weights(ak_gp *gp, const ak_gp_options *options)
 {
     size_t count = gp->features->count;
@@ -91,9 +104,11 @@ static void start_weights(ak_gp *gp, const ak_gp_options *options)
     }
     gp->chunks = (places + CHUNK - 1) / CHUNK;
     gp->start[NOISE] = options->noise;
+    gp->start[ADDITIVE] = VARIANCE_ALONE;
     for (size_t h = 0; h < HYPER; h++) {
         gp->weight[h] = (float)gp->start[h];
     }
+    sum_weights(gp);
 }
 
 ak_status ak_gp_open(ak_gp **out, const ak_features *features, const ak_gp_options *options,
@@ -227,7 +242,8 @@ double ak_gp_similarity(const ak_gp *gp, const ak_point *a, const ak_point *b)
     }
     float r = sqrtf(5.0F * smooth);
     float matern = (1.0F + r + r * r / 3.0F) * expf(-r);
-    return VARIANCE_CONSTANT + 0.5 * ((double)expf(-rough) + (double)matern) +
+    double alone = (double)(gp->weight[ADDITIVE] * (1.0F - rough / gp->weight_sum));
+    return VARIANCE_CONSTANT + alone + 0.5 * ((double)expf(-rough) + (double)matern) +
            VARIANCE_SLOPE * (a->prior - gp->prior_mean) * (b->prior - gp->prior_mean);
 }
 
@@ -353,6 +369,7 @@ static void set_hyper(ak_gp *gp, size_t h, double log_ratio)
 {
     gp->log_ratio[h] = log_ratio;
     gp->weight[h] = (float)(gp->start[h] * exp(log_ratio));
+    sum_weights(gp);
 }
 
 /* Tries one weight a step down and up. Returns how many tries that took. */

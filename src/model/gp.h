@@ -6,15 +6,17 @@
  * Two configurations are alike if their parameters are: with distances d between their levels and
  * weights w,
  *
- *     similarity = 1 + (exp(-sum of w d) + matern(sqrt(sum of w d^2))) / 2
+ *     similarity = 1 + a (1 - sum of w d / sum of w)
+ *                    + (exp(-sum of w d) + matern(sqrt(sum of w d^2))) / 2
  *
- * The first half is rough: one step of a parameter may change everything, as alignments do. The
- * second, Matern's with 5/2 degrees of freedom, is smooth: small steps change little, as amounts of
- * work do. The 1 is the unknown level of all. A text has one distance, 0 or 1. A number has two, of
- * which the second starts with a smaller weight: how far apart the levels are, 0..1 over their
- * range, and whether they differ at all, since numbers may be names too ("method 0, 1, 2"). How
- * much each matters, w, is learned (tune), so a hundred parameters of which five matter are no
- * harder than five.
+ * The 1 is the unknown level of all. The next term is what each parameter does by itself, whatever
+ * the others are: it carries what was learned to parts of the space where nothing was tried. Of
+ * what they do together half is rough: one step of a parameter may change everything, as alignments
+ * do; the other half, Matern's with 5/2 degrees of freedom, is smooth, as amounts of work are. A
+ * text has one distance, 0 or 1. A number has two, of which the second starts with a smaller
+ * weight: how far apart the levels are, 0..1 over their range, and whether they differ at all,
+ * since numbers may be names too ("method 0, 1, 2"). How much each matters, w, and a are learned
+ * (tune), so a hundred parameters of which five matter are no harder than five.
  *
  * Rows are added one by one at a cost that grows with the square of their number (the Cholesky
  * factor is extended, not made again); the last ones can be taken back (truncate), which is how
@@ -37,9 +39,10 @@ typedef struct ak_point {
 
 typedef struct ak_gp_options {
     size_t rows, slots; /* most rows (at most AK_GP_ROWS_MAX) and watched candidates */
-    double
-        steepness; /* what the weights add up to at first: random pairs are e^-(2/5 of it) alike */
-    double noise;  /* of y at first: variance, relative to that of the joint effect */
+    /* What the weights add up to at first. Random pairs are about 2/5 of all ranges apart: at 5
+       they start at a similarity of e^-2. */
+    double steepness;
+    double noise; /* of y at first: variance, relative to that of the joint effect */
 } ak_gp_options;
 
 typedef struct ak_gp ak_gp;

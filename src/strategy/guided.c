@@ -179,7 +179,8 @@ static ak_status learn_forest(guided *self, ak_error *err)
     ak_forest_options options = AK_FOREST_DEFAULT;
     options.trees = self->options.trees;
     options.leaf_min = 1;
-    options.bootstrap = false;
+    options.share = 0.7; /* trees that differ more know better what they do not know */
+    options.leaf_spread = 0.03;
     options.seed = ak_rng_next(&self->rng);
     ak_forest *grown = NULL;
     ak_status status = ak_forest_fit(&grown, &data, &options, err);

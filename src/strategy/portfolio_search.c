@@ -15,6 +15,8 @@
 #include "strategy/walk.h"
 
 #define HYPERS(X)                                                                                  \
+    X(ALONE, "alone", 30, 0, 100000, true, "trials that the first member has for itself",          \
+      "its design, and the time that its model needs to be worth more than any search")            \
     X(WINDOW, "window", 50, 5, 10000, true, "trials that credit is given for",                     \
       "early successes are easy and say little about late ones")                                   \
     X(EXPLORE, "explore", 0.05, 0, 10, false, "weight of the bonus for being asked rarely",        \
@@ -22,9 +24,8 @@
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
-/* In the order of trust. */
-static const ak_strategy_ops *const members[] = {&ak_strategy_bayes, &ak_strategy_forest,
-                                                 &ak_strategy_local};
+/* In the order of trust. What a model takes for hopeless, descents from random places look at. */
+static const ak_strategy_ops *const members[] = {&ak_strategy_bayes, &ak_strategy_local};
 
 enum {
     MEMBERS = sizeof members / sizeof members[0],
@@ -42,7 +43,7 @@ typedef struct portfolio {
     ak_strategy base;
     ak_walk walk;
     ak_strategy *member[MEMBERS];
-    size_t window;
+    size_t alone, window;
     double explore;
     double best_ms;    /* infinite until there is one */
     outcome *outcomes; /* of all proposals, in their order */
@@ -70,6 +71,7 @@ static ak_status open_portfolio(ak_strategy **out, const ak_strategy_context *co
         return ak_fail_memory(err);
     }
     self->base.ops = &ak_strategy_portfolio;
+    self->alone = (size_t)ak_strategy_hyper(context, hypers, HYPER_ALONE);
     self->window = (size_t)ak_strategy_hyper(context, hypers, HYPER_WINDOW);
     self->explore = ak_strategy_hyper(context, hypers, HYPER_EXPLORE);
     self->best_ms = HUGE_VAL;
@@ -107,6 +109,9 @@ static double worth(const portfolio *self, const credit *c, size_t window)
 /* The member with the most credit among those that are not `excluded`. */
 static size_t pick_member(const portfolio *self, const bool *excluded)
 {
+    if (self->count < self->alone && !excluded[0]) {
+        return 0;
+    }
     credit credits[MEMBERS] = {0};
     size_t first = self->count > self->window ? self->count - self->window : 0;
     for (size_t i = first; i < self->count; i++) {
@@ -215,7 +220,7 @@ static ak_status observe_portfolio(ak_strategy *strategy, const ak_observation *
 
 const ak_strategy_ops ak_strategy_portfolio = {
     .name = "portfolio",
-    .description = "bayes, forest and local share the budget; who finds something gets more",
+    .description = "bayes and local share the budget; who finds something gets more",
     .open = open_portfolio,
     .propose = propose_portfolio,
     .observe = observe_portfolio,
