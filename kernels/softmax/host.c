@@ -1,6 +1,6 @@
 /*
- * softmax, host implementation. Rows are divided among the threads. A thread takes ROWS of them at a
- * time and makes three passes, of which only the first reads from memory and only the last writes
+ * softmax, host implementation. Rows are divided among the threads. A thread takes ROWS of them at
+ * a time and makes three passes, of which only the first reads from memory and only the last writes
  * to it; what lies between stays in cache:
  *
  *     1. the maximum of each row
@@ -18,41 +18,6 @@
  * KEEP = 0 computes the exponentials a second time in pass 3 instead of keeping them, which
  * saves the scratch rows: for rows too long for the cache.
  */
-#if defined(__clang__)
-#define HAVE_STREAM 1
-#elif defined(__AVX512F__) && VL == 16
-#define HAVE_STREAM 1
-#define STREAM_BUILTIN __builtin_ia32_movntps512
-#elif defined(__AVX__) && VL == 8
-#define HAVE_STREAM 1
-#define STREAM_BUILTIN __builtin_ia32_movntps256
-#elif defined(__SSE__) && VL == 4
-#define HAVE_STREAM 1
-#define STREAM_BUILTIN __builtin_ia32_movntps
-#else
-#define HAVE_STREAM 0
-#endif
-
-/* Stores past the caches; `to` is aligned to a vector. */
-AK_INLINE void vec_stream(float *to, vec value)
-{
-#if defined(__clang__)
-    __builtin_nontemporal_store(value, (vec *)to);
-#elif HAVE_STREAM
-    STREAM_BUILTIN(to, value);
-#else
-    vec_store(to, value);
-#endif
-}
-
-/* Streaming stores of x86 may be seen late by other threads unless fenced. */
-AK_INLINE void stream_end(void)
-{
-#if STREAM && (defined(__x86_64__) || defined(__i386__))
-    __builtin_ia32_sfence();
-#endif
-}
-
 enum {
     KEEP_NOWHERE = KEEP == 0,
     KEEP_IN_SCRATCH = KEEP == 2,
@@ -74,15 +39,6 @@ AK_INLINE vec load_rest(const float *from, int64_t count)
         lanes[j] = j < count ? from[j] : -__builtin_inff();
     }
     return vec_load(lanes);
-}
-
-AK_INLINE void store_rest(float *to, int64_t count, vec value)
-{
-    for (int j = 0; j < VL; ++j) {
-        if (j < count) {
-            to[j] = value[j];
-        }
-    }
 }
 
 AK_INLINE float row_max(const float *x, int64_t cols)

@@ -296,8 +296,8 @@ static ak_status parse_closed(json_t **out, const char *text, size_t length, con
 
 /* As it is, else closed, else closed before its last line. The message is about the file as it is.
  */
-static ak_status parse_cache(json_t **out, const char *text, size_t length, const char *path,
-                             ak_error *err)
+ak_status ak_kernel_tuner_parse(json_t **out, const char *text, size_t length, const char *path,
+                                ak_error *err)
 {
     ak_status status = ak_json_parse(out, text, length, path, err);
     if (status != AK_INVALID) {
@@ -480,7 +480,7 @@ static ak_status read_kernel_tuner(ak_import *import, const char *text, size_t l
     json_t *file;
     const json_t *order = NULL, *cache = NULL;
     ak_trial task = {0};
-    ak_status status = parse_cache(&file, text, length, path, err);
+    ak_status status = ak_kernel_tuner_parse(&file, text, length, path, err);
     if (status != AK_OK) {
         return status;
     }

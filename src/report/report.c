@@ -385,7 +385,7 @@ static void number_option(ak_buf *out, const char *flag, const json_t *options, 
     if (json_is_integer(value)) {
         ak_buf_print(&digits, "%lld", (long long)json_integer_value(value));
     } else if (json_is_real(value)) {
-        ak_config_text_real(&digits, json_real_value(value));
+        ak_buf_real(&digits, json_real_value(value));
     }
     /* 0 means "the default" for all of these but the seed, whose default is 0. */
     if (json_number_value(value) > 0) {
@@ -410,6 +410,7 @@ static ak_status make_command(ak_report_model *model, ak_error *err)
         option(&out, "--size", run->size);
         option(&out, "--dtype", run->dtype);
         option(&out, "--set", run->choices);
+        option(&out, "--fix", text(model->options, "fix"));
         /* Files of other programs do not say how they searched. */
         bool imported = run->strategy != NULL && strcmp(run->strategy, "import") == 0;
         option(&out, "--strategy", imported ? NULL : run->strategy);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "archive/utf8.h"
+#include "base/utf8.h"
 #include "base/alloc.h"
 
 #define CELL_BYTES_MAX (64u << 10)

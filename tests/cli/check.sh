@@ -3,6 +3,10 @@ command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 autokernel check softmax --configs 1 --quiet
 echo "exit $?"
 autokernel check softmax --config default --json | tr ',' '\n' | grep -E '"(kernel|name|status|ok)"'
+for kernel in layernorm rmsnorm reduce; do
+    autokernel check $kernel --configs 2 --size 65 --quiet | grep -v ^ok
+done
+autokernel check layernorm --config default --set weight=none,bias=none --size 65 --quiet | tail -n 2 | head -n 1
 echo "-- mistakes"
 try() { autokernel check softmax "$@"; echo "exit $?"; }
 try --config NOSUCH=1

@@ -442,7 +442,7 @@ static void test_newer_schema(void **state)
     assert_left_alone(f, AK_INVALID, "newer");
     execute(f->path, "PRAGMA user_version = 0");
     assert_left_alone(f, AK_CORRUPT, "no schema version");
-    execute(f->path, "PRAGMA user_version = 1; DROP TABLE trials");
+    execute(f->path, "PRAGMA user_version = 2; DROP TABLE trials");
     assert_left_alone(f, AK_CORRUPT, "damaged");
 }
 

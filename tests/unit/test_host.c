@@ -172,7 +172,11 @@ static void baselines_are_found_by_name(void **state)
     assert_string_equal(variant, "Haswell");
     assert_true(ak_baseline_applies(ops, "matmul"));
     assert_false(ak_baseline_applies(ops, "softmax"));
-    assert_non_null(ak_baseline_find(&variant, "onednn"));
+    ops = ak_baseline_find(&variant, "onednn");
+    assert_non_null(ops);
+    assert_true(ak_baseline_applies(ops, "layernorm"));
+    assert_true(ak_baseline_applies(ops, "reduce"));
+    assert_false(ak_baseline_applies(ops, "rmsnorm"));
     assert_string_equal(variant, "");
     assert_null(ak_baseline_find(&variant, "open"));
     assert_null(ak_baseline_find(&variant, "openblasx"));

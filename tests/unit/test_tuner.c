@@ -62,7 +62,9 @@ static int tear_down(void **state)
 
 /* What came through the event stream. */
 typedef struct heard {
-    size_t start, trial, end, phase;
+    size_t start, trial, end, phase, warning;
+    int64_t seed;      /* in the start event */
+    double start_best; /* likewise: of the resumed trials */
     bool in_order;
     char last[32];
     int *cancel; /* set after the second trial */
@@ -79,6 +81,11 @@ static void hear(void *context, const char *event, const char *json)
     h->start += strcmp(event, "start") == 0;
     h->trial += strcmp(event, "trial") == 0;
     h->phase += strcmp(event, "phase") == 0;
+    h->warning += strcmp(event, "warning") == 0;
+    if (strcmp(event, "start") == 0) {
+        h->seed = json_integer_value(json_object_get(object, "seed"));
+        h->start_best = json_real_value(json_object_get(object, "best_ms"));
+    }
     h->end += strcmp(event, "end") == 0;
     h->in_order = h->start == 1 && (h->end == 0 || strcmp(event, "end") == 0);
     (void)snprintf(h->last, sizeof h->last, "%s", event);

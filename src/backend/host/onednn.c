@@ -1,7 +1,8 @@
 /*
- * onednn.c: oneDNN: dnnl_sgemm for products, the softmax primitive for softmax. The declarations
- * are our own; the structures are those of version 2, where descriptors are public. Version 3 kept
- * dnnl_sgemm and hid the rest, so there softmax is not offered.
+ * onednn.c: oneDNN: dnnl_sgemm for products, its primitives for softmax, layer normalisation and
+ * sums of rows. The declarations are our own; the structures are those of version 2, where
+ * descriptors are public. Version 3 kept dnnl_sgemm and hid the rest, so there only products are
+ * offered.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +11,10 @@
 #include "base/alloc.h"
 #include "base/dl.h"
 
-/* Room for the public structures of 2.x; the library writes at most 696 and 1408 bytes (2.6.3), and
+/* Room for the public structures of 2.x; the library writes at most 696 and 3496 bytes (2.6.3), and
    they have not grown by half in any release. */
-#define MEMORY_DESC_BYTES  1536
-#define SOFTMAX_DESC_BYTES 4096
+#define MEMORY_DESC_BYTES 1536
+#define OP_DESC_BYTES     8192
 
 enum {
     DIMS_MAX = 12,
@@ -21,9 +22,16 @@ enum {
     STREAM_DEFAULT = 1,
     FORWARD_INFERENCE = 96,
     TYPE_F32 = 3,
+    TAG_A = 2,
     TAG_AB = 3,
+    USE_SCALE = 0x8,
+    USE_SHIFT = 0x10,
+    REDUCTION_SUM = 0x2fff4,
     ARG_SRC = 1,
-    ARG_DST = 17
+    ARG_DST = 17,
+    ARG_SCALE = 51,
+    ARG_SHIFT = 52,
+    ARGS_MAX = 4
 };
 
 typedef struct version_info {
@@ -41,9 +49,9 @@ typedef struct memory_desc {
     _Alignas(16) unsigned char bytes[MEMORY_DESC_BYTES];
 } memory_desc;
 
-typedef struct softmax_desc {
-    _Alignas(16) unsigned char bytes[SOFTMAX_DESC_BYTES];
-} softmax_desc;
+typedef struct op_desc {
+    _Alignas(16) unsigned char bytes[OP_DESC_BYTES];
+} op_desc;
 
 /* X(member, exported symbol, result, arguments) */
 #define FUNCTIONS(X)                                                                               \
@@ -53,16 +61,21 @@ typedef struct softmax_desc {
       (char transpose_a, char transpose_b, int64_t m, int64_t n, int64_t k, float alpha,           \
        const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c,             \
        int64_t ldc))
-#define SOFTMAX_FUNCTIONS(X)                                                                       \
+#define PRIMITIVE_FUNCTIONS(X)                                                                     \
     X(engine_create, "dnnl_engine_create", int, (void **engine, int kind, size_t index))           \
     X(stream_create, "dnnl_stream_create", int, (void **stream, void *engine, unsigned flags))     \
     X(memory_desc_init, "dnnl_memory_desc_init_by_tag", int,                                       \
       (memory_desc * out, int count, const int64_t *dims, int type, int tag))                      \
     X(softmax_desc_init, "dnnl_softmax_forward_desc_init", int,                                    \
-      (softmax_desc * out, int kind, const memory_desc *data, int axis))                           \
+      (op_desc * out, int kind, const memory_desc *data, int axis))                                \
+    X(layernorm_desc_init, "dnnl_layer_normalization_forward_desc_init", int,                      \
+      (op_desc * out, int kind, const memory_desc *data, const memory_desc *statistics,            \
+       float epsilon, unsigned flags))                                                             \
+    X(reduction_desc_init, "dnnl_reduction_desc_init", int,                                        \
+      (op_desc * out, int kind, const memory_desc *source, const memory_desc *target, float p,     \
+       float epsilon))                                                                             \
     X(primitive_desc_create, "dnnl_primitive_desc_create", int,                                    \
-      (void **out, const softmax_desc *desc, const void *attributes, void *engine,                 \
-       const void *hint))                                                                          \
+      (void **out, const op_desc *desc, const void *attributes, void *engine, const void *hint))   \
     X(primitive_desc_destroy, "dnnl_primitive_desc_destroy", int, (void *desc))                    \
     X(primitive_create, "dnnl_primitive_create", int, (void **out, const void *desc))              \
     X(primitive_destroy, "dnnl_primitive_destroy", int, (void *primitive))                         \
@@ -76,24 +89,64 @@ typedef struct softmax_desc {
 typedef struct functions {
 #define MEMBER(name, symbol, result, arguments) result(*name) arguments;
     FUNCTIONS(MEMBER)
-    SOFTMAX_FUNCTIONS(MEMBER)
+    PRIMITIVE_FUNCTIONS(MEMBER)
 #undef MEMBER
 } functions;
 
+/* A problem that is one primitive: where its arguments are in the call. */
+typedef struct operation {
+    const char *problem;
+    int target;   /* the output's index; the source's is 0 */
+    bool per_row; /* the output is one element a row */
+    int (*describe)(op_desc *out, ak_baseline *b, const memory_desc *source,
+                    const memory_desc *target);
+} operation;
+
 struct ak_baseline {
     functions f;
-    bool is_softmax, with_pass;
+    bool with_pass;
     ak_pass pass;
+    const operation *op; /* NULL: products */
+    bool with_scale, with_shift;
     void *engine, *stream;
     /* of the shape that was prepared */
     int64_t size[2];
-    void *arg[2];
-    void *primitive, *source, *target;
+    void *arg[ARGS_MAX];
+    void *primitive;
+    exec_arg args[ARGS_MAX];
+    int arg_count;
+};
+
+static int describe_softmax(op_desc *out, ak_baseline *b, const memory_desc *source,
+                            const memory_desc *target)
+{
+    (void)target;
+    return b->f.softmax_desc_init(out, FORWARD_INFERENCE, source, 1);
+}
+
+static int describe_layernorm(op_desc *out, ak_baseline *b, const memory_desc *source,
+                              const memory_desc *target)
+{
+    const unsigned flags = (b->with_scale ? USE_SCALE : 0u) | (b->with_shift ? USE_SHIFT : 0u);
+    (void)target;
+    return b->f.layernorm_desc_init(out, FORWARD_INFERENCE, source, NULL, 1e-5f, flags);
+}
+
+static int describe_reduce(op_desc *out, ak_baseline *b, const memory_desc *source,
+                           const memory_desc *target)
+{
+    return b->f.reduction_desc_init(out, REDUCTION_SUM, source, target, 0, 0);
+}
+
+static const operation operations[] = {
+    {"softmax", 1, false, describe_softmax},
+    {"layernorm", 3, false, describe_layernorm},
+    {"reduce", 1, true, describe_reduce},
 };
 
 static const char *const libraries[] = {"libdnnl.so.2", "libdnnl.so.3", "libdnnl.so", NULL};
 
-static bool bind(void *library, functions *f, bool softmax)
+static bool bind(void *library, functions *f, bool primitives)
 {
     bool all = true;
     void *found;
@@ -102,8 +155,8 @@ static bool bind(void *library, functions *f, bool softmax)
     memcpy(&f->name, &found, sizeof found);                                                        \
     all = all && found != NULL;
     FUNCTIONS(BIND)
-    if (softmax) {
-        SOFTMAX_FUNCTIONS(BIND)
+    if (primitives) {
+        PRIMITIVE_FUNCTIONS(BIND)
     }
 #undef BIND
     return all;
@@ -138,7 +191,13 @@ static ak_status onednn_open(ak_baseline **out, char *version, size_t bytes,
     if (baseline == NULL) {
         return ak_fail_memory(err);
     }
-    baseline->is_softmax = strcmp(setup->problem, "softmax") == 0;
+    for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
+        if (strcmp(setup->problem, operations[i].problem) == 0) {
+            baseline->op = &operations[i];
+        }
+    }
+    baseline->with_scale = baseline->op != NULL && strstr(setup->choices, "weight=scale") != NULL;
+    baseline->with_shift = baseline->op != NULL && strstr(setup->choices, "bias=add") != NULL;
     baseline->with_pass = strcmp(setup->problem, "matmul_act") == 0;
     ak_status status = AK_OK;
     if (baseline->with_pass) {
@@ -147,16 +206,16 @@ static ak_status onednn_open(ak_baseline **out, char *version, size_t bytes,
     if (status == AK_OK && ak_dl_open(&library, libraries, NULL) != AK_OK) {
         status = ak_fail(err, AK_UNAVAILABLE, "not installed: apt-get install libdnnl2");
     }
-    if (status == AK_OK && !bind(library, &baseline->f, baseline->is_softmax)) {
+    if (status == AK_OK && !bind(library, &baseline->f, baseline->op != NULL)) {
         status = ak_fail(err, AK_UNAVAILABLE,
                          "this version of oneDNN does not have what is needed: "
                          "apt-get install libdnnl2");
     }
-    if (status == AK_OK && baseline->is_softmax &&
+    if (status == AK_OK && baseline->op != NULL &&
         (baseline->f.version()->major != 2 ||
          baseline->f.engine_create(&baseline->engine, ENGINE_CPU, 0) != 0 ||
          baseline->f.stream_create(&baseline->stream, baseline->engine, STREAM_DEFAULT) != 0)) {
-        status = ak_fail(err, AK_UNAVAILABLE, "softmax is compared with oneDNN 2 only");
+        status = ak_fail(err, AK_UNAVAILABLE, "only products are compared with oneDNN 3");
     }
     if (status != AK_OK) {
         ak_free(baseline);
@@ -174,53 +233,66 @@ static void forget_shape(ak_baseline *b)
     if (b->primitive != NULL) {
         (void)b->f.primitive_destroy(b->primitive);
     }
-    if (b->source != NULL) {
-        (void)b->f.memory_destroy(b->source);
+    while (b->arg_count > 0) {
+        (void)b->f.memory_destroy(b->args[--b->arg_count].memory);
     }
-    if (b->target != NULL) {
-        (void)b->f.memory_destroy(b->target);
+    b->primitive = NULL;
+}
+
+static bool add_argument(ak_baseline *b, int kind, const memory_desc *desc, void *data)
+{
+    exec_arg *arg = &b->args[b->arg_count];
+    arg->arg = kind;
+    if (b->f.memory_create(&arg->memory, desc, b->engine, data) != 0) {
+        return false;
     }
-    b->primitive = b->source = b->target = NULL;
+    b->arg_count++;
+    return true;
 }
 
 static ak_status onednn_prepare(ak_baseline *b, const ak_host_call *call, ak_error *err)
 {
-    if (!b->is_softmax) {
+    if (b->op == NULL) {
         return AK_OK;
     }
+    const size_t arguments = (size_t)b->op->target + 1;
     if (b->primitive != NULL && b->size[0] == call->size[0] && b->size[1] == call->size[1] &&
-        b->arg[0] == call->arg[0] && b->arg[1] == call->arg[1]) {
+        memcmp(b->arg, call->arg, arguments * sizeof b->arg[0]) == 0) {
         return AK_OK;
     }
-    memory_desc data;
-    softmax_desc desc;
+    memory_desc source, target, vector;
+    op_desc desc;
     void *primitive_desc = NULL;
     int64_t dims[DIMS_MAX] = {call->size[0], call->size[1]};
+    int64_t target_dims[DIMS_MAX] = {call->size[0], b->op->per_row ? 1 : call->size[1]};
+    int64_t vector_dims[DIMS_MAX] = {call->size[1]};
     forget_shape(b);
-    bool good = b->f.memory_desc_init(&data, 2, dims, TYPE_F32, TAG_AB) == 0 &&
-                b->f.softmax_desc_init(&desc, FORWARD_INFERENCE, &data, 1) == 0 &&
+    bool good = b->f.memory_desc_init(&source, 2, dims, TYPE_F32, TAG_AB) == 0 &&
+                b->f.memory_desc_init(&target, 2, target_dims, TYPE_F32, TAG_AB) == 0 &&
+                b->f.memory_desc_init(&vector, 1, vector_dims, TYPE_F32, TAG_A) == 0 &&
+                b->op->describe(&desc, b, &source, &target) == 0 &&
                 b->f.primitive_desc_create(&primitive_desc, &desc, NULL, b->engine, NULL) == 0 &&
                 b->f.primitive_create(&b->primitive, primitive_desc) == 0 &&
-                b->f.memory_create(&b->source, &data, b->engine, call->arg[0]) == 0 &&
-                b->f.memory_create(&b->target, &data, b->engine, call->arg[1]) == 0;
+                add_argument(b, ARG_SRC, &source, call->arg[0]) &&
+                add_argument(b, ARG_DST, &target, call->arg[b->op->target]) &&
+                (!b->with_scale || add_argument(b, ARG_SCALE, &vector, call->arg[1])) &&
+                (!b->with_shift || add_argument(b, ARG_SHIFT, &vector, call->arg[2]));
     if (primitive_desc != NULL) {
         (void)b->f.primitive_desc_destroy(primitive_desc);
     }
     if (!good) {
         forget_shape(b);
-        return ak_fail(err, AK_UNAVAILABLE, "oneDNN has no softmax for this shape");
+        return ak_fail(err, AK_UNAVAILABLE, "oneDNN has no %s for this shape", b->op->problem);
     }
     memcpy(b->size, call->size, sizeof b->size);
-    b->arg[0] = call->arg[0];
-    b->arg[1] = call->arg[1];
+    memcpy(b->arg, call->arg, arguments * sizeof b->arg[0]);
     return AK_OK;
 }
 
 static void onednn_run(ak_baseline *b, const ak_host_call *call)
 {
-    if (b->is_softmax) {
-        const exec_arg args[] = {{ARG_SRC, b->source}, {ARG_DST, b->target}};
-        (void)b->f.primitive_execute(b->primitive, b->stream, 2, args);
+    if (b->op != NULL) {
+        (void)b->f.primitive_execute(b->primitive, b->stream, b->arg_count, b->args);
         (void)b->f.stream_wait(b->stream);
         return;
     }
@@ -232,7 +304,8 @@ static void onednn_run(ak_baseline *b, const ak_host_call *call)
     }
 }
 
-static const char *const problems[] = {"matmul", "matmul_act", "softmax", NULL};
+static const char *const problems[] = {"matmul",    "matmul_act", "softmax",
+                                       "layernorm", "reduce",     NULL};
 
 const ak_baseline_ops ak_baseline_onednn = {
     .name = "onednn",

@@ -1,5 +1,5 @@
 /* utf8.c: one function knows the encoding: how long is the character that starts here? */
-#include "archive/utf8.h"
+#include "base/utf8.h"
 
 #include <string.h>
 

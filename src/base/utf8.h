@@ -1,7 +1,7 @@
 /* utf8.h: is a text UTF-8 (RFC 3629: no surrogates, nothing overlong, at most U+10FFFF)? JSON
    demands it; compilers, models and files do not promise it. */
-#ifndef AK_ARCHIVE_UTF8_H
-#define AK_ARCHIVE_UTF8_H
+#ifndef AK_BASE_UTF8_H
+#define AK_BASE_UTF8_H
 
 #include "base/status.h"
 

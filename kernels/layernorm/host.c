@@ -1,0 +1,12 @@
+/* layernorm, host implementation: unpacks the call. The template is norm.h. */
+void ak_kernel(const ak_host_call *call)
+{
+    norm_run(call, (norm){
+                       .rows = call->size[0],
+                       .cols = call->size[1],
+                       .x = call->arg[0],
+                       .weight = call->arg[1],
+                       .bias = call->arg[2],
+                       .y = call->arg[3],
+                   });
+}
