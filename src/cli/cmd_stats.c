@@ -1,6 +1,7 @@
 /* cmd_stats.c: how the archive's trials ended, and where their time went. */
 #include <string.h>
 
+#include "cli/llm_show.h"
 #include "cli/options.h"
 #include "cli/task_args.h"
 #include "cli/trial_table.h"
@@ -83,7 +84,7 @@ static json_t *best_json(const ak_trial *list, size_t count)
 }
 
 static bool print_json(const tally *t, const ak_trial *best, size_t count, json_t *impact,
-                       const char *path)
+                       const json_t *worth, const char *path)
 {
     json_t *object = json_object(), *status = json_object(), *seconds = json_object();
     bool good = true;
@@ -101,6 +102,7 @@ static bool print_json(const tally *t, const ak_trial *best, size_t count, json_
            ak_json_set(object, "seconds", json_incref(seconds)) &&
            ak_json_set(object, "best", best_json(best, count)) &&
            (impact == NULL || json_object_set(object, "impact", impact) == 0) &&
+           (worth == NULL || json_object_set(object, "llm", (json_t *)(uintptr_t)worth) == 0) &&
            ak_out_json(object);
     json_decref(status);
     json_decref(seconds);
@@ -162,7 +164,7 @@ static void print_impact(const json_t *impact)
 }
 
 static void print_text(const tally *t, const ak_trial *best, size_t count, const json_t *impact,
-                       const char *path, const ak_args *args)
+                       const json_t *worth, const char *path, const ak_args *args)
 {
     ak_table table;
     char a[AK_NUMBER_BYTES];
@@ -202,11 +204,28 @@ static void print_text(const tally *t, const ak_trial *best, size_t count, const
     if (impact != NULL) {
         print_impact(impact);
     }
+    if (worth != NULL) {
+        ak_llm_worth_print(worth);
+    }
     ak_next_on_archive("history", "the trials themselves", args);
+}
+
+/* *out NULL if no language model took part. */
+static ak_status get_worth(json_t **out, const ak_selection *selection, ak_error *err)
+{
+    char *text = NULL;
+    *out = NULL;
+    ak_status status = ak_llm_worth(&text, selection->archive, &selection->filter, err);
+    if (status == AK_OK && strcmp(text, "null") != 0) {
+        status = ak_json_parse(out, text, strlen(text), "worth", err);
+    }
+    ak_text_free(text);
+    return status;
 }
 
 static int run(const ak_args *args)
 {
+    json_t *worth = NULL;
     ak_error err = AK_ERROR_INIT;
     ak_selection selection = {0};
     tally t = {0};
@@ -225,14 +244,18 @@ static int run(const ak_args *args)
         status = read_impact(&impact, &selection, &err);
     }
     if (status == AK_OK) {
+        status = get_worth(&worth, &selection, &err);
+    }
+    if (status == AK_OK) {
         const char *path = ak_archive_path(selection.archive);
         if (!ak_args_has(args, AK_OPTION_JSON)) {
-            print_text(&t, best, count, impact, path, args);
-        } else if (!print_json(&t, best, count, impact, path)) {
+            print_text(&t, best, count, impact, worth, path, args);
+        } else if (!print_json(&t, best, count, impact, worth, path)) {
             status = ak_fail_memory(&err);
         }
     }
     json_decref(impact);
+    json_decref(worth);
     ak_trials_free(best, count);
     ak_selection_close(&selection);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
@@ -246,10 +269,11 @@ const ak_command ak_cmd_stats = {
     .options = AK_O_FILTER | AK_O(JSON) | AK_O(HELP),
     .about =
         "Counts by status, the share that worked, the time of each stage, and the best of each\n"
-        "kernel, size, type, choices and device. With a KERNEL or --run also which parameters "
-        "make\n"
-        "the difference, by a random forest over its trials; times of several sizes are compared\n"
-        "within their size.",
+        "kernel, size, type, choices and device. With a KERNEL or --run also which parameters\n"
+        "make the difference, by a random forest over its trials; times of several sizes are\n"
+        "compared within their size. Where a language model took part: success by proposer, the\n"
+        "best of each generation, predictions against outcomes, tokens and cost for each percent\n"
+        "gained.",
     .examples = "  autokernel stats\n"
                 "  autokernel stats matmul --json\n",
     .run = run,
