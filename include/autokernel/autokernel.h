@@ -342,7 +342,7 @@ typedef struct ak_tune_options {
     void *sink_context;
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
     /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. Its `cancel`
-       is that of the run. Where it cannot be reached, the run says so (the event "notice") and
+       is that of the run. Where it cannot be reached, the run says so (the event "warning") and
        carries on with "heuristic". */
     const struct ak_llm_options *llm;
     int generations; /* questions to the model; 0: the strategy's default. 1 is one shot */
@@ -473,6 +473,11 @@ AK_API ak_status ak_comparison_json(char **out_text, const ak_comparison *compar
 /* Report of a run (NULL: the latest) in "text", "csv", "json" or "md". Free with ak_text_free. */
 AK_API ak_status ak_report(char **out_text, ak_archive *archive, const char *run,
                            const char *format, ak_error *err);
+/* Which parameters make the difference among the trials that match, as JSON: the member "impact" of
+   a report (docs/formats.md). Trials of several tasks may match; their times are compared within
+   their task. Free with ak_text_free. */
+AK_API ak_status ak_archive_impact(char **out_text, ak_archive *archive,
+                                   const ak_archive_filter *filter, ak_error *err);
 AK_API void ak_text_free(char *text);
 
 /* ---- 8. language models --------------------------------------------------------------------- */
@@ -549,8 +554,11 @@ typedef struct ak_recording ak_recording;
 
 /* `path` is a cache file of Kernel Tuner (also of a run that was stopped), a T4 file, the JSON
    results of KTT, each also compressed with gzip, or an archive of ours that holds one task. Up to
-   64 MiB unpacked. docs/formats.md says what is read of each. */
-AK_API ak_status ak_recording_open(ak_recording **out, const char *path, ak_error *err);
+   64 MiB unpacked. docs/formats.md says what is read of each. `space` NULL, or a T1 file with the
+   parameters, their values and defaults, and the conditions: then all that was recorded must be
+   valid there. */
+AK_API ak_status ak_recording_open(ak_recording **out, const char *path, const char *space,
+                                   ak_error *err);
 AK_API void ak_recording_close(ak_recording *recording);
 /* The configurations that were recorded, failed ones too, and nothing else is valid in it. */
 AK_API const ak_space *ak_recording_space(const ak_recording *recording);
@@ -615,8 +623,8 @@ typedef struct ak_simulation {
 } ak_simulation;
 
 /* Replays a search on the recording, with a clock that advances by what each configuration cost
-   when it was recorded. The strategy's own thinking is measured but not on that clock. The space of
-   a repeat has a default configuration drawn at random: recordings have none.
+   when it was recorded. The strategy's own thinking is measured but not on that clock. Where
+   no T1 file gives a default configuration, each repeat has another, drawn at random.
 
    The score follows Willemsen et al., Future Generation Computer Systems 2024, doi
    10.1016/j.future.2024.05.021: with F(t) the objective at the mean rank of the best found by time

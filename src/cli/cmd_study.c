@@ -183,7 +183,7 @@ static ak_status do_study(char **out, const ak_args *args, const ak_study_option
     ak_status status;
     if (ak_fs_is_file(args->operand[0])) {
         ak_recording *recording = NULL;
-        status = ak_recording_open(&recording, args->operand[0], err);
+        status = ak_recording_open(&recording, args->operand[0], args->text[AK_OPTION_SPACE], err);
         if (status == AK_OK) {
             status = ak_study_recording(out, recording, options, err);
         }
@@ -288,8 +288,8 @@ const ak_command ak_cmd_study = {
     .least = 1,
     .most = 1,
     .options = AK_O_TASK | AK_O_RUN | AK_O_LLM | AK_O(ARMS) | AK_O(SEEDS) | AK_O(EVALS) |
-               AK_O(GENERATIONS) | AK_O(BATCH) | AK_O(FORMAT) | AK_O(ARCHIVE) | AK_O(JSON) |
-               AK_O(QUIET) | AK_O(HELP),
+               AK_O(SPACE) | AK_O(GENERATIONS) | AK_O(BATCH) | AK_O(FORMAT) | AK_O(ARCHIVE) |
+               AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
     .about = "Each arm is a strategy; all get the same evaluations, the default configuration "
              "first, and the\n"
              "same seeds. A file is a recording, on which nothing runs and the optimum is known; "

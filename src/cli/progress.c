@@ -232,14 +232,6 @@ static void on_trial(ak_progress *p, const json_t *event)
     }
 }
 
-static void on_warning(ak_progress *p, const json_t *event)
-{
-    if (!p->warned) {
-        say(p, "warning: %s", text_of(event, "text"));
-        p->warned = true;
-    }
-}
-
 static void on_phase(ak_progress *p, const json_t *event)
 {
     static const struct {
@@ -262,13 +254,18 @@ static void on_phase(ak_progress *p, const json_t *event)
     }
 }
 
-/* What the user has to know, even when only results are wanted. */
-static void on_notice(ak_progress *p, const json_t *event)
+/* What the user has to know, even when only results are wanted; once, if a run of several parts
+   says it again. */
+static void on_warning(ak_progress *p, const json_t *event)
 {
-    bool wanted = p->lines;
-    p->lines = true;
-    say(p, "%s", text_of(event, "text"));
-    p->lines = wanted;
+    const char *text = text_of(event, "text");
+    if (strncmp(p->warned, text, sizeof p->warned - 1) != 0) {
+        bool wanted = p->lines;
+        p->lines = true;
+        say(p, "warning: %s", text);
+        p->lines = wanted;
+        (void)snprintf(p->warned, sizeof p->warned, "%s", text);
+    }
 }
 
 static void on_llm(ak_progress *p, const json_t *event)
@@ -296,8 +293,7 @@ void ak_progress_event(void *progress, const char *name, const char *json)
         bool redraw; /* whether the bar is shown after it */
     } handlers[] = {{"start", on_start, true},      {"baseline", on_baseline, false},
                     {"trial", on_trial, true},      {"phase", on_phase, false},
-                    {"warning", on_warning, false}, {"notice", on_notice, false},
-                    {"llm", on_llm, false}};
+                    {"warning", on_warning, false}, {"llm", on_llm, false}};
     ak_progress *p = progress;
     if (p->events != NULL && p->events_error == 0 &&
         (fprintf(p->events, "%s\n", json) < 0 || fflush(p->events) != 0)) {

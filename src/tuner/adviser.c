@@ -10,7 +10,7 @@ static void notice(void *context, const char *text)
     const ak_adviser *adviser = context;
     json_t *fields = json_object();
     (void)ak_json_set_text(fields, "text", text);
-    ak_event_send(adviser->events, "notice", fields);
+    ak_event_send(adviser->events, "warning", fields);
 }
 
 static void tell(void *context, const ak_call *call)

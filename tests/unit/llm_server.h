@@ -47,6 +47,7 @@ typedef struct server {
     size_t asked;
     char *request[SERVER_REQUESTS_MAX]; /* headers and body */
     atomic_int stop;
+    atomic_int silent; /* all is sent, and nothing more will come */
 } server;
 
 /* Reads one request; NULL if the client hung up. */
@@ -88,7 +89,7 @@ static bool server_send(int fd, const char *bytes, size_t count, size_t piece)
     return true;
 }
 
-static void server_answer(int fd, const server_reply *reply)
+static void server_answer(server *s, int fd, const server_reply *reply)
 {
     char head[1024];
     size_t piece = reply->end == SERVER_BYTEWISE ? 1 : 1u << 16;
@@ -122,6 +123,7 @@ static void server_answer(int fd, const server_reply *reply)
     good = good && server_send(fd, after, strlen(after), piece);
     char rest;
     if (good && reply->end == SERVER_STALL) {
+        atomic_store(&s->silent, 1);
         while (recv(fd, &rest, 1, 0) > 0) {
         }
     }
@@ -147,7 +149,7 @@ static void *server_main(void *context)
             s->asked++;
             (void)pthread_mutex_unlock(&s->lock);
             if (s->replies[index].end != SERVER_CLOSE) {
-                server_answer(fd, &s->replies[index]);
+                server_answer(s, fd, &s->replies[index]);
             }
         }
         (void)shutdown(fd, SHUT_WR);
