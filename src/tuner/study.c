@@ -253,9 +253,9 @@ static bool add_curve(json_t *object, const ak_study *study, const ak_study_arm 
     json_t *list = json_array();
     bool good = list != NULL;
     /* No more steps than evaluations. */
-    double steps = along == AXIS_EVALUATIONS && farthest < STEPS ? farthest : STEPS;
-    for (double k = 1; good && farthest > 0 && k <= steps; k++) {
-        double at = farthest * k / steps;
+    size_t steps = along == AXIS_EVALUATIONS && farthest < STEPS ? (size_t)farthest : STEPS;
+    for (size_t k = 1; good && farthest > 0 && k <= steps; k++) {
+        double at = farthest * (double)k / (double)steps;
         if (along == AXIS_EVALUATIONS) {
             at = ceil(at);
         }
