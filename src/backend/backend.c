@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "backend/cuda/cuda.h"
 #include "backend/host/host.h"
 
 const ak_backend_ops *const ak_backends[] = {

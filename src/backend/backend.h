@@ -89,6 +89,9 @@ typedef struct ak_backend_ops {
     ak_status (*source)(ak_buf *out, const char *text, const char *name, ak_error *err);
     ak_status (*compile)(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
     const char *artifact_suffix; /* ".so" */
+    /* (optional) Folders that `compile` reads beyond those of the system and the compilers, and
+       writes beyond the job's: "" for none. Called before a compile worker is confined. */
+    void (*folders)(char readable[AK_PATH_MAX], char writable[AK_PATH_MAX]);
 
     ak_status (*open)(ak_device **out, const ak_task *task, ak_error *err);
     /* One block for all arguments; a second call replaces it. `map` gives its address where the
@@ -106,6 +109,9 @@ typedef struct ak_backend_ops {
     ak_status (*launch)(ak_outcome *out, ak_runnable *runnable, const ak_launch *launch,
                         ak_error *err);
     void (*unload)(ak_runnable *runnable);
+    /* (optional) Has the device had an error that only a new process cures? Every launch is refused
+       from then on; the worker ends once it has answered, and is started again. */
+    bool (*lost)(const ak_device *device);
     ak_status (*ceilings)(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err);
     /* Names and versions of the baselines that apply to the task and are installed. `note` says
        what is missing and how to install it where installed is false. */
@@ -113,6 +119,9 @@ typedef struct ak_backend_ops {
                            void (*visit)(void *context, const char *name, const char *title,
                                          const char *version, bool installed, const char *note),
                            void *context, ak_error *err);
+    /* (optional) The version of a baseline where more is known once it has run: which of its
+       algorithms was chosen. "" if nothing is. */
+    void (*baseline_version)(char *out, size_t bytes, const ak_device *device, const char *name);
     void (*close)(ak_device *device);
 } ak_backend_ops;
 

@@ -12,8 +12,8 @@
 #include <string.h>
 
 enum {
-    ALIGN = 64,     /* a cache line, and what the kernels are promised */
-    GAP_BYTES = 320 /* five lines: sixteen arrays get sixteen different places in a page */
+    ALIGN = 256,    /* what kernels are promised, and what a GPU's own allocator gives */
+    GAP_BYTES = 256 /* sixteen arrays get sixteen different places in a page */
 };
 
 /* Each half, word and double word of it is a NaN in f16, bf16, f32 and f64. */

@@ -14,7 +14,7 @@
 
 #define AK_GUARD_BYTES 4096 /* a page on either side: catches strides of a row or less */
 
-/* Layout of arguments in one block of memory: offset of each array, 64-byte aligned (plus a page),
+/* Layout of arguments in one block of memory: offset of each array, 256-byte aligned,
    red zones before and after each. Returns the bytes of the whole, 0 if they exceed size_t. Offsets
    differ modulo a page, so that arrays of a power of two do not compete for the same cache sets. */
 size_t ak_guard_layout(size_t offset[AK_ARGUMENTS_MAX], const size_t *bytes, size_t count);

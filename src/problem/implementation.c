@@ -121,6 +121,7 @@ static ak_status read_dtypes(ak_implementation_spec *implementation, ak_problem 
 {
     const char *const *names = NULL;
     size_t count = 0;
+    unsigned dtypes = 0;
     ak_dtype dtype;
     ak_status status = read_strings(&names, &count, problem, kernel, "Dtypes", AK_INCLUDES_MAX,
                                     implementation->where, err);
@@ -133,9 +134,9 @@ static ak_status read_dtypes(ak_implementation_spec *implementation, ak_problem 
             return ak_fail(err, AK_INVALID, "%s: Dtypes: \"%.40s\" is no dtype of %s",
                            implementation->where, names[i], problem->name);
         }
-        implementation->dtypes |= 1u << dtype;
+        dtypes |= 1u << dtype;
     }
-    implementation->dtypes = count == 0 ? ~0u : implementation->dtypes;
+    implementation->dtypes = count == 0 ? ~0u : dtypes;
     return status;
 }
 

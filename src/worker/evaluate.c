@@ -39,7 +39,7 @@ struct ak_evaluator {
     ak_stage_memory memory;
     ak_stage own;
     ak_stage *awkward;
-    size_t awkward_count, usual; /* the one of every trial; awkward_count: none */
+    size_t awkward_count;
     ak_rng rng;
     unsigned round;
     choice *choices;
@@ -58,18 +58,12 @@ static ak_status plan_stages(ak_evaluator *e, ak_error *err)
     ak_status status = ak_stage_plan(&e->own, &e->memory, e->task, e->task->shape.size, 0, 0, err);
     size_t base = (e->own.total + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
     size_t end = base;
-    e->usual = problem->awkward_count;
     for (size_t i = 0; status == AK_OK && i < problem->awkward_count; i++) {
         ak_stage *stage = &e->awkward[i];
         status = ak_stage_plan(stage, &e->memory, e->task, problem->awkward[i], 1, base, err);
         e->awkward_count = i + 1;
         if (status == AK_OK) {
             end = base + stage->total > end ? base + stage->total : end;
-            if (stage->shape.flops <= AWKWARD_FLOPS &&
-                (e->usual == problem->awkward_count ||
-                 stage->shape.flops > e->awkward[e->usual].shape.flops)) {
-                e->usual = i;
-            }
         }
     }
     if (status == AK_OK) {
@@ -115,9 +109,6 @@ static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
     if (status == AK_OK && !own && largest < e->awkward_count) {
         status = ak_stage_prepare(&e->awkward[largest], e->reference, largest + 1,
                                   outputs_of(e, &e->awkward[largest]) >= SELFTEST_ELEMENTS, err);
-    }
-    if (status == AK_OK && e->usual < e->awkward_count) {
-        status = ak_stage_prepare(&e->awkward[e->usual], e->reference, e->usual + 1, false, err);
     }
     return status;
 }
@@ -173,6 +164,11 @@ void ak_evaluator_close(ak_evaluator *e)
         e->backend->close(e->device);
     }
     ak_free(e);
+}
+
+bool ak_evaluator_lost(const ak_evaluator *e)
+{
+    return e->backend->lost != NULL && e->backend->lost(e->device);
 }
 
 /* ---- running one thing --------------------------------------------------------------------- */
@@ -254,12 +250,39 @@ static ak_status check_at(runner *r, ak_stage *stage, size_t stream, int rounds,
     return status;
 }
 
+/* May this candidate be run there? */
+static ak_status allowed(bool *out, const runner *r, const ak_stage *stage, ak_error *err)
+{
+    const ak_config *config = r->entrant->artifact != NULL ? &r->entrant->config : NULL;
+    return ak_task_allows(out, r->e->task, &stage->shape, config, err);
+}
+
+/* The awkward shape of a trial: that with the most work below AWKWARD_FLOPS at which the candidate
+   may be run; awkward_count if there is none. */
+static ak_status usual_for(size_t *out, const runner *r, ak_error *err)
+{
+    const ak_evaluator *e = r->e;
+    ak_status status = AK_OK;
+    bool fits = false;
+    *out = e->awkward_count;
+    for (size_t i = 0; status == AK_OK && i < e->awkward_count; i++) {
+        double flops = e->awkward[i].shape.flops;
+        if (flops <= AWKWARD_FLOPS &&
+            (*out == e->awkward_count || flops > e->awkward[*out].shape.flops)) {
+            status = allowed(&fits, r, &e->awkward[i], err);
+            *out = fits ? i : *out;
+        }
+    }
+    return status;
+}
+
 static ak_status check_usual(runner *r, ak_error *err)
 {
     ak_evaluator *e = r->e;
-    ak_status status = AK_OK;
-    if (e->usual < e->awkward_count) {
-        status = check_at(r, &e->awkward[e->usual], e->usual + 1, 1, err);
+    size_t usual = 0;
+    ak_status status = usual_for(&usual, r, err);
+    if (status == AK_OK && usual < e->awkward_count) {
+        status = check_at(r, &e->awkward[usual], usual + 1, 1, err);
     }
     return status == AK_OK && r->outcome.status == AK_TRIAL_OK ? check_at(r, &e->own, 0, 1, err)
                                                                : status;
@@ -361,7 +384,11 @@ ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *e, const ak_entrant *en
     ak_status status = run_load(&r, e, entrant, timeout_ns, err);
     for (size_t i = 0; status == AK_OK && i < e->awkward_count && r.outcome.status == AK_TRIAL_OK;
          i++) {
-        status = check_at(&r, &e->awkward[i], i + 1, ROUNDS, err);
+        bool fits = false;
+        status = allowed(&fits, &r, &e->awkward[i], err);
+        if (status == AK_OK && fits) {
+            status = check_at(&r, &e->awkward[i], i + 1, ROUNDS, err);
+        }
     }
     if (status == AK_OK && r.outcome.status == AK_TRIAL_OK) {
         status = check_at(&r, &e->own, 0, ROUNDS, err);
@@ -648,6 +675,15 @@ ak_status ak_evaluate_baselines(ak_baseline_info **out, size_t *count, ak_evalua
         }
         status = reduce(&list, &kept, first, last, e, err);
         first = last;
+    }
+    for (size_t i = 0; status == AK_OK && e->backend->baseline_version != NULL && i < kept; i++) {
+        char version[160];
+        e->backend->baseline_version(version, sizeof version, e->device, list.items[i].name);
+        char *text = version[0] == 0 ? NULL : ak_strdup(version);
+        if (text != NULL) {
+            ak_free(list.items[i].version);
+            list.items[i].version = text;
+        }
     }
     if (status != AK_OK) {
         ak_baseline_info_free(list.items, list.count);

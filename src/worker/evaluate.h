@@ -26,6 +26,8 @@ typedef struct ak_evaluator ak_evaluator;
 ak_status ak_evaluator_open(ak_evaluator **out, const ak_backend_ops *backend, const ak_task *task,
                             const char *folder, ak_error *err);
 void ak_evaluator_close(ak_evaluator *evaluator);
+/* Has the device had an error that only a new process cures? */
+bool ak_evaluator_lost(const ak_evaluator *evaluator);
 
 typedef struct ak_entrant {
     const char *artifact; /* or NULL: a baseline */

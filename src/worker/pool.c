@@ -19,6 +19,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/program.h"
 #include "worker/process.h"
 
 #define COMPILE_TIMEOUT_NS (60 * AK_SECOND_NS)
@@ -284,7 +285,7 @@ ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options
         pool->compiler_count = (size_t)pool->options.compile_workers;
         status = ak_backend_find(&pool->backend, task->backend, err);
     }
-    status = status == AK_OK ? ak_process_program(pool->program, err) : status;
+    status = status == AK_OK ? ak_program_find(pool->program, err) : status;
     status = status == AK_OK ? ak_fs_owned_open(&pool->folder, err) : status;
     status = status == AK_OK ? write_source(pool, err) : status;
     status = status == AK_OK ? start_workers(pool, err) : status;

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/program.h"
 #include "worker/process.h"
 
 /* Asks the device worker when it is free, and waits for the answer. */
@@ -88,7 +89,7 @@ ak_status ak_pool_probe(json_t **out, ak_error *err)
     ak_proc proc = {0};
     ak_line_reader reader;
     json_t *request = NULL, *reply = NULL;
-    ak_status status = ak_process_program(program, err);
+    ak_status status = ak_program_find(program, err);
     if (status != AK_OK) {
         return status;
     }

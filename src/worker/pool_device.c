@@ -63,6 +63,9 @@ static bool outcome_key(char *out, size_t bytes, const ak_pool *pool, const ak_p
             AK_OK) {
         return false;
     }
+    if (pool->task->implementation->launch != NULL) {
+        return false; /* equal code may be launched in another way */
+    }
     (void)snprintf(out, bytes, "%s:%zu:%d", u->compiled.artifact_hash, workspace, threads);
     return true;
 }

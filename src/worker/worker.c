@@ -1,9 +1,11 @@
 /*
- * worker.c: the child processes of a run. One executable, three roles:
+ * worker.c: the child processes of a run. One executable, five roles:
  *
  *   worker --compile BACKEND     compiles what it is told, at the lowest priority
  *   worker --device DEVICE       owns a device: checks and times candidates and libraries
  *   worker --runner FD FD        started by the host's device worker: runs one candidate
+ *   worker --inventory cuda      says which CUDA devices and libraries there are
+ *   worker --nvrtc SOURCE CUBIN OPTION...   started by a compile worker: runs NVRTC once
  *
  * The first two read requests on descriptor 3 and write replies on descriptor 4 until the other
  * side closes. They are never started by hand.
@@ -17,12 +19,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "backend/cuda/cuda.h"
 #include "backend/host/host.h"
 #include "backend/host/host_runner.h"
 #include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/proc.h"
+#include "base/program.h"
 #include "worker/evaluate.h"
 #include "worker/message.h"
 #include "worker/probe.h"
@@ -34,6 +38,7 @@
 #define COMPILED_BYTES_MAX ((rlim_t)256 << 20)
 #define EXIT_USAGE         2
 #define EXIT_BROKEN        1
+#define EXIT_LOST          3
 
 typedef struct worker {
     const ak_backend_ops *backend;
@@ -84,11 +89,12 @@ static ak_status start(json_t **out, worker *w, const json_t *request, ak_error 
                                         "/sys"};
     enum { USUAL = sizeof usual / sizeof usual[0] };
     char homes[COMPILERS_MAX][AK_PATH_MAX];
-    const char *readable[USUAL + COMPILERS_MAX + 1];
+    char extra[3][AK_PATH_MAX] = {"", "", ""};
+    const char *readable[USUAL + COMPILERS_MAX + 3 + 1];
     const char *folder;
     const char **compilers = NULL;
     size_t count = 0, n = 0;
-    (void)out, (void)w;
+    (void)out;
     ak_status status = ak_json_string(&folder, request, "folder", WHERE, err);
     if (status == AK_OK) {
         status = ak_message_texts(&compilers, &count, request, "compilers", err);
@@ -104,8 +110,19 @@ static ak_status start(json_t **out, worker *w, const json_t *request, ak_error 
             readable[n++] = homes[i];
         }
     }
+    if (w->backend->folders != NULL) {
+        /* also for itself: such a backend's compiler runs in a child that is this program */
+        w->backend->folders(extra[0], extra[1]);
+        for (size_t i = 0; i < 2; i++) {
+            readable[n] = extra[i];
+            n += extra[i][0] != 0 ? 1 : 0;
+        }
+        if (ak_program_find(extra[2], NULL) == AK_OK) {
+            readable[n++] = extra[2];
+        }
+    }
     readable[n] = NULL;
-    const char *const writable[] = {folder, "/dev/null", NULL};
+    const char *const writable[] = {folder, "/dev/null", extra[1][0] != 0 ? extra[1] : NULL, NULL};
     (void)ak_sandbox_files(readable, writable);
     ak_free(compilers);
     return AK_OK;
@@ -375,6 +392,10 @@ static int serve(worker *w, bool is_device)
         }
         bool good = answer(w, is_device, request);
         json_decref(request);
+        if (good && w->evaluator != NULL && ak_evaluator_lost(w->evaluator)) {
+            _exit(
+                EXIT_LOST); /* not in good order: freeing what is on the device would wait for it */
+        }
         if (!good) {
             code = EXIT_BROKEN;
             break;
@@ -421,6 +442,12 @@ static bool is_open(int fd)
 int ak_worker_main(int argc, char **argv)
 {
     int64_t block, page;
+    if (argc >= 4 && strcmp(argv[2], "--inventory") == 0 && strcmp(argv[3], "cuda") == 0) {
+        return ak_cuda_inventory_main();
+    }
+    if (argc >= 4 && strcmp(argv[2], "--nvrtc") == 0) {
+        return ak_cuda_nvrtc_main(argc, argv);
+    }
     if (argc < 4 || !is_open(AK_PROC_REQUEST_FD) || !is_open(AK_PROC_REPLY_FD)) {
         return EXIT_USAGE;
     }

@@ -13,7 +13,7 @@ static ak_recording *tiny;
 static int open_tiny(void **state)
 {
     (void)state;
-    return ak_recording_open(&tiny, TINY, NULL) == AK_OK ? 0 : -1;
+    return ak_recording_open(&tiny, TINY, NULL, NULL) == AK_OK ? 0 : -1;
 }
 
 static int close_tiny(void **state)
@@ -158,6 +158,16 @@ static void test_every_strategy(void **state)
             assert_int_equal(all.repeats[r].failed, 3);
             near(all.repeats[r].best_value, 1.04);
         }
+        /* nothing is shared by strategies that work side by side */
+        options.repeats = 6;
+        options.evaluations = 20;
+        options.jobs = 1;
+        ak_simulation alone = simulate(&options);
+        options.jobs = 3;
+        ak_simulation together = simulate(&options);
+        same(&alone, &together, 6);
+        ak_simulation_clear(&alone);
+        ak_simulation_clear(&together);
         options.batch = 5;
         options.evaluations = 12;
         ak_simulation some = simulate(&options);
@@ -183,7 +193,7 @@ static void test_refused(void **state)
         "\"2\": {\"n\": 2, \"time\": 3}}}";
     ak_recording *recording = NULL;
     assert_ok(ak_fs_write(f->file, free_of_charge, strlen(free_of_charge), err));
-    assert_ok(ak_recording_open(&recording, f->file, err));
+    assert_ok(ak_recording_open(&recording, f->file, NULL, err));
     assert_refused(ak_simulate(&s, recording, NULL, err), AK_INVALID, "records no times");
     assert_null(s.repeats);
     /* with a limit of another kind it can be searched, but not scored */
@@ -243,7 +253,7 @@ static void check_published(const char *folder, const char *line, size_t length)
     ak_recording *recording = NULL;
     assert_ok(ak_json_parse(&wanted, line, length, "expected.jsonl", err));
     assert_ok(ak_fs_join(path, folder, json_string_value(json_object_get(wanted, "file")), err));
-    assert_ok(ak_recording_open(&recording, path, err));
+    assert_ok(ak_recording_open(&recording, path, NULL, err));
     const ak_recording_facts *facts = ak_recording_describe(recording);
     near((double)facts->configurations, member(wanted, "configs"));
     near((double)facts->ok, member(wanted, "valid"));
@@ -303,7 +313,7 @@ static void test_published_scores(void **state)
         ak_simulation s = {0};
         ak_simulate_options options = {.strategy = "exhaustive", .repeats = 1};
         assert_ok(ak_fs_join(path, folder, known[i].file, err));
-        assert_ok(ak_recording_open(&recording, path, err));
+        assert_ok(ak_recording_open(&recording, path, NULL, err));
         assert_ok(ak_simulate(&s, recording, &options, err));
         near(s.score, known[i].score);
         ak_simulation_clear(&s);

@@ -891,6 +891,78 @@ static void test_rank_is_checked(void **state)
     }
 }
 
+/* ---- guided by a model ---- */
+
+/* 10^12 configurations: nothing may list them. */
+static void test_models_in_a_huge_space(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"bayes", "forest", "portfolio", "heuristic"};
+    char text[4096];
+    size_t length = (size_t)snprintf(text, sizeof text, "{\"TuningParameters\": [");
+    for (int p = 0; p < 12; p++) {
+        length += (size_t)snprintf(text + length, sizeof text - length,
+                                   "%s{\"Name\": \"P%d\", \"Type\": \"int\", \"Values\": "
+                                   "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}",
+                                   p == 0 ? "" : ", ", p);
+    }
+    snprintf(text + length, sizeof text - length, "]}");
+    ak_space *huge = build(text);
+    assert_true(ak_space_count(huge) == 1000000000000u);
+    for (size_t i = 0; i < 4; i++) {
+        run_fresh(&first, find(names[i]), huge, 1, smooth, 4, 0, 60);
+        assert_int_equal(first.count, 60);
+        double found = first.best;
+        run_fresh(&first, find("random"), huge, 1, smooth, 4, 0, 60);
+        if (!(found < first.best)) {
+            fail_msg("%s %.3f random %.3f", names[i], found, first.best);
+        }
+    }
+    ak_space_free(huge);
+}
+
+/* Whatever has D = 1 fails. */
+static bool half_fails(double *ms, const ak_space *space, const ak_config *config)
+{
+    smooth(ms, space, config);
+    return config->at[8] == 0;
+}
+
+static void test_models_learn_from_failures(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"bayes", "forest", "heuristic"};
+    for (size_t i = 0; i < 3; i++) {
+        run_fresh(&first, find(names[i]), large, 3, half_fails, 1, 0, 60);
+        size_t failed = 0;
+        for (size_t j = 30; j < 60; j++) {
+            failed += first.proposals[j].config.at[8] != 0;
+        }
+        assert_true(failed < 8);
+    }
+}
+
+/* More trials than the model has rows, told at once and then one by one. */
+static void test_models_with_few_rows(void **state)
+{
+    (void)state;
+    ak_strategy_choice choice;
+    assert_int_equal(ak_strategy_choose(&choice, "bayes:rows=16,pool=32,start=4", NULL), AK_OK);
+    ak_strategy_context context = context_of(large, 5);
+    context.hyper = choice.hyper;
+    ak_strategy *strategy = open_strategy(choice.ops, &context);
+    ak_rng rng;
+    ak_rng_seed(&rng, 2);
+    for (size_t i = 0; i < 100; i++) {
+        ak_config config;
+        ak_space_sample(&config, large, &rng);
+        observe(strategy, large, &config, patchy, NULL);
+    }
+    run(&first, strategy, large, patchy, 3, 5, 60);
+    assert_int_equal(first.count, 60);
+    choice.ops->close(strategy);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -923,6 +995,9 @@ int main(void)
         cmocka_unit_test(test_rank_guides),
         cmocka_unit_test(test_rank_that_misleads_is_overcome),
         cmocka_unit_test(test_rank_is_checked),
+        cmocka_unit_test(test_models_in_a_huge_space),
+        cmocka_unit_test(test_models_learn_from_failures),
+        cmocka_unit_test(test_models_with_few_rows),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

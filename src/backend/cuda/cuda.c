@@ -1,0 +1,531 @@
+/*
+ * cuda.c: a CUDA device, seen from its worker process; see cuda_device.h.
+ *
+ * One measured batch:
+ *
+ *     workspace to zero, arguments copied from set 0 to the others | event | runs, as a graph |
+ * event
+ *
+ * Everything before the first event is in the stream when the runs are queued, so the device never
+ * waits for the host in between. Afterwards one of the sets that were used, chosen at random, takes
+ * the place of set 0, and that is what the harness judges: a run that does nothing is not safe
+ * because another one did the work.
+ *
+ * A kernel that hangs cannot be ended, and one that touched foreign memory has poisoned the
+ * context. The device is then lost: this batch says what happened, everything later is refused, and
+ * the worker ends and is started again.
+ */
+#include "backend/cuda/cuda_device.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "check/guard.h"
+
+/* Sets together are at least this many times the level 2 cache. */
+#define ROTATE_CACHES 2
+#define SETS_MIN      2
+#define PLACE_ALIGN   1024
+/* Runs of one graph: enough that launching it again is free, few enough that it is made quickly. */
+#define GRAPH_RUNS_MAX 256
+/* Without a limit a stream that is asked all the time takes a core. */
+#define POLL_NS    (20 * 1000)
+#define DRAIN_NS   (30 * AK_SECOND_NS)
+#define DEVICE_MAX 64
+
+/* ---- outcomes -------------------------------------------------------------------------------- */
+
+void ak_cuda_refuse(ak_outcome *out, ak_trial_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    out->status = status;
+    (void)vsnprintf(out->reason, sizeof out->reason, format, args);
+    va_end(args);
+}
+
+/* Errors after which the context is of no more use: CUDA names them so. */
+static bool is_sticky(int code)
+{
+    return code == AK_CUDA_ERROR_ILLEGAL_ADDRESS || code == AK_CUDA_ERROR_LAUNCH_TIMEOUT ||
+           (code >= AK_CUDA_ERROR_ASSERT && code <= AK_CUDA_ERROR_LAUNCH_FAILED) || code == 999 ||
+           code == 201 || code == 709; /* unknown, invalid context, context destroyed */
+}
+
+void ak_cuda_conclude(ak_outcome *out, ak_device *device, int code, const char *doing)
+{
+    char text[160];
+    if (code == AK_CUDA_SUCCESS) {
+        out->status = AK_TRIAL_OK;
+        return;
+    }
+    ak_cuda_error_text(text, sizeof text, device->cuda, code);
+    bool sticky = is_sticky(code);
+    ak_cuda_refuse(out,
+                   code == AK_CUDA_ERROR_OUT_OF_MEMORY    ? AK_TRIAL_OUT_OF_MEMORY
+                   : code == AK_CUDA_ERROR_LAUNCH_TIMEOUT ? AK_TRIAL_TIMED_OUT
+                   : sticky                               ? AK_TRIAL_CRASHED
+                                                          : AK_TRIAL_LAUNCH_ERROR,
+                   "%s: %s", doing, text);
+    if (sticky && !device->lost) {
+        device->lost = true;
+        (void)snprintf(device->why, sizeof device->why, "%.150s", out->reason);
+    }
+}
+
+static ak_status fail(ak_device *device, int code, const char *doing, ak_error *err)
+{
+    ak_outcome outcome;
+    ak_cuda_conclude(&outcome, device, code, doing);
+    return code == AK_CUDA_SUCCESS
+               ? AK_OK
+               : ak_fail(err, code == AK_CUDA_ERROR_OUT_OF_MEMORY ? AK_NO_MEMORY : AK_CRASHED, "%s",
+                         outcome.reason);
+}
+
+int ak_cuda_wait(ak_device *device, int64_t timeout_ns)
+{
+    int64_t deadline = ak_clock_ns() + timeout_ns;
+    for (;;) {
+        int code = device->cuda->stream_query(device->stream);
+        if (code != AK_CUDA_ERROR_NOT_READY) {
+            return code;
+        }
+        if (ak_clock_ns() >= deadline) {
+            device->lost = true;
+            (void)snprintf(device->why, sizeof device->why, "a kernel did not end");
+            return AK_CUDA_ERROR_LAUNCH_TIMEOUT;
+        }
+        ak_clock_sleep_ns(POLL_NS);
+    }
+}
+
+/* ---- opening and memory ---------------------------------------------------------------------- */
+
+static void cuda_close(ak_device *device)
+{
+    if (device == NULL) {
+        return;
+    }
+    const ak_cuda_driver *cuda = device->cuda;
+    ak_cuda_product_close(device);
+    if (cuda != NULL && device->retained && !device->lost) { /* a lost one would wait for ever */
+        if (device->stream != NULL) {
+            (void)ak_cuda_wait(device, DRAIN_NS);
+            (void)cuda->stream_destroy(device->stream);
+        }
+        for (size_t i = 0; i < 2; i++) {
+            if (device->events[i] != NULL) {
+                (void)cuda->event_destroy(device->events[i]);
+            }
+        }
+        const ak_cuda_address memory[] = {device->block, device->copies, device->workspace};
+        for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++) {
+            if (memory[i] != 0) {
+                (void)cuda->memory_free(memory[i]);
+            }
+        }
+        (void)cuda->context_release(device->handle);
+    }
+    ak_free(device);
+}
+
+static int64_t fact(const ak_task *task, const char *name)
+{
+    ak_value value;
+    bool known = ak_scope_get(&value, task->constants, name) && value.type == AK_VALUE_INT;
+    return known ? value.as.integer : 0;
+}
+
+static int open_context(ak_device *device, int ordinal)
+{
+    const ak_cuda_driver *cuda = device->cuda;
+    void *context = NULL;
+    int code = cuda->device_get(&device->handle, ordinal);
+    code = code == 0 ? cuda->context_retain(&context, device->handle) : code;
+    device->retained = code == 0;
+    code = code == 0 ? cuda->context_set(context) : code;
+    code = code == 0 ? cuda->stream_create(&device->stream, AK_CUDA_STREAM_NON_BLOCKING) : code;
+    for (size_t i = 0; i < 2 && code == 0; i++) {
+        code = cuda->event_create(&device->events[i], 0);
+    }
+    return code;
+}
+
+static ak_status cuda_open(ak_device **out, const ak_task *task, ak_error *err)
+{
+    int64_t ordinal = 0;
+    const char *colon = strchr(task->device, ':');
+    ak_device *device = ak_alloc(1, sizeof *device);
+    if (device == NULL) {
+        return ak_fail_memory(err);
+    }
+    device->task = task;
+    device->sm_count = fact(task, "sm_count");
+    device->l2_bytes = fact(task, "l2_bytes");
+    device->shared_bytes_max = fact(task, "shared_bytes_max");
+    ak_rng_seed(&device->rng, task->seed ^ UINT64_C(0x63756461));
+    ak_status status = ak_cuda_driver_open(&device->cuda, err);
+    if (status == AK_OK && (colon == NULL || !ak_text_int(&ordinal, colon + 1) || ordinal < 0 ||
+                            ordinal >= DEVICE_MAX)) {
+        status = ak_fail(err, AK_INVALID, "\"%s\" is no CUDA device", task->device);
+    }
+    if (status == AK_OK) {
+        status = fail(device, open_context(device, (int)ordinal), "opening the device", err);
+    }
+    if (status != AK_OK) {
+        cuda_close(device);
+        return status;
+    }
+    *out = device;
+    return AK_OK;
+}
+
+/* Grows an allocation; what was in it is gone. */
+static int grow(ak_cuda_address *memory, size_t *have, size_t bytes, ak_device *device)
+{
+    int code = AK_CUDA_SUCCESS;
+    if (bytes <= *have) {
+        return code;
+    }
+    if (*memory != 0) {
+        code = ak_cuda_wait(device, DRAIN_NS);
+        code = code == 0 ? device->cuda->memory_free(*memory) : code;
+        *memory = 0;
+        *have = 0;
+    }
+    device->generation++;
+    code = code == 0 ? device->cuda->memory_alloc(memory, bytes) : code;
+    *have = code == 0 ? bytes : 0;
+    return code;
+}
+
+int ak_cuda_workspace(ak_device *device, size_t bytes)
+{
+    return grow(&device->workspace, &device->workspace_bytes, bytes, device);
+}
+
+static ak_status cuda_reserve(ak_device *device, size_t bytes, ak_error *err)
+{
+    char text[80];
+    (void)snprintf(text, sizeof text, "%zu MiB for the arguments", bytes >> 20);
+    return fail(device, grow(&device->block, &device->block_bytes, bytes, device), text, err);
+}
+
+static ak_status check_range(const ak_device *device, size_t offset, size_t bytes, ak_error *err)
+{
+    if (device->lost) {
+        return ak_fail(err, AK_CRASHED, "the device is lost: %s", device->why);
+    }
+    if (offset > device->block_bytes || bytes > device->block_bytes - offset) {
+        return ak_fail(err, AK_INTERNAL, "bytes %zu..%zu are beyond the reserved %zu", offset,
+                       offset + bytes, device->block_bytes);
+    }
+    return AK_OK;
+}
+
+static ak_status cuda_upload(ak_device *device, size_t offset, const void *data, size_t bytes,
+                             ak_error *err)
+{
+    ak_status status = check_range(device, offset, bytes, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    int code = device->cuda->upload(device->block + offset, data, bytes, device->stream);
+    code = code == 0 ? ak_cuda_wait(device, DRAIN_NS) : code;
+    return fail(device, code, "upload", err);
+}
+
+static ak_status cuda_download(void *data, ak_device *device, size_t offset, size_t bytes,
+                               ak_error *err)
+{
+    ak_status status = check_range(device, offset, bytes, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    int code = device->cuda->download(data, device->block + offset, bytes, device->stream);
+    code = code == 0 ? ak_cuda_wait(device, DRAIN_NS) : code;
+    return fail(device, code, "download", err);
+}
+
+static bool cuda_lost(const ak_device *device)
+{
+    return device->lost;
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+static void forget_graph(ak_runnable *runnable)
+{
+    if (runnable->graph != NULL && !runnable->device->lost) {
+        (void)runnable->device->cuda->graph_exec_destroy(runnable->graph);
+    }
+    runnable->graph = NULL;
+    runnable->graph_runs = 0;
+}
+
+static void cuda_unload(ak_runnable *runnable)
+{
+    if (runnable != NULL) {
+        forget_graph(runnable);
+        if (runnable->work != NULL && runnable->work->unload != NULL) {
+            runnable->work->unload(runnable);
+        }
+        ak_free(runnable);
+    }
+}
+
+static ak_status cuda_load(ak_runnable **out, ak_device *device, const ak_load *load,
+                           ak_outcome *outcome, ak_error *err)
+{
+    ak_runnable *runnable = ak_alloc(1, sizeof *runnable);
+    if (runnable == NULL) {
+        return ak_fail_memory(err);
+    }
+    runnable->device = device;
+    runnable->refusal.status = AK_TRIAL_OK;
+    ak_status status = AK_OK;
+    if (device->lost) {
+        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_CRASHED, "the device is lost: %s", device->why);
+    } else if (load->artifact != NULL) {
+        runnable->work = &ak_cuda_kernel_work;
+        status = ak_cuda_kernel_load(runnable, load->artifact, err);
+    } else if (strcmp(load->baseline, AK_BASELINE_COPY) == 0) {
+        runnable->work = &ak_cuda_copy_work;
+    } else {
+        runnable->work = &ak_cuda_product_work;
+        status = ak_cuda_product_load(runnable, load->baseline, err);
+    }
+    if (status != AK_OK) {
+        cuda_unload(runnable);
+        return status;
+    }
+    *outcome = runnable->refusal;
+    *out = runnable;
+    return AK_OK;
+}
+
+/* ---- launching ------------------------------------------------------------------------------- */
+
+ak_cuda_address ak_cuda_place(const ak_device *device, const ak_cuda_places *places, size_t set,
+                              size_t argument)
+{
+    size_t offset = places->offset[argument];
+    return set == 0 ? device->block + offset
+                    : device->copies + (set - 1) * places->stride + (offset - places->first);
+}
+
+/* Where the arguments are, and how many copies are needed and fit. */
+static int plan_places(ak_cuda_places *out, ak_device *device, const ak_launch *launch)
+{
+    size_t first = SIZE_MAX, end = 0, free_bytes = 0, total = 0;
+    *out = (ak_cuda_places){.count = launch->task->problem->argument_count};
+    for (size_t i = 0; i < out->count; i++) {
+        out->offset[i] = launch->offset[i];
+        first = launch->offset[i] < first ? launch->offset[i] : first;
+        end = launch->offset[i] + launch->shape->bytes[i] > end
+                  ? launch->offset[i] + launch->shape->bytes[i]
+                  : end;
+    }
+    out->first = first - AK_GUARD_BYTES; /* guard.h: a zone is in front of the first, too */
+    out->span = end + AK_GUARD_BYTES - out->first;
+    out->stride = (out->span + PLACE_ALIGN - 1) / PLACE_ALIGN * PLACE_ALIGN;
+    if (memcmp(launch->shape->size, device->task->shape.size, sizeof launch->shape->size) != 0) {
+        out->sets = 1; /* other shapes are checked, not timed */
+        return AK_CUDA_SUCCESS;
+    }
+    size_t wanted = (size_t)device->l2_bytes * ROTATE_CACHES;
+    out->sets = (wanted + out->span - 1) / out->span;
+    out->sets = out->sets < SETS_MIN ? SETS_MIN : out->sets;
+    out->sets = out->sets > AK_CUDA_SETS_MAX ? AK_CUDA_SETS_MAX : out->sets;
+    int code = device->cuda->memory_info(&free_bytes, &total);
+    size_t room = (free_bytes + device->copies_bytes) / 2 / out->stride + 1;
+    out->sets = out->sets > room ? room : out->sets;
+    return code == 0
+               ? grow(&device->copies, &device->copies_bytes, (out->sets - 1) * out->stride, device)
+               : code;
+}
+
+static bool prepared_for(const ak_runnable *runnable, const ak_launch *launch)
+{
+    return runnable->prepared && runnable->generation == runnable->device->generation &&
+           memcmp(runnable->shape.size, launch->shape->size, sizeof launch->shape->size) == 0 &&
+           runnable->places.offset[0] == launch->offset[0];
+}
+
+static int prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *out)
+{
+    if (prepared_for(runnable, launch)) {
+        return AK_CUDA_SUCCESS;
+    }
+    runnable->prepared = false;
+    forget_graph(runnable);
+    runnable->shape = *launch->shape;
+    int code = plan_places(&runnable->places, runnable->device, launch);
+    code = code == 0 ? runnable->work->prepare(runnable, launch, out) : code;
+    runnable->prepared = code == AK_CUDA_SUCCESS;
+    runnable->generation = runnable->device->generation;
+    return code;
+}
+
+/* Runs on sets 0, 1, ... in turn, as a graph. */
+static int record(ak_runnable *runnable, uint32_t runs)
+{
+    const ak_cuda_driver *cuda = runnable->device->cuda;
+    void *graph = NULL;
+    if (runnable->graph_runs == runs) {
+        return AK_CUDA_SUCCESS;
+    }
+    forget_graph(runnable);
+    int code = cuda->capture_begin(runnable->device->stream, AK_CUDA_CAPTURE_THREAD);
+    if (code != 0) {
+        return code;
+    }
+    for (uint32_t i = 0; i < runs && code == 0; i++) {
+        code = runnable->work->enqueue(runnable, i % runnable->places.sets);
+    }
+    int ended = cuda->capture_end(runnable->device->stream, &graph);
+    code = code == 0 ? ended : code;
+    code = code == 0 ? cuda->graph_instantiate(&runnable->graph, graph, 0) : code;
+    if (graph != NULL) {
+        (void)cuda->graph_destroy(graph);
+    }
+    code = code == 0 ? cuda->graph_upload(runnable->graph, runnable->device->stream) : code;
+    runnable->graph_runs = code == 0 ? runs : 0;
+    return code;
+}
+
+/* How many runs one graph has and how often it is launched, for at least `runs` runs: whole turns of
+   the sets, so that no set comes twice in a row where one launch follows another. */
+static void split_runs(uint32_t *part, uint32_t *parts, uint32_t runs, uint32_t sets)
+{
+    *parts = (runs + GRAPH_RUNS_MAX - 1) / GRAPH_RUNS_MAX;
+    *part = (runs + *parts - 1) / *parts;
+    if (*parts > 1) {
+        *part = (*part + sets - 1) / sets * sets;
+    }
+}
+
+int ak_cuda_time(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns)
+{
+    ak_device *device = runnable->device;
+    const ak_cuda_driver *cuda = device->cuda;
+    const ak_cuda_places *places = &runnable->places;
+    float ms = 0;
+    uint32_t part = 1, parts = 1;
+    split_runs(&part, &parts, runs, (uint32_t)places->sets);
+    int code = runs > 1 ? record(runnable, part) : AK_CUDA_SUCCESS;
+    for (size_t set = 1; set < places->sets && set < runs && code == 0; set++) {
+        code = cuda->copy(device->copies + (set - 1) * places->stride,
+                          device->block + places->first, places->span, device->stream);
+    }
+    code = code == 0 ? cuda->event_record(device->events[0], device->stream) : code;
+    for (uint32_t i = 0; i < parts && code == 0; i++) {
+        code = runs > 1 ? cuda->graph_launch(runnable->graph, device->stream)
+                        : runnable->work->enqueue(runnable, 0);
+    }
+    code = code == 0 ? cuda->event_record(device->events[1], device->stream) : code;
+    code = code == 0 ? ak_cuda_wait(device, timeout_ns) : code;
+    code = code == 0 ? cuda->event_elapsed(&ms, device->events[0], device->events[1]) : code;
+    *ns = (int64_t)((double)ms * 1e6 * runs / ((double)part * parts));
+    *ns = *ns > 0 ? *ns : 1;
+    return code;
+}
+
+/* One of the sets that were written takes the place of set 0. */
+static int choose_judged(ak_runnable *runnable, uint32_t runs)
+{
+    ak_device *device = runnable->device;
+    const ak_cuda_places *places = &runnable->places;
+    size_t used = runs < places->sets ? runs : places->sets;
+    size_t set = ak_rng_below(&device->rng, used);
+    return set == 0 ? AK_CUDA_SUCCESS
+                    : device->cuda->copy(device->block + places->first,
+                                         device->copies + (set - 1) * places->stride, places->span,
+                                         device->stream);
+}
+
+static ak_status cuda_launch(ak_outcome *out, ak_runnable *runnable, const ak_launch *launch,
+                             ak_error *err)
+{
+    ak_device *device = runnable->device;
+    int64_t ns = 0;
+    *out = (ak_outcome){.status = AK_TRIAL_OK};
+    (void)err;
+    if (device->lost) {
+        ak_cuda_refuse(out, AK_TRIAL_CRASHED, "the device is lost: %s", device->why);
+        return AK_OK;
+    }
+    const char *doing = "preparing";
+    int code = ak_cuda_workspace(device, launch->workspace_bytes);
+    code = code == 0 ? prepare(runnable, launch, out) : code;
+    if (code == 0 && launch->workspace_bytes > 0) {
+        code = device->cuda->set8(device->workspace, 0, launch->workspace_bytes, device->stream);
+    }
+    if (code == 0) {
+        doing = "running";
+        code = ak_cuda_time(&ns, runnable, launch->iterations, launch->timeout_ns);
+    }
+    if (code == 0 && runnable->work->computes) {
+        code = choose_judged(runnable, launch->iterations);
+    }
+    if (code == AK_CUDA_REFUSED) {
+        return AK_OK; /* it has said why */
+    }
+    ak_cuda_conclude(out, device, code, doing);
+    if (code == AK_CUDA_ERROR_LAUNCH_TIMEOUT) {
+        ak_cuda_refuse(out, AK_TRIAL_TIMED_OUT, "it did not end within %.3g s",
+                       (double)launch->timeout_ns / 1e9);
+    }
+    out->ns = ns;
+    return AK_OK;
+}
+
+/* ---- libraries ------------------------------------------------------------------------------- */
+
+static ak_status cuda_baselines(ak_device *device, const ak_task *task,
+                                void (*visit)(void *context, const char *name, const char *title,
+                                              const char *version, bool installed,
+                                              const char *note),
+                                void *context, ak_error *err)
+{
+    ak_status status = AK_OK;
+    if (ak_cuda_product_applies(task)) {
+        status = ak_cuda_product_list(device, task, visit, context, err);
+    } else {
+        visit(context, AK_BASELINE_COPY, "copy of as many bytes", "cuMemcpyDtoDAsync", true, "");
+    }
+    return status;
+}
+
+static void cuda_baseline_version(char *out, size_t bytes, const ak_device *device,
+                                  const char *name)
+{
+    ak_cuda_product_version(out, bytes, device, name);
+}
+
+const ak_backend_ops ak_cuda_ops = {
+    .name = "cuda",
+    .description = "CUDA kernels on NVIDIA devices, compiled with NVRTC",
+    .probe = ak_cuda_probe,
+    .facts = ak_cuda_facts,
+    .environment = ak_cuda_environment,
+    .source = ak_cuda_source,
+    .compile = ak_cuda_compile,
+    .folders = ak_cuda_folders,
+    .artifact_suffix = AK_CUDA_SUFFIX,
+    .open = cuda_open,
+    .reserve = cuda_reserve,
+    .upload = cuda_upload,
+    .download = cuda_download,
+    .load = cuda_load,
+    .launch = cuda_launch,
+    .unload = cuda_unload,
+    .lost = cuda_lost,
+    .ceilings = ak_cuda_ceilings,
+    .baselines = cuda_baselines,
+    .baseline_version = cuda_baseline_version,
+    .close = cuda_close,
+};

@@ -1,0 +1,33 @@
+/* cuda.h: the parts of the CUDA backend, for each other. What they do is said in backend.h. */
+#ifndef AK_BACKEND_CUDA_CUDA_H
+#define AK_BACKEND_CUDA_CUDA_H
+
+#include "backend/backend.h"
+#include "backend/cuda/cuda_api.h"
+#include "problem/launch.h"
+
+extern const ak_backend_ops ak_cuda_ops;
+
+/* cuda_inventory.c: what is there. A driver that crashes or hangs while it starts must not take the
+   tuner along, so it is asked in a child process: `autokernel worker --inventory cuda`. */
+ak_status ak_cuda_probe(ak_device_visitor visit, void *context, ak_error *err);
+ak_status ak_cuda_facts(ak_scope *out, const char *device, int threads, ak_error *err);
+ak_status ak_cuda_environment(json_t **out, const char *device, ak_error *err);
+/* For doctor: {"driver": ..., "nvrtc": ..., "cublaslt": ...}, each a version or what is missing. */
+ak_status ak_cuda_state(json_t **out, ak_error *err);
+/* The child: writes one line of JSON. Returns the exit code. */
+int ak_cuda_inventory_main(void);
+
+/* cuda_compile.c: source + options -> cubin, by NVRTC in a child process per compilation, with a
+   cache on disk. */
+#define AK_CUDA_SUFFIX ".cubin"
+ak_status ak_cuda_source(ak_buf *out, const char *text, const char *name, ak_error *err);
+ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
+void ak_cuda_folders(char readable[AK_PATH_MAX], char writable[AK_PATH_MAX]);
+/* The child: `autokernel worker --nvrtc SOURCE CUBIN OPTION...`; its log goes to stdout. */
+int ak_cuda_nvrtc_main(int argc, char **argv);
+/* Registers, shared and spilled bytes of what ptxas says; the worst of all entries. Returns the
+   line of a note that a tensor instruction was serialised (C75xx), or NULL. */
+const char *ak_cuda_read_log(ak_compile_result *out, const char *log);
+
+#endif

@@ -1,0 +1,286 @@
+/* cuda_api.c: see cuda_api.h. */
+#include "backend/cuda/cuda_api.h"
+
+#include <glob.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/dl.h"
+
+#define CANDIDATES_MAX 64
+/* cuBLASLt and NVRTC are found by the newest major version first. */
+#define MAJORS 3
+
+/* ---- where libraries are --------------------------------------------------------------------- */
+
+typedef struct wanted {
+    const char *title;         /* "NVRTC" */
+    const char *variable;      /* overrides */
+    const char *names[MAJORS]; /* file names, best first; NULL: no more */
+    const char *wheel;         /* folder of its wheel below nvidia/ */
+    const char *advice;
+} wanted;
+
+static const wanted driver_wanted = {"the CUDA driver",
+                                     "AUTOKERNEL_LIBCUDA",
+                                     {"libcuda.so.1"},
+                                     NULL,
+                                     "install the driver of the graphics processor"};
+static const wanted nvrtc_wanted = {"NVRTC",
+                                    "AUTOKERNEL_LIBNVRTC",
+                                    {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"},
+                                    "cuda_nvrtc",
+                                    "install the CUDA toolkit, or `pip install nvidia-cuda-nvrtc`"};
+static const wanted cublaslt_wanted = {"cuBLASLt",
+                                       "AUTOKERNEL_LIBCUBLASLT",
+                                       {"libcublasLt.so.13", "libcublasLt.so.12"},
+                                       "cublas",
+                                       "install the CUDA toolkit, or `pip install nvidia-cublas`"};
+static const wanted nvml_wanted = {
+    "NVML", "AUTOKERNEL_LIBNVML", {"libnvidia-ml.so.1"}, NULL, "it comes with the driver"};
+
+static void *try_one(const char *name)
+{
+    const char *const names[] = {name, NULL};
+    void *library = NULL;
+    return ak_dl_open(&library, names, NULL) == AK_OK ? library : NULL;
+}
+
+static void *try_pattern(const char *pattern)
+{
+    glob_t found;
+    void *library = NULL;
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        for (size_t i = found.gl_pathc; library == NULL && i > 0; i--) { /* newest Python first */
+            library = try_one(found.gl_pathv[i - 1]);
+        }
+        globfree(&found);
+    }
+    return library;
+}
+
+static void *try_folders(const wanted *w, const char *name)
+{
+    static const char *const variables[] = {"CUDA_HOME", "CUDA_PATH"};
+    static const char *const below[] = {"lib64", "lib"};
+    char path[AK_PATH_MAX];
+    void *library = NULL;
+    for (size_t i = 0; library == NULL && i <= 2; i++) {
+        const char *root = i < 2 ? ak_env(variables[i]) : "/usr/local/cuda";
+        for (size_t j = 0; library == NULL && root != NULL && j < 2; j++) {
+            (void)snprintf(path, sizeof path, "%s/%s/%s", root, below[j], name);
+            library = try_one(path);
+        }
+    }
+    if (library == NULL && w->wheel == NULL) {
+        library = try_one("/usr/lib/wsl/lib/libcuda.so.1");
+    }
+    return library;
+}
+
+static void *try_wheels(const wanted *w, const char *name)
+{
+    const char *home = ak_env("HOME"), *environment = ak_env("VIRTUAL_ENV");
+    const struct {
+        const char *root, *packages;
+    } places[] = {{environment, "/lib/python3*/site-packages"},
+                  {home, "/.local/lib/python3*/site-packages"},
+                  {"/usr/local/lib", "/python3*/site-packages"},
+                  {"/usr/local/lib", "/python3*/dist-packages"},
+                  {"/usr/lib", "/python3*/dist-packages"}};
+    char pattern[AK_PATH_MAX];
+    void *library = NULL;
+    for (size_t i = 0; library == NULL && i < sizeof places / sizeof places[0]; i++) {
+        if (places[i].root != NULL) {
+            /* one folder per library until CUDA 12, one for all since 13 */
+            (void)snprintf(pattern, sizeof pattern, "%s%s/nvidia/%s/lib/%s", places[i].root,
+                           places[i].packages, w->wheel, name);
+            library = try_pattern(pattern);
+            (void)snprintf(pattern, sizeof pattern, "%s%s/nvidia/cu1*/lib/%s", places[i].root,
+                           places[i].packages, name);
+            library = library == NULL ? try_pattern(pattern) : library;
+        }
+    }
+    return library;
+}
+
+static ak_status find(void **out, const wanted *w, ak_error *err)
+{
+    const char *only = ak_env(w->variable);
+    if (only != NULL) {
+        const char *const names[] = {only, NULL};
+        return ak_dl_open(out, names, NULL) == AK_OK
+                   ? AK_OK
+                   : ak_fail(err, AK_UNAVAILABLE, "no %s: %s=%.200s cannot be loaded", w->title,
+                             w->variable, only);
+    }
+    void *library = NULL;
+    for (size_t i = 0; library == NULL && i < MAJORS && w->names[i] != NULL; i++) {
+        library = try_one(w->names[i]);
+        library = library == NULL ? try_folders(w, w->names[i]) : library;
+        library = library == NULL && w->wheel != NULL ? try_wheels(w, w->names[i]) : library;
+    }
+    *out = library;
+    return library != NULL
+               ? AK_OK
+               : ak_fail(err, AK_UNAVAILABLE, "no %s (%s): %s", w->title, w->names[0], w->advice);
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+typedef struct entry {
+    const char *symbol;
+    size_t offset; /* of the member */
+} entry;
+
+static ak_status fill(void *table, const entry *entries, size_t count, void *library,
+                      const wanted *w, ak_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *found = ak_dl_symbol(library, entries[i].symbol);
+        if (found == NULL) {
+            return ak_fail(err, AK_UNAVAILABLE, "%s is too old: it has no %s", w->title,
+                           entries[i].symbol);
+        }
+        memcpy((char *)table + entries[i].offset, &found, sizeof found);
+    }
+    return AK_OK;
+}
+
+static const entry driver_entries[] = {
+#define X(member, symbol, arguments) {symbol, offsetof(ak_cuda_driver, member)},
+#include "backend/cuda/cuda_driver.def"
+#undef X
+};
+static const entry nvrtc_entries[] = {
+#define X(member, symbol, arguments) {symbol, offsetof(ak_cuda_nvrtc, member)},
+#include "backend/cuda/cuda_nvrtc.def"
+#undef X
+};
+static const entry cublaslt_entries[] = {
+#define X(member, symbol, arguments) {symbol, offsetof(ak_cublaslt, member)},
+#include "backend/cuda/cuda_cublaslt.def"
+#undef X
+    {"cublasLtGetVersion", offsetof(ak_cublaslt, version)},
+};
+static const entry nvml_entries[] = {
+#define X(member, symbol, arguments) {symbol, offsetof(ak_cuda_nvml, member)},
+#include "backend/cuda/cuda_nvml.def"
+#undef X
+};
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+bool ak_cuda_expected(void)
+{
+    return ak_env(driver_wanted.variable) != NULL || access("/dev/nvidiactl", F_OK) == 0 ||
+           access("/dev/dxg", F_OK) == 0;
+}
+
+ak_status ak_cuda_driver_open(const ak_cuda_driver **out, ak_error *err)
+{
+    static ak_cuda_driver driver;
+    static bool ready;
+    void *library = NULL;
+    char text[160];
+    if (ready) {
+        *out = &driver;
+        return AK_OK;
+    }
+    if (!ak_cuda_expected()) {
+        return ak_fail(err, AK_UNAVAILABLE, "no driver: /dev/nvidiactl is not there");
+    }
+    ak_status status = find(&library, &driver_wanted, err);
+    if (status == AK_OK) {
+        status = fill(&driver, driver_entries, COUNT(driver_entries), library, &driver_wanted, err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    int code = driver.init(0), count = 0;
+    code = code == AK_CUDA_SUCCESS ? driver.device_count(&count) : code;
+    if (code == AK_CUDA_SUCCESS && count == 0) {
+        code = AK_CUDA_ERROR_NO_DEVICE;
+    }
+    if (code != AK_CUDA_SUCCESS) {
+        ak_cuda_error_text(text, sizeof text, &driver, code);
+        return ak_fail(err, AK_UNAVAILABLE, "the CUDA driver finds no device: %s", text);
+    }
+    ready = true;
+    *out = &driver;
+    return AK_OK;
+}
+
+ak_status ak_cuda_nvrtc_open(const ak_cuda_nvrtc **out, ak_error *err)
+{
+    static ak_cuda_nvrtc nvrtc;
+    void *library = NULL;
+    if (nvrtc.path[0] == 0) {
+        ak_status status = find(&library, &nvrtc_wanted, err);
+        if (status == AK_OK) {
+            status = fill(&nvrtc, nvrtc_entries, COUNT(nvrtc_entries), library, &nvrtc_wanted, err);
+        }
+        if (status != AK_OK) {
+            return status;
+        }
+        void *symbol;
+        memcpy(&symbol, &nvrtc.version, sizeof symbol);
+        ak_dl_path(nvrtc.path, sizeof nvrtc.path, symbol);
+    }
+    *out = &nvrtc;
+    return AK_OK;
+}
+
+ak_status ak_cublaslt_open(const ak_cublaslt **out, ak_error *err)
+{
+    static ak_cublaslt lt;
+    void *library = NULL;
+    if (lt.path[0] == 0) {
+        ak_status status = find(&library, &cublaslt_wanted, err);
+        if (status == AK_OK) {
+            status = fill(&lt, cublaslt_entries, COUNT(cublaslt_entries), library, &cublaslt_wanted,
+                          err);
+        }
+        if (status != AK_OK) {
+            return status;
+        }
+        void *symbol;
+        memcpy(&symbol, &lt.version, sizeof symbol);
+        ak_dl_path(lt.path, sizeof lt.path, symbol);
+    }
+    *out = &lt;
+    return AK_OK;
+}
+
+ak_status ak_cuda_nvml_open(const ak_cuda_nvml **out, ak_error *err)
+{
+    static ak_cuda_nvml nvml;
+    static bool ready;
+    void *library = NULL;
+    if (!ready) {
+        ak_status status = find(&library, &nvml_wanted, err);
+        if (status == AK_OK) {
+            status = fill(&nvml, nvml_entries, COUNT(nvml_entries), library, &nvml_wanted, err);
+        }
+        if (status == AK_OK && nvml.init() != 0) {
+            status = ak_fail(err, AK_UNAVAILABLE, "NVML cannot reach the driver");
+        }
+        if (status != AK_OK) {
+            return status;
+        }
+        ready = true;
+    }
+    *out = &nvml;
+    return AK_OK;
+}
+
+void ak_cuda_error_text(char *out, size_t bytes, const ak_cuda_driver *cuda, int code)
+{
+    const char *name = NULL, *text = NULL;
+    bool named = cuda->error_name(code, &name) == AK_CUDA_SUCCESS && name != NULL;
+    bool described = cuda->error_text(code, &text) == AK_CUDA_SUCCESS && text != NULL;
+    if (named && described) {
+        (void)snprintf(out, bytes, "%s: %s", name, text);
+    } else {
+        (void)snprintf(out, bytes, "CUDA error %d", code);
+    }
+}

@@ -1,0 +1,253 @@
+/*
+ * cuda_ceilings.c: what the device can do at most, measured: bytes a second of a copy far larger
+ * than the caches, and operations a second of a loop that holds nothing but tensor (or, for f32,
+ * fused multiply-add) instructions.
+ */
+#include "backend/cuda/cuda_device.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/asset.h"
+#include "base/clock.h"
+
+#define COPY_BYTES     ((size_t)1 << 30)
+#define COPY_RUNS      8
+#define RATE_TIMEOUT   (20 * AK_SECOND_NS)
+#define RATE_TURNS     2000
+#define RATE_RUNS      3
+#define HELPER_SECONDS (60 * AK_SECOND_NS)
+#define HELPER_MEMORY  ((size_t)4 << 30)
+#define OPTIONS_MAX    24
+#define SOURCE_MAX     (1u << 20)
+#define CUBIN_MAX      (64u << 20)
+
+/* ---- the harness' own device code ------------------------------------------------------------ */
+
+static ak_status write_parts(const char *path, const char *const *parts, size_t count,
+                             ak_error *err)
+{
+    ak_buf text = AK_BUF(SOURCE_MAX);
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < count && status == AK_OK; i++) {
+        const ak_asset *asset = ak_asset_find(parts[i]);
+        if (asset == NULL) {
+            status = ak_fail(err, AK_INTERNAL, "%s is not part of this build", parts[i]);
+        } else {
+            ak_buf_print(&text, "#line 1 \"%s\"\n", parts[i]);
+            ak_buf_append(&text, asset->data, asset->length);
+            status = ak_buf_status(&text, err);
+        }
+    }
+    status = status == AK_OK ? ak_fs_write(path, text.data, text.length, err) : status;
+    ak_buf_free(&text);
+    return status;
+}
+
+static ak_status load_cubin(void **module, ak_device *device, const char *path, ak_error *err)
+{
+    char *cubin = NULL, text[160];
+    ak_status status = ak_fs_read(&cubin, NULL, path, CUBIN_MAX, err);
+    if (status == AK_OK) {
+        int code = device->cuda->module_load(module, cubin);
+        ak_cuda_error_text(text, sizeof text, device->cuda, code);
+        status = code == 0 ? AK_OK : ak_fail(err, AK_CRASHED, "loading a helper: %s", text);
+    }
+    ak_free(cubin);
+    return status;
+}
+
+ak_status ak_cuda_helper(void **module, ak_device *device, const char *const *parts, size_t count,
+                         const char *const *options, size_t option_count, ak_error *err)
+{
+    char folder[AK_PATH_MAX], source[AK_PATH_MAX], cubin[AK_PATH_MAX];
+    ak_compile_result result = {0};
+    ak_status status = ak_fs_temp(folder, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    status = ak_fs_join(source, folder, "helper.cu", err);
+    status = status == AK_OK ? ak_fs_join(cubin, folder, "helper.cubin", err) : status;
+    status = status == AK_OK ? write_parts(source, parts, count, err) : status;
+    if (status == AK_OK) {
+        ak_compile_job job = {.source_path = source,
+                              .argv = options,
+                              .argc = option_count,
+                              .folder = folder,
+                              .artifact = cubin,
+                              .timeout_ns = HELPER_SECONDS,
+                              .memory_max = HELPER_MEMORY};
+        status = ak_cuda_compile(&result, &job, err);
+    }
+    if (status == AK_OK && result.status != AK_TRIAL_OK) {
+        status = ak_fail(err, AK_INTERNAL, "a helper does not compile: %.300s", result.reason);
+    }
+    status = status == AK_OK ? load_cubin(module, device, cubin, err) : status;
+    ak_compile_result_clear(&result);
+    ak_fs_remove(folder);
+    return status;
+}
+
+/* ---- copying --------------------------------------------------------------------------------- */
+
+static double rate_of(double work, const ak_device *device)
+{
+    float ms = 0;
+    int code = device->cuda->event_elapsed(&ms, device->events[0], device->events[1]);
+    return code == 0 && ms > 0 ? work / ((double)ms * 1e-3) : 0.0;
+}
+
+/* Bytes a second, read and written; the best of some. */
+static double copy_rate(ak_device *device)
+{
+    const ak_cuda_driver *cuda = device->cuda;
+    ak_cuda_address memory = 0;
+    double best = 0;
+    if (cuda->memory_alloc(&memory, 2 * COPY_BYTES) != 0) {
+        return 0.0;
+    }
+    for (int i = 0; i <= COPY_RUNS; i++) {
+        int code = cuda->event_record(device->events[0], device->stream);
+        code =
+            code == 0 ? cuda->copy(memory + COPY_BYTES, memory, COPY_BYTES, device->stream) : code;
+        code = code == 0 ? cuda->event_record(device->events[1], device->stream) : code;
+        code = code == 0 ? ak_cuda_wait(device, RATE_TIMEOUT) : code;
+        double rate = code == 0 && i > 0 ? rate_of(2.0 * (double)COPY_BYTES, device) : 0.0;
+        best = rate > best ? rate : best;
+    }
+    (void)cuda->memory_free(memory);
+    return best;
+}
+
+/* ---- arithmetic ------------------------------------------------------------------------------ */
+
+typedef struct rate_case {
+    bool wgmma;
+    int blocks_per_sm;
+    uint32_t shared_bytes;
+    double flops; /* of a block and turn */
+} rate_case;
+
+static bool case_for(rate_case *out, const ak_device *device, ak_dtype dtype)
+{
+    ak_value value;
+    bool known = ak_scope_get(&value, device->task->constants, "compute_capability");
+    int64_t capability = known && value.type == AK_VALUE_INT ? value.as.integer : 0;
+    if (dtype == AK_DTYPE_F32) { /* 64 multiply-adds of 256 threads */
+        *out = (rate_case){.blocks_per_sm = 4, .flops = 2.0 * 64 * 256};
+    } else if (dtype != AK_DTYPE_F16 && dtype != AK_DTYPE_BF16) {
+        return false;
+    } else if (capability == 90) { /* 16 of m64n256k16 by each of two warpgroups */
+        *out = (rate_case){.wgmma = true,
+                           .blocks_per_sm = 1,
+                           .shared_bytes = (64 + 256) * 128,
+                           .flops = 2.0 * 16 * 2 * 64 * 256 * 16};
+    } else { /* 16 of m16n8k16 by each of eight warps */
+        *out = (rate_case){.blocks_per_sm = 2, .flops = 2.0 * 16 * 8 * 16 * 8 * 16};
+    }
+    return true;
+}
+
+static ak_status load_rate(void **module, ak_device *device, const rate_case *what, ak_dtype dtype,
+                           ak_error *err)
+{
+    static const char *const parts[] = {"kernels/matmul/cuda_wgmma.cu",
+                                        "src/backend/cuda/cuda_helpers.cu"};
+    static const char *const wgmma[] = {
+        "-DWGMMA=1",   "-DBLOCK_SIZE_M=64", "-DBLOCK_SIZE_N=256", "-DBLOCK_SIZE_K=64",
+        "-DSWAP_AB=0", "-DA_LAYOUT=0",      "-DB_LAYOUT=0",       "--gpu-architecture=sm_90a"};
+    enum { WGMMA_OPTIONS = sizeof wgmma / sizeof wgmma[0] };
+    const char *options[OPTIONS_MAX];
+    char type[32], architecture[64];
+    ak_value value = {.type = AK_VALUE_INT};
+    size_t count = 0;
+    (void)snprintf(type, sizeof type, "-Ddtype_is_%s=1", ak_dtype_text(dtype));
+    (void)ak_scope_get(&value, device->task->constants, "compute_capability");
+    (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%lld",
+                   (long long)value.as.integer);
+    options[count++] = "-DRATE=1";
+    options[count++] = type;
+    for (size_t i = 0; what->wgmma && i < WGMMA_OPTIONS; i++) {
+        options[count++] = wgmma[i];
+    }
+    if (!what->wgmma) {
+        options[count++] = architecture;
+    }
+    size_t skip = what->wgmma ? 0 : 1;
+    return ak_cuda_helper(module, device, parts + skip, 2 - skip, options, count, err);
+}
+
+static double arithmetic_rate(ak_device *device, const rate_case *what, void *module)
+{
+    const ak_cuda_driver *cuda = device->cuda;
+    void *function = NULL;
+    ak_cuda_address nowhere = device->block;
+    int turns = RATE_TURNS;
+    void *arguments[] = {&nowhere, &turns};
+    ak_cuda_launch_config config = {
+        .grid = {(uint32_t)(device->sm_count * what->blocks_per_sm), 1, 1},
+        .block = {256, 1, 1},
+        .shared_bytes = what->shared_bytes,
+        .stream = device->stream};
+    double best = 0;
+    int code = cuda->module_function(&function, module, "ak_rate");
+    if (code == 0 && what->shared_bytes > 0) {
+        code =
+            cuda->function_set(function, AK_CUDA_FUNCTION_DYNAMIC_SHARED, (int)what->shared_bytes);
+    }
+    for (int i = 0; i <= RATE_RUNS && code == 0; i++) {
+        code = cuda->event_record(device->events[0], device->stream);
+        code = code == 0 ? cuda->launch(&config, function, arguments, NULL) : code;
+        code = code == 0 ? cuda->event_record(device->events[1], device->stream) : code;
+        code = code == 0 ? ak_cuda_wait(device, RATE_TIMEOUT) : code;
+        double rate = code == 0 ? rate_of(what->flops * turns * config.grid[0], device) : 0.0;
+        best = rate > best ? rate : best;
+    }
+    return best;
+}
+
+/* Measured once: a device that is shared with nobody does not change. A helper that does not
+   compile leaves the arithmetic unknown. */
+ak_status ak_cuda_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err)
+{
+    ak_ceilings *known = &device->ceilings;
+    rate_case what;
+    void *module = NULL;
+    (void)err;
+    if (!known->measured) {
+        known->copy_gbs = copy_rate(device) / 1e9;
+        known->triad_gbs = known->copy_gbs;
+        known->read_gbs = known->copy_gbs;
+        if (case_for(&what, device, dtype) &&
+            load_rate(&module, device, &what, dtype, NULL) == AK_OK) {
+            known->peak_tflops = arithmetic_rate(device, &what, module) / 1e12;
+            (void)device->cuda->module_unload(module);
+        }
+        known->measured = true;
+    }
+    *out = *known;
+    return AK_OK;
+}
+
+/* ---- the copy as a contestant ---------------------------------------------------------------- */
+
+static int copy_prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *outcome)
+{
+    (void)runnable, (void)launch, (void)outcome;
+    return AK_CUDA_SUCCESS;
+}
+
+/* Within a set, from its first half to its second; never in set 0, which holds the inputs. */
+static int copy_enqueue(ak_runnable *runnable, size_t set)
+{
+    const ak_device *device = runnable->device;
+    const ak_cuda_places *places = &runnable->places;
+    size_t half = places->span / 2, bytes = (size_t)(runnable->shape.traffic / 2);
+    if (places->sets < 2) {
+        return AK_CUDA_SUCCESS;
+    }
+    ak_cuda_address from = device->copies + set % (places->sets - 1) * places->stride;
+    return device->cuda->copy(from + half, from, bytes < half ? bytes : half, device->stream);
+}
+
+const ak_cuda_work ak_cuda_copy_work = {.prepare = copy_prepare, .enqueue = copy_enqueue};

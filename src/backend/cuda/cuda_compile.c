@@ -1,0 +1,397 @@
+/*
+ * cuda_compile.c: source + options -> cubin. NVRTC runs in a child of its own, as gcc does for the
+ * host: a compiler that crashes, hangs or eats memory costs one configuration.
+ *
+ * What was compiled before is taken from $XDG_CACHE_HOME/autokernel/cuda, where the key is source,
+ * options and version of NVRTC (the architecture is an option): HASH.cubin and HASH.log, each
+ * written beside its place and renamed. A folder that has become full is emptied.
+ *
+ * Code that spills registers, or in which ptxas serialised tensor instructions (notes C7508 to
+ * C7517 in the log), is rejected here: it runs several times slower than what it was meant to be.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/cuda/cuda.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/proc.h"
+#include "base/program.h"
+
+#define LOG_MAX           (64u << 10)
+#define CUBIN_MAX         (64u << 20)
+#define CACHE_FOLDER_MAX  128 /* files in each of 256 folders: at most some hundred MB together */
+#define CPU_SECONDS_SPARE 5
+/* The child is this program, and a sanitizer's address space is larger than any limit. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MEMORY_LIMIT(bytes) ((size_t)0 * (bytes))
+#else
+#define MEMORY_LIMIT(bytes) (bytes)
+#endif
+#define NVRTC_OPTIONS_MAX 256
+enum { EXIT_COMPILED = 0, EXIT_REFUSED = 1, EXIT_NO_NVRTC = 3 };
+
+/* ---- the child ------------------------------------------------------------------------------- */
+
+static void say(const char *text)
+{
+    size_t length = strlen(text);
+    while (length > 0) {
+        ssize_t wrote = write(STDOUT_FILENO, text, length);
+        if (wrote <= 0) {
+            return;
+        }
+        text += wrote;
+        length -= (size_t)wrote;
+    }
+}
+
+static void say_log(const ak_cuda_nvrtc *nvrtc, void *program)
+{
+    size_t bytes = 0;
+    if (nvrtc->log_size(program, &bytes) == 0 && bytes > 1) {
+        char *log = ak_alloc(bytes + 1, 1);
+        if (log != NULL && nvrtc->log(program, log) == 0) {
+            say(log);
+        }
+        ak_free(log);
+    }
+}
+
+static bool keep_cubin(const ak_cuda_nvrtc *nvrtc, void *program, const char *path)
+{
+    size_t bytes = 0;
+    char *cubin = NULL;
+    bool good = nvrtc->cubin_size(program, &bytes) == 0 && bytes > 0 &&
+                (cubin = ak_alloc(bytes, 1)) != NULL && nvrtc->cubin(program, cubin) == 0 &&
+                ak_fs_write(path, cubin, bytes, NULL) == AK_OK;
+    ak_free(cubin);
+    return good;
+}
+
+int ak_cuda_nvrtc_main(int argc, char **argv)
+{
+    /* autokernel worker --nvrtc SOURCE CUBIN OPTION... */
+    enum { SOURCE = 3, CUBIN = 4, OPTIONS = 5 };
+    const ak_cuda_nvrtc *nvrtc;
+    ak_error err = AK_ERROR_INIT;
+    char *source = NULL;
+    void *program = NULL;
+    if (argc < OPTIONS || argc - OPTIONS > NVRTC_OPTIONS_MAX) {
+        return EXIT_REFUSED;
+    }
+    if (ak_cuda_nvrtc_open(&nvrtc, &err) != AK_OK) {
+        say(err.text);
+        return EXIT_NO_NVRTC;
+    }
+    if (ak_fs_read(&source, NULL, argv[SOURCE], AK_SOURCE_BYTES_MAX + LOG_MAX, &err) != AK_OK) {
+        say(err.text);
+        return EXIT_REFUSED;
+    }
+    int code = nvrtc->create(&program, source, "kernel.cu", 0, NULL, NULL);
+    if (code == 0) {
+        code = nvrtc->compile(program, argc - OPTIONS, (const char *const *)(argv + OPTIONS));
+        say_log(nvrtc, program);
+    }
+    if (code == 0 && !keep_cubin(nvrtc, program, argv[CUBIN])) {
+        say("error: the compiled code could not be written");
+        code = 1;
+    }
+    (void)nvrtc->destroy(&program);
+    ak_free(source);
+    return code == 0 ? EXIT_COMPILED : EXIT_REFUSED;
+}
+
+/* ---- what the log says ----------------------------------------------------------------------- */
+
+static int number_before(const char *log, const char *at)
+{
+    const char *digit = at;
+    while (digit > log && digit[-1] >= '0' && digit[-1] <= '9') {
+        digit--;
+    }
+    return digit < at ? (int)strtol(digit, NULL, 10) : 0;
+}
+
+/* The largest number that stands before `what`. */
+static int largest(const char *log, const char *what)
+{
+    int most = 0;
+    for (const char *at = strstr(log, what); at != NULL; at = strstr(at + 1, what)) {
+        int found = number_before(log, at);
+        most = found > most ? found : most;
+    }
+    return most;
+}
+
+const char *ak_cuda_read_log(ak_compile_result *out, const char *log)
+{
+    out->registers = largest(log, " registers");
+    out->shared_bytes = largest(log, " bytes smem");
+    int stores = largest(log, " bytes spill stores"), loads = largest(log, " bytes spill loads");
+    out->spill_bytes = stores > loads ? stores : loads;
+    const char *note = strstr(log, "(C75");
+    while (note != NULL && note > log && note[-1] != '\n') {
+        note--;
+    }
+    return note;
+}
+
+/* The first line with "error" in it, else the first line. */
+static char *first_error(const char *log)
+{
+    const char *best = strstr(log, "error");
+    best = best == NULL ? log : best;
+    while (best > log && best[-1] != '\n') {
+        best--;
+    }
+    size_t length = strcspn(best, "\n");
+    return length == 0 ? ak_strdup("NVRTC failed without a message")
+                       : ak_strndup(best, length < 200 ? length : 200);
+}
+
+static void clean(char *text)
+{
+    for (; *text != 0; text++) {
+        unsigned char c = (unsigned char)*text;
+        if ((c < 0x20 && c != '\n' && c != '\t') || c >= 0x7f) {
+            *text = '?';
+        }
+    }
+}
+
+static void refuse_slow(ak_compile_result *out, const char *log)
+{
+    char text[256];
+    const char *note = ak_cuda_read_log(out, log);
+    if (note != NULL) {
+        (void)snprintf(text, sizeof text, "ptxas serialised tensor instructions: %.*s",
+                       (int)(strcspn(note, "\n") < 160 ? strcspn(note, "\n") : 160), note);
+    } else if (out->spill_bytes > 0) {
+        (void)snprintf(text, sizeof text, "it spills %d bytes of registers to memory",
+                       out->spill_bytes);
+    } else {
+        return;
+    }
+    out->status = AK_TRIAL_REJECTED;
+    out->reason = ak_strdup(text);
+}
+
+/* ---- the cache ------------------------------------------------------------------------------- */
+
+static ak_status cache_root(char out[AK_PATH_MAX], ak_error *err)
+{
+    char cache[AK_PATH_MAX];
+    ak_status status = ak_fs_cache_folder(cache, err);
+    return status == AK_OK ? ak_fs_join(out, cache, "cuda", err) : status;
+}
+
+typedef struct cache_place {
+    bool usable;
+    char folder[AK_PATH_MAX], cubin[AK_PATH_MAX], log[AK_PATH_MAX];
+} cache_place;
+
+static ak_status cache_find(cache_place *out, const ak_compile_job *job, const ak_cuda_nvrtc *nvrtc,
+                            ak_error *err)
+{
+    char root[AK_PATH_MAX], hash[AK_HASH_BYTES], name[64], *source = NULL;
+    int version[2] = {0, 0};
+    size_t length = 0;
+    out->usable = false;
+    ak_status status =
+        ak_fs_read(&source, &length, job->source_path, AK_SOURCE_BYTES_MAX + LOG_MAX, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    ak_hasher *hasher = ak_hasher_new();
+    if (hasher == NULL) {
+        ak_free(source);
+        return ak_fail_memory(err);
+    }
+    (void)nvrtc->version(&version[0], &version[1]);
+    ak_hasher_add(hasher, version, sizeof version);
+    ak_hasher_add(hasher, source, length);
+    for (size_t i = 0; i < job->argc; i++) {
+        ak_hasher_add_text(hasher, job->argv[i]);
+    }
+    ak_hasher_end(hash, hasher);
+    ak_free(source);
+    (void)snprintf(name, sizeof name, "%.2s", hash);
+    if (cache_root(root, NULL) == AK_OK && ak_fs_join(out->folder, root, name, NULL) == AK_OK) {
+        (void)snprintf(name, sizeof name, "%s.cubin", hash + 2);
+        out->usable = ak_fs_join(out->cubin, out->folder, name, NULL) == AK_OK;
+        (void)snprintf(name, sizeof name, "%s.log", hash + 2);
+        out->usable = ak_fs_join(out->log, out->folder, name, NULL) == AK_OK && out->usable;
+    }
+    return AK_OK;
+}
+
+/* True if the artifact and *log are as a compilation would have left them. The log is written last,
+   so where it is, the cubin is whole. */
+static bool cache_take(char **log, const cache_place *place, const char *artifact)
+{
+    char *cubin = NULL;
+    size_t length = 0;
+    bool found = place->usable && ak_fs_read(log, NULL, place->log, LOG_MAX, NULL) == AK_OK &&
+                 ak_fs_read(&cubin, &length, place->cubin, CUBIN_MAX, NULL) == AK_OK &&
+                 ak_fs_write(artifact, cubin, length, NULL) == AK_OK;
+    ak_free(cubin);
+    if (!found) {
+        ak_free(*log);
+        *log = NULL;
+    }
+    return found;
+}
+
+static void cache_keep(const cache_place *place, const char *artifact, const char *log)
+{
+    char *cubin = NULL, **names = NULL;
+    size_t length = 0, count = 0;
+    if (!place->usable || ak_fs_read(&cubin, &length, artifact, CUBIN_MAX, NULL) != AK_OK) {
+        return;
+    }
+    if (ak_fs_list(&names, &count, place->folder, NULL) == AK_OK) {
+        ak_fs_list_free(names, count);
+        if (count >= CACHE_FOLDER_MAX) {
+            ak_fs_remove(place->folder);
+        }
+    }
+    if (ak_fs_mkdirs(place->folder, NULL) == AK_OK &&
+        ak_fs_write(place->cubin, cubin, length, NULL) == AK_OK) {
+        (void)ak_fs_write(place->log, log, strlen(log), NULL);
+    }
+    ak_free(cubin);
+}
+
+void ak_cuda_folders(char readable[AK_PATH_MAX], char writable[AK_PATH_MAX])
+{
+    const ak_cuda_nvrtc *nvrtc;
+    readable[0] = writable[0] = 0;
+    if (ak_cuda_nvrtc_open(&nvrtc, NULL) == AK_OK && realpath(nvrtc->path, readable) != NULL) {
+        *strrchr(readable, '/') = 0;
+    }
+    if (cache_root(writable, NULL) != AK_OK || ak_fs_mkdirs(writable, NULL) != AK_OK) {
+        writable[0] = 0;
+    }
+}
+
+/* ---- compiling ------------------------------------------------------------------------------- */
+
+ak_status ak_cuda_source(ak_buf *out, const char *text, const char *name, ak_error *err)
+{
+    ak_buf_print(out, "#line 1 \"%s\"\n", name);
+    ak_buf_puts(out, text);
+    ak_buf_putc(out, '\n');
+    return ak_buf_status(out, err);
+}
+
+static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_error *err)
+{
+    char program[AK_PATH_MAX], folder[AK_PATH_MAX + 8];
+    ak_status status = ak_program_find(program, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    const char *const head[] = {program,          "worker",      "--nvrtc",
+                                job->source_path, job->artifact, "--ptxas-options=-v"};
+    enum { HEAD = sizeof head / sizeof head[0] };
+    const char **argv = ak_alloc(job->argc + HEAD + 1, sizeof *argv);
+    if (argv == NULL) {
+        return ak_fail_memory(err);
+    }
+    memcpy(argv, head, sizeof head);
+    if (job->argc > 0) {
+        memcpy(argv + HEAD, job->argv, job->argc * sizeof *argv);
+    }
+    (void)snprintf(folder, sizeof folder, "TMPDIR=%s", job->folder);
+    const char *const variables[] = {"LC_ALL=C", folder, NULL};
+    ak_proc_spec spec = {.argv = argv,
+                         .setenv = variables,
+                         .timeout_ns = job->timeout_ns,
+                         .output_max = LOG_MAX - 1,
+                         .memory_max = MEMORY_LIMIT(job->memory_max),
+                         .cpu_seconds_max =
+                             (int)(job->timeout_ns / AK_SECOND_NS) + CPU_SECONDS_SPARE};
+    status = ak_proc_run(run, &spec, err);
+    ak_free(argv);
+    return status;
+}
+
+static void judge(ak_compile_result *out, const ak_proc_result *run, const ak_compile_job *job)
+{
+    char text[160];
+    if (run->timed_out) {
+        (void)snprintf(text, sizeof text, "NVRTC took longer than %.3g s",
+                       (double)job->timeout_ns / 1e9);
+        out->status = AK_TRIAL_TIMED_OUT;
+        out->reason = ak_strdup(text);
+    } else if (run->signal != 0) {
+        (void)snprintf(text, sizeof text, "NVRTC was ended by signal %d (%s)", run->signal,
+                       strsignal(run->signal));
+        out->status = AK_TRIAL_COMPILE_ERROR;
+        out->reason = ak_strdup(text);
+    } else if (run->exit_code != EXIT_COMPILED) {
+        out->status = AK_TRIAL_COMPILE_ERROR;
+        out->reason = first_error(run->output);
+    } else {
+        out->status = AK_TRIAL_OK;
+    }
+}
+
+static ak_status hash_artifact(ak_compile_result *out, const ak_compile_job *job, ak_error *err)
+{
+    char *file = NULL;
+    size_t length = 0;
+    ak_status status = ak_fs_read(&file, &length, job->artifact, CUBIN_MAX, err);
+    if (status == AK_OK) {
+        ak_hash_text(out->artifact_hash, file, length);
+    }
+    ak_free(file);
+    return status;
+}
+
+ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err)
+{
+    const ak_cuda_nvrtc *nvrtc;
+    cache_place *place = ak_alloc(1, sizeof *place);
+    ak_compile_result result = {0};
+    ak_proc_result run = {0};
+    int64_t begin = ak_clock_ns();
+    ak_status status = place == NULL ? ak_fail_memory(err) : ak_cuda_nvrtc_open(&nvrtc, err);
+    status = status == AK_OK ? cache_find(place, job, nvrtc, err) : status;
+    if (status == AK_OK && !cache_take(&result.log, place, job->artifact)) {
+        status = run_nvrtc(&run, job, err);
+        if (status == AK_OK && run.exit_code == EXIT_NO_NVRTC) {
+            status = ak_fail(err, AK_UNAVAILABLE, "%.300s", run.output);
+        }
+        if (status == AK_OK) {
+            clean(run.output);
+            judge(&result, &run, job);
+            result.log = run.output;
+            run.output = NULL;
+            if (result.status == AK_TRIAL_OK) {
+                cache_keep(place, job->artifact, result.log);
+            }
+        }
+    }
+    if (status == AK_OK && result.status == AK_TRIAL_OK) {
+        refuse_slow(&result, result.log);
+    }
+    if (status == AK_OK && result.status == AK_TRIAL_OK) {
+        status = hash_artifact(&result, job, err);
+    }
+    if (status == AK_OK && result.status != AK_TRIAL_OK && result.reason == NULL) {
+        status = ak_fail_memory(err);
+    }
+    result.compile_ns = ak_clock_ns() - begin;
+    if (status == AK_OK) {
+        *out = result;
+    } else {
+        ak_compile_result_clear(&result);
+    }
+    ak_proc_result_clear(&run);
+    ak_free(place);
+    return status;
+}

@@ -1,0 +1,322 @@
+/*
+ * cuda_inventory.c: which CUDA devices there are, and what a result depends on besides the source.
+ *
+ * The child opens driver and compiler and writes one line; whoever asks in this process gets the
+ * first answer again, since drivers and devices do not change while a program runs.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/cuda/cuda.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/proc.h"
+#include "base/program.h"
+
+#define INVENTORY_TIMEOUT_NS (60 * AK_SECOND_NS) /* the first start of a driver loads firmware */
+#define INVENTORY_MAX        65536
+#define WHERE                "cuda inventory"
+
+/* X(part of the device's name, dense fp16 TFLOP/s, GB/s): NVIDIA's data sheets, for devices whose
+   ceilings have not been measured. The longest matching name counts. */
+#define DATA_SHEETS(X)                                                                             \
+    X("A100-PCIE-40GB", 312, 1555)                                                                 \
+    X("A100-SXM4-40GB", 312, 1555)                                                                 \
+    X("A100 80GB PCIe", 312, 1935)                                                                 \
+    X("A100-SXM4-80GB", 312, 2039)                                                                 \
+    X("H100 PCIe", 756, 2000)                                                                      \
+    X("H100 80GB HBM3", 989, 3350)                                                                 \
+    X("H200", 989, 4800)
+
+static const struct {
+    const char *name;
+    int tflops, gbs;
+} sheets[] = {
+#define SHEET(name, tflops, gbs) {name, tflops, gbs},
+    DATA_SHEETS(SHEET)
+#undef SHEET
+};
+
+/* ---- the child ------------------------------------------------------------------------------- */
+
+static bool add_attributes(json_t *object, const ak_cuda_driver *cuda, int device)
+{
+    static const struct {
+        const char *name;
+        int attribute;
+    } facts[] = {
+#define FACT(name, constant, value) {#name, value},
+        AK_CUDA_FACTS(FACT)
+#undef FACT
+    };
+    int value = 0, minor = 0;
+    bool good = true;
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        good = good && cuda->device_attribute(&value, facts[i].attribute, device) == 0 &&
+               ak_json_set(object, facts[i].name, json_integer(value));
+    }
+    good = good && cuda->device_attribute(&value, AK_CUDA_ATTRIBUTE_MAJOR, device) == 0 &&
+           cuda->device_attribute(&minor, AK_CUDA_ATTRIBUTE_MINOR, device) == 0 &&
+           ak_json_set(object, "compute_capability", json_integer(10 * value + minor));
+    value = 0; /* newer drivers may not tell the clocks */
+    (void)cuda->device_attribute(&value, AK_CUDA_ATTRIBUTE_CLOCK, device);
+    good = good && ak_json_set(object, "clock_mhz", json_integer(value / 1000));
+    value = 0;
+    (void)cuda->device_attribute(&value, AK_CUDA_ATTRIBUTE_MEMORY_CLOCK, device);
+    return good && ak_json_set(object, "memory_clock_mhz", json_integer(value / 1000));
+}
+
+static bool add_device(json_t *list, const ak_cuda_driver *cuda, int ordinal)
+{
+    char name[128] = "", device[32];
+    int handle = 0;
+    size_t bytes = 0;
+    json_t *object = json_object();
+    (void)snprintf(device, sizeof device, "cuda:%d", ordinal);
+    bool good = object != NULL && cuda->device_get(&handle, ordinal) == 0 &&
+                cuda->device_name(name, sizeof name - 1, handle) == 0 &&
+                cuda->device_memory(&bytes, handle) == 0;
+    good = good && ak_json_set_text(object, "device", device) &&
+           ak_json_set_text(object, "name", name) &&
+           ak_json_set(object, "memory_bytes", json_integer((json_int_t)bytes)) &&
+           add_attributes(object, cuda, handle);
+    return json_array_append_new(list, object) == 0 && good;
+}
+
+static bool add_driver(json_t *object)
+{
+    const ak_cuda_driver *cuda;
+    ak_error err = AK_ERROR_INIT;
+    int version = 0, count = 0;
+    char text[64];
+    json_t *list = json_array();
+    bool good = list != NULL;
+    if (ak_cuda_driver_open(&cuda, &err) != AK_OK) {
+        good = good && ak_json_set_text(object, "driver", err.text);
+    } else {
+        (void)cuda->driver_version(&version);
+        (void)cuda->device_count(&count);
+        (void)snprintf(text, sizeof text, "%d.%d", version / 1000, version % 1000 / 10);
+        good = good && ak_json_set_text(object, "driver_api", text);
+        for (int i = 0; good && i < count; i++) {
+            good = add_device(list, cuda, i);
+        }
+    }
+    const ak_cuda_nvml *nvml;
+    if (good && json_array_size(list) > 0 && ak_cuda_nvml_open(&nvml, NULL) == AK_OK) {
+        char driver[96] = "";
+        (void)nvml->driver(driver, sizeof driver - 1);
+        good = ak_json_set_text(object, "driver", driver);
+    }
+    return ak_json_set(object, "devices", list) && good;
+}
+
+static bool add_nvrtc(json_t *object)
+{
+    const ak_cuda_nvrtc *nvrtc;
+    ak_error err = AK_ERROR_INIT;
+    int version[2] = {0, 0};
+    char text[64];
+    if (ak_cuda_nvrtc_open(&nvrtc, &err) != AK_OK) {
+        return ak_json_set_text(object, "nvrtc_missing", err.text);
+    }
+    (void)nvrtc->version(&version[0], &version[1]);
+    (void)snprintf(text, sizeof text, "%d.%d", version[0], version[1]);
+    return ak_json_set_text(object, "nvrtc", text) &&
+           ak_json_set_text(object, "nvrtc_path", nvrtc->path);
+}
+
+static bool add_cublaslt(json_t *object)
+{
+    const ak_cublaslt *lt;
+    ak_error err = AK_ERROR_INIT;
+    char text[64];
+    if (ak_cublaslt_open(&lt, &err) != AK_OK) {
+        return ak_json_set_text(object, "cublaslt_missing", err.text);
+    }
+    (void)snprintf(text, sizeof text, "%zu", lt->version());
+    return ak_json_set_text(object, "cublaslt", text) &&
+           ak_json_set_text(object, "cublaslt_path", lt->path);
+}
+
+int ak_cuda_inventory_main(void)
+{
+    json_t *object = json_object();
+    char *text = NULL;
+    bool good = object != NULL && add_driver(object) && add_nvrtc(object) && add_cublaslt(object) &&
+                ak_json_text(&text, object, NULL) == AK_OK;
+    if (good) {
+        size_t length = strlen(text);
+        good = write(STDOUT_FILENO, text, length) == (ssize_t)length;
+    }
+    ak_free(text);
+    json_decref(object);
+    return good ? 0 : 1;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+/* Borrowed: it stays until the process ends. */
+static ak_status inventory(const json_t **out, ak_error *err)
+{
+    static json_t *known;
+    char program[AK_PATH_MAX];
+    ak_proc_result run = {0};
+    if (known != NULL) {
+        *out = known;
+        return AK_OK;
+    }
+    ak_status status = ak_program_find(program, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    const char *const argv[] = {program, "worker", "--inventory", "cuda", NULL};
+    ak_proc_spec spec = {
+        .argv = argv, .timeout_ns = INVENTORY_TIMEOUT_NS, .output_max = INVENTORY_MAX};
+    status = ak_proc_run(&run, &spec, err);
+    if (status == AK_OK && run.exit_code != 0) {
+        status = ak_fail(err, AK_UNAVAILABLE, "the CUDA libraries %s when they are loaded: %.200s",
+                         run.timed_out ? "hang" : "crash", run.output);
+    }
+    const char *line = status == AK_OK ? strchr(run.output, '{') : NULL;
+    if (status == AK_OK) {
+        status = line == NULL ? ak_fail(err, AK_CORRUPT, WHERE ": no answer")
+                              : ak_json_parse(&known, line, strlen(line), WHERE, err);
+    }
+    ak_proc_result_clear(&run);
+    *out = known;
+    return status;
+}
+
+static void describe(char *out, size_t bytes, const json_t *device)
+{
+    const char *name = json_string_value(json_object_get(device, "name"));
+    size_t best = 0, known = sizeof sheets / sizeof sheets[0];
+    size_t sheet = known;
+    for (size_t i = 0; i < known; i++) {
+        if (strstr(name, sheets[i].name) != NULL && strlen(sheets[i].name) > best) {
+            best = strlen(sheets[i].name);
+            sheet = i;
+        }
+    }
+    int used =
+        snprintf(out, bytes, "%s, sm_%lld, %lld SMs, L2 %lld MiB, %lld GiB", name,
+                 (long long)json_integer_value(json_object_get(device, "compute_capability")),
+                 (long long)json_integer_value(json_object_get(device, "sm_count")),
+                 (long long)json_integer_value(json_object_get(device, "l2_bytes")) >> 20,
+                 (long long)json_integer_value(json_object_get(device, "memory_bytes")) >> 30);
+    if (sheet < known && used > 0 && (size_t)used < bytes) {
+        (void)snprintf(out + used, bytes - (size_t)used, "; data sheet: %d TFLOP/s fp16, %d GB/s",
+                       sheets[sheet].tflops, sheets[sheet].gbs);
+    }
+}
+
+ak_status ak_cuda_probe(ak_device_visitor visit, void *context, ak_error *err)
+{
+    const json_t *found;
+    size_t i;
+    json_t *device;
+    /* Anything that keeps CUDA from working is a machine without CUDA devices; doctor says why. */
+    if (!ak_cuda_expected() || inventory(&found, err) != AK_OK) {
+        return AK_OK;
+    }
+    json_array_foreach(json_object_get(found, "devices"), i, device)
+    {
+        char text[256];
+        describe(text, sizeof text, device);
+        visit(context, json_string_value(json_object_get(device, "device")), text);
+    }
+    return AK_OK;
+}
+
+static ak_status device_of(const json_t **out, const json_t **all, const char *name, ak_error *err)
+{
+    size_t i;
+    json_t *device;
+    ak_status status = inventory(all, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    json_array_foreach(json_object_get(*all, "devices"), i, device)
+    {
+        if (strcmp(json_string_value(json_object_get(device, "device")), name) == 0) {
+            *out = device;
+            return AK_OK;
+        }
+    }
+    const char *why = json_string_value(json_object_get(*all, "driver"));
+    return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: %s", name,
+                   json_array_size(json_object_get(*all, "devices")) > 0 || why == NULL
+                       ? "`autokernel doctor` lists those of this machine"
+                       : why);
+}
+
+ak_status ak_cuda_facts(ak_scope *out, const char *device, int threads, ak_error *err)
+{
+    const json_t *found = NULL, *all;
+    const char *key;
+    json_t *value;
+    (void)threads;
+    ak_status status = device_of(&found, &all, device, err);
+    json_object_foreach((json_t *)(uintptr_t)found, key, value)
+    {
+        if (status == AK_OK && json_is_integer(value)) {
+            status = ak_scope_set_int(out, key, json_integer_value(value), err);
+        }
+    }
+    return status;
+}
+
+/* Not the ordinal: equal devices of one machine give equal results, and share a run's trials. */
+ak_status ak_cuda_environment(json_t **out, const char *device, ak_error *err)
+{
+    static const char *const of_device[] = {"name", "compute_capability", "sm_count", "l2_bytes",
+                                            "memory_bytes"};
+    static const char *const of_machine[] = {"driver", "driver_api", "nvrtc"};
+    const json_t *found = NULL, *all;
+    ak_status status = device_of(&found, &all, device, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    json_t *object = json_object();
+    bool good = object != NULL && ak_json_set_text(object, "backend", "cuda");
+    for (size_t i = 0; good && i < sizeof of_device / sizeof of_device[0]; i++) {
+        json_t *value = json_object_get(found, of_device[i]);
+        good = value == NULL || json_object_set(object, of_device[i], value) == 0;
+    }
+    for (size_t i = 0; good && i < sizeof of_machine / sizeof of_machine[0]; i++) {
+        json_t *value = json_object_get(all, of_machine[i]);
+        good = value == NULL || json_object_set(object, of_machine[i], value) == 0;
+    }
+    if (!good) {
+        json_decref(object);
+        return ak_fail_memory(err);
+    }
+    *out = object;
+    return AK_OK;
+}
+
+ak_status ak_cuda_state(json_t **out, ak_error *err)
+{
+    const json_t *all = NULL;
+    ak_error why = AK_ERROR_INIT;
+    json_t *object = json_object();
+    bool good = object != NULL;
+    if (inventory(&all, &why) != AK_OK) {
+        good = good && ak_json_set_text(object, "driver", why.text);
+    } else {
+        const char *key;
+        json_t *value;
+        json_object_foreach((json_t *)(uintptr_t)all, key, value)
+        {
+            good =
+                good && (strcmp(key, "devices") == 0 || json_object_set(object, key, value) == 0);
+        }
+    }
+    if (!good) {
+        json_decref(object);
+        return ak_fail_memory(err);
+    }
+    *out = object;
+    return AK_OK;
+}

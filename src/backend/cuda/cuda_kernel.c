@@ -1,0 +1,295 @@
+/* cuda_kernel.c: candidates: the launch plan of the space file, with addresses in it. */
+#include "backend/cuda/cuda_device.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define CUBIN_MAX        (64u << 20)
+#define PORTABLE_CLUSTER 8
+
+/* What one kernel gets on one set: arguments are pointers to values, as cuLaunchKernel wants. */
+typedef struct bound {
+    ak_cuda_tensor_map maps[AK_LAUNCH_MAPS_MAX];
+    uint64_t values[AK_LAUNCH_ARGUMENTS_MAX];
+    void *arguments[AK_LAUNCH_ARGUMENTS_MAX];
+} bound;
+
+struct ak_cuda_kernels {
+    void *module;
+    ak_launch_plan plan;
+    void *functions[AK_LAUNCH_KERNELS_MAX];
+    bool cluster_compiled_in[AK_LAUNCH_KERNELS_MAX];
+    void *memory; /* of `bound`, which is aligned to what a tensor map wants */
+    bound *bound; /* [set * plan.count + kernel] */
+    size_t bound_count;
+    size_t at; /* the kernel whose occupancy is asked for */
+};
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+ak_status ak_cuda_kernel_load(ak_runnable *runnable, const char *artifact, ak_error *err)
+{
+    ak_device *device = runnable->device;
+    char *cubin = NULL;
+    size_t length = 0;
+    ak_cuda_kernels *kernels = ak_alloc(1, sizeof *kernels);
+    if (kernels == NULL) {
+        return ak_fail_memory(err);
+    }
+    runnable->kernels = kernels;
+    ak_status status = ak_fs_read(&cubin, &length, artifact, CUBIN_MAX, err);
+    if (status == AK_OK) {
+        int code = device->cuda->module_load(&kernels->module, cubin);
+        ak_cuda_conclude(&runnable->refusal, device, code, "loading the compiled code");
+    }
+    ak_free(cubin);
+    return status;
+}
+
+static void kernels_unload(ak_runnable *runnable)
+{
+    ak_cuda_kernels *kernels = runnable->kernels;
+    if (kernels != NULL) {
+        if (kernels->module != NULL && !runnable->device->lost) {
+            (void)runnable->device->cuda->module_unload(kernels->module);
+        }
+        ak_free(kernels->memory);
+        ak_free(kernels);
+    }
+}
+
+/* ---- preparing ------------------------------------------------------------------------------- */
+
+static ak_cuda_launch_config config_of(const ak_launch_kernel *kernel, void *stream)
+{
+    ak_cuda_launch_config config = {.stream = stream, .shared_bytes = kernel->shared_bytes};
+    memcpy(config.grid, kernel->grid, sizeof config.grid);
+    memcpy(config.block, kernel->block, sizeof config.block);
+    return config;
+}
+
+static uint32_t volume(const uint32_t extents[3])
+{
+    return extents[0] * extents[1] * extents[2];
+}
+
+static void set_cluster(ak_cuda_launch_attribute *attribute, const ak_launch_kernel *kernel)
+{
+    *attribute = (ak_cuda_launch_attribute){.id = AK_CUDA_LAUNCH_CLUSTER};
+    memcpy(attribute->as.dimension, kernel->cluster, sizeof kernel->cluster);
+}
+
+/* Finds the entry and holds what it needs against what the device has. AK_INVALID means: not on
+   this device; the line says why. */
+static ak_status find_function(ak_runnable *runnable, const ak_launch_kernel *kernel, ak_error *err)
+{
+    ak_device *device = runnable->device;
+    const ak_cuda_driver *cuda = device->cuda;
+    ak_cuda_kernels *kernels = runnable->kernels;
+    void *function = NULL;
+    int shared = 0, local = 0, threads = 0, width = 0;
+    int code = cuda->module_function(&function, kernels->module, kernel->name);
+    if (code != 0) {
+        return ak_fail(err, AK_INVALID, "the compiled code has no entry %.60s", kernel->name);
+    }
+    (void)cuda->function_get(&shared, AK_CUDA_FUNCTION_SHARED, function);
+    (void)cuda->function_get(&local, AK_CUDA_FUNCTION_LOCAL, function);
+    (void)cuda->function_get(&threads, AK_CUDA_FUNCTION_THREADS, function);
+    (void)cuda->function_get(&width, AK_CUDA_FUNCTION_CLUSTER_WIDTH, function);
+    if (local > 0) {
+        return ak_fail(err, AK_INVALID, "each thread keeps %d bytes in memory", local);
+    }
+    if ((int64_t)shared + kernel->shared_bytes > device->shared_bytes_max) {
+        return ak_fail(
+            err, AK_INVALID, "it needs %lld bytes of shared memory and a block can have %lld",
+            (long long)shared + kernel->shared_bytes, (long long)device->shared_bytes_max);
+    }
+    if (volume(kernel->block) > (uint32_t)threads) {
+        return ak_fail(err, AK_INVALID, "its registers allow %d threads in a block and it wants %u",
+                       threads, volume(kernel->block));
+    }
+    if (kernel->shared_bytes > 0) {
+        code = cuda->function_set(function, AK_CUDA_FUNCTION_DYNAMIC_SHARED,
+                                  (int)kernel->shared_bytes);
+    }
+    if (code == 0 && volume(kernel->cluster) > PORTABLE_CLUSTER) {
+        code = cuda->function_set(function, AK_CUDA_FUNCTION_LARGE_CLUSTER, 1);
+    }
+    kernels->functions[kernels->at] = function;
+    kernels->cluster_compiled_in[kernels->at] = width > 0;
+    return code == 0 ? AK_OK : ak_fail(err, AK_INVALID, "its attributes cannot be set (%d)", code);
+}
+
+/* For `resident_clusters`, and the moment to look at the compiled code: block, cluster and shared
+   memory are known, the grid is not. */
+static ak_status resident(int64_t *out, void *context, const ak_launch_kernel *kernel,
+                          ak_error *err)
+{
+    ak_runnable *runnable = context;
+    ak_device *device = runnable->device;
+    ak_cuda_kernels *kernels = runnable->kernels;
+    ak_status status = find_function(runnable, kernel, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    void *function = kernels->functions[kernels->at++];
+    uint32_t cluster = volume(kernel->cluster);
+    int count = 0, code;
+    if (cluster == 1) {
+        code = device->cuda->blocks_per_sm(&count, function, (int)volume(kernel->block),
+                                           kernel->shared_bytes);
+        *out = (int64_t)count * device->sm_count;
+    } else {
+        ak_cuda_launch_attribute attribute;
+        ak_cuda_launch_config config = config_of(kernel, NULL);
+        /* a grid that is certainly enough to fill the device */
+        config.grid[0] = kernel->cluster[0] * (uint32_t)device->sm_count * 32;
+        config.grid[1] = kernel->cluster[1];
+        config.grid[2] = kernel->cluster[2];
+        set_cluster(&attribute, kernel);
+        config.attributes = &attribute;
+        config.attribute_count = 1;
+        code = device->cuda->active_clusters(&count, function, &config);
+        *out = count;
+    }
+    if (code != 0 || count == 0) {
+        return ak_fail(err, AK_INVALID,
+                       "not one %s fits the device: %u threads, %u bytes of shared memory, "
+                       "clusters of %u",
+                       cluster == 1 ? "block" : "cluster", volume(kernel->block),
+                       kernel->shared_bytes, cluster);
+    }
+    return AK_OK;
+}
+
+static int encode(ak_cuda_tensor_map *out, const ak_launch_map *map, ak_cuda_address address,
+                  ak_dtype dtype, const ak_cuda_driver *cuda)
+{
+    static const int types[] = {[AK_DTYPE_F16] = AK_CUDA_TENSOR_F16,
+                                [AK_DTYPE_BF16] = AK_CUDA_TENSOR_BF16,
+                                [AK_DTYPE_F32] = AK_CUDA_TENSOR_F32,
+                                [AK_DTYPE_F64] = AK_CUDA_TENSOR_F64,
+                                [AK_DTYPE_I32] = AK_CUDA_TENSOR_I32};
+    static const uint32_t ones[AK_LAUNCH_RANK_MAX] = {1, 1, 1, 1, 1};
+    if (!map->used) {
+        return AK_CUDA_SUCCESS;
+    }
+    int swizzle = map->swizzle == 128  ? AK_CUDA_SWIZZLE_128
+                  : map->swizzle == 64 ? AK_CUDA_SWIZZLE_64
+                  : map->swizzle == 32 ? AK_CUDA_SWIZZLE_32
+                                       : 0;
+    int promotion = map->promotion == 256   ? AK_CUDA_PROMOTION_256
+                    : map->promotion == 128 ? AK_CUDA_PROMOTION_128
+                    : map->promotion == 64  ? AK_CUDA_PROMOTION_64
+                                            : 0;
+    return cuda->tensor_map(out, types[dtype], map->rank, address, map->size, map->stride, map->box,
+                            ones, 0, swizzle, promotion, 0);
+}
+
+/* Puts addresses where the plan has buffers. */
+static int bind(bound *out, const ak_launch_kernel *kernel, const ak_runnable *runnable, size_t set)
+{
+    const ak_device *device = runnable->device;
+    const ak_task *task = device->task;
+    int code = AK_CUDA_SUCCESS;
+    for (size_t i = 0; i < kernel->map_count && code == 0; i++) {
+        const ak_launch_map *map = &kernel->maps[i];
+        const ak_argument_spec *argument = &task->problem->arguments[map->argument];
+        code =
+            encode(&out->maps[i], map, ak_cuda_place(device, &runnable->places, set, map->argument),
+                   argument->dtype_follows ? task->dtype : argument->dtype, device->cuda);
+    }
+    for (size_t i = 0; i < kernel->pass_count; i++) {
+        const ak_pass *pass = &kernel->passes[i];
+        int32_t narrow = (int32_t)pass->integer;
+        float single = (float)pass->real;
+        out->arguments[i] = &out->values[i];
+        switch (pass->kind) {
+        case AK_PASS_BUFFER:
+            out->values[i] = ak_cuda_place(device, &runnable->places, set, pass->index);
+            break;
+        case AK_PASS_WORKSPACE:
+            out->values[i] = device->workspace;
+            break;
+        case AK_PASS_NULL:
+            break;
+        case AK_PASS_MAP:
+            out->arguments[i] = &out->maps[pass->index];
+            break;
+        case AK_PASS_I32:
+            memcpy(&out->values[i], &narrow, sizeof narrow);
+            break;
+        case AK_PASS_I64:
+            memcpy(&out->values[i], &pass->integer, sizeof pass->integer);
+            break;
+        case AK_PASS_F32:
+            memcpy(&out->values[i], &single, sizeof single);
+            break;
+        case AK_PASS_F64:
+            memcpy(&out->values[i], &pass->real, sizeof pass->real);
+            break;
+        }
+    }
+    return code;
+}
+
+static int kernels_prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *outcome)
+{
+    ak_cuda_kernels *kernels = runnable->kernels;
+    ak_error err = AK_ERROR_INIT;
+    kernels->at = 0;
+    ak_status status = ak_launch_evaluate(&kernels->plan, launch->task, launch->shape,
+                                          launch->config, resident, runnable, &err);
+    if (status != AK_OK) {
+        ak_cuda_refuse(outcome, AK_TRIAL_REJECTED, "%.230s", err.text);
+        return AK_CUDA_REFUSED;
+    }
+    ak_free(kernels->memory);
+    kernels->bound_count = runnable->places.sets * kernels->plan.count;
+    kernels->memory = ak_alloc(kernels->bound_count + 1, sizeof *kernels->bound);
+    if (kernels->memory == NULL) {
+        return AK_CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    uintptr_t past = (uintptr_t)kernels->memory % _Alignof(bound);
+    kernels->bound = (bound *)((char *)kernels->memory + (past == 0 ? 0 : _Alignof(bound) - past));
+    int code = AK_CUDA_SUCCESS;
+    for (size_t i = 0; i < kernels->bound_count && code == 0; i++) {
+        code = bind(&kernels->bound[i], &kernels->plan.kernels[i % kernels->plan.count], runnable,
+                    i / kernels->plan.count);
+    }
+    if (code != 0) {
+        ak_cuda_refuse(outcome, AK_TRIAL_LAUNCH_ERROR,
+                       "the driver refuses a tensor map of it (CUDA error %d)", code);
+        return AK_CUDA_REFUSED;
+    }
+    return AK_CUDA_SUCCESS;
+}
+
+static int kernels_enqueue(ak_runnable *runnable, size_t set)
+{
+    const ak_cuda_kernels *kernels = runnable->kernels;
+    const ak_device *device = runnable->device;
+    int code = AK_CUDA_SUCCESS;
+    for (size_t i = 0; i < kernels->plan.count && code == 0; i++) {
+        const ak_launch_kernel *kernel = &kernels->plan.kernels[i];
+        ak_cuda_launch_config config = config_of(kernel, device->stream);
+        ak_cuda_launch_attribute attributes[2];
+        config.attributes = attributes;
+        if (volume(kernel->cluster) > 1 && !kernels->cluster_compiled_in[i]) {
+            set_cluster(&attributes[config.attribute_count++], kernel);
+        }
+        if (kernel->early) {
+            attributes[config.attribute_count++] =
+                (ak_cuda_launch_attribute){.id = AK_CUDA_LAUNCH_EARLY, .as.value = 1};
+        }
+        code = device->cuda->launch(&config, kernels->functions[i],
+                                    kernels->bound[set * kernels->plan.count + i].arguments, NULL);
+    }
+    return code;
+}
+
+const ak_cuda_work ak_cuda_kernel_work = {.prepare = kernels_prepare,
+                                          .enqueue = kernels_enqueue,
+                                          .unload = kernels_unload,
+                                          .computes = true};

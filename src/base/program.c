@@ -1,0 +1,39 @@
+/* program.c: see program.h. */
+#include "base/program.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define PROGRAM "autokernel"
+
+ak_status ak_program_find(char out[AK_PATH_MAX], ak_error *err)
+{
+    char self[AK_PATH_MAX];
+    const char *wanted = ak_env("AUTOKERNEL_WORKER");
+    if (wanted != NULL) {
+        return ak_fs_which(out, wanted)
+                   ? AK_OK
+                   : ak_fail(err, AK_NOT_FOUND, "AUTOKERNEL_WORKER: %s is not an executable",
+                             wanted);
+    }
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length > 0) {
+        self[length] = 0;
+        char *slash = strrchr(self, '/');
+        if (slash != NULL && strcmp(slash + 1, PROGRAM) == 0) {
+            memcpy(out, self, (size_t)length + 1);
+            return AK_OK;
+        }
+        if (slash != NULL) {
+            *slash = 0;
+            if (ak_fs_join(out, self, PROGRAM, NULL) == AK_OK && ak_fs_which(out, out)) {
+                return AK_OK;
+            }
+        }
+    }
+    return ak_fs_which(out, PROGRAM)
+               ? AK_OK
+               : ak_fail(err, AK_NOT_FOUND,
+                         "the " PROGRAM " executable, which compiles and measures, is neither "
+                         "beside this program nor in PATH: set AUTOKERNEL_WORKER to its path");
+}

@@ -1,0 +1,1109 @@
+/*
+ * fake_cuda.c: a CUDA driver, NVRTC, cuBLASLt and NVML that need no GPU, for the tests: one shared
+ * library that AUTOKERNEL_LIBCUDA, AUTOKERNEL_LIBNVRTC, AUTOKERNEL_LIBCUBLASLT and
+ * AUTOKERNEL_LIBNVML all name. Made from the same .def files as the program, so that a function
+ * whose declaration changes there does not compile here.
+ *
+ *   device    what an H200 says of itself, but with a level 2 cache of 64 KiB so that two copies of
+ *             the arguments are enough; its memory is ordinary memory
+ *   compiler  "compiles" by keeping the options; a source with #error in it is refused
+ *   launches  are recognised by their entry and options, and done at once on the CPU: the GEMM
+ *             template, the elementwise pass, the rate loop
+ *   time      a clock that only launches and copies move, so that results do not depend on the
+ *             machine; a configuration's speed is a fixed function of its options
+ *
+ * FAKE_CUDA in the environment injects faults: words "FAULT" or "FAULT@NAME=VALUE" (only for code
+ * compiled with -DNAME=VALUE), separated by blanks:
+ *
+ *   no_device old_driver no_memory | spill serialised compile_error | launch_error illegal_address
+ *   hang wrong overrun lazy (does nothing but in every second run) no_cluster
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cuda/cuda_api.h"
+
+#define EXPORT                       __attribute__((visibility("default")))
+#define X(member, symbol, arguments) EXPORT int cuda_##member arguments __asm__(symbol);
+#include "backend/cuda/cuda_driver.def"
+#undef X
+#define X(member, symbol, arguments) EXPORT int nvrtc_##member arguments __asm__(symbol);
+#include "backend/cuda/cuda_nvrtc.def"
+#undef X
+#define X(member, symbol, arguments) EXPORT int lt_##member arguments __asm__(symbol);
+#include "backend/cuda/cuda_cublaslt.def"
+#undef X
+#define X(member, symbol, arguments) EXPORT int nvml_##member arguments __asm__(symbol);
+#include "backend/cuda/cuda_nvml.def"
+#undef X
+EXPORT size_t cublasLtGetVersion(void);
+
+enum {
+    BAD_VALUE = 1,
+    NO_MEMORY = 2,
+    NO_DEVICE = 100,
+    NOT_FOUND = 500,
+    NOT_READY = 600,
+    ILLEGAL_ADDRESS = 700,
+    OUT_OF_RESOURCES = 701,
+    ALLOCATIONS_MAX = 64,
+    NODES_MAX = 4096,
+    ARGUMENTS_MAX = 16,
+    SMS = 132,
+    TYPE_F16 = 6 /* else bf16 */
+};
+#define MAGIC      "FAKE CUBIN\n"
+#define L2_BYTES   (64 << 10)
+#define MEMORY_MAX ((size_t)1 << 32)
+#define SHARED_MAX 232448
+#define COPIED_MAX ((size_t)1 << 28)
+#define COPY_RATE  4.2e3   /* bytes per ns: 4200 GB/s */
+#define LAUNCH_NS  50000.0 /* slow, so that few launches make a batch */
+
+/* ---- faults and options ---------------------------------------------------------------------- */
+
+/* Is the fault asked for, for code with these options (NULL: for none in particular)? */
+static int fault(const char *name, const char *options)
+{
+    const char *all = getenv("FAKE_CUDA");
+    size_t length = strlen(name);
+    for (const char *at = all; at != NULL && *at != 0;) {
+        size_t word = strcspn(at, " ");
+        if (word >= length && strncmp(at, name, length) == 0) {
+            char wanted[160];
+            if (word == length) {
+                return 1;
+            }
+            if (at[length] == '@' && options != NULL) {
+                snprintf(wanted, sizeof wanted, "-D%.*s\n", (int)(word - length - 1),
+                         at + length + 1);
+                if (strstr(options, wanted) != NULL) {
+                    return 1;
+                }
+            }
+        }
+        at += word + strspn(at + word, " ");
+    }
+    return 0;
+}
+
+static long option(const char *options, const char *name, long fallback)
+{
+    char wanted[80];
+    snprintf(wanted, sizeof wanted, "-D%s=", name);
+    const char *at = strstr(options, wanted);
+    return at == NULL ? fallback : strtol(at + strlen(wanted), NULL, 10);
+}
+
+/* ---- state ----------------------------------------------------------------------------------- */
+
+static struct {
+    char *memory;
+    size_t bytes;
+} allocations[ALLOCATIONS_MAX];
+static double now_ns;
+static int poisoned; /* sticky error, or NOT_READY for ever */
+
+typedef struct module {
+    char *options;
+} module;
+
+typedef struct function {
+    module *module;
+    char name[64];
+    unsigned runs;
+} function;
+
+typedef struct fake_map { /* what a tensor map holds here */
+    uint64_t address;
+    uint64_t size[2], stride;
+    uint32_t box[2];
+    int type;
+} fake_map;
+
+typedef struct node {
+    function *f;
+    ak_cuda_launch_config config;
+    unsigned char values[ARGUMENTS_MAX][128];
+    /* or, with f NULL: */
+    int kind; /* 1 copy, 2 fill, 3 library product */
+    void *to;
+    const void *from;
+    size_t bytes;
+    int value;
+    int m, n, k, type;
+    const void *a, *b;
+    double ns;
+} node;
+
+typedef struct graph {
+    node *nodes;
+    size_t count;
+    unsigned long long done; /* the epoch in which it was run */
+} graph;
+static unsigned long long epoch = 1; /* of what is in memory: copies and other launches end one */
+static graph *capturing;
+
+static int inside(const void *p, size_t bytes)
+{
+    for (size_t i = 0; i < ALLOCATIONS_MAX; i++) {
+        const char *memory = allocations[i].memory;
+        if (memory != NULL && (const char *)p >= memory &&
+            (const char *)p + bytes <= memory + allocations[i].bytes) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static float widen(uint16_t x, int type)
+{
+    if (type != TYPE_F16) {
+        uint32_t bits = (uint32_t)x << 16;
+        float f;
+        memcpy(&f, &bits, sizeof f);
+        return f;
+    }
+    int exponent = x >> 10 & 31, fraction = x & 1023;
+    float f = exponent == 31  ? (fraction ? NAN : INFINITY)
+              : exponent == 0 ? ldexpf((float)fraction, -24)
+                              : ldexpf((float)(fraction + 1024), exponent - 25);
+    return x >> 15 ? -f : f;
+}
+
+static uint16_t narrow(float f, int type)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    if (type != TYPE_F16) {
+        return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    }
+    uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
+    float x = fabsf(f);
+    if (!(x < 65520.0f)) {
+        return (uint16_t)(sign | 0x7c00);
+    }
+    int exponent = 0;
+    (void)frexpf(x, &exponent);
+    exponent = exponent < -13 ? -13 : exponent;
+    float scaled = ldexpf(x, 11 - exponent); /* 1024..2048 if normal */
+    uint32_t rounded = (uint32_t)nearbyintf(scaled);
+    if (rounded == 0) {
+        return sign;
+    }
+    if (rounded >= 2048) {
+        rounded /= 2;
+        exponent++;
+    }
+    return (uint16_t)(sign |
+                      (rounded < 1024 ? rounded
+                                      : ((uint32_t)(exponent + 14) << 10 | (rounded & 1023))));
+}
+
+static double activate(double x, const char *options)
+{
+    if (option(options, "activation_is_relu", 0)) {
+        return x > 0 ? x : 0;
+    }
+    if (option(options, "activation_is_leaky_relu", 0)) {
+        return x > 0 ? x : 0.01 * x;
+    }
+    if (option(options, "activation_is_gelu_tanh", 0)) {
+        return 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+    }
+    if (option(options, "activation_is_gelu_erf", 0)) {
+        return 0.5 * x * (1 + erf(x * 0.7071067811865476));
+    }
+    if (option(options, "activation_is_silu", 0)) {
+        return x / (1 + exp(-x));
+    }
+    return x;
+}
+
+/* Row-major C[m,n] = act(A[m,k] * B[k,n] + bias). */
+static void product(uint16_t *c, const uint16_t *a, const uint16_t *b, const uint16_t *bias, int m,
+                    int n, int k, int type, const char *options)
+{
+    float *wide = malloc(sizeof *wide * (size_t)k * (size_t)n);
+    float *row = malloc(sizeof *row * (size_t)n);
+    for (size_t i = 0; i < (size_t)k * (size_t)n; i++) {
+        wide[i] = widen(b[i], type);
+    }
+    for (int i = 0; i < m; i++) {
+        for (int j = 0; j < n; j++) {
+            row[j] = 0;
+        }
+        for (int p = 0; p < k; p++) {
+            const float x = widen(a[(size_t)i * (size_t)k + (size_t)p], type);
+            for (int j = 0; j < n; j++) {
+                row[j] += x * wide[(size_t)p * (size_t)n + (size_t)j];
+            }
+        }
+        for (int j = 0; j < n; j++) {
+            double x = (double)row[j] + (bias == NULL ? 0.0 : (double)widen(bias[j], type));
+            c[(size_t)i * (size_t)n + (size_t)j] = narrow((float)activate(x, options), type);
+        }
+    }
+    free(wide);
+    free(row);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static int argument_int(const node *w, int i)
+{
+    int value;
+    memcpy(&value, w->values[i], sizeof value);
+    return value;
+}
+
+static uint64_t argument_address(const node *w, int i)
+{
+    uint64_t value;
+    memcpy(&value, w->values[i], sizeof value);
+    return value;
+}
+
+static int run_gemm(const node *w)
+{
+    const char *options = w->f->module->options;
+    fake_map a, b;
+    memcpy(&a, w->values[0], sizeof a);
+    memcpy(&b, w->values[1], sizeof b);
+    int m = argument_int(w, 6), n = argument_int(w, 7), k = argument_int(w, 8);
+    uint16_t *c = (uint16_t *)(uintptr_t)argument_address(w, 3);
+    const uint16_t *bias = option(options, "bias_is_add", 0)
+                               ? (const uint16_t *)(uintptr_t)argument_address(w, 4)
+                               : NULL;
+    const size_t bytes = (size_t)m * (size_t)n * 2;
+    if (!inside(c, bytes) || a.size[0] != (uint64_t)k || a.size[1] != (uint64_t)m ||
+        b.size[0] != (uint64_t)n || b.size[1] != (uint64_t)k ||
+        (long)b.box[1] > option(options, "BLOCK_SIZE_K", 0)) {
+        return ILLEGAL_ADDRESS;
+    }
+    if (fault("illegal_address", options)) {
+        return ILLEGAL_ADDRESS;
+    }
+    if (fault("hang", options)) {
+        return NOT_READY;
+    }
+    if (fault("lazy", options) && w->f->runs++ % 2 == 1) {
+        return 0;
+    }
+    product(c, (const uint16_t *)(uintptr_t)a.address, (const uint16_t *)(uintptr_t)b.address, bias,
+            m, n, k, a.type, options);
+    if (fault("wrong", options)) {
+        c[(size_t)m * (size_t)n / 2] ^= 0x0100;
+    }
+    if (fault("overrun", options)) {
+        c[(size_t)m * (size_t)n] = 0;
+    }
+    return 0;
+}
+
+static int run_pass(const node *w)
+{
+    const char *options = w->f->module->options;
+    uint16_t *c = (uint16_t *)(uintptr_t)argument_address(w, 0);
+    const uint16_t *bias = (const uint16_t *)(uintptr_t)argument_address(w, 1);
+    int rows = argument_int(w, 2), columns = 8 * argument_int(w, 3);
+    int type = option(options, "dtype_is_f16", 0) ? TYPE_F16 : 0;
+    for (int i = 0; i < rows; i++) {
+        for (int j = 0; j < columns; j++) {
+            uint16_t *at = c + (size_t)i * (size_t)columns + j;
+            double x = (double)widen(*at, type) +
+                       (option(options, "bias_is_add", 0) ? (double)widen(bias[j], type) : 0.0);
+            *at = narrow((float)activate(x, options), type);
+        }
+    }
+    return 0;
+}
+
+static void run(node *w)
+{
+    int code = 0;
+    if (poisoned) {
+        return;
+    }
+    if (w->f != NULL) {
+        code = strcmp(w->f->name, "ak_bias_activation") == 0 ? run_pass(w)
+               : strcmp(w->f->name, "ak_rate") == 0          ? 0
+                                                             : run_gemm(w);
+    } else if (w->kind == 1) {
+        code = inside(w->to, w->bytes) && inside(w->from, w->bytes) ? 0 : ILLEGAL_ADDRESS;
+        if (code == 0 && w->bytes < COPIED_MAX) { /* larger ones are only timed */
+            memmove(w->to, w->from, w->bytes);
+        }
+    } else if (w->kind == 2) {
+        code = inside(w->to, w->bytes) ? 0 : ILLEGAL_ADDRESS;
+        if (code == 0) {
+            memset(w->to, w->value, w->bytes);
+        }
+    } else {
+        product(w->to, w->a, w->b, NULL, w->m, w->n, w->k, w->type, "");
+    }
+    poisoned = code;
+}
+
+/* How long it takes: what the configuration's tile reads, and something of its own. */
+static double duration(const node *w)
+{
+    if (w->f == NULL) {
+        return w->ns;
+    }
+    const char *options = w->f->module->options;
+    if (strcmp(w->f->name, "ak_rate") == 0) {
+        return 2.0 * 16 * 2 * 64 * 256 * 16 * argument_int(w, 1) * w->config.grid[0] / 9e5;
+    }
+    if (strcmp(w->f->name, "ak_bias_activation") == 0) {
+        return LAUNCH_NS + 32.0 * argument_int(w, 2) * argument_int(w, 3) / COPY_RATE;
+    }
+    double bm = (double)option(options, "BLOCK_SIZE_M", 64);
+    double bn = (double)option(options, "BLOCK_SIZE_N", 64);
+    double flops = 2.0 * argument_int(w, 6) * argument_int(w, 7) * argument_int(w, 8);
+    double reuse = bm * bn / (bm + bn), stages = (double)option(options, "num_stages", 4);
+    return LAUNCH_NS + flops / (80 * reuse / (reuse + 20)) * (1 + 0.2 / stages);
+}
+
+/* Runs what is different and lets time pass for all. */
+static void run_all(node *nodes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int seen = 0;
+        for (size_t j = 0; j < i && !seen && nodes[i].f != NULL; j++) {
+            seen = nodes[j].f == nodes[i].f &&
+                   memcmp(nodes[j].values, nodes[i].values, sizeof nodes[i].values) == 0;
+        }
+        for (size_t j = 0; j < i && !seen && nodes[i].kind == 3; j++) {
+            seen = nodes[j].kind == 3 && nodes[j].to == nodes[i].to;
+        }
+        if (!seen) {
+            run(&nodes[i]);
+        }
+        now_ns += duration(&nodes[i]);
+    }
+}
+
+static int enqueue(const node *w)
+{
+    if (capturing != NULL) {
+        if (capturing->count == NODES_MAX) {
+            return BAD_VALUE;
+        }
+        capturing->nodes[capturing->count++] = *w;
+        return 0;
+    }
+    node copy = *w;
+    epoch++;
+    run_all(&copy, 1);
+    return 0;
+}
+
+/* ---- libcuda --------------------------------------------------------------------------------- */
+
+int cuda_init(unsigned flags)
+{
+    return flags != 0 ? BAD_VALUE : fault("no_device", NULL) ? NO_DEVICE : 0;
+}
+
+int cuda_driver_version(int *version)
+{
+    *version = 13000;
+    return 0;
+}
+
+int cuda_error_name(int code, const char **out)
+{
+    static const struct {
+        int code;
+        const char *name;
+    } names[] = {{BAD_VALUE, "CUDA_ERROR_INVALID_VALUE"},
+                 {NO_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY"},
+                 {NO_DEVICE, "CUDA_ERROR_NO_DEVICE"},
+                 {NOT_READY, "CUDA_ERROR_NOT_READY"},
+                 {ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+                 {OUT_OF_RESOURCES, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"},
+                 {702, "CUDA_ERROR_LAUNCH_TIMEOUT"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (names[i].code == code) {
+            *out = names[i].name;
+            return 0;
+        }
+    }
+    return BAD_VALUE;
+}
+
+int cuda_error_text(int code, const char **out)
+{
+    (void)code;
+    *out = "said by the fake driver";
+    return 0;
+}
+
+int cuda_device_count(int *count)
+{
+    *count = 2;
+    return 0;
+}
+
+int cuda_device_get(int *device, int ordinal)
+{
+    *device = ordinal;
+    return ordinal < 2 ? 0 : NO_DEVICE;
+}
+
+int cuda_device_name(char *out, int bytes, int device)
+{
+    (void)device;
+    snprintf(out, (size_t)bytes, "Fake H200");
+    return 0;
+}
+
+int cuda_device_uuid(unsigned char out[16], int device)
+{
+    memset(out, device, 16);
+    return 0;
+}
+
+int cuda_device_memory(size_t *bytes, int device)
+{
+    (void)device;
+    *bytes = MEMORY_MAX;
+    return 0;
+}
+
+int cuda_device_attribute(int *out, int attribute, int device)
+{
+    static const int known[][2] = {{16, SMS},  {97, SHARED_MAX}, {81, 233472}, {82, 65536},
+                                   {39, 2048}, {38, L2_BYTES},   {37, 6144},   {75, 9},
+                                   {76, 0},    {13, 1980000},    {36, 3201000}};
+    (void)device;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (known[i][0] == attribute) {
+            *out = known[i][1];
+            return 0;
+        }
+    }
+    return BAD_VALUE;
+}
+
+int cuda_context_retain(void **context, int device)
+{
+    *context = (void *)(uintptr_t)(device + 1);
+    return 0;
+}
+
+int cuda_context_release(int device)
+{
+    (void)device;
+    return 0;
+}
+
+int cuda_context_set(void *context)
+{
+    return context == NULL ? BAD_VALUE : 0;
+}
+
+int cuda_memory_info(size_t *free_bytes, size_t *total)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < ALLOCATIONS_MAX; i++) {
+        used += allocations[i].memory == NULL ? 0 : allocations[i].bytes;
+    }
+    *total = MEMORY_MAX;
+    *free_bytes = used < MEMORY_MAX ? MEMORY_MAX - used : 0;
+    return 0;
+}
+
+int cuda_memory_alloc(ak_cuda_address *out, size_t bytes)
+{
+    if (poisoned > NOT_READY) {
+        return poisoned;
+    }
+    for (size_t i = 0; i < ALLOCATIONS_MAX; i++) {
+        if (allocations[i].memory == NULL) {
+            if (bytes == 0 || fault("no_memory", NULL) ||
+                posix_memalign((void **)&allocations[i].memory, 512, bytes) != 0) {
+                allocations[i].memory = NULL;
+                return NO_MEMORY;
+            }
+            memset(allocations[i].memory, 0xA5, bytes < 4096 ? bytes : 4096);
+            allocations[i].bytes = bytes;
+            *out = (ak_cuda_address)(uintptr_t)allocations[i].memory;
+            return 0;
+        }
+    }
+    return NO_MEMORY;
+}
+
+int cuda_memory_free(ak_cuda_address address)
+{
+    for (size_t i = 0; i < ALLOCATIONS_MAX; i++) {
+        if (allocations[i].memory != NULL && (uintptr_t)allocations[i].memory == address) {
+            free(allocations[i].memory);
+            allocations[i].memory = NULL;
+            return 0;
+        }
+    }
+    return BAD_VALUE;
+}
+
+int cuda_host_alloc(void **out, size_t bytes, unsigned flags)
+{
+    (void)flags;
+    *out = malloc(bytes);
+    return *out == NULL ? NO_MEMORY : 0;
+}
+
+int cuda_host_free(void *memory)
+{
+    free(memory);
+    return 0;
+}
+
+int cuda_upload(ak_cuda_address to, const void *from, size_t bytes, void *stream)
+{
+    (void)stream;
+    if (poisoned > NOT_READY || !inside((void *)(uintptr_t)to, bytes)) {
+        return poisoned > NOT_READY ? poisoned : BAD_VALUE;
+    }
+    memcpy((void *)(uintptr_t)to, from, bytes);
+    epoch++;
+    return 0;
+}
+
+int cuda_download(void *to, ak_cuda_address from, size_t bytes, void *stream)
+{
+    (void)stream;
+    if (poisoned > NOT_READY || !inside((void *)(uintptr_t)from, bytes)) {
+        return poisoned > NOT_READY ? poisoned : BAD_VALUE;
+    }
+    memcpy(to, (void *)(uintptr_t)from, bytes);
+    return 0;
+}
+
+int cuda_copy(ak_cuda_address to, ak_cuda_address from, size_t bytes, void *stream)
+{
+    (void)stream;
+    return enqueue(&(node){.kind = 1,
+                           .to = (void *)(uintptr_t)to,
+                           .from = (const void *)(uintptr_t)from,
+                           .bytes = bytes,
+                           .ns = 2.0 * (double)bytes / COPY_RATE});
+}
+
+int cuda_set8(ak_cuda_address to, unsigned char value, size_t count, void *stream)
+{
+    (void)stream;
+    return enqueue(&(node){.kind = 2,
+                           .to = (void *)(uintptr_t)to,
+                           .value = value,
+                           .bytes = count,
+                           .ns = (double)count / COPY_RATE});
+}
+
+int cuda_module_load(void **out, const void *image)
+{
+    if (strncmp(image, MAGIC, strlen(MAGIC)) != 0) {
+        return 200; /* invalid image */
+    }
+    module *made = malloc(sizeof *made);
+    made->options = strdup((const char *)image + strlen(MAGIC));
+    *out = made;
+    return 0;
+}
+
+int cuda_module_unload(void *m)
+{
+    free(((module *)m)->options);
+    free(m);
+    return 0;
+}
+
+static function functions[4096]; /* for the life of the process, as modules come and go */
+static size_t function_count;
+
+int cuda_module_function(void **out, void *m, const char *name)
+{
+    if (strcmp(name, "ak_kernel") != 0 && strcmp(name, "ak_rate") != 0 &&
+        strcmp(name, "ak_bias_activation") != 0) {
+        return NOT_FOUND;
+    }
+    function *f = &functions[function_count++ % 4096];
+    *f = (function){.module = m};
+    snprintf(f->name, sizeof f->name, "%s", name);
+    *out = f;
+    return 0;
+}
+
+static long cluster_of(const function *f)
+{
+    const char *options = f->module->options;
+    return option(options, "CLUSTER_M", 1) * option(options, "CLUSTER_N", 1) *
+           option(options, "CLUSTER_K", 1);
+}
+
+int cuda_function_get(int *out, int attribute, void *f)
+{
+    *out = attribute == 0 ? 1024
+           : attribute == 11
+               ? (strcmp(((function *)f)->name, "ak_kernel") == 0 ? (int)cluster_of(f) : 0)
+               : 0;
+    return 0;
+}
+
+int cuda_function_set(void *f, int attribute, int value)
+{
+    (void)f;
+    return attribute == 8 && value > SHARED_MAX ? BAD_VALUE : 0;
+}
+
+int cuda_launch(const ak_cuda_launch_config *config, void *f, void **arguments, void **extra)
+{
+    static const int counts[] = {10, 4, 2};
+    function *what = f;
+    node w = {.f = what, .config = *config};
+    if (poisoned > NOT_READY) {
+        return poisoned;
+    }
+    if (extra != NULL || config->shared_bytes > SHARED_MAX ||
+        fault("launch_error", what->module->options)) {
+        return OUT_OF_RESOURCES;
+    }
+    bool gemm = strcmp(what->name, "ak_kernel") == 0;
+    if (gemm && (config->grid[0] % cluster_of(what) != 0 || config->grid[0] == 0)) {
+        return BAD_VALUE;
+    }
+    int count = gemm ? counts[0] : strcmp(what->name, "ak_rate") == 0 ? counts[2] : counts[1];
+    for (int i = 0; i < count; i++) {
+        /* maps are 128 bytes; of others at most 8 are there to be read */
+        bool is_int = (gemm && i >= 6) || (!gemm && i >= (count == 2 ? 1 : 2));
+        memcpy(w.values[i], arguments[i], gemm && i < 3 ? 128 : is_int ? 4 : 8);
+    }
+    return enqueue(&w);
+}
+
+int cuda_blocks_per_sm(int *out, void *f, int block, size_t shared_bytes)
+{
+    (void)f;
+    int by_threads = 2048 / block;
+    int by_memory = shared_bytes == 0 ? by_threads : (int)(233472 / (shared_bytes + 1024));
+    *out = by_threads < by_memory ? by_threads : by_memory;
+    return 0;
+}
+
+int cuda_active_clusters(int *out, void *f, const ak_cuda_launch_config *config)
+{
+    int blocks = 0;
+    uint32_t size = 1;
+    for (uint32_t i = 0; i < config->attribute_count; i++) {
+        if (config->attributes[i].id == 4) {
+            const uint32_t *d = config->attributes[i].as.dimension;
+            size = d[0] * d[1] * d[2];
+        }
+    }
+    (void)cuda_blocks_per_sm(&blocks, f,
+                             (int)(config->block[0] * config->block[1] * config->block[2]),
+                             config->shared_bytes);
+    *out = fault("no_cluster", ((function *)f)->module->options) ? 0 : blocks * SMS / (int)size;
+    return 0;
+}
+
+int cuda_tensor_map(ak_cuda_tensor_map *out, int type, unsigned rank, ak_cuda_address address,
+                    const uint64_t *size, const uint64_t *stride, const uint32_t *box,
+                    const uint32_t *element_stride, int interleave, int swizzle, int promotion,
+                    int fill)
+{
+    fake_map map = {.address = address, .type = type};
+    (void)element_stride, (void)fill;
+    if (rank != 2 || interleave != 0 || swizzle < 0 || swizzle > 3 || promotion < 0 ||
+        promotion > 3 || (uintptr_t)out % 64 != 0 || address % 16 != 0 || stride[0] % 16 != 0 ||
+        box[0] > 256 || box[1] > 256) {
+        return BAD_VALUE;
+    }
+    memcpy(map.size, size, sizeof map.size);
+    memcpy(map.box, box, sizeof map.box);
+    map.stride = stride[0];
+    memset(out, 0, sizeof *out);
+    memcpy(out, &map, sizeof map);
+    return 0;
+}
+
+int cuda_stream_create(void **out, unsigned flags)
+{
+    static int stream;
+    (void)flags;
+    *out = &stream;
+    return 0;
+}
+
+int cuda_stream_destroy(void *stream)
+{
+    (void)stream;
+    return 0;
+}
+
+int cuda_stream_query(void *stream)
+{
+    (void)stream;
+    return poisoned;
+}
+
+int cuda_capture_begin(void *stream, int mode)
+{
+    (void)stream, (void)mode;
+    capturing = calloc(1, sizeof *capturing);
+    capturing->nodes = calloc(NODES_MAX, sizeof *capturing->nodes);
+    return 0;
+}
+
+int cuda_capture_end(void *stream, void **out)
+{
+    (void)stream;
+    *out = capturing;
+    capturing = NULL;
+    return 0;
+}
+
+int cuda_graph_instantiate(void **out, void *g, unsigned long long flags)
+{
+    const graph *from = g;
+    graph *made = calloc(1, sizeof *made);
+    (void)flags;
+    made->count = from->count;
+    made->nodes = calloc(from->count + 1, sizeof *made->nodes);
+    memcpy(made->nodes, from->nodes, from->count * sizeof *made->nodes);
+    *out = made;
+    return 0;
+}
+
+int cuda_graph_upload(void *g, void *stream)
+{
+    (void)g, (void)stream;
+    return 0;
+}
+
+int cuda_graph_launch(void *g, void *stream)
+{
+    (void)stream;
+    if (poisoned > NOT_READY) {
+        return poisoned;
+    }
+    graph *what = g;
+    if (what->done != epoch) {
+        run_all(what->nodes, what->count);
+        what->done = ++epoch;
+    } else { /* the same again on the same data */
+        for (size_t i = 0; i < what->count; i++) {
+            now_ns += duration(&what->nodes[i]);
+        }
+    }
+    return 0;
+}
+
+int cuda_graph_exec_destroy(void *g)
+{
+    free(((graph *)g)->nodes);
+    free(g);
+    return 0;
+}
+
+int cuda_graph_destroy(void *g)
+{
+    return cuda_graph_exec_destroy(g);
+}
+
+int cuda_event_create(void **out, unsigned flags)
+{
+    (void)flags;
+    *out = calloc(1, sizeof(double));
+    return 0;
+}
+
+int cuda_event_destroy(void *event)
+{
+    free(event);
+    return 0;
+}
+
+int cuda_event_record(void *event, void *stream)
+{
+    (void)stream;
+    *(double *)event = now_ns;
+    return poisoned > NOT_READY ? poisoned : 0;
+}
+
+int cuda_event_elapsed(float *ms, void *start, void *end)
+{
+    *ms = (float)((*(double *)end - *(double *)start) / 1e6);
+    return 0;
+}
+
+/* ---- NVRTC ----------------------------------------------------------------------------------- */
+
+typedef struct program {
+    char *source, *options, log[1024];
+} program;
+
+int nvrtc_version(int *major, int *minor)
+{
+    *major = 13;
+    *minor = 0;
+    return 0;
+}
+
+int nvrtc_create(void **out, const char *source, const char *name, int headers,
+                 const char *const *texts, const char *const *names)
+{
+    program *p = calloc(1, sizeof *p);
+    (void)name, (void)headers, (void)texts, (void)names;
+    p->source = strdup(source);
+    *out = p;
+    return 0;
+}
+
+int nvrtc_compile(void *out, int count, const char *const *options)
+{
+    program *p = out;
+    size_t length = strlen(MAGIC) + 1;
+    for (int i = 0; i < count; i++) {
+        length += strlen(options[i]) + 1;
+    }
+    free(p->options);
+    p->options = calloc(length, 1);
+    strcat(p->options, MAGIC);
+    for (int i = 0; i < count; i++) {
+        strcat(p->options, options[i]);
+        strcat(p->options, "\n");
+    }
+    if (strstr(p->source, "#error") != NULL || fault("compile_error", p->options)) {
+        snprintf(p->log, sizeof p->log, "kernel.cu(12): error: said by the fake compiler\n");
+        return 6;
+    }
+    int spills = fault("spill", p->options) ? 40 : 0;
+    snprintf(p->log, sizeof p->log,
+             "%sptxas info    : Compiling entry function 'ak_kernel' for 'sm_90a'\n"
+             "ptxas info    : Function properties for ak_kernel\n"
+             "    %d bytes stack frame, %d bytes spill stores, %d bytes spill loads\n"
+             "ptxas info    : Used 168 registers, used 8 barriers, 16 bytes smem\n",
+             fault("serialised", p->options)
+                 ? "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async "
+                   "instructions are serialized\n"
+                 : "",
+             spills, spills, spills);
+    return 0;
+}
+
+int nvrtc_log_size(void *p, size_t *bytes)
+{
+    *bytes = strlen(((program *)p)->log) + 1;
+    return 0;
+}
+
+int nvrtc_log(void *p, char *out)
+{
+    memcpy(out, ((program *)p)->log, strlen(((program *)p)->log) + 1);
+    return 0;
+}
+
+int nvrtc_cubin_size(void *p, size_t *bytes)
+{
+    *bytes = strlen(((program *)p)->options) + 1;
+    return 0;
+}
+
+int nvrtc_cubin(void *p, char *out)
+{
+    memcpy(out, ((program *)p)->options, strlen(((program *)p)->options) + 1);
+    return 0;
+}
+
+int nvrtc_destroy(void **out)
+{
+    program *p = *out;
+    free(p->source);
+    free(p->options);
+    free(p);
+    *out = NULL;
+    return 0;
+}
+
+/* ---- cuBLASLt -------------------------------------------------------------------------------- */
+
+enum { HEURISTICS = 7, FASTEST = 3 }; /* the first answer is not the best */
+
+typedef struct lt_layout {
+    int type;
+    uint64_t rows, columns;
+} lt_layout;
+
+size_t cublasLtGetVersion(void)
+{
+    return 130100;
+}
+
+int lt_create(void **handle)
+{
+    static int state;
+    *handle = &state;
+    return 0;
+}
+
+int lt_destroy(void *handle)
+{
+    (void)handle;
+    return 0;
+}
+
+int lt_desc_create(void **desc, int compute, int scale)
+{
+    *desc = calloc(16, sizeof(int));
+    return compute == 68 && scale == 0 ? 0 : 7;
+}
+
+int lt_desc_set(void *desc, int attribute, const void *value, size_t bytes)
+{
+    if (attribute < 16 && bytes == sizeof(int)) {
+        memcpy((int *)desc + attribute, value, bytes);
+    }
+    return 0;
+}
+
+int lt_desc_destroy(void *desc)
+{
+    free(desc);
+    return 0;
+}
+
+int lt_layout_create(void **layout, int type, uint64_t rows, uint64_t columns, int64_t ld)
+{
+    lt_layout *made = malloc(sizeof *made);
+    *made = (lt_layout){type, rows, columns};
+    *layout = made;
+    return ld == (int64_t)rows ? 0 : 7;
+}
+
+int lt_layout_destroy(void *layout)
+{
+    free(layout);
+    return 0;
+}
+
+int lt_preference_create(void **preference)
+{
+    *preference = malloc(1);
+    return 0;
+}
+
+int lt_preference_set(void *preference, int attribute, const void *value, size_t bytes)
+{
+    (void)preference, (void)attribute, (void)value, (void)bytes;
+    return 0;
+}
+
+int lt_preference_destroy(void *preference)
+{
+    free(preference);
+    return 0;
+}
+
+int lt_heuristic(void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference,
+                 int wanted, ak_cublaslt_result *results, int *found)
+{
+    (void)handle, (void)a, (void)b, (void)c, (void)d, (void)preference;
+    if (((int *)desc)[7] > 1) {
+        *found = 0; /* it has no epilogues */
+        return 15;
+    }
+    *found = wanted < HEURISTICS ? wanted : HEURISTICS;
+    for (int i = 0; i < *found; i++) {
+        results[i] = (ak_cublaslt_result){.algo = {(uint64_t)i}, .state = i == 1 ? 15 : 0};
+    }
+    return 0;
+}
+
+int lt_algo_get(const void *algo, int attribute, void *value, size_t bytes, size_t *written)
+{
+    int out = attribute == 0 ? (int)*(const uint64_t *)algo : 1;
+    memcpy(value, &out, bytes < sizeof out ? bytes : sizeof out);
+    *written = sizeof out;
+    return 0;
+}
+
+int lt_matmul(void *handle, void *desc, const void *alpha, const void *a, void *layout_a,
+              const void *b, void *layout_b, const void *beta, const void *c, void *layout_c,
+              void *d, void *layout_d, const void *algo, void *workspace, size_t workspace_bytes,
+              void *stream)
+{
+    const lt_layout *la = layout_a, *lc = layout_c;
+    uint64_t which = *(const uint64_t *)algo;
+    (void)handle, (void)desc, (void)alpha, (void)layout_b, (void)beta, (void)c, (void)layout_d;
+    (void)workspace, (void)workspace_bytes, (void)stream;
+    node w = {.kind = 3,
+              .to = d,
+              .a = b, /* column-major terms: see cuda_matmul.c */
+              .b = a,
+              .m = (int)lc->columns,
+              .n = (int)lc->rows,
+              .k = (int)la->columns,
+              .type = la->type == 2 ? TYPE_F16 : 0};
+    w.ns = LAUNCH_NS + 2.0 * w.m * w.n * w.k / 50 * (which == FASTEST ? 1.0 : 1.1);
+    return enqueue(&w);
+}
+
+/* ---- NVML ------------------------------------------------------------------------------------ */
+
+int nvml_init(void)
+{
+    return 0;
+}
+
+int nvml_shutdown(void)
+{
+    return 0;
+}
+
+int nvml_driver(char *out, unsigned bytes)
+{
+    snprintf(out, bytes, "fake 580.1");
+    return 0;
+}
+
+int nvml_by_uuid(const char *uuid, void **device)
+{
+    static int one;
+    *device = &one;
+    return uuid == NULL;
+}
+
+int nvml_clock(void *device, int type, unsigned *mhz)
+{
+    (void)device, (void)type;
+    *mhz = 1755;
+    return 0;
+}
+
+int nvml_power(void *device, unsigned *milliwatts)
+{
+    (void)device;
+    *milliwatts = 612000;
+    return 0;
+}
+
+int nvml_temperature(void *device, int sensor, unsigned *celsius)
+{
+    (void)device, (void)sensor;
+    *celsius = 51;
+    return 0;
+}
+
+int nvml_throttle(void *device, unsigned long long *bits)
+{
+    (void)device;
+    *bits = 4; /* power */
+    return 0;
+}
