@@ -379,7 +379,7 @@ static int record(ak_runnable *runnable, uint32_t runs)
         return AK_CUDA_SUCCESS;
     }
     forget_graph(runnable);
-    int code = cuda->capture_begin(runnable->device->stream, AK_CUDA_CAPTURE_THREAD);
+    int code = cuda->capture_begin(runnable->device->stream, AK_CUDA_CAPTURE_RELAXED);
     if (code != 0) {
         return code;
     }
