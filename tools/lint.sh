@@ -7,7 +7,7 @@ bad=0
 complain() { echo "lint: $*" >&2; bad=1; }
 
 # A folder may include itself and the folders before it; cli sees only base and the public header.
-order="base problem measure check archive backend llm strategy worker report serve tuner"
+order="base problem model measure llm check archive recording backend strategy replay worker report serve tuner"
 rank() { local i=0 name; for name in $order; do i=$((i + 1)); [ "$name" = "$1" ] && echo $i && return; done; echo 0; }
 while IFS=: read -r file include; do
     from=$(echo "$file" | cut -d/ -f2)

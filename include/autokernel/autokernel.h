@@ -10,7 +10,10 @@
  *   5. the archive               where trials live
  *   6. tester and optimizer      try one configuration; find the best one
  *   7. comparing and reporting   against vendor libraries, for people and programs
- *   8. lists                     what this build and this machine offer
+ *   8. language models           which one proposes, and what it may cost
+ *   9. lists                     what this build and this machine offer
+ *  10. recordings                compare strategies without a device
+ *  11. studies                   which way of searching is worth its price
  *
  * Conventions. A function that can fail returns ak_status and takes `ak_error *err` last; err may
  * be NULL. Out parameters come first and are untouched on failure unless said otherwise. `_open`
@@ -169,14 +172,20 @@ typedef struct ak_task_spec {
     const char *dtype;          /* "f32" */
     const char *choices;        /* "activation=relu,bias=add" */
     bool allow_numerics;        /* offer compiler options that change results */
+    const char *fix;            /* "MR=6,KC=256:512": only these values of these parameters */
     int threads;                /* CPU threads for host kernels and libraries; 0: all */
-    uint64_t seed;              /* of inputs and searches; 0 is a seed like any other */
+    uint64_t seed;              /* of inputs and searches, recorded with every run; 0, the default,
+                                   is a seed like any other */
 } ak_task_spec;
 
 typedef struct ak_task ak_task;
 
 AK_API ak_status ak_task_open(ak_task **out, const ak_task_spec *spec, ak_error *err);
 AK_API void ak_task_close(ak_task *task);
+/* Testers and comparisons of this task end with AK_CANCELLED, within a fraction of a second and
+   without leaving a process behind, once *cancel is not zero; set it from a signal handler. It
+   must outlive them. (ak_tune has an option of its own.) */
+AK_API void ak_task_set_cancel(ak_task *task, const volatile int *cancel);
 AK_API const ak_space *ak_task_space(const ak_task *task);
 AK_API const ak_problem *ak_task_problem(const ak_task *task);
 AK_API const char *ak_task_implementation(const ak_task *task);
@@ -231,7 +240,8 @@ typedef struct ak_trial {
     char *model; /* of a language model; NULL otherwise */
     int generation;
     int64_t parent; /* trial it was derived from, 0 if none */
-    double predicted_gain;
+    double predicted_gain; /* of time over the parent: 0.1 is a tenth less */
+    char *hypothesis;      /* the model's reason, one line; NULL: none */
     /* what became of it */
     ak_trial_status status;
     char *reason; /* one line; NULL when ok */
@@ -315,15 +325,28 @@ AK_API ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_conf
 typedef void (*ak_event_sink)(void *context, const char *event, const char *json);
 
 typedef struct ak_tune_options {
-    const char *strategy;  /* NULL: "heuristic"; see ak_list(AK_LIST_STRATEGIES) */
+    /* NULL: "heuristic", with a language model "hybrid"; see ak_list(AK_LIST_STRATEGIES).
+       Hyper-parameters follow a colon:
+       "genetic:population=30,mutation=0.2"; see ak_list(AK_LIST_HYPERPARAMETERS) */
+    const char *strategy;
     size_t evaluations;    /* configurations to try; 0: 60 */
     double seconds;        /* wall time; 0: no limit */
     double target_speedup; /* stop when the baseline is beaten by this factor; 0: never */
     bool resume;           /* trials of the same key in the archive count as evaluated */
     size_t finalists;      /* re-measured interleaved with the baseline, and the default; 0: 3 */
+    /* Configurations to try right after the default, as text; those that are not in the space are
+       passed over. Borrowed for the call. */
+    const char *const *first;
+    size_t first_count;
     ak_event_sink sink;    /* may be NULL */
     void *sink_context;
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
+    /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. Its `cancel`
+       is that of the run. Where it cannot be reached, the run says so (the event "warning") and
+       carries on with "heuristic". */
+    const struct ak_llm_options *llm;
+    int generations; /* questions to the model; 0: the strategy's default. 1 is one shot */
+    size_t batch;    /* proposals a question; 0: what the budget leaves for each */
 } ak_tune_options;
 
 /* A contestant of an interleaved measurement. */
@@ -343,7 +366,8 @@ typedef struct ak_tune_result {
     size_t failed[AK_TRIAL_STATUS_COUNT];  /* by status */
     size_t resumed;
     double seconds;
-    /* "evaluations", "time", "target", "exhausted", "converged", "cancelled" */
+    /* "evaluations", "time", "target", "exhausted", "converged", "cancelled"; of a language model
+       "generations" (all its answers were tried) and "stalled" (two in a row gained nothing) */
     const char *stopped_by;
     bool found;             /* a verified best exists */
     ak_trial best;
@@ -351,6 +375,12 @@ typedef struct ak_tune_result {
     ak_contestant *contestants; /* finalists and baselines, as re-measured */
     size_t contestant_count;
     size_t baseline; /* index in contestants of the fastest library; contestant_count if none */
+    /* The language model, if the strategy asked one. */
+    char *model; /* NULL: none */
+    size_t llm_calls, llm_failed;
+    int64_t llm_input_tokens, llm_output_tokens;
+    bool llm_priced; /* false: the price is not known, the cost is 0 */
+    double llm_cost_usd;
 } ak_tune_result;
 
 /* Finds the best configuration of the task. `archive` may be NULL (nothing is kept). */
@@ -360,6 +390,69 @@ AK_API void ak_tune_result_clear(ak_tune_result *result);
 /* The object that `autokernel tune --json` prints (docs/formats.md). Free with ak_text_free. */
 AK_API ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result,
                                      const ak_task *task, ak_error *err);
+
+/* Many sizes. Each size is tuned by itself; the leaders of all sizes are measured at every size,
+   interleaved; and of these the few are chosen that, together, lose least against tuning each size
+   (geometric mean of the ratios of times). What they lose is then measured once more, so that the
+   figure does not profit from the choice. */
+#define AK_TUNE_SIZES_MAX 64
+
+/* One of the sizes. Indices are into `configs` of the result. */
+typedef struct ak_size_result {
+    char *size;       /* "M=1024,N=1024,K=1024" */
+    char *run;        /* of its own tuning, for ak_report; NULL if it was not begun */
+    size_t evaluated; /* by that run */
+    bool measured;    /* the members below are known */
+    size_t winner;    /* the fastest here of all leaders */
+    double ms;        /* of the winner */
+    char *library;    /* the fastest one, measured beside it; NULL if there is none */
+    double library_ms;
+    size_t config; /* what the table gives for this size */
+    double loss;   /* its time over the winner's, 1 if it is the winner; paired, measured again */
+    double loss_low, loss_high; /* 95 % */
+} ak_size_result;
+
+/* What some configurations, chosen together, lose over all sizes, each served by its fastest. */
+typedef struct ak_sizes_loss {
+    size_t configs;
+    double geomean, worst; /* 0: they do not serve every size */
+    size_t worst_size;     /* index in `sizes` */
+} ak_sizes_loss;
+
+typedef struct ak_sizes_result {
+    char *run;
+    char *kernel, *implementation, *device, *dtype, *choices; /* what the sizes have in common */
+    ak_size_result *sizes;
+    size_t size_count;
+    char **configs; /* the leaders, as text */
+    size_t config_count;
+    double *ms; /* ms[config * size_count + size], interleaved; 0: cannot be used there */
+    size_t *table; /* the chosen: indices into `configs`; none if the run ended early */
+    size_t table_count;
+    bool exact;              /* of all choices the best one; else found greedily */
+    ak_sizes_loss loss;      /* of the table, as measured again */
+    ak_sizes_loss *tradeoff; /* 1, 2, ... configurations, by the measurement they are chosen by */
+    size_t tradeoff_count;
+    size_t evaluated;
+    double seconds;
+    const char *stopped_by; /* "done", "cancelled", or "nothing" if a size has no working one */
+} ak_sizes_result;
+
+/* `spec->size` is not read. `table` is how many configurations may be chosen. Evaluations and
+   seconds of the options are for all sizes together (evaluations 0: 60 each); what a size leaves
+   goes to those after it. AK_INVALID for a size that is given twice. */
+AK_API ak_status ak_tune_sizes(ak_sizes_result *out, const ak_task_spec *spec,
+                               const char *const *sizes, size_t size_count, size_t table,
+                               ak_archive *archive, const ak_tune_options *options, ak_error *err);
+AK_API void ak_sizes_result_clear(ak_sizes_result *result);
+/* The object that `autokernel tune --sizes --json` prints. Free with ak_text_free. */
+AK_API ak_status ak_sizes_result_json(char **out_text, const ak_sizes_result *result,
+                                      ak_error *err);
+
+/* The configuration that a file gives for a task: a best_config.json its one, a dispatch.json the
+   one of the nearest size that is valid at the task's own (docs/formats.md has the rule). */
+AK_API ak_status ak_config_read(ak_config *out, const ak_task *task, const char *path,
+                                ak_error *err);
 
 /* ---- 7. comparing and reporting ------------------------------------------------------------- */
 
@@ -380,9 +473,51 @@ AK_API ak_status ak_comparison_json(char **out_text, const ak_comparison *compar
 /* Report of a run (NULL: the latest) in "text", "csv", "json" or "md". Free with ak_text_free. */
 AK_API ak_status ak_report(char **out_text, ak_archive *archive, const char *run,
                            const char *format, ak_error *err);
+/* Which parameters make the difference among the trials that match, as JSON: the member "impact" of
+   a report (docs/formats.md). Trials of several tasks may match; their times are compared within
+   their task. Free with ak_text_free. */
+AK_API ak_status ak_archive_impact(char **out_text, ak_archive *archive,
+                                   const ak_archive_filter *filter, ak_error *err);
 AK_API void ak_text_free(char *text);
 
-/* ---- 8. lists ------------------------------------------------------------------------------- */
+/* ---- 8. language models --------------------------------------------------------------------- */
+
+/* Which language model to ask, and within which limits (docs/llm.md). Texts may be NULL and numbers
+   0 for the default. Keys are read from OPENAI_API_KEY or ANTHROPIC_API_KEY or from key_file, and
+   appear in nothing that autokernel writes or prints. */
+typedef struct ak_llm_options {
+    const char *model;    /* "openai:gpt-5", provider and model; "replay:DIR"; needed */
+    const char *url;      /* base address of the server, with or without /v1 */
+    const char *effort;   /* of reasoning: none, minimal, low, medium, high, xhigh, max */
+    const char *key_file; /* first line is the key; only its owner may read it (mode 0600) */
+    const char *prices;   /* JSON file with prices that extend or replace the built-in ones */
+    const char *record;   /* folder: every answer is kept; one that is there is not asked again */
+    const char *replay;   /* folder: answers come from there, nothing is sent */
+    double budget_usd;    /* no call is made that could exceed it; 0: no limit */
+    double connect_seconds; /* to reach the server; 0: 10 */
+    double stall_seconds;   /* without a byte; 0: 300, as long as a model may think in silence */
+    double timeout_seconds; /* of one attempt; 0: 900 */
+    int retries;            /* after the first attempt; 0: 4; negative: none */
+    uint64_t seed;          /* of the jitter between attempts */
+    const volatile int *cancel; /* set to non-zero from a signal handler to end calls at once */
+} ak_llm_options;
+
+/* Asks for one word, to see whether provider, key, model, schema and price work. `out_json` is one
+   object (docs/llm.md). Free with ak_text_free. */
+AK_API ak_status ak_llm_check(char **out_json, const ak_llm_options *options, ak_error *err);
+
+/* The conversations of a run (NULL: the latest) as a JSON text, {"run": ..., "calls": [...]}: of
+   each question the prompt, the reply or the error, tokens, cost and time, and of each proposal its
+   prediction and what came of it (docs/formats.md). ak_text_free. */
+AK_API ak_status ak_llm_conversation(char **out_json, ak_archive *archive, const char *run,
+                                     ak_error *err);
+/* What language models were worth in the trials that the filter selects, as a JSON text: success by
+   proposer, the best of each generation, predictions against outcomes, tokens and cost for each
+   percent gained (docs/formats.md). "null" if none took part. ak_text_free. */
+AK_API ak_status ak_llm_worth(char **out_json, ak_archive *archive,
+                              const ak_archive_filter *filter, ak_error *err);
+
+/* ---- 9. lists ------------------------------------------------------------------------------- */
 
 typedef enum ak_list_kind {
     AK_LIST_KERNELS,
@@ -390,7 +525,9 @@ typedef enum ak_list_kind {
     AK_LIST_STRATEGIES,
     AK_LIST_FORMATS, /* of export and import */
     AK_LIST_DEVICES, /* probes the machine in a child process */
-    AK_LIST_BASELINES
+    AK_LIST_BASELINES,
+    AK_LIST_HYPERPARAMETERS, /* of strategies: "genetic:population", "20 (2 to 1000): ..." */
+    AK_LIST_PROVIDERS        /* of language models */
 } ak_list_kind;
 
 typedef void (*ak_list_visitor)(void *context, const char *name, const char *description);
@@ -407,6 +544,122 @@ AK_API ak_status ak_kernel_new(const char *path, ak_error *err);
    embeds the library either installs the autokernel executable (found beside the program, in PATH
    or by AUTOKERNEL_WORKER) or calls this from its own main when argv[1] is "worker". */
 AK_API int ak_worker_main(int argc, char **argv);
+
+/* ---- 10. recordings: searching without a device --------------------------------------------- */
+
+/* A space whose configurations were all measured once: what became of each, and what trying it
+   cost. A search over a recording needs no device, takes seconds and gives the same result every
+   time, so that strategies can be compared and tuned. */
+typedef struct ak_recording ak_recording;
+
+/* `path` is a cache file of Kernel Tuner (also of a run that was stopped), a T4 file, the JSON
+   results of KTT, each also compressed with gzip, or an archive of ours that holds one task. Up to
+   64 MiB unpacked. docs/formats.md says what is read of each. `space` NULL, or a T1 file with the
+   parameters, their values and defaults, and the conditions: then all that was recorded must be
+   valid there. */
+AK_API ak_status ak_recording_open(ak_recording **out, const char *path, const char *space,
+                                   ak_error *err);
+AK_API void ak_recording_close(ak_recording *recording);
+/* The configurations that were recorded, failed ones too, and nothing else is valid in it. */
+AK_API const ak_space *ak_recording_space(const ak_recording *recording);
+
+typedef struct ak_recorded {
+    ak_config config;
+    ak_trial_status status;
+    double value;   /* of the objective, if ok */
+    double seconds; /* compiling, benchmarking, checking, framework and strategy together */
+} ak_recorded;
+/* By the index in the space. */
+AK_API void ak_recording_at(ak_recorded *out, const ak_recording *recording, uint64_t index);
+
+/* Texts are "" where the file does not say. The last five are of the score, see ak_simulate. */
+typedef struct ak_recording_facts {
+    const char *kernel, *device, *size;
+    const char *objective; /* "time" */
+    bool maximise;         /* more of it is better */
+    size_t configurations, ok;
+    double optimum, median; /* of the objective, over those that are ok */
+    double seconds_median;  /* cost of one */
+    double seconds_each;    /* mean cost of one that is ok, with the failures on the way to it */
+    double target;          /* objective at the cut-off: 95 % of the way from median to optimum */
+    size_t evaluations;     /* that random search is expected to need for it */
+    double first_seconds, last_seconds; /* cut-offs at 1 % and 95 %: the score is taken between */
+} ak_recording_facts;
+AK_API const ak_recording_facts *ak_recording_describe(const ak_recording *recording);
+
+typedef struct ak_simulate_options {
+    const char *strategy; /* as in ak_tune_options; NULL: "heuristic" */
+    size_t repeats;       /* 0: 25 */
+    uint64_t seed;        /* the seeds of the repeats are derived from it, in order */
+    size_t batch;         /* proposals that are asked for at once; 0: 1 */
+    size_t evaluations;   /* of one repeat, and told to the strategy; 0: no limit */
+    double seconds;       /* simulated, of one repeat; 0: 1.1 times the cut-off at 95 % */
+    int jobs;             /* threads; 0: one for each core. The result does not depend on it */
+    const volatile int *cancel;
+} ak_simulate_options;
+
+/* One repeat. */
+typedef struct ak_simulated {
+    uint64_t seed;
+    size_t evaluations, failed;
+    double seconds; /* simulated */
+    bool found;
+    uint64_t best; /* index in the space, if found */
+    double best_value;
+    size_t best_at; /* evaluation that found it, from 1 */
+    double best_seconds;
+    double thinking_ms; /* processor time that the strategy took: measured, not simulated */
+} ak_simulated;
+
+typedef struct ak_simulation {
+    ak_simulated *repeats;
+    size_t count;
+    double median_best;     /* best_value, median over the repeats that found something; else 0 */
+    double ms_per_proposal; /* thinking, over all repeats */
+    /* 1 is the optimum at once, 0 as good as random search, below 0 worse. False: it cannot be
+       scored (the recording has no costs, or no configuration better than the median). */
+    bool scored;
+    double score;
+} ak_simulation;
+
+/* Replays a search on the recording, with a clock that advances by what each configuration cost
+   when it was recorded. The strategy's own thinking is measured but not on that clock. Where
+   no T1 file gives a default configuration, each repeat has another, drawn at random.
+
+   The score follows Willemsen et al., Future Generation Computer Systems 2024, doi
+   10.1016/j.future.2024.05.021: with F(t) the objective at the mean rank of the best found by time
+   t over the repeats, R(t) that of random search, and `opt` the optimum, it is the mean of
+   (R(t) - F(t)) / (R(t) - opt) over 1,000 times from first_seconds to last_seconds. */
+AK_API ak_status ak_simulate(ak_simulation *out, const ak_recording *recording,
+                             const ak_simulate_options *options, ak_error *err);
+AK_API void ak_simulation_clear(ak_simulation *simulation);
+
+/* ---- 11. studies: which way of searching is worth its price? -------------------------------- */
+
+/* Each arm is a strategy; all get the same number of evaluations, the default configuration first,
+   and the same seeds. A run of an arm that asks a language model counts only if the model answered:
+   one that fell back to another strategy is reported and left out. */
+typedef struct ak_study_options {
+    const char *arms; /* strategies with commas; NULL: random,local,heuristic and, with a model,
+                         llm-oneshot,llm,hybrid too */
+    size_t evaluations;               /* of each run; 0: 60 */
+    size_t seeds;                     /* runs of each arm; 0: 10 */
+    uint64_t seed;                    /* the seeds of the runs are derived from it */
+    const struct ak_llm_options *llm; /* NULL: none */
+    int generations;                  /* as in ak_tune_options */
+    size_t batch;
+    ak_event_sink sink; /* "run" after each run: arm, seed, best; and those of ak_tune; or NULL */
+    void *sink_context;
+    const volatile int *cancel;
+} ak_study_options;
+
+/* On a recording: nothing runs, the clock advances by what each configuration cost and by how long
+   each reply took. `out_json` is described in docs/formats.md; free it with ak_text_free. */
+AK_API ak_status ak_study_recording(char **out_json, const ak_recording *recording,
+                                    const ak_study_options *options, ak_error *err);
+/* On a device: each run is an ak_tune. `archive` may be NULL. */
+AK_API ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive *archive,
+                               const ak_study_options *options, ak_error *err);
 
 #ifdef __cplusplus
 }

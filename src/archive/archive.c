@@ -18,7 +18,7 @@
 #include "archive/field.h"
 #include "archive/schema.h"
 #include "archive/store.h"
-#include "archive/utf8.h"
+#include "base/utf8.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fs.h"
@@ -274,6 +274,38 @@ static ak_status create_tables(ak_archive *archive, ak_error *err)
     return ak_store_commit(archive, err);
 }
 
+/* From an older schema to this one, step by step, all or nothing. Another process may be doing the
+   same: under the lock the version is looked at again. */
+static ak_status migrate(ak_archive *archive, ak_error *err)
+{
+    int64_t version;
+    ak_status status = ak_store_begin(archive, err);
+    if (status == AK_OK) {
+        status = check_version(&version, archive, err);
+    }
+    for (; status == AK_OK && version < AK_SCHEMA_VERSION; version++) {
+        if (sqlite3_exec(archive->db, ak_schema_steps[version - 1], NULL, NULL, NULL) !=
+            SQLITE_OK) {
+            status = (sqlite3_errcode(archive->db) & 0xff) == SQLITE_ERROR
+                         ? ak_fail(err, AK_CORRUPT,
+                                   "%s: the archive is damaged (%s); nothing was changed: move it "
+                                   "away or give another path",
+                                   archive->path, sqlite3_errmsg(archive->db))
+                         : ak_store_fault(archive, "cannot be brought up to date", err);
+        }
+    }
+    if (status == AK_OK) {
+        char pragma[64];
+        (void)snprintf(pragma, sizeof pragma, "PRAGMA user_version = %d", AK_SCHEMA_VERSION);
+        status = ak_store_execute(archive, pragma, err);
+    }
+    if (status != AK_OK) {
+        ak_store_rollback(archive);
+        return status;
+    }
+    return ak_store_commit(archive, err);
+}
+
 /* The switch needs the file for a moment to itself and does not wait for it, so we do. */
 static ak_status use_wal(ak_archive *archive, ak_error *err)
 {
@@ -358,6 +390,8 @@ static ak_status accept_file(ak_archive *archive, bool log_waits, ak_error *err)
     }
     if (status == AK_OK && version == 0) {
         status = create_tables(archive, err);
+    } else if (status == AK_OK && version < AK_SCHEMA_VERSION) {
+        status = migrate(archive, err);
     }
     if (status == AK_OK) {
         status = use_wal(archive, err);

@@ -33,6 +33,32 @@ ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, a
    the bad bytes (a compiler may print anything); other texts that are not UTF-8 are refused. */
 ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_error *err);
 
+/* A question to a language model and what came back. Texts are borrowed by add and owned by the
+   record when read; numbers that are not known are 0. */
+typedef struct ak_call {
+    char *run;
+    int generation;
+    char *started;               /* UTC */
+    char *model;                 /* "openai:gpt-5" */
+    char *system, *brief, *state; /* the prompt, see llm/prompt.h */
+    char *reply;                 /* NULL: none came */
+    char *finish;                /* why the model stopped; NULL: none came */
+    char *fault, *error;         /* kind and one line; NULL: it succeeded */
+    char *request_id;            /* the provider's */
+    char *proposals;             /* JSON array, see docs/formats.md */
+    int attempts;
+    int64_t elapsed_ns;
+    int64_t input_tokens, cached_tokens, output_tokens, reasoning_tokens;
+    bool priced, replayed;
+    double cost_usd;
+} ak_call;
+void ak_call_clear(ak_call *call);
+ak_status ak_archive_add_call(ak_archive *archive, const ak_call *call, ak_error *err);
+/* The calls of a run, or of all (NULL), oldest first. */
+typedef bool (*ak_call_visitor)(void *context, const ak_call *call);
+ak_status ak_archive_each_call(ak_archive *archive, const char *run, ak_call_visitor visit,
+                               void *context, ak_error *err);
+
 /* What the environment's hash stands for; *out NULL if only the hash is known. ak_free. */
 ak_status ak_archive_environment(char **out, ak_archive *archive, const char *hash, ak_error *err);
 
@@ -43,7 +69,5 @@ ak_status ak_trial_from_json(ak_trial *out, const json_t *object, const char *wh
 
 /* Names and descriptions of the formats of export and import, in the order of formats.def. */
 ak_status ak_formats_each(ak_list_visitor visit, void *context, ak_error *err);
-/* The configuration in a best_config.json as canonical text "k=v,k=v" (ak_free). */
-ak_status ak_best_config_read(char **config_text, const char *path, ak_error *err);
 
 #endif

@@ -2,12 +2,10 @@
 #include "archive/config_text.h"
 
 #include <ctype.h>
-#include <locale.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "archive/field.h"
-#include "archive/utf8.h"
+#include "base/utf8.h"
 #include "base/alloc.h"
 
 static bool name_starts(char c)
@@ -101,26 +99,6 @@ ak_status ak_config_text_to_json(json_t **out, const char *text, const char *whe
     return AK_OK;
 }
 
-void ak_config_text_real(ak_buf *out, double value)
-{
-    char text[40];
-    for (int digits = 15; digits <= 17; digits++) {
-        (void)snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) {
-            break;
-        }
-    }
-    const char *point = localeconv()->decimal_point;
-    char *at = strcmp(point, ".") == 0 ? NULL : strstr(text, point);
-    if (at == NULL) {
-        ak_buf_puts(out, text);
-    } else {
-        ak_buf_append(out, text, (size_t)(at - text));
-        ak_buf_putc(out, '.');
-        ak_buf_puts(out, at + strlen(point));
-    }
-}
-
 static ak_status print_value(ak_buf *out, const json_t *value, const char *name, const char *where,
                              ak_error *err)
 {
@@ -128,7 +106,7 @@ static ak_status print_value(ak_buf *out, const json_t *value, const char *name,
     if (json_is_integer(value)) {
         ak_buf_print(out, "%lld", (long long)json_integer_value(value));
     } else if (json_is_real(value)) {
-        ak_config_text_real(out, json_real_value(value));
+        ak_buf_real(out, json_real_value(value));
         if (out->failed == AK_OK && strpbrk(out->data + before, ".e") == NULL) {
             ak_buf_puts(out, ".0"); /* still a real when it is read */
         }

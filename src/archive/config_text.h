@@ -24,8 +24,4 @@ ak_status ak_config_text_in_result(json_t *result, ak_error *err);
 /* "6" is 6, "0.5" is 0.5, "True" is true, anything else a string. NULL: no memory, or not UTF-8. */
 json_t *ak_config_text_value(const char *text);
 
-/* A number with the fewest digits that read back as the same one, and a point whatever the locale.
- */
-void ak_config_text_real(ak_buf *out, double value);
-
 #endif

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/fs.h"
 #include "measure/stats.h"
 
@@ -251,4 +252,33 @@ double ak_format_number(const json_t *object, const char *key)
 const char *ak_format_text(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
+}
+
+ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *hash, ak_error *err)
+{
+    char *words = NULL;
+    ak_status status = hash == NULL ? AK_OK : ak_archive_environment(&words, archive, hash, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    json_t *known = NULL;
+    if (words != NULL) {
+        status = ak_json_parse(&known, words, strlen(words), "environment", err);
+        ak_free(words);
+    }
+    if (status == AK_NO_MEMORY) {
+        return status;
+    }
+    json_t *object = json_object();
+    bool good = object != NULL && ak_json_set_text(object, "hash", hash);
+    if (json_is_object(known)) {
+        good = good && json_object_update_missing(object, known) == 0;
+    }
+    json_decref(known);
+    if (!good) {
+        json_decref(object);
+        return ak_fail_memory(err);
+    }
+    *out = object;
+    return AK_OK;
 }

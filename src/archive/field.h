@@ -26,6 +26,7 @@
     X(generation, INT, generation)                                                                 \
     X(parent, LINK, parent)                                                                        \
     X(predicted_gain, REAL, predicted_gain)                                                        \
+    X(hypothesis, FOREIGN, hypothesis)                                                             \
     X(status, STATUS, status)                                                                      \
     X(reason, FOREIGN, reason)                                                                     \
     X(propose_ns, LONG, propose_ns)                                                                \

@@ -69,6 +69,12 @@ void ak_format_summarise(ak_trial *trial);
 int64_t ak_format_ns(double ms);
 double ak_format_ms(int64_t ns);
 
+/* A cache file of Kernel Tuner as JSON, closed if the run that wrote it was stopped. */
+ak_status ak_kernel_tuner_parse(json_t **out, const char *text, size_t length, const char *path,
+                                ak_error *err);
+/* {"hash": ..., and the words that the hash stands for, as far as they are known}. */
+ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *hash, ak_error *err);
+
 /* A member as a number, a string, or nothing. Numbers other than finite ones cannot occur in JSON.
  */
 double ak_format_number(const json_t *object, const char *key);

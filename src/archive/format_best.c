@@ -9,9 +9,6 @@
 #include "archive/config_text.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/fs.h"
-
-#define BEST_BYTES_MAX (1u << 20)
 
 static json_t *measured(double value)
 {
@@ -22,39 +19,6 @@ static json_t *interval(const ak_trial *best)
 {
     return best->ci_high_ms > 0 ? json_pack("[f, f]", best->ci_low_ms, best->ci_high_ms)
                                 : json_null();
-}
-
-/* {"hash": ..., and what the hash stands for}; the words are kept as they were. */
-static ak_status environment_of(json_t **out, ak_archive *archive, const ak_trial *best,
-                                ak_error *err)
-{
-    char *words = NULL;
-    ak_status status = best->environment == NULL
-                           ? AK_OK
-                           : ak_archive_environment(&words, archive, best->environment, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    json_t *known = NULL;
-    if (words != NULL) {
-        status = ak_json_parse(&known, words, strlen(words), "environment", err);
-        ak_free(words);
-    }
-    if (status == AK_NO_MEMORY) {
-        return status;
-    }
-    json_t *object = json_object();
-    bool good = object != NULL && ak_json_set_text(object, "hash", best->environment);
-    if (json_is_object(known)) {
-        good = good && json_object_update_missing(object, known) == 0;
-    }
-    json_decref(known);
-    if (!good) {
-        json_decref(object);
-        return ak_fail_memory(err);
-    }
-    *out = object;
-    return AK_OK;
 }
 
 static ak_status best_of(json_t **out, ak_archive *archive, const ak_trial *best, ak_error *err)
@@ -70,7 +34,7 @@ static ak_status best_of(json_t **out, ak_archive *archive, const ak_trial *best
         status = ak_config_text_to_json(&config, best->config, "configuration", err);
     }
     if (status == AK_OK) {
-        status = environment_of(&environment, archive, best, err);
+        status = ak_format_environment(&environment, archive, best->environment, err);
     }
     ak_clock_utc(now);
     bool good = status == AK_OK && object != NULL &&
@@ -119,45 +83,6 @@ static ak_status write_best(ak_buf *out, ak_archive *archive, const ak_archive_f
         ak_buf_putc(out, '\n');
         json_decref(object);
     }
-    return status;
-}
-
-ak_status ak_best_config_read(char **config_text, const char *path, ak_error *err)
-{
-    char *text;
-    size_t length;
-    json_t *file, *config = NULL;
-    ak_status status = ak_fs_read(&text, &length, path, BEST_BYTES_MAX, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    status = ak_json_parse(&file, text, length, path, err);
-    ak_free(text);
-    if (status != AK_OK) {
-        return status;
-    }
-    int64_t schema = 1;
-    if (!json_is_object(file)) {
-        status = ak_fail(err, AK_INVALID, "%s: must be an object as `autokernel export` writes it",
-                         path);
-    }
-    if (status == AK_OK) {
-        status = ak_json_int_or(&schema, file, "schema", 1, path, err);
-    }
-    if (status == AK_OK && schema != 1) {
-        status = ak_fail(err, AK_INVALID, "%s: has schema %lld; this autokernel reads schema 1",
-                         path, (long long)schema);
-    }
-    if (status == AK_OK) {
-        status = ak_json_object_or_null(&config, file, "config", path, err);
-    }
-    if (status == AK_OK && config == NULL) {
-        status = ak_fail(err, AK_INVALID, "%s: \"config\" is missing", path);
-    }
-    if (status == AK_OK) {
-        status = ak_config_text_from_json(config_text, config, NULL, path, err);
-    }
-    json_decref(file);
     return status;
 }
 

@@ -85,7 +85,7 @@ static void put_samples(ak_buf *out, const ak_trial *trial)
         if (i > 0) {
             ak_buf_putc(out, ' ');
         }
-        ak_config_text_real(out, trial->samples_ms[i]);
+        ak_buf_real(out, trial->samples_ms[i]);
     }
 }
 
@@ -115,16 +115,16 @@ static void put_field(ak_buf *out, const ak_trial *trial, const ak_field *field)
         break;
     case AK_FIELD_MEASURED:
         if (*ak_field_real(trial, field) > 0) {
-            ak_config_text_real(out, *ak_field_real(trial, field));
+            ak_buf_real(out, *ak_field_real(trial, field));
         }
         break;
     case AK_FIELD_REAL:
-        ak_config_text_real(out, *ak_field_real(trial, field));
+        ak_buf_real(out, *ak_field_real(trial, field));
         break;
     case AK_FIELD_UNBOUNDED: {
         double value = *ak_field_real(trial, field);
         if (isfinite(value)) {
-            ak_config_text_real(out, value);
+            ak_buf_real(out, value);
         } else {
             ak_buf_puts(out, "inf");
         }

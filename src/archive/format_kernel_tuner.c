@@ -208,6 +208,32 @@ static json_t *own_of(const ak_trial *trial)
     return own;
 }
 
+/* Values came in the order in which they were tried; numbers go out in theirs, because readers take
+   the order for one of neighbours. False: no memory. */
+static bool sort_numbers(json_t *values)
+{
+    size_t count = json_array_size(values);
+    for (size_t i = 0; i < count; i++) {
+        if (!json_is_number(json_array_get(values, i))) {
+            return true;
+        }
+    }
+    for (size_t i = 1; i < count; i++) {
+        json_t *value = json_incref(json_array_get(values, i));
+        size_t at = i;
+        while (at > 0 &&
+               json_number_value(json_array_get(values, at - 1)) > json_number_value(value)) {
+            at--;
+        }
+        bool good = json_array_remove(values, i) == 0 && json_array_insert(values, at, value) == 0;
+        json_decref(value);
+        if (!good) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_error *err)
 {
     const ak_trial *first = &writer->task.first;
@@ -218,7 +244,7 @@ static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_error *
     bool good = device != NULL && kernel != NULL && size != NULL && keys != NULL && own != NULL;
     json_object_foreach(writer->params, name, value)
     {
-        good = good && json_array_append_new(keys, json_string(name)) == 0;
+        good = good && sort_numbers(value) && json_array_append_new(keys, json_string(name)) == 0;
     }
     if (good) {
         ak_buf_puts(out, "{\n");
@@ -296,8 +322,8 @@ static ak_status parse_closed(json_t **out, const char *text, size_t length, con
 
 /* As it is, else closed, else closed before its last line. The message is about the file as it is.
  */
-static ak_status parse_cache(json_t **out, const char *text, size_t length, const char *path,
-                             ak_error *err)
+ak_status ak_kernel_tuner_parse(json_t **out, const char *text, size_t length, const char *path,
+                                ak_error *err)
 {
     ak_status status = ak_json_parse(out, text, length, path, err);
     if (status != AK_INVALID) {
@@ -480,7 +506,7 @@ static ak_status read_kernel_tuner(ak_import *import, const char *text, size_t l
     json_t *file;
     const json_t *order = NULL, *cache = NULL;
     ak_trial task = {0};
-    ak_status status = parse_cache(&file, text, length, path, err);
+    ak_status status = ak_kernel_tuner_parse(&file, text, length, path, err);
     if (status != AK_OK) {
         return status;
     }

@@ -12,7 +12,7 @@
 
 #include "archive/field.h"
 #include "archive/store.h"
-#include "archive/utf8.h"
+#include "base/utf8.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 

@@ -7,6 +7,38 @@
  */
 #include "archive/schema.h"
 
+/* Version 2: conversations with language models. */
+#define CALLS                                                                                      \
+    "CREATE TABLE calls (\n"                                                                       \
+    "  id INTEGER PRIMARY KEY,\n"                                                                  \
+    "  run TEXT NOT NULL REFERENCES runs (id),\n"                                                  \
+    "  generation INTEGER NOT NULL,\n"                                                             \
+    "  started TEXT NOT NULL,\n"                                                                   \
+    "  model TEXT NOT NULL,\n"                                                                     \
+    "  system TEXT NOT NULL,\n"                                                                    \
+    "  brief TEXT NOT NULL,\n"                                                                     \
+    "  state TEXT NOT NULL,\n"                                                                     \
+    "  reply TEXT,\n"     /* NULL: none came */                                                    \
+    "  finish TEXT,\n"    /* why the model stopped */                                              \
+    "  fault TEXT,\n"     /* NULL: the call succeeded */                                           \
+    "  error TEXT,\n"                                                                              \
+    "  request_id TEXT,\n"                                                                         \
+    "  proposals TEXT,\n" /* JSON */                                                               \
+    "  attempts INTEGER NOT NULL,\n"                                                               \
+    "  elapsed_ns INTEGER NOT NULL,\n"                                                             \
+    "  input_tokens INTEGER NOT NULL,\n"                                                           \
+    "  cached_tokens INTEGER NOT NULL,\n"                                                          \
+    "  output_tokens INTEGER NOT NULL,\n"                                                          \
+    "  reasoning_tokens INTEGER NOT NULL,\n"                                                       \
+    "  cost_usd REAL,\n" /* NULL: the model's price is not known */                                \
+    "  replayed INTEGER NOT NULL\n"                                                                \
+    ") STRICT;\n"                                                                                  \
+    "CREATE INDEX calls_by_run ON calls (run);\n"
+
+const char *const ak_schema_steps[AK_SCHEMA_VERSION - 1] = {
+    "ALTER TABLE trials ADD COLUMN hypothesis TEXT;\n" CALLS,
+};
+
 const char ak_schema_sql[] =
     "CREATE TABLE environments (\n"
     "  hash TEXT PRIMARY KEY,\n"
@@ -49,6 +81,7 @@ const char ak_schema_sql[] =
     "  generation INTEGER NOT NULL,\n"
     "  parent INTEGER REFERENCES trials (id),\n"
     "  predicted_gain REAL NOT NULL,\n"
+    "  hypothesis TEXT,\n" /* of a language model */
     "  status TEXT NOT NULL,\n"
     "  reason TEXT,\n"
     "  propose_ns INTEGER NOT NULL,\n"
@@ -76,4 +109,4 @@ const char ak_schema_sql[] =
     "environment);\n"
     "CREATE INDEX trials_by_run ON trials (run);\n"
     "CREATE INDEX trials_by_config ON trials (config);\n"
-    "CREATE INDEX runs_by_task ON runs (kernel, device, size, dtype, choices);\n";
+    "CREATE INDEX runs_by_task ON runs (kernel, device, size, dtype, choices);\n" CALLS;

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "archive/field.h"
-#include "archive/utf8.h"
+#include "base/utf8.h"
 #include "base/alloc.h"
 
 const ak_field ak_fields[AK_FIELD_COUNT] = {

@@ -235,6 +235,29 @@ bool ak_sandbox_seal(void)
 #endif
 }
 
+bool ak_sandbox_seccomp(void)
+{
+#ifndef ARCHITECTURE
+    return false;
+#else
+    uint32_t action = SECCOMP_RET_KILL_PROCESS;
+    return !SANITIZED && syscall(__NR_seccomp, SECCOMP_GET_ACTION_AVAIL, 0u, &action) == 0;
+#endif
+}
+
+const char *ak_sandbox_missing(bool landlock, bool seccomp)
+{
+    static const char *const lines[2][2] = {
+        {"this kernel has neither Landlock nor seccomp: candidates and compilers are not kept from "
+         "the user's files, and candidates not from any system call; tune trusted kernels only",
+         "this kernel has no Landlock: candidates and compilers are not kept from the user's "
+         "files; tune trusted kernels only"},
+        {"this kernel has no seccomp filter, or this build is instrumented: candidates are not "
+         "kept from any system call; tune trusted kernels only",
+         NULL}};
+    return lines[landlock ? 1 : 0][seccomp ? 1 : 0];
+}
+
 static void close_range_of(unsigned first, unsigned last)
 {
 #ifdef __NR_close_range

@@ -7,8 +7,8 @@
  * knows seal     seccomp: only the system calls that computing needs; anything else kills the
  * process with SIGSYS others   closes every descriptor that is not listed
  *
- * A kernel without Landlock or seccomp leaves that layer out; ak_sandbox_landlock_abi tells, and
- * `autokernel doctor` shows it.
+ * A kernel without Landlock or seccomp leaves that layer out; ak_sandbox_missing says so, every run
+ * repeats it once and keeps it with its environment, and `autokernel doctor` shows it.
  */
 #ifndef AK_BACKEND_SANDBOX_H
 #define AK_BACKEND_SANDBOX_H
@@ -30,6 +30,13 @@ bool ak_sandbox_files(const char *const *readable, const char *const *writable);
 
 /* For all threads of the process, present and future. False if not in force. */
 bool ak_sandbox_seal(void);
+
+/* Whether ak_sandbox_seal will work, without doing it. */
+bool ak_sandbox_seccomp(void);
+
+/* What a machine with or without these layers does not keep candidates from, as one line for
+   people; NULL if nothing is missing. */
+const char *ak_sandbox_missing(bool landlock, bool seccomp);
 
 /* `keep` in ascending order. */
 void ak_sandbox_close_others(const int *keep, size_t count);

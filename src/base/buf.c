@@ -1,6 +1,8 @@
 /* buf.c: see buf.h. A failure sticks, so that a chain of appends is checked once. */
 #include "base/buf.h"
 
+#include <locale.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -123,4 +125,24 @@ ak_status ak_buf_take(char **out, ak_buf *buf, ak_error *err)
     buf->capacity = 0;
     ak_buf_free(buf);
     return AK_OK;
+}
+
+void ak_buf_real(ak_buf *buf, double value)
+{
+    char text[40];
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) {
+            break;
+        }
+    }
+    const char *point = localeconv()->decimal_point;
+    char *at = strcmp(point, ".") == 0 ? NULL : strstr(text, point);
+    if (at == NULL) {
+        ak_buf_puts(buf, text);
+    } else {
+        ak_buf_append(buf, text, (size_t)(at - text));
+        ak_buf_putc(buf, '.');
+        ak_buf_puts(buf, at + strlen(point));
+    }
 }

@@ -22,13 +22,19 @@ typedef struct ak_buf {
 } ak_buf;
 
 extern char ak_buf_empty[1];
-#define AK_BUF(max_bytes) {ak_buf_empty, 0, 0, (max_bytes), AK_OK}
+#define AK_BUF(max_bytes)                                                                          \
+    {                                                                                              \
+        ak_buf_empty, 0, 0, (max_bytes), AK_OK                                                     \
+    }
 
 void ak_buf_append(ak_buf *buf, const void *bytes, size_t count);
 void ak_buf_puts(ak_buf *buf, const char *text);
 void ak_buf_putc(ak_buf *buf, char c);
 void ak_buf_print(ak_buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ak_buf_vprint(ak_buf *buf, const char *format, va_list args);
+/* A finite number with the fewest digits that read back as the same one (15 to 17 are needed at
+   most), and a point whatever the locale. */
+void ak_buf_real(ak_buf *buf, double value);
 void ak_buf_clear(ak_buf *buf); /* empties, keeps the memory */
 void ak_buf_free(ak_buf *buf);
 ak_status ak_buf_status(const ak_buf *buf, ak_error *err); /* AK_OK, AK_LIMIT or AK_NO_MEMORY */

@@ -12,11 +12,25 @@ int64_t ak_clock_ns(void)
     return (int64_t)now.tv_sec * AK_SECOND_NS + now.tv_nsec;
 }
 
+int64_t ak_clock_thread_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * AK_SECOND_NS + now.tv_nsec;
+}
+
 void ak_clock_sleep_ns(int64_t ns)
 {
     struct timespec left = {.tv_sec = ns / AK_SECOND_NS, .tv_nsec = ns % AK_SECOND_NS};
     while (ns > 0 && nanosleep(&left, &left) != 0 && errno == EINTR) {
     }
+}
+
+int64_t ak_clock_utc_seconds(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec;
 }
 
 void ak_clock_utc(char out[AK_CLOCK_UTC_BYTES])

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -59,6 +60,27 @@ ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, a
     }
     ak_buf_free(&text);
     return status;
+}
+
+bool ak_fs_begins(const char *path, const void *bytes, size_t count)
+{
+    char head[64];
+    size_t have = 0;
+    int fd = count <= sizeof head ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    while (fd >= 0 && have < count) {
+        ssize_t got = read(fd, head + have, count - have);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            break;
+        }
+        have += (size_t)got;
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return fd >= 0 && have == count && memcmp(head, bytes, count) == 0;
 }
 
 /* All of it; errno says why not. */
@@ -244,14 +266,126 @@ const char *ak_env(const char *name)
     return value != NULL && *value != 0 ? value : NULL;
 }
 
-ak_status ak_fs_temp(char out[AK_PATH_MAX], ak_error *err)
+#define TEMP_PREFIX "autokernel-"
+#define TEMP_RANDOM "XXXXXX"
+#define OWNER_FILE  ".owner"
+/* Of one start: a folder takes a moment to remove, and there will be other starts. */
+#define STALE_MAX 32
+
+static const char *temp_root(void)
 {
     const char *root = ak_env("TMPDIR");
-    ak_status status = ak_fs_join(out, root == NULL ? "/tmp" : root, "autokernel-XXXXXX", err);
+    return root == NULL ? "/tmp" : root;
+}
+
+ak_status ak_fs_temp(char out[AK_PATH_MAX], ak_error *err)
+{
+    ak_status status = ak_fs_join(out, temp_root(), TEMP_PREFIX TEMP_RANDOM, err);
     if (status == AK_OK && mkdtemp(out) == NULL) {
         return io_fault("temporary folder cannot be created", out, err);
     }
     return status;
+}
+
+/* ---- folders with an owner --------------------------------------------------------------------
+ */
+
+/* The lock is taken before the file gets its name: whoever finds it under that name unlocked knows
+   that its owner is gone. */
+static ak_status lock_folder(ak_fs_owned *folder, ak_error *err)
+{
+    char first[AK_PATH_MAX], final[AK_PATH_MAX];
+    ak_status status = ak_fs_join(first, folder->path, OWNER_FILE ".new", err);
+    if (status == AK_OK) {
+        status = ak_fs_join(final, folder->path, OWNER_FILE, err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    folder->lock = open(first, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (folder->lock < 0 || flock(folder->lock, LOCK_EX | LOCK_NB) != 0 ||
+        rename(first, final) != 0) {
+        return io_fault("cannot be locked", first, err);
+    }
+    return AK_OK;
+}
+
+/* Removes a folder if it is ours and its owner is gone. Of two processes that try this at once one
+   has the lock; the other finds it taken or, a moment later, that what it has opened is no longer
+   what is there. */
+static bool remove_stale(const char *path)
+{
+    char owner[AK_PATH_MAX];
+    struct stat folder, opened, there;
+    if (lstat(path, &folder) != 0 || !S_ISDIR(folder.st_mode) || folder.st_uid != geteuid() ||
+        ak_fs_join(owner, path, OWNER_FILE, NULL) != AK_OK) {
+        return false;
+    }
+    int fd = open(owner, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        return false;
+    }
+    bool stale = flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &opened) == 0 &&
+                 lstat(owner, &there) == 0 && opened.st_ino == there.st_ino &&
+                 opened.st_dev == there.st_dev;
+    if (stale) {
+        ak_fs_remove(path);
+    }
+    (void)close(fd);
+    return stale;
+}
+
+/* Tidying is a courtesy: what cannot be read or removed is left. */
+static void remove_stale_folders(void)
+{
+    DIR *root = opendir(temp_root());
+    const struct dirent *entry;
+    size_t length = strlen(TEMP_PREFIX TEMP_RANDOM), removed = 0;
+    while (root != NULL && removed < STALE_MAX && (entry = readdir(root)) != NULL) {
+        char path[AK_PATH_MAX];
+        if (strlen(entry->d_name) == length &&
+            strncmp(entry->d_name, TEMP_PREFIX, strlen(TEMP_PREFIX)) == 0 &&
+            ak_fs_join(path, temp_root(), entry->d_name, NULL) == AK_OK) {
+            removed += remove_stale(path) ? 1 : 0;
+        }
+    }
+    if (root != NULL) {
+        (void)closedir(root);
+    }
+}
+
+ak_status ak_fs_owned_open(ak_fs_owned *out, ak_error *err)
+{
+    ak_fs_owned folder = {.lock = -1};
+    remove_stale_folders();
+    ak_status status = ak_fs_temp(folder.path, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    status = lock_folder(&folder, err);
+    if (status != AK_OK) {
+        ak_fs_owned_close(&folder);
+        return status;
+    }
+    *out = folder;
+    return AK_OK;
+}
+
+void ak_fs_owned_close(ak_fs_owned *folder)
+{
+    char owner[AK_PATH_MAX];
+    if (folder->path[0] != 0) {
+        ak_fs_remove(folder->path);
+        /* For want of memory the folder may still be there, with nothing else in it. */
+        if (ak_fs_join(owner, folder->path, OWNER_FILE, NULL) == AK_OK) {
+            (void)unlink(owner);
+            (void)rmdir(folder->path);
+        }
+        if (folder->lock >= 0) {
+            (void)close(folder->lock);
+        }
+    }
+    *folder = (ak_fs_owned){.lock = -1};
 }
 
 static ak_status xdg_folder(char out[AK_PATH_MAX], const char *variable, const char *fallback,

@@ -8,6 +8,8 @@
 
 /* Reads a whole file of at most `max` bytes; *out ends in a 0 (ak_free). */
 ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, ak_error *err);
+/* Does the file begin with these bytes? At most 64 of them. */
+bool ak_fs_begins(const char *path, const void *bytes, size_t count);
 /* Writes beside the target, flushes to disk and renames: the target is whole or untouched. What is
    not a regular file (a device, a pipe) is written to directly. */
 ak_status ak_fs_write(const char *path, const void *data, size_t length, ak_error *err);
@@ -23,6 +25,16 @@ void ak_fs_list_free(char **names, size_t count);
 void ak_fs_remove(const char *path);
 /* A fresh private folder under TMPDIR or /tmp. */
 ak_status ak_fs_temp(char out[AK_PATH_MAX], ak_error *err);
+
+/* The same with an owner: a process that is killed cannot remove its folder, so the next one that
+   opens a folder does. The owner holds a lock on the file ".owner" in it, which ends with the
+   process however that ends; folders without that file are left alone. */
+typedef struct ak_fs_owned {
+    char path[AK_PATH_MAX]; /* "": not open */
+    int lock;
+} ak_fs_owned;
+ak_status ak_fs_owned_open(ak_fs_owned *out, ak_error *err);
+void ak_fs_owned_close(ak_fs_owned *folder); /* removes it with what is in it */
 
 /* $XDG_DATA_HOME/autokernel or ~/.local/share/autokernel; the same for the cache. Not created. */
 ak_status ak_fs_data_folder(char out[AK_PATH_MAX], ak_error *err);

@@ -203,19 +203,127 @@ ak_status ak_json_only(const json_t *object, const char *const *keys, const char
     return AK_OK;
 }
 
-static int append(const char *bytes, size_t count, void *context)
+/* ---- writing ---------------------------------------------------------------------------------
+ */
+
+static void print_string(ak_buf *out, const char *text, size_t length)
 {
-    ak_buf *buf = context;
-    ak_buf_append(buf, bytes, count);
-    return buf->failed == AK_OK ? 0 : -1;
+    static const char plain[] = "\"\\\b\f\n\r\t", escaped[] = "\"\\bfnrt";
+    size_t done = 0; /* what needs no escape is appended in one piece */
+    ak_buf_putc(out, '"');
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c >= 0x20 && c != '"' && c != '\\') {
+            continue;
+        }
+        const char *at = c == 0 ? NULL : strchr(plain, c);
+        ak_buf_append(out, text + done, i - done);
+        done = i + 1;
+        if (at != NULL) {
+            ak_buf_putc(out, '\\');
+            ak_buf_putc(out, escaped[at - plain]);
+        } else {
+            ak_buf_print(out, "\\u%04x", c);
+        }
+    }
+    ak_buf_append(out, text + done, length - done);
+    ak_buf_putc(out, '"');
+}
+
+static void print_real(ak_buf *out, double value)
+{
+    size_t before = out->length;
+    ak_buf_real(out, value);
+    /* Read back it shall be a real again. */
+    if (strpbrk(out->data + before, ".eE") == NULL) {
+        ak_buf_puts(out, ".0");
+    }
+}
+
+static void new_line(ak_buf *out, bool indented, size_t depth)
+{
+    if (indented) {
+        ak_buf_print(out, "\n%*s", (int)(2 * depth), "");
+    }
+}
+
+static void print_value(ak_buf *out, const json_t *value, bool indented, size_t depth);
+
+static void print_object(ak_buf *out, const json_t *object, bool indented, size_t depth)
+{
+    const char *key, *comma = "";
+    json_t *item;
+    ak_buf_putc(out, '{');
+    json_object_foreach((json_t *)(uintptr_t)object, key, item)
+    {
+        ak_buf_puts(out, comma);
+        new_line(out, indented, depth + 1);
+        print_string(out, key, strlen(key));
+        ak_buf_puts(out, indented ? ": " : ":");
+        print_value(out, item, indented, depth + 1);
+        comma = ",";
+    }
+    if (*comma != 0) {
+        new_line(out, indented, depth);
+    }
+    ak_buf_putc(out, '}');
+}
+
+static void print_array(ak_buf *out, const json_t *array, bool indented, size_t depth)
+{
+    ak_buf_putc(out, '[');
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        ak_buf_puts(out, i == 0 ? "" : ",");
+        new_line(out, indented, depth + 1);
+        print_value(out, json_array_get(array, i), indented, depth + 1);
+    }
+    if (json_array_size(array) > 0) {
+        new_line(out, indented, depth);
+    }
+    ak_buf_putc(out, ']');
+}
+
+static void print_value(ak_buf *out, const json_t *value, bool indented, size_t depth)
+{
+    if (depth > AK_JSON_DEPTH_MAX) {
+        out->failed = out->failed == AK_OK ? AK_LIMIT : out->failed;
+        return;
+    }
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        print_object(out, value, indented, depth);
+        break;
+    case JSON_ARRAY:
+        print_array(out, value, indented, depth);
+        break;
+    case JSON_STRING:
+        print_string(out, json_string_value(value), json_string_length(value));
+        break;
+    case JSON_INTEGER:
+        ak_buf_print(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        break;
+    case JSON_REAL:
+        print_real(out, json_real_value(value));
+        break;
+    case JSON_TRUE:
+        ak_buf_puts(out, "true");
+        break;
+    case JSON_FALSE:
+        ak_buf_puts(out, "false");
+        break;
+    case JSON_NULL:
+        ak_buf_puts(out, "null");
+        break;
+    }
 }
 
 void ak_json_print(ak_buf *out, const json_t *value, bool indented)
 {
-    size_t flags = JSON_ENCODE_ANY | (indented ? JSON_INDENT(2) : JSON_COMPACT);
-    if (json_dump_callback(value, append, out, flags) != 0 && out->failed == AK_OK) {
-        out->failed = AK_NO_MEMORY;
+    if (value == NULL) { /* it could not be made */
+        out->failed = out->failed == AK_OK ? AK_NO_MEMORY : out->failed;
+        return;
     }
+    print_value(out, value, indented, 0);
 }
 
 ak_status ak_json_text(char **out, const json_t *value, ak_error *err)

@@ -44,7 +44,9 @@ ak_status ak_json_object_or_null(json_t **out, const json_t *object, const char 
 ak_status ak_json_only(const json_t *object, const char *const *keys, const char *where,
                        ak_error *err);
 
-/* Writing: one line, keys in insertion order, reals with 17 digits or fewer. */
+/* Writing: one line, or indented by 2; keys in insertion order, reals with the fewest digits that
+   read back as the same number (0.1, not 0.10000000000000001). Nesting deeper than
+   AK_JSON_DEPTH_MAX is refused, as in reading. */
 ak_status ak_json_text(char **out, const json_t *value, ak_error *err);
 void ak_json_print(ak_buf *out, const json_t *value, bool indented);
 

@@ -101,13 +101,14 @@ static ak_status print_json(const bench *b, ak_error *err)
 static ak_status measure(bench *b, ak_error *err)
 {
     ak_status status = AK_OK;
-    for (; status == AK_OK && b->done < b->count && !ak_interrupted; b->done++) {
+    while (status == AK_OK && b->done < b->count) {
         ak_progress_step(&b->progress, "measuring", b->done, b->count);
         status = ak_tester_run(&b->trials[b->done], b->tester, &b->list[b->done].config, err);
         b->failed += status == AK_OK && b->trials[b->done].status != AK_TRIAL_OK;
+        b->done += status == AK_OK ? 1 : 0;
     }
     ak_progress_step(&b->progress, "", 1, 1);
-    return status;
+    return status == AK_CANCELLED ? AK_OK : status; /* what was measured until then is shown */
 }
 
 /* What worked, against the libraries, in one interleaved measurement. */
@@ -122,7 +123,7 @@ static ak_status compare(bench *b, ak_error *err)
             names[count++] = b->list[i].name;
         }
     }
-    if (!ak_args_has(b->args, AK_OPTION_BASELINES) || ak_interrupted) {
+    if (!ak_args_has(b->args, AK_OPTION_BASELINES) || b->done < b->count) {
         return AK_OK;
     }
     double seconds = ak_args_has(b->args, AK_OPTION_TIME) ? b->args->number[AK_OPTION_TIME]
@@ -148,10 +149,11 @@ static int run(const ak_args *args)
         status =
             ak_progress_open(&b->progress, NULL, ak_args_has(args, AK_OPTION_QUIET), json, &err);
     }
+    ak_catch_interrupts();
     if (status == AK_OK) {
+        ak_task_set_cancel(b->task, &ak_interrupted);
         status = ak_tester_open(&b->tester, b->task, &err);
     }
-    ak_catch_interrupts();
     if (status == AK_OK) {
         status = measure(b, &err);
     }
@@ -166,7 +168,11 @@ static int run(const ak_args *args)
         print(b);
     }
     int code = AK_EXIT_DONE;
-    if (status != AK_OK) {
+    if (status != AK_OK && status != AK_CANCELLED) {
+        code = ak_complain_error(&err);
+    } else if (b->done == b->count && status == AK_CANCELLED) {
+        (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted before the libraries were measured",
+                      args->operand[0]);
         code = ak_complain_error(&err);
     } else if (b->done < b->count) {
         (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted after %zu of %zu configuration%s",

@@ -119,7 +119,9 @@ static int run(const ak_args *args)
     if (status == AK_OK) {
         status = ak_args_candidates(list, &count, args, task, &err);
     }
+    ak_catch_interrupts();
     if (status == AK_OK) {
+        ak_task_set_cancel(task, &ak_interrupted);
         count = add_random(list, count, wanted, ak_task_space(task),
                            (uint64_t)args->number[AK_OPTION_SEED]);
         status = ak_tester_open(&tester, task, &err);
@@ -130,8 +132,7 @@ static int run(const ak_args *args)
     if (status == AK_OK && !json) {
         ak_task_print(task);
     }
-    ak_catch_interrupts();
-    for (; status == AK_OK && done < count && !ak_interrupted; done++) {
+    while (status == AK_OK && done < count) {
         ak_trial trial = {0};
         ak_progress_step(&progress, "checking", done, count);
         status = ak_tester_check(&trial, tester, &list[done].config, &err);
@@ -139,8 +140,15 @@ static int run(const ak_args *args)
         if (status == AK_OK) {
             wrong += trial.status != AK_TRIAL_OK;
             status = show_one(rows, &list[done], &trial, ak_task_space(task), json, &err);
+            done++;
         }
         ak_trial_clear(&trial);
+    }
+    if (status == AK_CANCELLED && done > 0) {
+        status = AK_OK; /* what was checked until then is shown */
+    } else if (status == AK_CANCELLED) {
+        (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted before a configuration was checked",
+                      args->operand[0]);
     }
     code = status == AK_OK ? finish(args, task, rows, done, wrong, count) : ak_complain_error(&err);
     ak_tester_close(tester);

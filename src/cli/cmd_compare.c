@@ -87,7 +87,13 @@ static int run(const ak_args *args)
     if (status == AK_OK) {
         double seconds =
             ak_args_has(args, AK_OPTION_TIME) ? args->number[AK_OPTION_TIME] : SECONDS_DEFAULT;
+        ak_catch_interrupts();
+        ak_task_set_cancel(task, &ak_interrupted);
         status = ak_compare(&comparison, task, configs, names, count, true, seconds, &err);
+    }
+    if (status == AK_CANCELLED) {
+        (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted; nothing is known yet",
+                      args->operand[0]);
     }
     if (status == AK_OK) {
         status = print(&comparison, task, &best, args, &err);

@@ -19,7 +19,8 @@ static int tell(const ak_args *args, const char *format, const char *path)
     ak_out("wrote %s\n", path);
     /* Trials may be of a kernel that is not here, which cannot be measured. */
     ak_problem *problem = NULL;
-    if (strcmp(format, "best") == 0 && ak_problem_open(&problem, args->operand[0], NULL) == AK_OK) {
+    bool measurable = strcmp(format, "best") == 0 || strcmp(format, "dispatch") == 0;
+    if (measurable && ak_problem_open(&problem, args->operand[0], NULL) == AK_OK) {
         ak_buf command = AK_BUF(4 * AK_PATH_MAX);
         ak_buf_puts(&command, "bench ");
         ak_quote(&command, args->operand[0]);
@@ -72,7 +73,9 @@ static int run(const ak_args *args)
         return ak_complain_error(&err);
     }
     if (path == NULL) {
-        path = strcmp(format, "best") == 0 ? "best_config.json" : "-";
+        path = strcmp(format, "best") == 0       ? "best_config.json"
+               : strcmp(format, "dispatch") == 0 ? "dispatch.json"
+                                                 : "-";
     }
     int code;
     if (ak_selection_open(&selection, args, &err) != AK_OK) {
@@ -101,14 +104,16 @@ const ak_command ak_cmd_export = {
     .most = 1,
     .options = AK_O_FILTER | AK_O(FORMAT) | AK_O(OUTPUT) | AK_O(JSON) | AK_O(HELP),
     .about =
-        "Formats: best (the default, to best_config.json), csv, json, kernels, kernel-tuner, t4; "
-        "all\n"
-        "but best go to standard output unless --output names a file. A file is written whole or\n"
-        "not at all. Where the archive has several sizes or types and the options leave it open, "
-        "best\n"
-        "takes the size and type that 'autokernel tune KERNEL' works on.",
+        "Formats: best (the default, to best_config.json), dispatch (what 'tune --sizes' chose, "
+        "to\n"
+        "dispatch.json), csv, json, kernels, kernel-tuner, t4; these go to standard output unless\n"
+        "--output names a file. A file is written whole or not at all. Where the archive has "
+        "several\n"
+        "sizes or types and the options leave it open, best takes the size and type that\n"
+        "'autokernel tune KERNEL' works on.",
     .examples = "  autokernel export matmul\n"
                 "  autokernel export matmul --size M=512,N=512,K=512 --output best512.json\n"
+                "  autokernel export matmul --format dispatch\n"
                 "  autokernel export matmul --format csv --output matmul.csv\n",
     .run = run,
 };

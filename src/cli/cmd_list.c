@@ -84,11 +84,11 @@ static int list_build(const ak_args *args)
     static const struct {
         ak_list_kind kind;
         const char *title;
-    } sections[] = {{AK_LIST_KERNELS, "kernels"},
-                    {AK_LIST_BACKENDS, "backends"},
-                    {AK_LIST_STRATEGIES, "strategies"},
-                    {AK_LIST_BASELINES, "baselines"},
-                    {AK_LIST_FORMATS, "formats"}};
+    } sections[] = {
+        {AK_LIST_KERNELS, "kernels"},       {AK_LIST_BACKENDS, "backends"},
+        {AK_LIST_STRATEGIES, "strategies"}, {AK_LIST_HYPERPARAMETERS, "hyper-parameters"},
+        {AK_LIST_PROVIDERS, "providers"},   {AK_LIST_BASELINES, "baselines"},
+        {AK_LIST_FORMATS, "formats"}};
     ak_error err = AK_ERROR_INIT;
     json_t *all = json_object();
     bool good = all != NULL;

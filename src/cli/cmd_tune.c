@@ -2,10 +2,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "cli/llm_args.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/task_args.h"
+#include "cli/tune_sizes.h"
 
 /* With a time budget and no --evals, evaluations are no limit of their own. */
 #define EVALUATIONS_OPEN 1000000
@@ -20,6 +22,8 @@ static const char *ending(const char *stopped_by)
                    {"target", "the target is reached"},
                    {"exhausted", "every configuration was tried"},
                    {"converged", "nothing better was found for long"},
+                   {"generations", "all proposals of the model were tried"},
+                   {"stalled", "two generations of the model gained nothing"},
                    {"cancelled", "interrupted"}};
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
         if (strcmp(endings[i].code, stopped_by) == 0) {
@@ -69,6 +73,23 @@ static void print_counts(const ak_tune_result *result, double target)
         ak_out(" (and %zu of the archive)", result->resumed);
     }
     ak_out("; %s\n", ending_of(result, target));
+}
+
+/* What the language model was asked, and what it cost. */
+static void print_llm(const ak_tune_result *result)
+{
+    char in[AK_NUMBER_BYTES], out[AK_NUMBER_BYTES];
+    if (result->model == NULL) {
+        return;
+    }
+    ak_out("%s: %zu question%s, %zu failed; %s tokens in, %s out", result->model, result->llm_calls,
+           ak_plural(result->llm_calls), result->llm_failed,
+           ak_show_count(in, (double)result->llm_input_tokens),
+           ak_show_count(out, (double)result->llm_output_tokens));
+    if (result->llm_priced) {
+        ak_out("; $%.4f", result->llm_cost_usd);
+    }
+    ak_out("\n");
 }
 
 static void print_best(const ak_tune_result *result, double target)
@@ -149,6 +170,7 @@ static ak_status print_result(const ak_tune_result *result, const ak_task *task,
     ak_task_print(task);
     double target = args->number[AK_OPTION_TARGET_SPEEDUP];
     print_counts(result, target);
+    print_llm(result);
     if (result->found) {
         if (result->contestant_count > 0) {
             ak_out("\n");
@@ -160,7 +182,29 @@ static ak_status print_result(const ak_tune_result *result, const ak_task *task,
     return AK_OK;
 }
 
-static int run(const ak_args *args)
+/* `llm` must live as long as the options. */
+static ak_tune_options options_of(const ak_args *args, ak_progress *progress, ak_llm_options *llm)
+{
+    ak_llm_args(llm, args, &ak_interrupted);
+    bool has_llm = llm->model != NULL || llm->replay != NULL;
+    ak_tune_options options = {.strategy = args->text[AK_OPTION_STRATEGY],
+                               .evaluations = (size_t)args->number[AK_OPTION_EVALS],
+                               .seconds = args->number[AK_OPTION_TIME],
+                               .target_speedup = args->number[AK_OPTION_TARGET_SPEEDUP],
+                               .resume = ak_args_has(args, AK_OPTION_RESUME),
+                               .llm = has_llm ? llm : NULL,
+                               .generations = (int)args->number[AK_OPTION_GENERATIONS],
+                               .batch = (size_t)args->number[AK_OPTION_BATCH],
+                               .sink = ak_progress_event,
+                               .sink_context = progress,
+                               .cancel = &ak_interrupted};
+    if (options.evaluations == 0 && options.seconds > 0) {
+        options.evaluations = EVALUATIONS_OPEN;
+    }
+    return options;
+}
+
+static int run_one(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
     ak_task *task = NULL;
@@ -169,17 +213,8 @@ static int run(const ak_args *args)
     ak_tune_result result = {0};
     int code = AK_EXIT_FAILED;
     bool json = ak_args_has(args, AK_OPTION_JSON);
-    ak_tune_options options = {.strategy = args->text[AK_OPTION_STRATEGY],
-                               .evaluations = (size_t)args->number[AK_OPTION_EVALS],
-                               .seconds = args->number[AK_OPTION_TIME],
-                               .target_speedup = args->number[AK_OPTION_TARGET_SPEEDUP],
-                               .resume = ak_args_has(args, AK_OPTION_RESUME),
-                               .sink = ak_progress_event,
-                               .sink_context = &progress,
-                               .cancel = &ak_interrupted};
-    if (options.evaluations == 0 && options.seconds > 0) {
-        options.evaluations = EVALUATIONS_OPEN;
-    }
+    ak_llm_options llm;
+    ak_tune_options options = options_of(args, &progress, &llm);
     if (ak_args_task(&task, args, &err) != AK_OK ||
         ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err) != AK_OK ||
         ak_progress_open(&progress, args->text[AK_OPTION_EVENTS],
@@ -212,24 +247,45 @@ out:
     return code;
 }
 
+static int run(const ak_args *args)
+{
+    if (!ak_args_has(args, AK_OPTION_SIZES) && !ak_args_has(args, AK_OPTION_DISPATCH)) {
+        return run_one(args);
+    }
+    ak_progress progress = {0};
+    ak_llm_options llm;
+    ak_tune_options options = options_of(args, &progress, &llm);
+    return ak_tune_sizes_run(args, &options, &progress);
+}
+
 const ak_command ak_cmd_tune = {
     .name = "tune",
     .summary = "find the fastest correct configuration of a kernel",
     .operands = "KERNEL",
     .least = 1,
     .most = 1,
-    .options = AK_O_TASK | AK_O_RUN | AK_O(STRATEGY) | AK_O(EVALS) | AK_O(TIME) |
-               AK_O(TARGET_SPEEDUP) | AK_O(RESUME) | AK_O(EVENTS) | AK_O(ARCHIVE) | AK_O(JSON) |
-               AK_O(QUIET) | AK_O(HELP),
+    .options = AK_O_TASK | AK_O_RUN | AK_O_LLM | AK_O(GENERATIONS) | AK_O(BATCH) | AK_O(SIZES) |
+               AK_O(DISPATCH) | AK_O(STRATEGY) | AK_O(EVALS) | AK_O(TIME) | AK_O(TARGET_SPEEDUP) |
+               AK_O(RESUME) | AK_O(EVENTS) | AK_O(ARCHIVE) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
     .about = "Tries configurations: compiles each, checks its results, times it and archives it. "
              "The best\n"
              "few are measured again, interleaved with the vendor libraries that are installed.\n"
+             "With --llm a language model proposes: alone (--strategy llm, llm-oneshot) or seeding "
+             "a search\n"
+             "(hybrid, then the default). Without it, or when it fails, heuristic searches.\n"
              "--time is for all of it: the libraries, the search and the last measurement.\n"
              "Ctrl-C ends the search early and keeps everything; a second one ends at once.\n"
-             "Exit code 0 says that a verified best was found, also after Ctrl-C.",
+             "Exit code 0 says that a verified best was found, also after Ctrl-C.\n"
+             "\n"
+             "With --sizes, each size is tuned, the leaders of all are measured at every size, and "
+             "--dispatch\n"
+             "K configurations are chosen that lose least against tuning each size. --evals and "
+             "--time are\n"
+             "then for all sizes together (without them, 60 evaluations each).",
     .examples = "  autokernel tune matmul\n"
                 "  autokernel tune matmul --size M=512,N=512,K=512 --evals 20\n"
                 "  autokernel tune matmul_act --set activation=relu --time 2m\n"
+                "  autokernel tune matmul --sizes '256;512;M=64,N=2048,K=64' --dispatch 2\n"
                 "  autokernel tune softmax --strategy random --seed 7 --json\n",
     .run = run,
 };

@@ -40,12 +40,16 @@ extern const ak_option ak_options_all[AK_OPTION_COUNT];
 /* Sets of options. */
 #define AK_O(id) (UINT64_C(1) << AK_OPTION_##id)
 #define AK_O_TASK                                                                                  \
-    (AK_O(DEVICE) | AK_O(IMPL) | AK_O(SIZE) | AK_O(DTYPE) | AK_O(SET) | AK_O(ALLOW_NUMERICS))
+    (AK_O(DEVICE) | AK_O(IMPL) | AK_O(SIZE) | AK_O(DTYPE) | AK_O(SET) | AK_O(FIX) |                \
+     AK_O(ALLOW_NUMERICS))
 #define AK_O_RUN (AK_O(THREADS) | AK_O(SEED))
+#define AK_O_LLM                                                                                   \
+    (AK_O(LLM) | AK_O(LLM_URL) | AK_O(LLM_EFFORT) | AK_O(LLM_BUDGET) | AK_O(LLM_KEY_FILE) |        \
+     AK_O(LLM_PRICES) | AK_O(LLM_RECORD) | AK_O(LLM_REPLAY))
 #define AK_O_FILTER                                                                                \
     (AK_O(RUN) | AK_O(DEVICE) | AK_O(IMPL) | AK_O(SIZE) | AK_O(DTYPE) | AK_O(SET) | AK_O(ARCHIVE))
 
-#define AK_OPERANDS_MAX 2
+#define AK_OPERANDS_MAX 64 /* recordings of one simulate; other commands take one or two */
 #define AK_CONFIGS_MAX                                                                             \
     64 /* contestants of one bench: more would not be a measurement but a search */
 

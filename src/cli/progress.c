@@ -156,6 +156,11 @@ static void draw_bar(ak_progress *p)
 static void on_start(ak_progress *p, const json_t *event)
 {
     char valid[AK_NUMBER_BYTES], cartesian[AK_NUMBER_BYTES];
+    /* Of several runs (one a size) each begins anew. */
+    p->done = p->failed = 0;
+    p->default_ms = p->baseline_ms = 0;
+    p->best_ms = number_of(event, "best_ms"); /* of the resumed trials */
+    p->best_tflops = number_of(event, "best_tflops");
     p->total = (size_t)number_of(event, "evaluations");
     p->seconds_budget = number_of(event, "seconds");
     p->begin_ns = ak_clock_ns();
@@ -165,11 +170,13 @@ static void on_start(ak_progress *p, const json_t *event)
     say(p, "%s valid configurations of %s; strategy %s%s",
         ak_show_count(valid, number_of(event, "valid")),
         ak_show_count(cartesian, number_of(event, "cartesian")), text_of(event, "strategy"),
-        json_is_true(json_object_get(event, "strategy_is_default"))
-            ? " (the default: no language model is configured)"
-            : "");
+        !json_is_true(json_object_get(event, "strategy_is_default")) ? ""
+        : text_of(event, "model")[0] != 0 ? " (the default with a language model)"
+                                          : " (the default: no language model is configured)");
     if (number_of(event, "resumed") > 0) {
-        say(p, "resumed with %.0f trials of the archive", number_of(event, "resumed"));
+        char best[AK_NUMBER_BYTES];
+        say(p, "resumed with %.0f trials of the archive, best %s ms", number_of(event, "resumed"),
+            ak_show_real(best, p->best_ms));
     }
     if (number_of(event, "peak_tflops") > 0) {
         char peak[AK_NUMBER_BYTES], copy[AK_NUMBER_BYTES];
@@ -230,11 +237,51 @@ static void on_phase(ak_progress *p, const json_t *event)
     static const struct {
         const char *name, *text;
     } phases[] = {{"survey", "measuring the libraries that are installed"},
-                  {"finish", "measuring the best again, interleaved with the libraries"}};
+                  {"finish", "measuring the best again, interleaved with the libraries"},
+                  {"size", "tuning"},
+                  {"cross", "measuring the leaders of all sizes"},
+                  {"confirm", "measuring the shared configuration beside the winner"}};
     for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++) {
-        if (strcmp(text_of(event, "name"), phases[i].name) == 0) {
+        if (strcmp(text_of(event, "name"), phases[i].name) != 0) {
+            continue;
+        }
+        if (number_of(event, "of") > 0) {
+            say(p, "size %.0f of %.0f, %s: %s", number_of(event, "n"), number_of(event, "of"),
+                text_of(event, "size"), phases[i].text);
+        } else {
             say(p, "%s", phases[i].text);
         }
+    }
+}
+
+/* What the user has to know, even when only results are wanted; once, if a run of several parts
+   says it again. */
+static void on_warning(ak_progress *p, const json_t *event)
+{
+    const char *text = text_of(event, "text");
+    if (strncmp(p->warned, text, sizeof p->warned - 1) != 0) {
+        bool wanted = p->lines;
+        p->lines = true;
+        say(p, "warning: %s", text);
+        p->lines = wanted;
+        (void)snprintf(p->warned, sizeof p->warned, "%s", text);
+    }
+}
+
+static void on_llm(ak_progress *p, const json_t *event)
+{
+    const json_t *proposals = json_object_get(event, "proposals"), *proposal;
+    size_t i, taken = 0;
+    json_array_foreach(proposals, i, proposal)
+    {
+        const char *verdict = text_of(proposal, "verdict");
+        taken += strcmp(verdict, "accepted") == 0 || strcmp(verdict, "snapped") == 0;
+    }
+    char seconds[AK_NUMBER_BYTES];
+    if (text_of(event, "error")[0] == 0) {
+        say(p, "%s, generation %.0f: %zu of %zu proposals taken, after %s", text_of(event, "model"),
+            number_of(event, "generation"), taken, json_array_size(proposals),
+            ak_show_seconds(seconds, number_of(event, "seconds")));
     }
 }
 
@@ -244,10 +291,9 @@ void ak_progress_event(void *progress, const char *name, const char *json)
         const char *name;
         void (*handle)(ak_progress *, const json_t *);
         bool redraw; /* whether the bar is shown after it */
-    } handlers[] = {{"start", on_start, true},
-                    {"baseline", on_baseline, false},
-                    {"trial", on_trial, true},
-                    {"phase", on_phase, false}};
+    } handlers[] = {{"start", on_start, true},      {"baseline", on_baseline, false},
+                    {"trial", on_trial, true},      {"phase", on_phase, false},
+                    {"warning", on_warning, false}, {"llm", on_llm, false}};
     ak_progress *p = progress;
     if (p->events != NULL && p->events_error == 0 &&
         (fprintf(p->events, "%s\n", json) < 0 || fflush(p->events) != 0)) {

@@ -21,6 +21,7 @@ typedef struct ak_progress {
     int64_t begin_ns; /* of the search */
     char reason[240]; /* of the first failure */
     bool drawn;
+    char warned[320]; /* the latest warning: one that several runs repeat is said once */
 } ak_progress;
 
 /* Shown if asked for: not with --quiet; with --json on a terminal only. */

@@ -97,28 +97,35 @@ static ak_status read_best(best_file *file, ak_task_spec *spec, const ak_args *a
     return status;
 }
 
-ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err)
+void ak_args_spec(ak_task_spec *spec, const ak_args *args)
 {
-    ak_task_spec spec = {.kernel = args->operand[0]};
-    best_file file = {0};
-    ak_task *task = NULL;
-    ak_status status = read_best(&file, &spec, args, err);
     const struct {
         ak_option_id id;
         const char **to;
-    } texts[] = {{AK_OPTION_IMPL, &spec.implementation},
-                 {AK_OPTION_DEVICE, &spec.device},
-                 {AK_OPTION_SIZE, &spec.size},
-                 {AK_OPTION_DTYPE, &spec.dtype},
-                 {AK_OPTION_SET, &spec.choices}};
+    } texts[] = {{AK_OPTION_IMPL, &spec->implementation},
+                 {AK_OPTION_DEVICE, &spec->device},
+                 {AK_OPTION_SIZE, &spec->size},
+                 {AK_OPTION_DTYPE, &spec->dtype},
+                 {AK_OPTION_SET, &spec->choices},
+                 {AK_OPTION_FIX, &spec->fix}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (ak_args_has(args, texts[i].id)) {
             *texts[i].to = args->text[texts[i].id];
         }
     }
-    spec.allow_numerics = ak_args_has(args, AK_OPTION_ALLOW_NUMERICS);
-    spec.threads = (int)args->number[AK_OPTION_THREADS];
-    spec.seed = (uint64_t)args->number[AK_OPTION_SEED];
+    spec->kernel = args->operand[0];
+    spec->allow_numerics = ak_args_has(args, AK_OPTION_ALLOW_NUMERICS);
+    spec->threads = (int)args->number[AK_OPTION_THREADS];
+    spec->seed = (uint64_t)args->number[AK_OPTION_SEED];
+}
+
+ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err)
+{
+    ak_task_spec spec = {0};
+    best_file file = {0};
+    ak_task *task = NULL;
+    ak_status status = read_best(&file, &spec, args, err);
+    ak_args_spec(&spec, args);
     if (status == AK_OK) {
         status = ak_task_open(&task, &spec, err);
     }
@@ -150,18 +157,9 @@ static ak_status read_candidate(ak_candidate *out, const char *text, const ak_ta
     if (text[0] != '@') {
         return ak_config_parse(&out->config, space, text, err);
     }
-    char *read = NULL;
-    ak_status status = ak_best_config_read(&read, text + 1, err);
-    if (status == AK_OK) {
-        status = ak_config_parse(&out->config, space, read, err);
-        if (status != AK_OK) {
-            status = ak_fail_within(err, "%s", text + 1);
-        }
-        const char *base = strrchr(text + 1, '/');
-        (void)snprintf(out->name, sizeof out->name, "%s", base == NULL ? text + 1 : base + 1);
-    }
-    ak_text_free(read);
-    return status;
+    const char *base = strrchr(text + 1, '/');
+    (void)snprintf(out->name, sizeof out->name, "%s", base == NULL ? text + 1 : base + 1);
+    return ak_config_read(&out->config, task, text + 1, err);
 }
 
 ak_status ak_args_candidates(ak_candidate *out, size_t *count, const ak_args *args,
@@ -397,6 +395,7 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
     }
     ak_buf_print(&command, "%s ", verb);
     ak_quote(&command, args->operand[0]);
+    const char *fix = args->text[AK_OPTION_FIX];
     const struct {
         ak_option_id id;
         const char *value;
@@ -404,6 +403,7 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
     } parts[] = {{AK_OPTION_SIZE, ak_task_size(task), sized || from_file},
                  {AK_OPTION_DTYPE, ak_task_dtype(task), from_file},
                  {AK_OPTION_SET, ak_task_choices(task), from_file},
+                 {AK_OPTION_FIX, fix == NULL ? "" : fix, false},
                  {AK_OPTION_IMPL, ak_task_implementation(task), from_file},
                  {AK_OPTION_DEVICE, ak_task_device(task), from_file},
                  {AK_OPTION_THREADS, args->text[AK_OPTION_THREADS], false}};

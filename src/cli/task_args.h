@@ -7,6 +7,8 @@
 #include "cli/command.h"
 #include "cli/output.h"
 
+/* What the options say about a task; texts are borrowed. */
+void ak_args_spec(ak_task_spec *spec, const ak_args *args);
 /* The task that the options describe. A best_config.json among the --config gives what they leave
    open: device, implementation, size, dtype, choices. */
 ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err);

@@ -84,7 +84,7 @@ static ak_status unknown_value(const ak_space *space, size_t p, const char *text
     return status;
 }
 
-static bool same_value(const ak_value *value, const char *canonical, const char *text)
+bool ak_space_value_is(const ak_value *value, const char *canonical, const char *text)
 {
     int64_t whole;
     double real;
@@ -130,7 +130,7 @@ static ak_status set_one(ak_config *config, bool *given, const ak_space *space, 
     }
     const ak_parameter *parameter = &space->parameters[p];
     while (v < parameter->value_count &&
-           !same_value(&parameter->values[v], space->bodies[p].text[v], text)) {
+           !ak_space_value_is(&parameter->values[v], space->bodies[p].text[v], text)) {
         v++;
     }
     if (v == parameter->value_count) {
@@ -145,6 +145,9 @@ static ak_status set_one(ak_config *config, bool *given, const ak_space *space, 
 static ak_status explain_invalid(const ak_space *space, const ak_config *config, ak_error *err)
 {
     size_t broken;
+    if (space->listed) {
+        return ak_fail(err, AK_INVALID, "this configuration was not recorded");
+    }
     ak_status status = ak_space_broken(&broken, space, config, err);
     if (status != AK_OK) {
         return status;
@@ -172,6 +175,11 @@ static ak_status explain_invalid(const ak_space *space, const ak_config *config,
     return status;
 }
 
+ak_status ak_config_explain(const ak_space *space, const ak_config *config, ak_error *err)
+{
+    return ak_space_has(space, config) ? AK_OK : explain_invalid(space, config, err);
+}
+
 ak_status ak_config_parse(ak_config *out, const ak_space *space, const char *text, ak_error *err)
 {
     if (strlen(text) > CONFIG_TEXT_MAX) {
@@ -192,8 +200,8 @@ ak_status ak_config_parse(ak_config *out, const ak_space *space, const char *tex
         item = more ? comma + 1 : item;
     }
     ak_free(copy);
-    if (status == AK_OK && !ak_space_has(space, &config)) {
-        status = explain_invalid(space, &config, err);
+    if (status == AK_OK) {
+        status = ak_config_explain(space, &config, err);
     }
     if (status == AK_OK) {
         *out = config;

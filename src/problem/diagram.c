@@ -593,6 +593,70 @@ out:
     return AK_OK;
 }
 
+/* The configurations agree in the parameters before `depth`. */
+static ak_status list_build(uint32_t *out, product *p, const ak_config *configs, size_t count,
+                            size_t depth)
+{
+    if (depth == p->r->symbols->count) {
+        *out = AK_GRAPH_END;
+        return AK_OK;
+    }
+    ak_edge *edges = p->layers[depth].edges;
+    size_t edge_count = 0;
+    uint64_t total = 0;
+    for (size_t i = 0; i < count;) {
+        uint16_t value = configs[i].at[depth];
+        size_t end = i + 1;
+        while (end < count && configs[end].at[depth] == value) {
+            end++;
+        }
+        uint32_t child = 0;
+        ak_status status = list_build(&child, p, &configs[i], end - i, depth + 1);
+        if (status != AK_OK) {
+            return status;
+        }
+        ak_edge *edge = &edges[edge_count++];
+        edge->before = total;
+        edge->node = child;
+        edge->value = value;
+        total += p->graph->nodes[child].count;
+        i = end;
+    }
+    return graph_make(out, p, depth, edges, edge_count, total);
+}
+
+ak_status ak_graph_list(ak_graph *out, const ak_symbols *symbols, const ak_config *configs,
+                        size_t count, const char *where, ak_error *err)
+{
+    ak_graph graph = {.empty = count == 0};
+    rules r = {.symbols = symbols, .where = where};
+    product *p = ak_alloc(1, sizeof *p);
+    if (p == NULL) {
+        return ak_fail_memory(err);
+    }
+    *p = (product){.r = &r, .graph = &graph, .err = err};
+    ak_status status =
+        ak_grow((void **)&graph.nodes, &graph.node_capacity, 1, sizeof *graph.nodes, err);
+    for (size_t depth = 0; depth < symbols->count && status == AK_OK; depth++) {
+        p->layers[depth].edges =
+            ak_alloc(symbols->parameters[depth].value_count, sizeof *p->layers[depth].edges);
+        status = p->layers[depth].edges == NULL ? ak_fail_memory(err) : AK_OK;
+    }
+    if (status == AK_OK) {
+        graph.nodes[AK_GRAPH_END] = (ak_graph_node){.count = 1, .layer = (uint32_t)symbols->count};
+        graph.node_count = 1;
+        status = count == 0 ? AK_OK : list_build(&graph.root, p, configs, count, 0);
+    }
+    product_clear(p);
+    ak_free(p);
+    if (status != AK_OK) {
+        ak_graph_clear(&graph);
+        return status;
+    }
+    *out = graph;
+    return AK_OK;
+}
+
 void ak_graph_clear(ak_graph *graph)
 {
     ak_free(graph->nodes);

@@ -50,6 +50,10 @@ typedef struct ak_graph {
    bounds the evaluations of conditions, and again the steps of the product. */
 ak_status ak_graph_build(ak_graph *out, const ak_atoms *atoms, const ak_symbols *symbols,
                          uint64_t work_max, const char *where, ak_error *err);
+/* The graph of exactly these configurations, which are sorted (lexicographically by value index)
+   and differ from each other: one pass over the list. */
+ak_status ak_graph_list(ak_graph *out, const ak_symbols *symbols, const ak_config *configs,
+                        size_t count, const char *where, ak_error *err);
 void ak_graph_clear(ak_graph *graph);
 
 /* The edge of a value, or NULL. */

@@ -37,6 +37,8 @@ ak_status ak_scope_set_int(ak_scope *scope, const char *name, int64_t value, ak_
 ak_status ak_scope_set_real(ak_scope *scope, const char *name, double value, ak_error *err);
 ak_status ak_scope_set_text(ak_scope *scope, const char *name, const char *value, ak_error *err);
 bool ak_scope_get(ak_value *out, const ak_scope *scope, const char *name);
+/* The names of this scope itself, in the order in which they were set; false past the last. */
+bool ak_scope_at(const char **name, ak_value *value, const ak_scope *scope, size_t index);
 /* Copies all names of `from`, its parents' too, so that `from` may end. */
 ak_status ak_scope_copy(ak_scope *scope, const ak_scope *from, ak_error *err);
 /* The name in the scope or its parents that a mistyped one most likely means, or NULL. */

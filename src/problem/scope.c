@@ -122,6 +122,16 @@ bool ak_scope_get(ak_value *out, const ak_scope *scope, const char *name)
     return false;
 }
 
+bool ak_scope_at(const char **name, ak_value *value, const ak_scope *scope, size_t index)
+{
+    if (index >= scope->count) {
+        return false;
+    }
+    *name = scope->entries[index].name;
+    *value = scope->entries[index].value;
+    return true;
+}
+
 ak_status ak_scope_copy(ak_scope *scope, const ak_scope *from, ak_error *err)
 {
     if (from == NULL) {

@@ -79,16 +79,22 @@ static ak_status build(ak_space *space, const ak_space_spec *spec, ak_error *err
         status = ak_symbols_init(&space->symbols, space->parameters, space->count, spec->constants,
                                  space->arena, err);
     }
-    for (size_t i = 0; i < space->condition_count && status == AK_OK; i++) {
+    space->listed = spec->listed != NULL;
+    for (size_t i = 0; i < space->condition_count && status == AK_OK && !space->listed; i++) {
         status = ak_atoms_add(&space->atoms, &space->symbols, space->conditions[i], i, err);
     }
     space->symbols.constants = NULL; /* folded by now; they may end before the space */
-    if (status == AK_OK) {
+    if (status == AK_OK && space->listed) {
+        status = ak_graph_list(&space->graph, &space->symbols, spec->listed, spec->listed_count,
+                               spec->where, err);
+    } else if (status == AK_OK) {
         status = ak_graph_build(&space->graph, &space->atoms, &space->symbols, spec->work_max,
                                 spec->where, err);
     }
     if (status == AK_OK && space->graph.empty) {
-        status = explain_empty(space, spec->where, err);
+        status = space->listed
+                     ? ak_fail(err, AK_INVALID, "%s: holds no configuration", spec->where)
+                     : explain_empty(space, spec->where, err);
     }
     if (status != AK_OK) {
         return status;
@@ -184,6 +190,11 @@ uint64_t ak_space_count(const ak_space *space)
 void ak_space_default(ak_config *out, const ak_space *space)
 {
     *out = space->fallback;
+}
+
+void ak_space_set_default(ak_space *space, const ak_config *config)
+{
+    space->fallback = *config;
 }
 
 ak_status ak_space_broken(size_t *condition, const ak_space *space, const ak_config *config,
@@ -400,6 +411,82 @@ void ak_space_repair(ak_config *out, const ak_space *space, const ak_config *wis
         }
         config.at[p] = edge->value;
         at = edge->node;
+    }
+    *out = config;
+}
+
+bool ak_space_ordered(const ak_space *space, size_t parameter)
+{
+    return space->bodies[parameter].rank != NULL;
+}
+
+size_t ak_space_rank(const ak_space *space, size_t parameter, size_t value)
+{
+    const ak_parameter_body *body = &space->bodies[parameter];
+    return body->rank == NULL ? value : body->rank[value];
+}
+
+uint16_t ak_space_by_rank(const ak_space *space, size_t parameter, size_t rank)
+{
+    const ak_parameter_body *body = &space->bodies[parameter];
+    return body->rank == NULL ? (uint16_t)rank : body->by_rank[rank];
+}
+
+/* Partial configurations that lead to different nodes, all after the same number of parameters. */
+typedef struct beam {
+    struct {
+        double cost;
+        uint32_t node;
+        uint16_t value; /* of the last parameter */
+        uint16_t from;  /* place in the beam before */
+    } at[AK_SPACE_BEAM];
+    size_t count;
+} beam;
+
+static void add_to_beam(beam *b, double cost, const ak_edge *edge, size_t from)
+{
+    size_t place = 0, worst = 0;
+    while (place < b->count && b->at[place].node != edge->node) {
+        worst = b->at[place].cost > b->at[worst].cost ? place : worst;
+        place++;
+    }
+    if (place == AK_SPACE_BEAM) {
+        place = worst;
+    } else if (place == b->count) {
+        b->at[b->count++].cost = cost + 1.0; /* to be replaced just below */
+    }
+    if (cost < b->at[place].cost) {
+        b->at[place].cost = cost;
+        b->at[place].node = edge->node;
+        b->at[place].value = edge->value;
+        b->at[place].from = (uint16_t)from;
+    }
+}
+
+void ak_space_cheapest(ak_config *out, const ak_space *space, ak_space_cost cost,
+                       const void *context)
+{
+    const ak_graph *graph = &space->graph;
+    beam beams[AK_PARAMETERS_MAX + 1];
+    beams[0].count = 1;
+    beams[0].at[0].cost = 0.0;
+    beams[0].at[0].node = graph->root;
+    for (size_t p = 0; p < space->count; p++) {
+        beam *next = &beams[p + 1];
+        next->count = 0;
+        for (size_t i = 0; i < beams[p].count; i++) {
+            const ak_graph_node *node = &graph->nodes[beams[p].at[i].node];
+            for (size_t e = node->first; e < node->first + node->edges; e++) {
+                const ak_edge *edge = &graph->edges[e];
+                add_to_beam(next, beams[p].at[i].cost + cost(context, p, edge->value), edge, i);
+            }
+        }
+    }
+    ak_config config = {{0}};
+    size_t at = 0; /* all ways end in one node */
+    for (size_t p = space->count; p > 0; p--) {
+        config.at[p - 1] = beams[p].at[at].value;
+        at = beams[p].at[at].from;
     }
     *out = config;
 }

@@ -18,6 +18,8 @@
 /* Builds from the ConfigurationSpace object of a T1 file (docs/formats.md for our extensions).
    `constants` holds sizes and device facts; names that are neither a parameter nor a constant are
    an error. Values of a `Numerics` parameter other than its default are left out unless allowed.
+   `fix` makes a smaller space of the same parameters; the default is the declared one where it is
+   left, else the first value that is.
    Values of a `Use: compiler` parameter for which `available` returns false are left out (NULL: all
    are there). A space with no valid configuration is refused, naming the condition that excludes
    most. */
@@ -25,10 +27,16 @@ typedef struct ak_space_spec {
     const json_t *definition;
     const ak_scope *constants;
     bool allow_numerics;
+    const char *fix; /* "MR=6,KC=256:512" leaves these values of these parameters only; NULL: all */
     bool (*available)(void *context, const char *compiler);
     void *available_context;
     const char *where; /* "kernels/matmul/host.json" */
     uint64_t work_max; /* most evaluations of conditions; 0: AK_SPACE_WORK_MAX. More is AK_LIMIT */
+    /* (optional) The valid configurations themselves, for a space that was recorded: sorted by
+       their value indices and all different. The conditions are kept as texts and not asked; of a
+       definition with Numerics or `Use: compiler`, all values must be offered. */
+    const ak_config *listed;
+    size_t listed_count;
 } ak_space_spec;
 
 #define AK_SPACE_WORK_MAX 50000000u /* a few seconds */
@@ -36,8 +44,14 @@ typedef struct ak_space_spec {
 ak_status ak_space_build(ak_space **out, const ak_space_spec *spec, ak_error *err);
 void ak_space_free(ak_space *space);
 
+/* Makes another valid configuration the default. */
+void ak_space_set_default(ak_space *space, const ak_config *config);
+
 /* Is it valid? Cheaper than ak_space_find. */
 bool ak_space_has(const ak_space *space, const ak_config *config);
+/* AK_OK if it is valid; else AK_INVALID with the condition that it breaks and the values at fault.
+ */
+ak_status ak_config_explain(const ak_space *space, const ak_config *config, ak_error *err);
 /* Uniform among the valid ones. */
 void ak_space_sample(ak_config *out, const ak_space *space, ak_rng *rng);
 /* A 64-bit key of a configuration, for sets. Equal for equal configurations of one space. */
@@ -56,6 +70,21 @@ size_t ak_space_neighbours(ak_config *out, size_t max, const ak_space *space,
 /* The valid configuration nearest to a wish that may be invalid: fewest parameters changed, then
    smallest steps; ties go to the lowest index. */
 void ak_space_repair(ak_config *out, const ak_space *space, const ak_config *wish);
+/* The valid configuration with the smallest sum of costs, one for each parameter, 0 or more:
+   nearest to a point between configurations, or a cross of two, as the costs say. Found by a beam
+   of AK_SPACE_BEAM partial configurations through the graph: exact while no more of its nodes are
+   alive at once, near otherwise, and always valid. Unlike repair its time does not grow with the
+   graph. Ties go to the lowest index. */
+#define AK_SPACE_BEAM 8
+typedef double (*ak_space_cost)(const void *context, size_t parameter, uint16_t value);
+void ak_space_cheapest(ak_config *out, const ak_space *space, ak_space_cost cost,
+                       const void *context);
+
+/* Are the values numbers, which have an order? */
+bool ak_space_ordered(const ak_space *space, size_t parameter);
+/* The place of a value among the values in order, and back. Of texts their index. */
+size_t ak_space_rank(const ak_space *space, size_t parameter, size_t value);
+uint16_t ak_space_by_rank(const ak_space *space, size_t parameter, size_t rank);
 
 /* Adds the configuration's parameters to a scope, for expressions that use them (workspace,
  * launch). */

@@ -36,8 +36,11 @@ struct ak_space {
     uint64_t *cost; /* for repair: of each node of the graph */
     double cartesian;
     ak_config fallback; /* the default */
+    bool listed;        /* valid is what was recorded, whatever the conditions say */
 };
 
+/* Is it what a person wrote: "6", "0.5", "true", "gcc"? `canonical` is the value's own text. */
+bool ak_space_value_is(const ak_value *value, const char *canonical, const char *text);
 /* Reads the parameters and conditions of spec->definition into the space (space_read.c). */
 ak_status ak_space_read(ak_space *space, const ak_space_spec *spec, ak_error *err);
 /* The first condition that the configuration breaks, or condition_count. */

@@ -542,6 +542,7 @@ static ak_status build_space(ak_task *task, const ak_device_facts *device, ak_er
                               json_object_get(implementation->definition, "ConfigurationSpace"),
                           .constants = task->constants,
                           .allow_numerics = task->allow_numerics,
+                          .fix = task->fix,
                           .available = device->available,
                           .available_context = device->available_context,
                           .where = implementation->where};
@@ -653,7 +654,8 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
     }
     task->kernel = ak_strdup(spec->kernel);
     task->device = ak_strdup(device->device);
-    if (task->kernel == NULL || task->device == NULL) {
+    task->fix = ak_strdup(spec->fix);
+    if (task->kernel == NULL || task->device == NULL || (spec->fix != NULL && task->fix == NULL)) {
         return ak_fail_memory(err);
     }
     bool runnable = ak_problem_runnable(task->problem, NULL) == AK_OK, dtype_given = false;
@@ -701,6 +703,11 @@ ak_status ak_task_bind(ak_task **out, const ak_task_spec *spec, const ak_device_
     return AK_OK;
 }
 
+void ak_task_set_cancel(ak_task *task, const volatile int *cancel)
+{
+    task->cancel = cancel;
+}
+
 void ak_task_close(ak_task *task)
 {
     if (task != NULL) {
@@ -710,6 +717,7 @@ void ak_task_close(ak_task *task)
         ak_free(task->device);
         ak_free(task->kernel);
         ak_free(task->size_text);
+        ak_free(task->fix);
         ak_free(task->choices_text);
         ak_free(task);
     }
@@ -795,8 +803,9 @@ ak_status ak_task_options(ak_options *out, const ak_task *task, const ak_config 
 
 /* ---- as JSON --------------------------------------------------------------------------------- */
 
-static const char *const spec_keys[] = {"kernel",  "implementation", "device",  "size", "dtype",
-                                        "choices", "allow_numerics", "threads", "seed", NULL};
+static const char *const spec_keys[] = {"kernel",  "implementation", "device", "size",
+                                        "dtype",   "choices",        "fix",    "allow_numerics",
+                                        "threads", "seed",           NULL};
 
 ak_status ak_task_spec_to_json(json_t **out, const ak_task *task, ak_error *err)
 {
@@ -808,6 +817,7 @@ ak_status ak_task_spec_to_json(json_t **out, const ak_task *task, ak_error *err)
                 ak_json_set_text(json, "size", task->size_text) &&
                 ak_json_set_text(json, "dtype", ak_dtype_text(task->dtype)) &&
                 ak_json_set_text(json, "choices", task->choices_text) &&
+                (task->fix == NULL || ak_json_set_text(json, "fix", task->fix)) &&
                 ak_json_set(json, "allow_numerics", json_boolean(task->allow_numerics)) &&
                 ak_json_set(json, "threads", json_integer(task->threads)) &&
                 ak_json_set(json, "seed", json_integer((json_int_t)task->seed));
@@ -846,6 +856,9 @@ ak_status ak_task_spec_from_json(ak_task_spec *out, const json_t *object, ak_err
     }
     if (status == AK_OK) {
         status = ak_json_string_or(&spec.choices, object, "choices", NULL, where, err);
+    }
+    if (status == AK_OK) {
+        status = ak_json_string_or(&spec.fix, object, "fix", NULL, where, err);
     }
     if (status == AK_OK) {
         status = ak_json_bool_or(&spec.allow_numerics, object, "allow_numerics", false, where, err);

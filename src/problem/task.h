@@ -28,6 +28,7 @@ struct ak_task {
     ak_dtype dtype;
     int choice[AK_CHOICES_MAX];
     bool allow_numerics;
+    char *fix; /* NULL: nothing is fixed */
     int threads; /* as in ak_task_spec: 0 means all */
     uint64_t seed;
     char *kernel; /* as given, so that a worker can open it again */
@@ -35,6 +36,7 @@ struct ak_task {
     char source_hash[33]; /* of implementation source, reference and problem.json */
     ak_scope *constants;  /* sizes, dtype_bytes, choices, device facts */
     ak_space *space;
+    const volatile int *cancel; /* NULL: never */
 };
 
 /* Facts of a device for expressions (cpu_threads, l2_bytes, ...) come from the backend as a scope;

@@ -71,4 +71,5 @@ const ak_strategy_ops ak_strategy_exhaustive = {
     .propose = propose_exhaustive,
     .observe = observe_exhaustive,
     .close = close_exhaustive,
+    .thorough = true,
 };

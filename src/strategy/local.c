@@ -1,23 +1,40 @@
 /*
- * local.c: greedy descent with restarts.
+ * local.c: iterated local search (Lourenco, Martin, Stutzle, "Iterated local search", 2003).
  *
- * From the default, try configurations that differ in one parameter, the adjacent values first, and
- * move as soon as one is faster. When no neighbour is, start again somewhere else.
+ * From the best of a few configurations, try those that differ in one parameter, and move as soon
+ * as one is faster: adjacent values first, then all others. When no neighbour is, start again: now
+ * and then somewhere else, mostly at a mutant of the best so far, as good places are near others.
  */
-#include "strategy/walk.h"
+#include "strategy/frame.h"
+
+#include <math.h>
+
+#define HYPERS(X)                                                                                  \
+    X(STARTS, "starts", 5, 1, 1000, true,                                                          \
+      "configurations tried before a descent, which leaves from the best of them",                 \
+      "1 is at the mercy of the default, 10 delay the descent")                                    \
+    X(JUMP, "jump", 0.8, 0, 1, false, "share of restarts that are mutants of the best",            \
+      "good configurations are near others, but not always")                                       \
+    X(STRENGTH, "strength", 2, 1, 64, false, "parameters that such a mutant changes, on average",  \
+      "1 is undone by the descent, 5 is as good as random")                                        \
+    X(WIDE, "wide", 1, 0, 1, false,                                                                \
+      "probability that a descent goes on to values that are not adjacent",                        \
+      "parameters that are choices have no order")
+enum { HYPERS(AK_HYPER_INDEX) };
+static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
 /* Of one configuration: every parameter with a few dozen values. What exceeds it waits for a move.
  */
 enum { NEIGHBOURS_MAX = 1024 };
 
 typedef struct local {
-    ak_strategy base;
-    ak_walk walk;
-    ak_rng rng;
-    ak_config centre;
-    double centre_ms;
-    int generation;
-    bool started, settled; /* settled: the centre was measured, neighbours may be tried */
+    ak_frame frame;
+    size_t starts;
+    double jump, strength, wide;
+    size_t starts_left;    /* of this descent: not proposed yet */
+    bool started;          /* the default was proposed */
+    bool jumping;          /* the starts of this descent are mutants of the best */
+    size_t centre;         /* place; SIZE_MAX: none yet */
     ak_config *neighbours; /* of the centre, not tried yet, in random order; taken from the end */
     size_t neighbour_count;
     ak_neighbourhood widest; /* of those that were listed for this centre */
@@ -28,7 +45,7 @@ static void close_local(ak_strategy *strategy)
 {
     local *self = (local *)strategy;
     if (self != NULL) {
-        ak_walk_close(&self->walk);
+        ak_frame_close(&self->frame);
         ak_free(self->neighbours);
         ak_free(self);
     }
@@ -40,27 +57,31 @@ static ak_status open_local(ak_strategy **out, const ak_strategy_context *contex
     if (self == NULL) {
         return ak_fail_memory(err);
     }
-    self->base.ops = &ak_strategy_local;
-    ak_rng_seed(&self->rng, context->seed);
-    ak_status status = ak_walk_open(&self->walk, context->space, ak_rng_next(&self->rng), err);
+    ak_status status = ak_frame_open(&self->frame, &ak_strategy_local, context, err);
+    self->starts = (size_t)ak_strategy_hyper(context, hypers, HYPER_STARTS);
+    self->jump = ak_strategy_hyper(context, hypers, HYPER_JUMP);
+    self->strength = ak_strategy_hyper(context, hypers, HYPER_STRENGTH);
+    self->wide = ak_strategy_hyper(context, hypers, HYPER_WIDE);
+    self->starts_left = self->starts;
+    self->centre = SIZE_MAX;
     self->neighbours = ak_alloc(NEIGHBOURS_MAX, sizeof *self->neighbours);
     if (status == AK_OK && self->neighbours == NULL) {
         status = ak_fail_memory(err);
     }
     if (status != AK_OK) {
-        close_local(&self->base);
+        close_local(&self->frame.base);
         return status;
     }
-    *out = &self->base;
+    *out = &self->frame.base;
     return AK_OK;
 }
 
 static void list_neighbours(local *self, ak_neighbourhood kind)
 {
-    size_t count = ak_space_neighbours(self->neighbours, NEIGHBOURS_MAX, self->walk.space,
-                                       &self->centre, kind);
+    size_t count = ak_space_neighbours(self->neighbours, NEIGHBOURS_MAX, self->frame.space,
+                                       &self->frame.known[self->centre].config, kind);
     for (size_t i = count; i > 1; i--) {
-        size_t j = (size_t)ak_rng_below(&self->rng, i);
+        size_t j = (size_t)ak_rng_below(&self->frame.rng, i);
         ak_config moved = self->neighbours[i - 1];
         self->neighbours[i - 1] = self->neighbours[j];
         self->neighbours[j] = moved;
@@ -76,13 +97,14 @@ static bool next_neighbour(ak_config *out, local *self)
     for (;;) {
         while (self->neighbour_count > 0) {
             *out = self->neighbours[--self->neighbour_count];
-            if (!ak_walk_seen(&self->walk, out)) {
+            if (!ak_walk_seen(&self->frame.walk, out)) {
                 return true;
             }
         }
         if (!self->listed) {
             list_neighbours(self, AK_NEIGHBOUR_ADJACENT);
-        } else if (self->widest == AK_NEIGHBOUR_ADJACENT) {
+        } else if (self->widest == AK_NEIGHBOUR_ADJACENT &&
+                   ak_rng_real(&self->frame.rng) < self->wide) {
             list_neighbours(self, AK_NEIGHBOUR_ANY);
         } else {
             return false;
@@ -90,69 +112,78 @@ static bool next_neighbour(ak_config *out, local *self)
     }
 }
 
-/* False: nothing to propose until something is observed, or ever. */
-static bool next_proposal(ak_proposal *out, local *self)
+enum { TRIES = 20 }; /* mutants that were seen already; then a random one */
+
+static bool next_start(ak_proposal *out, local *self)
 {
-    *out = (ak_proposal){0};
-    if (self->settled) {
-        if (next_neighbour(&out->config, self)) {
-            out->parent = self->centre;
-            out->has_parent = true;
-            out->generation = self->generation + 1;
-            return true;
-        }
-        if (self->walk.outstanding > 0) {
-            return false; /* one of these may be better than the centre */
-        }
-        self->settled = false;
-    }
-    /* Starts are independent of each other: as many as are asked for. */
+    ak_frame *frame = &self->frame;
+    self->starts_left -= self->starts_left > 0;
     if (!self->started) {
         self->started = true;
-        ak_space_default(&out->config, self->walk.space);
-        if (!ak_walk_seen(&self->walk, &out->config)) {
+        ak_space_default(&out->config, frame->space);
+        if (!ak_walk_seen(&frame->walk, &out->config)) {
             return true;
         }
     }
-    return ak_walk_next(&out->config, &self->walk);
+    for (size_t i = 0; self->jumping && i < TRIES; i++) {
+        out->config = frame->known[frame->best].config;
+        ak_frame_mutate(&out->config, frame, self->strength / (double)frame->vary, 0.5);
+        if (!ak_walk_seen(&frame->walk, &out->config)) {
+            ak_frame_derive(out, &frame->known[frame->best]);
+            return true;
+        }
+    }
+    return ak_frame_random(&out->config, frame);
+}
+
+static bool next_local(ak_proposal *out, size_t *tag, ak_frame *frame)
+{
+    (void)tag;
+    local *self = (local *)frame;
+    if (self->centre != SIZE_MAX && self->starts_left == 0) {
+        if (next_neighbour(&out->config, self)) {
+            ak_frame_derive(out, &frame->known[self->centre]);
+            return true;
+        }
+        if (frame->walk.outstanding > 0) {
+            return false; /* one of these may be better than the centre */
+        }
+        self->centre = SIZE_MAX;
+        self->jumping = ak_rng_real(&frame->rng) < self->jump;
+        self->starts_left = self->jumping ? 1 : self->starts;
+    }
+    /* Starts are independent of each other: as many as are asked for. */
+    return next_start(out, self);
 }
 
 static ak_status propose_local(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
                                ak_error *err)
 {
-    local *self = (local *)strategy;
-    size_t n = 0;
-    while (n < max && next_proposal(&out[n], self)) {
-        ak_status status = ak_walk_propose(&self->walk, &out[n].config, err);
-        if (status != AK_OK) {
-            return status;
-        }
-        n++;
-    }
-    *count = n;
-    return AK_OK;
+    return ak_frame_propose(out, count, (ak_frame *)strategy, max, next_local, err);
 }
 
 static ak_status observe_local(ak_strategy *strategy, const ak_observation *observation,
                                ak_error *err)
 {
     local *self = (local *)strategy;
-    if (observation->ok && (!self->settled || observation->ms < self->centre_ms)) {
-        self->generation = self->settled ? self->generation + 1 : 0;
-        self->centre = *observation->config;
-        self->centre_ms = observation->ms;
-        self->settled = true;
+    const ak_frame *frame = &self->frame;
+    size_t place, tag;
+    ak_status status = ak_frame_observe(&place, &tag, &self->frame, observation, err);
+    if (status == AK_OK && place != SIZE_MAX && frame->known[place].ms < HUGE_VAL &&
+        (self->centre == SIZE_MAX || frame->known[place].ms < frame->known[self->centre].ms)) {
+        self->centre = place;
         self->listed = false;
         self->neighbour_count = 0;
     }
-    return ak_walk_observe(&self->walk, observation->config, err);
+    return status;
 }
 
 const ak_strategy_ops ak_strategy_local = {
     .name = "local",
-    .description = "greedy descent over neighbours, from the default, with random restarts",
+    .description = "descents over neighbours, from the default, then from mutants of the best",
     .open = open_local,
     .propose = propose_local,
     .observe = observe_local,
     .close = close_local,
+    .hypers = hypers,
 };

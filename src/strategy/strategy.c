@@ -1,9 +1,12 @@
-/* strategy.c: the table of strategies. */
+/* strategy.c: the table of strategies; choosing one by a text. */
 #include "strategy/strategy.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
+#include "base/text.h"
 
 const ak_strategy_ops *const ak_strategies[] = {
 #define X(name) &ak_strategy_##name,
@@ -27,5 +30,135 @@ ak_status ak_strategy_find(const ak_strategy_ops **out, const char *name, ak_err
     ak_status status = ak_fail(
         err, AK_NOT_FOUND, "there is no strategy \"%.80s\"; choose one of: %s", name, known.data);
     ak_buf_free(&known);
+    return status;
+}
+
+/* ---- hyper-parameters ---- */
+
+size_t ak_strategy_hyper_count(const ak_strategy_ops *ops)
+{
+    size_t count = 0;
+    while (ops->hypers != NULL && ops->hypers[count].name != NULL) {
+        count++;
+    }
+    return count;
+}
+
+double ak_strategy_hyper(const ak_strategy_context *context, const ak_hyper *hypers, size_t index)
+{
+    return context->hyper == NULL ? hypers[index].initial : context->hyper[index];
+}
+
+ak_status ak_strategy_hyper_text(char **out, const ak_hyper *hyper, ak_error *err)
+{
+    ak_buf text = AK_BUF(1024);
+    ak_buf_print(&text, "%g (%g to %g): %s", hyper->initial, hyper->low, hyper->high, hyper->help);
+    return ak_buf_take(out, &text, err);
+}
+
+static ak_status no_such_hyper(const ak_strategy_ops *ops, const char *name, ak_error *err)
+{
+    size_t count = ak_strategy_hyper_count(ops);
+    if (count == 0) {
+        return ak_fail(err, AK_NOT_FOUND,
+                       "strategy %s has no hyper-parameters; leave out \"%.60s\"", ops->name, name);
+    }
+    ak_buf known = AK_BUF(1024);
+    for (size_t i = 0; i < count; i++) {
+        ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", ops->hypers[i].name);
+    }
+    ak_status status =
+        ak_fail(err, AK_NOT_FOUND, "strategy %s has no hyper-parameter \"%.60s\"; it has: %s",
+                ops->name, name, known.data);
+    ak_buf_free(&known);
+    return status;
+}
+
+/* One "name=value"; `text` is cut up. */
+static ak_status choose_hyper(ak_strategy_choice *choice, bool *given, char *text, ak_error *err)
+{
+    const char *strategy = choice->ops->name;
+    char *equals = strchr(text, '=');
+    if (equals == NULL) {
+        return ak_fail(err, AK_INVALID, "strategy %s: \"%.60s\" must be NAME=NUMBER", strategy,
+                       text);
+    }
+    *equals = 0;
+    const ak_hyper *hypers = choice->ops->hypers;
+    size_t i = 0, count = ak_strategy_hyper_count(choice->ops);
+    while (i < count && strcmp(hypers[i].name, text) != 0) {
+        i++;
+    }
+    if (i == count) {
+        return no_such_hyper(choice->ops, text, err);
+    }
+    const ak_hyper *hyper = &hypers[i];
+    if (given[i]) {
+        return ak_fail(err, AK_INVALID, "strategy %s: %s is given twice", strategy, hyper->name);
+    }
+    double value;
+    if (!ak_text_real(&value, equals + 1) || value < hyper->low || value > hyper->high ||
+        (hyper->whole && floor(value) != value)) {
+        return ak_fail(err, AK_INVALID,
+                       "strategy %s: %s cannot be \"%.60s\"; it must be a %snumber from %g to %g",
+                       strategy, hyper->name, equals + 1, hyper->whole ? "whole " : "", hyper->low,
+                       hyper->high);
+    }
+    given[i] = true;
+    choice->hyper[i] = value;
+    return AK_OK;
+}
+
+ak_status ak_strategy_choose(ak_strategy_choice *out, const char *text, ak_error *err)
+{
+    char copy[AK_STRATEGY_TEXT_MAX];
+    size_t length = strlen(text);
+    if (length >= sizeof copy) {
+        return ak_fail(err, AK_LIMIT, "the strategy is longer than %d bytes: \"%.40s...\"",
+                       AK_STRATEGY_TEXT_MAX - 1, text);
+    }
+    memcpy(copy, text, length + 1);
+    char *rest = strchr(copy, ':');
+    if (rest != NULL) {
+        *rest++ = 0;
+    }
+    ak_strategy_choice choice = {0};
+    bool given[AK_HYPERS_MAX] = {false};
+    ak_status status = ak_strategy_find(&choice.ops, copy, err);
+    for (size_t i = 0; status == AK_OK && i < ak_strategy_hyper_count(choice.ops); i++) {
+        choice.hyper[i] = choice.ops->hypers[i].initial;
+    }
+    while (status == AK_OK && rest != NULL) {
+        char *comma = strchr(rest, ',');
+        if (comma != NULL) {
+            *comma = 0;
+        }
+        status = choose_hyper(&choice, given, rest, err);
+        rest = comma == NULL ? NULL : comma + 1;
+    }
+    if (status == AK_OK) {
+        *out = choice;
+    }
+    return status;
+}
+
+ak_status ak_strategy_text(char out[AK_STRATEGY_TEXT_MAX], const ak_strategy_choice *choice,
+                           ak_error *err)
+{
+    ak_buf text = AK_BUF(AK_STRATEGY_TEXT_MAX - 1);
+    ak_buf_puts(&text, choice->ops->name);
+    char separator = ':';
+    for (size_t i = 0; i < ak_strategy_hyper_count(choice->ops); i++) {
+        const ak_hyper *hyper = &choice->ops->hypers[i];
+        if (choice->hyper[i] != hyper->initial) {
+            ak_buf_print(&text, "%c%s=%.10g", separator, hyper->name, choice->hyper[i]);
+            separator = ',';
+        }
+    }
+    ak_status status = ak_buf_status(&text, err);
+    if (status == AK_OK) {
+        memcpy(out, text.data, text.length + 1);
+    }
+    ak_buf_free(&text);
     return status;
 }

@@ -1,8 +1,10 @@
 /* lists.c: what this build and this machine offer: ak_list and ak_doctor. */
+#include <stdio.h>
 #include <string.h>
 
 #include "archive/archive.h"
 #include "base/alloc.h"
+#include "llm/llm.h"
 #include "strategy/strategy.h"
 #include "tuner/session.h"
 
@@ -31,6 +33,25 @@ static ak_status list_probed(const char *key, const char *name_key, const char *
     return AK_OK;
 }
 
+static ak_status list_hypers(ak_list_visitor visit, void *context, ak_error *err)
+{
+    ak_status status = AK_OK;
+    for (size_t i = 0; ak_strategies[i] != NULL; i++) {
+        const ak_strategy_ops *ops = ak_strategies[i];
+        for (size_t h = 0; h < ak_strategy_hyper_count(ops) && status == AK_OK; h++) {
+            char *text = NULL;
+            char name[AK_STRATEGY_TEXT_MAX];
+            status = ak_strategy_hyper_text(&text, &ops->hypers[h], err);
+            if (status == AK_OK) {
+                (void)snprintf(name, sizeof name, "%s:%s", ops->name, ops->hypers[h].name);
+                visit(context, name, text);
+                ak_free(text);
+            }
+        }
+    }
+    return status;
+}
+
 ak_status ak_list(ak_list_kind kind, ak_list_visitor visit, void *context, ak_error *err)
 {
     switch (kind) {
@@ -46,12 +67,17 @@ ak_status ak_list(ak_list_kind kind, ak_list_visitor visit, void *context, ak_er
             visit(context, ak_strategies[i]->name, ak_strategies[i]->description);
         }
         return AK_OK;
+    case AK_LIST_HYPERPARAMETERS:
+        return list_hypers(visit, context, err);
     case AK_LIST_FORMATS:
         return ak_formats_each(visit, context, err);
     case AK_LIST_DEVICES:
         return list_probed("devices", "device", "description", visit, context, err);
     case AK_LIST_BASELINES:
         return list_probed("libraries", "name", "version", visit, context, err);
+    case AK_LIST_PROVIDERS:
+        ak_llm_each_provider(visit, context);
+        return AK_OK;
     }
     return ak_fail(err, AK_INVALID, "unknown list");
 }
@@ -63,9 +89,12 @@ ak_status ak_doctor(char **out_json, ak_error *err)
     if (status != AK_OK) {
         return status;
     }
-    if (status == AK_OK && !ak_json_set_text(probe, "autokernel", AK_VERSION)) {
+    json_t *llm = ak_llm_doctor();
+    if (llm == NULL || json_object_update(probe, llm) != 0 ||
+        !ak_json_set_text(probe, "autokernel", AK_VERSION)) {
         status = ak_fail_memory(err);
     }
+    json_decref(llm);
     if (status == AK_OK) {
         status = ak_json_text(out_json, probe, err);
     }

@@ -101,7 +101,8 @@ static bool set_task(json_t *object, const ak_task *task)
            ak_json_set_text(object, "device", task->device) &&
            ak_json_set_text(object, "size", task->size_text) &&
            ak_json_set_text(object, "dtype", ak_dtype_text(task->dtype)) &&
-           ak_json_set_text(object, "choices", task->choices_text);
+           ak_json_set_text(object, "choices", task->choices_text) &&
+           ak_json_set(object, "seed", json_integer((json_int_t)task->seed));
 }
 
 static json_t *best_json(const ak_tune_result *result, const ak_task *task)
@@ -137,6 +138,28 @@ static json_t *baseline_json(const ak_tune_result *result)
                      c->median_ms, "ci_ms", c->ci_low_ms, c->ci_high_ms);
 }
 
+/* NULL: no memory; null where no model was asked. */
+static json_t *llm_json(const ak_tune_result *result)
+{
+    if (result->model == NULL) {
+        return json_null();
+    }
+    json_t *object = json_object();
+    bool good =
+        ak_json_set_text(object, "model", result->model) &&
+        ak_json_set(object, "calls", json_integer((json_int_t)result->llm_calls)) &&
+        ak_json_set(object, "failed", json_integer((json_int_t)result->llm_failed)) &&
+        ak_json_set(object, "input_tokens", json_integer(result->llm_input_tokens)) &&
+        ak_json_set(object, "output_tokens", json_integer(result->llm_output_tokens)) &&
+        ak_json_set(object, "cost_usd",
+                    result->llm_priced ? json_real(result->llm_cost_usd) : json_null());
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
 ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, const ak_task *task,
                               ak_error *err)
 {
@@ -159,6 +182,7 @@ ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, con
         ak_json_set(object, "baseline", baseline_json(result)) &&
         ak_json_set(object, "contestants",
                     contestants_json(result->contestants, result->contestant_count, task->space)) &&
+        ak_json_set(object, "llm", llm_json(result)) &&
         ak_json_set_text(object, "run", result->run);
     ak_status status = good ? ak_json_text(out_text, object, err) : ak_fail_memory(err);
     json_decref(failed);
@@ -188,6 +212,7 @@ void ak_tune_result_clear(ak_tune_result *result)
     }
     ak_free(result->contestants);
     ak_free(result->run);
+    ak_free(result->model);
     ak_trial_clear(&result->best);
     *result = (ak_tune_result){0};
 }

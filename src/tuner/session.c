@@ -3,7 +3,9 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
@@ -20,7 +22,10 @@ static ak_status hash_environment(ak_session *session, ak_error *err)
         bool good = ak_json_set_text(facts, "source", session->task->source_hash) &&
                     ak_json_set_text(facts, "autokernel", AK_VERSION) &&
                     ak_json_set(facts, "threads", json_integer(session->task->threads)) &&
-                    ak_json_set(facts, "numerics", json_boolean(session->task->allow_numerics));
+                    ak_json_set(facts, "numerics", json_boolean(session->task->allow_numerics)) &&
+                    ak_json_set(facts, "sandbox",
+                                json_pack("{s:b,s:b}", "landlock", ak_sandbox_landlock_abi() > 0,
+                                          "seccomp", ak_sandbox_seccomp()));
         status = good ? ak_json_text(&session->environment_json, facts, err) : ak_fail_memory(err);
     }
     if (status == AK_OK) {
@@ -35,7 +40,8 @@ ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session
                           ak_error *err)
 {
     *out = (ak_session){.task = task, .next_job = 1};
-    ak_pool_options pool = {.compile_workers = options->compile_workers, .cancel = options->cancel};
+    ak_pool_options pool = {.compile_workers = options->compile_workers,
+                            .cancel = options->cancel == NULL ? task->cancel : options->cancel};
     ak_status status = ak_problem_runnable(task->problem, err);
     if (status == AK_OK) {
         status = hash_environment(out, err);
@@ -47,6 +53,15 @@ ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session
         ak_session_close(out);
     }
     return status;
+}
+
+void ak_run_id(char out[AK_RUN_ID_BYTES])
+{
+    char now[AK_CLOCK_UTC_BYTES];
+    ak_clock_utc(now);
+    uint64_t words[3] = {(uint64_t)ak_clock_ns(), (uint64_t)getpid(), ak_hash64(now, strlen(now))};
+    (void)snprintf(out, AK_RUN_ID_BYTES, "%016llx",
+                   (unsigned long long)ak_hash64(words, sizeof words));
 }
 
 ak_status ak_session_ceilings(ak_session *session, ak_error *err)

@@ -33,6 +33,10 @@ ak_status ak_session_survey(ak_session *session, ak_error *err);
 ak_status ak_session_ceilings(ak_session *session, ak_error *err);
 void ak_session_close(ak_session *session);
 
+/* A new run's id: 16 hexadecimal digits. */
+#define AK_RUN_ID_BYTES 17
+void ak_run_id(char out[AK_RUN_ID_BYTES]);
+
 /* Fills in what the pool does not know: task, environment, time stamp, roofline. `run` may be
    NULL. */
 ak_status ak_session_complete(ak_trial *trial, const ak_session *session, const ak_config *config,

@@ -4,6 +4,7 @@
  *     survey the device and its libraries
  *     default first, then whatever the strategy proposes, until a budget ends:
  *         propose -> compile | check, time -> archive -> observe
+ *         (a strategy that waits for a reply, or doubts its leaders, is served when all is quiet)
  *     re-measure the finalists interleaved with the libraries; the best of these is the answer
  *
  * Compiling of the next configurations overlaps measuring of this one (worker/pool.h). A trial is
@@ -15,11 +16,11 @@
 #include <unistd.h>
 
 #include "archive/archive.h"
+#include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/map.h"
-#include "strategy/strategy.h"
+#include "tuner/adviser.h"
 #include "tuner/result.h"
 #include "tuner/session.h"
 
@@ -35,11 +36,16 @@
 #define GAIN     0.005
 /* Seconds of interleaved measuring a contestant of the finish gets. */
 #define DUEL_SECONDS 0.7
+/* Leaders that a strategy may have measured again at once, and seconds for each. */
+#define DOUBTS_MAX    8
+#define DOUBT_SECONDS 0.25
 /* What measuring the ceilings takes, about. */
 #define CEILINGS_SECONDS 0.5
 
 /* Who proposed the default configuration, which every run tries first. */
 static const char proposed_first[] = "default";
+/* Who proposed what the caller wants tried first. */
+static const char proposed_by_caller[] = "given";
 
 /* What the loop knows of one evaluated configuration. */
 typedef struct seen {
@@ -64,9 +70,12 @@ typedef struct run {
     const ak_tune_options *options;
     ak_session session;
     const ak_strategy_ops *ops;
+    char asked[AK_STRATEGY_TEXT_MAX]; /* the strategy with the hyper-parameters that were set */
     ak_strategy *strategy;
+    ak_adviser adviser;
+    const char *ended; /* why the strategy proposes no more; NULL: it did not say */
     ak_events events;
-    char id[17];
+    char id[AK_RUN_ID_BYTES];
     int64_t begin_ns, search_end_ns;
     ak_set *submitted; /* keys of configurations that were proposed or resumed */
     seen *history;
@@ -75,6 +84,7 @@ typedef struct run {
     size_t flight_count; /* slots; as many as may be in flight */
     size_t evaluations;  /* the budget */
     size_t sent;         /* submitted in this run */
+    size_t next_first;   /* of the configurations that the caller wants tried first */
     double best_ms, default_ms, baseline_ms;
     size_t best;      /* in history */
     size_t last_gain; /* evaluations at the last gain */
@@ -117,13 +127,16 @@ static const char *stop_reason(const run *r)
         return "target";
     }
     size_t quiet = r->result->evaluated - r->last_gain;
-    if (quiet >= PATIENCE && quiet * 2 >= r->result->evaluated) {
+    if (quiet >= PATIENCE && quiet * 2 >= r->result->evaluated && !r->ops->thorough) {
         return "converged";
     }
-    return r->exhausted && ak_pool_pending(r->session.pool) == 0 ? "exhausted" : NULL;
+    bool over = r->exhausted && ak_pool_pending(r->session.pool) == 0;
+    return !over ? NULL : r->ended != NULL ? r->ended : "exhausted";
 }
 
-static ak_status remember(run *r, const ak_config *config, const ak_trial *trial, ak_error *err)
+/* `repeated`: it compiled to the same code as an earlier one. */
+static ak_status remember(run *r, const ak_config *config, const ak_trial *trial, bool repeated,
+                          ak_error *err)
 {
     double ms = trial->status == AK_TRIAL_OK ? trial->median_ms : 0;
     void *list = r->history;
@@ -146,7 +159,8 @@ static ak_status remember(run *r, const ak_config *config, const ak_trial *trial
         r->best = r->history_count;
     }
     r->history_count++;
-    ak_observation seen_now = {.config = config, .ok = ms > 0, .ms = ms};
+    ak_observation seen_now = {
+        .config = config, .ok = ms > 0, .ms = ms, .trial = trial, .repeated = repeated};
     return r->ops->observe(r->strategy, &seen_now, err);
 }
 
@@ -175,7 +189,7 @@ static bool resume_one(void *context, const ak_trial *trial)
     state->status =
         ak_set_add(&fresh, r->submitted, ak_config_key(r->task->space, &config), state->err);
     if (state->status == AK_OK && fresh) {
-        state->status = remember(r, &config, trial, state->err);
+        state->status = remember(r, &config, trial, false, state->err);
         r->result->resumed++;
     }
     return state->status == AK_OK;
@@ -204,10 +218,7 @@ static ak_status start_run(run *r, ak_error *err)
     const ak_task *task = r->task;
     char started[AK_CLOCK_UTC_BYTES];
     ak_clock_utc(started);
-    uint64_t seed[3] = {(uint64_t)ak_clock_ns(), (uint64_t)getpid(),
-                        ak_hash64(started, strlen(started))};
-    (void)snprintf(r->id, sizeof r->id, "%016llx",
-                   (unsigned long long)ak_hash64(seed, sizeof seed));
+    ak_run_id(r->id);
     r->result->run = ak_strdup(r->id);
     if (r->result->run == NULL) {
         return ak_fail_memory(err);
@@ -219,7 +230,7 @@ static ak_status start_run(run *r, ak_error *err)
     char *options_text = NULL;
     ak_status status = ak_task_spec_to_json(&options, task, err);
     if (status == AK_OK) {
-        bool good = ak_json_set_text(options, "strategy", r->ops->name) &&
+        bool good = ak_json_set_text(options, "strategy", r->asked) &&
                     ak_json_set(options, "evaluations", json_integer((json_int_t)r->evaluations)) &&
                     ak_json_set_real(options, "seconds", r->options->seconds) &&
                     ak_json_set_real(options, "target_speedup", r->options->target_speedup) &&
@@ -289,9 +300,16 @@ static ak_status measure_baselines(run *r, ak_error *err)
     }
     if (reference < count) {
         r->baseline_ms = list[reference].median_ms;
+        r->adviser.counsel.library = names[reference];
+        r->adviser.counsel.library_ms = list[reference].median_ms;
     }
     ak_contestants_free(list, count);
     return AK_OK;
+}
+
+static double best_tflops(const run *r)
+{
+    return r->best_ms > 0 ? r->task->shape.flops / r->best_ms * 1e-9 : 0;
 }
 
 static void announce(const run *r)
@@ -305,12 +323,16 @@ static void announce(const run *r)
            ak_json_set_text(fields, "size", task->size_text) &&
            ak_json_set_text(fields, "dtype", ak_dtype_text(task->dtype)) &&
            ak_json_set_text(fields, "choices", task->choices_text) &&
-           ak_json_set_text(fields, "strategy", r->ops->name) &&
+           ak_json_set_text(fields, "strategy", r->asked) &&
            ak_json_set(fields, "strategy_is_default", json_boolean(r->options->strategy == NULL)) &&
+           ak_json_set_text(fields, "model", r->adviser.model.name) &&
            ak_json_set_real(fields, "valid", (double)ak_space_count(task->space)) &&
            ak_json_set_real(fields, "cartesian", ak_space_cartesian(task->space)) &&
            ak_json_set(fields, "evaluations", json_integer((json_int_t)r->evaluations)) &&
            ak_json_set(fields, "resumed", json_integer((json_int_t)r->result->resumed)) &&
+           ak_json_set_real(fields, "best_ms", r->best_ms) &&
+           ak_json_set_real(fields, "best_tflops", best_tflops(r)) &&
+           ak_json_set(fields, "seed", json_integer((json_int_t)task->seed)) &&
            ak_json_set_real(fields, "seconds", r->options->seconds) &&
            ak_json_set_real(fields, "flops", task->shape.flops) &&
            ak_json_set_real(fields, "bytes", task->shape.traffic) &&
@@ -318,6 +340,15 @@ static void announce(const run *r)
            ak_json_set_real(fields, "copy_gbs", c->copy_gbs) &&
            ak_json_set_real(fields, "triad_gbs", c->triad_gbs));
     ak_event_send(&r->events, "start", fields);
+}
+
+/* A layer of protection that this machine cannot give is said in every run. */
+static void warn(const run *r)
+{
+    const char *missing = ak_sandbox_missing(ak_sandbox_landlock_abi() > 0, ak_sandbox_seccomp());
+    if (missing != NULL) {
+        ak_event_send(&r->events, "warning", json_pack("{s:s}", "text", missing));
+    }
 }
 
 /* ---- search -----------------------------------------------------------------------------------
@@ -354,6 +385,88 @@ static ak_status submit(run *r, const ak_proposal *proposal, const char *strateg
     return ak_pool_submit(r->session.pool, &job, err);
 }
 
+/* The new time of a configuration that was measured again. */
+static ak_status correct(run *r, const ak_config *config, const ak_contestant *measured,
+                         ak_error *err)
+{
+    for (size_t i = 0; i < r->history_count; i++) {
+        if (memcmp(&r->history[i].config, config, sizeof *config) == 0) {
+            r->history[i].ms = measured->median_ms;
+            r->history[i].low_ms = measured->ci_low_ms;
+            r->history[i].high_ms = measured->ci_high_ms;
+        }
+    }
+    r->best_ms = 0;
+    for (size_t i = 0; i < r->history_count; i++) {
+        if (r->history[i].ms > 0 && (r->best_ms <= 0 || r->history[i].ms < r->best_ms)) {
+            r->best_ms = r->history[i].ms;
+            r->best = i;
+        }
+    }
+    ak_observation seen_now = {
+        .config = config, .ok = true, .ms = measured->median_ms, .again = true};
+    return r->ops->observe(r->strategy, &seen_now, err);
+}
+
+/* Side by side, with nothing else running. One that no longer works keeps its time: its failure
+   comes to light in the finish. */
+static ak_status measure_again(run *r, const ak_config *doubts, size_t count, ak_error *err)
+{
+    ak_duelist duelists[DOUBTS_MAX];
+    const char *names[DOUBTS_MAX];
+    for (size_t i = 0; i < count; i++) {
+        duelists[i] = (ak_duelist){.config = &doubts[i]};
+        names[i] = "leader";
+    }
+    ak_duel_spec spec = {.duelists = duelists,
+                         .names = names,
+                         .count = count,
+                         .seconds = DOUBT_SECONDS * (double)count};
+    ak_contestant *list;
+    size_t reference;
+    ak_status status = ak_session_duel(&list, &reference, &r->session, &spec, err);
+    if (status != AK_OK) {
+        return status == AK_CANCELLED ? AK_OK : status;
+    }
+    for (size_t i = 0; status == AK_OK && i < count; i++) {
+        if (list[i].median_ms > 0) {
+            status = correct(r, &doubts[i], &list[i], err);
+        }
+    }
+    ak_contestants_free(list, count);
+    return status;
+}
+
+/* Nothing is in flight and the strategy has nothing to propose: it doubts, it waits, or it is done.
+   Waits a short while only, so that budgets are seen. */
+static ak_status consult(run *r, ak_error *err)
+{
+    ak_config doubts[DOUBTS_MAX];
+    size_t count = 0;
+    if (r->ops->recheck != NULL) {
+        count = r->ops->recheck(doubts, r->strategy, DOUBTS_MAX);
+    }
+    if (count > 0) {
+        return measure_again(r, doubts, count, err);
+    }
+    if (r->ops->await != NULL && r->ops->await(r->strategy, AK_SECOND_NS / 4)) {
+        return AK_OK;
+    }
+    r->exhausted = true;
+    r->ended = r->ops->ended == NULL ? NULL : r->ops->ended(r->strategy);
+    return AK_OK;
+}
+
+static ak_status submit_given(run *r, ak_error *err)
+{
+    ak_proposal proposal = {0};
+    const char *text = r->options->first[r->next_first++];
+    if (ak_config_parse(&proposal.config, r->task->space, text, NULL) != AK_OK) {
+        return AK_OK;
+    }
+    return submit(r, &proposal, proposed_by_caller, 0, err);
+}
+
 /* Keeps the pool fed, never beyond the budget. */
 static ak_status feed(run *r, ak_error *err)
 {
@@ -363,13 +476,17 @@ static ak_status feed(run *r, ak_error *err)
         size_t count = 0;
         ak_proposal proposal;
         int64_t begin = ak_clock_ns();
+        if (r->next_first < r->options->first_count) {
+            status = submit_given(r, err);
+            continue;
+        }
         status = r->ops->propose(&proposal, &count, r->strategy, 1, err);
         if (status == AK_OK && count == 0) {
-            r->exhausted = ak_pool_pending(r->session.pool) == 0;
-            break;
+            return ak_pool_pending(r->session.pool) == 0 ? consult(r, err) : AK_OK;
         }
         if (status == AK_OK) {
-            status = submit(r, &proposal, r->ops->name, ak_clock_ns() - begin, err);
+            const char *name = proposal.strategy == NULL ? r->ops->name : proposal.strategy;
+            status = submit(r, &proposal, name, ak_clock_ns() - begin, err);
         }
     }
     return status;
@@ -387,8 +504,7 @@ static void report_trial(const run *r, const ak_trial *trial, bool is_default)
            ak_json_set_real(fields, "best_ms", r->best_ms) &&
            ak_json_set_real(fields, "default_ms", r->default_ms) &&
            ak_json_set_real(fields, "baseline_ms", r->baseline_ms) &&
-           ak_json_set_real(fields, "best_tflops",
-                            r->best_ms > 0 ? r->task->shape.flops / r->best_ms * 1e-9 : 0));
+           ak_json_set_real(fields, "best_tflops", best_tflops(r)));
     ak_event_send(&r->events, "trial", fields);
 }
 
@@ -412,9 +528,12 @@ static ak_status take(run *r, ak_result *result, ak_error *err)
     trial->generation = p->generation;
     trial->predicted_gain = p->predicted_gain;
     trial->strategy = ak_strdup(flight->strategy);
-    ak_status status = trial->strategy == NULL
-                           ? ak_fail_memory(err)
-                           : ak_session_complete(trial, &r->session, &p->config, r->id, err);
+    trial->model = ak_strdup(p->model);
+    trial->hypothesis = ak_strdup(p->hypothesis);
+    bool lost = trial->strategy == NULL || (p->model != NULL && trial->model == NULL) ||
+                (p->hypothesis != NULL && trial->hypothesis == NULL);
+    ak_status status = lost ? ak_fail_memory(err)
+                            : ak_session_complete(trial, &r->session, &p->config, r->id, err);
     for (size_t i = 0; p->has_parent && i < r->history_count; i++) {
         if (memcmp(&r->history[i].config, &p->parent, sizeof p->parent) == 0) {
             trial->parent = r->history[i].trial;
@@ -436,7 +555,7 @@ static ak_status take(run *r, ak_result *result, ak_error *err)
     if (ok && is_default) {
         r->default_ms = trial->median_ms;
     }
-    status = remember(r, &p->config, trial, err);
+    status = remember(r, &p->config, trial, result->repeated, err);
     flight->used = false;
     report_trial(r, trial, is_default);
     return status;
@@ -471,6 +590,9 @@ static ak_status search(run *r, ak_error *err)
     const char *why = NULL;
     while (status == AK_OK && (why = stop_reason(r)) == NULL) {
         status = feed(r, err);
+        if (status == AK_OK) {
+            status = ak_adviser_status(&r->adviser, err);
+        }
         if (status != AK_OK || ak_pool_pending(r->session.pool) == 0) {
             continue;
         }
@@ -669,11 +791,19 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
                            .run = r.id,
                            .start_ns = r.begin_ns};
     ak_session_options session = {.cancel = r.options->cancel};
-    ak_status status = ak_strategy_find(
-        &r.ops, r.options->strategy == NULL ? "heuristic" : r.options->strategy, err);
+    ak_strategy_choice choice;
+    ak_status status = ak_strategy_choose(&choice,
+                                          r.options->strategy != NULL ? r.options->strategy
+                                          : r.options->llm != NULL    ? "hybrid"
+                                                                      : "heuristic",
+                                          err);
+    if (status == AK_OK) {
+        status = ak_strategy_text(r.asked, &choice, err);
+    }
     if (status != AK_OK) {
         return status;
     }
+    r.ops = choice.ops;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     r.flight_count = (size_t)(cores < 1 ? 1 : cores) + 1;
     r.flights = ak_alloc(r.flight_count, sizeof *r.flights);
@@ -682,6 +812,13 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
         status = ak_fail_memory(err);
     }
     if (status == AK_OK) {
+        status = ak_session_open(&r.session, task, &session, err);
+    }
+    if (status == AK_OK) {
+        status = ak_session_survey(&r.session, err);
+    }
+    if (status == AK_OK) {
+        ak_adviser_open(&r.adviser, r.options, &r.session, r.ops, &r.events, r.archive);
         const char *rank =
             json_string_value(json_object_get(task->implementation->definition, "Rank"));
         ak_strategy_context context = {.space = task->space,
@@ -690,14 +827,10 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
                                        .implementation = task->implementation->name,
                                        .rank = rank,
                                        .seed = task->seed,
-                                       .evaluations = r.evaluations};
+                                       .evaluations = r.evaluations,
+                                       .hyper = choice.hyper,
+                                       .counsel = &r.adviser.counsel};
         status = r.ops->open(&r.strategy, &context, err);
-    }
-    if (status == AK_OK) {
-        status = ak_session_open(&r.session, task, &session, err);
-    }
-    if (status == AK_OK) {
-        status = ak_session_survey(&r.session, err);
     }
     if (status == AK_OK) {
         status = start_run(&r, err);
@@ -707,6 +840,7 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
     }
     if (status == AK_OK) {
         announce(&r);
+        warn(&r);
         announce_phase(&r, "survey");
         status = measure_baselines(&r, err);
     }
@@ -717,11 +851,18 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
         status = finish(&r, err);
     }
     if (status == AK_OK) {
+        status = ak_adviser_status(&r.adviser, err);
+    }
+    if (status == AK_OK) {
+        status = ak_adviser_total(&result, &r.adviser, err);
+    }
+    if (status == AK_OK) {
         status = end_run(&r, err);
     }
     if (r.strategy != NULL) {
         r.ops->close(r.strategy);
     }
+    ak_adviser_close(&r.adviser);
     ak_session_close(&r.session);
     ak_set_free(r.submitted);
     ak_free(r.history);

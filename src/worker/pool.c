@@ -234,7 +234,7 @@ static ak_status write_source(ak_pool *pool, ak_error *err)
     char name[128];
     ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
     (void)snprintf(name, sizeof name, "%.100s.c", implementation->name);
-    ak_status status = ak_fs_join(pool->source, pool->folder, "source.c", err);
+    ak_status status = ak_fs_join(pool->source, pool->folder.path, "source.c", err);
     status =
         status == AK_OK ? pool->backend->source(&text, implementation->source, name, err) : status;
     status = status == AK_OK ? ak_fs_write(pool->source, text.data, text.length, err) : status;
@@ -286,7 +286,7 @@ ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options
         status = ak_backend_find(&pool->backend, task->backend, err);
     }
     status = status == AK_OK ? ak_program_find(pool->program, err) : status;
-    status = status == AK_OK ? ak_fs_temp(pool->folder, err) : status;
+    status = status == AK_OK ? ak_fs_owned_open(&pool->folder, err) : status;
     status = status == AK_OK ? write_source(pool, err) : status;
     status = status == AK_OK ? start_workers(pool, err) : status;
     if (status != AK_OK) {
@@ -320,9 +320,9 @@ void ak_pool_close(ak_pool *pool)
     for (size_t i = 0; i < pool->outcome_count; i++) {
         ak_trial_clear(&pool->outcomes[i].trial);
     }
-    if (pool->folder[0] != 0) {
+    if (pool->folder.path[0] != 0) {
         (void)unlink(pool->source); /* all there is if opening failed, perhaps for want of memory */
-        ak_fs_remove(pool->folder);
+        ak_fs_owned_close(&pool->folder);
     }
     json_decref(pool->answer);
     ak_map_free(pool->unit_of);

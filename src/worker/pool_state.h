@@ -75,7 +75,8 @@ struct ak_pool {
     const ak_task *task;
     const ak_backend_ops *backend;
     ak_pool_options options;
-    char folder[AK_PATH_MAX], source[AK_PATH_MAX], program[AK_PATH_MAX];
+    ak_fs_owned folder;
+    char source[AK_PATH_MAX], program[AK_PATH_MAX];
     ak_pool_worker *compilers;
     size_t compiler_count;
     ak_pool_worker device;

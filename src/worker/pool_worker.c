@@ -67,7 +67,7 @@ ak_status ak_pool_compiler_start(ak_pool *pool, ak_pool_worker *w, ak_error *err
         return status;
     }
     json_t *request = json_object();
-    bool good = request != NULL && ak_json_set_text(request, "folder", pool->folder) &&
+    bool good = request != NULL && ak_json_set_text(request, "folder", pool->folder.path) &&
                 ak_json_set(request, "compilers", compiler_names(pool));
     if (!good) {
         json_decref(request);
@@ -90,7 +90,7 @@ ak_status ak_pool_device_start(ak_pool *pool, ak_error *err)
     json_t *request = json_object();
     bool good =
         request != NULL && ak_json_set(request, "task", task) &&
-        ak_json_set_text(request, "folder", pool->folder) &&
+        ak_json_set_text(request, "folder", pool->folder.path) &&
         ak_json_set(request, "launch_timeout_ns", json_integer(pool->options.launch_timeout_ns));
     if (!good) {
         json_decref(request);
@@ -126,7 +126,7 @@ static ak_status compile_request(json_t **out, const ak_pool *pool, const ak_poo
         good = good && ak_json_set_text(request, "source", pool->source);
         good = good && (options.compiler == NULL ||
                         ak_json_set_text(request, "compiler", options.compiler));
-        good = good && ak_json_set_text(request, "folder", pool->folder);
+        good = good && ak_json_set_text(request, "folder", pool->folder.path);
         good = good && ak_json_set_text(request, "artifact", u->artifact);
         good = good &&
                ak_json_set(request, "timeout_ns", json_integer(pool->options.compile_timeout_ns));

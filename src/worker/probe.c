@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "backend/cuda/cuda.h"
 #include "backend/host/host.h"
 #include "backend/sandbox.h"
 #include "worker/message.h"
@@ -106,6 +107,11 @@ ak_status ak_probe(json_t **out, ak_error *err)
     good = ak_json_set(object, "devices", devices) && good;
     good = ak_json_set(object, "compilers", compilers) && good;
     good = ak_json_set(object, "libraries", libraries) && good;
+    json_t *cuda = NULL;
+    if (good && status == AK_OK) {
+        status = ak_cuda_state(&cuda, err);
+        good = status != AK_OK || ak_json_set(object, "cuda", cuda);
+    }
     good = good && ak_json_set(object, "landlock", json_integer(ak_sandbox_landlock_abi()));
     good = good &&
            ak_json_set(object, "seccomp", json_boolean(prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0));

@@ -2,6 +2,8 @@
 try() { autokernel tune "$@" --quiet; echo "exit $?"; }
 try nosuch
 try matmul --strategy guess
+try matmul --strategy local:starts=none
+try matmul --strategy local:colour=3
 try matmul --size 0
 try matmul --size M=1000000000,N=1000000000,K=1000000000
 try matmul --dtype f64

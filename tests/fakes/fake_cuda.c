@@ -366,7 +366,7 @@ static double duration(const node *w)
     double bn = (double)option(options, "BLOCK_SIZE_N", 64);
     double flops = 2.0 * argument_int(w, 6) * argument_int(w, 7) * argument_int(w, 8);
     double reuse = bm * bn / (bm + bn), stages = (double)option(options, "num_stages", 4);
-    return LAUNCH_NS + flops / (8e5 * reuse / (reuse + 20)) * (1 + 0.2 / stages);
+    return LAUNCH_NS + flops / (80 * reuse / (reuse + 20)) * (1 + 0.2 / stages);
 }
 
 /* Runs what is different and lets time pass for all. */
@@ -1051,7 +1051,7 @@ int lt_matmul(void *handle, void *desc, const void *alpha, const void *a, void *
               .n = (int)lc->rows,
               .k = (int)la->columns,
               .type = la->type == 2 ? TYPE_F16 : 0};
-    w.ns = LAUNCH_NS + 2.0 * w.m * w.n * w.k / 5e5 * (which == FASTEST ? 1.0 : 1.1);
+    w.ns = LAUNCH_NS + 2.0 * w.m * w.n * w.k / 50 * (which == FASTEST ? 1.0 : 1.1);
     return enqueue(&w);
 }
 

@@ -6,7 +6,9 @@
 #include <cmocka.h>
 #include <math.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -173,6 +175,57 @@ static void test_json_refuses_what_is_hostile(void **state)
     assert_int_equal(parse("[\"[[[[[[\"]", &err), AK_OK);
 }
 
+/* What is written is what was read, in as few digits as will do. */
+static void test_json_is_written_as_it_was_read(void **state)
+{
+    static const char *const texts[] = {"[0.1]",
+                                        "[1.0]",
+                                        "[-2.5]",
+                                        "[1e300]",
+                                        "[3.141592653589793]",
+                                        "[0.30000000000000004]",
+                                        "[5e-324]",
+                                        "[123456789012.0]",
+                                        "[9007199254740993]",
+                                        "[true,false,null]",
+                                        "[]",
+                                        "{}",
+                                        "[1,[2,{}],null]",
+                                        "{\"b\":[0.2,1e-7],\"a\":{\"x\":false}}",
+                                        "[\"\\\"\\\\\\n\\t\\u0001 \xc3\xa9/\"]"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        json_t *value = NULL;
+        char *text = NULL;
+        assert_int_equal(ak_json_parse(&value, texts[i], strlen(texts[i]), "text", NULL), AK_OK);
+        assert_int_equal(ak_json_text(&text, value, NULL), AK_OK);
+        json_t *again = NULL;
+        assert_int_equal(ak_json_parse(&again, text, strlen(text), "text", NULL), AK_OK);
+        assert_true(json_equal(value, again));
+        bool same_digits = strstr(texts[i], "e300") == NULL && strstr(texts[i], "e-") == NULL;
+        if (same_digits) { /* exponents have a form of their own */
+            assert_string_equal(text, texts[i]);
+        }
+        ak_free(text);
+        json_decref(again);
+        json_decref(value);
+    }
+    json_t *value = json_pack("{s:[i,f],s:{}}", "list", 1, 0.1, "none");
+    ak_buf out = AK_BUF(200);
+    ak_json_print(&out, value, true);
+    assert_string_equal(out.data, "{\n  \"list\": [\n    1,\n    0.1\n  ],\n  \"none\": {}\n}");
+    ak_buf_free(&out);
+    json_decref(value);
+    /* Nothing is written that would not be read. */
+    json_t *deep = json_array();
+    for (int i = 0; i < AK_JSON_DEPTH_MAX + 1; i++) {
+        deep = json_pack("[o]", deep);
+    }
+    char *text = NULL;
+    assert_int_equal(ak_json_text(&text, deep, NULL), AK_LIMIT);
+    json_decref(deep);
+}
+
 static void test_json_getters_say_where(void **state)
 {
     (void)state;
@@ -244,6 +297,63 @@ static void test_files(void **state)
     assert_int_equal(ak_fs_read(&text, &length, path, 5, &err), AK_NOT_FOUND);
     assert_true(ak_fs_which(path, "sh"));
     assert_false(ak_fs_which(path, "no-such-program-at-all"));
+}
+
+/* The folder of a process that was killed goes with the next start; one whose owner lives, and what
+   is not ours, stays. */
+static void test_folders_of_the_killed_are_removed(void **state)
+{
+    (void)state;
+    char root[AK_PATH_MAX], foreign[AK_PATH_MAX], inner[AK_PATH_MAX];
+    const char *before = ak_env("TMPDIR");
+    char *kept = ak_strdup(before);
+    ak_error err = AK_ERROR_INIT;
+    assert_int_equal(ak_fs_temp(root, &err), AK_OK);
+    assert_int_equal(setenv("TMPDIR", root, 1), 0);
+    ak_fs_owned mine;
+    assert_int_equal(ak_fs_owned_open(&mine, &err), AK_OK);
+    assert_int_equal(ak_fs_temp(foreign, &err), AK_OK); /* of an older version, or not begun yet */
+    int pipe_ends[2];
+    assert_int_equal(pipe(pipe_ends), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        ak_fs_owned theirs;
+        char file[AK_PATH_MAX];
+        bool good =
+            ak_fs_owned_open(&theirs, NULL) == AK_OK &&
+            ak_fs_join(file, theirs.path, "artifact", NULL) == AK_OK &&
+            ak_fs_write(file, "x", 1, NULL) == AK_OK &&
+            write(pipe_ends[1], theirs.path, sizeof theirs.path) == (ssize_t)sizeof theirs.path;
+        (void)raise(good ? SIGKILL : SIGTERM);
+    }
+    char left[AK_PATH_MAX];
+    int how = 0;
+    assert_int_equal(read(pipe_ends[0], left, sizeof left), sizeof left);
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL);
+    assert_true(ak_fs_is_folder(left));
+    ak_fs_owned next;
+    assert_int_equal(ak_fs_owned_open(&next, &err), AK_OK);
+    assert_false(ak_fs_is_folder(left));
+    assert_true(ak_fs_is_folder(mine.path));
+    assert_true(ak_fs_is_folder(foreign));
+    assert_int_equal(ak_fs_join(inner, mine.path, "file", &err), AK_OK);
+    assert_int_equal(ak_fs_write(inner, "x", 1, &err), AK_OK);
+    ak_fs_owned_close(&next);
+    ak_fs_owned_close(&mine);
+    ak_fs_owned_close(&mine); /* twice is no fault */
+    ak_fs_remove(foreign);
+    char **names = NULL;
+    size_t count = 1;
+    assert_int_equal(ak_fs_list(&names, &count, root, &err), AK_OK);
+    assert_int_equal(count, 0);
+    ak_fs_list_free(names, count);
+    (void)close(pipe_ends[0]);
+    (void)close(pipe_ends[1]);
+    (void)(kept == NULL ? unsetenv("TMPDIR") : setenv("TMPDIR", kept, 1));
+    ak_free(kept);
+    ak_fs_remove(root);
 }
 
 static void test_processes(void **state)
@@ -354,8 +464,10 @@ int main(void)
         cmocka_unit_test(test_errors_are_one_clean_line),
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_json_refuses_what_is_hostile),
+        cmocka_unit_test(test_json_is_written_as_it_was_read),
         cmocka_unit_test(test_json_getters_say_where),
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_folders_of_the_killed_are_removed),
         cmocka_unit_test(test_processes),
         cmocka_unit_test(test_rng_and_hash_are_fixed),
         cmocka_unit_test(test_assets_are_sorted_and_found),

@@ -200,6 +200,15 @@ static void other_descriptors_are_closed(void **state)
     assert_int_equal(in_child(close_body), GOOD);
 }
 
+static void what_is_missing_is_said(void **state)
+{
+    (void)state;
+    assert_null(ak_sandbox_missing(true, true));
+    assert_non_null(strstr(ak_sandbox_missing(false, true), "no Landlock"));
+    assert_non_null(strstr(ak_sandbox_missing(true, false), "no seccomp"));
+    assert_non_null(strstr(ak_sandbox_missing(false, false), "neither Landlock nor seccomp"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +216,7 @@ int main(void)
         cmocka_unit_test(only_computing_is_allowed),
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(other_descriptors_are_closed),
+        cmocka_unit_test(what_is_missing_is_said),
     };
     return cmocka_run_group_tests(tests, make_folders, remove_folders);
 }

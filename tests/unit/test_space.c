@@ -848,6 +848,152 @@ static void test_no_memory(void **state)
     json_decref(definition);
 }
 
+/* ---- part of a space --------------------------------------------------------------------------
+ */
+
+static const char parts[] =
+    "{\"TuningParameters\": ["
+    "{\"Name\": \"A\", \"Type\": \"int\", \"Values\": \"[1, 2, 4, 8]\", \"Default\": 4},"
+    "{\"Name\": \"B\", \"Type\": \"float\", \"Values\": \"[0.5, 1.5]\"},"
+    "{\"Name\": \"C\", \"Type\": \"string\", \"Values\": [\"x\", \"y\"]},"
+    "{\"Name\": \"F\", \"Type\": \"bool\", \"Values\": [true, false], \"Numerics\": true}],"
+    "\"Conditions\": [\"A <= 4 or B > 1\"]}";
+
+static ak_status build_part(ak_space **out, const char *fix, ak_error *err)
+{
+    json_t *definition;
+    ak_status status = ak_json_parse(&definition, parts, strlen(parts), "test.json", err);
+    if (status == AK_OK) {
+        ak_space_spec spec = {.definition = definition, .fix = fix, .where = "test.json"};
+        status = ak_space_build(out, &spec, err);
+        json_decref(definition);
+    }
+    return status;
+}
+
+static void test_fixed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fix;
+        uint64_t count;
+        const char *fallback;
+    } good[] = {
+        {NULL, 14, "A=4,B=0.5,C=x,F=True"},
+        {"", 14, "A=4,B=0.5,C=x,F=True"},
+        {"A=8", 2, "A=8,B=1.5,C=x,F=True"}, /* and the condition holds */
+        {"A=1:4", 8, "A=4,B=0.5,C=x,F=True"},
+        {"A=1:8,B=1.5", 4, "A=1,B=1.5,C=x,F=True"}, /* no default left: the first */
+        {"B=5e-1,C=x,F=true", 3, "A=4,B=0.5,C=x,F=True"},
+    };
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        ak_space *space = NULL;
+        ak_error err = AK_ERROR_INIT;
+        ak_config config;
+        char text[128];
+        if (build_part(&space, good[i].fix, &err) != AK_OK) {
+            fail_msg("%s: %s", good[i].fix, err.text);
+        }
+        ak_space_default(&config, space);
+        (void)ak_config_format(text, sizeof text, space, &config);
+        assert_string_equal(text, good[i].fallback);
+        assert_int_equal(ak_space_count(space), good[i].count);
+        ak_space_free(space);
+    }
+    static const struct {
+        const char *fix, *part;
+    } bad[] = {
+        {"A", "\"A\" fixes nothing"},
+        {"A=", "\"A\" has no value \"\" to be fixed at"},
+        {"A=1:3", "\"A\" has no value \"3\" to be fixed at"},
+        {"A=1,,B=0.5", "\"\" fixes nothing"},
+        {"D=1", "there is no parameter \"D\" to fix"},
+        {"A=1,A=2", "\"A\" is fixed twice; write A=value:value"},
+        {"F=false", "fixed at values that change results; --allow-numerics"},
+        {"A=8,B=0.5", "no configuration is valid"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ak_space *space = NULL;
+        ak_error err = AK_ERROR_INIT;
+        assert_int_equal(build_part(&space, bad[i].fix, &err), AK_INVALID);
+        if (strstr(err.text, bad[i].part) == NULL) {
+            fail_msg("%s: got \"%s\", wanted \"%s\"", bad[i].fix, err.text, bad[i].part);
+        }
+    }
+}
+
+/* ---- listed configurations --------------------------------------------------------------------
+ */
+
+static ak_status build_listed(ak_space **out, const ak_config *configs, size_t count, ak_error *err)
+{
+    json_t *definition;
+    ak_status status = ak_json_parse(&definition, parts, strlen(parts), "test.json", err);
+    if (status == AK_OK) {
+        ak_space_spec spec = {.definition = definition,
+                              .allow_numerics = true,
+                              .where = "test.json",
+                              .listed = configs,
+                              .listed_count = count};
+        status = ak_space_build(out, &spec, err);
+        json_decref(definition);
+    }
+    return status;
+}
+
+/* Any set of configurations is a space, also what the conditions exclude: A=8 with B=0.5. */
+static void test_listed(void **state)
+{
+    (void)state;
+    ak_rng rng;
+    ak_rng_seed(&rng, 3);
+    for (int round = 0; round < 200; round++) {
+        ak_config all[32], listed[32];
+        size_t count = 0;
+        for (size_t i = 0; i < 32; i++) {
+            all[i] = (ak_config){{(uint16_t)(i / 8), i / 4 % 2, i / 2 % 2, i % 2}};
+            if (ak_rng_below(&rng, 3) == 0 || i == (size_t)round % 32) {
+                listed[count++] = all[i];
+            }
+        }
+        ak_space *space = NULL;
+        ak_error err = AK_ERROR_INIT;
+        if (build_listed(&space, listed, count, &err) != AK_OK) {
+            fail_msg("%s", err.text);
+        }
+        assert_int_equal(ak_space_count(space), count);
+        assert_int_equal(ak_space_condition_count(space), 1); /* kept as a text */
+        for (size_t i = 0, at = 0; i < 32; i++) {
+            uint64_t index = 99;
+            bool has = at < count && memcmp(&all[i], &listed[at], sizeof all[i]) == 0;
+            assert_true(ak_space_find(&index, space, &all[i]) == has);
+            if (has) {
+                ak_config config;
+                ak_space_at(&config, space, at);
+                assert_memory_equal(&config, &all[i], sizeof config);
+                assert_int_equal(index, at++);
+            }
+        }
+        /* every neighbour is one of them */
+        ak_config near[64], from;
+        ak_space_sample(&from, space, &rng);
+        ak_space_set_default(space, &from);
+        ak_config fallback;
+        ak_space_default(&fallback, space);
+        assert_memory_equal(&fallback, &from, sizeof from);
+        size_t found = ak_space_neighbours(near, 64, space, &from, AK_NEIGHBOUR_ANY);
+        for (size_t i = 0; i < found; i++) {
+            assert_true(ak_space_has(space, &near[i]));
+        }
+        ak_space_free(space);
+    }
+    ak_space *space = NULL;
+    ak_error err = AK_ERROR_INIT;
+    ak_config none = {{0}};
+    assert_int_equal(build_listed(&space, &none, 0, &err), AK_INVALID);
+    assert_non_null(strstr(err.text, "holds no configuration"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -867,6 +1013,8 @@ int main(void)
         cmocka_unit_test(test_facts),
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_no_parameters),
+        cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_listed),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

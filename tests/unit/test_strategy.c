@@ -14,7 +14,6 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "strategy/strategy.h"
-#include "strategy/surrogate.h"
 
 /* 7 * 5 * 3 * 2 combinations, of which conditions leave some; a text among the parameters. */
 static const char small_text[] =
@@ -268,6 +267,109 @@ static void test_table(void **state)
     }
 }
 
+static void test_hypers_are_told(void **state)
+{
+    (void)state;
+    EACH_STRATEGY(ops)
+    {
+        size_t count = ak_strategy_hyper_count(ops);
+        assert_true(count <= AK_HYPERS_MAX);
+        char all[AK_STRATEGY_TEXT_MAX];
+        size_t used = (size_t)snprintf(all, sizeof all, "%s", ops->name);
+        for (size_t i = 0; i < count; i++) {
+            const ak_hyper *h = &ops->hypers[i];
+            assert_true(h->low <= h->initial && h->initial <= h->high);
+            assert_true(!h->whole || (floor(h->low) == h->low && floor(h->high) == h->high &&
+                                      floor(h->initial) == h->initial));
+            assert_true(strlen(h->help) > 10 && strlen(h->reason) > 10);
+            assert_null(strpbrk(h->name, "=,: "));
+            char *text = NULL;
+            assert_int_equal(ak_strategy_hyper_text(&text, h, NULL), AK_OK);
+            assert_non_null(strstr(text, h->help));
+            ak_free(text);
+            used += (size_t)snprintf(all + used, sizeof all - used, "%c%s=%.10g",
+                                     i == 0 ? ':' : ',', h->name, h->high);
+            assert_true(used < sizeof all);
+        }
+        ak_strategy_choice choice;
+        assert_int_equal(ak_strategy_choose(&choice, all, NULL), AK_OK);
+        assert_ptr_equal(choice.ops, ops);
+        for (size_t i = 0; i < count; i++) {
+            assert_true(choice.hyper[i] == ops->hypers[i].high);
+        }
+    }
+}
+
+/* Every strategy keeps the contract at both ends of every hyper-parameter. */
+static void test_hypers_at_their_limits(void **state)
+{
+    (void)state;
+    EACH_STRATEGY(ops)
+    {
+        for (size_t i = 0; i < 2 * ak_strategy_hyper_count(ops); i++) {
+            ak_strategy_choice choice;
+            assert_int_equal(ak_strategy_choose(&choice, ops->name, NULL), AK_OK);
+            const ak_hyper *h = &ops->hypers[i / 2];
+            choice.hyper[i / 2] = i % 2 == 0 ? h->low : h->high;
+            ak_strategy_context context = context_of(small, 1);
+            context.hyper = choice.hyper;
+            ak_strategy *strategy = open_strategy(ops, &context);
+            run(&first, strategy, small, patchy, 3, 5, RUN_MAX);
+            assert_int_equal(first.count, ak_space_count(small));
+            ops->close(strategy);
+        }
+    }
+}
+
+static void test_choosing(void **state)
+{
+    (void)state;
+    ak_strategy_choice choice;
+    char text[AK_STRATEGY_TEXT_MAX];
+    ak_error err = AK_ERROR_INIT;
+    assert_int_equal(ak_strategy_choose(&choice, "local:starts=7", &err), AK_OK);
+    assert_string_equal(choice.ops->name, "local");
+    assert_true(choice.hyper[0] == 7.0);
+    assert_int_equal(ak_strategy_text(text, &choice, &err), AK_OK);
+    assert_string_equal(text, "local:starts=7");
+    assert_int_equal(ak_strategy_choose(&choice, "local", &err), AK_OK);
+    assert_true(choice.hyper[0] == choice.ops->hypers[0].initial);
+    assert_int_equal(ak_strategy_text(text, &choice, &err), AK_OK);
+    assert_string_equal(text, "local");
+    static const struct {
+        const char *text, *says;
+        ak_status status;
+    } wrong[] = {
+        {"locl", "there is no strategy \"locl\"", AK_NOT_FOUND},
+        {"", "there is no strategy \"\"", AK_NOT_FOUND},
+        {"local:", "must be NAME=NUMBER", AK_INVALID},
+        {"local:starts", "must be NAME=NUMBER", AK_INVALID},
+        {"local:starts=3,", "must be NAME=NUMBER", AK_INVALID},
+        {"local:start=3", "it has: starts", AK_NOT_FOUND},
+        {"local:=3", "it has: starts", AK_NOT_FOUND},
+        {"random:x=3", "has no hyper-parameters", AK_NOT_FOUND},
+        {"local:starts=", "whole number from 1 to 1000", AK_INVALID},
+        {"local:starts=three", "whole number from 1 to 1000", AK_INVALID},
+        {"local:starts=2.5", "whole number from 1 to 1000", AK_INVALID},
+        {"local:starts=0", "whole number from 1 to 1000", AK_INVALID},
+        {"local:starts=nan", "whole number from 1 to 1000", AK_INVALID},
+        {"local:starts=1001", "cannot be \"1001\"", AK_INVALID},
+        {"local:starts=2,starts=2", "given twice", AK_INVALID},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        ak_strategy_choice untouched = {0};
+        assert_int_equal(ak_strategy_choose(&untouched, wrong[i].text, &err), wrong[i].status);
+        assert_non_null(strstr(err.text, wrong[i].says));
+        assert_null(untouched.ops);
+    }
+    char longest[AK_STRATEGY_TEXT_MAX + 1];
+    memset(longest, 'x', sizeof longest);
+    longest[AK_STRATEGY_TEXT_MAX] = 0;
+    assert_int_equal(ak_strategy_choose(&choice, longest, &err), AK_LIMIT);
+    longest[AK_STRATEGY_TEXT_MAX - 1] = 0;
+    assert_int_equal(ak_strategy_choose(&choice, longest, &err), AK_NOT_FOUND);
+}
+
 static void test_covers_a_small_space(void **state)
 {
     (void)state;
@@ -475,7 +577,8 @@ static void test_no_memory(void **state)
                 size_t count = 0;
                 status = ops->propose(batch, &count, strategy, 3, &err);
                 for (size_t i = 0; status == AK_OK && i < count; i++) {
-                    ak_observation seen = {&batch[i].config, true, 1.0 + (double)i};
+                    ak_observation seen = {
+                        .config = &batch[i].config, .ok = true, .ms = 1.0 + (double)i};
                     status = ops->observe(strategy, &seen, &err);
                 }
             }
@@ -665,115 +768,85 @@ static void test_rank_is_checked(void **state)
     }
 }
 
-/* ---- the surrogate ---- */
+/* ---- guided by a model ---- */
 
-static void test_surrogate_predicts(void **state)
+/* 10^12 configurations: nothing may list them. */
+static void test_models_in_a_huge_space(void **state)
 {
     (void)state;
-    enum { LEARNED = 90 };
-    ak_surrogate *learner = NULL;
-    assert_int_equal(ak_surrogate_new(&learner, large, NULL), AK_OK);
-    static ak_point points[AK_SURROGATE_MAX];
-    double y[AK_SURROGATE_MAX];
-    ak_rng rng;
-    ak_rng_seed(&rng, 2);
-    for (size_t i = 0; i < LEARNED; i++) {
-        ak_config config;
-        ak_space_sample(&config, large, &rng);
-        ak_surrogate_point(&points[i], learner, &config);
-        smooth(&y[i], large, &config);
-        y[i] = log(y[i]);
+    static const char *const names[] = {"bayes", "forest", "portfolio", "heuristic"};
+    char text[4096];
+    size_t length = (size_t)snprintf(text, sizeof text, "{\"TuningParameters\": [");
+    for (int p = 0; p < 12; p++) {
+        length += (size_t)snprintf(text + length, sizeof text - length,
+                                   "%s{\"Name\": \"P%d\", \"Type\": \"int\", \"Values\": "
+                                   "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}",
+                                   p == 0 ? "" : ", ", p);
     }
-    for (size_t i = 0; i < 30; i++) { /* weights are found bit by bit */
-        ak_surrogate_fit(learner, points, y, LEARNED);
-    }
-    double error = 0.0, spread = 0.0, outside = 0.0, sum = 0.0;
-    for (size_t i = 0; i < LEARNED; i++) {
-        sum += y[i] / LEARNED;
-    }
-    for (size_t i = 0; i < 200; i++) {
-        ak_config config;
-        ak_point point;
-        double ms, mean, deviation;
-        ak_space_sample(&config, large, &rng);
-        ak_surrogate_point(&point, learner, &config);
-        smooth(&ms, large, &config);
-        ak_surrogate_predict(&mean, &deviation, learner, &point);
-        error += (mean - log(ms)) * (mean - log(ms));
-        spread += (sum - log(ms)) * (sum - log(ms));
-        outside += fabs(mean - log(ms)) > 3.0 * deviation;
-    }
-    assert_true(error < 0.3 * spread); /* explains most of what it never saw */
-    assert_true(outside < 10);         /* and knows how much it does not know */
-    /* It remembers what it saw. */
-    double mean, deviation;
-    ak_surrogate_predict(&mean, &deviation, learner, &points[5]);
-    assert_true(fabs(mean - y[5]) < 0.05);
-    ak_surrogate_free(learner);
-    ak_surrogate_free(NULL);
-}
-
-static void test_surrogate_pretends(void **state)
-{
-    (void)state;
-    ak_surrogate *learner = NULL;
-    assert_int_equal(ak_surrogate_new(&learner, large, NULL), AK_OK);
-    ak_rng rng;
-    ak_rng_seed(&rng, 2);
-    static ak_point points[AK_SURROGATE_MAX + 10];
-    double y[AK_SURROGATE_MAX];
-    for (size_t i = 0; i < AK_SURROGATE_MAX + 10; i++) {
-        ak_config config;
-        ak_space_sample(&config, large, &rng);
-        ak_surrogate_point(&points[i], learner, &config);
-        if (i < AK_SURROGATE_MAX) {
-            smooth(&y[i], large, &config);
-            y[i] = log(y[i]);
+    snprintf(text + length, sizeof text - length, "]}");
+    ak_space *huge = build(text);
+    assert_true(ak_space_count(huge) == 1000000000000u);
+    for (size_t i = 0; i < 4; i++) {
+        run_fresh(&first, find(names[i]), huge, 1, smooth, 4, 0, 60);
+        assert_int_equal(first.count, 60);
+        double found = first.best;
+        run_fresh(&first, find("random"), huge, 1, smooth, 4, 0, 60);
+        if (!(found < first.best)) {
+            fail_msg("%s %.3f random %.3f", names[i], found, first.best);
         }
     }
-    ak_surrogate_fit(learner, points, y, 20);
-    double mean, deviation, mean_after, deviation_after;
-    ak_surrogate_predict(&mean, &deviation, learner, &points[50]);
-    ak_surrogate_pretend(learner, &points[50]);
-    ak_surrogate_predict(&mean_after, &deviation_after, learner, &points[50]);
-    assert_true(fabs(mean_after - mean) < 1e-6);
-    assert_true(deviation_after < 0.5 * deviation);
-    for (size_t i = 0; i < AK_SURROGATE_MAX + 10; i++) {
-        ak_surrogate_pretend(learner, &points[i]); /* full: ignored */
-    }
-    ak_surrogate_predict(&mean_after, &deviation_after, learner, &points[3]);
-    assert_true(isfinite(mean_after) && isfinite(deviation_after));
-    ak_surrogate_free(learner);
+    ak_space_free(huge);
 }
 
-/* Equal times, equal points: nothing to learn, nothing to divide by. */
-static void test_surrogate_survives_degenerate_data(void **state)
+/* Whatever has D = 1 fails. */
+static bool half_fails(double *ms, const ak_space *space, const ak_config *config)
+{
+    smooth(ms, space, config);
+    return config->at[8] == 0;
+}
+
+static void test_models_learn_from_failures(void **state)
 {
     (void)state;
-    ak_surrogate *learner = NULL;
-    assert_int_equal(ak_surrogate_new(&learner, large, NULL), AK_OK);
-    ak_config config;
-    ak_space_default(&config, large);
-    static ak_point points[50];
-    double y[50];
-    for (size_t i = 0; i < 50; i++) {
-        ak_surrogate_point(&points[i], learner, &config);
-        y[i] = 0.0;
+    static const char *const names[] = {"bayes", "forest", "heuristic"};
+    for (size_t i = 0; i < 3; i++) {
+        run_fresh(&first, find(names[i]), large, 3, half_fails, 1, 0, 60);
+        size_t failed = 0;
+        for (size_t j = 30; j < 60; j++) {
+            failed += first.proposals[j].config.at[8] != 0;
+        }
+        assert_true(failed < 8);
     }
-    double mean, deviation;
-    ak_surrogate_fit(learner, points, y, 0);
-    ak_surrogate_predict(&mean, &deviation, learner, &points[0]);
-    assert_true(isfinite(mean) && isfinite(deviation));
-    ak_surrogate_fit(learner, points, y, 50);
-    ak_surrogate_predict(&mean, &deviation, learner, &points[0]);
-    assert_true(fabs(mean) < 1e-9 && isfinite(deviation));
-    ak_surrogate_free(learner);
+}
+
+/* More trials than the model has rows, told at once and then one by one. */
+static void test_models_with_few_rows(void **state)
+{
+    (void)state;
+    ak_strategy_choice choice;
+    assert_int_equal(ak_strategy_choose(&choice, "bayes:rows=16,pool=32,start=4", NULL), AK_OK);
+    ak_strategy_context context = context_of(large, 5);
+    context.hyper = choice.hyper;
+    ak_strategy *strategy = open_strategy(choice.ops, &context);
+    ak_rng rng;
+    ak_rng_seed(&rng, 2);
+    for (size_t i = 0; i < 100; i++) {
+        ak_config config;
+        ak_space_sample(&config, large, &rng);
+        observe(strategy, large, &config, patchy, NULL);
+    }
+    run(&first, strategy, large, patchy, 3, 5, 60);
+    assert_int_equal(first.count, 60);
+    choice.ops->close(strategy);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),
+        cmocka_unit_test(test_hypers_are_told),
+        cmocka_unit_test(test_hypers_at_their_limits),
+        cmocka_unit_test(test_choosing),
         cmocka_unit_test(test_covers_a_small_space),
         cmocka_unit_test(test_ends_for_ever),
         cmocka_unit_test(test_single_configuration),
@@ -795,9 +868,9 @@ int main(void)
         cmocka_unit_test(test_rank_guides),
         cmocka_unit_test(test_rank_that_misleads_is_overcome),
         cmocka_unit_test(test_rank_is_checked),
-        cmocka_unit_test(test_surrogate_predicts),
-        cmocka_unit_test(test_surrogate_pretends),
-        cmocka_unit_test(test_surrogate_survives_degenerate_data),
+        cmocka_unit_test(test_models_in_a_huge_space),
+        cmocka_unit_test(test_models_learn_from_failures),
+        cmocka_unit_test(test_models_with_few_rows),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -3,7 +3,7 @@
 
 #include "archive/config_text.h"
 #include "archive/format.h"
-#include "archive/utf8.h"
+#include "base/utf8.h"
 
 static void test_status(void **state)
 {
@@ -186,13 +186,13 @@ static void test_real(void **state)
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         ak_buf text = AK_BUF(64);
         double back;
-        ak_config_text_real(&text, values[i]);
+        ak_buf_real(&text, values[i]);
         assert_true(ak_text_real(&back, text.data));
         assert_true(back == values[i]);
         ak_buf_free(&text);
     }
     ak_buf text = AK_BUF(64);
-    ak_config_text_real(&text, 0.1);
+    ak_buf_real(&text, 0.1);
     assert_string_equal(text.data, "0.1"); /* not 0.10000000000000001 */
     ak_buf_free(&text);
 }

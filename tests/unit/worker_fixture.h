@@ -223,7 +223,7 @@ static int fixture_teardown(void **state)
     return 0;
 }
 
-static ak_task *fixture_task(const char *size)
+__attribute__((unused)) static ak_task *fixture_task(const char *size)
 {
     const ak_backend_ops *backend = NULL;
     ak_error err = AK_ERROR_INIT;

@@ -397,32 +397,39 @@ static int record(ak_runnable *runnable, uint32_t runs)
     return code;
 }
 
+/* How many runs one graph has and how often it is launched, for at least `runs` runs: whole turns of
+   the sets, so that no set comes twice in a row where one launch follows another. */
+static void split_runs(uint32_t *part, uint32_t *parts, uint32_t runs, uint32_t sets)
+{
+    *parts = (runs + GRAPH_RUNS_MAX - 1) / GRAPH_RUNS_MAX;
+    *part = (runs + *parts - 1) / *parts;
+    if (*parts > 1) {
+        *part = (*part + sets - 1) / sets * sets;
+    }
+}
+
 int ak_cuda_time(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns)
 {
     ak_device *device = runnable->device;
     const ak_cuda_driver *cuda = device->cuda;
     const ak_cuda_places *places = &runnable->places;
     float ms = 0;
-    /* a whole number of turns, so that the graph goes round evenly when it is repeated */
-    uint32_t sets = (uint32_t)places->sets;
-    uint32_t part = runs <= GRAPH_RUNS_MAX ? runs : GRAPH_RUNS_MAX / sets * sets;
+    uint32_t part = 1, parts = 1;
+    split_runs(&part, &parts, runs, (uint32_t)places->sets);
     int code = runs > 1 ? record(runnable, part) : AK_CUDA_SUCCESS;
     for (size_t set = 1; set < places->sets && set < runs && code == 0; set++) {
         code = cuda->copy(device->copies + (set - 1) * places->stride,
                           device->block + places->first, places->span, device->stream);
     }
     code = code == 0 ? cuda->event_record(device->events[0], device->stream) : code;
-    uint32_t left = runs;
-    for (; runs > 1 && left >= part && code == 0; left -= part) {
-        code = cuda->graph_launch(runnable->graph, device->stream);
-    }
-    for (uint32_t i = 0; i < left && code == 0; i++) {
-        code = runnable->work->enqueue(runnable, i % sets);
+    for (uint32_t i = 0; i < parts && code == 0; i++) {
+        code = runs > 1 ? cuda->graph_launch(runnable->graph, device->stream)
+                        : runnable->work->enqueue(runnable, 0);
     }
     code = code == 0 ? cuda->event_record(device->events[1], device->stream) : code;
     code = code == 0 ? ak_cuda_wait(device, timeout_ns) : code;
     code = code == 0 ? cuda->event_elapsed(&ms, device->events[0], device->events[1]) : code;
-    *ns = (int64_t)((double)ms * 1e6);
+    *ns = (int64_t)((double)ms * 1e6 * runs / ((double)part * parts));
     *ns = *ns > 0 ? *ns : 1;
     return code;
 }

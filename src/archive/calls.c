@@ -1,0 +1,154 @@
+/* calls.c: conversations with language models, into the archive and out of it. */
+#include "archive/archive.h"
+
+#include <string.h>
+
+#include "archive/store.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/utf8.h"
+
+/* A prompt or a reply; the largest reply that is read at all is the client's limit. */
+#define TEXT_BYTES_MAX (4u << 20)
+
+/* X(column, member): texts, in the order of the statements; then numbers. */
+#define TEXT_MAP(X)                                                                                \
+    X(run)                                                                                         \
+    X(started)                                                                                     \
+    X(model)                                                                                       \
+    X(system)                                                                                      \
+    X(brief)                                                                                       \
+    X(state)                                                                                       \
+    X(reply)                                                                                       \
+    X(finish)                                                                                      \
+    X(fault)                                                                                       \
+    X(error)                                                                                       \
+    X(request_id)                                                                                  \
+    X(proposals)
+#define NUMBER_MAP(X)                                                                              \
+    X(generation)                                                                                  \
+    X(attempts)                                                                                    \
+    X(elapsed_ns)                                                                                  \
+    X(input_tokens)                                                                                \
+    X(cached_tokens)                                                                               \
+    X(output_tokens)                                                                               \
+    X(reasoning_tokens)                                                                            \
+    X(replayed)
+
+#define NAME(column)  #column ", "
+#define PLACE(column) "?, "
+static const char add_sql[] = "INSERT INTO calls (" TEXT_MAP(NAME) NUMBER_MAP(NAME) "cost_usd) "
+                              "VALUES (" TEXT_MAP(PLACE) NUMBER_MAP(PLACE) "?)";
+static const char read_sql[] = "SELECT " TEXT_MAP(NAME) NUMBER_MAP(NAME) "cost_usd FROM calls "
+                               "WHERE ?1 IS NULL OR run = ?1 ORDER BY id";
+#undef NAME
+#undef PLACE
+
+void ak_call_clear(ak_call *call)
+{
+#define CLEAR(column) ak_free(call->column);
+    TEXT_MAP(CLEAR)
+#undef CLEAR
+    *call = (ak_call){0};
+}
+
+/* Whatever a model said: as UTF-8, and cut where it is too long. */
+static bool bind_foreign(sqlite3_stmt *statement, int position, const char *text)
+{
+    if (text == NULL) {
+        return sqlite3_bind_null(statement, position) == SQLITE_OK;
+    }
+    char *cut = ak_strndup(text, strnlen(text, TEXT_BYTES_MAX));
+    char *clean = cut == NULL || ak_utf8_valid(cut) ? cut : ak_utf8_clean(cut);
+    bool bound = clean != NULL &&
+                 sqlite3_bind_text(statement, position, clean, -1, SQLITE_TRANSIENT) == SQLITE_OK;
+    if (clean != cut) {
+        ak_free(clean);
+    }
+    ak_free(cut);
+    return bound;
+}
+
+ak_status ak_archive_add_call(ak_archive *archive, const ak_call *call, ak_error *err)
+{
+    sqlite3_stmt *statement;
+    char now[AK_CLOCK_UTC_BYTES];
+    ak_clock_utc(now);
+    ak_call record = *call;
+    if (record.started == NULL) {
+        record.started = now;
+    }
+    ak_status status = ak_store_prepare(&statement, archive, add_sql, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    int position = 1;
+    bool bound = true;
+#define BIND_TEXT(column) bound = bound && bind_foreign(statement, position++, record.column);
+#define BIND_NUMBER(column)                                                                        \
+    bound = bound && sqlite3_bind_int64(statement, position++, record.column) == SQLITE_OK;
+    TEXT_MAP(BIND_TEXT)
+    NUMBER_MAP(BIND_NUMBER)
+#undef BIND_TEXT
+#undef BIND_NUMBER
+    bound = bound && (record.priced ? sqlite3_bind_double(statement, position, record.cost_usd)
+                                    : sqlite3_bind_null(statement, position)) == SQLITE_OK;
+    if (!bound) {
+        status = ak_fail_memory(err);
+    } else if (sqlite3_step(statement) != SQLITE_DONE) {
+        status = ak_store_fault(archive, "cannot be written", err);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+static ak_status read_call(ak_call *out, sqlite3_stmt *row, ak_error *err)
+{
+    ak_status status = AK_OK;
+    int column = 0;
+#define READ_TEXT(name)                                                                            \
+    if (status == AK_OK) {                                                                         \
+        status = ak_store_text(&out->name, row, column++, err);                                    \
+    }
+    TEXT_MAP(READ_TEXT)
+#undef READ_TEXT
+    if (status != AK_OK) {
+        return status;
+    }
+    out->generation = sqlite3_column_int(row, column++);
+    out->attempts = sqlite3_column_int(row, column++);
+    out->elapsed_ns = sqlite3_column_int64(row, column++);
+    out->input_tokens = sqlite3_column_int64(row, column++);
+    out->cached_tokens = sqlite3_column_int64(row, column++);
+    out->output_tokens = sqlite3_column_int64(row, column++);
+    out->reasoning_tokens = sqlite3_column_int64(row, column++);
+    out->replayed = sqlite3_column_int(row, column++) != 0;
+    out->priced = sqlite3_column_type(row, column) != SQLITE_NULL;
+    out->cost_usd = sqlite3_column_double(row, column);
+    return AK_OK;
+}
+
+ak_status ak_archive_each_call(ak_archive *archive, const char *run, ak_call_visitor visit,
+                               void *context, ak_error *err)
+{
+    sqlite3_stmt *statement;
+    ak_status status = ak_store_prepare(&statement, archive, read_sql, err);
+    if (status == AK_OK && !ak_store_bind_text(statement, 1, run)) {
+        status = ak_fail_memory(err);
+    }
+    bool more = status == AK_OK;
+    while (more) {
+        int code = sqlite3_step(statement);
+        more = code == SQLITE_ROW;
+        if (more) {
+            ak_call call = {0};
+            status = read_call(&call, statement, err);
+            more = status == AK_OK && visit(context, &call);
+            ak_call_clear(&call);
+        } else if (code != SQLITE_DONE) {
+            status = ak_store_fault(archive, "cannot be read", err);
+        }
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}

@@ -1,0 +1,96 @@
+/* unpack.c: gzip through zlib, a piece at a time, so that a small file that would unpack into a
+   huge one is refused when it passes the limit and not when memory is gone. */
+#include "base/unpack.h"
+
+#include <limits.h>
+#include <zlib.h>
+
+#include "base/alloc.h"
+
+static void *unpack_alloc(void *context, unsigned count, unsigned size)
+{
+    (void)context;
+    return ak_alloc(count, size);
+}
+
+static void unpack_free(void *context, void *memory)
+{
+    (void)context;
+    ak_free(memory);
+}
+
+/* 15: the largest window, which any file may need; 16: gzip only (zlib.h, inflateInit2). */
+#define WINDOW_GZIP (15 + 16)
+
+/* Members may follow each other, as `cat a.gz b.gz` makes them. */
+static ak_status inflate_all(ak_buf *out, z_stream *z, const char *path, ak_error *err)
+{
+    Bytef chunk[65536];
+    int code = Z_OK;
+    for (;;) {
+        z->next_out = chunk;
+        z->avail_out = sizeof chunk;
+        code = inflate(z, Z_NO_FLUSH);
+        ak_buf_append(out, chunk, sizeof chunk - z->avail_out);
+        if (out->failed == AK_LIMIT) {
+            return ak_fail(err, AK_LIMIT, "%s: unpacks to more than %zu bytes", path, out->max);
+        }
+        if (out->failed != AK_OK || code == Z_MEM_ERROR) {
+            return ak_fail_memory(err);
+        }
+        if (code == Z_STREAM_END) {
+            if (z->avail_in == 0) {
+                return AK_OK;
+            }
+            code = inflateReset(z);
+        }
+        if (code == Z_BUF_ERROR || (code == Z_OK && z->avail_in == 0 && z->avail_out > 0)) {
+            return ak_fail(err, AK_CORRUPT, "%s: ends in the middle of its gzip data", path);
+        }
+        if (code != Z_OK) {
+            return ak_fail(err, AK_CORRUPT, "%s: damaged gzip data (%s)", path,
+                           z->msg == NULL ? "no more is known" : z->msg);
+        }
+    }
+}
+
+static ak_status unpack(char **out, size_t *length, char *packed, size_t bytes, const char *path,
+                        size_t max, ak_error *err)
+{
+    z_stream z = {.zalloc = unpack_alloc, .zfree = unpack_free};
+    if (bytes > UINT_MAX) {
+        return ak_fail(err, AK_LIMIT, "%s: is larger than %u bytes", path, UINT_MAX);
+    }
+    z.next_in = (Bytef *)packed;
+    z.avail_in = (unsigned)bytes;
+    if (inflateInit2(&z, WINDOW_GZIP) != Z_OK) {
+        return ak_fail_memory(err);
+    }
+    ak_buf text = AK_BUF(max);
+    ak_status status = inflate_all(&text, &z, path, err);
+    (void)inflateEnd(&z);
+    if (status == AK_OK) {
+        *length = text.length;
+        status = ak_buf_take(out, &text, err);
+    }
+    ak_buf_free(&text);
+    return status;
+}
+
+ak_status ak_unpack_read(char **out, size_t *length, const char *path, size_t max, ak_error *err)
+{
+    char *data = NULL;
+    size_t bytes = 0;
+    ak_status status = ak_fs_read(&data, &bytes, path, max, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    if (bytes < 2 || (unsigned char)data[0] != 0x1f || (unsigned char)data[1] != 0x8b) {
+        *out = data;
+        *length = bytes;
+        return AK_OK;
+    }
+    status = unpack(out, length, data, bytes, path, max, err);
+    ak_free(data);
+    return status;
+}

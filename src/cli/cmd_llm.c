@@ -1,0 +1,120 @@
+/* cmd_llm.c: language models: does the one that is set up answer, and what does it cost; what was
+   said in a run (llm_show.c). */
+#include <signal.h>
+#include <string.h>
+
+#include "cli/llm_args.h"
+#include "cli/llm_show.h"
+#include "cli/output.h"
+
+static volatile int interrupted;
+
+static void on_interrupt(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
+static void print_money(const json_t *result)
+{
+    const json_t *cost = json_object_get(result, "cost_usd");
+    const char *date = json_string_value(json_object_get(result, "price_of"));
+    if (json_is_string(cost)) {
+        ak_out("cost      unpriced; --llm-prices FILE gives the price\n");
+    } else {
+        ak_out("cost      $%.6f%s%s\n", json_number_value(cost),
+               date == NULL ? "" : ", list price of ", date == NULL ? "" : date);
+    }
+}
+
+static void print(const json_t *result)
+{
+    const json_t *tokens = json_object_get(result, "tokens");
+    const char *address = json_string_value(json_object_get(result, "address"));
+    ak_out("provider  %s\n", json_string_value(json_object_get(result, "provider")));
+    ak_out("model     %s\n", json_string_value(json_object_get(result, "model")));
+    ak_out("address   %s\n", address == NULL ? "none, a recording" : address);
+    ak_out("reply     %s\n", json_string_value(json_object_get(result, "reply")));
+    ak_out("schema    %s\n", json_is_true(json_object_get(result, "schema_kept"))
+                                 ? "kept"
+                                 : "not kept: proposals will be checked and some lost");
+    if (json_is_object(tokens)) {
+        ak_out("tokens    %lld in (%lld cached), %lld out (%lld of them reasoning)\n",
+               (long long)json_integer_value(json_object_get(tokens, "input")),
+               (long long)json_integer_value(json_object_get(tokens, "cached")),
+               (long long)json_integer_value(json_object_get(tokens, "output")),
+               (long long)json_integer_value(json_object_get(tokens, "reasoning")));
+    } else {
+        ak_out("tokens    not reported\n");
+    }
+    print_money(result);
+    ak_out("took      %.1f s, %lld attempt%s\n",
+           json_number_value(json_object_get(result, "seconds")),
+           (long long)json_integer_value(json_object_get(result, "attempts")),
+           json_integer_value(json_object_get(result, "attempts")) == 1 ? "" : "s");
+}
+
+static int run_check(const ak_args *args)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_llm_options options;
+    char *text = NULL;
+    json_t *result = NULL;
+    (void)signal(SIGINT, on_interrupt);
+    (void)signal(SIGTERM, on_interrupt);
+    ak_llm_args(&options, args, &interrupted);
+    ak_status status = ak_llm_check(&text, &options, &err);
+    if (status == AK_OK) {
+        status = ak_json_parse(&result, text, strlen(text), "llm", &err);
+    }
+    if (status == AK_OK && !ak_args_has(args, AK_OPTION_JSON)) {
+        print(result);
+    } else if (status == AK_OK && !ak_out_json(result)) {
+        status = ak_fail_memory(&err);
+    }
+    json_decref(result);
+    ak_text_free(text);
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+}
+
+static const struct {
+    const char *name;
+    int (*run)(const ak_args *args);
+} verbs[] = {{"check", run_check}, {"show", ak_llm_show_run}};
+
+static int run(const ak_args *args)
+{
+    const char *names[sizeof verbs / sizeof verbs[0] + 1] = {NULL};
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        names[i] = verbs[i].name;
+        if (strcmp(verbs[i].name, args->operand[0]) == 0) {
+            return verbs[i].run(args);
+        }
+    }
+    ak_error err = AK_ERROR_INIT;
+    char hint[120];
+    ak_hint(hint, sizeof hint, args->operand[0], names, "see 'autokernel llm --help'");
+    (void)ak_fail(&err, AK_INVALID, "llm cannot '%.80s'; %s", args->operand[0], hint);
+    return ak_complain_error(&err);
+}
+
+const ak_command ak_cmd_llm = {
+    .name = "llm",
+    .summary = "does the language model answer, what does it cost, what was said in a run",
+    .operands = "check|show [RUN]",
+    .least = 1,
+    .most = 2,
+    .options = AK_O_LLM | AK_O(SEED) | AK_O(ARCHIVE) | AK_O(JSON) | AK_O(HELP),
+    .about =
+        "check asks for one word and prints what came back, the tokens and the price. Keys are "
+        "read\n"
+        "from OPENAI_API_KEY or ANTHROPIC_API_KEY or from --llm-key-file, and shown nowhere.\n"
+        "show prints each prompt, reply, proposal and prediction of a run (the latest, if none is\n"
+        "named), and what came of it.",
+    .examples = "  autokernel llm check --llm openai:gpt-5-mini --llm-budget 0.05\n"
+                "  autokernel llm check --llm ollama:qwen3:8b\n"
+                "  autokernel llm check --llm compatible:qwen3 --llm-url http://127.0.0.1:8000\n"
+                "  autokernel tune matmul --llm openai:gpt-5-mini --llm-budget 0.50\n"
+                "  autokernel llm show\n",
+    .run = run,
+};

@@ -1,0 +1,342 @@
+/* cmd_simulate.c: strategies on recordings, without a device. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cli/options.h"
+#include "cli/table.h"
+#include "cli/task_args.h"
+
+#define STRATEGIES_MAX 32
+
+/* One strategy on all recordings. */
+typedef struct entry {
+    char *strategy;
+    ak_simulation results[AK_OPERANDS_MAX];
+    bool scored;                   /* on every recording */
+    double score, ms_per_proposal; /* means over the recordings */
+} entry;
+
+typedef struct board {
+    ak_recording *recordings[AK_OPERANDS_MAX];
+    size_t recording_count;
+    entry entries[STRATEGIES_MAX];
+    size_t entry_count;
+} board;
+
+/* "genetic:population=20,mutation=0.1,random" is two strategies: a part with '=' and no ':' before
+   it belongs to the strategy before. */
+static bool belongs_to_previous(const char *part, size_t length)
+{
+    const char *equals = memchr(part, '=', length), *colon = memchr(part, ':', length);
+    return equals != NULL && (colon == NULL || colon > equals);
+}
+
+static ak_status split_strategies(board *b, const char *text, ak_error *err)
+{
+    while (*text != 0) {
+        size_t length = strcspn(text, ",");
+        while (text[length] == ',' &&
+               belongs_to_previous(text + length + 1, strcspn(text + length + 1, ","))) {
+            length += 1 + strcspn(text + length + 1, ",");
+        }
+        if (length == 0 || (text[length] == ',' && text[length + 1] == 0)) {
+            return ak_fail(err, AK_INVALID, "--strategy: a name is missing beside a comma");
+        }
+        if (b->entry_count == STRATEGIES_MAX) {
+            return ak_fail(err, AK_LIMIT, "--strategy: at most %d at once", STRATEGIES_MAX);
+        }
+        char *name = ak_strndup(text, length);
+        if (name == NULL) {
+            return ak_fail_memory(err);
+        }
+        b->entries[b->entry_count++].strategy = name;
+        text += text[length] == ',' ? length + 1 : length;
+    }
+    return AK_OK;
+}
+
+static ak_status simulate(board *b, const ak_args *args, ak_error *err)
+{
+    ak_simulate_options options = {
+        .repeats = (size_t)args->number[AK_OPTION_REPEATS],
+        .seed = (uint64_t)args->number[AK_OPTION_SEED],
+        .batch = (size_t)args->number[AK_OPTION_BATCH],
+        .evaluations = (size_t)args->number[AK_OPTION_EVALS],
+        .seconds = args->number[AK_OPTION_TIME],
+        .jobs = (int)args->number[AK_OPTION_JOBS],
+        .cancel = &ak_interrupted,
+    };
+    for (size_t e = 0; e < b->entry_count; e++) {
+        entry *at = &b->entries[e];
+        at->scored = true;
+        options.strategy = at->strategy;
+        for (size_t i = 0; i < b->recording_count; i++) {
+            ak_simulation *result = &at->results[i];
+            ak_status status = ak_simulate(result, b->recordings[i], &options, err);
+            if (status != AK_OK) {
+                return status;
+            }
+            at->scored = at->scored && result->scored;
+            at->score += result->score / (double)b->recording_count;
+            at->ms_per_proposal += result->ms_per_proposal / (double)b->recording_count;
+        }
+    }
+    return AK_OK;
+}
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+/* Means over the repeats. */
+typedef struct means {
+    double evaluations, failed, seconds, best_seconds;
+} means;
+
+static means means_of(const ak_simulation *result)
+{
+    means m = {0};
+    size_t found = 0;
+    for (size_t i = 0; i < result->count; i++) {
+        m.evaluations += (double)result->repeats[i].evaluations / (double)result->count;
+        m.failed += (double)result->repeats[i].failed / (double)result->count;
+        m.seconds += result->repeats[i].seconds / (double)result->count;
+        m.best_seconds += result->repeats[i].best_seconds;
+        found += result->repeats[i].found ? 1 : 0;
+    }
+    m.best_seconds = found > 0 ? m.best_seconds / (double)found : 0;
+    return m;
+}
+
+static json_t *facts_json(const char *path, const ak_recording_facts *f)
+{
+    json_t *object = json_object();
+    (void)(ak_json_set_text(object, "recording", path) &&
+           ak_json_set_text(object, "kernel", f->kernel) &&
+           ak_json_set_text(object, "device", f->device) &&
+           ak_json_set_text(object, "size", f->size) &&
+           ak_json_set_text(object, "objective", f->objective) &&
+           ak_json_set(object, "maximise", json_boolean(f->maximise)) &&
+           ak_json_set(object, "configurations", json_integer((json_int_t)f->configurations)) &&
+           ak_json_set(object, "ok", json_integer((json_int_t)f->ok)) &&
+           ak_json_set_real(object, "optimum", f->optimum) &&
+           ak_json_set_real(object, "median", f->median) &&
+           ak_json_set_real(object, "seconds_median", f->seconds_median) &&
+           ak_json_set_real(object, "seconds_each", f->seconds_each) &&
+           ak_json_set_real(object, "target", f->target) &&
+           ak_json_set(object, "cutoff_evaluations", json_integer((json_int_t)f->evaluations)) &&
+           ak_json_set_real(object, "cutoff_seconds", f->last_seconds));
+    return object;
+}
+
+static json_t *result_json(const board *b, const entry *e, size_t i, const ak_args *args)
+{
+    const ak_simulation *result = &e->results[i];
+    means m = means_of(result);
+    json_t *object = facts_json(args->operand[i], ak_recording_describe(b->recordings[i]));
+    bool good = ak_json_set(object, "repeats", json_integer((json_int_t)result->count)) &&
+                ak_json_set_real(object, "best", result->median_best) &&
+                ak_json_set_real(object, "best_seconds", m.best_seconds) &&
+                ak_json_set_real(object, "evaluations", m.evaluations) &&
+                ak_json_set_real(object, "failed", m.failed) &&
+                ak_json_set_real(object, "seconds", m.seconds) &&
+                ak_json_set_real(object, "ms_per_proposal", result->ms_per_proposal);
+    if (good && ak_args_has(args, AK_OPTION_SCORE)) {
+        good =
+            ak_json_set(object, "score", result->scored ? json_real(result->score) : json_null());
+    }
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static json_t *entry_json(const board *b, const entry *e, const ak_args *args)
+{
+    json_t *object = json_object(), *list = json_array();
+    bool good = list != NULL && ak_json_set_text(object, "strategy", e->strategy);
+    if (good && ak_args_has(args, AK_OPTION_SCORE)) {
+        good = ak_json_set(object, "score", e->scored ? json_real(e->score) : json_null());
+    }
+    good = good && ak_json_set_real(object, "ms_per_proposal", e->ms_per_proposal);
+    for (size_t i = 0; i < b->recording_count && good; i++) {
+        good = json_array_append_new(list, result_json(b, e, i, args)) == 0;
+    }
+    good = ak_json_set(object, "recordings", list) && good; /* takes the list in any case */
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+/* One strategy is an object; several are a list of such objects. */
+static bool print_json(const board *b, const ak_args *args)
+{
+    if (b->entry_count == 1) {
+        json_t *object = entry_json(b, &b->entries[0], args);
+        bool good = object != NULL && ak_out_json(object);
+        json_decref(object);
+        return good;
+    }
+    json_t *object = json_object(), *list = json_array();
+    bool good = list != NULL;
+    for (size_t e = 0; e < b->entry_count && good; e++) {
+        good = json_array_append_new(list, entry_json(b, &b->entries[e], args)) == 0;
+    }
+    good = ak_json_set(object, "strategies", list) && good && ak_out_json(object);
+    json_decref(object);
+    return good;
+}
+
+static void score_cell(ak_table *table, bool scored, double score)
+{
+    if (scored) {
+        ak_table_cell(table, "%.3f", score);
+    } else {
+        ak_table_cell(table, "-");
+    }
+}
+
+static void print_recordings(const board *b, const ak_args *args)
+{
+    ak_table table;
+    char a[AK_NUMBER_BYTES], c[AK_NUMBER_BYTES];
+    ak_table_begin(&table, "recording", "kernel", "device", ">configurations", ">ok", "objective",
+                   ">optimum", ">median", ">cut-off", NULL);
+    for (size_t i = 0; i < b->recording_count; i++) {
+        const ak_recording_facts *f = ak_recording_describe(b->recordings[i]);
+        ak_table_cell(&table, "%s", args->operand[i]);
+        ak_table_cell(&table, "%s", f->kernel);
+        ak_table_cell(&table, "%s", f->device);
+        ak_table_cell(&table, "%s", ak_show_count(a, (double)f->configurations));
+        ak_table_cell(&table, "%s", ak_show_count(a, (double)f->ok));
+        ak_table_cell(&table, "%s%s", f->objective, f->maximise ? " (more is better)" : "");
+        ak_table_cell(&table, "%s", ak_show_real(a, f->optimum));
+        ak_table_cell(&table, "%s", ak_show_real(a, f->median));
+        ak_table_cell(&table, "%s, %s evaluations", ak_show_seconds(a, f->last_seconds),
+                      ak_show_count(c, (double)f->evaluations));
+    }
+    ak_table_print(&table);
+}
+
+static void print_results(const board *b, const ak_args *args)
+{
+    ak_table table;
+    char a[AK_NUMBER_BYTES];
+    bool score = ak_args_has(args, AK_OPTION_SCORE);
+    ak_table_begin(&table, "recording", "strategy", ">repeats", score ? ">score" : ">best",
+                   score ? ">best" : ">best found after",
+                   score ? ">best found after" : ">evaluations", score ? ">evaluations" : ">failed",
+                   score ? ">failed" : ">simulated", score ? ">simulated" : ">ms a proposal",
+                   score ? ">ms a proposal" : NULL, NULL);
+    for (size_t i = 0; i < b->recording_count; i++) {
+        for (size_t e = 0; e < b->entry_count; e++) {
+            const ak_simulation *result = &b->entries[e].results[i];
+            means m = means_of(result);
+            ak_table_cell(&table, "%s", args->operand[i]);
+            ak_table_cell(&table, "%s", b->entries[e].strategy);
+            ak_table_cell(&table, "%zu", result->count);
+            if (score) {
+                score_cell(&table, result->scored, result->score);
+            }
+            ak_table_cell(&table, "%s", ak_show_real(a, result->median_best));
+            ak_table_cell(&table, "%s", ak_show_seconds(a, m.best_seconds));
+            ak_table_cell(&table, "%.1f", m.evaluations);
+            ak_table_cell(&table, "%.1f", m.failed);
+            ak_table_cell(&table, "%s", ak_show_seconds(a, m.seconds));
+            ak_table_cell(&table, "%.4f", result->ms_per_proposal);
+        }
+    }
+    ak_table_print(&table);
+}
+
+static void print_text(const board *b, const ak_args *args)
+{
+    print_recordings(b, args);
+    ak_out("\n");
+    print_results(b, args);
+    if (!ak_args_has(args, AK_OPTION_SCORE)) {
+        return;
+    }
+    ak_table table;
+    ak_out("\n");
+    ak_table_begin(&table, "strategy", ">score", ">ms a proposal", NULL);
+    for (size_t e = 0; e < b->entry_count; e++) {
+        ak_table_cell(&table, "%s", b->entries[e].strategy);
+        score_cell(&table, b->entries[e].scored, b->entries[e].score);
+        ak_table_cell(&table, "%.4f", b->entries[e].ms_per_proposal);
+    }
+    ak_table_print(&table);
+    ak_out("1 is the optimum at once, 0 as good as random search, below 0 worse than that\n");
+}
+
+static int run(const ak_args *args)
+{
+    ak_error err = AK_ERROR_INIT;
+    const char *strategies = args->text[AK_OPTION_STRATEGY];
+    board *b = ak_alloc(1, sizeof *b);
+    ak_status status = b == NULL ? ak_fail_memory(&err) : AK_OK;
+    if (status == AK_OK) {
+        status = split_strategies(b, strategies == NULL ? "heuristic" : strategies, &err);
+    }
+    ak_catch_interrupts();
+    for (size_t i = 0; i < args->operand_count && status == AK_OK; i++) {
+        status = ak_recording_open(&b->recordings[i], args->operand[i], args->text[AK_OPTION_SPACE],
+                                   &err);
+        b->recording_count += status == AK_OK ? 1 : 0;
+    }
+    if (status == AK_OK) {
+        status = simulate(b, args, &err);
+    }
+    if (status == AK_OK) {
+        if (!ak_args_has(args, AK_OPTION_JSON)) {
+            print_text(b, args);
+        } else if (!print_json(b, args)) {
+            status = ak_fail_memory(&err);
+        }
+    }
+    for (size_t e = 0; b != NULL && e < b->entry_count; e++) {
+        for (size_t i = 0; i < b->recording_count; i++) {
+            ak_simulation_clear(&b->entries[e].results[i]);
+        }
+        ak_free(b->entries[e].strategy);
+    }
+    for (size_t i = 0; b != NULL && i < b->recording_count; i++) {
+        ak_recording_close(b->recordings[i]);
+    }
+    ak_free(b);
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+}
+
+const ak_command ak_cmd_simulate = {
+    .name = "simulate",
+    .summary = "replay searches on recorded spaces, and compare strategies",
+    .operands = "RECORDING...",
+    .least = 1,
+    .most = AK_OPERANDS_MAX,
+    .options = AK_O(STRATEGY) | AK_O(REPEATS) | AK_O(SEED) | AK_O(SCORE) | AK_O(SPACE) |
+               AK_O(EVALS) | AK_O(TIME) | AK_O(BATCH) | AK_O(JOBS) | AK_O(JSON) | AK_O(HELP),
+    .about = "A RECORDING is a space of which every configuration was measured: a cache file of "
+             "Kernel\n"
+             "Tuner, T4 results, results of KTT (each also with gzip), or an archive of one task.\n"
+             "Searches run on it in seconds, with a clock that advances by what each "
+             "configuration cost\n"
+             "when it was recorded, until 1.1 times the time at which random search is expected "
+             "to be 95 %\n"
+             "of the way from the median to the optimum. The same seed gives the same result.\n"
+             "--score adds how much better than random search each strategy is over that time: 1 "
+             "is the\n"
+             "optimum at once, 0 random search (Willemsen et al. 2024, doi "
+             "10.1016/j.future.2024.05.021).\n"
+             "--space names the T1 file of the space: it gives the default configuration, which "
+             "each repeat\n"
+             "draws at random otherwise.\n"
+             "--strategy takes several, with commas between them; hyper-parameters follow a "
+             "colon.\n"
+             "--time is simulated time here, and --evals bounds each repeat.",
+    .examples = "  autokernel simulate cache.json.gz --strategy random,local --score\n"
+                "  autokernel simulate a.json.gz b.json --strategy heuristic --repeats 10 --json\n"
+                "  autokernel simulate cache.json.gz --space t1.json --strategy local --score\n"
+                "  autokernel simulate autokernel.db --strategy local --evals 50 --seed 7\n",
+    .run = run,
+};

@@ -1,0 +1,310 @@
+/* tune_sizes.c: reads the list of sizes, and says which configurations serve them and at what loss.
+ */
+#include "cli/tune_sizes.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "cli/options.h"
+#include "cli/table.h"
+#include "cli/task_args.h"
+
+#define LIST_BYTES_MAX 65536
+
+/* ---- the list ---------------------------------------------------------------------------------
+ */
+
+typedef struct size_list {
+    char *text; /* owns the items */
+    const char *items[AK_TUNE_SIZES_MAX];
+    size_t count;
+} size_list;
+
+/* Items end at ';' or a line break; blanks around them, empty ones and comments do not count. */
+static ak_status split(size_list *list, const char *origin, ak_error *err)
+{
+    for (char *at = list->text; *at != 0;) {
+        char *item = at + strspn(at, " \t\r");
+        size_t length = strcspn(item, item[0] == '#' ? "\n" : ";\n");
+        at = item + length + (item[length] == 0 ? 0 : 1);
+        item[length] = 0;
+        while (length > 0 && isspace((unsigned char)item[length - 1])) {
+            item[--length] = 0;
+        }
+        if (length == 0 || item[0] == '#') {
+            continue;
+        }
+        if (list->count == AK_TUNE_SIZES_MAX) {
+            return ak_fail(err, AK_INVALID, "%.200s: more than %d sizes", origin,
+                           AK_TUNE_SIZES_MAX);
+        }
+        list->items[list->count++] = item;
+    }
+    return list->count > 0 ? AK_OK
+                           : ak_fail(err, AK_INVALID,
+                                     "%.200s: no size is given; one is written "
+                                     "as M=64,N=64,K=64",
+                                     origin);
+}
+
+static ak_status read_list(size_list *out, const char *text, ak_error *err)
+{
+    ak_status status = AK_OK;
+    bool from_file = text[0] == '@';
+    if (from_file) {
+        status = ak_fs_read(&out->text, NULL, text + 1, LIST_BYTES_MAX, err);
+    } else {
+        out->text = ak_strdup(text);
+        status = out->text == NULL ? ak_fail_memory(err) : AK_OK;
+    }
+    return status == AK_OK ? split(out, from_file ? text + 1 : "--sizes", err) : status;
+}
+
+/* ---- the answer -------------------------------------------------------------------------------
+ */
+
+/* A ratio of times as "3.1 %"; "-" where nothing is known. */
+static const char *show_loss(char out[AK_NUMBER_BYTES], double loss)
+{
+    if (loss > 0) {
+        double percent = (loss - 1) * 100;
+        (void)snprintf(out, AK_NUMBER_BYTES, "%.1f %%",
+                       percent > -0.05 && percent < 0 ? 0 : percent);
+    } else {
+        (void)snprintf(out, AK_NUMBER_BYTES, "-");
+    }
+    return out;
+}
+
+/* Number of a configuration in the table, from 1; 0 if it is not in it. */
+static size_t number_in_table(const ak_sizes_result *r, size_t config)
+{
+    for (size_t i = 0; i < r->table_count; i++) {
+        if (r->table[i] == config) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+static void print_sizes(const ak_sizes_result *r)
+{
+    ak_table table;
+    char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES], c[AK_NUMBER_BYTES];
+    ak_table_begin(&table, "size", ">tuned ms", "library", ">speed", ">gets", ">slower by",
+                   "95 % interval", NULL);
+    for (size_t i = 0; i < r->size_count; i++) {
+        const ak_size_result *one = &r->sizes[i];
+        bool measured = one->config != one->winner;
+        ak_table_cell(&table, "%s", one->size);
+        ak_table_cell(&table, "%s", ak_show_real(a, one->ms));
+        ak_table_cell(&table, "%s", one->library == NULL ? "-" : one->library);
+        ak_table_cell(&table, "%s",
+                      ak_show_ratio(a, one->library_ms > 0 ? one->library_ms / one->ms : 0));
+        ak_table_cell(&table, "#%zu", number_in_table(r, one->config));
+        ak_table_cell(&table, "%s", show_loss(a, one->loss));
+        if (measured) {
+            ak_table_cell(&table, "%s .. %s", show_loss(b, one->loss_low),
+                          show_loss(c, one->loss_high));
+        } else {
+            ak_table_cell(&table, "its winner");
+        }
+    }
+    ak_table_print(&table);
+}
+
+/* The winners' rows of the measurement, against each size's own. */
+static void print_stability(const ak_sizes_result *r)
+{
+    ak_table table;
+    char a[AK_NUMBER_BYTES];
+    size_t rows = 0;
+    ak_table_begin(&table, "the winner of", ">at", ">is slower by", "", NULL);
+    for (size_t s = 0; s < r->size_count; s++) {
+        const ak_size_result *one = &r->sizes[s];
+        double worst = 0;
+        size_t at = 0, unusable = 0;
+        for (size_t o = 0; o < r->size_count; o++) {
+            double ms = r->ms[one->winner * r->size_count + o];
+            double loss = ms / r->sizes[o].ms;
+            unusable += ms > 0 ? 0 : 1;
+            if (ms > 0 && loss > worst) {
+                worst = loss;
+                at = o;
+            }
+        }
+        ak_table_cell(&table, "%s", one->size);
+        ak_table_cell(&table, "%s", worst > 1 ? r->sizes[at].size : "every size");
+        ak_table_cell(&table, "%s", show_loss(a, worst));
+        if (unusable > 0) {
+            ak_table_cell(&table, "and cannot be used at %zu size%s", unusable,
+                          ak_plural(unusable));
+        } else {
+            ak_table_cell(&table, "%s", "");
+        }
+        rows++;
+    }
+    if (rows > 1) {
+        ak_out("\nhow stable the winners are, at their worst size:\n");
+    }
+    ak_table_print(&table);
+}
+
+static void print_tradeoff(const ak_sizes_result *r)
+{
+    ak_table table;
+    char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
+    ak_table_begin(&table, ">configurations", ">slower by", ">at worst", "at", NULL);
+    for (size_t i = 0; i < r->tradeoff_count; i++) {
+        const ak_sizes_loss *loss = &r->tradeoff[i];
+        ak_table_cell(&table, "%zu", loss->configs);
+        ak_table_cell(&table, "%s", show_loss(a, loss->geomean));
+        ak_table_cell(&table, "%s", show_loss(b, loss->worst));
+        ak_table_cell(&table, "%s",
+                      loss->worst <= 0  ? "do not serve every size"
+                      : loss->worst > 1 ? r->sizes[loss->worst_size].size
+                                        : "");
+    }
+    ak_out("\nhow many configurations it takes (by the measurement that they are chosen by):\n");
+    ak_table_print(&table);
+}
+
+static void print_table(const ak_sizes_result *r)
+{
+    char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
+    ak_out("\n%s%zu configuration%s for %zu sizes%s, %s of %zu leaders: %s slower than tuning each "
+           "size\n(geometric mean), %s at worst",
+           ak_style_on(stdout, AK_STYLE_GOOD), r->table_count, ak_plural(r->table_count),
+           r->size_count, ak_style_on(stdout, AK_STYLE_PLAIN),
+           r->exact ? "the best choice" : "chosen greedily", r->config_count,
+           show_loss(a, r->loss.geomean), show_loss(b, r->loss.worst));
+    if (r->loss.worst > 1) {
+        ak_out(" (%s)", r->sizes[r->loss.worst_size].size);
+    }
+    ak_out("; measured again beside the winners\n");
+    for (size_t i = 0; i < r->table_count; i++) {
+        ak_out("  #%zu  %s\n", i + 1, r->configs[r->table[i]]);
+    }
+}
+
+static void print_next(const ak_sizes_result *r, const ak_args *args)
+{
+    ak_buf command = AK_BUF(4 * AK_PATH_MAX);
+    char report[80];
+    ak_out("\n");
+    if (r->table_count > 0) {
+        ak_buf_puts(&command, "export ");
+        ak_quote(&command, args->operand[0]);
+        ak_buf_puts(&command, " --format dispatch");
+        if (ak_buf_status(&command, NULL) == AK_OK) {
+            ak_next_on_archive(command.data, "write dispatch.json", args);
+        }
+        ak_buf_free(&command);
+        (void)snprintf(report, sizeof report, "report %s", r->run);
+        ak_next_on_archive(report, "what happened in this run", args);
+    }
+}
+
+static ak_status print_result(const ak_sizes_result *r, const ak_args *args, ak_error *err)
+{
+    if (ak_args_has(args, AK_OPTION_JSON)) {
+        char *text = NULL;
+        ak_status status = ak_sizes_result_json(&text, r, err);
+        if (status == AK_OK) {
+            ak_out("%s\n", text);
+        }
+        ak_text_free(text);
+        return status;
+    }
+    if (r->table_count == 0) {
+        return AK_OK; /* the caller says why */
+    }
+    char a[AK_NUMBER_BYTES];
+    ak_out("%s%s%s  %zu sizes%s%s  %s  on %s (implementation %s)\n",
+           ak_style_on(stdout, AK_STYLE_BOLD), r->kernel, ak_style_on(stdout, AK_STYLE_PLAIN),
+           r->size_count, r->choices[0] == 0 ? "" : "  ", r->choices, r->dtype, r->device,
+           r->implementation);
+    ak_out("%zu configurations in %s; %zu leader%s measured at every size\n\n", r->evaluated,
+           ak_show_seconds(a, r->seconds), r->config_count, ak_plural(r->config_count));
+    print_sizes(r);
+    print_stability(r);
+    print_tradeoff(r);
+    print_table(r);
+    print_next(r, args);
+    return AK_OK;
+}
+
+/* No table: why, in one line. */
+static ak_status no_table(const ak_sizes_result *r, const ak_args *args, ak_error *err)
+{
+    size_t tuned = 0, working = 0;
+    for (size_t i = 0; i < r->size_count; i++) {
+        tuned += r->sizes[i].run != NULL ? 1 : 0;
+        working += r->sizes[i].measured ? 1 : 0;
+    }
+    if (strcmp(r->stopped_by, "cancelled") == 0) {
+        return ak_fail(err, AK_CANCELLED,
+                       "%.80s: interrupted after %zu of %zu sizes; what was measured is archived, "
+                       "--resume goes on from there",
+                       args->operand[0], tuned, r->size_count);
+    }
+    if (working < r->size_count) {
+        return ak_fail(err, AK_CRASHED,
+                       "%.80s: nothing works at %zu of %zu sizes; 'autokernel report' says why",
+                       args->operand[0], r->size_count - working, r->size_count);
+    }
+    return ak_fail(err, AK_NOT_FOUND,
+                   "%.80s: no %.0f configuration%s serve every size; try a larger --dispatch",
+                   args->operand[0],
+                   args->number[AK_OPTION_DISPATCH] < 1 ? 1 : args->number[AK_OPTION_DISPATCH],
+                   args->number[AK_OPTION_DISPATCH] > 1 ? "s" : "");
+}
+
+int ak_tune_sizes_run(const ak_args *args, const ak_tune_options *options, ak_progress *progress)
+{
+    ak_error err = AK_ERROR_INIT, events_err = AK_ERROR_INIT;
+    ak_task_spec spec = {0};
+    ak_archive *archive = NULL;
+    size_list list = {0};
+    ak_sizes_result result = {0};
+    bool json = ak_args_has(args, AK_OPTION_JSON);
+    ak_status status = AK_OK, events = AK_OK;
+    if (!ak_args_has(args, AK_OPTION_SIZES)) {
+        status = ak_fail(&err, AK_INVALID, "--dispatch is for several sizes: give them by --sizes");
+    } else if (ak_args_has(args, AK_OPTION_SIZE)) {
+        status = ak_fail(&err, AK_INVALID, "--size and --sizes contradict each other");
+    }
+    if (status == AK_OK) {
+        status = read_list(&list, args->text[AK_OPTION_SIZES], &err);
+    }
+    if (status == AK_OK) {
+        status = ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err);
+    }
+    if (status == AK_OK) {
+        status = ak_progress_open(progress, args->text[AK_OPTION_EVENTS],
+                                  ak_args_has(args, AK_OPTION_QUIET), json, &err);
+    }
+    if (status == AK_OK) {
+        size_t table = (size_t)args->number[AK_OPTION_DISPATCH];
+        ak_args_spec(&spec, args);
+        ak_catch_interrupts();
+        status = ak_tune_sizes(&result, &spec, list.items, list.count, table == 0 ? 1 : table,
+                               archive, options, &err);
+        events = ak_progress_close(progress, &events_err);
+    }
+    if (status == AK_OK) {
+        status = print_result(&result, args, &err);
+    }
+    if (status == AK_OK && result.table_count == 0) {
+        status = no_table(&result, args, &err);
+    }
+    int code = status != AK_OK   ? ak_complain_error(&err)
+               : events != AK_OK ? ak_complain_error(&events_err)
+                                 : AK_EXIT_DONE;
+    ak_sizes_result_clear(&result);
+    ak_archive_close(archive);
+    ak_free(list.text);
+    return code;
+}

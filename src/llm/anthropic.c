@@ -1,0 +1,203 @@
+/*
+ * anthropic.c: Anthropic's Messages API.
+ *
+ * Source: platform.claude.com/docs/en/api/messages, "Streaming messages", "Structured outputs",
+ * "Extended thinking", "Effort". max_tokens is needed and includes thinking. input_tokens leaves
+ * out what was read from or written to the cache; here, as everywhere, input is all of it. Thinking
+ * and temperature exclude each other.
+ */
+#include "llm/dialect.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+/* "Extended thinking": at least 1024, and less than max_tokens. */
+#define THINKING_LEAST 1024
+
+static bool thinks(const ak_request *request)
+{
+    return request->effort != NULL && strcmp(request->effort, "none") != 0;
+}
+
+/* The share of the output tokens that may go into thinking, where the model must be told. */
+static int thinking_tokens(const ak_request *request)
+{
+    static const struct {
+        const char *effort;
+        int percent;
+    } shares[] = {{"minimal", 12}, {"low", 25},   {"medium", 50},
+                  {"high", 70},    {"xhigh", 80}, {"max", 85}};
+    int percent = 50;
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        if (strcmp(shares[i].effort, request->effort) == 0) {
+            percent = shares[i].percent;
+        }
+    }
+    int tokens = (int)((int64_t)request->output_tokens * percent / 100);
+    return tokens < THINKING_LEAST ? THINKING_LEAST : tokens;
+}
+
+static json_t *thinking(const ak_request *request)
+{
+    if (ak_can(request, AK_ABILITY_ADAPTIVE)) {
+        return json_pack("{s:s}", "type", "adaptive");
+    }
+    return json_pack("{s:s,s:i}", "type", "enabled", "budget_tokens", thinking_tokens(request));
+}
+
+static json_t *output_config(const ak_request *request)
+{
+    const ak_llm_chat *chat = request->chat;
+    json_t *config = json_object();
+    bool good = config != NULL;
+    if (good && chat->schema != NULL && ak_can(request, AK_ABILITY_SCHEMA)) {
+        good = ak_json_set(config, "format",
+                           json_pack("{s:s,s:o}", "type", "json_schema", "schema",
+                                     ak_schema_without(chat->schema, ak_schema_not_anthropic)));
+    }
+    if (good && thinks(request) && ak_can(request, AK_ABILITY_EFFORT)) {
+        bool least = strcmp(request->effort, "minimal") == 0;
+        good = ak_json_set_text(config, "effort", least ? "low" : request->effort);
+    }
+    if (!good) {
+        json_decref(config);
+        return NULL;
+    }
+    return config;
+}
+
+static ak_status request(json_t **out, const ak_request *request, ak_error *err)
+{
+    const ak_llm_chat *chat = request->chat;
+    char *system = NULL;
+    ak_status status = ak_system_text(&system, request, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    json_t *body = json_object(), *config = output_config(request);
+    bool thinking_on =
+        thinks(request) &&
+        (ak_can(request, AK_ABILITY_ADAPTIVE) ||
+         (ak_can(request, AK_ABILITY_THINKING) && request->output_tokens > THINKING_LEAST));
+    bool good = config != NULL && ak_json_set_text(body, "model", request->model) &&
+                ak_json_set(body, "max_tokens", json_integer(request->output_tokens)) &&
+                (system == NULL || ak_json_set_text(body, "system", system)) &&
+                ak_json_set(body, "messages", ak_messages_json(chat, NULL)) &&
+                (json_object_size(config) == 0 ||
+                 ak_json_set(body, "output_config", json_incref(config))) &&
+                (!thinking_on || ak_json_set(body, "thinking", thinking(request)));
+    if (good && chat->has_temperature && !thinking_on && ak_can(request, AK_ABILITY_TEMPERATURE)) {
+        good = ak_json_set_real(body, "temperature", chat->temperature);
+    }
+    if (good && ak_can(request, AK_ABILITY_STREAM)) {
+        good = ak_json_set(body, "stream", json_true());
+    }
+    json_decref(config);
+    ak_free(system);
+    return ak_request_end(out, body, good, err);
+}
+
+static void read_finish(ak_reply *out, const json_t *object)
+{
+    static const struct {
+        const char *reason;
+        ak_llm_finish finish;
+    } reasons[] = {{"end_turn", AK_LLM_FINISH_STOP},
+                   {"stop_sequence", AK_LLM_FINISH_STOP},
+                   {"max_tokens", AK_LLM_FINISH_LENGTH},
+                   {"model_context_window_exceeded", AK_LLM_FINISH_LENGTH},
+                   {"refusal", AK_LLM_FINISH_REFUSAL}};
+    const char *reason = ak_text_at(object, "stop_reason");
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
+        if (strcmp(reasons[i].reason, reason) == 0) {
+            out->finish = reasons[i].finish;
+        }
+    }
+}
+
+static void read_input(ak_reply *out, const json_t *usage)
+{
+    int64_t cached = ak_count_at(usage, "cache_read_input_tokens");
+    int64_t written = ak_count_at(usage, "cache_creation_input_tokens");
+    if (json_object_get(usage, "input_tokens") != NULL) {
+        out->usage.input_cached = cached;
+        out->usage.input_written = written;
+        out->usage.input = ak_count_at(usage, "input_tokens") + cached + written;
+    }
+}
+
+static void read_output(ak_reply *out, const json_t *usage)
+{
+    if (json_object_get(usage, "output_tokens") != NULL) {
+        out->usage.output = ak_count_at(usage, "output_tokens");
+        out->usage.known = true;
+    }
+}
+
+static ak_status reply(ak_reply *out, const json_t *body, ak_error *err)
+{
+    (void)err;
+    size_t i;
+    json_t *part;
+    json_array_foreach(json_object_get(body, "content"), i, part)
+    {
+        ak_append_at(&out->text, part, "text");
+        ak_append_at(&out->reasoning, part, "thinking");
+    }
+    ak_copy_at(out->id, body, "id");
+    ak_copy_at(out->model, body, "model");
+    read_finish(out, body);
+    read_input(out, json_object_get(body, "usage"));
+    read_output(out, json_object_get(body, "usage"));
+    out->ended = json_is_array(json_object_get(body, "content"));
+    if (json_is_object(json_object_get(body, "error"))) {
+        ak_reply_error(out, body);
+    }
+    return AK_OK;
+}
+
+static ak_status delta(ak_reply *out, const char *event, const json_t *data, ak_error *err)
+{
+    (void)err;
+    const char *type = ak_text_at(data, "type");
+    const json_t *change = json_object_get(data, "delta");
+    if (*type == 0) {
+        type = event;
+    }
+    if (strcmp(type, "content_block_delta") == 0) {
+        ak_append_at(&out->text, change, "text");
+        ak_append_at(&out->reasoning, change, "thinking");
+    } else if (strcmp(type, "content_block_start") == 0) {
+        ak_append_at(&out->text, json_object_get(data, "content_block"), "text");
+    } else if (strcmp(type, "message_start") == 0) {
+        const json_t *message = json_object_get(data, "message");
+        ak_copy_at(out->id, message, "id");
+        ak_copy_at(out->model, message, "model");
+        read_input(out, json_object_get(message, "usage"));
+    } else if (strcmp(type, "message_delta") == 0) {
+        read_finish(out, change);
+        read_input(out, json_object_get(data, "usage"));
+        read_output(out, json_object_get(data, "usage"));
+    } else if (strcmp(type, "message_stop") == 0) {
+        out->ended = true;
+    } else if (strcmp(type, "error") == 0) {
+        ak_reply_error(out, data);
+    }
+    return AK_OK;
+}
+
+const ak_provider ak_provider_anthropic = {
+    .name = "anthropic",
+    .description = "Anthropic, Messages API",
+    .url = "https://api.anthropic.com",
+    .path = "/v1/messages",
+    .key_variable = "ANTHROPIC_API_KEY",
+    .key_needed = true,
+    .key_header = "x-api-key: ",
+    .headers = {"anthropic-version: 2023-06-01"},
+    .stream = AK_STREAM_SSE,
+    .request = request,
+    .reply = reply,
+    .delta = delta,
+    .classify = ak_classify,
+};

@@ -1,0 +1,514 @@
+/*
+ * ask.c: a call from question to answer: tape, budget, attempts, corrections, waits.
+ *
+ * The wait between attempts is the server's or else 0.5 s doubled each time up to 8 s, less up to a
+ * quarter at random, as in both vendors' own clients; a server that asks for more than WAIT_MAX has
+ * refused.
+ */
+#include <signal.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "llm/answer.h"
+#include "llm/client.h"
+#include "llm/key.h"
+
+#define WAIT_FIRST_MS 500
+#define WAIT_LAST_MS  8000
+#define WAIT_MAX_MS   120000
+/* How often a cancel is looked for. */
+#define SLICE_NS (50 * AK_MS_NS)
+/* A local server loads a model of 100 GB in minutes: 5 minutes of two seconds. */
+#define LOADING_WAIT_MS 2000
+#define LOADING_TRIES   150
+/* A lowered output limit that is refused again, and again. */
+#define LIMIT_CORRECTIONS 3
+/* Special tokens around a message and what a provider adds for a schema, generously. */
+#define MESSAGE_TOKENS 16
+#define REQUEST_TOKENS 1024
+
+bool ak_call_cancelled(const ak_llm_call *call)
+{
+    const volatile int *cancel = call->llm->cancel;
+    return (cancel != NULL && *cancel != 0) || atomic_load(&call->stop) != 0;
+}
+
+static void lock(ak_llm *llm)
+{
+    (void)pthread_mutex_lock(&llm->lock);
+}
+
+static void unlock(ak_llm *llm)
+{
+    (void)pthread_mutex_unlock(&llm->lock);
+}
+
+/* ---- what a call may cost ------------------------------------------------------------------ */
+
+/* Every tokenizer in use works on bytes or larger pieces, so no text has more tokens than bytes. */
+static ak_status measure(size_t *out, const ak_llm_chat *chat, ak_error *err)
+{
+    size_t bytes = chat->system == NULL ? 0 : strlen(chat->system);
+    bool valid = (chat->system == NULL || ak_utf8_valid(chat->system)) && chat->message_count > 0 &&
+                 chat->messages[0].role == AK_LLM_USER;
+    for (size_t i = 0; i < chat->message_count && valid; i++) {
+        bytes += strlen(chat->messages[i].text) + MESSAGE_TOKENS;
+        valid = ak_utf8_valid(chat->messages[i].text);
+    }
+    if (!valid) {
+        return ak_fail(err, AK_INVALID,
+                       "a question is UTF-8 and begins with a message of the user");
+    }
+    if (chat->schema != NULL) {
+        char *text = NULL;
+        ak_status status = ak_json_text(&text, chat->schema, err);
+        if (status != AK_OK) {
+            return status;
+        }
+        bytes += strlen(text);
+        ak_free(text);
+    }
+    if (bytes > AK_LLM_PROMPT_BYTES_MAX) {
+        return ak_fail(err, AK_LIMIT, "the question has %zu bytes, more than %u", bytes,
+                       AK_LLM_PROMPT_BYTES_MAX);
+    }
+    *out = bytes + REQUEST_TOKENS;
+    return AK_OK;
+}
+
+void ak_llm_request(ak_request *out, ak_llm_call *call)
+{
+    ak_llm *llm = call->llm;
+    int wanted = call->chat->max_output_tokens;
+    *out = (ak_request){.model = llm->model,
+                        .effort = llm->effort[0] == 0 ? NULL : llm->effort,
+                        .chat = call->chat,
+                        .output_tokens = wanted > 0 ? wanted : AK_LLM_OUTPUT_TOKENS,
+                        .prompt_tokens_max = call->prompt_tokens_max};
+    lock(llm);
+    out->abilities = llm->abilities;
+    unlock(llm);
+    int most = out->abilities.output_tokens_max;
+    if (most > 0 && out->output_tokens > most) {
+        out->output_tokens = most;
+    }
+}
+
+ak_status ak_llm_worst_case(double *out_usd, ak_llm *llm, const ak_llm_chat *chat, ak_error *err)
+{
+    ak_llm_call call = {.llm = llm, .chat = chat};
+    ak_request request;
+    ak_status status = measure(&call.prompt_tokens_max, chat, err);
+    if (status == AK_OK) {
+        ak_llm_request(&request, &call);
+        *out_usd = ak_price_worst(&llm->price, request.prompt_tokens_max, request.output_tokens);
+    }
+    return status;
+}
+
+/* Sets the worst case aside, or refuses. */
+static ak_status reserve(double *out, ak_llm_call *call, ak_error *err)
+{
+    ak_llm *llm = call->llm;
+    ak_request request;
+    ak_llm_request(&request, call);
+    double worst = ak_price_worst(&llm->price, request.prompt_tokens_max, request.output_tokens);
+    bool dear = llm->price.output > 0 && request.prompt_tokens_max > AK_PRICE_PROMPT_TOKENS_MAX;
+    lock(llm);
+    double left = llm->budget_usd - llm->totals.cost_usd - llm->reserved_usd;
+    bool refused = llm->budget_usd > 0 && (worst > left || dear);
+    llm->reserved_usd += refused ? 0 : worst;
+    unlock(llm);
+    *out = refused ? 0 : worst;
+    if (refused && dear) {
+        return ak_answer_fail(&call->answer, AK_LLM_FAULT_BUDGET, err,
+                              "%s: a question of %zu bytes may cost more than the list price, so "
+                              "the budget cannot be kept: shorten it",
+                              llm->name, request.prompt_tokens_max);
+    }
+    return !refused ? AK_OK
+                    : ak_answer_fail(&call->answer, AK_LLM_FAULT_BUDGET, err,
+                                     "%s: this call could cost $%.4f and $%.4f of the budget of "
+                                     "$%.4g is left: raise --llm-budget",
+                                     llm->name, worst, left < 0 ? 0 : left, llm->budget_usd);
+}
+
+static void release(ak_llm *llm, double reserved)
+{
+    lock(llm);
+    llm->reserved_usd -= reserved;
+    unlock(llm);
+}
+
+/* Books what an attempt cost in place of what was reserved for it. */
+static void book(ak_llm_call *call, const ak_attempt *attempt, double reserved)
+{
+    ak_llm *llm = call->llm;
+    double cost = attempt->uncertain     ? reserved
+                  : attempt->usage.known ? ak_price_of(&llm->price, &attempt->usage)
+                                         : 0;
+    call->answer.cost_usd += cost;
+    lock(llm);
+    llm->reserved_usd -= reserved;
+    llm->totals.cost_usd += cost;
+    llm->totals.uncertain_usd += attempt->uncertain ? cost : 0;
+    llm->totals.attempts++;
+    ak_usage_add(&llm->totals.usage, &attempt->usage);
+    unlock(llm);
+}
+
+/* ---- waiting ------------------------------------------------------------------------------- */
+
+/* False: cancelled meanwhile. */
+static bool wait_ms(ak_llm_call *call, int64_t ms)
+{
+    const ak_llm_seam *seam = &call->llm->seam;
+    int64_t left = ms * AK_MS_NS;
+    while (left > 0 && !ak_call_cancelled(call)) {
+        int64_t slice = left < SLICE_NS ? left : SLICE_NS;
+        if (seam->sleep_ns != NULL) {
+            seam->sleep_ns(seam->context, slice);
+        } else {
+            ak_clock_sleep_ns(slice);
+        }
+        left -= slice;
+    }
+    return !ak_call_cancelled(call);
+}
+
+static int64_t backoff_ms(ak_llm *llm, int tries)
+{
+    int64_t ms = WAIT_FIRST_MS;
+    for (int i = 0; i < tries && ms < WAIT_LAST_MS; i++) {
+        ms *= 2;
+    }
+    lock(llm);
+    double less = ak_rng_real(&llm->rng) / 4;
+    unlock(llm);
+    return (int64_t)((double)(ms < WAIT_LAST_MS ? ms : WAIT_LAST_MS) * (1 - less));
+}
+
+/* ---- failing ------------------------------------------------------------------------------- */
+
+static ak_status fail(ak_llm_call *call, const ak_attempt *attempt, ak_error *err)
+{
+    char status[24] = "", id[AK_LLM_NAME_MAX + 16] = "", tries[32] = "";
+    const ak_llm *llm = call->llm;
+    if (attempt->status != 0 && (attempt->status < 200 || attempt->status > 299)) {
+        (void)snprintf(status, sizeof status, "HTTP %d: ", attempt->status);
+    }
+    if (call->answer.request_id[0] != 0) {
+        (void)snprintf(id, sizeof id, " (request %.60s)", call->answer.request_id);
+    }
+    if (call->answer.attempts > 1) {
+        (void)snprintf(tries, sizeof tries, " after %d attempts", call->answer.attempts);
+    }
+    ak_llm_fault fault =
+        attempt->fault == AK_LLM_FAULT_NONE ? AK_LLM_FAULT_DAMAGED : attempt->fault;
+    const char *advice = ak_llm_fault_advice(fault);
+    return ak_answer_fail(&call->answer, fault, err, "%s: %s%s%s%s%s%s", llm->name, status,
+                          attempt->text[0] == 0 ? ak_llm_fault_text(fault) : attempt->text, id,
+                          tries, advice[0] == 0 ? "" : "; ", advice);
+}
+
+static ak_status fail_cancelled(ak_llm_call *call, ak_error *err)
+{
+    return ak_answer_fail(&call->answer, AK_LLM_FAULT_CANCELLED, err, "%s: cancelled",
+                          call->llm->name);
+}
+
+/* ---- corrections --------------------------------------------------------------------------- */
+
+/* Learns what the server has refused. False: there is nothing left to drop. */
+static bool correct(ak_llm_call *call, const ak_request *sent, const ak_attempt *attempt,
+                    int *limits)
+{
+    ak_llm *llm = call->llm;
+    bool changed = false;
+    lock(llm);
+    if (attempt->output_tokens_max > 0 && attempt->output_tokens_max < sent->output_tokens &&
+        *limits < LIMIT_CORRECTIONS) {
+        llm->abilities.output_tokens_max = attempt->output_tokens_max;
+        ++*limits;
+        changed = true;
+    }
+    for (unsigned i = 0; i < AK_ABILITY_COUNT && !changed; i++) {
+        unsigned bit = 1u << i;
+        bool on = (sent->abilities.set & bit) != 0 || bit == AK_ABILITY_COMPLETION_TOKENS;
+        bool fresh = (llm->corrected & bit) == 0;
+        if ((attempt->ability & bit) != 0 && on && fresh) {
+            llm->abilities.set ^= bit;
+            llm->corrected |= bit;
+            changed = true;
+        } else if ((attempt->ability & bit) != 0 && on &&
+                   llm->abilities.set != sent->abilities.set) {
+            changed = true; /* another call was told the same while this one was under way */
+        }
+    }
+    unlock(llm);
+    return changed;
+}
+
+/* ---- the call ------------------------------------------------------------------------------ */
+
+/* The answer of an attempt becomes the call's, which goes on counting attempts and costs. */
+static void adopt(ak_llm_call *call, ak_attempt *attempt)
+{
+    ak_llm_answer *answer = &call->answer;
+    if (attempt->request_id[0] != 0) {
+        (void)snprintf(answer->request_id, sizeof answer->request_id, "%s", attempt->request_id);
+    }
+    if (attempt->end == AK_ATTEMPT_ANSWERED) {
+        ak_llm_answer before = *answer;
+        *answer = attempt->answer;
+        answer->attempts = before.attempts;
+        answer->cost_usd = before.cost_usd;
+        if (before.request_id[0] != 0) {
+            memcpy(answer->request_id, before.request_id, sizeof answer->request_id);
+        }
+    }
+}
+
+static ak_status one_attempt(ak_attempt *out, ak_request *request, ak_llm_call *call, ak_error *err)
+{
+    double reserved = 0;
+    ak_status status = reserve(&reserved, call, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    ak_llm_request(request, call);
+    call->answer.attempts++;
+    status = ak_attempt_run(out, call, request, err);
+    if (status != AK_OK) {
+        /* Memory ran out somewhere on the way; it may have been sent. */
+        *out = (ak_attempt){.uncertain = true};
+        call->answer.fault = AK_LLM_FAULT_LOCAL;
+    }
+    book(call, out, reserved);
+    if (status == AK_OK) {
+        adopt(call, out);
+    }
+    return status;
+}
+
+static ak_status run(ak_llm_call *call, ak_error *err)
+{
+    int tries = 0, loading = 0, limits = 0;
+    for (;;) {
+        ak_attempt attempt;
+        ak_request request;
+        if (ak_call_cancelled(call)) {
+            return fail_cancelled(call, err);
+        }
+        ak_status status = one_attempt(&attempt, &request, call, err);
+        if (status != AK_OK || attempt.end == AK_ATTEMPT_ANSWERED) {
+            return status;
+        }
+        if (attempt.fault == AK_LLM_FAULT_CANCELLED) {
+            return fail_cancelled(call, err);
+        }
+        if (attempt.end == AK_ATTEMPT_CORRECT && correct(call, &request, &attempt, &limits)) {
+            continue;
+        }
+        bool is_loading = attempt.fault == AK_LLM_FAULT_LOADING;
+        bool left = is_loading ? loading++ < LOADING_TRIES : tries < call->llm->retries;
+        if (attempt.end != AK_ATTEMPT_RETRY || !left) {
+            return fail(call, &attempt, err);
+        }
+        int64_t ms = attempt.wait_ms >= 0 ? attempt.wait_ms
+                     : is_loading         ? LOADING_WAIT_MS
+                                          : backoff_ms(call->llm, tries);
+        tries += is_loading ? 0 : 1;
+        if (ms > WAIT_MAX_MS) {
+            char words[sizeof attempt.text];
+            (void)snprintf(words, sizeof words, "%s", attempt.text);
+            (void)snprintf(attempt.text, sizeof attempt.text,
+                           "%.160s%sthe server asks to wait %lld s", words,
+                           words[0] == 0 ? "" : "; ", (long long)(ms / 1000));
+            return fail(call, &attempt, err);
+        }
+        if (!wait_ms(call, ms)) {
+            return fail_cancelled(call, err);
+        }
+    }
+}
+
+/* Numbers the question and looks for it on the tape. *found: the call has its answer. */
+static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
+{
+    ak_llm *llm = call->llm;
+    ak_reply reply;
+    *found = false;
+    if (llm->tape == NULL) {
+        return AK_OK;
+    }
+    call->question =
+        ak_tape_question(llm->name, llm->effort[0] == 0 ? NULL : llm->effort, call->chat);
+    ak_reply_init(&reply);
+    lock(llm);
+    ak_status status = ak_tape_name(call->name, llm->tape, call->question, err);
+    if (status == AK_OK) {
+        status = ak_tape_read(&call->answer, &reply, llm->tape, call->name, err);
+    }
+    unlock(llm);
+    if (status == AK_NOT_FOUND && ak_tape_recording(llm->tape)) {
+        ak_reply_free(&reply);
+        return AK_OK;
+    }
+    if (status == AK_NOT_FOUND) {
+        call->answer.fault = AK_LLM_FAULT_RECORDING;
+    }
+    if (status == AK_OK) {
+        double reserved = 0;
+        *found = true;
+        status = reserve(&reserved, call, err); /* refused where the recorded run was refused */
+        release(llm, reserved);
+    }
+    if (status == AK_OK) {
+        status = ak_answer_read(&call->answer, &reply, call->chat, llm->name, err);
+        lock(llm);
+        llm->totals.cost_usd += call->answer.cost_usd;
+        llm->totals.attempts += (size_t)call->answer.attempts;
+        ak_usage_add(&llm->totals.usage, &call->answer.usage);
+        unlock(llm);
+    }
+    ak_reply_free(&reply);
+    return status;
+}
+
+/* After the end: accounts, tape, and nothing half done in the answer. */
+static void finish(ak_llm_call *call)
+{
+    ak_llm *llm = call->llm;
+    ak_llm_answer *answer = &call->answer;
+    bool replayed = answer->replayed;
+    if (!replayed) {
+        answer->elapsed_ns = ak_llm_now(llm) - call->start_ns;
+        answer->priced = llm->price.known;
+    }
+    lock(llm);
+    if (call->status == AK_OK && call->question != NULL && !replayed) {
+        call->status =
+            ak_tape_write(llm->tape, call->name, call->question, llm->name,
+                          llm->effort[0] == 0 ? NULL : llm->effort, answer, &call->error);
+    }
+    llm->totals.calls++;
+    llm->totals.failed += call->status != AK_OK;
+    unlock(llm);
+    if (call->status != AK_OK) {
+        if (answer->fault == AK_LLM_FAULT_NONE) {
+            answer->fault = AK_LLM_FAULT_LOCAL;
+        }
+        ak_free(answer->text);
+        ak_free(answer->reasoning);
+        json_decref(answer->value);
+        json_decref(answer->elements);
+        answer->text = answer->reasoning = NULL;
+        answer->value = answer->elements = NULL;
+        ak_key_redact(call->error.text, llm->key);
+    }
+    atomic_store(&call->done, 1);
+}
+
+/* Everything that needs no waiting. *found: the call has ended. */
+static void begin(bool *found, ak_llm_call *call, ak_llm *llm, const ak_llm_chat *chat)
+{
+    *call = (ak_llm_call){.llm = llm, .chat = chat, .error = AK_ERROR_INIT};
+    call->start_ns = ak_llm_now(llm);
+    *found = false;
+    call->status = measure(&call->prompt_tokens_max, chat, &call->error);
+    if (call->status == AK_OK) {
+        call->status = look_on_tape(found, call, &call->error);
+    } else if (call->status == AK_INVALID || call->status == AK_LIMIT) {
+        call->answer.fault = AK_LLM_FAULT_REQUEST;
+    }
+    *found = *found || call->status != AK_OK;
+}
+
+static ak_status hand_over(ak_llm_answer *out, ak_llm_call *call, ak_error *err)
+{
+    ak_status status = call->status;
+    *out = call->answer;
+    json_decref(call->question);
+    return status == AK_OK ? AK_OK : ak_fail(err, status, "%s", call->error.text);
+}
+
+ak_status ak_llm_ask(ak_llm_answer *out, ak_llm *llm, const ak_llm_chat *chat, ak_error *err)
+{
+    ak_llm_call call;
+    bool found;
+    begin(&found, &call, llm, chat);
+    if (!found) {
+        call.status = run(&call, &call.error);
+    }
+    finish(&call);
+    return hand_over(out, &call, err);
+}
+
+static void *thread_main(void *context)
+{
+    ak_llm_call *call = context;
+    call->status = run(call, &call->error);
+    finish(call);
+    return NULL;
+}
+
+/* Signals are the main thread's. */
+static bool start_thread(ak_llm_call *call)
+{
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool good = pthread_create(&call->thread, NULL, thread_main, call) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return good;
+}
+
+ak_status ak_llm_start(ak_llm_call **out, ak_llm *llm, const ak_llm_chat *chat, ak_error *err)
+{
+    ak_llm_call *call = ak_alloc(1, sizeof *call);
+    bool found;
+    if (call == NULL) {
+        return ak_fail_memory(err);
+    }
+    begin(&found, call, llm, chat);
+    if (found) {
+        finish(call);
+    } else {
+        call->threaded = true;
+        if (!start_thread(call)) {
+            json_decref(call->question);
+            ak_free(call);
+            return ak_fail(err, AK_UNAVAILABLE, "no thread could be started");
+        }
+    }
+    *out = call;
+    return AK_OK;
+}
+
+bool ak_llm_done(ak_llm_call *call)
+{
+    return atomic_load(&call->done) != 0;
+}
+
+ak_status ak_llm_end(ak_llm_answer *out, ak_llm_call *call, ak_error *err)
+{
+    if (call->threaded) {
+        (void)pthread_join(call->thread, NULL);
+    }
+    ak_status status = hand_over(out, call, err);
+    ak_free(call);
+    return status;
+}
+
+void ak_llm_abandon(ak_llm_call *call)
+{
+    if (call != NULL) {
+        ak_llm_answer answer;
+        atomic_store(&call->stop, 1);
+        (void)ak_llm_end(&answer, call, NULL);
+        ak_llm_answer_clear(&answer);
+    }
+}

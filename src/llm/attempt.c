@@ -1,0 +1,386 @@
+/*
+ * attempt.c: one request and what came of it.
+ *
+ * A reply may be a stream although none was asked for, or whole although one was: what it is, its
+ * content type says, or its first byte. A stream that breaks off keeps what it had if that holds
+ * complete elements, because they were paid for.
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "llm/answer.h"
+#include "llm/client.h"
+#include "llm/key.h"
+#include "llm/relaxed.h"
+#include "llm/stream.h"
+
+#define ERROR_BYTES_MAX (64u << 10) /* of an error page */
+#define HEADERS_MAX     16
+
+typedef enum body_kind { UNDECIDED, STREAMED, WHOLE } body_kind;
+
+typedef struct exchange {
+    const ak_llm_call *call;
+    const ak_provider *provider;
+    body_kind kind;
+    ak_stream stream;
+    ak_buf whole; /* a whole reply, or an error page */
+    ak_reply reply;
+    bool last;    /* "[DONE]" */
+    bool damaged; /* an event was not JSON */
+    bool too_long;
+    ak_status failed; /* ours: no memory */
+} exchange;
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+/* JSON from a server, whose texts may be anything. *out is NULL if it is not JSON or was cut. */
+static ak_status read_json(json_t **out, const char *text, size_t length, ak_error *err)
+{
+    ak_relaxed read;
+    char *clean = NULL;
+    *out = NULL;
+    if (!ak_utf8_valid(text)) {
+        clean = ak_utf8_clean(text);
+        if (clean == NULL) {
+            return ak_fail_memory(err);
+        }
+        text = clean;
+        length = strlen(clean);
+    }
+    ak_status status = ak_relaxed_read(&read, text, length, err);
+    ak_free(clean);
+    if (status == AK_OK && !read.cut && json_is_object(read.value)) {
+        *out = read.value;
+    } else if (status == AK_OK) {
+        json_decref(read.value);
+    }
+    return status;
+}
+
+static ak_status on_event(void *context, const char *event, const char *data, size_t length,
+                          ak_error *err)
+{
+    exchange *x = context;
+    json_t *value = NULL;
+    if (strcmp(data, "[DONE]") == 0) {
+        x->last = x->reply.ended = true;
+        return AK_OK;
+    }
+    ak_status status = read_json(&value, data, length, err);
+    if (status == AK_OK && value == NULL) {
+        x->damaged = true;
+        return AK_OK;
+    }
+    if (status == AK_OK) {
+        status = x->provider->delta(&x->reply, event, value, err);
+    }
+    json_decref(value);
+    return status;
+}
+
+static body_kind kind_of(const char *content_type, ak_stream_kind *stream, const char *bytes,
+                         size_t count)
+{
+    size_t at = 0;
+    if (strstr(content_type, "event-stream") != NULL) {
+        *stream = AK_STREAM_SSE;
+        return STREAMED;
+    }
+    if (strstr(content_type, "ndjson") != NULL || strstr(content_type, "jsonl") != NULL) {
+        *stream = AK_STREAM_NDJSON;
+        return STREAMED;
+    }
+    while (at < count && strchr(" \t\r\n", bytes[at]) != NULL && bytes[at] != 0) {
+        at++;
+    }
+    bool json = strstr(content_type, "json") != NULL || (at < count && bytes[at] == '{');
+    if (json && (*stream == AK_STREAM_SSE || strstr(content_type, "json") != NULL)) {
+        return WHOLE;
+    }
+    return STREAMED;
+}
+
+static bool on_success(exchange *x, const ak_http_reply *http, const char *bytes, size_t count)
+{
+    if (x->kind == UNDECIDED) {
+        ak_stream_kind stream = x->provider->stream;
+        x->kind = kind_of(http->content_type, &stream, bytes, count);
+        ak_stream_init(&x->stream, stream, on_event, x);
+    }
+    if (x->kind == WHOLE) {
+        ak_buf_append(&x->whole, bytes, count);
+        x->too_long = x->whole.failed == AK_LIMIT;
+        x->failed = x->whole.failed == AK_LIMIT ? AK_OK : x->whole.failed;
+        return x->whole.failed == AK_OK;
+    }
+    ak_status status = ak_stream_feed(&x->stream, bytes, count, NULL);
+    x->too_long = status == AK_LIMIT || x->reply.text.failed == AK_LIMIT ||
+                  x->reply.reasoning.failed == AK_LIMIT;
+    if (status != AK_OK && status != AK_LIMIT) {
+        x->failed = status;
+    }
+    return status == AK_OK && !x->too_long && !x->last && !x->damaged &&
+           x->reply.fault == AK_LLM_FAULT_NONE;
+}
+
+static bool on_data(void *context, const ak_http_reply *http, const char *bytes, size_t count)
+{
+    exchange *x = context;
+    if (http->status >= 200 && http->status <= 299) {
+        return on_success(x, http, bytes, count);
+    }
+    size_t room = ERROR_BYTES_MAX - x->whole.length;
+    ak_buf_append(&x->whole, bytes, count < room ? count : room);
+    return x->whole.failed == AK_OK && count < room;
+}
+
+static int64_t now_ns(void *context)
+{
+    return ak_llm_now(((exchange *)context)->call->llm);
+}
+
+static bool cancelled(void *context)
+{
+    return ak_call_cancelled(((exchange *)context)->call);
+}
+
+/* ---- sending ------------------------------------------------------------------------------- */
+
+static ak_status post(ak_http_reply *out, exchange *x, const ak_request *request, ak_error *err)
+{
+    const ak_llm *llm = x->call->llm;
+    const char *headers[HEADERS_MAX] = {"Content-Type: application/json",
+                                        "User-Agent: autokernel/" AK_VERSION};
+    size_t count = 2;
+    char *body = NULL, *key = NULL;
+    json_t *value = NULL;
+    ak_status status = x->provider->request(&value, request, err);
+    if (status == AK_OK) {
+        status = ak_json_text(&body, value, err);
+    }
+    json_decref(value);
+    for (size_t i = 0; i < AK_PROVIDER_HEADERS_MAX && x->provider->headers[i] != NULL; i++) {
+        headers[count++] = x->provider->headers[i];
+    }
+    if (status == AK_OK && llm->key != NULL) {
+        size_t bytes = strlen(x->provider->key_header) + strlen(llm->key) + 1;
+        key = ak_alloc(bytes, 1);
+        status = key == NULL ? ak_fail_memory(err) : AK_OK;
+        if (status == AK_OK) {
+            (void)snprintf(key, bytes, "%s%s", x->provider->key_header, llm->key);
+            headers[count++] = key;
+        }
+    }
+    if (status == AK_OK) {
+        ak_http_job job = {.url = llm->url,
+                           .headers = headers,
+                           .body = body,
+                           .body_bytes = strlen(body),
+                           .connect_ns = llm->connect_ns,
+                           .stall_ns = llm->stall_ns,
+                           .total_ns = llm->timeout_ns,
+                           .now_ns = now_ns,
+                           .cancelled = cancelled,
+                           .data = on_data,
+                           .context = x};
+        ak_http_post(out, &job);
+        ak_key_redact(out->text, llm->key);
+    }
+    ak_key_free(key);
+    ak_free(body);
+    return status;
+}
+
+/* ---- judging ------------------------------------------------------------------------------- */
+
+static void end(ak_attempt *out, ak_llm_fault fault, const char *text)
+{
+    out->fault = fault;
+    out->end = ak_llm_fault_lasting(fault) ? AK_ATTEMPT_FATAL : AK_ATTEMPT_RETRY;
+    (void)snprintf(out->text, sizeof out->text, "%.239s", text);
+}
+
+/* The reply is there, or as much of it as will ever be. */
+static ak_status take_answer(ak_attempt *out, exchange *x, bool lost, ak_error *err)
+{
+    const ak_llm_call *call = x->call;
+    ak_error why = AK_ERROR_INIT;
+    ak_llm_answer answer = {0};
+    if (call->llm->key != NULL) {
+        ak_key_redact(x->reply.text.data, call->llm->key);
+        ak_key_redact(x->reply.reasoning.data, call->llm->key);
+    }
+    if (x->too_long || lost) {
+        x->reply.finish = x->too_long ? AK_LLM_FINISH_TOO_LONG : AK_LLM_FINISH_LOST;
+    }
+    bool empty = x->reply.text.length == 0;
+    ak_status status = ak_answer_read(&answer, &x->reply, call->chat, call->llm->name, &why);
+    if (status == AK_NO_MEMORY) {
+        ak_llm_answer_clear(&answer);
+        return ak_fail_memory(err);
+    }
+    if (status == AK_OK && lost && json_array_size(answer.elements) == 0) {
+        ak_llm_answer_clear(&answer);
+        return AK_OK; /* the loss counts, not the rest */
+    }
+    if (status != AK_OK) {
+        end(out, answer.fault, why.text + strlen(call->llm->name) + 2);
+        bool again =
+            answer.fault == AK_LLM_FAULT_EMPTY && empty && answer.finish != AK_LLM_FINISH_LENGTH;
+        out->end = again ? AK_ATTEMPT_RETRY : AK_ATTEMPT_FATAL;
+        ak_llm_answer_clear(&answer);
+        return AK_OK;
+    }
+    out->answer = answer;
+    out->end = AK_ATTEMPT_ANSWERED;
+    out->fault = AK_LLM_FAULT_NONE;
+    return AK_OK;
+}
+
+static ak_status judge_whole(ak_attempt *out, exchange *x, const ak_http_reply *http, ak_error *err)
+{
+    json_t *body = NULL;
+    char text[120];
+    if (x->too_long) {
+        (void)snprintf(text, sizeof text, "the reply is larger than %u bytes",
+                       AK_LLM_REPLY_BYTES_MAX);
+        end(out, AK_LLM_FAULT_DAMAGED, text);
+        out->end = AK_ATTEMPT_FATAL;
+        return AK_OK;
+    }
+    for (char *p = x->whole.data;
+         (p = memchr(p, 0, x->whole.length - (size_t)(p - x->whole.data))) != NULL;) {
+        *p = ' ';
+    }
+    ak_status status = read_json(&body, x->whole.data, x->whole.length, err);
+    if (status == AK_OK && body == NULL) {
+        bool lost = http->fault != AK_LLM_FAULT_NONE;
+        end(out, lost ? http->fault : AK_LLM_FAULT_DAMAGED,
+            lost                   ? http->text
+            : x->whole.length == 0 ? "the reply is empty"
+                                   : "the reply is not complete JSON");
+        return AK_OK;
+    }
+    if (status == AK_OK) {
+        status = x->provider->reply(&x->reply, body, err);
+    }
+    json_decref(body);
+    return status;
+}
+
+static ak_status judge_success(ak_attempt *out, exchange *x, const ak_http_reply *http,
+                               ak_error *err)
+{
+    ak_status status = AK_OK;
+    out->fault = AK_LLM_FAULT_NONE;
+    if (x->kind == STREAMED && !http->stopped) {
+        status = ak_stream_end(&x->stream, err);
+    } else if (x->kind != STREAMED) {
+        status = judge_whole(out, x, http, err);
+    }
+    out->usage = x->reply.usage;
+    out->uncertain = !x->reply.usage.known;
+    if ((status != AK_OK && status != AK_LIMIT) || out->fault != AK_LLM_FAULT_NONE) {
+        return status;
+    }
+    if (x->reply.fault != AK_LLM_FAULT_NONE) {
+        end(out, x->reply.fault, x->reply.fault_text);
+        return AK_OK;
+    }
+    if (x->reply.ended || x->too_long) {
+        return take_answer(out, x, false, err);
+    }
+    bool timed_out = http->fault == AK_LLM_FAULT_TIMEOUT;
+    end(out,
+        timed_out    ? AK_LLM_FAULT_TIMEOUT
+        : x->damaged ? AK_LLM_FAULT_DAMAGED
+                     : AK_LLM_FAULT_NETWORK,
+        timed_out          ? http->text
+        : x->damaged       ? "the stream has an event that is not JSON"
+        : x->kind == WHOLE ? "the reply is not what this provider replies"
+                           : "the connection was lost in the middle of the reply");
+    if (x->kind == WHOLE) {
+        out->fault = AK_LLM_FAULT_DAMAGED;
+    }
+    return x->reply.text.length > 0 && x->call->chat->schema != NULL
+               ? take_answer(out, x, true, err)
+               : AK_OK;
+}
+
+static const char *or_null(const char *text)
+{
+    return text[0] == 0 ? NULL : text;
+}
+
+static int64_t utc_seconds(const ak_llm *llm)
+{
+    return llm->seam.utc_seconds != NULL ? llm->seam.utc_seconds(llm->seam.context)
+                                         : ak_clock_utc_seconds();
+}
+
+static ak_status judge_refusal(ak_attempt *out, exchange *x, const ak_http_reply *http,
+                               ak_error *err)
+{
+    json_t *body = NULL;
+    ak_verdict verdict;
+    ak_reply_headers headers = {or_null(http->retry_after), or_null(http->retry_after_ms),
+                                or_null(http->should_retry), or_null(http->request_id),
+                                or_null(http->content_type)};
+    ak_status status = read_json(&body, x->whole.data, x->whole.length, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    x->provider->classify(&verdict, http->status, &headers, body, utc_seconds(x->call->llm));
+    json_decref(body);
+    if (http->status >= 300 && http->status <= 399) {
+        (void)snprintf(verdict.text, sizeof verdict.text,
+                       "it redirects to %.160s; give that address with --llm-url", http->location);
+    }
+    ak_key_redact(verdict.text, x->call->llm->key);
+    out->end = verdict.action == AK_VERDICT_RETRY        ? AK_ATTEMPT_RETRY
+               : verdict.action == AK_VERDICT_CAPABILITY ? AK_ATTEMPT_CORRECT
+                                                         : AK_ATTEMPT_FATAL;
+    out->fault = verdict.fault;
+    out->ability = verdict.ability;
+    out->output_tokens_max = verdict.output_tokens_max;
+    out->wait_ms = verdict.wait_ms;
+    (void)snprintf(out->text, sizeof out->text, "%s", verdict.text);
+    return AK_OK;
+}
+
+ak_status ak_attempt_run(ak_attempt *out, const ak_llm_call *call, const ak_request *request,
+                         ak_error *err)
+{
+    exchange x = {
+        .call = call, .provider = call->llm->provider, .whole = AK_BUF(AK_LLM_REPLY_BYTES_MAX)};
+    ak_http_reply http;
+    *out = (ak_attempt){.wait_ms = -1};
+    ak_reply_init(&x.reply);
+    ak_status status = post(&http, &x, request, err);
+    if (status == AK_OK) {
+        out->status = http.status;
+        (void)snprintf(out->request_id, sizeof out->request_id, "%s", http.request_id);
+        status = x.failed == AK_OK ? AK_OK : ak_fail_memory(err);
+    }
+    if (status != AK_OK) {
+        /* said already */
+    } else if (http.fault == AK_LLM_FAULT_CANCELLED || http.fault == AK_LLM_FAULT_LOCAL ||
+               (http.status == 0 && http.fault != AK_LLM_FAULT_NONE)) {
+        end(out, http.fault, http.text);
+        out->usage = x.reply.usage;
+        out->uncertain = http.sent && !x.reply.usage.known;
+    } else if (http.status >= 200 && http.status <= 299) {
+        status = judge_success(out, &x, &http, err);
+    } else {
+        status = judge_refusal(out, &x, &http, err);
+    }
+    if (x.kind != UNDECIDED) {
+        ak_stream_free(&x.stream);
+    }
+    ak_reply_free(&x.reply);
+    ak_buf_free(&x.whole);
+    return status;
+}

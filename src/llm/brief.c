@@ -1,0 +1,397 @@
+/* brief.c: the harness' own arithmetic about a task: what the shape asks for, and what the device
+   has. */
+#include "llm/brief.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define LINE_MAX_BYTES 400
+
+/* Facts of devices that need a word more than their name. What is not listed is shown as it is. */
+static const struct {
+    const char *name, *meaning;
+} meanings[] = {
+    {"cpu_threads", "hardware threads that kernels may use"},
+    {"vector_bytes", "width of the widest vectors"},
+    {"vector_registers", "architectural vector registers"},
+    {"l1d_bytes", "first-level data cache, of each core"},
+    {"l2_bytes", "second-level cache, of each core"},
+    {"l3_bytes", "last-level cache, shared"},
+    {"sm_count", "streaming multiprocessors"},
+    {"shared_bytes", "shared memory, of each block"},
+    {"registers_per_sm", "32-bit registers, of each multiprocessor"},
+    {"registers_per_block", "32-bit registers, of each block"},
+    {"warp_size", "threads of a warp"},
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t a = strlen(text), b = strlen(end);
+    return a >= b && strcmp(text + a - b, end) == 0;
+}
+
+/* "131072 bytes (128 KiB)" */
+static void show_bytes(char *out, size_t bytes, double value)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    double scaled = value / 1024.0;
+    size_t unit = 0;
+    while (scaled >= 1024.0 && unit + 1 < sizeof units / sizeof units[0]) {
+        scaled /= 1024.0;
+        unit++;
+    }
+    if (value < 1024.0) {
+        (void)snprintf(out, bytes, "%.0f bytes", value);
+    } else {
+        (void)snprintf(out, bytes, "%.0f bytes (%.4g %s)", value, scaled, units[unit]);
+    }
+}
+
+static ak_status add_fact(ak_brief *brief, bool hardware, const char *name, const char *text,
+                          ak_error *err)
+{
+    ak_fact **list = hardware ? &brief->hardware : &brief->shape;
+    size_t *count = hardware ? &brief->hardware_count : &brief->shape_count;
+    size_t *capacity = hardware ? &brief->hardware_capacity : &brief->shape_capacity;
+    void *grown = *list;
+    ak_status status = ak_grow(&grown, capacity, *count + 1, sizeof **list, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    *list = grown;
+    ak_fact *fact = &(*list)[*count];
+    fact->name = ak_arena_strndup(brief->arena, name, strlen(name));
+    fact->text = ak_arena_strndup(brief->arena, text, strlen(text));
+    if (fact->name == NULL || fact->text == NULL) {
+        return ak_fail_memory(err);
+    }
+    (*count)++;
+    return AK_OK;
+}
+
+/* ---- hardware ---------------------------------------------------------------------------------
+ */
+
+/* Names of the problem, not of the device, that share the scope. */
+static bool of_the_problem(const ak_task *task, const char *name)
+{
+    if (strcmp(name, "dtype") == 0 || strcmp(name, "dtype_bytes") == 0 ||
+        strncmp(name, "choice_", 7) == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < task->problem->size_count; i++) {
+        if (strcmp(name, task->problem->sizes[i].name) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < task->problem->choice_count; i++) {
+        if (strcmp(name, task->problem->choices[i].name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static ak_status add_device_fact(ak_brief *brief, const char *name, const ak_value *value,
+                                 ak_error *err)
+{
+    char label[LINE_MAX_BYTES], text[LINE_MAX_BYTES];
+    const char *meaning = NULL;
+    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
+        meaning = strcmp(meanings[i].name, name) == 0 ? meanings[i].meaning : meaning;
+    }
+    (void)snprintf(label, sizeof label, "%s%s%s%s", name, meaning == NULL ? "" : " (",
+                   meaning == NULL ? "" : meaning, meaning == NULL ? "" : ")");
+    if (value->type == AK_VALUE_INT && ends_with(name, "_bytes")) {
+        show_bytes(text, sizeof text, (double)value->as.integer);
+    } else {
+        (void)ak_value_format(text, sizeof text, value);
+    }
+    return add_fact(brief, true, label, text, err);
+}
+
+static ak_status add_ceiling(ak_brief *brief, const char *name, double value, const char *unit,
+                             bool measured, ak_error *err)
+{
+    char text[LINE_MAX_BYTES];
+    (void)snprintf(text, sizeof text, "%.4g %s%s", value, unit,
+                   measured ? ", measured here" : ", from the data sheet");
+    return value > 0 ? add_fact(brief, true, name, text, err) : AK_OK;
+}
+
+static ak_status add_hardware(ak_brief *brief, const ak_task *task, const ak_ceilings *ceilings,
+                              ak_error *err)
+{
+    const char *name;
+    ak_value value;
+    ak_status status = AK_OK;
+    for (size_t i = 0; status == AK_OK && ak_scope_at(&name, &value, task->constants, i); i++) {
+        if (!of_the_problem(task, name)) {
+            status = add_device_fact(brief, name, &value, err);
+        }
+    }
+    const struct {
+        const char *name, *unit;
+        double value;
+    } rows[] = {
+        {"peak arithmetic rate for this dtype", "TFLOP/s", ceilings->peak_tflops},
+        {"copying memory far larger than the caches", "GB/s", ceilings->copy_gbs},
+        {"triad a[i] = b[i] + s*c[i]", "GB/s", ceilings->triad_gbs},
+        {"copying within the first-level cache", "GB/s", ceilings->l1_gbs},
+        {"copying within the last private cache", "GB/s", ceilings->cache_gbs},
+    };
+    for (size_t i = 0; status == AK_OK && i < sizeof rows / sizeof rows[0]; i++) {
+        status =
+            add_ceiling(brief, rows[i].name, rows[i].value, rows[i].unit, ceilings->measured, err);
+    }
+    return status;
+}
+
+/* ---- shape ------------------------------------------------------------------------------------
+ */
+
+static double constant(const ak_task *task, const char *name)
+{
+    ak_value value;
+    bool known = ak_scope_get(&value, task->constants, name) && value.type == AK_VALUE_INT;
+    return known ? (double)value.as.integer : 0;
+}
+
+static ak_status add_arguments(ak_brief *brief, const ak_task *task, ak_error *err)
+{
+    char text[LINE_MAX_BYTES], size[80], name[80];
+    double total = 0;
+    ak_status status = AK_OK;
+    for (size_t i = 0; status == AK_OK && i < task->problem->argument_count; i++) {
+        static const char *const access[] = {"read", "written", "read and written"};
+        const ak_argument_spec *argument = &task->problem->arguments[i];
+        total += (double)task->shape.bytes[i];
+        show_bytes(size, sizeof size, (double)task->shape.bytes[i]);
+        (void)snprintf(name, sizeof name, "argument %.40s", argument->name);
+        (void)snprintf(text, sizeof text, "%zu elements, %s, %s", task->shape.elements[i], size,
+                       access[argument->access]);
+        status = add_fact(brief, false, name, text, err);
+    }
+    show_bytes(size, sizeof size, total);
+    if (status == AK_OK) {
+        status = add_fact(brief, false, "all arguments together", size, err);
+    }
+    static const struct {
+        const char *fact, *text;
+        bool shared;
+    } caches[] = {{"l1d_bytes", "the first-level cache of one core", false},
+                  {"l2_bytes", "the second-level cache of one core", false},
+                  {"l3_bytes", "the shared last-level cache", true}};
+    for (size_t i = 0; status == AK_OK && i < sizeof caches / sizeof caches[0]; i++) {
+        double cache = constant(task, caches[i].fact);
+        if (cache > 0) {
+            (void)snprintf(text, sizeof text, "%.3g times %s", total / cache, caches[i].text);
+            status = add_fact(brief, false, "that is", text, err);
+        }
+    }
+    return status;
+}
+
+/* Intensity, the machine's balance, and the least time that the ceilings allow. */
+static ak_status add_roofline(ak_brief *brief, const ak_task *task, const ak_ceilings *ceilings,
+                              ak_error *err)
+{
+    char text[LINE_MAX_BYTES];
+    double flops = task->shape.flops, traffic = task->shape.traffic;
+    ak_roofline roof;
+    (void)snprintf(text, sizeof text, "%.6g", flops);
+    ak_status status = add_fact(brief, false, "useful floating-point operations", text, err);
+    show_bytes(text, sizeof text, traffic);
+    if (status == AK_OK) {
+        status = add_fact(brief, false, "compulsory memory traffic", text, err);
+    }
+    ak_roofline_of(&roof, ceilings, flops, traffic, 0);
+    if (status == AK_OK && traffic > 0) {
+        (void)snprintf(text, sizeof text, "%.4g flop/byte", roof.intensity);
+        status = add_fact(brief, false, "arithmetic intensity", text, err);
+    }
+    double bandwidth = fmax(fmax(ceilings->copy_gbs, ceilings->triad_gbs), 0) * 1e9;
+    double peak = ceilings->peak_tflops * 1e12;
+    if (status != AK_OK || !(bandwidth > 0) || !(peak > 0)) {
+        return status;
+    }
+    (void)snprintf(text, sizeof text, "%.4g flop/byte: below it memory limits, above it arithmetic",
+                   peak / bandwidth);
+    status = add_fact(brief, false, "balance of this device", text, err);
+    if (status == AK_OK) {
+        status = add_fact(brief, false, "bound for this shape",
+                          roof.memory_bound ? "memory" : "arithmetic", err);
+    }
+    if (status == AK_OK) {
+        double seconds = fmax(flops / peak, traffic / bandwidth);
+        (void)snprintf(text, sizeof text,
+                       "%.4g ms, if all data comes from memory and only the ceilings limit",
+                       seconds * 1e3);
+        status = add_fact(brief, false, "least possible time", text, err);
+    }
+    return status;
+}
+
+/* ---- facts of the space file ------------------------------------------------------------------
+ */
+
+static ak_status check_names(const ak_brief *brief, const ak_expr *expr, const char *where,
+                             ak_error *err)
+{
+    const char *const *names;
+    size_t count = ak_expr_names(&names, expr);
+    for (size_t i = 0; i < count; i++) {
+        ak_value value;
+        size_t parameter;
+        if (!ak_space_parameter_find(&parameter, brief->space, names[i]) &&
+            !ak_scope_get(&value, brief->constants, names[i])) {
+            return ak_fail(err, AK_INVALID,
+                           "%s: reads \"%.60s\", which is neither a parameter nor a size nor a "
+                           "fact of the device",
+                           where, names[i]);
+        }
+    }
+    return AK_OK;
+}
+
+static ak_status read_derived(ak_brief *brief, const ak_task *task, ak_error *err)
+{
+    static const char *const keys[] = {"Name", "Expression", "Unit", NULL};
+    json_t *list, *entry;
+    size_t i;
+    ak_status status = ak_json_array_or_null(&list, task->implementation->definition, "Facts",
+                                             task->implementation->where, err);
+    if (status == AK_OK && json_array_size(list) > AK_FACTS_MAX) {
+        return ak_fail(err, AK_LIMIT, "%s: \"Facts\" has more than %d entries",
+                       task->implementation->where, AK_FACTS_MAX);
+    }
+    json_array_foreach(list, i, entry)
+    {
+        char where[256];
+        const char *expression = NULL;
+        ak_derived *derived = &brief->derived[i];
+        (void)snprintf(where, sizeof where, "%.180s: fact %zu", task->implementation->where, i + 1);
+        if (status == AK_OK) {
+            status = ak_json_only(entry, keys, where, err);
+        }
+        if (status == AK_OK) {
+            status = ak_json_string(&derived->name, entry, "Name", where, err);
+        }
+        if (status == AK_OK) {
+            status = ak_json_string(&expression, entry, "Expression", where, err);
+        }
+        if (status == AK_OK) {
+            status = ak_json_string_or(&derived->unit, entry, "Unit", "", where, err);
+        }
+        if (status == AK_OK) {
+            status = ak_expr_parse(&derived->expr, expression, where, err);
+        }
+        if (status == AK_OK) {
+            brief->derived_count = i + 1;
+            status = check_names(brief, derived->expr, where, err);
+        }
+        if (status != AK_OK) {
+            return status;
+        }
+    }
+    return status;
+}
+
+void ak_derived_show(char *out, size_t bytes, const ak_brief *brief, const ak_derived *derived,
+                     const ak_config *config)
+{
+    ak_value value;
+    ak_scope *scope = ak_scope_new(brief->constants);
+    ak_arena *arena = ak_arena_new();
+    bool good = scope != NULL && arena != NULL &&
+                ak_config_scope(scope, brief->space, config, NULL) == AK_OK &&
+                ak_expr_eval(&value, derived->expr, scope, arena, NULL) == AK_OK;
+    double number = !good                         ? 0
+                    : value.type == AK_VALUE_INT  ? (double)value.as.integer
+                    : value.type == AK_VALUE_REAL ? value.as.real
+                    : value.type == AK_VALUE_BOOL ? (double)value.as.boolean
+                                                  : 0;
+    if (!good) {
+        (void)snprintf(out, bytes, "?");
+    } else if (strcmp(derived->unit, "bytes") == 0) {
+        show_bytes(out, bytes, number);
+    } else if (value.type == AK_VALUE_STRING) {
+        (void)ak_value_format(out, bytes, &value);
+    } else {
+        (void)snprintf(out, bytes, "%.6g%s%.40s", number, derived->unit[0] == 0 ? "" : " ",
+                       derived->unit);
+    }
+    ak_arena_free(arena);
+    ak_scope_free(scope);
+}
+
+/* ---- the whole --------------------------------------------------------------------------------
+ */
+
+ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *ceilings,
+                        ak_error *err)
+{
+    static const ak_ceilings unknown = {0};
+    if (ceilings == NULL) {
+        ceilings = &unknown;
+    }
+    *out = (ak_brief){.kernel = task->problem->name,
+                      .description =
+                          task->problem->description == NULL ? "" : task->problem->description,
+                      .implementation = task->implementation->name,
+                      .device = task->device,
+                      .size = task->size_text,
+                      .dtype = ak_dtype_text(task->dtype),
+                      .choices = task->choices_text,
+                      .source = task->implementation->source,
+                      .space = task->space,
+                      .constants = task->constants};
+    out->arena = ak_arena_new();
+    ak_status status = out->arena == NULL ? ak_fail_memory(err) : AK_OK;
+    if (status == AK_OK) {
+        status = add_hardware(out, task, ceilings, err);
+    }
+    if (status == AK_OK) {
+        status = add_roofline(out, task, ceilings, err);
+    }
+    if (status == AK_OK) {
+        status = add_arguments(out, task, err);
+    }
+    if (status == AK_OK) {
+        status = read_derived(out, task, err);
+    }
+    if (status != AK_OK) {
+        ak_brief_close(out);
+    }
+    return status;
+}
+
+ak_status ak_brief_space(ak_brief *out, const ak_space *space, const ak_scope *constants,
+                         const char *kernel, const char *device, ak_error *err)
+{
+    *out = (ak_brief){.kernel = kernel,
+                      .description = "",
+                      .implementation = "",
+                      .device = device,
+                      .size = "",
+                      .dtype = "",
+                      .choices = "",
+                      .space = space,
+                      .constants = constants};
+    out->arena = ak_arena_new();
+    return out->arena == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+void ak_brief_close(ak_brief *brief)
+{
+    for (size_t i = 0; i < AK_FACTS_MAX; i++) {
+        ak_expr_free(brief->derived[i].expr);
+    }
+    ak_free(brief->hardware);
+    ak_free(brief->shape);
+    ak_arena_free(brief->arena);
+    *brief = (ak_brief){0};
+}

@@ -1,0 +1,280 @@
+/*
+ * classify.c: what an error reply means. The policy is the one of both vendors' own clients: 408,
+ * 409, 429 and 5xx may pass; x-should-retry overrules; retry-after-ms before Retry-After, which is
+ * seconds or a date. Statuses say little, so the words of the body come first: an exhausted account
+ * and a rate limit are both 429.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "base/text.h"
+#include "llm/provider.h"
+
+/* Part of a code or a message, in small letters, and what it means. First match counts. */
+static const struct {
+    const char *words;
+    ak_llm_fault fault;
+} meanings[] = {
+    {"insufficient_quota", AK_LLM_FAULT_QUOTA},
+    {"exceeded your current quota", AK_LLM_FAULT_QUOTA},
+    {"billing", AK_LLM_FAULT_QUOTA},
+    {"credit balance", AK_LLM_FAULT_QUOTA},
+    {"insufficient credits", AK_LLM_FAULT_QUOTA},
+    {"insufficient balance", AK_LLM_FAULT_QUOTA},
+    {"invalid_api_key", AK_LLM_FAULT_KEY},
+    {"authentication_error", AK_LLM_FAULT_KEY},
+    {"permission_error", AK_LLM_FAULT_KEY},
+    {"model_not_found", AK_LLM_FAULT_MODEL},
+    {"not_found_error", AK_LLM_FAULT_MODEL},
+    {"overloaded", AK_LLM_FAULT_OVERLOADED},
+    {"loading model", AK_LLM_FAULT_LOADING},
+    {"rate_limit", AK_LLM_FAULT_RATE_LIMIT},
+    {"context_length_exceeded", AK_LLM_FAULT_REQUEST},
+    {"invalid_request", AK_LLM_FAULT_REQUEST},
+};
+
+static bool contains(const char *text, const char *part)
+{
+    return text != NULL && strcasestr(text, part) != NULL;
+}
+
+ak_llm_fault ak_classify_words(const char *code, const char *message)
+{
+    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
+        if (contains(code, meanings[i].words) || contains(message, meanings[i].words)) {
+            return meanings[i].fault;
+        }
+    }
+    return AK_LLM_FAULT_SERVER;
+}
+
+static const char *text_at(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text == NULL ? "" : text;
+}
+
+void ak_error_words(const char **code, const char **message, const json_t *body)
+{
+    /* OpenAI, Anthropic, vLLM: {"error": {"message", "type", "code"}}. Ollama: {"error": "text"}.
+       Older vLLM: {"object": "error", "message"}. FastAPI: {"detail": "text"}. */
+    const json_t *error = json_object_get(body, "error");
+    const json_t *source = json_is_object(error) ? error : body;
+    *message = json_is_string(error) ? json_string_value(error) : text_at(source, "message");
+    if (**message == 0) {
+        *message = text_at(body, "detail");
+    }
+    *code = text_at(source, "code");
+    if (**code == 0) {
+        *code = text_at(source, "type");
+    }
+}
+
+/* ---- waiting ------------------------------------------------------------------------------- */
+
+bool ak_http_date(int64_t *out, const char *text)
+{
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    struct tm date = {.tm_mon = -1, .tm_mday = -1, .tm_year = -1, .tm_hour = -1};
+    for (const char *p = text; *p != 0;) {
+        size_t length = strcspn(p, " ,-\t");
+        int hour, minute, second;
+        char word[16];
+        if (length == 0) {
+            p++;
+            continue;
+        }
+        (void)snprintf(word, sizeof word, "%.*s", (int)(length < 15 ? length : 15), p);
+        const char *month = length == 3 ? strstr(months, word) : NULL;
+        int64_t number;
+        if (month != NULL && (month - months) % 3 == 0) {
+            date.tm_mon = (int)(month - months) / 3;
+        } else if (length == 8 && strspn(word, "0123456789:") == 8 && word[2] == ':' &&
+                   word[5] == ':') {
+            hour = (int)strtol(word, NULL, 10);
+            minute = (int)strtol(word + 3, NULL, 10);
+            second = (int)strtol(word + 6, NULL, 10);
+            date.tm_hour = hour;
+            date.tm_min = minute;
+            date.tm_sec = second;
+        } else if (length <= 4 && ak_text_int(&number, word) && number >= 0) {
+            if (date.tm_mday < 0) {
+                date.tm_mday = (int)number;
+            } else {
+                /* Two digits are of the last hundred years, as RFC 9110 has it for our century. */
+                date.tm_year =
+                    (int)(length <= 2 ? number + (number < 70 ? 100 : 0) : number - 1900);
+            }
+        }
+        p += length;
+    }
+    if (date.tm_mon < 0 || date.tm_mday < 1 || date.tm_mday > 31 || date.tm_year < 70 ||
+        date.tm_hour < 0 || date.tm_hour > 24 || date.tm_min > 59 || date.tm_sec > 60) {
+        return false;
+    }
+    *out = (int64_t)timegm(&date);
+    return true;
+}
+
+/* What the server asks for, in ms; -1 if it asks for nothing. */
+static int64_t wait_of(const ak_reply_headers *headers, int64_t now)
+{
+    double number;
+    int64_t date;
+    /* A day at most: more is no wait but a refusal, and the client gives up on less. */
+    const double day_ms = 24.0 * 3600 * 1000;
+    if (headers->retry_after_ms != NULL && ak_text_real(&number, headers->retry_after_ms) &&
+        number >= 0) {
+        return (int64_t)(number < day_ms ? number : day_ms);
+    }
+    if (headers->retry_after == NULL) {
+        return -1;
+    }
+    if (ak_text_real(&number, headers->retry_after) && number >= 0) {
+        return (int64_t)(number * 1000 < day_ms ? number * 1000 : day_ms);
+    }
+    if (ak_http_date(&date, headers->retry_after)) {
+        double ms = (double)(date - now) * 1000;
+        return (int64_t)(ms < 0 ? 0 : ms < day_ms ? ms : day_ms);
+    }
+    return -1;
+}
+
+/* ---- parameters that are not taken --------------------------------------------------------- */
+
+static const char *const ability_words[AK_ABILITY_COUNT] = {
+#define X(name, words) words,
+    AK_ABILITY_MAP(X)
+#undef X
+};
+
+static bool word_character(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Does `text` have the word, with nothing that belongs to a longer name beside it? */
+static bool has_word(const char *text, const char *word, size_t length)
+{
+    for (const char *p = strcasestr(text, word); p != NULL; p = strcasestr(p + 1, word)) {
+        if ((p == text || !word_character(p[-1])) && !word_character(p[length])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The abilities that the text names. */
+static unsigned abilities_in(const char *text)
+{
+    unsigned found = 0;
+    for (unsigned i = 0; i < AK_ABILITY_COUNT; i++) {
+        for (const char *p = ability_words[i]; *p != 0;) {
+            char word[48];
+            size_t length = strcspn(p, ",");
+            (void)snprintf(word, sizeof word, "%.*s", (int)length, p);
+            found |= has_word(text, word, length) ? 1u << i : 0;
+            p += length + 1;
+        }
+    }
+    return found;
+}
+
+/* "max_tokens: 64000 > 8192, which is the maximum": the smallest number that can be a limit. */
+static int token_limit_in(const char *text)
+{
+    int64_t least = 0;
+    for (const char *p = text; *p != 0;) {
+        if (*p < '0' || *p > '9') {
+            p++;
+            continue;
+        }
+        char *end;
+        long long number = strtoll(p, &end, 10);
+        bool part_of_name = p > text && (word_character(p[-1]) || p[-1] == '-' || p[-1] == '.');
+        if (!part_of_name && number >= 256 && number <= 10000000 &&
+            (least == 0 || number < least)) {
+            least = number;
+        }
+        p = end;
+    }
+    return (int)least;
+}
+
+/* A 400 or 422: which parameter is it about? */
+static void read_complaint(ak_verdict *out, const json_t *body, const char *message)
+{
+    const json_t *error = json_object_get(body, "error");
+    const char *param = text_at(json_is_object(error) ? error : body, "param");
+    bool tokens = has_word(message, "max_tokens", 10) ||
+                  has_word(message, "max_completion_tokens", 21) ||
+                  has_word(message, "max_output_tokens", 17);
+    bool limit = contains(message, "maximum") || contains(message, "too large") ||
+                 contains(message, "at most") || strchr(message, '>') != NULL;
+    bool renamed = contains(message, "max_completion_tokens") && contains(message, "max_tokens");
+    if (contains(message, "context length") || contains(message, "prompt is too long")) {
+        return; /* less output would not help */
+    }
+    if (tokens && limit && !renamed) {
+        out->output_tokens_max = token_limit_in(message);
+    }
+    out->ability = out->output_tokens_max > 0 ? 0 : abilities_in(param);
+    if (out->ability == 0 && out->output_tokens_max == 0) {
+        out->ability = abilities_in(message);
+    }
+    if (out->ability != 0 || out->output_tokens_max > 0) {
+        out->action = AK_VERDICT_CAPABILITY;
+    }
+}
+
+/* ---- the verdict --------------------------------------------------------------------------- */
+
+static ak_llm_fault fault_of_status(int status)
+{
+    static const struct {
+        int status;
+        ak_llm_fault fault;
+    } known[] = {
+        {401, AK_LLM_FAULT_KEY},        {402, AK_LLM_FAULT_QUOTA},      {403, AK_LLM_FAULT_KEY},
+        {404, AK_LLM_FAULT_MODEL},      {408, AK_LLM_FAULT_TIMEOUT},    {409, AK_LLM_FAULT_SERVER},
+        {429, AK_LLM_FAULT_RATE_LIMIT}, {529, AK_LLM_FAULT_OVERLOADED},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (known[i].status == status) {
+            return known[i].fault;
+        }
+    }
+    return status >= 500 ? AK_LLM_FAULT_SERVER : AK_LLM_FAULT_REQUEST;
+}
+
+void ak_classify(ak_verdict *out, int status, const ak_reply_headers *headers, const json_t *body,
+                 int64_t now)
+{
+    const char *code, *message;
+    ak_error_words(&code, &message, body);
+    *out = (ak_verdict){.action = AK_VERDICT_FATAL, .wait_ms = wait_of(headers, now)};
+    (void)snprintf(out->text, sizeof out->text, "%.239s", message[0] == 0 ? code : message);
+    out->fault = fault_of_status(status);
+    ak_llm_fault words = ak_classify_words(code, message);
+    /* Words make a status more precise; they do not make a failed server a bad request. */
+    bool precise = words == AK_LLM_FAULT_QUOTA || words == AK_LLM_FAULT_OVERLOADED ||
+                   words == AK_LLM_FAULT_LOADING ||
+                   (status < 500 && status != 429 &&
+                    (words == AK_LLM_FAULT_KEY || words == AK_LLM_FAULT_MODEL));
+    if (precise) {
+        out->fault = words;
+    }
+    if (!ak_llm_fault_lasting(out->fault)) {
+        out->action = AK_VERDICT_RETRY;
+    } else if ((status == 400 || status == 422) && out->fault == AK_LLM_FAULT_REQUEST) {
+        read_complaint(out, body, message);
+    }
+    if (headers->should_retry != NULL && out->action != AK_VERDICT_CAPABILITY &&
+        out->fault != AK_LLM_FAULT_QUOTA && out->fault != AK_LLM_FAULT_KEY) {
+        out->action = strcasecmp(headers->should_retry, "true") == 0    ? AK_VERDICT_RETRY
+                      : strcasecmp(headers->should_retry, "false") == 0 ? AK_VERDICT_FATAL
+                                                                        : out->action;
+    }
+}

@@ -1,0 +1,342 @@
+/* client.c: opens a client from what the user wrote, and keeps its accounts. */
+#include "llm/client.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "llm/key.h"
+
+/* What ak_llm_options calls the defaults. */
+#define CONNECT_SECONDS 10
+#define STALL_SECONDS   300
+#define TIMEOUT_SECONDS 900
+#define RETRIES         4
+#define RETRIES_MAX     100
+#define SECONDS_MAX     86400.0
+
+/* ---- the address --------------------------------------------------------------------------- */
+
+/* Has the path a segment such as v1, v1beta? Then the version is the user's choice. */
+static bool has_version(const char *path)
+{
+    for (const char *p = strchr(path, '/'); p != NULL; p = strchr(p + 1, '/')) {
+        if (p[1] == 'v' && p[2] >= '0' && p[2] <= '9') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_local(const char *host, size_t length)
+{
+    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strlen(names[i]) == length && strncmp(names[i], host, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Base address and the provider's path, whichever part of the path the user has written. */
+static ak_status build_url(ak_llm *llm, const char *base, ak_error *err)
+{
+    const char *path = llm->provider->path;
+    bool tls = strncmp(base, "https://", 8) == 0, plain = strncmp(base, "http://", 7) == 0;
+    const char *host = base + (tls ? 8 : 7);
+    if ((!tls && !plain) || *host == 0 || *host == '/' || strpbrk(base, " \t\r\n\"'\\") != NULL) {
+        return ak_fail(err, AK_INVALID,
+                       "the address of a server begins with https:// or http://, not \"%.100s\"",
+                       base);
+    }
+    size_t host_bytes = strcspn(host, "/");
+    if (memchr(host, '@', host_bytes) != NULL || strpbrk(host, "?#") != NULL) {
+        return ak_fail(err, AK_INVALID,
+                       "the address of a server must not hold a name, a password or a query; a key "
+                       "goes into --llm-key-file");
+    }
+    size_t name_bytes = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/");
+    if (plain && llm->key != NULL && !is_local(host, name_bytes)) {
+        return ak_fail(err, AK_INVALID,
+                       "%.*s: the key would cross the network unencrypted; use https://",
+                       (int)host_bytes, host);
+    }
+    size_t length = strlen(base);
+    while (length > 0 && base[length - 1] == '/') {
+        length--;
+    }
+    size_t path_bytes = strlen(path);
+    const char *rest = host + host_bytes;
+    if (length >= path_bytes && memcmp(base + length - path_bytes, path, path_bytes) == 0) {
+        path = "";
+    } else if (strncmp(path, "/v1/", 4) == 0 && has_version(rest)) {
+        path += 3;
+    }
+    if ((size_t)snprintf(llm->url, sizeof llm->url, "%.*s%s", (int)length, base, path) >=
+        sizeof llm->url) {
+        return ak_fail(err, AK_LIMIT, "the address of the server is too long");
+    }
+    return AK_OK;
+}
+
+/* ---- the specification --------------------------------------------------------------------- */
+
+static ak_status take_effort(ak_llm *llm, const char *effort, ak_error *err)
+{
+    static const char *const known[] = {"none", "minimal", "low", "medium",
+                                        "high", "xhigh",   "max", NULL};
+    for (size_t i = 0; effort != NULL && known[i] != NULL; i++) {
+        if (strcmp(known[i], effort) == 0) {
+            (void)snprintf(llm->effort, sizeof llm->effort, "%s", effort);
+            return AK_OK;
+        }
+    }
+    return effort == NULL ? AK_OK
+                          : ak_fail(err, AK_INVALID,
+                                    "there is no effort \"%.40s\"; choose one of: none, minimal, "
+                                    "low, medium, high, xhigh, max",
+                                    effort);
+}
+
+/* "provider:model" */
+static ak_status take_model(ak_llm *llm, const char *text, ak_error *err)
+{
+    size_t length = strcspn(text, ":");
+    const char *model = text + length + 1;
+    if (text[length] == 0 || *model == 0) {
+        return ak_fail(err, AK_INVALID,
+                       "a language model is PROVIDER:MODEL, such as openai:gpt-5 or "
+                       "ollama:qwen3:8b, not \"%.80s\"",
+                       text);
+    }
+    ak_status status = ak_provider_find(&llm->provider, text, length, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    for (const char *p = model; *p != 0; p++) {
+        if ((unsigned char)*p <= 0x20 || (unsigned char)*p >= 0x7f) {
+            return ak_fail(err, AK_INVALID,
+                           "the name of the model has a blank or other character "
+                           "that no name has");
+        }
+    }
+    if (strlen(model) >= sizeof llm->model) {
+        return ak_fail(err, AK_LIMIT, "the name of the model is longer than %zu characters",
+                       sizeof llm->model - 1);
+    }
+    (void)snprintf(llm->model, sizeof llm->model, "%s", model);
+    (void)snprintf(llm->name, sizeof llm->name, "%s:%s", llm->provider->name, model);
+    return AK_OK;
+}
+
+/* Opens the tape if there is one; "replay:PATH" takes model and effort from it. */
+static ak_status take_tape(ak_llm *llm, const ak_llm_options *options, ak_error *err)
+{
+    static const char prefix[] = "replay:";
+    const char *model = options->model, *replay = options->replay;
+    bool from_tape = strncmp(model, prefix, sizeof prefix - 1) == 0;
+    if (from_tape && replay == NULL) {
+        replay = model + sizeof prefix - 1;
+    }
+    if (replay != NULL && options->record != NULL) {
+        return ak_fail(err, AK_INVALID, "record and replay exclude each other");
+    }
+    ak_status status = AK_OK;
+    if (replay != NULL || options->record != NULL) {
+        status = ak_tape_open(&llm->tape, replay != NULL ? replay : options->record, replay == NULL,
+                              err);
+    }
+    if (status != AK_OK || !from_tape) {
+        return status == AK_OK ? take_model(llm, model, err) : status;
+    }
+    if (llm->effort[0] == 0 && ak_tape_effort(llm->tape)[0] != 0) {
+        status = take_effort(llm, ak_tape_effort(llm->tape), err);
+    }
+    if (status == AK_OK && ak_tape_model(llm->tape)[0] != 0) {
+        return take_model(llm, ak_tape_model(llm->tape), err);
+    }
+    (void)snprintf(llm->name, sizeof llm->name, "replay");
+    (void)snprintf(llm->model, sizeof llm->model, "replay");
+    return status;
+}
+
+static bool replays(const ak_llm *llm)
+{
+    return llm->tape != NULL && !ak_tape_recording(llm->tape);
+}
+
+/* What only a client that sends something needs: key, address, libcurl. */
+static ak_status prepare_sending(ak_llm *llm, const ak_llm_options *options, ak_error *err)
+{
+    const ak_provider *provider = llm->provider;
+    const char *base = options->url != NULL ? options->url : provider->url;
+    ak_status status = ak_key_read(&llm->key, provider, options->key_file, err);
+    if (status == AK_OK && llm->key == NULL && provider->key_needed) {
+        status = ak_fail(err, AK_UNAVAILABLE,
+                         "%s needs a key: set %s, or name a file that holds it with --llm-key-file",
+                         provider->name, provider->key_variable);
+    }
+    if (status == AK_OK && base == NULL) {
+        status = ak_fail(err, AK_INVALID,
+                         "%s needs the address of its server: --llm-url http://127.0.0.1:8000",
+                         provider->name);
+    }
+    if (status == AK_OK) {
+        status = build_url(llm, base, err);
+    }
+    return status == AK_OK ? ak_http_load(err) : status;
+}
+
+static ak_status take_numbers(ak_llm *llm, const ak_llm_options *options, ak_error *err)
+{
+    const struct {
+        double given, fallback;
+        int64_t *out;
+    } times[] = {{options->connect_seconds, CONNECT_SECONDS, &llm->connect_ns},
+                 {options->stall_seconds, STALL_SECONDS, &llm->stall_ns},
+                 {options->timeout_seconds, TIMEOUT_SECONDS, &llm->timeout_ns}};
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        double seconds = times[i].given == 0 ? times[i].fallback : times[i].given;
+        if (!(seconds > 0) || !(seconds <= SECONDS_MAX)) {
+            return ak_fail(err, AK_INVALID,
+                           "a time limit of a language model is over 0 s and at "
+                           "most a day");
+        }
+        *times[i].out = (int64_t)(seconds * (double)AK_SECOND_NS);
+    }
+    if (!(options->budget_usd >= 0)) {
+        return ak_fail(err, AK_INVALID, "the budget must not be negative");
+    }
+    llm->retries = options->retries == 0            ? RETRIES
+                   : options->retries < 0           ? 0
+                   : options->retries > RETRIES_MAX ? RETRIES_MAX
+                                                    : options->retries;
+    llm->budget_usd = options->budget_usd;
+    llm->cancel = options->cancel;
+    ak_rng_seed(&llm->rng, options->seed);
+    return AK_OK;
+}
+
+static ak_status take_price(ak_llm *llm, const ak_llm_options *options, ak_error *err)
+{
+    ak_status status = AK_OK;
+    if (llm->provider != NULL) {
+        ak_abilities_find(&llm->abilities, llm->provider, llm->model);
+        status = ak_price_find(&llm->price, llm->provider, llm->model, options->prices, err);
+    }
+    if (status == AK_OK && !llm->price.known && llm->budget_usd > 0) {
+        return ak_fail(err, AK_INVALID,
+                       "%s is unpriced, so a budget cannot be kept: give its price with "
+                       "--llm-prices FILE, {\"%s\": {\"input\": 1, \"output\": 4}}, or leave "
+                       "--llm-budget out",
+                       llm->name, llm->name);
+    }
+    llm->totals.priced = llm->price.known;
+    llm->totals.budget_usd = llm->budget_usd;
+    return status;
+}
+
+ak_status ak_llm_open(ak_llm **out, const ak_llm_options *options, const ak_llm_seam *seam,
+                      ak_error *err)
+{
+    if (options->model == NULL) {
+        return ak_fail(err, AK_INVALID, "which language model? --llm openai:gpt-5, for example");
+    }
+    ak_llm *llm = ak_alloc(1, sizeof *llm);
+    if (llm == NULL) {
+        return ak_fail_memory(err);
+    }
+    (void)pthread_mutex_init(&llm->lock, NULL);
+    if (seam != NULL) {
+        llm->seam = *seam;
+    }
+    ak_status status = take_effort(llm, options->effort, err);
+    if (status == AK_OK) {
+        status = take_tape(llm, options, err);
+    }
+    if (status == AK_OK) {
+        status = take_numbers(llm, options, err);
+    }
+    if (status == AK_OK) {
+        status = take_price(llm, options, err);
+    }
+    if (status == AK_OK && !replays(llm)) {
+        status = prepare_sending(llm, options, err);
+    }
+    if (status != AK_OK) {
+        ak_llm_close(llm);
+        return status;
+    }
+    *out = llm;
+    return AK_OK;
+}
+
+void ak_llm_close(ak_llm *llm)
+{
+    if (llm != NULL) {
+        ak_tape_close(llm->tape);
+        ak_key_free(llm->key);
+        (void)pthread_mutex_destroy(&llm->lock);
+        ak_free(llm);
+    }
+}
+
+const char *ak_llm_name(const ak_llm *llm)
+{
+    return llm->name;
+}
+
+void ak_llm_total(ak_llm_totals *out, ak_llm *llm)
+{
+    (void)pthread_mutex_lock(&llm->lock);
+    *out = llm->totals;
+    (void)pthread_mutex_unlock(&llm->lock);
+}
+
+int64_t ak_llm_now(const ak_llm *llm)
+{
+    return llm->seam.now_ns != NULL ? llm->seam.now_ns(llm->seam.context) : ak_clock_ns();
+}
+
+void ak_llm_each_provider(ak_list_visitor visit, void *context)
+{
+    for (size_t i = 0; ak_providers[i] != NULL; i++) {
+        visit(context, ak_providers[i]->name, ak_providers[i]->description);
+    }
+    visit(context, "replay", "answers that were recorded with --llm-record, without network");
+}
+
+json_t *ak_llm_doctor(void)
+{
+    char version[120];
+    json_t *result = json_object(), *list = json_array();
+    ak_http_version(version, sizeof version);
+    bool good = list != NULL;
+    for (size_t i = 0; ak_providers[i] != NULL && good; i++) {
+        const ak_provider *provider = ak_providers[i];
+        const char *variable = provider->key_variable;
+        bool set = variable != NULL && ak_env(variable) != NULL;
+        json_t *row = json_object();
+        good =
+            ak_json_set_text(row, "provider", provider->name) &&
+            ak_json_set_text(row, "address", provider->url == NULL ? "--llm-url" : provider->url) &&
+            ak_json_set_text(row, "key",
+                             variable == NULL ? "none needed"
+                             : set            ? "set"
+                                              : "not set") &&
+            ak_json_set_text(row, "from", variable == NULL ? "--llm-key-file" : variable);
+        good = json_array_append_new(list, row) == 0 && good;
+    }
+    good =
+        good &&
+        ak_json_set_text(result, "curl",
+                         version[0] != 0 ? version : "not installed: apt-get install libcurl4") &&
+        ak_json_set(result, "providers", json_incref(list));
+    json_decref(list);
+    if (!good) {
+        json_decref(result);
+        return NULL;
+    }
+    return result;
+}

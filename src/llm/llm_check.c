@@ -1,0 +1,75 @@
+/* llm_check.c: ak_llm_check: one small question that shows whether everything fits together. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "llm/answer.h"
+#include "llm/client.h"
+
+/* Enough for a model that cannot be kept from thinking first. */
+#define OUTPUT_TOKENS 2048
+
+static json_t *schema_of_check(void)
+{
+    return json_pack("{s:s,s:{s:{s:s}},s:[s],s:b}", "type", "object", "properties", "word", "type",
+                     "string", "required", "word", "additionalProperties", 0);
+}
+
+static json_t *tokens_of(const ak_llm_usage *usage)
+{
+    return usage->known
+               ? json_pack("{s:I,s:I,s:I,s:I}", "input", (json_int_t)usage->input, "cached",
+                           (json_int_t)usage->input_cached, "output", (json_int_t)usage->output,
+                           "reasoning", (json_int_t)usage->output_reasoning)
+               : json_null();
+}
+
+static ak_status report(char **out, const ak_llm *llm, const ak_llm_answer *answer, ak_error *err)
+{
+    json_t *result = json_object();
+    bool kept = json_is_string(json_object_get(answer->value, "word"));
+    bool good =
+        ak_json_set_text(result, "provider",
+                         llm->provider == NULL ? "replay" : llm->provider->name) &&
+        ak_json_set_text(result, "model", answer->model[0] == 0 ? llm->model : answer->model) &&
+        ak_json_set_text(result, "address", llm->url[0] == 0 ? NULL : llm->url) &&
+        ak_json_set_text(result, "reply", answer->text) &&
+        ak_json_set(result, "schema_kept", json_boolean(kept)) &&
+        ak_json_set_text(result, "found_in", ak_llm_found_text(answer->found)) &&
+        ak_json_set_text(result, "finish", ak_llm_finish_text(answer->finish)) &&
+        ak_json_set(result, "tokens", tokens_of(&answer->usage)) &&
+        ak_json_set(result, "cost_usd",
+                    answer->priced ? json_real(answer->cost_usd) : json_string("unpriced")) &&
+        ak_json_set_text(result, "price_of", llm->price.date[0] == 0 ? NULL : llm->price.date) &&
+        ak_json_set(result, "attempts", json_integer(answer->attempts)) &&
+        ak_json_set(result, "replayed", json_boolean(answer->replayed)) &&
+        ak_json_set_real(result, "seconds", (double)answer->elapsed_ns / 1e9);
+    ak_status status = good ? ak_json_text(out, result, err) : ak_fail_memory(err);
+    json_decref(result);
+    return status;
+}
+
+ak_status ak_llm_check(char **out_json, const ak_llm_options *options, ak_error *err)
+{
+    ak_llm *llm = NULL;
+    ak_llm_answer answer = {0};
+    ak_status status = ak_llm_open(&llm, options, NULL, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    json_t *schema = schema_of_check();
+    ak_llm_message question = {AK_LLM_USER, "Reply with the word ready."};
+    ak_llm_chat chat = {.system = "You are being tested for availability. Be brief.",
+                        .messages = &question,
+                        .message_count = 1,
+                        .schema = schema,
+                        .schema_name = "check",
+                        .max_output_tokens = OUTPUT_TOKENS};
+    status = schema == NULL ? ak_fail_memory(err) : ak_llm_ask(&answer, llm, &chat, err);
+    if (status == AK_OK) {
+        status = report(out_json, llm, &answer, err);
+    }
+    ak_llm_answer_clear(&answer);
+    json_decref(schema);
+    ak_llm_close(llm);
+    return status;
+}

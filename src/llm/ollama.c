@@ -1,0 +1,111 @@
+/*
+ * ollama.c: Ollama's own API on this machine.
+ *
+ * Source: github.com/ollama/ollama docs/api.md. Streams are JSON lines. A prompt that is longer
+ * than num_ctx is cut by the server without a word, and the default is small, so num_ctx is always
+ * sent. With a schema, thinking is off unless an effort is asked for: thinking models put the JSON
+ * into their thoughts otherwise.
+ */
+#include "llm/dialect.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "llm/price.h"
+
+/* Code and JSON have about three bytes a token; two leave a margin. Memory grows with it, so it is
+   not the strict bound of one. */
+#define BYTES_PER_TOKEN 2
+#define CONTEXT_STEP    4096
+
+static int64_t context_of(const ak_request *request)
+{
+    int64_t need = (int64_t)(request->prompt_tokens_max / BYTES_PER_TOKEN) + request->output_tokens;
+    return (need + CONTEXT_STEP - 1) / CONTEXT_STEP * CONTEXT_STEP;
+}
+
+/* gpt-oss takes levels, other models on and off. */
+static json_t *think(const ak_request *request)
+{
+    const char *effort = request->effort;
+    if (effort == NULL || strcmp(effort, "none") == 0) {
+        return json_false();
+    }
+    if (!ak_llm_glob("*gpt-oss*", request->model)) {
+        return json_true();
+    }
+    bool low = strcmp(effort, "minimal") == 0 || strcmp(effort, "low") == 0;
+    return json_string(low ? "low" : strcmp(effort, "medium") == 0 ? "medium" : "high");
+}
+
+static ak_status request(json_t **out, const ak_request *request, ak_error *err)
+{
+    const ak_llm_chat *chat = request->chat;
+    char *system = NULL;
+    ak_status status = ak_system_text(&system, request, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    json_t *body = json_object();
+    json_t *options = json_pack("{s:i,s:I}", "num_predict", request->output_tokens, "num_ctx",
+                                (json_int_t)context_of(request));
+    bool schema = chat->schema != NULL && ak_can(request, AK_ABILITY_SCHEMA);
+    bool good = options != NULL && ak_json_set_text(body, "model", request->model) &&
+                ak_json_set(body, "messages", ak_messages_json(chat, system)) &&
+                (!schema || ak_json_set(body, "format", json_deep_copy(chat->schema)));
+    if (good && chat->has_temperature && ak_can(request, AK_ABILITY_TEMPERATURE)) {
+        good = ak_json_set_real(options, "temperature", chat->temperature);
+    }
+    if (good && ak_can(request, AK_ABILITY_SEED)) {
+        good = ak_json_set(options, "seed", json_integer((json_int_t)(chat->seed & INT32_MAX)));
+    }
+    if (good && ak_can(request, AK_ABILITY_EFFORT) && (schema || request->effort != NULL)) {
+        good = ak_json_set(body, "think", think(request));
+    }
+    good = good && ak_json_set(body, "options", json_incref(options)) &&
+           ak_json_set(body, "stream", json_boolean(ak_can(request, AK_ABILITY_STREAM)));
+    json_decref(options);
+    ak_free(system);
+    return ak_request_end(out, body, good, err);
+}
+
+static ak_status reply(ak_reply *out, const json_t *body, ak_error *err)
+{
+    (void)err;
+    const json_t *message = json_object_get(body, "message");
+    const char *reason = ak_text_at(body, "done_reason");
+    ak_append_at(&out->text, message, "content");
+    ak_append_at(&out->reasoning, message, "thinking");
+    ak_copy_at(out->model, body, "model");
+    if (json_is_true(json_object_get(body, "done"))) {
+        out->ended = true;
+        out->finish = strcmp(reason, "length") == 0 ? AK_LLM_FINISH_LENGTH : AK_LLM_FINISH_STOP;
+        out->usage.known = json_object_get(body, "eval_count") != NULL;
+        out->usage.input = ak_count_at(body, "prompt_eval_count");
+        out->usage.output = ak_count_at(body, "eval_count");
+    }
+    if (json_object_get(body, "error") != NULL) {
+        ak_reply_error(out, body);
+    }
+    return AK_OK;
+}
+
+static ak_status delta(ak_reply *out, const char *event, const json_t *data, ak_error *err)
+{
+    (void)event;
+    return reply(out, data, err); /* every line has the form of a whole reply */
+}
+
+const ak_provider ak_provider_ollama = {
+    .name = "ollama",
+    .description = "Ollama on this machine or at --llm-url",
+    .url = "http://127.0.0.1:11434",
+    .path = "/api/chat",
+    .key_header = "Authorization: Bearer ",
+    .free = true,
+    .stream = AK_STREAM_NDJSON,
+    .request = request,
+    .reply = reply,
+    .delta = delta,
+    .classify = ak_classify,
+};

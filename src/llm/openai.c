@@ -1,0 +1,166 @@
+/*
+ * openai.c: OpenAI's Responses API.
+ *
+ * Source: developers.openai.com/api/reference, "Responses" and "Streaming events"; "Structured
+ * outputs" for what strict schemas may hold. A reply that reached its output limit is not an error
+ * but has status "incomplete". Nothing is stored at the server (store: false).
+ */
+#include "llm/dialect.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+static ak_status request(json_t **out, const ak_request *request, ak_error *err)
+{
+    const ak_llm_chat *chat = request->chat;
+    char *system = NULL;
+    ak_status status = ak_system_text(&system, request, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    json_t *body = json_object();
+    bool good = ak_json_set_text(body, "model", request->model) &&
+                (system == NULL || ak_json_set_text(body, "instructions", system)) &&
+                ak_json_set(body, "input", ak_messages_json(chat, NULL)) &&
+                ak_json_set(body, "max_output_tokens", json_integer(request->output_tokens));
+    if (good && chat->schema != NULL && ak_can(request, AK_ABILITY_SCHEMA)) {
+        json_t *schema = ak_schema_without(chat->schema, ak_schema_not_openai);
+        good = ak_json_set(body, "text",
+                           json_pack("{s:{s:s,s:s,s:o,s:b}}", "format", "type", "json_schema",
+                                     "name", ak_schema_name(chat), "schema", schema, "strict",
+                                     ak_schema_strict(schema)));
+    }
+    if (good && request->effort != NULL && ak_can(request, AK_ABILITY_EFFORT)) {
+        good = ak_json_set(body, "reasoning", json_pack("{s:s}", "effort", request->effort));
+    }
+    if (good && chat->has_temperature && ak_can(request, AK_ABILITY_TEMPERATURE)) {
+        good = ak_json_set_real(body, "temperature", chat->temperature);
+    }
+    if (good && ak_can(request, AK_ABILITY_STORE)) {
+        good = ak_json_set(body, "store", json_false());
+    }
+    if (good && ak_can(request, AK_ABILITY_STREAM)) {
+        good = ak_json_set(body, "stream", json_true());
+    }
+    ak_free(system);
+    return ak_request_end(out, body, good, err);
+}
+
+/* The parts of output[]: messages with text or a refusal, reasoning with summaries. */
+static void read_output(ak_reply *out, const json_t *response, bool with_text)
+{
+    size_t i, j;
+    json_t *item, *part;
+    json_array_foreach(json_object_get(response, "output"), i, item)
+    {
+        if (strcmp(ak_text_at(item, "type"), "reasoning") == 0 && with_text) {
+            json_array_foreach(json_object_get(item, "summary"), j, part)
+            {
+                ak_append_at(&out->reasoning, part, "text");
+            }
+            json_array_foreach(json_object_get(item, "content"), j, part)
+            {
+                ak_append_at(&out->reasoning, part, "text");
+            }
+            continue;
+        }
+        json_array_foreach(json_object_get(item, "content"), j, part)
+        {
+            bool refusal = strcmp(ak_text_at(part, "type"), "refusal") == 0;
+            if (refusal) {
+                out->finish = AK_LLM_FINISH_REFUSAL;
+            }
+            if (with_text) {
+                ak_append_at(&out->text, part, refusal ? "refusal" : "text");
+            }
+        }
+    }
+}
+
+static void read_usage(ak_reply *out, const json_t *usage)
+{
+    if (!json_is_object(usage)) {
+        return;
+    }
+    out->usage = (ak_llm_usage){
+        .known = true,
+        .input = ak_count_at(usage, "input_tokens"),
+        .input_cached =
+            ak_count_at(json_object_get(usage, "input_tokens_details"), "cached_tokens"),
+        .output = ak_count_at(usage, "output_tokens"),
+        .output_reasoning =
+            ak_count_at(json_object_get(usage, "output_tokens_details"), "reasoning_tokens"),
+    };
+}
+
+static void read_response(ak_reply *out, const json_t *response)
+{
+    const char *status = ak_text_at(response, "status");
+    const char *why = ak_text_at(json_object_get(response, "incomplete_details"), "reason");
+    ak_copy_at(out->id, response, "id");
+    ak_copy_at(out->model, response, "model");
+    out->finish = AK_LLM_FINISH_STOP;
+    read_output(out, response, out->text.length == 0);
+    read_usage(out, json_object_get(response, "usage"));
+    if (strcmp(status, "incomplete") == 0) {
+        out->finish =
+            strcmp(why, "content_filter") == 0 ? AK_LLM_FINISH_FILTER : AK_LLM_FINISH_LENGTH;
+    } else if (strcmp(status, "failed") == 0 ||
+               json_is_object(json_object_get(response, "error"))) {
+        ak_reply_error(out, response);
+    }
+    out->ended = true;
+}
+
+static ak_status reply(ak_reply *out, const json_t *body, ak_error *err)
+{
+    (void)err;
+    if (json_is_array(json_object_get(body, "output")) ||
+        json_is_object(json_object_get(body, "error"))) {
+        read_response(out, body);
+    }
+    return AK_OK;
+}
+
+static ak_status delta(ak_reply *out, const char *event, const json_t *data, ak_error *err)
+{
+    (void)err;
+    const char *type = ak_text_at(data, "type");
+    const json_t *response = json_object_get(data, "response");
+    if (*type == 0) {
+        type = event;
+    }
+    if (strcmp(type, "response.output_text.delta") == 0) {
+        ak_append_at(&out->text, data, "delta");
+    } else if (strcmp(type, "response.reasoning_summary_text.delta") == 0 ||
+               strcmp(type, "response.reasoning_text.delta") == 0) {
+        ak_append_at(&out->reasoning, data, "delta");
+    } else if (strcmp(type, "response.refusal.delta") == 0) {
+        ak_append_at(&out->text, data, "delta");
+        out->finish = AK_LLM_FINISH_REFUSAL;
+    } else if (strcmp(type, "response.created") == 0) {
+        ak_copy_at(out->id, response, "id");
+        ak_copy_at(out->model, response, "model");
+    } else if (strcmp(type, "response.completed") == 0 ||
+               strcmp(type, "response.incomplete") == 0 || strcmp(type, "response.failed") == 0) {
+        read_response(out, response);
+    } else if (strcmp(type, "error") == 0) {
+        ak_reply_error(out, data);
+    }
+    return AK_OK;
+}
+
+const ak_provider ak_provider_openai = {
+    .name = "openai",
+    .description = "OpenAI, Responses API",
+    .url = "https://api.openai.com/v1",
+    .path = "/v1/responses",
+    .key_variable = "OPENAI_API_KEY",
+    .key_needed = true,
+    .key_header = "Authorization: Bearer ",
+    .stream = AK_STREAM_SSE,
+    .request = request,
+    .reply = reply,
+    .delta = delta,
+    .classify = ak_classify,
+};

@@ -1,0 +1,169 @@
+/* price.c: see price.h. */
+#include "llm/price.h"
+
+#include <string.h>
+
+#define DOLLARS_MAX 1e6 /* for a million tokens: no price, a mistake */
+
+static const struct {
+    const char *provider, *model;
+    double input, cached_input, cache_write, output;
+    const char *date;
+} prices[] = {
+#define X(provider, model, input, cached, write, output, date, source)                             \
+    {#provider, model, input, cached, write, output, date},
+#include "llm/prices.def"
+#undef X
+};
+
+bool ak_llm_glob(const char *pattern, const char *text)
+{
+    const char *star = NULL, *resume = NULL;
+    while (*text != 0) {
+        if (*pattern == '*') {
+            star = pattern++;
+            resume = text;
+        } else if (*pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star != NULL) {
+            pattern = star + 1;
+            text = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*') {
+        pattern++;
+    }
+    return *pattern == 0;
+}
+
+/* The model itself or a snapshot of it: -YYYY-MM-DD or -YYYYMMDD behind the name. */
+static bool is_model(const char *name, const char *model)
+{
+    size_t length = strlen(model);
+    if (strncmp(name, model, length) != 0) {
+        return false;
+    }
+    const char *rest = name + length;
+    size_t digits = 0;
+    if (*rest == 0) {
+        return true;
+    }
+    if (*rest != '-') {
+        return false;
+    }
+    for (; *rest != 0; rest++) {
+        if (*rest >= '0' && *rest <= '9') {
+            digits++;
+        } else if (*rest != '-') {
+            return false;
+        }
+    }
+    return digits == 8;
+}
+
+static ak_status read_price(ak_price *out, const json_t *entry, const char *where, ak_error *err)
+{
+    static const char *const keys[] = {"input", "cached_input", "cache_write", "output", NULL};
+    double values[4] = {-1, -1, -1, -1};
+    ak_status status = json_is_object(entry)
+                           ? ak_json_only(entry, keys, where, err)
+                           : ak_fail(err, AK_INVALID, "%s: must be an object", where);
+    for (int i = 0; i < 4 && status == AK_OK; i++) {
+        status = ak_json_real_or(&values[i], entry, keys[i], -1, where, err);
+        bool given = json_object_get(entry, keys[i]) != NULL;
+        bool needed = i == 0 || i == 3;
+        if (status == AK_OK &&
+            ((needed && !given) || (given && !(values[i] >= 0 && values[i] <= DOLLARS_MAX)))) {
+            status =
+                ak_fail(err, AK_INVALID, "%s: \"%s\" must be dollars for a million tokens, 0 to %g",
+                        where, keys[i], DOLLARS_MAX);
+        }
+    }
+    if (status == AK_OK) {
+        *out = (ak_price){.known = true,
+                          .input = values[0],
+                          .cached_input = values[1] < 0 ? values[0] : values[1],
+                          .cache_write = values[2] < 0 ? values[0] : values[2],
+                          .output = values[3]};
+    }
+    return status;
+}
+
+static ak_status find_in_file(ak_price *out, const char *name, const char *path, ak_error *err)
+{
+    json_t *document = NULL, *entry;
+    const char *key;
+    ak_status status = ak_json_read(&document, path, err);
+    if (status == AK_OK && !json_is_object(document)) {
+        status = ak_fail(err, AK_INVALID,
+                         "%s: must be an object such as {\"openai:gpt-5\": {\"input\": 1.25, "
+                         "\"output\": 10}}",
+                         path);
+    }
+    json_object_foreach(document, key, entry)
+    {
+        char where[AK_LLM_NAME_MAX + 512];
+        ak_price price;
+        (void)snprintf(where, sizeof where, "%.400s: \"%.100s\"", path, key);
+        /* Every entry is checked, so that a mistake shows before its model is used. */
+        if (status == AK_OK) {
+            status = read_price(&price, entry, where, err);
+        }
+        if (status == AK_OK && !out->known && ak_llm_glob(key, name)) {
+            *out = price;
+        }
+    }
+    json_decref(document);
+    return status;
+}
+
+ak_status ak_price_find(ak_price *out, const ak_provider *provider, const char *model,
+                        const char *file, ak_error *err)
+{
+    char name[2 * AK_LLM_NAME_MAX];
+    *out = (ak_price){0};
+    (void)snprintf(name, sizeof name, "%s:%s", provider->name, model);
+    ak_status status = file == NULL ? AK_OK : find_in_file(out, name, file, err);
+    if (status != AK_OK || out->known) {
+        return status;
+    }
+    if (provider->free) {
+        out->known = true;
+        return AK_OK;
+    }
+    /* "openai-chat" is another way to the models of "openai". */
+    size_t length = strcspn(provider->name, "-");
+    for (size_t i = 0; i < sizeof prices / sizeof prices[0] && !out->known; i++) {
+        if (strlen(prices[i].provider) == length &&
+            strncmp(prices[i].provider, provider->name, length) == 0 &&
+            is_model(model, prices[i].model)) {
+            *out = (ak_price){.known = true,
+                              .input = prices[i].input,
+                              .cached_input = prices[i].cached_input,
+                              .cache_write = prices[i].cache_write,
+                              .output = prices[i].output};
+            (void)snprintf(out->date, sizeof out->date, "%s", prices[i].date);
+        }
+    }
+    return AK_OK;
+}
+
+double ak_price_of(const ak_price *price, const ak_llm_usage *usage)
+{
+    int64_t plain = usage->input - usage->input_cached - usage->input_written;
+    return ((double)(plain < 0 ? 0 : plain) * price->input +
+            (double)usage->input_cached * price->cached_input +
+            (double)usage->input_written * price->cache_write +
+            (double)usage->output * price->output) /
+           1e6;
+}
+
+double ak_price_worst(const ak_price *price, size_t prompt_tokens, int output_tokens)
+{
+    double input = price->input > price->cache_write ? price->input : price->cache_write;
+    input = input > price->cached_input ? input : price->cached_input;
+    return ((double)prompt_tokens * input + (double)output_tokens * price->output) / 1e6;
+}

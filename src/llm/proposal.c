@@ -1,0 +1,263 @@
+/* proposal.c: an answer is input from outside: nothing about it is assumed. */
+#include "llm/proposal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define VALUE_BYTES 256
+/* A value of a proposal that is longer is not worth showing. */
+#define WISH_BYTES_MAX 4096
+
+const char *ak_verdict_text(ak_verdict verdict)
+{
+    static const char *const texts[] = {
+#define AK_VERDICT_TEXT(name, text) text,
+        AK_VERDICT_MAP(AK_VERDICT_TEXT)
+#undef AK_VERDICT_TEXT
+    };
+    return texts[verdict];
+}
+
+/* Foreign text without the quotes that ak_prompt_quote puts around it. */
+static void copy_clean(char *out, size_t bytes, const char *text, size_t max)
+{
+    ak_buf clean = AK_BUF(4096);
+    ak_prompt_quote(&clean, text, max);
+    size_t length = clean.length >= 2 ? clean.length - 2 : 0;
+    (void)snprintf(out, bytes, "%.*s", (int)length, clean.length >= 2 ? clean.data + 1 : "");
+    ak_buf_free(&clean);
+}
+
+static void refuse(ak_suggestion *out, ak_verdict verdict, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void refuse(ak_suggestion *out, ak_verdict verdict, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    out->verdict = verdict;
+    copy_clean(out->note, sizeof out->note, text, sizeof out->note - 4);
+}
+
+/* ---- values -----------------------------------------------------------------------------------
+ */
+
+static bool number_of(double *out, const ak_value *value)
+{
+    if (value->type == AK_VALUE_INT) {
+        *out = (double)value->as.integer;
+    } else if (value->type == AK_VALUE_REAL) {
+        *out = value->as.real;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Is the JSON value this legal value? 1, 1.0, true and "1" say the same where only one of them can
+   be meant; texts are compared as they are written in configurations. */
+static bool same(const json_t *wish, const ak_value *value)
+{
+    char text[VALUE_BYTES];
+    double number;
+    if (value->type == AK_VALUE_BOOL && json_is_boolean(wish)) {
+        return json_is_true(wish) == value->as.boolean;
+    }
+    if (json_is_number(wish) && value->type == AK_VALUE_BOOL) {
+        return json_number_value(wish) == (value->as.boolean ? 1.0 : 0.0);
+    }
+    if (json_is_number(wish) && number_of(&number, value)) {
+        return json_number_value(wish) == number;
+    }
+    if (json_is_boolean(wish) && number_of(&number, value)) {
+        return number == (json_is_true(wish) ? 1.0 : 0.0);
+    }
+    if (json_is_string(wish)) {
+        (void)ak_value_format(text, sizeof text, value);
+        return strcmp(text, json_string_value(wish)) == 0;
+    }
+    return false;
+}
+
+/* The number that is meant: 96, or "96". */
+static bool wished_number(double *out, const json_t *wish)
+{
+    if (json_is_number(wish)) {
+        *out = json_number_value(wish);
+        return isfinite(*out);
+    }
+    return json_is_string(wish) && ak_text_real(out, json_string_value(wish));
+}
+
+/* The nearer of the legal numbers around it; false if it is not between two. */
+static bool snap(size_t *out, const ak_parameter *parameter, double wish)
+{
+    size_t below = SIZE_MAX, above = SIZE_MAX;
+    double low = 0, high = 0;
+    for (size_t v = 0; v < parameter->value_count; v++) {
+        double number;
+        if (!number_of(&number, &parameter->values[v])) {
+            return false;
+        }
+        if (number <= wish && (below == SIZE_MAX || number > low)) {
+            below = v;
+            low = number;
+        }
+        if (number >= wish && (above == SIZE_MAX || number < high)) {
+            above = v;
+            high = number;
+        }
+    }
+    if (below == SIZE_MAX || above == SIZE_MAX) {
+        return false;
+    }
+    *out = wish - low <= high - wish ? below : above;
+    return true;
+}
+
+static void wish_text(char out[VALUE_BYTES], const json_t *wish)
+{
+    ak_buf text = AK_BUF(WISH_BYTES_MAX);
+    ak_json_print(&text, wish, false);
+    copy_clean(out, VALUE_BYTES, text.failed == AK_OK ? text.data : "(too long to be shown)", 60);
+    ak_buf_free(&text);
+}
+
+/* False: the suggestion is refused. */
+static bool set_value(ak_suggestion *out, const ak_space *space, size_t p, const json_t *wish)
+{
+    const ak_parameter *parameter = ak_space_parameter(space, p);
+    char asked[VALUE_BYTES], taken[VALUE_BYTES];
+    double number;
+    size_t v = 0;
+    while (v < parameter->value_count && !same(wish, &parameter->values[v])) {
+        v++;
+    }
+    if (v == parameter->value_count) {
+        wish_text(asked, wish);
+        if (!wished_number(&number, wish) || !snap(&v, parameter, number)) {
+            refuse(out, AK_VERDICT_OFF_GRID, "%s has no value %s", parameter->name, asked);
+            return false;
+        }
+        size_t length = strlen(out->note);
+        (void)ak_value_format(taken, sizeof taken, &parameter->values[v]);
+        (void)snprintf(out->note + length, sizeof out->note - length,
+                       "%s%s=%.60s was taken as %.60s", length == 0 ? "" : ", ", parameter->name,
+                       asked, taken);
+        out->verdict = AK_VERDICT_SNAPPED;
+    }
+    out->config.at[p] = (uint16_t)v;
+    return true;
+}
+
+/* ---- elements ---------------------------------------------------------------------------------
+ */
+
+static bool read_parent(ak_suggestion *out, const json_t *element, const ak_space *space,
+                        const ak_experience *trials, size_t trial_count)
+{
+    const json_t *parent = json_object_get(element, "parent");
+    json_int_t number = 0;
+    ak_space_default(&out->config, space);
+    if (parent == NULL || json_is_null(parent)) {
+        return true;
+    }
+    if (json_is_integer(parent)) {
+        number = json_integer_value(parent);
+    } else if (json_is_string(parent)) { /* "#12" */
+        const char *text = json_string_value(parent);
+        int64_t read;
+        if (!ak_text_int(&read, text[0] == '#' ? text + 1 : text)) {
+            refuse(out, AK_VERDICT_MALFORMED, "parent must be the number of a trial or null");
+            return false;
+        }
+        number = read;
+    } else {
+        refuse(out, AK_VERDICT_MALFORMED, "parent must be the number of a trial or null");
+        return false;
+    }
+    if (number < 0 || (uint64_t)number > trial_count) {
+        refuse(out, AK_VERDICT_UNKNOWN, "there is no trial #%lld", (long long)number);
+        return false;
+    }
+    out->parent = (size_t)number;
+    if (number > 0) { /* 0 stands for the default, which has no number before it is tried */
+        out->config = trials[number - 1].config;
+    }
+    return true;
+}
+
+static bool read_changes(ak_suggestion *out, const json_t *changes, const ak_space *space)
+{
+    const char *name;
+    json_t *wish;
+    json_object_foreach((json_t *)(uintptr_t)changes, name, wish)
+    {
+        size_t p;
+        if (json_is_null(wish)) {
+            continue;
+        }
+        if (!ak_space_parameter_find(&p, space, name)) {
+            refuse(out, AK_VERDICT_UNKNOWN, "there is no parameter %.80s", name);
+            return false;
+        }
+        if (!set_value(out, space, p, wish)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The changes as they were proposed, without those that are null. */
+static void describe(ak_suggestion *out, const json_t *changes)
+{
+    ak_buf text = AK_BUF(65536);
+    const char *name;
+    json_t *wish;
+    json_object_foreach((json_t *)(uintptr_t)changes, name, wish)
+    {
+        if (!json_is_null(wish) && text.length < AK_PROMPT_TEXT_MAX) {
+            char value[VALUE_BYTES];
+            wish_text(value, wish);
+            ak_buf_print(&text, "%s%.80s=%s", text.length == 0 ? "" : ",", name, value);
+        }
+    }
+    copy_clean(out->text, sizeof out->text, text.data, AK_PROMPT_TEXT_MAX);
+    ak_buf_free(&text);
+}
+
+void ak_suggestion_read(ak_suggestion *out, const json_t *element, const ak_space *space,
+                        const ak_experience *trials, size_t trial_count)
+{
+    *out = (ak_suggestion){.verdict = AK_VERDICT_ACCEPTED};
+    const json_t *changes = json_object_get(element, "changes");
+    const json_t *gain = json_object_get(element, "expected_gain_pct");
+    const char *hypothesis = json_string_value(json_object_get(element, "hypothesis"));
+    if (!json_is_object(element) || !json_is_object(changes)) {
+        char text[VALUE_BYTES];
+        wish_text(text, element);
+        copy_clean(out->text, sizeof out->text, text, AK_PROMPT_TEXT_MAX);
+        refuse(out, AK_VERDICT_MALFORMED, "a proposal is an object whose \"changes\" is an object");
+        return;
+    }
+    describe(out, changes);
+    copy_clean(out->hypothesis, sizeof out->hypothesis, hypothesis == NULL ? "" : hypothesis,
+               AK_PROMPT_TEXT_MAX);
+    double expected = json_is_number(gain) ? json_number_value(gain) / 100.0 : 0;
+    out->expected = expected < AK_EXPECTED_LOW    ? AK_EXPECTED_LOW
+                    : expected > AK_EXPECTED_HIGH ? AK_EXPECTED_HIGH
+                                                  : expected;
+    if (!read_parent(out, element, space, trials, trial_count) ||
+        !read_changes(out, changes, space)) {
+        return;
+    }
+    ak_error why = AK_ERROR_INIT;
+    if (ak_config_explain(space, &out->config, &why) != AK_OK) {
+        /* A recording has configurations, but no conditions that could be named. */
+        refuse(out, AK_VERDICT_CONDITION, "%s",
+               why.status == AK_INVALID ? why.text : "is not among the valid configurations");
+    }
+}

@@ -1,0 +1,395 @@
+/* tape.c: see tape.h. */
+#include "llm/tape.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "base/map.h"
+#include "llm/answer.h"
+
+#define FORMAT     "autokernel-llm-tape"
+#define VERSION    1
+#define ABOUT_NAME "tape.json"
+#define LINES_MAX  100000 /* of a script */
+
+struct ak_tape {
+    char path[AK_PATH_MAX];
+    bool recording;
+    json_t *about;  /* tape.json, NULL if there is none */
+    json_t *script; /* an array, NULL for a folder */
+    size_t next;    /* line of the script */
+    ak_map *asked;  /* how often each question was asked */
+};
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static ak_status read_script(ak_tape *tape, ak_error *err)
+{
+    char *text = NULL;
+    size_t length = 0, line = 0;
+    ak_status status = ak_fs_read(&text, &length, tape->path, AK_JSON_BYTES_MAX, err);
+    tape->script = json_array();
+    if (status == AK_OK && tape->script == NULL) {
+        status = ak_fail_memory(err);
+    }
+    for (const char *p = text; status == AK_OK && p != NULL && *p != 0;) {
+        size_t bytes = strcspn(p, "\n");
+        char origin[AK_PATH_MAX + 32];
+        json_t *entry = NULL;
+        (void)snprintf(origin, sizeof origin, "%s:%zu", tape->path, ++line);
+        if (strspn(p, " \t\r") < bytes) {
+            status = ak_json_parse(&entry, p, bytes, origin, err);
+            if (status == AK_OK && (json_object_get(entry, "text") == NULL || line > LINES_MAX)) {
+                status = ak_fail(err, AK_INVALID,
+                                 "%s: a line of a script is an object with \"text\"", origin);
+            }
+            if (status == AK_OK && json_array_append(tape->script, entry) != 0) {
+                status = ak_fail_memory(err);
+            }
+            json_decref(entry);
+        }
+        p += bytes + (p[bytes] == '\n');
+    }
+    ak_free(text);
+    return status;
+}
+
+static ak_status read_about(ak_tape *tape, ak_error *err)
+{
+    char path[AK_PATH_MAX];
+    int64_t version = 0;
+    const char *format = NULL, *ignored = NULL;
+    ak_status status = ak_fs_join(path, tape->path, ABOUT_NAME, err);
+    if (status != AK_OK || !ak_fs_is_file(path)) {
+        return status;
+    }
+    status = ak_json_read(&tape->about, path, err);
+    if (status == AK_OK) {
+        status = ak_json_string(&format, tape->about, "format", path, err);
+    }
+    if (status == AK_OK) {
+        status = ak_json_int(&version, tape->about, "version", path, err);
+    }
+    if (status == AK_OK) {
+        status = ak_json_string(&ignored, tape->about, "model", path, err);
+    }
+    if (status == AK_OK && (strcmp(format, FORMAT) != 0 || version != VERSION)) {
+        status = ak_fail(err, AK_INVALID, "%s: not a recording of version %d", path, VERSION);
+    }
+    return status;
+}
+
+ak_status ak_tape_open(ak_tape **out, const char *path, bool recording, ak_error *err)
+{
+    ak_tape *tape = ak_alloc(1, sizeof *tape);
+    if (tape == NULL) {
+        return ak_fail_memory(err);
+    }
+    tape->recording = recording;
+    tape->asked = ak_map_new();
+    ak_status status = tape->asked == NULL ? ak_fail_memory(err) : AK_OK;
+    if (status == AK_OK &&
+        (size_t)snprintf(tape->path, sizeof tape->path, "%s", path) >= sizeof tape->path) {
+        status = ak_fail(err, AK_LIMIT, "the path of the recording is too long");
+    }
+    if (status == AK_OK && recording) {
+        status = ak_fs_mkdirs(path, err);
+    } else if (status == AK_OK && !ak_fs_is_folder(path) && !ak_fs_is_file(path)) {
+        status = ak_fail(err, AK_NOT_FOUND, "there is no recording \"%s\"; --llm-record makes one",
+                         path);
+    }
+    if (status == AK_OK) {
+        status = ak_fs_is_folder(path) ? read_about(tape, err) : read_script(tape, err);
+    }
+    if (status != AK_OK) {
+        ak_tape_close(tape);
+        return status;
+    }
+    *out = tape;
+    return AK_OK;
+}
+
+void ak_tape_close(ak_tape *tape)
+{
+    if (tape != NULL) {
+        json_decref(tape->about);
+        json_decref(tape->script);
+        ak_map_free(tape->asked);
+        ak_free(tape);
+    }
+}
+
+static const char *about(const ak_tape *tape, const char *key)
+{
+    const char *text = json_string_value(json_object_get(tape->about, key));
+    return text == NULL ? "" : text;
+}
+
+const char *ak_tape_model(const ak_tape *tape)
+{
+    return about(tape, "model");
+}
+
+const char *ak_tape_effort(const ak_tape *tape)
+{
+    return about(tape, "effort");
+}
+
+bool ak_tape_recording(const ak_tape *tape)
+{
+    return tape->recording;
+}
+
+/* ---- questions ----------------------------------------------------------------------------- */
+
+json_t *ak_tape_question(const char *model, const char *effort, const ak_llm_chat *chat)
+{
+    json_t *question = json_object(), *messages = json_array();
+    bool good = question != NULL && messages != NULL;
+    for (size_t i = 0; i < chat->message_count && good; i++) {
+        const ak_llm_message *message = &chat->messages[i];
+        json_t *entry = json_object();
+        good =
+            ak_json_set_text(entry, "role", message->role == AK_LLM_USER ? "user" : "assistant") &&
+            ak_json_set_text(entry, "text", message->text);
+        good = json_array_append_new(messages, entry) == 0 && good;
+    }
+    char seed[24];
+    (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)chat->seed);
+    good = good && ak_json_set_text(question, "model", model) &&
+           ak_json_set_text(question, "effort", effort) &&
+           ak_json_set_text(question, "system", chat->system) &&
+           ak_json_set(question, "messages", json_incref(messages)) &&
+           ak_json_set(question, "schema",
+                       chat->schema == NULL ? json_null() : json_deep_copy(chat->schema)) &&
+           ak_json_set_text(question, "array", chat->array) &&
+           ak_json_set(question, "max_output_tokens", json_integer(chat->max_output_tokens)) &&
+           ak_json_set(question, "temperature",
+                       chat->has_temperature ? json_real(chat->temperature) : json_null()) &&
+           ak_json_set_text(question, "seed", seed);
+    json_decref(messages);
+    if (!good) {
+        json_decref(question);
+        return NULL;
+    }
+    return question;
+}
+
+ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t *question,
+                       ak_error *err)
+{
+    char hash[AK_HASH_BYTES];
+    char *text = NULL;
+    if (question == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_status status = ak_json_text(&text, question, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    ak_hash_text(hash, text, strlen(text));
+    ak_free(text);
+    size_t before = 0;
+    (void)ak_map_get(&before, tape->asked, hash);
+    (void)snprintf(out, AK_HASH_BYTES + 16, "%s-%zu", hash, before % 1000000);
+    return ak_map_put(tape->asked, hash, before + 1, err);
+}
+
+/* ---- answers ------------------------------------------------------------------------------- */
+
+static ak_status find(json_t **out, char origin[AK_PATH_MAX], ak_tape *tape, const char *name,
+                      ak_error *err)
+{
+    char file[AK_HASH_BYTES + 32];
+    *out = NULL;
+    if (tape->script != NULL) {
+        (void)snprintf(origin, AK_PATH_MAX, "%s", tape->path);
+        *out = json_incref(json_array_get(tape->script, tape->next));
+        tape->next++;
+        return *out != NULL ? AK_OK
+                            : ak_fail(err, AK_NOT_FOUND, "%s: the script has only %zu answers",
+                                      tape->path, json_array_size(tape->script));
+    }
+    (void)snprintf(file, sizeof file, "%s.json", name);
+    ak_status status = ak_fs_join(origin, tape->path, file, err);
+    if (status == AK_OK && !ak_fs_is_file(origin)) {
+        return ak_fail(err, AK_NOT_FOUND,
+                       "%s: this question was not recorded (%s): model, effort, prompt, limits and "
+                       "seed must be those of the recording",
+                       tape->path, name);
+    }
+    json_t *document = NULL;
+    if (status == AK_OK) {
+        status = ak_json_read(&document, origin, err);
+    }
+    if (status == AK_OK) {
+        *out = json_incref(json_object_get(document, "answer"));
+        if (!json_is_object(*out)) {
+            status = ak_fail(err, AK_CORRUPT, "%s: has no \"answer\"", origin);
+        }
+    }
+    json_decref(document);
+    return status;
+}
+
+static ak_status read_usage(ak_llm_usage *out, const json_t *usage, const char *where,
+                            ak_error *err)
+{
+    struct {
+        const char *key;
+        int64_t *value;
+    } const members[] = {{"input", &out->input},
+                         {"input_cached", &out->input_cached},
+                         {"input_written", &out->input_written},
+                         {"output", &out->output},
+                         {"output_reasoning", &out->output_reasoning}};
+    out->known = json_is_object(usage);
+    for (size_t i = 0; i < sizeof members / sizeof members[0] && out->known; i++) {
+        ak_status status = ak_json_int_or(members[i].value, usage, members[i].key, 0, where, err);
+        if (status != AK_OK || *members[i].value < 0) {
+            return ak_fail(err, AK_CORRUPT, "%s: \"usage\" is damaged", where);
+        }
+    }
+    return AK_OK;
+}
+
+static ak_status read_answer(ak_llm_answer *out, ak_reply *reply, const json_t *answer,
+                             const char *where, ak_error *err)
+{
+    const char *reasoning, *finish, *model, *id;
+    double cost = 0, ms = 0;
+    int64_t attempts = 0;
+    json_t *usage = NULL;
+    const json_t *text = json_object_get(answer, "text");
+    if (ak_json_string_or(&reasoning, answer, "reasoning", "", where, err) != AK_OK ||
+        ak_json_string_or(&finish, answer, "finish", "stop", where, err) != AK_OK ||
+        ak_json_string_or(&model, answer, "model", "", where, err) != AK_OK ||
+        ak_json_string_or(&id, answer, "request_id", "", where, err) != AK_OK ||
+        ak_json_real_or(&cost, answer, "cost_usd", 0, where, err) != AK_OK ||
+        ak_json_real_or(&ms, answer, "elapsed_ms", 0, where, err) != AK_OK ||
+        ak_json_int_or(&attempts, answer, "attempts", 1, where, err) != AK_OK ||
+        ak_json_bool_or(&out->priced, answer, "priced", false, where, err) != AK_OK ||
+        ak_json_object_or_null(&usage, answer, "usage", where, err) != AK_OK ||
+        read_usage(&reply->usage, usage, where, err) != AK_OK) {
+        return AK_CORRUPT;
+    }
+    if (!ak_llm_finish_parse(&reply->finish, finish) || text == NULL || !(cost >= 0) ||
+        !(cost <= 1e9) || !(ms >= 0) || !(ms <= 1e12) || attempts < 0 || attempts > 1000000) {
+        return ak_fail(err, AK_CORRUPT, "%s: the answer is damaged", where);
+    }
+    if (json_is_string(text)) {
+        ak_buf_puts(&reply->text, json_string_value(text));
+    } else {
+        ak_json_print(&reply->text, text, false);
+    }
+    ak_buf_puts(&reply->reasoning, reasoning);
+    (void)snprintf(reply->model, sizeof reply->model, "%s", model);
+    (void)snprintf(reply->id, sizeof reply->id, "%s", id);
+    reply->ended = true;
+    out->cost_usd = cost;
+    out->attempts = (int)attempts;
+    out->elapsed_ns = (int64_t)(ms * (double)1000000);
+    out->replayed = true;
+    return AK_OK;
+}
+
+ak_status ak_tape_read(ak_llm_answer *out, ak_reply *reply, ak_tape *tape, const char *name,
+                       ak_error *err)
+{
+    char where[AK_PATH_MAX];
+    json_t *answer = NULL;
+    ak_status status = find(&answer, where, tape, name, err);
+    if (status == AK_OK) {
+        status = read_answer(out, reply, answer, where, err);
+    }
+    json_decref(answer);
+    return status;
+}
+
+static json_t *usage_json(const ak_llm_usage *usage)
+{
+    json_t *object = json_object();
+    bool good = ak_json_set(object, "input", json_integer(usage->input)) &&
+                ak_json_set(object, "input_cached", json_integer(usage->input_cached)) &&
+                ak_json_set(object, "input_written", json_integer(usage->input_written)) &&
+                ak_json_set(object, "output", json_integer(usage->output)) &&
+                ak_json_set(object, "output_reasoning", json_integer(usage->output_reasoning));
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static json_t *answer_json(const ak_llm_answer *answer)
+{
+    json_t *object = json_object();
+    bool good =
+        ak_json_set_text(object, "text", answer->text) &&
+        (answer->reasoning == NULL || ak_json_set_text(object, "reasoning", answer->reasoning)) &&
+        ak_json_set_text(object, "finish", ak_llm_finish_text(answer->finish)) &&
+        ak_json_set_text(object, "model", answer->model) &&
+        ak_json_set_text(object, "request_id", answer->request_id) &&
+        (!answer->usage.known || ak_json_set(object, "usage", usage_json(&answer->usage))) &&
+        ak_json_set(object, "priced", json_boolean(answer->priced)) &&
+        ak_json_set_real(object, "cost_usd", answer->cost_usd) &&
+        ak_json_set(object, "attempts", json_integer(answer->attempts)) &&
+        ak_json_set(object, "elapsed_ms", json_integer(answer->elapsed_ns / 1000000));
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static ak_status write_json(const ak_tape *tape, const char *file, const json_t *value,
+                            ak_error *err)
+{
+    char path[AK_PATH_MAX];
+    ak_buf text = AK_BUF(AK_JSON_BYTES_MAX);
+    ak_json_print(&text, value, true);
+    ak_buf_putc(&text, '\n');
+    ak_status status = ak_buf_status(&text, err);
+    if (status == AK_OK) {
+        status = ak_fs_join(path, tape->path, file, err);
+    }
+    if (status == AK_OK) {
+        status = ak_fs_write(path, text.data, text.length, err);
+    }
+    ak_buf_free(&text);
+    return status;
+}
+
+static ak_status write_about(ak_tape *tape, const char *model, const char *effort, ak_error *err)
+{
+    tape->about = json_object();
+    if (!ak_json_set_text(tape->about, "format", FORMAT) ||
+        !ak_json_set(tape->about, "version", json_integer(VERSION)) ||
+        !ak_json_set_text(tape->about, "model", model) ||
+        (effort != NULL && !ak_json_set_text(tape->about, "effort", effort))) {
+        return ak_fail_memory(err);
+    }
+    return write_json(tape, ABOUT_NAME, tape->about, err);
+}
+
+ak_status ak_tape_write(ak_tape *tape, const char *name, const json_t *question, const char *model,
+                        const char *effort, const ak_llm_answer *answer, ak_error *err)
+{
+    char file[AK_HASH_BYTES + 32];
+    (void)snprintf(file, sizeof file, "%s.json", name);
+    json_t *document = json_object();
+    ak_status status = AK_OK;
+    if (!ak_json_set(document, "question", json_deep_copy(question)) ||
+        !ak_json_set(document, "answer", answer_json(answer))) {
+        status = ak_fail_memory(err);
+    }
+    if (status == AK_OK && tape->about == NULL) {
+        status = write_about(tape, model, effort, err);
+    }
+    if (status == AK_OK) {
+        status = write_json(tape, file, document, err);
+    }
+    json_decref(document);
+    return status;
+}

@@ -1,0 +1,282 @@
+/* cover.c: see cover.h. Losses are kept as logarithms, so that the geometric mean is a sum;
+   a size that a configuration cannot serve has an infinite one. */
+#include "measure/cover.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* Sums that differ by less are equal: the order of additions must not decide. */
+#define SAME 1e-12
+
+typedef struct chooser {
+    size_t configs, sizes, k;
+    double *loss;   /* [config][size] */
+    double *low;    /* [depth][size]: the least loss of what is chosen so far */
+    size_t *picked; /* while searching */
+    size_t *best;
+    double best_sum, best_worst;
+    bool found;
+} chooser;
+
+static double fastest(const double *ms, size_t configs, size_t sizes, size_t s)
+{
+    double best = 0;
+    for (size_t c = 0; c < configs; c++) {
+        double t = ms[c * sizes + s];
+        best = t > 0 && (best <= 0 || t < best) ? t : best;
+    }
+    return best;
+}
+
+/* Compares a choice, as its losses at each size, with the best so far, and keeps the better. */
+static bool consider(chooser *x, const double *low)
+{
+    double sum = 0, worst = 0;
+    for (size_t s = 0; s < x->sizes; s++) {
+        sum += low[s];
+        worst = low[s] > worst ? low[s] : worst;
+    }
+    bool better = isfinite(sum) && (!x->found || sum < x->best_sum - SAME ||
+                                    (sum < x->best_sum + SAME && worst < x->best_worst - SAME));
+    if (better) {
+        x->found = true;
+        x->best_sum = sum;
+        x->best_worst = worst;
+        memcpy(x->best, x->picked, x->k * sizeof *x->best);
+    }
+    return better;
+}
+
+static void add(double *to, const chooser *x, const double *low, size_t config)
+{
+    for (size_t s = 0; s < x->sizes; s++) {
+        double loss = x->loss[config * x->sizes + s];
+        to[s] = loss < low[s] ? loss : low[s];
+    }
+}
+
+/* Every subset of k, in lexicographic order: of equals the first stays. */
+static void try_all(chooser *x, size_t depth, size_t from)
+{
+    const double *low = x->low + depth * x->sizes;
+    if (depth == x->k) {
+        (void)consider(x, low);
+        return;
+    }
+    for (size_t c = from; c + (x->k - depth) <= x->configs; c++) {
+        x->picked[depth] = c;
+        add(x->low + (depth + 1) * x->sizes, x, low, c);
+        try_all(x, depth + 1, c + 1);
+    }
+}
+
+/* How much is lost with `low`: first the sizes that are not served, then the sum of the others. */
+static void measure(size_t *unserved, double *sum, const chooser *x, const double *low)
+{
+    *unserved = 0;
+    *sum = 0;
+    for (size_t s = 0; s < x->sizes; s++) {
+        if (isfinite(low[s])) {
+            *sum += low[s];
+        } else {
+            (*unserved)++;
+        }
+    }
+}
+
+static void low_without(double *low, const chooser *x, size_t left_out)
+{
+    for (size_t s = 0; s < x->sizes; s++) {
+        low[s] = INFINITY;
+    }
+    for (size_t i = 0; i < x->k; i++) {
+        if (i != left_out) {
+            add(low, x, low, x->picked[i]);
+        }
+    }
+}
+
+/* The configuration that helps most beside what `low` says is chosen. */
+static size_t most_helpful(const chooser *x, const double *low, double *scratch)
+{
+    size_t best = 0, best_unserved = SIZE_MAX;
+    double best_sum = 0;
+    for (size_t c = 0; c < x->configs; c++) {
+        size_t unserved;
+        double sum;
+        add(scratch, x, low, c);
+        measure(&unserved, &sum, x, scratch);
+        if (unserved < best_unserved || (unserved == best_unserved && sum < best_sum - SAME)) {
+            best = c;
+            best_unserved = unserved;
+            best_sum = sum;
+        }
+    }
+    return best;
+}
+
+static void greedy(chooser *x)
+{
+    double *low = x->low, *scratch = x->low + x->sizes;
+    for (size_t i = 0; i < x->k; i++) { /* nothing chosen yet: any first one, infinitely bad */
+        x->picked[i] = 0;
+    }
+    for (size_t s = 0; s < x->sizes; s++) {
+        low[s] = INFINITY;
+    }
+    for (size_t i = 0; i < x->k; i++) {
+        x->picked[i] = most_helpful(x, low, scratch);
+        add(low, x, low, x->picked[i]);
+    }
+    (void)consider(x, low);
+    /* Every accepted exchange makes the sum smaller, so this ends. */
+    for (bool improved = true; improved;) {
+        improved = false;
+        for (size_t i = 0; i < x->k; i++) {
+            size_t kept = x->picked[i];
+            low_without(low, x, i);
+            x->picked[i] = most_helpful(x, low, scratch);
+            add(low, x, low, x->picked[i]);
+            if (x->picked[i] == kept || !consider(x, low)) {
+                x->picked[i] = kept;
+            } else {
+                improved = true;
+            }
+        }
+    }
+}
+
+static double subsets(size_t n, size_t k)
+{
+    double count = 1;
+    for (size_t i = 0; i < k; i++) {
+        count *= (double)(n - i) / (double)(i + 1);
+    }
+    return count;
+}
+
+/* Ascending, without doubles and without what serves no size. */
+static void settle(ak_cover *p, const chooser *x)
+{
+    for (size_t c = 0; c < x->configs; c++) {
+        bool serves = false, chosen = false;
+        for (size_t i = 0; i < x->k; i++) {
+            chosen = chosen || x->best[i] == c;
+        }
+        for (size_t s = 0; chosen && s < x->sizes && !serves; s++) {
+            double mine = x->loss[c * x->sizes + s];
+            serves = isfinite(mine);
+            for (size_t i = 0; serves && i < x->k; i++) {
+                double other = x->loss[x->best[i] * x->sizes + s];
+                serves = mine < other || (mine <= other && c <= x->best[i]);
+            }
+        }
+        if (serves) {
+            p->chosen[p->count++] = c;
+        }
+    }
+    for (size_t s = 0; s < x->sizes; s++) {
+        for (size_t i = 1; i < p->count; i++) {
+            size_t now = p->chosen[p->serves[s]];
+            bool faster = x->loss[p->chosen[i] * x->sizes + s] < x->loss[now * x->sizes + s];
+            p->serves[s] = faster ? i : p->serves[s];
+        }
+    }
+}
+
+ak_status ak_cover_choose(ak_cover *out, const double *ms, size_t configs, size_t sizes, size_t k,
+                          ak_error *err)
+{
+    if (configs == 0 || sizes == 0 || k == 0) {
+        return ak_fail(err, AK_INVALID,
+                       "there is nothing to choose: %zu of %zu configurations "
+                       "for %zu sizes",
+                       k, configs, sizes);
+    }
+    chooser x = {.configs = configs, .sizes = sizes, .k = k < configs ? k : configs};
+    ak_cover p = {0};
+    x.loss = ak_alloc(configs * sizes, sizeof *x.loss);
+    x.low = ak_alloc((x.k + 2) * sizes, sizeof *x.low);
+    x.picked = ak_alloc(x.k, sizeof *x.picked);
+    x.best = ak_alloc(x.k, sizeof *x.best);
+    p.chosen = ak_alloc(x.k, sizeof *p.chosen);
+    p.serves = ak_alloc(sizes, sizeof *p.serves);
+    ak_status status = AK_OK;
+    if (x.loss == NULL || x.low == NULL || x.picked == NULL || x.best == NULL || p.chosen == NULL ||
+        p.serves == NULL) {
+        status = ak_fail_memory(err);
+        goto out;
+    }
+    for (size_t s = 0; s < sizes; s++) {
+        double best = fastest(ms, configs, sizes, s);
+        for (size_t c = 0; c < configs; c++) {
+            double t = ms[c * sizes + s];
+            x.loss[c * sizes + s] = t > 0 ? log(t / best) : INFINITY;
+        }
+        x.low[s] = INFINITY;
+    }
+    p.exact = subsets(configs, x.k) <= AK_COVER_SUBSETS_MAX;
+    if (p.exact) {
+        try_all(&x, 0, 0);
+    } else {
+        greedy(&x);
+    }
+    if (!x.found) {
+        status = ak_fail(err, AK_NOT_FOUND,
+                         "no %zu of the %zu configurations serve all %zu sizes between them", x.k,
+                         configs, sizes);
+        goto out;
+    }
+    settle(&p, &x);
+    ak_cover_loss(&p.loss, ms, configs, sizes, p.chosen, p.count);
+out:
+    ak_free(x.best);
+    ak_free(x.picked);
+    ak_free(x.low);
+    ak_free(x.loss);
+    if (status != AK_OK) {
+        ak_cover_clear(&p);
+        return status;
+    }
+    *out = p;
+    return AK_OK;
+}
+
+void ak_cover_clear(ak_cover *cover)
+{
+    ak_free(cover->chosen);
+    ak_free(cover->serves);
+    *cover = (ak_cover){0};
+}
+
+void ak_cover_loss(ak_loss *out, const double *ms, size_t configs, size_t sizes,
+                   const size_t *chosen, size_t count)
+{
+    double sum = 0, worst = -1;
+    size_t served = 0;
+    *out = (ak_loss){0};
+    for (size_t s = 0; s < sizes; s++) {
+        double best = fastest(ms, configs, sizes, s), mine = 0;
+        for (size_t i = 0; i < count; i++) {
+            double t = ms[chosen[i] * sizes + s];
+            mine = t > 0 && (mine <= 0 || t < mine) ? t : mine;
+        }
+        if (mine <= 0) {
+            out->unserved++;
+            continue;
+        }
+        double loss = log(mine / best);
+        served++;
+        sum += loss;
+        if (loss > worst) {
+            worst = loss;
+            out->worst_at = s;
+        }
+    }
+    if (served > 0) {
+        out->geomean = exp(sum / (double)served);
+        out->worst = exp(worst);
+    }
+}

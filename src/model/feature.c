@@ -1,0 +1,107 @@
+/* feature.c: see feature.h. */
+#include "model/feature.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+static double number_of(const ak_value *value)
+{
+    return value->type == AK_VALUE_INT    ? (double)value->as.integer
+           : value->type == AK_VALUE_REAL ? value->as.real
+                                          : (double)value->as.boolean;
+}
+
+static bool are_numbers(const ak_parameter *parameter)
+{
+    for (size_t i = 0; i < parameter->value_count; i++) {
+        ak_value_type type = parameter->values[i].type;
+        if (type == AK_VALUE_STRING || type == AK_VALUE_LIST) {
+            return false;
+        }
+    }
+    return true;
+}
+
+typedef struct numbered {
+    double number;
+    size_t index;
+} numbered;
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = ((const numbered *)a)->number;
+    double y = ((const numbered *)b)->number;
+    return (x > y) - (x < y);
+}
+
+static ak_status rank_values(ak_column *column, const ak_parameter *parameter, ak_error *err)
+{
+    numbered *order = ak_alloc(parameter->value_count, sizeof *order);
+    if (order == NULL) {
+        return ak_fail_memory(err);
+    }
+    for (size_t i = 0; i < parameter->value_count; i++) {
+        order[i] = (numbered){number_of(&parameter->values[i]), i};
+    }
+    qsort(order, parameter->value_count, sizeof *order, compare_numbers);
+    uint16_t rank = 0;
+    for (size_t i = 0; i < parameter->value_count; i++) {
+        rank = (uint16_t)(rank + (i > 0 && order[i].number > order[i - 1].number));
+        column->level[order[i].index] = rank;
+    }
+    column->levels = (size_t)rank + 1;
+    ak_free(order);
+    return AK_OK;
+}
+
+static ak_status open_column(ak_column *column, const ak_parameter *parameter, ak_error *err)
+{
+    column->levels = parameter->value_count;
+    column->level = ak_alloc(parameter->value_count, sizeof *column->level);
+    if (column->level == NULL) {
+        return ak_fail_memory(err);
+    }
+    column->ordered = are_numbers(parameter);
+    if (column->ordered) {
+        return rank_values(column, parameter, err);
+    }
+    for (size_t i = 0; i < parameter->value_count; i++) {
+        column->level[i] = (uint16_t)i;
+    }
+    return AK_OK;
+}
+
+ak_status ak_features_open(ak_features *out, const ak_space *space, ak_error *err)
+{
+    *out = (ak_features){0};
+    for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
+        const ak_parameter *parameter = ak_space_parameter(space, p);
+        if (parameter->value_count > 1) {
+            ak_column *column = &out->column[out->count++];
+            column->parameter = p;
+            ak_status status = open_column(column, parameter, err);
+            if (status != AK_OK) {
+                return status;
+            }
+        }
+    }
+    return AK_OK;
+}
+
+void ak_features_close(ak_features *features)
+{
+    for (size_t c = 0; c < features->count; c++) {
+        ak_free(features->column[c].level);
+        features->column[c].level = NULL;
+    }
+    features->count = 0;
+}
+
+void ak_features_row(uint16_t *row, const ak_features *features, const ak_config *config)
+{
+    for (size_t c = 0; c < features->count; c++) {
+        const ak_column *column = &features->column[c];
+        row[c] = column->level[config->at[column->parameter]];
+    }
+}

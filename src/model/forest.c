@@ -1,0 +1,565 @@
+/*
+ * forest.c: see forest.h.
+ *
+ * Nodes of all trees lie in one array, each tree in preorder: the child that takes the rows that
+ * satisfy a split follows its parent, the other one is `other`. Since rows hold levels, a split is
+ * found from one count and one sum per level, in time proportional to rows + levels.
+ */
+#include "model/forest.h"
+
+#include <math.h>
+
+#include "base/alloc.h"
+#include "base/rng.h"
+
+enum {
+    NOWHERE = UINT16_MAX,
+    DEPTH_MAX = 64 /* a tree this deep has split off one row at a time */
+};
+
+typedef struct node {
+    double mean, variance; /* of the rows of the node */
+    double share;          /* of the levels that reach this node, those that satisfy the split */
+    uint32_t other;        /* the child of rows that do not satisfy it */
+    uint16_t column;       /* NOWHERE: a leaf */
+    uint16_t level;
+} node;
+
+struct ak_forest {
+    size_t columns;
+    uint16_t levels[AK_PARAMETERS_MAX];
+    bool ordered[AK_PARAMETERS_MAX];
+    node *nodes;
+    size_t node_count, node_capacity;
+    size_t trees;
+    uint32_t *root;
+    double *total;     /* variance of each tree over the product of all levels */
+    double out_of_bag; /* R2 */
+};
+
+/* Which levels of a column reach a node: of an ordered one low..high, of others how many. */
+typedef struct range {
+    uint16_t low, high;
+} range;
+
+/* Rows that are waiting to become a node. */
+typedef struct task {
+    size_t first, count;
+    size_t parent; /* whose `other` this will be; SIZE_MAX if it follows its parent */
+    size_t depth;
+    range reach[AK_PARAMETERS_MAX];
+} task;
+
+typedef struct split {
+    double gain;
+    uint16_t column, level;
+} split;
+
+typedef struct builder {
+    ak_forest *forest;
+    const ak_forest_data *data;
+    const ak_forest_options *options;
+    ak_rng rng;
+    uint32_t *order; /* rows, those of a node side by side */
+    double *sum;     /* per level */
+    uint32_t *hits;
+    task *tasks; /* a stack: one waiting sibling per depth */
+    size_t task_count;
+    /* of each row: by the tree at work; sum and number of predictions by trees that did not see it
+     */
+    bool *seen;
+    double *opinions;
+    uint32_t *asked;
+} builder;
+
+static double square(double x)
+{
+    return x * x;
+}
+
+static uint16_t level_at(const builder *b, size_t row, size_t column)
+{
+    return b->data->rows[row * b->forest->columns + column];
+}
+
+static bool satisfies(const ak_forest *forest, uint16_t column, uint16_t level, uint16_t value)
+{
+    return forest->ordered[column] ? value <= level : value == level;
+}
+
+/* The best split of the rows by one column, if it is better than *best. The gain of a split is the
+   fall of the sum of squares, less a constant of the node. */
+static void try_column(split *best, builder *b, const task *t, size_t column)
+{
+    range reach = t->reach[column];
+    size_t levels = b->forest->levels[column];
+    for (size_t v = 0; v < levels; v++) {
+        b->sum[v] = 0.0;
+        b->hits[v] = 0;
+    }
+    double all = 0.0;
+    for (size_t i = t->first; i < t->first + t->count; i++) {
+        uint16_t v = level_at(b, b->order[i], column);
+        double y = b->data->y[b->order[i]];
+        b->sum[v] += y;
+        b->hits[v]++;
+        all += y;
+    }
+    bool ordered = b->forest->ordered[column];
+    size_t last = ordered ? reach.high : levels - 1;
+    double sum = 0.0;
+    size_t hits = 0;
+    for (size_t v = ordered ? reach.low : 0; v <= last; v++) {
+        if (b->hits[v] == 0) {
+            continue;
+        }
+        sum = ordered ? sum + b->sum[v] : b->sum[v];
+        hits = ordered ? hits + b->hits[v] : b->hits[v];
+        size_t rest = t->count - hits;
+        if (hits < b->options->leaf_min || rest < b->options->leaf_min || rest == 0) {
+            continue;
+        }
+        double gain = square(sum) / (double)hits + square(all - sum) / (double)rest;
+        if (gain > best->gain) {
+            *best = (split){gain, (uint16_t)column, (uint16_t)v};
+        }
+    }
+}
+
+/* Between two levels that were seen, every threshold does the same to the rows: draw one. */
+static uint16_t draw_threshold(builder *b, const task *t, const split *s)
+{
+    uint16_t next = t->reach[s->column].high;
+    for (size_t i = t->first; i < t->first + t->count; i++) {
+        uint16_t v = level_at(b, b->order[i], s->column);
+        next = v > s->level && v < next ? v : next;
+    }
+    return (uint16_t)(s->level + ak_rng_below(&b->rng, (uint64_t)next - s->level));
+}
+
+/* A split that gains nothing is taken too: what two columns do together may need it first. */
+static split find_split(builder *b, const task *t)
+{
+    split best = {.gain = -1.0, .column = NOWHERE};
+    size_t columns = b->forest->columns;
+    size_t wanted = (size_t)ceil(b->options->share * (double)columns);
+    uint16_t pick[AK_PARAMETERS_MAX];
+    for (size_t c = 0; c < columns; c++) {
+        pick[c] = (uint16_t)c;
+    }
+    for (size_t tried = 0; tried < columns; tried++) {
+        /* If none of those drawn splits anything, go on. */
+        if (tried >= wanted && best.column != NOWHERE) {
+            break;
+        }
+        size_t j = tried + (size_t)ak_rng_below(&b->rng, columns - tried);
+        uint16_t column = pick[j];
+        pick[j] = pick[tried];
+        pick[tried] = column;
+        try_column(&best, b, t, column);
+    }
+    if (best.column != NOWHERE && b->forest->ordered[best.column]) {
+        best.level = draw_threshold(b, t, &best);
+    }
+    return best;
+}
+
+/* Moves the rows that satisfy the split to the front; returns how many. */
+static size_t partition(builder *b, const task *t, const split *s)
+{
+    size_t front = t->first;
+    for (size_t i = t->first; i < t->first + t->count; i++) {
+        uint32_t row = b->order[i];
+        if (satisfies(b->forest, s->column, s->level, level_at(b, row, s->column))) {
+            b->order[i] = b->order[front];
+            b->order[front++] = row;
+        }
+    }
+    return front - t->first;
+}
+
+static void describe(double *mean, double *variance, const builder *b, const task *t)
+{
+    double sum = 0.0;
+    double squares = 0.0;
+    for (size_t i = t->first; i < t->first + t->count; i++) {
+        sum += b->data->y[b->order[i]];
+    }
+    *mean = sum / (double)t->count;
+    for (size_t i = t->first; i < t->first + t->count; i++) {
+        squares += square(b->data->y[b->order[i]] - *mean);
+    }
+    *variance = squares / (double)t->count;
+}
+
+/* Of the levels that reach a node, the share that satisfies its split. */
+static double level_share(const ak_forest *forest, const task *t, const split *s)
+{
+    range reach = t->reach[s->column];
+    double levels = (double)(reach.high - reach.low + 1);
+    return forest->ordered[s->column] ? (double)(s->level - reach.low + 1) / levels : 1.0 / levels;
+}
+
+static ak_status grow_node(builder *b, ak_error *err)
+{
+    ak_forest *forest = b->forest;
+    task t = b->tasks[--b->task_count];
+    ak_status status = ak_grow((void **)&forest->nodes, &forest->node_capacity,
+                               forest->node_count + 1, sizeof *forest->nodes, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    size_t index = forest->node_count++;
+    if (t.parent != SIZE_MAX) {
+        forest->nodes[t.parent].other = (uint32_t)index;
+    }
+    node made = {.column = NOWHERE};
+    describe(&made.mean, &made.variance, b, &t);
+    split s = {.column = NOWHERE};
+    bool pure = made.variance <= 1e-18 * square(made.mean); /* but for rounding */
+    if (!pure && t.count >= 2 * b->options->leaf_min && t.depth + 1 < DEPTH_MAX) {
+        s = find_split(b, &t);
+    }
+    made.column = s.column;
+    made.level = s.level;
+    if (s.column == NOWHERE) {
+        forest->nodes[index] = made;
+        return AK_OK;
+    }
+    made.share = level_share(forest, &t, &s);
+    forest->nodes[index] = made;
+    size_t front = partition(b, &t, &s);
+    task *second = &b->tasks[b->task_count++];
+    *second = t;
+    second->first = t.first + front;
+    second->count = t.count - front;
+    second->parent = index;
+    second->depth++;
+    task *first = &b->tasks[b->task_count++];
+    *first = t;
+    first->count = front;
+    first->parent = SIZE_MAX;
+    first->depth++;
+    if (forest->ordered[s.column]) {
+        first->reach[s.column].high = s.level;
+        second->reach[s.column].low = (uint16_t)(s.level + 1);
+    } else {
+        first->reach[s.column] = (range){0, 0};
+        second->reach[s.column].high--;
+    }
+    return AK_OK;
+}
+
+/* The leaf of a tree that a row falls into. */
+static const node *leaf_of(const ak_forest *forest, size_t tree, const uint16_t *row)
+{
+    size_t at = forest->root[tree];
+    while (forest->nodes[at].column != NOWHERE) {
+        const node *n = &forest->nodes[at];
+        at = satisfies(forest, n->column, n->level, row[n->column]) ? at + 1 : n->other;
+    }
+    return &forest->nodes[at];
+}
+
+/* The rows that a tree did not see hear its opinion. */
+static void ask_unseen(builder *b, size_t tree)
+{
+    for (size_t i = 0; i < b->data->count; i++) {
+        if (!b->seen[i]) {
+            size_t columns = b->forest->columns;
+            const uint16_t *row = columns == 0 ? NULL : b->data->rows + i * columns;
+            b->opinions[i] += leaf_of(b->forest, tree, row)->mean;
+            b->asked[i]++;
+        }
+        b->seen[i] = false;
+    }
+}
+
+static double out_of_bag(const builder *b)
+{
+    const double *y = b->data->y;
+    double mean = 0.0, wrong = 0.0, all = 0.0;
+    size_t rows = 0;
+    for (size_t i = 0; i < b->data->count; i++) {
+        mean += b->asked[i] > 0 ? y[i] : 0.0;
+        rows += b->asked[i] > 0 ? 1 : 0;
+    }
+    for (size_t i = 0; i < b->data->count && rows > 0; i++) {
+        if (b->asked[i] > 0) {
+            wrong += square(y[i] - b->opinions[i] / (double)b->asked[i]);
+            all += square(y[i] - mean / (double)rows);
+        }
+    }
+    return all > 0.0 ? 1.0 - wrong / all : (double)NAN;
+}
+
+static ak_status grow_tree(builder *b, ak_error *err)
+{
+    size_t rows = b->data->count;
+    for (size_t i = 0; i < rows; i++) {
+        b->order[i] = (uint32_t)(b->options->bootstrap ? ak_rng_below(&b->rng, rows) : i);
+        b->seen[b->order[i]] = true;
+    }
+    task *t = &b->tasks[b->task_count++];
+    *t = (task){.count = rows, .parent = SIZE_MAX};
+    for (size_t c = 0; c < b->forest->columns; c++) {
+        t->reach[c] = (range){0, (uint16_t)(b->forest->levels[c] - 1)};
+    }
+    ak_status status = AK_OK;
+    while (b->task_count > 0 && status == AK_OK) {
+        status = grow_node(b, err);
+    }
+    return status;
+}
+
+/* A node on the way through a tree, and the share of all configurations that get there. */
+typedef struct step {
+    uint32_t node;
+    double share;
+} step;
+
+/* The mean prediction of a tree if some columns are fixed and all levels of the others are equally
+   likely; `*square_mean` the mean of its square, if wanted. value[c] < 0: not fixed. */
+static double average(double *square_mean, const ak_forest *forest, size_t tree,
+                      const int32_t *value)
+{
+    step stack[DEPTH_MAX + 1];
+    size_t count = 0;
+    stack[count++] = (step){forest->root[tree], 1.0};
+    double sum = 0.0;
+    double squares = 0.0;
+    while (count > 0) {
+        step at = stack[--count];
+        const node *n = &forest->nodes[at.node];
+        if (n->column == NOWHERE) {
+            sum += at.share * n->mean;
+            squares += at.share * square(n->mean);
+            continue;
+        }
+        int32_t v = value[n->column];
+        double share =
+            v < 0 ? n->share : (double)satisfies(forest, n->column, n->level, (uint16_t)v);
+        if (share < 1.0) {
+            stack[count++] = (step){n->other, at.share * (1.0 - share)};
+        }
+        if (share > 0.0) {
+            stack[count++] = (step){at.node + 1, at.share * share};
+        }
+    }
+    if (square_mean != NULL) {
+        *square_mean = squares;
+    }
+    return sum;
+}
+
+static void free_all(int32_t *value)
+{
+    for (size_t c = 0; c < AK_PARAMETERS_MAX; c++) {
+        value[c] = -1;
+    }
+}
+
+static double total_variance(const ak_forest *forest, size_t tree)
+{
+    int32_t value[AK_PARAMETERS_MAX];
+    free_all(value);
+    double squares;
+    double mean = average(&squares, forest, tree, value);
+    double variance = squares - square(mean);
+    return variance > 1e-12 * squares ? variance : 0.0;
+}
+
+static ak_status check(const ak_forest_data *data, const ak_forest_options *options, ak_error *err)
+{
+    if (data->count == 0 || data->count > AK_FOREST_ROWS_MAX) {
+        return ak_fail(err, AK_INVALID, "a forest learns from 1 to %d trials, not %zu",
+                       AK_FOREST_ROWS_MAX, data->count);
+    }
+    if (options->trees == 0 || options->trees > AK_FOREST_TREES_MAX) {
+        return ak_fail(err, AK_INVALID, "a forest has 1 to %d trees, not %zu", AK_FOREST_TREES_MAX,
+                       options->trees);
+    }
+    for (size_t i = 0; i < data->count; i++) {
+        if (!isfinite(data->y[i])) {
+            return ak_fail(err, AK_INVALID,
+                           "trial %zu: a forest learns from finite numbers only; give failures one",
+                           i);
+        }
+    }
+    return AK_OK;
+}
+
+static ak_status open_builder(builder *b, ak_error *err)
+{
+    ak_forest *forest = b->forest;
+    const ak_features *features = b->data->features;
+    forest->columns = features->count;
+    size_t widest = 1;
+    for (size_t c = 0; c < features->count; c++) {
+        forest->levels[c] = (uint16_t)features->column[c].levels;
+        forest->ordered[c] = features->column[c].ordered;
+        widest = features->column[c].levels > widest ? features->column[c].levels : widest;
+    }
+    forest->root = ak_alloc(b->options->trees, sizeof *forest->root);
+    forest->total = ak_alloc(b->options->trees, sizeof *forest->total);
+    b->order = ak_alloc(b->data->count, sizeof *b->order);
+    b->sum = ak_alloc(widest, sizeof *b->sum);
+    b->hits = ak_alloc(widest, sizeof *b->hits);
+    b->tasks = ak_alloc(DEPTH_MAX + 1, sizeof *b->tasks);
+    b->seen = ak_alloc(b->data->count, sizeof *b->seen);
+    b->opinions = ak_alloc(b->data->count, sizeof *b->opinions);
+    b->asked = ak_alloc(b->data->count, sizeof *b->asked);
+    bool complete = b->seen != NULL && b->opinions != NULL && b->asked != NULL &&
+                    forest->root != NULL && forest->total != NULL && b->order != NULL &&
+                    b->sum != NULL && b->hits != NULL && b->tasks != NULL;
+    return complete ? AK_OK : ak_fail_memory(err);
+}
+
+ak_status ak_forest_fit(ak_forest **out, const ak_forest_data *data,
+                        const ak_forest_options *options, ak_error *err)
+{
+    ak_status status = check(data, options, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    builder b = {.data = data, .options = options};
+    b.forest = ak_alloc(1, sizeof *b.forest);
+    if (b.forest == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_rng_seed(&b.rng, options->seed);
+    status = open_builder(&b, err);
+    while (status == AK_OK && b.forest->trees < options->trees) {
+        size_t tree = b.forest->trees++;
+        b.forest->root[tree] = (uint32_t)b.forest->node_count;
+        status = grow_tree(&b, err);
+        if (status == AK_OK) {
+            ask_unseen(&b, tree);
+        }
+    }
+    b.forest->out_of_bag = status == AK_OK ? out_of_bag(&b) : (double)NAN;
+    for (size_t tree = 0; status == AK_OK && tree < b.forest->trees; tree++) {
+        b.forest->total[tree] = total_variance(b.forest, tree);
+    }
+    double floor_variance = square(options->leaf_spread);
+    for (size_t i = 0; i < b.forest->node_count; i++) {
+        node *n = &b.forest->nodes[i];
+        n->variance = n->variance > floor_variance ? n->variance : floor_variance;
+    }
+    ak_free(b.order);
+    ak_free(b.sum);
+    ak_free(b.hits);
+    ak_free(b.tasks);
+    ak_free(b.seen);
+    ak_free(b.opinions);
+    ak_free(b.asked);
+    if (status != AK_OK) {
+        ak_forest_free(b.forest);
+        return status;
+    }
+    *out = b.forest;
+    return AK_OK;
+}
+
+void ak_forest_free(ak_forest *forest)
+{
+    if (forest != NULL) {
+        ak_free(forest->nodes);
+        ak_free(forest->root);
+        ak_free(forest->total);
+        ak_free(forest);
+    }
+}
+
+double ak_forest_out_of_bag(const ak_forest *forest)
+{
+    return forest->out_of_bag;
+}
+
+void ak_forest_predict(double *mean, double *variance, const ak_forest *forest, const uint16_t *row)
+{
+    double sum = 0.0;
+    double squares = 0.0;
+    double within = 0.0;
+    double trees = (double)forest->trees;
+    double first = 0.0; /* subtracted before squaring: means are alike, their squares are large */
+    for (size_t tree = 0; tree < forest->trees; tree++) {
+        const node *leaf = leaf_of(forest, tree, row);
+        first = tree == 0 ? leaf->mean : first;
+        sum += leaf->mean - first;
+        squares += square(leaf->mean - first);
+        within += leaf->variance;
+    }
+    double centre = sum / trees;
+    *mean = first + centre;
+    if (variance != NULL) {
+        double between = squares / trees - square(centre);
+        *variance = within / trees + (between > 0.0 ? between : 0.0);
+    }
+}
+
+void ak_forest_marginal(double *out, const ak_forest *forest, size_t column)
+{
+    int32_t value[AK_PARAMETERS_MAX];
+    free_all(value);
+    for (size_t v = 0; v < forest->levels[column]; v++) {
+        value[column] = (int32_t)v;
+        double sum = 0.0;
+        for (size_t tree = 0; tree < forest->trees; tree++) {
+            sum += average(NULL, forest, tree, value);
+        }
+        out[v] = sum / (double)forest->trees;
+    }
+}
+
+/* Variance of the average of a tree over the levels of a column, or of two. */
+static double explained(const ak_forest *forest, size_t tree, size_t a, size_t b)
+{
+    int32_t value[AK_PARAMETERS_MAX];
+    free_all(value);
+    size_t others = b == SIZE_MAX ? 1 : forest->levels[b];
+    double cells = (double)forest->levels[a] * (double)others;
+    double sum = 0.0;
+    double squares = 0.0;
+    double all = average(NULL, forest, tree, value);
+    for (size_t v = 0; v < forest->levels[a]; v++) {
+        value[a] = (int32_t)v;
+        for (size_t w = 0; w < others; w++) {
+            if (b != SIZE_MAX) {
+                value[b] = (int32_t)w;
+            }
+            double difference = average(NULL, forest, tree, value) - all;
+            sum += difference;
+            squares += square(difference);
+        }
+    }
+    return squares / cells - square(sum / cells);
+}
+
+double ak_forest_effect(const ak_forest *forest, size_t column)
+{
+    double sum = 0.0;
+    size_t trees = 0;
+    for (size_t tree = 0; tree < forest->trees; tree++) {
+        if (forest->total[tree] > 0.0) {
+            sum += explained(forest, tree, column, SIZE_MAX) / forest->total[tree];
+            trees++;
+        }
+    }
+    return trees > 0 ? fmax(sum / (double)trees, 0.0) : 0.0;
+}
+
+double ak_forest_interaction(const ak_forest *forest, size_t a, size_t b)
+{
+    double sum = 0.0;
+    size_t trees = 0;
+    for (size_t tree = 0; tree < forest->trees; tree++) {
+        if (forest->total[tree] > 0.0) {
+            double alone =
+                explained(forest, tree, a, SIZE_MAX) + explained(forest, tree, b, SIZE_MAX);
+            sum += (explained(forest, tree, a, b) - alone) / forest->total[tree];
+            trees++;
+        }
+    }
+    return trees > 0 ? fmax(sum / (double)trees, 0.0) : 0.0;
+}

@@ -1,0 +1,471 @@
+/*
+ * gp.c: see gp.h.
+ *
+ * With K the similarities of the n rows plus noise on the diagonal, L its Cholesky factor and y
+ * what was learned less what was expected beforehand,
+ *
+ *     mean(x)     = prior(x) + v . L^-1 y,           v = L^-1 k(x)
+ *     variance(x) = scale * (k(x,x) - v . v),    scale = |L^-1 y|^2 / n
+ *
+ * A new row appends one element to v, so a watched candidate keeps its v. L is stored as a
+ * triangle, row by row.
+ */
+#include "model/gp.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+enum {
+    NOISE = 2 * AK_PARAMETERS_MAX,        /* the noise is tuned like the weights */
+    ADDITIVE = 2 * AK_PARAMETERS_MAX + 1, /* and what each parameter does by itself */
+    HYPER = 2 * AK_PARAMETERS_MAX + 2,
+    TUNED_MAX = 128, /* rows that the weights are tuned on: more cost much and change little */
+    LANES = 4,
+    CHUNK = 16
+};
+
+#define VARIANCE_CONSTANT 1.0  /* the level is not known beforehand */
+#define VARIANCE_ALONE    0.5  /* of what each parameter does by itself, at first */
+#define VARIANCE_SLOPE    4.0  /* of the prior: the trials say soon whether it is right at all */
+#define NOMINAL           0.05 /* weight of whether numbers differ, to that of how far */
+#define STEP              0.9  /* in the logarithm of a weight */
+#define SPREAD            1.5  /* deviation of that logarithm from its start */
+#define LOG_LIMIT         5.0  /* and the farthest it may go */
+#define DIAGONAL_MIN      1e-9 /* equal rows without noise */
+#define SCALE_MIN         1e-18
+
+typedef struct watched {
+    bool used;
+    ak_point point;
+    double self; /* similarity to itself */
+    double *v;
+} watched;
+
+typedef struct ranked {
+    double y;
+    size_t row;
+} ranked;
+
+struct ak_gp {
+    const ak_features *features;
+    size_t chunks;
+    size_t rows_max, slots, count;
+    float weight[HYPER]; /* start * exp(log_ratio) */
+    double start[HYPER], log_ratio[HYPER];
+    float weight_sum; /* of the distances */
+    size_t next;      /* weight to be reconsidered */
+    double prior_mean, scale;
+    ak_point *points;
+    double *y; /* less the prior */
+    double *l, *half;
+    double *tuned_l;
+    ranked *order; /* scratch */
+    watched *watched;
+    double *v; /* of all that is watched */
+};
+
+static double square(double x)
+{
+    return x * x;
+}
+
+static size_t triangle(size_t rows)
+{
+    return rows * (rows + 1) / 2;
+}
+
+static bool has_nominal(const ak_column *column)
+{
+    return column->ordered && column->levels > 2;
+}
+
+/* A place by itself: 1 - d is the covariance of a walk, and weighted sums of such are what is left
+   of the sum of all weights after the distance. */
+static void sum_weights(ak_gp *gp)
+{
+    gp->weight_sum = 1e-9F; /* there may be no parameter */
+    for (size_t p = 0; p < 2 * AK_PARAMETERS_MAX; p++) {
+        gp->weight_sum += gp->weight[p];
+    }
+}
+
+static void start_weights(ak_gp *gp, const ak_gp_options *options)
+{
+    size_t count = gp->features->count;
+    size_t places = count;
+    for (size_t c = 0; c < count; c++) {
+        double start = options->steepness / (double)count;
+        gp->start[c] = start;
+        if (has_nominal(&gp->features->column[c])) {
+            gp->start[places++] = NOMINAL * start;
+        }
+    }
+    gp->chunks = (places + CHUNK - 1) / CHUNK;
+    gp->start[NOISE] = options->noise;
+    gp->start[ADDITIVE] = VARIANCE_ALONE;
+    for (size_t h = 0; h < HYPER; h++) {
+        gp->weight[h] = (float)gp->start[h];
+    }
+    sum_weights(gp);
+}
+
+ak_status ak_gp_open(ak_gp **out, const ak_features *features, const ak_gp_options *options,
+                     ak_error *err)
+{
+    if (options->rows == 0 || options->rows > AK_GP_ROWS_MAX) {
+        return ak_fail(err, AK_INVALID, "a Gaussian process has 1 to %d rows, not %zu",
+                       AK_GP_ROWS_MAX, options->rows);
+    }
+    ak_gp *gp = ak_alloc(1, sizeof *gp);
+    if (gp == NULL) {
+        return ak_fail_memory(err);
+    }
+    gp->features = features;
+    gp->rows_max = options->rows;
+    gp->slots = options->slots;
+    gp->scale = 1.0;
+    gp->points = ak_alloc(gp->rows_max, sizeof *gp->points);
+    gp->y = ak_alloc(gp->rows_max, sizeof *gp->y);
+    gp->l = ak_alloc(triangle(gp->rows_max), sizeof *gp->l);
+    gp->half = ak_alloc(gp->rows_max, sizeof *gp->half);
+    gp->tuned_l = ak_alloc(triangle(TUNED_MAX), sizeof *gp->tuned_l);
+    gp->order = ak_alloc(gp->rows_max, sizeof *gp->order);
+    gp->watched = ak_alloc(gp->slots, sizeof *gp->watched);
+    gp->v = ak_alloc(gp->slots * gp->rows_max, sizeof *gp->v);
+    bool complete = gp->points != NULL && gp->y != NULL && gp->l != NULL && gp->half != NULL &&
+                    gp->tuned_l != NULL && gp->order != NULL && gp->watched != NULL &&
+                    gp->v != NULL;
+    for (size_t i = 0; complete && i < gp->slots; i++) {
+        gp->watched[i].v = gp->v + i * gp->rows_max;
+    }
+    if (!complete) {
+        ak_gp_close(gp);
+        return ak_fail_memory(err);
+    }
+    start_weights(gp, options);
+    *out = gp;
+    return AK_OK;
+}
+
+void ak_gp_close(ak_gp *gp)
+{
+    if (gp != NULL) {
+        ak_free(gp->watched);
+        ak_free(gp->v);
+        ak_free(gp->points);
+        ak_free(gp->y);
+        ak_free(gp->l);
+        ak_free(gp->half);
+        ak_free(gp->tuned_l);
+        ak_free(gp->order);
+        ak_free(gp);
+    }
+}
+
+void ak_gp_point(ak_point *out, const ak_gp *gp, const ak_config *config)
+{
+    uint16_t row[AK_PARAMETERS_MAX];
+    ak_features_row(row, gp->features, config);
+    *out = (ak_point){0};
+    size_t next = gp->features->count;
+    for (size_t c = 0; c < gp->features->count; c++) {
+        const ak_column *column = &gp->features->column[c];
+        float range = column->ordered && column->levels > 1 ? (float)(column->levels - 1) : 1.0F;
+        out->at[c] = (float)row[c] / range;
+        if (has_nominal(column)) {
+            out->at[next++] = (float)row[c];
+        }
+    }
+}
+
+size_t ak_gp_count(const ak_gp *gp)
+{
+    return gp->count;
+}
+
+/* Four sums at a time: without leave to reorder a sum, a compiler adds one by one. */
+static double dot(const double *a, const double *b, size_t count)
+{
+    double lane[LANES] = {0};
+    size_t i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        for (size_t j = 0; j < LANES; j++) {
+            lane[j] += a[i + j] * b[i + j];
+        }
+    }
+    double sum = (lane[0] + lane[1]) + (lane[2] + lane[3]);
+    for (; i < count; i++) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+}
+
+static float chunk_sum(float term[CHUNK])
+{
+    for (size_t p = 0; p < CHUNK / 2; p++) {
+        term[p] += term[p + CHUNK / 2];
+    }
+    for (size_t p = 0; p < CHUNK / 4; p++) {
+        term[p] += term[p + CHUNK / 4];
+    }
+    return (term[0] + term[1]) + (term[2] + term[3]);
+}
+
+/* Sums of w d and w d^2 over CHUNK places. Levels are whole numbers, so that different
+   ones are 1 apart or more, which counts as 1: the minimum of distance and 1, written without a
+   choice. Such loops, of constant length, become vector instructions; this is where a strategy
+   spends its time. */
+static void chunk_distance(float *rough, float *smooth, const float *weight, const float *a,
+                           const float *b)
+{
+    float first[CHUNK];
+    float second[CHUNK];
+    for (size_t p = 0; p < CHUNK; p++) {
+        float distance = fabsf(a[p] - b[p]);
+        distance = 0.5F * (distance + 1.0F - fabsf(distance - 1.0F));
+        first[p] = weight[p] * distance;
+        second[p] = first[p] * distance;
+    }
+    *rough += chunk_sum(first);
+    *smooth += chunk_sum(second);
+}
+
+double ak_gp_similarity(const ak_gp *gp, const ak_point *a, const ak_point *b)
+{
+    float rough = 0.0F;
+    float smooth = 0.0F;
+    for (size_t i = 0; i < gp->chunks; i++) { /* weights beyond the last place are 0 */
+        size_t p = i * CHUNK;
+        chunk_distance(&rough, &smooth, gp->weight + p, a->at + p, b->at + p);
+    }
+    float r = sqrtf(5.0F * smooth);
+    float matern = (1.0F + r + r * r / 3.0F) * expf(-r);
+    double alone = (double)(gp->weight[ADDITIVE] * (1.0F - rough / gp->weight_sum));
+    return VARIANCE_CONSTANT + alone + 0.5 * ((double)expf(-rough) + (double)matern) +
+           VARIANCE_SLOPE * (a->prior - gp->prior_mean) * (b->prior - gp->prior_mean);
+}
+
+/* Row i of a factor, given those above it. `pick` says which points it is made of; NULL: all. */
+static void factor_row(double *l, const ak_gp *gp, const ranked *pick, size_t i)
+{
+    const ak_point *point = &gp->points[pick == NULL ? i : pick[i].row];
+    double *row = l + triangle(i);
+    double diagonal = ak_gp_similarity(gp, point, point) + (double)gp->weight[NOISE];
+    for (size_t j = 0; j < i; j++) {
+        const double *other = l + triangle(j);
+        const ak_point *before = &gp->points[pick == NULL ? j : pick[j].row];
+        row[j] = (ak_gp_similarity(gp, point, before) - dot(row, other, j)) / other[j];
+        diagonal -= square(row[j]);
+    }
+    row[i] = sqrt(diagonal > DIAGONAL_MIN ? diagonal : DIAGONAL_MIN);
+}
+
+static void watch_row(watched *w, const ak_gp *gp, size_t i)
+{
+    const double *row = gp->l + triangle(i);
+    w->v[i] = (ak_gp_similarity(gp, &w->point, &gp->points[i]) - dot(row, w->v, i)) / row[i];
+}
+
+void ak_gp_add(ak_gp *gp, const ak_point *point)
+{
+    if (gp->count == gp->rows_max) {
+        return;
+    }
+    size_t i = gp->count;
+    double mean = point->prior;
+    double deviation;
+    ak_gp_predict(&mean, &deviation, gp, point);
+    gp->points[i] = *point;
+    factor_row(gp->l, gp, NULL, i);
+    const double *row = gp->l + triangle(i);
+    gp->y[i] = mean - point->prior;
+    gp->half[i] = (gp->y[i] - dot(row, gp->half, i)) / row[i];
+    gp->count++;
+    for (size_t s = 0; s < gp->slots; s++) {
+        if (gp->watched[s].used) {
+            watch_row(&gp->watched[s], gp, i);
+        }
+    }
+}
+
+void ak_gp_truncate(ak_gp *gp, size_t count)
+{
+    gp->count = count < gp->count ? count : gp->count;
+}
+
+/* L^-1 y and the scale. */
+static void solve(ak_gp *gp)
+{
+    double fit = 0.0;
+    for (size_t i = 0; i < gp->count; i++) {
+        const double *row = gp->l + triangle(i);
+        gp->half[i] = (gp->y[i] - dot(row, gp->half, i)) / row[i];
+        fit += square(gp->half[i]);
+    }
+    gp->scale = gp->count > 0 ? fit / (double)gp->count : 1.0;
+    gp->scale = gp->scale > SCALE_MIN ? gp->scale : SCALE_MIN;
+}
+
+void ak_gp_learn(ak_gp *gp, const double *y)
+{
+    for (size_t i = 0; i < gp->count; i++) {
+        gp->y[i] = y[i] - gp->points[i].prior;
+    }
+    solve(gp);
+}
+
+/* ---- weights ---- */
+
+static int compare_ranked(const void *a, const void *b)
+{
+    const ranked *x = a;
+    const ranked *y = b;
+    return x->y != y->y ? (x->y > y->y) - (x->y < y->y) : (x->row > y->row) - (x->row < y->row);
+}
+
+/* Puts the rows to tune on in front: if there are too many, the best of them, whose order matters,
+   and of the rest every so-manieth. Returns how many. */
+static size_t pick_rows(ak_gp *gp)
+{
+    for (size_t i = 0; i < gp->count; i++) {
+        gp->order[i] = (ranked){gp->y[i] + gp->points[i].prior, i};
+    }
+    if (gp->count <= TUNED_MAX) {
+        return gp->count;
+    }
+    qsort(gp->order, gp->count, sizeof *gp->order, compare_ranked);
+    size_t best = TUNED_MAX / 2;
+    for (size_t i = best; i < TUNED_MAX; i++) {
+        gp->order[i] = gp->order[best + (i - best) * (gp->count - best) / (TUNED_MAX - best)];
+    }
+    return TUNED_MAX;
+}
+
+/* Logarithm of the marginal likelihood of the first `count` rows of the order, the scale profiled
+   out; the last term says that weights are near their start. */
+static double likelihood(ak_gp *gp, size_t count)
+{
+    double half[TUNED_MAX];
+    double fit = 0.0;
+    double determinant = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        factor_row(gp->tuned_l, gp, gp->order, i);
+        const double *row = gp->tuned_l + triangle(i);
+        half[i] = (gp->y[gp->order[i].row] - dot(row, half, i)) / row[i];
+        fit += square(half[i]);
+        determinant += log(row[i]);
+    }
+    double n = (double)count;
+    double sum = -0.5 * n * log(fit / n + 1e-12) - determinant;
+    for (size_t h = 0; h < HYPER; h++) {
+        sum -= 0.5 * square(gp->log_ratio[h] / SPREAD);
+    }
+    return sum;
+}
+
+static void set_hyper(ak_gp *gp, size_t h, double log_ratio)
+{
+    gp->log_ratio[h] = log_ratio;
+    gp->weight[h] = (float)(gp->start[h] * exp(log_ratio));
+    sum_weights(gp);
+}
+
+/* Tries one weight a step down and up. Returns how many tries that took. */
+static size_t improve(double *now, ak_gp *gp, size_t h, size_t count)
+{
+    double before = gp->log_ratio[h];
+    size_t tries = 0;
+    for (int direction = -1; direction <= 1; direction += 2) {
+        double wish = before + direction * STEP;
+        if (fabs(wish) > LOG_LIMIT) {
+            continue;
+        }
+        set_hyper(gp, h, wish);
+        double then = likelihood(gp, count);
+        tries++;
+        if (then > *now) {
+            *now = then;
+            return tries;
+        }
+    }
+    set_hyper(gp, h, before);
+    return tries;
+}
+
+void ak_gp_tune(ak_gp *gp, size_t tries)
+{
+    if (gp->count == 0) {
+        return;
+    }
+    size_t count = pick_rows(gp);
+    gp->prior_mean = 0.0;
+    for (size_t i = 0; i < gp->count; i++) {
+        gp->prior_mean += gp->points[i].prior / (double)gp->count;
+    }
+    double now = likelihood(gp, count);
+    size_t used = 0;
+    size_t idle = 0; /* weights in a row that are right */
+    while (idle < HYPER && used < tries) {
+        size_t h = gp->next;
+        gp->next = (gp->next + 1) % HYPER;
+        double before = now;
+        if (gp->start[h] > 0.0) {
+            used += improve(&now, gp, h, count);
+        }
+        idle = now > before ? 0 : idle + 1;
+    }
+    for (size_t i = 0; i < gp->count; i++) {
+        factor_row(gp->l, gp, NULL, i);
+    }
+    solve(gp);
+    for (size_t s = 0; s < gp->slots; s++) {
+        if (gp->watched[s].used) {
+            ak_point point = gp->watched[s].point;
+            ak_gp_watch(gp, s, &point);
+        }
+    }
+}
+
+/* ---- predictions ---- */
+
+static void describe(double *mean, double *deviation, const ak_gp *gp, double prior, double self,
+                     const double *v)
+{
+    double variance = self - dot(v, v, gp->count);
+    *mean = prior + dot(v, gp->half, gp->count);
+    *deviation = sqrt(gp->scale * (variance > 0.0 ? variance : 0.0));
+}
+
+void ak_gp_predict(double *mean, double *deviation, const ak_gp *gp, const ak_point *point)
+{
+    double v[AK_GP_ROWS_MAX];
+    for (size_t i = 0; i < gp->count; i++) {
+        const double *row = gp->l + triangle(i);
+        v[i] = (ak_gp_similarity(gp, point, &gp->points[i]) - dot(row, v, i)) / row[i];
+    }
+    describe(mean, deviation, gp, point->prior, ak_gp_similarity(gp, point, point), v);
+}
+
+void ak_gp_watch(ak_gp *gp, size_t slot, const ak_point *point)
+{
+    watched *w = &gp->watched[slot];
+    w->used = true;
+    w->point = *point;
+    w->self = ak_gp_similarity(gp, point, point);
+    for (size_t i = 0; i < gp->count; i++) {
+        watch_row(w, gp, i);
+    }
+}
+
+void ak_gp_unwatch(ak_gp *gp, size_t slot)
+{
+    gp->watched[slot].used = false;
+}
+
+void ak_gp_watched(double *mean, double *deviation, const ak_gp *gp, size_t slot)
+{
+    const watched *w = &gp->watched[slot];
+    describe(mean, deviation, gp, w->point.prior, w->self, w->v);
+}

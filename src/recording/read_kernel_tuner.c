@@ -1,0 +1,152 @@
+/*
+ * read_kernel_tuner.c: cache files of Kernel Tuner as recordings. What counts is the objective as
+ * the file has it (`time` is a mean with the first launch in it), because that is what searches
+ * were compared by; archive/format_kernel_tuner.c imports the same files as trials and takes
+ * medians.
+ */
+#include "recording/draft.h"
+
+#include <string.h>
+
+/* In the order in which the reference of the method adds them up, so that sums agree to the bit. */
+static const char *const stages[] = {"compile_time",  "benchmark_time",    "framework_time",
+                                     "strategy_time", "verification_time", NULL};
+
+/* Before there were names for errors, a failure was written as 1e20 ms. */
+#define FAILED_TIME 1e19
+
+static const struct {
+    const char *name;
+    ak_trial_status status;
+} errors[] = {{"InvalidConfig", AK_TRIAL_INVALID},
+              {"CompilationFailedConfig", AK_TRIAL_COMPILE_ERROR},
+              {"RuntimeFailedConfig", AK_TRIAL_LAUNCH_ERROR}};
+
+static bool recognise(const json_t *file)
+{
+    return json_is_object(json_object_get(file, "cache"));
+}
+
+static ak_status take_result(ak_record *record, const ak_draft *draft, const json_t *entry,
+                             const char *where, ak_error *err)
+{
+    const json_t *time = json_object_get(entry, "time");
+    const json_t *fault = json_object_get(entry, "__error__");
+    const json_t *value = json_object_get(entry, draft->objective);
+    const char *name = json_string_value(json_is_string(fault) ? fault : time);
+    name = name == NULL ? json_string_value(value) : name;
+    if (name != NULL) {
+        for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+            if (strcmp(errors[i].name, name) == 0) {
+                record->status = errors[i].status;
+                return AK_OK;
+            }
+        }
+        return ak_fail(err, AK_INVALID,
+                       "%s: \"%.60s\" is no known error (InvalidConfig, CompilationFailedConfig, "
+                       "RuntimeFailedConfig)",
+                       where, name);
+    }
+    if (!json_is_number(value)) {
+        return ak_fail(err, AK_INVALID, "%s: \"%.60s\" must be a number or the name of an error",
+                       where, draft->objective);
+    }
+    record->value = json_number_value(value);
+    bool failed = json_number_value(time) >= FAILED_TIME || record->value >= FAILED_TIME;
+    record->status = failed ? AK_TRIAL_LAUNCH_ERROR : AK_TRIAL_OK;
+    return AK_OK;
+}
+
+static ak_status take_size(ak_draft *draft, const json_t *size, ak_error *err)
+{
+    ak_buf text = AK_BUF(256);
+    size_t count = json_is_array(size) ? json_array_size(size) : size == NULL ? 0 : 1;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *one = json_is_array(size) ? json_array_get(size, i) : size;
+        ak_buf_puts(&text, i == 0 ? "" : "x");
+        ak_json_print(&text, one, false);
+    }
+    ak_status status = ak_buf_status(&text, err);
+    if (status == AK_OK) {
+        status = ak_draft_text(&draft->size, text.data, err);
+    }
+    ak_buf_free(&text);
+    return status;
+}
+
+static ak_status take_head(ak_draft *draft, const json_t *file, ak_error *err)
+{
+    const char *kernel, *device, *objective, *where = draft->where;
+    json_t *keys = NULL, *params = NULL;
+    ak_status status = ak_json_string_or(&kernel, file, "kernel_name", "", where, err);
+    if (status == AK_OK) {
+        status = ak_json_string_or(&device, file, "device_name", "", where, err);
+    }
+    if (status == AK_OK) {
+        status = ak_json_string_or(&objective, file, "objective", "time", where, err);
+    }
+    if (status == AK_OK) {
+        status = ak_json_array_or_null(&keys, file, "tune_params_keys", where, err);
+    }
+    if (status == AK_OK) {
+        status = ak_json_object_or_null(&params, file, "tune_params", where, err);
+    }
+    if (status == AK_OK && json_array_size(keys) == 0) {
+        status = ak_fail(err, AK_INVALID, "%s: \"tune_params_keys\" is missing or empty", where);
+    }
+    if (status == AK_OK) {
+        status = ak_draft_text(&draft->kernel, kernel, err);
+    }
+    if (status == AK_OK) {
+        status = ak_draft_text(&draft->device, device, err);
+    }
+    if (status == AK_OK) {
+        status = ak_draft_objective(draft, objective, err);
+    }
+    if (status == AK_OK) {
+        status = take_size(draft, json_object_get(file, "problem_size"), err);
+    }
+    for (size_t i = 0; i < json_array_size(keys) && status == AK_OK; i++) {
+        const char *name = json_string_value(json_array_get(keys, i));
+        json_t *values = NULL;
+        if (name == NULL) {
+            return ak_fail(err, AK_INVALID, "%s: \"tune_params_keys\" must hold names", where);
+        }
+        status = ak_json_array_or_null(&values, params, name, where, err);
+        if (status == AK_OK) {
+            status = ak_draft_parameter_add(draft, name, values, err);
+        }
+    }
+    return status;
+}
+
+static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
+{
+    ak_status status = take_head(draft, file, err);
+    const char *key;
+    json_t *entry;
+    if (status != AK_OK) {
+        return status;
+    }
+    json_object_foreach(json_object_get(file, "cache"), key, entry)
+    {
+        char where[512];
+        ak_record record = {.seconds = ak_draft_sum(entry, stages) / 1000.0};
+        (void)snprintf(where, sizeof where, "%.240s: cache \"%.200s\"", draft->where, key);
+        status = json_is_object(entry) ? take_result(&record, draft, entry, where, err)
+                                       : ak_fail(err, AK_INVALID, "%s: must be an object", where);
+        if (status == AK_OK) {
+            status = ak_draft_add(draft, entry, &record, where, err);
+        }
+        if (status != AK_OK) {
+            break;
+        }
+    }
+    return status;
+}
+
+const ak_recording_format ak_recording_kernel_tuner = {
+    .name = "a cache file of Kernel Tuner",
+    .recognise = recognise,
+    .read = read,
+};

@@ -1,0 +1,282 @@
+/*
+ * recording.c: opens recordings, and what can be said of one without searching it.
+ *
+ * The statistics, the cut-off and the expected random search are the method of Willemsen et al., "A
+ * methodology for comparing optimization algorithms for auto-tuning", Future Generation Computer
+ * Systems, 2024, doi 10.1016/j.future.2024.05.021, in its simple form.
+ */
+#include "recording/recording.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive/format.h"
+#include "base/alloc.h"
+#include "base/unpack.h"
+#include "recording/draft.h"
+
+/* The fractions between which the score is taken (section 3.3 of the paper uses the same). */
+#define CUTOFF_FIRST 0.01
+#define CUTOFF_LAST  0.95
+
+static const ak_recording_format *const formats[] = {
+#define X(name) &ak_recording_##name,
+#include "recording/recordings.def"
+#undef X
+    NULL,
+};
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static const char sqlite_magic[] = "SQLite format 3"; /* and the 0 that ends it */
+
+static ak_status refuse(const char *path, ak_error *err)
+{
+    ak_buf known = AK_BUF(256);
+    for (size_t i = 0; formats[i] != NULL; i++) {
+        ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", formats[i]->name);
+    }
+    ak_status status =
+        ak_fail(err, AK_INVALID, "%s: is no recording: neither %s nor an archive of ours", path,
+                known.data);
+    ak_buf_free(&known);
+    return status;
+}
+
+static ak_status read_json(ak_draft *draft, const char *text, size_t length, const char *path,
+                           ak_error *err)
+{
+    json_t *file = NULL;
+    if (strlen(text) != length) {
+        return ak_fail(err, AK_INVALID, "%s: holds a 0 byte: it is neither text nor an archive",
+                       path);
+    }
+    ak_status status = ak_kernel_tuner_parse(&file, text, length, path, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    const ak_recording_format *const *format = formats;
+    while (*format != NULL && !(json_is_object(file) && (*format)->recognise(file))) {
+        format++;
+    }
+    if (*format != NULL) {
+        status = (*format)->read(draft, file, err);
+    } else {
+        status = refuse(path, err);
+    }
+    json_decref(file);
+    return status;
+}
+
+static ak_status read_file(ak_draft *draft, const char *path, ak_error *err)
+{
+    char *text = NULL;
+    size_t length = 0;
+    if (ak_fs_begins(path, sqlite_magic, sizeof sqlite_magic)) {
+        return ak_recording_read_archive(draft, path, err);
+    }
+    ak_status status = ak_unpack_read(&text, &length, path, AK_JSON_BYTES_MAX, err);
+    if (status == AK_OK) {
+        status = read_json(draft, text, length, path, err);
+        ak_free(text);
+    }
+    return status;
+}
+
+ak_status ak_recording_space_new(ak_space **out, const ak_recording *recording, ak_error *err)
+{
+    ak_space_spec spec = {.definition = recording->definition,
+                          .allow_numerics = true,
+                          .where = recording->path,
+                          .listed = recording->configs,
+                          .listed_count = recording->count};
+    return ak_space_build(out, &spec, err);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_of(const double *sorted, size_t count)
+{
+    return count % 2 == 1 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+}
+
+static ak_status describe(ak_recording *recording, ak_error *err)
+{
+    size_t count = recording->count, ok = 0;
+    long double spent_ok = 0, spent_failed = 0;
+    double *seconds = ak_alloc(count, sizeof *seconds);
+    recording->ascending = ak_alloc(count, sizeof *recording->ascending);
+    if (seconds == NULL || recording->ascending == NULL) {
+        ak_free(seconds);
+        return ak_fail_memory(err);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const ak_record *record = &recording->records[i];
+        seconds[i] = record->seconds;
+        if (record->status == AK_TRIAL_OK) {
+            recording->ascending[ok++] = ak_recording_minimised(recording, record);
+            spent_ok += record->seconds;
+        } else {
+            spent_failed += record->seconds;
+        }
+    }
+    qsort(seconds, count, sizeof *seconds, ascending);
+    ak_recording_facts *facts = &recording->facts;
+    *facts = (ak_recording_facts){.kernel = recording->kernel,
+                                  .device = recording->device,
+                                  .size = recording->size,
+                                  .objective = recording->objective,
+                                  .maximise = recording->maximise,
+                                  .configurations = count,
+                                  .ok = ok,
+                                  .seconds_median = median_of(seconds, count)};
+    ak_free(seconds);
+    if (ok == 0) {
+        return ak_fail(err, AK_INVALID, "%s: no configuration worked when it was recorded",
+                       recording->path);
+    }
+    qsort(recording->ascending, ok, sizeof *recording->ascending, ascending);
+    double sign = recording->maximise ? -1 : 1;
+    size_t failed = count - ok;
+    facts->optimum = sign * recording->ascending[0];
+    facts->median = sign * median_of(recording->ascending, ok);
+    /* The mean of those that worked, and what the failures met on the way cost besides. */
+    recording->seconds_each = (double)(spent_ok / (long double)ok);
+    if (failed > 0) {
+        recording->seconds_each +=
+            (double)failed / (double)count * (double)(spent_failed / (long double)failed);
+    }
+    facts->seconds_each = recording->seconds_each;
+    ak_cutoff cutoff;
+    ak_recording_cutoff(&cutoff, recording, CUTOFF_FIRST);
+    facts->first_seconds = cutoff.seconds;
+    ak_recording_cutoff(&cutoff, recording, CUTOFF_LAST);
+    facts->target = sign * cutoff.target;
+    facts->evaluations = cutoff.evaluations;
+    facts->last_seconds = cutoff.seconds;
+    return AK_OK;
+}
+
+/* The ConfigurationSpace of a T1 file; *document is its owner. */
+static ak_status read_t1(json_t **document, json_t **definition, const char *path, ak_error *err)
+{
+    ak_status status = ak_json_read(document, path, err);
+    if (status == AK_OK) {
+        status = ak_json_object_or_null(definition, *document, "ConfigurationSpace", path, err);
+    }
+    if (status == AK_OK && *definition == NULL) {
+        status = ak_fail(err, AK_INVALID, "%s: \"ConfigurationSpace\" is missing: it is no T1 file",
+                         path);
+    }
+    return status;
+}
+
+ak_status ak_recording_open(ak_recording **out, const char *path, const char *space, ak_error *err)
+{
+    json_t *document = NULL, *definition = NULL;
+    ak_draft draft = {.where = path};
+    ak_recording *recording = ak_alloc(1, sizeof *recording);
+    if (recording == NULL) {
+        return ak_fail_memory(err);
+    }
+    recording->path = ak_strdup(path);
+    ak_status status = recording->path == NULL ? ak_fail_memory(err) : read_file(&draft, path, err);
+    if (status == AK_OK && space != NULL) {
+        status = read_t1(&document, &definition, space, err);
+    }
+    if (status == AK_OK) {
+        status = ak_draft_finish(recording, &draft, definition, space, err);
+    }
+    if (status == AK_OK) {
+        status = describe(recording, err);
+    }
+    ak_draft_clear(&draft);
+    json_decref(document);
+    if (status != AK_OK) {
+        ak_recording_close(recording);
+        return status;
+    }
+    *out = recording;
+    return AK_OK;
+}
+
+void ak_recording_close(ak_recording *recording)
+{
+    if (recording != NULL) {
+        ak_space_free(recording->space);
+        json_decref(recording->definition);
+        ak_free(recording->configs);
+        ak_free(recording->records);
+        ak_free(recording->ascending);
+        ak_free(recording->path);
+        ak_free(recording->kernel);
+        ak_free(recording->device);
+        ak_free(recording->size);
+        ak_free(recording->objective);
+        ak_free(recording);
+    }
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+const ak_space *ak_recording_space(const ak_recording *recording)
+{
+    return recording->space;
+}
+
+const ak_recording_facts *ak_recording_describe(const ak_recording *recording)
+{
+    return &recording->facts;
+}
+
+void ak_recording_at(ak_recorded *out, const ak_recording *recording, uint64_t index)
+{
+    const ak_record *record = &recording->records[index];
+    *out = (ak_recorded){.config = recording->configs[index],
+                         .status = record->status,
+                         .value = record->value,
+                         .seconds = record->seconds};
+}
+
+double ak_recording_minimised(const ak_recording *recording, const ak_record *record)
+{
+    return recording->maximise ? -record->value : record->value;
+}
+
+double ak_recording_time(const ak_recording *recording, const ak_record *record)
+{
+    return recording->maximise ? 1 / record->value : record->value;
+}
+
+/* ---- random search, as it is expected to go -------------------------------------------------- */
+
+void ak_recording_cutoff(ak_cutoff *out, const ak_recording *recording, double p)
+{
+    const double *values = recording->ascending;
+    size_t ok = recording->facts.ok, good = 0;
+    double optimum = values[0], median = median_of(values, ok);
+    out->target = optimum + (median - optimum) * (1 - p);
+    while (good < ok && values[good] <= out->target) {
+        good++;
+    }
+    /* Of `ok` values drawn without replacement, the first of the `good` best comes after this many
+       draws: ceil(worse / (good + 1)). */
+    size_t worse = ok - good;
+    out->evaluations = (worse + good) / (good + 1);
+    out->seconds = (double)out->evaluations * recording->facts.seconds_median;
+}
+
+double ak_recording_baseline(const ak_recording *recording, double seconds)
+{
+    double n = (double)recording->facts.ok;
+    double draws = nearbyint(seconds / recording->seconds_each);
+    draws = draws < 1 ? 1 : draws;
+    double place = nearbyint(draws * (n + 1) / (draws + 1)); /* expected rank of the best of them */
+    place = place > n - 1 ? n - 1 : place;
+    return recording->ascending[(size_t)(n - 1 - place)];
+}

@@ -1,0 +1,601 @@
+/* advisor.c: see advisor.h. */
+#include "strategy/advisor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "llm/proposal.h"
+
+/* A generation gained if the best improved by this much: less is noise. */
+#define GAIN 0.005
+/* Generations in a row without a gain that end the advice, and answers without a usable proposal
+   that mean that the model cannot do it. */
+#define STALLED_MAX 2
+#define BARREN_MAX  2
+/* A proposal of thirty parameters, all of them spelled out as null, is about 250 tokens; reasoning
+   comes on top, of whatever the model thinks it needs. */
+#define TOKENS_EACH     256
+#define TOKENS_THINKING 8192
+#define TEXT_MAX        400 /* bytes of a reason that are kept */
+#define AWAIT_STEP_NS   (5 * AK_MS_NS)
+
+/* A suggestion that was accepted: handed out, or still to be. */
+typedef struct advice {
+    ak_suggestion what;
+    ak_config parent;
+    int generation;
+    const char *hypothesis;
+} advice;
+
+struct ak_advisor {
+    const ak_counsel *counsel;
+    const ak_space *space;
+    const ak_walk *walk;
+    ak_arena *arena; /* reasons, hypotheses */
+    ak_brief brief;
+    ak_advice_plan plan;
+    uint64_t seed;
+    ak_advice_state state;
+    const char *ending;
+    char fault[480]; /* why it failed */
+    bool yielded;
+
+    ak_experience *trials; /* all observed, numbered from 1 */
+    size_t count, capacity;
+    double best_ms, asked_ms; /* now; when the last question was asked */
+    int generation;           /* of the last question, 0: none was asked */
+    int stalled, barren;
+    bool used;
+
+    ak_buf system, brief_text, prompt; /* the question that is on its way borrows them */
+    json_t *schema;
+    ak_llm_message messages[2];
+    ak_llm_chat chat;
+    void *call;
+    size_t shown; /* trials that the model was shown */
+
+    advice *list; /* accepted suggestions of all answers */
+    size_t advice_count, advice_capacity, next;
+    ak_suggestion refused[AK_PROMPT_REFUSALS]; /* of the latest answer, for the next prompt */
+    size_t refused_count;
+};
+
+/* ---- open and close ---------------------------------------------------------------------------
+ */
+
+static void fail(ak_advisor *a, const char *why)
+{
+    a->state = AK_ADVICE_FAILED;
+    (void)snprintf(a->fault, sizeof a->fault, "%s", why);
+}
+
+static ak_status describe(ak_advisor *a, const ak_strategy_context *context, ak_error *err)
+{
+    ak_status status = a->counsel->task != NULL
+                           ? ak_brief_open(&a->brief, a->counsel->task, a->counsel->ceilings, err)
+                           : ak_brief_space(&a->brief, context->space, context->constants,
+                                            context->kernel == NULL ? "unnamed" : context->kernel,
+                                            "a recording", err);
+    if (status == AK_OK) {
+        status = ak_prompt_system(&a->system, err);
+    }
+    if (status == AK_OK) {
+        status = ak_prompt_brief(&a->brief_text, &a->brief, err);
+    }
+    if (status == AK_OK) {
+        status = ak_prompt_schema(&a->schema, a->space, a->plan.batch, err);
+    }
+    return status;
+}
+
+ak_status ak_advisor_open(ak_advisor **out, const ak_strategy_context *context,
+                          const ak_advice_plan *plan, const ak_walk *walk, ak_error *err)
+{
+    static const ak_counsel nobody = {0};
+    ak_advisor *a = ak_alloc(1, sizeof *a);
+    if (a == NULL) {
+        return ak_fail_memory(err);
+    }
+    *a = (ak_advisor){.counsel = context->counsel == NULL ? &nobody : context->counsel,
+                      .space = context->space,
+                      .walk = walk,
+                      .plan = *plan,
+                      .seed = context->seed,
+                      .system = AK_BUF(AK_PROMPT_BYTES_MAX),
+                      .brief_text = AK_BUF(AK_PROMPT_BYTES_MAX),
+                      .prompt = AK_BUF(AK_PROMPT_BYTES_MAX)};
+    a->arena = ak_arena_new();
+    ak_status status = a->arena == NULL ? ak_fail_memory(err) : AK_OK;
+    if (a->counsel->model == NULL) {
+        fail(a,
+             a->counsel->missing == NULL ? "no language model is configured" : a->counsel->missing);
+    } else if (status == AK_OK) {
+        status = describe(a, context, err);
+    }
+    if (status != AK_OK) {
+        ak_advisor_close(a);
+        return status;
+    }
+    *out = a;
+    return AK_OK;
+}
+
+void ak_advisor_close(ak_advisor *a)
+{
+    if (a == NULL) {
+        return;
+    }
+    if (a->call != NULL) {
+        a->counsel->model->abandon(a->call);
+    }
+    ak_brief_close(&a->brief);
+    ak_buf_free(&a->system);
+    ak_buf_free(&a->brief_text);
+    ak_buf_free(&a->prompt);
+    json_decref(a->schema);
+    ak_arena_free(a->arena);
+    ak_free(a->trials);
+    ak_free(a->list);
+    ak_free(a);
+}
+
+ak_advice_state ak_advisor_state(const ak_advisor *a)
+{
+    return a->state;
+}
+
+const char *ak_advisor_ending(const ak_advisor *a)
+{
+    return a->ending;
+}
+
+int ak_advisor_generation(const ak_advisor *a)
+{
+    return a->generation;
+}
+
+void ak_advisor_yield(ak_advisor *a, const char *strategy)
+{
+    char line[600];
+    if (!a->yielded && a->counsel->notice != NULL) {
+        (void)snprintf(line, sizeof line, "%s; carrying on with the strategy %s", a->fault,
+                       strategy);
+        a->counsel->notice(a->counsel->context, line);
+    }
+    a->yielded = true;
+}
+
+/* ---- the question -----------------------------------------------------------------------------
+ */
+
+static ak_status write_prompt(ak_advisor *a, ak_error *err)
+{
+    ak_refusal refusals[AK_PROMPT_REFUSALS];
+    for (size_t i = 0; i < a->refused_count; i++) {
+        refusals[i] = (ak_refusal){a->refused[i].text, a->refused[i].note};
+    }
+    ak_history history = {.trials = a->trials,
+                          .count = a->count,
+                          .refusals = refusals,
+                          .refusal_count = a->refused_count,
+                          .library = a->counsel->library,
+                          .library_ms = a->counsel->library_ms,
+                          .generation = a->generation,
+                          .generations = a->plan.generations,
+                          .batch = a->plan.batch};
+    ak_buf_clear(&a->prompt);
+    return ak_prompt_state(&a->prompt, &a->brief, &history, err);
+}
+
+/* Two in a row without a gain, or as many as there were to be: no further question. */
+static bool is_over(ak_advisor *a)
+{
+    if (a->generation > 0) {
+        bool gained = a->best_ms > 0 && (a->asked_ms <= 0 || a->best_ms < a->asked_ms * (1 - GAIN));
+        a->stalled = gained ? 0 : a->stalled + 1;
+    }
+    a->ending = a->generation >= a->plan.generations ? "generations"
+                : a->stalled >= STALLED_MAX          ? "stalled"
+                                                     : NULL;
+    return a->ending != NULL;
+}
+
+ak_status ak_advisor_ask(ak_advisor *a, ak_error *err)
+{
+    if (a->state != AK_ADVICE_IDLE) {
+        return AK_OK;
+    }
+    if (is_over(a)) {
+        a->state = AK_ADVICE_ENDED;
+        if (!a->used) {
+            char why[240];
+            (void)snprintf(why, sizeof why, "%.100s gave no usable proposal",
+                           a->counsel->model->name);
+            fail(a, why);
+        }
+        return AK_OK;
+    }
+    a->generation++;
+    a->asked_ms = a->best_ms;
+    a->shown = a->count;
+    ak_status status = write_prompt(a, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    a->messages[0] = (ak_llm_message){AK_LLM_USER, a->brief_text.data};
+    a->messages[1] = (ak_llm_message){AK_LLM_USER, a->prompt.data};
+    a->chat = (ak_llm_chat){.system = a->system.data,
+                            .messages = a->messages,
+                            .message_count = 2,
+                            .schema = a->schema,
+                            .schema_name = "proposals",
+                            .array = "proposals",
+                            .max_output_tokens = TOKENS_THINKING + TOKENS_EACH * (int)a->plan.batch,
+                            .seed = a->seed};
+    ak_error why = AK_ERROR_INIT;
+    const ak_model *model = a->counsel->model;
+    if (model->start(&a->call, model->context, &a->chat, &why) != AK_OK) {
+        a->call = NULL;
+        fail(a, why.text);
+        return AK_OK;
+    }
+    a->state = AK_ADVICE_ASKED;
+    return AK_OK;
+}
+
+bool ak_advisor_await(ak_advisor *a, int64_t timeout_ns)
+{
+    if (a->state != AK_ADVICE_ASKED) {
+        return false;
+    }
+    int64_t end_ns = ak_clock_ns() + timeout_ns;
+    while (!a->counsel->model->done(a->call) && ak_clock_ns() < end_ns) {
+        ak_clock_sleep_ns(AWAIT_STEP_NS);
+    }
+    return true;
+}
+
+/* ---- the answer -------------------------------------------------------------------------------
+ */
+
+static bool repeated(const ak_advisor *a, const ak_config *config, size_t first)
+{
+    for (size_t i = first; i < a->advice_count; i++) {
+        if (memcmp(&a->list[i].what.config, config, sizeof *config) == 0) {
+            return true;
+        }
+    }
+    return ak_walk_seen(a->walk, config);
+}
+
+static ak_status keep(ak_advisor *a, const ak_suggestion *s, ak_error *err)
+{
+    ak_status status =
+        ak_grow((void **)&a->list, &a->advice_capacity, a->advice_count + 1, sizeof *a->list, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    advice *kept = &a->list[a->advice_count];
+    *kept = (advice){.what = *s, .generation = a->generation};
+    if (s->parent > 0) {
+        kept->parent = a->trials[s->parent - 1].config;
+    } else {
+        ak_space_default(&kept->parent, a->space);
+    }
+    kept->hypothesis = ak_arena_strndup(a->arena, s->hypothesis, strlen(s->hypothesis));
+    if (kept->hypothesis == NULL) {
+        return ak_fail_memory(err);
+    }
+    a->advice_count++;
+    return AK_OK;
+}
+
+/* {"verdict", "hypothesis", "expected_gain", "parent", "changes", "config", "note"} */
+static json_t *record(const ak_advisor *a, const ak_suggestion *s)
+{
+    char text[4096] = "";
+    bool valid = s->verdict == AK_VERDICT_ACCEPTED || s->verdict == AK_VERDICT_SNAPPED ||
+                 s->verdict == AK_VERDICT_REPEATED || s->verdict == AK_VERDICT_SURPLUS;
+    if (valid) {
+        valid = ak_config_format(text, sizeof text, a->space, &s->config) < sizeof text;
+    }
+    json_t *object = json_object();
+    bool good = ak_json_set_text(object, "verdict", ak_verdict_text(s->verdict)) &&
+                ak_json_set_text(object, "hypothesis", s->hypothesis) &&
+                ak_json_set_real(object, "expected_gain", s->expected) &&
+                ak_json_set(object, "parent", json_integer((json_int_t)s->parent)) &&
+                ak_json_set_text(object, "changes", s->text) &&
+                ak_json_set_text(object, "config", valid ? text : NULL) &&
+                ak_json_set_text(object, "note", s->note[0] == 0 ? NULL : s->note);
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static void judge(ak_advisor *a, ak_suggestion *s, const json_t *element, size_t first)
+{
+    ak_suggestion_read(s, element, a->space, a->trials, a->shown);
+    if (s->verdict != AK_VERDICT_ACCEPTED && s->verdict != AK_VERDICT_SNAPPED) {
+        return;
+    }
+    if (repeated(a, &s->config, first)) {
+        s->verdict = AK_VERDICT_REPEATED;
+        (void)snprintf(s->note, sizeof s->note, "was tried or proposed before");
+    } else if (a->advice_count - first >= a->plan.batch) {
+        s->verdict = AK_VERDICT_SURPLUS;
+        (void)snprintf(s->note, sizeof s->note, "more than the %zu that were asked for",
+                       a->plan.batch);
+    }
+}
+
+/* Checks the elements; *out_record is what the archive keeps of them. */
+static ak_status take_elements(ak_advisor *a, const json_t *elements, json_t **out_record,
+                               ak_error *err)
+{
+    json_t *list = json_array();
+    size_t total = json_array_size(elements), first = a->advice_count;
+    ak_status status = list == NULL ? ak_fail_memory(err) : AK_OK;
+    a->refused_count = 0;
+    for (size_t i = 0; status == AK_OK && i < total && i < AK_PROPOSALS_MAX; i++) {
+        ak_suggestion s;
+        judge(a, &s, json_array_get(elements, i), first);
+        bool taken = s.verdict == AK_VERDICT_ACCEPTED || s.verdict == AK_VERDICT_SNAPPED;
+        if (taken) {
+            status = keep(a, &s, err);
+        }
+        if (s.note[0] != 0 && s.verdict != AK_VERDICT_SURPLUS &&
+            a->refused_count < AK_PROMPT_REFUSALS) {
+            a->refused[a->refused_count++] = s;
+        }
+        if (status == AK_OK && json_array_append_new(list, record(a, &s)) != 0) {
+            status = ak_fail_memory(err);
+        }
+    }
+    if (status != AK_OK) {
+        json_decref(list);
+        return status;
+    }
+    *out_record = list;
+    return AK_OK;
+}
+
+/* The call as the archive keeps it. The texts are only lent. */
+static void tell(const ak_advisor *a, const ak_llm_answer *answer, const char *proposals,
+                 const char *error)
+{
+    if (a->counsel->tell == NULL) {
+        return;
+    }
+#define LENT(text) ((char *)(uintptr_t)(text))
+    ak_call call = {.generation = a->generation,
+                    .model = LENT(a->counsel->model->name),
+                    .system = a->system.data,
+                    .brief = a->brief_text.data,
+                    .state = a->prompt.data,
+                    .reply = answer->text,
+                    .finish =
+                        answer->text == NULL ? NULL : LENT(ak_llm_finish_text(answer->finish)),
+                    .fault = error == NULL ? NULL : LENT(ak_llm_fault_text(answer->fault)),
+                    .error = LENT(error),
+                    .request_id = answer->request_id[0] == 0 ? NULL : LENT(answer->request_id),
+                    .proposals = LENT(proposals),
+                    .attempts = answer->attempts,
+                    .elapsed_ns = answer->elapsed_ns,
+                    .input_tokens = answer->usage.input,
+                    .cached_tokens = answer->usage.input_cached,
+                    .output_tokens = answer->usage.output,
+                    .reasoning_tokens = answer->usage.output_reasoning,
+                    .priced = answer->priced,
+                    .replayed = answer->replayed,
+                    .cost_usd = answer->cost_usd};
+#undef LENT
+    a->counsel->tell(a->counsel->context, &call);
+}
+
+static ak_status take_answer(ak_advisor *a, const ak_llm_answer *answer, ak_error *err)
+{
+    json_t *list = NULL;
+    char *proposals = NULL;
+    size_t before = a->advice_count;
+    ak_status status = take_elements(a, answer->elements, &list, err);
+    if (status == AK_OK) {
+        status = ak_json_text(&proposals, list, err);
+    }
+    if (status == AK_OK) {
+        tell(a, answer, proposals, NULL);
+    }
+    ak_free(proposals);
+    json_decref(list);
+    if (status != AK_OK) {
+        return status;
+    }
+    bool usable = a->advice_count > before;
+    a->used = a->used || usable;
+    a->barren = usable ? 0 : a->barren + 1;
+    a->state = usable ? AK_ADVICE_READY : AK_ADVICE_IDLE;
+    if (a->barren >= BARREN_MAX) {
+        char why[240];
+        (void)snprintf(why, sizeof why, "%.100s gave no usable proposal %d times in a row",
+                       a->counsel->model->name, a->barren);
+        fail(a, why);
+    }
+    return AK_OK;
+}
+
+ak_status ak_advisor_poll(ak_advisor *a, ak_error *err)
+{
+    if (a->state != AK_ADVICE_ASKED || !a->counsel->model->done(a->call)) {
+        return AK_OK;
+    }
+    ak_llm_answer answer = {0};
+    ak_error why = AK_ERROR_INIT;
+    void *call = a->call;
+    a->call = NULL;
+    ak_status status = AK_OK;
+    if (a->counsel->model->end(&answer, call, &why) == AK_OK) {
+        status = take_answer(a, &answer, err);
+    } else {
+        tell(a, &answer, NULL, why.text);
+        fail(a, why.text);
+    }
+    ak_llm_answer_clear(&answer);
+    return status;
+}
+
+bool ak_advisor_next(ak_proposal *out, ak_advisor *a)
+{
+    while (a->state == AK_ADVICE_READY) {
+        const advice *given = &a->list[a->next++];
+        if (a->next == a->advice_count) {
+            a->state = AK_ADVICE_IDLE;
+        }
+        /* Another strategy may have come to the same while the reply was on its way. */
+        if (!ak_walk_seen(a->walk, &given->what.config)) {
+            *out =
+                (ak_proposal){.config = given->what.config,
+                              .parent = given->parent,
+                              .has_parent = true,
+                              .generation = given->generation,
+                              .predicted_gain = given->what.expected / (1 + given->what.expected),
+                              .model = a->counsel->model->name,
+                              .hypothesis = given->hypothesis};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- observations -----------------------------------------------------------------------------
+ */
+
+static ak_status copy_reason(const char **out, ak_advisor *a, const char *reason, ak_error *err)
+{
+    *out = NULL;
+    if (reason != NULL) {
+        size_t length = strnlen(reason, TEXT_MAX);
+        *out = ak_arena_strndup(a->arena, reason, length);
+        if (*out == NULL) {
+            return ak_fail_memory(err);
+        }
+    }
+    return AK_OK;
+}
+
+static void correct(ak_advisor *a, const ak_observation *observation)
+{
+    a->best_ms = 0;
+    for (size_t i = 0; i < a->count; i++) {
+        ak_experience *t = &a->trials[i];
+        if (memcmp(&t->config, observation->config, sizeof t->config) == 0) {
+            t->again = true;
+            t->ms = observation->ok ? observation->ms : t->ms;
+        }
+        if (t->status == AK_TRIAL_OK && (a->best_ms <= 0 || t->ms < a->best_ms)) {
+            a->best_ms = t->ms;
+        }
+    }
+}
+
+ak_status ak_advisor_observe(ak_advisor *a, const ak_observation *observation, ak_error *err)
+{
+    if (observation->again) {
+        correct(a, observation);
+        return AK_OK;
+    }
+    const ak_trial *trial = observation->trial;
+    ak_status status =
+        ak_grow((void **)&a->trials, &a->capacity, a->count + 1, sizeof *a->trials, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    ak_experience *t = &a->trials[a->count];
+    *t = (ak_experience){.config = *observation->config,
+                         .status = observation->ok ? AK_TRIAL_OK
+                                   : trial == NULL ? AK_TRIAL_INVALID
+                                                   : trial->status,
+                         .ms = observation->ms,
+                         .same_code = observation->repeated};
+    if (trial != NULL) {
+        t->max_error = trial->max_error;
+        t->spill_bytes = trial->spill_bytes;
+        t->registers = trial->registers;
+        t->shared_bytes = trial->shared_bytes;
+        status = copy_reason(&t->reason, a, trial->reason, err);
+    }
+    for (size_t i = a->advice_count; i > 0 && !t->proposed; i--) {
+        const advice *given = &a->list[i - 1];
+        if (i <= a->next && memcmp(&given->what.config, &t->config, sizeof t->config) == 0) {
+            t->proposed = true;
+            t->generation = given->generation;
+            t->parent = given->what.parent;
+            t->expected = given->what.expected;
+            t->hypothesis = given->hypothesis;
+        }
+    }
+    a->count++;
+    if (observation->ok && (a->best_ms <= 0 || t->ms < a->best_ms)) {
+        a->best_ms = t->ms;
+    }
+    return status;
+}
+
+/* The fastest few, fastest first. */
+static size_t find_leaders(size_t leaders[AK_ADVICE_LEADERS], const ak_advisor *a)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < a->count; i++) {
+        if (a->trials[i].status != AK_TRIAL_OK) {
+            continue;
+        }
+        size_t place = count;
+        while (place > 0 && a->trials[i].ms < a->trials[leaders[place - 1]].ms) {
+            place--;
+        }
+        if (place == AK_ADVICE_LEADERS) {
+            continue;
+        }
+        count += count < AK_ADVICE_LEADERS;
+        for (size_t k = count - 1; k > place; k--) {
+            leaders[k] = leaders[k - 1];
+        }
+        leaders[place] = i;
+    }
+    return count;
+}
+
+bool ak_advisor_in_doubt(const ak_advisor *a)
+{
+    size_t leaders[AK_ADVICE_LEADERS], count = find_leaders(leaders, a), doubts = 0;
+    for (size_t i = 0; i < count; i++) {
+        doubts += !a->trials[leaders[i]].doubted;
+    }
+    return doubts > 0 && count > 1 && a->generation < a->plan.generations;
+}
+
+size_t ak_advisor_doubts(ak_config *out, ak_advisor *a, size_t max)
+{
+    size_t leaders[AK_ADVICE_LEADERS];
+    size_t count = ak_advisor_in_doubt(a) ? find_leaders(leaders, a) : 0;
+    for (size_t i = 0; i < count; i++) {
+        a->trials[leaders[i]].doubted = true; /* once is enough, whatever comes of it */
+        if (i < max) {
+            out[i] = a->trials[leaders[i]].config;
+        }
+    }
+    return count < max ? count : max;
+}
+
+ak_status ak_advisor_retell(const ak_advisor *a, ak_strategy *strategy, ak_error *err)
+{
+    ak_status status = AK_OK;
+    for (size_t i = 0; status == AK_OK && i < a->count; i++) {
+        const ak_experience *t = &a->trials[i];
+        ak_observation observation = {
+            .config = &t->config, .ok = t->status == AK_TRIAL_OK, .ms = t->ms};
+        status = strategy->ops->observe(strategy, &observation, err);
+    }
+    return status;
+}

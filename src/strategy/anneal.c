@@ -1,0 +1,142 @@
+/*
+ * anneal.c: simulated annealing (Kirkpatrick, Gelatt, Vecchi, "Optimization by simulated
+ * annealing", 1983) over neighbours, with reheating.
+ *
+ * A step that is slower by the factor f is taken with probability f^(-1/T): the temperature is in
+ * units of the logarithm of time, so it means the same for every kernel. It falls with each trial;
+ * once it is cold, or no neighbour is left, the walk starts again from the best of a few random
+ * configurations.
+ */
+#include "strategy/frame.h"
+
+#include <math.h>
+
+#define HYPERS(X)                                                                                  \
+    X(STARTS, "starts", 10, 1, 1000, true,                                                         \
+      "random configurations from the best of which a walk starts",                                \
+      "a good start saves half of the descent")                                                    \
+    X(HOT, "hot", 0.02, 0, 10, false, "temperature of the start, in logarithms of time",           \
+      "steps that are slower by 2 % are frequent at first, by 20 % never")                         \
+    X(COLD, "cold", 0.0003, 1e-9, 1, false, "temperature at which the walk starts again",          \
+      "below what can be measured")                                                                \
+    X(COOLING, "cooling", 0.98, 0.01, 0.9999, false, "factor of the temperature at each trial",    \
+      "200 trials from hot to cold")                                                               \
+    X(NEAR, "near", 0.7, 0, 1, false, "share of steps that are to the next value up or down",      \
+      "times mostly change little from a value to the next")
+enum { HYPERS(AK_HYPER_INDEX) };
+static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
+
+typedef struct anneal {
+    ak_frame frame;
+    size_t starts;
+    double hot, cold, cooling, near;
+    size_t starts_left;
+    bool walking;
+    size_t current; /* place of the configuration that the walk is at; SIZE_MAX: none yet */
+    double temperature;
+} anneal;
+
+static void close_anneal(ak_strategy *strategy)
+{
+    anneal *self = (anneal *)strategy;
+    if (self != NULL) {
+        ak_frame_close(&self->frame);
+        ak_free(self);
+    }
+}
+
+static void restart(anneal *self)
+{
+    self->starts_left = self->starts;
+    self->current = SIZE_MAX;
+    self->temperature = self->hot;
+}
+
+static ak_status open_anneal(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+{
+    anneal *self = ak_alloc(1, sizeof *self);
+    if (self == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_status status = ak_frame_open(&self->frame, &ak_strategy_anneal, context, err);
+    if (status != AK_OK) {
+        close_anneal(&self->frame.base);
+        return status;
+    }
+    self->starts = (size_t)ak_strategy_hyper(context, hypers, HYPER_STARTS);
+    self->hot = ak_strategy_hyper(context, hypers, HYPER_HOT);
+    self->cold = ak_strategy_hyper(context, hypers, HYPER_COLD);
+    self->cooling = ak_strategy_hyper(context, hypers, HYPER_COOLING);
+    self->near = ak_strategy_hyper(context, hypers, HYPER_NEAR);
+    restart(self);
+    *out = &self->frame.base;
+    return AK_OK;
+}
+
+static bool next_anneal(ak_proposal *out, size_t *tag, ak_frame *frame)
+{
+    anneal *self = (anneal *)frame;
+    if (self->starts_left == 0 && self->current != SIZE_MAX) {
+        const ak_known *from = &frame->known[self->current];
+        if (self->temperature >= self->cold &&
+            ak_frame_step_near(&out->config, frame, &from->config, self->near)) {
+            ak_frame_derive(out, from);
+            *tag = 1;
+            return true;
+        }
+        if (frame->walk.outstanding > 0) {
+            return false;
+        }
+        restart(self);
+    }
+    self->starts_left -= self->starts_left > 0;
+    *tag = 0;
+    return ak_frame_random(&out->config, frame);
+}
+
+static ak_status propose_anneal(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
+                                ak_error *err)
+{
+    return ak_frame_propose(out, count, (ak_frame *)strategy, max, next_anneal, err);
+}
+
+static bool accept(anneal *self, size_t place)
+{
+    const ak_known *known = self->frame.known;
+    if (!(known[place].ms < HUGE_VAL)) {
+        return false;
+    }
+    if (self->current == SIZE_MAX || known[place].ms <= known[self->current].ms) {
+        return true;
+    }
+    double slower = log(known[place].ms / known[self->current].ms);
+    return self->starts_left == 0 &&
+           ak_rng_real(&self->frame.rng) < exp(-slower / self->temperature);
+}
+
+static ak_status observe_anneal(ak_strategy *strategy, const ak_observation *observation,
+                                ak_error *err)
+{
+    anneal *self = (anneal *)strategy;
+    size_t place, tag;
+    ak_status status = ak_frame_observe(&place, &tag, &self->frame, observation, err);
+    if (status == AK_OK && place != SIZE_MAX) {
+        if (tag == 1) {
+            self->temperature *= self->cooling;
+        }
+        if (accept(self, place)) {
+            self->current = place;
+        }
+    }
+    return status;
+}
+
+const ak_strategy_ops ak_strategy_anneal = {
+    .name = "anneal",
+    .description = "a walk over neighbours that takes slower steps ever more rarely",
+    .open = open_anneal,
+    .propose = propose_anneal,
+    .observe = observe_anneal,
+    .close = close_anneal,
+    .hypers = hypers,
+};

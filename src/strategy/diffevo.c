@@ -1,0 +1,181 @@
+/*
+ * diffevo.c: differential evolution (Storn, Price, "Differential evolution", 1997), of the kind
+ * current-to-best/1/bin, one member after the other.
+ *
+ * Parameters are coordinates, the places of their values in order. A member moves towards a leader
+ * and along the difference of two others; some coordinates stay. The nearest valid configuration
+ * to the point is tried, and takes the member's place if it is faster.
+ */
+#include "strategy/frame.h"
+
+#include <math.h>
+
+#define HYPERS(X)                                                                                  \
+    X(POPULATION, "population", 15, 4, 1000, true, "members that evolve",                          \
+      "below the usual ten for each parameter, as budgets are small")                              \
+    X(DIFFERENCE, "difference", 0.7, 0, 2, false, "share of the difference of two members",        \
+      "within the 0.5 to 1 of the paper")                                                          \
+    X(LEAD, "lead", 1, 0, 2, false, "share of the way to a leader", "all: budgets are small")      \
+    X(LEADERS, "leaders", 0.2, 0, 1, false, "share of the members that lead",                      \
+      "fewer gather too soon, more are no leaders")                                                \
+    X(CROSSOVER, "crossover", 0.2, 0, 1, false, "probability that a coordinate moves",             \
+      "moving all at once leaves the valleys that conditions and interactions make")
+enum { HYPERS(AK_HYPER_INDEX) };
+static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
+
+enum { TRIES = 20 }; /* points that were seen already; then a mutant, then a random one */
+
+typedef struct diffevo {
+    ak_frame frame;
+    size_t population;
+    double difference, lead, leaders, crossover;
+    size_t *member; /* places, SIZE_MAX: nothing yet */
+    size_t *order;  /* the members by their time: places, best first */
+    size_t order_count;
+    size_t next;
+    size_t initial;
+} diffevo;
+
+static void close_diffevo(ak_strategy *strategy)
+{
+    diffevo *self = (diffevo *)strategy;
+    if (self != NULL) {
+        ak_frame_close(&self->frame);
+        ak_free(self->member);
+        ak_free(self->order);
+        ak_free(self);
+    }
+}
+
+static ak_status open_diffevo(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+{
+    diffevo *self = ak_alloc(1, sizeof *self);
+    if (self == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_status status = ak_frame_open(&self->frame, &ak_strategy_diffevo, context, err);
+    self->population = (size_t)ak_strategy_hyper(context, hypers, HYPER_POPULATION);
+    self->difference = ak_strategy_hyper(context, hypers, HYPER_DIFFERENCE);
+    self->lead = ak_strategy_hyper(context, hypers, HYPER_LEAD);
+    self->leaders = ak_strategy_hyper(context, hypers, HYPER_LEADERS);
+    self->crossover = ak_strategy_hyper(context, hypers, HYPER_CROSSOVER);
+    self->member = ak_alloc(self->population, sizeof *self->member);
+    self->order = ak_alloc(self->population, sizeof *self->order);
+    if (status == AK_OK && (self->member == NULL || self->order == NULL)) {
+        status = ak_fail_memory(err);
+    }
+    if (status != AK_OK) {
+        close_diffevo(&self->frame.base);
+        return status;
+    }
+    for (size_t i = 0; i < self->population; i++) {
+        self->member[i] = SIZE_MAX;
+    }
+    *out = &self->frame.base;
+    return AK_OK;
+}
+
+static const ak_config *draw(diffevo *self)
+{
+    size_t i = (size_t)ak_rng_below(&self->frame.rng, self->order_count);
+    return &self->frame.known[self->order[i]].config;
+}
+
+static void move(ak_config *out, diffevo *self, const ak_known *from)
+{
+    ak_frame *frame = &self->frame;
+    size_t leaders = (size_t)(self->leaders * (double)self->order_count);
+    size_t leader = self->order[ak_rng_below(&frame->rng, leaders < 1 ? 1 : leaders)];
+    ak_spot at, lead, plus, minus;
+    ak_frame_spot(&at, frame, &from->config);
+    ak_frame_spot(&lead, frame, &frame->known[leader].config);
+    ak_frame_spot(&plus, frame, draw(self));
+    ak_frame_spot(&minus, frame, draw(self));
+    /* A new scale for each move, so that few members make many points ("dither"). */
+    double f = self->difference * (0.5 + ak_rng_real(&frame->rng));
+    size_t sure = (size_t)ak_rng_below(&frame->rng, frame->parameters);
+    for (size_t p = 0; p < frame->parameters; p++) {
+        if (p == sure || ak_rng_real(&frame->rng) < self->crossover) {
+            at.at[p] += self->lead * (lead.at[p] - at.at[p]) + f * (plus.at[p] - minus.at[p]);
+            /* reflected at the ends; what is farther out than the range is wide is cut off */
+            at.at[p] = at.at[p] < 0.0 ? -at.at[p] : at.at[p] > 1.0 ? 2.0 - at.at[p] : at.at[p];
+            at.at[p] = at.at[p] < 0.0 ? 0.0 : at.at[p] > 1.0 ? 1.0 : at.at[p];
+        }
+    }
+    ak_frame_snap(out, frame, &at);
+}
+
+static bool next_diffevo(ak_proposal *out, size_t *tag, ak_frame *frame)
+{
+    diffevo *self = (diffevo *)frame;
+    size_t i = self->next;
+    self->next = (self->next + 1) % self->population;
+    *tag = i;
+    if (self->initial < self->population || self->order_count < 4) {
+        self->initial += self->initial < self->population;
+        return ak_frame_random(&out->config, frame);
+    }
+    size_t place = self->member[i] == SIZE_MAX ? self->order[0] : self->member[i];
+    const ak_known *from = &frame->known[place];
+    for (size_t n = 0; n < TRIES; n++) {
+        move(&out->config, self, from);
+        if (!ak_walk_seen(&frame->walk, &out->config)) {
+            ak_frame_derive(out, from);
+            return true;
+        }
+    }
+    if (ak_frame_step(&out->config, frame, &from->config, AK_NEIGHBOUR_ANY)) {
+        ak_frame_derive(out, from);
+        return true;
+    }
+    return ak_frame_random(&out->config, frame);
+}
+
+static ak_status propose_diffevo(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
+                                 ak_error *err)
+{
+    return ak_frame_propose(out, count, (ak_frame *)strategy, max, next_diffevo, err);
+}
+
+static ak_status observe_diffevo(ak_strategy *strategy, const ak_observation *observation,
+                                 ak_error *err)
+{
+    diffevo *self = (diffevo *)strategy;
+    ak_frame *frame = &self->frame;
+    size_t place, tag;
+    ak_status status = ak_frame_observe(&place, &tag, frame, observation, err);
+    if (status != AK_OK || place == SIZE_MAX || !(frame->known[place].ms < HUGE_VAL)) {
+        return status;
+    }
+    if (tag == AK_FRAME_NO_TAG) { /* somebody else's: instead of the slowest */
+        tag = 0;
+        for (size_t i = 1; i < self->population && self->member[tag] != SIZE_MAX; i++) {
+            if (self->member[i] == SIZE_MAX ||
+                frame->known[self->member[i]].ms > frame->known[self->member[tag]].ms) {
+                tag = i;
+            }
+        }
+    }
+    size_t before = self->member[tag];
+    if (before == SIZE_MAX || frame->known[place].ms < frame->known[before].ms) {
+        self->member[tag] = place;
+        self->order_count = 0;
+        for (size_t i = 0; i < self->population; i++) {
+            if (self->member[i] != SIZE_MAX) {
+                ak_frame_rank(self->order, &self->order_count, self->population, frame,
+                              self->member[i]);
+            }
+        }
+    }
+    return AK_OK;
+}
+
+const ak_strategy_ops ak_strategy_diffevo = {
+    .name = "diffevo",
+    .description = "differential evolution: members move along differences of others",
+    .open = open_diffevo,
+    .propose = propose_diffevo,
+    .observe = observe_diffevo,
+    .close = close_diffevo,
+    .hypers = hypers,
+};

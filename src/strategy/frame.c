@@ -1,0 +1,298 @@
+/* frame.c: memory and moves of the classical strategies. */
+#include "strategy/frame.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { NEIGHBOURS_MAX = 512, SLOTS_MIN = 256 };
+
+/* ---- memory ---- */
+
+ak_status ak_frame_open(ak_frame *frame, const ak_strategy_ops *ops,
+                        const ak_strategy_context *context, ak_error *err)
+{
+    frame->base.ops = ops;
+    frame->space = context->space;
+    frame->parameters = ak_space_parameter_count(context->space);
+    for (size_t p = 0; p < frame->parameters; p++) {
+        frame->vary += ak_space_parameter(frame->space, p)->value_count > 1;
+    }
+    frame->vary += frame->vary == 0;
+    frame->best = SIZE_MAX;
+    ak_rng_seed(&frame->rng, context->seed);
+    return ak_walk_open(&frame->walk, context->space, ak_rng_next(&frame->rng), err);
+}
+
+void ak_frame_close(ak_frame *frame)
+{
+    ak_walk_close(&frame->walk);
+    ak_free(frame->known);
+    ak_free(frame->slots);
+    ak_free(frame->errands);
+}
+
+/* The slot of a configuration, or the empty one where it belongs. */
+static size_t slot_of(const ak_frame *frame, const ak_config *config)
+{
+    size_t mask = frame->slot_count - 1;
+    size_t slot = (size_t)ak_config_key(frame->space, config) & mask;
+    while (frame->slots[slot] != 0 &&
+           memcmp(&frame->known[frame->slots[slot] - 1].config, config, sizeof *config) != 0) {
+        slot = (slot + 1) & mask;
+    }
+    return slot;
+}
+
+const ak_known *ak_frame_find(const ak_frame *frame, const ak_config *config)
+{
+    if (frame->slot_count == 0) {
+        return NULL;
+    }
+    uint32_t place = frame->slots[slot_of(frame, config)];
+    return place == 0 ? NULL : &frame->known[place - 1];
+}
+
+/* Room for one more, at most half full. */
+static ak_status make_room(ak_frame *frame, ak_error *err)
+{
+    ak_status status = ak_grow((void **)&frame->known, &frame->known_capacity,
+                               frame->known_count + 1, sizeof *frame->known, err);
+    if (status != AK_OK || 2 * (frame->known_count + 1) <= frame->slot_count) {
+        return status;
+    }
+    size_t count = frame->slot_count == 0 ? SLOTS_MIN : 2 * frame->slot_count;
+    uint32_t *slots = ak_alloc(count, sizeof *slots);
+    if (slots == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_free(frame->slots);
+    frame->slots = slots;
+    frame->slot_count = count;
+    for (size_t i = 0; i < frame->known_count; i++) {
+        frame->slots[slot_of(frame, &frame->known[i].config)] = (uint32_t)i + 1;
+    }
+    return AK_OK;
+}
+
+ak_status ak_frame_observe(size_t *place, size_t *tag, ak_frame *frame,
+                           const ak_observation *observation, ak_error *err)
+{
+    *place = SIZE_MAX;
+    *tag = AK_FRAME_NO_TAG;
+    ak_status status = make_room(frame, err);
+    if (status == AK_OK) {
+        status = ak_walk_observe(&frame->walk, observation->config, err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    size_t slot = slot_of(frame, observation->config);
+    if (frame->slots[slot] != 0) {
+        return AK_OK;
+    }
+    ak_known *known = &frame->known[frame->known_count];
+    *known = (ak_known){.config = *observation->config, .ms = HUGE_VAL};
+    if (observation->ok && observation->ms > 0.0) {
+        known->ms = observation->ms;
+    }
+    for (size_t i = 0; i < frame->errand_count; i++) {
+        if (memcmp(&frame->errands[i].config, &known->config, sizeof known->config) == 0) {
+            *tag = frame->errands[i].tag;
+            known->generation = frame->errands[i].generation;
+            frame->errands[i] = frame->errands[--frame->errand_count];
+            break;
+        }
+    }
+    *place = frame->known_count++;
+    frame->slots[slot] = (uint32_t)frame->known_count;
+    if (known->ms < HUGE_VAL &&
+        (frame->best == SIZE_MAX || known->ms < frame->known[frame->best].ms)) {
+        frame->best = *place;
+    }
+    return AK_OK;
+}
+
+/* ---- the loop ---- */
+
+bool ak_frame_random(ak_config *out, ak_frame *frame)
+{
+    return ak_walk_next(out, &frame->walk);
+}
+
+void ak_frame_derive(ak_proposal *out, const ak_known *parent)
+{
+    if (memcmp(&out->config, &parent->config, sizeof out->config) != 0) {
+        out->parent = parent->config;
+        out->has_parent = true;
+        out->generation = parent->generation + 1;
+    }
+}
+
+void ak_frame_rank(size_t *list, size_t *count, size_t max, const ak_frame *frame, size_t place)
+{
+    double ms = frame->known[place].ms;
+    size_t at = *count;
+    while (at > 0 && ms < frame->known[list[at - 1]].ms) {
+        at--;
+    }
+    if (at == max || !(ms < HUGE_VAL)) {
+        return;
+    }
+    *count += *count < max;
+    for (size_t i = *count - 1; i > at; i--) {
+        list[i] = list[i - 1];
+    }
+    list[at] = place;
+}
+
+/* *found is false if there is nothing to propose now. */
+static ak_status propose_one(ak_proposal *out, bool *found, ak_frame *frame, ak_frame_next next,
+                             ak_error *err)
+{
+    size_t tag = AK_FRAME_NO_TAG;
+    *out = (ak_proposal){0};
+    *found = next(out, &tag, frame);
+    if (!*found && frame->walk.outstanding == 0) {
+        *out = (ak_proposal){0};
+        tag = AK_FRAME_NO_TAG;
+        *found = ak_frame_random(&out->config, frame);
+    }
+    if (!*found) {
+        return AK_OK;
+    }
+    ak_status status = ak_grow((void **)&frame->errands, &frame->errand_capacity,
+                               frame->errand_count + 1, sizeof *frame->errands, err);
+    if (status == AK_OK) {
+        status = ak_walk_propose(&frame->walk, &out->config, err);
+    }
+    if (status == AK_OK) {
+        frame->errands[frame->errand_count++] =
+            (ak_errand){.config = out->config, .tag = tag, .generation = out->generation};
+    }
+    return status;
+}
+
+ak_status ak_frame_propose(ak_proposal *out, size_t *count, ak_frame *frame, size_t max,
+                           ak_frame_next next, ak_error *err)
+{
+    size_t n = 0;
+    bool found = true;
+    while (n < max && found) {
+        ak_status status = propose_one(&out[n], &found, frame, next, err);
+        if (status != AK_OK) {
+            return status;
+        }
+        n += found;
+    }
+    *count = n;
+    return AK_OK;
+}
+
+/* ---- moves ---- */
+
+static double scale_of(const ak_space *space, size_t p)
+{
+    size_t values = ak_space_parameter(space, p)->value_count;
+    return values > 1 ? 1.0 / (double)(values - 1) : 0.0;
+}
+
+void ak_frame_spot(ak_spot *out, const ak_frame *frame, const ak_config *config)
+{
+    for (size_t p = 0; p < frame->parameters; p++) {
+        out->at[p] =
+            (double)ak_space_rank(frame->space, p, config->at[p]) * scale_of(frame->space, p);
+    }
+}
+
+typedef struct target {
+    const ak_space *space;
+    const ak_spot *spot;
+} target;
+
+static double distance_to_spot(const void *context, size_t p, uint16_t value)
+{
+    const target *t = context;
+    double d = (double)ak_space_rank(t->space, p, value) * scale_of(t->space, p) - t->spot->at[p];
+    return d * d;
+}
+
+void ak_frame_snap(ak_config *out, const ak_frame *frame, const ak_spot *spot)
+{
+    target t = {frame->space, spot};
+    ak_space_cheapest(out, frame->space, distance_to_spot, &t);
+}
+
+bool ak_frame_step(ak_config *out, ak_frame *frame, const ak_config *from, ak_neighbourhood kind)
+{
+    ak_config neighbours[NEIGHBOURS_MAX];
+    size_t count = ak_space_neighbours(neighbours, NEIGHBOURS_MAX, frame->space, from, kind);
+    while (count > 0) {
+        size_t i = (size_t)ak_rng_below(&frame->rng, count);
+        if (!ak_walk_seen(&frame->walk, &neighbours[i])) {
+            *out = neighbours[i];
+            return true;
+        }
+        neighbours[i] = neighbours[--count];
+    }
+    return false;
+}
+
+bool ak_frame_step_near(ak_config *out, ak_frame *frame, const ak_config *from, double near)
+{
+    return (ak_rng_real(&frame->rng) < near &&
+            ak_frame_step(out, frame, from, AK_NEIGHBOUR_ADJACENT)) ||
+           ak_frame_step(out, frame, from, AK_NEIGHBOUR_ANY);
+}
+
+void ak_frame_cross(ak_config *config, ak_frame *frame, const ak_config *other)
+{
+    for (size_t p = 0; p < frame->parameters; p++) {
+        if (ak_rng_below(&frame->rng, 2) == 0) {
+            config->at[p] = other->at[p];
+        }
+    }
+}
+
+/* Changed parameters should stay so; of the others, as few as possible give way. */
+typedef struct mutant {
+    const ak_space *space;
+    const ak_config *config;
+    double keep[AK_PARAMETERS_MAX]; /* what it costs to have another value */
+} mutant;
+
+static double distance_to_mutant(const void *context, size_t p, uint16_t value)
+{
+    const mutant *m = context;
+    if (value == m->config->at[p]) {
+        return 0.0;
+    }
+    double steps = (double)ak_space_rank(m->space, p, value) -
+                   (double)ak_space_rank(m->space, p, m->config->at[p]);
+    return m->keep[p] + fabs(steps) * scale_of(m->space, p);
+}
+
+void ak_frame_mutate(ak_config *config, ak_frame *frame, double probability, double near)
+{
+    mutant m = {.space = frame->space, .config = config};
+    for (size_t p = 0; p < frame->parameters; p++) {
+        size_t values = ak_space_parameter(frame->space, p)->value_count;
+        m.keep[p] = 1.0;
+        if (values < 2 || ak_rng_real(&frame->rng) >= probability) {
+            continue;
+        }
+        m.keep[p] = 2.0;
+        if (ak_space_ordered(frame->space, p) && ak_rng_real(&frame->rng) < near) {
+            size_t rank = ak_space_rank(frame->space, p, config->at[p]);
+            bool up = rank == 0 || (rank + 1 < values && ak_rng_below(&frame->rng, 2) == 0);
+            config->at[p] = ak_space_by_rank(frame->space, p, up ? rank + 1 : rank - 1);
+        } else {
+            size_t other = (size_t)ak_rng_below(&frame->rng, values - 1);
+            config->at[p] = (uint16_t)(other + (other >= config->at[p]));
+        }
+    }
+    if (!ak_space_has(frame->space, config)) {
+        ak_config wish = *config;
+        m.config = &wish;
+        ak_space_cheapest(config, frame->space, distance_to_mutant, &m);
+    }
+}

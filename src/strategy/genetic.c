@@ -1,0 +1,135 @@
+/*
+ * genetic.c: a steady-state genetic algorithm (Whitley, "The GENITOR algorithm and selection
+ * pressure", 1989): one child at a time, which takes the place of the worst.
+ *
+ * Parents are chosen by tournament; a child takes each parameter from one or the other (uniform
+ * crossover, Syswerda 1989), is mutated, and is led to the nearest valid configuration. No
+ * generation has to be complete, so children can be measured in any number and order.
+ */
+#include "strategy/frame.h"
+
+#define HYPERS(X)                                                                                  \
+    X(POPULATION, "population", 20, 2, 1000, true, "configurations that may be parents",           \
+      "fewer lose variety, more delay the descent")                                                \
+    X(TOURNAMENT, "tournament", 4, 1, 100, true,                                                   \
+      "how many are drawn for each parent, the best of which it is",                               \
+      "more pressure than the usual 2, as budgets are small")                                      \
+    X(CROSSOVER, "crossover", 1, 0, 1, false, "share of children that have two parents",           \
+      "parents are often alike, and then it is a mutation anyway")                                 \
+    X(MUTATION, "mutation", 0.3, 0, 64, false,                                                     \
+      "parameters of a child that are changed, on average",                                        \
+      "children that exist already are made again, so that one change is most frequent")           \
+    X(NEAR, "near", 0.9, 0, 1, false, "share of changes that are to the next value up or down",    \
+      "times mostly change little from a value to the next")
+enum { HYPERS(AK_HYPER_INDEX) };
+static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
+
+enum { TRIES = 20 }; /* children that were seen already; then one is drawn at random */
+
+typedef struct genetic {
+    ak_frame frame;
+    size_t population, tournament;
+    double crossover, mutation, near;
+    size_t *member; /* places of the best that are known, best first */
+    size_t member_count;
+    size_t initial; /* random ones, still to be proposed */
+} genetic;
+
+static void close_genetic(ak_strategy *strategy)
+{
+    genetic *self = (genetic *)strategy;
+    if (self != NULL) {
+        ak_frame_close(&self->frame);
+        ak_free(self->member);
+        ak_free(self);
+    }
+}
+
+static ak_status open_genetic(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+{
+    genetic *self = ak_alloc(1, sizeof *self);
+    if (self == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_status status = ak_frame_open(&self->frame, &ak_strategy_genetic, context, err);
+    self->population = (size_t)ak_strategy_hyper(context, hypers, HYPER_POPULATION);
+    self->tournament = (size_t)ak_strategy_hyper(context, hypers, HYPER_TOURNAMENT);
+    self->crossover = ak_strategy_hyper(context, hypers, HYPER_CROSSOVER);
+    self->mutation = ak_strategy_hyper(context, hypers, HYPER_MUTATION);
+    self->near = ak_strategy_hyper(context, hypers, HYPER_NEAR);
+    self->initial = self->population;
+    self->member = ak_alloc(self->population, sizeof *self->member);
+    if (status == AK_OK && self->member == NULL) {
+        status = ak_fail_memory(err);
+    }
+    if (status != AK_OK) {
+        close_genetic(&self->frame.base);
+        return status;
+    }
+    *out = &self->frame.base;
+    return AK_OK;
+}
+
+static const ak_known *choose_parent(genetic *self)
+{
+    size_t chosen = self->member_count;
+    for (size_t i = 0; i < self->tournament; i++) {
+        size_t drawn = (size_t)ak_rng_below(&self->frame.rng, self->member_count);
+        chosen = drawn < chosen ? drawn : chosen;
+    }
+    return &self->frame.known[self->member[chosen]];
+}
+
+static bool next_genetic(ak_proposal *out, size_t *tag, ak_frame *frame)
+{
+    (void)tag;
+    genetic *self = (genetic *)frame;
+    if (self->initial > 0 || self->member_count < 2) {
+        self->initial -= self->initial > 0;
+        return ak_frame_random(&out->config, frame);
+    }
+    double rate = self->mutation / (double)frame->vary;
+    for (size_t i = 0; i < TRIES; i++) {
+        const ak_known *mother = choose_parent(self);
+        ak_config child = mother->config;
+        if (ak_rng_real(&frame->rng) < self->crossover) {
+            ak_frame_cross(&child, frame, &choose_parent(self)->config);
+        }
+        ak_frame_mutate(&child, frame, rate, self->near);
+        if (!ak_walk_seen(&frame->walk, &child)) {
+            out->config = child;
+            ak_frame_derive(out, mother);
+            return true;
+        }
+    }
+    return ak_frame_random(&out->config, frame);
+}
+
+static ak_status propose_genetic(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
+                                 ak_error *err)
+{
+    return ak_frame_propose(out, count, (ak_frame *)strategy, max, next_genetic, err);
+}
+
+static ak_status observe_genetic(ak_strategy *strategy, const ak_observation *observation,
+                                 ak_error *err)
+{
+    genetic *self = (genetic *)strategy;
+    ak_frame *frame = &self->frame;
+    size_t place, tag;
+    ak_status status = ak_frame_observe(&place, &tag, frame, observation, err);
+    if (status == AK_OK && place != SIZE_MAX) {
+        ak_frame_rank(self->member, &self->member_count, self->population, frame, place);
+    }
+    return status;
+}
+
+const ak_strategy_ops ak_strategy_genetic = {
+    .name = "genetic",
+    .description = "crosses and mutants of the best, which take the place of the worst",
+    .open = open_genetic,
+    .propose = propose_genetic,
+    .observe = observe_genetic,
+    .close = close_genetic,
+    .hypers = hypers,
+};

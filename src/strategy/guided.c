@@ -1,0 +1,725 @@
+/* guided.c: see guided.h. */
+#include "strategy/guided.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/forest.h"
+#include "model/gp.h"
+#include "strategy/rank.h"
+#include "strategy/walk.h"
+
+enum {
+    LEADERS = 8,           /* the best trials, from which mutants and crosses are made */
+    NEIGHBOURS_MAX = 1024, /* of one configuration: every parameter with a few dozen values */
+    PRETEND_MAX = 32,      /* trials under way that the model is told of */
+    DESIGN_TRIES = 5,      /* each of the design is the farthest of so many: not the corners */
+    SAMPLE = 512,          /* configurations that a ranked design is chosen from */
+    SAMPLE_BEST = 8,       /* the best eighth of them */
+    DESIGN_MAX = 48,       /* of a ranked design */
+    DESIGN_MIN = 4,        /* the model has nothing to say before */
+    DESIGN_SHARE = 6,      /* one trial in six */
+    LEARN_MIN = 2,         /* trials without which a model has nothing to say */
+    BATCH_MAX = 16         /* the later ones of a batch know too little to be worth a trial */
+};
+
+/* The weights are reconsidered, and a forest grown anew, when there is so much more to learn from.
+ */
+#define TUNE_GROWTH      1.12
+#define TUNE_ALWAYS      12 /* trials up to which each is a reason */
+#define TUNE_TRIES       40 /* about once up and down for ten parameters */
+#define TUNE_CHEAP       60 /* trials up to which many tries cost nothing */
+#define TUNE_TRIES_CHEAP 200
+#define FOREST_GROWTH    1.03
+
+typedef struct trial {
+    ak_config config;
+    ak_point point;
+    double log_ms; /* infinite if it failed */
+    int generation;
+} trial;
+
+typedef struct candidate {
+    ak_config config;
+    ak_point point;
+    uint64_t key;
+    bool used;
+    bool has_parent;
+    size_t parent; /* index of a trial */
+    double mean, score;
+} candidate;
+
+typedef struct pending {
+    candidate candidate;
+    int generation;
+} pending;
+
+typedef struct ranked {
+    double log_ms;
+    size_t index;
+} ranked;
+
+typedef struct guided {
+    ak_strategy base;
+    ak_guided_options options;
+    ak_walk walk;
+    ak_rng rng;
+    ak_rank *rank;
+    double rank_best; /* of the design's sample */
+    ak_features features;
+    ak_gp *gp;
+    ak_forest *forest;
+    bool stale; /* there is something that the model was not told */
+    double learned_at;
+
+    candidate *design; /* if it is planned */
+    size_t design_count, design_next;
+
+    trial *trials;
+    size_t trial_count, trial_capacity;
+    pending *pending;
+    size_t pending_count, pending_capacity;
+    size_t leader[LEADERS]; /* best trials, best first */
+    size_t leader_count;
+
+    size_t *row; /* the trials that the model looks at */
+    double *y;
+    size_t row_count, told; /* trials before `told` were considered for a row */
+    ranked *order;
+    size_t order_capacity;
+    uint16_t *levels; /* of the rows, for a forest */
+
+    candidate *pool;
+    bool filled;
+    size_t expanded; /* trial whose neighbours were admitted */
+    ak_config *neighbours;
+} guided;
+
+/* ---- what the model is told ---- */
+
+static double compress(const guided *self, double log_ratio)
+{
+    const ak_guided_options *o = &self->options;
+    double y = log_ratio <= o->knee ? log_ratio : o->knee + o->share * (log_ratio - o->knee);
+    return y < o->ceiling ? y : o->ceiling;
+}
+
+/* A rank is a time too, as yet without a scale: the best of those of the design counts as 0.
+   Infinite less infinite, if the rank never has a value, would say nothing. */
+static void locate(ak_point *out, guided *self, const ak_config *config)
+{
+    ak_gp_point(out, self->gp, config);
+    if (self->rank != NULL && self->rank_best < HUGE_VAL) {
+        out->prior = compress(self, ak_rank_log(self->rank, config) - self->rank_best);
+    }
+}
+
+static int compare_ranked(const void *a, const void *b)
+{
+    const ranked *x = a;
+    const ranked *y = b;
+    return x->log_ms != y->log_ms ? (x->log_ms > y->log_ms) - (x->log_ms < y->log_ms)
+                                  : (x->index > y->index) - (x->index < y->index);
+}
+
+/* When there are more trials than rows: two thirds of the rows for the best, the rest at random, so
+   that there is room for new ones and the model does not forget what is bad. */
+static ak_status thin_rows(guided *self, ak_error *err)
+{
+    ak_status status = ak_grow((void **)&self->order, &self->order_capacity, self->trial_count,
+                               sizeof *self->order, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < self->trial_count; i++) {
+        self->order[i] = (ranked){self->trials[i].log_ms, i};
+    }
+    qsort(self->order, self->trial_count, sizeof *self->order, compare_ranked);
+    size_t best = self->options.rows / 2;
+    self->row_count = self->options.rows * 3 / 4;
+    for (size_t i = 0; i < self->row_count; i++) {
+        if (i >= best) {
+            size_t j = i + (size_t)ak_rng_below(&self->rng, self->trial_count - i);
+            ranked moved = self->order[i];
+            self->order[i] = self->order[j];
+            self->order[j] = moved;
+        }
+        self->row[i] = self->order[i].index;
+    }
+    ak_gp_truncate(self->gp, 0);
+    return AK_OK;
+}
+
+static void set_y(guided *self)
+{
+    double best = self->leader_count > 0 ? self->trials[self->leader[0]].log_ms : 0.0;
+    for (size_t i = 0; i < self->row_count; i++) {
+        self->y[i] = compress(self, self->trials[self->row[i]].log_ms - best);
+    }
+}
+
+static ak_status learn_forest(guided *self, ak_error *err)
+{
+    size_t rows = self->row_count + self->pending_count;
+    if (self->forest != NULL && (double)rows < FOREST_GROWTH * self->learned_at) {
+        return AK_OK;
+    }
+    size_t count = 0;
+    for (; count < self->row_count; count++) {
+        ak_features_row(self->levels + count * self->features.count, &self->features,
+                        &self->trials[self->row[count]].config);
+    }
+    for (size_t i = 0; i < self->pending_count && i < PRETEND_MAX; i++, count++) {
+        ak_features_row(self->levels + count * self->features.count, &self->features,
+                        &self->pending[i].candidate.config);
+        self->y[count] = self->pending[i].candidate.mean;
+    }
+    ak_forest_data data = {&self->features, self->levels, self->y, count};
+    ak_forest_options options = AK_FOREST_DEFAULT;
+    options.trees = self->options.trees;
+    options.leaf_min = 1;
+    options.share = 0.7; /* trees that differ more know better what they do not know */
+    options.leaf_spread = 0.03;
+    options.seed = ak_rng_next(&self->rng);
+    ak_forest *grown = NULL;
+    ak_status status = ak_forest_fit(&grown, &data, &options, err);
+    if (status == AK_OK) {
+        ak_forest_free(self->forest);
+        self->forest = grown;
+        self->learned_at = (double)rows;
+    }
+    return status;
+}
+
+static void learn_gp(guided *self)
+{
+    for (size_t i = ak_gp_count(self->gp); i < self->row_count; i++) {
+        ak_gp_add(self->gp, &self->trials[self->row[i]].point);
+    }
+    ak_gp_learn(self->gp, self->y);
+    double rows = (double)self->row_count;
+    if (rows >= 4.0 && (rows <= TUNE_ALWAYS || rows >= TUNE_GROWTH * self->learned_at ||
+                        rows < self->learned_at)) {
+        ak_gp_tune(self->gp, rows <= TUNE_CHEAP ? TUNE_TRIES_CHEAP : TUNE_TRIES);
+        self->learned_at = rows;
+    }
+    for (size_t i = 0; i < self->pending_count && i < PRETEND_MAX; i++) {
+        ak_gp_add(self->gp, &self->pending[i].candidate.point);
+    }
+}
+
+static ak_status learn(guided *self, ak_error *err)
+{
+    ak_gp_truncate(self->gp, self->row_count);
+    size_t new = self->trial_count - self->told;
+    if (self->row_count + new > self->options.rows) {
+        ak_status status = thin_rows(self, err);
+        if (status != AK_OK) {
+            return status;
+        }
+    } else {
+        for (size_t i = self->told; i < self->trial_count; i++) {
+            self->row[self->row_count++] = i;
+        }
+    }
+    self->told = self->trial_count;
+    self->stale = false;
+    set_y(self);
+    if (self->options.trees > 0) {
+        return learn_forest(self, err);
+    }
+    learn_gp(self);
+    return AK_OK;
+}
+
+/* ---- the pool ---- */
+
+static bool in_pool(const guided *self, uint64_t key)
+{
+    for (size_t i = 0; i < self->options.pool; i++) {
+        if (self->pool[i].used && self->pool[i].key == key) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Takes a free place or that of the least promising candidate. */
+static void admit(guided *self, const ak_config *config, size_t parent)
+{
+    uint64_t key = ak_config_key(self->walk.space, config);
+    if (ak_walk_seen(&self->walk, config) || in_pool(self, key)) {
+        return;
+    }
+    size_t slot = 0;
+    for (size_t i = 0; i < self->options.pool; i++) {
+        if (!self->pool[i].used) {
+            slot = i;
+            break;
+        }
+        slot = self->pool[i].score < self->pool[slot].score ? i : slot;
+    }
+    candidate *c = &self->pool[slot];
+    *c = (candidate){.config = *config, .key = key, .used = true, .score = HUGE_VAL};
+    if (parent != SIZE_MAX) {
+        c->parent = parent;
+        c->has_parent = true;
+    }
+    locate(&c->point, self, config);
+    if (self->options.trees == 0) {
+        ak_gp_watch(self->gp, slot, &c->point);
+    }
+}
+
+static void leave(guided *self, size_t slot)
+{
+    self->pool[slot].used = false;
+    if (self->options.trees == 0) {
+        ak_gp_unwatch(self->gp, slot);
+    }
+}
+
+/* A leader; better ones more often. */
+static size_t pick_leader(guided *self)
+{
+    size_t i = 0;
+    while (i + 1 < self->leader_count && ak_rng_below(&self->rng, 2) == 0) {
+        i++;
+    }
+    return self->leader[i];
+}
+
+/* Two or three parameters changed at once: what neighbours cannot reach. */
+static void mutate(ak_config *config, guided *self)
+{
+    size_t changes = 2 + (size_t)ak_rng_below(&self->rng, 2);
+    for (size_t i = 0; i < changes; i++) {
+        size_t c = (size_t)ak_rng_below(&self->rng, self->features.count);
+        size_t p = self->features.column[c].parameter;
+        size_t values = ak_space_parameter(self->walk.space, p)->value_count;
+        config->at[p] = (uint16_t)ak_rng_below(&self->rng, values);
+    }
+}
+
+/* Each parameter from one of two leaders. */
+static void cross(ak_config *config, guided *self)
+{
+    size_t other = self->leader[ak_rng_below(&self->rng, self->leader_count)];
+    for (size_t c = 0; c < self->features.count; c++) {
+        size_t p = self->features.column[c].parameter;
+        if (ak_rng_below(&self->rng, 2) == 0) {
+            config->at[p] = self->trials[other].config.at[p];
+        }
+    }
+}
+
+static void admit_offspring(guided *self)
+{
+    size_t parent = pick_leader(self);
+    ak_config config = self->trials[parent].config;
+    if (ak_rng_below(&self->rng, 3) == 0) {
+        cross(&config, self);
+    } else {
+        mutate(&config, self);
+    }
+    if (ak_space_has(self->walk.space, &config)) {
+        admit(self, &config, parent);
+    }
+}
+
+static void refresh_pool(guided *self)
+{
+    if (self->leader_count > 0 && self->expanded != self->leader[0]) {
+        self->expanded = self->leader[0];
+        size_t count = ak_space_neighbours(self->neighbours, NEIGHBOURS_MAX, self->walk.space,
+                                           &self->trials[self->expanded].config, AK_NEIGHBOUR_ANY);
+        for (size_t i = 0; i < count; i++) {
+            admit(self, &self->neighbours[i], self->expanded);
+        }
+    }
+    size_t fresh = self->filled ? self->options.fresh : self->options.pool;
+    for (size_t i = 0; i < fresh; i++) {
+        if (self->filled && self->leader_count > 0 && i % 2 == 0) {
+            admit_offspring(self);
+        } else {
+            ak_config config;
+            ak_space_sample(&config, self->walk.space, &self->rng);
+            admit(self, &config, SIZE_MAX);
+        }
+    }
+    self->filled = true;
+}
+
+/* Expected gain over the best trial, whose y is 0, for a normal prediction. Far out, where it is
+   nothing in numbers, the order is still right. */
+static double expected_improvement(double mean, double deviation)
+{
+    if (deviation <= 0.0) {
+        return mean < 0.0 ? -mean : 0.0;
+    }
+    double u = -mean / deviation;
+    if (u < -8.0) {
+        return 1e-18 / -u;
+    }
+    return -mean * 0.5 * erfc(-u * M_SQRT1_2) + deviation * exp(-0.5 * u * u) * 0.3989422804014327;
+}
+
+static void predict(candidate *c, const guided *self, size_t slot)
+{
+    double deviation;
+    if (self->options.trees > 0) {
+        uint16_t row[AK_PARAMETERS_MAX];
+        ak_features_row(row, &self->features, &c->config);
+        double variance;
+        ak_forest_predict(&c->mean, &variance, self->forest, row);
+        deviation = sqrt(variance);
+    } else {
+        ak_gp_watched(&c->mean, &deviation, self->gp, slot);
+    }
+    c->score = expected_improvement(c->mean, deviation);
+}
+
+/* *found is false if every candidate was seen. */
+static ak_status choose(candidate *out, bool *found, guided *self, ak_error *err)
+{
+    ak_status status = self->stale ? learn(self, err) : AK_OK;
+    if (status != AK_OK) {
+        return status;
+    }
+    refresh_pool(self);
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; i < self->options.pool; i++) {
+        candidate *c = &self->pool[i];
+        if (c->used && ak_walk_seen(&self->walk, &c->config)) {
+            leave(self, i);
+        }
+        if (c->used) {
+            predict(c, self, i);
+            best = best == SIZE_MAX || c->score > self->pool[best].score ? i : best;
+        }
+    }
+    *found = best != SIZE_MAX;
+    if (*found) {
+        *out = self->pool[best];
+        leave(self, best);
+    }
+    return AK_OK;
+}
+
+/* ---- the design ---- */
+
+static double distance(const guided *self, const ak_point *a, const ak_point *b)
+{
+    double sum = 0.0;
+    for (size_t c = 0; c < self->features.count; c++) {
+        sum += fmin(fabs((double)a->at[c] - (double)b->at[c]), 1.0);
+    }
+    return sum;
+}
+
+/* From what is known so far. */
+static double nearest(const guided *self, const ak_point *point)
+{
+    double least = HUGE_VAL;
+    for (size_t i = 0; i < self->trial_count; i++) {
+        least = fmin(least, distance(self, point, &self->trials[i].point));
+    }
+    for (size_t i = 0; i < self->pending_count; i++) {
+        least = fmin(least, distance(self, point, &self->pending[i].candidate.point));
+    }
+    return least;
+}
+
+/* The farthest of a few random ones. The very farthest would be the corners of the space, which are
+   seldom fast. */
+static bool spread_out(candidate *out, guided *self)
+{
+    bool found = false;
+    double most = -1.0;
+    for (size_t i = 0; i < DESIGN_TRIES; i++) {
+        candidate c = {0};
+        ak_space_sample(&c.config, self->walk.space, &self->rng);
+        if (ak_walk_seen(&self->walk, &c.config)) {
+            continue;
+        }
+        locate(&c.point, self, &c.config);
+        double apart = nearest(self, &c.point);
+        if (apart > most) {
+            most = apart;
+            *out = c;
+            found = true;
+        }
+    }
+    return found;
+}
+
+static int compare_scores(const void *a, const void *b)
+{
+    double x = ((const candidate *)a)->score;
+    double y = ((const candidate *)b)->score;
+    return (x > y) - (x < y);
+}
+
+/* Of the best ranked of a sample, each the farthest from those already chosen. */
+static void spread_ranked(guided *self, candidate *sample)
+{
+    double near[SAMPLE / SAMPLE_BEST];
+    size_t count = SAMPLE / SAMPLE_BEST;
+    for (size_t i = 0; i < count; i++) {
+        near[i] = HUGE_VAL;
+    }
+    while (self->design_count < self->options.start) {
+        const ak_point *last = &self->design[self->design_count - 1].point;
+        size_t farthest = 0;
+        for (size_t i = 0; i < count; i++) {
+            near[i] = fmin(near[i], distance(self, &sample[i].point, last));
+            farthest = near[i] > near[farthest] ? i : farthest;
+        }
+        if (near[farthest] <= 0.0) {
+            return;
+        }
+        self->design[self->design_count++] = sample[farthest];
+    }
+}
+
+/* As the rank says. */
+static ak_status plan_ranked(guided *self, ak_error *err)
+{
+    candidate *sample = ak_alloc(SAMPLE, sizeof *sample);
+    if (sample == NULL) {
+        return ak_fail_memory(err);
+    }
+    for (size_t i = 0; i < SAMPLE; i++) {
+        ak_space_sample(&sample[i].config, self->walk.space, &self->rng);
+        sample[i].score = ak_rank_log(self->rank, &sample[i].config);
+        self->rank_best = fmin(self->rank_best, sample[i].score);
+    }
+    qsort(sample, SAMPLE, sizeof *sample, compare_scores);
+    for (size_t i = 0; i < SAMPLE / SAMPLE_BEST; i++) {
+        locate(&sample[i].point, self, &sample[i].config);
+    }
+    locate(&self->design[0].point, self, &self->design[0].config);
+    spread_ranked(self, sample);
+    ak_free(sample);
+    return AK_OK;
+}
+
+/* The default first. */
+static ak_status plan(guided *self, ak_error *err)
+{
+    self->design = ak_alloc(self->options.start, sizeof *self->design);
+    if (self->design == NULL) {
+        return ak_fail_memory(err);
+    }
+    candidate *first = &self->design[self->design_count++];
+    ak_space_default(&first->config, self->walk.space);
+    locate(&first->point, self, &first->config);
+    return self->rank != NULL ? plan_ranked(self, err) : AK_OK;
+}
+
+static bool next_of_design(candidate *out, guided *self)
+{
+    while (self->design_next < self->design_count) {
+        *out = self->design[self->design_next++];
+        if (!ak_walk_seen(&self->walk, &out->config)) {
+            return true;
+        }
+    }
+    size_t begun = self->trial_count + self->pending_count;
+    bool planned = self->rank != NULL;
+    return (begun < self->options.start || self->trial_count < LEARN_MIN) && !planned &&
+           spread_out(out, self);
+}
+
+/* ---- the interface ---- */
+
+void ak_guided_close(ak_strategy *strategy)
+{
+    guided *self = (guided *)strategy;
+    if (self != NULL) {
+        ak_walk_close(&self->walk);
+        ak_rank_close(self->rank);
+        ak_gp_close(self->gp);
+        ak_forest_free(self->forest);
+        ak_features_close(&self->features);
+        ak_free(self->design);
+        ak_free(self->trials);
+        ak_free(self->pending);
+        ak_free(self->row);
+        ak_free(self->y);
+        ak_free(self->order);
+        ak_free(self->levels);
+        ak_free(self->pool);
+        ak_free(self->neighbours);
+        ak_free(self);
+    }
+}
+
+/* Of a design, if the budget is known: more from a rank, which is worth looking at closely. */
+static size_t plan_size(const guided *self, size_t evaluations)
+{
+    size_t share = evaluations / DESIGN_SHARE;
+    size_t most = self->rank != NULL ? DESIGN_MAX : self->options.start;
+    size_t size = share < most ? share : most;
+    return size > DESIGN_MIN ? size : DESIGN_MIN;
+}
+
+static ak_status open_arrays(guided *self, ak_error *err)
+{
+    size_t rows = self->options.rows + PRETEND_MAX;
+    self->row = ak_alloc(self->options.rows, sizeof *self->row);
+    self->y = ak_alloc(rows, sizeof *self->y);
+    self->levels = ak_alloc(rows * AK_PARAMETERS_MAX, sizeof *self->levels);
+    self->pool = ak_alloc(self->options.pool, sizeof *self->pool);
+    self->neighbours = ak_alloc(NEIGHBOURS_MAX, sizeof *self->neighbours);
+    bool complete = self->row != NULL && self->y != NULL && self->levels != NULL &&
+                    self->pool != NULL && self->neighbours != NULL;
+    return complete ? AK_OK : ak_fail_memory(err);
+}
+
+ak_status ak_guided_open(ak_strategy **out, const ak_strategy_ops *ops,
+                         const ak_strategy_context *context, const ak_guided_options *options,
+                         ak_error *err)
+{
+    guided *self = ak_alloc(1, sizeof *self);
+    if (self == NULL) {
+        return ak_fail_memory(err);
+    }
+    self->base.ops = ops;
+    self->options = *options;
+    self->rank_best = HUGE_VAL;
+    self->expanded = SIZE_MAX;
+    ak_rng_seed(&self->rng, context->seed);
+    ak_status status = ak_walk_open(&self->walk, context->space, ak_rng_next(&self->rng), err);
+    if (status == AK_OK) {
+        status = ak_features_open(&self->features, context->space, err);
+    }
+    if (status == AK_OK && options->expert) {
+        status = ak_rank_open(&self->rank, context, err);
+    }
+    if (status == AK_OK && context->evaluations > 0) {
+        self->options.start = plan_size(self, context->evaluations);
+    }
+    if (status == AK_OK) {
+        ak_gp_options gp = {.rows = options->rows + PRETEND_MAX,
+                            .slots = options->trees > 0 ? 1 : options->pool,
+                            .steepness = options->steepness,
+                            .noise = options->noise};
+        status = ak_gp_open(&self->gp, &self->features, &gp, err);
+    }
+    if (status == AK_OK) {
+        status = open_arrays(self, err);
+    }
+    if (status == AK_OK && options->expert) {
+        status = plan(self, err);
+    }
+    if (status != AK_OK) {
+        ak_guided_close(&self->base);
+        return status;
+    }
+    *out = &self->base;
+    return AK_OK;
+}
+
+/* *found is false if there is nothing to propose. */
+static ak_status propose_one(ak_proposal *out, bool *found, guided *self, ak_error *err)
+{
+    candidate chosen = {0};
+    bool modelled = false;
+    ak_status status = AK_OK;
+    *found = next_of_design(&chosen, self);
+    if (!*found && self->trial_count >= LEARN_MIN && self->features.count > 0) {
+        status = choose(&chosen, &modelled, self, err);
+        *found = modelled;
+    }
+    if (status == AK_OK && !*found) {
+        chosen = (candidate){0};
+        *found = ak_walk_next(&chosen.config, &self->walk);
+        locate(&chosen.point, self, &chosen.config);
+    }
+    if (status != AK_OK || !*found) {
+        return status;
+    }
+    status = ak_grow((void **)&self->pending, &self->pending_capacity, self->pending_count + 1,
+                     sizeof *self->pending, err);
+    if (status == AK_OK) {
+        status = ak_walk_propose(&self->walk, &chosen.config, err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    self->stale = true;
+    *out = (ak_proposal){.config = chosen.config};
+    if (chosen.has_parent) {
+        const trial *parent = &self->trials[chosen.parent];
+        out->parent = parent->config;
+        out->has_parent = true;
+        out->generation = parent->generation + 1;
+        double best = self->trials[self->leader[0]].log_ms;
+        out->predicted_gain = 1.0 - exp(chosen.mean + best - parent->log_ms);
+    }
+    self->pending[self->pending_count++] = (pending){chosen, out->generation};
+    return AK_OK;
+}
+
+ak_status ak_guided_propose(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
+                            ak_error *err)
+{
+    guided *self = (guided *)strategy;
+    size_t n = 0;
+    bool found = true;
+    while (found && n < max && n < BATCH_MAX) {
+        ak_status status = propose_one(&out[n], &found, self, err);
+        if (status != AK_OK) {
+            return status;
+        }
+        n += found;
+    }
+    *count = n;
+    return AK_OK;
+}
+
+static void update_leaders(guided *self, size_t index)
+{
+    double log_ms = self->trials[index].log_ms;
+    size_t place = self->leader_count;
+    while (place > 0 && log_ms < self->trials[self->leader[place - 1]].log_ms) {
+        place--;
+    }
+    if (place == LEADERS || !(log_ms < HUGE_VAL)) {
+        return;
+    }
+    self->leader_count += self->leader_count < LEADERS;
+    for (size_t i = self->leader_count - 1; i > place; i--) {
+        self->leader[i] = self->leader[i - 1];
+    }
+    self->leader[place] = index;
+}
+
+ak_status ak_guided_observe(ak_strategy *strategy, const ak_observation *observation, ak_error *err)
+{
+    guided *self = (guided *)strategy;
+    ak_status status = ak_grow((void **)&self->trials, &self->trial_capacity, self->trial_count + 1,
+                               sizeof *self->trials, err);
+    if (status == AK_OK) {
+        status = ak_walk_observe(&self->walk, observation->config, err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    trial *t = &self->trials[self->trial_count++];
+    *t = (trial){.config = *observation->config};
+    t->log_ms = observation->ok && observation->ms > 0.0 ? log(observation->ms) : HUGE_VAL;
+    locate(&t->point, self, &t->config);
+    for (size_t i = 0; i < self->pending_count; i++) {
+        if (memcmp(&self->pending[i].candidate.config, &t->config, sizeof t->config) == 0) {
+            t->generation = self->pending[i].generation;
+            self->pending[i] = self->pending[--self->pending_count];
+            break;
+        }
+    }
+    update_leaders(self, self->trial_count - 1);
+    self->stale = true;
+    return AK_OK;
+}

@@ -1,0 +1,181 @@
+/*
+ * hybrid.c: a language model seeds a classical search, which finishes.
+ *
+ * A model alone stops short of the optimum; a search alone spends most of its budget on finding out
+ * what the model knows (pytorch/helion: seeding its surrogate search repaired six of the eight
+ * losses of the model alone, with a quarter of the evaluations of the search alone). Here
+ * `heuristic` runs throughout and learns from everything. The model is asked at the start, and
+ * again after each further part of the budget; its proposals go first when they arrive. While a
+ * reply is on its way, the search goes on, so the device never waits for the model.
+ *
+ * Without a model, or when it fails, this is `heuristic`.
+ */
+#include "strategy/advisor.h"
+
+#define HYPERS(X)                                                                                  \
+    X(SHARE, "share", 0.4, 0.05, 0.9, false, "part of the evaluations that the model proposes",    \
+      "its gains come early; the search needs the rest to finish")
+enum { HYPERS(AK_HYPER_INDEX) };
+static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
+
+#define GENERATIONS 3
+#define EVALUATIONS 60 /* where no budget is given */
+
+typedef struct hybrid {
+    ak_strategy base;
+    ak_walk walk;
+    ak_advisor *advisor;
+    ak_strategy *search;
+    size_t interval, since; /* evaluations between questions; proposed by the search since one */
+    bool patient;
+} hybrid;
+
+static void close_hybrid(ak_strategy *strategy)
+{
+    hybrid *self = (hybrid *)strategy;
+    if (self != NULL) {
+        ak_advisor_close(self->advisor);
+        if (self->search != NULL) {
+            self->search->ops->close(self->search);
+        }
+        ak_walk_close(&self->walk);
+        ak_free(self);
+    }
+}
+
+static ak_advice_plan plan_of(hybrid *self, const ak_strategy_context *context)
+{
+    const ak_counsel *counsel = context->counsel;
+    double all = (double)(context->evaluations == 0 ? EVALUATIONS : context->evaluations);
+    double share = ak_strategy_hyper(context, hypers, HYPER_SHARE);
+    ak_advice_plan plan = {.generations = GENERATIONS,
+                           .batch = counsel == NULL ? 0 : counsel->batch};
+    if (counsel != NULL && counsel->generations > 0) {
+        plan.generations = counsel->generations;
+    }
+    if (plan.batch == 0) {
+        plan.batch = (size_t)(all * share / plan.generations + 0.5);
+    }
+    plan.batch = plan.batch < 1                     ? 1
+                 : plan.batch > AK_ADVICE_BATCH_MAX ? AK_ADVICE_BATCH_MAX
+                                                    : plan.batch;
+    /* What the model leaves, in as many parts as there are questions. */
+    double left = all - (double)plan.batch * plan.generations;
+    self->interval = left > plan.generations ? (size_t)(left / plan.generations) : 1;
+    return plan;
+}
+
+static ak_status open_hybrid(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+{
+    hybrid *self = ak_alloc(1, sizeof *self);
+    if (self == NULL) {
+        return ak_fail_memory(err);
+    }
+    self->base.ops = &ak_strategy_hybrid;
+    self->patient = context->counsel != NULL && context->counsel->patient;
+    ak_advice_plan plan = plan_of(self, context);
+    ak_strategy_context search = *context;
+    search.hyper = NULL;
+    if (context->counsel != NULL && context->counsel->model != NULL) {
+        search.evaluations = 1; /* its portfolio as small as can be: the model's seeds are one */
+    }
+    ak_status status = ak_walk_open(&self->walk, context->space, context->seed, err);
+    if (status == AK_OK) {
+        status = ak_advisor_open(&self->advisor, context, &plan, &self->walk, err);
+    }
+    if (status == AK_OK) {
+        status = ak_strategy_heuristic.open(&self->search, &search, err);
+    }
+    if (status != AK_OK) {
+        close_hybrid(&self->base);
+        return status;
+    }
+    *out = &self->base;
+    return AK_OK;
+}
+
+/* From the search, what is not known yet. *found is false if there is nothing. */
+static ak_status search_on(bool *found, ak_proposal *out, hybrid *self, ak_error *err)
+{
+    size_t given = 1;
+    ak_status status = AK_OK;
+    *found = false;
+    while (status == AK_OK && given > 0 && !*found) {
+        given = 0;
+        status = self->search->ops->propose(out, &given, self->search, 1, err);
+        *found = status == AK_OK && given > 0 && !ak_walk_seen(&self->walk, &out->config);
+    }
+    if (*found) {
+        out->strategy = ak_strategy_heuristic.name;
+        self->since++;
+    }
+    return status;
+}
+
+static ak_status next_proposal(bool *found, ak_proposal *out, hybrid *self, ak_error *err)
+{
+    ak_status status = ak_advisor_poll(self->advisor, err);
+    bool first = ak_advisor_generation(self->advisor) == 0;
+    if (status == AK_OK && ak_advisor_state(self->advisor) == AK_ADVICE_IDLE &&
+        (first || self->since >= self->interval)) {
+        self->since = 0;
+        status = ak_advisor_ask(self->advisor, err);
+    }
+    if (status == AK_OK && ak_advisor_state(self->advisor) == AK_ADVICE_FAILED) {
+        ak_advisor_yield(self->advisor, ak_strategy_heuristic.name);
+    }
+    *found = status == AK_OK && ak_advisor_next(out, self->advisor);
+    bool held = self->patient && ak_advisor_state(self->advisor) == AK_ADVICE_ASKED;
+    if (status == AK_OK && !*found && !held) {
+        status = search_on(found, out, self, err);
+    }
+    if (status == AK_OK && *found) {
+        status = ak_walk_propose(&self->walk, &out->config, err);
+    }
+    return status;
+}
+
+static ak_status propose_hybrid(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
+                                ak_error *err)
+{
+    hybrid *self = (hybrid *)strategy;
+    ak_status status = AK_OK;
+    bool found = true;
+    size_t n = 0;
+    while (status == AK_OK && found && n < max) {
+        status = next_proposal(&found, &out[n], self, err);
+        n += status == AK_OK && found;
+    }
+    *count = n;
+    return status;
+}
+
+static ak_status observe_hybrid(ak_strategy *strategy, const ak_observation *observation,
+                                ak_error *err)
+{
+    hybrid *self = (hybrid *)strategy;
+    ak_status status = ak_walk_observe(&self->walk, observation->config, err);
+    if (status == AK_OK) {
+        status = ak_advisor_observe(self->advisor, observation, err);
+    }
+    if (status == AK_OK && !observation->again) {
+        status = self->search->ops->observe(self->search, observation, err);
+    }
+    return status;
+}
+
+static bool await_hybrid(ak_strategy *strategy, int64_t timeout_ns)
+{
+    return ak_advisor_await(((hybrid *)strategy)->advisor, timeout_ns);
+}
+
+const ak_strategy_ops ak_strategy_hybrid = {
+    .name = "hybrid",
+    .description = "a language model seeds a classical search, which finishes",
+    .open = open_hybrid,
+    .propose = propose_hybrid,
+    .observe = observe_hybrid,
+    .close = close_hybrid,
+    .hypers = hypers,
+    .await = await_hybrid,
+};

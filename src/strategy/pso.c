@@ -1,0 +1,150 @@
+/*
+ * pso.c: a particle swarm (Kennedy, Eberhart 1995) of the bare-bones kind (Kennedy, "Bare bones
+ * particle swarms", 2003), which needs no velocities.
+ *
+ * Parameters are coordinates, the places of their values in order. A particle remembers the best
+ * place where it was. Next it keeps some coordinates of that place and draws the others from a
+ * normal distribution between it and the best place of the swarm, as wide as they are apart; the
+ * nearest valid configuration is tried. A particle that only comes to known places, because it is
+ * where the swarm is, steps to a neighbour instead.
+ */
+#include "strategy/frame.h"
+
+#include <math.h>
+
+#define HYPERS(X)                                                                                  \
+    X(PARTICLES, "particles", 10, 1, 1000, true, "how many particles fly",                         \
+      "below the 20 to 40 of the literature, as budgets are small")                                \
+    X(KEEP, "keep", 0.5, 0, 1, false, "probability that a coordinate stays", "as in the paper")    \
+    X(WIDTH, "width", 1, 0, 10, false,                                                             \
+      "deviation, as a share of the distance to the best of the swarm", "as in the paper")         \
+    X(PULL, "pull", 0.5, 0, 1, false, "mean, as a share of the way to the best of the swarm",      \
+      "as in the paper")                                                                           \
+    X(NEAR, "near", 0.5, 0, 1, false, "share of steps that are to the next value up or down",      \
+      "flights already make the small steps")                                                      \
+    X(TRIES, "tries", 3, 1, 100, true, "known places before a particle steps to a neighbour",      \
+      "more only repeats what is known")
+enum { HYPERS(AK_HYPER_INDEX) };
+static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
+
+typedef struct pso {
+    ak_frame frame;
+    size_t count, tries;
+    double keep, width, pull, near;
+    size_t *best;    /* of each particle: a place; SIZE_MAX: none */
+    size_t launched; /* particles that have started, somewhere at random */
+    size_t next;
+} pso;
+
+static void close_pso(ak_strategy *strategy)
+{
+    pso *self = (pso *)strategy;
+    if (self != NULL) {
+        ak_frame_close(&self->frame);
+        ak_free(self->best);
+        ak_free(self);
+    }
+}
+
+static ak_status open_pso(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+{
+    pso *self = ak_alloc(1, sizeof *self);
+    if (self == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_status status = ak_frame_open(&self->frame, &ak_strategy_pso, context, err);
+    self->count = (size_t)ak_strategy_hyper(context, hypers, HYPER_PARTICLES);
+    self->keep = ak_strategy_hyper(context, hypers, HYPER_KEEP);
+    self->width = ak_strategy_hyper(context, hypers, HYPER_WIDTH);
+    self->pull = ak_strategy_hyper(context, hypers, HYPER_PULL);
+    self->near = ak_strategy_hyper(context, hypers, HYPER_NEAR);
+    self->tries = (size_t)ak_strategy_hyper(context, hypers, HYPER_TRIES);
+    self->best = ak_alloc(self->count, sizeof *self->best);
+    if (status == AK_OK && self->best == NULL) {
+        status = ak_fail_memory(err);
+    }
+    if (status != AK_OK) {
+        close_pso(&self->frame.base);
+        return status;
+    }
+    for (size_t i = 0; i < self->count; i++) {
+        self->best[i] = SIZE_MAX;
+    }
+    *out = &self->frame.base;
+    return AK_OK;
+}
+
+static void fly(ak_config *out, pso *self, const ak_config *own)
+{
+    ak_frame *frame = &self->frame;
+    ak_spot at, swarm;
+    ak_frame_spot(&at, frame, own);
+    ak_frame_spot(&swarm, frame, &frame->known[frame->best].config);
+    for (size_t p = 0; p < frame->parameters; p++) {
+        if (ak_rng_real(&frame->rng) >= self->keep) {
+            double apart = swarm.at[p] - at.at[p];
+            at.at[p] += self->pull * apart + self->width * apart * ak_rng_normal(&frame->rng);
+            at.at[p] = at.at[p] < 0.0 ? 0.0 : at.at[p] > 1.0 ? 1.0 : at.at[p];
+        }
+    }
+    ak_frame_snap(out, frame, &at);
+}
+
+static bool next_pso(ak_proposal *out, size_t *tag, ak_frame *frame)
+{
+    pso *self = (pso *)frame;
+    size_t i = self->next;
+    self->next = (self->next + 1) % self->count;
+    *tag = i;
+    if (self->launched < self->count || frame->best == SIZE_MAX) {
+        self->launched += self->launched < self->count;
+        return ak_frame_random(&out->config, frame);
+    }
+    /* One that failed so far, or whose result is late, flies with the best. */
+    const ak_known *own = &frame->known[self->best[i] == SIZE_MAX ? frame->best : self->best[i]];
+    for (size_t n = 0; n < self->tries; n++) {
+        fly(&out->config, self, &own->config);
+        if (!ak_walk_seen(&frame->walk, &out->config)) {
+            ak_frame_derive(out, own);
+            return true;
+        }
+    }
+    if (ak_frame_step_near(&out->config, frame, &own->config, self->near)) {
+        ak_frame_derive(out, own);
+        return true;
+    }
+    self->best[i] = SIZE_MAX; /* all around is known: start again */
+    return ak_frame_random(&out->config, frame);
+}
+
+static ak_status propose_pso(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
+                             ak_error *err)
+{
+    return ak_frame_propose(out, count, (ak_frame *)strategy, max, next_pso, err);
+}
+
+static ak_status observe_pso(ak_strategy *strategy, const ak_observation *observation,
+                             ak_error *err)
+{
+    pso *self = (pso *)strategy;
+    const ak_known *known;
+    size_t place, tag;
+    ak_status status = ak_frame_observe(&place, &tag, &self->frame, observation, err);
+    known = self->frame.known;
+    if (status == AK_OK && place != SIZE_MAX && tag != AK_FRAME_NO_TAG &&
+        known[place].ms < HUGE_VAL &&
+        (self->best[tag] == SIZE_MAX || known[place].ms < known[self->best[tag]].ms)) {
+        self->best[tag] = place;
+    }
+    return status;
+}
+
+const ak_strategy_ops ak_strategy_pso = {
+    .name = "pso",
+    .description = "a swarm of particles between their own best places and that of all",
+    .open = open_pso,
+    .propose = propose_pso,
+    .observe = observe_pso,
+    .close = close_pso,
+    .hypers = hypers,
+};

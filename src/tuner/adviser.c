@@ -1,0 +1,98 @@
+/* adviser.c: see adviser.h. */
+#include "tuner/adviser.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+static void notice(void *context, const char *text)
+{
+    const ak_adviser *adviser = context;
+    json_t *fields = json_object();
+    (void)ak_json_set_text(fields, "text", text);
+    ak_event_send(adviser->events, "warning", fields);
+}
+
+static void tell(void *context, const ak_call *call)
+{
+    ak_adviser *adviser = context;
+    ak_call kept = *call;
+    kept.run = (char *)(uintptr_t)adviser->events->run; /* the archive copies */
+    adviser->calls++;
+    adviser->failed += call->error != NULL;
+    if (adviser->archive != NULL && adviser->fault.status == AK_OK) {
+        (void)ak_archive_add_call(adviser->archive, &kept, &adviser->fault);
+    }
+    json_t *fields = json_object(), *proposals = NULL;
+    if (call->proposals != NULL) {
+        (void)ak_json_parse(&proposals, call->proposals, strlen(call->proposals), "proposals",
+                            NULL);
+    }
+    (void)(ak_json_set_text(fields, "model", call->model) &&
+           ak_json_set(fields, "generation", json_integer(call->generation)) &&
+           ak_json_set_text(fields, "error", call->error) &&
+           ak_json_set(fields, "input_tokens", json_integer(call->input_tokens)) &&
+           ak_json_set(fields, "output_tokens", json_integer(call->output_tokens)) &&
+           ak_json_set(fields, "cost_usd",
+                       call->priced ? json_real(call->cost_usd) : json_null()) &&
+           ak_json_set_real(fields, "seconds", (double)call->elapsed_ns / 1e9) &&
+           ak_json_set(fields, "proposals", proposals == NULL ? json_array() : proposals));
+    ak_event_send(adviser->events, "llm", fields);
+}
+
+void ak_adviser_open(ak_adviser *out, const ak_tune_options *options, const ak_session *session,
+                     const ak_strategy_ops *ops, const ak_events *events, ak_archive *archive)
+{
+    *out = (ak_adviser){.events = events,
+                        .archive = archive,
+                        .counsel = {.task = session->task,
+                                    .ceilings = &session->ceilings,
+                                    .generations = options->generations,
+                                    .batch = options->batch,
+                                    .rechecks = true,
+                                    .tell = tell,
+                                    .notice = notice,
+                                    .context = out}};
+    if (ops->await == NULL || options->llm == NULL) {
+        return;
+    }
+    ak_llm_options client = *options->llm;
+    client.cancel = options->cancel;
+    if (ak_llm_open(&out->llm, &client, NULL, &out->missing) != AK_OK) {
+        out->llm = NULL;
+        out->counsel.missing = out->missing.text;
+        return;
+    }
+    ak_counsel_llm(&out->model, out->llm);
+    out->counsel.model = &out->model;
+}
+
+void ak_adviser_close(ak_adviser *adviser)
+{
+    ak_llm_close(adviser->llm);
+    adviser->llm = NULL;
+}
+
+ak_status ak_adviser_status(const ak_adviser *adviser, ak_error *err)
+{
+    return adviser->fault.status == AK_OK
+               ? AK_OK
+               : ak_fail(err, adviser->fault.status, "%s", adviser->fault.text);
+}
+
+ak_status ak_adviser_total(ak_tune_result *result, const ak_adviser *adviser, ak_error *err)
+{
+    if (adviser->llm == NULL) {
+        return AK_OK;
+    }
+    ak_llm_totals totals;
+    ak_llm_total(&totals, adviser->llm);
+    result->model = ak_strdup(adviser->model.name);
+    result->llm_calls = adviser->calls;
+    result->llm_failed = adviser->failed;
+    result->llm_input_tokens = totals.usage.input;
+    result->llm_output_tokens = totals.usage.output;
+    result->llm_priced = totals.priced;
+    result->llm_cost_usd = totals.cost_usd;
+    return result->model == NULL ? ak_fail_memory(err) : AK_OK;
+}

@@ -1,0 +1,33 @@
+/*
+ * adviser.h: the language model of a run: opened from the options, handed to the strategy as its
+ * counsel; what is said goes to the archive and, in short, to the events.
+ */
+#ifndef AK_TUNER_ADVISER_H
+#define AK_TUNER_ADVISER_H
+
+#include "strategy/strategy.h"
+#include "tuner/session.h"
+
+typedef struct ak_adviser {
+    ak_counsel counsel;
+    ak_model model; /* name NULL: there is none */
+    ak_llm *llm;
+    const ak_events *events;
+    ak_archive *archive;
+    size_t calls, failed;
+    ak_error missing; /* why there is none */
+    ak_error fault;   /* of the archive, where a call could not be kept */
+} ak_adviser;
+
+/* Opens the client if the strategy asks anybody (it can wait) and a model is configured; a model
+   that cannot be used is no error but told to the strategy. What it is given must outlive it. */
+void ak_adviser_open(ak_adviser *out, const ak_tune_options *options, const ak_session *session,
+                     const ak_strategy_ops *ops, const ak_events *events, ak_archive *archive);
+void ak_adviser_close(ak_adviser *adviser); /* after the strategy */
+
+/* Has everything that was said been kept? */
+ak_status ak_adviser_status(const ak_adviser *adviser, ak_error *err);
+/* Fills in model, calls, tokens and cost. */
+ak_status ak_adviser_total(ak_tune_result *result, const ak_adviser *adviser, ak_error *err);
+
+#endif

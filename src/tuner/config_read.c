@@ -1,0 +1,24 @@
+/* config_read.c: ak_config_read: where a file's configurations meet the space of a task. */
+#include "archive/config_file.h"
+#include "problem/task.h"
+
+ak_status ak_config_read(ak_config *out, const ak_task *task, const char *path, ak_error *err)
+{
+    char **texts = NULL;
+    size_t count = 0;
+    ak_status status = ak_config_file_read(&texts, &count, path, task->size_text, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    ak_error why = AK_ERROR_INIT; /* why the nearest is not valid: said if none is */
+    status = ak_config_parse(out, task->space, texts[0], &why);
+    ak_status nearest = status;
+    for (size_t i = 1; i < count && status != AK_OK; i++) {
+        status = ak_config_parse(out, task->space, texts[i], NULL);
+    }
+    if (status != AK_OK) {
+        status = ak_fail(err, nearest, "%.200s: %s", path, why.text);
+    }
+    ak_config_file_free(texts, count);
+    return status;
+}

@@ -1,0 +1,188 @@
+/* sizes_json.c: see sizes.h. Losses are ratios of times: 1.02 is 2 % slower. */
+#include "tuner/sizes.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "archive/config_text.h"
+#include "base/alloc.h"
+#include "measure/cover.h"
+
+static json_t *index_of(size_t index)
+{
+    return json_integer((json_int_t)index);
+}
+
+static double known(double value)
+{
+    return value > 0 ? value : NAN; /* NAN becomes null */
+}
+
+static json_t *size_json(const ak_sizes_result *r, const ak_size_result *one)
+{
+    json_t *object = json_object();
+    bool table = r->table_count > 0;
+    bool good =
+        ak_json_set_text(object, "size", one->size) && ak_json_set_text(object, "run", one->run) &&
+        ak_json_set(object, "evaluated", index_of(one->evaluated)) &&
+        ak_json_set(object, "winner", one->measured ? index_of(one->winner) : json_null()) &&
+        ak_json_set_real(object, "ms", known(one->ms)) &&
+        ak_json_set_text(object, "library", one->library) &&
+        ak_json_set_real(object, "library_ms", known(one->library_ms)) &&
+        ak_json_set(object, "config", table ? index_of(one->config) : json_null()) &&
+        ak_json_set_real(object, "loss", table ? one->loss : NAN) &&
+        ak_json_set(object, "loss_ci",
+                    table ? json_pack("[f,f]", one->loss_low, one->loss_high) : json_null());
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static bool set_loss(json_t *object, const ak_sizes_result *r, double geomean, double worst,
+                     size_t at)
+{
+    return ak_json_set_real(object, "geomean", known(geomean)) &&
+           ak_json_set_real(object, "worst", known(worst)) &&
+           ak_json_set_text(object, "worst_size", worst > 1 ? r->sizes[at].size : NULL);
+}
+
+static json_t *table_json(const ak_sizes_result *r)
+{
+    json_t *configs = json_array(), *object = json_object();
+    bool good = configs != NULL;
+    for (size_t i = 0; i < r->table_count && good; i++) {
+        good = json_array_append_new(configs, index_of(r->table[i])) == 0;
+    }
+    good = good && ak_json_set(object, "configs", json_incref(configs)) &&
+           ak_json_set_text(object, "method", r->exact ? "exact" : "greedy") &&
+           set_loss(object, r, r->loss.geomean, r->loss.worst, r->loss.worst_size);
+    json_decref(configs);
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static json_t *tradeoff_json(const ak_sizes_result *r, size_t i)
+{
+    const ak_sizes_loss *loss = &r->tradeoff[i];
+    json_t *object = json_object();
+    if (!ak_json_set(object, "configs", index_of(loss->configs)) ||
+        !set_loss(object, r, loss->geomean, loss->worst, loss->worst_size)) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+/* Where does one size's winner lose, and how much? NULL: no memory. */
+static json_t *stability_json(const ak_sizes_result *r, size_t config)
+{
+    json_t *sizes = json_array(), *object = json_object();
+    ak_loss loss;
+    bool good = sizes != NULL;
+    for (size_t s = 0; s < r->size_count && good; s++) {
+        if (r->sizes[s].measured && r->sizes[s].winner == config) {
+            good = json_array_append_new(sizes, json_string(r->sizes[s].size)) == 0;
+        }
+    }
+    ak_cover_loss(&loss, r->ms, r->config_count, r->size_count, &config, 1);
+    good = good && ak_json_set(object, "config", index_of(config)) &&
+           ak_json_set(object, "winner_of", json_incref(sizes)) &&
+           set_loss(object, r, loss.geomean, loss.worst, loss.worst_at) &&
+           ak_json_set(object, "unusable", index_of(loss.unserved));
+    json_decref(sizes);
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static json_t *winners_json(const ak_sizes_result *r)
+{
+    json_t *array = json_array();
+    for (size_t c = 0; c < r->config_count && r->ms != NULL; c++) {
+        bool wins = false;
+        for (size_t s = 0; s < r->size_count; s++) {
+            wins = wins || (r->sizes[s].measured && r->sizes[s].winner == c);
+        }
+        if (wins && json_array_append_new(array, stability_json(r, c)) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
+static json_t *config_json(const char *text)
+{
+    json_t *object = NULL;
+    return ak_config_text_to_json(&object, text, "configuration", NULL) == AK_OK ? object : NULL;
+}
+
+static json_t *row_json(const ak_sizes_result *r, size_t config)
+{
+    json_t *row = json_array();
+    for (size_t s = 0; s < r->size_count; s++) {
+        double ms = r->ms[config * r->size_count + s];
+        if (json_array_append_new(row, ms > 0 ? json_real(ms) : json_null()) != 0) {
+            json_decref(row);
+            return NULL;
+        }
+    }
+    return row;
+}
+
+json_t *ak_sizes_to_json(const ak_sizes_result *r)
+{
+    json_t *object = json_object();
+    json_t *sizes = json_array(), *configs = json_array(), *rows = json_array(),
+           *tradeoff = json_array();
+    bool good = object != NULL && sizes != NULL && configs != NULL && rows != NULL;
+    for (size_t i = 0; i < r->size_count && good; i++) {
+        good = json_array_append_new(sizes, size_json(r, &r->sizes[i])) == 0;
+    }
+    for (size_t i = 0; i < r->config_count && good; i++) {
+        good = json_array_append_new(configs, config_json(r->configs[i])) == 0 &&
+               (r->ms == NULL || json_array_append_new(rows, row_json(r, i)) == 0);
+    }
+    for (size_t i = 0; i < r->tradeoff_count && good; i++) {
+        good = json_array_append_new(tradeoff, tradeoff_json(r, i)) == 0;
+    }
+    good = good && ak_json_set_text(object, "kernel", r->kernel) &&
+           ak_json_set_text(object, "implementation", r->implementation) &&
+           ak_json_set_text(object, "device", r->device) &&
+           ak_json_set_text(object, "dtype", r->dtype) &&
+           ak_json_set_text(object, "choices", r->choices) &&
+           json_object_set(object, "sizes", sizes) == 0 &&
+           json_object_set(object, "configs", configs) == 0 &&
+           json_object_set(object, "ms", rows) == 0 &&
+           ak_json_set(object, "table", r->table_count > 0 ? table_json(r) : json_null()) &&
+           json_object_set(object, "tradeoff", tradeoff) == 0 &&
+           ak_json_set(object, "stability", winners_json(r)) &&
+           ak_json_set(object, "evaluated", index_of(r->evaluated)) &&
+           ak_json_set_real(object, "seconds", r->seconds) &&
+           ak_json_set_text(object, "stopped_by", r->stopped_by) &&
+           ak_json_set_text(object, "run", r->run);
+    json_decref(sizes);
+    json_decref(configs);
+    json_decref(rows);
+    json_decref(tradeoff);
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+ak_status ak_sizes_result_json(char **out_text, const ak_sizes_result *result, ak_error *err)
+{
+    json_t *object = ak_sizes_to_json(result);
+    ak_status status = object == NULL ? ak_fail_memory(err) : ak_json_text(out_text, object, err);
+    json_decref(object);
+    return status;
+}

@@ -1,0 +1,35 @@
+# Searches on a recorded space: a table for people, JSON for programs, the same bytes for the same
+# seed and any number of threads, and one line for what is wrong. Thinking time is the only figure
+# that is measured, so it is left out here.
+tiny=$TESTS/../data/recordings/tiny.json
+cp "$tiny" tiny.json
+cp "$tiny.gz" tiny.json.gz
+timeless() { sed -E 's/"ms_per_proposal":[^,}]*(,|)//g'; }
+cut_last() { sed -E 's/ +[0-9.]+$//'; }
+
+echo "- for people"
+autokernel simulate tiny.json --strategy exhaustive --repeats 2 | cut_last
+autokernel simulate tiny.json tiny.json.gz --strategy exhaustive,random --repeats 2 --score | cut_last
+echo "- for programs"
+autokernel simulate tiny.json --strategy exhaustive --repeats 1 --score --json | timeless
+autokernel simulate tiny.json.gz --strategy exhaustive,local --repeats 1 --evals 4 --json | timeless |
+    grep -o '"strategy":"[a-z]*"\|"evaluations":[0-9.]*'
+echo "- the same bytes"
+for jobs in 1 3; do
+    autokernel simulate tiny.json --strategy random,local:starts=3,heuristic --score --json --seed 7 --jobs $jobs |
+        timeless | tail -c +2 >jobs.$jobs
+done
+cmp jobs.1 jobs.3 && echo same
+echo "- what is wrong"
+autokernel simulate tiny.json --strategy magic; echo $?
+autokernel simulate tiny.json --strategy random,,local; echo $?
+autokernel simulate nothing.json; echo $?
+echo '{"a": 1}' >other.json
+autokernel simulate other.json; echo $?
+head -c 300 tiny.json.gz >cut.json.gz
+autokernel simulate cut.json.gz; echo $?
+autokernel simulate; echo $?
+echo "- part of a space"
+autokernel list softmax --fix VL=8,UNROLL=1:4 | grep -E '^(VL|UNROLL) '
+autokernel list softmax --fix UNROL=1; echo $?
+autokernel list softmax --fix UNROLL=3; echo $?
