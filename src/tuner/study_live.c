@@ -30,7 +30,8 @@ static void on_event(live *l, const char *name, const json_t *event)
     } else if (strcmp(name, "llm") == 0) {
         l->now.usd += number_of(event, "cost_usd");
         l->run->calls++;
-    } else if (strcmp(name, "notice") == 0 && text != NULL && l->run->fell_back == NULL) {
+    } else if (strcmp(name, "warning") == 0 && text != NULL && l->run->fell_back == NULL &&
+               json_is_true(json_object_get(event, "fell_back"))) {
         l->run->fell_back = ak_strdup(text);
         if (l->run->fell_back == NULL) {
             l->status = ak_fail_memory(l->err);
