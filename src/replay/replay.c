@@ -318,6 +318,13 @@ ak_status ak_simulate(ak_simulation *out, const ak_recording *recording,
     if (status == AK_OK) {
         status = ak_strategy_choose(&j.choice, j.options.strategy, err);
     }
+    if (status == AK_OK && j.choice.ops->await != NULL) {
+        /* It would replay as what it falls back to, under its own name. */
+        status = ak_fail(err, AK_INVALID,
+                         "strategy %s asks a language model, which a replay does not; compare it "
+                         "with `autokernel study`",
+                         j.choice.ops->name);
+    }
     if (status != AK_OK) {
         return status;
     }
