@@ -21,7 +21,7 @@ static void on_event(void *context, const char *event, const char *json)
     if (strcmp(event, "run") == 0) {
         w->done++;
         ak_progress_step(&w->progress, "run", w->done, w->total);
-    } else if (strcmp(event, "notice") == 0) {
+    } else if (strcmp(event, "warning") == 0) {
         ak_progress_event(&w->progress, event, json);
     }
 }
