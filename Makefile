@@ -3,6 +3,7 @@
 #   make            build build/release/autokernel
 #   make tune       install what is missing, build, tune a matrix product on this machine
 #   make check      install what is missing, build, run every test
+#   make check-gpu  check and tune on a CUDA device, if there is one
 #   make check-all  the same under ASan+UBSan and TSan, clang-tidy and the fuzzers (what CI runs)
 #   make install    PREFIX=/usr/local DESTDIR=
 #   make clean
@@ -15,7 +16,7 @@ CMAKE := cmake -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 TUNE ?= matmul
 CTEST := ctest --output-on-failure --no-tests=error
 
-.PHONY: all build setup tune check check-all check-asan check-tsan check-fuzz tidy install clean
+.PHONY: all build setup tune check check-gpu check-all check-asan check-tsan check-fuzz tidy install clean
 
 all: build
 
@@ -35,6 +36,10 @@ check:
 	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DAK_TESTS=ON >build/check.log 2>&1 || (cat build/check.log; exit 1)
 	@cmake --build $(BUILD) -j $(JOBS) >build/check.log 2>&1 || (cat build/check.log; exit 1)
 	@cd $(BUILD) && $(CTEST)
+
+# Skips itself where there is no CUDA device.
+check-gpu: build
+	@AUTOKERNEL=$(BUILD)/autokernel bash tests/gpu/check.sh || [ $$? -eq 77 ]
 
 check-asan:
 	@mkdir -p build

@@ -2,7 +2,7 @@
 """The CPU tables of docs/BENCHMARKS.md: tune each size, then measure the tuned configuration and every
 library that applies interleaved in one run (`autokernel compare`), and print ratios with intervals.
 
-    python3 bench/cpu.py [--evals 60] [--seconds 12] [--only matmul,matmul_act,softmax] [--archive FILE]
+    python3 bench/cpu.py [--evals 60] [--seconds 12] [--only matmul,layernorm,...] [--archive FILE]
 
 Writes bench/results/cpu-DATE.json with the raw figures, the machine and the commands."""
 import argparse, datetime, json, math, os, subprocess, sys, tempfile
@@ -16,6 +16,8 @@ CASES = {
     "softmax": [("", s) for s in ("rows=4096,cols=1024", "rows=1024,cols=4096", "rows=128,cols=32768",
                                   "rows=65536,cols=64")],
 }
+ROWS = [("", s) for s in ("rows=4096,cols=1024", "rows=16384,cols=4096", "rows=128,cols=32768", "rows=65536,cols=64")]
+CASES.update(layernorm=ROWS, rmsnorm=ROWS, reduce=ROWS + [("", "rows=1,cols=67108864")])
 
 def run(*argv):
     print("+ " + " ".join(argv), file=sys.stderr, flush=True)
@@ -31,7 +33,7 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--evals", default="60")
     ap.add_argument("--seconds", default="12")
-    ap.add_argument("--only", default="matmul,matmul_act,softmax")
+    ap.add_argument("--only", default=",".join(CASES))
     ap.add_argument("--archive", default="")
     ap.add_argument("--output", default="")
     ap.add_argument("--compare-only", action="store_true", help="with an --archive of an earlier run")

@@ -554,11 +554,12 @@ typedef struct ak_recording ak_recording;
 
 /* `path` is a cache file of Kernel Tuner (also of a run that was stopped), a T4 file, the JSON
    results of KTT, each also compressed with gzip, or an archive of ours that holds one task. Up to
-   64 MiB unpacked. docs/formats.md says what is read of each. `space` NULL, or a T1 file with the
-   parameters, their values and defaults, and the conditions: then all that was recorded must be
-   valid there. */
-AK_API ak_status ak_recording_open(ak_recording **out, const char *path, const char *space,
-                                   ak_error *err);
+   64 MiB unpacked. docs/formats.md says what is read of each. */
+AK_API ak_status ak_recording_open(ak_recording **out, const char *path, ak_error *err);
+/* The same with the T1 file of its space, which has the parameters, their values and defaults, and
+   the conditions: all that was recorded must be valid there. NULL: as ak_recording_open. */
+AK_API ak_status ak_recording_open_t1(ak_recording **out, const char *path, const char *t1,
+                                      ak_error *err);
 AK_API void ak_recording_close(ak_recording *recording);
 /* The configurations that were recorded, failed ones too, and nothing else is valid in it. */
 AK_API const ak_space *ak_recording_space(const ak_recording *recording);

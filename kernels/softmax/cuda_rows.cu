@@ -73,6 +73,7 @@ typedef struct vector {
 #define DEVICE __device__ __forceinline__
 #define KERNEL extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 #define UNROLL _Pragma("unroll")
+#define LOOP   _Pragma("unroll 1")
 
 #if LOAD_HINT == 2
 #define LOAD_OP "ld.global.cs"
@@ -160,12 +161,12 @@ DEVICE void barrier(int id, int threads)
 
 DEVICE void cluster_arrive(void)
 {
-    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.release;" ::: "memory");
 }
 
 DEVICE void cluster_wait(void)
 {
-    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
 }
 
 DEVICE int cluster_rank(void)
@@ -252,35 +253,56 @@ DEVICE vector vector_of(const float x[V])
     return v;
 }
 
-/* The elements lo to hi - 1 of a vector at `from`, `fill` in the place of the others. */
+/* The elements lo to hi - 1 of a vector at `from`, `fill` in the place of the others. Rare, so a
+   loop: the code of every vector has one. */
 DEVICE vector load_part(const unsigned char *from, int lo, int hi, float fill)
 {
     float x[V];
+    vector v;
     UNROLL for (int j = 0; j < V; j++)
     {
         x[j] = fill;
-        if (j >= lo && j < hi) {
+    }
+    v = vector_of(x);
+    lo = lo < 0 ? 0 : lo;
+    hi = hi > V ? V : hi;
+    LOOP for (int j = lo; j < hi; j++)
+    {
 #if ELEMENT == 4
-            x[j] = ((const float *)from)[j];
+        const u32 bits = ((const u32 *)from)[j];
+        const u32 mask = 0xffffffffu;
+        const int shift = 0;
 #else
-            x[j] = widen(((const u16 *)from)[j]);
+        const u32 bits = ((const u16 *)from)[j];
+        const u32 mask = 0xffffu;
+        const int shift = j % 2 * 16;
 #endif
+        UNROLL for (int i = 0; i < WORDS; i++) /* registers cannot be indexed */
+        {
+            if (i == j * ELEMENT / 4) {
+                v.w[i] = (v.w[i] & ~(mask << shift)) | bits << shift;
+            }
         }
     }
-    return vector_of(x);
+    return v;
 }
 
 DEVICE void store_part(unsigned char *to, int lo, int hi, const vector *v)
 {
-    UNROLL for (int j = 0; j < V; j++)
+    lo = lo < 0 ? 0 : lo;
+    hi = hi > V ? V : hi;
+    LOOP for (int j = lo; j < hi; j++)
     {
-        if (j >= lo && j < hi) {
-#if ELEMENT == 4
-            ((u32 *)to)[j] = v->w[j];
-#else
-            ((u16 *)to)[j] = (u16)(v->w[j / 2] >> (j % 2 * 16));
-#endif
+        u32 word = v->w[0];
+        UNROLL for (int i = 1; i < WORDS; i++)
+        {
+            word = i == j * ELEMENT / 4 ? v->w[i] : word;
         }
+#if ELEMENT == 4
+        ((u32 *)to)[j] = word;
+#else
+        ((u16 *)to)[j] = (u16)(word >> (j % 2 * 16));
+#endif
     }
 }
 
@@ -463,7 +485,7 @@ DEVICE vector row_rest(const place *p, const row *r, int i, float fill)
 
 /* One pass over a row: a statement for each vector in registers, then the same for the rest. */
 #define EACH_KEPT(i, r) UNROLL for (int i = 0; i < KEEP; i++) if (i < (r)->count)
-#define EACH_REST(i, r) for (int i = KEEP; i < (r)->count; i++)
+#define EACH_REST(i, r) LOOP for (int i = KEEP; i < (r)->count; i++)
 
 /* ---- sums over a row ---- */
 

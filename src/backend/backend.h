@@ -102,6 +102,9 @@ typedef struct ak_backend_ops {
                         ak_error *err);
     ak_status (*download)(void *data, ak_device *device, size_t offset, size_t bytes,
                           ak_error *err);
+    /* (optional) `count` times the same element of 2 or 4 bytes, without sending them all. */
+    ak_status (*fill)(ak_device *device, size_t offset, const void *element, size_t bytes,
+                      size_t count, ak_error *err);
     /* Fails only if the harness fails; a candidate that cannot be loaded is in `outcome`. */
     ak_status (*load)(ak_runnable **out, ak_device *device, const ak_load *load,
                       ak_outcome *outcome, ak_error *err);

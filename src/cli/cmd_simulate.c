@@ -281,8 +281,8 @@ static int run(const ak_args *args)
     }
     ak_catch_interrupts();
     for (size_t i = 0; i < args->operand_count && status == AK_OK; i++) {
-        status = ak_recording_open(&b->recordings[i], args->operand[i], args->text[AK_OPTION_SPACE],
-                                   &err);
+        status = ak_recording_open_t1(&b->recordings[i], args->operand[i],
+                                      args->text[AK_OPTION_SPACE], &err);
         b->recording_count += status == AK_OK ? 1 : 0;
     }
     if (status == AK_OK) {

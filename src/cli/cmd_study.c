@@ -21,7 +21,7 @@ static void on_event(void *context, const char *event, const char *json)
     if (strcmp(event, "run") == 0) {
         w->done++;
         ak_progress_step(&w->progress, "run", w->done, w->total);
-    } else if (strcmp(event, "notice") == 0) {
+    } else if (strcmp(event, "warning") == 0) {
         ak_progress_event(&w->progress, event, json);
     }
 }
@@ -183,7 +183,8 @@ static ak_status do_study(char **out, const ak_args *args, const ak_study_option
     ak_status status;
     if (ak_fs_is_file(args->operand[0])) {
         ak_recording *recording = NULL;
-        status = ak_recording_open(&recording, args->operand[0], args->text[AK_OPTION_SPACE], err);
+        status =
+            ak_recording_open_t1(&recording, args->operand[0], args->text[AK_OPTION_SPACE], err);
         if (status == AK_OK) {
             status = ak_study_recording(out, recording, options, err);
         }

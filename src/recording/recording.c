@@ -176,7 +176,7 @@ static ak_status read_t1(json_t **document, json_t **definition, const char *pat
     return status;
 }
 
-ak_status ak_recording_open(ak_recording **out, const char *path, const char *space, ak_error *err)
+ak_status ak_recording_open_t1(ak_recording **out, const char *path, const char *t1, ak_error *err)
 {
     json_t *document = NULL, *definition = NULL;
     ak_draft draft = {.where = path};
@@ -186,11 +186,11 @@ ak_status ak_recording_open(ak_recording **out, const char *path, const char *sp
     }
     recording->path = ak_strdup(path);
     ak_status status = recording->path == NULL ? ak_fail_memory(err) : read_file(&draft, path, err);
-    if (status == AK_OK && space != NULL) {
-        status = read_t1(&document, &definition, space, err);
+    if (status == AK_OK && t1 != NULL) {
+        status = read_t1(&document, &definition, t1, err);
     }
     if (status == AK_OK) {
-        status = ak_draft_finish(recording, &draft, definition, space, err);
+        status = ak_draft_finish(recording, &draft, definition, t1, err);
     }
     if (status == AK_OK) {
         status = describe(recording, err);
@@ -203,6 +203,11 @@ ak_status ak_recording_open(ak_recording **out, const char *path, const char *sp
     }
     *out = recording;
     return AK_OK;
+}
+
+ak_status ak_recording_open(ak_recording **out, const char *path, ak_error *err)
+{
+    return ak_recording_open_t1(out, path, NULL, err);
 }
 
 void ak_recording_close(ak_recording *recording)

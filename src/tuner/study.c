@@ -252,8 +252,10 @@ static bool add_curve(json_t *object, const ak_study *study, const ak_study_arm 
     double farthest = extent(study, along);
     json_t *list = json_array();
     bool good = list != NULL;
-    for (size_t k = 1; good && farthest > 0 && k <= STEPS; k++) {
-        double at = farthest * (double)k / STEPS;
+    /* No more steps than evaluations. */
+    size_t steps = along == AXIS_EVALUATIONS && farthest < STEPS ? (size_t)farthest : STEPS;
+    for (size_t k = 1; good && farthest > 0 && k <= steps; k++) {
+        double at = farthest * (double)k / (double)steps;
         if (along == AXIS_EVALUATIONS) {
             at = ceil(at);
         }

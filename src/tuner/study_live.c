@@ -24,13 +24,15 @@ static void on_event(live *l, const char *name, const json_t *event)
 {
     double t = number_of(event, "t");
     const char *text = json_string_value(json_object_get(event, "text"));
+    const char *about = json_string_value(json_object_get(event, "about"));
     const char *phase = json_string_value(json_object_get(event, "name"));
     if (strcmp(name, "phase") == 0 && phase != NULL && strcmp(phase, "search") == 0) {
         l->begin = t;
     } else if (strcmp(name, "llm") == 0) {
         l->now.usd += number_of(event, "cost_usd");
         l->run->calls++;
-    } else if (strcmp(name, "notice") == 0 && text != NULL && l->run->fell_back == NULL) {
+    } else if (strcmp(name, "warning") == 0 && text != NULL && about != NULL &&
+               strcmp(about, "llm") == 0 && l->run->fell_back == NULL) {
         l->run->fell_back = ak_strdup(text);
         if (l->run->fell_back == NULL) {
             l->status = ak_fail_memory(l->err);

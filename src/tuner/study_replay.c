@@ -102,13 +102,15 @@ static ak_status replay_run(ak_study *study, ak_study_arm *arm, ak_study_run *ru
         status = ak_recording_space_new(&r.space, recording, err);
     }
     if (status == AK_OK) {
-        /* A recording does not say where a search would have started: each seed starts elsewhere,
-           all arms with the same seed at the same place. */
-        ak_rng rng;
-        ak_config start;
-        ak_rng_seed(&rng, ~run->seed);
-        ak_space_sample(&start, r.space, &rng);
-        ak_space_set_default(r.space, &start);
+        /* Where a recording does not say where a search would have started, each seed starts
+           elsewhere, all arms with the same seed at the same place. */
+        if (!recording->has_default) {
+            ak_rng rng;
+            ak_config start;
+            ak_rng_seed(&rng, ~run->seed);
+            ak_space_sample(&start, r.space, &rng);
+            ak_space_set_default(r.space, &start);
+        }
         ak_counsel counsel = {.model = model,
                               .generations = study->options.generations,
                               .batch = study->options.batch,

@@ -129,6 +129,9 @@ static ak_status attend(ak_pool *pool, ak_pool_worker *w, ak_error *err)
         if (handled != AK_OK) {
             return handled;
         }
+        if (is_device && pool->device_state == AK_DEVICE_LOST) {
+            return ak_pool_device_start(pool, err); /* it ends by itself, or is ended */
+        }
     }
     if (status == AK_OK && !over) {
         return AK_OK;

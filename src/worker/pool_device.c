@@ -197,7 +197,8 @@ ak_status ak_pool_device_replied(ak_pool *pool, json_t *reply, ak_error *err)
     ak_device_state before = pool->device_state;
     pool->device.busy = false;
     pool->device.deaths = 0;
-    pool->device_state = AK_DEVICE_FREE;
+    bool last = json_is_true(json_object_get(reply, "last"));
+    pool->device_state = last ? AK_DEVICE_LOST : AK_DEVICE_FREE;
     pool->device_job = NULL;
     if (before == AK_DEVICE_ASKED) {
         /* Not if the one who asked was cancelled meanwhile. */

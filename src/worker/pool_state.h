@@ -64,7 +64,8 @@ typedef enum ak_device_state {
     AK_DEVICE_OPENING,
     AK_DEVICE_FREE,
     AK_DEVICE_JOB,
-    AK_DEVICE_ASKED
+    AK_DEVICE_ASKED,
+    AK_DEVICE_LOST /* it has answered, and that was its last */
 } ak_device_state;
 
 typedef struct ak_pool_outcome { /* of code that has been measured */

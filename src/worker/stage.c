@@ -163,6 +163,22 @@ static ak_status put_input(const ak_stage *stage, size_t i, ak_error *err)
     return push(stage, stage->offset[i], stage->shape.bytes[i], err);
 }
 
+static ak_status poison_output(const ak_stage *stage, size_t i, unsigned round, ak_error *err)
+{
+    const ak_stage_memory *memory = stage->memory;
+    ak_dtype dtype = dtype_of(stage, i);
+    size_t bytes = ak_dtype_bytes(dtype);
+    uint64_t element = 0;
+    if (memory->copy != NULL && memory->backend->fill != NULL && bytes <= sizeof(uint32_t)) {
+        /* what lies in the copy does not matter: it is downloaded before it is looked at */
+        ak_guard_poison(&element, bytes, dtype, round);
+        return memory->backend->fill(memory->device, stage->offset[i], &element, bytes,
+                                     stage->shape.elements[i], err);
+    }
+    ak_guard_poison(memory->bytes + stage->offset[i], stage->shape.bytes[i], dtype, round);
+    return push(stage, stage->offset[i], stage->shape.bytes[i], err);
+}
+
 ak_status ak_stage_set(ak_stage *stage, unsigned round, ak_error *err)
 {
     ak_stage_memory *memory = stage->memory;
@@ -176,9 +192,7 @@ ak_status ak_stage_set(ak_stage *stage, unsigned round, ak_error *err)
     for (size_t i = 0; status == AK_OK && i < count_of(stage); i++) {
         ak_access access = access_of(stage, i);
         if (access == AK_ACCESS_OUT) {
-            ak_guard_poison(memory->bytes + stage->offset[i], stage->shape.bytes[i],
-                            dtype_of(stage, i), round);
-            status = push(stage, stage->offset[i], stage->shape.bytes[i], err);
+            status = poison_output(stage, i, round, err);
         } else if (access == AK_ACCESS_INOUT || move_in) {
             status = put_input(stage, i, err);
         }

@@ -340,6 +340,11 @@ static const struct {
                   {"check", check},         {"duel", duel},      {"ceilings", ceilings},
                   {"baselines", baselines}, {NULL, NULL}};
 
+static bool is_lost(const worker *w)
+{
+    return w->evaluator != NULL && ak_evaluator_lost(w->evaluator);
+}
+
 /* Answers one request. False if the other side has gone. */
 static bool answer(worker *w, bool is_device, const json_t *request)
 {
@@ -371,6 +376,9 @@ static bool answer(worker *w, bool is_device, const json_t *request)
         json_decref(reply);
         reply = ak_message_failure(id, status, err.text);
     }
+    if (is_lost(w)) { /* so that nothing more is asked of this process */
+        (void)ak_json_set(reply, "last", json_true());
+    }
     bool sent = reply != NULL && ak_protocol_send(AK_PROC_REPLY_FD, reply, NULL) == AK_OK;
     json_decref(reply);
     return sent;
@@ -392,7 +400,7 @@ static int serve(worker *w, bool is_device)
         }
         bool good = answer(w, is_device, request);
         json_decref(request);
-        if (good && w->evaluator != NULL && ak_evaluator_lost(w->evaluator)) {
+        if (good && is_lost(w)) {
             _exit(
                 EXIT_LOST); /* not in good order: freeing what is on the device would wait for it */
         }

@@ -606,6 +606,32 @@ int cuda_set8(ak_cuda_address to, unsigned char value, size_t count, void *strea
                            .ns = (double)count / COPY_RATE});
 }
 
+int cuda_set16(ak_cuda_address to, unsigned short value, size_t count, void *stream)
+{
+    (void)stream;
+    if (poisoned > NOT_READY || !inside((void *)(uintptr_t)to, 2 * count)) {
+        return poisoned > NOT_READY ? poisoned : BAD_VALUE;
+    }
+    for (size_t i = 0; i < count; i++) {
+        memcpy((char *)(uintptr_t)to + 2 * i, &value, sizeof value);
+    }
+    epoch++;
+    return 0;
+}
+
+int cuda_set32(ak_cuda_address to, unsigned value, size_t count, void *stream)
+{
+    (void)stream;
+    if (poisoned > NOT_READY || !inside((void *)(uintptr_t)to, 4 * count)) {
+        return poisoned > NOT_READY ? poisoned : BAD_VALUE;
+    }
+    for (size_t i = 0; i < count; i++) {
+        memcpy((char *)(uintptr_t)to + 4 * i, &value, sizeof value);
+    }
+    epoch++;
+    return 0;
+}
+
 int cuda_module_load(void **out, const void *image)
 {
     if (strncmp(image, MAGIC, strlen(MAGIC)) != 0) {

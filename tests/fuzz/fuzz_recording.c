@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     demand(ak_fs_write(input, data, size, NULL) == AK_OK);
     ak_recording *recording = NULL;
     ak_error err = AK_ERROR_INIT;
-    ak_status status = ak_recording_open(&recording, input, NULL, &err);
+    ak_status status = ak_recording_open(&recording, input, &err);
     demand(status == AK_OK || (err.status == status && err.text[0] != 0));
     if (status == AK_OK) {
         const ak_recording_facts *facts = ak_recording_describe(recording);

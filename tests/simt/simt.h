@@ -38,6 +38,7 @@
 #define __forceinline__ static inline __attribute__((unused))
 #define KERNEL          static void
 #define UNROLL
+#define LOOP
 
 typedef struct simt_dim {
     unsigned x, y, z;

@@ -181,7 +181,7 @@ static inline bool server_start(server *s, const server_reply *replies, size_t c
     return server_start_as(s, replies, count, server_main, s);
 }
 
-static size_t server_asked(server *s)
+static inline size_t server_asked(server *s)
 {
     (void)pthread_mutex_lock(&s->lock);
     size_t asked = s->asked;
@@ -190,7 +190,7 @@ static size_t server_asked(server *s)
 }
 
 /* What was sent, from 0. Borrowed until the stop. */
-static const char *server_request(server *s, size_t index)
+static inline const char *server_request(server *s, size_t index)
 {
     (void)pthread_mutex_lock(&s->lock);
     const char *text = index < SERVER_REQUESTS_MAX ? s->request[index] : NULL;

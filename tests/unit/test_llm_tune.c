@@ -210,7 +210,7 @@ static int tear_down(void **state)
 static void keep_notices(void *context, const char *event, const char *json)
 {
     fixture *f = context;
-    if (strcmp(event, "notice") == 0) {
+    if (strcmp(event, "warning") == 0 && strstr(json, "\"about\":\"llm\"") != NULL) {
         size_t used = strlen(f->notices);
         (void)snprintf(f->notices + used, sizeof f->notices - used, "%s\n", json);
     }

@@ -12,7 +12,7 @@
 static ak_recording *open_path(const char *path)
 {
     ak_recording *recording = NULL;
-    assert_ok(ak_recording_open(&recording, path, NULL, err));
+    assert_ok(ak_recording_open(&recording, path, err));
     return recording;
 }
 
@@ -164,7 +164,7 @@ static void test_t1(void **state)
     ak_recording *recording = NULL;
     (void)snprintf(text, sizeof text, t1, 32);
     assert_ok(ak_fs_write(f->file, text, strlen(text), err));
-    assert_ok(ak_recording_open(&recording, TINY, f->file, err));
+    assert_ok(ak_recording_open_t1(&recording, TINY, f->file, err));
     const ak_space *space = ak_recording_space(recording);
     ak_config config;
     ak_space_default(&config, space);
@@ -188,12 +188,13 @@ static void test_t1(void **state)
     recording = NULL;
     (void)snprintf(text, sizeof text, t1, 16);
     assert_ok(ak_fs_write(f->file, text, strlen(text), err));
-    assert_refused(ak_recording_open(&recording, TINY, f->file, err), AK_INVALID,
+    assert_refused(ak_recording_open_t1(&recording, TINY, f->file, err), AK_INVALID,
                    "this configuration is not valid");
     assert_ok(ak_fs_write(f->file, "{}", 2, err));
-    assert_refused(ak_recording_open(&recording, TINY, f->file, err), AK_INVALID,
+    assert_refused(ak_recording_open_t1(&recording, TINY, f->file, err), AK_INVALID,
                    "it is no T1 file");
-    assert_refused(ak_recording_open(&recording, TINY, "/nowhere", err), AK_NOT_FOUND, "/nowhere");
+    assert_refused(ak_recording_open_t1(&recording, TINY, "/nowhere", err), AK_NOT_FOUND,
+                   "/nowhere");
 }
 
 /* ---- T4 and KTT ------------------------------------------------------------------------------ */
@@ -273,7 +274,7 @@ static void test_archive(void **state)
     trial = literal_trial("MR=4,cc=gcc", 2);
     trial.dtype = (char *)"f64";
     (void)add_trial(f->archive, trial);
-    assert_refused(ak_recording_open(&recording, f->path, NULL, err), AK_INVALID,
+    assert_refused(ak_recording_open(&recording, f->path, err), AK_INVALID,
                    "holds trials of several tasks");
 }
 
@@ -323,18 +324,18 @@ static void test_refused(void **state)
         ak_recording *recording = NULL;
         ak_error fault = AK_ERROR_INIT;
         assert_ok(ak_fs_write(f->file, cases[i].text, strlen(cases[i].text), err));
-        ak_status status = ak_recording_open(&recording, f->file, NULL, &fault);
+        ak_status status = ak_recording_open(&recording, f->file, &fault);
         if (status != AK_INVALID || strstr(fault.text, cases[i].part) == NULL ||
             strstr(fault.text, f->file) == NULL) {
             fail_msg("%s: got \"%s\", wanted \"%s\"", cases[i].text, fault.text, cases[i].part);
         }
     }
     ak_recording *recording = NULL;
-    assert_refused(ak_recording_open(&recording, "/nowhere/x.json", NULL, err), AK_NOT_FOUND,
+    assert_refused(ak_recording_open(&recording, "/nowhere/x.json", err), AK_NOT_FOUND,
                    "cannot be opened");
-    assert_refused(ak_recording_open(&recording, f->folder, NULL, err), AK_IO, "is not a file");
+    assert_refused(ak_recording_open(&recording, f->folder, err), AK_IO, "is not a file");
     assert_ok(ak_fs_write(f->file, "{\0}", 3, err));
-    assert_refused(ak_recording_open(&recording, f->file, NULL, err), AK_INVALID, "holds a 0 byte");
+    assert_refused(ak_recording_open(&recording, f->file, err), AK_INVALID, "holds a 0 byte");
 }
 
 /* ---- gzip ------------------------------------------------------------------------------------ */
@@ -411,7 +412,7 @@ static void test_no_memory(void **state)
         ak_recording *recording = NULL;
         ak_error fault = AK_ERROR_INIT;
         ak_alloc_fail_at(nth);
-        status = ak_recording_open(&recording, TINY ".gz", NULL, &fault);
+        status = ak_recording_open(&recording, TINY ".gz", &fault);
         ak_alloc_fail_at(0);
         ak_recording_close(recording);
         assert_true(status == AK_OK || (fault.status == status && fault.text[0] != 0));

@@ -13,7 +13,7 @@ static ak_recording *tiny;
 static int open_tiny(void **state)
 {
     (void)state;
-    return ak_recording_open(&tiny, TINY, NULL, NULL) == AK_OK ? 0 : -1;
+    return ak_recording_open(&tiny, TINY, NULL) == AK_OK ? 0 : -1;
 }
 
 static int close_tiny(void **state)
@@ -193,7 +193,7 @@ static void test_refused(void **state)
         "\"2\": {\"n\": 2, \"time\": 3}}}";
     ak_recording *recording = NULL;
     assert_ok(ak_fs_write(f->file, free_of_charge, strlen(free_of_charge), err));
-    assert_ok(ak_recording_open(&recording, f->file, NULL, err));
+    assert_ok(ak_recording_open(&recording, f->file, err));
     assert_refused(ak_simulate(&s, recording, NULL, err), AK_INVALID, "records no times");
     assert_null(s.repeats);
     /* with a limit of another kind it can be searched, but not scored */
@@ -253,7 +253,7 @@ static void check_published(const char *folder, const char *line, size_t length)
     ak_recording *recording = NULL;
     assert_ok(ak_json_parse(&wanted, line, length, "expected.jsonl", err));
     assert_ok(ak_fs_join(path, folder, json_string_value(json_object_get(wanted, "file")), err));
-    assert_ok(ak_recording_open(&recording, path, NULL, err));
+    assert_ok(ak_recording_open(&recording, path, err));
     const ak_recording_facts *facts = ak_recording_describe(recording);
     near((double)facts->configurations, member(wanted, "configs"));
     near((double)facts->ok, member(wanted, "valid"));
@@ -313,7 +313,7 @@ static void test_published_scores(void **state)
         ak_simulation s = {0};
         ak_simulate_options options = {.strategy = "exhaustive", .repeats = 1};
         assert_ok(ak_fs_join(path, folder, known[i].file, err));
-        assert_ok(ak_recording_open(&recording, path, NULL, err));
+        assert_ok(ak_recording_open(&recording, path, err));
         assert_ok(ak_simulate(&s, recording, &options, err));
         near(s.score, known[i].score);
         ak_simulation_clear(&s);

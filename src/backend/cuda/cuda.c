@@ -250,6 +250,26 @@ static ak_status cuda_download(void *data, ak_device *device, size_t offset, siz
     return fail(device, code, "download", err);
 }
 
+static ak_status cuda_fill(ak_device *device, size_t offset, const void *element, size_t bytes,
+                           size_t count, ak_error *err)
+{
+    uint16_t half;
+    uint32_t word;
+    ak_status status = check_range(device, offset, bytes * count, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    int code = AK_CUDA_ERROR_INVALID_VALUE;
+    if (bytes == sizeof half) {
+        memcpy(&half, element, sizeof half);
+        code = device->cuda->set16(device->block + offset, half, count, device->stream);
+    } else if (bytes == sizeof word) {
+        memcpy(&word, element, sizeof word);
+        code = device->cuda->set32(device->block + offset, word, count, device->stream);
+    }
+    return fail(device, code, "fill", err);
+}
+
 static bool cuda_lost(const ak_device *device)
 {
     return device->lost;
@@ -379,7 +399,7 @@ static int record(ak_runnable *runnable, uint32_t runs)
         return AK_CUDA_SUCCESS;
     }
     forget_graph(runnable);
-    int code = cuda->capture_begin(runnable->device->stream, AK_CUDA_CAPTURE_THREAD);
+    int code = cuda->capture_begin(runnable->device->stream, AK_CUDA_CAPTURE_RELAXED);
     if (code != 0) {
         return code;
     }
@@ -520,6 +540,7 @@ const ak_backend_ops ak_cuda_ops = {
     .reserve = cuda_reserve,
     .upload = cuda_upload,
     .download = cuda_download,
+    .fill = cuda_fill,
     .load = cuda_load,
     .launch = cuda_launch,
     .unload = cuda_unload,

@@ -75,7 +75,7 @@ typedef struct ak_cublaslt_result {
     X(LAUNCH_CLUSTER, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, 4)                                    \
     X(LAUNCH_EARLY, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 6)                      \
     X(STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING, 1)                                              \
-    X(CAPTURE_THREAD, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, 1)                                      \
+    X(CAPTURE_RELAXED, CU_STREAM_CAPTURE_MODE_RELAXED, 2)                                          \
     X(TENSOR_I32, CU_TENSOR_MAP_DATA_TYPE_INT32, 4)                                                \
     X(TENSOR_F16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 6)                                              \
     X(TENSOR_F32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 7)                                              \

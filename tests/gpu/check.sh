@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# check.sh: the CUDA backend on a real device. Exits 77, saying so, where there is none.
+# $AUTOKERNEL is the executable.
+set -u
+ak=$(realpath "${AUTOKERNEL:?the executable}")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export AUTOKERNEL_ARCHIVE=$scratch/archive.db
+if ! "$ak" worker --inventory cuda | grep -q '"device":"cuda:0"'; then
+    echo "no CUDA device here: skipped ($("$ak" worker --inventory cuda | grep -o '"driver":"[^"]*"'))"
+    exit 77
+fi
+failed=0
+try() {
+    if timeout 120 "$ak" "$@" --device cuda:0 >"$scratch/out" 2>&1; then
+        echo "ok   $*"
+    else
+        failed=$((failed + 1))
+        echo "FAIL $*"
+        tail -n 12 "$scratch/out"
+    fi
+}
+for dtype in bf16 f16; do
+    for size in M=256,N=264,K=520 M=1000,N=3000,K=1000 M=7,N=1024,K=4096 M=128,N=128,K=8192; do
+        try check matmul --dtype $dtype --size $size
+    done
+    for activation in none relu leaky_relu gelu_tanh gelu_erf silu; do
+        try check matmul_act --dtype $dtype --size M=200,N=136,K=264 --set activation=$activation
+    done
+done
+try tune matmul --dtype bf16 --size 2048 --evals 10 --time 20
+try compare matmul --dtype bf16 --size 2048
+[ $failed -eq 0 ] && echo "all right" || echo "$failed failed"
+exit $((failed > 0))

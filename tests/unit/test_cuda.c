@@ -1,0 +1,275 @@
+/*
+ * The CUDA backend without a GPU: real worker processes, and a driver, compiler and library that are
+ * faked (tests/fakes/fake_cuda.c). Right candidates are timed by the fake's own clock; every kind of
+ * failure is named for what it is, costs one trial, and the next one does not notice.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "backend/cuda/cuda.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "worker/pool.h"
+
+#define LAUNCH_TIMEOUT_NS (2 * AK_SECOND_NS)
+#define WAIT_NS           (240 * AK_SECOND_NS)
+
+/* num_stages tells the candidates apart; the fake does this to each. */
+static const struct {
+    int stages;
+    const char *fault;
+    ak_trial_status status;
+    const char *reason; /* a part of it */
+} cases[] = {
+    {8, NULL, AK_TRIAL_OK, NULL},
+    {4, "wrong", AK_TRIAL_WRONG_RESULT, "C["},
+    {5, "overrun", AK_TRIAL_WRONG_RESULT, "outside of C, behind its end"},
+    {7, "illegal_address", AK_TRIAL_CRASHED, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+    {3, "launch_error", AK_TRIAL_LAUNCH_ERROR, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"},
+    {9, "hang", AK_TRIAL_TIMED_OUT, "did not end within 2 s"},
+    {11, "spill", AK_TRIAL_REJECTED, "spills 40 bytes"},
+    {13, "serialised", AK_TRIAL_REJECTED, "serialised tensor instructions"},
+    {20, "compile_error", AK_TRIAL_COMPILE_ERROR, "said by the fake compiler"},
+    {6, "lazy", AK_TRIAL_WRONG_RESULT, "C["},
+};
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+static char folder[AK_PATH_MAX];
+
+static int use_fake(void **state)
+{
+    static const char *const variables[] = {"AUTOKERNEL_LIBCUDA", "AUTOKERNEL_LIBNVRTC",
+                                            "AUTOKERNEL_LIBCUBLASLT", "AUTOKERNEL_LIBNVML"};
+    char faults[1024] = "";
+    size_t used = 0;
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        (void)setenv(variables[i], AK_TEST_FAKE_CUDA, 1);
+    }
+    for (size_t i = 0; i < CASES; i++) {
+        if (cases[i].fault != NULL) {
+            used += (size_t)snprintf(faults + used, sizeof faults - used, "%s@num_stages=%d ",
+                                     cases[i].fault, cases[i].stages);
+        }
+    }
+    (void)setenv("FAKE_CUDA", faults, 1);
+    if (ak_fs_temp(folder, NULL) != AK_OK) {
+        return 1;
+    }
+    (void)setenv("XDG_CACHE_HOME", folder, 1);
+    return 0;
+}
+
+static int drop_folder(void **state)
+{
+    (void)state;
+    ak_fs_remove(folder);
+    return 0;
+}
+
+static ak_task *open_task(const char *kernel, const char *size, const char *dtype,
+                          const char *choices)
+{
+    ak_task *task = NULL;
+    ak_error err = AK_ERROR_INIT;
+    ak_task_spec spec = {
+        .kernel = kernel, .device = "cuda:0", .size = size, .dtype = dtype, .choices = choices};
+    if (ak_task_open(&task, &spec, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    return task;
+}
+
+static ak_pool *open_pool(const ak_task *task)
+{
+    ak_pool_options options = {.compile_workers = 2, .launch_timeout_ns = LAUNCH_TIMEOUT_NS};
+    ak_pool *pool = NULL;
+    ak_error err = AK_ERROR_INIT;
+    if (ak_pool_open(&pool, task, &options, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    return pool;
+}
+
+static ak_config config_of(const ak_task *task, int stages)
+{
+    char text[256];
+    ak_config config;
+    ak_error err = AK_ERROR_INIT;
+    (void)snprintf(text, sizeof text,
+                   "SWAP_AB=1,NUM_CONSUMERS=1,PRODUCER_WARPS=1,PRODUCER_REGISTERS=0,"
+                   "CONSUMER_REGISTERS=0,BLOCK_SIZE_M=16,BLOCK_SIZE_N=64,BLOCK_SIZE_K=64,"
+                   "CLUSTER_K=1,EPILOGUE_BUFFERS=1,BLOCKS_PER_SM=%d,num_stages=%d",
+                   stages < 8 ? 2 : 1, stages);
+    if (ak_config_parse(&config, ak_task_space(task), text, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    return config;
+}
+
+static void submit(ak_pool *pool, const ak_config *config, ak_job_kind kind, uint64_t id)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_job job = {
+        .kind = kind, .id = id, .config = *config, .timer = {.budget_ns = 20 * AK_MS_NS}};
+    if (ak_pool_submit(pool, &job, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+}
+
+static ak_result wait_one(ak_pool *pool)
+{
+    ak_result result = {0};
+    ak_error err = AK_ERROR_INIT;
+    if (ak_pool_wait(&result, pool, WAIT_NS, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    return result;
+}
+
+static void every_fate_is_named(void **state)
+{
+    (void)state;
+    ak_task *task = open_task("matmul", "M=40,N=64,K=128", NULL, NULL);
+    assert_string_equal(ak_task_dtype(task), "bf16");
+    assert_string_equal(ak_task_implementation(task), "cuda_sm90");
+    ak_pool *pool = open_pool(task);
+    for (size_t i = 0; i < CASES; i++) {
+        ak_config config = config_of(task, cases[i].stages);
+        submit(pool, &config, AK_JOB_TRIAL, i);
+    }
+    for (size_t n = 0; n < CASES; n++) {
+        ak_result result = wait_one(pool);
+        size_t i = (size_t)result.id;
+        const char *reason = result.trial.reason == NULL ? "" : result.trial.reason;
+        if (result.trial.status != cases[i].status ||
+            (cases[i].reason != NULL && strstr(reason, cases[i].reason) == NULL)) {
+            fail_msg("%s: expected %s, got %s: %s", cases[i].fault == NULL ? "ok" : cases[i].fault,
+                     ak_trial_status_text(cases[i].status),
+                     ak_trial_status_text(result.trial.status), reason);
+        }
+        if (cases[i].status == AK_TRIAL_OK) {
+            assert_int_equal(result.trial.registers, 168);
+            assert_true(result.trial.median_ms > 0.05); /* the fake's launch */
+            assert_true(result.trial.median_ms < 1.0);
+            assert_true(result.trial.max_error <= 1.0);
+        }
+        ak_result_clear(&result);
+    }
+    /* and the first still works, after all that */
+    ak_config config = config_of(task, 8);
+    submit(pool, &config, AK_JOB_CHECK, 99);
+    ak_result result = wait_one(pool);
+    assert_int_equal(result.trial.status, AK_TRIAL_OK);
+    ak_result_clear(&result);
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
+/* The library's first answer and its best, which the fake has elsewhere; for an activation that it
+   has no epilogue for, with our own pass behind. */
+static void libraries_are_listed(void **state)
+{
+    ak_error err = AK_ERROR_INIT;
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        ak_baseline_info *infos = NULL;
+        size_t count = 0;
+        ak_task *task = k == 0 ? open_task("matmul", "M=64,N=64,K=128", "f16", NULL)
+                               : open_task("matmul_act", "M=64,N=64,K=128", "bf16",
+                                           "bias=add,activation=silu");
+        ak_pool *pool = open_pool(task);
+        if (ak_pool_baselines(&infos, &count, pool, &err) != AK_OK) {
+            fail_msg("%s", err.text);
+        }
+        if (count != 2) {
+            fail_msg("%zu libraries, the first %s %s: %s", count, infos[0].name, infos[0].version,
+                     infos[0].note);
+        }
+        assert_string_equal(infos[0].name, "cublaslt");
+        assert_string_equal(infos[1].name, "cublaslt:best");
+        assert_non_null(strstr(infos[1].version, "13.1.0, no. 4 of 7 heuristics"));
+        assert_true((k == 1) == (strstr(infos[1].version, "elementwise pass") != NULL));
+        ak_baseline_info_free(infos, count);
+        ak_ceilings ceilings;
+        assert_int_equal(ak_pool_ceilings(&ceilings, pool, &err), AK_OK);
+        assert_true(ceilings.copy_gbs > 4100 && ceilings.copy_gbs < 4300);
+        assert_true(ceilings.peak_tflops > 800 && ceilings.peak_tflops < 1000);
+        ak_pool_close(pool);
+        ak_task_close(task);
+    }
+}
+
+static void a_task_must_fit(void **state)
+{
+    static const struct {
+        const char *size, *dtype, *message;
+    } wrong[] = {
+        {"M=8,N=9,K=8", NULL, "needs rows of A, B and C that are multiples of 16 bytes"},
+        {"M=8,N=8,K=8", "f32", "implementation cuda_sm90 has no dtype f32; it has bf16, f16"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        ak_task *task = NULL;
+        ak_error err = AK_ERROR_INIT;
+        ak_task_spec spec = {.kernel = "matmul",
+                             .device = "cuda:0",
+                             .implementation = "cuda_sm90",
+                             .size = wrong[i].size,
+                             .dtype = wrong[i].dtype};
+        assert_int_equal(ak_task_open(&task, &spec, &err), AK_INVALID);
+        if (strstr(err.text, wrong[i].message) == NULL) {
+            fail_msg("expected \"%s\", got \"%s\"", wrong[i].message, err.text);
+        }
+    }
+}
+
+/* Compiled once, taken from the cache afterwards. */
+static void cubins_are_kept(void **state)
+{
+    char source[AK_PATH_MAX], artifact[AK_PATH_MAX];
+    static const char *const options[] = {"-DNAME=1", "--gpu-architecture=sm_90a"};
+    ak_compile_result first = {0}, second = {0};
+    ak_error err = AK_ERROR_INIT;
+    (void)state;
+    assert_int_equal(ak_fs_join(source, folder, "kernel.cu", NULL), AK_OK);
+    assert_int_equal(ak_fs_join(artifact, folder, "kernel.cubin", NULL), AK_OK);
+    assert_int_equal(ak_fs_write(source, "int x;\n", 7, NULL), AK_OK);
+    ak_compile_job job = {.source_path = source,
+                          .argv = options,
+                          .argc = 2,
+                          .folder = folder,
+                          .artifact = artifact,
+                          .timeout_ns = 60 * AK_SECOND_NS};
+    if (ak_cuda_compile(&first, &job, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(first.status, AK_TRIAL_OK);
+    assert_int_equal(first.registers, 168);
+    ak_fs_remove(artifact);
+    (void)setenv("AUTOKERNEL_WORKER", "/nowhere", 1); /* nobody can compile now */
+    assert_int_equal(ak_cuda_compile(&second, &job, &err), AK_OK);
+    assert_int_equal(second.status, AK_TRIAL_OK);
+    assert_int_equal(second.registers, 168);
+    assert_string_equal(first.artifact_hash, second.artifact_hash);
+    assert_true(ak_fs_is_file(artifact));
+    ak_compile_result_clear(&first);
+    ak_compile_result_clear(&second);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_fate_is_named),
+        cmocka_unit_test(libraries_are_listed),
+        cmocka_unit_test(a_task_must_fit),
+        cmocka_unit_test(cubins_are_kept), /* last: it takes the compiler away */
+    };
+    return cmocka_run_group_tests(tests, use_fake, drop_folder);
+}

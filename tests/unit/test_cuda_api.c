@@ -1,0 +1,238 @@
+/*
+ * The CUDA declarations of this project against the toolkit's own headers, where these are
+ * installed: every symbol is declared there (under this very name, or by a macro that leads to it)
+ * with as many arguments, and every constant has this value. And what the loader says where
+ * libraries are missing or too old.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "backend/cuda/cuda_api.h"
+#include "base/alloc.h"
+
+#define HEADER_MAX ((size_t)8 << 20)
+
+static char *read_header(const char *name)
+{
+    static const char *const roots[] = {"/usr/local/cuda/include", "/usr/include"};
+    for (size_t i = 0; i < 2; i++) {
+        char path[AK_PATH_MAX], *text = NULL;
+        (void)snprintf(path, sizeof path, "%s/%s", roots[i], name);
+        if (ak_fs_read(&text, NULL, path, HEADER_MAX, NULL) == AK_OK) {
+            return text;
+        }
+    }
+    return NULL;
+}
+
+/* How many arguments the list "(a, b(c, d), e)" has. */
+static int count_arguments(const char *at)
+{
+    int depth = 0, count = 1;
+    if (strncmp(at, "(void)", 6) == 0 || strncmp(at, "()", 2) == 0) {
+        return 0;
+    }
+    for (; *at != 0; at++) {
+        depth += *at == '(' ? 1 : *at == ')' ? -1 : 0;
+        count += *at == ',' && depth == 1 ? 1 : 0;
+        if (depth == 0) {
+            return count;
+        }
+    }
+    return -1;
+}
+
+/* The argument list behind `name`: of its declaration, not of a mention in a comment. */
+static const char *declaration(const char *header, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = strstr(header, name); at != NULL; at = strstr(at + 1, name)) {
+        const char *before = at;
+        while (before > header && before[-1] != '\n') {
+            before--;
+        }
+        bool word = at == header || strchr(" \t*", at[-1]) != NULL;
+        before += strspn(before, " \t");
+        bool declares = *before != '*' && *before != '/' && *before != '#';
+        const char *after = at + length + strspn(at + length, " \n");
+        if (word && declares && *after == '(') {
+            return after;
+        }
+    }
+    return NULL;
+}
+
+/* cuMemAlloc_v2 is declared as cuMemAlloc, which a macro renames. */
+static const char *find(const char *header, const char *symbol)
+{
+    char plain[80];
+    size_t length = strlen(symbol);
+    const char *found = declaration(header, symbol);
+    for (const char *at = strstr(header, "#define "); found == NULL && at != NULL;
+         at = strstr(at + 1, "#define ")) {
+        const char *name = at + 8;
+        size_t name_length = strcspn(name, " (\n");
+        const char *value = name + name_length + strspn(name + name_length, " ");
+        if (strncmp(value, symbol, length) == 0 && strchr(" \n", value[length]) != NULL &&
+            name_length < sizeof plain) {
+            (void)snprintf(plain, sizeof plain, "%.*s", (int)name_length, name);
+            found = declaration(header, plain);
+        }
+    }
+    return found;
+}
+
+typedef struct function {
+    const char *symbol, *arguments;
+} function;
+static const function driver[] = {
+#define X(member, symbol, arguments) {symbol, #arguments},
+#include "backend/cuda/cuda_driver.def"
+#undef X
+};
+static const function nvrtc[] = {
+#define X(member, symbol, arguments) {symbol, #arguments},
+#include "backend/cuda/cuda_nvrtc.def"
+#undef X
+};
+static const function cublaslt[] = {
+#define X(member, symbol, arguments) {symbol, #arguments},
+#include "backend/cuda/cuda_cublaslt.def"
+#undef X
+};
+static const function nvml[] = {
+#define X(member, symbol, arguments) {symbol, #arguments},
+#include "backend/cuda/cuda_nvml.def"
+#undef X
+};
+
+static void test_declarations(void **state)
+{
+    static const struct {
+        const char *header;
+        const function *functions;
+        size_t count;
+    } libraries[] = {{"cuda.h", driver, sizeof driver / sizeof driver[0]},
+                     {"nvrtc.h", nvrtc, sizeof nvrtc / sizeof nvrtc[0]},
+                     {"cublasLt.h", cublaslt, sizeof cublaslt / sizeof cublaslt[0]},
+                     {"nvml.h", nvml, sizeof nvml / sizeof nvml[0]}};
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        char *header = read_header(libraries[i].header);
+        if (header == NULL) {
+            print_message("no %s here: its declarations are not compared\n", libraries[i].header);
+            continue;
+        }
+        for (size_t k = 0; k < libraries[i].count; k++) {
+            const function *f = &libraries[i].functions[k];
+            const char *theirs = find(header, f->symbol);
+            if (theirs == NULL) {
+                fail_msg("%s does not declare %s", libraries[i].header, f->symbol);
+            }
+            if (count_arguments(theirs) != count_arguments(f->arguments)) {
+                fail_msg("%s has %d arguments in %s, here %d", f->symbol, count_arguments(theirs),
+                         libraries[i].header, count_arguments(f->arguments));
+            }
+        }
+        ak_free(header);
+    }
+}
+
+/* The value in "NAME = 12" or "NAME = 0x1". */
+static bool constant(long *out, const char *header, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = strstr(header, name); at != NULL; at = strstr(at + 1, name)) {
+        const char *after = at + length + strspn(at + length, " ");
+        if (*after == '=' && (at == header || strchr(" \t", at[-1]) != NULL)) {
+            after += 1 + strspn(after + 1, " ");
+            char *end;
+            *out = strtol(after, &end, 0);
+            return end > after;
+        }
+    }
+    return false;
+}
+
+static void test_constants(void **state)
+{
+    static const struct {
+        const char *name;
+        long value;
+    } constants[] = {
+#define X(member, constant, value) {#constant, value},
+        AK_CUDA_CONSTANTS(X)
+#undef X
+#define X(member, constant, value) {#constant, value},
+            AK_CUDA_FACTS(X)
+#undef X
+    };
+    char *header = read_header("cuda.h");
+    (void)state;
+    if (header == NULL) {
+        print_message("no cuda.h here: constants are not compared\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof constants / sizeof constants[0]; i++) {
+        long value = 0;
+        /* cuda.h counts the types of tensor maps and such: only the first has a number */
+        bool counted = strstr(constants[i].name, "TENSOR_MAP") != NULL;
+        bool found = constant(&value, header, constants[i].name);
+        if (!counted && (!found || value != constants[i].value)) {
+            fail_msg("%s is %ld in cuda.h, here %ld", constants[i].name, value,
+                     constants[i].value);
+        }
+        assert_non_null(strstr(header, constants[i].name));
+    }
+    ak_free(header);
+}
+
+/* The structures that the driver reads. */
+static void test_layout(void **state)
+{
+    (void)state;
+    assert_int_equal(sizeof(ak_cuda_tensor_map), 128);
+    assert_int_equal(_Alignof(ak_cuda_tensor_map), 64);
+    assert_int_equal(sizeof(ak_cuda_launch_attribute), 72);
+    assert_int_equal(offsetof(ak_cuda_launch_config, stream), 32);
+    assert_int_equal(sizeof(ak_cuda_launch_config), 56);
+    assert_int_equal(sizeof(ak_cublaslt_result), 64 + 8 + 4 + 4 + 16);
+}
+
+static void test_missing(void **state)
+{
+    const ak_cuda_driver *cuda;
+    const ak_cublaslt *lt;
+    ak_error err = AK_ERROR_INIT;
+    (void)state;
+    assert_int_equal(setenv("AUTOKERNEL_LIBCUDA", "/nowhere/libcuda.so", 1), 0);
+    assert_int_equal(ak_cuda_driver_open(&cuda, &err), AK_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "AUTOKERNEL_LIBCUDA=/nowhere/libcuda.so"));
+    /* a library, but not this one */
+    assert_int_equal(setenv("AUTOKERNEL_LIBCUBLASLT", "libm.so.6", 1), 0);
+    assert_int_equal(ak_cublaslt_open(&lt, &err), AK_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "it has no cublasLt"));
+    assert_int_equal(setenv("AUTOKERNEL_LIBCUDA", AK_TEST_FAKE_CUDA, 1), 0);
+    assert_int_equal(setenv("FAKE_CUDA", "no_device", 1), 0);
+    assert_int_equal(ak_cuda_driver_open(&cuda, &err), AK_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "CUDA_ERROR_NO_DEVICE"));
+    assert_int_equal(unsetenv("FAKE_CUDA"), 0);
+    assert_int_equal(ak_cuda_driver_open(&cuda, &err), AK_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_declarations),
+        cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_missing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
