@@ -24,7 +24,7 @@
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
-/* In the order of trust. What a model takes for hopeless, descents from random places look at. */
+/* In the order of trust. What a model takes for hopeless, descents with restarts look at. */
 static const ak_strategy_ops *const members[] = {&ak_strategy_bayes, &ak_strategy_local};
 
 enum {
