@@ -51,7 +51,7 @@ check-tsan:
 	@mkdir -p build
 	@cmake -S . -B build/tsan -DAK_SANITIZE=thread -DCMAKE_BUILD_TYPE=Debug >/dev/null
 	@cmake --build build/tsan -j $(JOBS) >build/tsan.log 2>&1 || (cat build/tsan.log; exit 1)
-	@cd build/tsan && $(CTEST) -R 'unit/test_(base|host|pool|tuner|archive)'
+	@cd build/tsan && $(CTEST) -R 'unit/test_(base|host|pool|tuner|archive|replay|llm_client)'
 
 check-fuzz:
 	@mkdir -p build

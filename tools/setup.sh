@@ -3,8 +3,8 @@
 # build: what `make tune` needs; check: also what `make check` needs. Does nothing when all is there.
 set -eu
 packages="gcc libc6-dev make cmake clang libjansson-dev libsqlite3-dev zlib1g-dev libxxhash-dev libcurl4-openssl-dev libopenblas0-pthread libdnnl2"
-[ "${1:-build}" = check ] && packages="$packages libcmocka-dev binutils g++"
-[ "${1:-build}" = full ] && packages="$packages libcmocka-dev binutils g++ clang-tidy libclang-rt-dev libblis4-pthread"
+[ "${1:-build}" = check ] && packages="$packages libcmocka-dev binutils g++ python3"
+[ "${1:-build}" = full ] && packages="$packages libcmocka-dev binutils g++ python3 clang-tidy libclang-rt-dev libblis4-pthread"
 
 # oneDNN has another name where a later version is packaged (Debian 13, Ubuntu 24.04).
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]; }

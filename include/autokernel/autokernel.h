@@ -13,6 +13,7 @@
  *   8. language models           which one proposes, and what it may cost
  *   9. lists                     what this build and this machine offer
  *  10. recordings                compare strategies without a device
+ *  11. studies                   which way of searching is worth its price
  *
  * Conventions. A function that can fail returns ak_status and takes `ak_error *err` last; err may
  * be NULL. Out parameters come first and are untouched on failure unless said otherwise. `_open`
@@ -324,7 +325,8 @@ AK_API ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_conf
 typedef void (*ak_event_sink)(void *context, const char *event, const char *json);
 
 typedef struct ak_tune_options {
-    /* NULL: "heuristic", with a language model "hybrid"; see ak_list(AK_LIST_STRATEGIES). Hyper-parameters follow a colon:
+    /* NULL: "heuristic", with a language model "hybrid"; see ak_list(AK_LIST_STRATEGIES).
+       Hyper-parameters follow a colon:
        "genetic:population=30,mutation=0.2"; see ak_list(AK_LIST_HYPERPARAMETERS) */
     const char *strategy;
     size_t evaluations;    /* configurations to try; 0: 60 */
@@ -471,6 +473,11 @@ AK_API ak_status ak_comparison_json(char **out_text, const ak_comparison *compar
 /* Report of a run (NULL: the latest) in "text", "csv", "json" or "md". Free with ak_text_free. */
 AK_API ak_status ak_report(char **out_text, ak_archive *archive, const char *run,
                            const char *format, ak_error *err);
+/* Which parameters make the difference among the trials that match, as JSON: the member "impact" of
+   a report (docs/formats.md). Trials of several tasks may match; their times are compared within
+   their task. Free with ak_text_free. */
+AK_API ak_status ak_archive_impact(char **out_text, ak_archive *archive,
+                                   const ak_archive_filter *filter, ak_error *err);
 AK_API void ak_text_free(char *text);
 
 /* ---- 8. language models --------------------------------------------------------------------- */
@@ -498,6 +505,17 @@ typedef struct ak_llm_options {
 /* Asks for one word, to see whether provider, key, model, schema and price work. `out_json` is one
    object (docs/llm.md). Free with ak_text_free. */
 AK_API ak_status ak_llm_check(char **out_json, const ak_llm_options *options, ak_error *err);
+
+/* The conversations of a run (NULL: the latest) as a JSON text, {"run": ..., "calls": [...]}: of
+   each question the prompt, the reply or the error, tokens, cost and time, and of each proposal its
+   prediction and what came of it (docs/formats.md). ak_text_free. */
+AK_API ak_status ak_llm_conversation(char **out_json, ak_archive *archive, const char *run,
+                                     ak_error *err);
+/* What language models were worth in the trials that the filter selects, as a JSON text: success by
+   proposer, the best of each generation, predictions against outcomes, tokens and cost for each
+   percent gained (docs/formats.md). "null" if none took part. ak_text_free. */
+AK_API ak_status ak_llm_worth(char **out_json, ak_archive *archive,
+                              const ak_archive_filter *filter, ak_error *err);
 
 /* ---- 9. lists ------------------------------------------------------------------------------- */
 
@@ -538,6 +556,10 @@ typedef struct ak_recording ak_recording;
    results of KTT, each also compressed with gzip, or an archive of ours that holds one task. Up to
    64 MiB unpacked. docs/formats.md says what is read of each. */
 AK_API ak_status ak_recording_open(ak_recording **out, const char *path, ak_error *err);
+/* The same with the T1 file of its space, which has the parameters, their values and defaults, and
+   the conditions: all that was recorded must be valid there. NULL: as ak_recording_open. */
+AK_API ak_status ak_recording_open_t1(ak_recording **out, const char *path, const char *t1,
+                                      ak_error *err);
 AK_API void ak_recording_close(ak_recording *recording);
 /* The configurations that were recorded, failed ones too, and nothing else is valid in it. */
 AK_API const ak_space *ak_recording_space(const ak_recording *recording);
@@ -602,8 +624,8 @@ typedef struct ak_simulation {
 } ak_simulation;
 
 /* Replays a search on the recording, with a clock that advances by what each configuration cost
-   when it was recorded. The strategy's own thinking is measured but not on that clock. The space of
-   a repeat has a default configuration drawn at random: recordings have none.
+   when it was recorded. The strategy's own thinking is measured but not on that clock. Where
+   no T1 file gives a default configuration, each repeat has another, drawn at random.
 
    The score follows Willemsen et al., Future Generation Computer Systems 2024, doi
    10.1016/j.future.2024.05.021: with F(t) the objective at the mean rank of the best found by time
@@ -612,6 +634,33 @@ typedef struct ak_simulation {
 AK_API ak_status ak_simulate(ak_simulation *out, const ak_recording *recording,
                              const ak_simulate_options *options, ak_error *err);
 AK_API void ak_simulation_clear(ak_simulation *simulation);
+
+/* ---- 11. studies: which way of searching is worth its price? -------------------------------- */
+
+/* Each arm is a strategy; all get the same number of evaluations, the default configuration first,
+   and the same seeds. A run of an arm that asks a language model counts only if the model answered:
+   one that fell back to another strategy is reported and left out. */
+typedef struct ak_study_options {
+    const char *arms; /* strategies with commas; NULL: random,local,heuristic and, with a model,
+                         llm-oneshot,llm,hybrid too */
+    size_t evaluations;               /* of each run; 0: 60 */
+    size_t seeds;                     /* runs of each arm; 0: 10 */
+    uint64_t seed;                    /* the seeds of the runs are derived from it */
+    const struct ak_llm_options *llm; /* NULL: none */
+    int generations;                  /* as in ak_tune_options */
+    size_t batch;
+    ak_event_sink sink; /* "run" after each run: arm, seed, best; and those of ak_tune; or NULL */
+    void *sink_context;
+    const volatile int *cancel;
+} ak_study_options;
+
+/* On a recording: nothing runs, the clock advances by what each configuration cost and by how long
+   each reply took. `out_json` is described in docs/formats.md; free it with ak_text_free. */
+AK_API ak_status ak_study_recording(char **out_json, const ak_recording *recording,
+                                    const ak_study_options *options, ak_error *err);
+/* On a device: each run is an ak_tune. `archive` may be NULL. */
+AK_API ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive *archive,
+                               const ak_study_options *options, ak_error *err);
 
 #ifdef __cplusplus
 }

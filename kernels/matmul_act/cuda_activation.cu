@@ -24,19 +24,39 @@
 #define FAST_TANH 1
 #endif
 
+#ifndef SIMT /* tests/simt/simt.h has these on a CPU */
+
+__device__ __forceinline__ float tanh_fast(float x)
+{
+    float t;
+    asm("tanh.approx.f32 %0, %1;" : "=f"(t) : "f"(x));
+    return t;
+}
+
+__device__ __forceinline__ float exp2_fast(float x)
+{
+    float e;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(x));
+    return e;
+}
+
+__device__ __forceinline__ float reciprocal_fast(float x)
+{
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+
+#endif
+
 /* x / (1 + exp(-2u)) = x/2 (1 + tanh u) */
 __device__ __forceinline__ float gate(float x, float u)
 {
 #if FAST_TANH
-    float t;
     const float half = 0.5f * x;
-    asm("tanh.approx.f32 %0, %1;" : "=f"(t) : "f"(u));
-    return half * t + half;
+    return half * tanh_fast(u) + half;
 #else
-    float e, r;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(u * -2.885390082f)); /* 2 / ln 2 */
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(1.0f + e));
-    return x * r;
+    return x * reciprocal_fast(1.0f + exp2_fast(u * -2.885390082f)); /* 2 / ln 2 */
 #endif
 }
 

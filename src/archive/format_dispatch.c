@@ -38,8 +38,7 @@ static ak_status read_row(bool *found, source *out, sqlite3_stmt *row, ak_error 
     char *result = NULL;
     ak_status status = ak_store_text(&result, row, 6, err);
     if (status == AK_OK && result != NULL) {
-        status = ak_json_parse(&out->result, result, strlen(result), "result", err);
-        status = status == AK_NO_MEMORY ? status : AK_OK; /* what cannot be read has no table */
+        status = ak_json_parse(&out->result, result, strlen(result), "result of the run", err);
     }
     ak_free(result);
     *found = json_is_object(json_object_get(out->result, "table"));
@@ -85,18 +84,16 @@ static ak_status find_source(source *out, ak_archive *archive, const ak_archive_
     return status;
 }
 
-/* Where the result's index of a configuration is in the table. */
-static json_t *place_in(const json_t *table, json_int_t config)
+/* Where the result's index of a configuration is in the table; -1: nowhere. */
+static json_int_t place_in(const json_t *table, const json_t *config)
 {
-    size_t i;
-    json_t *item;
-    json_array_foreach((json_t *)(uintptr_t)table, i, item)
-    {
-        if (json_integer_value(item) == config) {
-            return json_integer((json_int_t)i);
+    for (size_t i = 0; i < json_array_size(table); i++) {
+        if (json_is_integer(config) &&
+            json_integer_value(json_array_get(table, i)) == json_integer_value(config)) {
+            return (json_int_t)i;
         }
     }
-    return NULL;
+    return -1;
 }
 
 static bool copy_member(json_t *to, const char *as, const json_t *from, const char *key)
@@ -111,15 +108,17 @@ static ak_status size_entry(json_t **out, const json_t *one, const json_t *table
     const char *text = json_string_value(json_object_get(one, "size"));
     ak_status status = text == NULL ? ak_fail(err, AK_CORRUPT, "result: a size is missing")
                                     : ak_config_text_to_json(&size, text, "result: size", err);
+    json_int_t at = place_in(table, json_object_get(one, "config"));
+    if (status == AK_OK && at < 0) {
+        status = ak_fail(err, AK_CORRUPT, "result: a size has no configuration");
+    }
     if (status == AK_OK) {
-        json_t *at = place_in(table, json_integer_value(json_object_get(one, "config")));
         bool good = object != NULL && json_object_set(object, "size", size) == 0 &&
-                    ak_json_set(object, "config", at) && copy_member(object, "loss", one, "loss") &&
+                    ak_json_set(object, "config", json_integer(at)) &&
+                    copy_member(object, "loss", one, "loss") &&
                     copy_member(object, "loss_ci", one, "loss_ci") &&
                     copy_member(object, "best_ms", one, "ms");
-        status = good         ? AK_OK
-                 : at == NULL ? ak_fail(err, AK_CORRUPT, "result: a size has no configuration")
-                              : ak_fail_memory(err);
+        status = good ? AK_OK : ak_fail_memory(err);
     }
     json_decref(size);
     if (status != AK_OK) {

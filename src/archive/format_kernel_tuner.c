@@ -208,6 +208,32 @@ static json_t *own_of(const ak_trial *trial)
     return own;
 }
 
+/* Values came in the order in which they were tried; numbers go out in theirs, because readers take
+   the order for one of neighbours. False: no memory. */
+static bool sort_numbers(json_t *values)
+{
+    size_t count = json_array_size(values);
+    for (size_t i = 0; i < count; i++) {
+        if (!json_is_number(json_array_get(values, i))) {
+            return true;
+        }
+    }
+    for (size_t i = 1; i < count; i++) {
+        json_t *value = json_incref(json_array_get(values, i));
+        size_t at = i;
+        while (at > 0 &&
+               json_number_value(json_array_get(values, at - 1)) > json_number_value(value)) {
+            at--;
+        }
+        bool good = json_array_remove(values, i) == 0 && json_array_insert(values, at, value) == 0;
+        json_decref(value);
+        if (!good) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_error *err)
 {
     const ak_trial *first = &writer->task.first;
@@ -218,7 +244,7 @@ static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_error *
     bool good = device != NULL && kernel != NULL && size != NULL && keys != NULL && own != NULL;
     json_object_foreach(writer->params, name, value)
     {
-        good = good && json_array_append_new(keys, json_string(name)) == 0;
+        good = good && sort_numbers(value) && json_array_append_new(keys, json_string(name)) == 0;
     }
     if (good) {
         ak_buf_puts(out, "{\n");

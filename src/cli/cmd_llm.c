@@ -1,8 +1,10 @@
-/* cmd_llm.c: language models: does the one that is set up answer, and what does it cost? */
+/* cmd_llm.c: language models: does the one that is set up answer, and what does it cost; what was
+   said in a run (llm_show.c). */
 #include <signal.h>
 #include <string.h>
 
 #include "cli/llm_args.h"
+#include "cli/llm_show.h"
 #include "cli/output.h"
 
 static volatile int interrupted;
@@ -78,7 +80,7 @@ static int run_check(const ak_args *args)
 static const struct {
     const char *name;
     int (*run)(const ak_args *args);
-} verbs[] = {{"check", run_check}};
+} verbs[] = {{"check", run_check}, {"show", ak_llm_show_run}};
 
 static int run(const ak_args *args)
 {
@@ -98,17 +100,21 @@ static int run(const ak_args *args)
 
 const ak_command ak_cmd_llm = {
     .name = "llm",
-    .summary = "is the language model set up, does it answer, what does it cost",
-    .operands = "check",
+    .summary = "does the language model answer, what does it cost, what was said in a run",
+    .operands = "check|show [RUN]",
     .least = 1,
-    .most = 1,
-    .options = AK_O_LLM | AK_O(SEED) | AK_O(JSON) | AK_O(HELP),
+    .most = 2,
+    .options = AK_O_LLM | AK_O(SEED) | AK_O(ARCHIVE) | AK_O(JSON) | AK_O(HELP),
     .about =
         "check asks for one word and prints what came back, the tokens and the price. Keys are "
         "read\n"
-        "from OPENAI_API_KEY or ANTHROPIC_API_KEY or from --llm-key-file, and shown nowhere.",
+        "from OPENAI_API_KEY or ANTHROPIC_API_KEY or from --llm-key-file, and shown nowhere.\n"
+        "show prints each prompt, reply, proposal and prediction of a run (the latest, if none is\n"
+        "named), and what came of it.",
     .examples = "  autokernel llm check --llm openai:gpt-5-mini --llm-budget 0.05\n"
                 "  autokernel llm check --llm ollama:qwen3:8b\n"
-                "  autokernel llm check --llm compatible:qwen3 --llm-url http://127.0.0.1:8000\n",
+                "  autokernel llm check --llm compatible:qwen3 --llm-url http://127.0.0.1:8000\n"
+                "  autokernel tune matmul --llm openai:gpt-5-mini --llm-budget 0.50\n"
+                "  autokernel llm show\n",
     .run = run,
 };

@@ -281,7 +281,8 @@ static int run(const ak_args *args)
     }
     ak_catch_interrupts();
     for (size_t i = 0; i < args->operand_count && status == AK_OK; i++) {
-        status = ak_recording_open(&b->recordings[i], args->operand[i], &err);
+        status = ak_recording_open_t1(&b->recordings[i], args->operand[i],
+                                      args->text[AK_OPTION_SPACE], &err);
         b->recording_count += status == AK_OK ? 1 : 0;
     }
     if (status == AK_OK) {
@@ -313,8 +314,8 @@ const ak_command ak_cmd_simulate = {
     .operands = "RECORDING...",
     .least = 1,
     .most = AK_OPERANDS_MAX,
-    .options = AK_O(STRATEGY) | AK_O(REPEATS) | AK_O(SEED) | AK_O(SCORE) | AK_O(EVALS) |
-               AK_O(TIME) | AK_O(BATCH) | AK_O(JOBS) | AK_O(JSON) | AK_O(HELP),
+    .options = AK_O(STRATEGY) | AK_O(REPEATS) | AK_O(SEED) | AK_O(SCORE) | AK_O(SPACE) |
+               AK_O(EVALS) | AK_O(TIME) | AK_O(BATCH) | AK_O(JOBS) | AK_O(JSON) | AK_O(HELP),
     .about = "A RECORDING is a space of which every configuration was measured: a cache file of "
              "Kernel\n"
              "Tuner, T4 results, results of KTT (each also with gzip), or an archive of one task.\n"
@@ -327,11 +328,15 @@ const ak_command ak_cmd_simulate = {
              "is the\n"
              "optimum at once, 0 random search (Willemsen et al. 2024, doi "
              "10.1016/j.future.2024.05.021).\n"
+             "--space names the T1 file of the space: it gives the default configuration, which "
+             "each repeat\n"
+             "draws at random otherwise.\n"
              "--strategy takes several, with commas between them; hyper-parameters follow a "
              "colon.\n"
              "--time is simulated time here, and --evals bounds each repeat.",
     .examples = "  autokernel simulate cache.json.gz --strategy random,local --score\n"
                 "  autokernel simulate a.json.gz b.json --strategy heuristic --repeats 10 --json\n"
+                "  autokernel simulate cache.json.gz --space t1.json --strategy local --score\n"
                 "  autokernel simulate autokernel.db --strategy local --evals 50 --seed 7\n",
     .run = run,
 };

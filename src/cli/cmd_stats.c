@@ -1,4 +1,7 @@
 /* cmd_stats.c: how the archive's trials ended, and where their time went. */
+#include <string.h>
+
+#include "cli/llm_show.h"
 #include "cli/options.h"
 #include "cli/task_args.h"
 #include "cli/trial_table.h"
@@ -45,6 +48,18 @@ static double success_rate(const tally *t)
     return t->trials == 0 ? 0 : (double)t->by_status[AK_TRIAL_OK] / (double)t->trials;
 }
 
+/* The library's word on what makes the difference, taken apart; NULL if there is nothing to say. */
+static ak_status read_impact(json_t **out, const ak_selection *selection, ak_error *err)
+{
+    char *text = NULL;
+    ak_status status = ak_archive_impact(&text, selection->archive, &selection->filter, err);
+    if (status == AK_OK) {
+        status = ak_json_parse(out, text, strlen(text), "impact", err);
+    }
+    ak_text_free(text);
+    return status;
+}
+
 static json_t *best_json(const ak_trial *list, size_t count)
 {
     json_t *rows = json_array();
@@ -68,7 +83,8 @@ static json_t *best_json(const ak_trial *list, size_t count)
     return rows;
 }
 
-static bool print_json(const tally *t, const ak_trial *best, size_t count, const char *path)
+static bool print_json(const tally *t, const ak_trial *best, size_t count, json_t *impact,
+                       const json_t *worth, const char *path)
 {
     json_t *object = json_object(), *status = json_object(), *seconds = json_object();
     bool good = true;
@@ -84,15 +100,71 @@ static bool print_json(const tally *t, const ak_trial *best, size_t count, const
            ak_json_set(object, "by_status", json_incref(status)) &&
            ak_json_set_real(object, "success_rate", success_rate(t)) &&
            ak_json_set(object, "seconds", json_incref(seconds)) &&
-           ak_json_set(object, "best", best_json(best, count)) && ak_out_json(object);
+           ak_json_set(object, "best", best_json(best, count)) &&
+           (impact == NULL || json_object_set(object, "impact", impact) == 0) &&
+           (worth == NULL || json_object_set(object, "llm", (json_t *)(uintptr_t)worth) == 0) &&
+           ak_out_json(object);
     json_decref(status);
     json_decref(seconds);
     json_decref(object);
     return good;
 }
 
-static void print_text(const tally *t, const ak_trial *best, size_t count, const char *path,
-                       const ak_args *args)
+static double real_of(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static void print_region(const char *label, const json_t *region)
+{
+    double ratio = real_of(region, "ratio");
+    if (ratio > 0) {
+        ak_out("%s: %s: median %.2gx %s than the rest, %.0f trials\n", label,
+               json_string_value(json_object_get(region, "where")), ratio > 1 ? ratio : 1 / ratio,
+               ratio > 1 ? "faster" : "slower", real_of(region, "trials"));
+    }
+}
+
+/* Which parameters make the difference, with how much of it is understood at all. */
+static void print_impact(const json_t *impact)
+{
+    const char *why = json_string_value(json_object_get(impact, "why_not"));
+    const json_t *list = json_object_get(impact, "parameters");
+    const json_t *pairs = json_object_get(impact, "pairs");
+    ak_table table;
+    ak_out("\nwhat makes the difference: ");
+    if (why != NULL) {
+        ak_out("%s (%.0f successful)\n", why, real_of(impact, "trials"));
+        return;
+    }
+    ak_out(
+        "shares of the variance of log time, of which a model\nexplains %.0f %% on trials that it "
+        "did not see (out-of-bag R2 %.2f, %.0f trials)\n",
+        real_of(impact, "r2") * 100, real_of(impact, "r2"), real_of(impact, "learned"));
+    ak_table_begin(&table, "parameter", ">by itself", ">with its pairs", NULL);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *p = json_array_get(list, i);
+        if (json_array_size(json_object_get(p, "values")) > 1) {
+            ak_table_cell(&table, "%s", json_string_value(json_object_get(p, "parameter")));
+            ak_table_cell(&table, "%.1f %%", real_of(p, "share") * 100);
+            ak_table_cell(&table, "%.1f %%", real_of(p, "with_pairs") * 100);
+        }
+    }
+    for (size_t i = 0; i < json_array_size(pairs); i++) {
+        const json_t *pair = json_array_get(pairs, i);
+        const json_t *names = json_object_get(pair, "parameters");
+        ak_table_cell(&table, "%s with %s", json_string_value(json_array_get(names, 0)),
+                      json_string_value(json_array_get(names, 1)));
+        ak_table_cell(&table, "%.1f %%", real_of(pair, "share") * 100);
+        ak_table_cell(&table, "%s", "");
+    }
+    ak_table_print(&table);
+    print_region("fastest", json_object_get(impact, "best_region"));
+    print_region("slowest", json_object_get(impact, "worst_region"));
+}
+
+static void print_text(const tally *t, const ak_trial *best, size_t count, const json_t *impact,
+                       const json_t *worth, const char *path, const ak_args *args)
 {
     ak_table table;
     char a[AK_NUMBER_BYTES];
@@ -129,15 +201,36 @@ static void print_text(const tally *t, const ak_trial *best, size_t count, const
     }
     ak_out("\n");
     ak_table_print(&table);
+    if (impact != NULL) {
+        print_impact(impact);
+    }
+    if (worth != NULL) {
+        ak_llm_worth_print(worth);
+    }
     ak_next_on_archive("history", "the trials themselves", args);
+}
+
+/* *out NULL if no language model took part. */
+static ak_status get_worth(json_t **out, const ak_selection *selection, ak_error *err)
+{
+    char *text = NULL;
+    *out = NULL;
+    ak_status status = ak_llm_worth(&text, selection->archive, &selection->filter, err);
+    if (status == AK_OK && strcmp(text, "null") != 0) {
+        status = ak_json_parse(out, text, strlen(text), "worth", err);
+    }
+    ak_text_free(text);
+    return status;
 }
 
 static int run(const ak_args *args)
 {
+    json_t *worth = NULL;
     ak_error err = AK_ERROR_INIT;
     ak_selection selection = {0};
     tally t = {0};
     ak_trial *best = NULL;
+    json_t *impact = NULL;
     size_t count = 0;
     ak_status status = ak_selection_open(&selection, args, &err);
     if (status == AK_OK) {
@@ -146,14 +239,23 @@ static int run(const ak_args *args)
     if (status == AK_OK) {
         status = ak_trials_best(&best, &count, selection.archive, &selection.filter, &err);
     }
+    /* Of several kernels nothing can be said at once. */
+    if (status == AK_OK && (args->operand_count > 0 || ak_args_has(args, AK_OPTION_RUN))) {
+        status = read_impact(&impact, &selection, &err);
+    }
+    if (status == AK_OK) {
+        status = get_worth(&worth, &selection, &err);
+    }
     if (status == AK_OK) {
         const char *path = ak_archive_path(selection.archive);
         if (!ak_args_has(args, AK_OPTION_JSON)) {
-            print_text(&t, best, count, path, args);
-        } else if (!print_json(&t, best, count, path)) {
+            print_text(&t, best, count, impact, worth, path, args);
+        } else if (!print_json(&t, best, count, impact, worth, path)) {
             status = ak_fail_memory(&err);
         }
     }
+    json_decref(impact);
+    json_decref(worth);
     ak_trials_free(best, count);
     ak_selection_close(&selection);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
@@ -167,7 +269,11 @@ const ak_command ak_cmd_stats = {
     .options = AK_O_FILTER | AK_O(JSON) | AK_O(HELP),
     .about =
         "Counts by status, the share that worked, the time of each stage, and the best of each\n"
-        "kernel, size, type, choices and device.",
+        "kernel, size, type, choices and device. With a KERNEL or --run also which parameters\n"
+        "make the difference, by a random forest over its trials; times of several sizes are\n"
+        "compared within their size. Where a language model took part: success by proposer, the\n"
+        "best of each generation, predictions against outcomes, tokens and cost for each percent\n"
+        "gained.",
     .examples = "  autokernel stats\n"
                 "  autokernel stats matmul --json\n",
     .run = run,

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "cli/llm_args.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/table.h"
@@ -184,7 +185,8 @@ static ak_status print_result(const ak_tune_result *result, const ak_task *task,
 /* `llm` must live as long as the options. */
 static ak_tune_options options_of(const ak_args *args, ak_progress *progress, ak_llm_options *llm)
 {
-    bool has_llm = ak_args_llm(llm, args);
+    ak_llm_args(llm, args, &ak_interrupted);
+    bool has_llm = llm->model != NULL || llm->replay != NULL;
     ak_tune_options options = {.strategy = args->text[AK_OPTION_STRATEGY],
                                .evaluations = (size_t)args->number[AK_OPTION_EVALS],
                                .seconds = args->number[AK_OPTION_TIME],
@@ -284,7 +286,6 @@ const ak_command ak_cmd_tune = {
                 "  autokernel tune matmul --size M=512,N=512,K=512 --evals 20\n"
                 "  autokernel tune matmul_act --set activation=relu --time 2m\n"
                 "  autokernel tune matmul --sizes '256;512;M=64,N=2048,K=64' --dispatch 2\n"
-                "  autokernel tune softmax --strategy random --seed 7 --json\n"
-                "  autokernel tune matmul --llm openai:gpt-5 --llm-budget 0.50 --evals 60\n",
+                "  autokernel tune softmax --strategy random --seed 7 --json\n",
     .run = run,
 };

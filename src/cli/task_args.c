@@ -562,18 +562,3 @@ void ak_catch_interrupts(void)
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
 }
-
-bool ak_args_llm(ak_llm_options *out, const ak_args *args)
-{
-    *out = (ak_llm_options){.model = args->text[AK_OPTION_LLM],
-                            .url = args->text[AK_OPTION_LLM_URL],
-                            .effort = args->text[AK_OPTION_LLM_EFFORT],
-                            .key_file = args->text[AK_OPTION_LLM_KEY_FILE],
-                            .prices = args->text[AK_OPTION_LLM_PRICES],
-                            .record = args->text[AK_OPTION_LLM_RECORD],
-                            .replay = args->text[AK_OPTION_LLM_REPLAY],
-                            .budget_usd = args->number[AK_OPTION_LLM_BUDGET],
-                            .seed = (uint64_t)args->number[AK_OPTION_SEED],
-                            .cancel = &ak_interrupted};
-    return out->model != NULL || out->replay != NULL;
-}

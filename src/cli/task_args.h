@@ -13,9 +13,6 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args);
    open: device, implementation, size, dtype, choices. */
 ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err);
 
-/* The language model that the options name; false: none. Texts are borrowed. */
-bool ak_args_llm(ak_llm_options *out, const ak_args *args);
-
 /* A configuration to measure or check, with the name that tables show. */
 typedef struct ak_candidate {
     ak_config config;

@@ -104,7 +104,7 @@ static void print_sizes(const ak_sizes_result *r)
         ak_table_cell(&table, "%s",
                       ak_show_ratio(a, one->library_ms > 0 ? one->library_ms / one->ms : 0));
         ak_table_cell(&table, "#%zu", number_in_table(r, one->config));
-        ak_table_cell(&table, "%s", show_loss(a, one->loss));
+        ak_table_cell(&table, "%s", measured ? show_loss(a, one->loss) : "-");
         if (measured) {
             ak_table_cell(&table, "%s .. %s", show_loss(b, one->loss_low),
                           show_loss(c, one->loss_high));
@@ -174,12 +174,13 @@ static void print_tradeoff(const ak_sizes_result *r)
 static void print_table(const ak_sizes_result *r)
 {
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
-    ak_out("\n%s%zu configuration%s for %zu sizes%s, %s of %zu leaders: %s slower than tuning each "
-           "size\n(geometric mean), %s at worst",
-           ak_style_on(stdout, AK_STYLE_GOOD), r->table_count, ak_plural(r->table_count),
-           r->size_count, ak_style_on(stdout, AK_STYLE_PLAIN),
-           r->exact ? "the best choice" : "chosen greedily", r->config_count,
-           show_loss(a, r->loss.geomean), show_loss(b, r->loss.worst));
+    ak_out(
+        "\n%s%zu configuration%s for %zu size%s%s, %s of %zu leader%s: %s slower than tuning each "
+        "size\n(geometric mean), %s at worst",
+        ak_style_on(stdout, AK_STYLE_GOOD), r->table_count, ak_plural(r->table_count),
+        r->size_count, ak_plural(r->size_count), ak_style_on(stdout, AK_STYLE_PLAIN),
+        r->exact ? "the best choice" : "chosen greedily", r->config_count,
+        ak_plural(r->config_count), show_loss(a, r->loss.geomean), show_loss(b, r->loss.worst));
     if (r->loss.worst > 1) {
         ak_out(" (%s)", r->sizes[r->loss.worst_size].size);
     }
@@ -222,12 +223,13 @@ static ak_status print_result(const ak_sizes_result *r, const ak_args *args, ak_
         return AK_OK; /* the caller says why */
     }
     char a[AK_NUMBER_BYTES];
-    ak_out("%s%s%s  %zu sizes%s%s  %s  on %s (implementation %s)\n",
+    ak_out("%s%s%s  %zu size%s%s%s  %s  on %s (implementation %s)\n",
            ak_style_on(stdout, AK_STYLE_BOLD), r->kernel, ak_style_on(stdout, AK_STYLE_PLAIN),
-           r->size_count, r->choices[0] == 0 ? "" : "  ", r->choices, r->dtype, r->device,
-           r->implementation);
-    ak_out("%zu configurations in %s; %zu leader%s measured at every size\n\n", r->evaluated,
-           ak_show_seconds(a, r->seconds), r->config_count, ak_plural(r->config_count));
+           r->size_count, ak_plural(r->size_count), r->choices[0] == 0 ? "" : "  ", r->choices,
+           r->dtype, r->device, r->implementation);
+    ak_out("%zu configuration%s in %s; %zu leader%s measured at every size\n\n", r->evaluated,
+           ak_plural(r->evaluated), ak_show_seconds(a, r->seconds), r->config_count,
+           ak_plural(r->config_count));
     print_sizes(r);
     print_stability(r);
     print_tradeoff(r);

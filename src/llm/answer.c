@@ -11,8 +11,9 @@ static const struct {
     const char *text;
     ak_status status;
     bool lasting;
+    const char *advice;
 } faults[] = {
-#define X(name, text, status, lasting) {text, status, lasting},
+#define X(name, text, status, lasting, advice) {text, status, lasting, advice},
     AK_LLM_FAULT_MAP(X)
 #undef X
 };
@@ -37,6 +38,11 @@ const char *ak_llm_fault_text(ak_llm_fault fault)
 bool ak_llm_fault_lasting(ak_llm_fault fault)
 {
     return faults[fault].lasting;
+}
+
+const char *ak_llm_fault_advice(ak_llm_fault fault)
+{
+    return faults[fault].advice;
 }
 
 const char *ak_llm_finish_text(ak_llm_finish finish)

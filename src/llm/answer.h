@@ -12,6 +12,9 @@ bool ak_llm_finish_parse(ak_llm_finish *out, const char *text);
 ak_status ak_answer_read(ak_llm_answer *out, ak_reply *reply, const ak_llm_chat *chat,
                          const char *who, ak_error *err);
 
+/* What to do, or "". */
+const char *ak_llm_fault_advice(ak_llm_fault fault);
+
 /* Sets the fault, writes the line, returns the fault's status. */
 ak_status ak_answer_fail(ak_llm_answer *out, ak_llm_fault fault, ak_error *err, const char *format,
                          ...) __attribute__((format(printf, 4, 5)));

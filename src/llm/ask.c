@@ -192,33 +192,6 @@ static int64_t backoff_ms(ak_llm *llm, int tries)
 
 /* ---- failing ------------------------------------------------------------------------------- */
 
-static const char *advice(const ak_llm *llm, ak_llm_fault fault)
-{
-    switch (fault) {
-    case AK_LLM_FAULT_RATE_LIMIT:
-        return "; wait, or ask the provider for a higher limit";
-    case AK_LLM_FAULT_OVERLOADED:
-    case AK_LLM_FAULT_SERVER:
-        return "; try again later";
-    case AK_LLM_FAULT_LOADING:
-        return "; the model is still being loaded, try again later";
-    case AK_LLM_FAULT_NETWORK:
-    case AK_LLM_FAULT_TIMEOUT:
-        return "; check the address and the proxy settings";
-    case AK_LLM_FAULT_QUOTA:
-        return "; the account has no credit left: add some at the provider";
-    case AK_LLM_FAULT_KEY:
-        return llm->key == NULL ? "; the server wants a key: --llm-key-file"
-                                : "; the key was refused: set a valid one";
-    case AK_LLM_FAULT_MODEL:
-        return "; check the name of the model and the address";
-    case AK_LLM_FAULT_TLS:
-        return "; name the file with the right CA certificates in CURL_CA_BUNDLE";
-    default:
-        return "";
-    }
-}
-
 static ak_status fail(ak_llm_call *call, const ak_attempt *attempt, ak_error *err)
 {
     char status[24] = "", id[AK_LLM_NAME_MAX + 16] = "", tries[32] = "";
@@ -234,9 +207,10 @@ static ak_status fail(ak_llm_call *call, const ak_attempt *attempt, ak_error *er
     }
     ak_llm_fault fault =
         attempt->fault == AK_LLM_FAULT_NONE ? AK_LLM_FAULT_DAMAGED : attempt->fault;
-    return ak_answer_fail(&call->answer, fault, err, "%s: %s%s%s%s%s", llm->name, status,
+    const char *advice = ak_llm_fault_advice(fault);
+    return ak_answer_fail(&call->answer, fault, err, "%s: %s%s%s%s%s%s", llm->name, status,
                           attempt->text[0] == 0 ? ak_llm_fault_text(fault) : attempt->text, id,
-                          tries, advice(llm, fault));
+                          tries, advice[0] == 0 ? "" : "; ", advice);
 }
 
 static ak_status fail_cancelled(ak_llm_call *call, ak_error *err)
@@ -279,6 +253,24 @@ static bool correct(ak_llm_call *call, const ak_request *sent, const ak_attempt 
 
 /* ---- the call ------------------------------------------------------------------------------ */
 
+/* The answer of an attempt becomes the call's, which goes on counting attempts and costs. */
+static void adopt(ak_llm_call *call, ak_attempt *attempt)
+{
+    ak_llm_answer *answer = &call->answer;
+    if (attempt->request_id[0] != 0) {
+        (void)snprintf(answer->request_id, sizeof answer->request_id, "%s", attempt->request_id);
+    }
+    if (attempt->end == AK_ATTEMPT_ANSWERED) {
+        ak_llm_answer before = *answer;
+        *answer = attempt->answer;
+        answer->attempts = before.attempts;
+        answer->cost_usd = before.cost_usd;
+        if (before.request_id[0] != 0) {
+            memcpy(answer->request_id, before.request_id, sizeof answer->request_id);
+        }
+    }
+}
+
 static ak_status one_attempt(ak_attempt *out, ak_request *request, ak_llm_call *call, ak_error *err)
 {
     double reserved = 0;
@@ -288,18 +280,17 @@ static ak_status one_attempt(ak_attempt *out, ak_request *request, ak_llm_call *
     }
     ak_llm_request(request, call);
     call->answer.attempts++;
-    int attempts = call->answer.attempts;
-    double cost = call->answer.cost_usd;
     status = ak_attempt_run(out, call, request, err);
-    call->answer.attempts = attempts;
-    call->answer.cost_usd = cost;
     if (status != AK_OK) {
-        release(call->llm, reserved);
+        /* Memory ran out somewhere on the way; it may have been sent. */
+        *out = (ak_attempt){.uncertain = true};
         call->answer.fault = AK_LLM_FAULT_LOCAL;
-        return status;
     }
     book(call, out, reserved);
-    return AK_OK;
+    if (status == AK_OK) {
+        adopt(call, out);
+    }
+    return status;
 }
 
 static ak_status run(ak_llm_call *call, ak_error *err)
@@ -411,7 +402,11 @@ static void finish(ak_llm_call *call)
             answer->fault = AK_LLM_FAULT_LOCAL;
         }
         ak_free(answer->text);
-        answer->text = NULL;
+        ak_free(answer->reasoning);
+        json_decref(answer->value);
+        json_decref(answer->elements);
+        answer->text = answer->reasoning = NULL;
+        answer->value = answer->elements = NULL;
         ak_key_redact(call->error.text, llm->key);
     }
     atomic_store(&call->done, 1);

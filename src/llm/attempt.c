@@ -22,7 +22,7 @@
 typedef enum body_kind { UNDECIDED, STREAMED, WHOLE } body_kind;
 
 typedef struct exchange {
-    ak_llm_call *call;
+    const ak_llm_call *call;
     const ak_provider *provider;
     body_kind kind;
     ak_stream stream;
@@ -206,7 +206,7 @@ static void end(ak_attempt *out, ak_llm_fault fault, const char *text)
 /* The reply is there, or as much of it as will ever be. */
 static ak_status take_answer(ak_attempt *out, exchange *x, bool lost, ak_error *err)
 {
-    ak_llm_call *call = x->call;
+    const ak_llm_call *call = x->call;
     ak_error why = AK_ERROR_INIT;
     ak_llm_answer answer = {0};
     if (call->llm->key != NULL) {
@@ -234,12 +234,7 @@ static ak_status take_answer(ak_attempt *out, exchange *x, bool lost, ak_error *
         ak_llm_answer_clear(&answer);
         return AK_OK;
     }
-    char id[AK_LLM_NAME_MAX];
-    (void)snprintf(id, sizeof id, "%s", call->answer.request_id);
-    call->answer = answer;
-    if (id[0] != 0) {
-        (void)snprintf(call->answer.request_id, sizeof call->answer.request_id, "%s", id);
-    }
+    out->answer = answer;
     out->end = AK_ATTEMPT_ANSWERED;
     out->fault = AK_LLM_FAULT_NONE;
     return AK_OK;
@@ -356,7 +351,7 @@ static ak_status judge_refusal(ak_attempt *out, exchange *x, const ak_http_reply
     return AK_OK;
 }
 
-ak_status ak_attempt_run(ak_attempt *out, ak_llm_call *call, const ak_request *request,
+ak_status ak_attempt_run(ak_attempt *out, const ak_llm_call *call, const ak_request *request,
                          ak_error *err)
 {
     exchange x = {
@@ -367,10 +362,7 @@ ak_status ak_attempt_run(ak_attempt *out, ak_llm_call *call, const ak_request *r
     ak_status status = post(&http, &x, request, err);
     if (status == AK_OK) {
         out->status = http.status;
-        if (http.request_id[0] != 0) {
-            (void)snprintf(call->answer.request_id, sizeof call->answer.request_id, "%s",
-                           http.request_id);
-        }
+        (void)snprintf(out->request_id, sizeof out->request_id, "%s", http.request_id);
         status = x.failed == AK_OK ? AK_OK : ak_fail_memory(err);
     }
     if (status != AK_OK) {

@@ -18,13 +18,17 @@ static const struct {
     {"vector_bytes", "width of the widest vectors"},
     {"vector_registers", "architectural vector registers"},
     {"l1d_bytes", "first-level data cache, of each core"},
-    {"l2_bytes", "second-level cache, of each core"},
+    {"l2_bytes", "second-level cache; on a CPU, of each core"},
     {"l3_bytes", "last-level cache, shared"},
     {"sm_count", "streaming multiprocessors"},
-    {"shared_bytes", "shared memory, of each block"},
-    {"registers_per_sm", "32-bit registers, of each multiprocessor"},
-    {"registers_per_block", "32-bit registers, of each block"},
-    {"warp_size", "threads of a warp"},
+    {"compute_capability", "90 is 9.0"},
+    {"shared_bytes_max", "shared memory, at most for a block"},
+    {"shared_bytes_sm", "shared memory, of each multiprocessor"},
+    {"registers_sm", "32-bit registers, of each multiprocessor"},
+    {"threads_sm", "resident threads, at most for a multiprocessor"},
+    {"memory_bytes", "device memory"},
+    {"clock_mhz", "highest clock of the multiprocessors"},
+    {"memory_bus_bits", "width of the memory bus"},
 };
 
 static bool ends_with(const char *text, const char *end)
@@ -183,7 +187,7 @@ static ak_status add_arguments(ak_brief *brief, const ak_task *task, ak_error *e
         const char *fact, *text;
         bool shared;
     } caches[] = {{"l1d_bytes", "the first-level cache of one core", false},
-                  {"l2_bytes", "the second-level cache of one core", false},
+                  {"l2_bytes", "the second-level cache (on a CPU, of one core)", false},
                   {"l3_bytes", "the shared last-level cache", true}};
     for (size_t i = 0; status == AK_OK && i < sizeof caches / sizeof caches[0]; i++) {
         double cache = constant(task, caches[i].fact);

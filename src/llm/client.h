@@ -58,7 +58,7 @@ bool ak_call_cancelled(const ak_llm_call *call);
 
 /* What one request led to. */
 typedef enum ak_attempt_end {
-    AK_ATTEMPT_ANSWERED, /* call->answer has it */
+    AK_ATTEMPT_ANSWERED, /* `answer` is one */
     AK_ATTEMPT_RETRY,
     AK_ATTEMPT_FATAL,
     AK_ATTEMPT_CORRECT /* the server named a parameter that it does not take */
@@ -74,10 +74,12 @@ typedef struct ak_attempt {
     char text[240];     /* the server's words, or what went wrong */
     ak_llm_usage usage; /* whatever became of it */
     bool uncertain;     /* it may have cost something that nobody told us */
+    char request_id[AK_LLM_NAME_MAX];
+    ak_llm_answer answer; /* the caller's, if it ANSWERED; else empty */
 } ak_attempt;
 
 /* Sends one request. AK_NO_MEMORY is the only status besides AK_OK. */
-ak_status ak_attempt_run(ak_attempt *out, ak_llm_call *call, const ak_request *request,
+ak_status ak_attempt_run(ak_attempt *out, const ak_llm_call *call, const ak_request *request,
                          ak_error *err);
 
 /* A request with what the client knows now. */

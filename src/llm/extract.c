@@ -122,7 +122,8 @@ static ak_status consider(search *s, const ak_relaxed *read, size_t start, ak_er
         json_decref(list);
         return AK_OK;
     }
-    bool object = json_is_object(read->value) && json_object_size(read->value) > 0 && !cut;
+    bool object = json_is_object(read->value) && json_object_size(read->value) > 0 && !cut &&
+                  found == NULL; /* the wanted member of a wrong type makes it no element */
     if (object && s->cut && s->rank >= ARRAY) {
         /* What went wrong was one element; those behind it are elements too. */
         s->best_end = start + read->end;

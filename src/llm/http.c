@@ -279,6 +279,7 @@ void ak_http_post(ak_http_reply *out, const ak_http_job *job)
     struct curl_slist *headers = header_list(job);
     if (t.easy != NULL && multi != NULL && headers != NULL && set_options(&t, headers) &&
         curl.curl_multi_add_handle(multi, t.easy) == CURLM_OK) {
+        end(out, AK_LLM_FAULT_NONE, "");
         run(&t, multi);
         long sent = 0;
         (void)curl.curl_easy_getinfo(t.easy, CURLINFO_REQUEST_SIZE, &sent);

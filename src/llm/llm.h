@@ -82,32 +82,36 @@ typedef enum ak_llm_finish {
 } ak_llm_finish;
 const char *ak_llm_finish_text(ak_llm_finish finish);
 
-/* Why a call failed. X(NAME, text, status, lasting): `lasting` faults come again however often one
-   asks: stop using the model and say so. The others were retried and may be gone later. */
+/* Why a call failed. X(NAME, text, status, lasting, advice): `lasting` faults come again however
+   often one asks: stop using the model and say so. The others were retried and may be gone later.
+   The advice ends the message, "" if the message has it already. */
 #define AK_LLM_FAULT_MAP(X)                                                                        \
-    X(NONE, "none", AK_OK, false)                                                                  \
-    X(RATE_LIMIT, "rate_limit", AK_UNAVAILABLE, false)                                             \
-    X(OVERLOADED, "overloaded", AK_UNAVAILABLE, false)                                             \
-    X(LOADING, "loading", AK_UNAVAILABLE, false)                                                   \
-    X(SERVER, "server", AK_UNAVAILABLE, false)                                                     \
-    X(NETWORK, "network", AK_IO, false)                                                            \
-    X(TIMEOUT, "timeout", AK_TIMED_OUT, false)                                                     \
-    X(DAMAGED, "damaged", AK_CORRUPT, false)      /* not what the protocol says */                 \
-    X(EMPTY, "empty", AK_CORRUPT, false)          /* nothing said */                               \
-    X(REFUSED, "refused", AK_INVALID, false)      /* the model declines this question */           \
-    X(QUOTA, "quota", AK_UNAVAILABLE, true)       /* the account has no money left */              \
-    X(KEY, "key", AK_UNAVAILABLE, true)           /* missing, wrong or expired */                  \
-    X(MODEL, "model", AK_NOT_FOUND, true)         /* no such model or address */                   \
-    X(REQUEST, "request", AK_INVALID, true)       /* the provider does not take the question */    \
-    X(TLS, "tls", AK_UNAVAILABLE, true)           /* the server's certificate is not trusted */    \
-    X(BUDGET, "budget", AK_LIMIT, true)           /* the call could cost more than is left */      \
-    X(UNPRICED, "unpriced", AK_INVALID, true)     /* a budget, but no known price */               \
-    X(RECORDING, "recording", AK_NOT_FOUND, true) /* replaying, and this was never asked */        \
-    X(CANCELLED, "cancelled", AK_CANCELLED, true)                                                  \
-    X(LOCAL, "local", AK_INTERNAL, true) /* ours: no memory, a file, the library */
+    X(NONE, "none", AK_OK, false, "")                                                              \
+    X(RATE_LIMIT, "rate_limit", AK_UNAVAILABLE, false,                                             \
+      "wait, or ask the provider for a higher limit")                                              \
+    X(OVERLOADED, "overloaded", AK_UNAVAILABLE, false, "try again later")                          \
+    X(LOADING, "loading", AK_UNAVAILABLE, false, "the model is still being loaded")                \
+    X(SERVER, "server", AK_UNAVAILABLE, false, "try again later")                                  \
+    X(NETWORK, "network", AK_IO, false, "check the address and the proxy settings")                \
+    X(TIMEOUT, "timeout", AK_TIMED_OUT, false, "check the address and the proxy settings")         \
+    X(DAMAGED, "damaged", AK_CORRUPT, false, "") /* not what the protocol says */                  \
+    X(EMPTY, "empty", AK_CORRUPT, false, "")     /* nothing said */                                \
+    X(REFUSED, "refused", AK_INVALID, false, "") /* the model declines this question */            \
+    X(QUOTA, "quota", AK_UNAVAILABLE, true,                                                        \
+      "the account has no credit left: add some at the provider")                                  \
+    X(KEY, "key", AK_UNAVAILABLE, true,                                                            \
+      "the key is missing, wrong or expired: see 'autokernel doctor'")                             \
+    X(MODEL, "model", AK_NOT_FOUND, true, "check the name of the model and the address")           \
+    X(REQUEST, "request", AK_INVALID, true, "") /* the provider does not take the question */      \
+    X(TLS, "tls", AK_UNAVAILABLE, true,                                                            \
+      "name the file with the right CA certificates in CURL_CA_BUNDLE")                            \
+    X(BUDGET, "budget", AK_LIMIT, true, "")           /* it could cost more than is left */        \
+    X(RECORDING, "recording", AK_NOT_FOUND, true, "") /* replaying what was never asked */         \
+    X(CANCELLED, "cancelled", AK_CANCELLED, true, "")                                              \
+    X(LOCAL, "local", AK_INTERNAL, true, "") /* ours: no memory, a file, the library */
 
 typedef enum ak_llm_fault {
-#define X(name, text, status, lasting) AK_LLM_FAULT_##name,
+#define X(name, text, status, lasting, advice) AK_LLM_FAULT_##name,
     AK_LLM_FAULT_MAP(X)
 #undef X
 } ak_llm_fault;

@@ -22,11 +22,10 @@
    and the request is sent again without. Words end in a comma; all matches count. */
 #define AK_ABILITY_MAP(X)                                                                          \
     X(TEMPERATURE, "temperature,")                                                                 \
-    X(SCHEMA, "response_format,text.format,output_config.format,output_format,json_schema,"        \
-              "structured_outputs,schema,format,grammar,")                                         \
-    X(EFFORT, "reasoning_effort,reasoning.effort,output_config.effort,effort,reasoning,think,")    \
-    X(ADAPTIVE, "adaptive,thinking.type,thinking,") /* the model decides how long it thinks */     \
-    X(THINKING, "budget_tokens,thinking,")          /* it is told how long */                      \
+    X(SCHEMA, "response_format,output_format,json_schema,schema,format,structured_outputs,")       \
+    X(ADAPTIVE, "adaptive,thinking,")      /* the model decides how long it thinks */              \
+    X(THINKING, "budget_tokens,thinking,") /* it is told how long */                               \
+    X(EFFORT, "reasoning_effort,effort,reasoning,think,thinking,")                                 \
     X(COMPLETION_TOKENS, "max_completion_tokens,max_tokens,") /* the first, else the second */     \
     X(SEED, "seed,")                                                                               \
     X(STREAM_USAGE, "stream_options,include_usage,")                                               \

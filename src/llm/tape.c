@@ -335,7 +335,7 @@ static json_t *answer_json(const ak_llm_answer *answer)
         ak_json_set(object, "priced", json_boolean(answer->priced)) &&
         ak_json_set_real(object, "cost_usd", answer->cost_usd) &&
         ak_json_set(object, "attempts", json_integer(answer->attempts)) &&
-        ak_json_set_real(object, "elapsed_ms", (double)(answer->elapsed_ns / 1000000));
+        ak_json_set(object, "elapsed_ms", json_integer(answer->elapsed_ns / 1000000));
     if (!good) {
         json_decref(object);
         return NULL;

@@ -33,7 +33,8 @@ struct ak_forest {
     size_t node_count, node_capacity;
     size_t trees;
     uint32_t *root;
-    double *total; /* variance of each tree over the product of all levels */
+    double *total;     /* variance of each tree over the product of all levels */
+    double out_of_bag; /* R2 */
 };
 
 /* Which levels of a column reach a node: of an ordered one low..high, of others how many. */
@@ -64,6 +65,11 @@ typedef struct builder {
     uint32_t *hits;
     task *tasks; /* a stack: one waiting sibling per depth */
     size_t task_count;
+    /* of each row: by the tree at work; sum and number of predictions by trees that did not see it
+     */
+    bool *seen;
+    double *opinions;
+    uint32_t *asked;
 } builder;
 
 static double square(double x)
@@ -244,11 +250,55 @@ static ak_status grow_node(builder *b, ak_error *err)
     return AK_OK;
 }
 
+/* The leaf of a tree that a row falls into. */
+static const node *leaf_of(const ak_forest *forest, size_t tree, const uint16_t *row)
+{
+    size_t at = forest->root[tree];
+    while (forest->nodes[at].column != NOWHERE) {
+        const node *n = &forest->nodes[at];
+        at = satisfies(forest, n->column, n->level, row[n->column]) ? at + 1 : n->other;
+    }
+    return &forest->nodes[at];
+}
+
+/* The rows that a tree did not see hear its opinion. */
+static void ask_unseen(builder *b, size_t tree)
+{
+    for (size_t i = 0; i < b->data->count; i++) {
+        if (!b->seen[i]) {
+            size_t columns = b->forest->columns;
+            const uint16_t *row = columns == 0 ? NULL : b->data->rows + i * columns;
+            b->opinions[i] += leaf_of(b->forest, tree, row)->mean;
+            b->asked[i]++;
+        }
+        b->seen[i] = false;
+    }
+}
+
+static double out_of_bag(const builder *b)
+{
+    const double *y = b->data->y;
+    double mean = 0.0, wrong = 0.0, all = 0.0;
+    size_t rows = 0;
+    for (size_t i = 0; i < b->data->count; i++) {
+        mean += b->asked[i] > 0 ? y[i] : 0.0;
+        rows += b->asked[i] > 0 ? 1 : 0;
+    }
+    for (size_t i = 0; i < b->data->count && rows > 0; i++) {
+        if (b->asked[i] > 0) {
+            wrong += square(y[i] - b->opinions[i] / (double)b->asked[i]);
+            all += square(y[i] - mean / (double)rows);
+        }
+    }
+    return all > 0.0 ? 1.0 - wrong / all : (double)NAN;
+}
+
 static ak_status grow_tree(builder *b, ak_error *err)
 {
     size_t rows = b->data->count;
     for (size_t i = 0; i < rows; i++) {
         b->order[i] = (uint32_t)(b->options->bootstrap ? ak_rng_below(&b->rng, rows) : i);
+        b->seen[b->order[i]] = true;
     }
     task *t = &b->tasks[b->task_count++];
     *t = (task){.count = rows, .parent = SIZE_MAX};
@@ -356,7 +406,11 @@ static ak_status open_builder(builder *b, ak_error *err)
     b->sum = ak_alloc(widest, sizeof *b->sum);
     b->hits = ak_alloc(widest, sizeof *b->hits);
     b->tasks = ak_alloc(DEPTH_MAX + 1, sizeof *b->tasks);
-    bool complete = forest->root != NULL && forest->total != NULL && b->order != NULL &&
+    b->seen = ak_alloc(b->data->count, sizeof *b->seen);
+    b->opinions = ak_alloc(b->data->count, sizeof *b->opinions);
+    b->asked = ak_alloc(b->data->count, sizeof *b->asked);
+    bool complete = b->seen != NULL && b->opinions != NULL && b->asked != NULL &&
+                    forest->root != NULL && forest->total != NULL && b->order != NULL &&
                     b->sum != NULL && b->hits != NULL && b->tasks != NULL;
     return complete ? AK_OK : ak_fail_memory(err);
 }
@@ -379,7 +433,11 @@ ak_status ak_forest_fit(ak_forest **out, const ak_forest_data *data,
         size_t tree = b.forest->trees++;
         b.forest->root[tree] = (uint32_t)b.forest->node_count;
         status = grow_tree(&b, err);
+        if (status == AK_OK) {
+            ask_unseen(&b, tree);
+        }
     }
+    b.forest->out_of_bag = status == AK_OK ? out_of_bag(&b) : (double)NAN;
     for (size_t tree = 0; status == AK_OK && tree < b.forest->trees; tree++) {
         b.forest->total[tree] = total_variance(b.forest, tree);
     }
@@ -392,6 +450,9 @@ ak_status ak_forest_fit(ak_forest **out, const ak_forest_data *data,
     ak_free(b.sum);
     ak_free(b.hits);
     ak_free(b.tasks);
+    ak_free(b.seen);
+    ak_free(b.opinions);
+    ak_free(b.asked);
     if (status != AK_OK) {
         ak_forest_free(b.forest);
         return status;
@@ -410,6 +471,11 @@ void ak_forest_free(ak_forest *forest)
     }
 }
 
+double ak_forest_out_of_bag(const ak_forest *forest)
+{
+    return forest->out_of_bag;
+}
+
 void ak_forest_predict(double *mean, double *variance, const ak_forest *forest, const uint16_t *row)
 {
     double sum = 0.0;
@@ -418,12 +484,7 @@ void ak_forest_predict(double *mean, double *variance, const ak_forest *forest, 
     double trees = (double)forest->trees;
     double first = 0.0; /* subtracted before squaring: means are alike, their squares are large */
     for (size_t tree = 0; tree < forest->trees; tree++) {
-        size_t at = forest->root[tree];
-        while (forest->nodes[at].column != NOWHERE) {
-            const node *n = &forest->nodes[at];
-            at = satisfies(forest, n->column, n->level, row[n->column]) ? at + 1 : n->other;
-        }
-        const node *leaf = &forest->nodes[at];
+        const node *leaf = leaf_of(forest, tree, row);
         first = tree == 0 ? leaf->mean : first;
         sum += leaf->mean - first;
         squares += square(leaf->mean - first);

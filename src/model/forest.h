@@ -63,6 +63,11 @@ ak_status ak_forest_fit(ak_forest **out, const ak_forest_data *data,
                         const ak_forest_options *options, ak_error *err);
 void ak_forest_free(ak_forest *forest);
 
+/* How much of the variance of y the forest explains, each row predicted only by the trees that did
+   not see it (Breiman's out-of-bag estimate): 1 all of it, 0 or less nothing. NAN without
+   bootstrap, if all y are equal, or if every tree saw every row. */
+double ak_forest_out_of_bag(const ak_forest *forest);
+
 /* `variance` may be NULL. The row need not have been seen, nor any of its levels. */
 void ak_forest_predict(double *mean, double *variance, const ak_forest *forest,
                        const uint16_t *row);

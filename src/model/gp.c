@@ -18,15 +18,18 @@
 #include "base/alloc.h"
 
 enum {
-    NOISE = AK_PARAMETERS_MAX, /* the noise is tuned like the weights */
-    HYPER = AK_PARAMETERS_MAX + 1,
+    NOISE = 2 * AK_PARAMETERS_MAX,        /* the noise is tuned like the weights */
+    ADDITIVE = 2 * AK_PARAMETERS_MAX + 1, /* and what each parameter does by itself */
+    HYPER = 2 * AK_PARAMETERS_MAX + 2,
     TUNED_MAX = 128, /* rows that the weights are tuned on: more cost much and change little */
     LANES = 4,
     CHUNK = 16
 };
 
 #define VARIANCE_CONSTANT 1.0  /* the level is not known beforehand */
+#define VARIANCE_ALONE    0.5  /* of what each parameter does by itself, at first */
 #define VARIANCE_SLOPE    4.0  /* of the prior: the trials say soon whether it is right at all */
+#define NOMINAL           0.05 /* weight of whether numbers differ, to that of how far */
 #define STEP              0.9  /* in the logarithm of a weight */
 #define SPREAD            1.5  /* deviation of that logarithm from its start */
 #define LOG_LIMIT         5.0  /* and the farthest it may go */
@@ -51,7 +54,8 @@ struct ak_gp {
     size_t rows_max, slots, count;
     float weight[HYPER]; /* start * exp(log_ratio) */
     double start[HYPER], log_ratio[HYPER];
-    size_t next; /* weight to be reconsidered */
+    float weight_sum; /* of the distances */
+    size_t next;      /* weight to be reconsidered */
     double prior_mean, scale;
     ak_point *points;
     double *y; /* less the prior */
@@ -59,6 +63,7 @@ struct ak_gp {
     double *tuned_l;
     ranked *order; /* scratch */
     watched *watched;
+    double *v; /* of all that is watched */
 };
 
 static double square(double x)
@@ -69,6 +74,41 @@ static double square(double x)
 static size_t triangle(size_t rows)
 {
     return rows * (rows + 1) / 2;
+}
+
+static bool has_nominal(const ak_column *column)
+{
+    return column->ordered && column->levels > 2;
+}
+
+/* A place by itself: 1 - d is the covariance of a walk, and weighted sums of such are what is left
+   of the sum of all weights after the distance. */
+static void sum_weights(ak_gp *gp)
+{
+    gp->weight_sum = 1e-9F; /* there may be no parameter */
+    for (size_t p = 0; p < 2 * AK_PARAMETERS_MAX; p++) {
+        gp->weight_sum += gp->weight[p];
+    }
+}
+
+static void start_weights(ak_gp *gp, const ak_gp_options *options)
+{
+    size_t count = gp->features->count;
+    size_t places = count;
+    for (size_t c = 0; c < count; c++) {
+        double start = options->steepness / (double)count;
+        gp->start[c] = start;
+        if (has_nominal(&gp->features->column[c])) {
+            gp->start[places++] = NOMINAL * start;
+        }
+    }
+    gp->chunks = (places + CHUNK - 1) / CHUNK;
+    gp->start[NOISE] = options->noise;
+    gp->start[ADDITIVE] = VARIANCE_ALONE;
+    for (size_t h = 0; h < HYPER; h++) {
+        gp->weight[h] = (float)gp->start[h];
+    }
+    sum_weights(gp);
 }
 
 ak_status ak_gp_open(ak_gp **out, const ak_features *features, const ak_gp_options *options,
@@ -83,7 +123,6 @@ ak_status ak_gp_open(ak_gp **out, const ak_features *features, const ak_gp_optio
         return ak_fail_memory(err);
     }
     gp->features = features;
-    gp->chunks = (features->count + CHUNK - 1) / CHUNK;
     gp->rows_max = options->rows;
     gp->slots = options->slots;
     gp->scale = 1.0;
@@ -94,22 +133,18 @@ ak_status ak_gp_open(ak_gp **out, const ak_features *features, const ak_gp_optio
     gp->tuned_l = ak_alloc(triangle(TUNED_MAX), sizeof *gp->tuned_l);
     gp->order = ak_alloc(gp->rows_max, sizeof *gp->order);
     gp->watched = ak_alloc(gp->slots, sizeof *gp->watched);
+    gp->v = ak_alloc(gp->slots * gp->rows_max, sizeof *gp->v);
     bool complete = gp->points != NULL && gp->y != NULL && gp->l != NULL && gp->half != NULL &&
-                    gp->tuned_l != NULL && gp->order != NULL && gp->watched != NULL;
+                    gp->tuned_l != NULL && gp->order != NULL && gp->watched != NULL &&
+                    gp->v != NULL;
     for (size_t i = 0; complete && i < gp->slots; i++) {
-        gp->watched[i].v = ak_alloc(gp->rows_max, sizeof(double));
-        complete = gp->watched[i].v != NULL;
+        gp->watched[i].v = gp->v + i * gp->rows_max;
     }
     if (!complete) {
         ak_gp_close(gp);
         return ak_fail_memory(err);
     }
-    for (size_t c = 0; c < features->count; c++) {
-        gp->start[c] = options->steepness / (double)features->count;
-        gp->weight[c] = (float)gp->start[c];
-    }
-    gp->start[NOISE] = options->noise;
-    gp->weight[NOISE] = (float)options->noise;
+    start_weights(gp, options);
     *out = gp;
     return AK_OK;
 }
@@ -117,10 +152,8 @@ ak_status ak_gp_open(ak_gp **out, const ak_features *features, const ak_gp_optio
 void ak_gp_close(ak_gp *gp)
 {
     if (gp != NULL) {
-        for (size_t i = 0; gp->watched != NULL && i < gp->slots; i++) {
-            ak_free(gp->watched[i].v);
-        }
         ak_free(gp->watched);
+        ak_free(gp->v);
         ak_free(gp->points);
         ak_free(gp->y);
         ak_free(gp->l);
@@ -136,10 +169,14 @@ void ak_gp_point(ak_point *out, const ak_gp *gp, const ak_config *config)
     uint16_t row[AK_PARAMETERS_MAX];
     ak_features_row(row, gp->features, config);
     *out = (ak_point){0};
+    size_t next = gp->features->count;
     for (size_t c = 0; c < gp->features->count; c++) {
         const ak_column *column = &gp->features->column[c];
         float range = column->ordered && column->levels > 1 ? (float)(column->levels - 1) : 1.0F;
         out->at[c] = (float)row[c] / range;
+        if (has_nominal(column)) {
+            out->at[next++] = (float)row[c];
+        }
     }
 }
 
@@ -176,7 +213,7 @@ static float chunk_sum(float term[CHUNK])
     return (term[0] + term[1]) + (term[2] + term[3]);
 }
 
-/* Sums of w d and w d^2 over CHUNK columns. Levels of texts are whole numbers, so that different
+/* Sums of w d and w d^2 over CHUNK places. Levels are whole numbers, so that different
    ones are 1 apart or more, which counts as 1: the minimum of distance and 1, written without a
    choice. Such loops, of constant length, become vector instructions; this is where a strategy
    spends its time. */
@@ -199,13 +236,14 @@ double ak_gp_similarity(const ak_gp *gp, const ak_point *a, const ak_point *b)
 {
     float rough = 0.0F;
     float smooth = 0.0F;
-    for (size_t i = 0; i < gp->chunks; i++) { /* weights beyond the last column are 0 */
+    for (size_t i = 0; i < gp->chunks; i++) { /* weights beyond the last place are 0 */
         size_t p = i * CHUNK;
         chunk_distance(&rough, &smooth, gp->weight + p, a->at + p, b->at + p);
     }
     float r = sqrtf(5.0F * smooth);
     float matern = (1.0F + r + r * r / 3.0F) * expf(-r);
-    return VARIANCE_CONSTANT + 0.5 * ((double)expf(-rough) + (double)matern) +
+    double alone = (double)(gp->weight[ADDITIVE] * (1.0F - rough / gp->weight_sum));
+    return VARIANCE_CONSTANT + alone + 0.5 * ((double)expf(-rough) + (double)matern) +
            VARIANCE_SLOPE * (a->prior - gp->prior_mean) * (b->prior - gp->prior_mean);
 }
 
@@ -331,6 +369,7 @@ static void set_hyper(ak_gp *gp, size_t h, double log_ratio)
 {
     gp->log_ratio[h] = log_ratio;
     gp->weight[h] = (float)(gp->start[h] * exp(log_ratio));
+    sum_weights(gp);
 }
 
 /* Tries one weight a step down and up. Returns how many tries that took. */
@@ -367,12 +406,15 @@ void ak_gp_tune(ak_gp *gp, size_t tries)
     }
     double now = likelihood(gp, count);
     size_t used = 0;
-    for (size_t looked = 0; looked < HYPER && used < tries; looked++) {
+    size_t idle = 0; /* weights in a row that are right */
+    while (idle < HYPER && used < tries) {
         size_t h = gp->next;
         gp->next = (gp->next + 1) % HYPER;
+        double before = now;
         if (gp->start[h] > 0.0) {
             used += improve(&now, gp, h, count);
         }
+        idle = now > before ? 0 : idle + 1;
     }
     for (size_t i = 0; i < gp->count; i++) {
         factor_row(gp->l, gp, NULL, i);

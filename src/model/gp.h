@@ -3,14 +3,19 @@
  * Machine Learning", 2006, chapters 2 and 5): what the trials say about others, and how sure that
  * is.
  *
- * Two configurations are alike if their parameters are: with distances d[c] between their levels
- * (numbers: 0..1 over the range of levels; texts: 0 or 1) and weights w[c],
+ * Two configurations are alike if their parameters are: with distances d between their levels and
+ * weights w,
  *
- *     similarity = 1 + (exp(-sum of w d) + matern(sqrt(sum of w d^2))) / 2
+ *     similarity = 1 + a (1 - sum of w d / sum of w)
+ *                    + (exp(-sum of w d) + matern(sqrt(sum of w d^2))) / 2
  *
- * The first half is rough: one step of a parameter may change everything, as alignments do. The
- * second, Matern's with 5/2 degrees of freedom, is smooth: small steps change little, as amounts of
- * work do. The 1 is the unknown level of all. How much each parameter matters, w, is learned
+ * The 1 is the unknown level of all. The next term is what each parameter does by itself, whatever
+ * the others are: it carries what was learned to parts of the space where nothing was tried. Of
+ * what they do together half is rough: one step of a parameter may change everything, as alignments
+ * do; the other half, Matern's with 5/2 degrees of freedom, is smooth, as amounts of work are. A
+ * text has one distance, 0 or 1. A number has two, of which the second starts with a smaller
+ * weight: how far apart the levels are, 0..1 over their range, and whether they differ at all,
+ * since numbers may be names too ("method 0, 1, 2"). How much each matters, w, and a are learned
  * (tune), so a hundred parameters of which five matter are no harder than five.
  *
  * Rows are added one by one at a cost that grows with the square of their number (the Cholesky
@@ -25,17 +30,19 @@
 
 #define AK_GP_ROWS_MAX 1024
 
-/* A configuration as the model sees it. */
+/* A configuration as the model sees it: first one place per column, 0..1 if ordered, else the
+   level; then once more the level of each ordered column that has more than two. */
 typedef struct ak_point {
-    float at[AK_PARAMETERS_MAX]; /* per column: 0..1 if ordered, else the level */
-    double prior;                /* what is expected beforehand, in the units of y; 0: nothing */
+    float at[2 * AK_PARAMETERS_MAX];
+    double prior; /* what is expected beforehand, in the units of y; 0: nothing */
 } ak_point;
 
 typedef struct ak_gp_options {
     size_t rows, slots; /* most rows (at most AK_GP_ROWS_MAX) and watched candidates */
-    double
-        steepness; /* what the weights add up to at first: random pairs are e^-(2/5 of it) alike */
-    double noise;  /* of y at first: variance, relative to that of the joint effect */
+    /* What the weights add up to at first. Random pairs are about 2/5 of all ranges apart: at 5
+       they start at a similarity of e^-2. */
+    double steepness;
+    double noise; /* of y at first: variance, relative to that of the joint effect */
 } ak_gp_options;
 
 typedef struct ak_gp ak_gp;

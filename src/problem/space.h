@@ -49,7 +49,8 @@ void ak_space_set_default(ak_space *space, const ak_config *config);
 
 /* Is it valid? Cheaper than ak_space_find. */
 bool ak_space_has(const ak_space *space, const ak_config *config);
-/* AK_OK if it is valid; else AK_INVALID with the condition that it breaks and the values at fault. */
+/* AK_OK if it is valid; else AK_INVALID with the condition that it breaks and the values at fault.
+ */
 ak_status ak_config_explain(const ak_space *space, const ak_config *config, ak_error *err);
 /* Uniform among the valid ones. */
 void ak_space_sample(ak_config *out, const ak_space *space, ak_rng *rng);

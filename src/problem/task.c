@@ -597,7 +597,8 @@ static ak_status fits(const ak_implementation_spec *implementation, ak_task *tas
                                     json_string_value(json_object_get(broken, "Description")));
 }
 
-/* The implementation that was asked for, or the first one for the device that can do the task. */
+/* The implementation that was asked for, or the first one for the device that can do the task: of
+   those written for one architecture, which know it best, then of the others. */
 static ak_status choose_implementation(ak_task *task, const ak_task_spec *spec, bool dtype_given,
                                        const ak_device_facts *device, ak_error *err)
 {
@@ -618,10 +619,14 @@ static ak_status choose_implementation(ak_task *task, const ak_task_spec *spec, 
                                : status;
     }
     ak_status status = AK_NOT_FOUND;
-    for (size_t i = 0; status != AK_OK && i < problem->implementation_count; i++) {
-        const ak_implementation_spec *implementation = &problem->implementations[i];
-        ak_buf_print(&list, "%s%s", i == 0 ? "" : ", ", implementation->name);
-        if (!runnable || strcmp(implementation->backend, device->backend) == 0) {
+    const size_t count = problem->implementation_count;
+    for (size_t i = 0; i < count; i++) {
+        ak_buf_print(&list, "%s%s", i == 0 ? "" : ", ", problem->implementations[i].name);
+    }
+    for (size_t i = 0; status != AK_OK && i < 2 * count; i++) {
+        const ak_implementation_spec *implementation = &problem->implementations[i % count];
+        const bool own_turn = (implementation->architecture != NULL) == (i < count);
+        if (own_turn && (!runnable || strcmp(implementation->backend, device->backend) == 0)) {
             status = fits(implementation, task, dtype_given, device->facts, err);
             task->implementation = implementation;
             if (status == AK_NO_MEMORY) {

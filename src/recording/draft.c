@@ -282,6 +282,66 @@ static ak_status define(json_t **out, const ak_draft *draft, ak_error *err)
     return AK_OK;
 }
 
+/* ---- as a T1 file has it --------------------------------------------------------------------- */
+
+#define CONFIG_BYTES (AK_PARAMETERS_MAX * 400) /* as ak_config_parse takes them, at most */
+
+/* "x=1,on=True,cc=gcc" */
+static ak_status config_text(ak_buf *out, const ak_draft *draft, const ak_config *config,
+                             ak_error *err)
+{
+    ak_buf_clear(out);
+    for (size_t p = 0; p < draft->parameter_count; p++) {
+        const json_t *value = json_array_get(draft->parameters[p].values, config->at[p]);
+        ak_buf_print(out, "%s%s=", p == 0 ? "" : ",", draft->parameters[p].name);
+        if (json_is_string(value)) {
+            ak_buf_puts(out, json_string_value(value));
+        } else if (json_is_boolean(value)) {
+            ak_buf_puts(out, json_is_true(value) ? "True" : "False");
+        } else {
+            ak_json_print(out, value, false);
+        }
+    }
+    return ak_buf_status(out, err);
+}
+
+/* Gives the configurations the value indices of the T1 file's space, where each must be valid. */
+static ak_status translate(ak_draft *draft, const json_t *definition, const char *where,
+                           ak_error *err)
+{
+    ak_space *space = NULL;
+    ak_space_spec spec = {.definition = definition, .allow_numerics = true, .where = where};
+    ak_buf text = AK_BUF(CONFIG_BYTES);
+    ak_status status = ak_space_build(&space, &spec, err);
+    for (size_t i = 0; i < draft->count && status == AK_OK; i++) {
+        status = config_text(&text, draft, &draft->configs[i], err);
+        if (status == AK_OK) {
+            status = ak_config_parse(&draft->configs[i], space, text.data, err);
+            status = status == AK_OK || status == AK_NO_MEMORY
+                         ? status
+                         : ak_fail_within(err, "%s does not fit %s", draft->where, where);
+        }
+    }
+    ak_buf_free(&text);
+    ak_space_free(space);
+    return status;
+}
+
+static bool gives_default(const json_t *definition)
+{
+    size_t i;
+    const json_t *parameter;
+    json_array_foreach(json_object_get(definition, "TuningParameters"), i, parameter)
+    {
+        if (json_object_get(parameter, "Default") != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- sorting --------------------------------------------------------------------------------- */
+
 typedef struct placed {
     ak_config config;
     ak_record record;
@@ -327,7 +387,8 @@ static ak_status sort_configs(ak_draft *draft, ak_error *err)
     return AK_OK;
 }
 
-ak_status ak_draft_finish(ak_recording *out, ak_draft *draft, ak_error *err)
+ak_status ak_draft_finish(ak_recording *out, ak_draft *draft, const json_t *definition,
+                          const char *where, ak_error *err)
 {
     if (draft->count == 0) {
         return ak_fail(err, AK_INVALID, "%s: holds no configuration", draft->where);
@@ -336,10 +397,16 @@ ak_status ak_draft_finish(ak_recording *out, ak_draft *draft, ak_error *err)
     for (size_t p = 0; p < draft->parameter_count && status == AK_OK; p++) {
         status = sort_values(draft, p, err);
     }
+    if (status == AK_OK && definition != NULL) {
+        status = translate(draft, definition, where, err);
+    }
     if (status == AK_OK) {
         status = sort_configs(draft, err);
     }
-    if (status == AK_OK) {
+    if (status == AK_OK && definition != NULL) {
+        out->definition = json_incref((json_t *)(uintptr_t)definition);
+        out->has_default = gives_default(definition);
+    } else if (status == AK_OK) {
         status = define(&out->definition, draft, err);
     }
     char **const texts[][2] = {{&out->kernel, &draft->kernel},

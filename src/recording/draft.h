@@ -57,8 +57,10 @@ ak_status ak_draft_parameter_add(ak_draft *draft, const char *name, const json_t
    Of several records of a configuration the last that is ok counts, else the last. */
 ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *record,
                        const char *where, ak_error *err);
-/* Moves what was read into the recording, and builds its space. */
-ak_status ak_draft_finish(ak_recording *out, ak_draft *draft, ak_error *err);
+/* Moves what was read into the recording, and builds its space. `definition`: the
+   ConfigurationSpace of the T1 file `where`, or NULL. */
+ak_status ak_draft_finish(ak_recording *out, ak_draft *draft, const json_t *definition,
+                          const char *where, ak_error *err);
 
 /* Sum of members of an object that are numbers and not negative; others count as 0. */
 double ak_draft_sum(const json_t *object, const char *const *keys);

@@ -24,12 +24,25 @@ static const ak_recording_format *const formats[] = {
 #define X(name) &ak_recording_##name,
 #include "recording/recordings.def"
 #undef X
+    NULL,
 };
-#define FORMAT_COUNT (sizeof formats / sizeof formats[0])
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static const char sqlite_magic[] = "SQLite format 3"; /* and the 0 that ends it */
+
+static ak_status refuse(const char *path, ak_error *err)
+{
+    ak_buf known = AK_BUF(256);
+    for (size_t i = 0; formats[i] != NULL; i++) {
+        ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", formats[i]->name);
+    }
+    ak_status status =
+        ak_fail(err, AK_INVALID, "%s: is no recording: neither %s nor an archive of ours", path,
+                known.data);
+    ak_buf_free(&known);
+    return status;
+}
 
 static ak_status read_json(ak_draft *draft, const char *text, size_t length, const char *path,
                            ak_error *err)
@@ -43,20 +56,14 @@ static ak_status read_json(ak_draft *draft, const char *text, size_t length, con
     if (status != AK_OK) {
         return status;
     }
-    const ak_recording_format *found = NULL;
-    for (size_t i = 0; i < FORMAT_COUNT && found == NULL && json_is_object(file); i++) {
-        found = formats[i]->recognise(file) ? formats[i] : NULL;
+    const ak_recording_format *const *format = formats;
+    while (*format != NULL && !(json_is_object(file) && (*format)->recognise(file))) {
+        format++;
     }
-    if (found == NULL) {
-        ak_buf known = AK_BUF(256);
-        for (size_t i = 0; i < FORMAT_COUNT; i++) {
-            ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", formats[i]->name);
-        }
-        status = ak_fail(err, AK_INVALID, "%s: is no recording: neither %s nor an archive of ours",
-                         path, known.data);
-        ak_buf_free(&known);
+    if (*format != NULL) {
+        status = (*format)->read(draft, file, err);
     } else {
-        status = found->read(draft, file, err);
+        status = refuse(path, err);
     }
     json_decref(file);
     return status;
@@ -155,8 +162,23 @@ static ak_status describe(ak_recording *recording, ak_error *err)
     return AK_OK;
 }
 
-ak_status ak_recording_open(ak_recording **out, const char *path, ak_error *err)
+/* The ConfigurationSpace of a T1 file; *document is its owner. */
+static ak_status read_t1(json_t **document, json_t **definition, const char *path, ak_error *err)
 {
+    ak_status status = ak_json_read(document, path, err);
+    if (status == AK_OK) {
+        status = ak_json_object_or_null(definition, *document, "ConfigurationSpace", path, err);
+    }
+    if (status == AK_OK && *definition == NULL) {
+        status = ak_fail(err, AK_INVALID, "%s: \"ConfigurationSpace\" is missing: it is no T1 file",
+                         path);
+    }
+    return status;
+}
+
+ak_status ak_recording_open_t1(ak_recording **out, const char *path, const char *t1, ak_error *err)
+{
+    json_t *document = NULL, *definition = NULL;
     ak_draft draft = {.where = path};
     ak_recording *recording = ak_alloc(1, sizeof *recording);
     if (recording == NULL) {
@@ -164,19 +186,28 @@ ak_status ak_recording_open(ak_recording **out, const char *path, ak_error *err)
     }
     recording->path = ak_strdup(path);
     ak_status status = recording->path == NULL ? ak_fail_memory(err) : read_file(&draft, path, err);
+    if (status == AK_OK && t1 != NULL) {
+        status = read_t1(&document, &definition, t1, err);
+    }
     if (status == AK_OK) {
-        status = ak_draft_finish(recording, &draft, err);
+        status = ak_draft_finish(recording, &draft, definition, t1, err);
     }
     if (status == AK_OK) {
         status = describe(recording, err);
     }
     ak_draft_clear(&draft);
+    json_decref(document);
     if (status != AK_OK) {
         ak_recording_close(recording);
         return status;
     }
     *out = recording;
     return AK_OK;
+}
+
+ak_status ak_recording_open(ak_recording **out, const char *path, ak_error *err)
+{
+    return ak_recording_open_t1(out, path, NULL, err);
 }
 
 void ak_recording_close(ak_recording *recording)

@@ -23,6 +23,7 @@ typedef struct ak_record {
 struct ak_recording {
     char *path, *kernel, *device, *size, *objective;
     bool maximise;
+    bool has_default;   /* a T1 file says which configuration is the default */
     json_t *definition; /* of the space, as in a T1 file */
     ak_config *configs; /* sorted: the place is the index in the space */
     ak_record *records; /* of each */

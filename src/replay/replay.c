@@ -174,7 +174,9 @@ static ak_status repeat(const job *j, ak_space *space, size_t number, ak_error *
                 .out = &j->repeats[number],
                 .trace = &j->traces[number]};
     ak_scope *constants = ak_scope_new(NULL);
-    draw_default(space, r.out->seed);
+    if (!recording->has_default) {
+        draw_default(space, r.out->seed);
+    }
     ak_status status =
         r.proposals == NULL || r.tried == NULL || constants == NULL ? ak_fail_memory(err) : AK_OK;
     if (status == AK_OK) {

@@ -80,6 +80,14 @@ static ak_status rank(ak_report_model *model, ak_error *err)
             model->steps[model->step_count++] = (ak_report_step){i + 1, trial};
         }
     }
+    for (size_t i = model->step_count; i > 0; i--) {
+        double best_ms = model->steps[model->step_count - 1].trial->median_ms;
+        const ak_report_step *step = &model->steps[i - 1];
+        model->within_5 =
+            step->trial->median_ms <= 1.05 * best_ms ? step->evaluation : model->within_5;
+        model->within_1 =
+            step->trial->median_ms <= 1.01 * best_ms ? step->evaluation : model->within_1;
+    }
     if (model->ok_count > 0) {
         qsort(model->ranking, model->ok_count, sizeof *model->ranking, by_time);
     }
@@ -387,8 +395,8 @@ static void number_option(ak_buf *out, const char *flag, const json_t *options, 
     } else if (json_is_real(value)) {
         ak_buf_real(&digits, json_real_value(value));
     }
-    /* 0 means "the default" for all of these but the seed, whose default is 0. */
-    if (json_number_value(value) > 0) {
+    /* 0 means "the default" for all of these but the seed, which settings may have changed. */
+    if (json_number_value(value) > 0 || (json_is_integer(value) && strcmp(key, "seed") == 0)) {
         option(out, flag, digits.data);
     }
     ak_buf_free(&digits);
@@ -407,7 +415,9 @@ static ak_status make_command(ak_report_model *model, ak_error *err)
         option(&out, "", run->kernel);
         option(&out, "--impl", run->implementation);
         option(&out, "--device", run->device);
-        option(&out, "--size", run->size);
+        const char *sizes = text(model->options, "sizes");
+        option(&out, sizes == NULL ? "--size" : "--sizes", sizes == NULL ? run->size : sizes);
+        number_option(&out, "--dispatch", model->options, "dispatch");
         option(&out, "--dtype", run->dtype);
         option(&out, "--set", run->choices);
         option(&out, "--fix", text(model->options, "fix"));
@@ -483,6 +493,9 @@ ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char
         status = with_map(compare_values, &model, err);
     }
     if (status == AK_OK) {
+        status = ak_impact_of(&model.impact, model.trials, model.count, err);
+    }
+    if (status == AK_OK) {
         status = read_record(&model, err);
     }
     if (status != AK_OK) {
@@ -502,6 +515,7 @@ void ak_report_model_clear(ak_report_model *model)
     for (size_t i = 0; i < model->value_count; i++) {
         free_value(&model->values[i]);
     }
+    ak_impact_clear(&model->impact);
     ak_run_clear(&model->run);
     json_decref(model->options);
     json_decref(model->result);

@@ -8,6 +8,7 @@
 #define AK_REPORT_REPORT_H
 
 #include "archive/archive.h"
+#include "report/impact.h"
 
 /* Trials that failed in the same way, with the same message. Texts are borrowed from the trials. */
 typedef struct ak_report_failure {
@@ -58,6 +59,9 @@ typedef struct ak_report_model {
     size_t failure_count;
     ak_report_step *steps;
     size_t step_count;
+    size_t within_5, within_1; /* evaluations until the best so far was within 5 % and 1 % of the
+                                  best of the run; 0: none was ok */
+    ak_impact impact;
     ak_report_author *authors;
     size_t author_count;
     ak_report_value *values; /* in order of parameters; only parameters with several values */

@@ -139,6 +139,18 @@ static json_t *seconds_of(const ak_report_model *model)
                      (double)model->measure_ns / 1e9, "overhead", (double)model->overhead_ns / 1e9);
 }
 
+static json_t *evaluation(size_t n)
+{
+    return n == 0 ? json_null() : json_integer((json_int_t)n);
+}
+
+/* Of a run over many sizes its whole result; else null. */
+static json_t *sizes_of(const ak_report_model *model)
+{
+    return json_is_array(json_object_get(model->result, "sizes")) ? json_deep_copy(model->result)
+                                                                  : json_null();
+}
+
 static ak_status render(ak_buf *out, const ak_report_model *model, ak_error *err)
 {
     const json_t *finish = json_object_get(model->result, "contestants");
@@ -154,6 +166,10 @@ static ak_status render(ak_buf *out, const ak_report_model *model, ak_error *err
         ak_json_set(report, "fastest", array_of(model, top, top_item)) &&
         ak_json_set(report, "top_count", json_integer((json_int_t)model->top_count)) &&
         ak_json_set(report, "values", array_of(model, model->value_count, value_item)) &&
+        ak_json_set(report, "impact", ak_impact_to_json(&model->impact)) &&
+        ak_json_set(report, "within_5_percent", evaluation(model->within_5)) &&
+        ak_json_set(report, "within_1_percent", evaluation(model->within_1)) &&
+        ak_json_set(report, "sizes", sizes_of(model)) &&
         ak_json_set(report, "convergence", array_of(model, model->step_count, step_item)) &&
         ak_json_set(report, "failures", array_of(model, model->failure_count, failure_item)) &&
         ak_json_set(report, "seconds", seconds_of(model)) &&

@@ -8,7 +8,8 @@
 
 #define LINE_WIDTH 100
 #define GAP        2
-#define FOLD_MIN   24 /* narrower columns than this are not folded */
+#define NOTE_WIDTH (LINE_WIDTH - 4) /* two blanks, and parentheses */
+#define FOLD_MIN   24               /* narrower columns than this are not folded */
 
 static void blanks(ak_buf *out, size_t count)
 {
@@ -108,8 +109,14 @@ static void put_sheet(ak_buf *out, const ak_sheet *sheet)
     size_t widths[AK_COLUMNS_MAX];
     choose_widths(widths, sheet);
     ak_buf_print(out, "%s%s\n", out->length == 0 ? "" : "\n", sheet->title);
-    if (sheet->note != NULL) {
-        ak_buf_print(out, "  (%s)\n", sheet->note);
+    for (const char *note = sheet->note; note != NULL && *note != 0;) {
+        size_t bytes = fold(note, NOTE_WIDTH), shown = bytes;
+        while (shown > 0 && note[shown - 1] == ' ') {
+            shown--;
+        }
+        ak_buf_print(out, "  %s%.*s%s\n", note == sheet->note ? "(" : " ", (int)shown, note,
+                     note[bytes] == 0 ? ")" : "");
+        note += bytes;
     }
     if (sheet->headers[0] != NULL) {
         put_row(out, sheet->headers, widths, sheet->right, sheet->columns);

@@ -1,6 +1,6 @@
 /* sheet.c: the model in words and figures: what a person wants to know of a run, most wanted first.
  */
-#include "report/sheet.h"
+#include "report/sheet_builder.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,27 +9,17 @@
 #include "base/utf8.h"
 #include "base/alloc.h"
 
-#define CELL_BYTES_MAX (64u << 10)
-
 /* ---- building ---------------------------------------------------------------------------------
  */
 
-/* A sheet under construction; the first failure sticks. */
-typedef struct builder {
-    ak_sheets *sheets;
-    ak_sheet *sheet;
-    ak_status status;
-    ak_error *err;
-} builder;
-
-static void begin(builder *b, const char *title, size_t columns)
+void ak_sheet_begin(ak_sheet_builder *b, const char *title, size_t columns)
 {
     b->sheet = &b->sheets->items[b->sheets->count++];
     b->sheet->title = title;
     b->sheet->columns = columns;
 }
 
-static void column(builder *b, size_t at, const char *header, bool right)
+void ak_sheet_column(ak_sheet_builder *b, size_t at, const char *header, bool right)
 {
     b->sheet->headers[at] = header;
     b->sheet->right[at] = right;
@@ -49,7 +39,7 @@ static void blank_controls(char *text)
     }
 }
 
-static void cell(builder *b, const char *text)
+void ak_sheet_cell(ak_sheet_builder *b, const char *text)
 {
     if (b->status != AK_OK) {
         return;
@@ -68,9 +58,9 @@ static void cell(builder *b, const char *text)
     }
 }
 
-__attribute__((format(printf, 2, 3))) static void cellf(builder *b, const char *format, ...)
+void ak_sheet_cellf(ak_sheet_builder *b, const char *format, ...)
 {
-    ak_buf out = AK_BUF(CELL_BYTES_MAX);
+    ak_buf out = AK_BUF(AK_SHEET_CELL_BYTES_MAX);
     va_list args;
     va_start(args, format);
     ak_buf_vprint(&out, format, args);
@@ -78,23 +68,22 @@ __attribute__((format(printf, 2, 3))) static void cellf(builder *b, const char *
     if (b->status == AK_OK) {
         b->status = ak_buf_status(&out, b->err);
     }
-    cell(b, out.data);
+    ak_sheet_cell(b, out.data);
     ak_buf_free(&out);
 }
 
 /* A pair is left out if there is nothing to say. */
-static void pair(builder *b, const char *label, const char *text)
+void ak_sheet_pair(ak_sheet_builder *b, const char *label, const char *text)
 {
     if (text != NULL && *text != 0) {
-        cell(b, label);
-        cell(b, text);
+        ak_sheet_cell(b, label);
+        ak_sheet_cell(b, text);
     }
 }
 
-__attribute__((format(printf, 3, 4))) static void pairf(builder *b, const char *label,
-                                                        const char *format, ...)
+void ak_sheet_pairf(ak_sheet_builder *b, const char *label, const char *format, ...)
 {
-    ak_buf out = AK_BUF(CELL_BYTES_MAX);
+    ak_buf out = AK_BUF(AK_SHEET_CELL_BYTES_MAX);
     va_list args;
     va_start(args, format);
     ak_buf_vprint(&out, format, args);
@@ -102,12 +91,12 @@ __attribute__((format(printf, 3, 4))) static void pairf(builder *b, const char *
     if (b->status == AK_OK) {
         b->status = ak_buf_status(&out, b->err);
     }
-    pair(b, label, out.data);
+    ak_sheet_pair(b, label, out.data);
     ak_buf_free(&out);
 }
 
 /* A positive number, or "-". */
-static void figure(builder *b, const char *format, double value)
+void ak_sheet_figure(ak_sheet_builder *b, const char *format, double value)
 {
     char text[48];
     int length = snprintf(text, sizeof text, "%s", "-");
@@ -117,14 +106,32 @@ static void figure(builder *b, const char *format, double value)
         length = snprintf(text, sizeof text, format, value);
 #pragma GCC diagnostic pop
     }
-    cell(b, length < 0 ? "-" : text);
+    ak_sheet_cell(b, length < 0 ? "-" : text);
+}
+
+void ak_sheet_notef(ak_sheet_builder *b, const char *format, ...)
+{
+    ak_buf out = AK_BUF(AK_SHEET_CELL_BYTES_MAX);
+    va_list args;
+    va_start(args, format);
+    ak_buf_vprint(&out, format, args);
+    va_end(args);
+    if (b->status == AK_OK) {
+        b->status = ak_buf_status(&out, b->err);
+    }
+    char *kept = ak_arena_strndup(b->sheets->arena, out.data, out.length);
+    if (kept == NULL && b->status == AK_OK) {
+        b->status = ak_fail_memory(b->err);
+    }
+    b->sheet->note = kept;
+    ak_buf_free(&out);
 }
 
 /* ---- the sheets -------------------------------------------------------------------------------
  */
 
 /* Scalars of a JSON object as pairs, nested ones as "a.b". Depth is bounded by the parser. */
-static void flatten(builder *b, const char *prefix, const json_t *value)
+static void flatten(ak_sheet_builder *b, const char *prefix, const json_t *value)
 {
     const char *key;
     json_t *item;
@@ -138,125 +145,129 @@ static void flatten(builder *b, const char *prefix, const json_t *value)
         return;
     }
     if (json_is_string(value)) {
-        pair(b, prefix, json_string_value(value));
+        ak_sheet_pair(b, prefix, json_string_value(value));
         return;
     }
-    ak_buf text = AK_BUF(CELL_BYTES_MAX);
+    ak_buf text = AK_BUF(AK_SHEET_CELL_BYTES_MAX);
     ak_json_print(&text, value, false);
     if (text.failed == AK_LIMIT) {
-        pair(b, prefix, "(too long to show)");
+        ak_sheet_pair(b, prefix, "(too long to show)");
     } else if (b->status == AK_OK) {
         b->status = ak_buf_status(&text, b->err);
-        pair(b, prefix, text.data);
+        ak_sheet_pair(b, prefix, text.data);
     }
     ak_buf_free(&text);
 }
 
-static void add_run(builder *b, const ak_report_model *model)
+static void add_run(ak_sheet_builder *b, const ak_report_model *model)
 {
     const ak_run *run = &model->run;
-    begin(b, "Run", 2);
-    pair(b, "run", run->id);
-    pair(b, "kernel", run->kernel);
-    pair(b, "implementation", run->implementation);
-    pair(b, "device", run->device);
-    pair(b, "size", run->size);
-    pair(b, "dtype", run->dtype);
-    pair(b, "choices", run->choices);
-    pair(b, "strategy", run->strategy);
-    pair(b, "started", run->started);
-    pair(b, "ended", run->ended == NULL ? "not recorded (still running, or killed)" : run->ended);
+    ak_sheet_begin(b, "Run", 2);
+    ak_sheet_pair(b, "run", run->id);
+    ak_sheet_pair(b, "kernel", run->kernel);
+    ak_sheet_pair(b, "implementation", run->implementation);
+    ak_sheet_pair(b, "device", run->device);
+    ak_sheet_pair(b, "size", run->size);
+    ak_sheet_pair(b, "dtype", run->dtype);
+    ak_sheet_pair(b, "choices", run->choices);
+    ak_sheet_pair(b, "strategy", run->strategy);
+    ak_sheet_pair(b, "started", run->started);
+    ak_sheet_pair(b, "ended",
+                  run->ended == NULL ? "not recorded (still running, or killed)" : run->ended);
     const char *stopped = json_string_value(json_object_get(model->result, "stopped_by"));
-    pair(b, "stopped by", stopped);
+    ak_sheet_pair(b, "stopped by", stopped);
     if (model->environment == NULL) { /* of an imported run only the hash is known */
-        pair(b, "environment", run->environment);
+        ak_sheet_pair(b, "environment", run->environment);
     }
-    pairf(b, "trials", "%zu, of which %zu ok", model->count, model->by_status[AK_TRIAL_OK]);
+    ak_sheet_pairf(b, "trials", "%zu, of which %zu ok", model->count,
+                   model->by_status[AK_TRIAL_OK]);
 }
 
-static void add_best(builder *b, const ak_report_model *model)
+static void add_best(ak_sheet_builder *b, const ak_report_model *model)
 {
     const ak_report_best *best = &model->best;
-    begin(b, "Best", 2);
+    ak_sheet_begin(b, "Best", 2);
     if (!best->found) {
-        pair(b, "configuration", "none: no trial was successful");
+        ak_sheet_pair(b, "configuration", "none: no trial was successful");
         return;
     }
-    pair(b, "configuration", best->config);
+    ak_sheet_pair(b, "configuration", best->config);
     if (best->high_ms > 0) {
-        pairf(b, "time", "%.6g ms (95 %% interval %.6g to %.6g)", best->ms, best->low_ms,
-              best->high_ms);
+        ak_sheet_pairf(b, "time", "%.6g ms (95 %% interval %.6g to %.6g)", best->ms, best->low_ms,
+                       best->high_ms);
     } else {
-        pairf(b, "time", "%.6g ms", best->ms);
+        ak_sheet_pairf(b, "time", "%.6g ms", best->ms);
     }
-    pair(b, "measured",
-         best->from_finish ? "again at the end, beside the baseline"
-                           : "once, during the search: the fastest of many is "
-                             "partly luck");
+    ak_sheet_pair(b, "measured",
+                  best->from_finish ? "again at the end, beside the baseline"
+                                    : "once, during the search: the fastest of many is "
+                                      "partly luck");
     if (best->tflops > 0 || best->gbs > 0) {
-        pairf(b, "throughput", "%.4g TFLOP/s, %.4g GB/s", best->tflops, best->gbs);
+        ak_sheet_pairf(b, "throughput", "%.4g TFLOP/s, %.4g GB/s", best->tflops, best->gbs);
     }
     if (best->efficiency > 0) {
         const char *bound = best->trial == NULL ? NULL : best->trial->bound;
-        pairf(b, "roofline", "%.1f %% of what is attainable%s%s", best->efficiency * 100,
-              bound == NULL ? "" : "; bound by ", bound == NULL ? "" : bound);
+        ak_sheet_pairf(b, "roofline", "%.1f %% of what is attainable%s%s", best->efficiency * 100,
+                       bound == NULL ? "" : "; bound by ", bound == NULL ? "" : bound);
     }
     if (model->baseline != NULL) {
         const char *version = model->baseline_version;
-        pairf(b, "baseline", "%s%s%s: %.6g ms", model->baseline, version == NULL ? "" : " ",
-              version == NULL ? "" : version, model->baseline_ms);
+        ak_sheet_pairf(b, "baseline", "%s%s%s: %.6g ms", model->baseline,
+                       version == NULL ? "" : " ", version == NULL ? "" : version,
+                       model->baseline_ms);
     } else {
-        pair(b, "baseline", "none was measured");
+        ak_sheet_pair(b, "baseline", "none was measured");
     }
     if (best->speedup > 0) {
-        pairf(b, "speed-up", "%.3f times the baseline", best->speedup);
+        ak_sheet_pairf(b, "speed-up", "%.3f times the baseline", best->speedup);
     }
     if (best->trial == NULL) {
-        pair(b, "proposed by", "an earlier run, resumed");
+        ak_sheet_pair(b, "proposed by", "an earlier run, resumed");
         return;
     }
     const ak_trial *trial = best->trial;
-    pairf(b, "proposed by", "%s%s%s, evaluation %zu of %zu",
-          trial->strategy == NULL ? "(not recorded)" : trial->strategy,
-          trial->model == NULL ? "" : " with ", trial->model == NULL ? "" : trial->model,
-          best->evaluation, model->count);
+    ak_sheet_pairf(b, "proposed by", "%s%s%s, evaluation %zu of %zu",
+                   trial->strategy == NULL ? "(not recorded)" : trial->strategy,
+                   trial->model == NULL ? "" : " with ", trial->model == NULL ? "" : trial->model,
+                   best->evaluation, model->count);
     if (trial->parent != 0) {
-        pairf(b, "derived from", "trial %" PRId64 ", generation %d, predicted gain %.1f %%",
-              trial->parent, trial->generation, trial->predicted_gain * 100);
+        ak_sheet_pairf(b, "derived from",
+                       "trial %" PRId64 ", generation %d, predicted gain %.1f %%", trial->parent,
+                       trial->generation, trial->predicted_gain * 100);
     }
-    pairf(b, "trial", "%" PRId64, trial->id);
+    ak_sheet_pairf(b, "trial", "%" PRId64, trial->id);
 }
 
-static void add_finish(builder *b, const ak_report_model *model)
+static void add_finish(ak_sheet_builder *b, const ak_report_model *model)
 {
     const json_t *list = json_object_get(model->result, "contestants");
     if (json_array_size(list) == 0) {
         return;
     }
-    begin(b, "Finish: measured interleaved", 5);
+    ak_sheet_begin(b, "Finish: measured interleaved", 5);
     b->sheet->note = "Speed: relative to the first library; a tie if the interval contains 1.";
-    column(b, 0, "contestant", false);
-    column(b, 1, "ms", true);
-    column(b, 2, "interval", true);
-    column(b, 3, "speed", true);
-    column(b, 4, "version or configuration", false);
+    ak_sheet_column(b, 0, "contestant", false);
+    ak_sheet_column(b, 1, "ms", true);
+    ak_sheet_column(b, 2, "interval", true);
+    ak_sheet_column(b, 3, "speed", true);
+    ak_sheet_column(b, 4, "version or configuration", false);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
         const json_t *interval = json_object_get(one, "ci_ms");
         const char *name = json_string_value(json_object_get(one, "name"));
         const char *version = json_string_value(json_object_get(one, "version"));
         const char *config = json_string_value(json_object_get(one, "config"));
-        cell(b, name == NULL ? "" : name);
-        figure(b, "%.6g", json_number_value(json_object_get(one, "ms")));
+        ak_sheet_cell(b, name == NULL ? "" : name);
+        ak_sheet_figure(b, "%.6g", json_number_value(json_object_get(one, "ms")));
         if (json_array_size(interval) == 2) {
-            cellf(b, "%.6g..%.6g", json_number_value(json_array_get(interval, 0)),
-                  json_number_value(json_array_get(interval, 1)));
+            ak_sheet_cellf(b, "%.6g..%.6g", json_number_value(json_array_get(interval, 0)),
+                           json_number_value(json_array_get(interval, 1)));
         } else {
-            cell(b, "-");
+            ak_sheet_cell(b, "-");
         }
-        figure(b, json_is_true(json_object_get(one, "tie")) ? "%.3f (tie)" : "%.3f",
-               json_number_value(json_object_get(one, "ratio")));
-        cell(b, version != NULL ? version : config != NULL ? config : "");
+        ak_sheet_figure(b, json_is_true(json_object_get(one, "tie")) ? "%.3f (tie)" : "%.3f",
+                        json_number_value(json_object_get(one, "ratio")));
+        ak_sheet_cell(b, version != NULL ? version : config != NULL ? config : "");
     }
 }
 
@@ -279,90 +290,93 @@ static void print_difference(ak_buf *out, const char *config, const char *base)
     }
 }
 
-static void add_top(builder *b, const ak_report_model *model)
+static void add_top(ak_sheet_builder *b, const ak_report_model *model)
 {
     if (model->ok_count == 0) {
         return;
     }
-    begin(b, "Fastest configurations", 6);
+    ak_sheet_begin(b, "Fastest configurations", 6);
     b->sheet->note = "The first in full, the others by what they change.";
-    column(b, 0, "#", true);
-    column(b, 1, "ms", true);
-    column(b, 2, "interval", true);
-    column(b, 3, "TFLOP/s", true);
-    column(b, 4, "roofline", true);
-    column(b, 5, "configuration", false);
+    ak_sheet_column(b, 0, "#", true);
+    ak_sheet_column(b, 1, "ms", true);
+    ak_sheet_column(b, 2, "interval", true);
+    ak_sheet_column(b, 3, "TFLOP/s", true);
+    ak_sheet_column(b, 4, "roofline", true);
+    ak_sheet_column(b, 5, "configuration", false);
     for (size_t i = 0; i < model->ok_count && i < AK_REPORT_ROWS_MAX; i++) {
         const ak_trial *trial = model->ranking[i];
-        ak_buf changes = AK_BUF(CELL_BYTES_MAX);
+        ak_buf changes = AK_BUF(AK_SHEET_CELL_BYTES_MAX);
         if (i > 0) {
             print_difference(&changes, trial->config, model->ranking[0]->config);
         }
         if (b->status == AK_OK) {
             b->status = ak_buf_status(&changes, b->err);
         }
-        cellf(b, "%zu", i + 1);
-        figure(b, "%.6g", trial->median_ms);
+        ak_sheet_cellf(b, "%zu", i + 1);
+        ak_sheet_figure(b, "%.6g", trial->median_ms);
         if (trial->ci_high_ms > 0) {
-            cellf(b, "%.5g..%.5g", trial->ci_low_ms, trial->ci_high_ms);
+            ak_sheet_cellf(b, "%.5g..%.5g", trial->ci_low_ms, trial->ci_high_ms);
         } else {
-            cell(b, "-");
+            ak_sheet_cell(b, "-");
         }
-        figure(b, "%.4g", trial->tflops);
-        figure(b, "%.1f %%", trial->efficiency * 100);
-        cell(b, i == 0                ? trial->config
-                : changes.length == 0 ? "(the same, measured again)"
-                                      : changes.data);
+        ak_sheet_figure(b, "%.4g", trial->tflops);
+        ak_sheet_figure(b, "%.1f %%", trial->efficiency * 100);
+        ak_sheet_cell(b, i == 0                ? trial->config
+                         : changes.length == 0 ? "(the same, measured again)"
+                                               : changes.data);
         ak_buf_free(&changes);
     }
 }
 
-static void add_failures(builder *b, const ak_report_model *model)
+static void add_failures(ak_sheet_builder *b, const ak_report_model *model)
 {
     if (model->failure_count == 0) {
         return;
     }
-    begin(b, "Failures", 4);
-    column(b, 0, "count", true);
-    column(b, 1, "status", false);
-    column(b, 2, "reason", false);
-    column(b, 3, "first configuration", false);
+    ak_sheet_begin(b, "Failures", 4);
+    ak_sheet_column(b, 0, "count", true);
+    ak_sheet_column(b, 1, "status", false);
+    ak_sheet_column(b, 2, "reason", false);
+    ak_sheet_column(b, 3, "first configuration", false);
     for (size_t i = 0; i < model->failure_count && i < AK_REPORT_ROWS_MAX; i++) {
         const ak_report_failure *failure = &model->failures[i];
-        cellf(b, "%zu", failure->count);
-        cell(b, ak_trial_status_text(failure->status));
-        cell(b, *failure->reason == 0 ? "(none given)" : failure->reason);
-        cell(b, failure->config);
+        ak_sheet_cellf(b, "%zu", failure->count);
+        ak_sheet_cell(b, ak_trial_status_text(failure->status));
+        ak_sheet_cell(b, *failure->reason == 0 ? "(none given)" : failure->reason);
+        ak_sheet_cell(b, failure->config);
     }
     if (model->failure_count > AK_REPORT_ROWS_MAX) {
         b->sheet->note = "The most frequent kinds; the json report has all.";
     }
 }
 
-static void add_convergence(builder *b, const ak_report_model *model)
+static void add_convergence(ak_sheet_builder *b, const ak_report_model *model)
 {
     static const char bar[] = "########################################";
     if (model->step_count == 0) {
         return;
     }
-    begin(b, "Convergence", 4);
-    b->sheet->note = "Each evaluation that was faster than all before it.";
-    column(b, 0, "evaluation", true);
-    column(b, 1, "best ms", true);
-    column(b, 2, "of the first", true);
-    column(b, 3, "speed", false);
+    ak_sheet_begin(b, "Convergence", 4);
+    ak_sheet_notef(b,
+                   "Each evaluation that was faster than all before it. Within 5 %% of the best "
+                   "after %zu evaluations, within 1 %% after %zu, of %zu.",
+                   model->within_5, model->within_1, model->count);
+    ak_sheet_column(b, 0, "evaluation", true);
+    ak_sheet_column(b, 1, "best ms", true);
+    ak_sheet_column(b, 2, "of the first", true);
+    ak_sheet_column(b, 3, "speed", false);
     double first_ms = model->steps[0].trial->median_ms;
     double last_ms = model->steps[model->step_count - 1].trial->median_ms;
     for (size_t i = 0; i < model->step_count; i++) {
         double ms = model->steps[i].trial->median_ms;
-        cellf(b, "%zu", model->steps[i].evaluation);
-        figure(b, "%.6g", ms);
-        figure(b, "%.2fx", first_ms / ms);
-        cellf(b, "%.*s", (int)((double)(sizeof bar - 1) * last_ms / ms + 0.5), bar);
+        ak_sheet_cellf(b, "%zu", model->steps[i].evaluation);
+        ak_sheet_figure(b, "%.6g", ms);
+        ak_sheet_figure(b, "%.2fx", first_ms / ms);
+        ak_sheet_cellf(b, "%.*s", (int)((double)(sizeof bar - 1) * last_ms / ms + 0.5), bar);
     }
 }
 
-static void add_time(builder *b, const ak_report_model *model)
+static void add_time(ak_sheet_builder *b, const ak_report_model *model)
 {
     const struct {
         const char *name;
@@ -376,70 +390,70 @@ static void add_time(builder *b, const ak_report_model *model)
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
         total_ns += (double)stages[i].ns;
     }
-    begin(b, "Time", 4);
+    ak_sheet_begin(b, "Time", 4);
     b->sheet->note =
         model->seconds > 0 ? "Stages overlap, so their sum may exceed the wall time." : NULL;
-    column(b, 0, "stage", false);
-    column(b, 1, "seconds", true);
-    column(b, 2, "share", true);
-    column(b, 3, "ms a trial", true);
+    ak_sheet_column(b, 0, "stage", false);
+    ak_sheet_column(b, 1, "seconds", true);
+    ak_sheet_column(b, 2, "share", true);
+    ak_sheet_column(b, 3, "ms a trial", true);
     double trials = model->count > 0 ? (double)model->count : 1.0;
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
         double ns = (double)stages[i].ns;
-        cell(b, stages[i].name);
-        cellf(b, "%.3f", ns / 1e9);
-        cellf(b, "%.1f %%", total_ns > 0 ? ns / total_ns * 100 : 0.0);
-        cellf(b, "%.3f", ns / 1e6 / trials);
+        ak_sheet_cell(b, stages[i].name);
+        ak_sheet_cellf(b, "%.3f", ns / 1e9);
+        ak_sheet_cellf(b, "%.1f %%", total_ns > 0 ? ns / total_ns * 100 : 0.0);
+        ak_sheet_cellf(b, "%.3f", ns / 1e6 / trials);
     }
     if (model->seconds > 0) {
-        cell(b, "wall");
-        cellf(b, "%.3f", model->seconds);
-        cell(b, "");
-        cellf(b, "%.3f", model->seconds * 1e3 / trials);
+        ak_sheet_cell(b, "wall");
+        ak_sheet_cellf(b, "%.3f", model->seconds);
+        ak_sheet_cell(b, "");
+        ak_sheet_cellf(b, "%.3f", model->seconds * 1e3 / trials);
     }
 }
 
-static void add_authors(builder *b, const ak_report_model *model)
+static void add_authors(ak_sheet_builder *b, const ak_report_model *model)
 {
     if (model->author_count == 0) {
         return;
     }
-    begin(b, "Who proposed", 5);
-    column(b, 0, "strategy", false);
-    column(b, 1, "model", false);
-    column(b, 2, "proposed", true);
-    column(b, 3, "ok", true);
-    column(b, 4, "best ms", true);
+    ak_sheet_begin(b, "Who proposed", 5);
+    ak_sheet_column(b, 0, "strategy", false);
+    ak_sheet_column(b, 1, "model", false);
+    ak_sheet_column(b, 2, "proposed", true);
+    ak_sheet_column(b, 3, "ok", true);
+    ak_sheet_column(b, 4, "best ms", true);
     for (size_t i = 0; i < model->author_count && i < AK_REPORT_ROWS_MAX; i++) {
         const ak_report_author *author = &model->authors[i];
-        cell(b, *author->strategy == 0 ? "(not recorded)" : author->strategy);
-        cell(b, *author->model == 0 ? "-" : author->model);
-        cellf(b, "%zu", author->proposed);
-        cellf(b, "%zu", author->ok);
-        figure(b, "%.6g", author->best_ms);
+        ak_sheet_cell(b, *author->strategy == 0 ? "(not recorded)" : author->strategy);
+        ak_sheet_cell(b, *author->model == 0 ? "-" : author->model);
+        ak_sheet_cellf(b, "%zu", author->proposed);
+        ak_sheet_cellf(b, "%zu", author->ok);
+        ak_sheet_figure(b, "%.6g", author->best_ms);
     }
 }
 
 /* Of each parameter the value that is most frequent in the top. */
-static void add_values(builder *b, const ak_report_model *model)
+static void add_values(ak_sheet_builder *b, const ak_report_model *model)
 {
     if (model->value_count == 0) {
         return;
     }
-    begin(b, "Values of the fastest against all", 4);
-    column(b, 0, "parameter", false);
-    column(b, 1, "value", false);
-    column(b, 2, "among the fastest", true);
-    column(b, 3, "among all", true);
+    ak_sheet_begin(b, "Values of the fastest against all", 4);
+    ak_sheet_column(b, 0, "parameter", false);
+    ak_sheet_column(b, 1, "value", false);
+    ak_sheet_column(b, 2, "among the fastest", true);
+    ak_sheet_column(b, 3, "among all", true);
     for (size_t i = 0; i < model->value_count; i++) {
         const ak_report_value *value = &model->values[i];
         if (i > 0 && strcmp(value->name, model->values[i - 1].name) == 0) {
             continue;
         }
-        cell(b, value->name);
-        cell(b, value->value);
-        cellf(b, "%zu of %zu", value->in_top, model->top_count);
-        cellf(b, "%zu of %zu", value->in_all, model->ok_count);
+        ak_sheet_cell(b, value->name);
+        ak_sheet_cell(b, value->value);
+        ak_sheet_cellf(b, "%zu of %zu", value->in_top, model->top_count);
+        ak_sheet_cellf(b, "%zu of %zu", value->in_all, model->ok_count);
     }
 }
 
@@ -449,27 +463,34 @@ ak_status ak_sheets_build(ak_sheets *out, const ak_report_model *model, ak_error
     if (out->arena == NULL) {
         return ak_fail_memory(err);
     }
-    builder b = {.sheets = out, .err = err, .status = AK_OK};
+    ak_sheet_builder b = {.sheets = out, .err = err, .status = AK_OK};
     add_run(&b, model);
-    add_best(&b, model);
+    if (json_is_array(json_object_get(model->result, "sizes"))) {
+        ak_sheets_add_sizes(&b, model);
+    } else {
+        add_best(&b, model);
+    }
     add_finish(&b, model);
     add_top(&b, model);
     add_values(&b, model);
+    ak_sheets_add_impact(&b, model);
     add_convergence(&b, model);
     add_failures(&b, model);
-    add_time(&b, model);
+    if (model->count > 0) {
+        add_time(&b, model);
+    }
     add_authors(&b, model);
     if (model->options != NULL) {
-        begin(&b, "What was asked", 2);
+        ak_sheet_begin(&b, "What was asked", 2);
         flatten(&b, "", model->options);
     }
     if (model->environment != NULL) {
-        begin(&b, "Environment", 2);
-        pair(&b, "hash", model->run.environment);
+        ak_sheet_begin(&b, "Environment", 2);
+        ak_sheet_pair(&b, "hash", model->run.environment);
         flatten(&b, "", model->environment);
     }
-    begin(&b, "To make it again", 2);
-    pair(&b, "command", model->command);
+    ak_sheet_begin(&b, "To make it again", 2);
+    ak_sheet_pair(&b, "command", model->command);
     if (b.status != AK_OK) {
         ak_sheets_clear(out);
     }

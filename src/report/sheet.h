@@ -9,7 +9,7 @@
 
 #include "report/report.h"
 
-#define AK_SHEETS_MAX  16
+#define AK_SHEETS_MAX  32
 #define AK_COLUMNS_MAX 8
 
 typedef struct ak_sheet {

@@ -13,15 +13,16 @@
 
 #define HYPERS(X)                                                                                  \
     X(STARTS, "starts", 10, 1, 1000, true,                                                         \
-      "random configurations from the best of which a walk starts", "a good start saves a descent")\
-    X(HOT, "hot", 0.2, 0, 10, false, "temperature of the start, in logarithms of time",            \
-      "slower by a fifth is taken with probability 1/e")                                           \
-    X(COLD, "cold", 0.002, 1e-9, 1, false, "temperature at which the walk starts again",           \
-      "two in a thousand is noise")                                                                \
-    X(COOLING, "cooling", 0.97, 0.01, 0.9999, false, "factor of the temperature at each trial",    \
-      "150 trials from hot to cold")                                                               \
-    X(NEAR, "near", 0.5, 0, 1, false, "share of steps that are to the next value up or down",      \
-      "both")
+      "random configurations from the best of which a walk starts",                                \
+      "a good start saves half of the descent")                                                    \
+    X(HOT, "hot", 0.02, 0, 10, false, "temperature of the start, in logarithms of time",           \
+      "steps that are slower by 2 % are frequent at first, by 20 % never")                         \
+    X(COLD, "cold", 0.0003, 1e-9, 1, false, "temperature at which the walk starts again",          \
+      "below what can be measured")                                                                \
+    X(COOLING, "cooling", 0.98, 0.01, 0.9999, false, "factor of the temperature at each trial",    \
+      "200 trials from hot to cold")                                                               \
+    X(NEAR, "near", 0.7, 0, 1, false, "share of steps that are to the next value up or down",      \
+      "times mostly change little from a value to the next")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
@@ -77,10 +78,8 @@ static bool next_anneal(ak_proposal *out, size_t *tag, ak_frame *frame)
     anneal *self = (anneal *)frame;
     if (self->starts_left == 0 && self->current != SIZE_MAX) {
         const ak_known *from = &frame->known[self->current];
-        bool adjacent = ak_rng_real(&frame->rng) < self->near;
         if (self->temperature >= self->cold &&
-            ((adjacent && ak_frame_step(&out->config, frame, &from->config, AK_NEIGHBOUR_ADJACENT)) ||
-             ak_frame_step(&out->config, frame, &from->config, AK_NEIGHBOUR_ANY))) {
+            ak_frame_step_near(&out->config, frame, &from->config, self->near)) {
             ak_frame_derive(out, from);
             *tag = 1;
             return true;
@@ -111,7 +110,8 @@ static bool accept(anneal *self, size_t place)
         return true;
     }
     double slower = log(known[place].ms / known[self->current].ms);
-    return self->starts_left == 0 && ak_rng_real(&self->frame.rng) < exp(-slower / self->temperature);
+    return self->starts_left == 0 &&
+           ak_rng_real(&self->frame.rng) < exp(-slower / self->temperature);
 }
 
 static ak_status observe_anneal(ak_strategy *strategy, const ak_observation *observation,

@@ -11,13 +11,15 @@
 #include <math.h>
 
 #define HYPERS(X)                                                                                  \
-    X(POPULATION, "population", 15, 4, 1000, true, "members", "small: budgets are small")          \
+    X(POPULATION, "population", 15, 4, 1000, true, "members that evolve",                          \
+      "below the usual ten for each parameter, as budgets are small")                              \
     X(DIFFERENCE, "difference", 0.7, 0, 2, false, "share of the difference of two members",        \
-      "of the original paper")                                                                     \
-    X(LEAD, "lead", 0.7, 0, 2, false, "share of the way to a leader", "as the difference")         \
-    X(LEADERS, "leaders", 0.2, 0, 1, false, "share of the members that lead", "as in JADE")        \
-    X(CROSSOVER, "crossover", 0.7, 0, 1, false, "probability that a coordinate moves",             \
-      "some stay")
+      "within the 0.5 to 1 of the paper")                                                          \
+    X(LEAD, "lead", 1, 0, 2, false, "share of the way to a leader", "all: budgets are small")      \
+    X(LEADERS, "leaders", 0.2, 0, 1, false, "share of the members that lead",                      \
+      "fewer gather too soon, more are no leaders")                                                \
+    X(CROSSOVER, "crossover", 0.2, 0, 1, false, "probability that a coordinate moves",             \
+      "moving all at once leaves the valleys that conditions and interactions make")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
@@ -95,9 +97,9 @@ static void move(ak_config *out, diffevo *self, const ak_known *from)
     for (size_t p = 0; p < frame->parameters; p++) {
         if (p == sure || ak_rng_real(&frame->rng) < self->crossover) {
             at.at[p] += self->lead * (lead.at[p] - at.at[p]) + f * (plus.at[p] - minus.at[p]);
-            /* reflected at the ends */
-            at.at[p] = at.at[p] < 0.0 ? -at.at[p] : at.at[p];
-            at.at[p] = at.at[p] > 1.0 ? 2.0 - at.at[p] : at.at[p];
+            /* reflected at the ends; what is farther out than the range is wide is cut off */
+            at.at[p] = at.at[p] < 0.0 ? -at.at[p] : at.at[p] > 1.0 ? 2.0 - at.at[p] : at.at[p];
+            at.at[p] = at.at[p] < 0.0 ? 0.0 : at.at[p] > 1.0 ? 1.0 : at.at[p];
         }
     }
     ak_frame_snap(out, frame, &at);

@@ -204,23 +204,22 @@ void ak_frame_spot(ak_spot *out, const ak_frame *frame, const ak_config *config)
     }
 }
 
-typedef struct wish {
+typedef struct target {
     const ak_space *space;
     const ak_spot *spot;
-} wish;
+} target;
 
 static double distance_to_spot(const void *context, size_t p, uint16_t value)
 {
-    const wish *w = context;
-    double d =
-        (double)ak_space_rank(w->space, p, value) * scale_of(w->space, p) - w->spot->at[p];
+    const target *t = context;
+    double d = (double)ak_space_rank(t->space, p, value) * scale_of(t->space, p) - t->spot->at[p];
     return d * d;
 }
 
 void ak_frame_snap(ak_config *out, const ak_frame *frame, const ak_spot *spot)
 {
-    wish w = {frame->space, spot};
-    ak_space_cheapest(out, frame->space, distance_to_spot, &w);
+    target t = {frame->space, spot};
+    ak_space_cheapest(out, frame->space, distance_to_spot, &t);
 }
 
 bool ak_frame_step(ak_config *out, ak_frame *frame, const ak_config *from, ak_neighbourhood kind)
@@ -236,6 +235,22 @@ bool ak_frame_step(ak_config *out, ak_frame *frame, const ak_config *from, ak_ne
         neighbours[i] = neighbours[--count];
     }
     return false;
+}
+
+bool ak_frame_step_near(ak_config *out, ak_frame *frame, const ak_config *from, double near)
+{
+    return (ak_rng_real(&frame->rng) < near &&
+            ak_frame_step(out, frame, from, AK_NEIGHBOUR_ADJACENT)) ||
+           ak_frame_step(out, frame, from, AK_NEIGHBOUR_ANY);
+}
+
+void ak_frame_cross(ak_config *config, ak_frame *frame, const ak_config *other)
+{
+    for (size_t p = 0; p < frame->parameters; p++) {
+        if (ak_rng_below(&frame->rng, 2) == 0) {
+            config->at[p] = other->at[p];
+        }
+    }
 }
 
 /* Changed parameters should stay so; of the others, as few as possible give way. */

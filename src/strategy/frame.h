@@ -78,6 +78,10 @@ void ak_frame_snap(ak_config *out, const ak_frame *frame, const ak_spot *spot);
 
 /* A random valid neighbour, of the kind given, that was not seen; false if there is none. */
 bool ak_frame_step(ak_config *out, ak_frame *frame, const ak_config *from, ak_neighbourhood kind);
+/* The same, of an adjacent value with probability `near` as long as there is one, else of any. */
+bool ak_frame_step_near(ak_config *out, ak_frame *frame, const ak_config *from, double near);
+/* Takes each parameter from one or the other; the result may be invalid, see ak_frame_mutate. */
+void ak_frame_cross(ak_config *config, ak_frame *frame, const ak_config *other);
 /* Changes each parameter with this probability, numbers by `near` to an adjacent value, else to any
    value, and makes the result valid. */
 void ak_frame_mutate(ak_config *config, ak_frame *frame, double probability, double near);

@@ -8,19 +8,19 @@
  */
 #include "strategy/frame.h"
 
-#include <math.h>
-
 #define HYPERS(X)                                                                                  \
     X(POPULATION, "population", 20, 2, 1000, true, "configurations that may be parents",           \
       "fewer lose variety, more delay the descent")                                                \
-    X(TOURNAMENT, "tournament", 2, 1, 100, true,                                                   \
-      "how many are drawn for each parent, the best of which it is", "mild pressure")              \
-    X(CROSSOVER, "crossover", 0.8, 0, 1, false, "share of children that have two parents",         \
-      "the others are mutants of one")                                                             \
-    X(MUTATION, "mutation", 1, 0, 64, false, "parameters of a child that are changed, on average", \
-      "one")                                                                                       \
-    X(NEAR, "near", 0.5, 0, 1, false, "share of changes that are to the next value up or down",    \
-      "both")
+    X(TOURNAMENT, "tournament", 4, 1, 100, true,                                                   \
+      "how many are drawn for each parent, the best of which it is",                               \
+      "more pressure than the usual 2, as budgets are small")                                      \
+    X(CROSSOVER, "crossover", 1, 0, 1, false, "share of children that have two parents",           \
+      "parents are often alike, and then it is a mutation anyway")                                 \
+    X(MUTATION, "mutation", 0.3, 0, 64, false,                                                     \
+      "parameters of a child that are changed, on average",                                        \
+      "children that exist already are made again, so that one change is most frequent")           \
+    X(NEAR, "near", 0.9, 0, 1, false, "share of changes that are to the next value up or down",    \
+      "times mostly change little from a value to the next")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
@@ -93,10 +93,7 @@ static bool next_genetic(ak_proposal *out, size_t *tag, ak_frame *frame)
         const ak_known *mother = choose_parent(self);
         ak_config child = mother->config;
         if (ak_rng_real(&frame->rng) < self->crossover) {
-            const ak_known *father = choose_parent(self);
-            for (size_t p = 0; p < frame->parameters; p++) {
-                child.at[p] = (ak_rng_below(&frame->rng, 2) == 0 ? mother : father)->config.at[p];
-            }
+            ak_frame_cross(&child, frame, &choose_parent(self)->config);
         }
         ak_frame_mutate(&child, frame, rate, self->near);
         if (!ak_walk_seen(&frame->walk, &child)) {

@@ -26,10 +26,12 @@ enum {
 
 /* The weights are reconsidered, and a forest grown anew, when there is so much more to learn from.
  */
-#define TUNE_GROWTH   1.12
-#define TUNE_ALWAYS   12 /* trials up to which each is a reason */
-#define TUNE_TRIES    24 /* about once up and down for a dozen parameters */
-#define FOREST_GROWTH 1.03
+#define TUNE_GROWTH      1.12
+#define TUNE_ALWAYS      12 /* trials up to which each is a reason */
+#define TUNE_TRIES       40 /* about once up and down for ten parameters */
+#define TUNE_CHEAP       60 /* trials up to which many tries cost nothing */
+#define TUNE_TRIES_CHEAP 200
+#define FOREST_GROWTH    1.03
 
 typedef struct trial {
     ak_config config;
@@ -177,7 +179,8 @@ static ak_status learn_forest(guided *self, ak_error *err)
     ak_forest_options options = AK_FOREST_DEFAULT;
     options.trees = self->options.trees;
     options.leaf_min = 1;
-    options.bootstrap = false;
+    options.share = 0.7; /* trees that differ more know better what they do not know */
+    options.leaf_spread = 0.03;
     options.seed = ak_rng_next(&self->rng);
     ak_forest *grown = NULL;
     ak_status status = ak_forest_fit(&grown, &data, &options, err);
@@ -198,7 +201,7 @@ static void learn_gp(guided *self)
     double rows = (double)self->row_count;
     if (rows >= 4.0 && (rows <= TUNE_ALWAYS || rows >= TUNE_GROWTH * self->learned_at ||
                         rows < self->learned_at)) {
-        ak_gp_tune(self->gp, TUNE_TRIES);
+        ak_gp_tune(self->gp, rows <= TUNE_CHEAP ? TUNE_TRIES_CHEAP : TUNE_TRIES);
         self->learned_at = rows;
     }
     for (size_t i = 0; i < self->pending_count && i < PRETEND_MAX; i++) {

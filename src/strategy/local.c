@@ -10,15 +10,16 @@
 #include <math.h>
 
 #define HYPERS(X)                                                                                  \
-    X(STARTS, "starts", 10, 1, 1000, true,                                                         \
+    X(STARTS, "starts", 5, 1, 1000, true,                                                          \
       "configurations tried before a descent, which leaves from the best of them",                 \
-      "neighbours teach more than further starts where times are smooth")                          \
+      "1 is at the mercy of the default, 10 delay the descent")                                    \
     X(JUMP, "jump", 0.8, 0, 1, false, "share of restarts that are mutants of the best",            \
-      "good places are near others")                                                               \
-    X(STRENGTH, "strength", 3, 1, 64, false, "parameters that such a mutant changes, on average",  \
-      "more than two, which a descent may undo")                                                   \
+      "good configurations are near others, but not always")                                       \
+    X(STRENGTH, "strength", 2, 1, 64, false, "parameters that such a mutant changes, on average",  \
+      "1 is undone by the descent, 5 is as good as random")                                        \
     X(WIDE, "wide", 1, 0, 1, false,                                                                \
-      "probability that a descent also tries values that are not adjacent", "always")
+      "probability that a descent goes on to values that are not adjacent",                        \
+      "parameters that are choices have no order")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
@@ -30,10 +31,10 @@ typedef struct local {
     ak_frame frame;
     size_t starts;
     double jump, strength, wide;
-    size_t starts_left; /* of this descent: not proposed yet */
-    bool started;       /* the default was proposed */
-    bool jumping;       /* the starts of this descent are mutants of the best */
-    size_t centre;      /* place; SIZE_MAX: none yet */
+    size_t starts_left;    /* of this descent: not proposed yet */
+    bool started;          /* the default was proposed */
+    bool jumping;          /* the starts of this descent are mutants of the best */
+    size_t centre;         /* place; SIZE_MAX: none yet */
     ak_config *neighbours; /* of the centre, not tried yet, in random order; taken from the end */
     size_t neighbour_count;
     ak_neighbourhood widest; /* of those that were listed for this centre */
@@ -77,9 +78,8 @@ static ak_status open_local(ak_strategy **out, const ak_strategy_context *contex
 
 static void list_neighbours(local *self, ak_neighbourhood kind)
 {
-    size_t count =
-        ak_space_neighbours(self->neighbours, NEIGHBOURS_MAX, self->frame.space,
-                            &self->frame.known[self->centre].config, kind);
+    size_t count = ak_space_neighbours(self->neighbours, NEIGHBOURS_MAX, self->frame.space,
+                                       &self->frame.known[self->centre].config, kind);
     for (size_t i = count; i > 1; i--) {
         size_t j = (size_t)ak_rng_below(&self->frame.rng, i);
         ak_config moved = self->neighbours[i - 1];

@@ -1,38 +1,38 @@
 /*
- * pso.c: particle swarm optimization (Kennedy, Eberhart 1995; inertia as in Shi, Eberhart 1998).
+ * pso.c: a particle swarm (Kennedy, Eberhart 1995) of the bare-bones kind (Kennedy, "Bare bones
+ * particle swarms", 2003), which needs no velocities.
  *
- * Parameters are coordinates, the places of their values in order. Each particle keeps its
- * velocity and is drawn to the best place where it was itself and to the best of the swarm; the
- * nearest valid configuration to where it is gets tried. Places whose time is known already cost
- * nothing, so a particle flies on until it is over a new one.
+ * Parameters are coordinates, the places of their values in order. A particle remembers the best
+ * place where it was. Next it keeps some coordinates of that place and draws the others from a
+ * normal distribution between it and the best place of the swarm, as wide as they are apart; the
+ * nearest valid configuration is tried. A particle that only comes to known places, because it is
+ * where the swarm is, steps to a neighbour instead.
  */
 #include "strategy/frame.h"
 
 #include <math.h>
 
 #define HYPERS(X)                                                                                  \
-    X(PARTICLES, "particles", 15, 1, 1000, true, "particles", "small: budgets are small")          \
-    X(INERTIA, "inertia", 0.6, 0, 1, false, "share of its velocity that a particle keeps",         \
-      "below the 0.73 of the literature: budgets are small")                                       \
-    X(OWN, "own", 1.5, 0, 4, false, "pull of the best place of the particle itself",               \
-      "of the literature")                                                                         \
-    X(SWARM, "swarm", 1.5, 0, 4, false, "pull of the best place of the swarm", "of the literature")
+    X(PARTICLES, "particles", 10, 1, 1000, true, "how many particles fly",                         \
+      "below the 20 to 40 of the literature, as budgets are small")                                \
+    X(KEEP, "keep", 0.5, 0, 1, false, "probability that a coordinate stays", "as in the paper")    \
+    X(WIDTH, "width", 1, 0, 10, false,                                                             \
+      "deviation, as a share of the distance to the best of the swarm", "as in the paper")         \
+    X(PULL, "pull", 0.5, 0, 1, false, "mean, as a share of the way to the best of the swarm",      \
+      "as in the paper")                                                                           \
+    X(NEAR, "near", 0.5, 0, 1, false, "share of steps that are to the next value up or down",      \
+      "flights already make the small steps")                                                      \
+    X(TRIES, "tries", 3, 1, 100, true, "known places before a particle steps to a neighbour",      \
+      "more only repeats what is known")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
-enum { FLIGHTS = 20 }; /* over known places, before the particle is moved to a new one */
-
-typedef struct particle {
-    ak_spot at, velocity, best_at;
-    size_t best; /* place; SIZE_MAX: none */
-    bool flying;
-} particle;
-
 typedef struct pso {
     ak_frame frame;
-    size_t count;
-    double inertia, own, swarm;
-    particle *particles;
+    size_t count, tries;
+    double keep, width, pull, near;
+    size_t *best;    /* of each particle: a place; SIZE_MAX: none */
+    size_t launched; /* particles that have started, somewhere at random */
     size_t next;
 } pso;
 
@@ -41,7 +41,7 @@ static void close_pso(ak_strategy *strategy)
     pso *self = (pso *)strategy;
     if (self != NULL) {
         ak_frame_close(&self->frame);
-        ak_free(self->particles);
+        ak_free(self->best);
         ak_free(self);
     }
 }
@@ -54,11 +54,13 @@ static ak_status open_pso(ak_strategy **out, const ak_strategy_context *context,
     }
     ak_status status = ak_frame_open(&self->frame, &ak_strategy_pso, context, err);
     self->count = (size_t)ak_strategy_hyper(context, hypers, HYPER_PARTICLES);
-    self->inertia = ak_strategy_hyper(context, hypers, HYPER_INERTIA);
-    self->own = ak_strategy_hyper(context, hypers, HYPER_OWN);
-    self->swarm = ak_strategy_hyper(context, hypers, HYPER_SWARM);
-    self->particles = ak_alloc(self->count, sizeof *self->particles);
-    if (status == AK_OK && self->particles == NULL) {
+    self->keep = ak_strategy_hyper(context, hypers, HYPER_KEEP);
+    self->width = ak_strategy_hyper(context, hypers, HYPER_WIDTH);
+    self->pull = ak_strategy_hyper(context, hypers, HYPER_PULL);
+    self->near = ak_strategy_hyper(context, hypers, HYPER_NEAR);
+    self->tries = (size_t)ak_strategy_hyper(context, hypers, HYPER_TRIES);
+    self->best = ak_alloc(self->count, sizeof *self->best);
+    if (status == AK_OK && self->best == NULL) {
         status = ak_fail_memory(err);
     }
     if (status != AK_OK) {
@@ -66,57 +68,26 @@ static ak_status open_pso(ak_strategy **out, const ak_strategy_context *context,
         return status;
     }
     for (size_t i = 0; i < self->count; i++) {
-        self->particles[i].best = SIZE_MAX;
+        self->best[i] = SIZE_MAX;
     }
     *out = &self->frame.base;
     return AK_OK;
 }
 
-static void visit(pso *self, particle *p, size_t place)
-{
-    const ak_known *known = self->frame.known;
-    if (known[place].ms < HUGE_VAL &&
-        (p->best == SIZE_MAX || known[place].ms < known[p->best].ms)) {
-        p->best = place;
-        ak_frame_spot(&p->best_at, &self->frame, &known[place].config);
-    }
-}
-
-static void fly(pso *self, particle *q, const ak_spot *swarm)
-{
-    ak_rng *rng = &self->frame.rng;
-    for (size_t p = 0; p < self->frame.parameters; p++) {
-        double v = self->inertia * q->velocity.at[p];
-        if (q->best != SIZE_MAX) {
-            v += self->own * ak_rng_real(rng) * (q->best_at.at[p] - q->at.at[p]);
-        }
-        v += self->swarm * ak_rng_real(rng) * (swarm->at[p] - q->at.at[p]);
-        v = v > 0.5 ? 0.5 : v < -0.5 ? -0.5 : v; /* half of the range at once is enough */
-        double x = q->at.at[p] + v;
-        if (x < 0.0 || x > 1.0) {
-            x = x < 0.0 ? 0.0 : 1.0;
-            v = -0.5 * v;
-        }
-        q->velocity.at[p] = v;
-        q->at.at[p] = x;
-    }
-}
-
-static bool launch(ak_proposal *out, pso *self, particle *q)
+static void fly(ak_config *out, pso *self, const ak_config *own)
 {
     ak_frame *frame = &self->frame;
-    q->flying = ak_frame_random(&out->config, frame);
-    if (q->flying) {
-        ak_spot there;
-        ak_frame_spot(&q->at, frame, &out->config);
-        ak_config other;
-        ak_space_sample(&other, frame->space, &frame->rng);
-        ak_frame_spot(&there, frame, &other);
-        for (size_t p = 0; p < frame->parameters; p++) {
-            q->velocity.at[p] = 0.5 * (there.at[p] - q->at.at[p]);
+    ak_spot at, swarm;
+    ak_frame_spot(&at, frame, own);
+    ak_frame_spot(&swarm, frame, &frame->known[frame->best].config);
+    for (size_t p = 0; p < frame->parameters; p++) {
+        if (ak_rng_real(&frame->rng) >= self->keep) {
+            double apart = swarm.at[p] - at.at[p];
+            at.at[p] += self->pull * apart + self->width * apart * ak_rng_normal(&frame->rng);
+            at.at[p] = at.at[p] < 0.0 ? 0.0 : at.at[p] > 1.0 ? 1.0 : at.at[p];
         }
     }
-    return q->flying;
+    ak_frame_snap(out, frame, &at);
 }
 
 static bool next_pso(ak_proposal *out, size_t *tag, ak_frame *frame)
@@ -125,33 +96,25 @@ static bool next_pso(ak_proposal *out, size_t *tag, ak_frame *frame)
     size_t i = self->next;
     self->next = (self->next + 1) % self->count;
     *tag = i;
-    particle *q = &self->particles[i];
-    if (!q->flying || frame->best == SIZE_MAX) {
-        return launch(out, self, q);
+    if (self->launched < self->count || frame->best == SIZE_MAX) {
+        self->launched += self->launched < self->count;
+        return ak_frame_random(&out->config, frame);
     }
-    ak_spot swarm;
-    ak_frame_spot(&swarm, frame, &frame->known[frame->best].config);
-    const ak_known *from = &frame->known[q->best == SIZE_MAX ? frame->best : q->best];
-    for (size_t n = 0; n < FLIGHTS; n++) {
-        fly(self, q, &swarm);
-        ak_frame_snap(&out->config, frame, &q->at);
+    /* One that failed so far, or whose result is late, flies with the best. */
+    const ak_known *own = &frame->known[self->best[i] == SIZE_MAX ? frame->best : self->best[i]];
+    for (size_t n = 0; n < self->tries; n++) {
+        fly(&out->config, self, &own->config);
         if (!ak_walk_seen(&frame->walk, &out->config)) {
-            ak_frame_derive(out, from);
+            ak_frame_derive(out, own);
             return true;
         }
-        const ak_known *known = ak_frame_find(frame, &out->config);
-        if (known != NULL) {
-            visit(self, q, (size_t)(known - frame->known));
-        }
     }
-    /* It circles over what is known. */
-    if (ak_frame_step(&out->config, frame, &from->config, AK_NEIGHBOUR_ANY)) {
-        ak_frame_spot(&q->at, frame, &out->config);
-        ak_frame_derive(out, from);
+    if (ak_frame_step_near(&out->config, frame, &own->config, self->near)) {
+        ak_frame_derive(out, own);
         return true;
     }
-    q->best = SIZE_MAX;
-    return launch(out, self, q);
+    self->best[i] = SIZE_MAX; /* all around is known: start again */
+    return ak_frame_random(&out->config, frame);
 }
 
 static ak_status propose_pso(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
@@ -164,17 +127,21 @@ static ak_status observe_pso(ak_strategy *strategy, const ak_observation *observ
                              ak_error *err)
 {
     pso *self = (pso *)strategy;
+    const ak_known *known;
     size_t place, tag;
     ak_status status = ak_frame_observe(&place, &tag, &self->frame, observation, err);
-    if (status == AK_OK && place != SIZE_MAX && tag != AK_FRAME_NO_TAG) {
-        visit(self, &self->particles[tag], place);
+    known = self->frame.known;
+    if (status == AK_OK && place != SIZE_MAX && tag != AK_FRAME_NO_TAG &&
+        known[place].ms < HUGE_VAL &&
+        (self->best[tag] == SIZE_MAX || known[place].ms < known[self->best[tag]].ms)) {
+        self->best[tag] = place;
     }
     return status;
 }
 
 const ak_strategy_ops ak_strategy_pso = {
     .name = "pso",
-    .description = "a swarm of particles, drawn to the best places found",
+    .description = "a swarm of particles between their own best places and that of all",
     .open = open_pso,
     .propose = propose_pso,
     .observe = observe_pso,

@@ -104,8 +104,8 @@ typedef struct ak_strategy_ops {
     /* (optional) Waits at most timeout_ns for what propose needs from outside. False: there is
        nothing to wait for. */
     bool (*await)(ak_strategy *strategy, int64_t timeout_ns);
-    /* (optional) What to measure again before the next propose, at most `max`; asked when nothing is
-       outstanding and propose gave 0. Each is then observed with `again`. Only for callers whose
+    /* (optional) What to measure again before the next propose, at most `max`; asked when nothing
+       is outstanding and propose gave 0. Each is then observed with `again`. Only for callers whose
        counsel says `rechecks`. */
     size_t (*recheck)(ak_config *out, ak_strategy *strategy, size_t max);
     /* (optional) Why propose gives no more although not everything was tried: a word for

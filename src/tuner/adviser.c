@@ -9,7 +9,7 @@ static void notice(void *context, const char *text)
 {
     const ak_adviser *adviser = context;
     json_t *fields = json_object();
-    (void)ak_json_set_text(fields, "text", text);
+    (void)(ak_json_set_text(fields, "text", text) && ak_json_set_text(fields, "about", "llm"));
     ak_event_send(adviser->events, "warning", fields);
 }
 

@@ -3,7 +3,7 @@
  *
  *     tune each size by itself; what won at earlier sizes is tried early at the later ones
  *     measure the leaders of all sizes at every size, interleaved
- *     choose the few that lose least (measure/portfolio.h)
+ *     choose the few that lose least (measure/cover.h)
  *     measure what they lose once more, beside each size's own winner
  *
  * The last step is there because the fastest of many measurements is partly luck, and so is the
@@ -17,7 +17,7 @@
 #include "archive/archive.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "measure/portfolio.h"
+#include "measure/cover.h"
 #include "tuner/session.h"
 
 /* The winner of every size is a leader; the finalists beside them, up to this many in all. */
@@ -431,21 +431,21 @@ static ak_status work_out_tradeoff(many *m, ak_error *err)
         return ak_fail_memory(err);
     }
     for (size_t k = 1; k <= most; k++) {
-        ak_portfolio p = {0};
+        ak_cover p = {0};
         ak_status status =
-            ak_portfolio_choose(&p, result->ms, result->config_count, result->size_count, k, err);
+            ak_cover_choose(&p, result->ms, result->config_count, result->size_count, k, err);
         if (status != AK_OK && status != AK_NOT_FOUND) {
             return status;
         }
         if (status == AK_OK && p.count < k) {
-            ak_portfolio_clear(&p);
+            ak_cover_clear(&p);
             break; /* more would not help */
         }
         result->tradeoff[result->tradeoff_count++] = (ak_sizes_loss){.configs = k,
                                                                      .geomean = p.loss.geomean,
                                                                      .worst = p.loss.worst,
                                                                      .worst_size = p.loss.worst_at};
-        ak_portfolio_clear(&p);
+        ak_cover_clear(&p);
     }
     return AK_OK;
 }
@@ -454,11 +454,11 @@ static ak_status work_out_tradeoff(many *m, ak_error *err)
 static ak_status choose(many *m, ak_error *err)
 {
     ak_sizes_result *result = m->result;
-    ak_portfolio p = {0};
+    ak_cover p = {0};
     ak_status status = work_out_tradeoff(m, err);
     if (status == AK_OK) {
-        status = ak_portfolio_choose(&p, result->ms, result->config_count, result->size_count,
-                                     m->wanted, err);
+        status = ak_cover_choose(&p, result->ms, result->config_count, result->size_count,
+                                 m->wanted, err);
     }
     if (status != AK_OK) {
         return status == AK_NOT_FOUND ? AK_OK : status;
@@ -473,7 +473,7 @@ static ak_status choose(many *m, ak_error *err)
     result->table = p.chosen;
     result->table_count = p.count;
     p.chosen = NULL;
-    ak_portfolio_clear(&p);
+    ak_cover_clear(&p);
     return AK_OK;
 }
 

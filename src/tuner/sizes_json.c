@@ -6,7 +6,7 @@
 
 #include "archive/config_text.h"
 #include "base/alloc.h"
-#include "measure/portfolio.h"
+#include "measure/cover.h"
 
 static json_t *index_of(size_t index)
 {
@@ -45,7 +45,7 @@ static bool set_loss(json_t *object, const ak_sizes_result *r, double geomean, d
 {
     return ak_json_set_real(object, "geomean", known(geomean)) &&
            ak_json_set_real(object, "worst", known(worst)) &&
-           ak_json_set_text(object, "worst_size", worst > 0 ? r->sizes[at].size : NULL);
+           ak_json_set_text(object, "worst_size", worst > 1 ? r->sizes[at].size : NULL);
 }
 
 static json_t *table_json(const ak_sizes_result *r)
@@ -89,7 +89,7 @@ static json_t *stability_json(const ak_sizes_result *r, size_t config)
             good = json_array_append_new(sizes, json_string(r->sizes[s].size)) == 0;
         }
     }
-    ak_portfolio_loss(&loss, r->ms, r->config_count, r->size_count, &config, 1);
+    ak_cover_loss(&loss, r->ms, r->config_count, r->size_count, &config, 1);
     good = good && ak_json_set(object, "config", index_of(config)) &&
            ak_json_set(object, "winner_of", json_incref(sizes)) &&
            set_loss(object, r, loss.geomean, loss.worst, loss.worst_at) &&

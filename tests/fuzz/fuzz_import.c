@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "archive/archive.h"
+#include "archive/config_file.h"
 #include "archive/format.h"
 #include "base/alloc.h"
 #include "base/fs.h"
@@ -66,6 +67,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = NULL;
     if (ak_best_config_read(&text, input, NULL) == AK_OK) {
         ak_free(text);
+    }
+    char **texts = NULL;
+    size_t count = 0;
+    if (ak_config_file_read(&texts, &count, input, "M=64,N=32", &err) == AK_OK) {
+        demand(count > 0);
+        ak_config_file_free(texts, count);
     }
     ak_archive_close(archive);
     ak_fs_remove(path);

@@ -446,6 +446,82 @@ static void test_newer_schema(void **state)
     assert_left_alone(f, AK_CORRUPT, "damaged");
 }
 
+/* The tables as version 1 had them. */
+static void go_back_to_version_1(const char *path)
+{
+    execute(path, "DROP TABLE calls; ALTER TABLE trials DROP COLUMN hypothesis; "
+                  "PRAGMA user_version = 1");
+}
+
+static bool count_calls(void *context, const ak_call *call)
+{
+    size_t *count = context;
+    assert_string_equal(call->run, "0123456789abcdef");
+    assert_string_equal(call->model, "openai:gpt-5");
+    assert_string_equal(call->state, "# State");
+    assert_true(call->generation == (int)*count + 1);
+    if (*count == 0) {
+        assert_string_equal(call->reply, "odd \xef\xbf\xbd bytes");
+        assert_null(call->error);
+        assert_true(call->priced && call->cost_usd == 0.25 && call->input_tokens == 1234);
+    } else {
+        assert_null(call->reply);
+        assert_string_equal(call->fault, "key");
+        assert_false(call->priced);
+    }
+    (*count)++;
+    return true;
+}
+
+static void add_calls(ak_archive *archive)
+{
+    ak_run run = {.id = "0123456789abcdef", .started = "2026-01-01T00:00:00.000Z", .kernel = "k"};
+    ak_call call = {.run = run.id,
+                    .generation = 1,
+                    .model = "openai:gpt-5",
+                    .system = "s",
+                    .brief = "b",
+                    .state = "# State",
+                    .reply = "odd \xff bytes",
+                    .proposals = "[]",
+                    .input_tokens = 1234,
+                    .priced = true,
+                    .cost_usd = 0.25};
+    assert_ok(ak_archive_add_run(archive, &run, err));
+    assert_ok(ak_archive_add_call(archive, &call, err));
+    call.generation = 2;
+    call.reply = NULL;
+    call.priced = false;
+    call.fault = "key";
+    call.error = "401";
+    assert_ok(ak_archive_add_call(archive, &call, err));
+    call.run = "no such run";
+    assert_refused(ak_archive_add_call(archive, &call, err), AK_INVALID, "cannot be written");
+}
+
+/* What an older autokernel wrote is brought up to date, and loses nothing. */
+static void test_migration(void **state)
+{
+    fixture *f = fixture_of(state);
+    size_t calls = 0;
+    make_archive(f, 3);
+    go_back_to_version_1(f->path);
+    ak_archive *archive;
+    assert_ok(ak_archive_open(&archive, f->path, err));
+    assert_int_equal(count_trials(archive, NULL), 3);
+    ak_trial trial = literal_trial("MR=5", 1);
+    trial.hypothesis = "because";
+    (void)add_trial(archive, trial);
+    add_calls(archive);
+    assert_ok(ak_archive_each_call(archive, NULL, count_calls, &calls, err));
+    assert_int_equal(calls, 2);
+    assert_ok(ak_archive_each_call(archive, "other", count_calls, &calls, err));
+    assert_int_equal(calls, 2);
+    ak_archive_close(archive);
+    assert_ok(ak_archive_open(&archive, f->path, err)); /* and is so from now on */
+    ak_archive_close(archive);
+}
+
 /* A newer autokernel was killed here: its log must not be folded in by us. */
 static void test_newer_schema_with_log(void **state)
 {
@@ -918,6 +994,7 @@ int main(void)
         WITH_FOLDER(test_not_a_database),
         WITH_FOLDER(test_other_database),
         WITH_FOLDER(test_newer_schema),
+        WITH_FOLDER(test_migration),
         WITH_FOLDER(test_newer_schema_with_log),
         WITH_FOLDER(test_damaged),
         WITH_FOLDER(test_hostile_rows),

@@ -13,23 +13,11 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/dl.h"
 #include "base/fs.h"
+#include "nvrtc_fixture.h"
 
 #define SOURCE_MAX  ((size_t)1 << 20)
-#define LOG_MAX     ((size_t)1 << 20)
 #define OPTIONS_MAX 48
-
-#define NVRTC(X)                                                                                   \
-    X(nvrtcCreateProgram,                                                                          \
-      (void **, const char *, const char *, int, const char *const *, const char *const *))        \
-    X(nvrtcCompileProgram, (void *, int, const char *const *))                                     \
-    X(nvrtcGetProgramLogSize, (void *, size_t *))                                                  \
-    X(nvrtcGetProgramLog, (void *, char *))                                                        \
-    X(nvrtcGetCUBINSize, (void *, size_t *))                                                       \
-    X(nvrtcDestroyProgram, (void **))
-#define DECLARE(name, args) static int(*name) args;
-NVRTC(DECLARE)
 
 /* What a macro is unless a case says otherwise: a plain 128 x 128 tile. */
 static const char *const defaults[][2] = {
@@ -121,8 +109,6 @@ static int compile(char **log, size_t *cubin, const char *words)
     char text[OPTIONS_MAX][64];
     char copy[512];
     char *rest = NULL;
-    void *program = NULL;
-    size_t size = 0;
     int n = 0;
     (void)snprintf(copy, sizeof copy, "%s", words);
     (void)snprintf(text[n++], sizeof text[0], "--gpu-architecture=sm_90a");
@@ -143,19 +129,7 @@ static int compile(char **log, size_t *cubin, const char *words)
     for (int i = 0; i < n; i++) {
         options[i] = text[i];
     }
-    assert_int_equal(nvrtcCreateProgram(&program, source, "cuda_sm90.cu", 0, NULL, NULL), 0);
-    int code = nvrtcCompileProgram(program, n, options);
-    assert_int_equal(nvrtcGetProgramLogSize(program, &size), 0);
-    assert_true(size < LOG_MAX);
-    *log = ak_alloc(size + 1, 1);
-    assert_non_null(*log);
-    assert_int_equal(nvrtcGetProgramLog(program, *log), 0);
-    *cubin = 0;
-    if (code == 0) {
-        assert_int_equal(nvrtcGetCUBINSize(program, cubin), 0);
-    }
-    (void)nvrtcDestroyProgram(&program);
-    return code;
+    return nvrtc_compile(log, cubin, source, options, n);
 }
 
 static void test_every_way_compiles_cleanly(void **state)
@@ -165,8 +139,7 @@ static void test_every_way_compiles_cleanly(void **state)
         char *log = NULL;
         size_t cubin = 0;
         int code = compile(&log, &cubin, cases[i]);
-        bool clean = strstr(log, "(C75") == NULL &&
-                     strstr(log, ", 0 bytes spill stores, 0 bytes spill loads") != NULL;
+        bool clean = nvrtc_clean(log);
         if (code != 0 || !clean) {
             print_error("%s:\n%.3000s\n", cases[i], log);
         }
@@ -198,27 +171,12 @@ static void test_impossible_tiles_are_refused(void **state)
 
 int main(void)
 {
-    static const char *const names[] = {"libnvrtc.so.13",
-                                        "/usr/local/cuda/lib64/libnvrtc.so.13",
-                                        "/usr/local/cuda/lib/libnvrtc.so.13",
-                                        "libnvrtc.so.12",
-                                        "/usr/local/cuda/lib64/libnvrtc.so.12",
-                                        NULL};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_way_compiles_cleanly),
         cmocka_unit_test(test_impossible_tiles_are_refused),
     };
-    void *library = NULL;
-    if (ak_dl_open(&library, names, NULL) != AK_OK) {
-        print_message("no NVRTC here: skipped\n");
+    if (!nvrtc_open()) {
         return 77;
     }
-#define FIND(name, args)                                                                           \
-    *(void **)&name = ak_dl_symbol(library, #name);                                                \
-    if (name == NULL) {                                                                            \
-        print_error("NVRTC has no " #name "\n");                                                   \
-        return 1;                                                                                  \
-    }
-    NVRTC(FIND)
     return cmocka_run_group_tests(tests, load_source, drop_source);
 }

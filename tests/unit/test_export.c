@@ -497,16 +497,21 @@ static void test_kernel_tuner_repeats(void **state)
     (void)add_trial(f->archive, literal_trial("A=1", 2));
     (void)add_trial(f->archive, literal_trial("A=1", 0)); /* failed once more */
     (void)add_trial(f->archive, literal_trial("A=2", 0));
+    (void)add_trial(f->archive, literal_trial("A=-4", 7));
     export_to_file(f, f->archive, "kernel-tuner");
     json_t *file;
     assert_ok(ak_json_read(&file, f->file, err));
     const json_t *cache = json_object_get(file, "cache");
-    assert_int_equal(json_object_size(cache), 2);
+    assert_int_equal(json_object_size(cache), 3);
     assert_true(json_number_value(json_object_get(json_object_get(cache, "1"), "time")) == 2.0);
     assert_string_equal(json_string_value(json_object_get(json_object_get(cache, "2"), "time")),
                         "CompilationFailedConfig");
-    assert_int_equal(json_array_size(json_object_get(json_object_get(file, "tune_params"), "A")),
-                     2);
+    const json_t *values = json_object_get(json_object_get(file, "tune_params"), "A");
+    static const int ascending[] = {-4, 1, 2}; /* not in the order of the trials */
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(json_integer_value(json_array_get(values, i)), ascending[i]);
+    }
+    assert_int_equal(json_array_size(values), 3);
     assert_int_equal(json_integer_value(json_array_get(json_object_get(file, "problem_size"), 1)),
                      32);
     json_decref(file);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "base/rng.h"
 #include "model/forest.h"
 #include "space_fixture.h"
 
@@ -167,6 +168,34 @@ static void test_knows_what_it_does_not_know(void **state)
     ak_forest_free(forest);
 }
 
+/* What can be learned is told from what cannot by rows that a tree did not see. */
+static void test_out_of_bag(void **state)
+{
+    (void)state;
+    double y[ALL], noise[ALL], same[ALL];
+    ak_forest_options options = AK_FOREST_DEFAULT;
+    options.trees = 200;
+    ak_rng rng;
+    ak_rng_seed(&rng, 3);
+    for (size_t i = 0; i < ALL; i++) {
+        y[i] = 3.0 * rows[i * COLUMNS + A] + rows[i * COLUMNS + D];
+        noise[i] = ak_rng_real(&rng);
+        same[i] = 2.0;
+    }
+    ak_forest *forest = fit(y, ALL, &options);
+    assert_true(ak_forest_out_of_bag(forest) > 0.9 && ak_forest_out_of_bag(forest) < 1.0);
+    ak_forest_free(forest);
+    forest = fit(noise, ALL, &options);
+    assert_true(ak_forest_out_of_bag(forest) < 0.2);
+    ak_forest_free(forest);
+    forest = fit(same, ALL, &options);
+    assert_true(isnan(ak_forest_out_of_bag(forest)));
+    ak_forest_free(forest);
+    forest = fit(y, ALL, &exact);
+    assert_true(isnan(ak_forest_out_of_bag(forest)));
+    ak_forest_free(forest);
+}
+
 static void test_seeded(void **state)
 {
     (void)state;
@@ -287,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_effects_add_up),
         cmocka_unit_test(test_interaction),
         cmocka_unit_test(test_knows_what_it_does_not_know),
+        cmocka_unit_test(test_out_of_bag),
         cmocka_unit_test(test_seeded),
         cmocka_unit_test(test_nothing_to_learn),
         cmocka_unit_test(test_refuses),

@@ -203,7 +203,7 @@ static void test_learns(void **state)
     double like[2];
     for (size_t i = 0; i < 2; i++) {
         ak_point moved = base;
-        moved.at[i == 0 ? 0 : 4] += 0.5F;
+        moved.at[i == 0 ? 0 : 4] += 0.5F; /* the level itself stays: how far, not whether */
         like[i] = ak_gp_similarity(gp, &base, &moved);
     }
     assert_true(like[0] < like[1]);

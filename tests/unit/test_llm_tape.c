@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/alloc.h"
 #include "base/fs.h"
 #include "llm/tape.h"
 
@@ -197,6 +198,41 @@ static void a_budget_holds_in_a_replay_too(void **state)
     json_decref(schema);
 }
 
+/* One failed allocation after the other: an error each time, nothing leaked, and success at last.
+ */
+static void no_memory_is_an_error(void **state)
+{
+    (void)state;
+    char path[AK_PATH_MAX], spec[AK_PATH_MAX + 8];
+    write_text(
+        path, "script.jsonl",
+        "{\"text\": \"Well: {'proposals': [{'a': 1}, {'b': 2}]}\", \"reasoning\": \"hm\"}\n");
+    (void)snprintf(spec, sizeof spec, "replay:%s", path);
+    json_t *schema = json_object();
+    ak_llm_chat chat = chat_of(schema);
+    bool answered = false;
+    for (size_t nth = 1; !answered; nth++) {
+        ak_llm *llm = NULL;
+        ak_llm_answer answer = {0};
+        ak_llm_options options = {.model = spec};
+        ak_error err = AK_ERROR_INIT;
+        ak_alloc_fail_at(nth);
+        ak_status status = ak_llm_open(&llm, &options, NULL, &err);
+        if (status == AK_OK) {
+            status = ak_llm_ask(&answer, llm, &chat, &err);
+            answered = status == AK_OK;
+        }
+        ak_alloc_fail_at(0);
+        assert_true(status == AK_OK || status == AK_NO_MEMORY);
+        assert_true(status == AK_OK || strstr(err.text, "memory") != NULL);
+        assert_int_equal(json_array_size(answer.elements), answered ? 2 : 0);
+        ak_llm_answer_clear(&answer);
+        ak_llm_close(llm);
+        assert_true(nth < 1000);
+    }
+    json_decref(schema);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +240,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_folder_answers_what_was_asked, setup, teardown),
         cmocka_unit_test_setup_teardown(damaged_recordings_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(a_budget_holds_in_a_replay_too, setup, teardown),
+        cmocka_unit_test_setup_teardown(no_memory_is_an_error, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,6 +147,56 @@ static void test_failures(void **state)
     ak_recording_close(recording);
 }
 
+/* ---- with the T1 file of the space ------------------------------------------------------------
+ */
+
+static const char t1[] =
+    "{\"ConfigurationSpace\": {\"TuningParameters\": ["
+    "{\"Name\": \"z\", \"Type\": \"string\", \"Values\": [\"a\", \"b\"]},"
+    "{\"Name\": \"y\", \"Type\": \"int\", \"Values\": \"[1, 2, 3, 4]\", \"Default\": 2},"
+    "{\"Name\": \"x\", \"Type\": \"int\", \"Values\": \"[2**i for i in range(5)]\"}],"
+    "\"Conditions\": [{\"Expression\": \"x * y <= %d\", \"Parameters\": [\"x\", \"y\"]}]}}";
+
+static void test_t1(void **state)
+{
+    fixture *f = fixture_of(state);
+    char text[sizeof t1];
+    ak_recording *recording = NULL;
+    (void)snprintf(text, sizeof text, t1, 32);
+    assert_ok(ak_fs_write(f->file, text, strlen(text), err));
+    assert_ok(ak_recording_open_t1(&recording, TINY, f->file, err));
+    const ak_space *space = ak_recording_space(recording);
+    ak_config config;
+    ak_space_default(&config, space);
+    (void)ak_config_format(text, sizeof text, space, &config);
+    assert_string_equal(text, "z=a,y=2,x=1"); /* order and default are the T1 file's */
+    assert_int_equal(ak_space_count(space), 36);
+    assert_int_equal(ak_space_condition_count(space), 1);
+    near(at_config(recording, "x=2,y=3,z=a").value, 1.72);
+    near(ak_recording_describe(recording)->median, 2.51);
+    /* every repeat starts from the default */
+    ak_simulation s = {0};
+    ak_simulate_options options = {.strategy = "local", .repeats = 3, .evaluations = 1};
+    assert_ok(ak_simulate(&s, recording, &options, err));
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(s.repeats[i].best, s.repeats[0].best);
+        near(s.repeats[i].best_value, at_config(recording, "z=a,y=2,x=1").value);
+    }
+    ak_simulation_clear(&s);
+    ak_recording_close(recording);
+
+    recording = NULL;
+    (void)snprintf(text, sizeof text, t1, 16);
+    assert_ok(ak_fs_write(f->file, text, strlen(text), err));
+    assert_refused(ak_recording_open_t1(&recording, TINY, f->file, err), AK_INVALID,
+                   "this configuration is not valid");
+    assert_ok(ak_fs_write(f->file, "{}", 2, err));
+    assert_refused(ak_recording_open_t1(&recording, TINY, f->file, err), AK_INVALID,
+                   "it is no T1 file");
+    assert_refused(ak_recording_open_t1(&recording, TINY, "/nowhere", err), AK_NOT_FOUND,
+                   "/nowhere");
+}
+
 /* ---- T4 and KTT ------------------------------------------------------------------------------ */
 
 static void test_t4(void **state)
@@ -374,6 +424,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernel_tuner),
+        cmocka_unit_test_setup_teardown(test_t1, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_maximised, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_failures, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_t4, fixture_open, fixture_close),

@@ -158,6 +158,16 @@ static void test_every_strategy(void **state)
             assert_int_equal(all.repeats[r].failed, 3);
             near(all.repeats[r].best_value, 1.04);
         }
+        /* nothing is shared by strategies that work side by side */
+        options.repeats = 6;
+        options.evaluations = 20;
+        options.jobs = 1;
+        ak_simulation alone = simulate(&options);
+        options.jobs = 3;
+        ak_simulation together = simulate(&options);
+        same(&alone, &together, 6);
+        ak_simulation_clear(&alone);
+        ak_simulation_clear(&together);
         options.batch = 5;
         options.evaluations = 12;
         ak_simulation some = simulate(&options);

@@ -388,6 +388,87 @@ static void test_repair_is_nearest(void **state)
     ak_space_free(space);
 }
 
+/* Costs of a value: a digit of a number that is different for each run. */
+typedef struct costs {
+    uint64_t run;
+} costs;
+
+static double odd_cost(const void *context, size_t parameter, uint16_t value)
+{
+    const costs *c = context;
+    return (double)((c->run * 2654435761u + parameter * 40503u + value * 9973u) / 7u % 10u);
+}
+
+static double total_cost(const costs *c, const ak_space *space, const ak_config *config)
+{
+    double sum = 0.0;
+    for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
+        sum += odd_cost(c, p, config->at[p]);
+    }
+    return sum;
+}
+
+static void test_cheapest(void **state)
+{
+    (void)state;
+    ak_space *space = fixture_space(small);
+    for (costs c = {0}; c.run < 200; c.run++) {
+        ak_config got;
+        ak_space_cheapest(&got, space, odd_cost, &c);
+        assert_true(ak_space_has(space, &got));
+        for (uint64_t i = 0; i < ak_space_count(space);
+             i++) { /* the graph is narrower than a beam */
+            ak_config other;
+            ak_space_at(&other, space, i);
+            assert_true(total_cost(&c, space, &got) <= total_cost(&c, space, &other));
+        }
+    }
+    ak_space_free(space);
+    /* Wider ones: always valid, and mostly as cheap as it gets. */
+    ak_scope *constants = ak_scope_new(NULL);
+    assert_int_equal(ak_scope_set_int(constants, "K", 5, NULL), AK_OK);
+    size_t tried = 0, exact = 0;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        random_space r;
+        random_definition(&r, seed);
+        ak_space *wide = NULL;
+        if (fixture_build(&wide, r.json.data, constants, false, NULL) == AK_OK) {
+            costs c = {.run = seed};
+            ak_config got;
+            ak_space_cheapest(&got, wide, odd_cost, &c);
+            assert_true(ak_space_has(wide, &got));
+            double least = HUGE_VAL;
+            for (uint64_t i = 0; i < ak_space_count(wide); i++) {
+                ak_config other;
+                ak_space_at(&other, wide, i);
+                least = fmin(least, total_cost(&c, wide, &other));
+            }
+            tried++;
+            exact += total_cost(&c, wide, &got) == least;
+        }
+        ak_space_free(wide);
+        ak_buf_free(&r.json);
+    }
+    ak_scope_free(constants);
+    assert_true(tried > 30 && 10 * exact >= 9 * tried);
+}
+
+static void test_ranks(void **state)
+{
+    (void)state;
+    ak_space *space = fixture_space(small);
+    static const size_t places[] = {2, 0, 1}; /* of 16, 4, 8 */
+    assert_true(ak_space_ordered(space, 1));
+    assert_false(ak_space_ordered(space, 2));
+    for (size_t v = 0; v < 3; v++) {
+        assert_int_equal(ak_space_rank(space, 1, v), places[v]);
+        assert_int_equal(ak_space_by_rank(space, 1, places[v]), v);
+    }
+    assert_int_equal(ak_space_rank(space, 2, 1), 1); /* texts: their index */
+    assert_int_equal(ak_space_by_rank(space, 2, 1), 1);
+    ak_space_free(space);
+}
+
 static void test_neighbours(void **state)
 {
     (void)state;
@@ -1001,6 +1082,8 @@ int main(void)
         cmocka_unit_test(test_small_space),
         cmocka_unit_test(test_default_is_repaired),
         cmocka_unit_test(test_repair_is_nearest),
+        cmocka_unit_test(test_cheapest),
+        cmocka_unit_test(test_ranks),
         cmocka_unit_test(test_neighbours),
         cmocka_unit_test(test_neighbours_against_force),
         cmocka_unit_test(test_sample_is_uniform),

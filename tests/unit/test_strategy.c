@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "strategy/effects.h"
 #include "strategy/strategy.h"
 
 /* 7 * 5 * 3 * 2 combinations, of which conditions leave some; a text among the parameters. */
@@ -645,10 +646,33 @@ static void test_random_is_uniform(void **state)
     }
 }
 
+/* Runs a strategy with hyper-parameters on the large space. */
+static double run_chosen(history *out, const char *text, uint64_t seed, model times,
+                         size_t evaluations)
+{
+    ak_strategy_choice choice;
+    assert_int_equal(ak_strategy_choose(&choice, text, NULL), AK_OK);
+    ak_strategy_context context = context_of(large, seed);
+    context.hyper = choice.hyper;
+    ak_strategy *strategy = open_strategy(choice.ops, &context);
+    run(out, strategy, large, times, 1, 0, evaluations);
+    choice.ops->close(strategy);
+    return out->best;
+}
+
+static size_t changes(const ak_proposal *p)
+{
+    size_t changed = 0;
+    for (size_t j = 0; j < AK_PARAMETERS_MAX; j++) {
+        changed += p->config.at[j] != p->parent.at[j];
+    }
+    return changed;
+}
+
 static void test_local_starts_at_the_default_and_descends(void **state)
 {
     (void)state;
-    run_fresh(&first, find("local"), large, 1, smooth, 1, 0, 400);
+    assert_true(run_chosen(&first, "local:starts=1,jump=0", 1, smooth, 400) < 1.001);
     ak_config expected;
     ak_space_default(&expected, large);
     assert_memory_equal(&first.proposals[0].config, &expected, sizeof expected);
@@ -657,14 +681,51 @@ static void test_local_starts_at_the_default_and_descends(void **state)
     assert_memory_equal(&first.proposals[1].parent, &expected, sizeof expected);
     /* One parameter differs from the parent. */
     for (size_t i = 1; i < 100; i++) {
-        const ak_proposal *p = &first.proposals[i];
-        size_t changed = 0;
-        for (size_t j = 0; p->has_parent && j < AK_PARAMETERS_MAX; j++) {
-            changed += p->config.at[j] != p->parent.at[j];
-        }
-        assert_true(changed == (p->has_parent ? 1 : 0));
+        assert_true(!first.proposals[i].has_parent || changes(&first.proposals[i]) == 1);
     }
-    assert_true(first.best < 1.001);
+    /* The first parent of a descent is the best of its starts. */
+    run_chosen(&first, "local:starts=6", 1, smooth, 7);
+    double best = HUGE_VAL, of_parent = 0.0;
+    for (size_t i = 0; i < 6; i++) {
+        double ms = 0.0;
+        smooth(&ms, large, &first.proposals[i].config);
+        best = fmin(best, ms);
+    }
+    smooth(&of_parent, large, &first.proposals[6].parent);
+    assert_true(of_parent == best);
+}
+
+/* A step at temperature 0 is never to a slower one; at a high temperature it often is. */
+static void test_anneal_accepts_by_temperature(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"anneal:starts=1,hot=1e-6,cold=1e-9,cooling=0.9999",
+                                        "anneal:starts=1,hot=10,cold=1e-9,cooling=0.9999"};
+    for (size_t i = 0; i < 2; i++) {
+        run_chosen(&first, texts[i], 1, smooth, 60);
+        size_t slower = 0;
+        double last = HUGE_VAL;
+        for (size_t j = 1; j < 60; j++) {
+            double ms = 0.0;
+            smooth(&ms, large, &first.proposals[j].parent);
+            slower += first.proposals[j].has_parent && ms > last;
+            last = first.proposals[j].has_parent ? ms : HUGE_VAL;
+        }
+        assert_true(i == 0 ? slower == 0 : slower > 10);
+    }
+}
+
+/* After the first generation every child of two parents has a value of one of them everywhere. */
+static void test_genetic_crosses(void **state)
+{
+    (void)state;
+    run_chosen(&first, "genetic:population=2,crossover=1,mutation=0,tournament=1", 3, smooth, 3);
+    const ak_proposal *child = &first.proposals[2];
+    for (size_t p = 0; child->has_parent && p < ak_space_parameter_count(large); p++) {
+        assert_true(child->config.at[p] == first.proposals[0].config.at[p] ||
+                    child->config.at[p] == first.proposals[1].config.at[p]);
+    }
+    assert_true(child->has_parent);
 }
 
 static double mean_best(const char *name, size_t evaluations)
@@ -688,6 +749,68 @@ static void test_heuristic_reaches_98_percent(void **state)
         fail_msg("heuristic %.4f local %.4f random %.4f", heuristic, local, uniform);
     }
     assert_true(heuristic < local && local < uniform);
+}
+
+/* The best of 200 trials, on average over seeds, in a space that no run sees a part of. */
+static void test_all_beat_random(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"anneal", "genetic", "diffevo", "pso", "evolve", "local"};
+    double uniform = mean_best("random", 200);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        double best = mean_best(names[i], 200);
+        if (!(best - 1.0 < 0.5 * (uniform - 1.0))) {
+            fail_msg("%s %.4f random %.4f", names[i], best, uniform);
+        }
+    }
+    assert_true(mean_best("evolve", 200) < 1.01);
+}
+
+static void test_effects_are_found(void **state)
+{
+    (void)state;
+    ak_strategy_context context = context_of(large, 1);
+    ak_frame frame = {0};
+    ak_effects *effects = NULL;
+    assert_int_equal(ak_frame_open(&frame, find("random"), &context, NULL), AK_OK);
+    assert_int_equal(ak_effects_new(&effects, large, NULL), AK_OK);
+    assert_false(ak_effects_stale(effects, &frame));
+    assert_int_equal(ak_effects_learn(effects, &frame, NULL), AK_OK); /* from nothing */
+    ak_rng rng;
+    ak_rng_seed(&rng, 5);
+    for (size_t i = 0; i < 200; i++) {
+        ak_config config;
+        ak_space_sample(&config, large, &rng);
+        ak_observation seen = {.config = &config, .ok = i % 10 != 9};
+        smooth(&seen.ms, large, &config);
+        size_t place, tag;
+        assert_int_equal(ak_frame_observe(&place, &tag, &frame, &seen, NULL), AK_OK);
+        assert_true(place == i && tag == AK_FRAME_NO_TAG);
+        assert_true(i >= 127 || ak_effects_stale(effects, &frame)); /* later: not for each */
+        assert_int_equal(ak_frame_observe(&place, &tag, &frame, &seen, NULL), AK_OK);
+        assert_true(place == SIZE_MAX); /* known */
+        assert_true(ak_frame_find(&frame, &config)->ms == (seen.ok ? seen.ms : HUGE_VAL));
+        assert_int_equal(ak_effects_learn(effects, &frame, NULL), AK_OK);
+        assert_false(ak_effects_stale(effects, &frame));
+    }
+    /* Of two that were never seen it mostly knows the faster one. */
+    size_t right = 0;
+    for (size_t i = 0; i < 500; i++) {
+        ak_config a, b;
+        double ms_a = 0.0, ms_b = 0.0;
+        ak_space_sample(&a, large, &rng);
+        ak_space_sample(&b, large, &rng);
+        smooth(&ms_a, large, &a);
+        smooth(&ms_b, large, &b);
+        right +=
+            (ms_a < ms_b) == (ak_effects_predict(effects, &a) < ak_effects_predict(effects, &b));
+    }
+    if (right < 380) {
+        fail_msg("%zu of 500", right);
+    }
+    ak_effects_free(effects);
+    ak_effects_free(NULL);
+    ak_frame_close(&frame);
 }
 
 static void test_heuristic_in_batches(void **state)
@@ -768,6 +891,78 @@ static void test_rank_is_checked(void **state)
     }
 }
 
+/* ---- guided by a model ---- */
+
+/* 10^12 configurations: nothing may list them. */
+static void test_models_in_a_huge_space(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"bayes", "forest", "portfolio", "heuristic"};
+    char text[4096];
+    size_t length = (size_t)snprintf(text, sizeof text, "{\"TuningParameters\": [");
+    for (int p = 0; p < 12; p++) {
+        length += (size_t)snprintf(text + length, sizeof text - length,
+                                   "%s{\"Name\": \"P%d\", \"Type\": \"int\", \"Values\": "
+                                   "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}",
+                                   p == 0 ? "" : ", ", p);
+    }
+    snprintf(text + length, sizeof text - length, "]}");
+    ak_space *huge = build(text);
+    assert_true(ak_space_count(huge) == 1000000000000u);
+    for (size_t i = 0; i < 4; i++) {
+        run_fresh(&first, find(names[i]), huge, 1, smooth, 4, 0, 60);
+        assert_int_equal(first.count, 60);
+        double found = first.best;
+        run_fresh(&first, find("random"), huge, 1, smooth, 4, 0, 60);
+        if (!(found < first.best)) {
+            fail_msg("%s %.3f random %.3f", names[i], found, first.best);
+        }
+    }
+    ak_space_free(huge);
+}
+
+/* Whatever has D = 1 fails. */
+static bool half_fails(double *ms, const ak_space *space, const ak_config *config)
+{
+    smooth(ms, space, config);
+    return config->at[8] == 0;
+}
+
+static void test_models_learn_from_failures(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"bayes", "forest", "heuristic"};
+    for (size_t i = 0; i < 3; i++) {
+        run_fresh(&first, find(names[i]), large, 3, half_fails, 1, 0, 60);
+        size_t failed = 0;
+        for (size_t j = 30; j < 60; j++) {
+            failed += first.proposals[j].config.at[8] != 0;
+        }
+        assert_true(failed < 8);
+    }
+}
+
+/* More trials than the model has rows, told at once and then one by one. */
+static void test_models_with_few_rows(void **state)
+{
+    (void)state;
+    ak_strategy_choice choice;
+    assert_int_equal(ak_strategy_choose(&choice, "bayes:rows=16,pool=32,start=4", NULL), AK_OK);
+    ak_strategy_context context = context_of(large, 5);
+    context.hyper = choice.hyper;
+    ak_strategy *strategy = open_strategy(choice.ops, &context);
+    ak_rng rng;
+    ak_rng_seed(&rng, 2);
+    for (size_t i = 0; i < 100; i++) {
+        ak_config config;
+        ak_space_sample(&config, large, &rng);
+        observe(strategy, large, &config, patchy, NULL);
+    }
+    run(&first, strategy, large, patchy, 3, 5, 60);
+    assert_int_equal(first.count, 60);
+    choice.ops->close(strategy);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -791,11 +986,18 @@ int main(void)
         cmocka_unit_test(test_random_is_uniform),
         cmocka_unit_test(test_local_starts_at_the_default_and_descends),
         cmocka_unit_test(test_heuristic_reaches_98_percent),
+        cmocka_unit_test(test_anneal_accepts_by_temperature),
+        cmocka_unit_test(test_genetic_crosses),
+        cmocka_unit_test(test_all_beat_random),
+        cmocka_unit_test(test_effects_are_found),
         cmocka_unit_test(test_heuristic_in_batches),
         cmocka_unit_test(test_heuristic_starts_at_the_default),
         cmocka_unit_test(test_rank_guides),
         cmocka_unit_test(test_rank_that_misleads_is_overcome),
         cmocka_unit_test(test_rank_is_checked),
+        cmocka_unit_test(test_models_in_a_huge_space),
+        cmocka_unit_test(test_models_learn_from_failures),
+        cmocka_unit_test(test_models_with_few_rows),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "archive/archive.h"
+#include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/json.h"
@@ -124,6 +126,12 @@ static size_t archived(fixture *f)
     return count;
 }
 
+static bool take_ms(void *context, const ak_trial *trial)
+{
+    *(double *)context = trial->median_ms;
+    return true;
+}
+
 static void test_a_run_is_archived_told_and_resumed(void **state)
 {
     fixture *f = *state;
@@ -152,6 +160,20 @@ static void test_a_run_is_archived_told_and_resumed(void **state)
     assert_true(h.in_order);
     assert_string_equal(h.last, "end");
     assert_int_equal(archived(f), 4);
+    /* The seed is told and kept; so is what this machine's sandbox lacks. */
+    assert_int_equal(h.seed, 1);
+    assert_true(h.start_best == 0);
+    assert_int_equal(
+        h.warning,
+        ak_sandbox_missing(ak_sandbox_landlock_abi() > 0, ak_sandbox_seccomp()) == NULL ? 0 : 1);
+    ak_run kept = {0};
+    assert_int_equal(ak_archive_get_run(&kept, f->db, NULL, &err), AK_OK);
+    assert_non_null(strstr(kept.options_json, "\"seed\":1"));
+    assert_non_null(strstr(kept.environment_json, "\"sandbox\":{\"landlock\":"));
+    ak_run_clear(&kept);
+    double first_best = 0; /* of the search */
+    ak_archive_filter fastest = {.ok_only = true, .best_first = true, .limit = 1};
+    assert_int_equal(ak_archive_each(f->db, &fastest, take_ms, &first_best, &err), AK_OK);
 
     char *json = NULL;
     assert_int_equal(ak_tune_result_json(&json, &result, f->task, &err), AK_OK);
@@ -176,11 +198,14 @@ static void test_a_run_is_archived_told_and_resumed(void **state)
     ak_tune_result_clear(&result);
 
     /* Resumed: the four are known, and what is tried now is new. */
-    options = (ak_tune_options){.evaluations = 2, .resume = true, .strategy = "random"};
+    h = (heard){0};
+    options = (ak_tune_options){
+        .evaluations = 2, .resume = true, .strategy = "random", .sink = hear, .sink_context = &h};
     if (ak_tune(&result, f->task, f->db, &options, &err) != AK_OK) {
         fail_msg("%s", err.text);
     }
     assert_int_equal(result.resumed, 4);
+    assert_true(h.start_best == first_best); /* a slower trial is then no new best */
     assert_int_equal(result.evaluated, 2);
     assert_int_equal(archived(f), 6);
     ak_tune_result_clear(&result);
@@ -207,6 +232,70 @@ static void test_cancel_keeps_what_there_is(void **state)
     assert_true(result.found);
     assert_int_equal(archived(f), result.evaluated);
     ak_tune_result_clear(&result);
+}
+
+/* What was measured of many sizes is kept, and no table is made of half of it. */
+static void test_many_sizes_can_be_cancelled(void **state)
+{
+    fixture *f = *state;
+    if (f == NULL) {
+        skip();
+    }
+    ak_error err = AK_ERROR_INIT;
+    int cancel = 0;
+    heard h = {.cancel = &cancel};
+    static const char *const sizes[] = {"5000", "n=5001"};
+    ak_task_spec spec = {.kernel = f->kernel, .device = "host"};
+    ak_tune_options options = {
+        .evaluations = 32, .sink = hear, .sink_context = &h, .cancel = &cancel};
+    ak_sizes_result result;
+    if (ak_tune_sizes(&result, &spec, sizes, 2, 1, f->db, &options, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_string_equal(result.stopped_by, "cancelled");
+    assert_int_equal(result.table_count, 0);
+    assert_int_equal(result.size_count, 2);
+    assert_string_equal(result.sizes[1].size, "n=5001");
+    assert_non_null(result.sizes[0].run);
+    assert_null(result.sizes[1].run);
+    assert_int_equal(archived(f), result.evaluated);
+    assert_string_equal(h.last, "table");
+    char *json = NULL;
+    assert_int_equal(ak_sizes_result_json(&json, &result, &err), AK_OK);
+    assert_non_null(strstr(json, "\"table\":null"));
+    ak_text_free(json);
+    ak_sizes_result_clear(&result);
+    /* Refused before anything is started. */
+    options = (ak_tune_options){.evaluations = 1};
+    assert_int_equal(ak_tune_sizes(&result, &spec, sizes, 2, 1, NULL, &options, &err), AK_INVALID);
+    assert_int_equal(ak_tune_sizes(&result, &spec, sizes, 2, 3, NULL, NULL, &err), AK_INVALID);
+    assert_int_equal(ak_tune_sizes(&result, &spec, sizes, 0, 1, NULL, NULL, &err), AK_INVALID);
+}
+
+/* A tester ends at once when its task is cancelled. */
+static void test_a_tester_can_be_cancelled(void **state)
+{
+    fixture *f = *state;
+    if (f == NULL) {
+        skip();
+    }
+    ak_error err = AK_ERROR_INIT;
+    int cancel = 0;
+    ak_tester *tester = NULL;
+    ak_config config;
+    ak_trial trial = {0};
+    ak_comparison comparison = {0};
+    const char *const names[] = {"default"};
+    open_task(f);
+    ak_task_set_cancel(f->task, &cancel);
+    ak_space_default(&config, ak_task_space(f->task));
+    assert_int_equal(ak_tester_open(&tester, f->task, &err), AK_OK);
+    cancel = 1;
+    assert_int_equal(ak_tester_run(&trial, tester, &config, &err), AK_CANCELLED);
+    ak_tester_close(tester);
+    assert_int_equal(ak_tester_open(&tester, f->task, &err), AK_CANCELLED);
+    assert_int_equal(ak_compare(&comparison, f->task, &config, names, 1, true, 3600, &err),
+                     AK_CANCELLED);
 }
 
 static void test_a_small_space_is_exhausted(void **state)
@@ -418,6 +507,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_run_is_archived_told_and_resumed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_cancel_keeps_what_there_is, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_many_sizes_can_be_cancelled, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_tester_can_be_cancelled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_small_space_is_exhausted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_failures_are_data, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_winner_is_right_on_every_awkward_size, set_up,

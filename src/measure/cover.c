@@ -1,6 +1,6 @@
-/* portfolio.c: see portfolio.h. Losses are kept as logarithms, so that the geometric mean is a sum;
+/* cover.c: see cover.h. Losses are kept as logarithms, so that the geometric mean is a sum;
    a size that a configuration cannot serve has an infinite one. */
-#include "measure/portfolio.h"
+#include "measure/cover.h"
 
 #include <math.h>
 #include <string.h>
@@ -158,7 +158,7 @@ static double subsets(size_t n, size_t k)
 }
 
 /* Ascending, without doubles and without what serves no size. */
-static void settle(ak_portfolio *p, const chooser *x)
+static void settle(ak_cover *p, const chooser *x)
 {
     for (size_t c = 0; c < x->configs; c++) {
         bool serves = false, chosen = false;
@@ -186,8 +186,8 @@ static void settle(ak_portfolio *p, const chooser *x)
     }
 }
 
-ak_status ak_portfolio_choose(ak_portfolio *out, const double *ms, size_t configs, size_t sizes,
-                              size_t k, ak_error *err)
+ak_status ak_cover_choose(ak_cover *out, const double *ms, size_t configs, size_t sizes, size_t k,
+                          ak_error *err)
 {
     if (configs == 0 || sizes == 0 || k == 0) {
         return ak_fail(err, AK_INVALID,
@@ -196,7 +196,7 @@ ak_status ak_portfolio_choose(ak_portfolio *out, const double *ms, size_t config
                        k, configs, sizes);
     }
     chooser x = {.configs = configs, .sizes = sizes, .k = k < configs ? k : configs};
-    ak_portfolio p = {0};
+    ak_cover p = {0};
     x.loss = ak_alloc(configs * sizes, sizeof *x.loss);
     x.low = ak_alloc((x.k + 2) * sizes, sizeof *x.low);
     x.picked = ak_alloc(x.k, sizeof *x.picked);
@@ -217,7 +217,7 @@ ak_status ak_portfolio_choose(ak_portfolio *out, const double *ms, size_t config
         }
         x.low[s] = INFINITY;
     }
-    p.exact = subsets(configs, x.k) <= AK_PORTFOLIO_SUBSETS_MAX;
+    p.exact = subsets(configs, x.k) <= AK_COVER_SUBSETS_MAX;
     if (p.exact) {
         try_all(&x, 0, 0);
     } else {
@@ -230,29 +230,29 @@ ak_status ak_portfolio_choose(ak_portfolio *out, const double *ms, size_t config
         goto out;
     }
     settle(&p, &x);
-    ak_portfolio_loss(&p.loss, ms, configs, sizes, p.chosen, p.count);
+    ak_cover_loss(&p.loss, ms, configs, sizes, p.chosen, p.count);
 out:
     ak_free(x.best);
     ak_free(x.picked);
     ak_free(x.low);
     ak_free(x.loss);
     if (status != AK_OK) {
-        ak_portfolio_clear(&p);
+        ak_cover_clear(&p);
         return status;
     }
     *out = p;
     return AK_OK;
 }
 
-void ak_portfolio_clear(ak_portfolio *portfolio)
+void ak_cover_clear(ak_cover *cover)
 {
-    ak_free(portfolio->chosen);
-    ak_free(portfolio->serves);
-    *portfolio = (ak_portfolio){0};
+    ak_free(cover->chosen);
+    ak_free(cover->serves);
+    *cover = (ak_cover){0};
 }
 
-void ak_portfolio_loss(ak_loss *out, const double *ms, size_t configs, size_t sizes,
-                       const size_t *chosen, size_t count)
+void ak_cover_loss(ak_loss *out, const double *ms, size_t configs, size_t sizes,
+                   const size_t *chosen, size_t count)
 {
     double sum = 0, worst = -1;
     size_t served = 0;

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "measure/portfolio.h"
+#include "measure/cover.h"
 
 #define CONFIGS_MAX 12
 #define SIZES_MAX   6
@@ -55,10 +55,10 @@ static void test_random_tables_agree_with_brute_force(void **state)
         double ms[CONFIGS_MAX * SIZES_MAX];
         size_t configs = 1 + ak_rng_below(&rng, 9), sizes = 1 + ak_rng_below(&rng, SIZES_MAX);
         size_t k = 1 + ak_rng_below(&rng, 4);
-        ak_portfolio p = {0};
+        ak_cover p = {0};
         fill(ms, &rng, configs, sizes);
         double want = brute_force(ms, configs, sizes, k);
-        ak_status status = ak_portfolio_choose(&p, ms, configs, sizes, k, NULL);
+        ak_status status = ak_cover_choose(&p, ms, configs, sizes, k, NULL);
         if (isinf(want)) {
             assert_int_equal(status, AK_NOT_FOUND);
             continue;
@@ -80,7 +80,7 @@ static void test_random_tables_agree_with_brute_force(void **state)
                 assert_true(other <= 0 || mine <= other);
             }
         }
-        ak_portfolio_clear(&p);
+        ak_cover_clear(&p);
     }
 }
 
@@ -89,29 +89,29 @@ static void test_one_for_all_is_not_the_fastest_of_any(void **state)
     (void)state;
     /* The third is never the fastest and never bad. */
     const double ms[] = {1, 9, 9, /**/ 9, 1, 1, /**/ 1.1, 1.1, 1.1};
-    ak_portfolio p = {0};
-    assert_int_equal(ak_portfolio_choose(&p, ms, 3, 3, 1, NULL), AK_OK);
+    ak_cover p = {0};
+    assert_int_equal(ak_cover_choose(&p, ms, 3, 3, 1, NULL), AK_OK);
     assert_int_equal(p.count, 1);
     assert_int_equal(p.chosen[0], 2);
     assert_true(fabs(p.loss.geomean - 1.1) < 1e-12 && fabs(p.loss.worst - 1.1) < 1e-12);
-    ak_portfolio_clear(&p);
+    ak_cover_clear(&p);
     /* Two do it without loss; a third would serve nothing and is left out. */
-    assert_int_equal(ak_portfolio_choose(&p, ms, 3, 3, 3, NULL), AK_OK);
+    assert_int_equal(ak_cover_choose(&p, ms, 3, 3, 3, NULL), AK_OK);
     assert_int_equal(p.count, 2);
     assert_true(p.loss.geomean == 1 && p.loss.worst == 1);
     assert_int_equal(p.serves[0], 0);
     assert_int_equal(p.serves[1], 1);
-    ak_portfolio_clear(&p);
+    ak_cover_clear(&p);
 }
 
 static void test_equal_means_are_decided_by_the_worst_size(void **state)
 {
     (void)state;
     const double ms[] = {1, 4, /**/ 2, 2, /**/ 4, 1};
-    ak_portfolio p = {0};
-    assert_int_equal(ak_portfolio_choose(&p, ms, 3, 2, 1, NULL), AK_OK);
+    ak_cover p = {0};
+    assert_int_equal(ak_cover_choose(&p, ms, 3, 2, 1, NULL), AK_OK);
     assert_int_equal(p.chosen[0], 1);
-    ak_portfolio_clear(&p);
+    ak_cover_clear(&p);
 }
 
 static void test_what_serves_no_size_everywhere_is_said(void **state)
@@ -119,18 +119,18 @@ static void test_what_serves_no_size_everywhere_is_said(void **state)
     (void)state;
     const double apart[] = {1, 0, /**/ 0, 1};
     const double hole[] = {1, 0, /**/ 2, 0};
-    ak_portfolio p = {0};
+    ak_cover p = {0};
     ak_error err = AK_ERROR_INIT;
-    assert_int_equal(ak_portfolio_choose(&p, apart, 2, 2, 1, &err), AK_NOT_FOUND);
+    assert_int_equal(ak_cover_choose(&p, apart, 2, 2, 1, &err), AK_NOT_FOUND);
     assert_string_equal(err.text, "no 1 of the 2 configurations serve all 2 sizes between them");
-    assert_int_equal(ak_portfolio_choose(&p, apart, 2, 2, 2, NULL), AK_OK);
+    assert_int_equal(ak_cover_choose(&p, apart, 2, 2, 2, NULL), AK_OK);
     assert_int_equal(p.count, 2);
-    ak_portfolio_clear(&p);
-    assert_int_equal(ak_portfolio_choose(&p, hole, 2, 2, 2, NULL), AK_NOT_FOUND);
-    assert_int_equal(ak_portfolio_choose(&p, apart, 0, 2, 1, NULL), AK_INVALID);
+    ak_cover_clear(&p);
+    assert_int_equal(ak_cover_choose(&p, hole, 2, 2, 2, NULL), AK_NOT_FOUND);
+    assert_int_equal(ak_cover_choose(&p, apart, 0, 2, 1, NULL), AK_INVALID);
     size_t first = 0;
     ak_loss loss;
-    ak_portfolio_loss(&loss, apart, 2, 2, &first, 1);
+    ak_cover_loss(&loss, apart, 2, 2, &first, 1);
     assert_int_equal(loss.unserved, 1);
     assert_true(loss.geomean == 1 && loss.worst == 1);
 }
@@ -150,12 +150,12 @@ static void test_large_tables_are_chosen_greedily(void **state)
             ms[c * SIZES + s] = home ? 1 : 1.5 + ak_rng_real(&rng);
         }
     }
-    ak_portfolio p = {0};
-    assert_int_equal(ak_portfolio_choose(&p, ms, CONFIGS, SIZES, GROUPS, NULL), AK_OK);
+    ak_cover p = {0};
+    assert_int_equal(ak_cover_choose(&p, ms, CONFIGS, SIZES, GROUPS, NULL), AK_OK);
     assert_false(p.exact);
     assert_int_equal(p.count, GROUPS);
     assert_true(p.loss.geomean == 1);
-    ak_portfolio_clear(&p);
+    ak_cover_clear(&p);
     ak_free(ms);
 }
 
@@ -164,9 +164,9 @@ static void test_no_memory_is_reported(void **state)
     (void)state;
     const double ms[] = {1, 2, /**/ 2, 1};
     for (size_t n = 1; n <= 6; n++) {
-        ak_portfolio p = {0};
+        ak_cover p = {0};
         ak_alloc_fail_at(n);
-        ak_status status = ak_portfolio_choose(&p, ms, 2, 2, 1, NULL);
+        ak_status status = ak_cover_choose(&p, ms, 2, 2, 1, NULL);
         ak_alloc_fail_at(0);
         assert_int_equal(status, AK_NO_MEMORY);
     }

@@ -1,0 +1,573 @@
+/*
+ * cuda_sm80.cu: C = epilogue(alpha * A * B) for Ampere and everything after it: mma.sync, ldmatrix
+ * and cp.async. fp16 or bf16 in and out, sums in fp32; C row-major; A and B each in either layout;
+ * any size, any leading dimension. On Hopper it reaches about 60 % of what wgmma does, so there it
+ * is for what the tensor copy engine cannot address and for tiny products.
+ *
+ * A block computes one tile of C, its warps side by side parts of it. Slices of A and B,
+ * BLOCK_SIZE_K deep, arrive through a ring of num_stages slots in shared memory: at each step the
+ * block meets once, asks for the slice that is num_stages - 1 ahead, and multiplies the one that is
+ * there, with the fragments of the next 16 of K on their way while those before are multiplied.
+ *
+ * A slice lies in shared memory as it does in memory, in rows of its contiguous direction; the
+ * pieces of 16 bytes of a row are exchanged by XOR with the row's number, so that the eight rows
+ * that ldmatrix reads at once are in different banks. What is beyond the matrix is filled with
+ * zeros.
+ *
+ * Parameters (macros):
+ *   BLOCK_SIZE_M, _N, _K  tile of C; depth of a slot (16, 32, 64)
+ *   num_warps, WARPS_N    warps of a block, and how many of them are side by side along N
+ *   num_stages            slots of the ring, 2 or more
+ *   GROUP_SIZE_M          tiles are visited in groups of that many rows, for the level 2 cache
+ *   SPLIT_K               blocks that share a tile, each with a part of K; the last to finish adds
+ *                         the parts in order, so the result does not depend on who that is
+ *   COPY_A, COPY_B        bytes copied at a time: 16, 8, 4, or 2, of which addresses and leading
+ *                         dimensions must be multiples. 2 goes through registers: cp.async cannot
+ *   BLOCKS_PER_SM         promised to the compiler
+ *   A_LAYOUT, B_LAYOUT    0: K is the contiguous direction (A row-major, B column-major);
+ *                         1: M or N is
+ *   HAS_BIAS, EPILOGUE(x) bias[column] is added, then EPILOGUE applied; from cuda_activation.cu
+ *   HAS_ALPHA             1: alpha * A * B
+ *   HAS_RESIDUAL          1: beta * residual is added before the bias; residual is laid out as C
+ *
+ * Dynamic shared memory: the larger of num_stages * STAGE_BYTES and STAGING_BYTES.
+ * Workspace, for SPLIT_K > 1: a counter for each tile, in a multiple of 128 bytes together, zero
+ * between launches; then SPLIT_K x BLOCK_SIZE_M x BLOCK_SIZE_N floats for each tile.
+ *
+ * tests/simt/simt.h defines SIMT and every function of the next section, and runs the rest on a
+ * CPU.
+ */
+typedef unsigned int u32;
+typedef unsigned short u16;
+typedef long long i64;
+
+#ifndef EPILOGUE
+#define EPILOGUE(x) (x)
+#endif
+#ifndef HAS_BIAS
+#define HAS_BIAS 0
+#endif
+#ifndef HAS_ALPHA
+#define HAS_ALPHA 0
+#endif
+#ifndef HAS_RESIDUAL
+#define HAS_RESIDUAL 0
+#endif
+
+#define THREADS (32 * num_warps)
+#define WARPS_M (num_warps / WARPS_N)
+#define WARP_M  (BLOCK_SIZE_M / WARPS_M) /* the tile of a warp */
+#define WARP_N  (BLOCK_SIZE_N / WARPS_N)
+#define MMAS_M  (WARP_M / 16)
+#define MMAS_N  (WARP_N / 8)
+#define K_STEPS (BLOCK_SIZE_K / 16)
+
+/* A slice: ROWS rows of COLS contiguous elements. */
+#define A_ROWS      (A_LAYOUT ? BLOCK_SIZE_K : BLOCK_SIZE_M)
+#define A_COLS      (A_LAYOUT ? BLOCK_SIZE_M : BLOCK_SIZE_K)
+#define B_ROWS      (B_LAYOUT ? BLOCK_SIZE_K : BLOCK_SIZE_N)
+#define B_COLS      (B_LAYOUT ? BLOCK_SIZE_N : BLOCK_SIZE_K)
+#define A_BYTES     (BLOCK_SIZE_M * BLOCK_SIZE_K * 2)
+#define B_BYTES     (BLOCK_SIZE_N * BLOCK_SIZE_K * 2)
+#define STAGE_BYTES (A_BYTES + B_BYTES)
+#define A_HELD      ((A_BYTES / 16 + THREADS - 1) / THREADS) /* pieces of 16 bytes of a thread */
+#define B_HELD      ((B_BYTES / 16 + THREADS - 1) / THREADS)
+
+/* The tile of C on its way out; the padding keeps rows in different banks. */
+#define STAGING_PITCH (BLOCK_SIZE_N * 2 + 16)
+#define STAGING_BYTES (BLOCK_SIZE_M * STAGING_PITCH)
+
+#if num_warps % WARPS_N != 0
+#error "WARPS_N divides num_warps"
+#elif BLOCK_SIZE_M % (16 * WARPS_M) != 0 || BLOCK_SIZE_N % (16 * WARPS_N) != 0
+#error "a warp multiplies 16 x 16 at a time"
+#elif BLOCK_SIZE_K % 16 != 0 || num_stages < 2
+#error "a slot is 16 deep or a multiple, and one is filled while another is read"
+#endif
+
+/* ---- instructions ---- */
+
+#ifndef SIMT
+
+#define DEVICE __device__ __forceinline__
+#define KERNEL extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+#define UNROLL _Pragma("unroll")
+
+/* Addresses in shared memory are 32 bits. */
+DEVICE u32 shared_base(void)
+{
+    extern __shared__ __align__(128) unsigned char shared[];
+    return (u32)__cvta_generic_to_shared(shared);
+}
+
+/* Starts a copy of `width` bytes (a constant) of which the first `bytes` exist; zeros for the
+   others. */
+DEVICE void copy_async(u32 to, const void *from, int width, int bytes)
+{
+    if (width == 16) {
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
+                     "r"(bytes)
+                     : "memory");
+    } else if (width == 8) {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(bytes)
+                     : "memory");
+    } else {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(bytes)
+                     : "memory");
+    }
+}
+
+DEVICE void copy_commit(void)
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+/* Until at most that many groups, a constant, are unfinished. */
+#define COPY_WAIT(pending) asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory")
+
+DEVICE void block_sync(void)
+{
+    __syncthreads();
+}
+
+DEVICE void store_shared(u32 to, const u32 v[4])
+{
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(v[0]), "r"(v[1]),
+                 "r"(v[2]), "r"(v[3])
+                 : "memory");
+}
+
+DEVICE void load_shared(u32 v[4], u32 from)
+{
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
+                 : "r"(from)
+                 : "memory");
+}
+
+DEVICE void store_shared_one(u32 to, u32 v)
+{
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(to), "r"(v) : "memory");
+}
+
+DEVICE u32 load_shared_one(u32 from)
+{
+    u32 v;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(from) : "memory");
+    return v;
+}
+
+/* Four matrices of 8 x 8; lanes 0-7 give the addresses of the rows of the first, and so on. Lane t
+   gets the elements 2 (t % 4) and the next of row t / 4 of each; transposed, of column t / 4. */
+DEVICE void load_matrix(u32 v[4], u32 row, int transposed)
+{
+    if (transposed) {
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
+                     : "r"(row));
+    } else {
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
+                     : "r"(row));
+    }
+}
+
+#if dtype_is_f16
+#define MMA_OP  "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+#define PACK_OP "cvt.rn.f16x2.f32"
+#else
+#define MMA_OP  "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
+#define PACK_OP "cvt.rn.bf16x2.f32"
+#endif
+
+/* d += a * b, 16 x 8 x 16. */
+DEVICE void mma(float d[4], const u32 a[4], const u32 b[2])
+{
+    asm volatile(MMA_OP " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+DEVICE u32 pack(float low, float high)
+{
+    u32 both;
+    asm(PACK_OP " %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
+}
+
+DEVICE float widen(u16 x)
+{
+#if dtype_is_f16
+    float f;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(x));
+    return f;
+#else
+    return __uint_as_float((u32)x << 16);
+#endif
+}
+
+/* Four sums of another block. */
+DEVICE void load_parts(float v[4], const float *from)
+{
+    asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
+                 : "l"(from)
+                 : "memory");
+}
+
+DEVICE void store_parts(float *to, const float v[4])
+{
+    asm volatile("st.global.cg.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(v[0]), "f"(v[1]),
+                 "f"(v[2]), "f"(v[3])
+                 : "memory");
+}
+
+DEVICE void store_line(void *to, const u32 v[4])
+{
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v[0]), "r"(v[1]),
+                 "r"(v[2]), "r"(v[3])
+                 : "memory");
+}
+
+#endif
+
+/* ---- slices ---- */
+
+/* What the number of a row is XORed into its pieces' places with. Rows of less than 128 bytes share
+   a line of all banks, so the number counts lines. */
+DEVICE int swizzle(int row, int cols)
+{
+    return cols % 64 == 0   ? row & 7
+           : cols == 32     ? row >> 1 & 3
+           : cols == 16     ? row >> 2 & 1
+           : cols % 32 == 0 ? row & 3
+                            : row & 1;
+}
+
+/* Where the piece of 8 elements is, from the start of the slice. */
+DEVICE u32 piece_at(int row, int piece, int cols)
+{
+    return (u32)(row * cols * 2 + ((piece ^ swizzle(row, cols)) << 4));
+}
+
+/* Where a slice comes from: element (row0, col0) of a matrix of which rows and cols exist. */
+typedef struct slice {
+    const u16 *from;
+    i64 pitch;
+    int row0, rows, col0, cols;
+} slice;
+
+/* Starts to copy a slice of tile_rows x tile_cols. With copies of 2 bytes it is only loaded, into
+   `held`; slice_end brings it to shared memory. */
+DEVICE void slice_begin(u32 held[][4], u32 to, const slice *s, int tile_rows, int tile_cols,
+                        int copy)
+{
+    const int per_piece = 16 / copy;
+    const int width = copy / 2; /* elements of a copy */
+    const int pieces = tile_cols / 8;
+    if (copy > 2) {
+        /* Usually a thread's copies are in one column: the address is computed once. */
+        const int per_row = pieces * per_piece;
+        const bool regular = THREADS % per_row == 0;
+        const u16 *next = s->from + (i64)(s->row0 + (int)threadIdx.x / per_row) * s->pitch +
+                          s->col0 + (int)threadIdx.x % per_row * width;
+        UNROLL for (int i = 0; i < tile_rows * per_row; i += THREADS)
+        {
+            const int n = i + (int)threadIdx.x;
+            const int row = regular ? (int)threadIdx.x / per_row + i / per_row : n / per_row;
+            const int part = regular ? (int)threadIdx.x % per_row : n % per_row;
+            const int left = s->cols - (s->col0 + part * width);
+            const int most = left < 0 ? 0 : left > width ? width : left;
+            const int bytes = s->row0 + row < s->rows ? most * 2 : 0;
+            const u16 *from =
+                regular ? next : s->from + (i64)(s->row0 + row) * s->pitch + s->col0 + part * width;
+            if (tile_rows * per_row % THREADS == 0 || n < tile_rows * per_row) {
+                copy_async(to + piece_at(row, part / per_piece, tile_cols) +
+                               (u32)(part % per_piece * copy),
+                           bytes > 0 ? from : s->from, copy, bytes);
+            }
+            next += s->pitch * (THREADS / per_row);
+        }
+    } else {
+        UNROLL for (int i = 0; i < tile_rows * pieces; i += THREADS)
+        {
+            const int n = i + (int)threadIdx.x;
+            const int row = s->row0 + n / pieces;
+            const int col = s->col0 + n % pieces * 8;
+            const u16 *from = s->from + row * s->pitch + col;
+            UNROLL for (int j = 0; j < 4; j++)
+            {
+                const bool here = n < tile_rows * pieces && row < s->rows;
+                const u32 low = here && col + 2 * j < s->cols ? from[2 * j] : 0;
+                const u32 high = here && col + 2 * j + 1 < s->cols ? from[2 * j + 1] : 0;
+                held[i / THREADS][j] = low | high << 16;
+            }
+        }
+    }
+}
+
+DEVICE void slice_end(u32 held[][4], u32 to, int tile_rows, int tile_cols, int copy)
+{
+    const int pieces = tile_cols / 8;
+    if (copy == 2) {
+        UNROLL for (int i = 0; i < tile_rows * pieces; i += THREADS)
+        {
+            const int n = i + (int)threadIdx.x;
+            if (n < tile_rows * pieces) {
+                store_shared(to + piece_at(n / pieces, n % pieces, tile_cols), held[i / THREADS]);
+            }
+        }
+    }
+}
+
+/* ---- fragments ---- */
+
+/* What a warp multiplies in one step of 16 of K. */
+typedef struct fragments {
+    u32 a[MMAS_M][4];
+    u32 b[MMAS_N / 2][4];
+} fragments;
+
+/* warp_m and warp_n: where the warp's tile begins in the block's. */
+DEVICE void load_fragments(fragments *f, u32 slot, int step, int warp_m, int warp_n, int lane)
+{
+    UNROLL for (int i = 0; i < MMAS_M; i++)
+    {
+        const int m = warp_m + i * 16;
+        const u32 at = A_LAYOUT ? piece_at(step * 16 + (lane >> 4) * 8 + (lane & 7),
+                                           m / 8 + (lane >> 3 & 1), A_COLS)
+                                : piece_at(m + (lane & 15), step * 2 + (lane >> 4), A_COLS);
+        load_matrix(f->a[i], slot + at, A_LAYOUT);
+    }
+    UNROLL for (int j = 0; j < MMAS_N / 2; j++)
+    {
+        const int n = warp_n + j * 16;
+        const u32 at = B_LAYOUT ? piece_at(step * 16 + (lane & 15), n / 8 + (lane >> 4), B_COLS)
+                                : piece_at(n + (lane >> 4) * 8 + (lane & 7),
+                                           step * 2 + (lane >> 3 & 1), B_COLS);
+        load_matrix(f->b[j], slot + A_BYTES + at, B_LAYOUT);
+    }
+}
+
+DEVICE void multiply(float acc[MMAS_M][MMAS_N][4], const fragments *f)
+{
+    UNROLL for (int i = 0; i < MMAS_M; i++)
+    {
+        UNROLL for (int j = 0; j < MMAS_N; j++)
+        {
+            mma(acc[i][j], f->a[i], f->b[j / 2] + j % 2 * 2);
+        }
+    }
+}
+
+#if SPLIT_K > 1
+/* Leaves this block's sums in the workspace. The last block of a tile to do so gets all of them
+   added up, and true. */
+DEVICE bool add_parts(float acc[MMAS_M][MMAS_N][4], unsigned char *workspace, int tile, int tiles,
+                      int part, u32 flag)
+{
+    enum { SUMS = BLOCK_SIZE_M * BLOCK_SIZE_N };
+    u32 *count = (u32 *)workspace + tile;
+    float *parts = (float *)(workspace + (tiles + 31) / 32 * 128) + (i64)tile * SPLIT_K * SUMS +
+                   threadIdx.x * 4;
+    UNROLL for (int i = 0; i < MMAS_M * MMAS_N; i++)
+    {
+        store_parts(parts + (i64)part * SUMS + i * (THREADS * 4), acc[i / MMAS_N][i % MMAS_N]);
+    }
+    __threadfence();
+    block_sync();
+    if (threadIdx.x == 0) {
+        const u32 before = atomicAdd(count, 1u);
+        store_shared_one(flag, before);
+        if (before == SPLIT_K - 1) {
+            *count = 0; /* as found, for the next launch */
+        }
+    }
+    block_sync();
+    if (load_shared_one(flag) != SPLIT_K - 1) {
+        return false;
+    }
+    __threadfence();
+    UNROLL for (int i = 0; i < MMAS_M * MMAS_N; i++)
+    {
+        UNROLL for (int j = 0; j < 4; j++)
+        {
+            acc[i / MMAS_N][i % MMAS_N][j] = 0;
+        }
+    }
+    for (int p = 0; p < SPLIT_K; p++) {
+        UNROLL for (int i = 0; i < MMAS_M * MMAS_N; i++)
+        {
+            float v[4];
+            load_parts(v, parts + (i64)p * SUMS + i * (THREADS * 4));
+            UNROLL for (int j = 0; j < 4; j++)
+            {
+                acc[i / MMAS_N][i % MMAS_N][j] += v[j];
+            }
+        }
+    }
+    return true;
+}
+#endif
+
+KERNEL ak_kernel(const u16 *a, const u16 *b, u16 *c, const u16 *bias, const u16 *residual,
+                 unsigned char *workspace, int m, int n, int k, int lda, int ldb, int ldc,
+                 float alpha, float beta)
+{
+    const u32 ring = shared_base();
+    const int lane = (int)threadIdx.x % 32;
+    const int warp = (int)threadIdx.x / 32;
+    const int warp_m = warp / WARPS_N * WARP_M;
+    const int warp_n = warp % WARPS_N * WARP_N;
+
+    /* Which tile: groups of GROUP_SIZE_M rows of tiles, column after column inside a group. */
+    const int rows = (m + BLOCK_SIZE_M - 1) / BLOCK_SIZE_M;
+    const int columns = (n + BLOCK_SIZE_N - 1) / BLOCK_SIZE_N;
+    const int tile = (int)blockIdx.x / SPLIT_K;
+    const int part = (int)blockIdx.x % SPLIT_K;
+    const int first = tile / (GROUP_SIZE_M * columns) * GROUP_SIZE_M;
+    const int height = rows - first < GROUP_SIZE_M ? rows - first : GROUP_SIZE_M;
+    const int inside = tile % (GROUP_SIZE_M * columns);
+    const int m0 = (first + inside % height) * BLOCK_SIZE_M;
+    const int n0 = inside / height * BLOCK_SIZE_N;
+
+    /* Which slices of K. */
+    const int slices = (k + BLOCK_SIZE_K - 1) / BLOCK_SIZE_K;
+    const int begin = (int)((i64)slices * part / SPLIT_K);
+    const int count = (int)((i64)slices * (part + 1) / SPLIT_K) - begin;
+
+    float acc[MMAS_M][MMAS_N][4];
+    u32 held_a[A_HELD][4], held_b[B_HELD][4];
+    fragments f[2];
+    slice sa, sb;
+    sa.from = a;
+    sa.pitch = lda;
+    sa.row0 = A_LAYOUT ? begin * BLOCK_SIZE_K : m0;
+    sa.col0 = A_LAYOUT ? m0 : begin * BLOCK_SIZE_K;
+    sa.rows = A_LAYOUT ? k : m;
+    sa.cols = A_LAYOUT ? m : k;
+    sb.from = b;
+    sb.pitch = ldb;
+    sb.row0 = B_LAYOUT ? begin * BLOCK_SIZE_K : n0;
+    sb.col0 = B_LAYOUT ? n0 : begin * BLOCK_SIZE_K;
+    sb.rows = B_LAYOUT ? k : n;
+    sb.cols = B_LAYOUT ? n : k;
+
+    UNROLL for (int i = 0; i < MMAS_M * MMAS_N; i++)
+    {
+        UNROLL for (int j = 0; j < 4; j++)
+        {
+            acc[i / MMAS_N][i % MMAS_N][j] = 0;
+        }
+    }
+
+#define NEXT_SLICE()                                                                               \
+    do {                                                                                           \
+        sa.row0 += A_LAYOUT ? BLOCK_SIZE_K : 0;                                                    \
+        sa.col0 += A_LAYOUT ? 0 : BLOCK_SIZE_K;                                                    \
+        sb.row0 += B_LAYOUT ? BLOCK_SIZE_K : 0;                                                    \
+        sb.col0 += B_LAYOUT ? 0 : BLOCK_SIZE_K;                                                    \
+    } while (0)
+
+    for (int i = 0; i < num_stages - 1; i++) {
+        if (i < count) {
+            const u32 slot = ring + (u32)i * STAGE_BYTES;
+            slice_begin(held_a, slot, &sa, A_ROWS, A_COLS, COPY_A);
+            slice_begin(held_b, slot + A_BYTES, &sb, B_ROWS, B_COLS, COPY_B);
+            slice_end(held_a, slot, A_ROWS, A_COLS, COPY_A);
+            slice_end(held_b, slot + A_BYTES, B_ROWS, B_COLS, COPY_B);
+            NEXT_SLICE();
+        }
+        copy_commit();
+    }
+    u32 slot = ring, free = ring + (num_stages - 1) * STAGE_BYTES;
+    for (int i = 0; i < count; i++) {
+        const bool more = i + num_stages - 1 < count;
+        COPY_WAIT(num_stages - 2);
+        block_sync(); /* slice i is there for all, and all have read the slot that is filled now */
+        load_fragments(&f[0], slot, 0, warp_m, warp_n, lane);
+        if (more) {
+            slice_begin(held_a, free, &sa, A_ROWS, A_COLS, COPY_A);
+            slice_begin(held_b, free + A_BYTES, &sb, B_ROWS, B_COLS, COPY_B);
+            NEXT_SLICE();
+        }
+        copy_commit();
+        UNROLL for (int step = 0; step < K_STEPS; step++)
+        {
+            if (step + 1 < K_STEPS) {
+                load_fragments(&f[(step + 1) % 2], slot, step + 1, warp_m, warp_n, lane);
+            }
+            multiply(acc, &f[step % 2]);
+        }
+        if (more) {
+            slice_end(held_a, free, A_ROWS, A_COLS, COPY_A);
+            slice_end(held_b, free + A_BYTES, B_ROWS, B_COLS, COPY_B);
+        }
+        free = slot;
+        slot = slot + STAGE_BYTES == ring + num_stages * STAGE_BYTES ? ring : slot + STAGE_BYTES;
+    }
+    COPY_WAIT(0);
+    block_sync(); /* the ring is used for other things now */
+#if SPLIT_K > 1
+    if (!add_parts(acc, workspace, tile, rows * columns, part, ring)) {
+        return;
+    }
+    block_sync(); /* the flag has been read */
+#endif
+
+    /* Epilogue: the sums, lane t having elements 2 (t % 4) and the next of rows t / 4 and 8 more,
+       to a tile in shared memory, and from there in whole lines to C. */
+    UNROLL for (int j = 0; j < MMAS_N; j++)
+    {
+        const int column = warp_n + j * 8 + lane % 4 * 2;
+#if HAS_BIAS || HAS_RESIDUAL
+        const int at = n0 + column;
+#endif
+#if HAS_BIAS
+        const float bias_0 = at < n ? widen(bias[at]) : 0.0f;
+        const float bias_1 = at + 1 < n ? widen(bias[at + 1]) : 0.0f;
+#endif
+        UNROLL for (int i = 0; i < MMAS_M * 2; i++)
+        {
+            const int row = warp_m + i / 2 * 16 + i % 2 * 8 + lane / 4;
+            float x = acc[i / 2][j][i % 2 * 2];
+            float y = acc[i / 2][j][i % 2 * 2 + 1];
+#if HAS_ALPHA
+            x *= alpha;
+            y *= alpha;
+#endif
+#if HAS_RESIDUAL
+            if (m0 + row < m) {
+                const u16 *from = residual + (i64)(m0 + row) * ldc + at;
+                x += at < n ? beta * widen(from[0]) : 0.0f;
+                y += at + 1 < n ? beta * widen(from[1]) : 0.0f;
+            }
+#endif
+#if HAS_BIAS
+            x += bias_0;
+            y += bias_1;
+#endif
+            store_shared_one(ring + (u32)(row * STAGING_PITCH + column * 2),
+                             pack(EPILOGUE(x), EPILOGUE(y)));
+        }
+    }
+    block_sync();
+    const bool lines = (((size_t)c | (size_t)ldc * 2) & 15) == 0;
+    for (int i = (int)threadIdx.x; i < BLOCK_SIZE_M * (BLOCK_SIZE_N / 8); i += THREADS) {
+        const int row = i / (BLOCK_SIZE_N / 8);
+        const int column = i % (BLOCK_SIZE_N / 8) * 8;
+        u16 *to = c + (i64)(m0 + row) * ldc + n0 + column;
+        u32 v[4];
+        load_shared(v, ring + (u32)(row * STAGING_PITCH + column * 2));
+        if (m0 + row < m && lines && n0 + column + 8 <= n) {
+            store_line(to, v);
+        } else if (m0 + row < m) {
+            UNROLL for (int j = 0; j < 8; j++)
+            {
+                if (n0 + column + j < n) {
+                    to[j] = (u16)(v[j / 2] >> (j % 2 * 16));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,311 @@
+/* cmd_study.c: which way of searching is worth its price: strategies at equal budgets. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "cli/llm_args.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "cli/task_args.h"
+
+typedef struct watch {
+    ak_progress progress;
+    size_t done, total;
+} watch;
+
+/* A step for each run; what a tune says within a run is said there. */
+static void on_event(void *context, const char *event, const char *json)
+{
+    watch *w = context;
+    if (strcmp(event, "run") == 0) {
+        w->done++;
+        ak_progress_step(&w->progress, "run", w->done, w->total);
+    } else if (strcmp(event, "warning") == 0) {
+        ak_progress_event(&w->progress, event, json);
+    }
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text == NULL ? "" : text;
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static const char *const axes[] = {"evaluations", "seconds", "usd"};
+#define AXES (sizeof axes / sizeof axes[0])
+
+/* ---- printing ---------------------------------------------------------------------------------
+ */
+
+static void print_csv(const json_t *study)
+{
+    const json_t *arm, *step;
+    size_t a, i;
+    ak_out("arm,axis,at,quality,low,high\n");
+    json_array_foreach(json_object_get(study, "arms"), a, arm)
+    {
+        for (size_t axis = 0; axis < AXES; axis++) {
+            const json_t *curve = json_object_get(json_object_get(arm, "quality"), axes[axis]);
+            json_array_foreach(curve, i, step)
+            {
+                /* An arm with hyper-parameters has commas: in quotes. */
+                ak_out("\"%s\",%s,%.6g,%.6g,%.6g,%.6g\n", text_of(arm, "arm"), axes[axis],
+                       number_of(step, "at"), number_of(step, "quality"), number_of(step, "low"),
+                       number_of(step, "high"));
+            }
+        }
+    }
+}
+
+/* The last step of a curve, or NULL. */
+static const json_t *last_of(const json_t *curve)
+{
+    size_t count = json_array_size(curve);
+    return count == 0 ? NULL : json_array_get(curve, count - 1);
+}
+
+static void print_arms(const json_t *study)
+{
+    const json_t *arm;
+    size_t a;
+    ak_table table;
+    ak_table_begin(&table, "arm", ">runs", ">quality", "95 % interval", ">reached", ">evaluations",
+                   ">failed", ">seconds", ">questions", ">$ a run", NULL);
+    json_array_foreach(json_object_get(study, "arms"), a, arm)
+    {
+        const json_t *curves = json_object_get(arm, "quality");
+        const json_t *last = last_of(json_object_get(curves, "evaluations"));
+        ak_table_cell(&table, "%s", text_of(arm, "arm"));
+        ak_table_cell(&table, "%.0f", number_of(arm, "runs"));
+        if (last == NULL) {
+            ak_table_cell(&table, "-");
+            ak_table_cell(&table, "-");
+        } else {
+            ak_table_cell(&table, "%.4f", number_of(last, "quality"));
+            ak_table_cell(&table, "%.4f .. %.4f", number_of(last, "low"), number_of(last, "high"));
+        }
+        ak_table_cell(&table, "%.0f", number_of(arm, "reached_reference"));
+        ak_table_cell(&table, "%.1f", number_of(arm, "evaluations_mean"));
+        ak_table_cell(&table, "%.1f", number_of(arm, "failed_mean"));
+        ak_table_cell(&table, "%.1f", number_of(arm, "seconds_mean"));
+        ak_table_cell(&table, "%.1f", number_of(arm, "calls_mean"));
+        ak_table_cell(&table, "%.4f", number_of(arm, "usd_mean"));
+    }
+    ak_table_print(&table);
+}
+
+/* Arms beside each other along one axis. Empty where no arm has a curve. */
+static void print_axis(const json_t *study, const char *axis)
+{
+    const json_t *arm, *step, *longest = NULL;
+    const char *headers[AK_COLUMNS_MAX] = {NULL};
+    char names[AK_COLUMNS_MAX][40];
+    size_t a, i, columns = 1;
+    const json_t *arms = json_object_get(study, "arms");
+    json_array_foreach(arms, a, arm)
+    {
+        const json_t *curve = json_object_get(json_object_get(arm, "quality"), axis);
+        if (json_array_size(curve) > json_array_size(longest)) {
+            longest = curve;
+        }
+        if (json_array_size(curve) > 0 && columns < AK_COLUMNS_MAX) {
+            (void)snprintf(names[columns], sizeof names[0], ">%.38s", text_of(arm, "arm"));
+            headers[columns] = names[columns];
+            columns++;
+        }
+    }
+    if (longest == NULL) {
+        return;
+    }
+    ak_table table;
+    ak_table_begin(&table,
+                   strcmp(axis, "usd") == 0       ? ">$"
+                   : strcmp(axis, "seconds") == 0 ? ">seconds"
+                                                  : ">evaluations",
+                   headers[1], headers[2], headers[3], headers[4], headers[5], headers[6],
+                   headers[7], headers[8], headers[9], headers[10], headers[11], headers[12],
+                   headers[13], headers[14], headers[15], NULL);
+    json_array_foreach(longest, i, step)
+    {
+        size_t column = 1;
+        ak_table_cell(&table, "%.4g", number_of(step, "at"));
+        json_array_foreach(arms, a, arm)
+        {
+            const json_t *curve = json_object_get(json_object_get(arm, "quality"), axis);
+            const json_t *at = json_array_get(curve, i);
+            if (at != NULL && column < columns) {
+                ak_table_cell(&table, "%.3f (%.3f .. %.3f)", number_of(at, "quality"),
+                              number_of(at, "low"), number_of(at, "high"));
+                column++;
+            }
+        }
+    }
+    ak_out("\n");
+    ak_table_print(&table);
+}
+
+static void print_text(const json_t *study)
+{
+    const json_t *arm;
+    size_t a;
+    ak_out("%s %s on %s: %.0f evaluations, %.0f seeds; quality 1 is %s\n", text_of(study, "kernel"),
+           text_of(study, "size"), text_of(study, "device"), number_of(study, "evaluations"),
+           number_of(study, "seeds"),
+           strcmp(text_of(study, "reference_is"), "optimum") == 0 ? "the optimum of the recording"
+                                                                  : "the best that any run found");
+    print_arms(study);
+    json_array_foreach(json_object_get(study, "arms"), a, arm)
+    {
+        if (number_of(arm, "fell_back") > 0) {
+            ak_out("%s: %.0f run%s left out, because the model was not in charge: %s\n",
+                   text_of(arm, "arm"), number_of(arm, "fell_back"),
+                   ak_plural((size_t)number_of(arm, "fell_back")),
+                   text_of(arm, "fell_back_because"));
+        }
+    }
+    for (size_t axis = 0; axis < AXES; axis++) {
+        print_axis(study, axes[axis]);
+    }
+}
+
+/* ---- the command ------------------------------------------------------------------------------
+ */
+
+static ak_status do_study(char **out, const ak_args *args, const ak_study_options *options,
+                          ak_error *err)
+{
+    ak_status status;
+    if (ak_fs_is_file(args->operand[0])) {
+        ak_recording *recording = NULL;
+        status =
+            ak_recording_open_t1(&recording, args->operand[0], args->text[AK_OPTION_SPACE], err);
+        if (status == AK_OK) {
+            status = ak_study_recording(out, recording, options, err);
+        }
+        ak_recording_close(recording);
+        return status;
+    }
+    ak_task *task = NULL;
+    ak_archive *archive = NULL;
+    status = ak_args_task(&task, args, err);
+    if (status == AK_OK) {
+        status = ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], err);
+    }
+    if (status == AK_OK) {
+        status = ak_study_task(out, task, archive, options, err);
+    }
+    ak_archive_close(archive);
+    ak_task_close(task);
+    return status;
+}
+
+static ak_status print_study(const char *text, const ak_args *args, ak_error *err)
+{
+    const char *format = args->text[AK_OPTION_FORMAT];
+    json_t *study = NULL;
+    ak_status status = ak_json_parse(&study, text, strlen(text), "study", err);
+    if (status != AK_OK) {
+        return status;
+    }
+    if (ak_args_has(args, AK_OPTION_JSON) || (format != NULL && strcmp(format, "json") == 0)) {
+        status = ak_out_json(study) ? AK_OK : ak_fail_memory(err);
+    } else if (format != NULL && strcmp(format, "csv") == 0) {
+        print_csv(study);
+    } else {
+        print_text(study);
+    }
+    json_decref(study);
+    return status;
+}
+
+/* How many arms there will be, for the progress: commas that begin a new one are close enough. */
+static size_t arms_of(const ak_study_options *options)
+{
+    const char *text =
+        options->arms == NULL ? (options->llm == NULL ? ",," : ",,,,,") : options->arms;
+    size_t count = 1;
+    for (; *text != 0; text++) {
+        count += *text == ',';
+    }
+    return count;
+}
+
+static int run(const ak_args *args)
+{
+    static const char *const formats[] = {"text", "csv", "json", NULL};
+    ak_error err = AK_ERROR_INIT;
+    ak_llm_options llm;
+    watch w = {0};
+    char *text = NULL;
+    const char *format = args->text[AK_OPTION_FORMAT];
+    bool known = format == NULL;
+    for (size_t i = 0; formats[i] != NULL && !known; i++) {
+        known = strcmp(format, formats[i]) == 0;
+    }
+    if (!known) {
+        (void)ak_fail(&err, AK_INVALID,
+                      "study: there is no format \"%.40s\"; choose text, csv or "
+                      "json",
+                      format);
+        return ak_complain_error(&err);
+    }
+    ak_llm_args(&llm, args, &ak_interrupted);
+    bool has_llm = llm.model != NULL || llm.replay != NULL;
+    ak_study_options options = {.arms = args->text[AK_OPTION_ARMS],
+                                .evaluations = (size_t)args->number[AK_OPTION_EVALS],
+                                .seeds = (size_t)args->number[AK_OPTION_SEEDS],
+                                .seed = (uint64_t)args->number[AK_OPTION_SEED],
+                                .llm = has_llm ? &llm : NULL,
+                                .generations = (int)args->number[AK_OPTION_GENERATIONS],
+                                .batch = (size_t)args->number[AK_OPTION_BATCH],
+                                .sink = on_event,
+                                .sink_context = &w,
+                                .cancel = &ak_interrupted};
+    w.total = arms_of(&options) * (options.seeds == 0 ? 10 : options.seeds);
+    ak_status status = ak_progress_open(&w.progress, NULL, ak_args_has(args, AK_OPTION_QUIET),
+                                        ak_args_has(args, AK_OPTION_JSON), &err);
+    if (status == AK_OK) {
+        ak_catch_interrupts();
+        status = do_study(&text, args, &options, &err);
+        (void)ak_progress_close(&w.progress, NULL);
+    }
+    if (status == AK_OK) {
+        status = print_study(text, args, &err);
+    }
+    ak_text_free(text);
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+}
+
+const ak_command ak_cmd_study = {
+    .name = "study",
+    .summary = "compare strategies, language models too, at equal budgets over several seeds",
+    .operands = "KERNEL|RECORDING",
+    .least = 1,
+    .most = 1,
+    .options = AK_O_TASK | AK_O_RUN | AK_O_LLM | AK_O(ARMS) | AK_O(SEEDS) | AK_O(EVALS) |
+               AK_O(SPACE) | AK_O(GENERATIONS) | AK_O(BATCH) | AK_O(FORMAT) | AK_O(ARCHIVE) |
+               AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
+    .about = "Each arm is a strategy; all get the same evaluations, the default configuration "
+             "first, and the\n"
+             "same seeds. A file is a recording, on which nothing runs and the optimum is known; "
+             "a kernel is\n"
+             "tuned again and again on the device. Quality is the speed of the best so far, "
+             "relative to the\n"
+             "optimum or to the best that any run found, with 95 % intervals of the bootstrap over "
+             "the seeds,\n"
+             "against evaluations, seconds and money. Runs in which the model failed are reported "
+             "and left out.\n"
+             "--llm-record keeps the answers; with --llm-replay the study runs again without "
+             "network or money.",
+    .examples = "  autokernel study gemm.json.gz --seeds 25 --evals 100\n"
+                "  autokernel study matmul --arms random,heuristic --seeds 3 --evals 20\n"
+                "  autokernel study gemm.json.gz --llm openai:gpt-5-mini --llm-record answers "
+                "--llm-budget 5\n",
+    .run = run,
+};

@@ -1,0 +1,11 @@
+/* llm_show.h: `autokernel llm show [RUN]`. */
+#ifndef AK_CLI_LLM_SHOW_H
+#define AK_CLI_LLM_SHOW_H
+
+#include "cli/command.h"
+
+int ak_llm_show_run(const ak_args *args);
+/* What language models were worth, as `stats` shows it; `worth` is that of ak_llm_worth. */
+void ak_llm_worth_print(const json_t *worth);
+
+#endif

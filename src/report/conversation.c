@@ -1,0 +1,138 @@
+/* conversation.c: what was asked and answered in a run, each proposal beside what came of it. */
+#include <string.h>
+
+#include "archive/archive.h"
+#include "base/alloc.h"
+#include "report/gather.h"
+
+typedef struct conversation {
+    const ak_gathered *trials;
+    json_t *calls;
+    bool good;
+} conversation;
+
+/* Speed over the parent, less 1; false if one of them has no time. */
+static bool gain_of(double *out, const ak_gathered *trials, const ak_trial *trial)
+{
+    const ak_trial *parent = ak_gathered_trial(trials, trial->parent);
+    bool known = parent != NULL && parent->status == AK_TRIAL_OK && parent->median_ms > 0 &&
+                 trial->status == AK_TRIAL_OK && trial->median_ms > 0;
+    if (known) {
+        *out = parent->median_ms / trial->median_ms - 1;
+    }
+    return known;
+}
+
+/* Adds "outcome" to a proposal: null if it was not tried. */
+static bool add_outcome(json_t *proposal, const conversation *c)
+{
+    const char *verdict = json_string_value(json_object_get(proposal, "verdict"));
+    const char *config = json_string_value(json_object_get(proposal, "config"));
+    bool taken =
+        verdict != NULL && (strcmp(verdict, "accepted") == 0 || strcmp(verdict, "snapped") == 0);
+    const ak_trial *trial = taken && config != NULL ? ak_gathered_config(c->trials, config) : NULL;
+    if (trial == NULL) {
+        return ak_json_set(proposal, "outcome", json_null());
+    }
+    double gain;
+    json_t *outcome = json_object();
+    bool good = ak_json_set(outcome, "trial", json_integer(trial->id)) &&
+                ak_json_set_text(outcome, "status", ak_trial_status_text(trial->status)) &&
+                ak_json_set(outcome, "ms",
+                            trial->median_ms > 0 ? json_real(trial->median_ms) : json_null()) &&
+                ak_json_set(outcome, "gain",
+                            gain_of(&gain, c->trials, trial) ? json_real(gain) : json_null()) &&
+                ak_json_set_text(outcome, "reason", trial->reason);
+    if (!good) {
+        json_decref(outcome);
+        return false;
+    }
+    return ak_json_set(proposal, "outcome", outcome);
+}
+
+static json_t *proposals_of(const conversation *c, const ak_call *call)
+{
+    json_t *list = NULL, *proposal;
+    size_t i;
+    bool good = true;
+    if (call->proposals == NULL ||
+        ak_json_parse(&list, call->proposals, strlen(call->proposals), "proposals", NULL) !=
+            AK_OK ||
+        !json_is_array(list)) {
+        json_decref(list);
+        return json_array();
+    }
+    json_array_foreach(list, i, proposal)
+    {
+        good = good && (!json_is_object(proposal) || add_outcome(proposal, c));
+    }
+    if (!good) {
+        json_decref(list);
+        return NULL;
+    }
+    return list;
+}
+
+static bool add_call(void *context, const ak_call *call)
+{
+    conversation *c = context;
+    json_t *object = json_object();
+    c->good =
+        ak_json_set(object, "generation", json_integer(call->generation)) &&
+        ak_json_set_text(object, "started", call->started) &&
+        ak_json_set_text(object, "model", call->model) &&
+        ak_json_set_text(object, "system", call->system) &&
+        ak_json_set_text(object, "brief", call->brief) &&
+        ak_json_set_text(object, "state", call->state) &&
+        ak_json_set_text(object, "reply", call->reply) &&
+        ak_json_set_text(object, "finish", call->finish) &&
+        ak_json_set_text(object, "fault", call->fault) &&
+        ak_json_set_text(object, "error", call->error) &&
+        ak_json_set_text(object, "request_id", call->request_id) &&
+        ak_json_set(object, "attempts", json_integer(call->attempts)) &&
+        ak_json_set_real(object, "seconds", (double)call->elapsed_ns / 1e9) &&
+        ak_json_set(object, "input_tokens", json_integer(call->input_tokens)) &&
+        ak_json_set(object, "cached_tokens", json_integer(call->cached_tokens)) &&
+        ak_json_set(object, "output_tokens", json_integer(call->output_tokens)) &&
+        ak_json_set(object, "reasoning_tokens", json_integer(call->reasoning_tokens)) &&
+        ak_json_set(object, "cost_usd", call->priced ? json_real(call->cost_usd) : json_null()) &&
+        ak_json_set(object, "replayed", json_boolean(call->replayed)) &&
+        ak_json_set(object, "proposals", proposals_of(c, call));
+    if (!c->good) {
+        json_decref(object);
+        return false;
+    }
+    c->good = json_array_append_new(c->calls, object) == 0;
+    return c->good;
+}
+
+ak_status ak_llm_conversation(char **out_json, ak_archive *archive, const char *run, ak_error *err)
+{
+    ak_run record = {0};
+    ak_gathered trials = {0};
+    json_t *object = NULL;
+    ak_status status = ak_archive_get_run(&record, archive, run, err);
+    if (status == AK_OK) {
+        ak_archive_filter filter = {.run = record.id};
+        status = ak_gather(&trials, archive, &filter, err);
+    }
+    conversation c = {.trials = &trials, .calls = json_array(), .good = true};
+    if (status == AK_OK) {
+        status = ak_archive_each_call(archive, record.id, add_call, &c, err);
+    }
+    if (status == AK_OK) {
+        object = json_object();
+        bool good = c.good && ak_json_set_text(object, "run", record.id) &&
+                    ak_json_set_text(object, "kernel", record.kernel) &&
+                    ak_json_set_text(object, "device", record.device) &&
+                    ak_json_set_text(object, "size", record.size) &&
+                    ak_json_set_text(object, "strategy", record.strategy) &&
+                    ak_json_set(object, "calls", json_incref(c.calls));
+        status = good ? ak_json_text(out_json, object, err) : ak_fail_memory(err);
+    }
+    json_decref(object);
+    json_decref(c.calls);
+    ak_gathered_clear(&trials);
+    ak_run_clear(&record);
+    return status;
+}

@@ -1,0 +1,22 @@
+/* gather.h: the trials that a filter selects, in memory, with ways to find one. */
+#ifndef AK_REPORT_GATHER_H
+#define AK_REPORT_GATHER_H
+
+#include "archive/archive.h"
+#include "base/map.h"
+
+typedef struct ak_gathered {
+    ak_trial *trials; /* oldest first */
+    size_t count, capacity;
+    ak_map *configs; /* "config" to the first trial of it */
+} ak_gathered;
+
+ak_status ak_gather(ak_gathered *out, ak_archive *archive, const ak_archive_filter *filter,
+                    ak_error *err);
+void ak_gathered_clear(ak_gathered *gathered);
+
+/* By id, by canonical text; NULL if there is none. */
+const ak_trial *ak_gathered_trial(const ak_gathered *gathered, int64_t id);
+const ak_trial *ak_gathered_config(const ak_gathered *gathered, const char *config);
+
+#endif

@@ -1,0 +1,157 @@
+/* sheet_sizes.c: a run over many sizes, from its result (tuner/sizes_json.c makes it): which
+   configuration each size gets, what that loses, and how stable the winners are. */
+#include <string.h>
+
+#include "archive/config_text.h"
+#include "base/alloc.h"
+#include "report/sheet_builder.h"
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text == NULL ? "-" : text;
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+/* A ratio of times as "3.1 %". */
+static void loss_cell(ak_sheet_builder *b, const json_t *object, const char *key)
+{
+    double loss = number_of(object, key);
+    if (loss > 0) {
+        ak_sheet_cellf(b, "%.1f %%", (loss - 1) * 100);
+    } else {
+        ak_sheet_cell(b, "-");
+    }
+}
+
+/* Number of a configuration in the table, from 1; 0: it is not in it. */
+static size_t place_of(const json_t *table, const json_t *config)
+{
+    const json_t *list = json_object_get(table, "configs");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (json_is_integer(config) &&
+            json_integer_value(json_array_get(list, i)) == json_integer_value(config)) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+static void add_table(ak_sheet_builder *b, const json_t *result, const json_t *table)
+{
+    const json_t *all = json_object_get(result, "configs");
+    const json_t *chosen = json_object_get(table, "configs");
+    ak_sheet_begin(b, "Configurations for all sizes", 2);
+    ak_sheet_notef(b,
+                   "Slower than tuning each size by %.1f %% (geometric mean), at worst %.1f %% "
+                   "(%s); %s.",
+                   (number_of(table, "geomean") - 1) * 100, (number_of(table, "worst") - 1) * 100,
+                   text_of(table, "worst_size"),
+                   strcmp(text_of(table, "method"), "exact") == 0
+                       ? "the best choice of all"
+                       : "chosen greedily, perhaps not the best choice");
+    ak_sheet_column(b, 0, "#", true);
+    ak_sheet_column(b, 1, "configuration", false);
+    for (size_t i = 0; i < json_array_size(chosen); i++) {
+        json_int_t at = json_integer_value(json_array_get(chosen, i));
+        const json_t *config = json_array_get(all, (size_t)at);
+        char *text = NULL;
+        ak_sheet_cellf(b, "%zu", i + 1);
+        if (json_is_object(config) && b->status == AK_OK) {
+            b->status = ak_config_text_from_json(&text, config, NULL, "result", b->err);
+        }
+        ak_sheet_cell(b, text == NULL ? "-" : text);
+        ak_free(text);
+    }
+}
+
+static void add_each(ak_sheet_builder *b, const json_t *result, const json_t *table)
+{
+    const json_t *sizes = json_object_get(result, "sizes");
+    ak_sheet_begin(b, "Sizes", 7);
+    b->sheet->note = "Loss: against the size's own winner, measured again beside it.";
+    ak_sheet_column(b, 0, "size", false);
+    ak_sheet_column(b, 1, "tuned ms", true);
+    ak_sheet_column(b, 2, "library", false);
+    ak_sheet_column(b, 3, "library ms", true);
+    ak_sheet_column(b, 4, "gets #", true);
+    ak_sheet_column(b, 5, "loss", true);
+    ak_sheet_column(b, 6, "run", false);
+    for (size_t i = 0; i < json_array_size(sizes); i++) {
+        const json_t *one = json_array_get(sizes, i);
+        size_t place = place_of(table, json_object_get(one, "config"));
+        ak_sheet_cell(b, text_of(one, "size"));
+        ak_sheet_figure(b, "%.6g", number_of(one, "ms"));
+        ak_sheet_cell(b, text_of(one, "library"));
+        ak_sheet_figure(b, "%.6g", number_of(one, "library_ms"));
+        ak_sheet_figure(b, "%.0f", (double)place);
+        loss_cell(b, one, "loss");
+        ak_sheet_cell(b, text_of(one, "run"));
+    }
+}
+
+static void add_stability(ak_sheet_builder *b, const json_t *result)
+{
+    const json_t *list = json_object_get(result, "stability");
+    if (json_array_size(list) == 0) {
+        return;
+    }
+    ak_sheet_begin(b, "Stability of the winners", 5);
+    b->sheet->note = "What one size's winner would lose if all sizes used it.";
+    ak_sheet_column(b, 0, "the winner of", false);
+    ak_sheet_column(b, 1, "loses", true);
+    ak_sheet_column(b, 2, "at worst", true);
+    ak_sheet_column(b, 3, "at", false);
+    ak_sheet_column(b, 4, "cannot be used at", true);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        const json_t *winner_of = json_object_get(one, "winner_of");
+        ak_buf names = AK_BUF(AK_SHEET_CELL_BYTES_MAX);
+        for (size_t s = 0; s < json_array_size(winner_of); s++) {
+            const char *name = json_string_value(json_array_get(winner_of, s));
+            ak_buf_print(&names, "%s%s", s == 0 ? "" : "; ", name == NULL ? "-" : name);
+        }
+        ak_sheet_cell(b, names.data);
+        loss_cell(b, one, "geomean");
+        loss_cell(b, one, "worst");
+        ak_sheet_cell(b, text_of(one, "worst_size"));
+        ak_sheet_figure(b, "%.0f sizes", number_of(one, "unusable"));
+        ak_buf_free(&names);
+    }
+}
+
+static void add_tradeoff(ak_sheet_builder *b, const json_t *result)
+{
+    const json_t *list = json_object_get(result, "tradeoff");
+    if (json_array_size(list) == 0) {
+        return;
+    }
+    ak_sheet_begin(b, "How many configurations it takes", 4);
+    b->sheet->note = "By the measurement that they are chosen by.";
+    ak_sheet_column(b, 0, "configurations", true);
+    ak_sheet_column(b, 1, "loss", true);
+    ak_sheet_column(b, 2, "at worst", true);
+    ak_sheet_column(b, 3, "at", false);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        ak_sheet_figure(b, "%.0f", number_of(one, "configs"));
+        loss_cell(b, one, "geomean");
+        loss_cell(b, one, "worst");
+        ak_sheet_cell(b, text_of(one, "worst_size"));
+    }
+}
+
+void ak_sheets_add_sizes(ak_sheet_builder *b, const ak_report_model *model)
+{
+    const json_t *table = json_object_get(model->result, "table");
+    if (json_is_object(table)) {
+        add_table(b, model->result, table);
+    }
+    add_each(b, model->result, table);
+    add_stability(b, model->result);
+    add_tradeoff(b, model->result);
+}

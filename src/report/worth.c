@@ -1,0 +1,378 @@
+/*
+ * worth.c: what language models were worth: who proposed what worked, the learning curve, whether
+ * predictions came true, and the price of a percent.
+ *
+ * Gains are of speed: 0.1 is 1.10 times the speed. The archive's predicted_gain is of time.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "archive/archive.h"
+#include "base/alloc.h"
+#include "report/gather.h"
+
+#define PROPOSERS_MAX   64
+#define GENERATIONS_MAX 128
+/* Upper ends of the bins of predictions, in speed. */
+static const double bins[] = {0, 0.05, 0.1, 0.25, INFINITY};
+#define BINS (sizeof bins / sizeof bins[0])
+
+typedef struct proposer {
+    const char *strategy, *model; /* of a trial; model NULL: none */
+    size_t trials, by_status[AK_TRIAL_STATUS_COUNT];
+    double best_ratio; /* best speed over the default of its run; 0: none */
+} proposer;
+
+/* Means over runs, so that kernels of different times may be counted together. */
+typedef struct generation {
+    size_t trials, ok, runs;
+    double speed; /* sum over runs of the best so far, relative to the default */
+} generation;
+
+typedef struct bin {
+    size_t count;
+    double expected, measured;
+} bin;
+
+typedef struct worth {
+    ak_gathered trials;
+    proposer proposers[PROPOSERS_MAX];
+    size_t proposer_count;
+    generation generations[GENERATIONS_MAX];
+    size_t generation_count;
+    bin bins[BINS];
+    size_t predicted, judged, faster;
+    double error; /* sum of |expected - measured| */
+    size_t calls, failed_calls, replayed;
+    int64_t input_tokens, output_tokens;
+    bool priced;
+    double cost_usd, seconds;
+    double gain_pct; /* sum over runs of the model's best over the default */
+    size_t runs;     /* in which a model took part and the default has a time */
+    ak_map *asked;   /* runs that asked a model; only their trials count */
+    ak_map *run_ids; /* those of them that have selected trials */
+    ak_status status;
+    ak_error *err;
+} worth;
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* NULL: there are too many. */
+static proposer *proposer_of(worth *w, const ak_trial *trial)
+{
+    for (size_t i = 0; i < w->proposer_count; i++) {
+        if (same_text(w->proposers[i].strategy, trial->strategy) &&
+            same_text(w->proposers[i].model, trial->model)) {
+            return &w->proposers[i];
+        }
+    }
+    if (w->proposer_count == PROPOSERS_MAX) {
+        return NULL;
+    }
+    proposer *p = &w->proposers[w->proposer_count++];
+    *p = (proposer){.strategy = trial->strategy, .model = trial->model};
+    return p;
+}
+
+static void judge(worth *w, const ak_trial *trial)
+{
+    const ak_trial *parent = ak_gathered_trial(&w->trials, trial->parent);
+    double expected =
+        trial->predicted_gain < 1 ? trial->predicted_gain / (1 - trial->predicted_gain) : 0;
+    w->predicted++;
+    if (trial->status != AK_TRIAL_OK || parent == NULL || parent->status != AK_TRIAL_OK ||
+        !(trial->median_ms > 0) || !(parent->median_ms > 0)) {
+        return;
+    }
+    double measured = parent->median_ms / trial->median_ms - 1;
+    size_t b = 0;
+    while (expected > bins[b]) {
+        b++;
+    }
+    w->judged++;
+    w->faster += measured > 0;
+    w->error += fabs(expected - measured);
+    w->bins[b].count++;
+    w->bins[b].expected += expected;
+    w->bins[b].measured += measured;
+}
+
+/* ---- one run ----------------------------------------------------------------------------------
+ */
+
+static bool of_run(const ak_trial *trial, const char *run)
+{
+    return same_text(trial->run, run);
+}
+
+/* The default's time in a run, 0 if it has none. */
+static double default_ms(const worth *w, const char *run)
+{
+    for (size_t i = 0; i < w->trials.count; i++) {
+        const ak_trial *t = &w->trials.trials[i];
+        if (of_run(t, run) && same_text(t->strategy, "default") && t->status == AK_TRIAL_OK) {
+            return t->median_ms;
+        }
+    }
+    return 0;
+}
+
+/* Speeds over the default: of each proposer, and best so far by generation of the model. */
+static void count_run(worth *w, const char *run)
+{
+    double start = default_ms(w, run), best[GENERATIONS_MAX] = {0}, model_best = 0;
+    size_t last = 0;
+    for (size_t i = 0; i < w->trials.count; i++) {
+        const ak_trial *t = &w->trials.trials[i];
+        proposer *p = of_run(t, run) ? proposer_of(w, t) : NULL;
+        double speed =
+            start > 0 && t->status == AK_TRIAL_OK && t->median_ms > 0 ? start / t->median_ms : 0;
+        if (p != NULL) {
+            p->best_ratio = fmax(p->best_ratio, speed);
+        }
+        if (p == NULL || t->model == NULL || t->generation < 1 ||
+            t->generation >= GENERATIONS_MAX) {
+            continue;
+        }
+        size_t g = (size_t)t->generation;
+        w->generations[g].trials++;
+        w->generations[g].ok += t->status == AK_TRIAL_OK;
+        best[g] = fmax(best[g], speed);
+        model_best = fmax(model_best, speed);
+        last = g > last ? g : last;
+    }
+    double so_far = 0;
+    for (size_t g = 1; g <= last && start > 0; g++) {
+        so_far = fmax(so_far, best[g]);
+        if (so_far > 0) {
+            w->generations[g].runs++;
+            w->generations[g].speed += so_far;
+        }
+    }
+    w->generation_count = last > w->generation_count ? last : w->generation_count;
+    if (last > 0 && start > 0) {
+        w->runs++;
+        w->gain_pct += model_best > 1 ? (model_best - 1) * 100 : 0;
+    }
+}
+
+static ak_status count_trials(worth *w, ak_error *err)
+{
+    ak_status status = AK_OK;
+    for (size_t i = 0; status == AK_OK && i < w->trials.count; i++) {
+        const ak_trial *t = &w->trials.trials[i];
+        if (t->run == NULL || !ak_map_get(NULL, w->asked, t->run)) {
+            continue;
+        }
+        proposer *p = proposer_of(w, t);
+        if (p != NULL) {
+            p->trials++;
+            p->by_status[t->status]++;
+        }
+        if (t->model != NULL) {
+            judge(w, t);
+        }
+        if (!ak_map_get(NULL, w->run_ids, t->run)) {
+            status = ak_map_put(w->run_ids, t->run, i, err);
+            count_run(w, t->run);
+        }
+    }
+    return status;
+}
+
+static bool note_run(void *context, const ak_call *call)
+{
+    worth *w = context;
+    w->status = ak_map_put(w->asked, call->run, 0, w->err);
+    return w->status == AK_OK;
+}
+
+static bool count_call(void *context, const ak_call *call)
+{
+    worth *w = context;
+    if (ak_map_get(NULL, w->run_ids, call->run)) {
+        w->calls++;
+        w->failed_calls += call->error != NULL;
+        w->replayed += call->replayed;
+        w->input_tokens += call->input_tokens;
+        w->output_tokens += call->output_tokens;
+        w->cost_usd += call->cost_usd;
+        w->priced = w->priced || call->priced;
+        w->seconds += (double)call->elapsed_ns / 1e9;
+    }
+    return true;
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------
+ */
+
+/* Appends and says whether all went well; takes the object, which may be NULL. */
+static bool append(json_t *list, json_t *object, bool good)
+{
+    if (!good) {
+        json_decref(object);
+        return false;
+    }
+    return json_array_append_new(list, object) == 0;
+}
+
+static json_t *proposers_json(const worth *w)
+{
+    json_t *list = json_array();
+    bool good = true;
+    for (size_t i = 0; good && i < w->proposer_count; i++) {
+        const proposer *p = &w->proposers[i];
+        json_t *object = json_object(), *failed = json_object();
+        for (int s = 0; s < AK_TRIAL_STATUS_COUNT; s++) {
+            if (s != AK_TRIAL_OK && p->by_status[s] > 0) {
+                good = good && ak_json_set(failed, ak_trial_status_text((ak_trial_status)s),
+                                           json_integer((json_int_t)p->by_status[s]));
+            }
+        }
+        good = ak_json_set(object, "failed", failed) && good;
+        good = good && ak_json_set_text(object, "strategy", p->strategy) &&
+               ak_json_set_text(object, "model", p->model) &&
+               ak_json_set(object, "trials", json_integer((json_int_t)p->trials)) &&
+               ak_json_set_real(object, "success_rate",
+                                (double)p->by_status[AK_TRIAL_OK] / (double)p->trials) &&
+               ak_json_set(object, "best_speed",
+                           p->best_ratio > 0 ? json_real(p->best_ratio) : json_null());
+        good = append(list, object, good);
+    }
+    if (!good) {
+        json_decref(list);
+        return NULL;
+    }
+    return list;
+}
+
+static json_t *generations_json(const worth *w)
+{
+    json_t *list = json_array();
+    bool good = true;
+    for (size_t g = 1; good && g <= w->generation_count; g++) {
+        const generation *at = &w->generations[g];
+        json_t *object = json_object();
+        good = ak_json_set(object, "generation", json_integer((json_int_t)g)) &&
+               ak_json_set(object, "trials", json_integer((json_int_t)at->trials)) &&
+               ak_json_set(object, "ok", json_integer((json_int_t)at->ok)) &&
+               ak_json_set(object, "best_speed",
+                           at->runs > 0 ? json_real(at->speed / (double)at->runs) : json_null());
+        good = append(list, object, good);
+    }
+    if (!good) {
+        json_decref(list);
+        return NULL;
+    }
+    return list;
+}
+
+static json_t *calibration_json(const worth *w)
+{
+    json_t *object = json_object(), *list = json_array();
+    double judged = (double)w->judged;
+    bool good = true;
+    for (size_t b = 0; good && b < BINS; b++) {
+        const bin *at = &w->bins[b];
+        json_t *row = json_object();
+        if (at->count == 0) {
+            json_decref(row);
+            continue;
+        }
+        good = ak_json_set(row, "up_to", isinf(bins[b]) ? json_null() : json_real(bins[b])) &&
+               ak_json_set(row, "count", json_integer((json_int_t)at->count)) &&
+               ak_json_set_real(row, "expected", at->expected / (double)at->count) &&
+               ak_json_set_real(row, "measured", at->measured / (double)at->count);
+        good = append(list, row, good);
+    }
+    good = ak_json_set(object, "bins", list) && good;
+    good = good && ak_json_set(object, "predicted", json_integer((json_int_t)w->predicted)) &&
+           ak_json_set(object, "judged", json_integer((json_int_t)w->judged)) &&
+           ak_json_set(object, "faster", json_integer((json_int_t)w->faster)) &&
+           ak_json_set(object, "mean_error",
+                       w->judged > 0 ? json_real(w->error / judged) : json_null());
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static json_t *calls_json(const worth *w)
+{
+    json_t *object = json_object();
+    double tokens = (double)(w->input_tokens + w->output_tokens);
+    bool gained = w->gain_pct > 0;
+    bool good =
+        ak_json_set(object, "calls", json_integer((json_int_t)w->calls)) &&
+        ak_json_set(object, "failed", json_integer((json_int_t)w->failed_calls)) &&
+        ak_json_set(object, "replayed", json_integer((json_int_t)w->replayed)) &&
+        ak_json_set_real(object, "seconds", w->seconds) &&
+        ak_json_set(object, "input_tokens", json_integer(w->input_tokens)) &&
+        ak_json_set(object, "output_tokens", json_integer(w->output_tokens)) &&
+        ak_json_set(object, "cost_usd", w->priced ? json_real(w->cost_usd) : json_null()) &&
+        ak_json_set_real(object, "gained_pct", w->gain_pct) &&
+        ak_json_set(object, "tokens_per_pct",
+                    gained ? json_real(tokens / w->gain_pct) : json_null()) &&
+        ak_json_set(object, "usd_per_pct",
+                    gained && w->priced ? json_real(w->cost_usd / w->gain_pct) : json_null());
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static ak_status write_worth(char **out, const worth *w, ak_error *err)
+{
+    if (w->calls == 0 && w->predicted == 0) {
+        *out = ak_strdup("null");
+        return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    }
+    json_t *object = json_object();
+    bool good = ak_json_set(object, "runs", json_integer((json_int_t)w->runs)) &&
+                ak_json_set(object, "proposers", proposers_json(w)) &&
+                ak_json_set(object, "generations", generations_json(w)) &&
+                ak_json_set(object, "calibration", calibration_json(w)) &&
+                ak_json_set(object, "calls", calls_json(w));
+    ak_status status = good ? ak_json_text(out, object, err) : ak_fail_memory(err);
+    json_decref(object);
+    return status;
+}
+
+ak_status ak_llm_worth(char **out_json, ak_archive *archive, const ak_archive_filter *filter,
+                       ak_error *err)
+{
+    worth *w = ak_alloc(1, sizeof *w);
+    if (w == NULL) {
+        return ak_fail_memory(err);
+    }
+    w->run_ids = ak_map_new();
+    w->asked = ak_map_new();
+    w->err = err;
+    ak_status status = w->run_ids == NULL || w->asked == NULL
+                           ? ak_fail_memory(err)
+                           : ak_archive_each_call(archive, NULL, note_run, w, err);
+    status = status == AK_OK ? w->status : status;
+    /* Most archives have no calls: nothing more is read then. */
+    if (status == AK_OK && ak_map_count(w->asked) > 0) {
+        status = ak_gather(&w->trials, archive, filter, err);
+        if (status == AK_OK) {
+            status = count_trials(w, err);
+        }
+        if (status == AK_OK) {
+            status = ak_archive_each_call(archive, NULL, count_call, w, err);
+        }
+    }
+    if (status == AK_OK) {
+        status = write_worth(out_json, w, err);
+    }
+    ak_gathered_clear(&w->trials);
+    ak_map_free(w->run_ids);
+    ak_map_free(w->asked);
+    ak_free(w);
+    return status;
+}

@@ -1,0 +1,176 @@
+/*
+ * evolve.c: a genetic search that widens as it goes on, with children that are looked at before
+ * they are born. Ours; the parts are known:
+ *
+ *   - The parents are the best trials so far, few at first and more with the square root of the
+ *     trials: a short run descends at once, a long one does not get stuck. (A population of fixed
+ *     size is right for one budget only, and the budget is seldom known.)
+ *   - Of several children the one is tried that an additive model of the values' effects says is
+ *     the fastest (pre-selection: Jin, "A comprehensive survey of fitness approximation in
+ *     evolutionary computation", 2005). Few children: the model is simple, and whoever believes
+ *     it blindly sees only what it expects.
+ */
+#include "strategy/effects.h"
+
+#include <math.h>
+
+#define HYPERS(X)                                                                                  \
+    X(STARTS, "starts", 10, 2, 1000, true, "random configurations before the first children",      \
+      "fewer mislead the model, more delay the descent")                                           \
+    X(PARENTS, "parents", 3, 2, 256, true, "the best trials, which have children, at the start",   \
+      "short runs have to descend at once")                                                        \
+    X(GROWTH, "growth", 1.5, 0, 20, false, "more parents, times the square root of the trials",    \
+      "24 after 200 trials, 50 after 1000")                                                        \
+    X(BIAS, "bias", 2, 1, 10, false, "preference of the better parents: 1 is none",                \
+      "the first half of them has 7 of 10 children")                                               \
+    X(CHILDREN, "children", 3, 1, 100, true, "children of which the model chooses one",            \
+      "with 1 there is no model; with 8 variety is lost")                                          \
+    X(CROSSOVER, "crossover", 0.5, 0, 1, false, "share of children that have two parents",         \
+      "as many as mutants of one parent")                                                          \
+    X(MUTATION, "mutation", 0.3, 0, 64, false,                                                     \
+      "parameters of a child that are changed, on average",                                        \
+      "children that exist already are made again, so that one change is most frequent")           \
+    X(NEAR, "near", 0.8, 0, 1, false, "share of changes that are to the next value up or down",    \
+      "times mostly change little from a value to the next")                                       \
+    X(RANDOM, "random", 0.02, 0, 1, false, "share of proposals that are random",                   \
+      "a look elsewhere now and then")
+enum { HYPERS(AK_HYPER_INDEX) };
+static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
+
+enum {
+    PARENTS_MAX = 256,
+    TRIES = 20, /* children that exist already, besides three for each that is wanted */
+};
+
+typedef struct evolve {
+    ak_frame frame;
+    ak_effects *effects;
+    size_t starts_left, parents, children;
+    double growth, bias, crossover, mutation, near, random;
+    size_t parent[PARENTS_MAX]; /* places of the best, best first */
+    size_t parent_count;
+} evolve;
+
+static void close_evolve(ak_strategy *strategy)
+{
+    evolve *self = (evolve *)strategy;
+    if (self != NULL) {
+        ak_frame_close(&self->frame);
+        ak_effects_free(self->effects);
+        ak_free(self);
+    }
+}
+
+static ak_status open_evolve(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
+{
+    evolve *self = ak_alloc(1, sizeof *self);
+    if (self == NULL) {
+        return ak_fail_memory(err);
+    }
+    self->starts_left = (size_t)ak_strategy_hyper(context, hypers, HYPER_STARTS);
+    self->parents = (size_t)ak_strategy_hyper(context, hypers, HYPER_PARENTS);
+    self->growth = ak_strategy_hyper(context, hypers, HYPER_GROWTH);
+    self->bias = ak_strategy_hyper(context, hypers, HYPER_BIAS);
+    self->children = (size_t)ak_strategy_hyper(context, hypers, HYPER_CHILDREN);
+    self->crossover = ak_strategy_hyper(context, hypers, HYPER_CROSSOVER);
+    self->mutation = ak_strategy_hyper(context, hypers, HYPER_MUTATION);
+    self->near = ak_strategy_hyper(context, hypers, HYPER_NEAR);
+    self->random = ak_strategy_hyper(context, hypers, HYPER_RANDOM);
+    ak_status status = ak_frame_open(&self->frame, &ak_strategy_evolve, context, err);
+    if (status == AK_OK) {
+        status = ak_effects_new(&self->effects, context->space, err);
+    }
+    if (status != AK_OK) {
+        close_evolve(&self->frame.base);
+        return status;
+    }
+    *out = &self->frame.base;
+    return AK_OK;
+}
+
+static const ak_known *choose_parent(evolve *self)
+{
+    ak_frame *frame = &self->frame;
+    double count = (double)self->parents + self->growth * sqrt((double)frame->known_count);
+    count = fmin(count, (double)self->parent_count);
+    size_t i = (size_t)(count * pow(ak_rng_real(&frame->rng), self->bias));
+    return &frame->known[self->parent[i]];
+}
+
+static const ak_known *make_child(ak_config *child, evolve *self)
+{
+    ak_frame *frame = &self->frame;
+    const ak_known *mother = choose_parent(self);
+    *child = mother->config;
+    if (ak_rng_real(&frame->rng) < self->crossover) {
+        ak_frame_cross(child, frame, &choose_parent(self)->config);
+    }
+    ak_frame_mutate(child, frame, self->mutation / (double)frame->vary, self->near);
+    return mother;
+}
+
+static bool next_evolve(ak_proposal *out, size_t *tag, ak_frame *frame)
+{
+    (void)tag;
+    evolve *self = (evolve *)frame;
+    if (self->starts_left > 0 || self->parent_count == 0 ||
+        ak_rng_real(&frame->rng) < self->random) {
+        self->starts_left -= self->starts_left > 0;
+        return ak_frame_random(&out->config, frame);
+    }
+    const ak_known *parent = NULL;
+    double fastest = 0.0;
+    size_t born = 0;
+    for (size_t i = 0; i < TRIES + 3 * self->children && born < self->children; i++) {
+        ak_config child;
+        const ak_known *mother = make_child(&child, self);
+        if (!ak_walk_seen(&frame->walk, &child)) {
+            double predicted = ak_effects_predict(self->effects, &child);
+            if (born == 0 || predicted < fastest) {
+                fastest = predicted;
+                out->config = child;
+                parent = mother;
+            }
+            born++;
+        }
+    }
+    if (parent == NULL) {
+        return ak_frame_random(&out->config, frame);
+    }
+    ak_frame_derive(out, parent);
+    return true;
+}
+
+static ak_status propose_evolve(ak_proposal *out, size_t *count, ak_strategy *strategy, size_t max,
+                                ak_error *err)
+{
+    evolve *self = (evolve *)strategy;
+    ak_status status = AK_OK;
+    if (self->children > 1 && ak_effects_stale(self->effects, &self->frame)) {
+        status = ak_effects_learn(self->effects, &self->frame, err);
+    }
+    return status != AK_OK ? status
+                           : ak_frame_propose(out, count, &self->frame, max, next_evolve, err);
+}
+
+static ak_status observe_evolve(ak_strategy *strategy, const ak_observation *observation,
+                                ak_error *err)
+{
+    evolve *self = (evolve *)strategy;
+    size_t place, tag;
+    ak_status status = ak_frame_observe(&place, &tag, &self->frame, observation, err);
+    if (status == AK_OK && place != SIZE_MAX) {
+        ak_frame_rank(self->parent, &self->parent_count, PARENTS_MAX, &self->frame, place);
+    }
+    return status;
+}
+
+const ak_strategy_ops ak_strategy_evolve = {
+    .name = "evolve",
+    .description = "a genetic search that widens as it goes on, with children chosen by a model",
+    .open = open_evolve,
+    .propose = propose_evolve,
+    .observe = observe_evolve,
+    .close = close_evolve,
+    .hypers = hypers,
+};

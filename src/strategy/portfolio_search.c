@@ -1,0 +1,229 @@
+/*
+ * portfolio_search.c: the strategy `portfolio`: several strategies share the budget, and those that
+ * find something get more of it.
+ *
+ * Every member is told every trial, so none starts from nothing when its turn comes. Who is next is
+ * a multi-armed bandit: each member's last trials are credited 1 if they were the best so far,
+ * later ones weighing more (the area under the curve of its successes), plus a bonus for members
+ * that were not asked for long (Fialho, Da Costa, Schoenauer, Sebag, "Analyzing bandit-based
+ * adaptive operator selection mechanisms", 2010; Ansel et al., "OpenTuner", 2014, section 3.2).
+ * Ties go to the first.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "strategy/walk.h"
+
+#define HYPERS(X)                                                                                  \
+    X(ALONE, "alone", 30, 0, 100000, true, "trials that the first member has for itself",          \
+      "its design, and the time that its model needs to be worth more than any search")            \
+    X(WINDOW, "window", 50, 5, 10000, true, "trials that credit is given for",                     \
+      "early successes are easy and say little about late ones")                                   \
+    X(EXPLORE, "explore", 0.05, 0, 10, false, "weight of the bonus for being asked rarely",        \
+      "the members differ much: few trials tell")
+enum { HYPERS(AK_HYPER_INDEX) };
+static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
+
+/* In the order of trust. What a model takes for hopeless, descents from random places look at. */
+static const ak_strategy_ops *const members[] = {&ak_strategy_bayes, &ak_strategy_local};
+
+enum {
+    MEMBERS = sizeof members / sizeof members[0],
+    BATCH_MAX = 16,
+    ATTEMPTS = 32 /* a member may propose what is under way for another: ask again */
+};
+
+typedef struct outcome {
+    ak_config config;
+    size_t member;
+    bool observed, best;
+} outcome;
+
+typedef struct portfolio {
+    ak_strategy base;
+    ak_walk walk;
+    ak_strategy *member[MEMBERS];
+    size_t alone, window;
+    double explore;
+    double best_ms;    /* infinite until there is one */
+    outcome *outcomes; /* of all proposals, in their order */
+    size_t count, capacity;
+} portfolio;
+
+static void close_portfolio(ak_strategy *strategy)
+{
+    portfolio *self = (portfolio *)strategy;
+    if (self != NULL) {
+        for (size_t i = 0; i < MEMBERS; i++) {
+            members[i]->close(self->member[i]);
+        }
+        ak_walk_close(&self->walk);
+        ak_free(self->outcomes);
+        ak_free(self);
+    }
+}
+
+static ak_status open_portfolio(ak_strategy **out, const ak_strategy_context *context,
+                                ak_error *err)
+{
+    portfolio *self = ak_alloc(1, sizeof *self);
+    if (self == NULL) {
+        return ak_fail_memory(err);
+    }
+    self->base.ops = &ak_strategy_portfolio;
+    self->alone = (size_t)ak_strategy_hyper(context, hypers, HYPER_ALONE);
+    self->window = (size_t)ak_strategy_hyper(context, hypers, HYPER_WINDOW);
+    self->explore = ak_strategy_hyper(context, hypers, HYPER_EXPLORE);
+    self->best_ms = HUGE_VAL;
+    ak_rng rng;
+    ak_rng_seed(&rng, context->seed);
+    ak_status status = ak_walk_open(&self->walk, context->space, ak_rng_next(&rng), err);
+    for (size_t i = 0; i < MEMBERS && status == AK_OK; i++) {
+        ak_strategy_context own = *context;
+        own.seed = ak_rng_next(&rng);
+        own.hyper = NULL;
+        status = members[i]->open(&self->member[i], &own, err);
+    }
+    if (status != AK_OK) {
+        close_portfolio(&self->base);
+        return status;
+    }
+    *out = &self->base;
+    return AK_OK;
+}
+
+typedef struct credit {
+    double success, places; /* the area: places of successes over all places, 1, 2, 3... */
+    size_t asked;
+} credit;
+
+static double worth(const portfolio *self, const credit *c, size_t window)
+{
+    if (c->asked == 0) {
+        return HUGE_VAL;
+    }
+    double area = c->places > 0.0 ? c->success / c->places : 0.0;
+    return area + self->explore * sqrt(2.0 * log2((double)window + 1.0) / (double)c->asked);
+}
+
+/* The member with the most credit among those that are not `excluded`. */
+static size_t pick_member(const portfolio *self, const bool *excluded)
+{
+    if (self->count < self->alone && !excluded[0]) {
+        return 0;
+    }
+    credit credits[MEMBERS] = {0};
+    size_t first = self->count > self->window ? self->count - self->window : 0;
+    for (size_t i = first; i < self->count; i++) {
+        const outcome *o = &self->outcomes[i];
+        credit *c = &credits[o->member];
+        c->asked++;
+        if (o->observed) {
+            c->places += (double)c->asked;
+            c->success += o->best ? (double)c->asked : 0.0;
+        }
+    }
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; i < MEMBERS; i++) {
+        if (!excluded[i] &&
+            (best == SIZE_MAX || worth(self, &credits[i], self->count - first) >
+                                     worth(self, &credits[best], self->count - first))) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* One that nobody proposed; *found is false if the member has none now. */
+static ak_status ask(ak_proposal *out, bool *found, portfolio *self, size_t member, ak_error *err)
+{
+    *found = false;
+    for (size_t attempt = 0; attempt < ATTEMPTS && !*found; attempt++) {
+        size_t count = 0;
+        ak_status status = members[member]->propose(out, &count, self->member[member], 1, err);
+        if (status != AK_OK || count == 0) {
+            return status;
+        }
+        *found = !ak_walk_seen(&self->walk, &out->config);
+    }
+    return AK_OK;
+}
+
+static ak_status propose_one(ak_proposal *out, bool *found, portfolio *self, ak_error *err)
+{
+    bool excluded[MEMBERS] = {false};
+    size_t member = SIZE_MAX;
+    *found = false;
+    while (!*found && (member = pick_member(self, excluded)) != SIZE_MAX) {
+        ak_status status = ask(out, found, self, member, err);
+        if (status != AK_OK) {
+            return status;
+        }
+        excluded[member] = !*found;
+    }
+    if (!*found) {
+        member = 0;
+        *out = (ak_proposal){0};
+        *found = ak_walk_next(&out->config, &self->walk);
+    }
+    if (!*found) {
+        return AK_OK;
+    }
+    ak_status status = ak_grow((void **)&self->outcomes, &self->capacity, self->count + 1,
+                               sizeof *self->outcomes, err);
+    if (status == AK_OK) {
+        status = ak_walk_propose(&self->walk, &out->config, err);
+    }
+    if (status == AK_OK) {
+        self->outcomes[self->count++] = (outcome){.config = out->config, .member = member};
+    }
+    return status;
+}
+
+static ak_status propose_portfolio(ak_proposal *out, size_t *count, ak_strategy *strategy,
+                                   size_t max, ak_error *err)
+{
+    portfolio *self = (portfolio *)strategy;
+    size_t n = 0;
+    bool found = true;
+    while (found && n < max && n < BATCH_MAX) {
+        ak_status status = propose_one(&out[n], &found, self, err);
+        if (status != AK_OK) {
+            return status;
+        }
+        n += found;
+    }
+    *count = n;
+    return AK_OK;
+}
+
+static ak_status observe_portfolio(ak_strategy *strategy, const ak_observation *observation,
+                                   ak_error *err)
+{
+    portfolio *self = (portfolio *)strategy;
+    bool best = observation->ok && observation->ms < self->best_ms;
+    self->best_ms = best ? observation->ms : self->best_ms;
+    for (size_t i = self->count; i-- > 0;) { /* usually one of the last */
+        outcome *o = &self->outcomes[i];
+        if (!o->observed && memcmp(&o->config, observation->config, sizeof o->config) == 0) {
+            o->observed = true;
+            o->best = best;
+            break;
+        }
+    }
+    ak_status status = ak_walk_observe(&self->walk, observation->config, err);
+    for (size_t i = 0; i < MEMBERS && status == AK_OK; i++) {
+        status = members[i]->observe(self->member[i], observation, err);
+    }
+    return status;
+}
+
+const ak_strategy_ops ak_strategy_portfolio = {
+    .name = "portfolio",
+    .description = "bayes and local share the budget; who finds something gets more",
+    .open = open_portfolio,
+    .propose = propose_portfolio,
+    .observe = observe_portfolio,
+    .close = close_portfolio,
+    .hypers = hypers,
+};

@@ -1,0 +1,126 @@
+/* study_live.c: a study on a device: each run is an ak_tune, and its curve is read from the events,
+   which everything else reads too. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "problem/task.h"
+#include "tuner/study.h"
+
+typedef struct live {
+    ak_study *study;
+    ak_study_run *run;
+    ak_study_point now;
+    double begin; /* seconds at which the search began */
+    ak_status status;
+    ak_error *err;
+} live;
+
+static double number_of(const json_t *event, const char *key)
+{
+    return json_number_value(json_object_get(event, key));
+}
+
+static void on_event(live *l, const char *name, const json_t *event)
+{
+    double t = number_of(event, "t");
+    const char *text = json_string_value(json_object_get(event, "text"));
+    const char *about = json_string_value(json_object_get(event, "about"));
+    const char *phase = json_string_value(json_object_get(event, "name"));
+    if (strcmp(name, "phase") == 0 && phase != NULL && strcmp(phase, "search") == 0) {
+        l->begin = t;
+    } else if (strcmp(name, "llm") == 0) {
+        l->now.usd += number_of(event, "cost_usd");
+        l->run->calls++;
+    } else if (strcmp(name, "warning") == 0 && text != NULL && about != NULL &&
+               strcmp(about, "llm") == 0 && l->run->fell_back == NULL) {
+        l->run->fell_back = ak_strdup(text);
+        if (l->run->fell_back == NULL) {
+            l->status = ak_fail_memory(l->err);
+        }
+    } else if (strcmp(name, "trial") == 0 && l->run->count < l->study->options.evaluations) {
+        const char *status = json_string_value(json_object_get(event, "status"));
+        l->now.best = number_of(event, "best_ms");
+        l->now.seconds = t - l->begin;
+        l->run->failed += status == NULL || strcmp(status, "ok") != 0;
+        l->status = ak_study_add(l->run, &l->now, l->err);
+    }
+}
+
+static void sink(void *context, const char *name, const char *json)
+{
+    live *l = context;
+    json_t *event = NULL;
+    if (l->status == AK_OK) {
+        l->status = ak_json_parse(&event, json, strlen(json), "event", l->err);
+    }
+    if (l->status == AK_OK) {
+        on_event(l, name, event);
+    }
+    json_decref(event);
+    if (l->study->options.sink != NULL) {
+        l->study->options.sink(l->study->options.sink_context, name, json);
+    }
+}
+
+/* Less than any call costs: a budget that is used up. */
+#define NOTHING_LEFT 1e-12
+
+/* `spent_usd` is what the runs before this one spent: the budget is the study's. */
+static ak_status live_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
+                          const ak_task *task, ak_archive *archive, double *spent_usd,
+                          ak_error *err)
+{
+    ak_llm_options llm = {0};
+    if (study->options.llm != NULL) {
+        llm = *study->options.llm;
+        double left = llm.budget_usd - *spent_usd;
+        llm.budget_usd = llm.budget_usd <= 0 ? 0 : left > 0 ? left : NOTHING_LEFT;
+    }
+    live l = {.study = study, .run = run, .err = err};
+    ak_task seeded = *task; /* only the seed differs */
+    seeded.seed = run->seed;
+    ak_tune_result result = {0};
+    ak_tune_options options = {.strategy = arm->name,
+                               .evaluations = study->options.evaluations,
+                               .finalists = 1,
+                               .sink = sink,
+                               .sink_context = &l,
+                               .cancel = study->options.cancel,
+                               .llm = study->options.llm == NULL ? NULL : &llm,
+                               .generations = study->options.generations,
+                               .batch = study->options.batch};
+    ak_status status = ak_tune(&result, &seeded, archive, &options, err);
+    *spent_usd += result.llm_cost_usd;
+    ak_tune_result_clear(&result);
+    if (status == AK_OK && ak_study_cancelled(study)) {
+        status = ak_fail(err, AK_CANCELLED, "the study was interrupted");
+    }
+    return status == AK_OK ? l.status : status;
+}
+
+ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive *archive,
+                        const ak_study_options *options, ak_error *err)
+{
+    ak_study study;
+    double spent_usd = 0;
+    ak_status status = ak_study_open(&study, options, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    study.kernel = task->problem->name;
+    study.device = task->device;
+    study.size = task->size_text;
+    /* Seed by seed: what slows the machine for a while slows all arms. */
+    for (size_t i = 0; status == AK_OK && i < study.options.seeds; i++) {
+        for (size_t a = 0; status == AK_OK && a < study.arm_count; a++) {
+            ak_study_run *run = &study.arms[a].runs[i];
+            status = live_run(&study, &study.arms[a], run, task, archive, &spent_usd, err);
+            ak_study_announce(&study, &study.arms[a], run);
+        }
+    }
+    if (status == AK_OK) {
+        status = ak_study_json(out_json, &study, err);
+    }
+    ak_study_close(&study);
+    return status;
+}

@@ -1,0 +1,27 @@
+# A language model in a run, from a script of answers: what is said while it runs, what llm show and
+# stats say afterwards, what happens without one; and a study on a recording.
+command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+cat >answers.jsonl <<'END'
+{"text": {"proposals": [{"hypothesis": "longer turns", "expected_gain_pct": 10, "parent": null, "changes": {"UNROLL": 8}}, {"hypothesis": "between two values", "expected_gain_pct": 5, "parent": null, "changes": {"UNROLL": 3}}, {"hypothesis": "", "expected_gain_pct": 1, "parent": null, "changes": {"UNROLL": 100}}]}}
+{"text": "I cannot say."}
+END
+autokernel new kernel mine >/dev/null
+echo "- a run"
+autokernel tune ./mine --strategy llm:fill=0 --generations 2 --batch 3 --evals 8 --llm replay:answers.jsonl 2>err >out
+grep -o "^replay, generation.*taken" err
+grep -o "^[0-9]* configurations in\|; all proposals.*\|^replay: .*" out
+echo "- what was said"
+autokernel llm show | grep "^generation\|^run\|^prompt\|^reply\|longer turns\|between two\|off_grid"
+autokernel llm show --json | grep -o '"verdict":"[a-z_]*"'
+echo "- what it was worth"
+autokernel stats mine | sed -n '/language model/,$p'
+echo "- no model, and a model that is not there"
+autokernel tune ./mine --strategy llm --evals 2 2>&1 >/dev/null | grep carrying
+autokernel tune ./mine --strategy llm-oneshot --evals 2 --llm replay:nowhere --quiet 2>&1 >/dev/null
+autokernel llm show nothing; echo $?
+echo "- a study"
+cp "$TESTS"/../data/recordings/tiny.json .
+autokernel study tiny.json --arms random,local --seeds 3 --evals 4
+autokernel study tiny.json --arms random --seeds 3 --evals 4 --format csv | head -3
+autokernel study tiny.json --arms random,llm; echo $?
+autokernel study tiny.json --format xml; echo $?

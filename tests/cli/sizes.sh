@@ -1,0 +1,53 @@
+# One kernel for many sizes: tune, look at the report, export the table, use it for other sizes.
+command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+kernel=$TESTS/../data/kernels/double
+autokernel tune $kernel --sizes '100;n=200000' --evals 4 --dispatch 2 --events events.jsonl >tuned 2>progress
+echo "exit $?"
+grep '^size ' progress
+cat tuned
+sed -n 's/.*"event": *"\(sizes\|start\|end\|table\)".*/\1/p' events.jsonl | tr '\n' ' '
+echo
+echo "-- the report"
+autokernel report | grep -E '^[A-Z][a-z]'
+autokernel report --json | grep -c '"stability"'
+echo "-- the table"
+autokernel export $kernel --format dispatch
+echo "exit $?"
+grep -E '^  "(schema|kind|kernel|implementation|device|dtype|method)":' dispatch.json
+grep -c '"loss_ci"' dispatch.json
+# A table of our own, so that it is known what is near.
+sed -e '/"configs": \[/,/^  \],/d' -e '/"sizes": \[/,/^  \],/d' dispatch.json |
+    sed 's/"dtype": "f32",/&\n  "configs": [{"UNROLL": 64}, {"UNROLL": 1}],\n  "sizes": [{"size": {"n": 4096}, "config": 0}, {"size": {"n": 200}, "config": 1}],/' >own.json
+# At n=950 the first is nearer, but not valid.
+for n in 100000 300 950; do
+    autokernel bench $kernel --config @own.json --size $n --json | grep -o '"\(size\|config\)":"[^"]*"' | sort -u | tr '\n' ' '
+    echo
+done
+echo "-- a list in a file, as JSON"
+printf '# ours\n 100 \n\nn=5000\n' >sizes.txt
+autokernel tune $kernel --sizes @sizes.txt --evals 2 --time 3s --json >one.json
+echo "exit $?"
+grep -o '"size":"n=[0-9]*"' one.json | tr '\n' ' '
+grep -o '"\(method\|stopped_by\|geomean\|worst\|tradeoff\|stability\)":' one.json | sort -u | tr '\n' ' '
+echo
+echo "-- what is refused"
+bad() { autokernel tune $kernel "$@"; echo "exit $?"; }
+bad --sizes '100;n=100'
+bad --sizes '100;200' --size 300
+bad --dispatch 2
+bad --sizes '100;200' --dispatch 3
+bad --sizes ' ; '
+bad --sizes @missing.txt
+bad --sizes '100;m=3'
+bad --sizes '100;200' --evals 1
+bad --sizes "$(seq -s ';' 1 65)"
+autokernel export $kernel --format dispatch --size 100
+echo "exit $?"
+sed 's/"schema": 1/"schema": 9/' own.json >new.json
+autokernel bench $kernel --config @new.json
+echo "exit $?"
+sed 's/"config": 1/"config": 7/' own.json >wrong.json
+autokernel bench $kernel --config @wrong.json
+echo "exit $?"
+AUTOKERNEL_ARCHIVE=empty.db autokernel export $kernel --format dispatch
+echo "exit $?"

@@ -1,0 +1,78 @@
+/*
+ * nvrtc_fixture.h: NVRTC for tests that compile CUDA code without a GPU. Include after cmocka.h.
+ */
+#ifndef AK_NVRTC_FIXTURE_H
+#define AK_NVRTC_FIXTURE_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/dl.h"
+
+#define LOG_MAX ((size_t)1 << 20)
+
+#define NVRTC(X)                                                                                   \
+    X(nvrtcCreateProgram,                                                                          \
+      (void **, const char *, const char *, int, const char *const *, const char *const *))        \
+    X(nvrtcCompileProgram, (void *, int, const char *const *))                                     \
+    X(nvrtcGetProgramLogSize, (void *, size_t *))                                                  \
+    X(nvrtcGetProgramLog, (void *, char *))                                                        \
+    X(nvrtcGetCUBINSize, (void *, size_t *))                                                       \
+    X(nvrtcDestroyProgram, (void **))
+#define DECLARE(name, args) static int(*name) args;
+NVRTC(DECLARE)
+
+/* False, with a line about it, where NVRTC is not installed. */
+static bool nvrtc_open(void)
+{
+    static const char *const names[] = {"libnvrtc.so.13",
+                                        "/usr/local/cuda/lib64/libnvrtc.so.13",
+                                        "/usr/local/cuda/lib/libnvrtc.so.13",
+                                        "libnvrtc.so.12",
+                                        "/usr/local/cuda/lib64/libnvrtc.so.12",
+                                        NULL};
+    void *library = NULL;
+    if (ak_dl_open(&library, names, NULL) != AK_OK) {
+        print_message("no NVRTC here: skipped\n");
+        return false;
+    }
+#define FIND(name, args)                                                                           \
+    *(void **)&name = ak_dl_symbol(library, #name);                                                \
+    if (name == NULL) {                                                                            \
+        print_message("NVRTC has no " #name ": skipped\n");                                        \
+        return false;                                                                              \
+    }
+    NVRTC(FIND)
+#undef FIND
+    return true;
+}
+
+/* Compiles; 0 is success. The log is the caller's. */
+static int nvrtc_compile(char **log, size_t *cubin, const char *source, const char *const *options,
+                         int count)
+{
+    void *program = NULL;
+    size_t size = 0;
+    assert_int_equal(nvrtcCreateProgram(&program, source, "kernel.cu", 0, NULL, NULL), 0);
+    int code = nvrtcCompileProgram(program, count, options);
+    assert_int_equal(nvrtcGetProgramLogSize(program, &size), 0);
+    assert_true(size < LOG_MAX);
+    *log = ak_alloc(size + 1, 1);
+    assert_non_null(*log);
+    assert_int_equal(nvrtcGetProgramLog(program, *log), 0);
+    *cubin = 0;
+    if (code == 0) {
+        assert_int_equal(nvrtcGetCUBINSize(program, cubin), 0);
+    }
+    (void)nvrtcDestroyProgram(&program);
+    return code;
+}
+
+static bool nvrtc_clean(const char *log)
+{
+    return strstr(log, "(C75") == NULL &&
+           strstr(log, ", 0 bytes spill stores, 0 bytes spill loads") != NULL;
+}
+
+#endif

@@ -1,0 +1,229 @@
+/*
+ * The CUDA spaces, without a GPU: on the facts of two devices their defaults and random
+ * configurations can be launched, and, where NVRTC is installed, compile for them; the defaults
+ * without spills. What the code then computes is shown by tests/simt.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "nvrtc_fixture.h"
+#include "problem/launch.h"
+#include "problem/space_body.h"
+#include "problem/task.h"
+
+enum { SAMPLES = 50 };
+
+typedef struct fact {
+    const char *name;
+    int64_t value;
+} fact;
+
+static const fact h200[] = {
+    {"sm_count", 132},           {"compute_capability", 90},     {"shared_bytes_max", 232448},
+    {"shared_bytes_sm", 233472}, {"registers_sm", 65536},        {"threads_sm", 2048},
+    {"l2_bytes", 52428800},      {"memory_bytes", 150754820096}, {"clock_mhz", 1980},
+    {"memory_clock_mhz", 3201},  {"memory_bus_bits", 6144}};
+static const fact a100[] = {
+    {"sm_count", 108},           {"compute_capability", 80},    {"shared_bytes_max", 166912},
+    {"shared_bytes_sm", 167936}, {"registers_sm", 65536},       {"threads_sm", 2048},
+    {"l2_bytes", 41943040},      {"memory_bytes", 85899345920}, {"clock_mhz", 1410},
+    {"memory_clock_mhz", 1593},  {"memory_bus_bits", 5120}};
+enum { FACTS = sizeof h200 / sizeof h200[0] };
+
+typedef struct device {
+    const fact *facts;
+    int shared_max;
+    const char *architecture;
+} device;
+static const device devices[] = {{h200, 232448, "--gpu-architecture=sm_90a"},
+                                 {a100, 166912, "--gpu-architecture=sm_80"}};
+
+static const struct {
+    const char *kernel, *implementation, *dtype, *size, *choices;
+    bool compile;
+} tasks[] = {
+    {"softmax", "cuda", "f32", "rows=4096,cols=1024", NULL, true},
+    {"softmax", "cuda", "bf16", "rows=100,cols=33", NULL, false},
+    {"softmax", "cuda", "f16", "rows=16,cols=262144", NULL, true},
+    {"softmax", "cuda", "f32", "rows=3,cols=1000003", NULL, false},
+    {"layernorm", "cuda", "bf16", "rows=1024,cols=8192", NULL, true},
+    {"layernorm", "cuda", "f32", "rows=64,cols=131072", "weight=none,bias=none", false},
+    {"layernorm", "cuda", "f16", "rows=1,cols=1", "weight=scale,bias=none", false},
+    {"rmsnorm", "cuda", "bf16", "rows=1024,cols=4096", NULL, true},
+    {"rmsnorm", "cuda", "f32", "rows=77,cols=77", "weight=none", false},
+    {"reduce", "cuda", "f32", "rows=4,cols=4194304", NULL, true},
+    {"reduce", "cuda", "bf16", "rows=65536,cols=64", NULL, false},
+    {"matmul", "cuda_sm80", "bf16", "M=2048,N=4096,K=1024", NULL, true},
+    {"matmul", "cuda_sm80", "f16", "M=1,N=1,K=1", NULL, false},
+    {"matmul", "cuda_sm80", "bf16", "M=1000,N=3001,K=501", NULL, true},
+    {"matmul", "cuda_sm80", "f16", "M=16,N=4096,K=2048", NULL, false},
+    {"matmul_act", "cuda_sm80", "f16", "M=2048,N=2048,K=2048", "bias=add,activation=gelu_tanh",
+     true},
+};
+enum { TASKS = sizeof tasks / sizeof tasks[0] };
+
+static ak_task *bind_spec(const device *on, const ak_task_spec *spec)
+{
+    ak_scope *facts = ak_scope_new(NULL);
+    const ak_device_facts known = {.backend = "cuda", .device = "cuda:0", .facts = facts};
+    ak_task *out = NULL;
+    ak_error err = AK_ERROR_INIT;
+    for (size_t i = 0; i < FACTS; i++) {
+        assert_int_equal(ak_scope_set_int(facts, on->facts[i].name, on->facts[i].value, NULL),
+                         AK_OK);
+    }
+    if (ak_task_bind(&out, spec, &known, &err) != AK_OK) {
+        fail_msg("%s %s: %s", spec->kernel, spec->size, err.text);
+    }
+    ak_scope_free(facts);
+    return out;
+}
+
+static ak_task *bind(const device *on, size_t task)
+{
+    const ak_task_spec spec = {.kernel = tasks[task].kernel,
+                               .implementation = tasks[task].implementation,
+                               .device = "cuda:0",
+                               .size = tasks[task].size,
+                               .dtype = tasks[task].dtype,
+                               .choices = tasks[task].choices};
+    return bind_spec(on, &spec);
+}
+
+static ak_status two_a_processor(int64_t *out, void *context, const ak_launch_kernel *kernel,
+                                 ak_error *err)
+{
+    (void)kernel;
+    (void)err;
+    *out = 2 * ((const device *)context)->facts[0].value;
+    return AK_OK;
+}
+
+static void check_launch(const ak_task *task, const device *on, const ak_config *config)
+{
+    ak_launch_plan plan;
+    ak_error err = AK_ERROR_INIT;
+    size_t workspace = 0;
+    int threads = 0;
+    if (ak_launch_evaluate(&plan, task, &task->shape, config, two_a_processor,
+                           (void *)(uintptr_t)on, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(plan.count, 1);
+    const ak_launch_kernel *k = &plan.kernels[0];
+    assert_in_range(k->block[0], 32, 1024);
+    assert_true(k->shared_bytes <= (uint32_t)on->shared_max);
+    assert_int_equal(k->grid[0] % k->cluster[0], 0);
+    assert_int_equal(ak_task_workspace(&workspace, &threads, task, &task->shape, config, &err),
+                     AK_OK);
+    assert_true(workspace <= (size_t)1 << 32);
+}
+
+static void test_configurations_can_be_launched(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * TASKS; i++) {
+        const device *on = &devices[i % 2];
+        ak_task *task = bind(on, i / 2);
+        const ak_space *space = ak_task_space(task);
+        ak_config config;
+        ak_rng rng;
+        ak_rng_seed(&rng, i);
+        ak_space_default(&config, space);
+        check_launch(task, on, &config);
+        for (int n = 0; n < SAMPLES; n++) {
+            ak_space_sample(&config, space, &rng);
+            check_launch(task, on, &config);
+        }
+        ak_task_close(task);
+    }
+}
+
+/* Does no condition exclude what is declared as default? */
+static void test_defaults_are_valid(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * TASKS; i++) {
+        ak_task *task = bind(&devices[i % 2], i / 2);
+        const ak_space *space = ak_task_space(task);
+        ak_config config;
+        ak_space_default(&config, space);
+        for (size_t p = 0; p < space->count; p++) {
+            if (config.at[p] != space->parameters[p].default_index) {
+                print_error("%s %s %s: %s\n", tasks[i / 2].kernel, tasks[i / 2].dtype,
+                            tasks[i / 2].size, space->parameters[p].name);
+            }
+            assert_int_equal(config.at[p], space->parameters[p].default_index);
+        }
+        ak_task_close(task);
+    }
+}
+
+/* What was written for Hopper is the default there, where it can do the task. */
+static void test_choice_of_implementation(void **state)
+{
+    static const struct {
+        const device *on;
+        const char *size, *implementation;
+    } cases[] = {{&devices[0], "M=64,N=64,K=64", "cuda_sm90"},
+                 {&devices[0], "M=64,N=64,K=63", "cuda_sm80"},
+                 {&devices[1], "M=64,N=64,K=64", "cuda_sm80"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const ak_task_spec spec = {
+            .kernel = "matmul", .device = "cuda:0", .size = cases[i].size, .dtype = "bf16"};
+        ak_task *task = bind_spec(cases[i].on, &spec);
+        assert_string_equal(ak_task_implementation(task), cases[i].implementation);
+        ak_task_close(task);
+    }
+}
+
+static void test_defaults_compile_without_spills(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < TASKS; i++) {
+        const device *on = &devices[i % 2];
+        if (!tasks[i].compile) {
+            continue;
+        }
+        ak_task *task = bind(on, i);
+        ak_config config;
+        ak_options options = {0};
+        char *log = NULL;
+        size_t cubin = 0;
+        ak_space_default(&config, ak_task_space(task));
+        assert_int_equal(ak_options_add(&options, on->architecture, NULL), AK_OK);
+        assert_int_equal(ak_options_add(&options, "--ptxas-options=-v", NULL), AK_OK);
+        assert_int_equal(ak_task_options(&options, task, &config, NULL), AK_OK);
+        int code = nvrtc_compile(&log, &cubin, task->implementation->source,
+                                 (const char *const *)options.argv, (int)options.count);
+        if (code != 0 || !nvrtc_clean(log)) {
+            print_error("%s %s:\n%.3000s\n", tasks[i].kernel, tasks[i].size, log);
+        }
+        assert_int_equal(code, 0);
+        assert_true(nvrtc_clean(log));
+        ak_free(log);
+        ak_options_clear(&options);
+        ak_task_close(task);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_configurations_can_be_launched),
+        cmocka_unit_test(test_defaults_are_valid),
+        cmocka_unit_test(test_choice_of_implementation),
+    };
+    const struct CMUnitTest compiled[] = {
+        cmocka_unit_test(test_defaults_compile_without_spills),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return nvrtc_open() ? failed + cmocka_run_group_tests(compiled, NULL, NULL) : failed;
+}
