@@ -701,6 +701,9 @@ int cuda_launch(const ak_cuda_launch_config *config, void *f, void **arguments, 
         return OUT_OF_RESOURCES;
     }
     bool gemm = strcmp(what->name, "ak_kernel") == 0;
+    if (gemm && option(what->module->options, "CLUSTER_M", 0) == 0) {
+        return BAD_VALUE; /* of all templates it knows the one for Hopper */
+    }
     if (gemm && (config->grid[0] % cluster_of(what) != 0 || config->grid[0] == 0)) {
         return BAD_VALUE;
     }

@@ -1,7 +1,7 @@
 /*
- * The CUDA backend without a GPU: real worker processes, and a driver, compiler and library that are
- * faked (tests/fakes/fake_cuda.c). Right candidates are timed by the fake's own clock; every kind of
- * failure is named for what it is, costs one trial, and the next one does not notice.
+ * The CUDA backend without a GPU: real worker processes, and a driver, compiler and library that
+ * are faked (tests/fakes/fake_cuda.c). Right candidates are timed by the fake's own clock; every
+ * kind of failure is named for what it is, costs one trial, and the next one does not notice.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -116,8 +116,7 @@ static ak_config config_of(const ak_task *task, int stages)
 static void submit(ak_pool *pool, const ak_config *config, ak_job_kind kind, uint64_t id)
 {
     ak_error err = AK_ERROR_INIT;
-    ak_job job = {
-        .kind = kind, .id = id, .config = *config, .timer = {.budget_ns = 20 * AK_MS_NS}};
+    ak_job job = {.kind = kind, .id = id, .config = *config, .timer = {.budget_ns = 20 * AK_MS_NS}};
     if (ak_pool_submit(pool, &job, &err) != AK_OK) {
         fail_msg("%s", err.text);
     }
@@ -181,9 +180,9 @@ static void libraries_are_listed(void **state)
     for (int k = 0; k < 2; k++) {
         ak_baseline_info *infos = NULL;
         size_t count = 0;
-        ak_task *task = k == 0 ? open_task("matmul", "M=64,N=64,K=128", "f16", NULL)
-                               : open_task("matmul_act", "M=64,N=64,K=128", "bf16",
-                                           "bias=add,activation=silu");
+        ak_task *task =
+            k == 0 ? open_task("matmul", "M=64,N=64,K=128", "f16", NULL)
+                   : open_task("matmul_act", "M=64,N=64,K=128", "bf16", "bias=add,activation=silu");
         ak_pool *pool = open_pool(task);
         if (ak_pool_baselines(&infos, &count, pool, &err) != AK_OK) {
             fail_msg("%s", err.text);
@@ -266,8 +265,7 @@ static void cubins_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_fate_is_named),
-        cmocka_unit_test(libraries_are_listed),
+        cmocka_unit_test(every_fate_is_named), cmocka_unit_test(libraries_are_listed),
         cmocka_unit_test(a_task_must_fit),
         cmocka_unit_test(cubins_are_kept), /* last: it takes the compiler away */
     };

@@ -185,8 +185,7 @@ static void test_constants(void **state)
         bool counted = strstr(constants[i].name, "TENSOR_MAP") != NULL;
         bool found = constant(&value, header, constants[i].name);
         if (!counted && (!found || value != constants[i].value)) {
-            fail_msg("%s is %ld in cuda.h, here %ld", constants[i].name, value,
-                     constants[i].value);
+            fail_msg("%s is %ld in cuda.h, here %ld", constants[i].name, value, constants[i].value);
         }
         assert_non_null(strstr(header, constants[i].name));
     }

@@ -417,8 +417,8 @@ static int record(ak_runnable *runnable, uint32_t runs)
     return code;
 }
 
-/* How many runs one graph has and how often it is launched, for at least `runs` runs: whole turns of
-   the sets, so that no set comes twice in a row where one launch follows another. */
+/* How many runs one graph has and how often it is launched, for at least `runs` runs: whole turns
+   of the sets, so that no set comes twice in a row where one launch follows another. */
 static void split_runs(uint32_t *part, uint32_t *parts, uint32_t runs, uint32_t sets)
 {
     *parts = (runs + GRAPH_RUNS_MAX - 1) / GRAPH_RUNS_MAX;

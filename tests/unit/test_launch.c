@@ -1,0 +1,264 @@
+/*
+ * Launches as data: what the Hopper GEMM's description comes to at some shapes, and mistakes. And
+ * the configurations that bench/cuda found good are in the space, the defaults among them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "problem/launch.h"
+
+static ak_task *bind_task(const char *kernel, const char *size, const char *choices)
+{
+    static const struct {
+        const char *name;
+        int64_t value;
+    } facts[] = {{"sm_count", 132},
+                 {"compute_capability", 90},
+                 {"l2_bytes", 62914560},
+                 {"shared_bytes_max", 232448},
+                 {"shared_bytes_sm", 233472}};
+    ak_scope *scope = ak_scope_new(NULL);
+    ak_task *task = NULL;
+    ak_error err = AK_ERROR_INIT;
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        assert_int_equal(ak_scope_set_int(scope, facts[i].name, facts[i].value, NULL), AK_OK);
+    }
+    ak_task_spec spec = {.kernel = kernel, .size = size, .choices = choices};
+    ak_device_facts device = {.backend = "cuda", .device = "cuda:0", .facts = scope};
+    if (ak_task_bind(&task, &spec, &device, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    ak_scope_free(scope);
+    return task;
+}
+
+static ak_status as_told(int64_t *out, void *context, const ak_launch_kernel *kernel, ak_error *err)
+{
+    (void)err;
+    *out = *(int64_t *)context;
+    assert_int_equal(kernel->grid[0], 0); /* not known yet */
+    assert_true(kernel->block[0] > 0);
+    return AK_OK;
+}
+
+static void launch(ak_launch_plan *plan, const ak_task *task, const char *config, int64_t resident)
+{
+    ak_config parsed;
+    ak_error err = AK_ERROR_INIT;
+    if (ak_config_parse(&parsed, task->space, config, &err) != AK_OK ||
+        ak_launch_evaluate(plan, task, &task->shape, &parsed, as_told, &resident, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+}
+
+static void test_gemm(void **state)
+{
+    ak_launch_plan *plan = ak_alloc(1, sizeof *plan);
+    (void)state;
+    /* 4096^3, 128 x 256, clusters of two along M: 16 x 16 pairs of tiles on 66 pairs of SMs */
+    ak_task *task = bind_task("matmul", "4096", NULL);
+    launch(plan, task, "", 66);
+    const ak_launch_kernel *k = &plan->kernels[0];
+    assert_int_equal(plan->count, 1);
+    assert_string_equal(k->name, "ak_kernel");
+    assert_int_equal(k->grid[0], 132);
+    assert_int_equal(k->grid[1], 1);
+    assert_int_equal(k->block[0], 384);
+    assert_int_equal(k->cluster[0], 2);
+    /* four slots of 16 + 32 KiB, two consumers with two pieces of 64 x 64, barriers */
+    assert_int_equal(k->shared_bytes, 4 * 49152 + 2 * 2 * 8192 + 16 * 4 + 16);
+    assert_int_equal(k->map_count, 3);
+    assert_int_equal(k->maps[0].size[0], 4096);
+    assert_int_equal(k->maps[0].stride[0], 8192);
+    assert_int_equal(k->maps[0].box[1], 128);
+    assert_int_equal(k->maps[1].box[1], 64); /* the four blocks of 64 columns are shared out */
+    assert_int_equal(k->maps[2].swizzle, 128);
+    assert_int_equal(k->pass_count, 10);
+    assert_int_equal(k->passes[3].kind, AK_PASS_BUFFER);
+    assert_int_equal(k->passes[3].index, 2);
+    assert_int_equal(k->passes[4].kind, AK_PASS_NULL);
+    assert_int_equal(k->passes[6].integer, 4096);
+    assert_true(k->passes[9].real == 1.0);
+    ak_task_close(task);
+    /* few rows: transposed, K shared by a cluster, every cluster on the device at once */
+    task = bind_task("matmul", "M=24,N=4096,K=4096", NULL);
+    launch(plan, task, "", 1000);
+    assert_int_equal(k->block[0], 160);
+    assert_int_equal(k->cluster[0], 2);
+    assert_int_equal(k->grid[0], 64);
+    assert_int_equal(k->maps[2].box[0], 64);
+    assert_int_equal(k->maps[2].box[1], 16); /* each block of the cluster finishes half of 32 */
+    ak_task_close(task);
+    ak_free(plan);
+}
+
+static void test_sizes_that_do_not_fit(void **state)
+{
+    ak_task *task = bind_task("matmul", "M=128,N=128,K=8192", NULL);
+    ak_config config;
+    ak_shape shape;
+    bool fits = true;
+    const int64_t odd[] = {8, 9, 8}, shallow[] = {8, 8, 64}, deep[] = {8, 8, 8200};
+    (void)state;
+    assert_int_equal(ak_config_parse(&config, task->space,
+                                     "SWAP_AB=0,BLOCK_SIZE_M=64,BLOCK_SIZE_N=64,CLUSTER_K=1,"
+                                     "SPLIT_K=16,SPLIT_WAIT=1,EVICT_B=0",
+                                     NULL),
+                     AK_OK);
+    assert_int_equal(ak_task_shape(&shape, task, odd, NULL), AK_OK);
+    assert_int_equal(ak_task_allows(&fits, task, &shape, NULL, NULL), AK_OK);
+    assert_false(fits); /* Needs */
+    assert_int_equal(ak_task_shape(&shape, task, shallow, NULL), AK_OK);
+    assert_int_equal(ak_task_allows(&fits, task, &shape, NULL, NULL), AK_OK);
+    assert_true(fits);
+    assert_int_equal(ak_task_allows(&fits, task, &shape, &config, NULL), AK_OK);
+    assert_false(fits); /* EverySize: fewer slots than parts */
+    assert_int_equal(ak_task_shape(&shape, task, deep, NULL), AK_OK);
+    assert_int_equal(ak_task_allows(&fits, task, &shape, &config, NULL), AK_OK);
+    assert_true(fits);
+    ak_task_close(task);
+}
+
+static void test_mistakes(void **state)
+{
+    static const struct {
+        const char *json, *message;
+    } wrong[] = {
+        {"[]", "from 1 to 4 kernels"},
+        {"3", "must be an object"},
+        {"{\"Blok\": [1]}", "did you mean \"Block\"?"},
+        {"{\"Block\": [32], \"Arguments\": [{\"Int32\": 1}]}", "\"Grid\" is missing"},
+        {"{\"Block\": [\"32+\"], \"Grid\": [1], \"Arguments\": [{\"Int32\": 1}]}", "Block[0]"},
+        {"{\"Block\": [32], \"Grid\": [1]}", "\"Arguments\" must have"},
+        {"{\"Block\": [32], \"Grid\": [1,1,1,1], \"Arguments\": [{\"Int32\": 1}]}",
+         "Grid has 4 entries"},
+        {"{\"Block\": [32], \"Grid\": [1], \"Arguments\": [{\"Buffer\": \"D\"}]}",
+         "Buffer \"D\" is no argument of matmul"},
+        {"{\"Block\": [32], \"Grid\": [1], \"Arguments\": [{\"TensorMap\": \"x\"}]}",
+         "no tensor map \"x\""},
+        {"{\"Block\": [32], \"Grid\": [1], \"Arguments\": [{\"Int32\": 1, \"Null\": true}]}",
+         "must have one member"},
+        {"{\"Block\": [32], \"Grid\": [1], \"Arguments\": [{\"Null\": true}], \"TensorMaps\": "
+         "[{\"Name\": \"x\", \"Buffer\": \"A\", \"Sizes\": [1, 2], \"Box\": [1]}]}",
+         "as many numbers in Box"},
+        {"{\"Let\": [{\"Name\": \"2x\", \"Value\": 1}], \"Block\": [32], \"Grid\": [1], "
+         "\"Arguments\": [{\"Null\": true}]}",
+         "\"2x\" is no name"},
+    };
+    ak_problem *problem = NULL;
+    (void)state;
+    assert_int_equal(ak_problem_open(&problem, "matmul", NULL), AK_OK);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        ak_error err = AK_ERROR_INIT;
+        json_t *json = json_loads(wrong[i].json, JSON_DECODE_ANY, NULL);
+        assert_non_null(json);
+        assert_int_not_equal(ak_launch_check(json, problem, "x.json", &err), AK_OK);
+        if (strstr(err.text, wrong[i].message) == NULL) {
+            fail_msg("expected \"%s\", got \"%s\"", wrong[i].message, err.text);
+        }
+        json_decref(json);
+    }
+    ak_problem_close(problem);
+}
+
+/* ---- what bench/cuda found good -------------------------------------------------------------- */
+
+static const struct {
+    const char *name, *parameter;
+} fields[] = {
+    {"m", "BLOCK_SIZE_M"},      {"n", "BLOCK_SIZE_N"},        {"k", "BLOCK_SIZE_K"},
+    {"st", "num_stages"},       {"nc", "NUM_CONSUMERS"},      {"pp", "PING_PONG"},
+    {"cm", "CLUSTER_M"},        {"cn", "CLUSTER_N"},          {"ck", "CLUSTER_K"},
+    {"sk", "SPLIT_K"},          {"wait", "SPLIT_WAIT"},       {"sw", "SWAP_AB"},
+    {"fl", "MMA_IN_FLIGHT"},    {"pr", "PRODUCER_REGISTERS"}, {"cr", "CONSUMER_REGISTERS"},
+    {"ec", "EPILOGUE_COLUMNS"}, {"eb", "EPILOGUE_BUFFERS"},   {"bps", "BLOCKS_PER_SM"},
+    {"ebb", "EVICT_B"},         {"pw", "PRODUCER_WARPS"},     {"r", "RASTER"},
+    {"g", "GROUP_SIZE"}};
+
+/* A line of a variants file as a configuration, what it does not say being as in gemm_bench.c. */
+static void translate(char *out, size_t bytes, const char *line)
+{
+    size_t used = (size_t)snprintf(
+        out, bytes,
+        "BLOCK_SIZE_K=64,num_stages=4,NUM_CONSUMERS=2,PING_PONG=0,CLUSTER_M=1,CLUSTER_N=1,"
+        "CLUSTER_K=1,SPLIT_K=1,SPLIT_WAIT=0,SWAP_AB=0,MMA_IN_FLIGHT=0,PRODUCER_REGISTERS=40,"
+        "CONSUMER_REGISTERS=232,EPILOGUE_COLUMNS=64,EPILOGUE_BUFFERS=2,BLOCKS_PER_SM=1,EVICT_B=0,"
+        "PRODUCER_WARPS=4,RASTER=0,GROUP_SIZE=8");
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        char wanted[16], set[64];
+        (void)snprintf(wanted, sizeof wanted, " %s=", fields[i].name);
+        const char *at = strstr(line, wanted);
+        if (at == NULL) {
+            continue;
+        }
+        (void)snprintf(set, sizeof set, "%s=%ld", fields[i].parameter,
+                       strtol(at + strlen(wanted), NULL, 10));
+        char name[64];
+        (void)snprintf(name, sizeof name, "%s=", fields[i].parameter);
+        char *old = strstr(out, name);
+        if (old == NULL) {
+            used += (size_t)snprintf(out + used, bytes - used, ",%s", set);
+        } else {
+            size_t length = strcspn(old, ",");
+            char tail[512];
+            (void)snprintf(tail, sizeof tail, "%s", old + length);
+            (void)snprintf(old, bytes - (size_t)(old - out), "%s%s", set, tail);
+            used = strlen(out);
+        }
+    }
+}
+
+static void test_good_ones_are_in_the_space(void **state)
+{
+    static const struct {
+        const char *size, *line;
+    } winners[] = {
+        /* docs/kernel-log.md, bench/results/cuda-2026-11-21-bf16-nn-tables.txt */
+        {"4096", " m=128 n=256 cm=2 fl=1"},
+        {"8192", " m=176 n=128 pp=1 cn=2 r=1 sw=1 fl=1 eb=1"},
+        {"M=8192,N=8192,K=1024", " m=192 n=128 pp=1 cn=2 sw=1 fl=1 eb=1"},
+        {"M=4096,N=14336,K=4096", " m=256 n=160 st=3 cm=2 ec=32"},
+        {"512", " m=64 n=64 st=8 nc=1 fl=1 pr=0 cr=0 pw=1"},
+        {"1024", " m=64 n=128 st=8 nc=1 cn=2 fl=1 pr=0 cr=0 pw=1"},
+        {"1536", " m=192 n=96 st=5 nc=3 cm=2 fl=1 pr=32 cr=160 ec=32 eb=1"},
+        {"2048", " m=128 n=128 st=6 pp=1 cm=2 fl=1"},
+        {"M=2048,N=5120,K=2048", " m=128 n=160 st=5 pp=1 cm=2 fl=1 ec=32"},
+        {"M=1,N=4096,K=4096", " m=16 n=64 k=128 st=11 nc=1 sw=1 fl=1 pr=0 cr=0 eb=1 ebb=1 pw=1"},
+        {"M=1,N=7168,K=16384",
+         " m=32 n=128 st=5 nc=1 ck=2 sw=1 fl=1 pr=0 cr=0 eb=1 bps=2 ebb=1 pw=1"},
+        {"M=64,N=4096,K=4096", " m=64 n=64 st=13 nc=1 ck=2 sw=1 fl=1 pr=0 cr=0 eb=1 ebb=1 pw=1"},
+        {"M=128,N=7168,K=16384", " m=128 n=128 k=128 st=3 ck=2 sw=1 eb=1 ebb=1"},
+        {"M=128,N=128,K=8192", " m=64 n=64 k=128 st=6 nc=1 sk=16 fl=1 pr=0 cr=0 eb=1 pw=1 wait=1"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof winners / sizeof winners[0]; i++) {
+        char text[1024];
+        ak_config config;
+        ak_error err = AK_ERROR_INIT;
+        ak_task *task = bind_task("matmul", winners[i].size, NULL);
+        translate(text, sizeof text, winners[i].line);
+        if (ak_config_parse(&config, task->space, text, &err) != AK_OK) {
+            fail_msg("%s%s: %s", winners[i].size, winners[i].line, err.text);
+        }
+        ak_task_close(task);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_sizes_that_do_not_fit),
+        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_good_ones_are_in_the_space),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
