@@ -38,14 +38,14 @@ ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_error *e
 typedef struct ak_call {
     char *run;
     int generation;
-    char *started;               /* UTC */
-    char *model;                 /* "openai:gpt-5" */
+    char *started;                /* UTC */
+    char *model;                  /* "openai:gpt-5" */
     char *system, *brief, *state; /* the prompt, see llm/prompt.h */
-    char *reply;                 /* NULL: none came */
-    char *finish;                /* why the model stopped; NULL: none came */
-    char *fault, *error;         /* kind and one line; NULL: it succeeded */
-    char *request_id;            /* the provider's */
-    char *proposals;             /* JSON array, see docs/formats.md */
+    char *reply;                  /* NULL: none came */
+    char *finish;                 /* why the model stopped; NULL: none came */
+    char *fault, *error;          /* kind and one line; NULL: it succeeded */
+    char *request_id;             /* the provider's */
+    char *proposals;              /* JSON array, see docs/formats.md */
     int attempts;
     int64_t elapsed_ns;
     int64_t input_tokens, cached_tokens, output_tokens, reasoning_tokens;

@@ -92,9 +92,8 @@ static ak_status build(ak_space *space, const ak_space_spec *spec, ak_error *err
                                 spec->where, err);
     }
     if (status == AK_OK && space->graph.empty) {
-        status = space->listed
-                     ? ak_fail(err, AK_INVALID, "%s: holds no configuration", spec->where)
-                     : explain_empty(space, spec->where, err);
+        status = space->listed ? ak_fail(err, AK_INVALID, "%s: holds no configuration", spec->where)
+                               : explain_empty(space, spec->where, err);
     }
     if (status != AK_OK) {
         return status;
@@ -450,12 +449,10 @@ static void add_to_beam(beam *b, double cost, const ak_edge *edge, size_t from)
         worst = b->at[place].cost > b->at[worst].cost ? place : worst;
         place++;
     }
-    if (place == AK_SPACE_BEAM) {
-        place = worst;
-    } else if (place == b->count) {
-        b->at[b->count++].cost = cost + 1.0; /* to be replaced just below */
-    }
-    if (cost < b->at[place].cost) {
+    bool fresh = place == b->count && place < AK_SPACE_BEAM;
+    place = place == AK_SPACE_BEAM ? worst : place;
+    if (fresh || cost < b->at[place].cost) {
+        b->count += fresh;
         b->at[place].cost = cost;
         b->at[place].node = edge->node;
         b->at[place].value = edge->value;
@@ -480,6 +477,10 @@ void ak_space_cheapest(ak_config *out, const ak_space *space, ak_space_cost cost
                 const ak_edge *edge = &graph->edges[e];
                 add_to_beam(next, beams[p].at[i].cost + cost(context, p, edge->value), edge, i);
             }
+        }
+        if (next->count == 0) { /* a space without configurations, which no caller has */
+            *out = (ak_config){{0}};
+            return;
         }
     }
     ak_config config = {{0}};

@@ -82,7 +82,7 @@ typedef struct ak_proposal {
 typedef struct ak_observation {
     const ak_config *config;
     bool ok;
-    double ms; /* median if ok */
+    double ms;             /* median if ok */
     const ak_trial *trial; /* all that is known of it, for the call; NULL: no more than this */
     bool again;            /* the answer to a recheck: replaces what was observed before */
     bool repeated;         /* compiled to the same code as an earlier one: not measured itself */

@@ -145,14 +145,13 @@ static json_t *llm_json(const ak_tune_result *result)
         return json_null();
     }
     json_t *object = json_object();
-    bool good =
-        ak_json_set_text(object, "model", result->model) &&
-        ak_json_set(object, "calls", json_integer((json_int_t)result->llm_calls)) &&
-        ak_json_set(object, "failed", json_integer((json_int_t)result->llm_failed)) &&
-        ak_json_set(object, "input_tokens", json_integer(result->llm_input_tokens)) &&
-        ak_json_set(object, "output_tokens", json_integer(result->llm_output_tokens)) &&
-        ak_json_set(object, "cost_usd",
-                    result->llm_priced ? json_real(result->llm_cost_usd) : json_null());
+    bool good = ak_json_set_text(object, "model", result->model) &&
+                ak_json_set(object, "calls", json_integer((json_int_t)result->llm_calls)) &&
+                ak_json_set(object, "failed", json_integer((json_int_t)result->llm_failed)) &&
+                ak_json_set(object, "input_tokens", json_integer(result->llm_input_tokens)) &&
+                ak_json_set(object, "output_tokens", json_integer(result->llm_output_tokens)) &&
+                ak_json_set(object, "cost_usd",
+                            result->llm_priced ? json_real(result->llm_cost_usd) : json_null());
     if (!good) {
         json_decref(object);
         return NULL;

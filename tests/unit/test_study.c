@@ -21,8 +21,7 @@ static char folder[AK_PATH_MAX];
 static int set_up(void **state)
 {
     (void)state;
-    return ak_recording_open(&recording, TINY, NULL) == AK_OK &&
-                   ak_fs_temp(folder, NULL) == AK_OK
+    return ak_recording_open(&recording, TINY, NULL) == AK_OK && ak_fs_temp(folder, NULL) == AK_OK
                ? 0
                : -1;
 }
