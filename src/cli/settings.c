@@ -15,7 +15,16 @@
 #define PREFIX         "AUTOKERNEL_"
 
 /* Variables of the library and of the build that are no settings. */
-static const char *const other_variables[] = {"AUTOKERNEL_WORKER", NULL};
+static const char *const other_variables[] = {"AUTOKERNEL_WORKER",      "AUTOKERNEL_LIBCUDA",
+                                              "AUTOKERNEL_LIBNVRTC",    "AUTOKERNEL_LIBNVML",
+                                              "AUTOKERNEL_LIBCUBLASLT", NULL};
+
+/* Where a key comes from and where it is sent is for the user to say, not for a file that came with
+   a project. */
+static bool is_private(ak_option_id id)
+{
+    return id == AK_OPTION_LLM_URL || id == AK_OPTION_LLM_KEY_FILE;
+}
 
 /* "target-speedup" as "target_speedup" (a key) or "AUTOKERNEL_TARGET_SPEEDUP" (a variable). */
 static void key_of(char out[NAME_MAX_BYTES], ak_option_id id)
@@ -75,6 +84,8 @@ static ak_status offer_member(ak_settings *settings, ak_option_id id, const json
     return offer(settings, id, text, origin, err);
 }
 
+enum { PROJECT, USER }; /* slots of ak_settings.documents */
+
 static ak_status read_file(ak_settings *settings, size_t slot, const char *path, ak_error *err)
 {
     char names[AK_OPTION_COUNT][NAME_MAX_BYTES];
@@ -96,7 +107,12 @@ static ak_status read_file(ak_settings *settings, size_t slot, const char *path,
     }
     for (size_t i = 0; i < AK_OPTION_COUNT && status == AK_OK; i++) {
         const json_t *value = json_object_get(settings->documents[slot], names[i]);
-        if (value != NULL) {
+        if (value != NULL && slot == PROJECT && is_private((ak_option_id)i)) {
+            status = ak_fail(err, AK_INVALID,
+                             "%s: \"%s\" says where a key comes from or goes: set it in %s, in the "
+                             "environment or on the command line",
+                             path, names[i], settings->user[0] != 0 ? settings->user : "~/.config");
+        } else if (value != NULL) {
             status = offer_member(settings, (ak_option_id)i, value, path, err);
         }
     }
@@ -136,10 +152,10 @@ ak_status ak_settings_open(ak_settings *out, ak_error *err)
         }
     }
     if (status == AK_OK && out->has_project) {
-        status = read_file(out, 0, out->project, err);
+        status = read_file(out, PROJECT, out->project, err);
     }
     if (status == AK_OK && out->has_user) {
-        status = read_file(out, 1, out->user, err);
+        status = read_file(out, USER, out->user, err);
     }
     if (status != AK_OK) {
         ak_settings_close(out);

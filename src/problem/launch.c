@@ -283,7 +283,7 @@ static ak_status read_map(ak_launch_map *out, const char **name, const json_t *o
     for (size_t i = 0; i < rank; i++) {
         out->size[i] = (uint64_t)size[i];
         out->box[i] = (uint32_t)box[i];
-        packed *= (uint64_t)size[i];
+        packed = packed > UINT64_MAX / out->size[i] ? UINT64_MAX : packed * out->size[i];
         if (i + 1 < rank) {
             out->stride[i] = strides == 0 ? packed : (uint64_t)stride[i];
         }

@@ -237,12 +237,15 @@ static json_t *step_json(const ak_study *study, const ak_study_arm *arm, axis al
             values[count++] = quality(&arm->runs[i], along, at, reference);
         }
     }
+    if (values == NULL || count == 0) {
+        ak_free(values);
+        return NULL;
+    }
     estimate e;
     bootstrap(&e, values, count, study->options.seed);
     ak_free(values);
-    return values == NULL || count == 0 ? NULL
-                                        : json_pack("{s:f,s:f,s:f,s:f}", "at", at, "quality",
-                                                    e.mean, "low", e.low, "high", e.high);
+    return json_pack("{s:f,s:f,s:f,s:f}", "at", at, "quality", e.mean, "low", e.low, "high",
+                     e.high);
 }
 
 /* False: no memory. Arms that spent no money have no curve against it. */

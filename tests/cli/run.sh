@@ -66,13 +66,14 @@ run_one() {
         for variable in $(compgen -e | grep -E '^(AUTOKERNEL|XDG|OPENBLAS|OMP|BLIS)_'); do
             unset "$variable"
         done
-        unset NO_COLOR CDPATH
+        unset NO_COLOR CDPATH CURL_CA_BUNDLE SSL_CERT_FILE
+        unset http_proxy https_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY
         export LC_ALL=C TZ=UTC TERM=dumb HOME=$scratch/home TMPDIR=$scratch/tmp
         export XDG_DATA_HOME=$scratch/data XDG_CONFIG_HOME=$scratch/config
         export XDG_CACHE_HOME=$scratch/cache XDG_STATE_HOME=$scratch/state
         export AUTOKERNEL_ARCHIVE=$scratch/archive.db AUTOKERNEL_WORKER=$executable
         export PATH=$scratch/bin:$PATH TESTS=$here
-        cd "$scratch/work" && timeout -k 10 500 bash -u "$here/$name.sh"
+        cd "$scratch/work" && timeout -k 10 1100 bash -u "$here/$name.sh"
     ) >"$scratch/out" 2>&1 </dev/null
     code=$?
     # The scratch folder has another name each time.

@@ -109,7 +109,8 @@ static bool count_trial(void *context, const ak_trial *trial)
         assert_true(trial->median_ms > 0 && trial->ci_low_ms <= trial->median_ms &&
                     trial->median_ms <= trial->ci_high_ms);
         assert_true(trial->sample_count > 0 && trial->gbs > 0);
-        assert_string_equal(trial->bound, "memory");
+        /* which of the two depends on measured ceilings */
+        assert_true(strcmp(trial->bound, "memory") == 0 || strcmp(trial->bound, "compute") == 0);
     } else {
         assert_non_null(trial->reason);
     }
