@@ -179,6 +179,7 @@ static ak_status post(ak_http_reply *out, exchange *x, const ak_request *request
                            .headers = headers,
                            .body = body,
                            .body_bytes = strlen(body),
+                           .direct = llm->direct,
                            .connect_ns = llm->connect_ns,
                            .stall_ns = llm->stall_ns,
                            .total_ns = llm->timeout_ns,

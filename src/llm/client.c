@@ -57,7 +57,8 @@ static ak_status build_url(ak_llm *llm, const char *base, ak_error *err)
                        "goes into --llm-key-file");
     }
     size_t name_bytes = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/");
-    if (plain && llm->key != NULL && !is_local(host, name_bytes)) {
+    llm->direct = plain && is_local(host, name_bytes);
+    if (plain && llm->key != NULL && !llm->direct) {
         return ak_fail(err, AK_INVALID,
                        "%.*s: the key would cross the network unencrypted; use https://",
                        (int)host_bytes, host);

@@ -757,8 +757,10 @@ static void proxies_and_certificates_are_the_users(void **state)
     ak_llm_answer answer;
     ak_error err = AK_ERROR_INIT;
     char url[64];
-    const server_reply replies[] = {good_stream(chat_dialect), {0, NULL, NULL, SERVER_CLOSE, 0}};
-    assert_true(server_start(&s, replies, 2));
+    const server_reply replies[] = {good_stream(chat_dialect)};
+    const server_reply own[] = {good_stream(&dialects[0])};
+    const server_reply hangup[] = {{0, NULL, NULL, SERVER_CLOSE, 0}};
+    assert_true(server_start(&s, replies, 1));
     (void)setenv("http_proxy", s.url, 1);
     ak_llm_options options = {.model = chat_dialect->spec, .url = "http://192.0.2.1:8000"};
     assert_int_equal(ak_llm_open(&llm, &options, NULL, NULL), AK_OK);
@@ -768,6 +770,28 @@ static void proxies_and_certificates_are_the_users(void **state)
     ak_llm_answer_clear(&answer);
     ak_llm_close(llm);
     (void)unsetenv("http_proxy");
+    server_stop(&s);
+
+    /* What goes to this machine in clear, keys included, goes past every proxy. */
+    server proxy;
+    assert_true(server_start(&s, own, 1));
+    assert_true(server_start(&proxy, own, 1));
+    (void)setenv("http_proxy", proxy.url, 1);
+    (void)setenv("all_proxy", proxy.url, 1);
+    (void)snprintf(url, sizeof url, "http://localhost:%u", s.port);
+    options = (ak_llm_options){.model = dialects[0].spec, .url = url, .retries = -1};
+    assert_int_equal(ak_llm_open(&llm, &options, NULL, NULL), AK_OK);
+    assert_int_equal(ak_llm_ask(&answer, llm, &chat, NULL), AK_OK);
+    assert_int_equal(server_asked(&s), 1);
+    assert_int_equal(server_asked(&proxy), 0);
+    assert_non_null(strstr(server_request(&s, 0), KEY));
+    ak_llm_answer_clear(&answer);
+    ak_llm_close(llm);
+    (void)unsetenv("http_proxy");
+    (void)unsetenv("all_proxy");
+    server_stop(&proxy);
+    server_stop(&s);
+    assert_true(server_start(&s, hangup, 1));
 
     (void)setenv("CURL_CA_BUNDLE", "/nonexistent/ca.pem", 1);
     (void)snprintf(url, sizeof url, "https://127.0.0.1:%u", s.port);
