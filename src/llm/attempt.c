@@ -272,6 +272,12 @@ static ak_status judge_whole(ak_attempt *out, exchange *x, const ak_http_reply *
     return status;
 }
 
+/* Some servers count in every piece of a stream: what they said last is final only at its end. */
+static bool usage_final(const ak_reply *reply)
+{
+    return reply->usage.known && reply->ended;
+}
+
 static ak_status judge_success(ak_attempt *out, exchange *x, const ak_http_reply *http,
                                ak_error *err)
 {
@@ -283,7 +289,7 @@ static ak_status judge_success(ak_attempt *out, exchange *x, const ak_http_reply
         status = judge_whole(out, x, http, err);
     }
     out->usage = x->reply.usage;
-    out->uncertain = !x->reply.usage.known;
+    out->uncertain = !usage_final(&x->reply);
     if ((status != AK_OK && status != AK_LIMIT) || out->fault != AK_LLM_FAULT_NONE) {
         return status;
     }
@@ -322,6 +328,13 @@ static int64_t utc_seconds(const ak_llm *llm)
                                          : ak_clock_utc_seconds();
 }
 
+/* A gateway that gives up (408, 502, 504) or a server that breaks (500) may have let the model
+   work, and bill it, all the same. One that is busy or still loading has not begun. */
+static bool may_have_cost(int status)
+{
+    return status == 408 || (status >= 500 && status != 503 && status != 529);
+}
+
 static ak_status judge_refusal(ak_attempt *out, exchange *x, const ak_http_reply *http,
                                ak_error *err)
 {
@@ -345,6 +358,7 @@ static ak_status judge_refusal(ak_attempt *out, exchange *x, const ak_http_reply
                : verdict.action == AK_VERDICT_CAPABILITY ? AK_ATTEMPT_CORRECT
                                                          : AK_ATTEMPT_FATAL;
     out->fault = verdict.fault;
+    out->uncertain = may_have_cost(http->status);
     out->ability = verdict.ability;
     out->output_tokens_max = verdict.output_tokens_max;
     out->wait_ms = verdict.wait_ms;
@@ -372,7 +386,7 @@ ak_status ak_attempt_run(ak_attempt *out, const ak_llm_call *call, const ak_requ
                (http.status == 0 && http.fault != AK_LLM_FAULT_NONE)) {
         end(out, http.fault, http.text);
         out->usage = x.reply.usage;
-        out->uncertain = http.sent && !x.reply.usage.known;
+        out->uncertain = http.sent && !usage_final(&x.reply);
     } else if (http.status >= 200 && http.status <= 299) {
         status = judge_success(out, &x, &http, err);
     } else {

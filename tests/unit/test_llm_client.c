@@ -674,6 +674,43 @@ static void budgets_are_never_exceeded(void **state)
     server_stop(&s);
 }
 
+/* What nobody has said the price of counts as the most it can be. */
+static void lost_work_costs_its_worst_case(void **state)
+{
+    (void)state;
+    static const char counted[] =
+        "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"proposals\\\": [{\\\"a\\\": 1}\"}}],"
+        "\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":1}}\n\n";
+    static const struct {
+        server_reply reply;
+        bool uncertain;
+    } cases[] = {
+        {{408, NULL, "{}", SERVER_WHOLE, 0}, true},
+        {{500, NULL, "{}", SERVER_WHOLE, 0}, true},
+        {{502, NULL, "<html>", SERVER_WHOLE, 0}, true},
+        {{504, NULL, "upstream request timeout", SERVER_WHOLE, 0}, true},
+        {{524, NULL, "a timeout occurred", SERVER_WHOLE, 0}, true},
+        {{503, NULL, "{}", SERVER_WHOLE, 0}, false},
+        {{529, NULL, "{}", SERVER_WHOLE, 0}, false},
+        {{429, NULL, "{}", SERVER_WHOLE, 0}, false},
+        {{400, NULL, "{}", SERVER_WHOLE, 0}, false},
+        /* The tokens of the first piece are not those of the reply. */
+        {{200, sse, counted, SERVER_CUT, 0}, true},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        outcome out;
+        ak_llm_options options = {.model = dialects[1].spec, .retries = -1};
+        call_with(&out, &options, &cases[c].reply, 1, 0);
+        bool worst = out.totals.uncertain_usd > 0.02; /* 2000 output tokens at $10 a million */
+        if (worst != cases[c].uncertain || out.totals.cost_usd != out.totals.uncertain_usd) {
+            fail_msg("case %zu: $%g, $%g of it uncertain", c, out.totals.cost_usd,
+                     out.totals.uncertain_usd);
+        }
+        assert_int_equal(out.asked, 1);
+        ak_llm_answer_clear(&out.answer);
+    }
+}
+
 static void specifications_are_checked(void **state)
 {
     (void)state;
@@ -887,6 +924,7 @@ int main(void)
         cmocka_unit_test(odd_texts_are_read),
         cmocka_unit_test(empty_and_refused_answers_say_why),
         cmocka_unit_test(budgets_are_never_exceeded),
+        cmocka_unit_test(lost_work_costs_its_worst_case),
         cmocka_unit_test(specifications_are_checked),
         cmocka_unit_test(addresses_are_completed),
         cmocka_unit_test(proxies_and_certificates_are_the_users),
