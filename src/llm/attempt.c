@@ -189,6 +189,7 @@ static ak_status post(ak_http_reply *out, exchange *x, const ak_request *request
                            .context = x};
         ak_http_post(out, &job);
         ak_key_redact(out->text, llm->key);
+        ak_key_redact(out->request_id, llm->key);
     }
     ak_key_free(key);
     ak_free(body);
@@ -210,9 +211,9 @@ static ak_status take_answer(ak_attempt *out, exchange *x, bool lost, ak_error *
     const ak_llm_call *call = x->call;
     ak_error why = AK_ERROR_INIT;
     ak_llm_answer answer = {0};
-    if (call->llm->key != NULL) {
-        ak_key_redact(x->reply.text.data, call->llm->key);
-        ak_key_redact(x->reply.reasoning.data, call->llm->key);
+    char *const said[] = {x->reply.text.data, x->reply.reasoning.data, x->reply.model, x->reply.id};
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        ak_key_redact(said[i], call->llm->key);
     }
     if (x->too_long || lost) {
         x->reply.finish = x->too_long ? AK_LLM_FINISH_TOO_LONG : AK_LLM_FINISH_LOST;

@@ -237,6 +237,37 @@ static void keys_go_where_they_belong(void **state)
     }
 }
 
+/* A server that repeats a key everywhere: it comes back nowhere, whether it is ours or another. */
+static void keys_in_replies_are_blanked(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t dialect;
+        const char *id;
+    } cases[] = {
+        {1, "x-request-id: " KEY "\r\n"}, {1, ""}, {4, "x-request-id: " KEY "\r\n"}, {4, ""}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        outcome out;
+        const server_reply reply = {
+            200, cases[c].id,
+            "{\"id\":\"" KEY "\",\"model\":\"" KEY
+            "\",\"choices\":[{\"message\":{\"content\":\"{\\\"proposals\\\": "
+            "[{\\\"a\\\": \\\"" KEY "\\\"}]}\",\"reasoning\":\"" KEY
+            "\"},\"finish_reason\":\"stop\"}]}",
+            SERVER_WHOLE, 0};
+        call(&out, &dialects[cases[c].dialect], &reply, 1);
+        assert_int_equal(out.status, AK_OK);
+        assert_int_equal(json_array_size(out.answer.elements), 1);
+        const char *const texts[] = {out.answer.text, out.answer.reasoning, out.answer.model,
+                                     out.answer.request_id};
+        for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+            assert_non_null(strstr(texts[i], "****"));
+            assert_null(strstr(texts[i], KEY));
+        }
+        ak_llm_answer_clear(&out.answer);
+    }
+}
+
 /* ---- what passes --------------------------------------------------------------------------- */
 
 static void what_may_pass_is_tried_again(void **state)
@@ -912,6 +943,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_dialect_answers_whole_and_streamed),
         cmocka_unit_test(keys_go_where_they_belong),
+        cmocka_unit_test(keys_in_replies_are_blanked),
         cmocka_unit_test(what_may_pass_is_tried_again),
         cmocka_unit_test(patience_ends),
         cmocka_unit_test(lasting_faults_are_loud_and_not_tried_again),
