@@ -60,6 +60,16 @@ static ak_status read_json(json_t **out, const char *text, size_t length, ak_err
     return status;
 }
 
+/* The same of a body, in which a zero byte is a blank, as it is in a stream. */
+static ak_status read_body(json_t **out, ak_buf *body, ak_error *err)
+{
+    for (char *p = body->data;
+         (p = memchr(p, 0, body->length - (size_t)(p - body->data))) != NULL;) {
+        *p = ' ';
+    }
+    return read_json(out, body->data, body->length, err);
+}
+
 static ak_status on_event(void *context, const char *event, const char *data, size_t length,
                           ak_error *err)
 {
@@ -253,11 +263,7 @@ static ak_status judge_whole(ak_attempt *out, exchange *x, const ak_http_reply *
         out->end = AK_ATTEMPT_FATAL;
         return AK_OK;
     }
-    for (char *p = x->whole.data;
-         (p = memchr(p, 0, x->whole.length - (size_t)(p - x->whole.data))) != NULL;) {
-        *p = ' ';
-    }
-    ak_status status = read_json(&body, x->whole.data, x->whole.length, err);
+    ak_status status = read_body(&body, &x->whole, err);
     if (status == AK_OK && body == NULL) {
         bool lost = http->fault != AK_LLM_FAULT_NONE;
         end(out, lost ? http->fault : AK_LLM_FAULT_DAMAGED,
@@ -344,7 +350,7 @@ static ak_status judge_refusal(ak_attempt *out, exchange *x, const ak_http_reply
     ak_reply_headers headers = {or_null(http->retry_after), or_null(http->retry_after_ms),
                                 or_null(http->should_retry), or_null(http->request_id),
                                 or_null(http->content_type)};
-    ak_status status = read_json(&body, x->whole.data, x->whole.length, err);
+    ak_status status = read_body(&body, &x->whole, err);
     if (status != AK_OK) {
         return status;
     }

@@ -62,6 +62,8 @@ static dialect dialects[] = {
 };
 #define DIALECTS (sizeof dialects / sizeof dialects[0])
 
+static const dialect *chat_dialect = &dialects[4];
+
 static const char sse[] = "Content-Type: text/event-stream\r\n";
 static const char ndjson[] = "Content-Type: application/x-ndjson\r\n";
 
@@ -343,6 +345,14 @@ static void patience_ends(void **state)
     call(&out, &dialects[4], loading, 9);
     expect_two(&out, "loading");
     ak_llm_answer_clear(&out.answer);
+    /* But not for ever, however long the waits are that it asks for. */
+    loading[0].headers = "Retry-After: 110\r\n";
+    call(&out, &dialects[4], loading, 1);
+    expect_fault(&out, AK_LLM_FAULT_LOADING, 4, "Loading model");
+    assert_true(out.slept_seconds > 299.9 && out.slept_seconds < 300.1);
+    loading[0].headers = "Retry-After: 0\r\n";
+    call(&out, &dialects[4], loading, 1);
+    expect_fault(&out, AK_LLM_FAULT_LOADING, 151, "Loading model");
 }
 
 /* ---- what does not pass -------------------------------------------------------------------- */
@@ -389,6 +399,46 @@ static void lasting_faults_are_loud_and_not_tried_again(void **state)
             assert_int_equal(out.totals.failed, 1);
         }
     }
+}
+
+/* Answers each request with an error page that has zero bytes in it. */
+static void *zero_main(void *context)
+{
+    static const char page[] =
+        "HTTP/1.1 500 Words\r\nConnection: close\r\nContent-Length: 41\r\n\r\n"
+        "{\"error\": {\0\"message\": \"out of \0 order\"}}";
+    server *s = context;
+    while (atomic_load(&s->stop) == 0) {
+        int fd = accept(s->fd, NULL, NULL);
+        if (fd < 0) {
+            break;
+        }
+        char *text = server_read(fd);
+        (void)(text != NULL && server_send(fd, page, sizeof page - 1, sizeof page));
+        ak_free(text);
+        (void)shutdown(fd, SHUT_WR);
+        (void)close(fd);
+    }
+    return NULL;
+}
+
+static void zero_bytes_in_error_pages_are_blanks(void **state)
+{
+    (void)state;
+    server s;
+    ak_llm *llm = NULL;
+    ak_llm_chat chat = chat_of();
+    ak_llm_answer answer;
+    ak_error err = AK_ERROR_INIT;
+    assert_true(server_start_as(&s, NULL, 0, zero_main, &s));
+    ak_llm_options options = {.model = chat_dialect->spec, .url = s.url, .retries = -1};
+    assert_int_equal(ak_llm_open(&llm, &options, NULL, NULL), AK_OK);
+    assert_int_equal(ak_llm_ask(&answer, llm, &chat, &err), AK_UNAVAILABLE);
+    assert_int_equal(answer.fault, AK_LLM_FAULT_SERVER);
+    assert_non_null(strstr(err.text, "HTTP 500: out of   order"));
+    ak_llm_answer_clear(&answer);
+    ak_llm_close(llm);
+    server_stop(&s);
 }
 
 static void parameters_are_corrected_once(void **state)
@@ -452,8 +502,6 @@ static void parameters_are_corrected_once(void **state)
 #define DONE                                                                                       \
     "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"                          \
     "data: [DONE]\n\n"
-
-static const dialect *chat_dialect = &dialects[4];
 
 static void lost_streams_keep_complete_elements(void **state)
 {
@@ -947,6 +995,7 @@ int main(void)
         cmocka_unit_test(what_may_pass_is_tried_again),
         cmocka_unit_test(patience_ends),
         cmocka_unit_test(lasting_faults_are_loud_and_not_tried_again),
+        cmocka_unit_test(zero_bytes_in_error_pages_are_blanks),
         cmocka_unit_test(parameters_are_corrected_once),
         cmocka_unit_test(lost_streams_keep_complete_elements),
         cmocka_unit_test(silence_ends_at_its_limit),
