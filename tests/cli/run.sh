@@ -66,7 +66,8 @@ run_one() {
         for variable in $(compgen -e | grep -E '^(AUTOKERNEL|XDG|OPENBLAS|OMP|BLIS)_'); do
             unset "$variable"
         done
-        unset NO_COLOR CDPATH
+        unset NO_COLOR CDPATH CURL_CA_BUNDLE SSL_CERT_FILE
+        unset http_proxy HTTP_PROXY https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY
         export LC_ALL=C TZ=UTC TERM=dumb HOME=$scratch/home TMPDIR=$scratch/tmp
         export XDG_DATA_HOME=$scratch/data XDG_CONFIG_HOME=$scratch/config
         export XDG_CACHE_HOME=$scratch/cache XDG_STATE_HOME=$scratch/state

@@ -82,10 +82,6 @@ static int load_dialects(void **state)
     (void)state;
     (void)setenv("OPENAI_API_KEY", KEY, 1);
     (void)setenv("ANTHROPIC_API_KEY", KEY, 1);
-    (void)unsetenv("http_proxy");
-    (void)unsetenv("HTTP_PROXY");
-    (void)unsetenv("ALL_PROXY");
-    (void)unsetenv("all_proxy");
     for (size_t i = 0; i < DIALECTS; i++) {
         dialects[i].reply = data_text(dialects[i].spec, "reply.json");
         dialects[i].stream = data_text(dialects[i].spec, "stream.txt");
@@ -988,6 +984,7 @@ static int teardown(void **state)
 
 int main(void)
 {
+    server_clean_environment();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_dialect_answers_whole_and_streamed),
         cmocka_unit_test(keys_go_where_they_belong),
