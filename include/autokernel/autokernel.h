@@ -486,7 +486,7 @@ AK_API void ak_text_free(char *text);
    0 for the default. Keys are read from OPENAI_API_KEY or ANTHROPIC_API_KEY or from key_file, and
    appear in nothing that autokernel writes or prints. */
 typedef struct ak_llm_options {
-    const char *model;    /* "openai:gpt-5", provider and model; "replay:DIR"; NULL: as `replay` says */
+    const char *model;    /* "openai:gpt-5", provider and model; "replay:DIR"; NULL: `replay`'s */
     const char *url;      /* base address of the server, with or without /v1 */
     const char *effort;   /* of reasoning: none, minimal, low, medium, high, xhigh, max */
     const char *key_file; /* first line is the key; only its owner may read it (mode 0600) */
