@@ -486,12 +486,13 @@ AK_API void ak_text_free(char *text);
    0 for the default. Keys are read from OPENAI_API_KEY or ANTHROPIC_API_KEY or from key_file, and
    appear in nothing that autokernel writes or prints. */
 typedef struct ak_llm_options {
-    const char *model;    /* "openai:gpt-5", provider and model; "replay:DIR"; needed */
+    const char *model;    /* "openai:gpt-5", provider and model; "replay:DIR"; NULL: `replay`'s */
     const char *url;      /* base address of the server, with or without /v1 */
     const char *effort;   /* of reasoning: none, minimal, low, medium, high, xhigh, max */
     const char *key_file; /* first line is the key; only its owner may read it (mode 0600) */
     const char *prices;   /* JSON file with prices that extend or replace the built-in ones */
-    const char *record;   /* folder: every answer is kept; one that is there is not asked again */
+    const char *record;   /* folder, of one model and effort: every answer is kept; one that is
+                             there is not asked again */
     const char *replay;   /* folder: answers come from there, nothing is sent */
     double budget_usd;    /* no call is made that could exceed it; 0: no limit */
     double connect_seconds; /* to reach the server; 0: 10 */

@@ -20,9 +20,11 @@
 #define WAIT_MAX_MS   120000
 /* How often a cancel is looked for. */
 #define SLICE_NS (50 * AK_MS_NS)
-/* A local server loads a model of 100 GB in minutes: 5 minutes of two seconds. */
-#define LOADING_WAIT_MS 2000
-#define LOADING_TRIES   150
+/* A local server loads a model of 100 GB in minutes: it is asked every two seconds, or when it
+   says, until that makes 5 minutes. */
+#define LOADING_WAIT_MS  2000
+#define LOADING_TOTAL_MS 300000
+#define LOADING_TRIES    (LOADING_TOTAL_MS / LOADING_WAIT_MS)
 /* A lowered output limit that is refused again, and again. */
 #define LIMIT_CORRECTIONS 3
 /* Special tokens around a message and what a provider adds for a schema, generously. */
@@ -296,6 +298,7 @@ static ak_status one_attempt(ak_attempt *out, ak_request *request, ak_llm_call *
 static ak_status run(ak_llm_call *call, ak_error *err)
 {
     int tries = 0, loading = 0, limits = 0;
+    int64_t loading_left_ms = LOADING_TOTAL_MS;
     for (;;) {
         ak_attempt attempt;
         ak_request request;
@@ -313,7 +316,8 @@ static ak_status run(ak_llm_call *call, ak_error *err)
             continue;
         }
         bool is_loading = attempt.fault == AK_LLM_FAULT_LOADING;
-        bool left = is_loading ? loading++ < LOADING_TRIES : tries < call->llm->retries;
+        bool left = is_loading ? loading_left_ms > 0 && loading++ < LOADING_TRIES
+                               : tries < call->llm->retries;
         if (attempt.end != AK_ATTEMPT_RETRY || !left) {
             return fail(call, &attempt, err);
         }
@@ -328,6 +332,10 @@ static ak_status run(ak_llm_call *call, ak_error *err)
                            "%.160s%sthe server asks to wait %lld s", words,
                            words[0] == 0 ? "" : "; ", (long long)(ms / 1000));
             return fail(call, &attempt, err);
+        }
+        if (is_loading) {
+            ms = ms < loading_left_ms ? ms : loading_left_ms;
+            loading_left_ms -= ms;
         }
         if (!wait_ms(call, ms)) {
             return fail_cancelled(call, err);
@@ -363,7 +371,7 @@ static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
     if (status == AK_OK) {
         double reserved = 0;
         *found = true;
-        status = reserve(&reserved, call, err); /* refused where the recorded run was refused */
+        status = reserve(&reserved, call, err); /* a budget holds in a replay, too */
         release(llm, reserved);
     }
     if (status == AK_OK) {

@@ -60,6 +60,16 @@ static ak_status read_json(json_t **out, const char *text, size_t length, ak_err
     return status;
 }
 
+/* The same of a body, in which a zero byte is a blank, as it is in a stream. */
+static ak_status read_body(json_t **out, ak_buf *body, ak_error *err)
+{
+    for (char *p = body->data;
+         (p = memchr(p, 0, body->length - (size_t)(p - body->data))) != NULL;) {
+        *p = ' ';
+    }
+    return read_json(out, body->data, body->length, err);
+}
+
 static ak_status on_event(void *context, const char *event, const char *data, size_t length,
                           ak_error *err)
 {
@@ -179,6 +189,7 @@ static ak_status post(ak_http_reply *out, exchange *x, const ak_request *request
                            .headers = headers,
                            .body = body,
                            .body_bytes = strlen(body),
+                           .direct = llm->direct,
                            .connect_ns = llm->connect_ns,
                            .stall_ns = llm->stall_ns,
                            .total_ns = llm->timeout_ns,
@@ -188,6 +199,7 @@ static ak_status post(ak_http_reply *out, exchange *x, const ak_request *request
                            .context = x};
         ak_http_post(out, &job);
         ak_key_redact(out->text, llm->key);
+        ak_key_redact(out->request_id, llm->key);
     }
     ak_key_free(key);
     ak_free(body);
@@ -209,9 +221,9 @@ static ak_status take_answer(ak_attempt *out, exchange *x, bool lost, ak_error *
     const ak_llm_call *call = x->call;
     ak_error why = AK_ERROR_INIT;
     ak_llm_answer answer = {0};
-    if (call->llm->key != NULL) {
-        ak_key_redact(x->reply.text.data, call->llm->key);
-        ak_key_redact(x->reply.reasoning.data, call->llm->key);
+    char *const said[] = {x->reply.text.data, x->reply.reasoning.data, x->reply.model, x->reply.id};
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        ak_key_redact(said[i], call->llm->key);
     }
     if (x->too_long || lost) {
         x->reply.finish = x->too_long ? AK_LLM_FINISH_TOO_LONG : AK_LLM_FINISH_LOST;
@@ -251,11 +263,7 @@ static ak_status judge_whole(ak_attempt *out, exchange *x, const ak_http_reply *
         out->end = AK_ATTEMPT_FATAL;
         return AK_OK;
     }
-    for (char *p = x->whole.data;
-         (p = memchr(p, 0, x->whole.length - (size_t)(p - x->whole.data))) != NULL;) {
-        *p = ' ';
-    }
-    ak_status status = read_json(&body, x->whole.data, x->whole.length, err);
+    ak_status status = read_body(&body, &x->whole, err);
     if (status == AK_OK && body == NULL) {
         bool lost = http->fault != AK_LLM_FAULT_NONE;
         end(out, lost ? http->fault : AK_LLM_FAULT_DAMAGED,
@@ -271,6 +279,12 @@ static ak_status judge_whole(ak_attempt *out, exchange *x, const ak_http_reply *
     return status;
 }
 
+/* Some servers count in every piece of a stream: what they said last is final only at its end. */
+static bool usage_final(const ak_reply *reply)
+{
+    return reply->usage.known && reply->ended;
+}
+
 static ak_status judge_success(ak_attempt *out, exchange *x, const ak_http_reply *http,
                                ak_error *err)
 {
@@ -282,7 +296,7 @@ static ak_status judge_success(ak_attempt *out, exchange *x, const ak_http_reply
         status = judge_whole(out, x, http, err);
     }
     out->usage = x->reply.usage;
-    out->uncertain = !x->reply.usage.known;
+    out->uncertain = !usage_final(&x->reply);
     if ((status != AK_OK && status != AK_LIMIT) || out->fault != AK_LLM_FAULT_NONE) {
         return status;
     }
@@ -321,6 +335,13 @@ static int64_t utc_seconds(const ak_llm *llm)
                                          : ak_clock_utc_seconds();
 }
 
+/* A gateway that gives up (408, 502, 504) or a server that breaks (500) may have let the model
+   work, and bill it, all the same. One that is busy or still loading has not begun. */
+static bool may_have_cost(int status)
+{
+    return status == 408 || (status >= 500 && status != 503 && status != 529);
+}
+
 static ak_status judge_refusal(ak_attempt *out, exchange *x, const ak_http_reply *http,
                                ak_error *err)
 {
@@ -329,7 +350,7 @@ static ak_status judge_refusal(ak_attempt *out, exchange *x, const ak_http_reply
     ak_reply_headers headers = {or_null(http->retry_after), or_null(http->retry_after_ms),
                                 or_null(http->should_retry), or_null(http->request_id),
                                 or_null(http->content_type)};
-    ak_status status = read_json(&body, x->whole.data, x->whole.length, err);
+    ak_status status = read_body(&body, &x->whole, err);
     if (status != AK_OK) {
         return status;
     }
@@ -344,6 +365,7 @@ static ak_status judge_refusal(ak_attempt *out, exchange *x, const ak_http_reply
                : verdict.action == AK_VERDICT_CAPABILITY ? AK_ATTEMPT_CORRECT
                                                          : AK_ATTEMPT_FATAL;
     out->fault = verdict.fault;
+    out->uncertain = may_have_cost(http->status);
     out->ability = verdict.ability;
     out->output_tokens_max = verdict.output_tokens_max;
     out->wait_ms = verdict.wait_ms;
@@ -371,7 +393,7 @@ ak_status ak_attempt_run(ak_attempt *out, const ak_llm_call *call, const ak_requ
                (http.status == 0 && http.fault != AK_LLM_FAULT_NONE)) {
         end(out, http.fault, http.text);
         out->usage = x.reply.usage;
-        out->uncertain = http.sent && !x.reply.usage.known;
+        out->uncertain = http.sent && !usage_final(&x.reply);
     } else if (http.status >= 200 && http.status <= 299) {
         status = judge_success(out, &x, &http, err);
     } else {

@@ -57,7 +57,8 @@ static ak_status build_url(ak_llm *llm, const char *base, ak_error *err)
                        "goes into --llm-key-file");
     }
     size_t name_bytes = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/");
-    if (plain && llm->key != NULL && !is_local(host, name_bytes)) {
+    llm->direct = plain && is_local(host, name_bytes);
+    if (plain && llm->key != NULL && !llm->direct) {
         return ak_fail(err, AK_INVALID,
                        "%.*s: the key would cross the network unencrypted; use https://",
                        (int)host_bytes, host);
@@ -130,12 +131,27 @@ static ak_status take_model(ak_llm *llm, const char *text, ak_error *err)
     return AK_OK;
 }
 
-/* Opens the tape if there is one; "replay:PATH" takes model and effort from it. */
+/* A recording is of one model and effort: a replay looks for the answers of those alone. */
+static ak_status check_recording(const ak_llm *llm, ak_error *err)
+{
+    const char *model = ak_tape_model(llm->tape), *effort = ak_tape_effort(llm->tape);
+    if (model[0] == 0 || (strcmp(model, llm->name) == 0 && strcmp(effort, llm->effort) == 0)) {
+        return AK_OK;
+    }
+    return ak_fail(err, AK_INVALID,
+                   "the recording has the answers of %s%s%s, not of %s%s%s: give --llm-record a "
+                   "folder of its own",
+                   model, effort[0] == 0 ? "" : " at effort ", effort, llm->name,
+                   llm->effort[0] == 0 ? "" : " at effort ", llm->effort);
+}
+
+/* Opens the tape if there is one; "replay:PATH", or a replay without a model, takes model and
+   effort from it. */
 static ak_status take_tape(ak_llm *llm, const ak_llm_options *options, ak_error *err)
 {
     static const char prefix[] = "replay:";
     const char *model = options->model, *replay = options->replay;
-    bool from_tape = strncmp(model, prefix, sizeof prefix - 1) == 0;
+    bool from_tape = model == NULL || strncmp(model, prefix, sizeof prefix - 1) == 0;
     if (from_tape && replay == NULL) {
         replay = model + sizeof prefix - 1;
     }
@@ -148,7 +164,8 @@ static ak_status take_tape(ak_llm *llm, const ak_llm_options *options, ak_error 
                               err);
     }
     if (status != AK_OK || !from_tape) {
-        return status == AK_OK ? take_model(llm, model, err) : status;
+        status = status == AK_OK ? take_model(llm, model, err) : status;
+        return status == AK_OK && options->record != NULL ? check_recording(llm, err) : status;
     }
     if (llm->effort[0] == 0 && ak_tape_effort(llm->tape)[0] != 0) {
         status = take_effort(llm, ak_tape_effort(llm->tape), err);
@@ -240,7 +257,7 @@ static ak_status take_price(ak_llm *llm, const ak_llm_options *options, ak_error
 ak_status ak_llm_open(ak_llm **out, const ak_llm_options *options, const ak_llm_seam *seam,
                       ak_error *err)
 {
-    if (options->model == NULL) {
+    if (options->model == NULL && options->replay == NULL) {
         return ak_fail(err, AK_INVALID, "which language model? --llm openai:gpt-5, for example");
     }
     ak_llm *llm = ak_alloc(1, sizeof *llm);

@@ -20,7 +20,8 @@ struct ak_llm {
     char model[AK_LLM_NAME_MAX];
     char effort[16]; /* "" if not given */
     char url[AK_LLM_URL_MAX];
-    char *key; /* NULL: none */
+    bool direct; /* the address is this machine's, in clear: no proxy may see what goes there */
+    char *key;   /* NULL: none */
     ak_price price;
     ak_tape *tape; /* NULL: nothing is recorded or replayed */
     int64_t connect_ns, stall_ns, timeout_ns;

@@ -169,6 +169,7 @@ static bool set_options(transfer *t, struct curl_slist *headers)
            curl.curl_easy_setopt(e, CURLOPT_HEADERDATA, t) == CURLE_OK &&
            curl.curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_data) == CURLE_OK &&
            curl.curl_easy_setopt(e, CURLOPT_WRITEDATA, t) == CURLE_OK &&
+           (!job->direct || curl.curl_easy_setopt(e, CURLOPT_PROXY, "") == CURLE_OK) &&
            (bundle == NULL || curl.curl_easy_setopt(e, CURLOPT_CAINFO, bundle) == CURLE_OK);
 }
 

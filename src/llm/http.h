@@ -3,8 +3,8 @@
  *
  * Blocks its thread until the reply is complete, a limit is reached or `cancelled` says so; any
  * number of threads may be in it. Redirects are not followed: a key must not travel to where the
- * user did not send it. Proxies are libcurl's own business (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY,
- * NO_PROXY); the CA bundle is CURL_CA_BUNDLE or SSL_CERT_FILE where set.
+ * user did not send it. Proxies are libcurl's own business (HTTPS_PROXY, http_proxy, ALL_PROXY,
+ * NO_PROXY) unless the job is `direct`; the CA bundle is CURL_CA_BUNDLE or SSL_CERT_FILE where set.
  */
 #ifndef AK_LLM_HTTP_H
 #define AK_LLM_HTTP_H
@@ -28,6 +28,7 @@ typedef struct ak_http_job {
     const char *const *headers; /* "name: value", NULL-terminated */
     const char *body;
     size_t body_bytes;
+    bool direct; /* past every proxy */
     int64_t connect_ns, stall_ns, total_ns;
     int64_t (*now_ns)(void *context);
     bool (*cancelled)(void *context);

@@ -192,7 +192,7 @@ typedef struct ak_llm_totals {
     ak_llm_usage usage;
     bool priced;
     double cost_usd;      /* what the replies' token counts cost, and the next line */
-    double uncertain_usd; /* worst case of attempts that were lost after they had been sent */
+    double uncertain_usd; /* worst case of attempts that were lost or given up on the way */
     double budget_usd;    /* 0: none */
 } ak_llm_totals;
 void ak_llm_total(ak_llm_totals *out, ak_llm *llm);

@@ -10,6 +10,7 @@ END
 try check --llm replay:answers.jsonl
 try check --llm replay:words.jsonl --json
 AUTOKERNEL_LLM=replay:answers.jsonl try check --json
+try check --llm-replay answers.jsonl --json
 try check --llm replay:nowhere
 echo '{"text": 1' >broken.jsonl
 try check --llm replay:broken.jsonl

@@ -23,5 +23,9 @@ echo "- a study"
 cp "$TESTS"/../data/recordings/tiny.json .
 autokernel study tiny.json --arms random,local --seeds 3 --evals 4
 autokernel study tiny.json --arms random --seeds 3 --evals 4 --format csv | head -3
+cat >tiny.jsonl <<'END'
+{"text": {"proposals": [{"hypothesis": "more", "expected_gain_pct": 5, "parent": null, "changes": {"x": 2, "z": "a"}}]}}
+END
+autokernel study tiny.json --arms llm-oneshot --seeds 1 --evals 3 --llm-replay tiny.jsonl | head -3
 autokernel study tiny.json --arms random,llm; echo $?
 autokernel study tiny.json --format xml; echo $?

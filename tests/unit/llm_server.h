@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -32,6 +33,18 @@ typedef struct server_reply {
     server_end end;
     size_t repeat; /* the part between the two '\1' of the body comes so many times */
 } server_reply;
+
+/* What the user's environment says of proxies and certificates is not for this server. First thing
+   in main, before there are threads. */
+static inline void server_clean_environment(void)
+{
+    static const char *const names[] = {
+        "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY",    "all_proxy",
+        "ALL_PROXY",  "no_proxy",   "NO_PROXY",    "CURL_CA_BUNDLE", "SSL_CERT_FILE"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        (void)unsetenv(names[i]);
+    }
+}
 
 #define SERVER_REQUESTS_MAX 64
 

@@ -62,6 +62,8 @@ static dialect dialects[] = {
 };
 #define DIALECTS (sizeof dialects / sizeof dialects[0])
 
+static const dialect *chat_dialect = &dialects[4];
+
 static const char sse[] = "Content-Type: text/event-stream\r\n";
 static const char ndjson[] = "Content-Type: application/x-ndjson\r\n";
 
@@ -80,10 +82,6 @@ static int load_dialects(void **state)
     (void)state;
     (void)setenv("OPENAI_API_KEY", KEY, 1);
     (void)setenv("ANTHROPIC_API_KEY", KEY, 1);
-    (void)unsetenv("http_proxy");
-    (void)unsetenv("HTTP_PROXY");
-    (void)unsetenv("ALL_PROXY");
-    (void)unsetenv("all_proxy");
     for (size_t i = 0; i < DIALECTS; i++) {
         dialects[i].reply = data_text(dialects[i].spec, "reply.json");
         dialects[i].stream = data_text(dialects[i].spec, "stream.txt");
@@ -237,6 +235,37 @@ static void keys_go_where_they_belong(void **state)
     }
 }
 
+/* A server that repeats a key everywhere: it comes back nowhere, whether it is ours or another. */
+static void keys_in_replies_are_blanked(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t dialect;
+        const char *id;
+    } cases[] = {
+        {1, "x-request-id: " KEY "\r\n"}, {1, ""}, {4, "x-request-id: " KEY "\r\n"}, {4, ""}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        outcome out;
+        const server_reply reply = {
+            200, cases[c].id,
+            "{\"id\":\"" KEY "\",\"model\":\"" KEY
+            "\",\"choices\":[{\"message\":{\"content\":\"{\\\"proposals\\\": "
+            "[{\\\"a\\\": \\\"" KEY "\\\"}]}\",\"reasoning\":\"" KEY
+            "\"},\"finish_reason\":\"stop\"}]}",
+            SERVER_WHOLE, 0};
+        call(&out, &dialects[cases[c].dialect], &reply, 1);
+        assert_int_equal(out.status, AK_OK);
+        assert_int_equal(json_array_size(out.answer.elements), 1);
+        const char *const texts[] = {out.answer.text, out.answer.reasoning, out.answer.model,
+                                     out.answer.request_id};
+        for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+            assert_non_null(strstr(texts[i], "****"));
+            assert_null(strstr(texts[i], KEY));
+        }
+        ak_llm_answer_clear(&out.answer);
+    }
+}
+
 /* ---- what passes --------------------------------------------------------------------------- */
 
 static void what_may_pass_is_tried_again(void **state)
@@ -312,6 +341,14 @@ static void patience_ends(void **state)
     call(&out, &dialects[4], loading, 9);
     expect_two(&out, "loading");
     ak_llm_answer_clear(&out.answer);
+    /* But not for ever, however long the waits are that it asks for. */
+    loading[0].headers = "Retry-After: 110\r\n";
+    call(&out, &dialects[4], loading, 1);
+    expect_fault(&out, AK_LLM_FAULT_LOADING, 4, "Loading model");
+    assert_true(out.slept_seconds > 299.9 && out.slept_seconds < 300.1);
+    loading[0].headers = "Retry-After: 0\r\n";
+    call(&out, &dialects[4], loading, 1);
+    expect_fault(&out, AK_LLM_FAULT_LOADING, 151, "Loading model");
 }
 
 /* ---- what does not pass -------------------------------------------------------------------- */
@@ -358,6 +395,46 @@ static void lasting_faults_are_loud_and_not_tried_again(void **state)
             assert_int_equal(out.totals.failed, 1);
         }
     }
+}
+
+/* Answers each request with an error page that has zero bytes in it. */
+static void *zero_main(void *context)
+{
+    static const char page[] =
+        "HTTP/1.1 500 Words\r\nConnection: close\r\nContent-Length: 41\r\n\r\n"
+        "{\"error\": {\0\"message\": \"out of \0 order\"}}";
+    server *s = context;
+    while (atomic_load(&s->stop) == 0) {
+        int fd = accept(s->fd, NULL, NULL);
+        if (fd < 0) {
+            break;
+        }
+        char *text = server_read(fd);
+        (void)(text != NULL && server_send(fd, page, sizeof page - 1, sizeof page));
+        ak_free(text);
+        (void)shutdown(fd, SHUT_WR);
+        (void)close(fd);
+    }
+    return NULL;
+}
+
+static void zero_bytes_in_error_pages_are_blanks(void **state)
+{
+    (void)state;
+    server s;
+    ak_llm *llm = NULL;
+    ak_llm_chat chat = chat_of();
+    ak_llm_answer answer;
+    ak_error err = AK_ERROR_INIT;
+    assert_true(server_start_as(&s, NULL, 0, zero_main, &s));
+    ak_llm_options options = {.model = chat_dialect->spec, .url = s.url, .retries = -1};
+    assert_int_equal(ak_llm_open(&llm, &options, NULL, NULL), AK_OK);
+    assert_int_equal(ak_llm_ask(&answer, llm, &chat, &err), AK_UNAVAILABLE);
+    assert_int_equal(answer.fault, AK_LLM_FAULT_SERVER);
+    assert_non_null(strstr(err.text, "HTTP 500: out of   order"));
+    ak_llm_answer_clear(&answer);
+    ak_llm_close(llm);
+    server_stop(&s);
 }
 
 static void parameters_are_corrected_once(void **state)
@@ -421,8 +498,6 @@ static void parameters_are_corrected_once(void **state)
 #define DONE                                                                                       \
     "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"                          \
     "data: [DONE]\n\n"
-
-static const dialect *chat_dialect = &dialects[4];
 
 static void lost_streams_keep_complete_elements(void **state)
 {
@@ -674,6 +749,43 @@ static void budgets_are_never_exceeded(void **state)
     server_stop(&s);
 }
 
+/* What nobody has said the price of counts as the most it can be. */
+static void lost_work_costs_its_worst_case(void **state)
+{
+    (void)state;
+    static const char counted[] =
+        "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"proposals\\\": [{\\\"a\\\": 1}\"}}],"
+        "\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":1}}\n\n";
+    static const struct {
+        server_reply reply;
+        bool uncertain;
+    } cases[] = {
+        {{408, NULL, "{}", SERVER_WHOLE, 0}, true},
+        {{500, NULL, "{}", SERVER_WHOLE, 0}, true},
+        {{502, NULL, "<html>", SERVER_WHOLE, 0}, true},
+        {{504, NULL, "upstream request timeout", SERVER_WHOLE, 0}, true},
+        {{524, NULL, "a timeout occurred", SERVER_WHOLE, 0}, true},
+        {{503, NULL, "{}", SERVER_WHOLE, 0}, false},
+        {{529, NULL, "{}", SERVER_WHOLE, 0}, false},
+        {{429, NULL, "{}", SERVER_WHOLE, 0}, false},
+        {{400, NULL, "{}", SERVER_WHOLE, 0}, false},
+        /* The tokens of the first piece are not those of the reply. */
+        {{200, sse, counted, SERVER_CUT, 0}, true},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        outcome out;
+        ak_llm_options options = {.model = dialects[1].spec, .retries = -1};
+        call_with(&out, &options, &cases[c].reply, 1, 0);
+        bool worst = out.totals.uncertain_usd > 0.02; /* 2000 output tokens at $10 a million */
+        if (worst != cases[c].uncertain || out.totals.cost_usd != out.totals.uncertain_usd) {
+            fail_msg("case %zu: $%g, $%g of it uncertain", c, out.totals.cost_usd,
+                     out.totals.uncertain_usd);
+        }
+        assert_int_equal(out.asked, 1);
+        ak_llm_answer_clear(&out.answer);
+    }
+}
+
 static void specifications_are_checked(void **state)
 {
     (void)state;
@@ -757,8 +869,10 @@ static void proxies_and_certificates_are_the_users(void **state)
     ak_llm_answer answer;
     ak_error err = AK_ERROR_INIT;
     char url[64];
-    const server_reply replies[] = {good_stream(chat_dialect), {0, NULL, NULL, SERVER_CLOSE, 0}};
-    assert_true(server_start(&s, replies, 2));
+    const server_reply replies[] = {good_stream(chat_dialect)};
+    const server_reply own[] = {good_stream(&dialects[0])};
+    const server_reply hangup[] = {{0, NULL, NULL, SERVER_CLOSE, 0}};
+    assert_true(server_start(&s, replies, 1));
     (void)setenv("http_proxy", s.url, 1);
     ak_llm_options options = {.model = chat_dialect->spec, .url = "http://192.0.2.1:8000"};
     assert_int_equal(ak_llm_open(&llm, &options, NULL, NULL), AK_OK);
@@ -768,6 +882,28 @@ static void proxies_and_certificates_are_the_users(void **state)
     ak_llm_answer_clear(&answer);
     ak_llm_close(llm);
     (void)unsetenv("http_proxy");
+    server_stop(&s);
+
+    /* What goes to this machine in clear, keys included, goes past every proxy. */
+    server proxy;
+    assert_true(server_start(&s, own, 1));
+    assert_true(server_start(&proxy, own, 1));
+    (void)setenv("http_proxy", proxy.url, 1);
+    (void)setenv("all_proxy", proxy.url, 1);
+    (void)snprintf(url, sizeof url, "http://localhost:%u", s.port);
+    options = (ak_llm_options){.model = dialects[0].spec, .url = url, .retries = -1};
+    assert_int_equal(ak_llm_open(&llm, &options, NULL, NULL), AK_OK);
+    assert_int_equal(ak_llm_ask(&answer, llm, &chat, NULL), AK_OK);
+    assert_int_equal(server_asked(&s), 1);
+    assert_int_equal(server_asked(&proxy), 0);
+    assert_non_null(strstr(server_request(&s, 0), KEY));
+    ak_llm_answer_clear(&answer);
+    ak_llm_close(llm);
+    (void)unsetenv("http_proxy");
+    (void)unsetenv("all_proxy");
+    server_stop(&proxy);
+    server_stop(&s);
+    assert_true(server_start(&s, hangup, 1));
 
     (void)setenv("CURL_CA_BUNDLE", "/nonexistent/ca.pem", 1);
     (void)snprintf(url, sizeof url, "https://127.0.0.1:%u", s.port);
@@ -848,12 +984,15 @@ static int teardown(void **state)
 
 int main(void)
 {
+    server_clean_environment();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_dialect_answers_whole_and_streamed),
         cmocka_unit_test(keys_go_where_they_belong),
+        cmocka_unit_test(keys_in_replies_are_blanked),
         cmocka_unit_test(what_may_pass_is_tried_again),
         cmocka_unit_test(patience_ends),
         cmocka_unit_test(lasting_faults_are_loud_and_not_tried_again),
+        cmocka_unit_test(zero_bytes_in_error_pages_are_blanks),
         cmocka_unit_test(parameters_are_corrected_once),
         cmocka_unit_test(lost_streams_keep_complete_elements),
         cmocka_unit_test(silence_ends_at_its_limit),
@@ -863,6 +1002,7 @@ int main(void)
         cmocka_unit_test(odd_texts_are_read),
         cmocka_unit_test(empty_and_refused_answers_say_why),
         cmocka_unit_test(budgets_are_never_exceeded),
+        cmocka_unit_test(lost_work_costs_its_worst_case),
         cmocka_unit_test(specifications_are_checked),
         cmocka_unit_test(addresses_are_completed),
         cmocka_unit_test(proxies_and_certificates_are_the_users),

@@ -110,9 +110,11 @@ static void a_folder_answers_what_was_asked(void **state)
     record("openai:gpt-5", &chat, "{\"proposals\": [{\"a\": 1}]}", 0.25);
     char spec[AK_PATH_MAX + 8];
     (void)snprintf(spec, sizeof spec, "replay:%s", folder);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) { /* the three ways to name it */
         ak_llm *llm = NULL;
-        ak_llm_options options = {.model = i == 0 ? spec : "openai:gpt-5",
+        ak_llm_options options = {.model = i == 0   ? spec
+                                           : i == 1 ? "openai:gpt-5"
+                                                    : NULL,
                                   .replay = i == 0 ? NULL : folder};
         ak_error err = AK_ERROR_INIT;
         ak_llm_answer answer;
@@ -135,6 +137,33 @@ static void a_folder_answers_what_was_asked(void **state)
         assert_int_equal(totals.calls, 3);
         assert_int_equal(totals.failed, 2);
         assert_true(totals.cost_usd == 0.25);
+        ak_llm_close(llm);
+    }
+    json_decref(schema);
+}
+
+/* A replay would never find what a second model said. */
+static void a_recording_is_of_one_model_and_effort(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *effort, *words;
+    } cases[] = {
+        {"ollama:qwen3", NULL, NULL},
+        {"ollama:gemma3", NULL, "the answers of ollama:qwen3, not of ollama:gemma3"},
+        {"ollama:qwen3", "high", "the answers of ollama:qwen3, not of ollama:qwen3 at effort high"},
+    };
+    json_t *schema = json_object();
+    ak_llm_chat chat = chat_of(schema);
+    record("ollama:qwen3", &chat, "{}", 0);
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        ak_llm *llm = NULL;
+        ak_error err = AK_ERROR_INIT;
+        ak_llm_options options = {
+            .model = cases[c].model, .effort = cases[c].effort, .record = folder};
+        ak_status status = ak_llm_open(&llm, &options, NULL, &err);
+        assert_int_equal(status, cases[c].words == NULL ? AK_OK : AK_INVALID);
+        assert_true(cases[c].words == NULL || strstr(err.text, cases[c].words) != NULL);
         ak_llm_close(llm);
     }
     json_decref(schema);
@@ -238,6 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_script_answers_in_order, setup, teardown),
         cmocka_unit_test_setup_teardown(a_folder_answers_what_was_asked, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_recording_is_of_one_model_and_effort, setup, teardown),
         cmocka_unit_test_setup_teardown(damaged_recordings_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(a_budget_holds_in_a_replay_too, setup, teardown),
         cmocka_unit_test_setup_teardown(no_memory_is_an_error, setup, teardown),

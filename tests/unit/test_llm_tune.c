@@ -332,6 +332,7 @@ static void test_unauthorized(void **state)
 int main(int argc, char **argv)
 {
     static char self[AK_PATH_MAX];
+    server_clean_environment();
     if (argc > 1 && strcmp(argv[1], "worker") == 0) {
         return ak_worker_main(argc, argv);
     }

@@ -260,6 +260,7 @@ static void test_dead_model(void **state)
 
 int main(void)
 {
+    server_clean_environment();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_classical),
         cmocka_unit_test(test_bad_arms),
