@@ -1,7 +1,6 @@
 /* A closed loop end to end: the tuner on the host, the real client, and a server that plays the
-   model: it reads what it is shown and knows nothing else. Times do not decide anything here but by
-   factors of two. */
-#include <math.h>
+   model: it reads what it is shown and knows nothing else. What a time decides here it decides by a
+   factor of eight, which no load on the machine turns round; no assertion is on a time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +17,7 @@
 
 static const char problem_text[] =
     "{\"schema\": 1, \"name\": \"slow\", \"description\": \"y = 2 x + 1\","
-    " \"sizes\": [{\"name\": \"N\", \"default\": 20000}], \"dtypes\": [\"f32\"], \"choices\": [],"
+    " \"sizes\": [{\"name\": \"N\", \"default\": 4000}], \"dtypes\": [\"f32\"], \"choices\": [],"
     " \"arguments\": ["
     "{\"name\": \"X\", \"dtype\": \"dtype\", \"shape\": [\"N\"], \"access\": \"in\"},"
     "{\"name\": \"Y\", \"dtype\": \"dtype\", \"shape\": [\"N\"], \"access\": \"out\"}],"
@@ -27,7 +26,8 @@ static const char problem_text[] =
 
 static const char space_text[] =
     "{\"ConfigurationSpace\": {\"TuningParameters\": ["
-    "{\"Name\": \"REPEAT\", \"Type\": \"int\", \"Values\": [1, 4, 16, 64, 256], \"Default\": 256},"
+    "{\"Name\": \"REPEAT\", \"Type\": \"int\", \"Values\": [1, 8, 64, 512, 4096], \"Default\": "
+    "4096},"
     "{\"Name\": \"MODE\", \"Type\": \"string\", \"Values\": [\"right\", \"wrong\", \"broken\"]}],"
     "\"Conditions\": []},"
     "\"KernelSpecification\": {\"Language\": \"C\", \"KernelName\": \"ak_kernel\","
@@ -71,19 +71,19 @@ static int number_after(const char *text, const char *from, const char *label)
     return at == NULL ? -1 : atoi(at + strlen(label));
 }
 
-/* It halves the work of the best that it sees, twice, and tries each of the other modes until it
-   sees what became of it. */
+/* It does an eighth of the work of the best that it sees, and tries each of the other modes until
+   it sees what became of it. */
 static json_t *think(const char *prompt)
 {
     int best = number_after(prompt, "## Anchors", "A = #");
-    int repeat = best < 0 ? 256 : number_after(prompt, "A = #", "REPEAT=");
+    int repeat = best < 0 ? 4096 : number_after(prompt, "A = #", "REPEAT=");
     const char *mode = strstr(prompt, "compile_error: ") == NULL  ? "broken"
                        : strstr(prompt, "wrong_result: ") == NULL ? "wrong"
                                                                   : "right";
     json_t *parent = best < 0 ? json_null() : json_integer(best);
     return json_pack("{s:[{s:s,s:f,s:o,s:{s:i,s:s}},{s:s,s:f,s:O,s:{s:i,s:s}}]}", "proposals",
-                     "hypothesis", "a quarter of the work", "expected_gain_pct", 300.0, "parent",
-                     parent, "changes", "REPEAT", repeat > 1 ? repeat / 4 : 1, "MODE", "right",
+                     "hypothesis", "an eighth of the work", "expected_gain_pct", 30.0, "parent",
+                     parent, "changes", "REPEAT", repeat > 1 ? repeat / 8 : 1, "MODE", "right",
                      "hypothesis", "another mode", "expected_gain_pct", 10.0, "parent", parent,
                      "changes", "REPEAT", repeat, "MODE", mode);
 }
@@ -260,28 +260,26 @@ static void test_closed_loop(void **state)
     /* What failed, and why, reached the model; and what it had promised. */
     const char *second = server_request(&m.server, 1), *third = server_request(&m.server, 2);
     assert_non_null(strstr(second, "this mode is not implemented"));
-    assert_non_null(strstr(second, "a quarter of the work"));
-    assert_non_null(strstr(second, "came true"));
+    assert_non_null(strstr(second, "an eighth of the work"));
+    assert_non_null(strstr(second, "expected +30 %, measured "));
     assert_non_null(strstr(third, "wrong_result: 1"));
     assert_non_null(strstr(third, "times what is allowed"));
-    /* Each generation was better than the one before: the archive says who proposed it, and why. */
+    /* Each generation built on the one before: the archive says who proposed what, and what became
+       of it. */
+    static const char *const first_of[] = {"REPEAT=512,MODE=right", "REPEAT=64,MODE=right",
+                                           "REPEAT=8,MODE=right", "REPEAT=1,MODE=right"};
     char *text = NULL;
     assert_int_equal(ak_llm_conversation(&text, f->archive, NULL, NULL), AK_OK);
     json_t *conversation = json_loads(text, 0, NULL), *call;
     ak_text_free(text);
-    double best[5] = {HUGE_VAL};
-    size_t g, i;
+    size_t g;
     json_array_foreach(json_object_get(conversation, "calls"), g, call)
     {
-        json_t *proposal;
-        best[g + 1] = best[g];
-        json_array_foreach(json_object_get(call, "proposals"), i, proposal)
-        {
-            double ms =
-                json_number_value(json_object_get(json_object_get(proposal, "outcome"), "ms"));
-            best[g + 1] = ms > 0 ? fmin(best[g + 1], ms) : best[g + 1];
-        }
-        assert_true(best[g + 1] < best[g]);
+        json_t *first = json_array_get(json_object_get(call, "proposals"), 0);
+        json_t *outcome = json_object_get(first, "outcome");
+        assert_in_range(g, 0, 3);
+        assert_string_equal(json_string_value(json_object_get(first, "config")), first_of[g]);
+        assert_string_equal(json_string_value(json_object_get(outcome, "status")), "ok");
         assert_non_null(json_string_value(json_object_get(call, "reply")));
     }
     assert_int_equal(g, 4);
@@ -308,7 +306,7 @@ static void test_unauthorized(void **state)
 {
     fixture *f = *state;
     model m = {.fault = "HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n"
-                        "Content-Type: application/json\r\nContent-Length: 49\r\n\r\n"
+                        "Content-Type: application/json\r\nContent-Length: 51\r\n\r\n"
                         "{\"error\":{\"message\":\"bad key\",\"code\":\"no_key_000\"}}"};
     ak_tune_result result = {0};
     if (f == NULL) {
@@ -319,6 +317,7 @@ static void test_unauthorized(void **state)
     assert_int_equal(result.llm_failed, 1);
     assert_non_null(strstr(f->notices, "carrying on with the strategy heuristic"));
     assert_non_null(strstr(f->notices, "401"));
+    assert_non_null(strstr(f->notices, "bad key"));
     found count = {0};
     ak_archive_filter filter = {.run = result.run};
     assert_int_equal(ak_archive_each(f->archive, &filter, count_proposers, &count, NULL), AK_OK);
