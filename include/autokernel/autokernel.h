@@ -377,7 +377,7 @@ typedef struct ak_tune_result {
     size_t baseline; /* index in contestants of the fastest library; contestant_count if none */
     /* The language model, if the strategy asked one. */
     char *model; /* NULL: none */
-    size_t llm_calls, llm_failed;
+    size_t llm_calls, llm_failed; /* failed, or given up when the run ended: without an answer */
     int64_t llm_input_tokens, llm_output_tokens;
     bool llm_priced; /* false: the price is not known, the cost is 0 */
     double llm_cost_usd;

@@ -41,7 +41,8 @@ typedef struct ak_advisor ak_advisor;
    the strategy's, which must observe with it first. */
 ak_status ak_advisor_open(ak_advisor **out, const ak_strategy_context *context,
                           const ak_advice_plan *plan, const ak_walk *walk, ak_error *err);
-void ak_advisor_close(ak_advisor *advisor); /* gives up what is on its way */
+/* Gives up what is on its way, and tells that it did and what that may have cost. */
+void ak_advisor_close(ak_advisor *advisor);
 
 ak_advice_state ak_advisor_state(const ak_advisor *advisor);
 /* Why it ENDED: "generations" or "stalled". */

@@ -27,7 +27,8 @@ void ak_adviser_close(ak_adviser *adviser); /* after the strategy */
 
 /* Has everything that was said been kept? */
 ak_status ak_adviser_status(const ak_adviser *adviser, ak_error *err);
-/* Fills in model, calls, tokens and cost. */
+/* Fills in model, calls, tokens and cost: after the strategy was closed, which may give up a call.
+ */
 ak_status ak_adviser_total(ak_tune_result *result, const ak_adviser *adviser, ak_error *err);
 
 #endif

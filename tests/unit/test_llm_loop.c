@@ -42,6 +42,7 @@ typedef struct run {
     } trials[TRIALS_MAX];
     char notice[600];
     size_t notices, calls, failed_calls, rechecked;
+    double spent_usd;
     json_t *proposals; /* of the latest call */
 } run;
 
@@ -74,6 +75,7 @@ static void on_tell(void *context, const ak_call *call)
     run *r = context;
     r->calls++;
     r->failed_calls += call->error != NULL;
+    r->spent_usd += call->cost_usd;
     assert_non_null(call->state);
     assert_true((call->error == NULL) == (call->reply != NULL));
     json_decref(r->proposals);
@@ -328,7 +330,7 @@ static void test_overlap(void **state)
     close_run(r);
 }
 
-/* Closing gives up the question that is on its way. */
+/* Closing gives up the question that is on its way, and tells what it may have cost. */
 static void test_abandoned(void **state)
 {
     (void)state;
@@ -341,6 +343,9 @@ static void test_abandoned(void **state)
     assert_true(r->strategy->ops->await(r->strategy, 0));
     r->strategy->ops->close(r->strategy);
     assert_true(r->model.abandoned);
+    assert_int_equal(r->calls, 1);
+    assert_int_equal(r->failed_calls, 1);
+    assert_true(r->spent_usd > 0.2);
     script_close(&r->model);
     ak_space_free(r->space);
     ak_free(r);

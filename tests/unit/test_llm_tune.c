@@ -1,6 +1,7 @@
 /* A closed loop end to end: the tuner on the host, the real client, and a server that plays the
    model: it reads what it is shown and knows nothing else. What a time decides here it decides by a
    factor of eight, which no load on the machine turns round; no assertion is on a time. */
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -91,6 +92,8 @@ static json_t *think(const char *prompt)
 typedef struct model {
     server server;
     const char *fault; /* a whole HTTP reply that is given instead; NULL: it thinks */
+    bool silent;       /* it says nothing, until the client goes away */
+    sem_t heard;       /* posted when a silent one was asked */
 } model;
 
 static void answer(int fd, const char *request, const model *m)
@@ -135,8 +138,15 @@ static void *model_main(void *context)
             break;
         }
         char *text = server_read(fd);
-        if (text != NULL) {
+        if (text != NULL && m->silent) {
+            char byte;
+            (void)sem_post(&m->heard);
+            while (recv(fd, &byte, 1, 0) > 0) {
+            }
+        } else if (text != NULL) {
             answer(fd, text, m);
+        }
+        if (text != NULL) {
             (void)pthread_mutex_lock(&s->lock);
             if (s->asked < SERVER_REQUESTS_MAX) {
                 s->request[s->asked++] = text;
@@ -159,6 +169,8 @@ typedef struct fixture {
     ak_task *task;
     ak_archive *archive;
     char notices[2000];
+    model *silent;            /* that the end of the search waits for: it was asked; NULL: none */
+    char prices[AK_PATH_MAX]; /* a file; "": none */
 } fixture;
 
 static void write_file(const char *folder, const char *name, const char *text)
@@ -214,13 +226,19 @@ static void keep_notices(void *context, const char *event, const char *json)
         size_t used = strlen(f->notices);
         (void)snprintf(f->notices + used, sizeof f->notices - used, "%s\n", json);
     }
+    if (f->silent != NULL && strcmp(event, "phase") == 0 && strstr(json, "\"finish\"") != NULL) {
+        assert_int_equal(sem_wait(&f->silent->heard), 0);
+    }
 }
 
 static void tune(ak_tune_result *out, fixture *f, model *m, const char *strategy, int generations)
 {
     ak_error err = AK_ERROR_INIT;
     assert_true(server_start_as(&m->server, NULL, 0, model_main, m));
-    ak_llm_options llm = {.model = "compatible:scripted", .url = m->server.url, .retries = -1};
+    ak_llm_options llm = {.model = "compatible:scripted",
+                          .url = m->server.url,
+                          .retries = -1,
+                          .prices = f->prices[0] == 0 ? NULL : f->prices};
     ak_tune_options options = {.strategy = strategy,
                                .evaluations = 12,
                                .finalists = 1,
@@ -328,6 +346,39 @@ static void test_unauthorized(void **state)
     server_stop(&m.server);
 }
 
+/* The evaluations end while a reply is on its way: what that call may have cost is booked, and the
+   archive has it. */
+static void test_given_up(void **state)
+{
+    fixture *f = *state;
+    model m = {.silent = true};
+    ak_tune_result result = {0};
+    if (f == NULL) {
+        skip();
+    }
+    assert_int_equal(sem_init(&m.heard, 0, 0), 0);
+    f->silent = &m;
+    write_file(f->folder, "prices.json", "{\"compatible:*\": {\"input\": 1, \"output\": 10}}");
+    assert_int_equal(ak_fs_join(f->prices, f->folder, "prices.json", NULL), AK_OK);
+    tune(&result, f, &m, "hybrid", 1);
+    assert_true(result.found);
+    assert_int_equal(result.llm_calls, 1);
+    assert_int_equal(result.llm_failed, 1);
+    assert_true(result.llm_priced);
+    assert_true(result.llm_cost_usd > 0);
+    assert_string_equal(f->notices, "");
+    char *text = NULL;
+    assert_int_equal(ak_llm_conversation(&text, f->archive, NULL, NULL), AK_OK);
+    json_t *conversation = json_loads(text, 0, NULL);
+    json_t *call = json_array_get(json_object_get(conversation, "calls"), 0);
+    ak_text_free(text);
+    assert_non_null(strstr(json_string_value(json_object_get(call, "error")), "given up"));
+    json_decref(conversation);
+    ak_tune_result_clear(&result);
+    server_stop(&m.server);
+    assert_int_equal(sem_destroy(&m.heard), 0);
+}
+
 int main(int argc, char **argv)
 {
     static char self[AK_PATH_MAX];
@@ -342,6 +393,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_closed_loop, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unauthorized, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_given_up, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
