@@ -92,6 +92,7 @@ static json_t *think(const char *prompt)
 typedef struct model {
     server server;
     const char *fault; /* a whole HTTP reply that is given instead; NULL: it thinks */
+    int input_tokens;  /* that it claims to have read; 0: 1000 */
     bool silent;       /* it says nothing, until the client goes away */
     sem_t heard;       /* posted when a silent one was asked */
 } model;
@@ -105,10 +106,12 @@ static void answer(int fd, const char *request, const model *m)
     const char *prompt = json_string_value(json_object_get(last, "content"));
     json_t *thought = think(prompt == NULL ? "" : prompt);
     char *content = json_dumps(thought, JSON_COMPACT);
-    json_t *reply = json_pack(
-        "{s:s,s:s,s:[{s:i,s:{s:s,s:s},s:s}],s:{s:i,s:i,s:i}}", "id", "one", "model", "scripted",
-        "choices", "index", 0, "message", "role", "assistant", "content", content, "finish_reason",
-        "stop", "usage", "prompt_tokens", 1000, "completion_tokens", 100, "total_tokens", 1100);
+    int input = m->input_tokens > 0 ? m->input_tokens : 1000;
+    json_t *reply =
+        json_pack("{s:s,s:s,s:[{s:i,s:{s:s,s:s},s:s}],s:{s:i,s:i,s:i}}", "id", "one", "model",
+                  "scripted", "choices", "index", 0, "message", "role", "assistant", "content",
+                  content, "finish_reason", "stop", "usage", "prompt_tokens", input,
+                  "completion_tokens", 100, "total_tokens", input + 100);
     char *text = json_dumps(reply, JSON_COMPACT);
     char head[200];
     int count =
@@ -346,6 +349,13 @@ static void test_unauthorized(void **state)
     server_stop(&m.server);
 }
 
+/* In dollars for a million tokens. */
+static void set_prices(fixture *f)
+{
+    write_file(f->folder, "prices.json", "{\"compatible:*\": {\"input\": 1, \"output\": 10}}");
+    assert_int_equal(ak_fs_join(f->prices, f->folder, "prices.json", NULL), AK_OK);
+}
+
 /* The evaluations end while a reply is on its way: what that call may have cost is booked, and the
    archive has it. */
 static void test_given_up(void **state)
@@ -358,8 +368,7 @@ static void test_given_up(void **state)
     }
     assert_int_equal(sem_init(&m.heard, 0, 0), 0);
     f->silent = &m;
-    write_file(f->folder, "prices.json", "{\"compatible:*\": {\"input\": 1, \"output\": 10}}");
-    assert_int_equal(ak_fs_join(f->prices, f->folder, "prices.json", NULL), AK_OK);
+    set_prices(f);
     tune(&result, f, &m, "hybrid", 1);
     assert_true(result.found);
     assert_int_equal(result.llm_calls, 1);
@@ -379,6 +388,52 @@ static void test_given_up(void **state)
     assert_int_equal(sem_destroy(&m.heard), 0);
 }
 
+/* The budget is that of all sizes: the first takes it, and for the second nothing is sent. */
+static void test_sizes(void **state)
+{
+    fixture *f = *state;
+    model m = {.input_tokens = 1000000};
+    ak_sizes_result result = {0};
+    ak_error err = AK_ERROR_INIT;
+    char kernel[AK_PATH_MAX], *json = NULL;
+    static const char *const sizes[] = {"1000", "2000"};
+    if (f == NULL) {
+        skip();
+    }
+    set_prices(f);
+    assert_int_equal(ak_fs_join(kernel, f->folder, "slow", NULL), AK_OK);
+    assert_true(server_start_as(&m.server, NULL, 0, model_main, &m));
+    ak_llm_options llm = {.model = "compatible:scripted",
+                          .url = m.server.url,
+                          .retries = -1,
+                          .prices = f->prices,
+                          .budget_usd = 0.5};
+    ak_task_spec spec = {.kernel = kernel, .device = "host", .seed = 1};
+    ak_tune_options options = {.strategy = "llm-oneshot:fill=0",
+                               .evaluations = 6,
+                               .finalists = 1,
+                               .sink = keep_notices,
+                               .sink_context = f,
+                               .llm = &llm,
+                               .batch = 2};
+    if (ak_tune_sizes(&result, &spec, sizes, 2, 1, f->archive, &options, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(server_asked(&m.server), 1);
+    assert_non_null(strstr(f->notices, "raise --llm-budget"));
+    assert_string_equal(result.model, "compatible:scripted");
+    assert_int_equal(result.llm_calls, 2);
+    assert_int_equal(result.llm_failed, 1);
+    assert_int_equal(result.llm_input_tokens, 1000000);
+    assert_true(result.llm_priced);
+    assert_true(result.llm_cost_usd > 1 && result.llm_cost_usd < 1.01);
+    assert_int_equal(ak_sizes_result_json(&json, &result, &err), AK_OK);
+    assert_non_null(strstr(json, "\"llm\":{\"model\":\"compatible:scripted\",\"calls\":2"));
+    ak_text_free(json);
+    ak_sizes_result_clear(&result);
+    server_stop(&m.server);
+}
+
 int main(int argc, char **argv)
 {
     static char self[AK_PATH_MAX];
@@ -394,6 +449,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_closed_loop, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unauthorized, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_given_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
