@@ -25,6 +25,7 @@ static const char *ending(const char *stopped_by)
                    {"converged", "nothing better was found for long"},
                    {"generations", "all proposals of the model were tried"},
                    {"stalled", "two generations of the model gained nothing"},
+                   {"satisfied", "the model expects nothing better"},
                    {"cancelled", "interrupted"}};
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
         if (strcmp(endings[i].code, stopped_by) == 0) {

@@ -378,6 +378,15 @@ static void tell(const ak_advisor *a, const ak_llm_answer *answer, const char *p
     a->counsel->tell(a->counsel->context, &call);
 }
 
+/* A whole answer with an empty list: what the prompt asks for where nothing better is expected. */
+static bool expects_nothing(const ak_llm_answer *answer)
+{
+    const json_t *list =
+        json_is_array(answer->value) ? answer->value : json_object_get(answer->value, "proposals");
+    return !answer->cut && json_is_array(list) && json_array_size(list) == 0 &&
+           json_array_size(answer->elements) == 0;
+}
+
 static ak_status take_answer(ak_advisor *a, const ak_llm_answer *answer, ak_error *err)
 {
     json_t *list = NULL;
@@ -394,6 +403,11 @@ static ak_status take_answer(ak_advisor *a, const ak_llm_answer *answer, ak_erro
     json_decref(list);
     if (status != AK_OK) {
         return status;
+    }
+    if (a->used && expects_nothing(answer)) {
+        a->state = AK_ADVICE_ENDED;
+        a->ending = "satisfied";
+        return AK_OK;
     }
     bool usable = a->advice_count > before;
     a->used = a->used || usable;

@@ -407,6 +407,55 @@ static void test_stalled(void **state)
     close_run(r);
 }
 
+/* As it is asked to, where it expects nothing better. */
+static ak_status give_up(ak_buf *out, script *self, const char *state, ak_error *err)
+{
+    if (self->questions == 1) {
+        return climb(out, self, state, err);
+    }
+    ak_buf_puts(out, "{\"proposals\": []}");
+    return AK_OK;
+}
+
+/* An empty list after proposals that were used is an answer, not a fault: nobody takes over. */
+static void test_satisfied(void **state)
+{
+    (void)state;
+    run *r = open_run("llm:fill=0", give_up, 60, 9);
+    assert_string_equal(search(r), "satisfied");
+    assert_int_equal(r->model.questions, 2);
+    assert_non_null(strstr(r->model.asked[1], "answer with an empty list"));
+    assert_int_equal(r->notices, 0);
+    assert_int_equal(count_of(r, "heuristic"), 0);
+    close_run(r);
+    r = open_run("hybrid", give_up, 60, 4);
+    assert_string_equal(search(r), "evaluations");
+    assert_int_equal(r->model.questions, 2);
+    assert_int_equal(r->notices, 0);
+    close_run(r);
+}
+
+/* What is no answer is a fault, whatever was before it. */
+static ak_status break_off(ak_buf *out, script *self, const char *state, ak_error *err)
+{
+    if (self->questions == 1) {
+        return climb(out, self, state, err);
+    }
+    ak_buf_puts(out, self->questions == 2 ? "{}" : "{\"proposals\": [17]}");
+    return AK_OK;
+}
+
+static void test_broken_off(void **state)
+{
+    (void)state;
+    run *r = open_run("hybrid", break_off, 60, 9);
+    assert_string_equal(search(r), "evaluations");
+    assert_int_equal(r->model.questions, 3);
+    assert_int_equal(r->notices, 1);
+    assert_non_null(strstr(r->notice, "script:one gave no usable proposal 2 times in a row"));
+    close_run(r);
+}
+
 /* ---- faults -----------------------------------------------------------------------------------
  */
 
@@ -566,7 +615,8 @@ int main(void)
         cmocka_unit_test(test_oneshot),     cmocka_unit_test(test_hybrid),
         cmocka_unit_test(test_stalled),     cmocka_unit_test(test_faults),
         cmocka_unit_test(test_no_start),    cmocka_unit_test(test_off_grid),
-        cmocka_unit_test(test_flood),
+        cmocka_unit_test(test_flood),       cmocka_unit_test(test_satisfied),
+        cmocka_unit_test(test_broken_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
