@@ -377,7 +377,7 @@ typedef struct ak_tune_result {
     size_t baseline; /* index in contestants of the fastest library; contestant_count if none */
     /* The language model, if the strategy asked one. */
     char *model; /* NULL: none */
-    size_t llm_calls, llm_failed;
+    size_t llm_calls, llm_failed; /* failed, or given up when the run ended: without an answer */
     int64_t llm_input_tokens, llm_output_tokens;
     bool llm_priced; /* false: the price is not known, the cost is 0 */
     double llm_cost_usd;
@@ -434,13 +434,19 @@ typedef struct ak_sizes_result {
     ak_sizes_loss *tradeoff; /* 1, 2, ... configurations, by the measurement they are chosen by */
     size_t tradeoff_count;
     size_t evaluated;
+    /* The language model, by all sizes together; as in ak_tune_result. */
+    char *model;
+    size_t llm_calls, llm_failed;
+    int64_t llm_input_tokens, llm_output_tokens;
+    bool llm_priced;
+    double llm_cost_usd;
     double seconds;
     const char *stopped_by; /* "done", "cancelled", or "nothing" if a size has no working one */
 } ak_sizes_result;
 
-/* `spec->size` is not read. `table` is how many configurations may be chosen. Evaluations and
-   seconds of the options are for all sizes together (evaluations 0: 60 each); what a size leaves
-   goes to those after it. AK_INVALID for a size that is given twice. */
+/* `spec->size` is not read. `table` is how many configurations may be chosen. Evaluations, seconds
+   and the language model's budget of the options are for all sizes together (evaluations 0: 60
+   each); what a size leaves goes to those after it. AK_INVALID for a size that is given twice. */
 AK_API ak_status ak_tune_sizes(ak_sizes_result *out, const ak_task_spec *spec,
                                const char *const *sizes, size_t size_count, size_t table,
                                ak_archive *archive, const ak_tune_options *options, ak_error *err);

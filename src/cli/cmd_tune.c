@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "cli/llm_args.h"
+#include "cli/llm_show.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/table.h"
@@ -24,6 +25,7 @@ static const char *ending(const char *stopped_by)
                    {"converged", "nothing better was found for long"},
                    {"generations", "all proposals of the model were tried"},
                    {"stalled", "two generations of the model gained nothing"},
+                   {"satisfied", "the model expects nothing better"},
                    {"cancelled", "interrupted"}};
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
         if (strcmp(endings[i].code, stopped_by) == 0) {
@@ -73,23 +75,6 @@ static void print_counts(const ak_tune_result *result, double target)
         ak_out(" (and %zu of the archive)", result->resumed);
     }
     ak_out("; %s\n", ending_of(result, target));
-}
-
-/* What the language model was asked, and what it cost. */
-static void print_llm(const ak_tune_result *result)
-{
-    char in[AK_NUMBER_BYTES], out[AK_NUMBER_BYTES];
-    if (result->model == NULL) {
-        return;
-    }
-    ak_out("%s: %zu question%s, %zu failed; %s tokens in, %s out", result->model, result->llm_calls,
-           ak_plural(result->llm_calls), result->llm_failed,
-           ak_show_count(in, (double)result->llm_input_tokens),
-           ak_show_count(out, (double)result->llm_output_tokens));
-    if (result->llm_priced) {
-        ak_out("; $%.4f", result->llm_cost_usd);
-    }
-    ak_out("\n");
 }
 
 static void print_best(const ak_tune_result *result, double target)
@@ -170,7 +155,11 @@ static ak_status print_result(const ak_tune_result *result, const ak_task *task,
     ak_task_print(task);
     double target = args->number[AK_OPTION_TARGET_SPEEDUP];
     print_counts(result, target);
-    print_llm(result);
+    if (result->model != NULL) {
+        ak_llm_use_print(result->model, result->llm_calls, result->llm_failed,
+                         result->llm_input_tokens, result->llm_output_tokens,
+                         result->llm_priced ? &result->llm_cost_usd : NULL);
+    }
     if (result->found) {
         if (result->contestant_count > 0) {
             ak_out("\n");

@@ -224,6 +224,19 @@ static void print_calibration(const json_t *calibration)
     ak_table_print(&table);
 }
 
+void ak_llm_use_print(const char *model, size_t calls, size_t failed, int64_t input_tokens,
+                      int64_t output_tokens, const double *cost_usd)
+{
+    char in[AK_NUMBER_BYTES], out[AK_NUMBER_BYTES];
+    ak_out("%s: %zu question%s, %zu failed; %s tokens in, %s out", model, calls, ak_plural(calls),
+           failed, ak_show_count(in, (double)input_tokens),
+           ak_show_count(out, (double)output_tokens));
+    if (cost_usd != NULL) {
+        ak_out("; $%.4f", *cost_usd);
+    }
+    ak_out("\n");
+}
+
 void ak_llm_worth_print(const json_t *worth)
 {
     const json_t *calls = json_object_get(worth, "calls");

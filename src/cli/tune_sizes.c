@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "cli/llm_show.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/task_args.h"
@@ -227,9 +228,14 @@ static ak_status print_result(const ak_sizes_result *r, const ak_args *args, ak_
            ak_style_on(stdout, AK_STYLE_BOLD), r->kernel, ak_style_on(stdout, AK_STYLE_PLAIN),
            r->size_count, ak_plural(r->size_count), r->choices[0] == 0 ? "" : "  ", r->choices,
            r->dtype, r->device, r->implementation);
-    ak_out("%zu configuration%s in %s; %zu leader%s measured at every size\n\n", r->evaluated,
+    ak_out("%zu configuration%s in %s; %zu leader%s measured at every size\n", r->evaluated,
            ak_plural(r->evaluated), ak_show_seconds(a, r->seconds), r->config_count,
            ak_plural(r->config_count));
+    if (r->model != NULL) {
+        ak_llm_use_print(r->model, r->llm_calls, r->llm_failed, r->llm_input_tokens,
+                         r->llm_output_tokens, r->llm_priced ? &r->llm_cost_usd : NULL);
+    }
+    ak_out("\n");
     print_sizes(r);
     print_stability(r);
     print_tradeoff(r);

@@ -53,6 +53,7 @@ struct ak_advisor {
     ak_llm_message messages[2];
     ak_llm_chat chat;
     void *call;
+    int64_t asked_ns;
     size_t shown; /* trials that the model was shown */
 
     advice *list; /* accepted suggestions of all answers */
@@ -61,7 +62,7 @@ struct ak_advisor {
     size_t refused_count;
 };
 
-/* ---- open and close ---------------------------------------------------------------------------
+/* ---- open -------------------------------------------------------------------------------------
  */
 
 static void fail(ak_advisor *a, const char *why)
@@ -119,25 +120,6 @@ ak_status ak_advisor_open(ak_advisor **out, const ak_strategy_context *context,
     }
     *out = a;
     return AK_OK;
-}
-
-void ak_advisor_close(ak_advisor *a)
-{
-    if (a == NULL) {
-        return;
-    }
-    if (a->call != NULL) {
-        a->counsel->model->abandon(a->call);
-    }
-    ak_brief_close(&a->brief);
-    ak_buf_free(&a->system);
-    ak_buf_free(&a->brief_text);
-    ak_buf_free(&a->prompt);
-    json_decref(a->schema);
-    ak_arena_free(a->arena);
-    ak_free(a->trials);
-    ak_free(a->list);
-    ak_free(a);
 }
 
 ak_advice_state ak_advisor_state(const ak_advisor *a)
@@ -240,6 +222,7 @@ ak_status ak_advisor_ask(ak_advisor *a, ak_error *err)
         fail(a, why.text);
         return AK_OK;
     }
+    a->asked_ns = ak_clock_ns();
     a->state = AK_ADVICE_ASKED;
     return AK_OK;
 }
@@ -395,6 +378,15 @@ static void tell(const ak_advisor *a, const ak_llm_answer *answer, const char *p
     a->counsel->tell(a->counsel->context, &call);
 }
 
+/* A whole answer with an empty list: what the prompt asks for where nothing better is expected. */
+static bool expects_nothing(const ak_llm_answer *answer)
+{
+    const json_t *list =
+        json_is_array(answer->value) ? answer->value : json_object_get(answer->value, "proposals");
+    return !answer->cut && json_is_array(list) && json_array_size(list) == 0 &&
+           json_array_size(answer->elements) == 0;
+}
+
 static ak_status take_answer(ak_advisor *a, const ak_llm_answer *answer, ak_error *err)
 {
     json_t *list = NULL;
@@ -411,6 +403,11 @@ static ak_status take_answer(ak_advisor *a, const ak_llm_answer *answer, ak_erro
     json_decref(list);
     if (status != AK_OK) {
         return status;
+    }
+    if (a->used && expects_nothing(answer)) {
+        a->state = AK_ADVICE_ENDED;
+        a->ending = "satisfied";
+        return AK_OK;
     }
     bool usable = a->advice_count > before;
     a->used = a->used || usable;
@@ -466,6 +463,43 @@ bool ak_advisor_next(ak_proposal *out, ak_advisor *a)
         }
     }
     return false;
+}
+
+/* ---- close ------------------------------------------------------------------------------------
+ */
+
+/* What is given up may have cost something, and the archive has it too. */
+static void abandon(ak_advisor *a)
+{
+    char why[240];
+    ak_llm_answer answer = {0};
+    const ak_model *model = a->counsel->model;
+    model->abandon(&answer, model->context, a->call);
+    a->call = NULL;
+    answer.elapsed_ns = ak_clock_ns() - a->asked_ns;
+    (void)snprintf(why, sizeof why, "%.100s: given up, the run ended before the reply came",
+                   model->name);
+    tell(a, &answer, NULL, why);
+    ak_llm_answer_clear(&answer);
+}
+
+void ak_advisor_close(ak_advisor *a)
+{
+    if (a == NULL) {
+        return;
+    }
+    if (a->call != NULL) {
+        abandon(a);
+    }
+    ak_brief_close(&a->brief);
+    ak_buf_free(&a->system);
+    ak_buf_free(&a->brief_text);
+    ak_buf_free(&a->prompt);
+    json_decref(a->schema);
+    ak_arena_free(a->arena);
+    ak_free(a->trials);
+    ak_free(a->list);
+    ak_free(a);
 }
 
 /* ---- observations -----------------------------------------------------------------------------

@@ -31,7 +31,7 @@ typedef enum ak_advice_state {
     AK_ADVICE_IDLE,   /* the next question may be asked */
     AK_ADVICE_ASKED,  /* a reply is on its way */
     AK_ADVICE_READY,  /* there are proposals to hand out */
-    AK_ADVICE_ENDED,  /* all generations are done, or two in a row gained nothing */
+    AK_ADVICE_ENDED,  /* no more to ask: see ak_advisor_ending */
     AK_ADVICE_FAILED, /* no model, a call that failed, or nothing usable in what it said */
 } ak_advice_state;
 
@@ -41,10 +41,12 @@ typedef struct ak_advisor ak_advisor;
    the strategy's, which must observe with it first. */
 ak_status ak_advisor_open(ak_advisor **out, const ak_strategy_context *context,
                           const ak_advice_plan *plan, const ak_walk *walk, ak_error *err);
-void ak_advisor_close(ak_advisor *advisor); /* gives up what is on its way */
+/* Gives up what is on its way, and tells that it did and what that may have cost. */
+void ak_advisor_close(ak_advisor *advisor);
 
 ak_advice_state ak_advisor_state(const ak_advisor *advisor);
-/* Why it ENDED: "generations" or "stalled". */
+/* Why it ENDED: "generations", "stalled" (two in a row gained nothing) or "satisfied" (after
+   proposals that were used, the model gave an empty list: it expects nothing better). */
 const char *ak_advisor_ending(const ak_advisor *advisor);
 int ak_advisor_generation(const ak_advisor *advisor); /* of the latest question; 0: none yet */
 

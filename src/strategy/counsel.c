@@ -21,9 +21,25 @@ static ak_status end_call(ak_llm_answer *out, void *call, ak_error *err)
     return ak_llm_end(out, call, err);
 }
 
-static void abandon_call(void *call)
+/* The client counts what the call may have cost. A strategy has one call on its way at a time, so
+   what the totals grew by is this one's. */
+static void abandon_call(ak_llm_answer *out, void *context, void *call)
 {
+    ak_llm *llm = context;
+    ak_llm_totals before, after;
+    ak_llm_total(&before, llm);
     ak_llm_abandon(call);
+    ak_llm_total(&after, llm);
+    *out = (ak_llm_answer){.fault = AK_LLM_FAULT_CANCELLED,
+                           .attempts = (int)(after.attempts - before.attempts),
+                           .usage = after.usage,
+                           .priced = after.priced,
+                           .cost_usd = after.cost_usd - before.cost_usd};
+    out->usage.input -= before.usage.input;
+    out->usage.input_cached -= before.usage.input_cached;
+    out->usage.input_written -= before.usage.input_written;
+    out->usage.output -= before.usage.output;
+    out->usage.output_reasoning -= before.usage.output_reasoning;
 }
 
 void ak_counsel_llm(ak_model *out, ak_llm *llm)

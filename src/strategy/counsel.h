@@ -21,7 +21,9 @@ typedef struct ak_model {
     bool (*done)(void *call);
     /* Waits if need be and frees the call; as ak_llm_ask. */
     ak_status (*end)(ak_llm_answer *out, void *call, ak_error *err);
-    void (*abandon)(void *call);
+    /* Gives the call up and frees it. *out is what is known of it, as after a failure: what it
+       cost, and the fault. */
+    void (*abandon)(ak_llm_answer *out, void *context, void *call);
 } ak_model;
 
 /* An open client as a model; it must outlive it. */

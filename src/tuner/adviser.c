@@ -5,6 +5,9 @@
 
 #include "base/alloc.h"
 
+/* Less than any call costs: a budget that is used up. */
+#define NOTHING_LEFT 1e-12
+
 static void notice(void *context, const char *text)
 {
     const ak_adviser *adviser = context;
@@ -71,6 +74,16 @@ void ak_adviser_close(ak_adviser *adviser)
 {
     ak_llm_close(adviser->llm);
     adviser->llm = NULL;
+}
+
+ak_llm_options ak_adviser_left(const ak_llm_options *llm, double spent_usd)
+{
+    ak_llm_options out = *llm;
+    double left = llm->budget_usd - spent_usd;
+    if (llm->budget_usd > 0) {
+        out.budget_usd = left > NOTHING_LEFT ? left : NOTHING_LEFT;
+    }
+    return out;
 }
 
 ak_status ak_adviser_status(const ak_adviser *adviser, ak_error *err)

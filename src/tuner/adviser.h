@@ -25,9 +25,13 @@ void ak_adviser_open(ak_adviser *out, const ak_tune_options *options, const ak_s
                      const ak_strategy_ops *ops, const ak_events *events, ak_archive *archive);
 void ak_adviser_close(ak_adviser *adviser); /* after the strategy */
 
+/* `llm` with what is left of its budget after `spent_usd`, where several runs share it. */
+ak_llm_options ak_adviser_left(const ak_llm_options *llm, double spent_usd);
+
 /* Has everything that was said been kept? */
 ak_status ak_adviser_status(const ak_adviser *adviser, ak_error *err);
-/* Fills in model, calls, tokens and cost. */
+/* Fills in model, calls, tokens and cost: after the strategy was closed, which may give up a call.
+ */
 ak_status ak_adviser_total(ak_tune_result *result, const ak_adviser *adviser, ak_error *err);
 
 #endif

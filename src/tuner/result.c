@@ -138,20 +138,19 @@ static json_t *baseline_json(const ak_tune_result *result)
                      c->median_ms, "ci_ms", c->ci_low_ms, c->ci_high_ms);
 }
 
-/* NULL: no memory; null where no model was asked. */
-static json_t *llm_json(const ak_tune_result *result)
+json_t *ak_llm_use_json(const ak_llm_use *use)
 {
-    if (result->model == NULL) {
+    if (use->model == NULL) {
         return json_null();
     }
     json_t *object = json_object();
-    bool good = ak_json_set_text(object, "model", result->model) &&
-                ak_json_set(object, "calls", json_integer((json_int_t)result->llm_calls)) &&
-                ak_json_set(object, "failed", json_integer((json_int_t)result->llm_failed)) &&
-                ak_json_set(object, "input_tokens", json_integer(result->llm_input_tokens)) &&
-                ak_json_set(object, "output_tokens", json_integer(result->llm_output_tokens)) &&
-                ak_json_set(object, "cost_usd",
-                            result->llm_priced ? json_real(result->llm_cost_usd) : json_null());
+    bool good =
+        ak_json_set_text(object, "model", use->model) &&
+        ak_json_set(object, "calls", json_integer((json_int_t)use->calls)) &&
+        ak_json_set(object, "failed", json_integer((json_int_t)use->failed)) &&
+        ak_json_set(object, "input_tokens", json_integer(use->input_tokens)) &&
+        ak_json_set(object, "output_tokens", json_integer(use->output_tokens)) &&
+        ak_json_set(object, "cost_usd", use->priced ? json_real(use->cost_usd) : json_null());
     if (!good) {
         json_decref(object);
         return NULL;
@@ -163,6 +162,13 @@ ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, con
                               ak_error *err)
 {
     json_t *object = json_object(), *failed = json_object();
+    ak_llm_use llm = {.model = result->model,
+                      .calls = result->llm_calls,
+                      .failed = result->llm_failed,
+                      .input_tokens = result->llm_input_tokens,
+                      .output_tokens = result->llm_output_tokens,
+                      .priced = result->llm_priced,
+                      .cost_usd = result->llm_cost_usd};
     bool good = true;
     for (int i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
         if (i != AK_TRIAL_OK) {
@@ -181,7 +187,7 @@ ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, con
         ak_json_set(object, "baseline", baseline_json(result)) &&
         ak_json_set(object, "contestants",
                     contestants_json(result->contestants, result->contestant_count, task->space)) &&
-        ak_json_set(object, "llm", llm_json(result)) &&
+        ak_json_set(object, "llm", ak_llm_use_json(&llm)) &&
         ak_json_set_text(object, "run", result->run);
     ak_status status = good ? ak_json_text(out_text, object, err) : ak_fail_memory(err);
     json_decref(failed);

@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "measure/cover.h"
+#include "tuner/adviser.h"
 #include "tuner/session.h"
 
 /* The winner of every size is a leader; the finalists beside them, up to this many in all. */
@@ -150,6 +151,22 @@ static void share(ak_tune_options *out, const many *m, size_t at)
     }
 }
 
+/* What the language model was asked for one size, to what it was for those before. */
+static ak_status add_llm(ak_sizes_result *sum, const ak_tune_result *one, ak_error *err)
+{
+    if (one->model == NULL) {
+        return AK_OK;
+    }
+    bool first = sum->model == NULL;
+    sum->llm_calls += one->llm_calls;
+    sum->llm_failed += one->llm_failed;
+    sum->llm_input_tokens += one->llm_input_tokens;
+    sum->llm_output_tokens += one->llm_output_tokens;
+    sum->llm_priced = one->llm_priced && (first || sum->llm_priced);
+    sum->llm_cost_usd += one->llm_cost_usd;
+    return first ? keep(&sum->model, one->model, err) : AK_OK;
+}
+
 /* The next size tries the winner first that is not known to it already. */
 static void give(many *m, const char *config)
 {
@@ -172,12 +189,20 @@ static ak_status tune_each(many *m, ak_error *err)
     for (size_t i = 0; i < m->result->size_count && status == AK_OK && !cancelled(m); i++) {
         ak_tune_options options;
         share(&options, m, i);
+        ak_llm_options llm;
+        if (options.llm != NULL) {
+            llm = ak_adviser_left(options.llm, m->result->llm_cost_usd);
+            options.llm = &llm;
+        }
         announce_phase(m, "size", i);
         status = ak_tune(&m->tuned[i], m->tasks[i], m->archive, &options, err);
         if (status == AK_OK) {
             m->result->evaluated += m->tuned[i].evaluated;
             m->result->sizes[i].evaluated = m->tuned[i].evaluated;
             status = keep(&m->result->sizes[i].run, m->tuned[i].run, err);
+        }
+        if (status == AK_OK) {
+            status = add_llm(m->result, &m->tuned[i], err);
         }
         if (status == AK_OK && m->tuned[i].found) {
             give(m, m->tuned[i].best.config);
@@ -672,6 +697,7 @@ void ak_sizes_result_clear(ak_sizes_result *result)
     ak_free(result->device);
     ak_free(result->dtype);
     ak_free(result->choices);
+    ak_free(result->model);
     ak_free(result->sizes);
     ak_free((void *)result->configs);
     ak_free(result->ms);

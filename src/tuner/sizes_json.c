@@ -7,6 +7,7 @@
 #include "archive/config_text.h"
 #include "base/alloc.h"
 #include "measure/cover.h"
+#include "tuner/result.h"
 
 static json_t *index_of(size_t index)
 {
@@ -142,6 +143,13 @@ json_t *ak_sizes_to_json(const ak_sizes_result *r)
     json_t *object = json_object();
     json_t *sizes = json_array(), *configs = json_array(), *rows = json_array(),
            *tradeoff = json_array();
+    ak_llm_use llm = {.model = r->model,
+                      .calls = r->llm_calls,
+                      .failed = r->llm_failed,
+                      .input_tokens = r->llm_input_tokens,
+                      .output_tokens = r->llm_output_tokens,
+                      .priced = r->llm_priced,
+                      .cost_usd = r->llm_cost_usd};
     bool good = object != NULL && sizes != NULL && configs != NULL && rows != NULL;
     for (size_t i = 0; i < r->size_count && good; i++) {
         good = json_array_append_new(sizes, size_json(r, &r->sizes[i])) == 0;
@@ -165,6 +173,7 @@ json_t *ak_sizes_to_json(const ak_sizes_result *r)
            json_object_set(object, "tradeoff", tradeoff) == 0 &&
            ak_json_set(object, "stability", winners_json(r)) &&
            ak_json_set(object, "evaluated", index_of(r->evaluated)) &&
+           ak_json_set(object, "llm", ak_llm_use_json(&llm)) &&
            ak_json_set_real(object, "seconds", r->seconds) &&
            ak_json_set_text(object, "stopped_by", r->stopped_by) &&
            ak_json_set_text(object, "run", r->run);

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "problem/task.h"
+#include "tuner/adviser.h"
 #include "tuner/study.h"
 
 typedef struct live {
@@ -61,9 +62,6 @@ static void sink(void *context, const char *name, const char *json)
     }
 }
 
-/* Less than any call costs: a budget that is used up. */
-#define NOTHING_LEFT 1e-12
-
 /* `spent_usd` is what the runs before this one spent: the budget is the study's. */
 static ak_status live_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
                           const ak_task *task, ak_archive *archive, double *spent_usd,
@@ -71,9 +69,7 @@ static ak_status live_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
 {
     ak_llm_options llm = {0};
     if (study->options.llm != NULL) {
-        llm = *study->options.llm;
-        double left = llm.budget_usd - *spent_usd;
-        llm.budget_usd = llm.budget_usd <= 0 ? 0 : left > 0 ? left : NOTHING_LEFT;
+        llm = ak_adviser_left(study->options.llm, *spent_usd);
     }
     live l = {.study = study, .run = run, .err = err};
     ak_task seeded = *task; /* only the seed differs */

@@ -850,6 +850,9 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
     if (status == AK_OK) {
         status = finish(&r, err);
     }
+    if (r.strategy != NULL) {
+        r.ops->close(r.strategy); /* what it gives up now costs too, and is told */
+    }
     if (status == AK_OK) {
         status = ak_adviser_status(&r.adviser, err);
     }
@@ -858,9 +861,6 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
     }
     if (status == AK_OK) {
         status = end_run(&r, err);
-    }
-    if (r.strategy != NULL) {
-        r.ops->close(r.strategy);
     }
     ak_adviser_close(&r.adviser);
     ak_session_close(&r.session);

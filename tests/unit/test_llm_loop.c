@@ -42,6 +42,7 @@ typedef struct run {
     } trials[TRIALS_MAX];
     char notice[600];
     size_t notices, calls, failed_calls, rechecked;
+    double spent_usd;
     json_t *proposals; /* of the latest call */
 } run;
 
@@ -74,6 +75,7 @@ static void on_tell(void *context, const ak_call *call)
     run *r = context;
     r->calls++;
     r->failed_calls += call->error != NULL;
+    r->spent_usd += call->cost_usd;
     assert_non_null(call->state);
     assert_true((call->error == NULL) == (call->reply != NULL));
     json_decref(r->proposals);
@@ -328,7 +330,7 @@ static void test_overlap(void **state)
     close_run(r);
 }
 
-/* Closing gives up the question that is on its way. */
+/* Closing gives up the question that is on its way, and tells what it may have cost. */
 static void test_abandoned(void **state)
 {
     (void)state;
@@ -341,6 +343,9 @@ static void test_abandoned(void **state)
     assert_true(r->strategy->ops->await(r->strategy, 0));
     r->strategy->ops->close(r->strategy);
     assert_true(r->model.abandoned);
+    assert_int_equal(r->calls, 1);
+    assert_int_equal(r->failed_calls, 1);
+    assert_true(r->spent_usd > 0.2);
     script_close(&r->model);
     ak_space_free(r->space);
     ak_free(r);
@@ -399,6 +404,55 @@ static void test_stalled(void **state)
     run *r = open_run("llm:fill=0", wander, 60, 9);
     assert_string_equal(search(r), "stalled");
     assert_int_equal(r->model.questions, 2);
+    close_run(r);
+}
+
+/* As it is asked to, where it expects nothing better. */
+static ak_status give_up(ak_buf *out, script *self, const char *state, ak_error *err)
+{
+    if (self->questions == 1) {
+        return climb(out, self, state, err);
+    }
+    ak_buf_puts(out, "{\"proposals\": []}");
+    return AK_OK;
+}
+
+/* An empty list after proposals that were used is an answer, not a fault: nobody takes over. */
+static void test_satisfied(void **state)
+{
+    (void)state;
+    run *r = open_run("llm:fill=0", give_up, 60, 9);
+    assert_string_equal(search(r), "satisfied");
+    assert_int_equal(r->model.questions, 2);
+    assert_non_null(strstr(r->model.asked[1], "answer with an empty list"));
+    assert_int_equal(r->notices, 0);
+    assert_int_equal(count_of(r, "heuristic"), 0);
+    close_run(r);
+    r = open_run("hybrid", give_up, 60, 4);
+    assert_string_equal(search(r), "evaluations");
+    assert_int_equal(r->model.questions, 2);
+    assert_int_equal(r->notices, 0);
+    close_run(r);
+}
+
+/* What is no answer is a fault, whatever was before it. */
+static ak_status break_off(ak_buf *out, script *self, const char *state, ak_error *err)
+{
+    if (self->questions == 1) {
+        return climb(out, self, state, err);
+    }
+    ak_buf_puts(out, self->questions == 2 ? "{}" : "{\"proposals\": [17]}");
+    return AK_OK;
+}
+
+static void test_broken_off(void **state)
+{
+    (void)state;
+    run *r = open_run("hybrid", break_off, 60, 9);
+    assert_string_equal(search(r), "evaluations");
+    assert_int_equal(r->model.questions, 3);
+    assert_int_equal(r->notices, 1);
+    assert_non_null(strstr(r->notice, "script:one gave no usable proposal 2 times in a row"));
     close_run(r);
 }
 
@@ -561,7 +615,8 @@ int main(void)
         cmocka_unit_test(test_oneshot),     cmocka_unit_test(test_hybrid),
         cmocka_unit_test(test_stalled),     cmocka_unit_test(test_faults),
         cmocka_unit_test(test_no_start),    cmocka_unit_test(test_off_grid),
-        cmocka_unit_test(test_flood),
+        cmocka_unit_test(test_flood),       cmocka_unit_test(test_satisfied),
+        cmocka_unit_test(test_broken_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
