@@ -47,7 +47,7 @@ check-asan:
 	@mkdir -p build
 	@cmake -S . -B build/asan -DAK_SANITIZE=address,undefined $(DEBUG) >/dev/null
 	@cmake --build build/asan -j $(JOBS) >build/asan.log 2>&1 || (cat build/asan.log; exit 1)
-	@cd build/asan && $(CTEST) -E '^(cli/examples|examples/|lint/)'
+	@cd build/asan && $(CTEST) -E '^(cli/(examples|tune|sizes|check)$$|examples/|lint/|simt/|bench/)'
 
 check-tsan:
 	@mkdir -p build
