@@ -177,14 +177,33 @@ static void print_text(const json_t *study)
 /* ---- the command ------------------------------------------------------------------------------
  */
 
+/* A recording is of one task; what would choose another is refused rather than ignored. */
+static ak_status only_recorded(const ak_args *args, ak_error *err)
+{
+    static const ak_option_id others[] = {AK_OPTION_DEVICE, AK_OPTION_IMPL, AK_OPTION_SIZE,
+                                          AK_OPTION_DTYPE,  AK_OPTION_SET,  AK_OPTION_FIX,
+                                          AK_OPTION_THREADS};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        const char *origin = args->origin[others[i]];
+        if (origin != NULL &&
+            strncmp(origin, "--", 2) == 0) { /* settings are for other commands too */
+            return ak_fail(err, AK_INVALID, "%s has no meaning with a recording: %s", origin,
+                           args->operand[0]);
+        }
+    }
+    return AK_OK;
+}
+
 static ak_status do_study(char **out, const ak_args *args, const ak_study_options *options,
                           ak_error *err)
 {
     ak_status status;
     if (ak_fs_is_file(args->operand[0])) {
         ak_recording *recording = NULL;
-        status =
-            ak_recording_open_t1(&recording, args->operand[0], args->text[AK_OPTION_SPACE], err);
+        status = only_recorded(args, err);
+        status = status == AK_OK ? ak_recording_open_t1(&recording, args->operand[0],
+                                                        args->text[AK_OPTION_SPACE], err)
+                                 : status;
         if (status == AK_OK) {
             status = ak_study_recording(out, recording, options, err);
         }

@@ -29,3 +29,4 @@ END
 autokernel study tiny.json --arms llm-oneshot --seeds 1 --evals 3 --llm-replay tiny.jsonl | head -3
 autokernel study tiny.json --arms random,llm; echo $?
 autokernel study tiny.json --format xml; echo $?
+autokernel study tiny.json --size 64; echo $?
