@@ -4,10 +4,11 @@ autokernel tune matmul --size M=512,N=512,K=512 --evals 1 --quiet >/dev/null || 
 for command in help list doctor tune history best stats export import report check bench compare new; do
     while IFS= read -r line; do
         case $line in
+        'autokernel tune '*--sizes*) line="$line --evals 3" ;; # one for each
         'autokernel tune '*) line="$line --evals 1" ;;
         esac
         echo "$line"
-        read -r -a words <<<"$line"
+        eval "words=($line)"
         "${words[@]}" >out 2>err || { echo "exit $?"; cat err; }
     done < <(autokernel "$command" --help | sed -n '/^examples:/,$s/^  //p')
 done
