@@ -171,7 +171,7 @@ static void on_start(ak_progress *p, const json_t *event)
         ak_show_count(valid, number_of(event, "valid")),
         ak_show_count(cartesian, number_of(event, "cartesian")), text_of(event, "strategy"),
         !json_is_true(json_object_get(event, "strategy_is_default")) ? ""
-        : strcmp(text_of(event, "strategy"), "heuristic") == 0
+        : strcmp(text_of(event, "strategy"), "portfolio") == 0
             ? " (the default: no language model is configured)"
             : " (the default with a language model)");
     if (number_of(event, "resumed") > 0) {

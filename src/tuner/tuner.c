@@ -795,7 +795,7 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
     ak_status status = ak_strategy_choose(&choice,
                                           r.options->strategy != NULL ? r.options->strategy
                                           : r.options->llm != NULL    ? "hybrid"
-                                                                      : "heuristic",
+                                                                      : AK_STRATEGY_DEFAULT,
                                           err);
     if (status == AK_OK) {
         status = ak_strategy_text(r.asked, &choice, err);
