@@ -177,17 +177,16 @@ static ak_status repeat(const job *j, ak_space *space, size_t number, ak_error *
                 .tried = ak_set_new(),
                 .out = &j->repeats[number],
                 .trace = &j->traces[number]};
-    ak_scope *constants = ak_scope_new(NULL);
     if (!recording->has_default) {
         draw_default(space, r.out->seed);
     }
-    ak_status status =
-        r.proposals == NULL || r.tried == NULL || constants == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = r.proposals == NULL || r.tried == NULL ? ak_fail_memory(err) : AK_OK;
     if (status == AK_OK) {
         ak_strategy_context context = {.space = space,
-                                       .constants = constants,
+                                       .constants = recording->constants,
                                        .kernel = recording->kernel,
-                                       .implementation = "",
+                                       .implementation = recording->implementation,
+                                       .rank = recording->rank,
                                        .seed = r.out->seed,
                                        .evaluations = j->options.evaluations,
                                        .hyper = j->choice.hyper};
@@ -202,7 +201,6 @@ static ak_status repeat(const job *j, ak_space *space, size_t number, ak_error *
         j->choice.ops->close(r.strategy);
     }
     r.out->thinking_ms = (double)r.thinking_ns / 1e6;
-    ak_scope_free(constants);
     ak_set_free(r.tried);
     ak_free(r.proposals);
     return status;
