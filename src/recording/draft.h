@@ -59,8 +59,11 @@ ak_status ak_draft_parameter_add(ak_draft *draft, const char *name, const json_t
    Of several records of a configuration the last that is ok counts, else the last. */
 ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *record,
                        const char *where, ak_error *err);
-/* What expressions may read of what the file says: sizes ("M=128,N=64"), dtype, facts. */
-ak_status ak_draft_constants(ak_scope **out, const ak_draft *draft, ak_error *err);
+/* What expressions may read of what the file says: facts, and besides them, in a scope whose parent
+   they are, sizes ("M=128,N=64") and dtype. */
+ak_status ak_draft_facts(ak_scope **out, const ak_draft *draft, ak_error *err);
+ak_status ak_draft_constants(ak_scope **out, const ak_draft *draft, const ak_scope *facts,
+                             ak_error *err);
 /* A ConfigurationSpace that reads nothing but its parameters (fit.c): itself if it is one, else one
    with the recorded values, the defaults that `constants` suffice for, and the conditions that read
    only parameters. */

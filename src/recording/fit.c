@@ -54,7 +54,7 @@ static ak_status add_dtype(ak_scope *scope, const char *text, ak_error *err)
                : status;
 }
 
-ak_status ak_draft_constants(ak_scope **out, const ak_draft *draft, ak_error *err)
+ak_status ak_draft_facts(ak_scope **out, const ak_draft *draft, ak_error *err)
 {
     ak_scope *scope = ak_scope_new(NULL);
     ak_status status = scope == NULL ? ak_fail_memory(err) : AK_OK;
@@ -70,9 +70,19 @@ ak_status ak_draft_constants(ak_scope **out, const ak_draft *draft, ak_error *er
             status = ak_scope_set_int(scope, name, json_integer_value(value), err);
         }
     }
-    if (status == AK_OK) {
-        status = add_sizes(scope, draft->size, err);
+    if (status != AK_OK) {
+        ak_scope_free(scope);
+        return status;
     }
+    *out = scope;
+    return AK_OK;
+}
+
+ak_status ak_draft_constants(ak_scope **out, const ak_draft *draft, const ak_scope *facts,
+                             ak_error *err)
+{
+    ak_scope *scope = ak_scope_new(facts);
+    ak_status status = scope == NULL ? ak_fail_memory(err) : add_sizes(scope, draft->size, err);
     if (status == AK_OK) {
         status = add_dtype(scope, draft->dtype, err);
     }

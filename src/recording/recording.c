@@ -208,8 +208,11 @@ static ak_status read_rank(ak_recording *recording, const json_t *space, ak_erro
 static ak_status set_constants(ak_recording *recording, const ak_draft *draft,
                                const ak_scope *constants, ak_error *err)
 {
-    if (constants == NULL) {
-        return ak_draft_constants(&recording->constants, draft, err);
+    ak_status status = ak_draft_facts(&recording->device_facts, draft, err);
+    if (status != AK_OK || constants == NULL) {
+        return status == AK_OK
+                   ? ak_draft_constants(&recording->constants, draft, recording->device_facts, err)
+                   : status;
     }
     recording->constants = ak_scope_new(NULL);
     return recording->constants == NULL ? ak_fail_memory(err)
@@ -286,6 +289,7 @@ void ak_recording_close(ak_recording *recording)
         ak_free(recording->choices);
         ak_free(recording->rank);
         ak_scope_free(recording->constants);
+        ak_scope_free(recording->device_facts);
         ak_free(recording);
     }
 }

@@ -24,12 +24,13 @@ struct ak_recording {
     char *path, *kernel, *device, *size, *objective;
     char *implementation, *dtype, *choices; /* "" where only archives of ours say them */
     bool maximise;
-    bool has_default;    /* a space file says which configuration is the default */
-    json_t *definition;  /* of the space, as in a T1 file; reads no constants */
-    char *rank;          /* the space file's "Rank", if all that it reads is known; NULL: none */
-    ak_scope *constants; /* sizes and device facts, as far as the recording has them */
-    ak_config *configs; /* sorted: the place is the index in the space */
-    ak_record *records; /* of each */
+    bool has_default;       /* a space file says which configuration is the default */
+    json_t *definition;     /* of the space, as in a T1 file; reads no constants */
+    char *rank;             /* the space file's "Rank", if all that it reads is known; NULL: none */
+    ak_scope *device_facts; /* those that the file says */
+    ak_scope *constants;    /* these, and the sizes, as far as the recording has them */
+    ak_config *configs;     /* sorted: the place is the index in the space */
+    ak_record *records;     /* of each */
     size_t count;
     ak_space *space;
     ak_recording_facts facts; /* its texts are those above */
