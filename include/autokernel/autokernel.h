@@ -345,7 +345,8 @@ typedef struct ak_tune_options {
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
     /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. Its `cancel`
        is that of the run. Where it cannot be reached, the run says so (the event "warning") and
-       carries on with "heuristic". */
+       carries on with "heuristic"; what no waiting can cure, such as a budget for a model without a
+       price, is refused. */
     const struct ak_llm_options *llm;
     int generations; /* questions to the model; 0: the strategy's default. 1 is one shot */
     size_t batch;    /* proposals a question; 0: what the budget leaves for each */

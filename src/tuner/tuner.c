@@ -370,12 +370,21 @@ static void announce(const run *r)
     ak_event_send(&r->events, "start", fields);
 }
 
-/* A layer of protection that this machine cannot give is said in every run. */
+/* A layer of protection that this machine cannot give is said in every run, and that a model is
+   not asked in every run that could have asked it. */
 static void warn(const run *r)
 {
     const char *missing = ak_sandbox_missing(ak_sandbox_landlock_abi() > 0, ak_sandbox_seccomp());
     if (missing != NULL) {
         ak_event_send(&r->events, "warning", json_pack("{s:s}", "text", missing));
+    }
+    if (r->options->llm != NULL && r->ops->await == NULL) {
+        char text[160];
+        (void)snprintf(text, sizeof text,
+                       "the strategy %s asks no language model; the one that is configured is not "
+                       "used",
+                       r->ops->name);
+        ak_event_send(&r->events, "warning", json_pack("{s:s}", "text", text));
     }
 }
 
@@ -840,6 +849,10 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
         status = ak_fail_memory(err);
     }
     if (status == AK_OK) {
+        status = ak_adviser_open(&r.adviser, r.options, task, &r.session, r.ops, &r.events,
+                                 r.archive, err);
+    }
+    if (status == AK_OK) {
         status = ak_session_open(&r.session, task, &session, err);
     }
     if (status == AK_OK) {
@@ -849,7 +862,6 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
         status = reduce_budget(&r, err);
     }
     if (status == AK_OK) {
-        ak_adviser_open(&r.adviser, r.options, &r.session, r.ops, &r.events, r.archive);
         const char *rank =
             json_string_value(json_object_get(task->implementation->definition, "Rank"));
         ak_strategy_context context = {.space = task->space,
