@@ -273,7 +273,8 @@ AK_API ak_status ak_archive_open(ak_archive **out, const char *path, ak_error *e
 AK_API void ak_archive_close(ak_archive *archive);
 AK_API const char *ak_archive_path(const ak_archive *archive);
 
-/* Fields left NULL or 0 match everything. */
+/* Fields left NULL or 0 match everything. `run` may be that of ak_tune_sizes: the trials of its
+   sizes match. */
 typedef struct ak_archive_filter {
     const char *kernel, *implementation, *device, *size, *dtype, *choices, *run, *environment;
     const char *config;
@@ -329,10 +330,11 @@ typedef struct ak_tune_options {
        Hyper-parameters follow a colon:
        "genetic:population=30,mutation=0.2"; see ak_list(AK_LIST_HYPERPARAMETERS) */
     const char *strategy;
-    size_t evaluations;    /* configurations to try; 0: 60 */
+    size_t evaluations;    /* configurations to try, the resumed ones included; 0: 60 */
     double seconds;        /* wall time; 0: no limit */
     double target_speedup; /* stop when the baseline is beaten by this factor; 0: never */
-    bool resume;           /* trials of the same key in the archive count as evaluated */
+    bool resume;           /* trials of the same key in the archive count as evaluated, so that
+                              a run that is resumed ends where it would have ended */
     size_t finalists;      /* re-measured interleaved with the baseline, and the default; 0: 3 */
     /* Configurations to try right after the default, as text; those that are not in the space are
        passed over. Borrowed for the call. */
@@ -343,7 +345,8 @@ typedef struct ak_tune_options {
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
     /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. Its `cancel`
        is that of the run. Where it cannot be reached, the run says so (the event "warning") and
-       carries on with "portfolio". */
+       carries on with "portfolio"; what no waiting can cure, such as a budget for a model without a
+       price, is refused. */
     const struct ak_llm_options *llm;
     int generations; /* questions to the model; 0: the strategy's default. 1 is one shot */
     size_t batch;    /* proposals a question; 0: what the budget leaves for each */

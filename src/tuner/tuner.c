@@ -82,7 +82,7 @@ typedef struct run {
     size_t history_count, history_capacity;
     pending *flights;
     size_t flight_count; /* slots; as many as may be in flight */
-    size_t evaluations;  /* the budget */
+    size_t evaluations;  /* what is left of the budget after the resumed ones */
     size_t sent;         /* submitted in this run */
     size_t next_first;   /* of the configurations that the caller wants tried first */
     double best_ms, default_ms, baseline_ms;
@@ -91,6 +91,11 @@ typedef struct run {
     bool exhausted;
     ak_tune_result *result;
 } run;
+
+static size_t budget(const run *r)
+{
+    return r->options->evaluations == 0 ? EVALUATIONS_DEFAULT : r->options->evaluations;
+}
 
 static bool cancelled(const run *r)
 {
@@ -173,6 +178,9 @@ static ak_status remember(run *r, const ak_config *config, const ak_trial *trial
 
 typedef struct resume {
     run *r;
+    ak_set *known; /* keys of those met so far */
+    size_t count;
+    bool counting; /* only: there is no strategy yet that could be told */
     ak_status status;
     ak_error *err;
 } resume;
@@ -191,16 +199,18 @@ static bool resume_one(void *context, const ak_trial *trial)
         return true; /* perhaps the machine's fault: it may be tried again */
     }
     state->status =
-        ak_set_add(&fresh, r->submitted, ak_config_key(r->task->space, &config), state->err);
+        ak_set_add(&fresh, state->known, ak_config_key(r->task->space, &config), state->err);
     if (state->status == AK_OK && fresh) {
-        state->status = remember(r, &config, trial, false, state->err);
-        r->result->resumed++;
+        state->count++;
+        state->status = state->counting ? AK_OK : remember(r, &config, trial, false, state->err);
     }
     return state->status == AK_OK;
 }
 
-static ak_status resume_trials(run *r, ak_error *err)
+/* The trials of this task and environment that the archive has. */
+static ak_status each_known(resume *state, ak_error *err)
 {
+    const run *r = state->r;
     if (!r->options->resume || r->archive == NULL) {
         return AK_OK;
     }
@@ -212,9 +222,27 @@ static ak_status resume_trials(run *r, ak_error *err)
                                 .dtype = ak_dtype_text(task->dtype),
                                 .choices = task->choices_text,
                                 .environment = r->session.environment};
-    resume state = {.r = r, .status = AK_OK, .err = err};
-    ak_status status = ak_archive_each(r->archive, &filter, resume_one, &state, err);
-    return status == AK_OK ? state.status : status;
+    state->err = err;
+    ak_status status = ak_archive_each(r->archive, &filter, resume_one, state, err);
+    return status == AK_OK ? state->status : status;
+}
+
+/* What is known counts as evaluated: a run that is resumed ends where it would have ended. */
+static ak_status reduce_budget(run *r, ak_error *err)
+{
+    resume state = {.r = r, .known = ak_set_new(), .counting = true};
+    ak_status status = state.known == NULL ? ak_fail_memory(err) : each_known(&state, err);
+    r->evaluations -= state.count < r->evaluations ? state.count : r->evaluations;
+    ak_set_free(state.known);
+    return status;
+}
+
+static ak_status resume_trials(run *r, ak_error *err)
+{
+    resume state = {.r = r, .known = r->submitted};
+    ak_status status = each_known(&state, err);
+    r->result->resumed = state.count;
+    return status;
 }
 
 static ak_status start_run(run *r, ak_error *err)
@@ -227,7 +255,7 @@ static ak_status start_run(run *r, ak_error *err)
     ak_status status = ak_task_spec_to_json(&options, task, err);
     if (status == AK_OK) {
         bool good = ak_json_set_text(options, "strategy", r->asked) &&
-                    ak_json_set(options, "evaluations", json_integer((json_int_t)r->evaluations)) &&
+                    ak_json_set(options, "evaluations", json_integer((json_int_t)budget(r))) &&
                     ak_json_set_real(options, "seconds", r->options->seconds) &&
                     ak_json_set_real(options, "target_speedup", r->options->target_speedup) &&
                     ak_json_set(options, "resume", json_boolean(r->options->resume));
@@ -345,7 +373,8 @@ static void announce(const run *r)
     ak_event_send(&r->events, "start", fields);
 }
 
-/* A layer of protection that this machine cannot give is said in every run. */
+/* A layer of protection that this machine cannot give is said in every run, and that a model is
+   not asked in every run that could have asked it. */
 static void warn(const run *r)
 {
     const char *missing = ak_sandbox_missing(ak_sandbox_landlock_abi() > 0, ak_sandbox_seccomp());
@@ -354,6 +383,14 @@ static void warn(const run *r)
     }
     if (missing != NULL) {
         ak_event_send(&r->events, "warning", json_pack("{s:s}", "text", missing));
+    }
+    if (r->options->llm != NULL && r->ops->await == NULL) {
+        char text[160];
+        (void)snprintf(text, sizeof text,
+                       "the strategy %s asks no language model; the one that is configured is not "
+                       "used",
+                       r->ops->name);
+        ak_event_send(&r->events, "warning", json_pack("{s:s}", "text", text));
     }
 }
 
@@ -791,7 +828,7 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
              .options = options == NULL ? &defaults : options,
              .result = &result,
              .begin_ns = ak_clock_ns()};
-    r.evaluations = r.options->evaluations == 0 ? EVALUATIONS_DEFAULT : r.options->evaluations;
+    r.evaluations = budget(&r);
     r.events = (ak_events){.sink = r.options->sink,
                            .context = r.options->sink_context,
                            .run = r.id,
@@ -818,6 +855,10 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
         status = ak_fail_memory(err);
     }
     if (status == AK_OK) {
+        status = ak_adviser_open(&r.adviser, r.options, task, &r.session, r.ops, &r.events,
+                                 r.archive, err);
+    }
+    if (status == AK_OK) {
         status = ak_session_open(&r.session, task, &session, err);
     }
     if (status == AK_OK) {
@@ -825,11 +866,14 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
             r.begin_ns = r.events.start_ns = 0; /* on its own clock, on which nothing overlaps */
             r.flight_count = 1;
         }
+        ak_adviser_join(&r.adviser);
         r.events.pool = r.session.pool;
         status = ak_session_survey(&r.session, err);
     }
     if (status == AK_OK) {
-        ak_adviser_open(&r.adviser, r.options, &r.session, r.ops, &r.events, r.archive);
+        status = reduce_budget(&r, err);
+    }
+    if (status == AK_OK) {
         ak_strategy_context context = {.space = task->space,
                                        .constants = task->constants,
                                        .kernel = task->problem->name,
