@@ -354,6 +354,8 @@ typedef struct ak_contestant {
     char *name;    /* "tuned", "default", or the library: "OpenBLAS" */
     char *version; /* with the core type: "0.3.21 Cooperlake"; NULL for candidates */
     char *config;  /* NULL for libraries */
+    char *library; /* what it is called in --libraries: "cublaslt-best"; NULL for candidates */
+    char *reason;  /* why it failed, in one line; NULL if it did not */
     double median_ms, ci_low_ms, ci_high_ms;
     double tflops, gbs, efficiency;
     double ratio, ratio_low, ratio_high; /* speed relative to the first library, paired, 95 % */

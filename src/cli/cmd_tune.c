@@ -97,8 +97,9 @@ static void print_best(const ak_tune_result *result, double target)
                 tuned = &result->contestants[i];
             }
         }
-        ak_out("     %s the speed of %s %s", ak_show_ratio(a, result->speedup), library->name,
-               library->version == NULL ? "" : library->version);
+        bool brief = library->version != NULL && strlen(library->version) <= AK_VERSION_BESIDE;
+        ak_out("     %s the speed of %s%s%s", ak_show_ratio(a, result->speedup), library->name,
+               brief ? " " : "", brief ? library->version : "");
         if (tuned != NULL) {
             ak_out(" (%s .. %s%s)", ak_show_ratio(b, tuned->ratio_low),
                    ak_show_ratio(c, tuned->ratio_high), tuned->tie ? ": a tie" : "");

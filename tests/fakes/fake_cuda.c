@@ -134,7 +134,9 @@ typedef struct node {
     size_t bytes;
     int value;
     int m, n, k, type;
+    int epilogue;
     const void *a, *b;
+    const uint16_t *bias;
     double ns;
 } node;
 
@@ -310,7 +312,8 @@ static int run_pass(const node *w)
     const char *options = w->f->module->options;
     uint16_t *c = (uint16_t *)(uintptr_t)argument_address(w, 0);
     const uint16_t *bias = (const uint16_t *)(uintptr_t)argument_address(w, 1);
-    int rows = argument_int(w, 2), columns = 8 * argument_int(w, 3);
+    int rows = argument_int(w, 2);
+    int columns = (option(options, "FLAT", 0) ? 1 : 8) * argument_int(w, 3);
     int type = option(options, "dtype_is_f16", 0) ? TYPE_F16 : 0;
     for (int i = 0; i < rows; i++) {
         for (int j = 0; j < columns; j++) {
@@ -344,7 +347,10 @@ static void run(node *w)
             memset(w->to, w->value, w->bytes);
         }
     } else {
-        product(w->to, w->a, w->b, NULL, w->m, w->n, w->k, w->type, "");
+        product(w->to, w->a, w->b, w->bias, w->m, w->n, w->k, w->type,
+                (w->epilogue & 2) != 0    ? "-Dactivation_is_relu=1"
+                : (w->epilogue & 32) != 0 ? "-Dactivation_is_gelu_tanh=1"
+                                          : "");
     }
     poisoned = code;
 }
@@ -963,7 +969,7 @@ int nvrtc_destroy(void **out)
 
 /* ---- cuBLASLt -------------------------------------------------------------------------------- */
 
-enum { HEURISTICS = 7, FASTEST = 3 }; /* the first answer is not the best */
+enum { HEURISTICS = 120, FASTEST = 97 }; /* the first answer is not the best */
 
 typedef struct lt_layout {
     int type;
@@ -988,16 +994,24 @@ int lt_destroy(void *handle)
     return 0;
 }
 
+typedef struct lt_desc {
+    int epilogue;
+    const uint16_t *bias;
+} lt_desc;
+
 int lt_desc_create(void **desc, int compute, int scale)
 {
-    *desc = calloc(16, sizeof(int));
+    *desc = calloc(1, sizeof(lt_desc));
     return compute == 68 && scale == 0 ? 0 : 7;
 }
 
 int lt_desc_set(void *desc, int attribute, const void *value, size_t bytes)
 {
-    if (attribute < 16 && bytes == sizeof(int)) {
-        memcpy((int *)desc + attribute, value, bytes);
+    lt_desc *d = desc;
+    if (attribute == 7) { /* CUBLASLT_MATMUL_DESC_EPILOGUE */
+        memcpy(&d->epilogue, value, bytes);
+    } else if (attribute == 8) { /* CUBLASLT_MATMUL_DESC_BIAS_POINTER */
+        memcpy(&d->bias, value, bytes);
     }
     return 0;
 }
@@ -1043,11 +1057,7 @@ int lt_preference_destroy(void *preference)
 int lt_heuristic(void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference,
                  int wanted, ak_cublaslt_result *results, int *found)
 {
-    (void)handle, (void)a, (void)b, (void)c, (void)d, (void)preference;
-    if (((int *)desc)[7] > 1) {
-        *found = 0; /* it has no epilogues */
-        return 15;
-    }
+    (void)handle, (void)desc, (void)a, (void)b, (void)c, (void)d, (void)preference;
     *found = wanted < HEURISTICS ? wanted : HEURISTICS;
     for (int i = 0; i < *found; i++) {
         results[i] = (ak_cublaslt_result){.algo = {(uint64_t)i}, .state = i == 1 ? 15 : 0};
@@ -1070,7 +1080,8 @@ int lt_matmul(void *handle, void *desc, const void *alpha, const void *a, void *
 {
     const lt_layout *la = layout_a, *lc = layout_c;
     uint64_t which = *(const uint64_t *)algo;
-    (void)handle, (void)desc, (void)alpha, (void)layout_b, (void)beta, (void)c, (void)layout_d;
+    const lt_desc *fused = desc;
+    (void)handle, (void)alpha, (void)layout_b, (void)beta, (void)c, (void)layout_d;
     (void)workspace, (void)workspace_bytes, (void)stream;
     node w = {.kind = 3,
               .to = d,
@@ -1079,7 +1090,9 @@ int lt_matmul(void *handle, void *desc, const void *alpha, const void *a, void *
               .m = (int)lc->columns,
               .n = (int)lc->rows,
               .k = (int)la->columns,
-              .type = la->type == 2 ? TYPE_F16 : 0};
+              .type = la->type == 2 ? TYPE_F16 : 0,
+              .bias = (fused->epilogue & 4) != 0 ? fused->bias : NULL,
+              .epilogue = fused->epilogue};
     w.ns = LAUNCH_NS + 2.0 * w.m * w.n * w.k / 50 * (which == FASTEST ? 1.0 : 1.1);
     return enqueue(&w);
 }

@@ -102,7 +102,7 @@ ak_status ak_cuda_kernel_load(ak_runnable *runnable, const char *artifact, ak_er
 /* cuda_matmul.c */
 extern const ak_cuda_work ak_cuda_product_work;
 bool ak_cuda_product_applies(const ak_task *task);
-/* name: "cublaslt" or "cublaslt:best" */
+/* name: "cublaslt", "cublaslt-best" or "cublaslt-unfused" */
 ak_status ak_cuda_product_load(ak_runnable *runnable, const char *name, ak_error *err);
 ak_status ak_cuda_product_list(ak_device *device, const ak_task *task,
                                void (*visit)(void *context, const char *name, const char *title,
