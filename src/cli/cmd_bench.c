@@ -199,7 +199,7 @@ const ak_command ak_cmd_bench = {
     .operands = "KERNEL",
     .least = 1,
     .most = 1,
-    .options = AK_O_TASK | AK_O_RUN | AK_O(CONFIG) | AK_O(BASELINES) | AK_O(TIME) | AK_O(JSON) |
+    .options = AK_O_TASK | AK_O_RUN | AK_O(LIBRARIES) | AK_O(CONFIG) | AK_O(BASELINES) | AK_O(TIME) | AK_O(JSON) |
                AK_O(QUIET) | AK_O(HELP),
     .about =
         "Checks and measures each --config (the default configuration if there is none). A file\n"

@@ -548,13 +548,77 @@ static ak_status fight(ak_duel_entry *out, ak_evaluator *e, const ak_entrant *en
 typedef struct listing {
     ak_baseline_info *items;
     size_t count, capacity;
+    const char *wanted; /* ak_task_spec.libraries */
+    ak_buf left_out;    /* names of the others, for a message */
     ak_status status;
 } listing;
+
+static bool same_library(const char *name, const char *base)
+{
+    size_t length = strcspn(base, ":");
+    return strcspn(name, ":") == length && strncmp(name, base, length) == 0;
+}
+
+/* The next word of a comma list, from *at on; false if there is none. */
+static bool next_word(char out[64], const char **at)
+{
+    while (**at == ',') {
+        (*at)++;
+    }
+    size_t length = strcspn(*at, ",");
+    (void)snprintf(out, 64, "%.*s", (int)(length < 63 ? length : 63), *at);
+    *at += length;
+    return length > 0;
+}
+
+static bool is_wanted(const char *wanted, const char *name)
+{
+    char word[64];
+    bool slow = strncmp(name, AK_BASELINE_ON_DEMAND, strlen(AK_BASELINE_ON_DEMAND)) == 0;
+    for (const char *at = wanted; next_word(word, &at);) {
+        if (strcmp(word, "all") == 0 || (strcmp(word, "default") == 0 && !slow) ||
+            same_library(name, word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A name that no library has is a mistake. */
+static ak_status check_wanted(const listing *list, ak_error *err)
+{
+    char word[64];
+    for (const char *at = list->wanted; next_word(word, &at);) {
+        bool known =
+            strcmp(word, "all") == 0 || strcmp(word, "default") == 0 || strcmp(word, "none") == 0;
+        for (size_t i = 0; !known && i < list->count; i++) {
+            known = same_library(list->items[i].name, word);
+        }
+        if (!known) {
+            ak_buf names = AK_BUF(400);
+            for (size_t i = 0; i < list->count; i++) {
+                ak_buf_print(&names, ", %s", list->items[i].name);
+            }
+            ak_status status =
+                ak_fail(err, AK_INVALID,
+                        "libraries: \"%s\" is none for this kernel and device; there "
+                        "are default, all, none%s%s",
+                        word, names.data, list->left_out.data);
+            ak_buf_free(&names);
+            return status;
+        }
+    }
+    return AK_OK;
+}
 
 static void list_one(void *context, const char *name, const char *title, const char *version,
                      bool installed, const char *note)
 {
     listing *list = context;
+    if (!is_wanted(list->wanted, name)) {
+        ak_buf_print(&list->left_out, ", %s", name);
+        return;
+    }
     if (list->status == AK_OK) {
         void *items = list->items;
         list->status = ak_grow(&items, &list->capacity, list->count + 1, sizeof *list->items, NULL);
@@ -580,12 +644,6 @@ static void info_clear(ak_baseline_info *info)
     ak_free(info->title);
     ak_free(info->version);
     ak_free(info->note);
-}
-
-static bool same_library(const char *name, const char *base)
-{
-    size_t length = strcspn(base, ":");
-    return strcspn(name, ":") == length && strncmp(name, base, length) == 0;
 }
 
 /* Times the versions items[first..last) of one library; *best is the index of the fastest, `first`
@@ -681,11 +739,14 @@ static ak_status reduce(listing *list, size_t *kept, size_t first, size_t last, 
 ak_status ak_evaluate_baselines(ak_baseline_info **out, size_t *count, ak_evaluator *e,
                                 ak_error *err)
 {
-    listing list = {.status = AK_OK};
+    const char *wanted = e->task->libraries;
+    listing list = {.wanted = wanted == NULL ? "default" : wanted, .left_out = AK_BUF(400)};
     ak_status status = e->backend->baselines(e->device, e->task, list_one, &list, err);
     if (status == AK_OK && list.status != AK_OK) {
         status = ak_fail_memory(err);
     }
+    status = status == AK_OK ? check_wanted(&list, err) : status;
+    ak_buf_free(&list.left_out);
     size_t kept = 0;
     for (size_t first = 0; status == AK_OK && first < list.count;) {
         size_t last = first + 1;

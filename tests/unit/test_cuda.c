@@ -45,11 +45,12 @@ static char folder[AK_PATH_MAX];
 static int use_fake(void **state)
 {
     static const char *const variables[] = {"AUTOKERNEL_LIBCUDA", "AUTOKERNEL_LIBNVRTC",
-                                            "AUTOKERNEL_LIBCUBLASLT", "AUTOKERNEL_LIBNVML"};
+                                            "AUTOKERNEL_LIBCUBLASLT", "AUTOKERNEL_LIBCUDNN",
+                                            "AUTOKERNEL_LIBNVML"};
     char faults[1024] = "";
     size_t used = 0;
     (void)state;
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 5; i++) {
         (void)setenv(variables[i], AK_TEST_FAKE_CUDA, 1);
     }
     for (size_t i = 0; i < CASES; i++) {
@@ -188,10 +189,11 @@ static void duel(char versions[][200], ak_pool *pool, const char *const *librari
     assert_int_equal(result.entry_count, count);
     for (size_t i = 0; i < count; i++) {
         const ak_duel_entry *entry = &result.entries[i];
-        if (entry->status != AK_TRIAL_OK || entry->version == NULL) {
+        if (entry->status != AK_TRIAL_OK) {
             fail_msg("%s: %s", libraries[i], entry->reason == NULL ? "-" : entry->reason);
         }
-        (void)snprintf(versions[i], sizeof versions[i], "%s", entry->version);
+        (void)snprintf(versions[i], sizeof versions[i], "%s",
+                       entry->version == NULL ? "" : entry->version);
     }
     ak_result_clear(&result);
 }
@@ -241,6 +243,50 @@ static void libraries_are_listed(void **state)
         assert_int_equal(ak_pool_ceilings(&ceilings, pool, &err), AK_OK);
         assert_true(ceilings.copy_gbs > 4100 && ceilings.copy_gbs < 4300);
         assert_true(ceilings.peak_tflops > 800 && ceilings.peak_tflops < 1000);
+        ak_pool_close(pool);
+        ak_task_close(task);
+    }
+}
+
+/* --libraries: what takes part, and a name that is none. */
+static void libraries_are_chosen(void **state)
+{
+    static const struct {
+        const char *wanted, *names; /* of what is listed, or a part of the message */
+    } cases_of[] = {{NULL, "cudnn copy "},
+                    {"default", "cudnn copy "},
+                    {"none", ""},
+                    {"copy", "copy "},
+                    {"none,cudnn", "cudnn "},
+                    {"cudn", "\"cudn\" is none for this kernel and device; there are default, all, "
+                             "none"}};
+    (void)state;
+    for (size_t k = 0; k < sizeof cases_of / sizeof cases_of[0]; k++) {
+        ak_task *task = NULL;
+        ak_error err = AK_ERROR_INIT;
+        ak_baseline_info *infos = NULL;
+        size_t count = 0;
+        char names[200] = "", versions[4][200];
+        ak_task_spec spec = {.kernel = "softmax",
+                             .device = "cuda:0",
+                             .size = "rows=16,cols=64",
+                             .dtype = "bf16",
+                             .libraries = cases_of[k].wanted};
+        assert_int_equal(ak_task_open(&task, &spec, &err), AK_OK);
+        ak_pool *pool = open_pool(task);
+        if (ak_pool_baselines(&infos, &count, pool, &err) != AK_OK) {
+            assert_non_null(strstr(err.text, cases_of[k].names));
+        } else {
+            for (size_t i = 0; i < count; i++) {
+                (void)strcat(strcat(names, infos[i].name), " ");
+            }
+            assert_string_equal(names, cases_of[k].names);
+        }
+        ak_baseline_info_free(infos, count);
+        if (k == 0) { /* it is right, too */
+            static const char *const cudnn[] = {"cudnn"};
+            duel(versions, pool, cudnn, 1);
+        }
         ak_pool_close(pool);
         ak_task_close(task);
     }
@@ -306,8 +352,8 @@ static void cubins_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_fate_is_named), cmocka_unit_test(libraries_are_listed),
-        cmocka_unit_test(a_task_must_fit),
+        cmocka_unit_test(every_fate_is_named),  cmocka_unit_test(libraries_are_listed),
+        cmocka_unit_test(libraries_are_chosen), cmocka_unit_test(a_task_must_fit),
         cmocka_unit_test(cubins_are_kept), /* last: it takes the compiler away */
     };
     return cmocka_run_group_tests(tests, use_fake, drop_folder);

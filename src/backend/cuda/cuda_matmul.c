@@ -155,7 +155,7 @@ static terms terms_of(const ak_task *task)
     return t;
 }
 
-bool ak_cuda_product_applies(const ak_task *task)
+static bool product_applies(const ak_task *task)
 {
     return strcmp(task->problem->name, "matmul") == 0 ||
            strcmp(task->problem->name, "matmul_act") == 0;
@@ -184,7 +184,7 @@ static ak_status open_state(ak_device *device, ak_error *err)
     return AK_OK;
 }
 
-void ak_cuda_product_close(ak_device *device)
+static void product_close(ak_device *device)
 {
     ak_cublaslt_state *state = device->lt;
     if (state != NULL) {
@@ -291,30 +291,6 @@ static size_t role_of(const char *name)
         i++;
     }
     return i;
-}
-
-ak_status ak_cuda_product_load(ak_runnable *runnable, const char *name, ak_error *err)
-{
-    ak_error why = AK_ERROR_INIT;
-    size_t role = role_of(name);
-    if (role == ROLES) {
-        return ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for CUDA devices", name);
-    }
-    if (open_state(runnable->device, &why) != AK_OK) {
-        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR, "%.230s", why.text);
-        return AK_OK;
-    }
-    terms t = terms_of(runnable->device->task);
-    runnable->product = ak_alloc(1, sizeof *runnable->product);
-    if (runnable->product == NULL) {
-        return ak_fail_memory(err);
-    }
-    runnable->product->role = role;
-    if (!describe(runnable->product, runnable->device->lt->lt, &t)) {
-        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR,
-                       "cuBLASLt does not take a product of this shape");
-    }
-    return AK_OK;
 }
 
 /* ---- one run --------------------------------------------------------------------------------- */
@@ -529,6 +505,38 @@ static int product_prepare(ak_runnable *runnable, const ak_launch *launch, ak_ou
     return AK_CUDA_SUCCESS;
 }
 
+static const ak_cuda_work product_work = {.prepare = product_prepare,
+                                          .enqueue = product_enqueue,
+                                          .unload = product_unload,
+                                          .computes = true};
+
+/* ---- as a contestant ------------------------------------------------------------------------- */
+
+static ak_status product_load(ak_runnable *runnable, const char *name, ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    size_t role = role_of(name);
+    if (role == ROLES) {
+        return ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for CUDA devices", name);
+    }
+    if (open_state(runnable->device, &why) != AK_OK) {
+        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR, "%.230s", why.text);
+        return AK_OK;
+    }
+    terms t = terms_of(runnable->device->task);
+    runnable->work = &product_work;
+    runnable->product = ak_alloc(1, sizeof *runnable->product);
+    if (runnable->product == NULL) {
+        return ak_fail_memory(err);
+    }
+    runnable->product->role = role;
+    if (!describe(runnable->product, runnable->device->lt->lt, &t)) {
+        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR,
+                       "cuBLASLt does not take a product of this shape");
+    }
+    return AK_OK;
+}
+
 /* ---- what it is called ----------------------------------------------------------------------- */
 
 static void version_text(char *out, size_t bytes, const ak_cublaslt *lt)
@@ -537,7 +545,7 @@ static void version_text(char *out, size_t bytes, const ak_cublaslt *lt)
     (void)snprintf(out, bytes, "%zu.%zu.%zu", version / 10000, version / 100 % 100, version % 100);
 }
 
-void ak_cuda_product_version(char *out, size_t bytes, const ak_device *device, const char *name)
+static void product_version(char *out, size_t bytes, const ak_device *device, const char *name)
 {
     static const char *const modes[MODES] = {"", ", fused epilogue", ", then an elementwise pass"};
     size_t role = role_of(name);
@@ -563,10 +571,8 @@ void ak_cuda_product_version(char *out, size_t bytes, const ak_device *device, c
         (made->algo.workspace + ((size_t)1 << 20) - 1) >> 20, AK_CUDA_LIBRARY_WORKSPACE >> 20);
 }
 
-ak_status ak_cuda_product_list(ak_device *device, const ak_task *task,
-                               void (*visit)(void *context, const char *name, const char *title,
-                                             const char *version, bool installed, const char *note),
-                               void *context, ak_error *err)
+static ak_status product_list(ak_device *device, const ak_task *task, ak_cuda_visitor visit,
+                              void *context, ak_error *err)
 {
     ak_error why = AK_ERROR_INIT;
     char version[64];
@@ -590,7 +596,9 @@ ak_status ak_cuda_product_list(ak_device *device, const ak_task *task,
     return AK_OK;
 }
 
-const ak_cuda_work ak_cuda_product_work = {.prepare = product_prepare,
-                                           .enqueue = product_enqueue,
-                                           .unload = product_unload,
-                                           .computes = true};
+const ak_cuda_library ak_cuda_library_cublaslt = {.prefix = "cublaslt",
+                                                  .applies = product_applies,
+                                                  .list = product_list,
+                                                  .load = product_load,
+                                                  .version = product_version,
+                                                  .close = product_close};
