@@ -173,6 +173,9 @@ typedef struct ak_task_spec {
     const char *choices;        /* "activation=relu,bias=add" */
     bool allow_numerics;        /* offer compiler options that change results */
     const char *fix;            /* "MR=6,KC=256:512": only these values of these parameters */
+    /* libraries to compare with: "default" (NULL: the same) are those that start quickly, "all",
+       "none", and names, such as "default,torch-eager" */
+    const char *libraries;
     int threads;                /* CPU threads for host kernels and libraries; 0: all */
     uint64_t seed;              /* of inputs and searches, recorded with every run; 0, the default,
                                    is a seed like any other */
@@ -357,6 +360,8 @@ typedef struct ak_contestant {
     char *name;    /* "tuned", "default", or the library: "OpenBLAS" */
     char *version; /* with the core type: "0.3.21 Cooperlake"; NULL for candidates */
     char *config;  /* NULL for libraries */
+    char *library; /* what it is called in --libraries: "cublaslt-best"; NULL for candidates */
+    char *reason;  /* why it failed, in one line; NULL if it did not */
     double median_ms, ci_low_ms, ci_high_ms;
     double tflops, gbs, efficiency;
     double ratio, ratio_low, ratio_high; /* speed relative to the first library, paired, 95 % */

@@ -49,6 +49,9 @@ typedef struct ak_runnable ak_runnable; /* a loaded candidate or a baseline */
    hold results against, never a competitor. Its output is not judged. */
 #define AK_BASELINE_COPY "copy"
 
+/* Baselines whose names begin so take seconds to start; they take part where they are asked for. */
+#define AK_BASELINE_ON_DEMAND "torch-"
+
 /* What to load: either an artifact or a baseline. */
 typedef struct ak_load {
     const char *artifact;

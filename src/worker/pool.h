@@ -58,6 +58,7 @@ typedef struct ak_job {
 typedef struct ak_duel_entry {
     ak_trial_status status;
     char *reason;
+    char *version; /* of a library that knows more of itself once it has run; else NULL */
     double *samples_ms;
     size_t sample_count;
 } ak_duel_entry;

@@ -13,6 +13,7 @@ void ak_result_clear(ak_result *result)
     ak_free(result->log);
     for (size_t i = 0; i < result->entry_count; i++) {
         ak_free(result->entries[i].reason);
+        ak_free(result->entries[i].version);
         ak_free(result->entries[i].samples_ms);
     }
     ak_free(result->entries);
