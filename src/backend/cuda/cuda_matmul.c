@@ -200,7 +200,7 @@ static ak_status open_pass(ak_device *device, ak_error *err)
                    text_of(task, "activation", "none"));
     (void)snprintf(bias, sizeof bias, "-Dbias_is_%.60s=1", text_of(task, "bias", "none"));
     const char *const options[] = {architecture, type, activation, bias};
-    ak_status status = ak_cuda_helper(&state->helper, device, parts, 2, options, 4, err);
+    ak_status status = ak_cuda_helper(&state->helper, device, parts, 2, NULL, options, 4, err);
     if (status == AK_OK &&
         device->cuda->module_function(&state->pass, state->helper, "ak_bias_activation") != 0) {
         status = ak_fail(err, AK_INTERNAL, "a helper has no entry ak_bias_activation");
