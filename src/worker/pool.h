@@ -73,6 +73,9 @@ typedef struct ak_result {
 void ak_result_clear(ak_result *result);
 
 ak_status ak_pool_submit(ak_pool *pool, const ak_job *job, ak_error *err);
+/* Takes back what has been submitted and not begun: jobs that the device is not at and of which
+   nothing is being compiled. There will be no result for them. */
+void ak_pool_withdraw(ak_pool *pool);
 size_t ak_pool_pending(const ak_pool *pool);   /* submitted, no result yet */
 size_t ak_pool_compiling(const ak_pool *pool); /* of these, not compiled yet */
 /* AK_TIMED_OUT if nothing finished in time, AK_CANCELLED if the cancel flag was set, AK_NOT_FOUND
