@@ -36,9 +36,13 @@
 #define GAIN     0.005
 /* Seconds of interleaved measuring a contestant of the finish gets. */
 #define DUEL_SECONDS 0.7
+/* At the least, where a time budget has less left. */
+#define DUEL_SECONDS_MIN 0.1
 /* Leaders that a strategy may have measured again at once, and seconds for each. */
 #define DOUBTS_MAX    8
 #define DOUBT_SECONDS 0.25
+/* The check of a finalist takes as long as so many of a trial, about. */
+#define CHECKS_OF_FINALIST 3.0
 /* What measuring the ceilings takes, about. */
 #define CEILINGS_SECONDS 0.5
 
@@ -86,8 +90,9 @@ typedef struct run {
     size_t sent;         /* submitted in this run */
     size_t next_first;   /* of the configurations that the caller wants tried first */
     double best_ms, default_ms, baseline_ms;
-    size_t best;      /* in history */
-    size_t last_gain; /* evaluations at the last gain */
+    double check_seconds; /* of the latest trial that was right */
+    size_t best;          /* in history */
+    size_t last_gain;     /* evaluations at the last gain */
     bool exhausted;
     ak_tune_result *result;
 } run;
@@ -102,7 +107,14 @@ static bool cancelled(const run *r)
     return r->options->cancel != NULL && *r->options->cancel != 0;
 }
 
-/* How long the finish will take, so that a time budget covers it: at most half of the budget. */
+/* What the search has left of a time budget; negative once it is spent. */
+static double seconds_left(const run *r)
+{
+    return r->options->seconds - (double)(ak_session_now_ns(&r->session) - r->begin_ns) / 1e9;
+}
+
+/* How long the finish will take, so that a time budget covers it: at most half of the budget. A
+   finalist is checked on all awkward sizes, and in more rounds than a trial, on one of them. */
 static double finish_seconds(const run *r)
 {
     if (ak_pool_recalls(r->session.pool)) {
@@ -113,7 +125,8 @@ static double finish_seconds(const run *r)
     for (size_t i = 0; i < r->session.baseline_count; i++) {
         contestants += r->session.baselines[i].installed ? 1 : 0;
     }
-    double expected = DUEL_SECONDS * (double)contestants + CEILINGS_SECONDS;
+    double expected = DUEL_SECONDS * (double)contestants + CEILINGS_SECONDS +
+                      CHECKS_OF_FINALIST * r->check_seconds * (double)(wanted + 1);
     return expected < r->options->seconds / 2 ? expected : r->options->seconds / 2;
 }
 
@@ -126,9 +139,7 @@ static const char *stop_reason(const run *r)
     if (r->result->evaluated >= r->evaluations) {
         return "evaluations";
     }
-    if (r->options->seconds > 0 &&
-        (double)(ak_session_now_ns(&r->session) - r->begin_ns) / 1e9 + finish_seconds(r) >=
-            r->options->seconds) {
+    if (r->options->seconds > 0 && seconds_left(r) <= finish_seconds(r)) {
         return "time";
     }
     if (r->options->target_speedup > 0 && r->baseline_ms > 0 && r->best_ms > 0 &&
@@ -598,6 +609,9 @@ static ak_status take(run *r, ak_result *result, ak_error *err)
     if (ok && is_default) {
         r->default_ms = trial->median_ms;
     }
+    if (ok && !result->repeated) {
+        r->check_seconds = (double)trial->check_ns / 1e9;
+    }
     status = remember(r, &p->config, trial, result->repeated, err);
     flight->used = false;
     report_trial(r, trial, is_default);
@@ -641,8 +655,16 @@ static ak_status search(run *r, ak_error *err)
         }
         status = take_next(r, err);
     }
-    /* What is in flight is measured in any case: it is taken as trials too. */
-    while (status == AK_OK && !cancelled(r) && ak_pool_pending(r->session.pool) > 0) {
+    /* What is in flight is measured in any case: it is taken as trials too. But when time is up and
+       there is a result, what has not begun is left. */
+    bool late = why != NULL && strcmp(why, "time") == 0;
+    while (status == AK_OK && !cancelled(r)) {
+        if (late && r->best_ms > 0) {
+            ak_pool_withdraw(r->session.pool);
+        }
+        if (ak_pool_pending(r->session.pool) == 0) {
+            break;
+        }
         status = take_next(r, err);
     }
     r->result->stopped_by = why == NULL ? "error" : why;
@@ -760,11 +782,12 @@ static ak_status finish(run *r, ak_error *err)
     announce_phase(r, "finish");
     ak_duel_spec spec = {
         .duelists = duelists, .names = names, .count = all, .seconds = DUEL_SECONDS * (double)all};
-    if (r->options->seconds > 0 && spec.seconds > finish_seconds(r)) {
-        spec.seconds = finish_seconds(r);
-    }
     size_t reference;
     ak_status status = ak_session_ceilings(&r->session, err);
+    if (r->options->seconds > 0 && spec.seconds > seconds_left(r)) {
+        double least = DUEL_SECONDS_MIN * (double)all;
+        spec.seconds = seconds_left(r) > least ? seconds_left(r) : least;
+    }
     if (status == AK_OK) {
         status = ak_session_duel(&r->result->contestants, &reference, &r->session, &spec, err);
     }

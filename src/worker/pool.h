@@ -84,6 +84,9 @@ bool ak_pool_recalls(const ak_pool *pool);
 int64_t ak_pool_now_ns(const ak_pool *pool);
 void ak_pool_pass_ns(ak_pool *pool, int64_t ns); /* of the machine's clock: nothing */
 
+/* Takes back what has been submitted and not begun: jobs that the device is not at and of which
+   nothing is being compiled. There will be no result for them. */
+void ak_pool_withdraw(ak_pool *pool);
 size_t ak_pool_pending(const ak_pool *pool);   /* submitted, no result yet */
 size_t ak_pool_compiling(const ak_pool *pool); /* of these, not compiled yet */
 /* AK_TIMED_OUT if nothing finished in time, AK_CANCELLED if the cancel flag was set, AK_NOT_FOUND
