@@ -226,8 +226,10 @@ static void on_trial(ak_progress *p, const json_t *event)
         (void)snprintf(of, sizeof of, "/%zu", p->total);
     }
     if (ok) {
-        say(p, "%zu%s ok %s ms %s TFLOP/s%s", p->done, of, ak_show_real(a, ms),
-            ak_show_real(b, number_of(event, "tflops")), better ? " best" : "");
+        double tflops = number_of(event, "tflops"); /* 0: not known, or no arithmetic */
+        say(p, "%zu%s ok %s ms%s%s%s%s", p->done, of, ak_show_real(a, ms), tflops > 0 ? " " : "",
+            tflops > 0 ? ak_show_real(b, tflops) : "", tflops > 0 ? " TFLOP/s" : "",
+            better ? " best" : "");
     } else {
         say(p, "%zu%s %s: %s", p->done, of, status, text_of(event, "reason"));
     }

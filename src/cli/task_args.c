@@ -391,7 +391,9 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
         from_file = from_file || args->config[i][0] == '@';
     }
     ak_buf_print(&command, "%s ", verb);
-    ak_quote(&command, args->operand[0]);
+    /* A recording's file is no kernel to other commands; its trials have the kernel's name. */
+    bool recorded = strncmp(ak_task_device(task), "sim:", 4) == 0;
+    ak_quote(&command, recorded ? ak_problem_name(ak_task_problem(task)) : args->operand[0]);
     const char *fix = args->text[AK_OPTION_FIX];
     const struct {
         ak_option_id id;
