@@ -94,14 +94,18 @@ typedef struct means {
 static means means_of(const ak_simulation *result)
 {
     means m = {0};
+    double count = (double)result->count;
     size_t found = 0;
     for (size_t i = 0; i < result->count; i++) {
-        m.evaluations += (double)result->repeats[i].evaluations / (double)result->count;
-        m.failed += (double)result->repeats[i].failed / (double)result->count;
-        m.seconds += result->repeats[i].seconds / (double)result->count;
+        m.evaluations += (double)result->repeats[i].evaluations;
+        m.failed += (double)result->repeats[i].failed;
+        m.seconds += result->repeats[i].seconds;
         m.best_seconds += result->repeats[i].best_seconds;
         found += result->repeats[i].found ? 1 : 0;
     }
+    m.evaluations /= count;
+    m.failed /= count;
+    m.seconds /= count;
     m.best_seconds = found > 0 ? m.best_seconds / (double)found : 0;
     return m;
 }

@@ -460,7 +460,15 @@ ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err)
     if (on_command_line(args, AK_OPTION_ARCHIVE) && access(path, F_OK) != 0 && errno == ENOENT) {
         return ak_fail(err, AK_IO, "%.300s: no such archive", path);
     }
-    return ak_archive_open(out, path, err);
+    ak_status status = ak_archive_open_existing(out, path, err);
+    if (status == AK_OK && args->text[AK_OPTION_RUN] != NULL) {
+        status = ak_archive_check_run(*out, args->text[AK_OPTION_RUN], err);
+        if (status != AK_OK) {
+            ak_archive_close(*out);
+            *out = NULL;
+        }
+    }
+    return status;
 }
 
 ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *err)
