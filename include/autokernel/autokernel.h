@@ -273,6 +273,8 @@ typedef struct ak_archive ak_archive;
 /* `path` NULL: AUTOKERNEL_ARCHIVE, else autokernel/archive.db under the XDG data folder. Creates
    what is missing. A damaged file or one of a newer schema is refused and left as it is. */
 AK_API ak_status ak_archive_open(ak_archive **out, const char *path, ak_error *err);
+/* The same for reading: one that is not there is empty, and nothing is created. */
+AK_API ak_status ak_archive_open_existing(ak_archive **out, const char *path, ak_error *err);
 AK_API void ak_archive_close(ak_archive *archive);
 AK_API const char *ak_archive_path(const ak_archive *archive);
 
@@ -285,6 +287,9 @@ typedef struct ak_archive_filter {
     bool best_first; /* by median; default: oldest first */
     size_t limit;
 } ak_archive_filter;
+
+/* AK_NOT_FOUND if the archive has no run of this id; a filter that names one matches nothing then. */
+AK_API ak_status ak_archive_check_run(ak_archive *archive, const char *run, ak_error *err);
 
 /* Called for each trial; the trial is borrowed for the call. Return false to stop. */
 typedef bool (*ak_trial_visitor)(void *context, const ak_trial *trial);
