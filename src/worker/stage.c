@@ -249,7 +249,9 @@ static bool untouched(ak_outcome *out, ak_stage *stage)
         return true;
     }
     wrong(out, stage, text);
-    memory->resident[0] = memory->resident[1] = NULL;
+    for (size_t place = 0; place <= AK_STAGE_SETS; place++) {
+        memory->resident[place] = NULL;
+    }
     return false;
 }
 
