@@ -317,7 +317,7 @@ const ak_command ak_cmd_study = {
              "--llm-record keeps the answers; with --llm-replay the study runs again without "
              "network or money.",
     .examples = "  autokernel study gemm.json.gz --seeds 25 --evals 100\n"
-                "  autokernel study matmul --arms random,heuristic --seeds 3 --evals 20\n"
+                "  autokernel study matmul --arms random,portfolio --seeds 3 --evals 20\n"
                 "  autokernel study gemm.json.gz --llm openai:gpt-5-mini --llm-record answers "
                 "--llm-budget 5\n",
     .run = run,

@@ -97,8 +97,9 @@ static void print_best(const ak_tune_result *result, double target)
                 tuned = &result->contestants[i];
             }
         }
-        ak_out("     %s the speed of %s %s", ak_show_ratio(a, result->speedup), library->name,
-               library->version == NULL ? "" : library->version);
+        bool brief = library->version != NULL && strlen(library->version) <= AK_VERSION_BESIDE;
+        ak_out("     %s the speed of %s%s%s", ak_show_ratio(a, result->speedup), library->name,
+               brief ? " " : "", brief ? library->version : "");
         if (tuned != NULL) {
             ak_out(" (%s .. %s%s)", ak_show_ratio(b, tuned->ratio_low),
                    ak_show_ratio(c, tuned->ratio_high), tuned->tie ? ": a tie" : "");
@@ -256,15 +257,16 @@ const ak_command ak_cmd_tune = {
     .operands = "KERNEL",
     .least = 1,
     .most = 1,
-    .options = AK_O_TASK | AK_O_RUN | AK_O_LLM | AK_O(GENERATIONS) | AK_O(BATCH) | AK_O(SIZES) |
-               AK_O(DISPATCH) | AK_O(STRATEGY) | AK_O(EVALS) | AK_O(TIME) | AK_O(TARGET_SPEEDUP) |
-               AK_O(RESUME) | AK_O(EVENTS) | AK_O(ARCHIVE) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
+    .options = AK_O_TASK | AK_O_RUN | AK_O(LIBRARIES) | AK_O_LLM | AK_O(GENERATIONS) | AK_O(BATCH) |
+               AK_O(SIZES) | AK_O(DISPATCH) | AK_O(STRATEGY) | AK_O(EVALS) | AK_O(TIME) |
+               AK_O(TARGET_SPEEDUP) | AK_O(RESUME) | AK_O(EVENTS) | AK_O(ARCHIVE) | AK_O(JSON) |
+               AK_O(QUIET) | AK_O(HELP),
     .about = "Tries configurations: compiles each, checks its results, times it and archives it. "
              "The best\n"
              "few are measured again, interleaved with the vendor libraries that are installed.\n"
              "With --llm a language model proposes: alone (--strategy llm, llm-oneshot) or seeding "
              "a search\n"
-             "(hybrid, then the default). Without it, or when it fails, heuristic searches.\n"
+             "(hybrid, then the default). Without it, or when it fails, portfolio searches.\n"
              "--time is for all of it: the libraries, the search and the last measurement.\n"
              "Ctrl-C ends the search early and keeps everything; a second one ends at once.\n"
              "Exit code 0 says that a verified best was found, also after Ctrl-C. The same command "

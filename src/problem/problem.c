@@ -202,6 +202,11 @@ static ak_status unknown_kernel(const char *name, ak_error *err)
     return status;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
 /* A name means one thing: what the archive holds under the names of a built-in kernel and its
    implementations is of these, and a folder that has the same names must hold the same. */
 static ak_status check_names(const ak_problem *problem, ak_error *err)
@@ -215,7 +220,8 @@ static ak_status check_names(const ak_problem *problem, ak_error *err)
         return status;
     }
     if (!json_equal(problem->documents[0], builtin->documents[0]) ||
-        strcmp(problem->reference_source, builtin->reference_source) != 0) {
+        !same_text(problem->reference_source, builtin->reference_source) ||
+        !same_text(problem->device_reference, builtin->device_reference)) {
         status = ak_fail(err, AK_INVALID,
                          "%s: the built-in kernel \"%s\" computes something else or is checked in "
                          "another way: give this one another name",
@@ -293,6 +299,28 @@ ak_status ak_problem_open(ak_problem **out, const char *name, ak_error *err)
     problem->arena = ak_arena_new();
     ak_status status =
         problem->arena == NULL ? ak_fail_memory(err) : open_named(problem, name, err);
+    if (status != AK_OK) {
+        ak_problem_close(problem);
+        return status;
+    }
+    *out = problem;
+    return AK_OK;
+}
+
+ak_status ak_problem_of_space(ak_problem **out, const char *name, json_t *document,
+                              const char *where, ak_error *err)
+{
+    ak_problem *problem = ak_alloc(1, sizeof *problem);
+    if (problem == NULL) {
+        json_decref(document);
+        return ak_fail_memory(err);
+    }
+    problem->arena = ak_arena_new();
+    ak_status status = ak_problem_keep(problem, document, err);
+    if (status == AK_OK) {
+        status = problem->arena == NULL ? ak_fail_memory(err)
+                                        : ak_t1_fill(problem, name, document, where, err);
+    }
     if (status != AK_OK) {
         ak_problem_close(problem);
         return status;

@@ -12,6 +12,7 @@ typedef struct ak_adviser {
     ak_counsel counsel;
     ak_model model; /* name NULL: there is none */
     ak_llm *llm;
+    const ak_session *session;
     const ak_events *events;
     ak_archive *archive;
     size_t calls, failed;
@@ -27,6 +28,8 @@ typedef struct ak_adviser {
 ak_status ak_adviser_open(ak_adviser *out, const ak_tune_options *options, const ak_task *task,
                           const ak_session *session, const ak_strategy_ops *ops,
                           const ak_events *events, ak_archive *archive, ak_error *err);
+/* Once the session is open: trials of a recording are asked for one by one, and never again. */
+void ak_adviser_join(ak_adviser *adviser);
 void ak_adviser_close(ak_adviser *adviser); /* after the strategy */
 
 /* `llm` with what is left of its budget after `spent_usd`, where several runs share it. */
