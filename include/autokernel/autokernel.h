@@ -153,7 +153,8 @@ AK_API ak_status ak_config_parse(ak_config *out, const ak_space *space, const ch
 /* What to compute: a kernel folder (problem.json and implementations), built in or the user's. */
 typedef struct ak_problem ak_problem;
 
-/* `name` is a built-in kernel ("matmul"), a folder with a problem.json, or a T1 file. */
+/* `name` is a built-in kernel ("matmul"), a folder with a problem.json, or a T1 file. A folder whose
+   problem or implementation has the name of a built-in one must hold the same: AK_INVALID. */
 AK_API ak_status ak_problem_open(ak_problem **out, const char *name, ak_error *err);
 AK_API void ak_problem_close(ak_problem *problem);
 AK_API const char *ak_problem_name(const ak_problem *problem);
