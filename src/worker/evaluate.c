@@ -7,13 +7,16 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/rng.h"
-#include "worker/stage.h"
 
 /* The awkward shape that every trial runs: the one with the most work below this, so that it covers
    as much of the code as a tenth of a millisecond can. */
 #define AWKWARD_FLOPS 2e7
 /* Of the shape at which the tolerance is tried: a mean over fewer is too close to the values. */
 #define SELFTEST_ELEMENTS 64
+/* From so much on a shape is judged on the device, where that can be: below, the host has prepared
+   it in some hundredths of a second and compares it in some milliseconds. */
+#define REFEREE_ELEMENTS ((size_t)1 << 20)
+#define REFEREE_FLOPS    1e9
 /* One timed batch in this many is judged, besides the first and the last. */
 #define JUDGE_EVERY         8
 #define DUEL_ROUNDS_MIN     9
@@ -44,6 +47,7 @@ struct ak_evaluator {
     ak_stage own;
     ak_stage *awkward;
     size_t awkward_count;
+    ak_stage_times preparation;
     ak_rng rng;
     unsigned round;
     choice *choices;
@@ -97,12 +101,50 @@ static size_t outputs_of(const ak_evaluator *e, const ak_stage *stage)
     return least;
 }
 
+static bool is_large(const ak_evaluator *e, const ak_stage *stage)
+{
+    size_t elements = 0;
+    for (size_t i = 0; i < e->task->problem->argument_count; i++) {
+        elements += stage->shape.elements[i];
+    }
+    return elements >= REFEREE_ELEMENTS || stage->shape.flops >= REFEREE_FLOPS;
+}
+
+static ak_status prepare_own(ak_evaluator *e, bool selftest, ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = AK_UNAVAILABLE;
+    if (is_large(e, &e->own)) {
+        status =
+            ak_stage_prepare_referee(&e->own, e->reference, 0, selftest, &e->preparation, &why);
+    }
+    if (status == AK_UNAVAILABLE) {
+        int64_t begin = ak_clock_ns();
+        status = ak_stage_prepare(&e->own, e->reference, 0, selftest, err);
+        e->preparation.reference_ns += ak_clock_ns() - begin;
+        return status;
+    }
+    return status == AK_OK ? AK_OK : ak_fail(err, status, "%s", why.text);
+}
+
+static ak_status witness_all(ak_evaluator *e, ak_error *err)
+{
+    int64_t begin = ak_clock_ns();
+    ak_status status = AK_OK;
+    for (size_t i = 0; status == AK_OK && i < e->awkward_count; i++) {
+        status = ak_stage_prepare(&e->awkward[i], e->reference, i + 1, false, err);
+        status = status == AK_OK ? ak_stage_witness(&e->awkward[i], err) : status;
+    }
+    e->preparation.witness_ns += ak_clock_ns() - begin;
+    return status;
+}
+
 /* The tolerance is tried where outputs are long enough to be told from their mean: at the task's
    own shape or, if that is tiny, at the awkward shape with the most outputs. */
 static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
 {
     bool own = outputs_of(e, &e->own) >= SELFTEST_ELEMENTS;
-    ak_status status = ak_stage_prepare(&e->own, e->reference, 0, own, err);
+    ak_status status = prepare_own(e, own, err);
     size_t largest = e->awkward_count;
     for (size_t i = 0; i < e->awkward_count; i++) {
         if (largest == e->awkward_count ||
@@ -113,6 +155,9 @@ static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
     if (status == AK_OK && !own && largest < e->awkward_count) {
         status = ak_stage_prepare(&e->awkward[largest], e->reference, largest + 1,
                                   outputs_of(e, &e->awkward[largest]) >= SELFTEST_ELEMENTS, err);
+    }
+    if (status == AK_OK && e->own.referee != NULL) {
+        status = witness_all(e, err);
     }
     return status;
 }
@@ -127,7 +172,9 @@ ak_status ak_evaluator_open(ak_evaluator **out, const ak_backend_ops *backend, c
     e->backend = backend;
     e->task = task;
     ak_rng_seed(&e->rng, task->seed ^ UINT64_C(0x6576616c75617465));
+    int64_t begin = ak_clock_ns();
     ak_status status = backend->open(&e->device, task, err);
+    e->preparation.device_ns = ak_clock_ns() - begin;
     e->memory.backend = backend;
     e->memory.device = e->device;
     if (status == AK_OK) {
@@ -168,6 +215,12 @@ void ak_evaluator_close(ak_evaluator *e)
         e->backend->close(e->device);
     }
     ak_free(e);
+}
+
+bool ak_evaluator_preparation(ak_stage_times *out, const ak_evaluator *e)
+{
+    *out = e->preparation;
+    return e->own.referee != NULL;
 }
 
 bool ak_evaluator_lost(const ak_evaluator *e)

@@ -8,7 +8,8 @@
  *             the arguments are enough; its memory is ordinary memory
  *   compiler  "compiles" by keeping the options; a source with #error in it is refused
  *   launches  are recognised by their entry and options, and done at once on the CPU: the GEMM
- *             template, the elementwise pass, the rate loop
+ *             template, the elementwise pass, the rate loop; the referee's kernels (for matmul in
+ *             bf16) are the real ones, on the emulator of tests/simt
  *   time      a clock that only launches and copies move, so that results do not depend on the
  *             machine; a configuration's speed is a fixed function of its options
  *
@@ -17,6 +18,9 @@
  *
  *   no_device old_driver no_memory | spill serialised compile_error | launch_error illegal_address
  *   hang wrong overrun lazy (does nothing but in every second run) no_cluster
+ *
+ * and, where B has more than LARGE elements only: large_wrong, large_overrun, large_idle (does
+ * nothing), large_input (changes A), large_scribble (writes into all other memory of the device).
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,6 +28,7 @@
 #include <string.h>
 
 #include "backend/cuda/cuda_api.h"
+#include "fake_referee.h"
 
 #define EXPORT                       __attribute__((visibility("default")))
 #define X(member, symbol, arguments) EXPORT int cuda_##member arguments __asm__(symbol);
@@ -56,7 +61,8 @@ enum {
     NODES_MAX = 4096,
     ARGUMENTS_MAX = 16,
     SMS = 132,
-    TYPE_F16 = 6 /* else bf16 */
+    TYPE_F16 = 6, /* else bf16 */
+    LARGE = 500000
 };
 #define MAGIC      "FAKE CUBIN\n"
 #define L2_BYTES   (64 << 10)
@@ -290,6 +296,18 @@ static uint64_t argument_address(const node *w, int i)
     return value;
 }
 
+/* Changes a bit in the middle of all allocations but the one with c. */
+static void scribble(const void *c)
+{
+    for (size_t i = 0; i < ALLOCATIONS_MAX; i++) {
+        char *memory = allocations[i].memory;
+        const char *end = memory == NULL ? NULL : memory + allocations[i].bytes;
+        if (memory != NULL && ((const char *)c < memory || (const char *)c >= end)) {
+            memory[allocations[i].bytes / 2] ^= 1;
+        }
+    }
+}
+
 static int run_gemm(const node *w)
 {
     const char *options = w->f->module->options;
@@ -316,13 +334,23 @@ static int run_gemm(const node *w)
     if (fault("lazy", options) && w->f->runs++ % 2 == 1) {
         return 0;
     }
+    const int large = n * k > LARGE;
+    if (large && fault("large_idle", options)) {
+        return 0;
+    }
     product(c, (const uint16_t *)(uintptr_t)a.address, (const uint16_t *)(uintptr_t)b.address, bias,
             m, n, k, a.type, options);
-    if (fault("wrong", options)) {
+    if (fault("wrong", options) || (large && fault("large_wrong", options))) {
         c[(size_t)m * (size_t)n / 2] ^= 0x0100;
     }
-    if (fault("overrun", options)) {
+    if (fault("overrun", options) || (large && fault("large_overrun", options))) {
         c[(size_t)m * (size_t)n] = 0;
+    }
+    if (large && fault("large_input", options)) {
+        ((uint16_t *)(uintptr_t)a.address)[1] ^= 1;
+    }
+    if (large && fault("large_scribble", options)) {
+        scribble(c);
     }
     return 0;
 }
@@ -684,7 +712,7 @@ static size_t function_count;
 int cuda_module_function(void **out, void *m, const char *name)
 {
     if (strcmp(name, "ak_kernel") != 0 && strcmp(name, "ak_rate") != 0 &&
-        strcmp(name, "ak_bias_activation") != 0) {
+        strcmp(name, "ak_bias_activation") != 0 && fake_referee_find(name) < 0) {
         return NOT_FOUND;
     }
     function *f = &functions[function_count++ % 4096];
@@ -727,6 +755,14 @@ int cuda_launch(const ak_cuda_launch_config *config, void *f, void **arguments, 
     if (extra != NULL || config->shared_bytes > SHARED_MAX ||
         fault("launch_error", what->module->options)) {
         return OUT_OF_RESOURCES;
+    }
+    if (fake_referee_find(what->name) >= 0) {
+        if (poisoned == 0) {
+            fake_referee_run(fake_referee_find(what->name), arguments, config->grid[0],
+                             config->shared_bytes);
+        }
+        epoch++;
+        return 0;
     }
     bool gemm = strcmp(what->name, "ak_kernel") == 0;
     if (gemm && option(what->module->options, "CLUSTER_M", 0) == 0) {

@@ -40,6 +40,24 @@ static const struct {
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
+/* The same where B is so large that results are judged on the device. */
+static const struct {
+    int stages;
+    const char *fault;
+    ak_trial_status status;
+    const char *reason;
+} large_cases[] = {
+    {8, NULL, AK_TRIAL_OK, NULL},
+    {4, "large_wrong", AK_TRIAL_WRONG_RESULT, "1 of 262144 elements wrong, worst"},
+    {5, "large_overrun", AK_TRIAL_WRONG_RESULT, "outside of C, behind its end"},
+    {8, NULL, AK_TRIAL_OK, NULL},
+    {7, "large_idle", AK_TRIAL_WRONG_RESULT, "262144 of 262144 elements wrong (262144 never"},
+    {3, "large_input", AK_TRIAL_WRONG_RESULT, "it changes its input A"},
+    {9, "large_scribble", AK_TRIAL_WRONG_RESULT, "memory that is none of its arguments"},
+    {8, NULL, AK_TRIAL_OK, NULL},
+};
+enum { LARGE_CASES = sizeof large_cases / sizeof large_cases[0] };
+
 static char folder[AK_PATH_MAX];
 
 static int use_fake(void **state)
@@ -198,6 +216,45 @@ static void duel(char versions[][200], ak_pool *pool, const char *const *librari
     ak_result_clear(&result);
 }
 
+/* Results are judged on the device, by what is the real device code but for the machine that runs
+   it. What one candidate damages, the next does not notice. */
+static void large_results_are_judged_there(void **state)
+{
+    char before[1024], faults[1024] = "";
+    size_t used = 0;
+    (void)state;
+    (void)snprintf(before, sizeof before, "%s", getenv("FAKE_CUDA"));
+    for (size_t i = 0; i < LARGE_CASES; i++) {
+        if (large_cases[i].fault != NULL) {
+            used += (size_t)snprintf(faults + used, sizeof faults - used, "%s@num_stages=%d ",
+                                     large_cases[i].fault, large_cases[i].stages);
+        }
+    }
+    (void)setenv("FAKE_CUDA", faults, 1);
+    ak_task *task = open_task("matmul", "M=64,N=4096,K=208", "bf16", NULL);
+    ak_pool *pool = open_pool(task);
+    for (size_t i = 0; i < LARGE_CASES; i++) {
+        ak_config config = config_of(task, large_cases[i].stages);
+        submit(pool, &config, AK_JOB_CHECK, i);
+    }
+    for (size_t n = 0; n < LARGE_CASES; n++) {
+        ak_result result = wait_one(pool);
+        size_t i = (size_t)result.id;
+        const char *reason = result.trial.reason == NULL ? "" : result.trial.reason;
+        if (result.trial.status != large_cases[i].status ||
+            (large_cases[i].reason != NULL && strstr(reason, large_cases[i].reason) == NULL)) {
+            fail_msg("%zu: expected %s, got %s: %s", i, ak_trial_status_text(large_cases[i].status),
+                     ak_trial_status_text(result.trial.status), reason);
+        }
+        assert_true(result.trial.status != AK_TRIAL_OK ||
+                    (result.trial.max_error > 0 && result.trial.max_error <= 1));
+        ak_result_clear(&result);
+    }
+    ak_pool_close(pool);
+    ak_task_close(task);
+    (void)setenv("FAKE_CUDA", before, 1);
+}
+
 /* The library's first answer and the best of all, which the fake has elsewhere; an activation that
    it has no epilogue for has our own pass behind, and where it has one that is a contestant too. A
    product of odd rows takes another pass. */
@@ -352,8 +409,8 @@ static void cubins_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_fate_is_named),  cmocka_unit_test(libraries_are_listed),
-        cmocka_unit_test(libraries_are_chosen), cmocka_unit_test(a_task_must_fit),
+        cmocka_unit_test(every_fate_is_named),  cmocka_unit_test(large_results_are_judged_there),
+        cmocka_unit_test(libraries_are_listed), cmocka_unit_test(a_task_must_fit),
         cmocka_unit_test(cubins_are_kept), /* last: it takes the compiler away */
     };
     return cmocka_run_group_tests(tests, use_fake, drop_folder);

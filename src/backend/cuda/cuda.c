@@ -82,7 +82,7 @@ void ak_cuda_conclude(ak_outcome *out, ak_device *device, int code, const char *
     }
 }
 
-static ak_status fail(ak_device *device, int code, const char *doing, ak_error *err)
+ak_status ak_cuda_fail(ak_device *device, int code, const char *doing, ak_error *err)
 {
     ak_outcome outcome;
     ak_cuda_conclude(&outcome, device, code, doing);
@@ -120,6 +120,7 @@ static void cuda_close(ak_device *device)
     for (size_t i = 0; i < LIBRARIES; i++) {
         libraries[i]->close(device);
     }
+    ak_cuda_referee_close(device);
     if (cuda != NULL && device->retained && !device->lost) { /* a lost one would wait for ever */
         if (device->stream != NULL) {
             (void)ak_cuda_wait(device, DRAIN_NS);
@@ -182,7 +183,8 @@ static ak_status cuda_open(ak_device **out, const ak_task *task, ak_error *err)
         status = ak_fail(err, AK_INVALID, "\"%s\" is no CUDA device", task->device);
     }
     if (status == AK_OK) {
-        status = fail(device, open_context(device, (int)ordinal), "opening the device", err);
+        status =
+            ak_cuda_fail(device, open_context(device, (int)ordinal), "opening the device", err);
     }
     if (status != AK_OK) {
         cuda_close(device);
@@ -220,7 +222,8 @@ static ak_status cuda_reserve(ak_device *device, size_t bytes, ak_error *err)
 {
     char text[80];
     (void)snprintf(text, sizeof text, "%zu MiB for the arguments", bytes >> 20);
-    return fail(device, grow(&device->block, &device->block_bytes, bytes, device), text, err);
+    return ak_cuda_fail(device, grow(&device->block, &device->block_bytes, bytes, device), text,
+                        err);
 }
 
 static ak_status check_range(const ak_device *device, size_t offset, size_t bytes, ak_error *err)
@@ -244,7 +247,7 @@ static ak_status cuda_upload(ak_device *device, size_t offset, const void *data,
     }
     int code = device->cuda->upload(device->block + offset, data, bytes, device->stream);
     code = code == 0 ? ak_cuda_wait(device, DRAIN_NS) : code;
-    return fail(device, code, "upload", err);
+    return ak_cuda_fail(device, code, "upload", err);
 }
 
 static ak_status cuda_download(void *data, ak_device *device, size_t offset, size_t bytes,
@@ -256,7 +259,7 @@ static ak_status cuda_download(void *data, ak_device *device, size_t offset, siz
     }
     int code = device->cuda->download(data, device->block + offset, bytes, device->stream);
     code = code == 0 ? ak_cuda_wait(device, DRAIN_NS) : code;
-    return fail(device, code, "download", err);
+    return ak_cuda_fail(device, code, "download", err);
 }
 
 static ak_status cuda_fill(ak_device *device, size_t offset, const void *element, size_t bytes,
@@ -276,7 +279,7 @@ static ak_status cuda_fill(ak_device *device, size_t offset, const void *element
         memcpy(&word, element, sizeof word);
         code = device->cuda->set32(device->block + offset, word, count, device->stream);
     }
-    return fail(device, code, "fill", err);
+    return ak_cuda_fail(device, code, "fill", err);
 }
 
 static bool cuda_lost(const ak_device *device)
@@ -579,5 +582,6 @@ const ak_backend_ops ak_cuda_ops = {
     .ceilings = ak_cuda_ceilings,
     .baselines = cuda_baselines,
     .baseline_version = cuda_baseline_version,
+    .referee = &ak_cuda_referee_ops,
     .close = cuda_close,
 };

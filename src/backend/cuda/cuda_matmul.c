@@ -227,7 +227,7 @@ static ak_status open_pass(ak_device *device, const terms *t, ak_error *err)
     (void)snprintf(bias, sizeof bias, "-Dbias_is_%.60s=1", text_of(task, "bias", "none"));
     const char *const options[] = {architecture, type, activation, bias,
                                    is_whole(task, t) ? "-DFLAT=0" : "-DFLAT=1"};
-    ak_status status = ak_cuda_helper(&state->helper, device, parts, 2, options, 5, err);
+    ak_status status = ak_cuda_helper(&state->helper, device, parts, 2, NULL, options, 5, err);
     if (status == AK_OK &&
         (device->cuda->module_function(&state->pass, state->helper, "ak_bias_activation") != 0 ||
          device->cuda->blocks_per_sm(&per_sm, state->pass, PASS_THREADS, 0) != 0 || per_sm < 1)) {
