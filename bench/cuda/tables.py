@@ -10,7 +10,7 @@ archive has. Prints ratios with intervals, geometric mean and minimum, and write
 
 --time is for one shape, search and finish together. Results are written after each shape to
 bench/results/cuda-tables-SET-DATE.json (or --output FOLDER); shapes that are there already are not
-measured again, so that a run that was cut off goes on where it stopped. AUTOKERNEL is the executable."""
+measured again unless they failed, so that a run that was cut off goes on where it stopped. AUTOKERNEL is the executable."""
 import argparse, datetime, itertools, json, math, os, subprocess, sys, tempfile, time
 
 EXE = os.environ.get("AUTOKERNEL", "build/release/autokernel")
@@ -175,6 +175,7 @@ def main():
         path = os.path.join(args.output, "cuda-tables-%s-%s.json" % (name, date))
         document = load(path) if os.path.exists(path) else {"set": name, "date": date, "commands": [], "cases": []}
         document["commands"].append("python3 bench/cuda/tables.py " + " ".join(sys.argv[1:]))
+        document["cases"] = [result for result in document["cases"] if "error" not in result]
         known = [result["case"] for result in document["cases"]]
         for case in itertools.islice(cases, args.first):
             case = [case[0], case[1], case[2], case[3] or args.dtype]
