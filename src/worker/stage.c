@@ -55,14 +55,89 @@ ak_status ak_stage_plan(ak_stage *stage, ak_stage_memory *memory, const ak_task 
     return AK_OK;
 }
 
+/* ---- rows that do not adjoin ---- */
+
+static bool rows_adjoin(const ak_stage *stage, size_t i)
+{
+    return stage->shape.pitch[i] == stage->shape.row[i];
+}
+
+/* What the rows alone take. */
+static size_t tight_bytes(const ak_stage *stage, size_t i)
+{
+    return stage->shape.elements[i] * ak_dtype_bytes(dtype_of(stage, i));
+}
+
+static size_t row_count(const ak_stage *stage, size_t i)
+{
+    return stage->shape.elements[i] / stage->shape.row[i];
+}
+
+/* The values of an input as bytes, NaN between the rows. */
+static void encode_rows(void *out, const double *values, const ak_stage *stage, size_t i)
+{
+    const ak_shape *shape = &stage->shape;
+    ak_dtype dtype = dtype_of(stage, i);
+    size_t element = ak_dtype_bytes(dtype);
+    if (rows_adjoin(stage, i)) {
+        ak_inputs_encode(out, values, shape->elements[i], dtype);
+        return;
+    }
+    ak_guard_poison(out, shape->bytes[i], dtype, 0);
+    for (size_t r = 0; r < row_count(stage, i); r++) {
+        ak_inputs_encode((unsigned char *)out + r * shape->pitch[i] * element,
+                         values + r * shape->row[i], shape->row[i], dtype);
+    }
+}
+
+/* An output's rows, one behind the other. */
+static const unsigned char *output_rows(const ak_stage *stage, size_t i)
+{
+    const unsigned char *output = stage->memory->bytes + stage->offset[i];
+    size_t element = ak_dtype_bytes(dtype_of(stage, i));
+    size_t row = stage->shape.row[i] * element, pitch = stage->shape.pitch[i] * element;
+    if (rows_adjoin(stage, i)) {
+        return output;
+    }
+    unsigned char *rows = stage->rows[i];
+    for (size_t r = 0; r < row_count(stage, i); r++) {
+        memcpy(rows + r * row, output + r * pitch, row);
+    }
+    return rows;
+}
+
+/* Is what was between the rows of something that is written still there? The poison, or of what is
+   read too the input's bytes, which are poison as well. */
+static bool gaps_whole(const ak_stage *stage, size_t i)
+{
+    const unsigned char *output = stage->memory->bytes + stage->offset[i];
+    ak_dtype dtype = dtype_of(stage, i);
+    size_t element = ak_dtype_bytes(dtype);
+    size_t row = stage->shape.row[i], pitch = stage->shape.pitch[i];
+    for (size_t r = 0; r + 1 < row_count(stage, i); r++) {
+        for (size_t j = row; j < pitch; j++) {
+            if (!ak_guard_is_poison(output + (r * pitch + j) * element, dtype)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static ak_status make_inputs(ak_stage *stage, double **arrays, uint64_t stream, ak_error *err)
 {
     for (size_t i = 0; i < count_of(stage); i++) {
         size_t elements = stage->shape.elements[i];
         arrays[i] = ak_alloc(elements, sizeof(double));
-        stage->accepted[i] = ak_alloc(stage->shape.bytes[i], 1);
+        stage->accepted[i] = ak_alloc(tight_bytes(stage, i), 1);
         if (arrays[i] == NULL || stage->accepted[i] == NULL) {
             return ak_fail_memory(err);
+        }
+        if (access_of(stage, i) != AK_ACCESS_IN && !rows_adjoin(stage, i)) {
+            stage->rows[i] = ak_alloc(tight_bytes(stage, i), 1);
+            if (stage->rows[i] == NULL) {
+                return ak_fail_memory(err);
+            }
         }
         if (access_of(stage, i) == AK_ACCESS_OUT) {
             continue;
@@ -73,7 +148,7 @@ static ak_status make_inputs(ak_stage *stage, double **arrays, uint64_t stream, 
         }
         ak_inputs_fill(arrays[i], elements, &stage->task->problem->arguments[i], dtype_of(stage, i),
                        stage->task->seed, stream * STREAMS_PER_STAGE + i);
-        ak_inputs_encode(stage->inputs[i], arrays[i], elements, dtype_of(stage, i));
+        encode_rows(stage->inputs[i], arrays[i], stage, i);
         stage->hash[i] = ak_hash64(stage->inputs[i], stage->shape.bytes[i]);
     }
     return AK_OK;
@@ -136,7 +211,8 @@ void ak_stage_free(ak_stage *stage)
         ak_free(stage->inputs[i]);
         ak_free(stage->reference[i]);
         ak_free(stage->accepted[i]);
-        stage->inputs[i] = stage->accepted[i] = NULL;
+        ak_free(stage->rows[i]);
+        stage->inputs[i] = stage->accepted[i] = stage->rows[i] = NULL;
         stage->reference[i] = NULL;
     }
     stage->ready = false;
@@ -173,7 +249,7 @@ static ak_status poison_output(const ak_stage *stage, size_t i, unsigned round, 
         /* what lies in the copy does not matter: it is downloaded before it is looked at */
         ak_guard_poison(&element, bytes, dtype, round);
         return memory->backend->fill(memory->device, stage->offset[i], &element, bytes,
-                                     stage->shape.elements[i], err);
+                                     stage->shape.bytes[i] / bytes, err);
     }
     ak_guard_poison(memory->bytes + stage->offset[i], stage->shape.bytes[i], dtype, round);
     return push(stage, stage->offset[i], stage->shape.bytes[i], err);
@@ -238,8 +314,13 @@ static bool untouched(ak_outcome *out, ak_stage *stage)
                        after ? "behind its end" : "before its start");
     }
     for (size_t i = 0; damaged == count_of(stage) && i < count_of(stage); i++) {
-        if (access_of(stage, i) == AK_ACCESS_IN &&
-            ak_hash64(memory->bytes + stage->offset[i], stage->shape.bytes[i]) != stage->hash[i]) {
+        if (access_of(stage, i) != AK_ACCESS_IN && !gaps_whole(stage, i)) {
+            (void)snprintf(text, sizeof text, "it writes between the rows of %s",
+                           problem->arguments[i].name);
+            damaged = i;
+        } else if (access_of(stage, i) == AK_ACCESS_IN &&
+                   ak_hash64(memory->bytes + stage->offset[i], stage->shape.bytes[i]) !=
+                       stage->hash[i]) {
             (void)snprintf(text, sizeof text, "it changes its input %s",
                            problem->arguments[i].name);
             damaged = i;
@@ -253,13 +334,13 @@ static bool untouched(ak_outcome *out, ak_stage *stage)
     return false;
 }
 
-static bool output_right(ak_outcome *out, double *max_error, ak_stage *stage, size_t i)
+static bool output_right(ak_outcome *out, double *max_error, const unsigned char *output,
+                         ak_stage *stage, size_t i)
 {
     ak_compare_result result;
     char text[200];
-    ak_compare_output(&result, stage->memory->bytes + stage->offset[i], dtype_of(stage, i),
-                      stage->reference[i], stage->shape.elements[i], stage->shape.relative,
-                      stage->shape.rms);
+    ak_compare_output(&result, output, dtype_of(stage, i), stage->reference[i],
+                      stage->shape.elements[i], stage->shape.relative, stage->shape.rms);
     *max_error = result.max_error > *max_error ? result.max_error : *max_error;
     if (!result.ok) {
         ak_compare_text(text, sizeof text, &result, stage->task->problem->arguments[i].name);
@@ -286,15 +367,15 @@ ak_status ak_stage_judge(ak_outcome *out, double *max_error, ak_stage *stage, bo
         if (access_of(stage, i) == AK_ACCESS_IN) {
             continue;
         }
-        const unsigned char *output = memory->bytes + stage->offset[i];
+        const unsigned char *output = output_rows(stage, i);
         if (quick && stage->has_accepted &&
-            memcmp(output, stage->accepted[i], stage->shape.bytes[i]) == 0) {
+            memcmp(output, stage->accepted[i], tight_bytes(stage, i)) == 0) {
             continue;
         }
-        if (!output_right(out, max_error, stage, i)) {
+        if (!output_right(out, max_error, output, stage, i)) {
             return AK_OK;
         }
-        memcpy(stage->accepted[i], output, stage->shape.bytes[i]);
+        memcpy(stage->accepted[i], output, tight_bytes(stage, i));
     }
     stage->has_accepted = true;
     return AK_OK;

@@ -6,6 +6,9 @@
  *     ... launch ...
  *     ak_stage_judge(...)                 red zones whole, inputs untouched, outputs right?
  *
+ * Where rows do not adjoin, what is between them is as forbidden as the red zones: inputs have NaN
+ * there, outputs must come back with it as it was.
+ *
  * Several stages share a device's block: the task's own shape has a place of its own, the awkward
  * shapes take turns in another.
  */
@@ -34,10 +37,14 @@ typedef struct ak_stage {
     size_t relative[AK_ARGUMENTS_MAX]; /* of each argument in the place */
     size_t offset[AK_ARGUMENTS_MAX];   /* of each argument in the block */
     bool ready;                        /* what follows has been computed */
-    void *inputs[AK_ARGUMENTS_MAX];    /* bytes of what is read; NULL for outputs */
+    void *inputs[AK_ARGUMENTS_MAX];    /* bytes of what is read, and of what is between its rows;
+                                          NULL for outputs */
     uint64_t hash[AK_ARGUMENTS_MAX];
     double *reference[AK_ARGUMENTS_MAX]; /* of what is written; NULL for inputs */
-    void *accepted[AK_ARGUMENTS_MAX];    /* outputs that passed, of the candidate at work */
+    void *rows[AK_ARGUMENTS_MAX];        /* an output without what is between its rows; NULL where
+                                            they adjoin */
+    void *accepted[AK_ARGUMENTS_MAX];    /* outputs that passed, of the candidate at work, without
+                                            what is between their rows */
     bool has_accepted;
 } ak_stage;
 
