@@ -104,6 +104,7 @@ struct ak_problem {
     const char *flops, *bytes; /* expressions over sizes, dtype_bytes and `choice_NAME` indices */
     const char
         *reference_source; /* text of reference.c; "" if none: a space without a problem (T1) */
+    const char *device_reference; /* text of reference.cu beside it; NULL if there is none */
     ak_tolerance_spec tolerances[8];
     size_t tolerance_count;
     int64_t (*awkward)[AK_SIZES_MAX];
@@ -117,6 +118,11 @@ struct ak_problem {
     json_t **documents;
     size_t document_count, document_capacity;
 };
+
+/* A problem of which only the space is known, as ak_problem_open of a T1 file gives it. `name` ""
+   is "space". Takes the document, which is like a T1 file's, also on failure. */
+ak_status ak_problem_of_space(ak_problem **out, const char *name, json_t *document,
+                              const char *where, ak_error *err);
 
 /* Finds an implementation by name. */
 ak_status ak_problem_find(const ak_implementation_spec **out, const ak_problem *problem,

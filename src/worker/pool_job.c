@@ -13,6 +13,7 @@ void ak_result_clear(ak_result *result)
     ak_free(result->log);
     for (size_t i = 0; i < result->entry_count; i++) {
         ak_free(result->entries[i].reason);
+        ak_free(result->entries[i].version);
         ak_free(result->entries[i].samples_ms);
     }
     ak_free(result->entries);
@@ -120,7 +121,9 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_config *config, a
             ak_compile_result_clear(&known->compiled);
             known->state = AK_UNIT_WAITING;
             known->deleted = false;
-            pool->next_unit = *out < pool->next_unit ? *out : pool->next_unit;
+        }
+        if (known->state == AK_UNIT_WAITING && *out < pool->next_unit) {
+            pool->next_unit = *out;
         }
         known->users++;
         return AK_OK;
@@ -129,7 +132,8 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_config *config, a
     ak_status status =
         ak_grow(&units, &pool->unit_capacity, pool->unit_count + 1, sizeof *pool->units, err);
     pool->units = units;
-    (void)snprintf(name, sizeof name, "%zu%s", pool->unit_count, pool->backend->artifact_suffix);
+    (void)snprintf(name, sizeof name, "%zu%s", pool->unit_count,
+                   ak_pool_recalls(pool) ? "" : pool->backend->artifact_suffix);
     status = status == AK_OK ? ak_fs_join(path, pool->folder.path, name, err) : status;
     if (status != AK_OK) {
         return status;
@@ -219,6 +223,26 @@ bool ak_pool_job_compiled(const ak_pool *pool, const ak_pool_job *j)
         }
     }
     return true;
+}
+
+static bool is_compiling(const ak_pool *pool, const ak_pool_job *j)
+{
+    for (size_t i = 0; i < j->count; i++) {
+        if (j->units[i] != AK_POOL_NONE && pool->units[j->units[i]].state == AK_UNIT_COMPILING) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ak_pool_withdraw(ak_pool *pool)
+{
+    for (size_t i = pool->job_count; i > 0; i--) {
+        ak_pool_job *j = pool->jobs[i - 1];
+        if (j != pool->device_job && !is_compiling(pool, j)) {
+            ak_pool_job_leave(pool, j);
+        }
+    }
 }
 
 size_t ak_pool_pending(const ak_pool *pool)
