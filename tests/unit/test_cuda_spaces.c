@@ -66,8 +66,31 @@ static const struct {
     {"matmul", "cuda_sm80", "f16", "M=16,N=4096,K=2048", NULL, false},
     {"matmul_act", "cuda_sm80", "f16", "M=2048,N=2048,K=2048", "bias=add,activation=gelu_tanh",
      true},
+    {"matmul", "cuda_sm80", "bf16", "M=1000,N=3000,K=500",
+     "layout=tt,alpha=0.5,beta=2,pad_a=1,pad_b=3,pad_c=5", true},
+    {"matmul_act", "cuda_sm80", "f16", "M=300,N=1,K=1",
+     "layout=tn,beta=1,residual=add,activation=silu,pad_a=7", false},
+    /* cuda_sm90 is for the first device only */
+    {"matmul", "cuda_sm90", "bf16", "M=4096,N=4096,K=4096", NULL, false},
+    {"matmul", "cuda_sm90", "bf16", "M=1024,N=1024,K=1024", "layout=nt", false},
+    {"matmul", "cuda_sm90", "f16", "M=4096,N=4096,K=512", "layout=tt,alpha=-1,beta=0.5", true},
+    {"matmul", "cuda_sm90", "bf16", "M=16,N=4096,K=4096", "layout=nt,beta=1", false},
+    {"matmul", "cuda_sm90", "bf16", "M=1000,N=3001,K=504", "layout=nt,beta=1", false},
+    {"matmul", "cuda_sm90", "bf16", "M=1,N=1,K=1", "pad_a=7,pad_b=7,pad_c=7", false},
+    {"matmul_act", "cuda_sm90", "bf16", "M=8192,N=8192,K=1024",
+     "bias=add,activation=gelu_tanh,residual=add", true},
+    {"matmul_act", "cuda_sm90", "f16", "M=2048,N=2048,K=2048",
+     "layout=tn,bias=add,activation=gelu_erf,residual=add,beta=1", true},
+    {"matmul_act", "cuda_sm90", "f16", "M=128,N=12344,K=2048",
+     "activation=silu,residual=add,pad_b=8", true},
 };
 enum { TASKS = sizeof tasks / sizeof tasks[0] };
+
+/* Where turn i of two for each task takes place. */
+static const device *device_of(size_t i)
+{
+    return &devices[strcmp(tasks[i / 2].implementation, "cuda_sm90") == 0 ? 0 : i % 2];
+}
 
 static ak_task *bind_spec(const device *on, const ak_task_spec *spec)
 {
@@ -130,7 +153,7 @@ static void test_configurations_can_be_launched(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 2 * TASKS; i++) {
-        const device *on = &devices[i % 2];
+        const device *on = device_of(i);
         ak_task *task = bind(on, i / 2);
         const ak_space *space = ak_task_space(task);
         ak_config config;
@@ -151,7 +174,7 @@ static void test_defaults_are_valid(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 2 * TASKS; i++) {
-        ak_task *task = bind(&devices[i % 2], i / 2);
+        ak_task *task = bind(device_of(i), i / 2);
         const ak_space *space = ak_task_space(task);
         ak_config config;
         ak_space_default(&config, space);
@@ -270,7 +293,7 @@ static void test_defaults_compile_without_spills(void **state)
 {
     (void)state;
     for (size_t i = 0; i < TASKS; i++) {
-        const device *on = &devices[i % 2];
+        const device *on = device_of(2 * i + i % 2);
         if (!tasks[i].compile) {
             continue;
         }
