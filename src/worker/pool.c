@@ -328,6 +328,7 @@ void ak_pool_close(ak_pool *pool)
         ak_fs_owned_close(&pool->folder);
     }
     json_decref(pool->answer);
+    json_decref(pool->prepared);
     ak_map_free(pool->unit_of);
     ak_map_free(pool->outcome_of);
     ak_free(pool->jobs);
