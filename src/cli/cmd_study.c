@@ -266,7 +266,9 @@ static int run(const ak_args *args)
                       format);
         return ak_complain_error(&err);
     }
-    ak_llm_args(&llm, args, &ak_interrupted);
+    if (ak_llm_args(&llm, args, &ak_interrupted, &err) != AK_OK) {
+        return ak_complain_error(&err);
+    }
     bool has_llm = llm.model != NULL || llm.replay != NULL;
     ak_study_options options = {.arms = args->text[AK_OPTION_ARMS],
                                 .evaluations = (size_t)args->number[AK_OPTION_EVALS],
@@ -315,7 +317,7 @@ const ak_command ak_cmd_study = {
              "--llm-record keeps the answers; with --llm-replay the study runs again without "
              "network or money.",
     .examples = "  autokernel study gemm.json.gz --seeds 25 --evals 100\n"
-                "  autokernel study matmul --arms random,heuristic --seeds 3 --evals 20\n"
+                "  autokernel study matmul --arms random,portfolio --seeds 3 --evals 20\n"
                 "  autokernel study gemm.json.gz --llm openai:gpt-5-mini --llm-record answers "
                 "--llm-budget 5\n",
     .run = run,

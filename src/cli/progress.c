@@ -161,7 +161,7 @@ static void on_start(ak_progress *p, const json_t *event)
         ak_show_count(cartesian, ak_json_number_at(event, "cartesian")),
         ak_json_text_at(event, "strategy"),
         !json_is_true(json_object_get(event, "strategy_is_default")) ? ""
-        : strcmp(ak_json_text_at(event, "strategy"), "heuristic") == 0
+        : strcmp(ak_json_text_at(event, "strategy"), "portfolio") == 0
             ? " (the default: no language model is configured)"
             : " (the default with a language model)");
     if (ak_json_number_at(event, "resumed") > 0) {

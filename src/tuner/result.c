@@ -6,6 +6,7 @@
 #include "archive/archive.h"
 #include "base/alloc.h"
 #include "problem/space.h"
+#include "tuner/session.h"
 
 /* Canonical text to an object with typed values. */
 static json_t *config_json(const char *text, const ak_space *space)
@@ -42,6 +43,8 @@ json_t *ak_contestant_json(const ak_contestant *c, const ak_space *space)
     bool good = ak_json_set_text(object, "name", c->name) &&
                 ak_json_set_text(object, "version", c->version) &&
                 ak_json_set(object, "config", config_json(c->config, space)) &&
+                ak_json_set_text(object, "library", c->library) &&
+                ak_json_set_text(object, "reason", c->reason) &&
                 ak_json_set_real(object, "ms", c->median_ms > 0 ? c->median_ms : NAN) &&
                 ak_json_set(object, "ci_ms", interval(c->ci_low_ms, c->ci_high_ms)) &&
                 ak_json_set_real(object, "tflops", c->tflops) &&
@@ -185,12 +188,7 @@ ak_status ak_comparison_json(char **out_text, const ak_comparison *comparison, c
 
 void ak_tune_result_clear(ak_tune_result *result)
 {
-    for (size_t i = 0; i < result->contestant_count; i++) {
-        ak_free(result->contestants[i].name);
-        ak_free(result->contestants[i].version);
-        ak_free(result->contestants[i].config);
-    }
-    ak_free(result->contestants);
+    ak_contestants_free(result->contestants, result->contestant_count);
     ak_free(result->run);
     ak_free(result->model);
     ak_trial_clear(&result->best);
@@ -199,11 +197,6 @@ void ak_tune_result_clear(ak_tune_result *result)
 
 void ak_comparison_clear(ak_comparison *comparison)
 {
-    for (size_t i = 0; i < comparison->count; i++) {
-        ak_free(comparison->contestants[i].name);
-        ak_free(comparison->contestants[i].version);
-        ak_free(comparison->contestants[i].config);
-    }
-    ak_free(comparison->contestants);
+    ak_contestants_free(comparison->contestants, comparison->count);
     *comparison = (ak_comparison){0};
 }

@@ -44,6 +44,7 @@ typedef struct ak_stage {
     double *reference[AK_ARGUMENTS_MAX]; /* of what is written; NULL for inputs */
     void *accepted[AK_ARGUMENTS_MAX];    /* outputs that passed, of the candidate at work */
     bool has_accepted;
+    double slack; /* outputs may be off by this many times the tolerance; 1 for candidates */
     /* judged on the device: of the above only inputs and hash (the referee's) are there */
     ak_referee *referee; /* NULL: on the host */
 } ak_stage;
