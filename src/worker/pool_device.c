@@ -213,6 +213,9 @@ ak_status ak_pool_device_replied(ak_pool *pool, json_t *reply, ak_error *err)
         if (status != AK_OK) {
             pool->device_state = AK_DEVICE_CLOSED;
             ak_pool_fault(pool, &why);
+        } else {
+            json_decref(pool->prepared);
+            pool->prepared = json_incref(reply);
         }
         return AK_OK;
     }

@@ -84,9 +84,10 @@ struct ak_pool {
     ak_pool_worker device;
     ak_device_state device_state;
     ak_pool_job *device_job;
-    json_t *answer; /* to what was asked */
-    int64_t asked;  /* id of the question that somebody still waits for */
-    ak_error fault; /* the device or all compilers are beyond repair */
+    json_t *prepared; /* what the device worker said when it was ready */
+    json_t *answer;   /* to what was asked */
+    int64_t asked;    /* id of the question that somebody still waits for */
+    ak_error fault;   /* the device or all compilers are beyond repair */
     ak_pool_unit *units;
     size_t unit_count, unit_capacity, next_unit;
     size_t artifacts;   /* on disk */
