@@ -102,7 +102,158 @@ ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t byt
             return AK_OK;
         }
     }
+    if (backend != NULL && backend->missing != NULL) {
+        return backend->missing(wanted, err);
+    }
     return ak_fail(
         err, AK_NOT_FOUND,
         "unknown device \"%.64s\"; `autokernel doctor` lists the devices of this machine", wanted);
+}
+
+/* ---- several devices ------------------------------------------------------------------------ */
+
+typedef struct collector {
+    ak_device_list *list;
+    bool overflow;
+} collector;
+
+static void collect(void *context, const char *device, const char *description)
+{
+    collector *c = context;
+    (void)description;
+    c->overflow = c->overflow || c->list->count == AK_DEVICES_MAX;
+    if (!c->overflow) {
+        (void)snprintf(c->list->name[c->list->count++], AK_DEVICE_NAME_BYTES, "%s", device);
+    }
+}
+
+static ak_status too_many(ak_error *err)
+{
+    return ak_fail(err, AK_LIMIT, "more than %d devices cannot share a run; name those that shall",
+                   AK_DEVICES_MAX);
+}
+
+/* "cuda:all" */
+static ak_status all_devices(ak_device_list *list, const ak_backend_ops *backend,
+                             const char *wanted, ak_error *err)
+{
+    collector c = {.list = list};
+    ak_status status = backend->probe(collect, &c, err);
+    if (status == AK_OK && c.overflow) {
+        return too_many(err);
+    }
+    if (status == AK_OK && list->count == 0) {
+        return backend->missing != NULL
+                   ? backend->missing(wanted, err)
+                   : ak_fail(err, AK_NOT_FOUND, "there is no %s device", backend->name);
+    }
+    return status;
+}
+
+static ak_status add_device(const ak_backend_ops **out, ak_device_list *list, const char *wanted,
+                            ak_error *err)
+{
+    const ak_backend_ops *backend = NULL;
+    char name[AK_DEVICE_NAME_BYTES];
+    ak_status status = ak_backend_device(&backend, name, sizeof name, wanted, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    if (*out != NULL && backend != *out) {
+        return ak_fail(err, AK_INVALID, "devices of different kinds cannot share a run: %s, %s",
+                       list->name[0], name);
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->name[i], name) == 0) {
+            return ak_fail(err, AK_INVALID, "the device %s is named twice", name);
+        }
+    }
+    if (list->count == AK_DEVICES_MAX) {
+        return too_many(err);
+    }
+    *out = backend;
+    (void)snprintf(list->name[list->count++], sizeof name, "%s", name);
+    return AK_OK;
+}
+
+/* "cuda:0,cuda:1", "cuda:0,1" */
+static ak_status listed_devices(const ak_backend_ops **out, ak_device_list *list,
+                                const char *wanted, ak_error *err)
+{
+    ak_status status = AK_OK;
+    for (const char *at = wanted; status == AK_OK;) {
+        char one[2 * AK_DEVICE_NAME_BYTES];
+        int length = (int)strcspn(at, ",");
+        bool number = length > 0 && strspn(at, "0123456789") == (size_t)length;
+        if (length >= AK_DEVICE_NAME_BYTES / 2) {
+            return ak_fail(err, AK_NOT_FOUND, "unknown device \"%.*s\"", AK_DEVICE_NAME_BYTES, at);
+        }
+        (void)snprintf(one, sizeof one, "%s%s%.*s", number && *out != NULL ? (*out)->name : "",
+                       number && *out != NULL ? ":" : "", length, at);
+        status = add_device(out, list, one, err);
+        at += length;
+        if (*at == 0) {
+            break;
+        }
+        at++;
+    }
+    return status;
+}
+
+static const char *name_of(const json_t *environment)
+{
+    const char *name = json_string_value(json_object_get(environment, "name"));
+    return name == NULL ? "another" : name;
+}
+
+/* Times of unequal devices cannot be compared, and neither can configurations by them. */
+static ak_status must_be_equal(const ak_backend_ops *backend, const ak_device_list *list,
+                               ak_error *err)
+{
+    json_t *first = NULL;
+    ak_status status = backend->environment(&first, list->name[0], err);
+    for (size_t i = 1; status == AK_OK && i < list->count; i++) {
+        json_t *other = NULL;
+        status = backend->environment(&other, list->name[i], err);
+        if (status == AK_OK && !json_equal(first, other)) {
+            status = ak_fail(err, AK_INVALID,
+                             "devices that share a run must be equal: %s is %s, %s is %s; name "
+                             "equal ones, such as --device %s",
+                             list->name[0], name_of(first), list->name[i], name_of(other),
+                             list->name[0]);
+        }
+        json_decref(other);
+    }
+    json_decref(first);
+    return status;
+}
+
+ak_status ak_backend_devices(const ak_backend_ops **out, ak_device_list *list, const char *wanted,
+                             ak_error *err)
+{
+    static const char every[] = ":all";
+    const ak_backend_ops *backend = NULL;
+    ak_device_list found = {.count = 0};
+    size_t length = wanted == NULL ? 0 : strlen(wanted);
+    ak_status status;
+    if (length >= sizeof every && strcmp(wanted + length - (sizeof every - 1), every) == 0) {
+        char name[AK_DEVICE_NAME_BYTES];
+        (void)snprintf(name, sizeof name, "%.*s", (int)(length - (sizeof every - 1)), wanted);
+        status = ak_backend_find(&backend, name, err);
+        status = status == AK_OK ? all_devices(&found, backend, wanted, err) : status;
+    } else if (wanted != NULL && strchr(wanted, ',') != NULL) {
+        status = listed_devices(&backend, &found, wanted, err);
+    } else {
+        found.count = 1;
+        status = ak_backend_device(&backend, found.name[0], sizeof found.name[0], wanted, err);
+    }
+    if (status == AK_OK && found.count > 1) {
+        status = must_be_equal(backend, &found, err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    *out = backend;
+    *list = found;
+    return AK_OK;
 }

@@ -12,6 +12,7 @@
 #define AK_BACKEND_BACKEND_H
 
 #include "base/fs.h"
+#include "measure/conditions.h"
 #include "measure/roofline.h"
 #include "problem/task.h"
 
@@ -38,6 +39,8 @@ typedef struct ak_compile_result {
     char artifact_hash[33]; /* of the code: equal for configurations that compile to the same */
 } ak_compile_result;
 void ak_compile_result_clear(ak_compile_result *result);
+
+#define AK_UUID_BYTES 64
 
 typedef struct ak_device ak_device;     /* an open device with one block of argument memory */
 typedef struct ak_runnable ak_runnable; /* a loaded candidate or a baseline */
@@ -76,6 +79,9 @@ typedef struct ak_backend_ops {
     const char *name, *description;
 
     ak_status (*probe)(ak_device_visitor visit, void *context, ak_error *err);
+    /* (optional) Why there is no device of this name: always fails, with a line that says what this
+       machine has, or why it has none. */
+    ak_status (*missing)(const char *device, ak_error *err);
     /* Facts for expressions. Host: cpu_threads, vector_bytes, vector_registers, l1d_bytes,
        l2_bytes, l3_bytes. `threads` as in ak_task_spec. */
     ak_status (*facts)(ak_scope *out, const char *device, int threads, ak_error *err);
@@ -112,6 +118,10 @@ typedef struct ak_backend_ops {
     ak_status (*launch)(ak_outcome *out, ak_runnable *runnable, const ak_launch *launch,
                         ak_error *err);
     void (*unload)(ak_runnable *runnable);
+    /* (optional) What the device did in the timed batches since it was last asked. */
+    void (*conditions)(ak_conditions *out, ak_device *device);
+    /* (optional) Which of several equal devices this is: "GPU-5fd4f087-86f3-...". */
+    void (*uuid)(char *out, size_t bytes, const ak_device *device);
     /* (optional) Has the device had an error that only a new process cures? Every launch is refused
        from then on; the worker ends once it has answered, and is started again. */
     bool (*lost)(const ak_device *device);
@@ -134,5 +144,18 @@ ak_status ak_backend_find(const ak_backend_ops **out, const char *name, ak_error
 /* "auto" is the first device of the last backend that has one; "host" is host. Splits "cuda:0". */
 ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t bytes,
                             const char *wanted, ak_error *err);
+
+/* Devices that share the trials of a run, in the order in which they were named. */
+#define AK_DEVICES_MAX       16
+#define AK_DEVICE_NAME_BYTES 64
+typedef struct ak_device_list {
+    char name[AK_DEVICES_MAX][AK_DEVICE_NAME_BYTES];
+    size_t count;
+} ak_device_list;
+/* One device as ak_backend_device has it; all of a backend, "cuda:all"; or several, "cuda:0,cuda:1"
+   or "cuda:0,1" for short. Several must be of one backend and equal: what a result depends on
+   (`environment`) is the same for all of them. */
+ak_status ak_backend_devices(const ak_backend_ops **out, ak_device_list *list, const char *wanted,
+                             ak_error *err);
 
 #endif

@@ -166,7 +166,7 @@ static void on_start(ak_progress *p, const json_t *event)
     p->begin_ns = ak_clock_ns();
     say(p, "tuning %s %s %s %s on %s (implementation %s)", text_of(event, "kernel"),
         text_of(event, "size"), text_of(event, "choices"), text_of(event, "dtype"),
-        text_of(event, "device"), text_of(event, "implementation"));
+        text_of(event, "devices"), text_of(event, "implementation"));
     say(p, "%s valid configurations of %s; strategy %s%s",
         ak_show_count(valid, number_of(event, "valid")),
         ak_show_count(cartesian, number_of(event, "cartesian")), text_of(event, "strategy"),

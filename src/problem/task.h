@@ -23,7 +23,8 @@ struct ak_task {
     ak_problem *problem;
     const ak_implementation_spec *implementation;
     const char *backend; /* "host" */
-    char *device;        /* "host", "cuda:0" */
+    char *device;        /* "host", "cuda:0": where claims are measured */
+    char *devices;       /* "cuda:0,cuda:1": these share the trials of a search; `device` first */
     ak_shape shape;
     ak_dtype dtype;
     int choice[AK_CHOICES_MAX];
@@ -43,6 +44,7 @@ struct ak_task {
    problem/ does not know backends, so the caller hands them in. `available` as in ak_space_spec. */
 typedef struct ak_device_facts {
     const char *backend, *device;
+    const char *devices; /* with commas, `device` first; NULL: only that */
     const ak_scope *facts;
     bool (*available)(void *context, const char *compiler);
     void *available_context;

@@ -2,15 +2,20 @@
  * pool.h: the processes of a run, seen from the tuner: compile workers (one per core) and one
  * device worker per device, all children that may crash or hang without hurting anybody.
  *
- * Single-threaded: submit jobs, wait for outcomes. A job is compiled, then queued for the device;
- * compiling of later jobs overlaps measuring of earlier ones. The device does not start its next
- * job until ak_pool_wait is called again after the last outcome, so the caller can make a trial
+ * Single-threaded: submit jobs, wait for outcomes. A job is compiled, then queued for a device;
+ * compiling of later jobs overlaps measuring of earlier ones. A device does not start its next
+ * job until ak_pool_wait is called again after its last outcome, so the caller can make a trial
  * durable first. Protocol: protocol.h.
+ *
+ * Several devices share trials: each goes to one that is free, and trials begin when all are ready.
+ * Checks, duels and questions go to the first device only. A device whose worker dies is started
+ * again, and its job is reported as crashed, while the others go on.
  */
 #ifndef AK_WORKER_POOL_H
 #define AK_WORKER_POOL_H
 
 #include "backend/backend.h"
+#include "measure/conditions.h"
 #include "measure/timer.h"
 
 typedef struct ak_pool ak_pool;
@@ -21,6 +26,7 @@ typedef struct ak_pool_options {
     int64_t launch_timeout_ns;  /* 0: 30 s, for one batch */
     size_t memory_max;          /* of one compiler process; 0: 4 GiB */
     bool no_device;             /* compile only */
+    bool every_device;          /* all of the task's devices; default: the first */
     const volatile int *cancel;
 } ak_pool_options;
 
@@ -57,6 +63,7 @@ typedef struct ak_duel_entry {
     char *reason;
     double *samples_ms;
     size_t sample_count;
+    ak_conditions conditions;
 } ak_duel_entry;
 
 typedef struct ak_result {
@@ -73,7 +80,10 @@ typedef struct ak_result {
 void ak_result_clear(ak_result *result);
 
 ak_status ak_pool_submit(ak_pool *pool, const ak_job *job, ak_error *err);
-size_t ak_pool_pending(const ak_pool *pool);   /* submitted, no result yet */
+size_t ak_pool_pending(const ak_pool *pool); /* submitted, no result yet */
+/* Devices whose workers died too often in a row, and that get no more jobs. Never the first:
+   without it the run ends. */
+size_t ak_pool_given_up(const ak_pool *pool);
 size_t ak_pool_compiling(const ak_pool *pool); /* of these, not compiled yet */
 /* AK_TIMED_OUT if nothing finished in time, AK_CANCELLED if the cancel flag was set, AK_NOT_FOUND
    if nothing is pending. A worker that died is restarted and its job is reported as crashed. */

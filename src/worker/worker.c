@@ -167,7 +167,6 @@ static ak_status open_task(json_t **out, worker *w, const json_t *request, ak_er
     const char *folder;
     ak_task_spec spec = {0};
     ak_scope *facts = NULL;
-    (void)out;
     if (w->task != NULL) {
         return ak_fail(err, AK_INVALID, WHERE ": a task is open already");
     }
@@ -195,6 +194,14 @@ static ak_status open_task(json_t **out, worker *w, const json_t *request, ak_er
         status = ak_evaluator_open(&w->evaluator, w->backend, w->task, folder, err);
     }
     ak_scope_free(facts);
+    if (status == AK_OK) {
+        char uuid[AK_UUID_BYTES];
+        ak_evaluator_uuid(uuid, sizeof uuid, w->evaluator);
+        *out = json_object();
+        status = *out != NULL && ak_json_set_text(*out, "uuid", uuid[0] == 0 ? NULL : uuid)
+                     ? AK_OK
+                     : ak_fail_memory(err);
+    }
     return status;
 }
 
@@ -225,17 +232,18 @@ static ak_status try_one(json_t **out, worker *w, const json_t *request, bool ti
     ak_entrant entrant;
     ak_timer_plan plan;
     ak_trial trial = {0};
+    ak_conditions conditions = {0};
     ak_status status = need_task(w, err);
     status = status == AK_OK ? read_entrant(&entrant, w, request, err) : status;
     status = status == AK_OK ? ak_message_to_plan(&plan, request, err) : status;
     if (status == AK_OK) {
         status = timed
-                     ? ak_evaluate_trial(&trial, w->evaluator, &entrant, &plan,
+                     ? ak_evaluate_trial(&trial, &conditions, w->evaluator, &entrant, &plan,
                                          w->launch_timeout_ns, err)
                      : ak_evaluate_check(&trial, w->evaluator, &entrant, w->launch_timeout_ns, err);
     }
     if (status == AK_OK) {
-        *out = ak_message_from_trial(&trial);
+        *out = ak_message_from_trial(&trial, &conditions);
         status = *out == NULL ? ak_fail_memory(err) : AK_OK;
     }
     ak_free(trial.reason);

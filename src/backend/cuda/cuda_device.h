@@ -6,6 +6,7 @@
  *   cuda_kernel.c    candidates: launch plans into launches
  *   cuda_matmul.c    cuBLASLt, the library to compare with
  *   cuda_ceilings.c  what the device can do at most
+ *   cuda_gauge.c     its clocks, power and temperature, by NVML
  *
  * All work goes into one stream. Timed batches rotate over copies of the arguments, so that no run
  * finds its data in the level 2 cache: `sets` places, of which number 0 is the block that the
@@ -41,6 +42,8 @@ struct ak_device {
     ak_rng rng;
     bool lost; /* an error that only a new process cures */
     char why[160];
+    char uuid[AK_UUID_BYTES]; /* "GPU-..." */
+    ak_cuda_gauge gauge;
     ak_cublaslt_state *lt; /* NULL until a library is loaded */
     ak_ceilings ceilings;
 };
@@ -78,7 +81,8 @@ struct ak_runnable {
     unsigned generation; /* of the device, when it was prepared */
     ak_shape shape;      /* prepared for */
     ak_cuda_places places;
-    void *graph; /* of `graph_runs` runs, or NULL */
+    double run_ns; /* of one run, in the latest batch; 0: none yet */
+    void *graph;   /* of `graph_runs` runs, or NULL */
     uint32_t graph_runs;
     ak_cuda_kernels *kernels;
     ak_cuda_product *product;
