@@ -335,7 +335,7 @@ AK_API ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_conf
 typedef void (*ak_event_sink)(void *context, const char *event, const char *json);
 
 typedef struct ak_tune_options {
-    /* NULL: "heuristic", with a language model "hybrid"; see ak_list(AK_LIST_STRATEGIES).
+    /* NULL: "portfolio", with a language model "hybrid"; see ak_list(AK_LIST_STRATEGIES).
        Hyper-parameters follow a colon:
        "genetic:population=30,mutation=0.2"; see ak_list(AK_LIST_HYPERPARAMETERS) */
     const char *strategy;
@@ -353,7 +353,7 @@ typedef struct ak_tune_options {
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
     /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. Its `cancel`
        is that of the run. Where it cannot be reached, the run says so (the event "warning") and
-       carries on with "heuristic". */
+       carries on with "portfolio". */
     const struct ak_llm_options *llm;
     int generations; /* questions to the model; 0: the strategy's default. 1 is one shot */
     size_t batch;    /* proposals a question; 0: what the budget leaves for each */
@@ -614,12 +614,14 @@ typedef struct ak_recording_facts {
 AK_API const ak_recording_facts *ak_recording_describe(const ak_recording *recording);
 
 typedef struct ak_simulate_options {
-    const char *strategy; /* as in ak_tune_options; NULL: "heuristic" */
+    const char *strategy; /* as in ak_tune_options; NULL: "portfolio" */
     size_t repeats;       /* 0: 25 */
     uint64_t seed;        /* the seeds of the repeats are derived from it, in order */
     size_t batch;         /* proposals that are asked for at once; 0: 1 */
     size_t evaluations;   /* of one repeat, and told to the strategy; 0: no limit */
-    double seconds;       /* simulated, of one repeat; 0: 1.1 times the cut-off at 95 % */
+    /* Simulated, of one repeat; 0: 1.1 times the cut-off at 95 %, and, unless `evaluations` is
+       given, no further than to the optimum: nothing better can come. */
+    double seconds;
     int jobs;             /* threads; 0: one for each core. The result does not depend on it */
     const volatile int *cancel;
 } ak_simulate_options;
@@ -666,7 +668,7 @@ AK_API void ak_simulation_clear(ak_simulation *simulation);
    and the same seeds. A run of an arm that asks a language model counts only if the model answered:
    one that fell back to another strategy is reported and left out. */
 typedef struct ak_study_options {
-    const char *arms; /* strategies with commas; NULL: random,local,heuristic and, with a model,
+    const char *arms; /* strategies with commas; NULL: random,local,portfolio and, with a model,
                          llm-oneshot,llm,hybrid too */
     size_t evaluations;               /* of each run; 0: 60 */
     size_t seeds;                     /* runs of each arm; 0: 10 */

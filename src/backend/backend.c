@@ -5,6 +5,7 @@
 
 #include "backend/cuda/cuda.h"
 #include "backend/host/host.h"
+#include "backend/sim/sim.h"
 
 const ak_backend_ops *const ak_backends[] = {
 #define X(name) &ak_##name##_ops,
@@ -94,6 +95,17 @@ ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t byt
             (void)snprintf(device, bytes, "%s", wanted);
             return AK_OK;
         }
+        if (backend->find != NULL) {
+            status = backend->find(wanted, err);
+            if (status == AK_OK && strlen(wanted) >= bytes) {
+                status = ak_fail(err, AK_LIMIT, "the name of the device is too long");
+            }
+            if (status == AK_OK) {
+                *out = backend;
+                (void)snprintf(device, bytes, "%s", wanted);
+            }
+            return status;
+        }
         first_device first = {.out = name, .bytes = sizeof name, .found = false};
         if (strchr(wanted, ':') == NULL && backend->probe(take_first, &first, NULL) == AK_OK &&
             first.found && strlen(name) < bytes) {
@@ -112,8 +124,15 @@ ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t byt
 
 /* ---- several devices ------------------------------------------------------------------------ */
 
+static const char every[] = ":all";
+
+typedef struct names {
+    char name[AK_DEVICES_MAX][AK_DEVICE_NAME_BYTES];
+    size_t count;
+} names;
+
 typedef struct collector {
-    ak_device_list *list;
+    names *list;
     bool overflow;
 } collector;
 
@@ -134,8 +153,8 @@ static ak_status too_many(ak_error *err)
 }
 
 /* "cuda:all" */
-static ak_status all_devices(ak_device_list *list, const ak_backend_ops *backend,
-                             const char *wanted, ak_error *err)
+static ak_status all_devices(names *list, const ak_backend_ops *backend, const char *wanted,
+                             ak_error *err)
 {
     collector c = {.list = list};
     ak_status status = backend->probe(collect, &c, err);
@@ -150,7 +169,7 @@ static ak_status all_devices(ak_device_list *list, const ak_backend_ops *backend
     return status;
 }
 
-static ak_status add_device(const ak_backend_ops **out, ak_device_list *list, const char *wanted,
+static ak_status add_device(const ak_backend_ops **out, names *list, const char *wanted,
                             ak_error *err)
 {
     const ak_backend_ops *backend = NULL;
@@ -177,8 +196,8 @@ static ak_status add_device(const ak_backend_ops **out, ak_device_list *list, co
 }
 
 /* "cuda:0,cuda:1", "cuda:0,1" */
-static ak_status listed_devices(const ak_backend_ops **out, ak_device_list *list,
-                                const char *wanted, ak_error *err)
+static ak_status listed_devices(const ak_backend_ops **out, names *list, const char *wanted,
+                                ak_error *err)
 {
     ak_status status = AK_OK;
     for (const char *at = wanted; status == AK_OK;) {
@@ -207,8 +226,7 @@ static const char *name_of(const json_t *environment)
 }
 
 /* Times of unequal devices cannot be compared, and neither can configurations by them. */
-static ak_status must_be_equal(const ak_backend_ops *backend, const ak_device_list *list,
-                               ak_error *err)
+static ak_status must_be_equal(const ak_backend_ops *backend, const names *list, ak_error *err)
 {
     json_t *first = NULL;
     ak_status status = backend->environment(&first, list->name[0], err);
@@ -228,32 +246,61 @@ static ak_status must_be_equal(const ak_backend_ops *backend, const ak_device_li
     return status;
 }
 
+/* Several: named one by one, or all. */
+static ak_status name_several(const ak_backend_ops **out, names *list, const char *wanted,
+                              ak_error *err)
+{
+    size_t length = strlen(wanted), tail = sizeof every - 1;
+    ak_status status;
+    if (length > tail && strcmp(wanted + length - tail, every) == 0) {
+        char name[AK_DEVICE_NAME_BYTES];
+        (void)snprintf(name, sizeof name, "%.*s", (int)(length - tail), wanted);
+        status = ak_backend_find(out, name, err);
+        status = status == AK_OK ? all_devices(list, *out, wanted, err) : status;
+    } else {
+        status = listed_devices(out, list, wanted, err);
+    }
+    return status == AK_OK && list->count > 1 ? must_be_equal(*out, list, err) : status;
+}
+
+/* Whether it names several devices: not if its backend takes any name. */
+static bool is_several(const char *wanted)
+{
+    char name[AK_DEVICE_NAME_BYTES];
+    const ak_backend_ops *backend = NULL;
+    size_t length = strlen(wanted), tail = sizeof every - 1;
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(wanted, ":"), wanted);
+    if (ak_backend_find(&backend, name, NULL) == AK_OK && backend->find != NULL) {
+        return false;
+    }
+    return strchr(wanted, ',') != NULL ||
+           (length > tail && strcmp(wanted + length - tail, every) == 0);
+}
+
 ak_status ak_backend_devices(const ak_backend_ops **out, ak_device_list *list, const char *wanted,
                              ak_error *err)
 {
-    static const char every[] = ":all";
     const ak_backend_ops *backend = NULL;
-    ak_device_list found = {.count = 0};
-    size_t length = wanted == NULL ? 0 : strlen(wanted);
-    ak_status status;
-    if (length >= sizeof every && strcmp(wanted + length - (sizeof every - 1), every) == 0) {
-        char name[AK_DEVICE_NAME_BYTES];
-        (void)snprintf(name, sizeof name, "%.*s", (int)(length - (sizeof every - 1)), wanted);
-        status = ak_backend_find(&backend, name, err);
-        status = status == AK_OK ? all_devices(&found, backend, wanted, err) : status;
-    } else if (wanted != NULL && strchr(wanted, ',') != NULL) {
-        status = listed_devices(&backend, &found, wanted, err);
-    } else {
-        found.count = 1;
-        status = ak_backend_device(&backend, found.name[0], sizeof found.name[0], wanted, err);
+    names found = {.count = 0};
+    if (wanted == NULL || !is_several(wanted)) {
+        ak_status status = ak_backend_device(out, list->first, sizeof list->first, wanted, err);
+        if (status == AK_OK) {
+            memcpy(list->all, list->first, sizeof list->all);
+            list->count = 1;
+        }
+        return status;
     }
-    if (status == AK_OK && found.count > 1) {
-        status = must_be_equal(backend, &found, err);
-    }
+    ak_status status = name_several(&backend, &found, wanted, err);
     if (status != AK_OK) {
         return status;
     }
+    size_t used = 0;
+    for (size_t i = 0; i < found.count; i++) {
+        used += (size_t)snprintf(list->all + used, sizeof list->all - used, "%s%s",
+                                 i == 0 ? "" : ",", found.name[i]);
+    }
+    (void)snprintf(list->first, sizeof list->first, "%s", found.name[0]);
+    list->count = found.count;
     *out = backend;
-    *list = found;
     return AK_OK;
 }

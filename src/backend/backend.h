@@ -5,6 +5,9 @@
  *   compile                     source + options -> artifact file      a compile worker; no device
  *   open .. close               memory, load, launch                   the device's worker process
  *
+ * A backend without a machine (sim/) has `recall` instead of all that compiles, loads and launches:
+ * what a configuration comes to is known, and so is what it costs, by which the pool's clock goes.
+ *
  * The harness owns every buffer, thread and clock. A backend is one folder and one line in
  * backends.def. Members marked (optional) may be NULL.
  */
@@ -82,6 +85,8 @@ typedef struct ak_backend_ops {
     /* (optional) Why there is no device of this name: always fails, with a line that says what this
        machine has, or why it has none. */
     ak_status (*missing)(const char *device, ak_error *err);
+    /* (optional) For devices that probe cannot list: is there one of this name? */
+    ak_status (*find)(const char *device, ak_error *err);
     /* Facts for expressions. Host: cpu_threads, vector_bytes, vector_registers, l1d_bytes,
        l2_bytes, l3_bytes. `threads` as in ak_task_spec. */
     ak_status (*facts)(ak_scope *out, const char *device, int threads, ak_error *err);
@@ -89,6 +94,13 @@ typedef struct ak_backend_ops {
        libraries; hashed into every trial's key. */
     ak_status (*environment)(json_t **out, const char *device, ak_error *err);
     bool (*available)(void *context, const char *compiler); /* (optional) as in ak_space_spec */
+    /* (optional) Where the device decides more of a task than facts can say: instead of them. */
+    ak_status (*bind)(ak_task **out, const ak_task_spec *spec, const char *device, ak_error *err);
+
+    /* (optional) Status, reason, samples and statistics of a configuration, and as measure_ns what
+       it cost in all. With it there are no worker processes: `open` and `close` are called where
+       the pool is, and of the other members only those above. */
+    ak_status (*recall)(ak_trial *out, ak_device *device, const ak_config *config, ak_error *err);
 
     /* The whole text that the compiler gets: what every kernel of this backend sees of the harness,
        then `text`, which is called `name` in messages. */
@@ -147,14 +159,17 @@ ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t byt
 
 /* Devices that share the trials of a run, in the order in which they were named. */
 #define AK_DEVICES_MAX       16
-#define AK_DEVICE_NAME_BYTES 64
+#define AK_DEVICE_NAME_BYTES 64                /* of one that can share: "cuda:0" */
+#define AK_DEVICE_LIST_BYTES (AK_PATH_MAX + 8) /* "sim:FILE" */
 typedef struct ak_device_list {
-    char name[AK_DEVICES_MAX][AK_DEVICE_NAME_BYTES];
+    char first[AK_DEVICE_LIST_BYTES];
+    char all[AK_DEVICE_LIST_BYTES]; /* with commas, if there are several */
     size_t count;
 } ak_device_list;
 /* One device as ak_backend_device has it; all of a backend, "cuda:all"; or several, "cuda:0,cuda:1"
    or "cuda:0,1" for short. Several must be of one backend and equal: what a result depends on
-   (`environment`) is the same for all of them. */
+   (`environment`) is the same for all of them. What a backend with `find` is given is one name,
+   whatever is in it. */
 ak_status ak_backend_devices(const ak_backend_ops **out, ak_device_list *list, const char *wanted,
                              ak_error *err);
 

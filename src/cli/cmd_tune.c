@@ -261,7 +261,7 @@ const ak_command ak_cmd_tune = {
              "few are measured again, interleaved with the vendor libraries that are installed.\n"
              "With --llm a language model proposes: alone (--strategy llm, llm-oneshot) or seeding "
              "a search\n"
-             "(hybrid, then the default). Without it, or when it fails, heuristic searches.\n"
+             "(hybrid, then the default). Without it, or when it fails, portfolio searches.\n"
              "--time is for all of it: the libraries, the search and the last measurement.\n"
              "Ctrl-C ends the search early and keeps everything; a second one ends at once.\n"
              "Exit code 0 says that a verified best was found, also after Ctrl-C.\n"

@@ -19,7 +19,11 @@ static void notice(void *context, const char *text)
 static void tell(void *context, const ak_call *call)
 {
     ak_adviser *adviser = context;
+    char started[AK_CLOCK_UTC_BYTES];
     ak_call kept = *call;
+    ak_session_utc(started, adviser->session);
+    kept.started = started;
+    ak_pool_pass_ns(adviser->session->pool, call->elapsed_ns);
     kept.run = (char *)(uintptr_t)adviser->events->run; /* the archive copies */
     adviser->calls++;
     adviser->failed += call->error != NULL;
@@ -46,13 +50,17 @@ static void tell(void *context, const ak_call *call)
 void ak_adviser_open(ak_adviser *out, const ak_tune_options *options, const ak_session *session,
                      const ak_strategy_ops *ops, const ak_events *events, ak_archive *archive)
 {
+    bool recalls = ak_pool_recalls(session->pool);
+    bool described = ak_problem_runnable(session->task->problem, NULL) == AK_OK;
     *out = (ak_adviser){.events = events,
                         .archive = archive,
-                        .counsel = {.task = session->task,
+                        .session = session,
+                        .counsel = {.task = described ? session->task : NULL,
                                     .ceilings = &session->ceilings,
                                     .generations = options->generations,
                                     .batch = options->batch,
-                                    .rechecks = true,
+                                    .rechecks = !recalls, /* they would say the same */
+                                    .patient = recalls,
                                     .tell = tell,
                                     .notice = notice,
                                     .context = out}};

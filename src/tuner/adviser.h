@@ -12,6 +12,7 @@ typedef struct ak_adviser {
     ak_counsel counsel;
     ak_model model; /* name NULL: there is none */
     ak_llm *llm;
+    const ak_session *session;
     const ak_events *events;
     ak_archive *archive;
     size_t calls, failed;

@@ -8,23 +8,6 @@
 #include "problem/space.h"
 #include "tuner/warning.h"
 
-static json_t *value_json(const ak_value *value)
-{
-    switch (value->type) {
-    case AK_VALUE_BOOL:
-        return json_boolean(value->as.boolean);
-    case AK_VALUE_INT:
-        return json_integer(value->as.integer);
-    case AK_VALUE_REAL:
-        return json_real(value->as.real);
-    case AK_VALUE_STRING:
-        return json_string(value->as.string);
-    case AK_VALUE_LIST:
-        break;
-    }
-    return json_null();
-}
-
 /* Canonical text to an object with typed values. */
 static json_t *config_json(const char *text, const ak_space *space)
 {
@@ -35,15 +18,7 @@ static json_t *config_json(const char *text, const ak_space *space)
     if (ak_config_parse(&config, space, text, NULL) != AK_OK) {
         return json_string(text);
     }
-    json_t *object = json_object();
-    for (size_t i = 0; i < ak_space_parameter_count(space); i++) {
-        ak_value value = ak_config_value(space, &config, i);
-        if (!ak_json_set(object, ak_space_parameter(space, i)->name, value_json(&value))) {
-            json_decref(object);
-            return NULL;
-        }
-    }
-    return object;
+    return ak_config_json(space, &config);
 }
 
 static json_t *interval(double low, double high)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "archive/archive.h"
 #include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -22,10 +23,13 @@ static ak_status hash_environment(ak_session *session, ak_error *err)
         bool good = ak_json_set_text(facts, "source", session->task->source_hash) &&
                     ak_json_set_text(facts, "autokernel", AK_VERSION) &&
                     ak_json_set(facts, "threads", json_integer(session->task->threads)) &&
-                    ak_json_set(facts, "numerics", json_boolean(session->task->allow_numerics)) &&
-                    ak_json_set(facts, "sandbox",
-                                json_pack("{s:b,s:b}", "landlock", ak_sandbox_landlock_abi() > 0,
-                                          "seccomp", ak_sandbox_seccomp()));
+                    ak_json_set(facts, "numerics", json_boolean(session->task->allow_numerics));
+        /* where something runs */
+        good =
+            good && (session->task->recorded ||
+                     ak_json_set(facts, "sandbox",
+                                 json_pack("{s:b,s:b}", "landlock", ak_sandbox_landlock_abi() > 0,
+                                           "seccomp", ak_sandbox_seccomp())));
         status = good ? ak_json_text(&session->environment_json, facts, err) : ak_fail_memory(err);
     }
     if (status == AK_OK) {
@@ -43,7 +47,7 @@ ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session
     ak_pool_options pool = {.compile_workers = options->compile_workers,
                             .every_device = options->every_device,
                             .cancel = options->cancel == NULL ? task->cancel : options->cancel};
-    ak_status status = ak_problem_runnable(task->problem, err);
+    ak_status status = task->recorded ? AK_OK : ak_problem_runnable(task->problem, err);
     if (status == AK_OK) {
         status = hash_environment(out, err);
     }
@@ -63,6 +67,41 @@ void ak_run_id(char out[AK_RUN_ID_BYTES])
     uint64_t words[3] = {(uint64_t)ak_clock_ns(), (uint64_t)getpid(), ak_hash64(now, strlen(now))};
     (void)snprintf(out, AK_RUN_ID_BYTES, "%016llx",
                    (unsigned long long)ak_hash64(words, sizeof words));
+}
+
+int64_t ak_session_now_ns(const ak_session *session)
+{
+    return ak_pool_now_ns(session->pool);
+}
+
+void ak_session_utc(char out[AK_CLOCK_UTC_BYTES], const ak_session *session)
+{
+    if (ak_pool_recalls(session->pool)) {
+        ak_clock_utc_at(out, ak_session_now_ns(session));
+    } else {
+        ak_clock_utc(out);
+    }
+}
+
+ak_status ak_session_run_id(char out[AK_RUN_ID_BYTES], const ak_session *session, const char *words,
+                            ak_archive *archive, ak_error *err)
+{
+    ak_status status = AK_OK;
+    uint64_t name[3] = {ak_hash64(session->environment, strlen(session->environment)),
+                        ak_hash64(words, strlen(words)), 0};
+    if (!ak_pool_recalls(session->pool)) {
+        ak_run_id(out);
+        return AK_OK;
+    }
+    while (status == AK_OK) {
+        ak_run known = {0};
+        (void)snprintf(out, AK_RUN_ID_BYTES, "%016llx",
+                       (unsigned long long)ak_hash64(name, sizeof name));
+        name[2]++;
+        status = archive == NULL ? AK_NOT_FOUND : ak_archive_get_run(&known, archive, out, err);
+        ak_run_clear(&known);
+    }
+    return status == AK_NOT_FOUND ? AK_OK : status;
 }
 
 ak_status ak_session_ceilings(ak_session *session, ak_error *err)
@@ -149,7 +188,7 @@ ak_status ak_session_complete(ak_trial *trial, const ak_session *session, const 
 {
     const ak_task *task = session->task;
     char now[AK_CLOCK_UTC_BYTES];
-    ak_clock_utc(now);
+    ak_session_utc(now, session);
     size_t length = ak_config_format(NULL, 0, task->space, config);
     char *text = ak_alloc(length + 1, 1);
     if (text == NULL) {

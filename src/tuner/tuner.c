@@ -116,6 +116,9 @@ static size_t finalists_of_each(const run *r)
 /* How long the finish will take, so that a time budget covers it: at most half of the budget. */
 static double finish_seconds(const run *r)
 {
+    if (ak_pool_recalls(r->session.pool)) {
+        return 0; /* nothing is measured again */
+    }
     size_t contestants = finalists_of_each(r) * r->devices + 1;
     for (size_t i = 0; i < r->session.baseline_count; i++) {
         contestants += r->session.baselines[i].installed ? 1 : 0;
@@ -134,7 +137,8 @@ static const char *stop_reason(const run *r)
         return "evaluations";
     }
     if (r->options->seconds > 0 &&
-        (double)(ak_clock_ns() - r->begin_ns) / 1e9 + finish_seconds(r) >= r->options->seconds) {
+        (double)(ak_session_now_ns(&r->session) - r->begin_ns) / 1e9 + finish_seconds(r) >=
+            r->options->seconds) {
         return "time";
     }
     if (r->options->target_speedup > 0 && r->baseline_ms > 0 && r->best_ms > 0 &&
@@ -163,11 +167,13 @@ static size_t device_index(const char *list, const char *name)
     return 0;
 }
 
-static size_t device_count(const char *list)
+static size_t device_count(const ak_task *task)
 {
     size_t count = 1;
-    for (const char *at = list; *at != 0; at++) {
-        count += *at == ',' ? 1 : 0;
+    if (strcmp(task->device, task->devices) != 0) { /* else a comma is part of its name */
+        for (const char *at = task->devices; *at != 0; at++) {
+            count += *at == ',' ? 1 : 0;
+        }
     }
     return count;
 }
@@ -257,15 +263,7 @@ static ak_status start_run(run *r, ak_error *err)
 {
     const ak_task *task = r->task;
     char started[AK_CLOCK_UTC_BYTES];
-    ak_clock_utc(started);
-    ak_run_id(r->id);
-    r->result->run = ak_strdup(r->id);
-    if (r->result->run == NULL) {
-        return ak_fail_memory(err);
-    }
-    if (r->archive == NULL) {
-        return AK_OK;
-    }
+    ak_session_utc(started, &r->session);
     json_t *options = NULL;
     char *options_text = NULL;
     ak_status status = ak_task_spec_to_json(&options, task, err);
@@ -279,6 +277,13 @@ static ak_status start_run(run *r, ak_error *err)
         status = good ? ak_json_text(&options_text, options, err) : ak_fail_memory(err);
     }
     if (status == AK_OK) {
+        status = ak_session_run_id(r->id, &r->session, options_text, r->archive, err);
+    }
+    if (status == AK_OK) {
+        r->result->run = ak_strdup(r->id);
+        status = r->result->run == NULL ? ak_fail_memory(err) : AK_OK;
+    }
+    if (status == AK_OK && r->archive != NULL) {
         /* The archive copies; the texts are only lent. */
         ak_run record = {.id = r->id,
                          .started = started,
@@ -389,6 +394,9 @@ static void announce(const run *r)
 static void warn(const run *r)
 {
     const char *missing = ak_sandbox_missing(ak_sandbox_landlock_abi() > 0, ak_sandbox_seccomp());
+    if (ak_pool_recalls(r->session.pool)) {
+        return; /* nothing runs */
+    }
     if (missing != NULL) {
         ak_event_send(&r->events, "warning", json_pack("{s:s}", "text", missing));
     }
@@ -533,7 +541,7 @@ static ak_status feed(run *r, ak_error *err)
            ak_pool_pending(r->session.pool) < r->flight_count) {
         size_t count = 0;
         ak_proposal proposal;
-        int64_t begin = ak_clock_ns();
+        int64_t begin = ak_session_now_ns(&r->session);
         if (r->next_first < r->options->first_count) {
             status = submit_given(r, err);
             continue;
@@ -544,7 +552,7 @@ static ak_status feed(run *r, ak_error *err)
         }
         if (status == AK_OK) {
             const char *name = proposal.strategy == NULL ? r->ops->name : proposal.strategy;
-            status = submit(r, &proposal, name, ak_clock_ns() - begin, err);
+            status = submit(r, &proposal, name, ak_session_now_ns(&r->session) - begin, err);
         }
     }
     return status;
@@ -579,7 +587,7 @@ static ak_status take(run *r, ak_result *result, ak_error *err)
         return ak_fail(err, AK_INTERNAL, "a result came for job %llu, which was not submitted",
                        (unsigned long long)result->id);
     }
-    int64_t begin = ak_clock_ns();
+    int64_t begin = ak_session_now_ns(&r->session);
     const ak_proposal *p = &flight->proposal;
     ak_trial *trial = &result->trial;
     trial->propose_ns = flight->propose_ns;
@@ -597,7 +605,7 @@ static ak_status take(run *r, ak_result *result, ak_error *err)
             trial->parent = r->history[i].trial;
         }
     }
-    trial->overhead_ns += ak_clock_ns() - begin;
+    trial->overhead_ns += ak_session_now_ns(&r->session) - begin;
     if (status == AK_OK && r->archive != NULL) {
         status = ak_archive_add_trial(r->archive, trial, err);
     }
@@ -661,7 +669,7 @@ static ak_status search(run *r, ak_error *err)
         status = take_next(r, err);
     }
     r->result->stopped_by = why == NULL ? "error" : why;
-    r->search_end_ns = ak_clock_ns();
+    r->search_end_ns = ak_session_now_ns(&r->session);
     warn_of_lost_devices(r);
     return status;
 }
@@ -843,8 +851,8 @@ static ak_status finish(run *r, ak_error *err)
 static ak_status end_run(run *r, ak_error *err)
 {
     char *json = NULL, ended[AK_CLOCK_UTC_BYTES];
-    ak_clock_utc(ended);
-    r->result->seconds = (double)(ak_clock_ns() - r->begin_ns) / 1e9;
+    ak_session_utc(ended, &r->session);
+    r->result->seconds = (double)(ak_session_now_ns(&r->session) - r->begin_ns) / 1e9;
     ak_status status = ak_tune_result_json(&json, r->result, r->task, err);
     if (status == AK_OK && r->archive != NULL) {
         status = ak_archive_end_run(r->archive, r->id, ended, json, err);
@@ -879,7 +887,7 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
     ak_status status = ak_strategy_choose(&choice,
                                           r.options->strategy != NULL ? r.options->strategy
                                           : r.options->llm != NULL    ? "hybrid"
-                                                                      : "heuristic",
+                                                                      : AK_STRATEGY_DEFAULT,
                                           err);
     if (status == AK_OK) {
         status = ak_strategy_text(r.asked, &choice, err);
@@ -889,7 +897,7 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
     }
     r.ops = choice.ops;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    r.devices = device_count(task->devices);
+    r.devices = device_count(task);
     r.flight_count = (size_t)(cores < 1 ? 1 : cores) + 1 + FLIGHTS_A_DEVICE * (r.devices - 1);
     r.flights = ak_alloc(r.flight_count, sizeof *r.flights);
     r.submitted = ak_set_new();
@@ -900,17 +908,20 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
         status = ak_session_open(&r.session, task, &session, err);
     }
     if (status == AK_OK) {
+        if (ak_pool_recalls(r.session.pool)) {
+            r.begin_ns = r.events.start_ns = 0; /* on its own clock, on which nothing overlaps */
+            r.flight_count = 1;
+        }
+        r.events.pool = r.session.pool;
         status = ak_session_survey(&r.session, err);
     }
     if (status == AK_OK) {
         ak_adviser_open(&r.adviser, r.options, &r.session, r.ops, &r.events, r.archive);
-        const char *rank =
-            json_string_value(json_object_get(task->implementation->definition, "Rank"));
         ak_strategy_context context = {.space = task->space,
                                        .constants = task->constants,
                                        .kernel = task->problem->name,
                                        .implementation = task->implementation->name,
-                                       .rank = rank,
+                                       .rank = task->rank,
                                        .seed = task->seed,
                                        .evaluations = r.evaluations,
                                        .hyper = choice.hyper,

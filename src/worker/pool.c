@@ -242,6 +242,13 @@ ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_err
         if (ak_pool_cancelled(pool)) {
             return ak_fail(err, AK_CANCELLED, "cancelled");
         }
+        if (ak_pool_recalls(pool)) {
+            ak_status status = ak_pool_recall(pool, err);
+            if (status != AK_OK) {
+                return status;
+            }
+            continue;
+        }
         int64_t left = deadline - ak_clock_ns();
         if (left <= 0) {
             return ak_fail(err, AK_TIMED_OUT, "nothing has finished yet");
@@ -285,12 +292,13 @@ static ak_status start_workers(ak_pool *pool, ak_error *err)
 /* The first of the task's devices, or all that share its trials. */
 static ak_status name_devices(ak_pool *pool, ak_error *err)
 {
-    size_t most = pool->options.no_device ? 0 : pool->options.every_device ? AK_DEVICES_MAX : 1;
-    pool->devices = ak_alloc(most + 1, sizeof *pool->devices);
+    const char *first = pool->task->device, *all = pool->task->devices;
+    pool->devices = ak_alloc(AK_DEVICES_MAX, sizeof *pool->devices);
     if (pool->devices == NULL) {
         return ak_fail_memory(err);
     }
-    for (const char *at = pool->task->devices; *at != 0 && pool->device_count < most;) {
+    const char *at = pool->options.no_device ? "" : pool->options.every_device ? all : first;
+    while (*at != 0 && pool->device_count < AK_DEVICES_MAX) {
         size_t length = strcspn(at, ",");
         ak_pool_device *d = &pool->devices[pool->device_count++];
         (void)snprintf(d->name, sizeof d->name, "%.*s", (int)length, at);
@@ -327,17 +335,23 @@ ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options
     pool->unit_of = ak_map_new();
     pool->outcome_of = ak_map_new();
     ak_status status = AK_OK;
+    bool recalls = false;
     if (pool->compilers == NULL || pool->unit_of == NULL || pool->outcome_of == NULL) {
         status = ak_fail_memory(err);
     } else {
-        pool->compiler_count = (size_t)pool->options.compile_workers;
         status = ak_backend_find(&pool->backend, task->backend, err);
+        recalls = status == AK_OK && pool->backend->recall != NULL;
     }
-    status = status == AK_OK ? name_devices(pool, err) : status;
-    status = status == AK_OK ? ak_program_find(pool->program, err) : status;
-    status = status == AK_OK ? ak_fs_owned_open(&pool->folder, err) : status;
-    status = status == AK_OK ? write_source(pool, err) : status;
-    status = status == AK_OK ? start_workers(pool, err) : status;
+    if (recalls) {
+        status = pool->backend->open(&pool->recorded, task, err);
+    } else {
+        pool->compiler_count = status == AK_OK ? (size_t)pool->options.compile_workers : 0;
+        status = status == AK_OK ? name_devices(pool, err) : status;
+        status = status == AK_OK ? ak_program_find(pool->program, err) : status;
+        status = status == AK_OK ? ak_fs_owned_open(&pool->folder, err) : status;
+        status = status == AK_OK ? write_source(pool, err) : status;
+        status = status == AK_OK ? start_workers(pool, err) : status;
+    }
     if (status != AK_OK) {
         ak_pool_close(pool);
         return status;
@@ -374,6 +388,9 @@ void ak_pool_close(ak_pool *pool)
     if (pool->folder.path[0] != 0) {
         (void)unlink(pool->source); /* all there is if opening failed, perhaps for want of memory */
         ak_fs_owned_close(&pool->folder);
+    }
+    if (pool->recorded != NULL) {
+        pool->backend->close(pool->recorded);
     }
     json_decref(pool->answer);
     ak_map_free(pool->unit_of);

@@ -10,6 +10,9 @@
  * Several devices share trials: each goes to one that is free, and trials begin when all are ready.
  * Checks, duels and questions go to the first device only. A device whose worker dies is started
  * again, and its job is reported as crashed, while the others go on.
+ *
+ * A backend that recalls (backend.h) has no processes: a job is answered when it is waited for, one
+ * after the other, and the pool's clock goes by what trials cost.
  */
 #ifndef AK_WORKER_POOL_H
 #define AK_WORKER_POOL_H
@@ -80,6 +83,13 @@ typedef struct ak_result {
 void ak_result_clear(ak_result *result);
 
 ak_status ak_pool_submit(ak_pool *pool, const ak_job *job, ak_error *err);
+/* Are results recalled? Then only one job at a time makes sense: nothing overlaps. */
+bool ak_pool_recalls(const ak_pool *pool);
+/* The clock of the run: the machine's or, if results are recalled, one that starts at 0 and goes by
+   what trials cost and by what is added for others, such as replies that were recorded too. */
+int64_t ak_pool_now_ns(const ak_pool *pool);
+void ak_pool_pass_ns(ak_pool *pool, int64_t ns); /* of the machine's clock: nothing */
+
 size_t ak_pool_pending(const ak_pool *pool); /* submitted, no result yet */
 /* Devices whose workers died too often in a row, and that get no more jobs. Never the first:
    without it the run ends. */
