@@ -175,6 +175,9 @@ typedef struct ak_task_spec {
     const char *choices;        /* "activation=relu,bias=add" */
     bool allow_numerics;        /* offer compiler options that change results */
     const char *fix;            /* "MR=6,KC=256:512": only these values of these parameters */
+    /* libraries to compare with: "default" (NULL: the same) are those that start quickly, "all",
+       "none", and names, such as "default,torch-eager" */
+    const char *libraries;
     int threads;                /* CPU threads for host kernels and libraries; 0: all */
     uint64_t seed;              /* of inputs and searches, recorded with every run; 0, the default,
                                    is a seed like any other */
@@ -283,7 +286,8 @@ AK_API ak_status ak_archive_open(ak_archive **out, const char *path, ak_error *e
 AK_API void ak_archive_close(ak_archive *archive);
 AK_API const char *ak_archive_path(const ak_archive *archive);
 
-/* Fields left NULL or 0 match everything. */
+/* Fields left NULL or 0 match everything. `run` may be that of ak_tune_sizes: the trials of its
+   sizes match. */
 typedef struct ak_archive_filter {
     const char *kernel, *implementation, *device, *size, *dtype, *choices, *run, *environment;
     const char *config;
@@ -339,10 +343,11 @@ typedef struct ak_tune_options {
        Hyper-parameters follow a colon:
        "genetic:population=30,mutation=0.2"; see ak_list(AK_LIST_HYPERPARAMETERS) */
     const char *strategy;
-    size_t evaluations;    /* configurations to try; 0: 60 */
+    size_t evaluations;    /* configurations to try, the resumed ones included; 0: 60 */
     double seconds;        /* wall time; 0: no limit */
     double target_speedup; /* stop when the baseline is beaten by this factor; 0: never */
-    bool resume;           /* trials of the same key in the archive count as evaluated */
+    bool resume;           /* trials of the same key in the archive count as evaluated, so that
+                              a run that is resumed ends where it would have ended */
     size_t finalists;      /* re-measured interleaved with the baseline, and the default; 0: 3 */
     /* Configurations to try right after the default, as text; those that are not in the space are
        passed over. Borrowed for the call. */
@@ -353,7 +358,8 @@ typedef struct ak_tune_options {
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
     /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. Its `cancel`
        is that of the run. Where it cannot be reached, the run says so (the event "warning") and
-       carries on with "portfolio". */
+       carries on with "portfolio"; what no waiting can cure, such as a budget for a model without a
+       price, is refused. */
     const struct ak_llm_options *llm;
     int generations; /* questions to the model; 0: the strategy's default. 1 is one shot */
     size_t batch;    /* proposals a question; 0: what the budget leaves for each */
@@ -364,6 +370,8 @@ typedef struct ak_contestant {
     char *name;    /* "tuned", "default", or the library: "OpenBLAS" */
     char *version; /* with the core type: "0.3.21 Cooperlake"; NULL for candidates */
     char *config;  /* NULL for libraries */
+    char *library; /* what it is called in --libraries: "cublaslt-best"; NULL for candidates */
+    char *reason;  /* why it failed, in one line; NULL if it did not */
     double median_ms, ci_low_ms, ci_high_ms;
     double tflops, gbs, efficiency;
     double ratio, ratio_low, ratio_high; /* speed relative to the first library, paired, 95 % */

@@ -15,6 +15,7 @@
 #define AK_BACKEND_BACKEND_H
 
 #include "base/fs.h"
+#include "check/compare.h"
 #include "measure/conditions.h"
 #include "measure/roofline.h"
 #include "problem/task.h"
@@ -52,6 +53,9 @@ typedef struct ak_runnable ak_runnable; /* a loaded candidate or a baseline */
    hold results against, never a competitor. Its output is not judged. */
 #define AK_BASELINE_COPY "copy"
 
+/* Baselines whose names begin so take seconds to start; they take part where they are asked for. */
+#define AK_BASELINE_ON_DEMAND "torch-"
+
 /* What to load: either an artifact or a baseline. */
 typedef struct ak_load {
     const char *artifact;
@@ -77,6 +81,37 @@ typedef struct ak_outcome {
     char reason[240];
     int64_t ns; /* for all iterations, by the harness' clock, its own cost subtracted */
 } ak_outcome;
+
+/*
+ * A referee: the reference and the comparison on the device itself, for arrays so large that
+ * computing, fetching and comparing them on the host would take longer than the tuning. It computes
+ * in double what reference.c computes, from the inputs in the block, for one shape; every element
+ * of every output is held against it there. Who uses one holds it against reference.c first
+ * (worker/stage.c).
+ */
+typedef struct ak_referee ak_referee;
+
+typedef struct ak_referee_ops {
+    /* For arguments at `offset` of the block. AK_UNAVAILABLE if the problem has no reference for
+       such devices, or its dtypes or the device's memory do not allow it: the host does it then. */
+    ak_status (*open)(ak_referee **out, ak_device *device, const ak_shape *shape,
+                      const size_t *offset, ak_error *err);
+    /* From what is in the block now. Also after compare has found the reference damaged. */
+    ak_status (*compute)(ak_referee *referee, ak_error *err);
+    /* Elements of the reference of an output that are NaN, and its root mean square. */
+    void (*describe)(size_t *nans, double *rms, const ak_referee *referee, size_t argument);
+    /* Elements of it. */
+    ak_status (*values)(double *out, ak_referee *referee, size_t argument, size_t first,
+                        size_t count, ak_error *err);
+    /* As ak_compare_output. `intact`: the reference is as it was computed; if not, something has
+       written to the harness' own memory and the comparison says nothing. */
+    ak_status (*compare)(ak_compare_result *out, bool *intact, ak_referee *referee, size_t argument,
+                         double relative, double rms, ak_error *err);
+    /* Of the bytes of an argument in the block: equal only for equal bytes, for all that a
+       candidate can know. */
+    ak_status (*fingerprint)(uint64_t *out, ak_referee *referee, size_t argument, ak_error *err);
+    void (*close)(ak_referee *referee);
+} ak_referee_ops;
 
 typedef struct ak_backend_ops {
     const char *name, *description;
@@ -147,6 +182,7 @@ typedef struct ak_backend_ops {
     /* (optional) The version of a baseline where more is known once it has run: which of its
        algorithms was chosen. "" if nothing is. */
     void (*baseline_version)(char *out, size_t bytes, const ak_device *device, const char *name);
+    const ak_referee_ops *referee; /* (optional) */
     void (*close)(ak_device *device);
 } ak_backend_ops;
 

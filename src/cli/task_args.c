@@ -104,7 +104,8 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args)
         const char **to;
     } texts[] = {{AK_OPTION_IMPL, &spec->implementation}, {AK_OPTION_DEVICE, &spec->device},
                  {AK_OPTION_SIZE, &spec->size},           {AK_OPTION_DTYPE, &spec->dtype},
-                 {AK_OPTION_SET, &spec->choices},         {AK_OPTION_FIX, &spec->fix}};
+                 {AK_OPTION_SET, &spec->choices},         {AK_OPTION_FIX, &spec->fix},
+                 {AK_OPTION_LIBRARIES, &spec->libraries}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (ak_args_has(args, texts[i].id)) {
             *texts[i].to = args->text[texts[i].id];
@@ -279,8 +280,8 @@ void ak_contestants_print(const ak_contestant *list, size_t count)
     for (size_t i = 0; i < count; i++) {
         const ak_contestant *c = &list[i];
         bool measured = c->median_ms > 0;
-        ak_table_cell(&table, "%s%s%s", c->name, c->version == NULL ? "" : " ",
-                      c->version == NULL ? "" : c->version);
+        bool brief = c->version != NULL && strlen(c->version) <= AK_VERSION_BESIDE;
+        ak_table_cell(&table, "%s%s%s", c->name, brief ? " " : "", brief ? c->version : "");
         ak_table_cell(&table, "%s", ak_show_real(a, c->median_ms));
         ak_table_cell(&table, "%s", ak_show_interval(a, c->ci_low_ms, c->ci_high_ms));
         ak_table_cell(&table, "%s", ak_show_real(a, c->tflops));
@@ -295,13 +296,19 @@ void ak_contestants_print(const ak_contestant *list, size_t count)
         }
         /* The reference itself has the ratio 1 exactly. */
         bool reference = c->ratio_low == 1 && c->ratio_high == 1;
-        ak_table_cell(&table, "%s",
-                      !measured   ? "failed"
+        ak_table_cell(&table, "%s%s",
+                      !measured   ? "failed: "
                       : reference ? "reference"
                       : c->tie    ? "tie"
-                                  : "");
+                                  : "",
+                      measured || c->reason == NULL ? "" : c->reason);
     }
     ak_table_print(&table);
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].version != NULL && strlen(list[i].version) > AK_VERSION_BESIDE) {
+            ak_out("%s: %s\n", list[i].name, list[i].version);
+        }
+    }
     print_conditions(list, count);
 }
 

@@ -95,6 +95,7 @@ struct ak_problem {
     const char *flops, *bytes; /* expressions over sizes, dtype_bytes and `choice_NAME` indices */
     const char
         *reference_source; /* text of reference.c; "" if none: a space without a problem (T1) */
+    const char *device_reference; /* text of reference.cu beside it; NULL if there is none */
     ak_tolerance_spec tolerances[8];
     size_t tolerance_count;
     int64_t (*awkward)[AK_SIZES_MAX];

@@ -10,6 +10,7 @@
 
 #define CHOICE_VALUES_MAX 64
 #define AWKWARD_MAX       256
+#define DEVICE_REFERENCE  "reference.cu"
 
 static const char *const problem_keys[] = {
     "schema", "name",      "description", "sizes",     "dtypes",  "choices", "arguments", "flops",
@@ -574,6 +575,10 @@ static ak_status read_reference(const ak_kernel_files *files, reader *r)
     }
     if (status == AK_OK && r->problem->reference_source[0] == 0) {
         status = ak_fail(r->err, AK_INVALID, "%s: the reference \"%s\" is empty", r->path, name);
+    }
+    if (status == AK_OK && ak_kernel_has(files, DEVICE_REFERENCE)) {
+        status = ak_kernel_read(&r->problem->device_reference, r->problem, files, DEVICE_REFERENCE,
+                                r->err);
     }
     return status;
 }

@@ -31,8 +31,9 @@ struct ak_task {
     ak_dtype dtype;
     int choice[AK_CHOICES_MAX];
     bool allow_numerics;
-    char *fix;   /* NULL: nothing is fixed */
-    int threads; /* as in ak_task_spec: 0 means all */
+    char *fix;       /* NULL: nothing is fixed */
+    char *libraries; /* as in ak_task_spec; NULL: "default" */
+    int threads;     /* as in ak_task_spec: 0 means all */
     uint64_t seed;
     char *kernel; /* as given, so that a worker can open it again */
     char *size_text, *choices_text;

@@ -48,6 +48,8 @@ json_t *ak_contestant_json(const ak_contestant *c, const ak_space *space)
     bool good = ak_json_set_text(object, "name", c->name) &&
                 ak_json_set_text(object, "version", c->version) &&
                 ak_json_set(object, "config", config_json(c->config, space)) &&
+                ak_json_set_text(object, "library", c->library) &&
+                ak_json_set_text(object, "reason", c->reason) &&
                 ak_json_set_real(object, "ms", c->median_ms > 0 ? c->median_ms : NAN) &&
                 ak_json_set(object, "ci_ms", interval(c->ci_low_ms, c->ci_high_ms)) &&
                 ak_json_set_real(object, "tflops", c->tflops) &&

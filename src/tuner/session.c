@@ -234,6 +234,8 @@ void ak_contestants_free(ak_contestant *list, size_t count)
         ak_free(list[i].version);
         ak_free(list[i].config);
         ak_free(list[i].throttle);
+        ak_free(list[i].library);
+        ak_free(list[i].reason);
     }
     ak_free(list);
 }
@@ -254,9 +256,11 @@ static ak_status describe(ak_contestant *c, const ak_session *session, const ak_
     const ak_task *task = session->task;
     if (duelist->baseline != NULL) {
         const ak_baseline_info *info = baseline_of(session, duelist->baseline);
+        const char *version = info == NULL ? "" : info->version;
         c->name = ak_strdup(info == NULL ? duelist->baseline : info->title);
-        c->version = ak_strdup(info == NULL ? "" : info->version);
-        if (c->name == NULL || c->version == NULL) {
+        c->version = ak_strdup(entry->version == NULL ? version : entry->version);
+        c->library = ak_strdup(duelist->baseline);
+        if (c->name == NULL || c->version == NULL || c->library == NULL) {
             return ak_fail_memory(err);
         }
     } else {
@@ -268,7 +272,13 @@ static ak_status describe(ak_contestant *c, const ak_session *session, const ak_
         }
         (void)ak_config_format(c->config, length + 1, task->space, duelist->config);
     }
-    if (entry->status == AK_TRIAL_OK && entry->sample_count > 0) {
+    if (entry->status != AK_TRIAL_OK) {
+        c->reason =
+            ak_strdup(entry->reason == NULL ? ak_trial_status_text(entry->status) : entry->reason);
+        if (c->reason == NULL) {
+            return ak_fail_memory(err);
+        }
+    } else if (entry->sample_count > 0) {
         ak_stats stats;
         ak_stats_of(&stats, entry->samples_ms, entry->sample_count);
         c->median_ms = stats.median;

@@ -63,7 +63,8 @@ static ak_status live_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
                           ak_error *err)
 {
     ak_llm_options llm = {0};
-    if (study->options.llm != NULL) {
+    bool asks = study->options.llm != NULL && arm->choice.ops->await != NULL;
+    if (asks) {
         llm = ak_adviser_left(study->options.llm, *spent_usd);
     }
     live l = {.study = study, .run = run, .err = err};
@@ -76,7 +77,7 @@ static ak_status live_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
                                .sink = sink,
                                .sink_context = &l,
                                .cancel = study->options.cancel,
-                               .llm = study->options.llm == NULL ? NULL : &llm,
+                               .llm = asks ? &llm : NULL,
                                .generations = study->options.generations,
                                .batch = study->options.batch};
     ak_status status = ak_tune(&result, &seeded, archive, &options, err);

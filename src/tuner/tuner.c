@@ -39,9 +39,13 @@
 #define GAIN     0.005
 /* Seconds of interleaved measuring a contestant of the finish gets. */
 #define DUEL_SECONDS 0.7
+/* At the least, where a time budget has less left. */
+#define DUEL_SECONDS_MIN 0.1
 /* Leaders that a strategy may have measured again at once, and seconds for each. */
 #define DOUBTS_MAX    8
 #define DOUBT_SECONDS 0.25
+/* The check of a finalist takes as long as so many of a trial, about. */
+#define CHECKS_OF_FINALIST 3.0
 /* What measuring the ceilings takes, about. */
 #define CEILINGS_SECONDS 0.5
 
@@ -86,18 +90,24 @@ typedef struct run {
     size_t history_count, history_capacity;
     pending *flights;
     size_t flight_count; /* slots; as many as may be in flight */
-    size_t evaluations;  /* the budget */
+    size_t evaluations;  /* what is left of the budget after the resumed ones */
     size_t sent;         /* submitted in this run */
     size_t next_first;   /* of the configurations that the caller wants tried first */
     double best_ms, default_ms, baseline_ms;
     double survey_ms[BASELINES_MAX]; /* of the libraries that take part, in their order */
     size_t devices;                  /* that share the trials */
     size_t lost;                     /* of these, that were given up */
+    double check_seconds;            /* of the latest trial that was right */
     size_t best;                     /* in history */
     size_t last_gain;                /* evaluations at the last gain */
     bool exhausted;
     ak_tune_result *result;
 } run;
+
+static size_t budget(const run *r)
+{
+    return r->options->evaluations == 0 ? EVALUATIONS_DEFAULT : r->options->evaluations;
+}
 
 static bool cancelled(const run *r)
 {
@@ -113,17 +123,25 @@ static size_t finalists_of_each(const run *r)
     return wanted < most ? wanted : most;
 }
 
-/* How long the finish will take, so that a time budget covers it: at most half of the budget. */
+/* What the search has left of a time budget; negative once it is spent. */
+static double seconds_left(const run *r)
+{
+    return r->options->seconds - (double)(ak_session_now_ns(&r->session) - r->begin_ns) / 1e9;
+}
+
+/* How long the finish will take, so that a time budget covers it: at most half of the budget. A
+   finalist is checked on all awkward sizes, and in more rounds than a trial, on one of them. */
 static double finish_seconds(const run *r)
 {
     if (ak_pool_recalls(r->session.pool)) {
         return 0; /* nothing is measured again */
     }
-    size_t contestants = finalists_of_each(r) * r->devices + 1;
+    size_t finalists = finalists_of_each(r) * r->devices + 1, contestants = finalists;
     for (size_t i = 0; i < r->session.baseline_count; i++) {
         contestants += r->session.baselines[i].installed ? 1 : 0;
     }
-    double expected = DUEL_SECONDS * (double)contestants + CEILINGS_SECONDS;
+    double expected = DUEL_SECONDS * (double)contestants + CEILINGS_SECONDS +
+                      CHECKS_OF_FINALIST * r->check_seconds * (double)finalists;
     return expected < r->options->seconds / 2 ? expected : r->options->seconds / 2;
 }
 
@@ -136,9 +154,7 @@ static const char *stop_reason(const run *r)
     if (r->result->evaluated >= r->evaluations) {
         return "evaluations";
     }
-    if (r->options->seconds > 0 &&
-        (double)(ak_session_now_ns(&r->session) - r->begin_ns) / 1e9 + finish_seconds(r) >=
-            r->options->seconds) {
+    if (r->options->seconds > 0 && seconds_left(r) <= finish_seconds(r)) {
         return "time";
     }
     if (r->options->target_speedup > 0 && r->baseline_ms > 0 && r->best_ms > 0 &&
@@ -215,6 +231,9 @@ static ak_status remember(run *r, const ak_config *config, const ak_trial *trial
 
 typedef struct resume {
     run *r;
+    ak_set *known; /* keys of those met so far */
+    size_t count;
+    bool counting; /* only: there is no strategy yet that could be told */
     ak_status status;
     ak_error *err;
 } resume;
@@ -233,16 +252,18 @@ static bool resume_one(void *context, const ak_trial *trial)
         return true; /* perhaps the machine's fault: it may be tried again */
     }
     state->status =
-        ak_set_add(&fresh, r->submitted, ak_config_key(r->task->space, &config), state->err);
+        ak_set_add(&fresh, state->known, ak_config_key(r->task->space, &config), state->err);
     if (state->status == AK_OK && fresh) {
-        state->status = remember(r, &config, trial, false, state->err);
-        r->result->resumed++;
+        state->count++;
+        state->status = state->counting ? AK_OK : remember(r, &config, trial, false, state->err);
     }
     return state->status == AK_OK;
 }
 
-static ak_status resume_trials(run *r, ak_error *err)
+/* The trials of this task and environment that the archive has. */
+static ak_status each_known(resume *state, ak_error *err)
 {
+    const run *r = state->r;
     if (!r->options->resume || r->archive == NULL) {
         return AK_OK;
     }
@@ -254,9 +275,27 @@ static ak_status resume_trials(run *r, ak_error *err)
                                 .dtype = ak_dtype_text(task->dtype),
                                 .choices = task->choices_text,
                                 .environment = r->session.environment};
-    resume state = {.r = r, .status = AK_OK, .err = err};
-    ak_status status = ak_archive_each(r->archive, &filter, resume_one, &state, err);
-    return status == AK_OK ? state.status : status;
+    state->err = err;
+    ak_status status = ak_archive_each(r->archive, &filter, resume_one, state, err);
+    return status == AK_OK ? state->status : status;
+}
+
+/* What is known counts as evaluated: a run that is resumed ends where it would have ended. */
+static ak_status reduce_budget(run *r, ak_error *err)
+{
+    resume state = {.r = r, .known = ak_set_new(), .counting = true};
+    ak_status status = state.known == NULL ? ak_fail_memory(err) : each_known(&state, err);
+    r->evaluations -= state.count < r->evaluations ? state.count : r->evaluations;
+    ak_set_free(state.known);
+    return status;
+}
+
+static ak_status resume_trials(run *r, ak_error *err)
+{
+    resume state = {.r = r, .known = r->submitted};
+    ak_status status = each_known(&state, err);
+    r->result->resumed = state.count;
+    return status;
 }
 
 static ak_status start_run(run *r, ak_error *err)
@@ -269,7 +308,7 @@ static ak_status start_run(run *r, ak_error *err)
     ak_status status = ak_task_spec_to_json(&options, task, err);
     if (status == AK_OK) {
         bool good = ak_json_set_text(options, "strategy", r->asked) &&
-                    ak_json_set(options, "evaluations", json_integer((json_int_t)r->evaluations)) &&
+                    ak_json_set(options, "evaluations", json_integer((json_int_t)budget(r))) &&
                     ak_json_set_real(options, "seconds", r->options->seconds) &&
                     ak_json_set_real(options, "target_speedup", r->options->target_speedup) &&
                     ak_json_set(options, "resume", json_boolean(r->options->resume)) &&
@@ -390,7 +429,8 @@ static void announce(const run *r)
     ak_event_send(&r->events, "start", fields);
 }
 
-/* A layer of protection that this machine cannot give is said in every run. */
+/* A layer of protection that this machine cannot give is said in every run, and that a model is
+   not asked in every run that could have asked it. */
 static void warn(const run *r)
 {
     const char *missing = ak_sandbox_missing(ak_sandbox_landlock_abi() > 0, ak_sandbox_seccomp());
@@ -399,6 +439,14 @@ static void warn(const run *r)
     }
     if (missing != NULL) {
         ak_event_send(&r->events, "warning", json_pack("{s:s}", "text", missing));
+    }
+    if (r->options->llm != NULL && r->ops->await == NULL) {
+        char text[160];
+        (void)snprintf(text, sizeof text,
+                       "the strategy %s asks no language model; the one that is configured is not "
+                       "used",
+                       r->ops->name);
+        ak_event_send(&r->events, "warning", json_pack("{s:s}", "text", text));
     }
 }
 
@@ -621,6 +669,9 @@ static ak_status take(run *r, ak_result *result, ak_error *err)
     if (ok && is_default) {
         r->default_ms = trial->median_ms;
     }
+    if (ok && !result->repeated) {
+        r->check_seconds = (double)trial->check_ns / 1e9;
+    }
     status = remember(r, &p->config, trial, result->repeated, err);
     flight->used = false;
     report_trial(r, trial, is_default);
@@ -664,8 +715,16 @@ static ak_status search(run *r, ak_error *err)
         }
         status = take_next(r, err);
     }
-    /* What is in flight is measured in any case: it is taken as trials too. */
-    while (status == AK_OK && !cancelled(r) && ak_pool_pending(r->session.pool) > 0) {
+    /* What is in flight is measured in any case: it is taken as trials too. But when time is up and
+       there is a result, what has not begun is left. */
+    bool late = why != NULL && strcmp(why, "time") == 0;
+    while (status == AK_OK && !cancelled(r)) {
+        if (late && r->best_ms > 0) {
+            ak_pool_withdraw(r->session.pool);
+        }
+        if (ak_pool_pending(r->session.pool) == 0) {
+            break;
+        }
         status = take_next(r, err);
     }
     r->result->stopped_by = why == NULL ? "error" : why;
@@ -805,11 +864,12 @@ static ak_status finish(run *r, ak_error *err)
     announce_phase(r, "finish");
     ak_duel_spec spec = {
         .duelists = duelists, .names = names, .count = all, .seconds = DUEL_SECONDS * (double)all};
-    if (r->options->seconds > 0 && spec.seconds > finish_seconds(r)) {
-        spec.seconds = finish_seconds(r);
-    }
     size_t reference;
     ak_status status = ak_session_ceilings(&r->session, err);
+    if (r->options->seconds > 0 && spec.seconds > seconds_left(r)) {
+        double least = DUEL_SECONDS_MIN * (double)all;
+        spec.seconds = seconds_left(r) > least ? seconds_left(r) : least;
+    }
     if (status == AK_OK) {
         status = ak_session_duel(&r->result->contestants, &reference, &r->session, &spec, err);
     }
@@ -877,7 +937,7 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
              .options = options == NULL ? &defaults : options,
              .result = &result,
              .begin_ns = ak_clock_ns()};
-    r.evaluations = r.options->evaluations == 0 ? EVALUATIONS_DEFAULT : r.options->evaluations;
+    r.evaluations = budget(&r);
     r.events = (ak_events){.sink = r.options->sink,
                            .context = r.options->sink_context,
                            .run = r.id,
@@ -905,6 +965,10 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
         status = ak_fail_memory(err);
     }
     if (status == AK_OK) {
+        status = ak_adviser_open(&r.adviser, r.options, task, &r.session, r.ops, &r.events,
+                                 r.archive, err);
+    }
+    if (status == AK_OK) {
         status = ak_session_open(&r.session, task, &session, err);
     }
     if (status == AK_OK) {
@@ -912,11 +976,14 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
             r.begin_ns = r.events.start_ns = 0; /* on its own clock, on which nothing overlaps */
             r.flight_count = 1;
         }
+        ak_adviser_join(&r.adviser);
         r.events.pool = r.session.pool;
         status = ak_session_survey(&r.session, err);
     }
     if (status == AK_OK) {
-        ak_adviser_open(&r.adviser, r.options, &r.session, r.ops, &r.events, r.archive);
+        status = reduce_budget(&r, err);
+    }
+    if (status == AK_OK) {
         ak_strategy_context context = {.space = task->space,
                                        .constants = task->constants,
                                        .kernel = task->problem->name,

@@ -7,13 +7,16 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/rng.h"
-#include "worker/stage.h"
 
 /* The awkward shape that every trial runs: the one with the most work below this, so that it covers
    as much of the code as a tenth of a millisecond can. */
 #define AWKWARD_FLOPS 2e7
 /* Of the shape at which the tolerance is tried: a mean over fewer is too close to the values. */
 #define SELFTEST_ELEMENTS 64
+/* From so much on a shape is judged on the device, where that can be: below, the host has prepared
+   it in some hundredths of a second and compares it in some milliseconds. */
+#define REFEREE_ELEMENTS ((size_t)1 << 20)
+#define REFEREE_FLOPS    1e9
 /* One timed batch in this many is judged, besides the first and the last. */
 #define JUDGE_EVERY         8
 #define DUEL_ROUNDS_MIN     9
@@ -24,8 +27,12 @@
 /* For each version of a library, when the fastest is looked for. */
 #define VARIANT_SECONDS     0.15
 #define BASELINE_TIMEOUT_NS (60 * AK_SECOND_NS)
-#define THREADS_ALL         (1 << 16) /* backends cut it to what they have */
-#define PLACES_ALIGN        4096
+#define VERSION_BYTES       200
+/* A library that does the work in two passes rounds its result twice, and the first rounding may be
+   of something larger than what comes out. Candidates have no such excuse. */
+#define BASELINE_SLACK 2.0
+#define THREADS_ALL    (1 << 16) /* backends cut it to what they have */
+#define PLACES_ALIGN   4096
 
 typedef struct choice { /* which version of a library is the fastest */
     char *base, *best;
@@ -40,6 +47,7 @@ struct ak_evaluator {
     ak_stage own;
     ak_stage *awkward;
     size_t awkward_count;
+    ak_stage_times preparation;
     ak_rng rng;
     unsigned round;
     choice *choices;
@@ -93,12 +101,50 @@ static size_t outputs_of(const ak_evaluator *e, const ak_stage *stage)
     return least;
 }
 
+static bool is_large(const ak_evaluator *e, const ak_stage *stage)
+{
+    size_t elements = 0;
+    for (size_t i = 0; i < e->task->problem->argument_count; i++) {
+        elements += stage->shape.elements[i];
+    }
+    return elements >= REFEREE_ELEMENTS || stage->shape.flops >= REFEREE_FLOPS;
+}
+
+static ak_status prepare_own(ak_evaluator *e, bool selftest, ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = AK_UNAVAILABLE;
+    if (is_large(e, &e->own)) {
+        status =
+            ak_stage_prepare_referee(&e->own, e->reference, 0, selftest, &e->preparation, &why);
+    }
+    if (status == AK_UNAVAILABLE) {
+        int64_t begin = ak_clock_ns();
+        status = ak_stage_prepare(&e->own, e->reference, 0, selftest, err);
+        e->preparation.reference_ns += ak_clock_ns() - begin;
+        return status;
+    }
+    return status == AK_OK ? AK_OK : ak_fail(err, status, "%s", why.text);
+}
+
+static ak_status witness_all(ak_evaluator *e, ak_error *err)
+{
+    int64_t begin = ak_clock_ns();
+    ak_status status = AK_OK;
+    for (size_t i = 0; status == AK_OK && i < e->awkward_count; i++) {
+        status = ak_stage_prepare(&e->awkward[i], e->reference, i + 1, false, err);
+        status = status == AK_OK ? ak_stage_witness(&e->awkward[i], err) : status;
+    }
+    e->preparation.witness_ns += ak_clock_ns() - begin;
+    return status;
+}
+
 /* The tolerance is tried where outputs are long enough to be told from their mean: at the task's
    own shape or, if that is tiny, at the awkward shape with the most outputs. */
 static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
 {
     bool own = outputs_of(e, &e->own) >= SELFTEST_ELEMENTS;
-    ak_status status = ak_stage_prepare(&e->own, e->reference, 0, own, err);
+    ak_status status = prepare_own(e, own, err);
     size_t largest = e->awkward_count;
     for (size_t i = 0; i < e->awkward_count; i++) {
         if (largest == e->awkward_count ||
@@ -109,6 +155,9 @@ static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
     if (status == AK_OK && !own && largest < e->awkward_count) {
         status = ak_stage_prepare(&e->awkward[largest], e->reference, largest + 1,
                                   outputs_of(e, &e->awkward[largest]) >= SELFTEST_ELEMENTS, err);
+    }
+    if (status == AK_OK && e->own.referee != NULL) {
+        status = witness_all(e, err);
     }
     return status;
 }
@@ -123,7 +172,9 @@ ak_status ak_evaluator_open(ak_evaluator **out, const ak_backend_ops *backend, c
     e->backend = backend;
     e->task = task;
     ak_rng_seed(&e->rng, task->seed ^ UINT64_C(0x6576616c75617465));
+    int64_t begin = ak_clock_ns();
     ak_status status = backend->open(&e->device, task, err);
+    e->preparation.device_ns = ak_clock_ns() - begin;
     e->memory.backend = backend;
     e->memory.device = e->device;
     if (status == AK_OK) {
@@ -164,6 +215,12 @@ void ak_evaluator_close(ak_evaluator *e)
         e->backend->close(e->device);
     }
     ak_free(e);
+}
+
+bool ak_evaluator_preparation(ak_stage_times *out, const ak_evaluator *e)
+{
+    *out = e->preparation;
+    return e->own.referee != NULL;
 }
 
 bool ak_evaluator_lost(const ak_evaluator *e)
@@ -253,6 +310,7 @@ static ak_status judge(runner *r, ak_stage *stage, bool quick, ak_error *err)
     if (baseline != NULL && strcmp(baseline, AK_BASELINE_COPY) == 0) {
         return AK_OK;
     }
+    stage->slack = baseline != NULL ? BASELINE_SLACK : 1.0;
     return ak_stage_judge(&r->outcome, &r->max_error, stage, quick, err);
 }
 
@@ -491,6 +549,18 @@ static ak_status one_round(duel *d, ak_error *err)
     return AK_OK;
 }
 
+/* What a library tells of itself once it has run; NULL if nothing. */
+static ak_status tell_version(char **out, const runner *r, ak_error *err)
+{
+    const ak_backend_ops *backend = r->e->backend;
+    char text[VERSION_BYTES] = "";
+    if (r->entrant->baseline != NULL && backend->baseline_version != NULL) {
+        backend->baseline_version(text, sizeof text, r->e->device, r->entrant->baseline);
+    }
+    *out = text[0] == 0 ? NULL : ak_strdup(text);
+    return text[0] != 0 && *out == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
 /* After the last round: still right? */
 static ak_status leave(ak_duel_entry *out, duel *d, size_t i, ak_error *err)
 {
@@ -503,6 +573,7 @@ static ak_status leave(ak_duel_entry *out, duel *d, size_t i, ak_error *err)
             status = judge(r, own, false, err);
         }
     }
+    status = status == AK_OK ? tell_version(&out->version, r, err) : status;
     if (status != AK_OK) {
         return status;
     }
@@ -558,13 +629,77 @@ static ak_status fight(ak_duel_entry *out, ak_evaluator *e, const ak_entrant *en
 typedef struct listing {
     ak_baseline_info *items;
     size_t count, capacity;
+    const char *wanted; /* ak_task_spec.libraries */
+    ak_buf left_out;    /* names of the others, for a message */
     ak_status status;
 } listing;
+
+static bool same_library(const char *name, const char *base)
+{
+    size_t length = strcspn(base, ":");
+    return strcspn(name, ":") == length && strncmp(name, base, length) == 0;
+}
+
+/* The next word of a comma list, from *at on; false if there is none. */
+static bool next_word(char out[64], const char **at)
+{
+    while (**at == ',') {
+        (*at)++;
+    }
+    size_t length = strcspn(*at, ",");
+    (void)snprintf(out, 64, "%.*s", (int)(length < 63 ? length : 63), *at);
+    *at += length;
+    return length > 0;
+}
+
+static bool is_wanted(const char *wanted, const char *name)
+{
+    char word[64];
+    bool slow = strncmp(name, AK_BASELINE_ON_DEMAND, strlen(AK_BASELINE_ON_DEMAND)) == 0;
+    for (const char *at = wanted; next_word(word, &at);) {
+        if (strcmp(word, "all") == 0 || (strcmp(word, "default") == 0 && !slow) ||
+            same_library(name, word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A name that no library has is a mistake. */
+static ak_status check_wanted(const listing *list, ak_error *err)
+{
+    char word[64];
+    for (const char *at = list->wanted; next_word(word, &at);) {
+        bool known =
+            strcmp(word, "all") == 0 || strcmp(word, "default") == 0 || strcmp(word, "none") == 0;
+        for (size_t i = 0; !known && i < list->count; i++) {
+            known = same_library(list->items[i].name, word);
+        }
+        if (!known) {
+            ak_buf names = AK_BUF(400);
+            for (size_t i = 0; i < list->count; i++) {
+                ak_buf_print(&names, ", %s", list->items[i].name);
+            }
+            ak_status status =
+                ak_fail(err, AK_INVALID,
+                        "libraries: \"%s\" is none for this kernel and device; there "
+                        "are default, all, none%s%s",
+                        word, names.data, list->left_out.data);
+            ak_buf_free(&names);
+            return status;
+        }
+    }
+    return AK_OK;
+}
 
 static void list_one(void *context, const char *name, const char *title, const char *version,
                      bool installed, const char *note)
 {
     listing *list = context;
+    if (!is_wanted(list->wanted, name)) {
+        ak_buf_print(&list->left_out, ", %s", name);
+        return;
+    }
     if (list->status == AK_OK) {
         void *items = list->items;
         list->status = ak_grow(&items, &list->capacity, list->count + 1, sizeof *list->items, NULL);
@@ -592,12 +727,6 @@ static void info_clear(ak_baseline_info *info)
     ak_free(info->note);
 }
 
-static bool same_library(const char *name, const char *base)
-{
-    size_t length = strcspn(base, ":");
-    return strcspn(name, ":") == length && strncmp(name, base, length) == 0;
-}
-
 /* Times the versions items[first..last) of one library; *best is the index of the fastest, `first`
    if it cannot be told. */
 static ak_status fastest(size_t *best, ak_evaluator *e, const listing *list, size_t first,
@@ -621,6 +750,7 @@ static ak_status fastest(size_t *best, ak_evaluator *e, const listing *list, siz
             *best = first + i;
         }
         ak_free(entries[i].reason);
+        ak_free(entries[i].version);
         ak_free(entries[i].samples_ms);
     }
     return status;
@@ -690,11 +820,14 @@ static ak_status reduce(listing *list, size_t *kept, size_t first, size_t last, 
 ak_status ak_evaluate_baselines(ak_baseline_info **out, size_t *count, ak_evaluator *e,
                                 ak_error *err)
 {
-    listing list = {.status = AK_OK};
+    const char *wanted = e->task->libraries;
+    listing list = {.wanted = wanted == NULL ? "default" : wanted, .left_out = AK_BUF(400)};
     ak_status status = e->backend->baselines(e->device, e->task, list_one, &list, err);
     if (status == AK_OK && list.status != AK_OK) {
         status = ak_fail_memory(err);
     }
+    status = status == AK_OK ? check_wanted(&list, err) : status;
+    ak_buf_free(&list.left_out);
     size_t kept = 0;
     for (size_t first = 0; status == AK_OK && first < list.count;) {
         size_t last = first + 1;
@@ -705,7 +838,7 @@ ak_status ak_evaluate_baselines(ak_baseline_info **out, size_t *count, ak_evalua
         first = last;
     }
     for (size_t i = 0; status == AK_OK && e->backend->baseline_version != NULL && i < kept; i++) {
-        char version[160];
+        char version[VERSION_BYTES];
         e->backend->baseline_version(version, sizeof version, e->device, list.items[i].name);
         char *text = version[0] == 0 ? NULL : ak_strdup(version);
         if (text != NULL) {

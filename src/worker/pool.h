@@ -64,6 +64,7 @@ typedef struct ak_job {
 typedef struct ak_duel_entry {
     ak_trial_status status;
     char *reason;
+    char *version; /* of a library that knows more of itself once it has run; else NULL */
     double *samples_ms;
     size_t sample_count;
     ak_conditions conditions;
@@ -90,7 +91,10 @@ bool ak_pool_recalls(const ak_pool *pool);
 int64_t ak_pool_now_ns(const ak_pool *pool);
 void ak_pool_pass_ns(ak_pool *pool, int64_t ns); /* of the machine's clock: nothing */
 
-size_t ak_pool_pending(const ak_pool *pool); /* submitted, no result yet */
+/* Takes back what has been submitted and not begun: jobs that the device is not at and of which
+   nothing is being compiled. There will be no result for them. */
+void ak_pool_withdraw(ak_pool *pool);
+size_t ak_pool_pending(const ak_pool *pool);   /* submitted, no result yet */
 /* Devices whose workers died too often in a row, and that get no more jobs. Never the first:
    without it the run ends. */
 size_t ak_pool_given_up(const ak_pool *pool);

@@ -13,6 +13,7 @@ void ak_result_clear(ak_result *result)
     ak_free(result->log);
     for (size_t i = 0; i < result->entry_count; i++) {
         ak_free(result->entries[i].reason);
+        ak_free(result->entries[i].version);
         ak_free(result->entries[i].samples_ms);
     }
     ak_free(result->entries);
@@ -128,7 +129,9 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_config *config, a
             ak_compile_result_clear(&known->compiled);
             known->state = AK_UNIT_WAITING;
             known->deleted = false;
-            pool->next_unit = *out < pool->next_unit ? *out : pool->next_unit;
+        }
+        if (known->state == AK_UNIT_WAITING && *out < pool->next_unit) {
+            pool->next_unit = *out;
         }
         known->users++;
         return AK_OK;
@@ -229,6 +232,26 @@ bool ak_pool_job_compiled(const ak_pool *pool, const ak_pool_job *j)
         }
     }
     return true;
+}
+
+static bool is_compiling(const ak_pool *pool, const ak_pool_job *j)
+{
+    for (size_t i = 0; i < j->count; i++) {
+        if (j->units[i] != AK_POOL_NONE && pool->units[j->units[i]].state == AK_UNIT_COMPILING) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ak_pool_withdraw(ak_pool *pool)
+{
+    for (size_t i = pool->job_count; i > 0; i--) {
+        ak_pool_job *j = pool->jobs[i - 1];
+        if (j->on == AK_POOL_NONE && !is_compiling(pool, j)) {
+            ak_pool_job_leave(pool, j);
+        }
+    }
 }
 
 size_t ak_pool_pending(const ak_pool *pool)

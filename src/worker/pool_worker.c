@@ -158,7 +158,8 @@ void ak_pool_compile(ak_pool *pool)
             continue;
         }
         while (pool->next_unit < pool->unit_count &&
-               pool->units[pool->next_unit].state != AK_UNIT_WAITING) {
+               (pool->units[pool->next_unit].state != AK_UNIT_WAITING ||
+                pool->units[pool->next_unit].users == 0)) {
             pool->next_unit++;
         }
         if (pool->next_unit == pool->unit_count) {

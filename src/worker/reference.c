@@ -18,10 +18,8 @@
 
 struct ak_reference {
     const ak_task *task;
-    /* built in */
-    ak_reference_fn run;
     ak_host_pool *pool;
-    /* compiled */
+    ak_reference_fn run; /* built in; else compiled: */
     ak_device *device;
     ak_runnable *runnable;
 };
@@ -110,9 +108,10 @@ ak_status ak_reference_open(ak_reference **out, const ak_task *task, const char 
     reference->task = task;
     reference->run = builtin(task);
     int threads = task->threads > 0 ? task->threads : ak_host_cpus();
-    ak_status status = reference->run != NULL
-                           ? ak_host_pool_open(&reference->pool, threads, SPIN_NS, err)
-                           : load(reference, folder, err);
+    ak_status status = ak_host_pool_open(&reference->pool, threads, SPIN_NS, err);
+    if (status == AK_OK && reference->run == NULL) {
+        status = load(reference, folder, err);
+    }
     if (status != AK_OK) {
         ak_reference_close(reference);
         return status;
@@ -195,4 +194,10 @@ ak_status ak_reference_run(ak_reference *reference, const ak_shape *shape, doubl
         return AK_OK;
     }
     return run_there(reference, shape, arrays, err);
+}
+
+void ak_reference_parallel(ak_reference *reference, void (*task)(void *context, int thread, int n),
+                           void *context)
+{
+    ak_host_pool_parallel(reference->pool, ak_host_pool_threads(reference->pool), task, context);
 }

@@ -193,15 +193,19 @@ static ak_status open_task(json_t **out, worker *w, const json_t *request, ak_er
     if (status == AK_OK) {
         status = ak_evaluator_open(&w->evaluator, w->backend, w->task, folder, err);
     }
-    ak_scope_free(facts);
     if (status == AK_OK) {
+        ak_stage_times took;
+        bool referee = ak_evaluator_preparation(&took, w->evaluator);
         char uuid[AK_UUID_BYTES];
         ak_evaluator_uuid(uuid, sizeof uuid, w->evaluator);
-        *out = json_object();
-        status = *out != NULL && ak_json_set_text(*out, "uuid", uuid[0] == 0 ? NULL : uuid)
-                     ? AK_OK
-                     : ak_fail_memory(err);
+        *out = json_pack("{s:s?, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "uuid",
+                         uuid[0] == 0 ? NULL : uuid, "judge", referee ? "device" : "host",
+                         "device_ns", took.device_ns, "inputs_ns", took.inputs_ns, "upload_ns",
+                         took.upload_ns, "reference_ns", took.reference_ns, "witness_ns",
+                         took.witness_ns, "selftest_ns", took.selftest_ns);
+        status = *out == NULL ? ak_fail_memory(err) : AK_OK;
     }
+    ak_scope_free(facts);
     return status;
 }
 
@@ -294,6 +298,7 @@ static ak_status duel(json_t **out, worker *w, const json_t *request, ak_error *
     }
     for (size_t i = 0; i < AK_CONTESTANTS_MAX; i++) {
         ak_free(entries[i].reason);
+        ak_free(entries[i].version);
         ak_free(entries[i].samples_ms);
     }
     return status;

@@ -1,14 +1,15 @@
 /*
- * fake_cuda.c: a CUDA driver, NVRTC, cuBLASLt and NVML that need no GPU, for the tests: one shared
- * library that AUTOKERNEL_LIBCUDA, AUTOKERNEL_LIBNVRTC, AUTOKERNEL_LIBCUBLASLT and
- * AUTOKERNEL_LIBNVML all name. Made from the same .def files as the program, so that a function
- * whose declaration changes there does not compile here.
+ * fake_cuda.c: a CUDA driver, NVRTC, cuBLASLt, cuDNN and NVML that need no GPU, for the tests: one
+ * shared library that AUTOKERNEL_LIBCUDA, AUTOKERNEL_LIBNVRTC, AUTOKERNEL_LIBCUBLASLT,
+ * AUTOKERNEL_LIBCUDNN and AUTOKERNEL_LIBNVML all name. Made from the same .def files as the
+ * program, so that a function whose declaration changes there does not compile here.
  *
  *   device    what an H200 says of itself, but with a level 2 cache of 64 KiB so that two copies of
  *             the arguments are enough; its memory is ordinary memory
  *   compiler  "compiles" by keeping the options; a source with #error in it is refused
  *   launches  are recognised by their entry and options, and done at once on the CPU: the GEMM
- *             template, the elementwise pass, the rate loop
+ *             template, the elementwise pass, the rate loop; the referee's kernels (for matmul in
+ *             bf16) are the real ones, on the emulator of tests/simt
  *   time      a clock that only launches and copies move, so that results do not depend on the
  *             machine; a configuration's speed is a fixed function of its options
  *
@@ -18,6 +19,9 @@
  *   no_device old_driver no_memory | spill serialised compile_error | launch_error illegal_address
  *   hang wrong overrun lazy (does nothing but in every second run) no_cluster
  *   mixed (the second device is of another model) alone (there is no second one)
+ *
+ * and, where B has more than LARGE elements only: large_wrong, large_overrun, large_idle (does
+ * nothing), large_input (changes A), large_scribble (writes into all other memory of the device).
  */
 #include <math.h>
 #include <stdio.h>
@@ -25,6 +29,7 @@
 #include <string.h>
 
 #include "backend/cuda/cuda_api.h"
+#include "fake_referee.h"
 
 #define EXPORT                       __attribute__((visibility("default")))
 #define X(member, symbol, arguments) EXPORT int cuda_##member arguments __asm__(symbol);
@@ -36,10 +41,14 @@
 #define X(member, symbol, arguments) EXPORT int lt_##member arguments __asm__(symbol);
 #include "backend/cuda/cuda_cublaslt.def"
 #undef X
+#define X(member, symbol, arguments) EXPORT int dnn_##member arguments __asm__(symbol);
+#include "backend/cuda/cuda_cudnn.def"
+#undef X
 #define X(member, symbol, arguments) EXPORT int nvml_##member arguments __asm__(symbol);
 #include "backend/cuda/cuda_nvml.def"
 #undef X
 EXPORT size_t cublasLtGetVersion(void);
+EXPORT size_t cudnnGetVersion(void);
 
 enum {
     BAD_VALUE = 1,
@@ -53,7 +62,8 @@ enum {
     NODES_MAX = 4096,
     ARGUMENTS_MAX = 16,
     SMS = 132,
-    TYPE_F16 = 6 /* else bf16 */
+    TYPE_F16 = 6, /* else bf16 */
+    LARGE = 500000
 };
 #define MAGIC      "FAKE CUBIN\n"
 #define L2_BYTES   (64 << 10)
@@ -129,13 +139,15 @@ typedef struct node {
     ak_cuda_launch_config config;
     unsigned char values[ARGUMENTS_MAX][128];
     /* or, with f NULL: */
-    int kind; /* 1 copy, 2 fill, 3 library product */
+    int kind; /* 1 copy, 2 fill, 3 library product, 4 library softmax of m rows of n */
     void *to;
     const void *from;
     size_t bytes;
     int value;
     int m, n, k, type;
+    int epilogue;
     const void *a, *b;
+    const uint16_t *bias;
     double ns;
 } node;
 
@@ -253,6 +265,22 @@ static void product(uint16_t *c, const uint16_t *a, const uint16_t *b, const uin
     free(row);
 }
 
+static void softmax(uint16_t *y, const uint16_t *x, int rows, int columns, int type)
+{
+    for (int i = 0; i < rows; i++, x += columns, y += columns) {
+        double most = -INFINITY, sum = 0;
+        for (int j = 0; j < columns; j++) {
+            most = fmax(most, (double)widen(x[j], type));
+        }
+        for (int j = 0; j < columns; j++) {
+            sum += exp((double)widen(x[j], type) - most);
+        }
+        for (int j = 0; j < columns; j++) {
+            y[j] = narrow((float)(exp((double)widen(x[j], type) - most) / sum), type);
+        }
+    }
+}
+
 /* ---- running --------------------------------------------------------------------------------- */
 
 static int argument_int(const node *w, int i)
@@ -267,6 +295,18 @@ static uint64_t argument_address(const node *w, int i)
     uint64_t value;
     memcpy(&value, w->values[i], sizeof value);
     return value;
+}
+
+/* Changes a bit in the middle of all allocations but the one with c. */
+static void scribble(const void *c)
+{
+    for (size_t i = 0; i < ALLOCATIONS_MAX; i++) {
+        char *memory = allocations[i].memory;
+        const char *end = memory == NULL ? NULL : memory + allocations[i].bytes;
+        if (memory != NULL && ((const char *)c < memory || (const char *)c >= end)) {
+            memory[allocations[i].bytes / 2] ^= 1;
+        }
+    }
 }
 
 static int run_gemm(const node *w)
@@ -295,13 +335,23 @@ static int run_gemm(const node *w)
     if (fault("lazy", options) && w->f->runs++ % 2 == 1) {
         return 0;
     }
+    const int large = n * k > LARGE;
+    if (large && fault("large_idle", options)) {
+        return 0;
+    }
     product(c, (const uint16_t *)(uintptr_t)a.address, (const uint16_t *)(uintptr_t)b.address, bias,
             m, n, k, a.type, options);
-    if (fault("wrong", options)) {
+    if (fault("wrong", options) || (large && fault("large_wrong", options))) {
         c[(size_t)m * (size_t)n / 2] ^= 0x0100;
     }
-    if (fault("overrun", options)) {
+    if (fault("overrun", options) || (large && fault("large_overrun", options))) {
         c[(size_t)m * (size_t)n] = 0;
+    }
+    if (large && fault("large_input", options)) {
+        ((uint16_t *)(uintptr_t)a.address)[1] ^= 1;
+    }
+    if (large && fault("large_scribble", options)) {
+        scribble(c);
     }
     return 0;
 }
@@ -311,7 +361,8 @@ static int run_pass(const node *w)
     const char *options = w->f->module->options;
     uint16_t *c = (uint16_t *)(uintptr_t)argument_address(w, 0);
     const uint16_t *bias = (const uint16_t *)(uintptr_t)argument_address(w, 1);
-    int rows = argument_int(w, 2), columns = 8 * argument_int(w, 3);
+    int rows = argument_int(w, 2);
+    int columns = (option(options, "FLAT", 0) ? 1 : 8) * argument_int(w, 3);
     int type = option(options, "dtype_is_f16", 0) ? TYPE_F16 : 0;
     for (int i = 0; i < rows; i++) {
         for (int j = 0; j < columns; j++) {
@@ -344,8 +395,13 @@ static void run(node *w)
         if (code == 0) {
             memset(w->to, w->value, w->bytes);
         }
+    } else if (w->kind == 4) {
+        softmax(w->to, w->a, w->m, w->n, w->type);
     } else {
-        product(w->to, w->a, w->b, NULL, w->m, w->n, w->k, w->type, "");
+        product(w->to, w->a, w->b, w->bias, w->m, w->n, w->k, w->type,
+                (w->epilogue & 2) != 0    ? "-Dactivation_is_relu=1"
+                : (w->epilogue & 32) != 0 ? "-Dactivation_is_gelu_tanh=1"
+                                          : "");
     }
     poisoned = code;
 }
@@ -379,8 +435,8 @@ static void run_all(node *nodes, size_t count)
             seen = nodes[j].f == nodes[i].f &&
                    memcmp(nodes[j].values, nodes[i].values, sizeof nodes[i].values) == 0;
         }
-        for (size_t j = 0; j < i && !seen && nodes[i].kind == 3; j++) {
-            seen = nodes[j].kind == 3 && nodes[j].to == nodes[i].to;
+        for (size_t j = 0; j < i && !seen && nodes[i].kind >= 3; j++) {
+            seen = nodes[j].kind == nodes[i].kind && nodes[j].to == nodes[i].to;
         }
         if (!seen) {
             run(&nodes[i]);
@@ -657,7 +713,7 @@ static size_t function_count;
 int cuda_module_function(void **out, void *m, const char *name)
 {
     if (strcmp(name, "ak_kernel") != 0 && strcmp(name, "ak_rate") != 0 &&
-        strcmp(name, "ak_bias_activation") != 0) {
+        strcmp(name, "ak_bias_activation") != 0 && fake_referee_find(name) < 0) {
         return NOT_FOUND;
     }
     function *f = &functions[function_count++ % 4096];
@@ -700,6 +756,14 @@ int cuda_launch(const ak_cuda_launch_config *config, void *f, void **arguments, 
     if (extra != NULL || config->shared_bytes > SHARED_MAX ||
         fault("launch_error", what->module->options)) {
         return OUT_OF_RESOURCES;
+    }
+    if (fake_referee_find(what->name) >= 0) {
+        if (poisoned == 0) {
+            fake_referee_run(fake_referee_find(what->name), arguments, config->grid[0],
+                             config->shared_bytes);
+        }
+        epoch++;
+        return 0;
     }
     bool gemm = strcmp(what->name, "ak_kernel") == 0;
     if (gemm && option(what->module->options, "CLUSTER_M", 0) == 0) {
@@ -964,7 +1028,7 @@ int nvrtc_destroy(void **out)
 
 /* ---- cuBLASLt -------------------------------------------------------------------------------- */
 
-enum { HEURISTICS = 7, FASTEST = 3 }; /* the first answer is not the best */
+enum { HEURISTICS = 120, FASTEST = 97 }; /* the first answer is not the best */
 
 typedef struct lt_layout {
     int type;
@@ -989,16 +1053,24 @@ int lt_destroy(void *handle)
     return 0;
 }
 
+typedef struct lt_desc {
+    int epilogue;
+    const uint16_t *bias;
+} lt_desc;
+
 int lt_desc_create(void **desc, int compute, int scale)
 {
-    *desc = calloc(16, sizeof(int));
+    *desc = calloc(1, sizeof(lt_desc));
     return compute == 68 && scale == 0 ? 0 : 7;
 }
 
 int lt_desc_set(void *desc, int attribute, const void *value, size_t bytes)
 {
-    if (attribute < 16 && bytes == sizeof(int)) {
-        memcpy((int *)desc + attribute, value, bytes);
+    lt_desc *d = desc;
+    if (attribute == 7) { /* CUBLASLT_MATMUL_DESC_EPILOGUE */
+        memcpy(&d->epilogue, value, bytes);
+    } else if (attribute == 8) { /* CUBLASLT_MATMUL_DESC_BIAS_POINTER */
+        memcpy(&d->bias, value, bytes);
     }
     return 0;
 }
@@ -1044,11 +1116,7 @@ int lt_preference_destroy(void *preference)
 int lt_heuristic(void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference,
                  int wanted, ak_cublaslt_result *results, int *found)
 {
-    (void)handle, (void)a, (void)b, (void)c, (void)d, (void)preference;
-    if (((int *)desc)[7] > 1) {
-        *found = 0; /* it has no epilogues */
-        return 15;
-    }
+    (void)handle, (void)desc, (void)a, (void)b, (void)c, (void)d, (void)preference;
     *found = wanted < HEURISTICS ? wanted : HEURISTICS;
     for (int i = 0; i < *found; i++) {
         results[i] = (ak_cublaslt_result){.algo = {(uint64_t)i}, .state = i == 1 ? 15 : 0};
@@ -1071,7 +1139,8 @@ int lt_matmul(void *handle, void *desc, const void *alpha, const void *a, void *
 {
     const lt_layout *la = layout_a, *lc = layout_c;
     uint64_t which = *(const uint64_t *)algo;
-    (void)handle, (void)desc, (void)alpha, (void)layout_b, (void)beta, (void)c, (void)layout_d;
+    const lt_desc *fused = desc;
+    (void)handle, (void)alpha, (void)layout_b, (void)beta, (void)c, (void)layout_d;
     (void)workspace, (void)workspace_bytes, (void)stream;
     node w = {.kind = 3,
               .to = d,
@@ -1080,9 +1149,72 @@ int lt_matmul(void *handle, void *desc, const void *alpha, const void *a, void *
               .m = (int)lc->columns,
               .n = (int)lc->rows,
               .k = (int)la->columns,
-              .type = la->type == 2 ? TYPE_F16 : 0};
+              .type = la->type == 2 ? TYPE_F16 : 0,
+              .bias = (fused->epilogue & 4) != 0 ? fused->bias : NULL,
+              .epilogue = fused->epilogue};
     w.ns = LAUNCH_NS + 2.0 * w.m * w.n * w.k / 50 * (which == FASTEST ? 1.0 : 1.1);
     return enqueue(&w);
+}
+
+/* ---- cuDNN ----------------------------------------------------------------------------------- */
+
+size_t cudnnGetVersion(void)
+{
+    return 91900;
+}
+
+int dnn_create(void **handle)
+{
+    static int state;
+    *handle = &state;
+    return 0;
+}
+
+int dnn_destroy(void *handle)
+{
+    (void)handle;
+    return 0;
+}
+
+int dnn_set_stream(void *handle, void *stream)
+{
+    return handle == NULL || stream == NULL;
+}
+
+int dnn_tensor_create(void **tensor)
+{
+    *tensor = calloc(1, sizeof(lt_layout));
+    return 0;
+}
+
+int dnn_tensor_set(void *tensor, int format, int type, int n, int c, int h, int w)
+{
+    *(lt_layout *)tensor = (lt_layout){type, (uint64_t)n, (uint64_t)c};
+    return format == 0 && h == 1 && w == 1 ? 0 : 3;
+}
+
+int dnn_tensor_destroy(void *tensor)
+{
+    free(tensor);
+    return 0;
+}
+
+int dnn_softmax(void *handle, int algorithm, int mode, const void *alpha, void *layout_x,
+                const void *x, const void *beta, void *layout_y, void *y)
+{
+    const lt_layout *l = layout_x;
+    (void)handle, (void)alpha, (void)beta;
+    if (algorithm != 1 || mode != 0 || layout_y != layout_x || (l->type != 2 && l->type != 9)) {
+        return 3;
+    }
+    return enqueue(
+        &(node){.kind = 4,
+                .to = y,
+                .a = x,
+                .m = (int)l->rows,
+                .n = (int)l->columns,
+                .type = l->type == 2 ? TYPE_F16 : 0,
+                .ns = LAUNCH_NS + 4.0 * (double)l->rows * (double)l->columns / COPY_RATE});
 }
 
 /* ---- NVML ------------------------------------------------------------------------------------ */

@@ -24,6 +24,13 @@
 #include "base/clock.h"
 #include "check/guard.h"
 
+static const ak_cuda_library *const libraries[] = {
+#define X(name) &ak_cuda_library_##name,
+#include "backend/cuda/cuda_libraries.def"
+#undef X
+};
+enum { LIBRARIES = sizeof libraries / sizeof libraries[0] };
+
 /* Sets together are at least this many times the level 2 cache. */
 #define ROTATE_CACHES 2
 #define SETS_MIN      2
@@ -77,7 +84,7 @@ void ak_cuda_conclude(ak_outcome *out, ak_device *device, int code, const char *
     }
 }
 
-static ak_status fail(ak_device *device, int code, const char *doing, ak_error *err)
+ak_status ak_cuda_fail(ak_device *device, int code, const char *doing, ak_error *err)
 {
     ak_outcome outcome;
     ak_cuda_conclude(&outcome, device, code, doing);
@@ -112,7 +119,10 @@ static void cuda_close(ak_device *device)
         return;
     }
     const ak_cuda_driver *cuda = device->cuda;
-    ak_cuda_product_close(device);
+    for (size_t i = 0; i < LIBRARIES; i++) {
+        libraries[i]->close(device);
+    }
+    ak_cuda_referee_close(device);
     if (cuda != NULL && device->retained && !device->lost) { /* a lost one would wait for ever */
         if (device->stream != NULL) {
             (void)ak_cuda_wait(device, DRAIN_NS);
@@ -186,7 +196,8 @@ static ak_status cuda_open(ak_device **out, const ak_task *task, ak_error *err)
         status = ak_fail(err, AK_INVALID, "\"%s\" is no CUDA device", task->device);
     }
     if (status == AK_OK) {
-        status = fail(device, open_context(device, (int)ordinal), "opening the device", err);
+        status =
+            ak_cuda_fail(device, open_context(device, (int)ordinal), "opening the device", err);
     }
     if (status != AK_OK) {
         cuda_close(device);
@@ -225,7 +236,8 @@ static ak_status cuda_reserve(ak_device *device, size_t bytes, ak_error *err)
 {
     char text[80];
     (void)snprintf(text, sizeof text, "%zu MiB for the arguments", bytes >> 20);
-    return fail(device, grow(&device->block, &device->block_bytes, bytes, device), text, err);
+    return ak_cuda_fail(device, grow(&device->block, &device->block_bytes, bytes, device), text,
+                        err);
 }
 
 static ak_status check_range(const ak_device *device, size_t offset, size_t bytes, ak_error *err)
@@ -249,7 +261,7 @@ static ak_status cuda_upload(ak_device *device, size_t offset, const void *data,
     }
     int code = device->cuda->upload(device->block + offset, data, bytes, device->stream);
     code = code == 0 ? ak_cuda_wait(device, DRAIN_NS) : code;
-    return fail(device, code, "upload", err);
+    return ak_cuda_fail(device, code, "upload", err);
 }
 
 static ak_status cuda_download(void *data, ak_device *device, size_t offset, size_t bytes,
@@ -261,7 +273,7 @@ static ak_status cuda_download(void *data, ak_device *device, size_t offset, siz
     }
     int code = device->cuda->download(data, device->block + offset, bytes, device->stream);
     code = code == 0 ? ak_cuda_wait(device, DRAIN_NS) : code;
-    return fail(device, code, "download", err);
+    return ak_cuda_fail(device, code, "download", err);
 }
 
 static ak_status cuda_fill(ak_device *device, size_t offset, const void *element, size_t bytes,
@@ -281,7 +293,7 @@ static ak_status cuda_fill(ak_device *device, size_t offset, const void *element
         memcpy(&word, element, sizeof word);
         code = device->cuda->set32(device->block + offset, word, count, device->stream);
     }
-    return fail(device, code, "fill", err);
+    return ak_cuda_fail(device, code, "fill", err);
 }
 
 static void cuda_conditions(ak_conditions *out, ak_device *device)
@@ -321,6 +333,19 @@ static void cuda_unload(ak_runnable *runnable)
     }
 }
 
+static ak_status load_library(ak_runnable *runnable, const char *name, ak_error *err)
+{
+    const ak_task *task = runnable->device->task;
+    for (size_t i = 0; i < LIBRARIES; i++) {
+        if (strncmp(name, libraries[i]->prefix, strlen(libraries[i]->prefix)) == 0 &&
+            libraries[i]->applies(task)) {
+            return libraries[i]->load(runnable, name, err);
+        }
+    }
+    return ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for %s on CUDA devices", name,
+                   task->problem->name);
+}
+
 static ak_status cuda_load(ak_runnable **out, ak_device *device, const ak_load *load,
                            ak_outcome *outcome, ak_error *err)
 {
@@ -339,8 +364,7 @@ static ak_status cuda_load(ak_runnable **out, ak_device *device, const ak_load *
     } else if (strcmp(load->baseline, AK_BASELINE_COPY) == 0) {
         runnable->work = &ak_cuda_copy_work;
     } else {
-        runnable->work = &ak_cuda_product_work;
-        status = ak_cuda_product_load(runnable, load->baseline, err);
+        status = load_library(runnable, load->baseline, err);
     }
     if (status != AK_OK) {
         cuda_unload(runnable);
@@ -559,9 +583,14 @@ static ak_status cuda_baselines(ak_device *device, const ak_task *task,
                                 void *context, ak_error *err)
 {
     ak_status status = AK_OK;
-    if (ak_cuda_product_applies(task)) {
-        status = ak_cuda_product_list(device, task, visit, context, err);
-    } else {
+    bool is_product = false;
+    for (size_t i = 0; status == AK_OK && i < LIBRARIES; i++) {
+        if (libraries[i]->applies(task)) {
+            status = libraries[i]->list(device, task, visit, context, err);
+            is_product = is_product || libraries[i] == &ak_cuda_library_cublaslt;
+        }
+    }
+    if (status == AK_OK && !is_product) { /* which no copy can be held against */
         visit(context, AK_BASELINE_COPY, "copy of as many bytes", "cuMemcpyDtoDAsync", true, "");
     }
     return status;
@@ -570,7 +599,12 @@ static ak_status cuda_baselines(ak_device *device, const ak_task *task,
 static void cuda_baseline_version(char *out, size_t bytes, const ak_device *device,
                                   const char *name)
 {
-    ak_cuda_product_version(out, bytes, device, name);
+    out[0] = 0;
+    for (size_t i = 0; i < LIBRARIES && out[0] == 0; i++) {
+        if (libraries[i]->version != NULL) {
+            libraries[i]->version(out, bytes, device, name);
+        }
+    }
 }
 
 const ak_backend_ops ak_cuda_ops = {
@@ -598,5 +632,6 @@ const ak_backend_ops ak_cuda_ops = {
     .ceilings = ak_cuda_ceilings,
     .baselines = cuda_baselines,
     .baseline_version = cuda_baseline_version,
+    .referee = &ak_cuda_referee_ops,
     .close = cuda_close,
 };
