@@ -50,6 +50,7 @@ enum {
     SIMT_THREADS_MAX = 4096, /* of a cluster */
     SIMT_CLUSTER_MAX = 16,
     SIMT_BARRIERS = 16,
+    SIMT_ARRIVALS = 256, /* of a cluster */
     SIMT_COPIES_MAX = 256,
     SIMT_OPERANDS = 16
 };
@@ -73,6 +74,13 @@ typedef struct simt_thread {
     int copies, groups;
 } simt_thread;
 
+/* A barrier in memory: how often it was completed, and the copy that does it next. */
+typedef struct simt_arrival {
+    const void *at;
+    unsigned completed;
+    simt_copy copy;
+} simt_arrival;
+
 /* A place where threads wait for each other. */
 typedef struct simt_meeting {
     const char *what;
@@ -91,7 +99,10 @@ static struct simt {
     unsigned first_block;
     unsigned char *shared[SIMT_CLUSTER_MAX];
     simt_meeting barrier[SIMT_CLUSTER_MAX][SIMT_BARRIERS], all, warp[SIMT_THREADS_MAX];
+    simt_meeting whole_warp[SIMT_THREADS_MAX / 32];
     bool cluster_arrived[SIMT_THREADS_MAX];
+    simt_arrival arrival[SIMT_ARRIVALS];
+    int arrivals;
     void (*kernel)(void);
 } simt;
 
@@ -241,6 +252,7 @@ static inline void simt_run_cluster(unsigned first_block)
 {
     const int count = simt.cluster * simt.threads;
     simt.first_block = first_block;
+    simt.arrivals = 0;
     for (int b = 0; b < simt.cluster; b++) {
         memset(simt.shared[b], 0xff, SIMT_SHARED_MAX);
     }
@@ -292,6 +304,12 @@ static inline void simt_run_cluster(unsigned first_block)
         if (!moved) {
             held = -1; /* nobody can do without it */
             until = sweep + 2;
+        }
+    }
+    for (int i = 0; i < simt.arrivals; i++) {
+        if (!simt.arrival[i].copy.done) {
+            (void)fprintf(stderr, "simt: block %u leaves with a copy under way\n", first_block);
+            exit(1);
         }
     }
 }
@@ -470,6 +488,93 @@ static inline void copy_wait(void)
     simt_copy_wait_groups(0);
 }
 
+/* Of its own: some lanes may already wait here while others still shuffle among themselves. */
+static inline void warp_sync(void)
+{
+    simt_meeting *m = &simt.whole_warp[simt_number() / 32];
+    if (simt_arrive(m, "a warp's barrier", 32)) {
+        simt_release(m);
+    } else {
+        simt_wait();
+    }
+}
+
+/* ---- the copy engine ---- */
+
+static inline simt_arrival *simt_find_arrival(const void *at)
+{
+    for (int i = 0; i < simt.arrivals; i++) {
+        if (simt.arrival[i].at == at) {
+            return &simt.arrival[i];
+        }
+    }
+    SIMT_FAIL("no barrier in memory at %p", at);
+}
+
+static inline void arrival_begin(void *at)
+{
+    if (simt.arrivals == SIMT_ARRIVALS || (uintptr_t)at % 8 != 0) {
+        SIMT_FAIL("cannot have a barrier at %p", at);
+    }
+    memset(at, 0, 8);
+    simt.arrival[simt.arrivals++] = (simt_arrival){.at = at, .copy.done = true};
+}
+
+static inline void simt_arrive_now(simt_arrival *a)
+{
+    if (!a->copy.done) {
+        simt_copy_now(&a->copy);
+        a->completed++;
+    }
+}
+
+static inline void copy_bulk(void *to, const void *from, uint32_t bytes, void *at)
+{
+    simt_arrival *a = simt_find_arrival(at);
+    if ((uintptr_t)to % 16 || (uintptr_t)from % 16 || bytes % 16 || bytes == 0) {
+        SIMT_FAIL("copies %u bytes from %p to %p", bytes, from, to);
+    }
+    if (!a->copy.done) {
+        SIMT_FAIL("expects a second copy before the first has come");
+    }
+    a->copy = (simt_copy){to, from, (int)bytes, 0, 0, false};
+    if (simt_random() & 1) {
+        simt_arrive_now(a);
+    }
+}
+
+static inline void arrival_wait(void *at, uint32_t parity)
+{
+    simt_arrival *a = simt_find_arrival(at);
+    for (int turns = 0; (a->completed & 1u) == parity; turns++) {
+        if (turns > 100000) {
+            SIMT_FAIL("waits for ever for a copy");
+        }
+        if (simt_random() % 4 == 0) {
+            simt_arrive_now(a);
+        } else {
+            (void)swapcontext(&simt.self->context, &simt.scheduler); /* and is asked again */
+        }
+    }
+}
+
+/* ---- arithmetic ---- */
+
+static inline float divide_fast(float x, float y)
+{
+    return x / y;
+}
+
+static inline float reciprocal(float x)
+{
+    return 1 / x;
+}
+
+static inline float reciprocal_root(float x)
+{
+    return 1 / sqrtf(x);
+}
+
 static inline float exp2_fast(float x)
 {
     return exp2f(x);
@@ -563,6 +668,13 @@ static inline uint16_t simt_to_16(float x)
 static inline float widen_16(uint16_t x)
 {
     return simt_from_16(x);
+}
+
+static inline uint32_t max_pair(uint32_t x, uint32_t y)
+{
+    const float low = fmaxf(simt_from_16((uint16_t)x), simt_from_16((uint16_t)y));
+    const float high = fmaxf(simt_from_16((uint16_t)(x >> 16)), simt_from_16((uint16_t)(y >> 16)));
+    return (uint32_t)simt_to_16(low) | (uint32_t)simt_to_16(high) << 16;
 }
 
 static inline uint32_t pack(float low, float high)
