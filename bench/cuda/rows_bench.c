@@ -263,7 +263,7 @@ static int shared_bytes(const job *j, const int *v)
 {
     const int n = v[T] * v[C], warps = v[T] > 32 ? v[T] / 32 : 1;
     const int slots = (int)((int64_t)j->cols * j->element / v[VB] + 1) / n + 1;
-    const int scratch = warps * v[C] > 1 ? 24 * v[R] * warps * v[C] : 0;
+    const int scratch = (warps * v[C] > 1 ? 32 * v[R] * warps * v[C] : 0) + (v[C] > 1 ? 16 : 0);
     const int rest = v[RE] && slots > v[K] ? (slots - v[K]) * v[T] * v[R] * v[VB] : 0;
     const int groups = v[T] < 32 ? v[T] * v[R] / 32 : v[R];
     const int ring = v[ST] * (v[T] * v[R] * v[K] * v[VB] + 8 * groups);
@@ -413,6 +413,9 @@ static void add_cuts(job *j)
                         v[B]--;
                     }
                     add(j, v);
+                    v[W] = j->kernel != SOFTMAX; /* weights may stay in the level 1 cache */
+                    add(j, v);
+                    v[W] = 0;
                 }
                 v[RE] = 0;
                 v[K] = all;

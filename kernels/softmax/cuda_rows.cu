@@ -47,11 +47,11 @@ typedef unsigned long long u64;
 #define WARPS         (THREADS_PER_ROW / LANES)                     /* of a row in one block */
 #define KEEP_ARRAY    (KEEP > 0 ? KEEP : 1)
 #define WORDS         (VEC_BYTES < 4 ? 1 : VEC_BYTES / 4)
-#define PARTS_MAX     3
+#define PARTS_MAX     4 /* one of them for the alignment */
 #define MEETS         (WARPS * CLUSTER > 1)
 #define EQUAL_PARTS   (WHOLE == 2 && WARPS * CLUSTER <= 32) /* whenever two are brought together */
 #define SCRATCH       (MEETS ? 2 * ROWS * WARPS * CLUSTER * PARTS_MAX : 0) /* floats */
-#define SCRATCH_BYTES ((SCRATCH * 4 + 15) / 16 * 16)
+#define SCRATCH_BYTES (SCRATCH * 4 + (CLUSTER > 1 ? 16 : 0))
 
 #if dtype_is_f32
 #define ELEMENT 4
@@ -192,12 +192,20 @@ DEVICE void arrival_begin(void *arrival)
                  : "memory");
 }
 
+/* Tells a barrier in memory to expect so many bytes, after which it is complete. */
+DEVICE void arrival_expect(void *arrival, u32 bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(
+                     (u32)__cvta_generic_to_shared(arrival)),
+                 "r"(bytes)
+                 : "memory");
+}
+
 /* Starts a copy to shared memory by the copy engine, multiples of 16 bytes. */
 DEVICE void copy_bulk(void *to, const void *from, u32 bytes, void *arrival)
 {
     const u32 at = (u32)__cvta_generic_to_shared(arrival);
-    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(at), "r"(bytes)
-                 : "memory");
+    arrival_expect(arrival, bytes);
 #if LOAD_HINT == 2
     u64 first_out;
     asm("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(first_out));
@@ -246,9 +254,11 @@ DEVICE void barrier(int id, int threads)
     asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
+/* Orders only barriers in memory, whose beginning has a fence of its own: more would wait for all
+   that has been stored. */
 DEVICE void cluster_arrive(void)
 {
-    asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
 }
 
 DEVICE void cluster_wait(void)
@@ -263,14 +273,31 @@ DEVICE int cluster_rank(void)
     return (int)rank;
 }
 
-/* Stores to the same place of another block's shared memory. */
-DEVICE void store_remote(float *to, int rank, float x)
+/* Stores 1, 2 or 4 floats to the same place of another block's shared memory, and counts their
+   bytes in the same barrier there. Unlike a barrier of the cluster it does not wait for what this
+   thread has stored elsewhere before. */
+DEVICE void store_remote(float *to, int rank, void *arrival, int count, float x, float y, float z)
 {
-    asm volatile(
-        "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
-        "st.shared::cluster.f32 [there], %2;\n}\n" ::"r"((u32)__cvta_generic_to_shared(to)),
-        "r"(rank), "f"(x)
-        : "memory");
+    const u32 here = (u32)__cvta_generic_to_shared(to);
+    const u32 counter = (u32)__cvta_generic_to_shared(arrival);
+    u32 there, counter_there;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(rank));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(counter_there) : "r"(counter), "r"(rank));
+#define REMOTE_OP "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes"
+    if (count == 1) {
+        asm volatile(REMOTE_OP ".b32 [%0], %1, [%2];" ::"r"(there), "r"(__float_as_uint(x)),
+                     "r"(counter_there)
+                     : "memory");
+    } else if (count == 2) {
+        asm volatile(REMOTE_OP ".v2.b32 [%0], {%1, %2}, [%3];" ::"r"(there),
+                     "r"(__float_as_uint(x)), "r"(__float_as_uint(y)), "r"(counter_there)
+                     : "memory");
+    } else {
+        asm volatile(REMOTE_OP ".v4.b32 [%0], {%1, %2, %3, %3}, [%4];" ::"r"(there),
+                     "r"(__float_as_uint(x)), "r"(__float_as_uint(y)), "r"(__float_as_uint(z)),
+                     "r"(counter_there)
+                     : "memory");
+    }
 }
 
 DEVICE float exp2_fast(float x)
@@ -440,7 +467,7 @@ typedef struct place {
     int group;           /* which of the block's rows */
     int rank;            /* of the block in its cluster */
     u32 lanes;           /* of this row in this warp */
-    int turn;            /* of the two halves of the scratch memory */
+    int reductions;      /* so far: the halves of the scratch memory take turns */
     float *scratch;      /* of this row's group: [2][WARPS * CLUSTER][PARTS_MAX] */
     unsigned char *held; /* this thread's first vector in shared memory */
 } place;
@@ -465,13 +492,17 @@ DEVICE place place_begin(void)
     p.rank = 0;
 #if CLUSTER > 1
     p.rank = cluster_rank();
+    if (t == 0) {
+        arrival_begin(shared + SCRATCH * 4);
+        arrival_begin(shared + SCRATCH * 4 + 8);
+    }
     cluster_arrive(); /* nobody writes to a block that has not started: see row_reduce */
 #endif
     p.thread = t % THREADS_PER_ROW;
     p.first = p.rank * PIECE + p.thread;
     p.group = t / THREADS_PER_ROW;
     p.lanes = LANES == 32 ? 0xffffffffu : ((1u << (LANES % 32)) - 1) << (t % 32 / LANES * LANES);
-    p.turn = CLUSTER > 1 ? 2 : 0;
+    p.reductions = 0;
     p.scratch = (float *)shared + p.group * (2 * WARPS * CLUSTER * PARTS_MAX);
     p.held = shared + SCRATCH_BYTES + t * VEC_BYTES;
     return p;
@@ -481,7 +512,7 @@ DEVICE place place_begin(void)
 DEVICE void place_end(const place *p)
 {
 #if CLUSTER > 1
-    if (p->turn == 2) {
+    if (p->reductions == 0) {
         cluster_wait();
     }
 #endif
@@ -772,23 +803,20 @@ DEVICE part row_reduce(place *p, part mine, int how)
 #if MEETS
     const int lane = (int)threadIdx.x % 32;
     const int warp = p->rank * WARPS + p->thread / 32;
-    float *scratch = p->scratch + (p->turn & 1) * (WARPS * CLUSTER * PARTS_MAX);
+    float *scratch = p->scratch + (p->reductions & 1) * (WARPS * CLUSTER * PARTS_MAX);
 #if CLUSTER > 1
-    if (p->turn == 2) {
+    unsigned char *arrival = dynamic_shared() + SCRATCH * 4 + (p->reductions & 1) * 8;
+    const int count = how < REDUCE_SOFTMAX ? 1 : how == REDUCE_MOMENTS && !EQUAL_PARTS ? 4 : 2;
+    if (p->thread == 0) {
+        arrival_expect(arrival, (u32)(WARPS * CLUSTER * 4 * count));
+    }
+    if (p->reductions == 0) {
         cluster_wait(); /* all blocks have started */
     }
     if (lane < CLUSTER) {
-        float *to = scratch + warp * PARTS_MAX;
-        store_remote(to, lane, mine.a);
-        if (how >= REDUCE_SOFTMAX) {
-            store_remote(to + 1, lane, mine.b);
-        }
-        if (how == REDUCE_MOMENTS) {
-            store_remote(to + 2, lane, mine.c);
-        }
+        store_remote(scratch + warp * PARTS_MAX, lane, arrival, count, mine.a, mine.b, mine.c);
     }
-    cluster_arrive();
-    cluster_wait();
+    arrival_wait(arrival, (u32)p->reductions >> 1 & 1);
 #else
     if (lane == 0) {
         scratch[warp * PARTS_MAX] = mine.a;
@@ -797,13 +825,13 @@ DEVICE part row_reduce(place *p, part mine, int how)
     }
     barrier(p->group, THREADS_PER_ROW);
 #endif
-    p->turn = (p->turn & 1) ^ 1;
+    p->reductions++;
     enum { ALL = WARPS * CLUSTER, ONCE = ALL < 32 ? ALL : 32 };
     for (int i = lane % ONCE; i < ALL; i += 32) {
         part q;
         q.a = scratch[i * PARTS_MAX];
         q.b = scratch[i * PARTS_MAX + 1];
-        q.c = scratch[i * PARTS_MAX + 2];
+        q.c = EQUAL_PARTS ? mine.c : scratch[i * PARTS_MAX + 2];
         mine = i < 32 ? q : combine(mine, q, how);
     }
     UNROLL for (int distance = ONCE / 2; distance > 0; distance /= 2)

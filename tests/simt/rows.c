@@ -178,7 +178,8 @@ static int run(int rows, int cols, size_t offset, unsigned blocks, int special)
 
 int main(void)
 {
-    const int most = THREADS_PER_ROW * CLUSTER * V * (KEEP > 0 ? KEEP : 1); /* what the registers hold */
+    const int most =
+        THREADS_PER_ROW * CLUSTER * V * (KEEP > 0 ? KEEP : 1); /* what the registers hold */
     int wrong = 0;
     wrong += run(2 * ROWS + 1, most, 0, 0, 0);
 #if WHOLE

@@ -74,10 +74,12 @@ typedef struct simt_thread {
     int copies, groups;
 } simt_thread;
 
-/* A barrier in memory: how often it was completed, and the copy that does it next. */
+/* A barrier in memory: how often it was completed, the bytes it expects (0: it has not been told)
+   and has, and a copy that is under way to it. */
 typedef struct simt_arrival {
     const void *at;
     unsigned completed;
+    uint32_t expected, received;
     simt_copy copy;
 } simt_arrival;
 
@@ -307,8 +309,8 @@ static inline void simt_run_cluster(unsigned first_block)
         }
     }
     for (int i = 0; i < simt.arrivals; i++) {
-        if (!simt.arrival[i].copy.done) {
-            (void)fprintf(stderr, "simt: block %u leaves with a copy under way\n", first_block);
+        if (!simt.arrival[i].copy.done || simt.arrival[i].expected || simt.arrival[i].received) {
+            (void)fprintf(stderr, "simt: block %u leaves before all has come\n", first_block);
             exit(1);
         }
     }
@@ -416,15 +418,6 @@ static inline float shuffle_xor(uint32_t lanes, float x, int distance)
     return __uint_as_float(simt.self->out[0]);
 }
 
-static inline void store_remote(float *to, int rank, float x)
-{
-    const ptrdiff_t at = (unsigned char *)to - dynamic_shared();
-    if (rank < 0 || rank >= simt.cluster || at < 0 || at >= simt.shared_bytes) {
-        SIMT_FAIL("stores to block %d at %td", rank, at);
-    }
-    memcpy(simt.shared[rank] + at, &x, 4);
-}
-
 static inline void simt_copy_now(simt_copy *c)
 {
     if (!c->done) {
@@ -520,11 +513,30 @@ static inline void arrival_begin(void *at)
     simt.arrival[simt.arrivals++] = (simt_arrival){.at = at, .copy.done = true};
 }
 
+static inline void simt_receive(simt_arrival *a, uint32_t bytes)
+{
+    a->received += bytes;
+    if (a->expected > 0 && a->received == a->expected) {
+        a->expected = a->received = 0;
+        a->completed++;
+    }
+}
+
+static inline void arrival_expect(void *at, uint32_t bytes)
+{
+    simt_arrival *a = simt_find_arrival(at);
+    if (a->expected > 0) {
+        SIMT_FAIL("expects more before what it expected has come");
+    }
+    a->expected = bytes;
+    simt_receive(a, 0);
+}
+
 static inline void simt_arrive_now(simt_arrival *a)
 {
     if (!a->copy.done) {
         simt_copy_now(&a->copy);
-        a->completed++;
+        simt_receive(a, (uint32_t)a->copy.bytes);
     }
 }
 
@@ -534,13 +546,24 @@ static inline void copy_bulk(void *to, const void *from, uint32_t bytes, void *a
     if ((uintptr_t)to % 16 || (uintptr_t)from % 16 || bytes % 16 || bytes == 0) {
         SIMT_FAIL("copies %u bytes from %p to %p", bytes, from, to);
     }
-    if (!a->copy.done) {
-        SIMT_FAIL("expects a second copy before the first has come");
-    }
+    arrival_expect(at, bytes);
     a->copy = (simt_copy){to, from, (int)bytes, 0, 0, false};
     if (simt_random() & 1) {
         simt_arrive_now(a);
     }
+}
+
+static inline void store_remote(float *to, int rank, void *at, int count, float x, float y, float z)
+{
+    const ptrdiff_t place = (unsigned char *)to - dynamic_shared();
+    const ptrdiff_t counter = (unsigned char *)at - dynamic_shared();
+    const float all[4] = {x, y, z, z};
+    if (rank < 0 || rank >= simt.cluster || place < 0 || place + 4 * count > simt.shared_bytes ||
+        place % (4 * count) != 0) {
+        SIMT_FAIL("stores to block %d at %td", rank, place);
+    }
+    memcpy(simt.shared[rank] + place, all, (size_t)count * 4);
+    simt_receive(simt_find_arrival(simt.shared[rank] + counter), (uint32_t)count * 4);
 }
 
 static inline void arrival_wait(void *at, uint32_t parity)
