@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/value_json.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/task_args.h"

@@ -104,7 +104,8 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args)
         const char **to;
     } texts[] = {{AK_OPTION_IMPL, &spec->implementation}, {AK_OPTION_DEVICE, &spec->device},
                  {AK_OPTION_SIZE, &spec->size},           {AK_OPTION_DTYPE, &spec->dtype},
-                 {AK_OPTION_SET, &spec->choices},         {AK_OPTION_FIX, &spec->fix}};
+                 {AK_OPTION_SET, &spec->choices},         {AK_OPTION_FIX, &spec->fix},
+                 {AK_OPTION_LIBRARIES, &spec->libraries}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (ak_args_has(args, texts[i].id)) {
             *texts[i].to = args->text[texts[i].id];
@@ -190,31 +191,6 @@ ak_status ak_config_text(char **out, const ak_space *space, const ak_config *con
     return AK_OK;
 }
 
-json_t *ak_value_json(const ak_value *value)
-{
-    json_t *list;
-    switch (value->type) {
-    case AK_VALUE_BOOL:
-        return json_boolean(value->as.boolean);
-    case AK_VALUE_INT:
-        return json_integer(value->as.integer);
-    case AK_VALUE_REAL:
-        return isfinite(value->as.real) ? json_real(value->as.real) : json_null();
-    case AK_VALUE_STRING:
-        return json_string(value->as.string);
-    case AK_VALUE_LIST:
-        list = json_array();
-        for (size_t i = 0; list != NULL && i < value->as.list.count; i++) {
-            if (json_array_append_new(list, ak_value_json(&value->as.list.items[i])) != 0) {
-                json_decref(list);
-                return NULL;
-            }
-        }
-        return list;
-    }
-    return NULL;
-}
-
 void ak_value_show(char *out, size_t bytes, const ak_value *value)
 {
     size_t used = 0;
@@ -245,19 +221,6 @@ void ak_value_show(char *out, size_t bytes, const ak_value *value)
     }
 }
 
-json_t *ak_config_json(const ak_space *space, const ak_config *config)
-{
-    json_t *object = json_object();
-    for (size_t i = 0; object != NULL && i < ak_space_parameter_count(space); i++) {
-        const ak_parameter *p = ak_space_parameter(space, i);
-        if (!ak_json_set(object, p->name, ak_value_json(&p->values[config->at[i]]))) {
-            json_decref(object);
-            object = NULL;
-        }
-    }
-    return object;
-}
-
 /* ---- tasks and contestants --------------------------------------------------------------------
  */
 
@@ -267,7 +230,7 @@ void ak_task_print(const ak_task *task)
     ak_out("%s%s%s  %s%s%s  %s  on %s (implementation %s)\n", ak_style_on(stdout, AK_STYLE_BOLD),
            ak_problem_name(ak_task_problem(task)), ak_style_on(stdout, AK_STYLE_PLAIN),
            ak_task_size(task), choices[0] == 0 ? "" : "  ", choices, ak_task_dtype(task),
-           ak_task_device(task), ak_task_implementation(task));
+           ak_task_devices(task), ak_task_implementation(task));
 }
 
 bool ak_task_json(json_t *object, const ak_task *task)
@@ -280,6 +243,34 @@ bool ak_task_json(json_t *object, const ak_task *task)
            ak_json_set_text(object, "choices", ak_task_choices(task));
 }
 
+/* Only where the device's driver says. */
+static void print_conditions(const ak_contestant *list, size_t count)
+{
+    ak_table table;
+    char a[AK_NUMBER_BYTES];
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        any = any || list[i].sm_clock_mhz > 0;
+    }
+    if (!any) {
+        return;
+    }
+    ak_out("\n");
+    ak_table_begin(&table, "while it ran", ">SM MHz", ">memory MHz", ">W", ">degrees C",
+                   "held back by", ">utilisation", NULL);
+    for (size_t i = 0; i < count; i++) {
+        const ak_contestant *c = &list[i];
+        ak_table_cell(&table, "%s", c->name);
+        ak_table_cell(&table, "%.0f", c->sm_clock_mhz);
+        ak_table_cell(&table, "%.0f", c->memory_clock_mhz);
+        ak_table_cell(&table, "%.0f", c->power_watts);
+        ak_table_cell(&table, "%.0f", c->temperature_celsius);
+        ak_table_cell(&table, "%s", c->throttle == NULL ? "-" : c->throttle);
+        ak_table_cell(&table, "%s", c->utilisation > 0 ? ak_show_percent(a, c->utilisation) : "-");
+    }
+    ak_table_print(&table);
+}
+
 void ak_contestants_print(const ak_contestant *list, size_t count)
 {
     ak_table table;
@@ -289,8 +280,8 @@ void ak_contestants_print(const ak_contestant *list, size_t count)
     for (size_t i = 0; i < count; i++) {
         const ak_contestant *c = &list[i];
         bool measured = c->median_ms > 0;
-        ak_table_cell(&table, "%s%s%s", c->name, c->version == NULL ? "" : " ",
-                      c->version == NULL ? "" : c->version);
+        bool brief = c->version != NULL && strlen(c->version) <= AK_VERSION_BESIDE;
+        ak_table_cell(&table, "%s%s%s", c->name, brief ? " " : "", brief ? c->version : "");
         ak_table_cell(&table, "%s", ak_show_real(a, c->median_ms));
         ak_table_cell(&table, "%s", ak_show_interval(a, c->ci_low_ms, c->ci_high_ms));
         ak_table_cell(&table, "%s", ak_show_real(a, c->tflops));
@@ -305,13 +296,27 @@ void ak_contestants_print(const ak_contestant *list, size_t count)
         }
         /* The reference itself has the ratio 1 exactly. */
         bool reference = c->ratio_low == 1 && c->ratio_high == 1;
-        ak_table_cell(&table, "%s",
-                      !measured   ? "failed"
+        ak_table_cell(&table, "%s%s",
+                      !measured   ? "failed: "
                       : reference ? "reference"
                       : c->tie    ? "tie"
-                                  : "");
+                                  : "",
+                      measured || c->reason == NULL ? "" : c->reason);
     }
     ak_table_print(&table);
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].version != NULL && strlen(list[i].version) > AK_VERSION_BESIDE) {
+            ak_out("%s: %s\n", list[i].name, list[i].version);
+        }
+    }
+    print_conditions(list, count);
+}
+
+void ak_warnings_print(char *const *texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ak_out("warning: %s\n", texts[i]);
+    }
 }
 
 /* ---- what to do next --------------------------------------------------------------------------
@@ -391,7 +396,9 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
         from_file = from_file || args->config[i][0] == '@';
     }
     ak_buf_print(&command, "%s ", verb);
-    ak_quote(&command, args->operand[0]);
+    /* A recording's file is no kernel to other commands; its trials have the kernel's name. */
+    bool recorded = strncmp(ak_task_device(task), "sim:", 4) == 0;
+    ak_quote(&command, recorded ? ak_problem_name(ak_task_problem(task)) : args->operand[0]);
     const char *fix = args->text[AK_OPTION_FIX];
     const struct {
         ak_option_id id;
@@ -496,7 +503,15 @@ ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err)
     if (on_command_line(args, AK_OPTION_ARCHIVE) && access(path, F_OK) != 0 && errno == ENOENT) {
         return ak_fail(err, AK_IO, "%.300s: no such archive", path);
     }
-    return ak_archive_open(out, path, err);
+    ak_status status = ak_archive_open_existing(out, path, err);
+    if (status == AK_OK && args->text[AK_OPTION_RUN] != NULL) {
+        status = ak_archive_check_run(*out, args->text[AK_OPTION_RUN], err);
+        if (status != AK_OK) {
+            ak_archive_close(*out);
+            *out = NULL;
+        }
+    }
+    return status;
 }
 
 ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *err)

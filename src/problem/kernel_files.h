@@ -23,6 +23,8 @@ ak_status ak_kernel_read(const char **out, ak_problem *problem, const ak_kernel_
 /* The same, parsed; owned by the problem. `where` gets the path for messages. */
 ak_status ak_kernel_read_json(json_t **out, const char **where, ak_problem *problem,
                               const ak_kernel_files *files, const char *name, ak_error *err);
+/* Is there a file of this name? */
+bool ak_kernel_has(const ak_kernel_files *files, const char *name);
 /* The problem takes the document, also on failure. */
 ak_status ak_problem_keep(ak_problem *problem, json_t *document, ak_error *err);
 
@@ -36,6 +38,9 @@ ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *fil
                                  const char *where, ak_error *err);
 /* A T1 file as a problem of its own (t1.c). */
 ak_status ak_t1_open(ak_problem *problem, const char *path, ak_error *err);
+/* The same of a document, which the problem keeps already. */
+ak_status ak_t1_fill(ak_problem *problem, const char *name, const json_t *document,
+                     const char *where, ak_error *err);
 
 /* Copies a text into the problem. */
 ak_status ak_problem_text(const char **out, ak_problem *problem, const char *text, ak_error *err);
