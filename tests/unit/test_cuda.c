@@ -468,9 +468,12 @@ static void cubins_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_fate_is_named),  cmocka_unit_test(large_results_are_judged_there),
-        cmocka_unit_test(libraries_are_listed), cmocka_unit_test(libraries_are_chosen),
-        cmocka_unit_test(torch_takes_part),     cmocka_unit_test(a_task_must_fit),
+        cmocka_unit_test(every_fate_is_named),
+        cmocka_unit_test(large_results_are_judged_there),
+        cmocka_unit_test(libraries_are_listed),
+        cmocka_unit_test(libraries_are_chosen),
+        cmocka_unit_test(a_task_must_fit),
+        cmocka_unit_test(torch_takes_part),
         cmocka_unit_test(cubins_are_kept), /* last: it takes the compiler away */
     };
     return cmocka_run_group_tests(tests, use_fake, drop_folder);
