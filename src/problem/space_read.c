@@ -576,9 +576,9 @@ static ak_status refuse_fix(const ak_parameter *parameter, const ak_parameter_bo
         ak_buf_print(&list, "%s%s", v == 0 ? "" : ", ", body->text[v]);
     }
     ak_buf_puts(&list, parameter->value_count > SHOWN ? ", ..." : "");
-    ak_status status = ak_fail(r->err, AK_INVALID,
-                               "%s has no value \"%.*s\" to be fixed at; it has %s", r->where,
-                               (int)(bytes < 60 ? bytes : 60), text, list.data);
+    ak_status status =
+        ak_fail(r->err, AK_INVALID, "%s has no value \"%.*s\" to be fixed at; it has %s", r->where,
+                (int)(bytes < 60 ? bytes : 60), text, list.data);
     ak_buf_free(&list);
     return status;
 }
