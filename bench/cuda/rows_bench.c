@@ -474,7 +474,7 @@ static void add_children(job *j, const int *parent)
 {
     static const struct {
         int field, value;
-    } change[] = {{L, 0}, {L, 1}, {L, 2}, {S, 1}, {S, 0}, {S, 3}, {O, 0}, {O, 1}, {WE, 0}, {WE, 1}};
+    } change[] = {{L, 0}, {L, 1}, {L, 2}, {S, 1}, {S, 0}, {O, 0}, {O, 1}, {WE, 0}, {WE, 1}};
     int v[FIELDS];
     for (size_t i = 0; i < sizeof change / sizeof *change; i++) {
         memcpy(v, parent, sizeof v);

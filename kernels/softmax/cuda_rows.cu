@@ -87,25 +87,15 @@ typedef struct vector {
 #define UNROLL _Pragma("unroll")
 #define LOOP   _Pragma("unroll 1")
 
-#if LOAD_HINT == 4
-#define LOAD_OP "ld.global.lu"
-#elif LOAD_HINT == 3
-#define LOAD_OP "ld.global.nc.L1::no_allocate.L2::256B"
-#elif LOAD_HINT == 2
+#if LOAD_HINT == 2
 #define LOAD_OP "ld.global.cs"
 #elif LOAD_HINT == 1
 #define LOAD_OP "ld.global.L1::no_allocate"
 #else
 #define LOAD_OP "ld.global"
 #endif
-#ifndef CACHED_OP
 #define CACHED_OP "ld.global.nc"
-#endif
-#if STORE_HINT == 3
-#define STORE_OP "st.global.L1::no_allocate"
-#elif STORE_HINT == 2
-#define STORE_OP "st.global.wt"
-#elif STORE_HINT
+#if STORE_HINT
 #define STORE_OP "st.global.cs"
 #else
 #define STORE_OP "st.global"
