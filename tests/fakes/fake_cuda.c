@@ -854,9 +854,10 @@ int cuda_function_set(void *f, int attribute, int value)
 
 static void spoil_reference(void **arguments)
 {
-    const int64_t m = *(int64_t *)arguments[3], n = *(int64_t *)arguments[4];
+    /* A, B, C, C_in, M, N, K, ... */
+    const int64_t m = *(int64_t *)arguments[4], n = *(int64_t *)arguments[5];
     double *c = *(double **)arguments[2];
-    const int large = n * *(int64_t *)arguments[5] > LARGE;
+    const int large = n * *(int64_t *)arguments[6] > LARGE;
     if (!large && fault("small_bad_reference", NULL)) {
         c[0] *= 1 + 1e-6;
     }
