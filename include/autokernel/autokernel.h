@@ -153,7 +153,8 @@ AK_API ak_status ak_config_parse(ak_config *out, const ak_space *space, const ch
 /* What to compute: a kernel folder (problem.json and implementations), built in or the user's. */
 typedef struct ak_problem ak_problem;
 
-/* `name` is a built-in kernel ("matmul"), a folder with a problem.json, or a T1 file. */
+/* `name` is a built-in kernel ("matmul"), a folder with a problem.json, or a T1 file. A folder
+   whose problem or implementation has the name of a built-in one must hold the same: AK_INVALID. */
 AK_API ak_status ak_problem_open(ak_problem **out, const char *name, ak_error *err);
 AK_API void ak_problem_close(ak_problem *problem);
 AK_API const char *ak_problem_name(const ak_problem *problem);
@@ -273,6 +274,8 @@ typedef struct ak_archive ak_archive;
 /* `path` NULL: AUTOKERNEL_ARCHIVE, else autokernel/archive.db under the XDG data folder. Creates
    what is missing. A damaged file or one of a newer schema is refused and left as it is. */
 AK_API ak_status ak_archive_open(ak_archive **out, const char *path, ak_error *err);
+/* The same for reading: one that is not there is empty, and nothing is created. */
+AK_API ak_status ak_archive_open_existing(ak_archive **out, const char *path, ak_error *err);
 AK_API void ak_archive_close(ak_archive *archive);
 AK_API const char *ak_archive_path(const ak_archive *archive);
 
@@ -285,6 +288,10 @@ typedef struct ak_archive_filter {
     bool best_first; /* by median; default: oldest first */
     size_t limit;
 } ak_archive_filter;
+
+/* AK_NOT_FOUND if the archive has no run of this id; a filter that names one matches nothing then.
+ */
+AK_API ak_status ak_archive_check_run(ak_archive *archive, const char *run, ak_error *err);
 
 /* Called for each trial; the trial is borrowed for the call. Return false to stop. */
 typedef bool (*ak_trial_visitor)(void *context, const ak_trial *trial);

@@ -255,6 +255,14 @@ ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, a
     return AK_OK;
 }
 
+ak_status ak_archive_check_run(ak_archive *archive, const char *run, ak_error *err)
+{
+    ak_run found = {0};
+    ak_status status = ak_archive_get_run(&found, archive, run, err);
+    ak_run_clear(&found);
+    return status;
+}
+
 ak_status ak_archive_environment(char **out, ak_archive *archive, const char *hash, ak_error *err)
 {
     sqlite3_stmt *statement;

@@ -18,9 +18,9 @@
     "  system TEXT NOT NULL,\n"                                                                    \
     "  brief TEXT NOT NULL,\n"                                                                     \
     "  state TEXT NOT NULL,\n"                                                                     \
-    "  reply TEXT,\n"     /* NULL: none came */                                                    \
-    "  finish TEXT,\n"    /* why the model stopped */                                              \
-    "  fault TEXT,\n"     /* NULL: the call succeeded */                                           \
+    "  reply TEXT,\n"  /* NULL: none came */                                                       \
+    "  finish TEXT,\n" /* why the model stopped */                                                 \
+    "  fault TEXT,\n"  /* NULL: the call succeeded */                                              \
     "  error TEXT,\n"                                                                              \
     "  request_id TEXT,\n"                                                                         \
     "  proposals TEXT,\n" /* JSON */                                                               \

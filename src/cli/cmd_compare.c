@@ -26,7 +26,7 @@ static ak_status find_best(search *s, const ak_task *task, const ak_args *args, 
                                 .choices = ak_task_choices(task),
                                 .ok_only = true};
     ak_trial trial = {0};
-    ak_status status = ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], err);
+    ak_status status = ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], err);
     if (status == AK_OK) {
         status = ak_archive_best(&trial, archive, &filter, err);
     }

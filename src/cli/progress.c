@@ -217,8 +217,10 @@ static void on_trial(ak_progress *p, const json_t *event)
         (void)snprintf(of, sizeof of, "/%zu", p->total);
     }
     if (ok) {
-        say(p, "%zu%s ok %s ms %s TFLOP/s%s", p->done, of, ak_show_real(a, ms),
-            ak_show_real(b, ak_json_number_at(event, "tflops")), better ? " best" : "");
+        double tflops = ak_json_number_at(event, "tflops"); /* 0: not known, or no arithmetic */
+        say(p, "%zu%s ok %s ms%s%s%s%s", p->done, of, ak_show_real(a, ms), tflops > 0 ? " " : "",
+            tflops > 0 ? ak_show_real(b, tflops) : "", tflops > 0 ? " TFLOP/s" : "",
+            better ? " best" : "");
     } else {
         say(p, "%zu%s %s: %s", p->done, of, status, ak_json_text_at(event, "reason"));
     }

@@ -360,7 +360,9 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
         from_file = from_file || args->config[i][0] == '@';
     }
     ak_buf_print(&command, "%s ", verb);
-    ak_quote(&command, args->operand[0]);
+    /* A recording's file is no kernel to other commands; its trials have the kernel's name. */
+    bool recorded = strncmp(ak_task_device(task), "sim:", 4) == 0;
+    ak_quote(&command, recorded ? ak_problem_name(ak_task_problem(task)) : args->operand[0]);
     const char *fix = args->text[AK_OPTION_FIX];
     const struct {
         ak_option_id id;
@@ -465,7 +467,15 @@ ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err)
     if (on_command_line(args, AK_OPTION_ARCHIVE) && access(path, F_OK) != 0 && errno == ENOENT) {
         return ak_fail(err, AK_IO, "%.300s: no such archive", path);
     }
-    return ak_archive_open(out, path, err);
+    ak_status status = ak_archive_open_existing(out, path, err);
+    if (status == AK_OK && args->text[AK_OPTION_RUN] != NULL) {
+        status = ak_archive_check_run(*out, args->text[AK_OPTION_RUN], err);
+        if (status != AK_OK) {
+            ak_archive_close(*out);
+            *out = NULL;
+        }
+    }
+    return status;
 }
 
 ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *err)

@@ -132,6 +132,7 @@ ak_status ak_problem_find(const ak_implementation_spec **out, const ak_problem *
    there is nothing to compile, check or time. */
 ak_status ak_problem_runnable(const ak_problem *problem, ak_error *err);
 
+bool ak_problem_is_builtin(const char *name);
 /* Names of the built-in kernels, sorted, and their descriptions. */
 ak_status ak_problem_each_builtin(ak_list_visitor visit, void *context, ak_error *err);
 

@@ -5,6 +5,7 @@
 
 #include "archive/archive.h"
 #include "base/alloc.h"
+#include "base/value_json.h"
 #include "problem/space.h"
 #include "tuner/session.h"
 

@@ -82,6 +82,9 @@ static ak_status live_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
                                .batch = study->options.batch};
     ak_status status = ak_tune(&result, &seeded, archive, &options, err);
     *spent_usd += result.llm_cost_usd;
+    if (status == AK_OK) {
+        status = ak_study_model(study, result.model, err);
+    }
     ak_tune_result_clear(&result);
     if (status == AK_OK && ak_study_cancelled(study)) {
         status = ak_fail(err, AK_CANCELLED, "the study was interrupted");

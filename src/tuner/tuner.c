@@ -80,7 +80,7 @@ typedef struct run {
     const char *ended; /* why the strategy proposes no more; NULL: it did not say */
     ak_events events;
     char id[AK_RUN_ID_BYTES];
-    int64_t begin_ns, search_end_ns;
+    int64_t begin_ns;
     ak_set *submitted; /* keys of configurations that were proposed or resumed */
     seen *history;
     size_t history_count, history_capacity;
@@ -668,7 +668,6 @@ static ak_status search(run *r, ak_error *err)
         status = take_next(r, err);
     }
     r->result->stopped_by = why == NULL ? "error" : why;
-    r->search_end_ns = ak_session_now_ns(&r->session);
     return status;
 }
 
@@ -760,7 +759,7 @@ static ak_status finish(run *r, ak_error *err)
     if (count == 0) {
         return AK_OK;
     }
-    if (cancelled(r)) {
+    if (cancelled(r) || ak_pool_recalls(r->session.pool)) { /* it would come to the same */
         return set_best(r, &finalists[0], NULL, err);
     }
     ak_status checked = drop_wrong_finalists(finalists, &count, r, err);
@@ -917,7 +916,9 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
     if (status == AK_OK) {
         announce(&r);
         warn(&r);
-        announce_phase(&r, "survey");
+        if (r.session.baseline_count > 0) {
+            announce_phase(&r, "survey");
+        }
         status = measure_baselines(&r, err);
     }
     if (status == AK_OK) {

@@ -33,6 +33,10 @@
 #define BASELINE_SLACK 2.0
 #define THREADS_ALL    (1 << 16) /* backends cut it to what they have */
 #define PLACES_ALIGN   4096
+/* A second set of inputs costs a second reference and a second block: where that is more than a
+   second or two of a processor, or than this of memory, there is only one. */
+#define SECOND_SET_FLOPS 2.5e9
+#define SECOND_SET_BYTES ((size_t)256 << 20)
 
 typedef struct choice { /* which version of a library is the fastest */
     char *base, *best;
@@ -44,7 +48,8 @@ struct ak_evaluator {
     ak_device *device;
     ak_reference *reference;
     ak_stage_memory memory;
-    ak_stage own;
+    ak_stage own[AK_STAGE_SETS];
+    size_t sets;
     ak_stage *awkward;
     size_t awkward_count;
     ak_stage_times preparation;
@@ -56,19 +61,45 @@ struct ak_evaluator {
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
+/* Where the block is not mapped, moving inputs in takes longer than running on them. */
+static size_t sets_of(const ak_evaluator *e)
+{
+    bool cheap = e->backend->map != NULL && e->task->shape.flops <= SECOND_SET_FLOPS &&
+                 e->own[0].total <= SECOND_SET_BYTES;
+    return cheap ? AK_STAGE_SETS : 1;
+}
+
+static ak_status plan_own(size_t *end, ak_evaluator *e, ak_error *err)
+{
+    const int64_t *size = e->task->shape.size;
+    ak_status status = ak_stage_plan(&e->own[0], &e->memory, e->task, size, 0, 0, err);
+    e->sets = 1;
+    *end = e->own[0].total;
+    while (status == AK_OK && e->sets < sets_of(e)) {
+        size_t base = (*end + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
+        status =
+            ak_stage_plan(&e->own[e->sets], &e->memory, e->task, size, (int)e->sets, base, err);
+        *end = base + e->own[e->sets].total;
+        e->sets++;
+    }
+    return status;
+}
+
 static ak_status plan_stages(ak_evaluator *e, ak_error *err)
 {
+    size_t end = 0;
     const ak_problem *problem = e->task->problem;
     e->awkward = ak_alloc(problem->awkward_count + 1, sizeof *e->awkward);
     if (e->awkward == NULL) {
         return ak_fail_memory(err);
     }
-    ak_status status = ak_stage_plan(&e->own, &e->memory, e->task, e->task->shape.size, 0, 0, err);
-    size_t base = (e->own.total + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
-    size_t end = base;
+    ak_status status = plan_own(&end, e, err);
+    size_t base = (end + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
+    end = base;
     for (size_t i = 0; status == AK_OK && i < problem->awkward_count; i++) {
         ak_stage *stage = &e->awkward[i];
-        status = ak_stage_plan(stage, &e->memory, e->task, problem->awkward[i], 1, base, err);
+        status = ak_stage_plan(stage, &e->memory, e->task, problem->awkward[i], AK_STAGE_SETS, base,
+                               err);
         e->awkward_count = i + 1;
         if (status == AK_OK) {
             end = base + stage->total > end ? base + stage->total : end;
@@ -114,13 +145,13 @@ static ak_status prepare_own(ak_evaluator *e, bool selftest, ak_error *err)
 {
     ak_error why = AK_ERROR_INIT;
     ak_status status = AK_UNAVAILABLE;
-    if (is_large(e, &e->own)) {
+    if (is_large(e, &e->own[0])) {
         status =
-            ak_stage_prepare_referee(&e->own, e->reference, 0, selftest, &e->preparation, &why);
+            ak_stage_prepare_referee(&e->own[0], e->reference, 0, selftest, &e->preparation, &why);
     }
     if (status == AK_UNAVAILABLE) {
         int64_t begin = ak_clock_ns();
-        status = ak_stage_prepare(&e->own, e->reference, 0, selftest, err);
+        status = ak_stage_prepare(&e->own[0], e->reference, 0, selftest, err);
         e->preparation.reference_ns += ak_clock_ns() - begin;
         return status;
     }
@@ -143,8 +174,11 @@ static ak_status witness_all(ak_evaluator *e, ak_error *err)
    own shape or, if that is tiny, at the awkward shape with the most outputs. */
 static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
 {
-    bool own = outputs_of(e, &e->own) >= SELFTEST_ELEMENTS;
+    bool own = outputs_of(e, &e->own[0]) >= SELFTEST_ELEMENTS;
     ak_status status = prepare_own(e, own, err);
+    for (size_t i = 1; status == AK_OK && i < e->sets; i++) {
+        status = ak_stage_prepare(&e->own[i], e->reference, e->awkward_count + i, false, err);
+    }
     size_t largest = e->awkward_count;
     for (size_t i = 0; i < e->awkward_count; i++) {
         if (largest == e->awkward_count ||
@@ -156,7 +190,7 @@ static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
         status = ak_stage_prepare(&e->awkward[largest], e->reference, largest + 1,
                                   outputs_of(e, &e->awkward[largest]) >= SELFTEST_ELEMENTS, err);
     }
-    if (status == AK_OK && e->own.referee != NULL) {
+    if (status == AK_OK && e->own[0].referee != NULL) {
         status = witness_all(e, err);
     }
     return status;
@@ -200,7 +234,9 @@ void ak_evaluator_close(ak_evaluator *e)
         return;
     }
     ak_reference_close(e->reference);
-    ak_stage_free(&e->own);
+    for (size_t i = 0; i < e->sets; i++) {
+        ak_stage_free(&e->own[i]);
+    }
     for (size_t i = 0; i < e->awkward_count; i++) {
         ak_stage_free(&e->awkward[i]);
     }
@@ -220,7 +256,7 @@ void ak_evaluator_close(ak_evaluator *e)
 bool ak_evaluator_preparation(ak_stage_times *out, const ak_evaluator *e)
 {
     *out = e->preparation;
-    return e->own.referee != NULL;
+    return e->own[0].referee != NULL;
 }
 
 bool ak_evaluator_lost(const ak_evaluator *e)
@@ -244,7 +280,9 @@ static ak_status run_load(runner *r, ak_evaluator *e, const ak_entrant *entrant,
 {
     *r = (runner){.e = e, .entrant = entrant, .timeout_ns = timeout_ns};
     ak_load load = {.artifact = entrant->artifact, .baseline = entrant->baseline};
-    ak_stage_forget(&e->own);
+    for (size_t i = 0; i < e->sets; i++) {
+        ak_stage_forget(&e->own[i]);
+    }
     for (size_t i = 0; i < e->awkward_count; i++) {
         ak_stage_forget(&e->awkward[i]);
     }
@@ -342,7 +380,7 @@ static ak_status check_usual(runner *r, ak_error *err)
     if (status == AK_OK && usual < e->awkward_count) {
         status = check_at(r, &e->awkward[usual], usual + 1, 1, err);
     }
-    return status == AK_OK && r->outcome.status == AK_TRIAL_OK ? check_at(r, &e->own, 0, 1, err)
+    return status == AK_OK && r->outcome.status == AK_TRIAL_OK ? check_at(r, &e->own[0], 0, 1, err)
                                                                : status;
 }
 
@@ -375,27 +413,41 @@ static ak_status keep_samples(ak_trial *out, const ak_timer *timer, ak_error *er
     return AK_OK;
 }
 
+/* Which inputs a batch gets: drawn, so that what comes next cannot be known. */
+static ak_stage *draw(ak_evaluator *e)
+{
+    return &e->own[ak_rng_below(&e->rng, e->sets)];
+}
+
+/* Of a batch that will certainly be judged: inputs that no check before the timing has used. */
+static ak_stage *unseen(ak_evaluator *e)
+{
+    return &e->own[e->sets - 1];
+}
+
 /* Runs batches until the timer is content. *judging_ns is what was spent on looking at results. */
 static ak_status measure(ak_timer *timer, int64_t *judging_ns, runner *r, const ak_timer_plan *plan,
                          ak_error *err)
 {
     ak_evaluator *e = r->e;
-    bool in_place = ak_stage_in_place(&e->own);
+    bool in_place = ak_stage_in_place(&e->own[0]);
     ak_status status = AK_OK;
     ak_timer_begin(timer, plan);
     for (size_t batch = 0;; batch++) {
-        status = run_batch(r, &e->own, timer->iterations, err);
+        ak_stage *stage = batch == 0 ? unseen(e) : draw(e);
+        status = run_batch(r, stage, timer->iterations, err);
         if (status != AK_OK || r->outcome.status != AK_TRIAL_OK) {
             return status;
         }
         bool last = ak_timer_tell(timer, r->outcome.ns) == AK_TIMER_DONE;
         int64_t begin = ak_clock_ns();
         if (last && in_place) { /* only the result of a single run can be judged */
-            status = run_batch(r, &e->own, 1, err);
+            stage = unseen(e);
+            status = run_batch(r, stage, 1, err);
         }
         bool chosen = last || batch == 0 || ak_rng_below(&e->rng, JUDGE_EVERY) == 0;
         if (status == AK_OK && r->outcome.status == AK_TRIAL_OK && chosen && (last || !in_place)) {
-            status = judge(r, &e->own, true, err);
+            status = judge(r, stage, true, err);
         }
         *judging_ns += ak_clock_ns() - begin;
         if (last || status != AK_OK || r->outcome.status != AK_TRIAL_OK) {
@@ -449,7 +501,7 @@ ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *e, const ak_entrant *en
         }
     }
     if (status == AK_OK && r.outcome.status == AK_TRIAL_OK) {
-        status = check_at(&r, &e->own, 0, ROUNDS, err);
+        status = check_at(&r, &e->own[0], 0, ROUNDS, err);
     }
     if (status == AK_OK) {
         status = conclude(out, &r, err);
@@ -479,7 +531,7 @@ static ak_status enter(duel *d, size_t i, const ak_entrant *entrant, int64_t bat
                        int64_t timeout_ns, ak_error *err)
 {
     runner *r = &d->runners[i];
-    ak_stage *own = &d->e->own;
+    ak_stage *own = &d->e->own[0];
     ak_status status = run_load(r, d->e, entrant, timeout_ns, err);
     if (status == AK_OK && alive(d, i)) {
         status = entrant->artifact != NULL ? check_usual(r, err) : check_at(r, own, 0, 1, err);
@@ -511,7 +563,7 @@ static ak_status one_round(duel *d, ak_error *err)
         if (!alive(d, i)) {
             continue;
         }
-        ak_status status = run_batch(&d->runners[i], &d->e->own, d->iterations[i], err);
+        ak_status status = run_batch(&d->runners[i], draw(d->e), d->iterations[i], err);
         if (status != AK_OK) {
             return status;
         }
@@ -538,7 +590,7 @@ static ak_status tell_version(char **out, const runner *r, ak_error *err)
 static ak_status leave(ak_duel_entry *out, duel *d, size_t i, ak_error *err)
 {
     runner *r = &d->runners[i];
-    ak_stage *own = &d->e->own;
+    ak_stage *own = unseen(d->e);
     ak_status status = AK_OK;
     if (alive(d, i)) {
         status = run_batch(r, own, ak_stage_in_place(own) ? 1 : d->iterations[i], err);

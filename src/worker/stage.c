@@ -387,7 +387,7 @@ void ak_stage_wrong(ak_outcome *out, const ak_stage *stage, const char *text)
 static void damaged(ak_outcome *out, ak_stage *stage, const char *text)
 {
     ak_stage_wrong(out, stage, text);
-    stage->memory->resident[0] = stage->memory->resident[1] = NULL;
+    ak_stage_spoilt(stage->memory);
 }
 
 bool ak_stage_zones_whole(ak_outcome *out, ak_stage *stage)

@@ -9,8 +9,8 @@
  * Where rows do not adjoin, what is between them is as forbidden as the red zones: inputs have NaN
  * there, outputs must come back with it as it was.
  *
- * Several stages share a device's block: the task's own shape has a place of its own, the awkward
- * shapes take turns in another.
+ * Several stages share a device's block: the task's own shape has a place for each set of inputs,
+ * the awkward shapes take turns in another.
  *
  * Who judges. On the host: the outputs are fetched and compared with what reference.c computed
  * (stage.c). Where the backend has a referee and the arrays are large, on the device, where the
@@ -24,20 +24,24 @@
 #include "check/compare.h"
 #include "worker/reference.h"
 
+/* Sets of inputs at the task's own shape. What a candidate remembers of one set is wrong for the
+   other. */
+#define AK_STAGE_SETS 2
+
 /* A device's memory as the stages see it: the block itself where it is mapped, else a copy. */
 typedef struct ak_stage_memory {
     const ak_backend_ops *backend;
     ak_device *device;
-    unsigned char *bytes;         /* of the block, or of the copy */
-    unsigned char *copy;          /* owned; NULL where the block is mapped */
-    struct ak_stage *resident[2]; /* whose inputs lie in each place */
+    unsigned char *bytes;                         /* of the block, or of the copy */
+    unsigned char *copy;                          /* owned; NULL where the block is mapped */
+    struct ak_stage *resident[AK_STAGE_SETS + 1]; /* whose inputs lie in each place */
 } ak_stage_memory;
 
 typedef struct ak_stage {
     ak_stage_memory *memory;
     const ak_task *task;
     ak_shape shape;
-    int place;                         /* 0: own, 1: shared by the awkward shapes */
+    int place;                         /* AK_STAGE_SETS: shared by the awkward shapes */
     size_t base, total;                /* of the place in the block */
     size_t relative[AK_ARGUMENTS_MAX]; /* of each argument in the place */
     size_t offset[AK_ARGUMENTS_MAX];   /* of each argument in the block */
@@ -95,6 +99,13 @@ ak_access ak_stage_access(const ak_stage *stage, size_t argument);
 static inline size_t ak_stage_arguments(const ak_stage *stage)
 {
     return stage->task->problem->argument_count;
+}
+/* Nothing can be believed to lie where it was put: it is put there again before it is used. */
+static inline void ak_stage_spoilt(ak_stage_memory *memory)
+{
+    for (size_t place = 0; place <= AK_STAGE_SETS; place++) {
+        memory->resident[place] = NULL;
+    }
 }
 /* The bytes of all inputs of a stage, and their values in `arrays` unless NULL, which has an array
    for each argument that is read. */

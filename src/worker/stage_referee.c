@@ -392,7 +392,7 @@ ak_status ak_stage_judge_referee(ak_outcome *out, double *max_error, ak_stage *s
             ops->compare(&result, &intact, stage->referee, i, stage->slack * stage->shape.relative,
                          stage->slack * stage->shape.rms, err);
         if (status == AK_OK && !intact) {
-            stage->memory->resident[0] = stage->memory->resident[1] = NULL;
+            ak_stage_spoilt(stage->memory);
             ak_stage_wrong(out, stage, "it writes to memory that is none of its arguments");
             return AK_OK;
         }

@@ -27,6 +27,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "backend/cuda/cuda_api.h"
 #include "fake_referee.h"
 
@@ -112,6 +117,7 @@ static long option(const char *options, const char *name, long fallback)
 static struct {
     char *memory;
     size_t bytes;
+    int file; /* another process can have the same */
 } allocations[ALLOCATIONS_MAX];
 static double now_ns;
 static int poisoned; /* sticky error, or NOT_READY for ever */
@@ -629,14 +635,22 @@ int cuda_memory_alloc(ak_cuda_address *out, size_t bytes)
     }
     for (size_t i = 0; i < ALLOCATIONS_MAX; i++) {
         if (allocations[i].memory == NULL) {
-            if (bytes == 0 || fault("no_memory", NULL) ||
-                posix_memalign((void **)&allocations[i].memory, 512, bytes) != 0) {
-                allocations[i].memory = NULL;
+            if (bytes == 0 || fault("no_memory", NULL)) {
                 return NO_MEMORY;
             }
-            memset(allocations[i].memory, 0xA5, bytes < 4096 ? bytes : 4096);
+            int file = memfd_create("fake CUDA", MFD_CLOEXEC);
+            void *memory = file < 0 || ftruncate(file, (off_t)bytes) != 0
+                               ? MAP_FAILED
+                               : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+            if (memory == MAP_FAILED) {
+                close(file);
+                return NO_MEMORY;
+            }
+            memset(memory, 0xA5, bytes < 4096 ? bytes : 4096);
+            allocations[i].memory = memory;
             allocations[i].bytes = bytes;
-            *out = (ak_cuda_address)(uintptr_t)allocations[i].memory;
+            allocations[i].file = file;
+            *out = (ak_cuda_address)(uintptr_t)memory;
             return 0;
         }
     }
@@ -647,12 +661,49 @@ int cuda_memory_free(ak_cuda_address address)
 {
     for (size_t i = 0; i < ALLOCATIONS_MAX; i++) {
         if (allocations[i].memory != NULL && (uintptr_t)allocations[i].memory == address) {
-            free(allocations[i].memory);
+            munmap(allocations[i].memory, allocations[i].bytes);
+            close(allocations[i].file);
             allocations[i].memory = NULL;
             return 0;
         }
     }
     return BAD_VALUE;
+}
+
+/* A handle is where the other process finds the file. */
+int cuda_ipc_handle(void *handle, ak_cuda_address address)
+{
+    for (size_t i = 0; i < ALLOCATIONS_MAX; i++) {
+        if (allocations[i].memory != NULL && (uintptr_t)allocations[i].memory == address) {
+            snprintf(handle, 64, "/proc/%d/fd/%d", (int)getpid(), allocations[i].file);
+            return 0;
+        }
+    }
+    return BAD_VALUE;
+}
+
+/* Called by torch_worker.py in that process. */
+typedef struct ipc_handle {
+    char path[64];
+} ipc_handle;
+EXPORT int cuIpcOpenMemHandle_v2(ak_cuda_address *out, ipc_handle handle, unsigned flags);
+int cuIpcOpenMemHandle_v2(ak_cuda_address *out, ipc_handle handle, unsigned flags)
+{
+    struct stat about;
+    int file = open(handle.path, O_RDWR | O_CLOEXEC);
+    if (flags != 1 || file < 0 || fstat(file, &about) != 0) {
+        return BAD_VALUE;
+    }
+    void *memory = mmap(NULL, (size_t)about.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    *out = (ak_cuda_address)(uintptr_t)memory;
+    return memory == MAP_FAILED ? NO_MEMORY : 0;
+}
+
+EXPORT int cuIpcCloseMemHandle(ak_cuda_address address);
+int cuIpcCloseMemHandle(ak_cuda_address address)
+{
+    return address == 0 ? BAD_VALUE : 0; /* mapped until the process ends */
 }
 
 int cuda_host_alloc(void **out, size_t bytes, unsigned flags)

@@ -3,6 +3,7 @@
  * are faked (tests/fakes/fake_cuda.c). Right candidates are timed by the fake's own clock; every
  * kind of failure is named for what it is, costs one trial, and the next one does not notice.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -349,6 +350,64 @@ static void libraries_are_chosen(void **state)
     }
 }
 
+/* PyTorch in a process of its own: the real other side of the pipe, on a torch that is faked. Where
+   there is none, the contestant says so and the others carry on. */
+static void torch_takes_part(void **state)
+{
+    static const char *const names[] = {"torch-eager", "copy", "torch-compile"};
+    char python[AK_PATH_MAX];
+    ak_error err = AK_ERROR_INIT;
+    (void)state;
+    if (!ak_fs_which(python, "python3")) {
+        skip();
+    }
+    (void)setenv("PYTHONPATH", AK_TEST_FAKES, 1);
+    (void)setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+    for (int k = 0; k < 2; k++) {
+        ak_task *task = NULL;
+        ak_task_spec spec = {.kernel = "softmax",
+                             .device = "cuda:0",
+                             .size = "rows=16,cols=64",
+                             .dtype = "bf16",
+                             .libraries = "copy,torch-eager,torch-compile"};
+        (void)setenv("AUTOKERNEL_PYTHON", k == 0 ? "python3" : "false", 1);
+        assert_int_equal(ak_task_open(&task, &spec, &err), AK_OK);
+        ak_pool *pool = open_pool(task);
+        ak_duelist duelists[3];
+        for (size_t i = 0; i < 3; i++) {
+            duelists[i] = (ak_duelist){.baseline = names[i]};
+        }
+        ak_job job = {
+            .kind = AK_JOB_DUEL, .duelists = duelists, .duelist_count = 3, .seconds = 0.1};
+        assert_int_equal(ak_pool_submit(pool, &job, &err), AK_OK);
+        ak_result result = wait_one(pool);
+        assert_int_equal(result.entry_count, 3);
+        assert_int_equal(result.entries[1].status, AK_TRIAL_OK);
+        for (size_t i = 0; i < 3; i += 2) {
+            const ak_duel_entry *entry = &result.entries[i];
+            const char *reason = entry->reason == NULL ? "" : entry->reason;
+            if (k == 0 && entry->status != AK_TRIAL_OK) {
+                fail_msg("%s: %s", names[i], reason);
+            }
+            if (k == 0) {
+                assert_string_equal(entry->version, "0.0 (fake)");
+                for (size_t n = 0; n < entry->sample_count; n++) {
+                    assert_true(fabs(entry->samples_ms[n] - 0.05) < 1e-6);
+                }
+            } else {
+                assert_int_equal(entry->status, AK_TRIAL_LAUNCH_ERROR);
+                assert_non_null(strstr(reason, "ended: exit code 1 (Python is false; "
+                                               "AUTOKERNEL_PYTHON names another)"));
+            }
+        }
+        ak_result_clear(&result);
+        ak_pool_close(pool);
+        ak_task_close(task);
+    }
+    (void)unsetenv("AUTOKERNEL_PYTHON");
+    (void)unsetenv("PYTHONPATH");
+}
+
 static void a_task_must_fit(void **state)
 {
     static const struct {
@@ -409,8 +468,12 @@ static void cubins_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_fate_is_named),  cmocka_unit_test(large_results_are_judged_there),
-        cmocka_unit_test(libraries_are_listed), cmocka_unit_test(a_task_must_fit),
+        cmocka_unit_test(every_fate_is_named),
+        cmocka_unit_test(large_results_are_judged_there),
+        cmocka_unit_test(libraries_are_listed),
+        cmocka_unit_test(libraries_are_chosen),
+        cmocka_unit_test(a_task_must_fit),
+        cmocka_unit_test(torch_takes_part),
         cmocka_unit_test(cubins_are_kept), /* last: it takes the compiler away */
     };
     return cmocka_run_group_tests(tests, use_fake, drop_folder);

@@ -63,6 +63,7 @@ static const struct {
     {MODE_NO_COMPILE, AK_TRIAL_COMPILE_ERROR, "this is not to be compiled"},
     {MODE_PHASES, AK_TRIAL_WRONG_RESULT, "Y["},
     {MODE_REMEMBER, AK_TRIAL_WRONG_RESULT, "Y["},
+    {MODE_RECITE, AK_TRIAL_WRONG_RESULT, "Y["}, /* what it computed for other inputs */
     {MODE_ABORT, AK_TRIAL_CRASHED, "signal 6"},
     {MODE_FORGE, AK_TRIAL_REJECTED, "pipe"},
     {MODE_SOCKET, AK_TRIAL_REJECTED, "system call"},

@@ -510,9 +510,12 @@ static ak_status cuda_launch(ak_outcome *out, ak_runnable *runnable, const ak_la
     }
     if (code == 0) {
         doing = "running";
-        code = ak_cuda_time(&ns, runnable, launch->iterations, launch->timeout_ns);
+        code =
+            runnable->work->batch == NULL
+                ? ak_cuda_time(&ns, runnable, launch->iterations, launch->timeout_ns)
+                : runnable->work->batch(&ns, runnable, launch->iterations, launch->timeout_ns, out);
     }
-    if (code == 0 && runnable->work->computes) {
+    if (code == 0 && runnable->work->computes && runnable->work->batch == NULL) {
         code = choose_judged(runnable, launch->iterations);
     }
     if (code == AK_CUDA_REFUSED) {

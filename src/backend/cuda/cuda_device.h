@@ -4,7 +4,9 @@
  *
  *   cuda.c           opening, memory, loading, one measured batch
  *   cuda_kernel.c    candidates: launch plans into launches
- *   cuda_matmul.c    cuBLASLt, the library to compare with
+ *   cuda_matmul.c    cuBLASLt, to compare with
+ *   cuda_cudnn.c     cuDNN, likewise
+ *   cuda_torch.c     PyTorch in a process of its own, likewise
  *   cuda_ceilings.c  what the device can do at most
  *   cuda_referee.c   the reference and the comparison, on the device
  *
@@ -25,6 +27,7 @@
 
 typedef struct ak_cublaslt_state ak_cublaslt_state; /* cuda_matmul.c */
 typedef struct ak_cudnn_state ak_cudnn_state;       /* cuda_cudnn.c */
+typedef struct ak_torch_state ak_torch_state;       /* cuda_torch.c */
 typedef struct ak_cuda_referee_code ak_cuda_referee_code;
 
 struct ak_device {
@@ -46,6 +49,7 @@ struct ak_device {
     char why[160];
     ak_cublaslt_state *lt; /* NULL until the library is loaded; likewise: */
     ak_cudnn_state *dnn;
+    ak_torch_state *torch;
     ak_cuda_referee_code *referee; /* NULL until one is needed */
     ak_ceilings ceilings;
 };
@@ -68,6 +72,10 @@ ak_cuda_address ak_cuda_place(const ak_device *device, const ak_cuda_places *pla
 typedef struct ak_cuda_work {
     int (*prepare)(ak_runnable *runnable, const ak_launch *launch, ak_outcome *outcome);
     int (*enqueue)(ak_runnable *runnable, size_t set);
+    /* Instead of enqueue, for what runs in another process: a whole batch, as ak_cuda_time, with
+       the output that is to be judged in set 0. Else NULL. */
+    int (*batch)(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns,
+                 ak_outcome *outcome);
     void (*unload)(ak_runnable *runnable); /* NULL: nothing to do */
     bool computes;                         /* false: its output is nothing to be judged */
 } ak_cuda_work;
@@ -89,6 +97,7 @@ struct ak_runnable {
     ak_cuda_kernels *kernels;
     ak_cuda_product *product;
     ak_cuda_softmax *softmax;
+    size_t torch_way; /* cuda_torch.c */
 };
 
 /*
