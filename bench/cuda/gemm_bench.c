@@ -95,6 +95,8 @@ typedef struct {
     X(cuEventCreate, (void **, unsigned))                                                          \
     X(cuEventRecord, (void *, void *))                                                             \
     X(cuEventElapsedTime, (float *, void *, void *))                                               \
+    X(cuProfilerStart, (void))                                                                     \
+    X(cuProfilerStop, (void))                                                                      \
     X(cuGetErrorString, (int, const char **))
 #define NVRTC(X)                                                                                   \
     X(nvrtcCreateProgram,                                                                          \
@@ -205,6 +207,7 @@ enum {
     L2P,
     GRID,
     PDL,
+    PUSH,
     FIELDS
 };
 static const struct {
@@ -235,7 +238,8 @@ static const struct {
                     {"wait", "SPLIT_WAIT", 0},
                     {"l2", NULL, 3},
                     {"grid", NULL, 0},
-                    {"pdl", "LAUNCH_EARLY", 0}};
+                    {"pdl", "LAUNCH_EARLY", 0},
+                    {"push", "CLUSTER_PUSH", 0}};
 
 typedef struct {
     int v[FIELDS];
@@ -293,7 +297,7 @@ static int shared_bytes(const int *v)
     int piece = v[SW] ? own_columns(v) * 128 : 64 * v[EC] * 2;
     int bytes = v[ST] * stage_bytes(v) + (direct ? 0 : v[NC] * v[EB] * piece);
     bytes += has_bias && !v[SW] ? v[NC] * columns * 2 : 0;
-    return (bytes + 15) / 16 * 16 + 16 * v[ST] + 16;
+    return (bytes + 15) / 16 * 16 + 16 * v[ST] + 48;
 }
 
 static const char *illegal(const int *v)
@@ -315,6 +319,9 @@ static const char *illegal(const int *v)
     }
     if (v[CK] > 1 && v[BM] * v[BN] * 4 > v[ST] * stage_bytes(v)) {
         return "sums";
+    }
+    if (v[PUSH] && (v[CK] == 1 || columns % (v[CK] * (v[SW] ? 16 : v[EC])) != 0)) {
+        return "push";
     }
     if (v[NC] == 1 ? acc > 192 : v[NC] == 2 ? acc > 208 : acc > 96) {
         return "registers";
@@ -779,7 +786,7 @@ static double round_seconds = 0.004;
 static int rounds = 21;
 static double geomean_best, geomean_first;
 static int geomean_count;
-static bool check_only, compile_sizes;
+static bool check_only, compile_sizes, profile;
 
 static void run_shape(int m, int n, int k)
 {
@@ -1062,6 +1069,14 @@ static void run_shape(int m, int n, int k)
            percentile(ratio, rounds, 0.1), percentile(ratio, rounds, 0.9), first_ratio,
            final[best]->name, final[best_lt]->name, final[best]->error, lt_error, ours_count);
     fflush(stdout);
+    if (profile) {
+        /* The best of each side once more, for a profiler that was told not to start at once. */
+        OK(cuProfilerStart());
+        run_once(final[best], 0);
+        run_once(final[best_lt], 1);
+        OK(cuStreamSynchronize(stream));
+        OK(cuProfilerStop());
+    }
     geomean_best += log(mid);
     geomean_first += log(first_ratio);
     geomean_count++;
@@ -1086,6 +1101,9 @@ int main(int argc, char **argv)
             check_only = true;
         } else if (!strcmp(argv[i], "--static")) {
             compile_sizes = true;
+        } else if (!strcmp(argv[i], "--profile")) {
+            profile = true;
+            arena_bytes = (size_t)1 << 30; /* a profiler saves and restores it */
         } else if (!strcmp(argv[i], "--f16")) {
             f16 = true;
         } else if (!strcmp(argv[i], "--direct")) {

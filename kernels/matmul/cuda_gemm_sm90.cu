@@ -20,6 +20,8 @@
  * other's product; 0: they split the tile CLUSTER_M, CLUSTER_N   blocks of a cluster along M and N;
  * they share tiles by multicast CLUSTER_K              blocks of a cluster along K; they exchange
  * their sums through shared memory SPLIT_K                parts of K that meet in the workspace
+ *   CLUSTER_PUSH           1: each sends the others their shares of the sums as it finishes, instead
+ * of leaving them to be fetched
  *   SPLIT_WAIT             0: the last to arrive adds all parts; 1: all wait for each other, and
  * each adds and stores its share of the tile (the whole grid must be resident at once) GROUP_SIZE,
  * RASTER     tiles are visited in groups of GROUP_SIZE rows (RASTER 0) or columns (1) SWAP_AB see
@@ -69,6 +71,9 @@
    finishes. */
 #define SHARES (CLUSTER_K > 1 && MMA_N % (CLUSTER_K * (SWAP_AB ? 16 : EPILOGUE_COLUMNS)) == 0)
 #define OWN_N  (SHARES ? MMA_N / CLUSTER_K : MMA_N)
+#define PLANE  (CLUSTER_M * CLUSTER_N) /* blocks of a cluster that share tiles */
+/* What one consumer of a block along K sends to another block. */
+#define SLAB_BYTES (MMAS * (OWN_N / 8) * 2048)
 /* One piece of C on its way out: 64 rows x EPILOGUE_COLUMNS, or when swapped OWN_N rows x 64. */
 #define PITCH        (SWAP_AB ? 128 : EPILOGUE_COLUMNS * 2)
 #define PIECE_BYTES  (SWAP_AB ? OWN_N * 128 : 64 * EPILOGUE_COLUMNS * 2)
@@ -83,6 +88,7 @@
 static_assert(BLOCK_P % (64 * WARPGROUPS) == 0, "64 rows a wgmma");
 static_assert(MMA_N % 16 == 0 && MMA_N <= 256, "columns of a wgmma");
 static_assert(SWAP_AB || MMA_N % EPILOGUE_COLUMNS == 0, "whole pieces");
+static_assert(!CLUSTER_PUSH || SHARES, "what is sent is a share");
 static_assert(CLUSTER_K == 1 ||
                   (!PING_PONG && BLOCK_SIZE_M * BLOCK_SIZE_N * 4 <= num_stages * STAGE_BYTES),
               "sums fit the ring");
@@ -356,6 +362,79 @@ DEVICE void collect_sums(float own[MMAS][OWN_N / 2], u32 mine, u32 rank)
         }
     }
 }
+
+/* Sends every other block of those that share the tile its columns of these sums, as they are in
+   the registers, into the place of the sender where the ring was; `bar` there counts the bytes.
+   Everybody starts with its successor, so that not all send to the same block. `place` and `bar`
+   are addresses in this block; what is its own goes to `own`. */
+DEVICE void push_sums(float acc[MMAS][MMA_N / 2], float own[MMAS][OWN_N / 2], u32 place, u32 bar,
+                      u32 rank)
+{
+    const u32 depth = rank / PLANE;
+#pragma unroll
+    for (u32 from = 0; from < CLUSTER_K; from++) {
+        if (depth != from) {
+            continue;
+        }
+#pragma unroll
+        for (u32 step = 1; step < CLUSTER_K; step++) {
+            const u32 to = (from + step) % CLUSTER_K;
+            const u32 block = rank % PLANE + to * PLANE;
+            const u32 slot = from < to ? from : from - 1;
+            u32 there, bar_there;
+            asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
+                         : "=r"(there)
+                         : "r"(place + slot * (NUM_CONSUMERS * SLAB_BYTES)), "r"(block));
+            asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
+                         : "=r"(bar_there)
+                         : "r"(bar), "r"(block));
+#pragma unroll
+            for (int i = 0; i < MMAS; i++) {
+#pragma unroll
+                for (int j = 0; j < OWN_N / 8; j++) {
+                    const float *x = &acc[i][to * (OWN_N / 2) + 4 * j];
+                    asm volatile(
+                        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 "
+                        "[%0], {%1, %2, %3, %4}, [%5];" ::"r"(there +
+                                                              (u32)(i * (OWN_N / 8) + j) * 2048),
+                        "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]), "r"(bar_there)
+                        : "memory");
+                }
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < MMAS; i++) {
+#pragma unroll
+            for (int j = 0; j < OWN_N / 2; j++) {
+                own[i][j] = acc[i][from * (OWN_N / 2) + j];
+            }
+        }
+    }
+}
+
+/* Adds what the others sent, in their order. */
+DEVICE void add_pushed(float own[MMAS][OWN_N / 2], u32 place)
+{
+#pragma unroll
+    for (u32 slot = 0; slot < CLUSTER_K - 1; slot++) {
+#pragma unroll
+        for (int i = 0; i < MMAS; i++) {
+#pragma unroll
+            for (int j = 0; j < OWN_N / 8; j++) {
+                float a, b, c, d;
+                asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                             : "=f"(a), "=f"(b), "=f"(c), "=f"(d)
+                             : "r"(place + slot * (NUM_CONSUMERS * SLAB_BYTES) +
+                                   (u32)(i * (OWN_N / 8) + j) * 2048)
+                             : "memory");
+                own[i][4 * j] += a;
+                own[i][4 * j + 1] += b;
+                own[i][4 * j + 2] += c;
+                own[i][4 * j + 3] += d;
+            }
+        }
+    }
+}
 #endif
 
 /* Tells every block that writes to this block's slot that one consumer has read it: those of its
@@ -578,6 +657,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     const u32 base = shared_address(shared);
     const u32 full = base + OFFSET_BARS;
     const u32 empty = full + 8 * num_stages;
+    const u32 pushed = empty + 8 * num_stages; /* one for each consumer */
     const u32 rank = CLUSTER > 1 ? cluster_rank() : 0;
     const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / 128, 0); /* the same in a warp */
     const int items = work_items(s);
@@ -590,9 +670,15 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             barrier_init(full + 8 * i, 1);
             barrier_init(empty + 8 * i, WARPGROUPS * (CLUSTER_M + CLUSTER_N - 1));
         }
+        if (CLUSTER_PUSH) {
+            for (int i = 0; i < NUM_CONSUMERS; i++) {
+                barrier_init(pushed + 8 * i, 1);
+                barrier_expect(pushed + 8 * i, (CLUSTER_K - 1) * SLAB_BYTES);
+            }
+        }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
-    if (CLUSTER > 1) {
+    if (PLANE > 1) {
         __syncwarp();
         cluster_meet();
     } else if (produces) {
@@ -639,7 +725,9 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             }
         }
         __syncwarp();
-#if CLUSTER_K > 1
+#if CLUSTER_PUSH
+        cluster_meet();
+#elif CLUSTER_K > 1
         cluster_sync();
 #endif
     } else {
@@ -651,7 +739,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         const u32 staging = base + OFFSET_C + (u32)(consumer * (EPILOGUE_BUFFERS * PIECE_BYTES));
         const u32 bias_stage = base + OFFSET_BIAS + (u32)(consumer * (MMA_N * 2));
 #if SPLIT_K > 1
-        const u32 flag = full + 16 * num_stages + 4 * (u32)consumer;
+        const u32 flag = pushed + 8 * NUM_CONSUMERS + 4 * (u32)consumer;
 #endif
         const int row0 = PING_PONG ? 0 : consumer * (MMAS * 64);
         const u32 x_offset = SWAP_AB ? A_BYTES : 0;
@@ -738,7 +826,15 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
 #endif
             bool mine = true;
             u32 column = 0; /* the first of those that this block finishes */
-#if CLUSTER_K > 1
+#if CLUSTER_PUSH
+            const u32 place = base + (u32)(consumer * SLAB_BYTES + thread * 16);
+            float own[MMAS][OWN_N / 2];
+            cluster_meet(); /* all have read their rings */
+            push_sums(acc, own, place, pushed + 8 * (u32)consumer, rank);
+            barrier_wait(pushed + 8 * (u32)consumer, 0);
+            add_pushed(own, place);
+            column = rank / PLANE * OWN_N;
+#elif CLUSTER_K > 1
             const u32 depth = rank / (CLUSTER_M * CLUSTER_N);
             const u32 place = base + (u32)(consumer * (MMAS * MMA_N / 2 * 128) + thread * 4) * 4;
             float own[MMAS][OWN_N / 2];
@@ -787,7 +883,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             STORE_WAIT(0);
         }
     }
-    if (CLUSTER > 1) {
+    if (PLANE > 1 || (CLUSTER > 1 && !CLUSTER_PUSH)) {
         cluster_meet(); /* nobody leaves while others may still signal it or read its memory */
     }
 }
