@@ -249,7 +249,7 @@ typedef struct {
     int registers, spills;
     bool failed;
     char why[160];
-    void *module, *function;
+    void *module, *function, *pad;
     int shared, clusters;
     int size[3]; /* compiled in if not 0 */
 } variant;
@@ -259,7 +259,7 @@ static int variant_count;
 static char *source;
 static bool f16;
 static int a_t, b_t; /* 1: stored transposed, as A_LAYOUT; for B 1 is K x N row-major */
-static int activation, has_bias, direct;
+static int activation, has_bias, direct, padded;
 static const char *const activation_names[] = {"none",     "relu", "leaky_relu", "gelu_tanh",
                                                "gelu_erf", "silu", NULL};
 
@@ -422,6 +422,10 @@ static int option_list(char **out, const int *v, const int *size)
     out[n++] = strdup(text);
     snprintf(text, sizeof text, "-DDIRECT_STORE=%d", direct);
     out[n++] = strdup(text);
+    if (padded) {
+        out[n++] = strdup("-DPAD_A=1");
+        out[n++] = strdup("-DPAD_B=1");
+    }
     snprintf(text, sizeof text, "-Dactivation_is_%s=1", activation_names[activation]);
     out[n++] = strdup(text);
     if (has_bias) {
@@ -490,7 +494,8 @@ static void *stream, *events[2], *helpers, *lt;
 static devptr arena, workspace, lt_workspace, result;
 static size_t arena_bytes = (size_t)24 << 30;
 static int M, N, K, sets;
-static devptr A[SETS_MAX], B[SETS_MAX], C[SETS_MAX], bias, C_lt, reference_rows;
+static devptr A[SETS_MAX], B[SETS_MAX], C[SETS_MAX], bias, C_lt, reference_rows, padded_a,
+    padded_b;
 
 static void *helper(const char *name)
 {
@@ -551,24 +556,35 @@ typedef struct {
     char name[264];
 } contender;
 
-static void encode(tensor_map *map, devptr p, int inner, int outer, int box_inner, int box_outer,
-                   int promotion)
+/* Elements from row to row of a copy whose rows can be addressed: as in ak_pad. */
+static int pitch_of(int columns)
 {
-    uint64_t dims[2] = {(uint64_t)inner, (uint64_t)outer}, strides[1] = {(uint64_t)inner * 2};
+    return (columns + 63) / 64 * 64;
+}
+
+static void encode(tensor_map *map, devptr p, int inner, int outer, int pitch, int box_inner,
+                   int box_outer, int promotion)
+{
+    uint64_t dims[2] = {(uint64_t)inner, (uint64_t)outer}, strides[1] = {(uint64_t)pitch * 2};
     unsigned box[2] = {(unsigned)box_inner, (unsigned)box_outer}, ones[2] = {1, 1};
     int swizzle = box_inner == 64 ? 3 : box_inner == 32 ? 2 : 1;
     OK(cuTensorMapEncodeTiled(map, f16 ? 6 : 9, 2, p, dims, strides, box, ones, 0, swizzle,
                               promotion, 0));
 }
 
-static void encode_operand(tensor_map *map, devptr p, int t, int size, int block, int block_k,
+static void encode_operand(tensor_map *map, devptr p, devptr copy, int t, int size, int block, int block_k,
                            int sharers, int promotion)
 {
+    int pitch = t ? size : K;
+    if (padded) {
+        p = copy;
+        pitch = pitch_of(pitch);
+    }
     if (!t) {
-        encode(map, p, K, size, 64, block / sharers, promotion);
+        encode(map, p, K, size, pitch, 64, block / sharers, promotion);
     } else {
         int blocks = (block + 63) / 64;
-        encode(map, p, size, K, 64, blocks % sharers == 0 ? block_k : block_k / sharers, promotion);
+        encode(map, p, size, K, pitch, 64, blocks % sharers == 0 ? block_k : block_k / sharers, promotion);
     }
 }
 
@@ -601,6 +617,9 @@ static void load_variant(variant *x)
     const int *v = x->v;
     OK(cuModuleLoadData(&x->module, x->cubin));
     OK(cuModuleGetFunction(&x->function, x->module, "ak_kernel"));
+    if (padded) {
+        OK(cuModuleGetFunction(&x->pad, x->module, "ak_pad"));
+    }
     x->shared = shared_bytes(v);
     OK(cuFuncSetAttribute(x->function, 8, x->shared));
     int cluster = v[CM] * v[CN] * v[CK];
@@ -627,15 +646,22 @@ static void launch_ours(variant *x, int set)
 {
     const int *v = x->v;
     tensor_map a, b, c = {0};
-    encode_operand(&a, A[set], a_t, M, v[BM], v[BK], v[CN], v[L2P]);
-    encode_operand(&b, B[set], b_t, N, v[BN], v[BK], v[CM], v[L2P]);
+    encode_operand(&a, A[set], padded_a, a_t, M, v[BM], v[BK], v[CN], v[L2P]);
+    encode_operand(&b, B[set], padded_b, b_t, N, v[BN], v[BK], v[CM], v[L2P]);
     if (!direct) {
-        encode(&c, C[set], N, M, v[SW] ? 64 : v[EC], v[SW] ? own_columns(v) : 64, v[L2P]);
+        encode(&c, C[set], N, M, N, v[SW] ? 64 : v[EC], v[SW] ? own_columns(v) : 64, v[L2P]);
     }
     int cluster = v[CM] * v[CN] * v[CK], clusters = items_of(v);
     int limit = v[GRID] ? v[GRID] / cluster : x->clusters;
     if (v[CK] == 1 && !v[SPW] && clusters > limit) {
         clusters = limit;
+    }
+    if (padded) {
+        int a_rows = a_t ? K : M, a_columns = a_t ? M : K, b_rows = b_t ? K : N;
+        int b_columns = b_t ? N : K;
+        void *pad_args[] = {&A[set],  &B[set],    &padded_a, &padded_b,
+                            &a_rows, &a_columns, &b_rows,   &b_columns};
+        OK(cuLaunchKernel(x->pad, 132 * 4, 1, 1, 256, 1, 1, 0, stream, pad_args, NULL));
     }
     float alpha = 1;
     void *args[] = {&a, &b, &c, &C[set], &bias, &workspace, &M, &N, &K, &alpha};
@@ -802,6 +828,8 @@ static void run_shape(int m, int n, int k)
     sets = (int)((ROTATE + each - 1) / each);
     sets = sets < 2 ? 2 : sets > SETS_MAX ? SETS_MAX : sets;
     bias = take(&at, (size_t)n * 2);
+    padded_a = take(&at, (size_t)(a_t ? k : m) * (size_t)pitch_of(a_t ? m : k) * 2);
+    padded_b = take(&at, (size_t)(b_t ? k : n) * (size_t)pitch_of(b_t ? n : k) * 2);
     C_lt = take(&at, c_bytes);
     for (int i = 0; i < sets; i++) {
         A[i] = take(&at, a_bytes);
@@ -1106,6 +1134,8 @@ int main(int argc, char **argv)
             arena_bytes = (size_t)1 << 30; /* a profiler saves and restores it */
         } else if (!strcmp(argv[i], "--f16")) {
             f16 = true;
+        } else if (!strcmp(argv[i], "--padded")) {
+            padded = 1;
         } else if (!strcmp(argv[i], "--direct")) {
             direct = 1;
         } else if (!strcmp(argv[i], "--bias")) {

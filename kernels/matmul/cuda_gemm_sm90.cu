@@ -35,6 +35,8 @@
  *   EVICT_A, EVICT_B       how the level 2 cache treats them: 0 as usual, 1 first out, 2 last out
  *   A_LAYOUT, B_LAYOUT     0: K is the contiguous direction; 1: M or N is
  *   DIRECT_STORE           1: C by ordinary stores, for rows that the copy engine cannot address
+ *   PAD_A, PAD_B           1: rows of A (B) are no multiple of 16 bytes, so the copy engine cannot
+ * address them: ak_pad, launched before, copies them to the workspace, where they are
  *   LAUNCH_EARLY           1: programmatic dependent launch
  *   HAS_BIAS, EPILOGUE(x)  bias[column] is added, then EPILOGUE applied; from cuda_activation.cu
  *   HAS_ALPHA              1: alpha * A * B
@@ -50,6 +52,12 @@
 #endif
 #ifndef HAS_ALPHA
 #define HAS_ALPHA 0
+#endif
+#ifndef PAD_A
+#define PAD_A 0
+#endif
+#ifndef PAD_B
+#define PAD_B 0
 #endif
 
 /* Workspace of a split K: counters, then SPLIT_K x BLOCK_SIZE_M x BLOCK_SIZE_N floats for each
@@ -641,6 +649,113 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
         }
     }
 }
+
+#if PAD_A || PAD_B
+/* A matrix whose rows follow each other without a gap, and its copy whose rows are `pitch` elements
+   apart, a multiple of 8. */
+typedef struct padding {
+    const unsigned short *from;
+    unsigned short *to;
+    long long rows;
+    int columns, pitch;
+} padding;
+
+/* The 16 bytes at an aligned address, of which those outside of the matrix read as 0. */
+DEVICE uint4 read_inside(u64 at, u64 begin, u64 end)
+{
+    uint4 v = {0, 0, 0, 0};
+    if (at >= begin && at + 16 <= end) {
+        asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                     : "l"(at));
+    } else {
+        u32 w[4] = {0, 0, 0, 0};
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            if (at + 2 * i >= begin && at + 2 * i < end) {
+                w[i / 2] |= (u32) * (const unsigned short *)(at + 2 * i) << (i % 2 * 16);
+            }
+        }
+        v = make_uint4(w[0], w[1], w[2], w[3]);
+    }
+    return v;
+}
+
+/* Eight words, of which four are wanted, from byte `shift` on: the same in the whole warp. */
+DEVICE uint4 extract(uint4 low, uint4 high, u32 shift)
+{
+    u32 w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+    if (shift & 8) {
+#pragma unroll
+        for (int i = 0; i < 6; i++) {
+            w[i] = w[i + 2];
+        }
+    }
+    if (shift & 4) {
+#pragma unroll
+        for (int i = 0; i < 5; i++) {
+            w[i] = w[i + 1];
+        }
+    }
+    const u32 bits = shift % 4 * 8;
+    return make_uint4(__funnelshift_r(w[0], w[1], bits), __funnelshift_r(w[1], w[2], bits),
+                      __funnelshift_r(w[2], w[3], bits), __funnelshift_r(w[3], w[4], bits));
+}
+
+enum { PAD_VECTORS = 4 }; /* that each lane copies at a time */
+
+/* Warp `warp` of `warps` copies its share, in pieces of PAD_VECTORS * 256 elements of a row. */
+DEVICE void copy_rows(padding p, long long warp, long long warps, u32 lane)
+{
+    const int pieces = tiles_along(p.columns, PAD_VECTORS * 256);
+    const u64 begin = (u64)p.from, end = begin + (u64)p.rows * (u64)p.columns * 2;
+    for (long long piece = warp; piece < p.rows * pieces; piece += warps) {
+        const long long row = piece / pieces;
+        const int first = (int)(piece - row * pieces) * (PAD_VECTORS * 256);
+        const u64 source = begin + (u64)(row * p.columns + first) * 2;
+        const u32 shift = (u32)source & 15;
+        uint4 v[PAD_VECTORS], next[PAD_VECTORS];
+#pragma unroll
+        for (int i = 0; i < PAD_VECTORS; i++) {
+            const u64 at = source - shift + (i * 32 + lane) * 16;
+            v[i] = read_inside(at, begin, end);
+            next[i] = make_uint4(0, 0, 0, 0);
+            if (lane == 31) {
+                next[i] = read_inside(at + 16, begin, end);
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < PAD_VECTORS; i++) {
+            const int column = first + (i * 32 + (int)lane) * 8;
+            const uint4 up = make_uint4(__shfl_down_sync(0xffffffffu, v[i].x, 1),
+                                        __shfl_down_sync(0xffffffffu, v[i].y, 1),
+                                        __shfl_down_sync(0xffffffffu, v[i].z, 1),
+                                        __shfl_down_sync(0xffffffffu, v[i].w, 1));
+            const uint4 out = extract(v[i], lane == 31 ? next[i] : up, shift);
+            if (column < p.columns) {
+                *(uint4 *)(p.to + row * p.pitch + column) = out;
+            }
+        }
+    }
+}
+
+/* Copies what cannot be addressed where it is. Blocks of 256 threads, any number of them. */
+extern "C" __global__ void __launch_bounds__(256)
+    ak_pad(const unsigned short *a, const unsigned short *b, unsigned short *a_to,
+           unsigned short *b_to, int a_rows, int a_columns, int b_rows, int b_columns)
+{
+    const long long warp = blockIdx.x * 8 + threadIdx.x / 32, warps = gridDim.x * 8;
+    const u32 lane = threadIdx.x % 32;
+    if (PAD_A) {
+        const padding p = {a, a_to, a_rows, a_columns, (a_columns + 63) / 64 * 64};
+        copy_rows(p, warp, warps, lane);
+    }
+    if (PAD_B) {
+        const padding p = {b, b_to, b_rows, b_columns, (b_columns + 63) / 64 * 64};
+        copy_rows(p, warp, warps, lane);
+    }
+}
+#endif
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, BLOCKS_PER_SM)
     ak_kernel(const __grid_constant__ tensor_map map_a, const __grid_constant__ tensor_map map_b,
