@@ -208,6 +208,9 @@ enum {
     GRID,
     PDL,
     PUSH,
+    PM,
+    DS,
+    ES,
     FIELDS
 };
 static const struct {
@@ -239,7 +242,10 @@ static const struct {
                     {"l2", NULL, 3},
                     {"grid", NULL, 0},
                     {"pdl", "LAUNCH_EARLY", 0},
-                    {"push", "CLUSTER_PUSH", 0}};
+                    {"push", "CLUSTER_PUSH", 0},
+                    {"pm", "PREFETCH_MAPS", 0},
+                    {"ds", "DIRECT_STORE", 0},
+                    {"es", "EARLY_SLOTS", 0}};
 
 typedef struct {
     int v[FIELDS];
@@ -295,7 +301,7 @@ static int shared_bytes(const int *v)
 {
     int columns = v[SW] ? v[BM] : v[BN];
     int piece = v[SW] ? own_columns(v) * 128 : 64 * v[EC] * 2;
-    int bytes = v[ST] * stage_bytes(v) + (direct ? 0 : v[NC] * v[EB] * piece);
+    int bytes = v[ST] * stage_bytes(v) + v[NC] * v[EB] * piece;
     bytes += has_bias && !v[SW] ? v[NC] * columns * 2 : 0;
     return (bytes + 15) / 16 * 16 + 16 * v[ST] + 48;
 }
@@ -339,6 +345,7 @@ static void add_variant(const char *line)
     for (int i = 0; i < FIELDS; i++) {
         x->v[i] = fields[i].value;
     }
+    x->v[DS] = direct;
     char copy[256];
     snprintf(copy, sizeof copy, "%s", line);
     bool any = false;
@@ -420,8 +427,6 @@ static int option_list(char **out, const int *v, const int *size)
     out[n++] = strdup(text);
     snprintf(text, sizeof text, "-DB_LAYOUT=%d", b_t);
     out[n++] = strdup(text);
-    snprintf(text, sizeof text, "-DDIRECT_STORE=%d", direct);
-    out[n++] = strdup(text);
     if (padded) {
         out[n++] = strdup("-DPAD_A=1");
         out[n++] = strdup("-DPAD_B=1");
@@ -494,8 +499,7 @@ static void *stream, *events[2], *helpers, *lt;
 static devptr arena, workspace, lt_workspace, result;
 static size_t arena_bytes = (size_t)24 << 30;
 static int M, N, K, sets;
-static devptr A[SETS_MAX], B[SETS_MAX], C[SETS_MAX], bias, C_lt, reference_rows, padded_a,
-    padded_b;
+static devptr A[SETS_MAX], B[SETS_MAX], C[SETS_MAX], bias, C_lt, reference_rows, padded_a, padded_b;
 
 static void *helper(const char *name)
 {
@@ -572,8 +576,8 @@ static void encode(tensor_map *map, devptr p, int inner, int outer, int pitch, i
                               promotion, 0));
 }
 
-static void encode_operand(tensor_map *map, devptr p, devptr copy, int t, int size, int block, int block_k,
-                           int sharers, int promotion)
+static void encode_operand(tensor_map *map, devptr p, devptr copy, int t, int size, int block,
+                           int block_k, int sharers, int promotion)
 {
     int pitch = t ? size : K;
     if (padded) {
@@ -584,7 +588,8 @@ static void encode_operand(tensor_map *map, devptr p, devptr copy, int t, int si
         encode(map, p, K, size, pitch, 64, block / sharers, promotion);
     } else {
         int blocks = (block + 63) / 64;
-        encode(map, p, size, K, pitch, 64, blocks % sharers == 0 ? block_k : block_k / sharers, promotion);
+        encode(map, p, size, K, pitch, 64, blocks % sharers == 0 ? block_k : block_k / sharers,
+               promotion);
     }
 }
 
@@ -648,7 +653,7 @@ static void launch_ours(variant *x, int set)
     tensor_map a, b, c = {0};
     encode_operand(&a, A[set], padded_a, a_t, M, v[BM], v[BK], v[CN], v[L2P]);
     encode_operand(&b, B[set], padded_b, b_t, N, v[BN], v[BK], v[CM], v[L2P]);
-    if (!direct) {
+    if (!v[DS]) {
         encode(&c, C[set], N, M, N, v[SW] ? 64 : v[EC], v[SW] ? own_columns(v) : 64, v[L2P]);
     }
     int cluster = v[CM] * v[CN] * v[CK], clusters = items_of(v);
@@ -659,7 +664,8 @@ static void launch_ours(variant *x, int set)
     if (padded) {
         int a_rows = a_t ? K : M, a_columns = a_t ? M : K, b_rows = b_t ? K : N;
         int b_columns = b_t ? N : K;
-        void *pad_args[] = {&A[set],  &B[set],    &padded_a, &padded_b,
+        long long place_a = 0, place_b = (long long)(padded_b - padded_a);
+        void *pad_args[] = {&A[set], &B[set],    &padded_a, &place_a,  &place_b,
                             &a_rows, &a_columns, &b_rows,   &b_columns};
         OK(cuLaunchKernel(x->pad, 132 * 4, 1, 1, 256, 1, 1, 0, stream, pad_args, NULL));
     }

@@ -11,21 +11,29 @@
  * In wgmma's terms, X is the operand on the side of the 64 rows and Y that on the side of the MMA_N
  * columns. Usually X is A and Y is B; with SWAP_AB the product is computed transposed, so that a
  * small M becomes MMA_N (down to 16) instead of being padded to 64.
- *
+ */
+/* clang-format off */
+/*
  * Parameters (macros):
  *   BLOCK_SIZE_M, _N, _K   tile of C, depth of a slot (64 or 128 elements)
  *   num_stages             slots of the ring
  *   NUM_CONSUMERS          consumer warpgroups: 1, 2, 3
  *   PING_PONG              1: each consumer has its own tile, and one's epilogue runs under the
- * other's product; 0: they split the tile CLUSTER_M, CLUSTER_N   blocks of a cluster along M and N;
- * they share tiles by multicast CLUSTER_K              blocks of a cluster along K; they exchange
- * their sums through shared memory SPLIT_K                parts of K that meet in the workspace
- *   CLUSTER_PUSH           1: each sends the others their shares of the sums as it finishes, instead
- * of leaving them to be fetched
+ *                          other's product; 0: they split the tile
+ *   CLUSTER_M, CLUSTER_N   blocks of a cluster along M and N; they share tiles by multicast
+ *   EARLY_SLOTS            so many slots are loaded before the blocks of a cluster have met, by each
+ *                          block alone
+ *   CLUSTER_K              blocks of a cluster along K; they exchange their sums through shared
+ *                          memory
+ *   CLUSTER_PUSH           1: each sends the others their shares of the sums as it finishes; 0: each
+ *                          fetches its share from the others
+ *   SPLIT_K                parts of K that meet in the workspace
  *   SPLIT_WAIT             0: the last to arrive adds all parts; 1: all wait for each other, and
- * each adds and stores its share of the tile (the whole grid must be resident at once) GROUP_SIZE,
- * RASTER     tiles are visited in groups of GROUP_SIZE rows (RASTER 0) or columns (1) SWAP_AB see
- * above MMA_IN_FLIGHT          slots whose wgmma may be unfinished when the next is started: 0, 1
+ *                          each adds and stores its share of the tile (the whole grid must be
+ *                          resident at once)
+ *   GROUP_SIZE, RASTER     tiles are visited in groups of GROUP_SIZE rows (RASTER 0) or columns (1)
+ *   SWAP_AB                see above
+ *   MMA_IN_FLIGHT          slots whose wgmma may be unfinished when the next is started: 0, 1
  *   PRODUCER_WARPS         4, or 1 where no registers are moved
  *   PRODUCER_REGISTERS,
  *   CONSUMER_REGISTERS     for setmaxnreg; 0: leave the registers as launched
@@ -33,10 +41,12 @@
  *   EPILOGUE_BUFFERS       staging buffers of each consumer
  *   BLOCKS_PER_SM          promised to the compiler
  *   EVICT_A, EVICT_B       how the level 2 cache treats them: 0 as usual, 1 first out, 2 last out
+ *   PREFETCH_MAPS          1: the tensor maps are fetched before they are used
  *   A_LAYOUT, B_LAYOUT     0: K is the contiguous direction; 1: M or N is
- *   DIRECT_STORE           1: C by ordinary stores, for rows that the copy engine cannot address
- *   PAD_A, PAD_B           1: rows of A (B) are no multiple of 16 bytes, so the copy engine cannot
- * address them: ak_pad, launched before, copies them to the workspace, where they are
+ *   PAD_A, PAD_B           1: rows of A (B) are no multiple of 16 bytes, so that the copy engine
+ *                          cannot address them, and ak_pad, which is launched before, copies them
+ *                          into rows of the workspace that are
+ *   DIRECT_STORE           1: C by ordinary stores: where its rows are no multiple of 16 bytes
  *   LAUNCH_EARLY           1: programmatic dependent launch
  *   HAS_BIAS, EPILOGUE(x)  bias[column] is added, then EPILOGUE applied; from cuda_activation.cu
  *   HAS_ALPHA              1: alpha * A * B
@@ -44,6 +54,7 @@
  *
  * Names a reader may want: M, N, K in the host's sense; P, Q are the sizes on X's and Y's side.
  */
+/* clang-format on */
 #ifndef EPILOGUE
 #define EPILOGUE(x) (x)
 #endif
@@ -53,6 +64,12 @@
 #ifndef HAS_ALPHA
 #define HAS_ALPHA 0
 #endif
+#ifndef EARLY_SLOTS
+#define EARLY_SLOTS 0
+#endif
+#ifndef PREFETCH_MAPS
+#define PREFETCH_MAPS 0
+#endif
 #ifndef PAD_A
 #define PAD_A 0
 #endif
@@ -61,7 +78,7 @@
 #endif
 
 /* Workspace of a split K: counters, then SPLIT_K x BLOCK_SIZE_M x BLOCK_SIZE_N floats for each
- * tile. */
+   tile. */
 #define WORKSPACE_COUNTERS 65536 /* bytes at its start, zero between launches */
 
 #define THREADS     (128 * NUM_CONSUMERS + 32 * PRODUCER_WARPS)
@@ -80,6 +97,9 @@
 #define SHARES (CLUSTER_K > 1 && MMA_N % (CLUSTER_K * (SWAP_AB ? 16 : EPILOGUE_COLUMNS)) == 0)
 #define OWN_N  (SHARES ? MMA_N / CLUSTER_K : MMA_N)
 #define PLANE  (CLUSTER_M * CLUSTER_N) /* blocks of a cluster that share tiles */
+/* Where sums are not exchanged, a consumer is done with the others before it stores its last tile.
+ */
+#define EARLY_END (PLANE > 1 && CLUSTER_K == 1)
 /* What one consumer of a block along K sends to another block. */
 #define SLAB_BYTES (MMAS * (OWN_N / 8) * 2048)
 /* One piece of C on its way out: 64 rows x EPILOGUE_COLUMNS, or when swapped OWN_N rows x 64. */
@@ -87,7 +107,7 @@
 #define PIECE_BYTES  (SWAP_AB ? OWN_N * 128 : 64 * EPILOGUE_COLUMNS * 2)
 #define PIECES       (SWAP_AB ? 1 : OWN_N / EPILOGUE_COLUMNS) /* of one wgmma's accumulator */
 #define SWIZZLE_BITS (PITCH == 128 ? 7 : PITCH == 64 ? 3 : 1)
-#define C_BYTES      (DIRECT_STORE ? 0 : NUM_CONSUMERS * EPILOGUE_BUFFERS * PIECE_BYTES)
+#define C_BYTES      (NUM_CONSUMERS * EPILOGUE_BUFFERS * PIECE_BYTES)
 #define BIAS_BYTES   (HAS_BIAS && !SWAP_AB ? NUM_CONSUMERS * MMA_N * 2 : 0)
 #define OFFSET_C     (num_stages * STAGE_BYTES)
 #define OFFSET_BIAS  (OFFSET_C + C_BYTES)
@@ -190,11 +210,12 @@ DEVICE work work_at(int id, gemm_sizes s, u32 rank)
     return w;
 }
 
-/* Loads this block's share of one operand's tile (1/sharers of it, to all sharers) into a slot.
-   K contiguous: boxes of 64 along K x the share's rows. Otherwise boxes of 64 along the other
-   direction x K; the blocks of 64 are shared out if they can be, else the rows. */
+/* Loads a share of one operand's tile (1/sharers of it) into a slot: of all blocks in `mask`, or,
+   if that is 0, of this one only. K contiguous: boxes of 64 along K x the share's rows. Otherwise
+   boxes of 64 along the other direction x K; the blocks of 64 are shared out if they can be, else
+   the rows. */
 DEVICE void load_operand(const tensor_map *map, u32 slot, u32 full, int layout, int size, int start,
-                         int k, int sharers, int share, u32 mask, u64 policy)
+                         int k, int sharers, int share, bool multicast, u32 mask, u64 policy)
 {
     const int blocks = (size + 63) / 64;
     int count = blocks, x = start, y = k;
@@ -215,7 +236,7 @@ DEVICE void load_operand(const tensor_map *map, u32 slot, u32 full, int layout, 
     }
 #pragma unroll
     for (int i = 0; i < count; i++) {
-        if (sharers > 1) {
+        if (multicast) {
             load_tile_multicast(to, map, full, x, y, policy, mask);
         } else {
             load_tile(to, map, full, x, y, policy);
@@ -546,6 +567,50 @@ DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, un
 }
 #endif
 
+/* Address of 16 bytes of a piece: the copy engine expects those of a row swizzled. */
+DEVICE u32 piece_at(u32 piece, u32 row, u32 chunk)
+{
+    const u32 to = row * PITCH + chunk * 16;
+    return piece + (to ^ (to >> 7 & SWIZZLE_BITS) << 4);
+}
+
+/* Stores this warp's part of a piece, 16 rows or, when swapped, 16 columns, `unit` elements at a
+   time. `row` and `column` are those of C where the part begins (the piece, when swapped). */
+DEVICE void store_ordinary(const int unit, u32 piece, unsigned short *c, int row, int column,
+                           gemm_sizes s, int warp, int lane)
+{
+    enum { ROWS = SWAP_AB ? OWN_N : 16, COLUMNS = SWAP_AB ? 16 : OWN_N / PIECES };
+    const int across = COLUMNS / unit;
+    const int first_row = SWAP_AB ? 0 : warp * 16, first_chunk = SWAP_AB ? warp * 2 : 0;
+#pragma unroll 4
+    for (int i = lane; i < ROWS * across; i += 32) {
+        const int r = i / across, element = i % across * unit;
+        const u32 from = piece_at(piece, (u32)(first_row + r), (u32)(first_chunk + element / 8)) +
+                         (u32)(element % 8 * 2);
+        const int q = column + (SWAP_AB ? warp * 16 : 0) + element;
+        unsigned short *to = c + (long long)(row + r) * s.n + q;
+        if (row + r >= s.m || q >= s.n) {
+            continue;
+        }
+        if (unit == 8) {
+            u32 a, b, d, e;
+            asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(a), "=r"(b), "=r"(d), "=r"(e)
+                         : "r"(from)
+                         : "memory");
+            *(uint4 *)to = make_uint4(a, b, d, e);
+        } else if (unit == 2) {
+            u32 a;
+            asm volatile("ld.shared.u32 %0, [%1];" : "=r"(a) : "r"(from) : "memory");
+            *(u32 *)to = a;
+        } else {
+            unsigned short a;
+            asm volatile("ld.shared.u16 %0, [%1];" : "=h"(a) : "r"(from) : "memory");
+            *to = a;
+        }
+    }
+}
+
 /* Finishes one wgmma's accumulator and sends it to C. p0 and q0 are its first row and column in X's
    and Y's terms. `buffer` counts this consumer's staging buffers. */
 DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short *c,
@@ -605,37 +670,32 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
             }
             const u32 r0 = pack(x[0], x[1]), r1 = pack(x[2], x[3]);
             const u32 r2 = pack(x[4], x[5]), r3 = pack(x[6], x[7]);
-            if (DIRECT_STORE) {
-                const u32 r[4] = {r0, r1, r2, r3};
-#pragma unroll
-                for (int i = 0; i < 8; i++) {
-                    const int p = p0 + warp * 16 + lane / 4 + (i & 2) * 4;
-                    const int q = q0 + first + (i & 4) * 2 + lane % 4 * 2 + (i & 1);
-                    const int row = SWAP_AB ? q : p;
-                    const int column = SWAP_AB ? p : q;
-                    if (row < s.m && column < s.n) {
-                        c[(long long)row * s.n + column] =
-                            (unsigned short)(r[i / 2] >> (i & 1 ? 16 : 0));
-                    }
-                }
+            /* Each lane gives the address of one row of 8: lanes 0-7 of the first matrix, and
+               so on. */
+            const int matrix = lane / 8;
+            const u32 row = SWAP_AB ? (u32)(first + matrix / 2 * 8 + lane % 8)
+                                    : (u32)(warp * 16 + matrix % 2 * 8 + lane % 8);
+            const u32 chunk = SWAP_AB ? (u32)(warp * 2 + matrix % 2) : (u32)(j * 2 + matrix / 2);
+            const u32 to = piece_at(at, row, chunk);
+            if (SWAP_AB) {
+                store_matrix_transposed(to, r0, r1, r2, r3);
             } else {
-                /* Each lane gives the address of one row of 8: lanes 0-7 of the first matrix, and
-                   so on. The copy engine expects the pieces of 16 bytes of a row swizzled. */
-                const int matrix = lane / 8;
-                const u32 row = SWAP_AB ? (u32)(first + matrix / 2 * 8 + lane % 8)
-                                        : (u32)(warp * 16 + matrix % 2 * 8 + lane % 8);
-                const u32 chunk =
-                    SWAP_AB ? (u32)(warp * 2 + matrix % 2) : (u32)(j * 2 + matrix / 2);
-                u32 to = row * PITCH + chunk * 16;
-                to ^= (to >> 7 & SWIZZLE_BITS) << 4;
-                if (SWAP_AB) {
-                    store_matrix_transposed(at + to, r0, r1, r2, r3);
-                } else {
-                    store_matrix(at + to, r0, r1, r2, r3);
-                }
+                store_matrix(to, r0, r1, r2, r3);
             }
         }
-        if (!DIRECT_STORE) {
+        if (DIRECT_STORE) {
+            __syncwarp(); /* a warp stores what it has written itself */
+            const int row = SWAP_AB ? q0 : p0 + warp * 16;
+            const int column = SWAP_AB ? p0 : q0 + piece * COLUMNS;
+            if (s.n % 8 == 0) {
+                store_ordinary(8, at, c, row, column, s, warp, lane);
+            } else if (s.n % 2 == 0) {
+                store_ordinary(2, at, c, row, column, s, warp, lane);
+            } else {
+                store_ordinary(1, at, c, row, column, s, warp, lane);
+            }
+            __syncwarp();
+        } else {
             fence_async();
             named_sync(BARRIER_OWN + consumer, 128);
             if (thread == 0) {
@@ -727,10 +787,9 @@ DEVICE void copy_rows(padding p, long long warp, long long warps, u32 lane)
 #pragma unroll
         for (int i = 0; i < PAD_VECTORS; i++) {
             const int column = first + (i * 32 + (int)lane) * 8;
-            const uint4 up = make_uint4(__shfl_down_sync(0xffffffffu, v[i].x, 1),
-                                        __shfl_down_sync(0xffffffffu, v[i].y, 1),
-                                        __shfl_down_sync(0xffffffffu, v[i].z, 1),
-                                        __shfl_down_sync(0xffffffffu, v[i].w, 1));
+            const uint4 up = make_uint4(
+                __shfl_down_sync(0xffffffffu, v[i].x, 1), __shfl_down_sync(0xffffffffu, v[i].y, 1),
+                __shfl_down_sync(0xffffffffu, v[i].z, 1), __shfl_down_sync(0xffffffffu, v[i].w, 1));
             const uint4 out = extract(v[i], lane == 31 ? next[i] : up, shift);
             if (column < p.columns) {
                 *(uint4 *)(p.to + row * p.pitch + column) = out;
@@ -739,19 +798,23 @@ DEVICE void copy_rows(padding p, long long warp, long long warps, u32 lane)
     }
 }
 
-/* Copies what cannot be addressed where it is. Blocks of 256 threads, any number of them. */
+/* Copies what cannot be addressed to its place in the workspace, so many bytes from its start.
+   Blocks of 256 threads, any number of them. */
 extern "C" __global__ void __launch_bounds__(256)
-    ak_pad(const unsigned short *a, const unsigned short *b, unsigned short *a_to,
-           unsigned short *b_to, int a_rows, int a_columns, int b_rows, int b_columns)
+    ak_pad(const unsigned short *a, const unsigned short *b, unsigned char *workspace,
+           long long place_a, long long place_b, int a_rows, int a_columns, int b_rows,
+           int b_columns)
 {
     const long long warp = blockIdx.x * 8 + threadIdx.x / 32, warps = gridDim.x * 8;
     const u32 lane = threadIdx.x % 32;
     if (PAD_A) {
-        const padding p = {a, a_to, a_rows, a_columns, (a_columns + 63) / 64 * 64};
+        const padding p = {a, (unsigned short *)(workspace + place_a), a_rows, a_columns,
+                           tiles_along(a_columns, 64) * 64};
         copy_rows(p, warp, warps, lane);
     }
     if (PAD_B) {
-        const padding p = {b, b_to, b_rows, b_columns, (b_columns + 63) / 64 * 64};
+        const padding p = {b, (unsigned short *)(workspace + place_b), b_rows, b_columns,
+                           tiles_along(b_columns, 64) * 64};
         copy_rows(p, warp, warps, lane);
     }
 }
@@ -780,6 +843,14 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     const int stride = (int)(gridDim.x / CLUSTER);
 
     const bool produces = group == NUM_CONSUMERS;
+#if PREFETCH_MAPS
+    if (threadIdx.x == 128 * NUM_CONSUMERS) {
+        prefetch_map(&map_a);
+        prefetch_map(&map_b);
+    } else if (threadIdx.x == 0 && !DIRECT_STORE) {
+        prefetch_map(&map_c);
+    }
+#endif
     if (threadIdx.x == 128 * NUM_CONSUMERS) {
         for (int i = 0; i < num_stages; i++) {
             barrier_init(full + 8 * i, 1);
@@ -795,7 +866,10 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     }
     if (PLANE > 1) {
         __syncwarp();
-        cluster_meet();
+        cluster_arrive();
+        if (!produces) {
+            cluster_wait();
+        }
     } else if (produces) {
         __syncwarp();
         named_arrive(BARRIER_INIT, THREADS); /* and starts loading at once */
@@ -817,6 +891,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             const int ck = (int)(rank / (CLUSTER_M * CLUSTER_N));
             u32 mask_a = 0, mask_b = 0;
             ring r = {0, 1};                      /* nothing to wait for in the first round */
+            bool together = PLANE == 1;           /* the others' barriers exist */
             for (int i = 0; i < CLUSTER_N; i++) { /* A is shared along N */
                 mask_a |= 1u << ((ck * CLUSTER_N + i) * CLUSTER_M + cm);
             }
@@ -829,15 +904,36 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                     const int at_k = (w.first + i) * BLOCK_SIZE_K;
                     const u32 slot = base + r.slot * STAGE_BYTES;
                     const u32 bar = full + 8 * r.slot;
+                    if (!together && i >= EARLY_SLOTS) {
+                        cluster_wait();
+                        together = true;
+                    }
                     barrier_wait(empty + 8 * r.slot, r.parity);
                     barrier_expect(bar, STAGE_BYTES);
-                    load_operand(&map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, w.m0, at_k, CLUSTER_N,
-                                 cn, mask_a, EVICT_POLICY(EVICT_A));
-                    load_operand(&map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N, w.n0, at_k,
-                                 CLUSTER_M, cm, mask_b, EVICT_POLICY(EVICT_B));
+                    if (together) {
+                        load_operand(&map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, w.m0, at_k,
+                                     CLUSTER_N, cn, CLUSTER_N > 1, mask_a, EVICT_POLICY(EVICT_A));
+                        load_operand(&map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N, w.n0,
+                                     at_k, CLUSTER_M, cm, CLUSTER_M > 1, mask_b,
+                                     EVICT_POLICY(EVICT_B));
+                    } else {
+                        for (int j = 0; j < CLUSTER_N; j++) {
+                            load_operand(&map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, w.m0, at_k,
+                                         CLUSTER_N, j, false, 0, EVICT_POLICY(EVICT_A));
+                        }
+                        for (int j = 0; j < CLUSTER_M; j++) {
+                            load_operand(&map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N, w.n0,
+                                         at_k, CLUSTER_M, j, false, 0, EVICT_POLICY(EVICT_B));
+                        }
+                    }
                     ring_next(&r);
                 }
             }
+            if (!together) {
+                cluster_wait();
+            }
+        } else if (PLANE > 1) {
+            cluster_wait();
         }
         __syncwarp();
 #if CLUSTER_PUSH
@@ -863,6 +959,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         u32 buffer = 0;
         ring r = {0, 0};
         int id = first_item;
+        bool leaving = false;
         float acc[MMAS][MMA_N / 2];
 
         if (PING_PONG) {
@@ -926,6 +1023,11 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             MMA_WAIT(0);
             if (MMA_IN_FLIGHT) {
                 release_slot(empty + 8 * before, rank, thread);
+            }
+            if (EARLY_END && id + (PING_PONG ? 2 : 1) * stride >= items) {
+                __syncwarp();
+                cluster_arrive(); /* signals nobody any more */
+                leaving = true;
             }
             /* The compiler must not read the sums before the wait. */
 #pragma unroll
@@ -994,11 +1096,22 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                 id += stride;
             }
         }
+        if (EARLY_END && !leaving) {
+            __syncwarp();
+            cluster_arrive();
+        }
         if (!DIRECT_STORE && thread == 0) {
             STORE_WAIT(0);
         }
     }
-    if (PLANE > 1 || (CLUSTER > 1 && !CLUSTER_PUSH)) {
-        cluster_meet(); /* nobody leaves while others may still signal it or read its memory */
+    /* Nobody leaves while others may still signal it or read its memory. */
+    if (EARLY_END) {
+        if (produces) {
+            __syncwarp();
+            cluster_arrive();
+        }
+        cluster_wait();
+    } else if (PLANE > 1 || (CLUSTER > 1 && !CLUSTER_PUSH)) {
+        cluster_meet();
     }
 }

@@ -74,7 +74,7 @@ static void test_gemm(void **state)
     assert_int_equal(k->block[0], 384);
     assert_int_equal(k->cluster[0], 2);
     /* four slots of 16 + 32 KiB, two consumers with two pieces of 64 x 64, barriers */
-    assert_int_equal(k->shared_bytes, 4 * 49152 + 2 * 2 * 8192 + 16 * 4 + 16);
+    assert_int_equal(k->shared_bytes, 4 * 49152 + 2 * 2 * 8192 + 16 * 4 + 48);
     assert_int_equal(k->map_count, 3);
     assert_int_equal(k->maps[0].size[0], 4096);
     assert_int_equal(k->maps[0].stride[0], 8192);
