@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """How many evaluations does the default strategy need? For each case: a very long search first (random, many
-evaluations, then heuristic on top of it), then R short runs of the default strategy with other seeds; finally the
+evaluations, then portfolio on top of it), then R short runs of the default strategy with other seeds; finally the
 best of each is measured interleaved with the best of the long search.
 
     python3 bench/reach.py [--long 1500] [--evals 60] [--runs 3]"""

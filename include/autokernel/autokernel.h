@@ -173,6 +173,9 @@ typedef struct ak_task_spec {
     const char *choices;        /* "activation=relu,bias=add" */
     bool allow_numerics;        /* offer compiler options that change results */
     const char *fix;            /* "MR=6,KC=256:512": only these values of these parameters */
+    /* libraries to compare with: "default" (NULL: the same) are those that start quickly, "all",
+       "none", and names, such as "default,torch-eager" */
+    const char *libraries;
     int threads;                /* CPU threads for host kernels and libraries; 0: all */
     uint64_t seed;              /* of inputs and searches, recorded with every run; 0, the default,
                                    is a seed like any other */
@@ -273,7 +276,8 @@ AK_API ak_status ak_archive_open(ak_archive **out, const char *path, ak_error *e
 AK_API void ak_archive_close(ak_archive *archive);
 AK_API const char *ak_archive_path(const ak_archive *archive);
 
-/* Fields left NULL or 0 match everything. */
+/* Fields left NULL or 0 match everything. `run` may be that of ak_tune_sizes: the trials of its
+   sizes match. */
 typedef struct ak_archive_filter {
     const char *kernel, *implementation, *device, *size, *dtype, *choices, *run, *environment;
     const char *config;
@@ -325,14 +329,15 @@ AK_API ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_conf
 typedef void (*ak_event_sink)(void *context, const char *event, const char *json);
 
 typedef struct ak_tune_options {
-    /* NULL: "heuristic", with a language model "hybrid"; see ak_list(AK_LIST_STRATEGIES).
+    /* NULL: "portfolio", with a language model "hybrid"; see ak_list(AK_LIST_STRATEGIES).
        Hyper-parameters follow a colon:
        "genetic:population=30,mutation=0.2"; see ak_list(AK_LIST_HYPERPARAMETERS) */
     const char *strategy;
-    size_t evaluations;    /* configurations to try; 0: 60 */
+    size_t evaluations;    /* configurations to try, the resumed ones included; 0: 60 */
     double seconds;        /* wall time; 0: no limit */
     double target_speedup; /* stop when the baseline is beaten by this factor; 0: never */
-    bool resume;           /* trials of the same key in the archive count as evaluated */
+    bool resume;           /* trials of the same key in the archive count as evaluated, so that
+                              a run that is resumed ends where it would have ended */
     size_t finalists;      /* re-measured interleaved with the baseline, and the default; 0: 3 */
     /* Configurations to try right after the default, as text; those that are not in the space are
        passed over. Borrowed for the call. */
@@ -343,7 +348,8 @@ typedef struct ak_tune_options {
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
     /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. Its `cancel`
        is that of the run. Where it cannot be reached, the run says so (the event "warning") and
-       carries on with "heuristic". */
+       carries on with "portfolio"; what no waiting can cure, such as a budget for a model without a
+       price, is refused. */
     const struct ak_llm_options *llm;
     int generations; /* questions to the model; 0: the strategy's default. 1 is one shot */
     size_t batch;    /* proposals a question; 0: what the budget leaves for each */
@@ -354,6 +360,8 @@ typedef struct ak_contestant {
     char *name;    /* "tuned", "default", or the library: "OpenBLAS" */
     char *version; /* with the core type: "0.3.21 Cooperlake"; NULL for candidates */
     char *config;  /* NULL for libraries */
+    char *library; /* what it is called in --libraries: "cublaslt-best"; NULL for candidates */
+    char *reason;  /* why it failed, in one line; NULL if it did not */
     double median_ms, ci_low_ms, ci_high_ms;
     double tflops, gbs, efficiency;
     double ratio, ratio_low, ratio_high; /* speed relative to the first library, paired, 95 % */
@@ -596,12 +604,14 @@ typedef struct ak_recording_facts {
 AK_API const ak_recording_facts *ak_recording_describe(const ak_recording *recording);
 
 typedef struct ak_simulate_options {
-    const char *strategy; /* as in ak_tune_options; NULL: "heuristic" */
+    const char *strategy; /* as in ak_tune_options; NULL: "portfolio" */
     size_t repeats;       /* 0: 25 */
     uint64_t seed;        /* the seeds of the repeats are derived from it, in order */
     size_t batch;         /* proposals that are asked for at once; 0: 1 */
     size_t evaluations;   /* of one repeat, and told to the strategy; 0: no limit */
-    double seconds;       /* simulated, of one repeat; 0: 1.1 times the cut-off at 95 % */
+    /* Simulated, of one repeat; 0: 1.1 times the cut-off at 95 %, and, unless `evaluations` is
+       given, no further than to the optimum: nothing better can come. */
+    double seconds;
     int jobs;             /* threads; 0: one for each core. The result does not depend on it */
     const volatile int *cancel;
 } ak_simulate_options;
@@ -648,7 +658,7 @@ AK_API void ak_simulation_clear(ak_simulation *simulation);
    and the same seeds. A run of an arm that asks a language model counts only if the model answered:
    one that fell back to another strategy is reported and left out. */
 typedef struct ak_study_options {
-    const char *arms; /* strategies with commas; NULL: random,local,heuristic and, with a model,
+    const char *arms; /* strategies with commas; NULL: random,local,portfolio and, with a model,
                          llm-oneshot,llm,hybrid too */
     size_t evaluations;               /* of each run; 0: 60 */
     size_t seeds;                     /* runs of each arm; 0: 10 */

@@ -244,11 +244,6 @@ double ak_format_ms(int64_t ns)
     return (double)ns / 1e6;
 }
 
-double ak_format_number(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
 const char *ak_format_text(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));

@@ -77,7 +77,6 @@ ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *h
 
 /* A member as a number, a string, or nothing. Numbers other than finite ones cannot occur in JSON.
  */
-double ak_format_number(const json_t *object, const char *key);
 const char *ak_format_text(const json_t *object, const char *key);
 
 #endif

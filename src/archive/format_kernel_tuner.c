@@ -488,14 +488,14 @@ static ak_status read_entry(ak_trial *trial, const ak_trial *task, const json_t 
     if (status != AK_OK) {
         return status;
     }
-    trial->compile_ns = ak_format_ns(ak_format_number(entry, "compile_time"));
-    trial->check_ns = ak_format_ns(ak_format_number(entry, "verification_time"));
-    trial->measure_ns = ak_format_ns(ak_format_number(entry, "benchmark_time"));
-    trial->propose_ns = ak_format_ns(ak_format_number(entry, "strategy_time"));
-    trial->overhead_ns = ak_format_ns(ak_format_number(entry, "framework_time"));
+    trial->compile_ns = ak_format_ns(ak_json_number_at(entry, "compile_time"));
+    trial->check_ns = ak_format_ns(ak_json_number_at(entry, "verification_time"));
+    trial->measure_ns = ak_format_ns(ak_json_number_at(entry, "benchmark_time"));
+    trial->propose_ns = ak_format_ns(ak_json_number_at(entry, "strategy_time"));
+    trial->overhead_ns = ak_format_ns(ak_json_number_at(entry, "framework_time"));
     if (trial->status == AK_TRIAL_OK) {
-        trial->tflops = ak_format_number(entry, "GFLOP/s") / 1e3;
-        trial->gbs = ak_format_number(entry, "GB/s");
+        trial->tflops = ak_json_number_at(entry, "GFLOP/s") / 1e3;
+        trial->gbs = ak_json_number_at(entry, "GB/s");
     }
     return ak_trial_set(&trial->timestamp, ak_format_text(entry, "timestamp"), err);
 }

@@ -150,7 +150,7 @@ static ak_status take_rest(ak_trial *trial, const json_t *entry, const char *whe
                    ? ak_fail(err, AK_INVALID, "%s: \"name\" is missing", where)
                    : ak_fail_memory(err);
     }
-    if (json_object_get(entry, "status") == NULL && ak_format_number(entry, "ms") <= 0) {
+    if (json_object_get(entry, "status") == NULL && ak_json_number_at(entry, "ms") <= 0) {
         json_decref(object);
         return ak_fail(err, AK_INVALID, "%s: \"status\" and \"ms\" are missing", where);
     }

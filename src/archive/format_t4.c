@@ -219,7 +219,7 @@ static ak_status take_task(ak_trial *task, const json_t *file, const char *path,
 static void take_derived(ak_trial *trial, const json_t *measurement, const char *name)
 {
     const char *unit = ak_format_text(measurement, "unit");
-    double value = ak_format_number(measurement, "value");
+    double value = ak_json_number_at(measurement, "value");
     for (size_t i = 0; i < DERIVED_COUNT && unit != NULL && value > 0; i++) {
         if (strcmp(derived[i].name, name) == 0 && strcmp(derived[i].unit, unit) == 0) {
             *derived_value(trial, i) = value;
@@ -241,16 +241,16 @@ static ak_status take_time(ak_trial *trial, const json_t *result, const char *wh
     if (status != AK_OK) {
         return status;
     }
-    trial->compile_ns = ak_format_ns(ak_format_number(times, "compilation"));
-    trial->check_ns = ak_format_ns(ak_format_number(times, "validation"));
-    trial->measure_ns = ak_format_ns(ak_format_number(times, "benchmark"));
-    trial->propose_ns = ak_format_ns(ak_format_number(times, "search_algorithm"));
-    trial->overhead_ns = ak_format_ns(ak_format_number(times, "framework"));
+    trial->compile_ns = ak_format_ns(ak_json_number_at(times, "compilation"));
+    trial->check_ns = ak_format_ns(ak_json_number_at(times, "validation"));
+    trial->measure_ns = ak_format_ns(ak_json_number_at(times, "benchmark"));
+    trial->propose_ns = ak_format_ns(ak_json_number_at(times, "search_algorithm"));
+    trial->overhead_ns = ak_format_ns(ak_json_number_at(times, "framework"));
     for (size_t i = 0; i < json_array_size(measurements); i++) {
         const json_t *one = json_array_get(measurements, i);
         const char *name = ak_format_text(one, "name");
         if (name != NULL && strcmp(name, "time") == 0) {
-            trial->median_ms = ak_format_number(one, "value");
+            trial->median_ms = ak_json_number_at(one, "value");
         } else if (name != NULL && trial->status == AK_TRIAL_OK) {
             take_derived(trial, one, name);
         }

@@ -5,6 +5,7 @@
 
 #include "backend/cuda/cuda.h"
 #include "backend/host/host.h"
+#include "backend/sim/sim.h"
 
 const ak_backend_ops *const ak_backends[] = {
 #define X(name) &ak_##name##_ops,
@@ -93,6 +94,17 @@ ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t byt
             *out = backend;
             (void)snprintf(device, bytes, "%s", wanted);
             return AK_OK;
+        }
+        if (backend->find != NULL) {
+            status = backend->find(wanted, err);
+            if (status == AK_OK && strlen(wanted) >= bytes) {
+                status = ak_fail(err, AK_LIMIT, "the name of the device is too long");
+            }
+            if (status == AK_OK) {
+                *out = backend;
+                (void)snprintf(device, bytes, "%s", wanted);
+            }
+            return status;
         }
         first_device first = {.out = name, .bytes = sizeof name, .found = false};
         if (strchr(wanted, ':') == NULL && backend->probe(take_first, &first, NULL) == AK_OK &&

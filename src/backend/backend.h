@@ -5,6 +5,9 @@
  *   compile                     source + options -> artifact file      a compile worker; no device
  *   open .. close               memory, load, launch                   the device's worker process
  *
+ * A backend without a machine (sim/) has `recall` instead of all that compiles, loads and launches:
+ * what a configuration comes to is known, and so is what it costs, by which the pool's clock goes.
+ *
  * The harness owns every buffer, thread and clock. A backend is one folder and one line in
  * backends.def. Members marked (optional) may be NULL.
  */
@@ -46,6 +49,9 @@ typedef struct ak_runnable ak_runnable; /* a loaded candidate or a baseline */
    hold results against, never a competitor. Its output is not judged. */
 #define AK_BASELINE_COPY "copy"
 
+/* Baselines whose names begin so take seconds to start; they take part where they are asked for. */
+#define AK_BASELINE_ON_DEMAND "torch-"
+
 /* What to load: either an artifact or a baseline. */
 typedef struct ak_load {
     const char *artifact;
@@ -76,6 +82,8 @@ typedef struct ak_backend_ops {
     const char *name, *description;
 
     ak_status (*probe)(ak_device_visitor visit, void *context, ak_error *err);
+    /* (optional) For devices that probe cannot list: is there one of this name? */
+    ak_status (*find)(const char *device, ak_error *err);
     /* Facts for expressions. Host: cpu_threads, vector_bytes, vector_registers, l1d_bytes,
        l2_bytes, l3_bytes. `threads` as in ak_task_spec. */
     ak_status (*facts)(ak_scope *out, const char *device, int threads, ak_error *err);
@@ -83,6 +91,13 @@ typedef struct ak_backend_ops {
        libraries; hashed into every trial's key. */
     ak_status (*environment)(json_t **out, const char *device, ak_error *err);
     bool (*available)(void *context, const char *compiler); /* (optional) as in ak_space_spec */
+    /* (optional) Where the device decides more of a task than facts can say: instead of them. */
+    ak_status (*bind)(ak_task **out, const ak_task_spec *spec, const char *device, ak_error *err);
+
+    /* (optional) Status, reason, samples and statistics of a configuration, and as measure_ns what
+       it cost in all. With it there are no worker processes: `open` and `close` are called where
+       the pool is, and of the other members only those above. */
+    ak_status (*recall)(ak_trial *out, ak_device *device, const ak_config *config, ak_error *err);
 
     /* The whole text that the compiler gets: what every kernel of this backend sees of the harness,
        then `text`, which is called `name` in messages. */

@@ -36,10 +36,17 @@ int64_t ak_clock_utc_seconds(void)
 void ak_clock_utc(char out[AK_CLOCK_UTC_BYTES])
 {
     struct timespec now;
-    struct tm utc;
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    (void)gmtime_r(&now.tv_sec, &utc);
+    ak_clock_utc_at(out, (int64_t)now.tv_sec * AK_SECOND_NS + now.tv_nsec);
+}
+
+void ak_clock_utc_at(char out[AK_CLOCK_UTC_BYTES], int64_t ns)
+{
+    struct tm utc;
+    time_t whole = (time_t)(ns / AK_SECOND_NS);
+    (void)gmtime_r(&whole, &utc);
     char seconds[24];
     (void)strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &utc);
-    (void)snprintf(out, AK_CLOCK_UTC_BYTES, "%s.%03ldZ", seconds, now.tv_nsec / 1000000 % 1000);
+    (void)snprintf(out, AK_CLOCK_UTC_BYTES, "%s.%03dZ", seconds,
+                   (int)(ns % AK_SECOND_NS / AK_MS_NS));
 }

@@ -347,3 +347,14 @@ bool ak_json_set_text(json_t *object, const char *key, const char *text)
 {
     return ak_json_set(object, key, text == NULL ? json_null() : json_string(text));
 }
+
+double ak_json_number_at(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key)); /* 0 unless it is a number */
+}
+
+const char *ak_json_text_at(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text == NULL ? "" : text;
+}

@@ -44,6 +44,11 @@ ak_status ak_json_object_or_null(json_t **out, const json_t *object, const char 
 ak_status ak_json_only(const json_t *object, const char *const *keys, const char *where,
                        ak_error *err);
 
+/* For documents that we wrote ourselves, where a member that is absent or of another type is worth
+   0 or "": a record of another version must not stop a report. */
+double ak_json_number_at(const json_t *object, const char *key);
+const char *ak_json_text_at(const json_t *object, const char *key);
+
 /* Writing: one line, or indented by 2; keys in insertion order, reals with the fewest digits that
    read back as the same number (0.1, not 0.10000000000000001). Nesting deeper than
    AK_JSON_DEPTH_MAX is refused, as in reading. */

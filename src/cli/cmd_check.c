@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/task_args.h"
+#include "problem/space.h"
 
 #define RANDOM_DEFAULT 3
 /* Random draws for one more configuration that is not there yet; a small space has no more. */

@@ -277,7 +277,7 @@ static int run(const ak_args *args)
     board *b = ak_alloc(1, sizeof *b);
     ak_status status = b == NULL ? ak_fail_memory(&err) : AK_OK;
     if (status == AK_OK) {
-        status = split_strategies(b, strategies == NULL ? "heuristic" : strategies, &err);
+        status = split_strategies(b, strategies == NULL ? "portfolio" : strategies, &err);
     }
     ak_catch_interrupts();
     for (size_t i = 0; i < args->operand_count && status == AK_OK; i++) {
@@ -323,7 +323,9 @@ const ak_command ak_cmd_simulate = {
              "configuration cost\n"
              "when it was recorded, until 1.1 times the time at which random search is expected "
              "to be 95 %\n"
-             "of the way from the median to the optimum. The same seed gives the same result.\n"
+             "of the way from the median to the optimum, or to the optimum. The same seed gives the "
+             "same\n"
+             "result.\n"
              "--score adds how much better than random search each strategy is over that time: 1 "
              "is the\n"
              "optimum at once, 0 random search (Willemsen et al. 2024, doi "
@@ -335,7 +337,7 @@ const ak_command ak_cmd_simulate = {
              "colon.\n"
              "--time is simulated time here, and --evals bounds each repeat.",
     .examples = "  autokernel simulate cache.json.gz --strategy random,local --score\n"
-                "  autokernel simulate a.json.gz b.json --strategy heuristic --repeats 10 --json\n"
+                "  autokernel simulate a.json.gz b.json --strategy evolve --repeats 10 --json\n"
                 "  autokernel simulate cache.json.gz --space t1.json --strategy local --score\n"
                 "  autokernel simulate autokernel.db --strategy local --evals 50 --seed 7\n",
     .run = run,

@@ -110,18 +110,13 @@ static bool print_json(const tally *t, const ak_trial *best, size_t count, json_
     return good;
 }
 
-static double real_of(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
 static void print_region(const char *label, const json_t *region)
 {
-    double ratio = real_of(region, "ratio");
+    double ratio = ak_json_number_at(region, "ratio");
     if (ratio > 0) {
         ak_out("%s: %s: median %.2gx %s than the rest, %.0f trials\n", label,
                json_string_value(json_object_get(region, "where")), ratio > 1 ? ratio : 1 / ratio,
-               ratio > 1 ? "faster" : "slower", real_of(region, "trials"));
+               ratio > 1 ? "faster" : "slower", ak_json_number_at(region, "trials"));
     }
 }
 
@@ -134,20 +129,21 @@ static void print_impact(const json_t *impact)
     ak_table table;
     ak_out("\nwhat makes the difference: ");
     if (why != NULL) {
-        ak_out("%s (%.0f successful)\n", why, real_of(impact, "trials"));
+        ak_out("%s (%.0f successful)\n", why, ak_json_number_at(impact, "trials"));
         return;
     }
     ak_out(
         "shares of the variance of log time, of which a model\nexplains %.0f %% on trials that it "
         "did not see (out-of-bag R2 %.2f, %.0f trials)\n",
-        real_of(impact, "r2") * 100, real_of(impact, "r2"), real_of(impact, "learned"));
+        ak_json_number_at(impact, "r2") * 100, ak_json_number_at(impact, "r2"),
+        ak_json_number_at(impact, "learned"));
     ak_table_begin(&table, "parameter", ">by itself", ">with its pairs", NULL);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *p = json_array_get(list, i);
         if (json_array_size(json_object_get(p, "values")) > 1) {
             ak_table_cell(&table, "%s", json_string_value(json_object_get(p, "parameter")));
-            ak_table_cell(&table, "%.1f %%", real_of(p, "share") * 100);
-            ak_table_cell(&table, "%.1f %%", real_of(p, "with_pairs") * 100);
+            ak_table_cell(&table, "%.1f %%", ak_json_number_at(p, "share") * 100);
+            ak_table_cell(&table, "%.1f %%", ak_json_number_at(p, "with_pairs") * 100);
         }
     }
     for (size_t i = 0; i < json_array_size(pairs); i++) {
@@ -155,7 +151,7 @@ static void print_impact(const json_t *impact)
         const json_t *names = json_object_get(pair, "parameters");
         ak_table_cell(&table, "%s with %s", json_string_value(json_array_get(names, 0)),
                       json_string_value(json_array_get(names, 1)));
-        ak_table_cell(&table, "%.1f %%", real_of(pair, "share") * 100);
+        ak_table_cell(&table, "%.1f %%", ak_json_number_at(pair, "share") * 100);
         ak_table_cell(&table, "%s", "");
     }
     ak_table_print(&table);

@@ -26,17 +26,6 @@ static void on_event(void *context, const char *event, const char *json)
     }
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text == NULL ? "" : text;
-}
-
-static double number_of(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
 static const char *const axes[] = {"evaluations", "seconds", "usd"};
 #define AXES (sizeof axes / sizeof axes[0])
 
@@ -55,9 +44,9 @@ static void print_csv(const json_t *study)
             json_array_foreach(curve, i, step)
             {
                 /* An arm with hyper-parameters has commas: in quotes. */
-                ak_out("\"%s\",%s,%.6g,%.6g,%.6g,%.6g\n", text_of(arm, "arm"), axes[axis],
-                       number_of(step, "at"), number_of(step, "quality"), number_of(step, "low"),
-                       number_of(step, "high"));
+                ak_out("\"%s\",%s,%.6g,%.6g,%.6g,%.6g\n", ak_json_text_at(arm, "arm"), axes[axis],
+                       ak_json_number_at(step, "at"), ak_json_number_at(step, "quality"),
+                       ak_json_number_at(step, "low"), ak_json_number_at(step, "high"));
             }
         }
     }
@@ -81,21 +70,22 @@ static void print_arms(const json_t *study)
     {
         const json_t *curves = json_object_get(arm, "quality");
         const json_t *last = last_of(json_object_get(curves, "evaluations"));
-        ak_table_cell(&table, "%s", text_of(arm, "arm"));
-        ak_table_cell(&table, "%.0f", number_of(arm, "runs"));
+        ak_table_cell(&table, "%s", ak_json_text_at(arm, "arm"));
+        ak_table_cell(&table, "%.0f", ak_json_number_at(arm, "runs"));
         if (last == NULL) {
             ak_table_cell(&table, "-");
             ak_table_cell(&table, "-");
         } else {
-            ak_table_cell(&table, "%.4f", number_of(last, "quality"));
-            ak_table_cell(&table, "%.4f .. %.4f", number_of(last, "low"), number_of(last, "high"));
+            ak_table_cell(&table, "%.4f", ak_json_number_at(last, "quality"));
+            ak_table_cell(&table, "%.4f .. %.4f", ak_json_number_at(last, "low"),
+                          ak_json_number_at(last, "high"));
         }
-        ak_table_cell(&table, "%.0f", number_of(arm, "reached_reference"));
-        ak_table_cell(&table, "%.1f", number_of(arm, "evaluations_mean"));
-        ak_table_cell(&table, "%.1f", number_of(arm, "failed_mean"));
-        ak_table_cell(&table, "%.1f", number_of(arm, "seconds_mean"));
-        ak_table_cell(&table, "%.1f", number_of(arm, "calls_mean"));
-        ak_table_cell(&table, "%.4f", number_of(arm, "usd_mean"));
+        ak_table_cell(&table, "%.0f", ak_json_number_at(arm, "reached_reference"));
+        ak_table_cell(&table, "%.1f", ak_json_number_at(arm, "evaluations_mean"));
+        ak_table_cell(&table, "%.1f", ak_json_number_at(arm, "failed_mean"));
+        ak_table_cell(&table, "%.1f", ak_json_number_at(arm, "seconds_mean"));
+        ak_table_cell(&table, "%.1f", ak_json_number_at(arm, "calls_mean"));
+        ak_table_cell(&table, "%.4f", ak_json_number_at(arm, "usd_mean"));
     }
     ak_table_print(&table);
 }
@@ -115,7 +105,7 @@ static void print_axis(const json_t *study, const char *axis)
             longest = curve;
         }
         if (json_array_size(curve) > 0 && columns < AK_COLUMNS_MAX) {
-            (void)snprintf(names[columns], sizeof names[0], ">%.38s", text_of(arm, "arm"));
+            (void)snprintf(names[columns], sizeof names[0], ">%.38s", ak_json_text_at(arm, "arm"));
             headers[columns] = names[columns];
             columns++;
         }
@@ -134,14 +124,14 @@ static void print_axis(const json_t *study, const char *axis)
     json_array_foreach(longest, i, step)
     {
         size_t column = 1;
-        ak_table_cell(&table, "%.4g", number_of(step, "at"));
+        ak_table_cell(&table, "%.4g", ak_json_number_at(step, "at"));
         json_array_foreach(arms, a, arm)
         {
             const json_t *curve = json_object_get(json_object_get(arm, "quality"), axis);
             const json_t *at = json_array_get(curve, i);
             if (at != NULL && column < columns) {
-                ak_table_cell(&table, "%.3f (%.3f .. %.3f)", number_of(at, "quality"),
-                              number_of(at, "low"), number_of(at, "high"));
+                ak_table_cell(&table, "%.3f (%.3f .. %.3f)", ak_json_number_at(at, "quality"),
+                              ak_json_number_at(at, "low"), ak_json_number_at(at, "high"));
                 column++;
             }
         }
@@ -154,19 +144,21 @@ static void print_text(const json_t *study)
 {
     const json_t *arm;
     size_t a;
-    ak_out("%s %s on %s: %.0f evaluations, %.0f seeds; quality 1 is %s\n", text_of(study, "kernel"),
-           text_of(study, "size"), text_of(study, "device"), number_of(study, "evaluations"),
-           number_of(study, "seeds"),
-           strcmp(text_of(study, "reference_is"), "optimum") == 0 ? "the optimum of the recording"
-                                                                  : "the best that any run found");
+    ak_out("%s %s on %s: %.0f evaluations, %.0f seeds; quality 1 is %s\n",
+           ak_json_text_at(study, "kernel"), ak_json_text_at(study, "size"),
+           ak_json_text_at(study, "device"), ak_json_number_at(study, "evaluations"),
+           ak_json_number_at(study, "seeds"),
+           strcmp(ak_json_text_at(study, "reference_is"), "optimum") == 0
+               ? "the optimum of the recording"
+               : "the best that any run found");
     print_arms(study);
     json_array_foreach(json_object_get(study, "arms"), a, arm)
     {
-        if (number_of(arm, "fell_back") > 0) {
+        if (ak_json_number_at(arm, "fell_back") > 0) {
             ak_out("%s: %.0f run%s left out, because the model was not in charge: %s\n",
-                   text_of(arm, "arm"), number_of(arm, "fell_back"),
-                   ak_plural((size_t)number_of(arm, "fell_back")),
-                   text_of(arm, "fell_back_because"));
+                   ak_json_text_at(arm, "arm"), ak_json_number_at(arm, "fell_back"),
+                   ak_plural((size_t)ak_json_number_at(arm, "fell_back")),
+                   ak_json_text_at(arm, "fell_back_because"));
         }
     }
     for (size_t axis = 0; axis < AXES; axis++) {
@@ -274,7 +266,9 @@ static int run(const ak_args *args)
                       format);
         return ak_complain_error(&err);
     }
-    ak_llm_args(&llm, args, &ak_interrupted);
+    if (ak_llm_args(&llm, args, &ak_interrupted, &err) != AK_OK) {
+        return ak_complain_error(&err);
+    }
     bool has_llm = llm.model != NULL || llm.replay != NULL;
     ak_study_options options = {.arms = args->text[AK_OPTION_ARMS],
                                 .evaluations = (size_t)args->number[AK_OPTION_EVALS],
@@ -323,7 +317,7 @@ const ak_command ak_cmd_study = {
              "--llm-record keeps the answers; with --llm-replay the study runs again without "
              "network or money.",
     .examples = "  autokernel study gemm.json.gz --seeds 25 --evals 100\n"
-                "  autokernel study matmul --arms random,heuristic --seeds 3 --evals 20\n"
+                "  autokernel study matmul --arms random,portfolio --seeds 3 --evals 20\n"
                 "  autokernel study gemm.json.gz --llm openai:gpt-5-mini --llm-record answers "
                 "--llm-budget 5\n",
     .run = run,

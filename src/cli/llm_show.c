@@ -11,17 +11,6 @@
 
 #define LINE_MAX_BYTES 4000
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text == NULL ? "" : text;
-}
-
-static double number_of(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
 static void print_text(const char *title, const char *text)
 {
     ak_out("\n%s%s%s\n", ak_style_on(stdout, AK_STYLE_BOLD), title,
@@ -42,15 +31,16 @@ static void show_outcome(char *out, size_t bytes, const json_t *proposal)
     const json_t *gain = json_object_get(outcome, "gain");
     char ms[AK_NUMBER_BYTES];
     if (!json_is_object(outcome)) {
-        (void)snprintf(out, bytes, "%s", text_of(proposal, "note"));
-    } else if (strcmp(text_of(outcome, "status"), "ok") != 0) {
-        (void)snprintf(out, bytes, "%s: %s", text_of(outcome, "status"),
-                       text_of(outcome, "reason"));
+        (void)snprintf(out, bytes, "%s", ak_json_text_at(proposal, "note"));
+    } else if (strcmp(ak_json_text_at(outcome, "status"), "ok") != 0) {
+        (void)snprintf(out, bytes, "%s: %s", ak_json_text_at(outcome, "status"),
+                       ak_json_text_at(outcome, "reason"));
     } else if (json_is_number(gain)) {
-        (void)snprintf(out, bytes, "%s ms, %+.1f %%", ak_show_real(ms, number_of(outcome, "ms")),
+        (void)snprintf(out, bytes, "%s ms, %+.1f %%",
+                       ak_show_real(ms, ak_json_number_at(outcome, "ms")),
                        json_number_value(gain) * 100);
     } else {
-        (void)snprintf(out, bytes, "%s ms", ak_show_real(ms, number_of(outcome, "ms")));
+        (void)snprintf(out, bytes, "%s ms", ak_show_real(ms, ak_json_number_at(outcome, "ms")));
     }
 }
 
@@ -65,16 +55,16 @@ static void print_proposals(const json_t *call)
     {
         char outcome[200];
         show_outcome(outcome, sizeof outcome, proposal);
-        ak_table_cell(&table, "%s", text_of(proposal, "changes"));
-        if (number_of(proposal, "parent") > 0) {
-            ak_table_cell(&table, "#%.0f", number_of(proposal, "parent"));
+        ak_table_cell(&table, "%s", ak_json_text_at(proposal, "changes"));
+        if (ak_json_number_at(proposal, "parent") > 0) {
+            ak_table_cell(&table, "#%.0f", ak_json_number_at(proposal, "parent"));
         } else {
             ak_table_cell(&table, "default");
         }
-        ak_table_cell(&table, "%+.1f %%", number_of(proposal, "expected_gain") * 100);
-        ak_table_cell(&table, "%s", text_of(proposal, "verdict"));
+        ak_table_cell(&table, "%+.1f %%", ak_json_number_at(proposal, "expected_gain") * 100);
+        ak_table_cell(&table, "%s", ak_json_text_at(proposal, "verdict"));
         ak_table_cell(&table, "%s", outcome);
-        ak_table_cell(&table, "%s", text_of(proposal, "hypothesis"));
+        ak_table_cell(&table, "%s", ak_json_text_at(proposal, "hypothesis"));
     }
     if (json_array_size(list) > 0) {
         ak_out("\n");
@@ -85,27 +75,27 @@ static void print_proposals(const json_t *call)
 static void print_call(const json_t *call, bool first)
 {
     char seconds[AK_NUMBER_BYTES], in[AK_NUMBER_BYTES], out[AK_NUMBER_BYTES];
-    const char *error = text_of(call, "error");
+    const char *error = ak_json_text_at(call, "error");
     ak_out("\n%sgeneration %.0f%s: %s, %s%s, %s tokens in, %s out",
-           ak_style_on(stdout, AK_STYLE_BOLD), number_of(call, "generation"),
-           ak_style_on(stdout, AK_STYLE_PLAIN), text_of(call, "model"),
-           ak_show_seconds(seconds, number_of(call, "seconds")),
+           ak_style_on(stdout, AK_STYLE_BOLD), ak_json_number_at(call, "generation"),
+           ak_style_on(stdout, AK_STYLE_PLAIN), ak_json_text_at(call, "model"),
+           ak_show_seconds(seconds, ak_json_number_at(call, "seconds")),
            json_is_true(json_object_get(call, "replayed")) ? " (replayed)" : "",
-           ak_show_count(in, number_of(call, "input_tokens")),
-           ak_show_count(out, number_of(call, "output_tokens")));
+           ak_show_count(in, ak_json_number_at(call, "input_tokens")),
+           ak_show_count(out, ak_json_number_at(call, "output_tokens")));
     if (json_is_number(json_object_get(call, "cost_usd"))) {
-        ak_out(", $%.4f", number_of(call, "cost_usd"));
+        ak_out(", $%.4f", ak_json_number_at(call, "cost_usd"));
     }
     ak_out("\n");
     if (first) { /* the same in all generations */
-        print_text("system", text_of(call, "system"));
-        print_text("brief", text_of(call, "brief"));
+        print_text("system", ak_json_text_at(call, "system"));
+        print_text("brief", ak_json_text_at(call, "brief"));
     }
-    print_text("prompt", text_of(call, "state"));
+    print_text("prompt", ak_json_text_at(call, "state"));
     if (error[0] != 0) {
         ak_out("\nno reply: %s\n", error);
     } else {
-        print_text("reply", text_of(call, "reply"));
+        print_text("reply", ak_json_text_at(call, "reply"));
         print_proposals(call);
     }
 }
@@ -115,9 +105,9 @@ static void print_conversation(const json_t *conversation)
     const json_t *calls = json_object_get(conversation, "calls"), *call;
     size_t i;
     ak_out("run %s: %s %s on %s, strategy %s, %zu question%s to a language model\n",
-           text_of(conversation, "run"), text_of(conversation, "kernel"),
-           text_of(conversation, "size"), text_of(conversation, "device"),
-           text_of(conversation, "strategy"), json_array_size(calls),
+           ak_json_text_at(conversation, "run"), ak_json_text_at(conversation, "kernel"),
+           ak_json_text_at(conversation, "size"), ak_json_text_at(conversation, "device"),
+           ak_json_text_at(conversation, "strategy"), json_array_size(calls),
            ak_plural(json_array_size(calls)));
     json_array_foreach(calls, i, call)
     {
@@ -168,11 +158,11 @@ static void print_proposers(const json_t *list)
             ak_buf_print(&failed, "%s%lld %s", failed.length == 0 ? "" : ", ",
                          (long long)json_integer_value(count), status);
         }
-        ak_table_cell(&table, "%s", text_of(row, "strategy"));
-        ak_table_cell(&table, "%s", text_of(row, "model"));
-        ak_table_cell(&table, "%.0f", number_of(row, "trials"));
-        ak_table_cell(&table, "%s", ak_show_percent(share, number_of(row, "success_rate")));
-        ak_table_cell(&table, "%s", ak_show_ratio(speed, number_of(row, "best_speed")));
+        ak_table_cell(&table, "%s", ak_json_text_at(row, "strategy"));
+        ak_table_cell(&table, "%s", ak_json_text_at(row, "model"));
+        ak_table_cell(&table, "%.0f", ak_json_number_at(row, "trials"));
+        ak_table_cell(&table, "%s", ak_show_percent(share, ak_json_number_at(row, "success_rate")));
+        ak_table_cell(&table, "%s", ak_show_ratio(speed, ak_json_number_at(row, "best_speed")));
         ak_table_cell(&table, "%s", failed.data);
         ak_buf_free(&failed);
     }
@@ -188,10 +178,10 @@ static void print_generations(const json_t *list)
     json_array_foreach(list, i, row)
     {
         char speed[AK_NUMBER_BYTES];
-        ak_table_cell(&table, "%.0f", number_of(row, "generation"));
-        ak_table_cell(&table, "%.0f", number_of(row, "trials"));
-        ak_table_cell(&table, "%.0f", number_of(row, "ok"));
-        ak_table_cell(&table, "%s", ak_show_ratio(speed, number_of(row, "best_speed")));
+        ak_table_cell(&table, "%.0f", ak_json_number_at(row, "generation"));
+        ak_table_cell(&table, "%.0f", ak_json_number_at(row, "trials"));
+        ak_table_cell(&table, "%.0f", ak_json_number_at(row, "ok"));
+        ak_table_cell(&table, "%s", ak_show_ratio(speed, ak_json_number_at(row, "best_speed")));
     }
     ak_out("%s", json_array_size(list) > 0 ? "\n" : "");
     ak_table_print(&table);
@@ -203,23 +193,24 @@ static void print_calibration(const json_t *calibration)
     size_t i;
     ak_table table;
     ak_out("\npredictions: %.0f, of which %.0f could be judged; %.0f were faster than their parent",
-           number_of(calibration, "predicted"), number_of(calibration, "judged"),
-           number_of(calibration, "faster"));
+           ak_json_number_at(calibration, "predicted"), ak_json_number_at(calibration, "judged"),
+           ak_json_number_at(calibration, "faster"));
     if (json_is_number(json_object_get(calibration, "mean_error"))) {
-        ak_out("; off by %.1f points on average", number_of(calibration, "mean_error") * 100);
+        ak_out("; off by %.1f points on average",
+               ak_json_number_at(calibration, "mean_error") * 100);
     }
     ak_out("\n");
     ak_table_begin(&table, "predicted", ">count", ">mean prediction", ">mean outcome", NULL);
     json_array_foreach(json_object_get(calibration, "bins"), i, row)
     {
         if (json_is_number(json_object_get(row, "up_to"))) {
-            ak_table_cell(&table, "up to %+.0f %%", number_of(row, "up_to") * 100);
+            ak_table_cell(&table, "up to %+.0f %%", ak_json_number_at(row, "up_to") * 100);
         } else {
             ak_table_cell(&table, "more");
         }
-        ak_table_cell(&table, "%.0f", number_of(row, "count"));
-        ak_table_cell(&table, "%+.1f %%", number_of(row, "expected") * 100);
-        ak_table_cell(&table, "%+.1f %%", number_of(row, "measured") * 100);
+        ak_table_cell(&table, "%.0f", ak_json_number_at(row, "count"));
+        ak_table_cell(&table, "%+.1f %%", ak_json_number_at(row, "expected") * 100);
+        ak_table_cell(&table, "%+.1f %%", ak_json_number_at(row, "measured") * 100);
     }
     ak_table_print(&table);
 }
@@ -245,17 +236,18 @@ void ak_llm_worth_print(const json_t *worth)
     print_proposers(json_object_get(worth, "proposers"));
     print_generations(json_object_get(worth, "generations"));
     print_calibration(json_object_get(worth, "calibration"));
-    ak_out("\n%.0f question%s, %.0f failed; %s tokens in, %s out", number_of(calls, "calls"),
-           ak_plural((size_t)number_of(calls, "calls")), number_of(calls, "failed"),
-           ak_show_count(in, number_of(calls, "input_tokens")),
-           ak_show_count(out, number_of(calls, "output_tokens")));
+    ak_out("\n%.0f question%s, %.0f failed; %s tokens in, %s out",
+           ak_json_number_at(calls, "calls"), ak_plural((size_t)ak_json_number_at(calls, "calls")),
+           ak_json_number_at(calls, "failed"),
+           ak_show_count(in, ak_json_number_at(calls, "input_tokens")),
+           ak_show_count(out, ak_json_number_at(calls, "output_tokens")));
     if (json_is_number(json_object_get(calls, "cost_usd"))) {
-        ak_out("; $%.4f", number_of(calls, "cost_usd"));
+        ak_out("; $%.4f", ak_json_number_at(calls, "cost_usd"));
     }
     if (json_is_number(json_object_get(calls, "tokens_per_pct"))) {
-        ak_out("; %s tokens", ak_show_count(each, number_of(calls, "tokens_per_pct")));
+        ak_out("; %s tokens", ak_show_count(each, ak_json_number_at(calls, "tokens_per_pct")));
         if (json_is_number(json_object_get(calls, "usd_per_pct"))) {
-            ak_out(" and $%.5f", number_of(calls, "usd_per_pct"));
+            ak_out(" and $%.5f", ak_json_number_at(calls, "usd_per_pct"));
         }
         ak_out(" for each percent gained over the default");
     }

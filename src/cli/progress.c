@@ -36,18 +36,6 @@ ak_status ak_progress_open(ak_progress *out, const char *events_path, bool quiet
     return AK_OK;
 }
 
-static double number_of(const json_t *event, const char *key)
-{
-    const json_t *value = json_object_get(event, key);
-    return json_is_number(value) ? json_number_value(value) : 0;
-}
-
-static const char *text_of(const json_t *event, const char *key)
-{
-    const char *text = json_string_value(json_object_get(event, key));
-    return text == NULL ? "" : text;
-}
-
 static void erase(ak_progress *p)
 {
     if (p->drawn) {
@@ -159,63 +147,66 @@ static void on_start(ak_progress *p, const json_t *event)
     /* Of several runs (one a size) each begins anew. */
     p->done = p->failed = 0;
     p->default_ms = p->baseline_ms = 0;
-    p->best_ms = number_of(event, "best_ms"); /* of the resumed trials */
-    p->best_tflops = number_of(event, "best_tflops");
-    p->total = (size_t)number_of(event, "evaluations");
-    p->seconds_budget = number_of(event, "seconds");
+    p->best_ms = ak_json_number_at(event, "best_ms"); /* of the resumed trials */
+    p->best_tflops = ak_json_number_at(event, "best_tflops");
+    p->total = (size_t)ak_json_number_at(event, "evaluations");
+    p->seconds_budget = ak_json_number_at(event, "seconds");
     p->begin_ns = ak_clock_ns();
-    say(p, "tuning %s %s %s %s on %s (implementation %s)", text_of(event, "kernel"),
-        text_of(event, "size"), text_of(event, "choices"), text_of(event, "dtype"),
-        text_of(event, "device"), text_of(event, "implementation"));
+    say(p, "tuning %s %s %s %s on %s (implementation %s)", ak_json_text_at(event, "kernel"),
+        ak_json_text_at(event, "size"), ak_json_text_at(event, "choices"),
+        ak_json_text_at(event, "dtype"), ak_json_text_at(event, "device"),
+        ak_json_text_at(event, "implementation"));
     say(p, "%s valid configurations of %s; strategy %s%s",
-        ak_show_count(valid, number_of(event, "valid")),
-        ak_show_count(cartesian, number_of(event, "cartesian")), text_of(event, "strategy"),
+        ak_show_count(valid, ak_json_number_at(event, "valid")),
+        ak_show_count(cartesian, ak_json_number_at(event, "cartesian")),
+        ak_json_text_at(event, "strategy"),
         !json_is_true(json_object_get(event, "strategy_is_default")) ? ""
-        : strcmp(text_of(event, "strategy"), "heuristic") == 0
+        : strcmp(ak_json_text_at(event, "strategy"), "portfolio") == 0
             ? " (the default: no language model is configured)"
             : " (the default with a language model)");
-    if (number_of(event, "resumed") > 0) {
+    if (ak_json_number_at(event, "resumed") > 0) {
         char best[AK_NUMBER_BYTES];
-        say(p, "resumed with %.0f trials of the archive, best %s ms", number_of(event, "resumed"),
-            ak_show_real(best, p->best_ms));
+        say(p, "resumed with %.0f trials of the archive, best %s ms",
+            ak_json_number_at(event, "resumed"), ak_show_real(best, p->best_ms));
     }
-    if (number_of(event, "peak_tflops") > 0) {
+    if (ak_json_number_at(event, "peak_tflops") > 0) {
         char peak[AK_NUMBER_BYTES], copy[AK_NUMBER_BYTES];
         say(p, "this device: %s TFLOP/s at most, %s GB/s copying",
-            ak_show_real(peak, number_of(event, "peak_tflops")),
-            ak_show_real(copy, number_of(event, "copy_gbs")));
+            ak_show_real(peak, ak_json_number_at(event, "peak_tflops")),
+            ak_show_real(copy, ak_json_number_at(event, "copy_gbs")));
     }
 }
 
 static void on_baseline(ak_progress *p, const json_t *event)
 {
-    double ms = number_of(event, "ms");
+    double ms = ak_json_number_at(event, "ms");
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
     if (ms > 0 && (p->baseline_ms <= 0 || ms < p->baseline_ms)) {
         p->baseline_ms = ms;
-        (void)snprintf(p->baseline, sizeof p->baseline, "%s", text_of(event, "name"));
+        (void)snprintf(p->baseline, sizeof p->baseline, "%s", ak_json_text_at(event, "name"));
     }
-    say(p, "library %s %s: %s ms, %s TFLOP/s", text_of(event, "name"), text_of(event, "version"),
-        ak_show_real(a, ms), ak_show_real(b, number_of(event, "tflops")));
+    say(p, "library %s %s: %s ms, %s TFLOP/s", ak_json_text_at(event, "name"),
+        ak_json_text_at(event, "version"), ak_show_real(a, ms),
+        ak_show_real(b, ak_json_number_at(event, "tflops")));
 }
 
 static void on_trial(ak_progress *p, const json_t *event)
 {
-    const char *status = text_of(event, "status");
+    const char *status = ak_json_text_at(event, "status");
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
     bool ok = strcmp(status, "ok") == 0;
-    double ms = number_of(event, "ms");
+    double ms = ak_json_number_at(event, "ms");
     bool better = ok && ms > 0 && (p->best_ms <= 0 || ms < p->best_ms);
     p->done++;
-    p->default_ms = number_of(event, "default_ms");
-    if (number_of(event, "best_ms") > 0) {
-        p->best_ms = number_of(event, "best_ms");
-        p->best_tflops = number_of(event, "best_tflops");
+    p->default_ms = ak_json_number_at(event, "default_ms");
+    if (ak_json_number_at(event, "best_ms") > 0) {
+        p->best_ms = ak_json_number_at(event, "best_ms");
+        p->best_tflops = ak_json_number_at(event, "best_tflops");
     }
     if (!ok) {
         p->failed++;
         if (p->reason[0] == 0) {
-            (void)snprintf(p->reason, sizeof p->reason, "%s", text_of(event, "reason"));
+            (void)snprintf(p->reason, sizeof p->reason, "%s", ak_json_text_at(event, "reason"));
         }
     }
     if (!p->lines) {
@@ -227,9 +218,9 @@ static void on_trial(ak_progress *p, const json_t *event)
     }
     if (ok) {
         say(p, "%zu%s ok %s ms %s TFLOP/s%s", p->done, of, ak_show_real(a, ms),
-            ak_show_real(b, number_of(event, "tflops")), better ? " best" : "");
+            ak_show_real(b, ak_json_number_at(event, "tflops")), better ? " best" : "");
     } else {
-        say(p, "%zu%s %s: %s", p->done, of, status, text_of(event, "reason"));
+        say(p, "%zu%s %s: %s", p->done, of, status, ak_json_text_at(event, "reason"));
     }
 }
 
@@ -243,12 +234,12 @@ static void on_phase(ak_progress *p, const json_t *event)
                   {"cross", "measuring the leaders of all sizes"},
                   {"confirm", "measuring the shared configuration beside the winner"}};
     for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++) {
-        if (strcmp(text_of(event, "name"), phases[i].name) != 0) {
+        if (strcmp(ak_json_text_at(event, "name"), phases[i].name) != 0) {
             continue;
         }
-        if (number_of(event, "of") > 0) {
-            say(p, "size %.0f of %.0f, %s: %s", number_of(event, "n"), number_of(event, "of"),
-                text_of(event, "size"), phases[i].text);
+        if (ak_json_number_at(event, "of") > 0) {
+            say(p, "size %.0f of %.0f, %s: %s", ak_json_number_at(event, "n"),
+                ak_json_number_at(event, "of"), ak_json_text_at(event, "size"), phases[i].text);
         } else {
             say(p, "%s", phases[i].text);
         }
@@ -259,7 +250,7 @@ static void on_phase(ak_progress *p, const json_t *event)
    says it again. */
 static void on_warning(ak_progress *p, const json_t *event)
 {
-    const char *text = text_of(event, "text");
+    const char *text = ak_json_text_at(event, "text");
     if (strncmp(p->warned, text, sizeof p->warned - 1) != 0) {
         bool wanted = p->lines;
         p->lines = true;
@@ -275,14 +266,15 @@ static void on_llm(ak_progress *p, const json_t *event)
     size_t i, taken = 0;
     json_array_foreach(proposals, i, proposal)
     {
-        const char *verdict = text_of(proposal, "verdict");
+        const char *verdict = ak_json_text_at(proposal, "verdict");
         taken += strcmp(verdict, "accepted") == 0 || strcmp(verdict, "snapped") == 0;
     }
     char seconds[AK_NUMBER_BYTES];
-    if (text_of(event, "error")[0] == 0) {
-        say(p, "%s, generation %.0f: %zu of %zu proposals taken, after %s", text_of(event, "model"),
-            number_of(event, "generation"), taken, json_array_size(proposals),
-            ak_show_seconds(seconds, number_of(event, "seconds")));
+    if (ak_json_text_at(event, "error")[0] == 0) {
+        say(p, "%s, generation %.0f: %zu of %zu proposals taken, after %s",
+            ak_json_text_at(event, "model"), ak_json_number_at(event, "generation"), taken,
+            json_array_size(proposals),
+            ak_show_seconds(seconds, ak_json_number_at(event, "seconds")));
     }
 }
 

@@ -104,7 +104,8 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args)
         const char **to;
     } texts[] = {{AK_OPTION_IMPL, &spec->implementation}, {AK_OPTION_DEVICE, &spec->device},
                  {AK_OPTION_SIZE, &spec->size},           {AK_OPTION_DTYPE, &spec->dtype},
-                 {AK_OPTION_SET, &spec->choices},         {AK_OPTION_FIX, &spec->fix}};
+                 {AK_OPTION_SET, &spec->choices},         {AK_OPTION_FIX, &spec->fix},
+                 {AK_OPTION_LIBRARIES, &spec->libraries}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (ak_args_has(args, texts[i].id)) {
             *texts[i].to = args->text[texts[i].id];
@@ -190,31 +191,6 @@ ak_status ak_config_text(char **out, const ak_space *space, const ak_config *con
     return AK_OK;
 }
 
-json_t *ak_value_json(const ak_value *value)
-{
-    json_t *list;
-    switch (value->type) {
-    case AK_VALUE_BOOL:
-        return json_boolean(value->as.boolean);
-    case AK_VALUE_INT:
-        return json_integer(value->as.integer);
-    case AK_VALUE_REAL:
-        return isfinite(value->as.real) ? json_real(value->as.real) : json_null();
-    case AK_VALUE_STRING:
-        return json_string(value->as.string);
-    case AK_VALUE_LIST:
-        list = json_array();
-        for (size_t i = 0; list != NULL && i < value->as.list.count; i++) {
-            if (json_array_append_new(list, ak_value_json(&value->as.list.items[i])) != 0) {
-                json_decref(list);
-                return NULL;
-            }
-        }
-        return list;
-    }
-    return NULL;
-}
-
 void ak_value_show(char *out, size_t bytes, const ak_value *value)
 {
     size_t used = 0;
@@ -243,19 +219,6 @@ void ak_value_show(char *out, size_t bytes, const ak_value *value)
         (void)snprintf(out + used, bytes - used, "]");
         return;
     }
-}
-
-json_t *ak_config_json(const ak_space *space, const ak_config *config)
-{
-    json_t *object = json_object();
-    for (size_t i = 0; object != NULL && i < ak_space_parameter_count(space); i++) {
-        const ak_parameter *p = ak_space_parameter(space, i);
-        if (!ak_json_set(object, p->name, ak_value_json(&p->values[config->at[i]]))) {
-            json_decref(object);
-            object = NULL;
-        }
-    }
-    return object;
 }
 
 /* ---- tasks and contestants --------------------------------------------------------------------
@@ -289,8 +252,8 @@ void ak_contestants_print(const ak_contestant *list, size_t count)
     for (size_t i = 0; i < count; i++) {
         const ak_contestant *c = &list[i];
         bool measured = c->median_ms > 0;
-        ak_table_cell(&table, "%s%s%s", c->name, c->version == NULL ? "" : " ",
-                      c->version == NULL ? "" : c->version);
+        bool brief = c->version != NULL && strlen(c->version) <= AK_VERSION_BESIDE;
+        ak_table_cell(&table, "%s%s%s", c->name, brief ? " " : "", brief ? c->version : "");
         ak_table_cell(&table, "%s", ak_show_real(a, c->median_ms));
         ak_table_cell(&table, "%s", ak_show_interval(a, c->ci_low_ms, c->ci_high_ms));
         ak_table_cell(&table, "%s", ak_show_real(a, c->tflops));
@@ -305,13 +268,19 @@ void ak_contestants_print(const ak_contestant *list, size_t count)
         }
         /* The reference itself has the ratio 1 exactly. */
         bool reference = c->ratio_low == 1 && c->ratio_high == 1;
-        ak_table_cell(&table, "%s",
-                      !measured   ? "failed"
+        ak_table_cell(&table, "%s%s",
+                      !measured   ? "failed: "
                       : reference ? "reference"
                       : c->tie    ? "tie"
-                                  : "");
+                                  : "",
+                      measured || c->reason == NULL ? "" : c->reason);
     }
     ak_table_print(&table);
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].version != NULL && strlen(list[i].version) > AK_VERSION_BESIDE) {
+            ak_out("%s: %s\n", list[i].name, list[i].version);
+        }
+    }
 }
 
 /* ---- what to do next --------------------------------------------------------------------------

@@ -23,11 +23,8 @@ ak_status ak_args_candidates(ak_candidate *out, size_t *count, const ak_args *ar
                              const ak_task *task, ak_error *err);
 /* Canonical text (ak_free). */
 ak_status ak_config_text(char **out, const ak_space *space, const ak_config *config, ak_error *err);
-/* The same as an object {"MR": 6, "COMPILER": "gcc"}; NULL: no memory. */
-json_t *ak_config_json(const ak_space *space, const ak_config *config);
-/* A value as it is written in a configuration, and as JSON. */
+/* A value as it is written in a configuration. */
 void ak_value_show(char *out, size_t bytes, const ak_value *value);
-json_t *ak_value_json(const ak_value *value);
 
 /* "matmul  M=64,N=64,K=64  f32  on host (host)" */
 void ak_task_print(const ak_task *task);
@@ -35,6 +32,8 @@ void ak_task_print(const ak_task *task);
 bool ak_task_json(json_t *object, const ak_task *task);
 
 /* Libraries and candidates, as re-measured. */
+/* A version longer than this stands below the table and not beside the name. */
+#define AK_VERSION_BESIDE 32
 void ak_contestants_print(const ak_contestant *list, size_t count);
 
 /* Suggests the command `verb` on the same kernel and task: the kernel as it was given, and again

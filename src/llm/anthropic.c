@@ -107,7 +107,7 @@ static void read_finish(ak_reply *out, const json_t *object)
                    {"max_tokens", AK_LLM_FINISH_LENGTH},
                    {"model_context_window_exceeded", AK_LLM_FINISH_LENGTH},
                    {"refusal", AK_LLM_FINISH_REFUSAL}};
-    const char *reason = ak_text_at(object, "stop_reason");
+    const char *reason = ak_json_text_at(object, "stop_reason");
     for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
         if (strcmp(reasons[i].reason, reason) == 0) {
             out->finish = reasons[i].finish;
@@ -159,7 +159,7 @@ static ak_status reply(ak_reply *out, const json_t *body, ak_error *err)
 static ak_status delta(ak_reply *out, const char *event, const json_t *data, ak_error *err)
 {
     (void)err;
-    const char *type = ak_text_at(data, "type");
+    const char *type = ak_json_text_at(data, "type");
     const json_t *change = json_object_get(data, "delta");
     if (*type == 0) {
         type = event;

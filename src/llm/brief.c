@@ -276,7 +276,7 @@ static ak_status read_derived(ak_brief *brief, const ak_task *task, ak_error *er
     {
         char where[256];
         const char *expression = NULL;
-        ak_derived *derived = &brief->derived[i];
+        ak_derived *derived = &brief->derived[brief->derived_count];
         (void)snprintf(where, sizeof where, "%.180s: fact %zu", task->implementation->where, i + 1);
         if (status == AK_OK) {
             status = ak_json_only(entry, keys, where, err);
@@ -290,11 +290,14 @@ static ak_status read_derived(ak_brief *brief, const ak_task *task, ak_error *er
         if (status == AK_OK) {
             status = ak_json_string_or(&derived->unit, entry, "Unit", "", where, err);
         }
+        if (status == AK_OK && task->recorded && !ak_task_knows(task, expression)) {
+            continue; /* of a recording not everything is known */
+        }
         if (status == AK_OK) {
             status = ak_expr_parse(&derived->expr, expression, where, err);
         }
         if (status == AK_OK) {
-            brief->derived_count = i + 1;
+            brief->derived_count++;
             status = check_names(brief, derived->expr, where, err);
         }
         if (status != AK_OK) {

@@ -50,25 +50,20 @@ ak_llm_fault ak_classify_words(const char *code, const char *message)
     return AK_LLM_FAULT_SERVER;
 }
 
-static const char *text_at(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text == NULL ? "" : text;
-}
-
 void ak_error_words(const char **code, const char **message, const json_t *body)
 {
     /* OpenAI, Anthropic, vLLM: {"error": {"message", "type", "code"}}. Ollama: {"error": "text"}.
        Older vLLM: {"object": "error", "message"}. FastAPI: {"detail": "text"}. */
     const json_t *error = json_object_get(body, "error");
     const json_t *source = json_is_object(error) ? error : body;
-    *message = json_is_string(error) ? json_string_value(error) : text_at(source, "message");
+    *message =
+        json_is_string(error) ? json_string_value(error) : ak_json_text_at(source, "message");
     if (**message == 0) {
-        *message = text_at(body, "detail");
+        *message = ak_json_text_at(body, "detail");
     }
-    *code = text_at(source, "code");
+    *code = ak_json_text_at(source, "code");
     if (**code == 0) {
-        *code = text_at(source, "type");
+        *code = ak_json_text_at(source, "type");
     }
 }
 
@@ -207,7 +202,7 @@ static int token_limit_in(const char *text)
 static void read_complaint(ak_verdict *out, const json_t *body, const char *message)
 {
     const json_t *error = json_object_get(body, "error");
-    const char *param = text_at(json_is_object(error) ? error : body, "param");
+    const char *param = ak_json_text_at(json_is_object(error) ? error : body, "param");
     bool tokens = has_word(message, "max_tokens", 10) ||
                   has_word(message, "max_completion_tokens", 21) ||
                   has_word(message, "max_output_tokens", 17);

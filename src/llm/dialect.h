@@ -21,7 +21,6 @@ bool ak_schema_strict(const json_t *schema);
 /* The end of a request: takes the body, which is complete if `good`. */
 ak_status ak_request_end(json_t **out, json_t *body, bool good, ak_error *err);
 
-const char *ak_text_at(const json_t *object, const char *key); /* "" if it is no text */
 void ak_append_at(ak_buf *out, const json_t *object, const char *key);
 int64_t ak_count_at(const json_t *object, const char *key); /* 0 if it is no count */
 void ak_copy_at(char out[AK_LLM_NAME_MAX], const json_t *object, const char *key);

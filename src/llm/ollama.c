@@ -73,7 +73,7 @@ static ak_status reply(ak_reply *out, const json_t *body, ak_error *err)
 {
     (void)err;
     const json_t *message = json_object_get(body, "message");
-    const char *reason = ak_text_at(body, "done_reason");
+    const char *reason = ak_json_text_at(body, "done_reason");
     ak_append_at(&out->text, message, "content");
     ak_append_at(&out->reasoning, message, "thinking");
     ak_copy_at(out->model, body, "model");

@@ -53,7 +53,7 @@ static void read_output(ak_reply *out, const json_t *response, bool with_text)
     json_t *item, *part;
     json_array_foreach(json_object_get(response, "output"), i, item)
     {
-        if (strcmp(ak_text_at(item, "type"), "reasoning") == 0 && with_text) {
+        if (strcmp(ak_json_text_at(item, "type"), "reasoning") == 0 && with_text) {
             json_array_foreach(json_object_get(item, "summary"), j, part)
             {
                 ak_append_at(&out->reasoning, part, "text");
@@ -66,7 +66,7 @@ static void read_output(ak_reply *out, const json_t *response, bool with_text)
         }
         json_array_foreach(json_object_get(item, "content"), j, part)
         {
-            bool refusal = strcmp(ak_text_at(part, "type"), "refusal") == 0;
+            bool refusal = strcmp(ak_json_text_at(part, "type"), "refusal") == 0;
             if (refusal) {
                 out->finish = AK_LLM_FINISH_REFUSAL;
             }
@@ -95,8 +95,8 @@ static void read_usage(ak_reply *out, const json_t *usage)
 
 static void read_response(ak_reply *out, const json_t *response)
 {
-    const char *status = ak_text_at(response, "status");
-    const char *why = ak_text_at(json_object_get(response, "incomplete_details"), "reason");
+    const char *status = ak_json_text_at(response, "status");
+    const char *why = ak_json_text_at(json_object_get(response, "incomplete_details"), "reason");
     ak_copy_at(out->id, response, "id");
     ak_copy_at(out->model, response, "model");
     out->finish = AK_LLM_FINISH_STOP;
@@ -125,7 +125,7 @@ static ak_status reply(ak_reply *out, const json_t *body, ak_error *err)
 static ak_status delta(ak_reply *out, const char *event, const json_t *data, ak_error *err)
 {
     (void)err;
-    const char *type = ak_text_at(data, "type");
+    const char *type = ak_json_text_at(data, "type");
     const json_t *response = json_object_get(data, "response");
     if (*type == 0) {
         type = event;

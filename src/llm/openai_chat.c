@@ -67,7 +67,7 @@ static void read_message(ak_reply *out, const json_t *message)
                                 ? "reasoning_content"
                                 : "reasoning";
     ak_append_at(&out->reasoning, message, reasoning);
-    if (*ak_text_at(message, "refusal") != 0) {
+    if (*ak_json_text_at(message, "refusal") != 0) {
         ak_append_at(&out->text, message, "refusal");
         out->finish = AK_LLM_FINISH_REFUSAL;
     }
@@ -75,7 +75,7 @@ static void read_message(ak_reply *out, const json_t *message)
 
 static void read_finish(ak_reply *out, const json_t *choice)
 {
-    const char *reason = ak_text_at(choice, "finish_reason");
+    const char *reason = ak_json_text_at(choice, "finish_reason");
     if (*reason == 0) {
         return;
     }

@@ -338,23 +338,6 @@ ak_status ak_prompt_brief(ak_buf *out, const ak_brief *brief, ak_error *err)
 /* ---- schema -----------------------------------------------------------------------------------
  */
 
-static json_t *json_of(const ak_value *value)
-{
-    switch (value->type) {
-    case AK_VALUE_BOOL:
-        return json_boolean(value->as.boolean);
-    case AK_VALUE_INT:
-        return json_integer(value->as.integer);
-    case AK_VALUE_REAL:
-        return json_real(value->as.real);
-    case AK_VALUE_STRING:
-        return json_string(value->as.string);
-    case AK_VALUE_LIST:
-        break;
-    }
-    return NULL;
-}
-
 static const char *type_of(const ak_parameter *parameter)
 {
     const char *type = "integer";
@@ -385,7 +368,7 @@ static json_t *parameter_schema(const ak_parameter *parameter, size_t *room)
     json_t *values = json_array();
     bool good = values != NULL;
     for (size_t v = 0; good && v < parameter->value_count; v++) {
-        good = json_array_append_new(values, json_of(&parameter->values[v])) == 0;
+        good = json_array_append_new(values, ak_value_json(&parameter->values[v])) == 0;
     }
     good = good && json_array_append_new(values, json_null()) == 0;
     if (!good) {

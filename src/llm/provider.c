@@ -135,12 +135,6 @@ ak_status ak_request_end(json_t **out, json_t *body, bool good, ak_error *err)
     return AK_OK;
 }
 
-const char *ak_text_at(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text == NULL ? "" : text;
-}
-
 void ak_append_at(ak_buf *out, const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -160,7 +154,7 @@ int64_t ak_count_at(const json_t *object, const char *key)
 
 void ak_copy_at(char out[AK_LLM_NAME_MAX], const json_t *object, const char *key)
 {
-    const char *text = ak_text_at(object, key);
+    const char *text = ak_json_text_at(object, key);
     if (*text != 0) {
         (void)snprintf(out, AK_LLM_NAME_MAX, "%s", text);
     }

@@ -22,7 +22,7 @@ enum {
     ADDITIVE = 2 * AK_PARAMETERS_MAX + 1, /* and what each parameter does by itself */
     HYPER = 2 * AK_PARAMETERS_MAX + 2,
     TUNED_MAX = 128, /* rows that the weights are tuned on: more cost much and change little */
-    LANES = 4,
+    LANES = 8,
     CHUNK = 16
 };
 
@@ -185,7 +185,8 @@ size_t ak_gp_count(const ak_gp *gp)
     return gp->count;
 }
 
-/* Four sums at a time: without leave to reorder a sum, a compiler adds one by one. */
+/* Eight sums at a time: without leave to reorder a sum, a compiler adds one by one, and each
+   addition would wait for the one before. */
 static double dot(const double *a, const double *b, size_t count)
 {
     double lane[LANES] = {0};
@@ -195,7 +196,8 @@ static double dot(const double *a, const double *b, size_t count)
             lane[j] += a[i + j] * b[i + j];
         }
     }
-    double sum = (lane[0] + lane[1]) + (lane[2] + lane[3]);
+    double sum =
+        ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
     for (; i < count; i++) {
         sum += a[i] * b[i];
     }

@@ -36,6 +36,9 @@ ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *fil
                                  const char *where, ak_error *err);
 /* A T1 file as a problem of its own (t1.c). */
 ak_status ak_t1_open(ak_problem *problem, const char *path, ak_error *err);
+/* The same of a document, which the problem keeps already. */
+ak_status ak_t1_fill(ak_problem *problem, const char *name, const json_t *document,
+                     const char *where, ak_error *err);
 
 /* Copies a text into the problem. */
 ak_status ak_problem_text(const char **out, ak_problem *problem, const char *text, ak_error *err);

@@ -267,6 +267,28 @@ ak_status ak_problem_open(ak_problem **out, const char *name, ak_error *err)
     return AK_OK;
 }
 
+ak_status ak_problem_of_space(ak_problem **out, const char *name, json_t *document,
+                              const char *where, ak_error *err)
+{
+    ak_problem *problem = ak_alloc(1, sizeof *problem);
+    if (problem == NULL) {
+        json_decref(document);
+        return ak_fail_memory(err);
+    }
+    problem->arena = ak_arena_new();
+    ak_status status = ak_problem_keep(problem, document, err);
+    if (status == AK_OK) {
+        status = problem->arena == NULL ? ak_fail_memory(err)
+                                        : ak_t1_fill(problem, name, document, where, err);
+    }
+    if (status != AK_OK) {
+        ak_problem_close(problem);
+        return status;
+    }
+    *out = problem;
+    return AK_OK;
+}
+
 void ak_problem_close(ak_problem *problem)
 {
     if (problem != NULL) {

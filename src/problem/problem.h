@@ -109,6 +109,11 @@ struct ak_problem {
     size_t document_count, document_capacity;
 };
 
+/* A problem of which only the space is known, as ak_problem_open of a T1 file gives it. `name` ""
+   is "space". Takes the document, which is like a T1 file's, also on failure. */
+ak_status ak_problem_of_space(ak_problem **out, const char *name, json_t *document,
+                              const char *where, ak_error *err);
+
 /* Finds an implementation by name. */
 ak_status ak_problem_find(const ak_implementation_spec **out, const ak_problem *problem,
                           const char *name, ak_error *err);

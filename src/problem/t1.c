@@ -36,14 +36,17 @@ ak_status ak_t1_open(ak_problem *problem, const char *path, ak_error *err)
     if (status == AK_OK) {
         status = ak_problem_keep(problem, document, err);
     }
-    if (status == AK_OK && !json_is_object(document)) {
-        status = ak_fail(err, AK_INVALID, "%s: must be a JSON object", path);
-    }
+    return status == AK_OK ? ak_t1_fill(problem, stem, document, path, err) : status;
+}
+
+ak_status ak_t1_fill(ak_problem *problem, const char *name, const json_t *document,
+                     const char *where, ak_error *err)
+{
+    ak_status status = json_is_object(document)
+                           ? ak_problem_text(&problem->where, problem, where, err)
+                           : ak_fail(err, AK_INVALID, "%s: must be a JSON object", where);
     if (status == AK_OK) {
-        status = ak_problem_text(&problem->where, problem, path, err);
-    }
-    if (status == AK_OK) {
-        status = ak_problem_text(&problem->name, problem, *stem == 0 ? "space" : stem, err);
+        status = ak_problem_text(&problem->name, problem, *name == 0 ? "space" : name, err);
     }
     if (status != AK_OK) {
         return status;

@@ -387,7 +387,7 @@ ak_status ak_task_shape(ak_shape *out, const ak_task *task, const int64_t *size,
          */
         total += 2.0 * (double)shape.bytes[i] + 8.0 * (double)shape.elements[i];
     }
-    if (status == AK_OK && total > memory) {
+    if (status == AK_OK && total > memory && !task->recorded) {
         status =
             ak_fail(err, AK_LIMIT,
                     "%s: the arguments and their reference need %.1f GB and this machine has %.1f "
@@ -535,9 +535,31 @@ static ak_status choose_threads(ak_task *task, int wanted, ak_error *err)
     return AK_OK;
 }
 
+bool ak_task_knows(const ak_task *task, const char *expression)
+{
+    ak_expr *expr = NULL;
+    const char *const *names;
+    if (ak_expr_parse(&expr, expression, "", NULL) != AK_OK) {
+        return false;
+    }
+    size_t count = ak_expr_names(&names, expr), known = 0;
+    for (size_t i = 0; i < count; i++) {
+        ak_value value;
+        size_t parameter;
+        known += ak_space_parameter_find(&parameter, task->space, names[i]) ||
+                 ak_scope_get(&value, task->constants, names[i]);
+    }
+    ak_expr_free(expr);
+    return known == count;
+}
+
 static ak_status build_space(ak_task *task, const ak_device_facts *device, ak_error *err)
 {
     const ak_implementation_spec *implementation = task->implementation;
+    if (device->space != NULL) {
+        return device->space(&task->space, &task->definition, device->space_context, implementation,
+                             task->constants, err);
+    }
     ak_space_spec spec = {.definition =
                               json_object_get(implementation->definition, "ConfigurationSpace"),
                           .constants = task->constants,
@@ -590,7 +612,8 @@ static ak_status fits(const ak_implementation_spec *implementation, ak_task *tas
         task->constants = NULL;
         status = gather_constants(task, facts, err);
     }
-    const json_t *broken = status == AK_OK ? broken_need(implementation, task->constants) : NULL;
+    const json_t *broken =
+        status == AK_OK && !task->recorded ? broken_need(implementation, task->constants) : NULL;
     return broken == NULL ? status
                           : ak_fail(err, AK_INVALID, "%s: implementation %s needs %s",
                                     problem->name, implementation->name,
@@ -608,7 +631,7 @@ static ak_status choose_implementation(ak_task *task, const ak_task_spec *spec, 
     if (spec->implementation != NULL) {
         ak_status status =
             ak_problem_find(&task->implementation, problem, spec->implementation, err);
-        if (status == AK_OK && runnable &&
+        if (status == AK_OK && runnable && !task->recorded &&
             strcmp(task->implementation->backend, device->backend) != 0) {
             status =
                 ak_fail(err, AK_INVALID, "%s: implementation \"%s\" is for %s devices, not \"%s\"",
@@ -626,7 +649,8 @@ static ak_status choose_implementation(ak_task *task, const ak_task_spec *spec, 
     for (size_t i = 0; status != AK_OK && i < 2 * count; i++) {
         const ak_implementation_spec *implementation = &problem->implementations[i % count];
         const bool own_turn = (implementation->architecture != NULL) == (i < count);
-        if (own_turn && (!runnable || strcmp(implementation->backend, device->backend) == 0)) {
+        if (own_turn && (!runnable || task->recorded ||
+                         strcmp(implementation->backend, device->backend) == 0)) {
             status = fits(implementation, task, dtype_given, device->facts, err);
             task->implementation = implementation;
             if (status == AK_NO_MEMORY) {
@@ -648,14 +672,19 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
 {
     task->allow_numerics = spec->allow_numerics;
     task->seed = spec->seed;
-    ak_status status = ak_problem_open(&task->problem, spec->kernel, err);
+    task->recorded = device->space != NULL;
+    task->problem = device->problem;
+    ak_status status =
+        device->problem != NULL ? AK_OK : ak_problem_open(&task->problem, spec->kernel, err);
     if (status != AK_OK) {
         return status;
     }
     task->kernel = ak_strdup(spec->kernel);
     task->device = ak_strdup(device->device);
     task->fix = ak_strdup(spec->fix);
-    if (task->kernel == NULL || task->device == NULL || (spec->fix != NULL && task->fix == NULL)) {
+    task->libraries = ak_strdup(spec->libraries);
+    if (task->kernel == NULL || task->device == NULL || (spec->fix != NULL && task->fix == NULL) ||
+        (spec->libraries != NULL && task->libraries == NULL)) {
         return ak_fail_memory(err);
     }
     bool runnable = ak_problem_runnable(task->problem, NULL) == AK_OK, dtype_given = false;
@@ -670,7 +699,7 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
         status = choose_implementation(task, spec, dtype_given, device, err);
     }
     if (status == AK_OK) {
-        task->backend = task->implementation->backend;
+        task->backend = task->recorded ? device->backend : task->implementation->backend;
         status = choose_threads(task, spec->threads, err);
     }
     if (status == AK_OK) {
@@ -684,7 +713,12 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
     if (status == AK_OK) {
         status = build_space(task, device, err);
     }
-    return status == AK_OK && runnable ? try_workspace(task, err) : status;
+    if (status == AK_OK) {
+        const char *rank =
+            json_string_value(json_object_get(task->implementation->definition, "Rank"));
+        task->rank = rank != NULL && task->recorded && !ak_task_knows(task, rank) ? NULL : rank;
+    }
+    return status == AK_OK && runnable && !task->recorded ? try_workspace(task, err) : status;
 }
 
 ak_status ak_task_bind(ak_task **out, const ak_task_spec *spec, const ak_device_facts *device,
@@ -692,6 +726,7 @@ ak_status ak_task_bind(ak_task **out, const ak_task_spec *spec, const ak_device_
 {
     ak_task *task = ak_alloc(1, sizeof *task);
     if (task == NULL) {
+        ak_problem_close(device->problem);
         return ak_fail_memory(err);
     }
     ak_status status = bind(task, spec, device, err);
@@ -712,12 +747,14 @@ void ak_task_close(ak_task *task)
 {
     if (task != NULL) {
         ak_space_free(task->space);
+        json_decref(task->definition);
         ak_scope_free(task->constants);
         ak_problem_close(task->problem);
         ak_free(task->device);
         ak_free(task->kernel);
         ak_free(task->size_text);
         ak_free(task->fix);
+        ak_free(task->libraries);
         ak_free(task->choices_text);
         ak_free(task);
     }
@@ -803,9 +840,9 @@ ak_status ak_task_options(ak_options *out, const ak_task *task, const ak_config 
 
 /* ---- as JSON --------------------------------------------------------------------------------- */
 
-static const char *const spec_keys[] = {"kernel",  "implementation", "device", "size",
-                                        "dtype",   "choices",        "fix",    "allow_numerics",
-                                        "threads", "seed",           NULL};
+static const char *const spec_keys[] = {"kernel",  "implementation", "device",    "size",
+                                        "dtype",   "choices",        "fix",       "allow_numerics",
+                                        "threads", "seed",           "libraries", NULL};
 
 ak_status ak_task_spec_to_json(json_t **out, const ak_task *task, ak_error *err)
 {
@@ -818,6 +855,7 @@ ak_status ak_task_spec_to_json(json_t **out, const ak_task *task, ak_error *err)
                 ak_json_set_text(json, "dtype", ak_dtype_text(task->dtype)) &&
                 ak_json_set_text(json, "choices", task->choices_text) &&
                 (task->fix == NULL || ak_json_set_text(json, "fix", task->fix)) &&
+                (task->libraries == NULL || ak_json_set_text(json, "libraries", task->libraries)) &&
                 ak_json_set(json, "allow_numerics", json_boolean(task->allow_numerics)) &&
                 ak_json_set(json, "threads", json_integer(task->threads)) &&
                 ak_json_set(json, "seed", json_integer((json_int_t)task->seed));
@@ -859,6 +897,9 @@ ak_status ak_task_spec_from_json(ak_task_spec *out, const json_t *object, ak_err
     }
     if (status == AK_OK) {
         status = ak_json_string_or(&spec.fix, object, "fix", NULL, where, err);
+    }
+    if (status == AK_OK) {
+        status = ak_json_string_or(&spec.libraries, object, "libraries", NULL, where, err);
     }
     if (status == AK_OK) {
         status = ak_json_bool_or(&spec.allow_numerics, object, "allow_numerics", false, where, err);

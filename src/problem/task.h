@@ -23,19 +23,23 @@ struct ak_task {
     ak_problem *problem;
     const ak_implementation_spec *implementation;
     const char *backend; /* "host" */
+    const char *rank;    /* the implementation's "Rank" (docs/formats.md); NULL: none */
+    bool recorded;       /* its space was recorded; nothing of it can be run */
     char *device;        /* "host", "cuda:0" */
     ak_shape shape;
     ak_dtype dtype;
     int choice[AK_CHOICES_MAX];
     bool allow_numerics;
-    char *fix;   /* NULL: nothing is fixed */
-    int threads; /* as in ak_task_spec: 0 means all */
+    char *fix;       /* NULL: nothing is fixed */
+    char *libraries; /* as in ak_task_spec; NULL: "default" */
+    int threads;     /* as in ak_task_spec: 0 means all */
     uint64_t seed;
     char *kernel; /* as given, so that a worker can open it again */
     char *size_text, *choices_text;
     char source_hash[33]; /* of implementation source, reference and problem.json */
     ak_scope *constants;  /* sizes, dtype_bytes, choices, device facts */
     ak_space *space;
+    json_t *definition; /* of a recorded space, which borrows from it; NULL: the implementation's */
     const volatile int *cancel; /* NULL: never */
 };
 
@@ -46,6 +50,14 @@ typedef struct ak_device_facts {
     const ak_scope *facts;
     bool (*available)(void *context, const char *compiler);
     void *available_context;
+    /* (optional) A recording in place of a device: any implementation will do, nothing is asked of
+       the machine, the space is made by this, and a rank that reads what is not known is none. */
+    ak_status (*space)(
+        ak_space **out, json_t **definition, void *context,
+        const ak_implementation_spec *implementation, const ak_scope *constants,
+        ak_error *err); /* the definition that the space borrows from: for the task */
+    void *space_context;
+    ak_problem *problem; /* (optional) instead of opening spec->kernel; taken, also on failure */
 } ak_device_facts;
 
 ak_status ak_task_bind(ak_task **out, const ak_task_spec *spec, const ak_device_facts *device,
@@ -54,6 +66,9 @@ ak_status ak_task_bind(ak_task **out, const ak_task_spec *spec, const ak_device_
 /* Sizes are checked: 1 or more, element counts and bytes without overflow and within physical
    memory. `size` has one value per size of the problem. */
 ak_status ak_task_shape(ak_shape *out, const ak_task *task, const int64_t *size, ak_error *err);
+
+/* Are all names that the expression reads parameters or constants of the task? */
+bool ak_task_knows(const ak_task *task, const char *expression);
 
 /* All names that expressions may use at a shape: constants, sizes and, unless NULL, the parameters
    of a configuration. Free with ak_scope_free; the task must outlive it. */

@@ -18,6 +18,10 @@ void ak_draft_clear(ak_draft *draft)
     ak_free(draft->device);
     ak_free(draft->size);
     ak_free(draft->objective);
+    ak_free(draft->implementation);
+    ak_free(draft->dtype);
+    ak_free(draft->choices);
+    json_decref(draft->facts);
     ak_free(draft->configs);
     ak_free(draft->records);
     *draft = (ak_draft){0};
@@ -412,6 +416,9 @@ ak_status ak_draft_finish(ak_recording *out, ak_draft *draft, const json_t *defi
     char **const texts[][2] = {{&out->kernel, &draft->kernel},
                                {&out->device, &draft->device},
                                {&out->size, &draft->size},
+                               {&out->implementation, &draft->implementation},
+                               {&out->dtype, &draft->dtype},
+                               {&out->choices, &draft->choices},
                                {&out->objective, &draft->objective}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0] && status == AK_OK; i++) {
         *texts[i][0] = *texts[i][1];

@@ -24,6 +24,8 @@ typedef struct ak_draft_parameter {
 typedef struct ak_draft {
     const char *where; /* the file, for messages */
     char *kernel, *device, *size, *objective;
+    char *implementation, *dtype, *choices;
+    json_t *facts; /* of the device, an object of whole numbers; NULL: none */
     bool maximise;
     ak_draft_parameter parameters[AK_PARAMETERS_MAX];
     size_t parameter_count;
@@ -57,8 +59,18 @@ ak_status ak_draft_parameter_add(ak_draft *draft, const char *name, const json_t
    Of several records of a configuration the last that is ok counts, else the last. */
 ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *record,
                        const char *where, ak_error *err);
+/* What expressions may read of what the file says: facts, and besides them, in a scope whose parent
+   they are, sizes ("M=128,N=64") and dtype. */
+ak_status ak_draft_facts(ak_scope **out, const ak_draft *draft, ak_error *err);
+ak_status ak_draft_constants(ak_scope **out, const ak_draft *draft, const ak_scope *facts,
+                             ak_error *err);
+/* A ConfigurationSpace that reads nothing but its parameters (fit.c): itself if it is one, else one
+   with the recorded values, the defaults that `constants` suffice for, and the conditions that read
+   only parameters. */
+ak_status ak_draft_fit(json_t **out, const ak_draft *draft, const json_t *definition,
+                       const ak_scope *constants, const char *where, ak_error *err);
 /* Moves what was read into the recording, and builds its space. `definition`: the
-   ConfigurationSpace of the T1 file `where`, or NULL. */
+   ConfigurationSpace of the space file `where`, as ak_draft_fit gives it, or NULL. */
 ak_status ak_draft_finish(ak_recording *out, ak_draft *draft, const json_t *definition,
                           const char *where, ak_error *err);
 

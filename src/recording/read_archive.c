@@ -89,6 +89,15 @@ ak_status ak_recording_read_archive(ak_draft *draft, const char *path, ak_error 
         status = ak_draft_text(&draft->size, r.first.size, err);
     }
     if (status == AK_OK) {
+        status = ak_draft_text(&draft->implementation, r.first.implementation, err);
+    }
+    if (status == AK_OK) {
+        status = ak_draft_text(&draft->dtype, r.first.dtype, err);
+    }
+    if (status == AK_OK) {
+        status = ak_draft_text(&draft->choices, r.first.choices, err);
+    }
+    if (status == AK_OK) {
         status = ak_draft_objective(draft, "time", err);
     }
     if (status == AK_OK) {

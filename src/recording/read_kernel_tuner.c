@@ -74,6 +74,35 @@ static ak_status take_size(ak_draft *draft, const json_t *size, ak_error *err)
     return status;
 }
 
+/* What our own export adds: which task it was. "facts", of the device, are for those who know them.
+ */
+static ak_status take_own(ak_draft *draft, const json_t *file, ak_error *err)
+{
+    json_t *own = NULL, *facts = NULL;
+    const char *where = draft->where;
+    ak_status status = ak_json_object_or_null(&own, file, "autokernel", where, err);
+    const struct {
+        const char *key;
+        char **to;
+    } members[] = {{"implementation", &draft->implementation},
+                   {"size", &draft->size},
+                   {"dtype", &draft->dtype},
+                   {"choices", &draft->choices}};
+    for (size_t i = 0; i < sizeof members / sizeof members[0] && status == AK_OK && own != NULL;
+         i++) {
+        const char *text;
+        status = ak_json_string_or(&text, own, members[i].key, NULL, where, err);
+        if (status == AK_OK && text != NULL) {
+            status = ak_draft_text(members[i].to, text, err);
+        }
+    }
+    if (status == AK_OK && own != NULL) {
+        status = ak_json_object_or_null(&facts, own, "facts", where, err);
+        draft->facts = json_incref(facts);
+    }
+    return status;
+}
+
 static ak_status take_head(ak_draft *draft, const json_t *file, ak_error *err)
 {
     const char *kernel, *device, *objective, *where = draft->where;
@@ -105,6 +134,9 @@ static ak_status take_head(ak_draft *draft, const json_t *file, ak_error *err)
     }
     if (status == AK_OK) {
         status = take_size(draft, json_object_get(file, "problem_size"), err);
+    }
+    if (status == AK_OK) {
+        status = take_own(draft, file, err);
     }
     for (size_t i = 0; i < json_array_size(keys) && status == AK_OK; i++) {
         const char *name = json_string_value(json_array_get(keys, i));

@@ -162,23 +162,67 @@ static ak_status describe(ak_recording *recording, ak_error *err)
     return AK_OK;
 }
 
-/* The ConfigurationSpace of a T1 file; *document is its owner. */
-static ak_status read_t1(json_t **document, json_t **definition, const char *path, ak_error *err)
+/* The space file's ConfigurationSpace, as far as it can be used here. */
+static ak_status read_space(json_t **fitted, const ak_recording *recording, const ak_draft *draft,
+                            const json_t *space, const char *where, ak_error *err)
 {
-    ak_status status = ak_json_read(document, path, err);
-    if (status == AK_OK) {
-        status = ak_json_object_or_null(definition, *document, "ConfigurationSpace", path, err);
-    }
-    if (status == AK_OK && *definition == NULL) {
+    json_t *definition = NULL;
+    ak_status status =
+        json_is_object(space)
+            ? ak_json_object_or_null(&definition, space, "ConfigurationSpace", where, err)
+            : ak_fail(err, AK_INVALID, "%s: must be a JSON object", where);
+    if (status == AK_OK && definition == NULL) {
         status = ak_fail(err, AK_INVALID, "%s: \"ConfigurationSpace\" is missing: it is no T1 file",
-                         path);
+                         where);
+    }
+    return status == AK_OK
+               ? ak_draft_fit(fitted, draft, definition, recording->constants, where, err)
+               : status;
+}
+
+/* The rank, if there is one and everything that it reads is known. */
+static ak_status read_rank(ak_recording *recording, const json_t *space, ak_error *err)
+{
+    const char *text = json_string_value(json_object_get(space, "Rank"));
+    const char *const *names;
+    ak_expr *expr = NULL;
+    if (text == NULL) {
+        return AK_OK;
+    }
+    ak_status status = ak_expr_parse(&expr, text, "\"Rank\"", err);
+    size_t count = status == AK_OK ? ak_expr_names(&names, expr) : 0, known = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t parameter;
+        ak_value value;
+        known += ak_space_parameter_find(&parameter, recording->space, names[i]) ||
+                 ak_scope_get(&value, recording->constants, names[i]);
+    }
+    ak_expr_free(expr);
+    if (status == AK_OK && known == count) {
+        recording->rank = ak_strdup(text);
+        status = recording->rank == NULL ? ak_fail_memory(err) : AK_OK;
     }
     return status;
 }
 
-ak_status ak_recording_open_t1(ak_recording **out, const char *path, const char *t1, ak_error *err)
+static ak_status set_constants(ak_recording *recording, const ak_draft *draft,
+                               const ak_scope *constants, ak_error *err)
 {
-    json_t *document = NULL, *definition = NULL;
+    ak_status status = ak_draft_facts(&recording->device_facts, draft, err);
+    if (status != AK_OK || constants == NULL) {
+        return status == AK_OK
+                   ? ak_draft_constants(&recording->constants, draft, recording->device_facts, err)
+                   : status;
+    }
+    recording->constants = ak_scope_new(NULL);
+    return recording->constants == NULL ? ak_fail_memory(err)
+                                        : ak_scope_copy(recording->constants, constants, err);
+}
+
+ak_status ak_recording_open_space(ak_recording **out, const char *path, const json_t *space,
+                                  const char *where, const ak_scope *constants, ak_error *err)
+{
+    json_t *fitted = NULL;
     ak_draft draft = {.where = path};
     ak_recording *recording = ak_alloc(1, sizeof *recording);
     if (recording == NULL) {
@@ -186,17 +230,23 @@ ak_status ak_recording_open_t1(ak_recording **out, const char *path, const char 
     }
     recording->path = ak_strdup(path);
     ak_status status = recording->path == NULL ? ak_fail_memory(err) : read_file(&draft, path, err);
-    if (status == AK_OK && t1 != NULL) {
-        status = read_t1(&document, &definition, t1, err);
+    if (status == AK_OK) {
+        status = set_constants(recording, &draft, constants, err);
+    }
+    if (status == AK_OK && space != NULL) {
+        status = read_space(&fitted, recording, &draft, space, where, err);
     }
     if (status == AK_OK) {
-        status = ak_draft_finish(recording, &draft, definition, t1, err);
+        status = ak_draft_finish(recording, &draft, fitted, where, err);
+    }
+    if (status == AK_OK && space != NULL) {
+        status = read_rank(recording, space, err);
     }
     if (status == AK_OK) {
         status = describe(recording, err);
     }
     ak_draft_clear(&draft);
-    json_decref(document);
+    json_decref(fitted);
     if (status != AK_OK) {
         ak_recording_close(recording);
         return status;
@@ -205,9 +255,20 @@ ak_status ak_recording_open_t1(ak_recording **out, const char *path, const char 
     return AK_OK;
 }
 
+ak_status ak_recording_open_t1(ak_recording **out, const char *path, const char *t1, ak_error *err)
+{
+    json_t *document = NULL;
+    ak_status status = t1 == NULL ? AK_OK : ak_json_read(&document, t1, err);
+    if (status == AK_OK) {
+        status = ak_recording_open_space(out, path, document, t1, NULL, err);
+    }
+    json_decref(document);
+    return status;
+}
+
 ak_status ak_recording_open(ak_recording **out, const char *path, ak_error *err)
 {
-    return ak_recording_open_t1(out, path, NULL, err);
+    return ak_recording_open_space(out, path, NULL, path, NULL, err);
 }
 
 void ak_recording_close(ak_recording *recording)
@@ -223,6 +284,12 @@ void ak_recording_close(ak_recording *recording)
         ak_free(recording->device);
         ak_free(recording->size);
         ak_free(recording->objective);
+        ak_free(recording->implementation);
+        ak_free(recording->dtype);
+        ak_free(recording->choices);
+        ak_free(recording->rank);
+        ak_scope_free(recording->constants);
+        ak_scope_free(recording->device_facts);
         ak_free(recording);
     }
 }

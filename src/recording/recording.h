@@ -22,17 +22,28 @@ typedef struct ak_record {
 
 struct ak_recording {
     char *path, *kernel, *device, *size, *objective;
+    char *implementation, *dtype, *choices; /* "" where only archives of ours say them */
     bool maximise;
-    bool has_default;   /* a T1 file says which configuration is the default */
-    json_t *definition; /* of the space, as in a T1 file */
-    ak_config *configs; /* sorted: the place is the index in the space */
-    ak_record *records; /* of each */
+    bool has_default;       /* a space file says which configuration is the default */
+    json_t *definition;     /* of the space, as in a T1 file; reads no constants */
+    char *rank;             /* the space file's "Rank", if all that it reads is known; NULL: none */
+    ak_scope *device_facts; /* those that the file says */
+    ak_scope *constants;    /* these, and the sizes, as far as the recording has them */
+    ak_config *configs;     /* sorted: the place is the index in the space */
+    ak_record *records;     /* of each */
     size_t count;
     ak_space *space;
     ak_recording_facts facts; /* its texts are those above */
     double *ascending;        /* what is minimised, of the facts.ok that worked, best first */
     double seconds_each;      /* facts.seconds_each */
 };
+
+/* With the space file of a kernel, whose expressions may read `constants` (NULL: those that the
+   recording has): what was recorded is valid whatever the conditions say, so those that read more
+   than parameters are left out; so is a default or a rank of which something is not known. `space`
+   NULL: as ak_recording_open. */
+ak_status ak_recording_open_space(ak_recording **out, const char *path, const json_t *space,
+                                  const char *where, const ak_scope *constants, ak_error *err);
 
 /* The objective as something to minimise: the value, or its negative if more is better. */
 double ak_recording_minimised(const ak_recording *recording, const ak_record *record);

@@ -29,6 +29,7 @@ typedef struct job {
     const ak_recording *recording;
     ak_simulate_options options;
     ak_strategy_choice choice;
+    bool to_optimum; /* a repeat that found it is over: nothing better can come */
     ak_simulated *repeats;
     ak_trace *traces;
     atomic_size_t next; /* repeat to take */
@@ -126,6 +127,9 @@ static ak_status try_one(replay *r, const ak_proposal *proposal, ak_error *err)
 static bool goes_on(const replay *r)
 {
     const ak_simulate_options *o = &r->job->options;
+    if (r->job->to_optimum && r->out->found && r->best <= r->job->recording->ascending[0]) {
+        return false;
+    }
     return r->out->seconds < o->seconds && !cancelled(r->job) &&
            (o->evaluations == 0 || r->out->evaluations < o->evaluations) &&
            r->out->evaluations < r->job->recording->count;
@@ -173,17 +177,16 @@ static ak_status repeat(const job *j, ak_space *space, size_t number, ak_error *
                 .tried = ak_set_new(),
                 .out = &j->repeats[number],
                 .trace = &j->traces[number]};
-    ak_scope *constants = ak_scope_new(NULL);
     if (!recording->has_default) {
         draw_default(space, r.out->seed);
     }
-    ak_status status =
-        r.proposals == NULL || r.tried == NULL || constants == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = r.proposals == NULL || r.tried == NULL ? ak_fail_memory(err) : AK_OK;
     if (status == AK_OK) {
         ak_strategy_context context = {.space = space,
-                                       .constants = constants,
+                                       .constants = recording->constants,
                                        .kernel = recording->kernel,
-                                       .implementation = "",
+                                       .implementation = recording->implementation,
+                                       .rank = recording->rank,
                                        .seed = r.out->seed,
                                        .evaluations = j->options.evaluations,
                                        .hyper = j->choice.hyper};
@@ -198,7 +201,6 @@ static ak_status repeat(const job *j, ak_space *space, size_t number, ak_error *
         j->choice.ops->close(r.strategy);
     }
     r.out->thinking_ms = (double)r.thinking_ns / 1e6;
-    ak_scope_free(constants);
     ak_set_free(r.tried);
     ak_free(r.proposals);
     return status;
@@ -282,10 +284,12 @@ static ak_status summarise(ak_simulation *out, const job *j, ak_error *err)
     return AK_OK;
 }
 
-static ak_status check_options(ak_simulate_options *o, const ak_recording *recording, ak_error *err)
+static ak_status check_options(job *j, ak_error *err)
 {
+    ak_simulate_options *o = &j->options;
+    const ak_recording *recording = j->recording;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    o->strategy = o->strategy == NULL ? "heuristic" : o->strategy;
+    o->strategy = o->strategy == NULL ? AK_STRATEGY_DEFAULT : o->strategy;
     o->repeats = o->repeats == 0 ? REPEATS_DEFAULT : o->repeats;
     o->batch = o->batch == 0 ? 1 : o->batch;
     o->jobs = o->jobs == 0 ? (int)(cores < 1 ? 1 : cores) : o->jobs;
@@ -294,6 +298,7 @@ static ak_status check_options(ak_simulate_options *o, const ak_recording *recor
     }
     o->jobs = o->jobs > JOBS_MAX ? JOBS_MAX : o->jobs;
     o->jobs = (size_t)o->jobs > o->repeats ? (int)o->repeats : o->jobs;
+    j->to_optimum = o->evaluations == 0 && !(o->seconds > 0);
     if (!(o->seconds > 0)) {
         o->seconds = BEYOND_CUTOFF * recording->facts.last_seconds;
     }
@@ -314,7 +319,7 @@ ak_status ak_simulate(ak_simulation *out, const ak_recording *recording,
              .lock = PTHREAD_MUTEX_INITIALIZER,
              .err = err};
     ak_simulation result = {0};
-    ak_status status = check_options(&j.options, recording, err);
+    ak_status status = check_options(&j, err);
     if (status == AK_OK) {
         status = ak_strategy_choose(&j.choice, j.options.strategy, err);
     }

@@ -12,15 +12,10 @@ static const char *text_of(const json_t *object, const char *key)
     return text == NULL ? "-" : text;
 }
 
-static double number_of(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
 /* A ratio of times as "3.1 %". */
 static void loss_cell(ak_sheet_builder *b, const json_t *object, const char *key)
 {
-    double loss = number_of(object, key);
+    double loss = ak_json_number_at(object, key);
     if (loss > 0) {
         ak_sheet_cellf(b, "%.1f %%", (loss - 1) * 100);
     } else {
@@ -49,8 +44,8 @@ static void add_table(ak_sheet_builder *b, const json_t *result, const json_t *t
     ak_sheet_notef(b,
                    "Slower than tuning each size by %.1f %% (geometric mean), at worst %.1f %% "
                    "(%s); %s.",
-                   (number_of(table, "geomean") - 1) * 100, (number_of(table, "worst") - 1) * 100,
-                   text_of(table, "worst_size"),
+                   (ak_json_number_at(table, "geomean") - 1) * 100,
+                   (ak_json_number_at(table, "worst") - 1) * 100, text_of(table, "worst_size"),
                    strcmp(text_of(table, "method"), "exact") == 0
                        ? "the best choice of all"
                        : "chosen greedily, perhaps not the best choice");
@@ -85,9 +80,9 @@ static void add_each(ak_sheet_builder *b, const json_t *result, const json_t *ta
         const json_t *one = json_array_get(sizes, i);
         size_t place = place_of(table, json_object_get(one, "config"));
         ak_sheet_cell(b, text_of(one, "size"));
-        ak_sheet_figure(b, "%.6g", number_of(one, "ms"));
+        ak_sheet_figure(b, "%.6g", ak_json_number_at(one, "ms"));
         ak_sheet_cell(b, text_of(one, "library"));
-        ak_sheet_figure(b, "%.6g", number_of(one, "library_ms"));
+        ak_sheet_figure(b, "%.6g", ak_json_number_at(one, "library_ms"));
         ak_sheet_figure(b, "%.0f", (double)place);
         loss_cell(b, one, "loss");
         ak_sheet_cell(b, text_of(one, "run"));
@@ -119,7 +114,7 @@ static void add_stability(ak_sheet_builder *b, const json_t *result)
         loss_cell(b, one, "geomean");
         loss_cell(b, one, "worst");
         ak_sheet_cell(b, text_of(one, "worst_size"));
-        ak_sheet_figure(b, "%.0f sizes", number_of(one, "unusable"));
+        ak_sheet_figure(b, "%.0f sizes", ak_json_number_at(one, "unusable"));
         ak_buf_free(&names);
     }
 }
@@ -138,7 +133,7 @@ static void add_tradeoff(ak_sheet_builder *b, const json_t *result)
     ak_sheet_column(b, 3, "at", false);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
-        ak_sheet_figure(b, "%.0f", number_of(one, "configs"));
+        ak_sheet_figure(b, "%.0f", ak_json_number_at(one, "configs"));
         loss_cell(b, one, "geomean");
         loss_cell(b, one, "worst");
         ak_sheet_cell(b, text_of(one, "worst_size"));

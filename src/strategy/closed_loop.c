@@ -7,7 +7,7 @@
  * is over when all of it was observed; then the leaders are measured again, side by side, and the
  * next question is asked with everything that is known. Two generations without a gain end it.
  *
- * Without a model, or when it fails, `heuristic` carries on, under its own name.
+ * Without a model, or when it fails, `portfolio` carries on, under its own name.
  */
 #include "strategy/advisor.h"
 
@@ -107,8 +107,8 @@ static ak_status open_oneshot(ak_strategy **out, const ak_strategy_context *cont
 
 static ak_status fall_back(closed_loop *self, ak_error *err)
 {
-    ak_advisor_yield(self->advisor, ak_strategy_heuristic.name);
-    ak_status status = ak_strategy_heuristic.open(&self->fallback, &self->context, err);
+    ak_advisor_yield(self->advisor, AK_STRATEGY_FINISHER.name);
+    ak_status status = AK_STRATEGY_FINISHER.open(&self->fallback, &self->context, err);
     return status == AK_OK ? ak_advisor_retell(self->advisor, self->fallback, err) : status;
 }
 
@@ -124,7 +124,7 @@ static ak_status propose_fallback(ak_proposal *out, size_t *count, closed_loop *
             /* What the model or chance proposed and is still under way, it does not know. */
             if (!ak_walk_seen(&self->walk, &out[i].config)) {
                 out[n] = out[i];
-                out[n].strategy = ak_strategy_heuristic.name;
+                out[n].strategy = AK_STRATEGY_FINISHER.name;
                 status = ak_walk_propose(&self->walk, &out[n].config, err);
                 n++;
             }

@@ -4,11 +4,11 @@
  * A model alone stops short of the optimum; a search alone spends most of its budget on finding out
  * what the model knows (pytorch/helion: seeding its surrogate search repaired six of the eight
  * losses of the model alone, with a quarter of the evaluations of the search alone). Here
- * `heuristic` runs throughout and learns from everything. The model is asked at the start, and
+ * `portfolio` runs throughout and learns from everything. The model is asked at the start, and
  * again after each further part of the budget; its proposals go first when they arrive. While a
  * reply is on its way, the search goes on, so the device never waits for the model.
  *
- * Without a model, or when it fails, this is `heuristic`.
+ * Without a model, or when it fails, this is `portfolio`.
  */
 #include "strategy/advisor.h"
 
@@ -77,14 +77,14 @@ static ak_status open_hybrid(ak_strategy **out, const ak_strategy_context *conte
     ak_strategy_context search = *context;
     search.hyper = NULL;
     if (context->counsel != NULL && context->counsel->model != NULL) {
-        search.evaluations = 1; /* its portfolio as small as can be: the model's seeds are one */
+        search.evaluations = 1; /* its design as small as can be: the model's seeds are one */
     }
     ak_status status = ak_walk_open(&self->walk, context->space, context->seed, err);
     if (status == AK_OK) {
         status = ak_advisor_open(&self->advisor, context, &plan, &self->walk, err);
     }
     if (status == AK_OK) {
-        status = ak_strategy_heuristic.open(&self->search, &search, err);
+        status = AK_STRATEGY_FINISHER.open(&self->search, &search, err);
     }
     if (status != AK_OK) {
         close_hybrid(&self->base);
@@ -106,7 +106,7 @@ static ak_status search_on(bool *found, ak_proposal *out, hybrid *self, ak_error
         *found = status == AK_OK && given > 0 && !ak_walk_seen(&self->walk, &out->config);
     }
     if (*found) {
-        out->strategy = ak_strategy_heuristic.name;
+        out->strategy = AK_STRATEGY_FINISHER.name;
         self->since++;
     }
     return status;
@@ -122,7 +122,7 @@ static ak_status next_proposal(bool *found, ak_proposal *out, hybrid *self, ak_e
         status = ak_advisor_ask(self->advisor, err);
     }
     if (status == AK_OK && ak_advisor_state(self->advisor) == AK_ADVICE_FAILED) {
-        ak_advisor_yield(self->advisor, ak_strategy_heuristic.name);
+        ak_advisor_yield(self->advisor, AK_STRATEGY_FINISHER.name);
     }
     *found = status == AK_OK && ak_advisor_next(out, self->advisor);
     bool held = self->patient && ak_advisor_state(self->advisor) == AK_ADVICE_ASKED;

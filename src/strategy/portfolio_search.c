@@ -24,11 +24,8 @@
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
-/* In the order of trust. What a model takes for hopeless, descents with restarts look at. */
-static const ak_strategy_ops *const members[] = {&ak_strategy_bayes, &ak_strategy_local};
-
 enum {
-    MEMBERS = sizeof members / sizeof members[0],
+    MEMBERS = 2,
     BATCH_MAX = 16,
     ATTEMPTS = 32 /* a member may propose what is under way for another: ask again */
 };
@@ -42,7 +39,7 @@ typedef struct outcome {
 typedef struct portfolio {
     ak_strategy base;
     ak_walk walk;
-    ak_strategy *member[MEMBERS];
+    ak_strategy *member[MEMBERS]; /* in the order of trust */
     size_t alone, window;
     double explore;
     double best_ms;    /* infinite until there is one */
@@ -55,12 +52,24 @@ static void close_portfolio(ak_strategy *strategy)
     portfolio *self = (portfolio *)strategy;
     if (self != NULL) {
         for (size_t i = 0; i < MEMBERS; i++) {
-            members[i]->close(self->member[i]);
+            if (self->member[i] != NULL) {
+                self->member[i]->ops->close(self->member[i]);
+            }
         }
         ak_walk_close(&self->walk);
         ak_free(self->outcomes);
         ak_free(self);
     }
+}
+
+/* A model first: of a kernel whose author has ranked its configurations the one that begins with
+   the rank and believes it as far as it proves right. What a model takes for hopeless, descents
+   with restarts look at. */
+static const ak_strategy_ops *member_of(const ak_strategy_context *context, size_t i)
+{
+    return i > 0                   ? &ak_strategy_local
+           : context->rank != NULL ? &ak_strategy_heuristic
+                                   : &ak_strategy_bayes;
 }
 
 static ak_status open_portfolio(ak_strategy **out, const ak_strategy_context *context,
@@ -82,7 +91,7 @@ static ak_status open_portfolio(ak_strategy **out, const ak_strategy_context *co
         ak_strategy_context own = *context;
         own.seed = ak_rng_next(&rng);
         own.hyper = NULL;
-        status = members[i]->open(&self->member[i], &own, err);
+        status = member_of(context, i)->open(&self->member[i], &own, err);
     }
     if (status != AK_OK) {
         close_portfolio(&self->base);
@@ -140,7 +149,8 @@ static ak_status ask(ak_proposal *out, bool *found, portfolio *self, size_t memb
     *found = false;
     for (size_t attempt = 0; attempt < ATTEMPTS && !*found; attempt++) {
         size_t count = 0;
-        ak_status status = members[member]->propose(out, &count, self->member[member], 1, err);
+        ak_status status =
+            self->member[member]->ops->propose(out, &count, self->member[member], 1, err);
         if (status != AK_OK || count == 0) {
             return status;
         }
@@ -213,14 +223,16 @@ static ak_status observe_portfolio(ak_strategy *strategy, const ak_observation *
     }
     ak_status status = ak_walk_observe(&self->walk, observation->config, err);
     for (size_t i = 0; i < MEMBERS && status == AK_OK; i++) {
-        status = members[i]->observe(self->member[i], observation, err);
+        status = self->member[i]->ops->observe(self->member[i], observation, err);
     }
     return status;
 }
 
 const ak_strategy_ops ak_strategy_portfolio = {
     .name = "portfolio",
-    .description = "bayes and local share the budget; who finds something gets more",
+    .description =
+        "a model (heuristic with a rank, else bayes) and local share the budget; who finds "
+        "something gets more",
     .open = open_portfolio,
     .propose = propose_portfolio,
     .observe = observe_portfolio,

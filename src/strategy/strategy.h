@@ -122,6 +122,11 @@ struct ak_strategy {
 #include "strategy/strategies.def"
 #undef X
 
+/* The one that searches where nobody says how, that finishes what a language model began, and that
+   carries on where none answers. */
+#define AK_STRATEGY_FINISHER ak_strategy_portfolio
+#define AK_STRATEGY_DEFAULT  "portfolio"
+
 /* The table: strategies.def, in its order; NULL-terminated. */
 extern const ak_strategy_ops *const ak_strategies[];
 /* Names the known ones when there is none of this name. */

@@ -19,7 +19,11 @@ static void notice(void *context, const char *text)
 static void tell(void *context, const ak_call *call)
 {
     ak_adviser *adviser = context;
+    char started[AK_CLOCK_UTC_BYTES];
     ak_call kept = *call;
+    ak_session_utc(started, adviser->session);
+    kept.started = started;
+    ak_pool_pass_ns(adviser->session->pool, call->elapsed_ns);
     kept.run = (char *)(uintptr_t)adviser->events->run; /* the archive copies */
     adviser->calls++;
     adviser->failed += call->error != NULL;
@@ -43,31 +47,44 @@ static void tell(void *context, const ak_call *call)
     ak_event_send(adviser->events, "llm", fields);
 }
 
-void ak_adviser_open(ak_adviser *out, const ak_tune_options *options, const ak_session *session,
-                     const ak_strategy_ops *ops, const ak_events *events, ak_archive *archive)
+ak_status ak_adviser_open(ak_adviser *out, const ak_tune_options *options, const ak_task *task,
+                          const ak_session *session, const ak_strategy_ops *ops,
+                          const ak_events *events, ak_archive *archive, ak_error *err)
 {
+    bool described = ak_problem_runnable(task->problem, NULL) == AK_OK;
     *out = (ak_adviser){.events = events,
                         .archive = archive,
-                        .counsel = {.task = session->task,
+                        .session = session,
+                        .counsel = {.task = described ? task : NULL,
                                     .ceilings = &session->ceilings,
                                     .generations = options->generations,
                                     .batch = options->batch,
-                                    .rechecks = true,
                                     .tell = tell,
                                     .notice = notice,
                                     .context = out}};
     if (ops->await == NULL || options->llm == NULL) {
-        return;
+        return AK_OK;
     }
     ak_llm_options client = *options->llm;
     client.cancel = options->cancel;
-    if (ak_llm_open(&out->llm, &client, NULL, &out->missing) != AK_OK) {
-        out->llm = NULL;
+    ak_status status = ak_llm_open(&out->llm, &client, NULL, &out->missing);
+    if (status == AK_UNAVAILABLE) {
         out->counsel.missing = out->missing.text;
-        return;
+        return AK_OK;
+    }
+    if (status != AK_OK) {
+        return ak_fail(err, status, "%s", out->missing.text);
     }
     ak_counsel_llm(&out->model, out->llm);
     out->counsel.model = &out->model;
+    return AK_OK;
+}
+
+void ak_adviser_join(ak_adviser *adviser)
+{
+    bool recalls = ak_pool_recalls(adviser->session->pool);
+    adviser->counsel.rechecks = !recalls; /* they would say the same */
+    adviser->counsel.patient = recalls;
 }
 
 void ak_adviser_close(ak_adviser *adviser)

@@ -11,10 +11,11 @@ void ak_event_send(const ak_events *events, const char *name, json_t *fields)
 {
     if (events->sink != NULL) {
         json_t *event = json_object();
-        bool good =
-            ak_json_set_text(event, "event", name) && ak_json_set_text(event, "run", events->run) &&
-            ak_json_set_real(event, "t", (double)(ak_clock_ns() - events->start_ns) / 1e9) &&
-            (fields == NULL || json_object_update(event, fields) == 0);
+        int64_t now = events->pool == NULL ? ak_clock_ns() : ak_pool_now_ns(events->pool);
+        bool good = ak_json_set_text(event, "event", name) &&
+                    ak_json_set_text(event, "run", events->run) &&
+                    ak_json_set_real(event, "t", (double)(now - events->start_ns) / 1e9) &&
+                    (fields == NULL || json_object_update(event, fields) == 0);
         ak_buf text = AK_BUF(EVENT_BYTES_MAX);
         if (good) {
             ak_json_print(&text, event, false);

@@ -2,13 +2,14 @@
 #ifndef AK_TUNER_EVENT_H
 #define AK_TUNER_EVENT_H
 
-#include "base/json.h"
+#include "worker/pool.h"
 
 typedef struct ak_events {
     ak_event_sink sink;
     void *context;
     const char *run;
     int64_t start_ns;
+    const ak_pool *pool; /* whose clock it is; NULL: the machine's */
 } ak_events;
 
 /* Sends {"event": name, "run": ..., "t": seconds since the start, ...fields}. Takes `fields`. */

@@ -6,23 +6,7 @@
 #include "archive/archive.h"
 #include "base/alloc.h"
 #include "problem/space.h"
-
-static json_t *value_json(const ak_value *value)
-{
-    switch (value->type) {
-    case AK_VALUE_BOOL:
-        return json_boolean(value->as.boolean);
-    case AK_VALUE_INT:
-        return json_integer(value->as.integer);
-    case AK_VALUE_REAL:
-        return json_real(value->as.real);
-    case AK_VALUE_STRING:
-        return json_string(value->as.string);
-    case AK_VALUE_LIST:
-        break;
-    }
-    return json_null();
-}
+#include "tuner/session.h"
 
 /* Canonical text to an object with typed values. */
 static json_t *config_json(const char *text, const ak_space *space)
@@ -34,15 +18,7 @@ static json_t *config_json(const char *text, const ak_space *space)
     if (ak_config_parse(&config, space, text, NULL) != AK_OK) {
         return json_string(text);
     }
-    json_t *object = json_object();
-    for (size_t i = 0; i < ak_space_parameter_count(space); i++) {
-        ak_value value = ak_config_value(space, &config, i);
-        if (!ak_json_set(object, ak_space_parameter(space, i)->name, value_json(&value))) {
-            json_decref(object);
-            return NULL;
-        }
-    }
-    return object;
+    return ak_config_json(space, &config);
 }
 
 static json_t *interval(double low, double high)
@@ -67,6 +43,8 @@ json_t *ak_contestant_json(const ak_contestant *c, const ak_space *space)
     bool good = ak_json_set_text(object, "name", c->name) &&
                 ak_json_set_text(object, "version", c->version) &&
                 ak_json_set(object, "config", config_json(c->config, space)) &&
+                ak_json_set_text(object, "library", c->library) &&
+                ak_json_set_text(object, "reason", c->reason) &&
                 ak_json_set_real(object, "ms", c->median_ms > 0 ? c->median_ms : NAN) &&
                 ak_json_set(object, "ci_ms", interval(c->ci_low_ms, c->ci_high_ms)) &&
                 ak_json_set_real(object, "tflops", c->tflops) &&
@@ -210,12 +188,7 @@ ak_status ak_comparison_json(char **out_text, const ak_comparison *comparison, c
 
 void ak_tune_result_clear(ak_tune_result *result)
 {
-    for (size_t i = 0; i < result->contestant_count; i++) {
-        ak_free(result->contestants[i].name);
-        ak_free(result->contestants[i].version);
-        ak_free(result->contestants[i].config);
-    }
-    ak_free(result->contestants);
+    ak_contestants_free(result->contestants, result->contestant_count);
     ak_free(result->run);
     ak_free(result->model);
     ak_trial_clear(&result->best);
@@ -224,11 +197,6 @@ void ak_tune_result_clear(ak_tune_result *result)
 
 void ak_comparison_clear(ak_comparison *comparison)
 {
-    for (size_t i = 0; i < comparison->count; i++) {
-        ak_free(comparison->contestants[i].name);
-        ak_free(comparison->contestants[i].version);
-        ak_free(comparison->contestants[i].config);
-    }
-    ak_free(comparison->contestants);
+    ak_contestants_free(comparison->contestants, comparison->count);
     *comparison = (ak_comparison){0};
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "archive/archive.h"
 #include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -22,10 +23,13 @@ static ak_status hash_environment(ak_session *session, ak_error *err)
         bool good = ak_json_set_text(facts, "source", session->task->source_hash) &&
                     ak_json_set_text(facts, "autokernel", AK_VERSION) &&
                     ak_json_set(facts, "threads", json_integer(session->task->threads)) &&
-                    ak_json_set(facts, "numerics", json_boolean(session->task->allow_numerics)) &&
-                    ak_json_set(facts, "sandbox",
-                                json_pack("{s:b,s:b}", "landlock", ak_sandbox_landlock_abi() > 0,
-                                          "seccomp", ak_sandbox_seccomp()));
+                    ak_json_set(facts, "numerics", json_boolean(session->task->allow_numerics));
+        /* where something runs */
+        good =
+            good && (session->task->recorded ||
+                     ak_json_set(facts, "sandbox",
+                                 json_pack("{s:b,s:b}", "landlock", ak_sandbox_landlock_abi() > 0,
+                                           "seccomp", ak_sandbox_seccomp())));
         status = good ? ak_json_text(&session->environment_json, facts, err) : ak_fail_memory(err);
     }
     if (status == AK_OK) {
@@ -42,7 +46,7 @@ ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session
     *out = (ak_session){.task = task, .next_job = 1};
     ak_pool_options pool = {.compile_workers = options->compile_workers,
                             .cancel = options->cancel == NULL ? task->cancel : options->cancel};
-    ak_status status = ak_problem_runnable(task->problem, err);
+    ak_status status = task->recorded ? AK_OK : ak_problem_runnable(task->problem, err);
     if (status == AK_OK) {
         status = hash_environment(out, err);
     }
@@ -62,6 +66,41 @@ void ak_run_id(char out[AK_RUN_ID_BYTES])
     uint64_t words[3] = {(uint64_t)ak_clock_ns(), (uint64_t)getpid(), ak_hash64(now, strlen(now))};
     (void)snprintf(out, AK_RUN_ID_BYTES, "%016llx",
                    (unsigned long long)ak_hash64(words, sizeof words));
+}
+
+int64_t ak_session_now_ns(const ak_session *session)
+{
+    return ak_pool_now_ns(session->pool);
+}
+
+void ak_session_utc(char out[AK_CLOCK_UTC_BYTES], const ak_session *session)
+{
+    if (ak_pool_recalls(session->pool)) {
+        ak_clock_utc_at(out, ak_session_now_ns(session));
+    } else {
+        ak_clock_utc(out);
+    }
+}
+
+ak_status ak_session_run_id(char out[AK_RUN_ID_BYTES], const ak_session *session, const char *words,
+                            ak_archive *archive, ak_error *err)
+{
+    ak_status status = AK_OK;
+    uint64_t name[3] = {ak_hash64(session->environment, strlen(session->environment)),
+                        ak_hash64(words, strlen(words)), 0};
+    if (!ak_pool_recalls(session->pool)) {
+        ak_run_id(out);
+        return AK_OK;
+    }
+    while (status == AK_OK) {
+        ak_run known = {0};
+        (void)snprintf(out, AK_RUN_ID_BYTES, "%016llx",
+                       (unsigned long long)ak_hash64(name, sizeof name));
+        name[2]++;
+        status = archive == NULL ? AK_NOT_FOUND : ak_archive_get_run(&known, archive, out, err);
+        ak_run_clear(&known);
+    }
+    return status == AK_NOT_FOUND ? AK_OK : status;
 }
 
 ak_status ak_session_ceilings(ak_session *session, ak_error *err)
@@ -139,7 +178,7 @@ ak_status ak_session_complete(ak_trial *trial, const ak_session *session, const 
 {
     const ak_task *task = session->task;
     char now[AK_CLOCK_UTC_BYTES];
-    ak_clock_utc(now);
+    ak_session_utc(now, session);
     size_t length = ak_config_format(NULL, 0, task->space, config);
     char *text = ak_alloc(length + 1, 1);
     if (text == NULL) {
@@ -183,6 +222,8 @@ void ak_contestants_free(ak_contestant *list, size_t count)
         ak_free(list[i].name);
         ak_free(list[i].version);
         ak_free(list[i].config);
+        ak_free(list[i].library);
+        ak_free(list[i].reason);
     }
     ak_free(list);
 }
@@ -203,9 +244,11 @@ static ak_status describe(ak_contestant *c, const ak_session *session, const ak_
     const ak_task *task = session->task;
     if (duelist->baseline != NULL) {
         const ak_baseline_info *info = baseline_of(session, duelist->baseline);
+        const char *version = info == NULL ? "" : info->version;
         c->name = ak_strdup(info == NULL ? duelist->baseline : info->title);
-        c->version = ak_strdup(info == NULL ? "" : info->version);
-        if (c->name == NULL || c->version == NULL) {
+        c->version = ak_strdup(entry->version == NULL ? version : entry->version);
+        c->library = ak_strdup(duelist->baseline);
+        if (c->name == NULL || c->version == NULL || c->library == NULL) {
             return ak_fail_memory(err);
         }
     } else {
@@ -217,7 +260,13 @@ static ak_status describe(ak_contestant *c, const ak_session *session, const ak_
         }
         (void)ak_config_format(c->config, length + 1, task->space, duelist->config);
     }
-    if (entry->status == AK_TRIAL_OK && entry->sample_count > 0) {
+    if (entry->status != AK_TRIAL_OK) {
+        c->reason =
+            ak_strdup(entry->reason == NULL ? ak_trial_status_text(entry->status) : entry->reason);
+        if (c->reason == NULL) {
+            return ak_fail_memory(err);
+        }
+    } else if (entry->sample_count > 0) {
         ak_stats stats;
         ak_stats_of(&stats, entry->samples_ms, entry->sample_count);
         c->median_ms = stats.median;

@@ -5,6 +5,7 @@
 #ifndef AK_TUNER_SESSION_H
 #define AK_TUNER_SESSION_H
 
+#include "base/clock.h"
 #include "tuner/event.h"
 #include "worker/pool.h"
 
@@ -33,9 +34,17 @@ ak_status ak_session_survey(ak_session *session, ak_error *err);
 ak_status ak_session_ceilings(ak_session *session, ak_error *err);
 void ak_session_close(ak_session *session);
 
+/* The clock of the run (pool.h), and what it says in words: if results are recalled, of 1970. */
+int64_t ak_session_now_ns(const ak_session *session);
+void ak_session_utc(char out[AK_CLOCK_UTC_BYTES], const ak_session *session);
+
 /* A new run's id: 16 hexadecimal digits. */
 #define AK_RUN_ID_BYTES 17
 void ak_run_id(char out[AK_RUN_ID_BYTES]);
+/* If results are recalled, the id of what is asked for (`words`), so that the same gives the same
+   bytes: the first of a series that the archive (or NULL) does not have yet. Else as ak_run_id. */
+ak_status ak_session_run_id(char out[AK_RUN_ID_BYTES], const ak_session *session, const char *words,
+                            ak_archive *archive, ak_error *err);
 
 /* Fills in what the pool does not know: task, environment, time stamp, roofline. `run` may be
    NULL. */

@@ -14,7 +14,7 @@
 #define SEEDS_DEFAULT       10
 #define SEEDS_MAX           1000
 #define STEPS               10 /* points of each curve that are reported */
-#define CLASSIC_ARMS        "random,local,heuristic"
+#define CLASSIC_ARMS        "random,local," AK_STRATEGY_DEFAULT
 #define MODEL_ARMS          ",llm-oneshot,llm,hybrid"
 
 /* ---- arms -------------------------------------------------------------------------------------

@@ -16,20 +16,15 @@ typedef struct live {
     ak_error *err;
 } live;
 
-static double number_of(const json_t *event, const char *key)
-{
-    return json_number_value(json_object_get(event, key));
-}
-
 static void on_event(live *l, const char *name, const json_t *event)
 {
-    double t = number_of(event, "t");
+    double t = ak_json_number_at(event, "t");
     const char *text = json_string_value(json_object_get(event, "text"));
     const char *phase = json_string_value(json_object_get(event, "name"));
     if (strcmp(name, "phase") == 0 && phase != NULL && strcmp(phase, "search") == 0) {
         l->begin = t;
     } else if (strcmp(name, "llm") == 0) {
-        l->now.usd += number_of(event, "cost_usd");
+        l->now.usd += ak_json_number_at(event, "cost_usd");
         l->run->calls++;
     } else if (strcmp(name, "warning") == 0 && text != NULL && l->run->fell_back == NULL &&
                json_is_true(json_object_get(event, "fell_back"))) {
@@ -39,7 +34,7 @@ static void on_event(live *l, const char *name, const json_t *event)
         }
     } else if (strcmp(name, "trial") == 0 && l->run->count < l->study->options.evaluations) {
         const char *status = json_string_value(json_object_get(event, "status"));
-        l->now.best = number_of(event, "best_ms");
+        l->now.best = ak_json_number_at(event, "best_ms");
         l->now.seconds = t - l->begin;
         l->run->failed += status == NULL || strcmp(status, "ok") != 0;
         l->status = ak_study_add(l->run, &l->now, l->err);
@@ -68,7 +63,8 @@ static ak_status live_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
                           ak_error *err)
 {
     ak_llm_options llm = {0};
-    if (study->options.llm != NULL) {
+    bool asks = study->options.llm != NULL && arm->choice.ops->await != NULL;
+    if (asks) {
         llm = ak_adviser_left(study->options.llm, *spent_usd);
     }
     live l = {.study = study, .run = run, .err = err};
@@ -81,7 +77,7 @@ static ak_status live_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
                                .sink = sink,
                                .sink_context = &l,
                                .cancel = study->options.cancel,
-                               .llm = study->options.llm == NULL ? NULL : &llm,
+                               .llm = asks ? &llm : NULL,
                                .generations = study->options.generations,
                                .batch = study->options.batch};
     ak_status status = ak_tune(&result, &seeded, archive, &options, err);

@@ -96,8 +96,7 @@ static ak_status replay_run(ak_study *study, ak_study_arm *arm, ak_study_run *ru
 {
     replayed r = {
         .study = study, .arm = arm, .run = run, .recording = recording, .tried = ak_set_new()};
-    ak_scope *constants = ak_scope_new(NULL);
-    ak_status status = r.tried == NULL || constants == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_status status = r.tried == NULL ? ak_fail_memory(err) : AK_OK;
     if (status == AK_OK) {
         status = ak_recording_space_new(&r.space, recording, err);
     }
@@ -119,9 +118,10 @@ static ak_status replay_run(ak_study *study, ak_study_arm *arm, ak_study_run *ru
                               .notice = notice,
                               .context = &r};
         ak_strategy_context context = {.space = r.space,
-                                       .constants = constants,
+                                       .constants = recording->constants,
                                        .kernel = recording->kernel,
-                                       .implementation = "",
+                                       .implementation = recording->implementation,
+                                       .rank = recording->rank,
                                        .seed = run->seed,
                                        .evaluations = study->options.evaluations,
                                        .hyper = arm->choice.hyper,
@@ -135,7 +135,6 @@ static ak_status replay_run(ak_study *study, ak_study_arm *arm, ak_study_run *ru
         }
     }
     ak_space_free(r.space);
-    ak_scope_free(constants);
     ak_set_free(r.tried);
     return status;
 }

@@ -82,7 +82,7 @@ typedef struct run {
     size_t history_count, history_capacity;
     pending *flights;
     size_t flight_count; /* slots; as many as may be in flight */
-    size_t evaluations;  /* the budget */
+    size_t evaluations;  /* what is left of the budget after the resumed ones */
     size_t sent;         /* submitted in this run */
     size_t next_first;   /* of the configurations that the caller wants tried first */
     double best_ms, default_ms, baseline_ms;
@@ -92,6 +92,11 @@ typedef struct run {
     ak_tune_result *result;
 } run;
 
+static size_t budget(const run *r)
+{
+    return r->options->evaluations == 0 ? EVALUATIONS_DEFAULT : r->options->evaluations;
+}
+
 static bool cancelled(const run *r)
 {
     return r->options->cancel != NULL && *r->options->cancel != 0;
@@ -100,6 +105,9 @@ static bool cancelled(const run *r)
 /* How long the finish will take, so that a time budget covers it: at most half of the budget. */
 static double finish_seconds(const run *r)
 {
+    if (ak_pool_recalls(r->session.pool)) {
+        return 0; /* nothing is measured again */
+    }
     size_t wanted = r->options->finalists == 0 ? FINALISTS_DEFAULT : r->options->finalists;
     size_t contestants = wanted + 1;
     for (size_t i = 0; i < r->session.baseline_count; i++) {
@@ -119,7 +127,8 @@ static const char *stop_reason(const run *r)
         return "evaluations";
     }
     if (r->options->seconds > 0 &&
-        (double)(ak_clock_ns() - r->begin_ns) / 1e9 + finish_seconds(r) >= r->options->seconds) {
+        (double)(ak_session_now_ns(&r->session) - r->begin_ns) / 1e9 + finish_seconds(r) >=
+            r->options->seconds) {
         return "time";
     }
     if (r->options->target_speedup > 0 && r->baseline_ms > 0 && r->best_ms > 0 &&
@@ -169,6 +178,9 @@ static ak_status remember(run *r, const ak_config *config, const ak_trial *trial
 
 typedef struct resume {
     run *r;
+    ak_set *known; /* keys of those met so far */
+    size_t count;
+    bool counting; /* only: there is no strategy yet that could be told */
     ak_status status;
     ak_error *err;
 } resume;
@@ -187,16 +199,18 @@ static bool resume_one(void *context, const ak_trial *trial)
         return true; /* perhaps the machine's fault: it may be tried again */
     }
     state->status =
-        ak_set_add(&fresh, r->submitted, ak_config_key(r->task->space, &config), state->err);
+        ak_set_add(&fresh, state->known, ak_config_key(r->task->space, &config), state->err);
     if (state->status == AK_OK && fresh) {
-        state->status = remember(r, &config, trial, false, state->err);
-        r->result->resumed++;
+        state->count++;
+        state->status = state->counting ? AK_OK : remember(r, &config, trial, false, state->err);
     }
     return state->status == AK_OK;
 }
 
-static ak_status resume_trials(run *r, ak_error *err)
+/* The trials of this task and environment that the archive has. */
+static ak_status each_known(resume *state, ak_error *err)
 {
+    const run *r = state->r;
     if (!r->options->resume || r->archive == NULL) {
         return AK_OK;
     }
@@ -208,36 +222,53 @@ static ak_status resume_trials(run *r, ak_error *err)
                                 .dtype = ak_dtype_text(task->dtype),
                                 .choices = task->choices_text,
                                 .environment = r->session.environment};
-    resume state = {.r = r, .status = AK_OK, .err = err};
-    ak_status status = ak_archive_each(r->archive, &filter, resume_one, &state, err);
-    return status == AK_OK ? state.status : status;
+    state->err = err;
+    ak_status status = ak_archive_each(r->archive, &filter, resume_one, state, err);
+    return status == AK_OK ? state->status : status;
+}
+
+/* What is known counts as evaluated: a run that is resumed ends where it would have ended. */
+static ak_status reduce_budget(run *r, ak_error *err)
+{
+    resume state = {.r = r, .known = ak_set_new(), .counting = true};
+    ak_status status = state.known == NULL ? ak_fail_memory(err) : each_known(&state, err);
+    r->evaluations -= state.count < r->evaluations ? state.count : r->evaluations;
+    ak_set_free(state.known);
+    return status;
+}
+
+static ak_status resume_trials(run *r, ak_error *err)
+{
+    resume state = {.r = r, .known = r->submitted};
+    ak_status status = each_known(&state, err);
+    r->result->resumed = state.count;
+    return status;
 }
 
 static ak_status start_run(run *r, ak_error *err)
 {
     const ak_task *task = r->task;
     char started[AK_CLOCK_UTC_BYTES];
-    ak_clock_utc(started);
-    ak_run_id(r->id);
-    r->result->run = ak_strdup(r->id);
-    if (r->result->run == NULL) {
-        return ak_fail_memory(err);
-    }
-    if (r->archive == NULL) {
-        return AK_OK;
-    }
+    ak_session_utc(started, &r->session);
     json_t *options = NULL;
     char *options_text = NULL;
     ak_status status = ak_task_spec_to_json(&options, task, err);
     if (status == AK_OK) {
         bool good = ak_json_set_text(options, "strategy", r->asked) &&
-                    ak_json_set(options, "evaluations", json_integer((json_int_t)r->evaluations)) &&
+                    ak_json_set(options, "evaluations", json_integer((json_int_t)budget(r))) &&
                     ak_json_set_real(options, "seconds", r->options->seconds) &&
                     ak_json_set_real(options, "target_speedup", r->options->target_speedup) &&
                     ak_json_set(options, "resume", json_boolean(r->options->resume));
         status = good ? ak_json_text(&options_text, options, err) : ak_fail_memory(err);
     }
     if (status == AK_OK) {
+        status = ak_session_run_id(r->id, &r->session, options_text, r->archive, err);
+    }
+    if (status == AK_OK) {
+        r->result->run = ak_strdup(r->id);
+        status = r->result->run == NULL ? ak_fail_memory(err) : AK_OK;
+    }
+    if (status == AK_OK && r->archive != NULL) {
         /* The archive copies; the texts are only lent. */
         ak_run record = {.id = r->id,
                          .started = started,
@@ -342,12 +373,24 @@ static void announce(const run *r)
     ak_event_send(&r->events, "start", fields);
 }
 
-/* A layer of protection that this machine cannot give is said in every run. */
+/* A layer of protection that this machine cannot give is said in every run, and that a model is
+   not asked in every run that could have asked it. */
 static void warn(const run *r)
 {
     const char *missing = ak_sandbox_missing(ak_sandbox_landlock_abi() > 0, ak_sandbox_seccomp());
+    if (ak_pool_recalls(r->session.pool)) {
+        return; /* nothing runs */
+    }
     if (missing != NULL) {
         ak_event_send(&r->events, "warning", json_pack("{s:s}", "text", missing));
+    }
+    if (r->options->llm != NULL && r->ops->await == NULL) {
+        char text[160];
+        (void)snprintf(text, sizeof text,
+                       "the strategy %s asks no language model; the one that is configured is not "
+                       "used",
+                       r->ops->name);
+        ak_event_send(&r->events, "warning", json_pack("{s:s}", "text", text));
     }
 }
 
@@ -475,7 +518,7 @@ static ak_status feed(run *r, ak_error *err)
            ak_pool_pending(r->session.pool) < r->flight_count) {
         size_t count = 0;
         ak_proposal proposal;
-        int64_t begin = ak_clock_ns();
+        int64_t begin = ak_session_now_ns(&r->session);
         if (r->next_first < r->options->first_count) {
             status = submit_given(r, err);
             continue;
@@ -486,7 +529,7 @@ static ak_status feed(run *r, ak_error *err)
         }
         if (status == AK_OK) {
             const char *name = proposal.strategy == NULL ? r->ops->name : proposal.strategy;
-            status = submit(r, &proposal, name, ak_clock_ns() - begin, err);
+            status = submit(r, &proposal, name, ak_session_now_ns(&r->session) - begin, err);
         }
     }
     return status;
@@ -521,7 +564,7 @@ static ak_status take(run *r, ak_result *result, ak_error *err)
         return ak_fail(err, AK_INTERNAL, "a result came for job %llu, which was not submitted",
                        (unsigned long long)result->id);
     }
-    int64_t begin = ak_clock_ns();
+    int64_t begin = ak_session_now_ns(&r->session);
     const ak_proposal *p = &flight->proposal;
     ak_trial *trial = &result->trial;
     trial->propose_ns = flight->propose_ns;
@@ -539,7 +582,7 @@ static ak_status take(run *r, ak_result *result, ak_error *err)
             trial->parent = r->history[i].trial;
         }
     }
-    trial->overhead_ns += ak_clock_ns() - begin;
+    trial->overhead_ns += ak_session_now_ns(&r->session) - begin;
     if (status == AK_OK && r->archive != NULL) {
         status = ak_archive_add_trial(r->archive, trial, err);
     }
@@ -603,7 +646,7 @@ static ak_status search(run *r, ak_error *err)
         status = take_next(r, err);
     }
     r->result->stopped_by = why == NULL ? "error" : why;
-    r->search_end_ns = ak_clock_ns();
+    r->search_end_ns = ak_session_now_ns(&r->session);
     return status;
 }
 
@@ -759,8 +802,8 @@ static ak_status finish(run *r, ak_error *err)
 static ak_status end_run(run *r, ak_error *err)
 {
     char *json = NULL, ended[AK_CLOCK_UTC_BYTES];
-    ak_clock_utc(ended);
-    r->result->seconds = (double)(ak_clock_ns() - r->begin_ns) / 1e9;
+    ak_session_utc(ended, &r->session);
+    r->result->seconds = (double)(ak_session_now_ns(&r->session) - r->begin_ns) / 1e9;
     ak_status status = ak_tune_result_json(&json, r->result, r->task, err);
     if (status == AK_OK && r->archive != NULL) {
         status = ak_archive_end_run(r->archive, r->id, ended, json, err);
@@ -785,7 +828,7 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
              .options = options == NULL ? &defaults : options,
              .result = &result,
              .begin_ns = ak_clock_ns()};
-    r.evaluations = r.options->evaluations == 0 ? EVALUATIONS_DEFAULT : r.options->evaluations;
+    r.evaluations = budget(&r);
     r.events = (ak_events){.sink = r.options->sink,
                            .context = r.options->sink_context,
                            .run = r.id,
@@ -795,7 +838,7 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
     ak_status status = ak_strategy_choose(&choice,
                                           r.options->strategy != NULL ? r.options->strategy
                                           : r.options->llm != NULL    ? "hybrid"
-                                                                      : "heuristic",
+                                                                      : AK_STRATEGY_DEFAULT,
                                           err);
     if (status == AK_OK) {
         status = ak_strategy_text(r.asked, &choice, err);
@@ -812,20 +855,30 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
         status = ak_fail_memory(err);
     }
     if (status == AK_OK) {
+        status = ak_adviser_open(&r.adviser, r.options, task, &r.session, r.ops, &r.events,
+                                 r.archive, err);
+    }
+    if (status == AK_OK) {
         status = ak_session_open(&r.session, task, &session, err);
     }
     if (status == AK_OK) {
+        if (ak_pool_recalls(r.session.pool)) {
+            r.begin_ns = r.events.start_ns = 0; /* on its own clock, on which nothing overlaps */
+            r.flight_count = 1;
+        }
+        ak_adviser_join(&r.adviser);
+        r.events.pool = r.session.pool;
         status = ak_session_survey(&r.session, err);
     }
     if (status == AK_OK) {
-        ak_adviser_open(&r.adviser, r.options, &r.session, r.ops, &r.events, r.archive);
-        const char *rank =
-            json_string_value(json_object_get(task->implementation->definition, "Rank"));
+        status = reduce_budget(&r, err);
+    }
+    if (status == AK_OK) {
         ak_strategy_context context = {.space = task->space,
                                        .constants = task->constants,
                                        .kernel = task->problem->name,
                                        .implementation = task->implementation->name,
-                                       .rank = rank,
+                                       .rank = task->rank,
                                        .seed = task->seed,
                                        .evaluations = r.evaluations,
                                        .hyper = choice.hyper,

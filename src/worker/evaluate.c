@@ -24,8 +24,12 @@
 /* For each version of a library, when the fastest is looked for. */
 #define VARIANT_SECONDS     0.15
 #define BASELINE_TIMEOUT_NS (60 * AK_SECOND_NS)
-#define THREADS_ALL         (1 << 16) /* backends cut it to what they have */
-#define PLACES_ALIGN        4096
+#define VERSION_BYTES       200
+/* A library that does the work in two passes rounds its result twice, and the first rounding may be
+   of something larger than what comes out. Candidates have no such excuse. */
+#define BASELINE_SLACK 2.0
+#define THREADS_ALL    (1 << 16) /* backends cut it to what they have */
+#define PLACES_ALIGN   4096
 
 typedef struct choice { /* which version of a library is the fastest */
     char *base, *best;
@@ -235,6 +239,7 @@ static ak_status judge(runner *r, ak_stage *stage, bool quick, ak_error *err)
     if (baseline != NULL && strcmp(baseline, AK_BASELINE_COPY) == 0) {
         return AK_OK;
     }
+    stage->slack = baseline != NULL ? BASELINE_SLACK : 1.0;
     return ak_stage_judge(&r->outcome, &r->max_error, stage, quick, err);
 }
 
@@ -464,6 +469,18 @@ static ak_status one_round(duel *d, ak_error *err)
     return AK_OK;
 }
 
+/* What a library tells of itself once it has run; NULL if nothing. */
+static ak_status tell_version(char **out, const runner *r, ak_error *err)
+{
+    const ak_backend_ops *backend = r->e->backend;
+    char text[VERSION_BYTES] = "";
+    if (r->entrant->baseline != NULL && backend->baseline_version != NULL) {
+        backend->baseline_version(text, sizeof text, r->e->device, r->entrant->baseline);
+    }
+    *out = text[0] == 0 ? NULL : ak_strdup(text);
+    return text[0] != 0 && *out == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
 /* After the last round: still right? */
 static ak_status leave(ak_duel_entry *out, duel *d, size_t i, ak_error *err)
 {
@@ -476,6 +493,7 @@ static ak_status leave(ak_duel_entry *out, duel *d, size_t i, ak_error *err)
             status = judge(r, own, false, err);
         }
     }
+    status = status == AK_OK ? tell_version(&out->version, r, err) : status;
     if (status != AK_OK) {
         return status;
     }
@@ -530,13 +548,77 @@ static ak_status fight(ak_duel_entry *out, ak_evaluator *e, const ak_entrant *en
 typedef struct listing {
     ak_baseline_info *items;
     size_t count, capacity;
+    const char *wanted; /* ak_task_spec.libraries */
+    ak_buf left_out;    /* names of the others, for a message */
     ak_status status;
 } listing;
+
+static bool same_library(const char *name, const char *base)
+{
+    size_t length = strcspn(base, ":");
+    return strcspn(name, ":") == length && strncmp(name, base, length) == 0;
+}
+
+/* The next word of a comma list, from *at on; false if there is none. */
+static bool next_word(char out[64], const char **at)
+{
+    while (**at == ',') {
+        (*at)++;
+    }
+    size_t length = strcspn(*at, ",");
+    (void)snprintf(out, 64, "%.*s", (int)(length < 63 ? length : 63), *at);
+    *at += length;
+    return length > 0;
+}
+
+static bool is_wanted(const char *wanted, const char *name)
+{
+    char word[64];
+    bool slow = strncmp(name, AK_BASELINE_ON_DEMAND, strlen(AK_BASELINE_ON_DEMAND)) == 0;
+    for (const char *at = wanted; next_word(word, &at);) {
+        if (strcmp(word, "all") == 0 || (strcmp(word, "default") == 0 && !slow) ||
+            same_library(name, word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A name that no library has is a mistake. */
+static ak_status check_wanted(const listing *list, ak_error *err)
+{
+    char word[64];
+    for (const char *at = list->wanted; next_word(word, &at);) {
+        bool known =
+            strcmp(word, "all") == 0 || strcmp(word, "default") == 0 || strcmp(word, "none") == 0;
+        for (size_t i = 0; !known && i < list->count; i++) {
+            known = same_library(list->items[i].name, word);
+        }
+        if (!known) {
+            ak_buf names = AK_BUF(400);
+            for (size_t i = 0; i < list->count; i++) {
+                ak_buf_print(&names, ", %s", list->items[i].name);
+            }
+            ak_status status =
+                ak_fail(err, AK_INVALID,
+                        "libraries: \"%s\" is none for this kernel and device; there "
+                        "are default, all, none%s%s",
+                        word, names.data, list->left_out.data);
+            ak_buf_free(&names);
+            return status;
+        }
+    }
+    return AK_OK;
+}
 
 static void list_one(void *context, const char *name, const char *title, const char *version,
                      bool installed, const char *note)
 {
     listing *list = context;
+    if (!is_wanted(list->wanted, name)) {
+        ak_buf_print(&list->left_out, ", %s", name);
+        return;
+    }
     if (list->status == AK_OK) {
         void *items = list->items;
         list->status = ak_grow(&items, &list->capacity, list->count + 1, sizeof *list->items, NULL);
@@ -564,12 +646,6 @@ static void info_clear(ak_baseline_info *info)
     ak_free(info->note);
 }
 
-static bool same_library(const char *name, const char *base)
-{
-    size_t length = strcspn(base, ":");
-    return strcspn(name, ":") == length && strncmp(name, base, length) == 0;
-}
-
 /* Times the versions items[first..last) of one library; *best is the index of the fastest, `first`
    if it cannot be told. */
 static ak_status fastest(size_t *best, ak_evaluator *e, const listing *list, size_t first,
@@ -593,6 +669,7 @@ static ak_status fastest(size_t *best, ak_evaluator *e, const listing *list, siz
             *best = first + i;
         }
         ak_free(entries[i].reason);
+        ak_free(entries[i].version);
         ak_free(entries[i].samples_ms);
     }
     return status;
@@ -662,11 +739,14 @@ static ak_status reduce(listing *list, size_t *kept, size_t first, size_t last, 
 ak_status ak_evaluate_baselines(ak_baseline_info **out, size_t *count, ak_evaluator *e,
                                 ak_error *err)
 {
-    listing list = {.status = AK_OK};
+    const char *wanted = e->task->libraries;
+    listing list = {.wanted = wanted == NULL ? "default" : wanted, .left_out = AK_BUF(400)};
     ak_status status = e->backend->baselines(e->device, e->task, list_one, &list, err);
     if (status == AK_OK && list.status != AK_OK) {
         status = ak_fail_memory(err);
     }
+    status = status == AK_OK ? check_wanted(&list, err) : status;
+    ak_buf_free(&list.left_out);
     size_t kept = 0;
     for (size_t first = 0; status == AK_OK && first < list.count;) {
         size_t last = first + 1;
@@ -677,7 +757,7 @@ ak_status ak_evaluate_baselines(ak_baseline_info **out, size_t *count, ak_evalua
         first = last;
     }
     for (size_t i = 0; status == AK_OK && e->backend->baseline_version != NULL && i < kept; i++) {
-        char version[160];
+        char version[VERSION_BYTES];
         e->backend->baseline_version(version, sizeof version, e->device, list.items[i].name);
         char *text = version[0] == 0 ? NULL : ak_strdup(version);
         if (text != NULL) {

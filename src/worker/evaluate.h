@@ -40,7 +40,8 @@ ak_status ak_evaluate_trial(ak_trial *out, ak_evaluator *evaluator, const ak_ent
                             const ak_timer_plan *plan, int64_t timeout_ns, ak_error *err);
 ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *evaluator, const ak_entrant *entrant,
                             int64_t timeout_ns, ak_error *err);
-/* `out` has one entry for each entrant; the caller frees reasons and samples, also on failure. */
+/* `out` has one entry for each entrant; the caller frees reasons, versions and samples, also on
+   failure. */
 ak_status ak_evaluate_duel(ak_duel_entry *out, ak_evaluator *evaluator, const ak_entrant *entrants,
                            size_t count, double seconds, int64_t timeout_ns, ak_error *err);
 

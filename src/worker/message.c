@@ -269,6 +269,7 @@ json_t *ak_message_from_duel(const ak_duel_entry *entry)
     bool good = object != NULL;
     good = good && ak_json_set_text(object, "outcome", ak_trial_status_text(entry->status));
     good = good && ak_json_set_text(object, "reason", entry->reason);
+    good = good && ak_json_set_text(object, "version", entry->version);
     good = good && set_samples(object, entry->samples_ms, entry->sample_count);
     return whole(object, good);
 }
@@ -278,10 +279,12 @@ ak_status ak_message_to_duel(ak_duel_entry *out, const json_t *object, ak_error 
     ak_duel_entry entry = {0};
     ak_status status = get_status(&entry.status, object, err);
     status = status == AK_OK ? get_text(&entry.reason, object, "reason", err) : status;
+    status = status == AK_OK ? get_text(&entry.version, object, "version", err) : status;
     status =
         status == AK_OK ? get_samples(&entry.samples_ms, &entry.sample_count, object, err) : status;
     if (status != AK_OK) {
         ak_free(entry.reason);
+        ak_free(entry.version);
         return status;
     }
     *out = entry;

@@ -217,6 +217,13 @@ ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_err
         if (ak_pool_cancelled(pool)) {
             return ak_fail(err, AK_CANCELLED, "cancelled");
         }
+        if (ak_pool_recalls(pool)) {
+            ak_status status = ak_pool_recall(pool, err);
+            if (status != AK_OK) {
+                return status;
+            }
+            continue;
+        }
         int64_t left = deadline - ak_clock_ns();
         if (left <= 0) {
             return ak_fail(err, AK_TIMED_OUT, "nothing has finished yet");
@@ -282,16 +289,22 @@ ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options
     pool->unit_of = ak_map_new();
     pool->outcome_of = ak_map_new();
     ak_status status = AK_OK;
+    bool recalls = false;
     if (pool->compilers == NULL || pool->unit_of == NULL || pool->outcome_of == NULL) {
         status = ak_fail_memory(err);
     } else {
-        pool->compiler_count = (size_t)pool->options.compile_workers;
         status = ak_backend_find(&pool->backend, task->backend, err);
+        recalls = status == AK_OK && pool->backend->recall != NULL;
     }
-    status = status == AK_OK ? ak_program_find(pool->program, err) : status;
-    status = status == AK_OK ? ak_fs_owned_open(&pool->folder, err) : status;
-    status = status == AK_OK ? write_source(pool, err) : status;
-    status = status == AK_OK ? start_workers(pool, err) : status;
+    if (recalls) {
+        status = pool->backend->open(&pool->recorded, task, err);
+    } else {
+        pool->compiler_count = status == AK_OK ? (size_t)pool->options.compile_workers : 0;
+        status = status == AK_OK ? ak_program_find(pool->program, err) : status;
+        status = status == AK_OK ? ak_fs_owned_open(&pool->folder, err) : status;
+        status = status == AK_OK ? write_source(pool, err) : status;
+        status = status == AK_OK ? start_workers(pool, err) : status;
+    }
     if (status != AK_OK) {
         ak_pool_close(pool);
         return status;
@@ -326,6 +339,9 @@ void ak_pool_close(ak_pool *pool)
     if (pool->folder.path[0] != 0) {
         (void)unlink(pool->source); /* all there is if opening failed, perhaps for want of memory */
         ak_fs_owned_close(&pool->folder);
+    }
+    if (pool->recorded != NULL) {
+        pool->backend->close(pool->recorded);
     }
     json_decref(pool->answer);
     ak_map_free(pool->unit_of);

@@ -6,6 +6,9 @@
  * compiling of later jobs overlaps measuring of earlier ones. The device does not start its next
  * job until ak_pool_wait is called again after the last outcome, so the caller can make a trial
  * durable first. Protocol: protocol.h.
+ *
+ * A backend that recalls (backend.h) has no processes: a job is answered when it is waited for, one
+ * after the other, and the pool's clock goes by what trials cost.
  */
 #ifndef AK_WORKER_POOL_H
 #define AK_WORKER_POOL_H
@@ -55,6 +58,7 @@ typedef struct ak_job {
 typedef struct ak_duel_entry {
     ak_trial_status status;
     char *reason;
+    char *version; /* of a library that knows more of itself once it has run; else NULL */
     double *samples_ms;
     size_t sample_count;
 } ak_duel_entry;
@@ -73,6 +77,13 @@ typedef struct ak_result {
 void ak_result_clear(ak_result *result);
 
 ak_status ak_pool_submit(ak_pool *pool, const ak_job *job, ak_error *err);
+/* Are results recalled? Then only one job at a time makes sense: nothing overlaps. */
+bool ak_pool_recalls(const ak_pool *pool);
+/* The clock of the run: the machine's or, if results are recalled, one that starts at 0 and goes by
+   what trials cost and by what is added for others, such as replies that were recorded too. */
+int64_t ak_pool_now_ns(const ak_pool *pool);
+void ak_pool_pass_ns(ak_pool *pool, int64_t ns); /* of the machine's clock: nothing */
+
 size_t ak_pool_pending(const ak_pool *pool);   /* submitted, no result yet */
 size_t ak_pool_compiling(const ak_pool *pool); /* of these, not compiled yet */
 /* AK_TIMED_OUT if nothing finished in time, AK_CANCELLED if the cancel flag was set, AK_NOT_FOUND

@@ -48,6 +48,10 @@ static ak_status ask(json_t **out, ak_pool *pool, const char *op, ak_error *err)
 ak_status ak_pool_ceilings(ak_ceilings *out, ak_pool *pool, ak_error *err)
 {
     json_t *answer = NULL;
+    if (ak_pool_recalls(pool)) {
+        *out = (ak_ceilings){0}; /* unknown */
+        return AK_OK;
+    }
     ak_status status = ask(&answer, pool, "ceilings", err);
     if (status == AK_OK) {
         status = ak_message_to_ceilings(out, answer, err);
@@ -59,6 +63,11 @@ ak_status ak_pool_ceilings(ak_ceilings *out, ak_pool *pool, ak_error *err)
 ak_status ak_pool_baselines(ak_baseline_info **out, size_t *count, ak_pool *pool, ak_error *err)
 {
     json_t *answer = NULL, *list = NULL;
+    if (ak_pool_recalls(pool)) {
+        *out = NULL;
+        *count = 0;
+        return AK_OK;
+    }
     ak_status status = ask(&answer, pool, "baselines", err);
     if (status != AK_OK) {
         return status;

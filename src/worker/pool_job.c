@@ -13,6 +13,7 @@ void ak_result_clear(ak_result *result)
     ak_free(result->log);
     for (size_t i = 0; i < result->entry_count; i++) {
         ak_free(result->entries[i].reason);
+        ak_free(result->entries[i].version);
         ak_free(result->entries[i].samples_ms);
     }
     ak_free(result->entries);
@@ -129,7 +130,8 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_config *config, a
     ak_status status =
         ak_grow(&units, &pool->unit_capacity, pool->unit_count + 1, sizeof *pool->units, err);
     pool->units = units;
-    (void)snprintf(name, sizeof name, "%zu%s", pool->unit_count, pool->backend->artifact_suffix);
+    (void)snprintf(name, sizeof name, "%zu%s", pool->unit_count,
+                   ak_pool_recalls(pool) ? "" : pool->backend->artifact_suffix);
     status = status == AK_OK ? ak_fs_join(path, pool->folder.path, name, err) : status;
     if (status != AK_OK) {
         return status;

@@ -5,6 +5,7 @@
  *   pool_worker.c   worker processes; compiling
  *   pool_device.c   what the device worker is given, and what it answers
  *   pool_ask.c      questions to a device worker
+ *   pool_recall.c   a pool without processes
  *   pool.c          opening, waiting, closing, and workers that die
  */
 #ifndef AK_WORKER_POOL_STATE_H
@@ -98,6 +99,8 @@ struct ak_pool {
     size_t outcome_count, outcome_capacity;
     ak_map *outcome_of; /* by key */
     int64_t next_request;
+    ak_device *recorded; /* of a backend that recalls, which is all there is then; else NULL */
+    int64_t now_ns;      /* its clock */
 };
 
 /* pool_job.c */
@@ -140,6 +143,11 @@ void ak_pool_compiler_replied(ak_pool *pool, ak_pool_worker *w, const json_t *re
    pool.h. */
 ak_status ak_pool_feed_device(ak_pool *pool, ak_error *err);
 ak_status ak_pool_device_replied(ak_pool *pool, json_t *reply, ak_error *err);
+
+/* pool_recall.c */
+
+/* Answers the first job. */
+ak_status ak_pool_recall(ak_pool *pool, ak_error *err);
 
 /* pool.c */
 

@@ -40,7 +40,7 @@ bool ak_stage_in_place(const ak_stage *stage)
 ak_status ak_stage_plan(ak_stage *stage, ak_stage_memory *memory, const ak_task *task,
                         const int64_t *size, int place, size_t base, ak_error *err)
 {
-    *stage = (ak_stage){.memory = memory, .task = task, .place = place, .base = base};
+    *stage = (ak_stage){.memory = memory, .task = task, .place = place, .base = base, .slack = 1.0};
     ak_status status = ak_task_shape(&stage->shape, task, size, err);
     if (status != AK_OK) {
         return status;
@@ -258,8 +258,8 @@ static bool output_right(ak_outcome *out, double *max_error, ak_stage *stage, si
     ak_compare_result result;
     char text[200];
     ak_compare_output(&result, stage->memory->bytes + stage->offset[i], dtype_of(stage, i),
-                      stage->reference[i], stage->shape.elements[i], stage->shape.relative,
-                      stage->shape.rms);
+                      stage->reference[i], stage->shape.elements[i],
+                      stage->slack * stage->shape.relative, stage->slack * stage->shape.rms);
     *max_error = result.max_error > *max_error ? result.max_error : *max_error;
     if (!result.ok) {
         ak_compare_text(text, sizeof text, &result, stage->task->problem->arguments[i].name);

@@ -39,6 +39,7 @@ typedef struct ak_stage {
     double *reference[AK_ARGUMENTS_MAX]; /* of what is written; NULL for inputs */
     void *accepted[AK_ARGUMENTS_MAX];    /* outputs that passed, of the candidate at work */
     bool has_accepted;
+    double slack; /* outputs may be off by this many times the tolerance; 1 for candidates */
 } ak_stage;
 
 /* Sizes and places only. */

@@ -286,6 +286,7 @@ static ak_status duel(json_t **out, worker *w, const json_t *request, ak_error *
     }
     for (size_t i = 0; i < AK_CONTESTANTS_MAX; i++) {
         ak_free(entries[i].reason);
+        ak_free(entries[i].version);
         ak_free(entries[i].samples_ms);
     }
     return status;

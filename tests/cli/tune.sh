@@ -15,7 +15,7 @@ echo
 tr ',' '\n' <tuned.json | grep -E '"(kernel|device|dtype|evaluated)"'
 echo "-- the archive"
 autokernel history matmul --json | grep -c '"kernel": *"matmul"'
-autokernel tune matmul --size $size --evals 1 --seed 2 --resume --json | tr ',' '\n' | grep -E '"resumed"'
+autokernel tune matmul --size $size --evals 5 --seed 2 --resume --json | tr ',' '\n' | grep -E '"resumed"'
 autokernel best matmul --size $size | wc -l
 autokernel stats | head -n 1
 echo "-- out again"

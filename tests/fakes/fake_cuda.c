@@ -1,8 +1,8 @@
 /*
- * fake_cuda.c: a CUDA driver, NVRTC, cuBLASLt and NVML that need no GPU, for the tests: one shared
- * library that AUTOKERNEL_LIBCUDA, AUTOKERNEL_LIBNVRTC, AUTOKERNEL_LIBCUBLASLT and
- * AUTOKERNEL_LIBNVML all name. Made from the same .def files as the program, so that a function
- * whose declaration changes there does not compile here.
+ * fake_cuda.c: a CUDA driver, NVRTC, cuBLASLt, cuDNN and NVML that need no GPU, for the tests: one
+ * shared library that AUTOKERNEL_LIBCUDA, AUTOKERNEL_LIBNVRTC, AUTOKERNEL_LIBCUBLASLT,
+ * AUTOKERNEL_LIBCUDNN and AUTOKERNEL_LIBNVML all name. Made from the same .def files as the
+ * program, so that a function whose declaration changes there does not compile here.
  *
  *   device    what an H200 says of itself, but with a level 2 cache of 64 KiB so that two copies of
  *             the arguments are enough; its memory is ordinary memory
@@ -35,10 +35,14 @@
 #define X(member, symbol, arguments) EXPORT int lt_##member arguments __asm__(symbol);
 #include "backend/cuda/cuda_cublaslt.def"
 #undef X
+#define X(member, symbol, arguments) EXPORT int dnn_##member arguments __asm__(symbol);
+#include "backend/cuda/cuda_cudnn.def"
+#undef X
 #define X(member, symbol, arguments) EXPORT int nvml_##member arguments __asm__(symbol);
 #include "backend/cuda/cuda_nvml.def"
 #undef X
 EXPORT size_t cublasLtGetVersion(void);
+EXPORT size_t cudnnGetVersion(void);
 
 enum {
     BAD_VALUE = 1,
@@ -128,13 +132,15 @@ typedef struct node {
     ak_cuda_launch_config config;
     unsigned char values[ARGUMENTS_MAX][128];
     /* or, with f NULL: */
-    int kind; /* 1 copy, 2 fill, 3 library product */
+    int kind; /* 1 copy, 2 fill, 3 library product, 4 library softmax of m rows of n */
     void *to;
     const void *from;
     size_t bytes;
     int value;
     int m, n, k, type;
+    int epilogue;
     const void *a, *b;
+    const uint16_t *bias;
     double ns;
 } node;
 
@@ -252,6 +258,22 @@ static void product(uint16_t *c, const uint16_t *a, const uint16_t *b, const uin
     free(row);
 }
 
+static void softmax(uint16_t *y, const uint16_t *x, int rows, int columns, int type)
+{
+    for (int i = 0; i < rows; i++, x += columns, y += columns) {
+        double most = -INFINITY, sum = 0;
+        for (int j = 0; j < columns; j++) {
+            most = fmax(most, (double)widen(x[j], type));
+        }
+        for (int j = 0; j < columns; j++) {
+            sum += exp((double)widen(x[j], type) - most);
+        }
+        for (int j = 0; j < columns; j++) {
+            y[j] = narrow((float)(exp((double)widen(x[j], type) - most) / sum), type);
+        }
+    }
+}
+
 /* ---- running --------------------------------------------------------------------------------- */
 
 static int argument_int(const node *w, int i)
@@ -310,7 +332,8 @@ static int run_pass(const node *w)
     const char *options = w->f->module->options;
     uint16_t *c = (uint16_t *)(uintptr_t)argument_address(w, 0);
     const uint16_t *bias = (const uint16_t *)(uintptr_t)argument_address(w, 1);
-    int rows = argument_int(w, 2), columns = 8 * argument_int(w, 3);
+    int rows = argument_int(w, 2);
+    int columns = (option(options, "FLAT", 0) ? 1 : 8) * argument_int(w, 3);
     int type = option(options, "dtype_is_f16", 0) ? TYPE_F16 : 0;
     for (int i = 0; i < rows; i++) {
         for (int j = 0; j < columns; j++) {
@@ -343,8 +366,13 @@ static void run(node *w)
         if (code == 0) {
             memset(w->to, w->value, w->bytes);
         }
+    } else if (w->kind == 4) {
+        softmax(w->to, w->a, w->m, w->n, w->type);
     } else {
-        product(w->to, w->a, w->b, NULL, w->m, w->n, w->k, w->type, "");
+        product(w->to, w->a, w->b, w->bias, w->m, w->n, w->k, w->type,
+                (w->epilogue & 2) != 0    ? "-Dactivation_is_relu=1"
+                : (w->epilogue & 32) != 0 ? "-Dactivation_is_gelu_tanh=1"
+                                          : "");
     }
     poisoned = code;
 }
@@ -378,8 +406,8 @@ static void run_all(node *nodes, size_t count)
             seen = nodes[j].f == nodes[i].f &&
                    memcmp(nodes[j].values, nodes[i].values, sizeof nodes[i].values) == 0;
         }
-        for (size_t j = 0; j < i && !seen && nodes[i].kind == 3; j++) {
-            seen = nodes[j].kind == 3 && nodes[j].to == nodes[i].to;
+        for (size_t j = 0; j < i && !seen && nodes[i].kind >= 3; j++) {
+            seen = nodes[j].kind == nodes[i].kind && nodes[j].to == nodes[i].to;
         }
         if (!seen) {
             run(&nodes[i]);
@@ -963,7 +991,7 @@ int nvrtc_destroy(void **out)
 
 /* ---- cuBLASLt -------------------------------------------------------------------------------- */
 
-enum { HEURISTICS = 7, FASTEST = 3 }; /* the first answer is not the best */
+enum { HEURISTICS = 120, FASTEST = 97 }; /* the first answer is not the best */
 
 typedef struct lt_layout {
     int type;
@@ -988,16 +1016,24 @@ int lt_destroy(void *handle)
     return 0;
 }
 
+typedef struct lt_desc {
+    int epilogue;
+    const uint16_t *bias;
+} lt_desc;
+
 int lt_desc_create(void **desc, int compute, int scale)
 {
-    *desc = calloc(16, sizeof(int));
+    *desc = calloc(1, sizeof(lt_desc));
     return compute == 68 && scale == 0 ? 0 : 7;
 }
 
 int lt_desc_set(void *desc, int attribute, const void *value, size_t bytes)
 {
-    if (attribute < 16 && bytes == sizeof(int)) {
-        memcpy((int *)desc + attribute, value, bytes);
+    lt_desc *d = desc;
+    if (attribute == 7) { /* CUBLASLT_MATMUL_DESC_EPILOGUE */
+        memcpy(&d->epilogue, value, bytes);
+    } else if (attribute == 8) { /* CUBLASLT_MATMUL_DESC_BIAS_POINTER */
+        memcpy(&d->bias, value, bytes);
     }
     return 0;
 }
@@ -1043,11 +1079,7 @@ int lt_preference_destroy(void *preference)
 int lt_heuristic(void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference,
                  int wanted, ak_cublaslt_result *results, int *found)
 {
-    (void)handle, (void)a, (void)b, (void)c, (void)d, (void)preference;
-    if (((int *)desc)[7] > 1) {
-        *found = 0; /* it has no epilogues */
-        return 15;
-    }
+    (void)handle, (void)desc, (void)a, (void)b, (void)c, (void)d, (void)preference;
     *found = wanted < HEURISTICS ? wanted : HEURISTICS;
     for (int i = 0; i < *found; i++) {
         results[i] = (ak_cublaslt_result){.algo = {(uint64_t)i}, .state = i == 1 ? 15 : 0};
@@ -1070,7 +1102,8 @@ int lt_matmul(void *handle, void *desc, const void *alpha, const void *a, void *
 {
     const lt_layout *la = layout_a, *lc = layout_c;
     uint64_t which = *(const uint64_t *)algo;
-    (void)handle, (void)desc, (void)alpha, (void)layout_b, (void)beta, (void)c, (void)layout_d;
+    const lt_desc *fused = desc;
+    (void)handle, (void)alpha, (void)layout_b, (void)beta, (void)c, (void)layout_d;
     (void)workspace, (void)workspace_bytes, (void)stream;
     node w = {.kind = 3,
               .to = d,
@@ -1079,9 +1112,72 @@ int lt_matmul(void *handle, void *desc, const void *alpha, const void *a, void *
               .m = (int)lc->columns,
               .n = (int)lc->rows,
               .k = (int)la->columns,
-              .type = la->type == 2 ? TYPE_F16 : 0};
+              .type = la->type == 2 ? TYPE_F16 : 0,
+              .bias = (fused->epilogue & 4) != 0 ? fused->bias : NULL,
+              .epilogue = fused->epilogue};
     w.ns = LAUNCH_NS + 2.0 * w.m * w.n * w.k / 50 * (which == FASTEST ? 1.0 : 1.1);
     return enqueue(&w);
+}
+
+/* ---- cuDNN ----------------------------------------------------------------------------------- */
+
+size_t cudnnGetVersion(void)
+{
+    return 91900;
+}
+
+int dnn_create(void **handle)
+{
+    static int state;
+    *handle = &state;
+    return 0;
+}
+
+int dnn_destroy(void *handle)
+{
+    (void)handle;
+    return 0;
+}
+
+int dnn_set_stream(void *handle, void *stream)
+{
+    return handle == NULL || stream == NULL;
+}
+
+int dnn_tensor_create(void **tensor)
+{
+    *tensor = calloc(1, sizeof(lt_layout));
+    return 0;
+}
+
+int dnn_tensor_set(void *tensor, int format, int type, int n, int c, int h, int w)
+{
+    *(lt_layout *)tensor = (lt_layout){type, (uint64_t)n, (uint64_t)c};
+    return format == 0 && h == 1 && w == 1 ? 0 : 3;
+}
+
+int dnn_tensor_destroy(void *tensor)
+{
+    free(tensor);
+    return 0;
+}
+
+int dnn_softmax(void *handle, int algorithm, int mode, const void *alpha, void *layout_x,
+                const void *x, const void *beta, void *layout_y, void *y)
+{
+    const lt_layout *l = layout_x;
+    (void)handle, (void)alpha, (void)beta;
+    if (algorithm != 1 || mode != 0 || layout_y != layout_x || (l->type != 2 && l->type != 9)) {
+        return 3;
+    }
+    return enqueue(
+        &(node){.kind = 4,
+                .to = y,
+                .a = x,
+                .m = (int)l->rows,
+                .n = (int)l->columns,
+                .type = l->type == 2 ? TYPE_F16 : 0,
+                .ns = LAUNCH_NS + 4.0 * (double)l->rows * (double)l->columns / COPY_RATE});
 }
 
 /* ---- NVML ------------------------------------------------------------------------------------ */

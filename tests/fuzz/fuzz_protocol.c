@@ -27,6 +27,7 @@ static void read_all(const json_t *message)
     }
     if (ak_message_to_duel(&entry, message, &err) == AK_OK) {
         ak_free(entry.reason);
+        ak_free(entry.version);
         ak_free(entry.samples_ms);
     }
     if (info != NULL) {

@@ -45,11 +45,12 @@ static char folder[AK_PATH_MAX];
 static int use_fake(void **state)
 {
     static const char *const variables[] = {"AUTOKERNEL_LIBCUDA", "AUTOKERNEL_LIBNVRTC",
-                                            "AUTOKERNEL_LIBCUBLASLT", "AUTOKERNEL_LIBNVML"};
+                                            "AUTOKERNEL_LIBCUBLASLT", "AUTOKERNEL_LIBCUDNN",
+                                            "AUTOKERNEL_LIBNVML"};
     char faults[1024] = "";
     size_t used = 0;
     (void)state;
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 5; i++) {
         (void)setenv(variables[i], AK_TEST_FAKE_CUDA, 1);
     }
     for (size_t i = 0; i < CASES; i++) {
@@ -171,35 +172,121 @@ static void every_fate_is_named(void **state)
     ak_task_close(task);
 }
 
-/* The library's first answer and its best, which the fake has elsewhere; for an activation that it
-   has no epilogue for, with our own pass behind. */
+/* Loads, checks and measures what is named; what it says of itself goes to `versions`. */
+static void duel(char versions[][200], ak_pool *pool, const char *const *libraries, size_t count)
+{
+    ak_duelist duelists[4];
+    ak_error err = AK_ERROR_INIT;
+    for (size_t i = 0; i < count; i++) {
+        duelists[i] = (ak_duelist){.baseline = libraries[i]};
+    }
+    ak_job job = {
+        .kind = AK_JOB_DUEL, .duelists = duelists, .duelist_count = count, .seconds = 0.1};
+    if (ak_pool_submit(pool, &job, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    ak_result result = wait_one(pool);
+    assert_int_equal(result.entry_count, count);
+    for (size_t i = 0; i < count; i++) {
+        const ak_duel_entry *entry = &result.entries[i];
+        if (entry->status != AK_TRIAL_OK) {
+            fail_msg("%s: %s", libraries[i], entry->reason == NULL ? "-" : entry->reason);
+        }
+        (void)snprintf(versions[i], sizeof versions[i], "%s",
+                       entry->version == NULL ? "" : entry->version);
+    }
+    ak_result_clear(&result);
+}
+
+/* The library's first answer and the best of all, which the fake has elsewhere; an activation that
+   it has no epilogue for has our own pass behind, and where it has one that is a contestant too. A
+   product of odd rows takes another pass. */
 static void libraries_are_listed(void **state)
 {
+    static const struct {
+        const char *kernel, *size, *dtype, *choices, *way, *way_of_unfused;
+        size_t count;
+    } tasks[] = {
+        {"matmul", "M=64,N=64,K=128", "f16", NULL, "split-K 1), 0 of 64 MiB", NULL, 2},
+        {"matmul_act", "M=64,N=64,K=128", "bf16", "bias=add,activation=silu",
+         "split-K 1, then an elementwise pass), 0", NULL, 2},
+        {"matmul_act", "M=64,N=64,K=128", "bf16", "bias=add,activation=relu",
+         "split-K 1, fused epilogue), 0", "split-K 1, then an elementwise pass), 0", 3},
+        {"matmul_act", "M=33,N=35,K=40", "f16", "bias=add,activation=leaky_relu",
+         "then an elementwise pass", NULL, 2},
+    };
     ak_error err = AK_ERROR_INIT;
     (void)state;
-    for (int k = 0; k < 2; k++) {
+    for (size_t k = 0; k < sizeof tasks / sizeof tasks[0]; k++) {
+        static const char *const names[] = {"cublaslt", "cublaslt-best", "cublaslt-unfused"};
+        char versions[4][200];
         ak_baseline_info *infos = NULL;
         size_t count = 0;
-        ak_task *task =
-            k == 0 ? open_task("matmul", "M=64,N=64,K=128", "f16", NULL)
-                   : open_task("matmul_act", "M=64,N=64,K=128", "bf16", "bias=add,activation=silu");
+        ak_task *task = open_task(tasks[k].kernel, tasks[k].size, tasks[k].dtype, tasks[k].choices);
         ak_pool *pool = open_pool(task);
         if (ak_pool_baselines(&infos, &count, pool, &err) != AK_OK) {
             fail_msg("%s", err.text);
         }
-        if (count != 2) {
-            fail_msg("%zu libraries, the first %s %s: %s", count, infos[0].name, infos[0].version,
-                     infos[0].note);
+        assert_int_equal(count, tasks[k].count);
+        for (size_t i = 0; i < count; i++) {
+            assert_string_equal(infos[i].name, names[i]);
+            assert_string_equal(infos[i].version, "13.1.0, 64 MiB workspace");
         }
-        assert_string_equal(infos[0].name, "cublaslt");
-        assert_string_equal(infos[1].name, "cublaslt:best");
-        assert_non_null(strstr(infos[1].version, "13.1.0, no. 4 of 7 heuristics"));
-        assert_true((k == 1) == (strstr(infos[1].version, "elementwise pass") != NULL));
         ak_baseline_info_free(infos, count);
+        duel(versions, pool, names, count);
+        assert_non_null(strstr(versions[0], "13.1.0, first heuristic (algorithm 0, tile 1, "));
+        assert_non_null(strstr(versions[1], "13.1.0, no. 98 of 120 heuristics (algorithm 97, "));
+        assert_non_null(strstr(versions[0], tasks[k].way));
+        assert_non_null(strstr(versions[1], tasks[k].way));
+        assert_true(count < 3 || strstr(versions[2], tasks[k].way_of_unfused) != NULL);
         ak_ceilings ceilings;
         assert_int_equal(ak_pool_ceilings(&ceilings, pool, &err), AK_OK);
         assert_true(ceilings.copy_gbs > 4100 && ceilings.copy_gbs < 4300);
         assert_true(ceilings.peak_tflops > 800 && ceilings.peak_tflops < 1000);
+        ak_pool_close(pool);
+        ak_task_close(task);
+    }
+}
+
+/* --libraries: what takes part, and a name that is none. */
+static void libraries_are_chosen(void **state)
+{
+    static const struct {
+        const char *wanted, *names; /* of what is listed, or a part of the message */
+    } cases_of[] = {{NULL, "cudnn copy "},
+                    {"default", "cudnn copy "},
+                    {"none", ""},
+                    {"copy", "copy "},
+                    {"none,cudnn", "cudnn "},
+                    {"cudn", "\"cudn\" is none for this kernel and device; there are default, all, "
+                             "none"}};
+    (void)state;
+    for (size_t k = 0; k < sizeof cases_of / sizeof cases_of[0]; k++) {
+        ak_task *task = NULL;
+        ak_error err = AK_ERROR_INIT;
+        ak_baseline_info *infos = NULL;
+        size_t count = 0;
+        char names[200] = "", versions[4][200];
+        ak_task_spec spec = {.kernel = "softmax",
+                             .device = "cuda:0",
+                             .size = "rows=16,cols=64",
+                             .dtype = "bf16",
+                             .libraries = cases_of[k].wanted};
+        assert_int_equal(ak_task_open(&task, &spec, &err), AK_OK);
+        ak_pool *pool = open_pool(task);
+        if (ak_pool_baselines(&infos, &count, pool, &err) != AK_OK) {
+            assert_non_null(strstr(err.text, cases_of[k].names));
+        } else {
+            for (size_t i = 0; i < count; i++) {
+                (void)strcat(strcat(names, infos[i].name), " ");
+            }
+            assert_string_equal(names, cases_of[k].names);
+        }
+        ak_baseline_info_free(infos, count);
+        if (k == 0) { /* it is right, too */
+            static const char *const cudnn[] = {"cudnn"};
+            duel(versions, pool, cudnn, 1);
+        }
         ak_pool_close(pool);
         ak_task_close(task);
     }
@@ -265,8 +352,8 @@ static void cubins_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_fate_is_named), cmocka_unit_test(libraries_are_listed),
-        cmocka_unit_test(a_task_must_fit),
+        cmocka_unit_test(every_fate_is_named),  cmocka_unit_test(libraries_are_listed),
+        cmocka_unit_test(libraries_are_chosen), cmocka_unit_test(a_task_must_fit),
         cmocka_unit_test(cubins_are_kept), /* last: it takes the compiler away */
     };
     return cmocka_run_group_tests(tests, use_fake, drop_folder);

@@ -371,8 +371,8 @@ static void test_hybrid(void **state)
     assert_int_equal(r->count, 60);
     assert_int_equal(r->model.questions, 3);
     assert_true(count_of(r, "hybrid") >= 2);
-    assert_true(count_of(r, "heuristic") >= 30);
-    assert_string_equal(r->trials[1].strategy, "heuristic");
+    assert_true(count_of(r, "portfolio") >= 30);
+    assert_string_equal(r->trials[1].strategy, "portfolio");
     double best = HUGE_VAL;
     for (size_t i = 0; i < r->count; i++) {
         best = r->trials[i].ms > 0 ? fmin(best, r->trials[i].ms) : best;
@@ -426,7 +426,7 @@ static void test_satisfied(void **state)
     assert_int_equal(r->model.questions, 2);
     assert_non_null(strstr(r->model.asked[1], "answer with an empty list"));
     assert_int_equal(r->notices, 0);
-    assert_int_equal(count_of(r, "heuristic"), 0);
+    assert_int_equal(count_of(r, "portfolio"), 0);
     close_run(r);
     r = open_run("hybrid", give_up, 60, 4);
     assert_string_equal(search(r), "evaluations");
@@ -539,16 +539,16 @@ static void test_faults(void **state)
             const char *why = search(r);
             /* It ends well: the budget is used, by the strategy that carried on. */
             if (why == NULL || strcmp(why, "evaluations") != 0 || r->count != 50 ||
-                count_of(r, "heuristic") < 30 || count_of(r, strategies[s]) > 0) {
-                fail_msg("%s, %s: %s after %zu, %zu by heuristic", strategies[s], rows[i].name,
-                         why == NULL ? "?" : why, r->count, count_of(r, "heuristic"));
+                count_of(r, "portfolio") < 30 || count_of(r, strategies[s]) > 0) {
+                fail_msg("%s, %s: %s after %zu, %zu by portfolio", strategies[s], rows[i].name,
+                         why == NULL ? "?" : why, r->count, count_of(r, "portfolio"));
             }
             /* One shot has one answer only, which is said in other words. */
             const char *notice = strstr(rows[i].notice, "2 times") != NULL && s == 1
                                      ? "script:one gave no usable proposal"
                                      : rows[i].notice;
             if (strstr(r->notice, notice) == NULL ||
-                strstr(r->notice, "carrying on with the strategy heuristic") == NULL) {
+                strstr(r->notice, "carrying on with the strategy portfolio") == NULL) {
                 fail_msg("%s, %s: notice \"%s\"", strategies[s], rows[i].name, r->notice);
             }
             assert_int_equal(r->notices, 1);

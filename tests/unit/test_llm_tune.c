@@ -311,7 +311,7 @@ static void test_closed_loop(void **state)
 }
 
 typedef struct found {
-    size_t model, heuristic, hypotheses;
+    size_t model, portfolio, hypotheses;
 } found;
 
 static bool count_proposers(void *context, const ak_trial *trial)
@@ -319,7 +319,7 @@ static bool count_proposers(void *context, const ak_trial *trial)
     found *count = context;
     count->model += trial->model != NULL && strcmp(trial->model, "compatible:scripted") == 0;
     count->hypotheses += trial->hypothesis != NULL;
-    count->heuristic += strcmp(trial->strategy, "heuristic") == 0;
+    count->portfolio += strcmp(trial->strategy, "portfolio") == 0;
     return true;
 }
 
@@ -337,7 +337,7 @@ static void test_unauthorized(void **state)
     tune(&result, f, &m, "llm:fill=0", 2);
     assert_true(result.found);
     assert_int_equal(result.llm_failed, 1);
-    assert_non_null(strstr(f->notices, "carrying on with the strategy heuristic"));
+    assert_non_null(strstr(f->notices, "carrying on with the strategy portfolio"));
     assert_non_null(strstr(f->notices, "401"));
     assert_non_null(strstr(f->notices, "bad key"));
     found count = {0};
@@ -345,7 +345,7 @@ static void test_unauthorized(void **state)
     assert_int_equal(ak_archive_each(f->archive, &filter, count_proposers, &count, NULL), AK_OK);
     assert_int_equal(count.model, 0);
     assert_int_equal(count.hypotheses, 0);
-    assert_true(count.heuristic >= 5);
+    assert_true(count.portfolio >= 5);
     ak_tune_result_clear(&result);
     server_stop(&m.server);
 }

@@ -24,6 +24,13 @@
 #include "base/clock.h"
 #include "check/guard.h"
 
+static const ak_cuda_library *const libraries[] = {
+#define X(name) &ak_cuda_library_##name,
+#include "backend/cuda/cuda_libraries.def"
+#undef X
+};
+enum { LIBRARIES = sizeof libraries / sizeof libraries[0] };
+
 /* Sets together are at least this many times the level 2 cache. */
 #define ROTATE_CACHES 2
 #define SETS_MIN      2
@@ -110,7 +117,9 @@ static void cuda_close(ak_device *device)
         return;
     }
     const ak_cuda_driver *cuda = device->cuda;
-    ak_cuda_product_close(device);
+    for (size_t i = 0; i < LIBRARIES; i++) {
+        libraries[i]->close(device);
+    }
     if (cuda != NULL && device->retained && !device->lost) { /* a lost one would wait for ever */
         if (device->stream != NULL) {
             (void)ak_cuda_wait(device, DRAIN_NS);
@@ -297,6 +306,19 @@ static void cuda_unload(ak_runnable *runnable)
     }
 }
 
+static ak_status load_library(ak_runnable *runnable, const char *name, ak_error *err)
+{
+    const ak_task *task = runnable->device->task;
+    for (size_t i = 0; i < LIBRARIES; i++) {
+        if (strncmp(name, libraries[i]->prefix, strlen(libraries[i]->prefix)) == 0 &&
+            libraries[i]->applies(task)) {
+            return libraries[i]->load(runnable, name, err);
+        }
+    }
+    return ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for %s on CUDA devices", name,
+                   task->problem->name);
+}
+
 static ak_status cuda_load(ak_runnable **out, ak_device *device, const ak_load *load,
                            ak_outcome *outcome, ak_error *err)
 {
@@ -315,8 +337,7 @@ static ak_status cuda_load(ak_runnable **out, ak_device *device, const ak_load *
     } else if (strcmp(load->baseline, AK_BASELINE_COPY) == 0) {
         runnable->work = &ak_cuda_copy_work;
     } else {
-        runnable->work = &ak_cuda_product_work;
-        status = ak_cuda_product_load(runnable, load->baseline, err);
+        status = load_library(runnable, load->baseline, err);
     }
     if (status != AK_OK) {
         cuda_unload(runnable);
@@ -512,9 +533,14 @@ static ak_status cuda_baselines(ak_device *device, const ak_task *task,
                                 void *context, ak_error *err)
 {
     ak_status status = AK_OK;
-    if (ak_cuda_product_applies(task)) {
-        status = ak_cuda_product_list(device, task, visit, context, err);
-    } else {
+    bool is_product = false;
+    for (size_t i = 0; status == AK_OK && i < LIBRARIES; i++) {
+        if (libraries[i]->applies(task)) {
+            status = libraries[i]->list(device, task, visit, context, err);
+            is_product = is_product || libraries[i] == &ak_cuda_library_cublaslt;
+        }
+    }
+    if (status == AK_OK && !is_product) { /* which no copy can be held against */
         visit(context, AK_BASELINE_COPY, "copy of as many bytes", "cuMemcpyDtoDAsync", true, "");
     }
     return status;
@@ -523,7 +549,12 @@ static ak_status cuda_baselines(ak_device *device, const ak_task *task,
 static void cuda_baseline_version(char *out, size_t bytes, const ak_device *device,
                                   const char *name)
 {
-    ak_cuda_product_version(out, bytes, device, name);
+    out[0] = 0;
+    for (size_t i = 0; i < LIBRARIES && out[0] == 0; i++) {
+        if (libraries[i]->version != NULL) {
+            libraries[i]->version(out, bytes, device, name);
+        }
+    }
 }
 
 const ak_backend_ops ak_cuda_ops = {

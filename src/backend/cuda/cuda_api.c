@@ -36,6 +36,11 @@ static const wanted cublaslt_wanted = {"cuBLASLt",
                                        {"libcublasLt.so.13", "libcublasLt.so.12"},
                                        "cublas",
                                        "install the CUDA toolkit, or `pip install nvidia-cublas`"};
+static const wanted cudnn_wanted = {"cuDNN",
+                                    "AUTOKERNEL_LIBCUDNN",
+                                    {"libcudnn.so.9"},
+                                    "cudnn",
+                                    "install it, or `pip install nvidia-cudnn-cu13`"};
 static const wanted nvml_wanted = {
     "NVML", "AUTOKERNEL_LIBNVML", {"libnvidia-ml.so.1"}, NULL, "it comes with the driver"};
 
@@ -81,9 +86,19 @@ static void *try_folders(const wanted *w, const char *name)
 static void *try_wheels(const wanted *w, const char *name)
 {
     const char *home = ak_env("HOME"), *environment = ak_env("VIRTUAL_ENV");
+    char python[AK_PATH_MAX] = "", *slash = NULL;
+    /* .../bin/python3: of a virtual environment that is in PATH but not in a variable */
+    if (ak_fs_which(python, "python3") && (slash = strrchr(python, '/')) != NULL) {
+        *slash = 0;
+        slash = strrchr(python, '/');
+    }
+    if (slash != NULL) {
+        *slash = 0;
+    }
     const struct {
         const char *root, *packages;
     } places[] = {{environment, "/lib/python3*/site-packages"},
+                  {slash == NULL ? NULL : python, "/lib/python3*/site-packages"},
                   {home, "/.local/lib/python3*/site-packages"},
                   {"/usr/local/lib", "/python3*/site-packages"},
                   {"/usr/local/lib", "/python3*/dist-packages"},
@@ -162,6 +177,12 @@ static const entry cublaslt_entries[] = {
 #include "backend/cuda/cuda_cublaslt.def"
 #undef X
     {"cublasLtGetVersion", offsetof(ak_cublaslt, version)},
+};
+static const entry cudnn_entries[] = {
+#define X(member, symbol, arguments) {symbol, offsetof(ak_cudnn, member)},
+#include "backend/cuda/cuda_cudnn.def"
+#undef X
+    {"cudnnGetVersion", offsetof(ak_cudnn, version)},
 };
 static const entry nvml_entries[] = {
 #define X(member, symbol, arguments) {symbol, offsetof(ak_cuda_nvml, member)},
@@ -248,6 +269,25 @@ ak_status ak_cublaslt_open(const ak_cublaslt **out, ak_error *err)
         ak_dl_path(lt.path, sizeof lt.path, symbol);
     }
     *out = &lt;
+    return AK_OK;
+}
+
+ak_status ak_cudnn_open(const ak_cudnn **out, ak_error *err)
+{
+    static ak_cudnn cudnn;
+    static bool ready;
+    void *library = NULL;
+    if (!ready) {
+        ak_status status = find(&library, &cudnn_wanted, err);
+        if (status == AK_OK) {
+            status = fill(&cudnn, cudnn_entries, COUNT(cudnn_entries), library, &cudnn_wanted, err);
+        }
+        if (status != AK_OK) {
+            return status;
+        }
+        ready = true;
+    }
+    *out = &cudnn;
     return AK_OK;
 }
 

@@ -22,7 +22,8 @@
    candidates is whatever their space file asks for. */
 #define AK_CUDA_LIBRARY_WORKSPACE ((size_t)64 << 20)
 
-typedef struct ak_cublaslt_state ak_cublaslt_state;
+typedef struct ak_cublaslt_state ak_cublaslt_state; /* cuda_matmul.c */
+typedef struct ak_cudnn_state ak_cudnn_state;       /* cuda_cudnn.c */
 
 struct ak_device {
     const ak_task *task;
@@ -41,7 +42,8 @@ struct ak_device {
     ak_rng rng;
     bool lost; /* an error that only a new process cures */
     char why[160];
-    ak_cublaslt_state *lt; /* NULL until a library is loaded */
+    ak_cublaslt_state *lt; /* NULL until the library is loaded; likewise: */
+    ak_cudnn_state *dnn;
     ak_ceilings ceilings;
 };
 
@@ -69,6 +71,7 @@ typedef struct ak_cuda_work {
 
 typedef struct ak_cuda_kernels ak_cuda_kernels; /* cuda_kernel.c */
 typedef struct ak_cuda_product ak_cuda_product; /* cuda_matmul.c */
+typedef struct ak_cuda_softmax ak_cuda_softmax; /* cuda_cudnn.c */
 
 struct ak_runnable {
     ak_device *device;
@@ -82,7 +85,29 @@ struct ak_runnable {
     uint32_t graph_runs;
     ak_cuda_kernels *kernels;
     ak_cuda_product *product;
+    ak_cuda_softmax *softmax;
 };
+
+/*
+ * Libraries to compare with: one line each in cuda_libraries.def, one file each.
+ */
+typedef void (*ak_cuda_visitor)(void *context, const char *name, const char *title,
+                                const char *version, bool installed, const char *note);
+typedef struct ak_cuda_library {
+    const char *prefix; /* what its names begin with */
+    bool (*applies)(const ak_task *task);
+    /* As `baselines` of backend.h. */
+    ak_status (*list)(ak_device *device, const ak_task *task, ak_cuda_visitor visit, void *context,
+                      ak_error *err);
+    /* Sets what the runnable needs, its work among it; what cannot be loaded is in its refusal. */
+    ak_status (*load)(ak_runnable *runnable, const char *name, ak_error *err);
+    /* (optional) As `baseline_version` of backend.h. */
+    void (*version)(char *out, size_t bytes, const ak_device *device, const char *name);
+    void (*close)(ak_device *device); /* also where nothing was loaded */
+} ak_cuda_library;
+#define X(name) extern const ak_cuda_library ak_cuda_library_##name;
+#include "backend/cuda/cuda_libraries.def"
+#undef X
 
 /* Writes an outcome; after an error that poisons the context the device is lost. */
 void ak_cuda_conclude(ak_outcome *out, ak_device *device, int code, const char *doing);
@@ -98,19 +123,6 @@ int ak_cuda_time(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t time
 /* cuda_kernel.c */
 extern const ak_cuda_work ak_cuda_kernel_work;
 ak_status ak_cuda_kernel_load(ak_runnable *runnable, const char *artifact, ak_error *err);
-
-/* cuda_matmul.c */
-extern const ak_cuda_work ak_cuda_product_work;
-bool ak_cuda_product_applies(const ak_task *task);
-/* name: "cublaslt" or "cublaslt:best" */
-ak_status ak_cuda_product_load(ak_runnable *runnable, const char *name, ak_error *err);
-ak_status ak_cuda_product_list(ak_device *device, const ak_task *task,
-                               void (*visit)(void *context, const char *name, const char *title,
-                                             const char *version, bool installed, const char *note),
-                               void *context, ak_error *err);
-/* What was chosen, once it has run: "13.1.0, algorithm 66 of 137, ..."; "" before. */
-void ak_cuda_product_version(char *out, size_t bytes, const ak_device *device, const char *name);
-void ak_cuda_product_close(ak_device *device);
 
 /* cuda_ceilings.c */
 extern const ak_cuda_work ak_cuda_copy_work;

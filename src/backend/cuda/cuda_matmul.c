@@ -1,15 +1,16 @@
 /*
  * cuda_matmul.c: cuBLASLt, the library that matrix products are held against.
  *
- *   cublaslt        the first answer of its heuristics: what a program gets that asks once
- *   cublaslt:best   all of its answers timed here, the top five again and in turn, and the fastest
- *                   taken: the strongest that the library can be
+ *   cublaslt           the first answer of its heuristics: what a program gets that asks once
+ *   cublaslt-best      all of its answers timed here, the best of them again, the top five in turn,
+ *                      and the fastest taken: the strongest that the library can be
+ *   cublaslt-unfused   likewise for the plain product, with our elementwise pass behind it
  *
- * Both have 64 MiB of workspace. Row-major C = A * B is, in the library's column-major terms,
- * C' = B' * A'. A bias and an activation are done by the library's own epilogue where it has one
- * (bias, relu, tanh-gelu); `best` also tries the plain product followed by our elementwise pass,
- * and where there is no epilogue that is all there is. The choice is made at the first launch, on
- * the rotating copies of the task's own arguments, and kept for the life of the device.
+ * All have 64 MiB of workspace. Row-major C = A * B is, in the library's column-major terms,
+ * C' = B' * A'. For a bias and an activation the first two take the library's own epilogue where it
+ * has one (bias, relu, tanh-gelu); where it has none they are unfused themselves, and there is no
+ * third. The choice is made at the first launch, on the rotating copies of the task's own
+ * arguments, and kept for the life of the device.
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -24,13 +25,19 @@
 #define HEURISTICS_MAX 200
 #define FINALISTS      5
 #define FINAL_ROUNDS   7
-#define QUICK_NS       (AK_MS_NS / 2)
+/* Of one timing: in the first look at all, in the second at those that were near the best, in the
+   finals. At least two runs each, which is what counts for products that take milliseconds. */
+#define FIRST_NS       (AK_MS_NS / 5)
+#define SECOND_NS      AK_MS_NS
 #define FINAL_NS       (3 * AK_MS_NS)
-#define QUICK_REPEATS  2
+#define SECOND_LOOKS   16
+#define NEAR           1.25
 #define RUNS_MAX       60
 #define ONE_TIMEOUT_NS (20 * AK_SECOND_NS)
-#define NAME           "cublaslt"
-#define VECTOR_BYTES   16
+/* Of the elementwise pass. */
+#define VECTOR_BYTES 16
+#define PASS_THREADS 256
+#define PASS_ROWS    4
 
 /* X(member, constant of cublasLt.h and library_types.h, value) */
 #define CUBLASLT_CONSTANTS(X)                                                                      \
@@ -56,6 +63,17 @@ enum {
 #undef CUBLASLT_ENUM
 };
 
+static const struct role {
+    const char *name, *title;
+    bool all;     /* of the heuristics; else the first */
+    bool unfused; /* though there is an epilogue */
+} roles[] = {
+    {"cublaslt", "cuBLASLt, its first heuristic", false, false},
+    {"cublaslt-best", "cuBLASLt, best of its heuristics", true, false},
+    {"cublaslt-unfused", "cuBLASLt, best of its heuristics, unfused", true, true},
+};
+enum { ROLES = sizeof roles / sizeof roles[0] };
+
 typedef enum way { MODE_PLAIN, MODE_FUSED, MODE_TWO_PASSES, MODES } way;
 
 typedef struct choice {
@@ -69,11 +87,12 @@ struct ak_cublaslt_state {
     const ak_cublaslt *lt;
     void *handle;
     void *helper, *pass; /* the elementwise kernel; NULL until it is needed */
-    choice best;
+    int pass_blocks;     /* of it, that the device holds at once */
+    choice chosen[ROLES];
 };
 
 struct ak_cuda_product {
-    bool best;
+    size_t role;
     void *desc[2]; /* plain, with epilogue */
     void *a, *b, *c;
     choice chosen;
@@ -136,7 +155,7 @@ static terms terms_of(const ak_task *task)
     return t;
 }
 
-bool ak_cuda_product_applies(const ak_task *task)
+static bool product_applies(const ak_task *task)
 {
     return strcmp(task->problem->name, "matmul") == 0 ||
            strcmp(task->problem->name, "matmul_act") == 0;
@@ -165,7 +184,7 @@ static ak_status open_state(ak_device *device, ak_error *err)
     return AK_OK;
 }
 
-void ak_cuda_product_close(ak_device *device)
+static void product_close(ak_device *device)
 {
     ak_cublaslt_state *state = device->lt;
     if (state != NULL) {
@@ -180,8 +199,14 @@ void ak_cuda_product_close(ak_device *device)
     }
 }
 
+/* Rows of C in whole vectors? */
+static bool is_whole(const ak_task *task, const terms *t)
+{
+    return (size_t)t->n * ak_dtype_bytes(task->dtype) % VECTOR_BYTES == 0;
+}
+
 /* The elementwise pass behind a plain product, for this task's bias and activation. */
-static ak_status open_pass(ak_device *device, ak_error *err)
+static ak_status open_pass(ak_device *device, const terms *t, ak_error *err)
 {
     static const char *const parts[] = {"kernels/matmul_act/cuda_activation.cu",
                                         "src/backend/cuda/cuda_helpers.cu"};
@@ -189,6 +214,7 @@ static ak_status open_pass(ak_device *device, ak_error *err)
     const ak_task *task = device->task;
     char type[40], activation[100], bias[100], architecture[64];
     ak_value value = {.type = AK_VALUE_INT};
+    int per_sm = 0;
     if (state->pass != NULL) {
         return AK_OK;
     }
@@ -199,12 +225,16 @@ static ak_status open_pass(ak_device *device, ak_error *err)
     (void)snprintf(activation, sizeof activation, "-Dactivation_is_%.60s=1",
                    text_of(task, "activation", "none"));
     (void)snprintf(bias, sizeof bias, "-Dbias_is_%.60s=1", text_of(task, "bias", "none"));
-    const char *const options[] = {architecture, type, activation, bias};
-    ak_status status = ak_cuda_helper(&state->helper, device, parts, 2, options, 4, err);
+    const char *const options[] = {architecture, type, activation, bias,
+                                   is_whole(task, t) ? "-DFLAT=0" : "-DFLAT=1"};
+    ak_status status = ak_cuda_helper(&state->helper, device, parts, 2, options, 5, err);
     if (status == AK_OK &&
-        device->cuda->module_function(&state->pass, state->helper, "ak_bias_activation") != 0) {
-        status = ak_fail(err, AK_INTERNAL, "a helper has no entry ak_bias_activation");
+        (device->cuda->module_function(&state->pass, state->helper, "ak_bias_activation") != 0 ||
+         device->cuda->blocks_per_sm(&per_sm, state->pass, PASS_THREADS, 0) != 0 || per_sm < 1)) {
+        state->pass = NULL;
+        status = ak_fail(err, AK_INTERNAL, "the elementwise pass does not fit this device");
     }
+    state->pass_blocks = per_sm * (int)device->sm_count;
     return status;
 }
 
@@ -254,47 +284,44 @@ static bool describe(ak_cuda_product *p, const ak_cublaslt *lt, const terms *t)
            lt->layout_create(&p->c, t->type, (uint64_t)t->n, (uint64_t)t->m, t->n) == 0;
 }
 
-ak_status ak_cuda_product_load(ak_runnable *runnable, const char *name, ak_error *err)
+static size_t role_of(const char *name)
 {
-    ak_error why = AK_ERROR_INIT;
-    bool best = strcmp(name, NAME ":best") == 0;
-    if (!best && strcmp(name, NAME) != 0) {
-        return ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for CUDA devices", name);
+    size_t i = 0;
+    while (i < ROLES && strcmp(roles[i].name, name) != 0) {
+        i++;
     }
-    if (open_state(runnable->device, &why) != AK_OK) {
-        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR, "%.230s", why.text);
-        return AK_OK;
-    }
-    terms t = terms_of(runnable->device->task);
-    runnable->product = ak_alloc(1, sizeof *runnable->product);
-    if (runnable->product == NULL) {
-        return ak_fail_memory(err);
-    }
-    runnable->product->best = best;
-    if (!describe(runnable->product, runnable->device->lt->lt, &t)) {
-        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR,
-                       "cuBLASLt does not take a product of this shape");
-    }
-    return AK_OK;
+    return i;
 }
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
+/* Blocks as wide as a row or as PASS_THREADS, and no more of them than run at once. */
 static int enqueue_pass(ak_runnable *runnable, const terms *t, size_t set)
 {
     const ak_device *device = runnable->device;
     ak_cuda_address c = ak_cuda_place(device, &runnable->places, set, t->c);
     ak_cuda_address bias =
         t->bias == SIZE_MAX ? 0 : ak_cuda_place(device, &runnable->places, set, t->bias);
-    uint32_t rows = (uint32_t)t->m;
-    uint32_t vectors =
-        (uint32_t)((size_t)t->n * ak_dtype_bytes(device->task->dtype) / VECTOR_BYTES);
-    uint32_t across = (vectors + 255) / 256, down = (rows + 3) / 4;
-    uint32_t most = (uint32_t)device->sm_count * 16 / across + 1; /* enough to fill the device */
-    void *arguments[] = {&c, &bias, &rows, &vectors};
-    ak_cuda_launch_config config = {.grid = {across, down < most ? down : most, 1},
-                                    .block = {256, 1, 1},
-                                    .stream = device->stream};
+    bool whole = is_whole(device->task, t);
+    uint32_t most = (uint32_t)device->lt->pass_blocks;
+    uint32_t rows = (uint32_t)t->m, wide = PASS_THREADS;
+    uint32_t per_vector = (uint32_t)(VECTOR_BYTES / ak_dtype_bytes(device->task->dtype));
+    uint32_t columns = whole ? (uint32_t)t->n / per_vector : (uint32_t)t->n;
+    while (whole && wide / 2 >= columns && wide > 1) {
+        wide /= 2;
+    }
+    uint32_t high = PASS_THREADS / wide;
+    uint32_t across = (columns + wide - 1) / wide;
+    uint32_t down = (rows + PASS_ROWS * high - 1) / (PASS_ROWS * high);
+    down = down > most / across + 1 ? most / across + 1 : down;
+    if (!whole) { /* as if it were one row */
+        int64_t blocks = t->m * t->n / per_vector / PASS_THREADS + 1;
+        across = blocks < (int64_t)most ? (uint32_t)blocks : most;
+        down = 1;
+    }
+    void *arguments[] = {&c, &bias, &rows, &columns};
+    ak_cuda_launch_config config = {
+        .grid = {across, down, 1}, .block = {wide, high, 1}, .stream = device->stream};
     return device->cuda->launch(&config, device->lt->pass, arguments, NULL);
 }
 
@@ -387,24 +414,32 @@ static size_t ask(candidate *out, const ak_runnable *runnable, way mode, int wan
     return count;
 }
 
-/* Times all, sorts, and times the first again, in turn. */
-static size_t rank(candidate *list, size_t count, ak_runnable *runnable, double guess)
+/* Times list[first..last), once each or better than before; those that do not run go. Returns the
+   new end. */
+static size_t look(candidate *list, size_t count, ak_runnable *runnable, double guess,
+                   double wanted)
 {
     size_t good = 0;
     for (size_t i = 0; i < count && !runnable->device->lost; i++) {
-        double ns = 0, best = INFINITY;
-        bool runs = true;
-        for (int k = 0; runs && k <= QUICK_REPEATS; k++) { /* the first warms up */
-            runs = time_once(&ns, runnable, &list[i], guess, QUICK_NS);
-            best = runs && k > 0 && ns < best ? ns : best;
-        }
-        if (runs) {
+        double ns = 0, known = list[i].ns;
+        if (time_once(&ns, runnable, &list[i], known > 0 ? known : guess, wanted)) {
             list[good] = list[i];
-            list[good++].ns = best;
+            list[good++].ns = known > 0 && known < ns ? known : ns;
         }
     }
     qsort(list, good, sizeof *list, by_time);
-    size_t finalists = good < FINALISTS ? good : FINALISTS;
+    return good;
+}
+
+/* Sorts by time: all are timed, those near the best once more, and the first few in turn. */
+static size_t rank(candidate *list, size_t count, ak_runnable *runnable, double guess)
+{
+    size_t good = look(list, count, runnable, guess, FIRST_NS), near = 0;
+    while (near < good && near < SECOND_LOOKS && list[near].ns <= NEAR * list[0].ns) {
+        near++;
+    }
+    near = look(list, near, runnable, guess, SECOND_NS);
+    size_t finalists = near < FINALISTS ? near : FINALISTS;
     for (size_t r = 0; r < FINAL_ROUNDS && finalists > 1; r++) {
         for (size_t k = 0; k < finalists; k++) {
             candidate *c = &list[r % 2 == 0 ? k : finalists - 1 - k];
@@ -417,68 +452,89 @@ static size_t rank(candidate *list, size_t count, ak_runnable *runnable, double 
         list[k].ns = list[k].rounds[FINAL_ROUNDS / 2];
     }
     qsort(list, finalists, sizeof *list, by_time);
-    return good;
+    return near;
 }
 
-/* Fills `list`, best first or as the library orders them; returns how many there are. */
-static size_t candidates(candidate *list, ak_runnable *runnable, const terms *t, bool pass)
+/* The library's first or best way to do one thing; false if there is none. */
+static bool choose(choice *out, ak_runnable *runnable, way mode)
 {
-    bool best = runnable->product->best;
-    int wanted = best ? HEURISTICS_MAX : 1;
-    double guess = 2.0 * (double)t->m * (double)t->n * (double)t->k / 5e5 + 4e3; /* 500 TFLOP/s */
+    bool all = roles[runnable->product->role].all;
+    const ak_shape *shape = &runnable->device->task->shape;
+    double guess = shape->flops / 5e5 + shape->traffic / 3e3 + 4e3; /* 500 TFLOP/s, 3 TB/s */
+    candidate *list = ak_alloc(HEURISTICS_MAX, sizeof *list);
     size_t count = 0;
-    if (!t->two_step) {
-        count = ask(list, runnable, MODE_PLAIN, wanted);
-        return best ? rank(list, count, runnable, guess) : count;
+    if (list != NULL) {
+        count =
+            ask(list, runnable, mode == MODE_FUSED ? mode : MODE_PLAIN, all ? HEURISTICS_MAX : 1);
+        count = all ? rank(list, count, runnable, guess) : count;
     }
-    if (t->epilogue != 0) {
-        count = ask(list, runnable, MODE_FUSED, wanted);
+    if (count > 0) {
+        *out = list[0].what;
+        out->mode = mode;
     }
-    if (pass && (best || count == 0)) { /* the fastest product, then the pass */
-        candidate *plain = list + count;
-        size_t products = ask(plain, runnable, MODE_PLAIN, wanted);
-        products = best ? rank(plain, products, runnable, guess) : products;
-        plain[0].what.mode = MODE_TWO_PASSES;
-        count += products > 0 ? 1 : 0;
-    }
-    return best ? rank(list, count, runnable, guess) : count;
+    ak_free(list);
+    return count > 0;
 }
 
 static int product_prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *outcome)
 {
     ak_device *device = runnable->device;
     ak_cuda_product *p = runnable->product;
+    choice *known = &device->lt->chosen[p->role];
     terms t = terms_of(device->task);
     ak_error err = AK_ERROR_INIT;
+    bool unfused = t.two_step && (t.epilogue == 0 || roles[p->role].unfused);
     (void)launch;
     int code = ak_cuda_workspace(device, AK_CUDA_LIBRARY_WORKSPACE);
-    if (code != AK_CUDA_SUCCESS || p->chosen.made) {
+    if (code != AK_CUDA_SUCCESS) {
         return code;
     }
-    if (p->best && device->lt->best.made) {
-        p->chosen = device->lt->best;
-        return AK_CUDA_SUCCESS;
+    if (!known->made && !unfused) {
+        (void)choose(known, runnable, t.two_step ? MODE_FUSED : MODE_PLAIN);
     }
-    bool pass = t.two_step &&
-                (size_t)t.n * ak_dtype_bytes(device->task->dtype) % VECTOR_BYTES == 0 &&
-                open_pass(device, &err) == AK_OK;
-    candidate *list = ak_alloc(2 * (size_t)HEURISTICS_MAX + 1, sizeof *list);
-    if (list == NULL) {
-        return AK_CUDA_ERROR_OUT_OF_MEMORY;
+    if (!known->made && t.two_step && open_pass(device, &t, &err) == AK_OK) {
+        (void)choose(known, runnable, MODE_TWO_PASSES);
     }
-    size_t count = candidates(list, runnable, &t, pass);
-    p->chosen = count > 0 ? list[0].what : (choice){0};
-    runnable->graph_runs = 0;
-    ak_free(list);
-    if (count == 0) {
+    p->chosen = *known;
+    runnable->graph_runs = 0; /* what is recorded is of another algorithm */
+    if (!known->made) {
         ak_cuda_refuse(outcome, AK_TRIAL_LAUNCH_ERROR, "cuBLASLt has no algorithm for this%s%.150s",
                        err.text[0] == 0 ? "" : ": ", err.text);
         return AK_CUDA_REFUSED;
     }
-    if (p->best) {
-        device->lt->best = p->chosen;
-    }
     return AK_CUDA_SUCCESS;
+}
+
+static const ak_cuda_work product_work = {.prepare = product_prepare,
+                                          .enqueue = product_enqueue,
+                                          .unload = product_unload,
+                                          .computes = true};
+
+/* ---- as a contestant ------------------------------------------------------------------------- */
+
+static ak_status product_load(ak_runnable *runnable, const char *name, ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    size_t role = role_of(name);
+    if (role == ROLES) {
+        return ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for CUDA devices", name);
+    }
+    if (open_state(runnable->device, &why) != AK_OK) {
+        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR, "%.230s", why.text);
+        return AK_OK;
+    }
+    terms t = terms_of(runnable->device->task);
+    runnable->work = &product_work;
+    runnable->product = ak_alloc(1, sizeof *runnable->product);
+    if (runnable->product == NULL) {
+        return ak_fail_memory(err);
+    }
+    runnable->product->role = role;
+    if (!describe(runnable->product, runnable->device->lt->lt, &t)) {
+        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR,
+                       "cuBLASLt does not take a product of this shape");
+    }
+    return AK_OK;
 }
 
 /* ---- what it is called ----------------------------------------------------------------------- */
@@ -489,55 +545,60 @@ static void version_text(char *out, size_t bytes, const ak_cublaslt *lt)
     (void)snprintf(out, bytes, "%zu.%zu.%zu", version / 10000, version / 100 % 100, version % 100);
 }
 
-void ak_cuda_product_version(char *out, size_t bytes, const ak_device *device, const char *name)
+static void product_version(char *out, size_t bytes, const ak_device *device, const char *name)
 {
     static const char *const modes[MODES] = {"", ", fused epilogue", ", then an elementwise pass"};
+    size_t role = role_of(name);
     out[0] = 0;
-    if (device->lt == NULL || !device->lt->best.made || strcmp(name, NAME ":best") != 0) {
+    if (device->lt == NULL || role == ROLES || !device->lt->chosen[role].made) {
         return;
     }
-    const choice *made = &device->lt->best;
-    char version[32];
+    const choice *made = &device->lt->chosen[role];
+    char version[32], which[48] = "first heuristic";
     int32_t id = 0, tile = 0, split = 0;
     size_t written = 0;
     version_text(version, sizeof version, device->lt->lt);
+    if (roles[role].all) {
+        (void)snprintf(which, sizeof which, "no. %d of %d heuristics", made->index + 1, made->of);
+    }
     (void)device->lt->lt->algo_get(made->algo.algo, LT_ALGO_ID, &id, sizeof id, &written);
     (void)device->lt->lt->algo_get(made->algo.algo, LT_ALGO_TILE, &tile, sizeof tile, &written);
     (void)device->lt->lt->algo_get(made->algo.algo, LT_ALGO_SPLIT_K, &split, sizeof split,
                                    &written);
-    (void)snprintf(out, bytes,
-                   "%s, no. %d of %d heuristics (algorithm %d, tile %d, split-K %d%s), %zu of %zu "
-                   "MiB workspace",
-                   version, made->index + 1, made->of, id, tile, split, modes[made->mode],
-                   (made->algo.workspace + ((size_t)1 << 20) - 1) >> 20,
-                   AK_CUDA_LIBRARY_WORKSPACE >> 20);
+    (void)snprintf(
+        out, bytes, "%s, %s (algorithm %d, tile %d, split-K %d%s), %zu of %zu MiB workspace",
+        version, which, id, tile, split, modes[made->mode],
+        (made->algo.workspace + ((size_t)1 << 20) - 1) >> 20, AK_CUDA_LIBRARY_WORKSPACE >> 20);
 }
 
-ak_status ak_cuda_product_list(ak_device *device, const ak_task *task,
-                               void (*visit)(void *context, const char *name, const char *title,
-                                             const char *version, bool installed, const char *note),
-                               void *context, ak_error *err)
+static ak_status product_list(ak_device *device, const ak_task *task, ak_cuda_visitor visit,
+                              void *context, ak_error *err)
 {
     ak_error why = AK_ERROR_INIT;
     char version[64];
-    (void)task;
+    terms t = terms_of(task);
     ak_status status = open_state(device, &why);
     if (status == AK_NO_MEMORY) {
         return ak_fail_memory(err);
     }
     if (status != AK_OK) {
-        visit(context, NAME, "cuBLASLt", "", false, why.text);
+        visit(context, roles[0].name, "cuBLASLt", "", false, why.text);
         return AK_OK;
     }
     version_text(version, sizeof version - 20, device->lt->lt);
     (void)snprintf(version + strlen(version), 20, ", %zu MiB workspace",
                    AK_CUDA_LIBRARY_WORKSPACE >> 20);
-    visit(context, NAME, "cuBLASLt, its first heuristic", version, true, "");
-    visit(context, NAME ":best", "cuBLASLt, best of its heuristics", version, true, "");
+    for (size_t i = 0; i < ROLES; i++) {
+        if (!roles[i].unfused || (t.two_step && t.epilogue != 0)) {
+            visit(context, roles[i].name, roles[i].title, version, true, "");
+        }
+    }
     return AK_OK;
 }
 
-const ak_cuda_work ak_cuda_product_work = {.prepare = product_prepare,
-                                           .enqueue = product_enqueue,
-                                           .unload = product_unload,
-                                           .computes = true};
+const ak_cuda_library ak_cuda_library_cublaslt = {.prefix = "cublaslt",
+                                                  .applies = product_applies,
+                                                  .list = product_list,
+                                                  .load = product_load,
+                                                  .version = product_version,
+                                                  .close = product_close};

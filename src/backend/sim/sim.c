@@ -1,0 +1,138 @@
+/* sim.c: see sim.h. What a device is asked, answered from a recording. */
+#include "backend/sim/sim.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/hash.h"
+
+#define PREFIX "sim:"
+
+struct ak_device {
+    ak_recording *recording; /* indices are those of the task's space */
+    const ak_task *task;
+};
+
+const char *ak_sim_path(const char *device)
+{
+    return strncmp(device, PREFIX, strlen(PREFIX)) == 0 ? device + strlen(PREFIX) : "";
+}
+
+/* Recordings are not looked for. */
+static ak_status probe(ak_device_visitor visit, void *context, ak_error *err)
+{
+    (void)visit;
+    (void)context;
+    (void)err;
+    return AK_OK;
+}
+
+static ak_status find(const char *device, ak_error *err)
+{
+    const char *path = ak_sim_path(device);
+    bool alone = strchr(device, ':') == NULL; /* the kernel will name it */
+    return alone || ak_fs_is_file(path)
+               ? AK_OK
+               : ak_fail(err, AK_NOT_FOUND, "device sim:%.300s: there is no such recording", path);
+}
+
+static ak_status facts(ak_scope *out, const char *device, int threads, ak_error *err)
+{
+    ak_recording *recording = NULL;
+    (void)threads;
+    ak_status status = ak_recording_open(&recording, ak_sim_path(device), err);
+    if (status == AK_OK) {
+        status = ak_scope_copy(out, recording->device_facts, err);
+    }
+    ak_recording_close(recording);
+    return status;
+}
+
+/* The bytes of the recording are all that results depend on. */
+static ak_status environment(json_t **out, const char *device, ak_error *err)
+{
+    char *bytes = NULL, hash[33];
+    size_t length = 0;
+    ak_status status = ak_fs_read(&bytes, &length, ak_sim_path(device), AK_JSON_BYTES_MAX, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    ak_hash_text(hash, bytes, length);
+    ak_free(bytes);
+    *out = json_pack("{s:s, s:s}", "name", "a recording", "recording", hash);
+    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+static void close_device(ak_device *device)
+{
+    if (device != NULL) {
+        ak_recording_close(device->recording);
+        ak_free(device);
+    }
+}
+
+static ak_status open_device(ak_device **out, const ak_task *task, ak_error *err)
+{
+    ak_device *device = ak_alloc(1, sizeof *device);
+    if (device == NULL) {
+        return ak_fail_memory(err);
+    }
+    device->task = task;
+    ak_status status = ak_recording_open_space(&device->recording, ak_sim_path(task->device),
+                                               task->implementation->definition,
+                                               task->implementation->where, task->constants, err);
+    if (status == AK_OK && device->recording->count != ak_space_count(task->space)) {
+        status = ak_fail(err, AK_INVALID, "%s: has changed since the task was opened",
+                         device->recording->path);
+    }
+    if (status != AK_OK) {
+        close_device(device);
+        return status;
+    }
+    *out = device;
+    return AK_OK;
+}
+
+static ak_status recall(ak_trial *out, ak_device *device, const ak_config *config, ak_error *err)
+{
+    uint64_t index;
+    if (!ak_space_find(&index, device->task->space, config)) {
+        return ak_fail(err, AK_INTERNAL, "%s: a configuration was proposed that was not recorded",
+                       device->recording->path);
+    }
+    const ak_record *record = &device->recording->records[index];
+    ak_trial trial = {.status = record->status,
+                      .measure_ns = (int64_t)(record->seconds * (double)AK_SECOND_NS)};
+    if (record->status == AK_TRIAL_OK) {
+        double ms = ak_recording_time(device->recording, record);
+        trial.median_ms = trial.ci_low_ms = trial.ci_high_ms = ms;
+        trial.samples_ms = ak_alloc(1, sizeof *trial.samples_ms);
+        trial.sample_count = trial.samples_ms == NULL ? 0 : 1;
+        if (trial.samples_ms != NULL) {
+            trial.samples_ms[0] = ms;
+        }
+    } else {
+        trial.reason = ak_strdup("it failed when it was recorded");
+    }
+    if (trial.samples_ms == NULL && trial.reason == NULL) {
+        return ak_fail_memory(err);
+    }
+    *out = trial;
+    return AK_OK;
+}
+
+const ak_backend_ops ak_sim_ops = {
+    .name = "sim",
+    .description =
+        "a recording in place of a device (--device sim:FILE): nothing runs, the clock is "
+        "what was recorded",
+    .probe = probe,
+    .find = find,
+    .facts = facts,
+    .environment = environment,
+    .bind = ak_sim_bind,
+    .open = open_device,
+    .recall = recall,
+    .close = close_device,
+};

@@ -1,0 +1,183 @@
+/* sim_task.c: the task that a recording is of. */
+#include "backend/sim/sim.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/rng.h"
+
+typedef struct binding {
+    const char *path;
+    uint64_t seed;
+} binding;
+
+/* What was recorded, with the values and defaults of the implementation. Where nothing says which
+   configuration is the default, each seed starts elsewhere: as in a simulation, and with the same
+   numbers, which are not those that strategies draw. */
+static ak_status space_of(ak_space **out, json_t **definition, void *context,
+                          const ak_implementation_spec *implementation, const ak_scope *constants,
+                          ak_error *err)
+{
+    const binding *b = context;
+    ak_recording *recording = NULL;
+    ak_status status = ak_recording_open_space(&recording, b->path, implementation->definition,
+                                               implementation->where, constants, err);
+    if (status == AK_OK) {
+        status = ak_recording_space_new(out, recording, err);
+    }
+    if (status == AK_OK && !recording->has_default) {
+        ak_rng rng;
+        ak_config start;
+        ak_rng_seed(&rng, ~b->seed);
+        ak_space_sample(&start, *out, &rng);
+        ak_space_set_default(*out, &start);
+    }
+    if (status == AK_OK) {
+        *definition = json_incref(recording->definition);
+    }
+    ak_recording_close(recording);
+    return status;
+}
+
+static size_t recorded_parameters(const ak_recording *recording,
+                                  const ak_implementation_spec *implementation)
+{
+    const json_t *space = json_object_get(implementation->definition, "ConfigurationSpace");
+    const json_t *list = json_object_get(space, "TuningParameters"), *parameter;
+    size_t i, found, count = 0;
+    json_array_foreach(list, i, parameter)
+    {
+        const char *name = json_string_value(json_object_get(parameter, "Name"));
+        count += name != NULL && ak_space_parameter_find(&found, recording->space, name);
+    }
+    return count;
+}
+
+/* The implementation that was recorded or, where the file does not say, the first that shares most
+   parameters with it. */
+static const char *implementation_of(const ak_problem *problem, const ak_recording *recording)
+{
+    if (recording->implementation[0] != 0) {
+        return recording->implementation;
+    }
+    size_t best = 0, most = 0;
+    for (size_t i = 0; i < problem->implementation_count; i++) {
+        size_t shared = recorded_parameters(recording, &problem->implementations[i]);
+        best = shared > most ? i : best;
+        most = shared > most ? shared : most;
+    }
+    return ak_problem_implementation(problem, best);
+}
+
+static bool is_recording(const char *kernel, const char *path)
+{
+    return strcmp(kernel, path) == 0;
+}
+
+/* A recording as a problem of its own, of which the space is all that is known. */
+static ak_status problem_of(ak_problem **out, const ak_recording *recording, ak_error *err)
+{
+    json_t *document = json_pack("{s:O}", "ConfigurationSpace", recording->definition);
+    return document == NULL
+               ? ak_fail_memory(err)
+               : ak_problem_of_space(out, recording->kernel, document, recording->path, err);
+}
+
+/* What the task says must be what was recorded, where the recording says it. */
+static ak_status agree(const char *what, const char *task, const char *recorded, const char *path,
+                       ak_error *err)
+{
+    return recorded[0] == 0 || task[0] == 0 || strcmp(task, recorded) == 0
+               ? AK_OK
+               : ak_fail(err, AK_INVALID, "%.200s: was recorded with %s %.100s, not with %.100s",
+                         path, what, recorded, task);
+}
+
+static ak_status check_task(const ak_task *task, const ak_recording *recording, ak_error *err)
+{
+    const char *path = recording->path;
+    bool ours = recording->implementation[0] != 0; /* others write sizes in their own way */
+    if (ours && strcmp(task->problem->name, recording->kernel) != 0) {
+        return ak_fail(err, AK_INVALID, "%.200s: is a recording of the kernel %.60s, not of %.60s",
+                       path, recording->kernel, task->problem->name);
+    }
+    ak_status status = ours ? agree("size", task->size_text, recording->size, path, err) : AK_OK;
+    if (status == AK_OK && ours) {
+        status = agree("dtype", ak_dtype_text(task->dtype), recording->dtype, path, err);
+    }
+    return status == AK_OK && ours
+               ? agree("choices", task->choices_text, recording->choices, path, err)
+               : status;
+}
+
+static const char *given_or(const char *given, const char *recorded)
+{
+    return given != NULL || recorded[0] == 0 ? given : recorded;
+}
+
+static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *device,
+                      const ak_recording *recording, ak_error *err)
+{
+    ak_task_spec own = *spec;
+    ak_problem *problem = NULL;
+    binding b = {.path = recording->path, .seed = spec->seed};
+    bool alone = is_recording(spec->kernel, recording->path);
+    bool ours = !alone && recording->implementation[0] != 0;
+    if (spec->fix != NULL) {
+        return ak_fail(err, AK_INVALID, "a recording has what was recorded: nothing can be fixed");
+    }
+    ak_status status =
+        alone ? problem_of(&problem, recording, err) : ak_problem_open(&problem, spec->kernel, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    if (own.implementation == NULL && !alone) {
+        own.implementation = implementation_of(problem, recording);
+    }
+    if (ours) {
+        own.size = given_or(own.size, recording->size);
+        own.dtype = given_or(own.dtype, recording->dtype);
+        own.choices = given_or(own.choices, recording->choices);
+    }
+    ak_device_facts known = {.backend = ak_sim_ops.name,
+                             .device = device,
+                             .facts = recording->device_facts,
+                             .problem = problem,
+                             .space = space_of,
+                             .space_context = &b};
+    ak_task *task = NULL;
+    status = ak_task_bind(&task, &own, &known, err);
+    if (status == AK_OK) {
+        status = check_task(task, recording, err);
+    }
+    if (status != AK_OK) {
+        ak_task_close(task);
+        return status;
+    }
+    *out = task;
+    return AK_OK;
+}
+
+ak_status ak_sim_bind(ak_task **out, const ak_task_spec *spec, const char *device, ak_error *err)
+{
+    char name[AK_PATH_MAX + 8];
+    ak_recording *recording = NULL;
+    if (spec->kernel == NULL || spec->kernel[0] == 0) {
+        return ak_fail(err, AK_INVALID, "no kernel is named");
+    }
+    const char *path = ak_sim_path(device)[0] == 0 ? spec->kernel : ak_sim_path(device);
+    if (strlen(path) >= AK_PATH_MAX) {
+        return ak_fail(err, AK_LIMIT, "the name of the recording is longer than %d bytes",
+                       AK_PATH_MAX);
+    }
+    (void)snprintf(name, sizeof name, "%s:%s", ak_sim_ops.name, path);
+    ak_status status =
+        ak_sim_path(device)[0] != 0 || ak_fs_is_file(path)
+            ? ak_recording_open(&recording, path, err)
+            : ak_fail(err, AK_INVALID, "device sim: which recording? --device sim:FILE names it");
+    if (status == AK_OK) {
+        status = bind(out, spec, name, recording, err);
+    }
+    ak_recording_close(recording);
+    return status;
+}

@@ -1,0 +1,42 @@
+/* value_json.c: values and configurations as JSON, the same wherever they are written. */
+#include <math.h>
+
+#include "problem/space.h"
+
+json_t *ak_value_json(const ak_value *value)
+{
+    json_t *list;
+    switch (value->type) {
+    case AK_VALUE_BOOL:
+        return json_boolean(value->as.boolean);
+    case AK_VALUE_INT:
+        return json_integer(value->as.integer);
+    case AK_VALUE_REAL:
+        return isfinite(value->as.real) ? json_real(value->as.real) : json_null();
+    case AK_VALUE_STRING:
+        return json_string(value->as.string);
+    case AK_VALUE_LIST:
+        list = json_array();
+        for (size_t i = 0; list != NULL && i < value->as.list.count; i++) {
+            if (json_array_append_new(list, ak_value_json(&value->as.list.items[i])) != 0) {
+                json_decref(list);
+                return NULL;
+            }
+        }
+        return list;
+    }
+    return NULL;
+}
+
+json_t *ak_config_json(const ak_space *space, const ak_config *config)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; object != NULL && i < ak_space_parameter_count(space); i++) {
+        const ak_parameter *p = ak_space_parameter(space, i);
+        if (!ak_json_set(object, p->name, ak_value_json(&p->values[config->at[i]]))) {
+            json_decref(object);
+            object = NULL;
+        }
+    }
+    return object;
+}

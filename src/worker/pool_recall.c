@@ -1,0 +1,72 @@
+/* pool_recall.c: a pool without processes: jobs are answered from what was recorded. Checks and
+   comparisons were made when it was recorded, so that only trials cost. */
+#include "worker/pool_state.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+bool ak_pool_recalls(const ak_pool *pool)
+{
+    return pool->recorded != NULL;
+}
+
+int64_t ak_pool_now_ns(const ak_pool *pool)
+{
+    return ak_pool_recalls(pool) ? pool->now_ns : ak_clock_ns();
+}
+
+void ak_pool_pass_ns(ak_pool *pool, int64_t ns)
+{
+    pool->now_ns += ns > 0 ? ns : 0;
+}
+
+static ak_status recall(ak_trial *out, ak_pool *pool, const ak_pool_job *j, size_t contestant,
+                        ak_error *err)
+{
+    return pool->backend->recall(out, pool->recorded, &pool->units[j->units[contestant]].config,
+                                 err);
+}
+
+static ak_status recall_duel(ak_result *result, ak_pool *pool, const ak_pool_job *j, ak_error *err)
+{
+    ak_status status = AK_OK;
+    result->entries = ak_alloc(j->count, sizeof *result->entries);
+    if (result->entries == NULL) {
+        return ak_fail_memory(err);
+    }
+    result->entry_count = j->count;
+    for (size_t i = 0; i < j->count && status == AK_OK; i++) {
+        ak_trial trial = {0};
+        ak_duel_entry *entry = &result->entries[i];
+        if (j->units[i] == AK_POOL_NONE) {
+            return ak_fail(err, AK_INVALID, "%s: no library was recorded", j->baselines[i]);
+        }
+        status = recall(&trial, pool, j, i, err);
+        entry->status = trial.status;
+        entry->reason = trial.reason;
+        entry->samples_ms = trial.samples_ms;
+        entry->sample_count = trial.sample_count;
+    }
+    return status;
+}
+
+ak_status ak_pool_recall(ak_pool *pool, ak_error *err)
+{
+    ak_pool_job *j = pool->jobs[0];
+    ak_result result = {.id = j->id, .kind = j->kind};
+    ak_status status = j->kind == AK_JOB_DUEL ? recall_duel(&result, pool, j, err)
+                                              : recall(&result.trial, pool, j, 0, err);
+    if (status == AK_OK && j->kind == AK_JOB_CHECK) {
+        ak_trial checked = {.status = result.trial.status, .reason = result.trial.reason};
+        result.trial.reason = NULL;
+        ak_trial_clear(&result.trial);
+        result.trial = checked;
+    }
+    if (status != AK_OK) {
+        ak_result_clear(&result);
+        return status;
+    }
+    ak_pool_pass_ns(pool, result.trial.measure_ns);
+    ak_pool_job_leave(pool, j);
+    return ak_pool_give(pool, &result, err);
+}
