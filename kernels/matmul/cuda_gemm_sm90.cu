@@ -615,10 +615,8 @@ DEVICE void store_ordinary(const int unit, u32 piece, unsigned short *c, int row
    and Y's terms. `buffer` counts this consumer's staging buffers. */
 DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short *c,
                    const unsigned short *bias, u32 staging, u32 bias_stage, u32 *buffer, int p0,
-                   int q0, gemm_sizes s, int consumer, int thread)
+                   int q0, gemm_sizes s, int consumer, int warp, int lane)
 {
-    const int lane = thread % 32;
-    const int warp = thread / 32;
 #if SWAP_AB && HAS_BIAS
     const float bias_low = bias_at(bias, p0 + warp * 16 + lane / 4, s.n);
     const float bias_high = bias_at(bias, p0 + warp * 16 + lane / 4 + 8, s.n);
@@ -628,7 +626,7 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
         enum { COLUMNS = OWN_N / PIECES };
         const u32 at = staging + *buffer * PIECE_BYTES;
         if (!DIRECT_STORE) {
-            if (thread == 0) {
+            if (warp == 0 && elect_one()) {
                 STORE_WAIT(EPILOGUE_BUFFERS - 1);
             }
             named_sync(BARRIER_OWN + consumer, 128);
@@ -698,7 +696,7 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
         } else {
             fence_async();
             named_sync(BARRIER_OWN + consumer, 128);
-            if (thread == 0) {
+            if (warp == 0 && elect_one()) {
                 if (SWAP_AB) {
                     store_tile(map_c, at, p0, q0);
                 } else {
@@ -837,7 +835,8 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     const u32 empty = full + 8 * num_stages;
     const u32 pushed = empty + 8 * num_stages; /* one for each consumer */
     const u32 rank = CLUSTER > 1 ? cluster_rank() : 0;
-    const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / 128, 0); /* the same in a warp */
+    const int warp = __shfl_sync(0xffffffffu, (int)threadIdx.x / 32, 0); /* the same in a warp */
+    const int group = warp / 4;
     const int items = work_items(s);
     const int first_item = (int)(blockIdx.x / CLUSTER);
     const int stride = (int)(gridDim.x / CLUSTER);
@@ -885,7 +884,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
 #if PRODUCER_REGISTERS
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS));
 #endif
-        if (threadIdx.x == 128 * NUM_CONSUMERS) {
+        if (warp == 4 * NUM_CONSUMERS && elect_one()) {
             const int cm = (int)(rank % CLUSTER_M);
             const int cn = (int)(rank / CLUSTER_M % CLUSTER_N);
             const int ck = (int)(rank / (CLUSTER_M * CLUSTER_N));
@@ -989,6 +988,11 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                 named_sync(BARRIER_TURN + consumer, 256);
             }
             u32 before = 0;
+            /* Slots that nobody fills any more need not be released, and must not be: nothing tells
+               when the signal has reached another block, which could have left. Another item may
+               have a slot more or less. */
+            const int later = (items - 1 - id) / stride;
+            const int awaited = PLANE > 1 ? w.count + later * (w.count + 1) - num_stages : w.count;
             for (int i = 0; i < w.count; i++) {
                 const u32 slot = base + r.slot * STAGE_BYTES;
                 const u64 from_x = mma_descriptor(slot + x_offset + x_rows, BLOCK_SIZE_K * 128);
@@ -1011,7 +1015,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                 MMA_WAIT(MMA_IN_FLIGHT);
                 /* The slot whose products are now done is free for whoever writes to it. */
                 const u32 done = MMA_IN_FLIGHT ? before : r.slot;
-                if (!MMA_IN_FLIGHT || i > 0) {
+                if (MMA_IN_FLIGHT ? i > 0 && i - 1 < awaited : i < awaited) {
                     release_slot(empty + 8 * done, rank, thread);
                 }
                 before = r.slot;
@@ -1021,7 +1025,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                 named_arrive(BARRIER_TURN + (consumer ^ 1), 256);
             }
             MMA_WAIT(0);
-            if (MMA_IN_FLIGHT) {
+            if (MMA_IN_FLIGHT && w.count - 1 < awaited) {
                 release_slot(empty + 8 * before, rank, thread);
             }
             if (EARLY_END && id + (PING_PONG ? 2 : 1) * stride >= items) {
@@ -1085,7 +1089,8 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                 for (int j = 0; j < MMAS; j++) {
                     finish(own[j], &map_c, c, bias, staging, bias_stage + column * 2, &buffer,
                            (SWAP_AB ? w.n0 : w.m0) + row0 + j * 64,
-                           (SWAP_AB ? w.m0 : w.n0) + (int)column, s, consumer, thread);
+                           (SWAP_AB ? w.m0 : w.n0) + (int)column, s, consumer, warp % 4,
+                           thread % 32);
                 }
             }
             id += stride;
@@ -1100,7 +1105,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             __syncwarp();
             cluster_arrive();
         }
-        if (!DIRECT_STORE && thread == 0) {
+        if (!DIRECT_STORE && warp % 4 == 0 && elect_one()) {
             STORE_WAIT(0);
         }
     }
