@@ -302,7 +302,7 @@ static int shared_bytes(const int *v)
     int columns = v[SW] ? v[BM] : v[BN];
     int piece = v[SW] ? own_columns(v) * 128 : 64 * v[EC] * 2;
     int bytes = v[ST] * stage_bytes(v) + v[NC] * v[EB] * piece;
-    bytes += has_bias && !v[SW] ? v[NC] * columns * 2 : 0;
+    bytes += has_bias && !v[SW] ? v[NC] * columns * 4 : 0;
     return (bytes + 15) / 16 * 16 + 16 * v[ST] + 48;
 }
 

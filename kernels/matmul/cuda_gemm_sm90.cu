@@ -49,7 +49,7 @@
  *   DIRECT_STORE           1: C by ordinary stores: where its rows are no multiple of 16 bytes
  *   LAUNCH_EARLY           1: programmatic dependent launch
  *   HAS_BIAS, EPILOGUE(x)  bias[column] is added, then EPILOGUE applied; from cuda_activation.cu
- *   HAS_ALPHA              1: alpha * A * B
+ *   HAS_ALPHA              1: alpha * A * B; not with a bias
  *   SIZE_M, SIZE_N, SIZE_K compiled in where defined; worth 1 to 4 % below 2048
  *
  * Names a reader may want: M, N, K in the host's sense; P, Q are the sizes on X's and Y's side.
@@ -108,7 +108,7 @@
 #define PIECES       (SWAP_AB ? 1 : OWN_N / EPILOGUE_COLUMNS) /* of one wgmma's accumulator */
 #define SWIZZLE_BITS (PITCH == 128 ? 7 : PITCH == 64 ? 3 : 1)
 #define C_BYTES      (NUM_CONSUMERS * EPILOGUE_BUFFERS * PIECE_BYTES)
-#define BIAS_BYTES   (HAS_BIAS && !SWAP_AB ? NUM_CONSUMERS * MMA_N * 2 : 0)
+#define BIAS_BYTES   (HAS_BIAS && !SWAP_AB ? NUM_CONSUMERS * 2 * MMA_N * 2 : 0)
 #define OFFSET_C     (num_stages * STAGE_BYTES)
 #define OFFSET_BIAS  (OFFSET_C + C_BYTES)
 #define OFFSET_BARS  ((OFFSET_BIAS + BIAS_BYTES + 15) / 16 * 16)
@@ -178,27 +178,27 @@ DEVICE int work_items(gemm_sizes s)
 /* Work number `id` of the cluster that this block is part of. */
 DEVICE work work_at(int id, gemm_sizes s, u32 rank)
 {
-    const int rows = tiles_along(s.m, BLOCK_SIZE_M * CLUSTER_M);
-    const int columns = tiles_along(s.n, BLOCK_SIZE_N * CLUSTER_N);
+    const u32 rows = (u32)tiles_along(s.m, BLOCK_SIZE_M * CLUSTER_M);
+    const u32 columns = (u32)tiles_along(s.n, BLOCK_SIZE_N * CLUSTER_N);
     const int slots = tiles_along(s.k, BLOCK_SIZE_K);
     const int parts = SPLIT_K * CLUSTER_K;
-    const int tile = id / SPLIT_K;
-    const int slow = RASTER ? columns : rows; /* the direction that is cut into groups */
-    const int fast = RASTER ? rows : columns;
-    const int group = tile / (GROUP_SIZE * fast);
-    const int inside = tile - group * (GROUP_SIZE * fast);
-    const int left = slow - group * GROUP_SIZE;
-    const int width = left < GROUP_SIZE ? left : GROUP_SIZE;
-    const int across = inside / width;
-    const int along = group * GROUP_SIZE + inside - across * width;
-    const int row = RASTER ? across : along;
-    const int column = RASTER ? along : across;
+    const u32 tile = (u32)id / SPLIT_K;       /* divisions without a sign are shorter */
+    const u32 slow = RASTER ? columns : rows; /* the direction that is cut into groups */
+    const u32 fast = RASTER ? rows : columns;
+    const u32 group = tile / (GROUP_SIZE * fast);
+    const u32 inside = tile - group * (GROUP_SIZE * fast);
+    const u32 left = slow - group * GROUP_SIZE;
+    const u32 width = left < GROUP_SIZE ? left : GROUP_SIZE;
+    const u32 across = inside / width;
+    const u32 along = group * GROUP_SIZE + inside - across * width;
+    const u32 row = RASTER ? across : along;
+    const u32 column = RASTER ? along : across;
     work w;
-    w.m0 = (row * CLUSTER_M + (int)(rank % CLUSTER_M)) * BLOCK_SIZE_M;
-    w.n0 = (column * CLUSTER_N + (int)(rank / CLUSTER_M % CLUSTER_N)) * BLOCK_SIZE_N;
+    w.m0 = (int)((row * CLUSTER_M + rank % CLUSTER_M) * BLOCK_SIZE_M);
+    w.n0 = (int)((column * CLUSTER_N + rank / CLUSTER_M % CLUSTER_N) * BLOCK_SIZE_N);
     w.part = id % SPLIT_K;
-    w.tile = (tile * CLUSTER_M + (int)(rank % CLUSTER_M)) * CLUSTER_N +
-             (int)(rank / CLUSTER_M % CLUSTER_N);
+    w.tile =
+        (int)((tile * CLUSTER_M + rank % CLUSTER_M) * CLUSTER_N + rank / CLUSTER_M % CLUSTER_N);
     if (parts == 1) {
         w.first = 0;
         w.count = slots;
@@ -484,23 +484,90 @@ DEVICE void release_slot(u32 empty_slot, u32 rank, int thread)
     }
 }
 
-DEVICE float bias_at(const unsigned short *bias, int n, int limit)
+/* Keeps the compiler from moving what is done to the sums across this point: wgmma reads and writes
+   them behind its back. */
+DEVICE void keep_in_place(float acc[MMAS][MMA_N / 2])
 {
-    return n < limit ? unpack(bias[n]) : 0.0f;
+#pragma unroll
+    for (int i = 0; i < MMAS; i++) {
+#pragma unroll
+        for (int j = 0; j < MMA_N / 2; j++) {
+            asm volatile("" : "+f"(acc[i][j])::"memory");
+        }
+    }
 }
 
+#if HAS_BIAS
+static_assert(!HAS_ALPHA, "the sums begin with the bias, and alpha would scale it");
+
+/* The sums of the first part of K begin with the bias: nothing is left to do for it at the end,
+   when everybody waits. It is fetched while the tile before is computed. */
+#if SWAP_AB
+DEVICE void fetch_bias(unsigned short rows[MMAS][2], const unsigned short *bias, int first,
+                       int limit)
+{
+#pragma unroll
+    for (int i = 0; i < 2 * MMAS; i++) {
+        const int n = first + i / 2 * 64 + i % 2 * 8;
+        rows[i / 2][i % 2] = n < limit ? bias[n] : 0;
+    }
+}
+
+DEVICE void begin_with_bias(float acc[MMAS][MMA_N / 2], const unsigned short rows[MMAS][2],
+                            bool first_part)
+{
+#pragma unroll
+    for (int i = 0; i < MMAS; i++) {
+        const float low = first_part ? unpack(rows[i][0]) : 0.0f;
+        const float high = first_part ? unpack(rows[i][1]) : 0.0f;
+#pragma unroll
+        for (int j = 0; j < MMA_N / 2; j++) {
+            acc[i][j] = j & 2 ? high : low;
+        }
+    }
+}
+#else
+/* Each thread brings two elements at a time; what lies beyond N becomes 0. */
+DEVICE void fetch_bias(u32 to, const unsigned short *bias, int first, int limit, int thread)
+{
+    for (int i = thread * 2; i < MMA_N; i += 256) {
+        const int left = (limit - (first + i)) * 2;
+        const int bytes = left < 0 ? 0 : left > 4 ? 4 : left;
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to + (u32)i * 2),
+                     "l"(bias + (bytes > 0 ? first + i : 0)), "r"(bytes)
+                     : "memory");
+    }
+}
+
+DEVICE void begin_with_bias(float acc[MMAS][MMA_N / 2], u32 from, bool first_part, int lane)
+{
+#pragma unroll
+    for (int j = 0; j < MMA_N / 8; j++) {
+        u32 both;
+        asm volatile("ld.shared.u32 %0, [%1];"
+                     : "=r"(both)
+                     : "r"(from + (u32)(j * 8 + lane % 4 * 2) * 2)
+                     : "memory");
+        const float even = first_part ? unpack((unsigned short)both) : 0.0f;
+        const float odd = first_part ? unpack((unsigned short)(both >> 16)) : 0.0f;
+#pragma unroll
+        for (int i = 0; i < MMAS; i++) {
+            acc[i][4 * j] = acc[i][4 * j + 2] = even;
+            acc[i][4 * j + 1] = acc[i][4 * j + 3] = odd;
+        }
+    }
+}
+#endif
+#endif
+
 #if SPLIT_K > 1 && SPLIT_WAIT
-DEVICE void store_one(unsigned short *c, float x, const unsigned short *bias, int p, int q,
-                      gemm_sizes s)
+DEVICE void store_one(unsigned short *c, float x, int p, int q, gemm_sizes s)
 {
     const int row = SWAP_AB ? q : p;
     const int column = SWAP_AB ? p : q;
     if (row < s.m && column < s.n) {
 #if HAS_ALPHA
         x *= s.alpha;
-#endif
-#if HAS_BIAS
-        x += unpack(bias[column]);
 #endif
         x = EPILOGUE(x);
         c[(long long)row * s.n + column] = (unsigned short)pack(x, x);
@@ -510,8 +577,8 @@ DEVICE void store_one(unsigned short *c, float x, const unsigned short *bias, in
 /* Waits for all parts and finishes this part's share of the tile: of the SUMS / 4 groups of four
    sums, a contiguous range; several neighbouring threads add the parts of one group. */
 DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, unsigned short *c,
-                        const unsigned short *bias, int item, int part, int p0, int q0,
-                        gemm_sizes s, int consumer, u32 flag, int thread)
+                        int item, int part, int p0, int q0, gemm_sizes s, int consumer, u32 flag,
+                        int thread)
 {
     enum {
         GROUPS = SUMS / 4,
@@ -553,10 +620,10 @@ DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, un
             const int block = group / 128;
             const int p = p0 + block / (OWN_N / 8) * 64 + owner / 32 * 16 + owner % 32 / 4;
             const int q = q0 + block % (OWN_N / 8) * 8 + owner % 4 * 2;
-            store_one(c, total.x, bias, p, q, s);
-            store_one(c, total.y, bias, p, q + 1, s);
-            store_one(c, total.z, bias, p + 8, q, s);
-            store_one(c, total.w, bias, p + 8, q + 1, s);
+            store_one(c, total.x, p, q, s);
+            store_one(c, total.y, p, q + 1, s);
+            store_one(c, total.z, p + 8, q, s);
+            store_one(c, total.w, p + 8, q + 1, s);
         }
     }
     /* The last one to have read leaves the counter as it was found. */
@@ -613,14 +680,9 @@ DEVICE void store_ordinary(const int unit, u32 piece, unsigned short *c, int row
 
 /* Finishes one wgmma's accumulator and sends it to C. p0 and q0 are its first row and column in X's
    and Y's terms. `buffer` counts this consumer's staging buffers. */
-DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short *c,
-                   const unsigned short *bias, u32 staging, u32 bias_stage, u32 *buffer, int p0,
-                   int q0, gemm_sizes s, int consumer, int warp, int lane)
+DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short *c, u32 staging,
+                   u32 *buffer, int p0, int q0, gemm_sizes s, int consumer, int warp, int lane)
 {
-#if SWAP_AB && HAS_BIAS
-    const float bias_low = bias_at(bias, p0 + warp * 16 + lane / 4, s.n);
-    const float bias_high = bias_at(bias, p0 + warp * 16 + lane / 4 + 8, s.n);
-#endif
 #pragma unroll
     for (int piece = 0; piece < PIECES; piece++) {
         enum { COLUMNS = OWN_N / PIECES };
@@ -642,26 +704,6 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
                 x[i] *= s.alpha;
 #endif
             }
-#if HAS_BIAS && SWAP_AB
-#pragma unroll
-            for (int i = 0; i < 8; i++) {
-                x[i] += i & 2 ? bias_high : bias_low;
-            }
-#elif HAS_BIAS
-#pragma unroll
-            for (int i = 0; i < 2; i++) {
-                u32 both;
-                asm volatile("ld.shared.u32 %0, [%1];"
-                             : "=r"(both)
-                             : "r"(bias_stage + (u32)(first + i * 8 + lane % 4 * 2) * 2));
-                const float even = unpack((unsigned short)both);
-                const float odd = unpack((unsigned short)(both >> 16));
-                x[4 * i] += even;
-                x[4 * i + 1] += odd;
-                x[4 * i + 2] += even;
-                x[4 * i + 3] += odd;
-            }
-#endif
 #pragma unroll
             for (int i = 0; i < 8; i++) {
                 x[i] = EPILOGUE(x[i]);
@@ -947,7 +989,6 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         const int consumer = group;
         const int thread = threadIdx.x % 128;
         const u32 staging = base + OFFSET_C + (u32)(consumer * (EPILOGUE_BUFFERS * PIECE_BYTES));
-        const u32 bias_stage = base + OFFSET_BIAS + (u32)(consumer * (MMA_N * 2));
 #if SPLIT_K > 1
         const u32 flag = pushed + 8 * NUM_CONSUMERS + 4 * (u32)consumer;
 #endif
@@ -968,21 +1009,36 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                 id += stride;
             }
         }
+#if HAS_BIAS && SWAP_AB
+        const int bias_row = row0 + warp % 4 * 16 + thread % 32 / 4;
+        unsigned short bias_rows[MMAS][2];
+        fetch_bias(bias_rows, bias, work_at(id, s, rank).n0 + bias_row, s.n);
+#elif HAS_BIAS
+        const u32 bias_stage = base + OFFSET_BIAS + (u32)(consumer * (2 * MMA_N * 2));
+        u32 bias_turn = 0;
+        fetch_bias(bias_stage, bias, work_at(id, s, rank).n0, s.n, thread);
+#endif
         while (id < items) {
             const work w = work_at(id, s, rank);
-#if HAS_BIAS && !SWAP_AB
-            /* Each thread brings two elements at a time; what lies beyond N becomes 0. */
-            if (DIRECT_STORE) {
-                named_sync(BARRIER_OWN + consumer, 128); /* all are done with the last tile's */
+#if HAS_BIAS
+            const bool first_part = w.part == 0 && rank / PLANE == 0;
+            const int next = id + (PING_PONG ? 2 : 1) * stride;
+#if SWAP_AB
+            begin_with_bias(acc, bias_rows, first_part);
+            keep_in_place(acc);
+            if (next < items) {
+                fetch_bias(bias_rows, bias, work_at(next, s, rank).n0 + bias_row, s.n);
             }
-            for (int i = thread * 2; i < MMA_N; i += 256) {
-                const int left = (s.n - (w.n0 + i)) * 2;
-                const int bytes = left < 0 ? 0 : left > 4 ? 4 : left;
-                asm volatile(
-                    "cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(bias_stage + (u32)i * 2),
-                    "l"(bias + (bytes > 0 ? w.n0 + i : 0)), "r"(bytes)
-                    : "memory");
+#else
+            asm volatile("cp.async.wait_all;" ::: "memory");
+            named_sync(BARRIER_OWN + consumer, 128);
+            begin_with_bias(acc, bias_stage + bias_turn, first_part, thread % 32);
+            keep_in_place(acc);
+            bias_turn ^= MMA_N * 2;
+            if (next < items) {
+                fetch_bias(bias_stage + bias_turn, bias, work_at(next, s, rank).n0, s.n, thread);
             }
+#endif
 #endif
             if (PING_PONG) {
                 named_sync(BARRIER_TURN + consumer, 256);
@@ -1007,7 +1063,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                         const u32 x = X_LAYOUT
                                           ? j * (BLOCK_SIZE_K * 128) + step * 2048
                                           : step / 4 * (BLOCK_P * 128) + step % 4 * 32 + j * 8192;
-                        const int add = step > 0 || i > 0;
+                        const int add = HAS_BIAS || step > 0 || i > 0;
                         mma(acc[j], from_x + (x >> 4), from_y + (y >> 4), add);
                     }
                 }
@@ -1033,18 +1089,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                 cluster_arrive(); /* signals nobody any more */
                 leaving = true;
             }
-            /* The compiler must not read the sums before the wait. */
-#pragma unroll
-            for (int j = 0; j < MMAS; j++) {
-#pragma unroll
-                for (int i = 0; i < MMA_N / 2; i++) {
-                    asm volatile("" : "+f"(acc[j][i])::"memory");
-                }
-            }
-#if HAS_BIAS && !SWAP_AB
-            asm volatile("cp.async.wait_all;" ::: "memory");
-            named_sync(BARRIER_OWN + consumer, 128);
-#endif
+            keep_in_place(acc); /* they are not to be read before the wait */
             bool mine = true;
             u32 column = 0; /* the first of those that this block finishes */
 #if CLUSTER_PUSH
@@ -1076,7 +1121,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                 (PING_PONG ? 0 : consumer);
             if (mine) {
 #if SPLIT_WAIT
-                share_parts(own, workspace, c, bias, item, w.part, (SWAP_AB ? w.n0 : w.m0) + row0,
+                share_parts(own, workspace, c, item, w.part, (SWAP_AB ? w.n0 : w.m0) + row0,
                             (SWAP_AB ? w.m0 : w.n0) + (int)column, s, consumer, flag, thread);
                 mine = false;
 #else
@@ -1087,7 +1132,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             if (mine) {
 #pragma unroll
                 for (int j = 0; j < MMAS; j++) {
-                    finish(own[j], &map_c, c, bias, staging, bias_stage + column * 2, &buffer,
+                    finish(own[j], &map_c, c, staging, &buffer,
                            (SWAP_AB ? w.n0 : w.m0) + row0 + j * 64,
                            (SWAP_AB ? w.m0 : w.n0) + (int)column, s, consumer, warp % 4,
                            thread % 32);

@@ -74,7 +74,8 @@ static const char *const cases[] = {
     " PREFETCH_MAPS=1 num_stages=8" ONE_CONSUMER,
     "PAD_A=1 PAD_B=1 DIRECT_STORE=1 SWAP_AB=1 MMA_IN_FLIGHT=1",
     "SPLIT_K=4 BLOCK_SIZE_N=64 BLOCK_SIZE_K=128 dtype_is_bf16=0 dtype_is_f16=1",
-    "DIRECT_STORE=1 bias_is_add=1 activation_is_leaky_relu=1 HAS_ALPHA=1",
+    "DIRECT_STORE=1 bias_is_add=1 activation_is_leaky_relu=1",
+    "SWAP_AB=1 EPILOGUE_BUFFERS=1 activation_is_relu=1 HAS_ALPHA=1",
     "bias_is_add=1 activation_is_gelu_erf=1 SIZE_M=1000 SIZE_N=3000 SIZE_K=5000",
     "bias_is_add=1 activation_is_gelu_tanh=1 FAST_TANH=0",
 };
