@@ -617,14 +617,13 @@ static const char *unfit(const int *v)
     return NULL;
 }
 
-static bool compile_sizes;
-
 static void load_variant(variant *x)
 {
     const int *v = x->v;
     OK(cuModuleLoadData(&x->module, x->cubin));
-    OK(cuModuleGetFunction(&x->function, x->module,
-                           compile_sizes ? "ak_kernel_sized" : "ak_kernel"));
+    if (cuModuleGetFunction(&x->function, x->module, "ak_kernel_sized") != 0) {
+        OK(cuModuleGetFunction(&x->function, x->module, "ak_kernel"));
+    }
     if (padded) {
         OK(cuModuleGetFunction(&x->pad, x->module, "ak_pad"));
     }
@@ -823,7 +822,7 @@ static double round_seconds = 0.004;
 static int rounds = 21;
 static double geomean_best, geomean_first;
 static int geomean_count;
-static bool check_only, profile;
+static bool check_only, compile_sizes, profile;
 
 static void run_shape(int m, int n, int k)
 {
