@@ -756,9 +756,11 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
     }
     task->kernel = ak_strdup(spec->kernel);
     task->device = ak_strdup(device->device);
+    task->devices = ak_strdup(device->devices == NULL ? device->device : device->devices);
     task->fix = ak_strdup(spec->fix);
     task->libraries = ak_strdup(spec->libraries);
-    if (task->kernel == NULL || task->device == NULL || (spec->fix != NULL && task->fix == NULL) ||
+    if (task->kernel == NULL || task->device == NULL || task->devices == NULL ||
+        (spec->fix != NULL && task->fix == NULL) ||
         (spec->libraries != NULL && task->libraries == NULL)) {
         return ak_fail_memory(err);
     }
@@ -826,6 +828,7 @@ void ak_task_close(ak_task *task)
         ak_scope_free(task->constants);
         ak_problem_close(task->problem);
         ak_free(task->device);
+        ak_free(task->devices);
         ak_free(task->kernel);
         ak_free(task->size_text);
         ak_free(task->fix);
@@ -855,6 +858,11 @@ const char *ak_task_implementation(const ak_task *task)
 const char *ak_task_device(const ak_task *task)
 {
     return task->device;
+}
+
+const char *ak_task_devices(const ak_task *task)
+{
+    return task->devices;
 }
 
 const char *ak_task_size(const ak_task *task)
@@ -952,7 +960,7 @@ ak_status ak_task_spec_to_json(json_t **out, const ak_task *task, ak_error *err)
     /* JSON has no unsigned numbers: the seed travels as the int64_t with the same bits */
     bool fine = json != NULL && ak_json_set_text(json, "kernel", task->kernel) &&
                 ak_json_set_text(json, "implementation", task->implementation->name) &&
-                ak_json_set_text(json, "device", task->device) &&
+                ak_json_set_text(json, "device", task->devices) &&
                 ak_json_set_text(json, "size", task->size_text) &&
                 ak_json_set_text(json, "dtype", ak_dtype_text(task->dtype)) &&
                 ak_json_set_text(json, "choices", task->choices_text) &&

@@ -28,7 +28,8 @@ struct ak_task {
     const char *backend; /* "host" */
     const char *rank;    /* the implementation's "Rank" (docs/formats.md); NULL: none */
     bool recorded;       /* its space was recorded; nothing of it can be run */
-    char *device;        /* "host", "cuda:0" */
+    char *device;        /* "host", "cuda:0": where claims are measured */
+    char *devices;       /* "cuda:0,cuda:1": these share the trials of a search; `device` first */
     ak_shape shape;
     ak_dtype dtype;
     int choice[AK_CHOICES_MAX];    /* index of the value; 0 of a number */
@@ -51,6 +52,7 @@ struct ak_task {
    problem/ does not know backends, so the caller hands them in. `available` as in ak_space_spec. */
 typedef struct ak_device_facts {
     const char *backend, *device;
+    const char *devices; /* with commas, `device` first; NULL: only that */
     const ak_scope *facts;
     bool (*available)(void *context, const char *compiler);
     void *available_context;

@@ -2,6 +2,7 @@
 #include "worker/reference.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/host/host.h"
 #include "backend/host/host_pool.h"
@@ -34,14 +35,14 @@ static ak_reference_fn builtin(const ak_task *task)
 }
 
 /* Plain optimisation, nothing that changes results. */
-static ak_status compile(const char *artifact, const ak_task *task, const char *folder,
-                         ak_error *err)
+static ak_status compile(const char *artifact, const char *name, const ak_task *task,
+                         const char *folder, ak_error *err)
 {
     static const char *const options[] = {"-std=gnu17", "-O3", "-ffp-contract=off"};
     char path[AK_PATH_MAX];
     ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
     ak_compile_result result = {0};
-    ak_status status = ak_fs_join(path, folder, "reference.c", err);
+    ak_status status = ak_fs_join(path, folder, name, err);
     if (status == AK_OK) {
         status = ak_host_source(&text, task->problem->reference_source, "reference.c", err);
     }
@@ -69,11 +70,14 @@ static ak_status compile(const char *artifact, const ak_task *task, const char *
 
 static ak_status load(ak_reference *reference, const char *folder, ak_error *err)
 {
-    char artifact[AK_PATH_MAX];
+    char artifact[AK_PATH_MAX], source[64], library[64];
     ak_outcome outcome;
-    ak_status status = ak_fs_join(artifact, folder, "reference.so", err);
+    /* Device workers share the folder. */
+    (void)snprintf(source, sizeof source, "reference-%ld.c", (long)getpid());
+    (void)snprintf(library, sizeof library, "reference-%ld.so", (long)getpid());
+    ak_status status = ak_fs_join(artifact, folder, library, err);
     if (status == AK_OK) {
-        status = compile(artifact, reference->task, folder, err);
+        status = compile(artifact, source, reference->task, folder, err);
     }
     if (status == AK_OK) {
         status = ak_host_ops.open(&reference->device, reference->task, err);

@@ -18,6 +18,7 @@
  *
  *   no_device old_driver no_memory | spill serialised compile_error | launch_error illegal_address
  *   hang wrong overrun lazy (does nothing but in every second run) no_cluster
+ *   mixed (the second device is of another model) alone (there is no second one)
  *
  * and, where B has more than LARGE elements only: large_wrong, large_overrun, large_idle (does
  * nothing), large_input (changes A), large_scribble (writes into all other memory of the device).
@@ -252,7 +253,10 @@ static double activate(double x, const char *options)
     return x;
 }
 
-static void multiply(const product *q)
+#define NOT_INSTRUMENTED __attribute__((no_sanitize("address", "undefined", "thread")))
+
+/* Instrumented, it would be half of a test's time. */
+NOT_INSTRUMENTED static void multiply(const product *q)
 {
     float *wide = malloc(sizeof *wide * (size_t)q->k * (size_t)q->n);
     float *row = malloc(sizeof *row * (size_t)q->n);
@@ -555,7 +559,7 @@ int cuda_error_text(int code, const char **out)
 
 int cuda_device_count(int *count)
 {
-    *count = 2;
+    *count = fault("alone", NULL) ? 1 : 2;
     return 0;
 }
 
@@ -567,8 +571,8 @@ int cuda_device_get(int *device, int ordinal)
 
 int cuda_device_name(char *out, int bytes, int device)
 {
-    (void)device;
-    snprintf(out, (size_t)bytes, "Fake H200");
+    snprintf(out, (size_t)bytes, "%s",
+             device > 0 && fault("mixed", NULL) ? "Fake H100" : "Fake H200");
     return 0;
 }
 
@@ -1339,11 +1343,6 @@ int nvml_init(void)
     return 0;
 }
 
-int nvml_shutdown(void)
-{
-    return 0;
-}
-
 int nvml_driver(char *out, unsigned bytes)
 {
     snprintf(out, bytes, "fake 580.1");
@@ -1359,8 +1358,33 @@ int nvml_by_uuid(const char *uuid, void **device)
 
 int nvml_clock(void *device, int type, unsigned *mhz)
 {
-    (void)device, (void)type;
-    *mhz = 1755;
+    (void)device;
+    *mhz = type == AK_NVML_CLOCK_SM ? 1755 : 3201;
+    return 0;
+}
+
+int nvml_clock_max(void *device, int type, unsigned *mhz)
+{
+    (void)device;
+    *mhz = type == AK_NVML_CLOCK_SM ? 1980 : 3201;
+    return 0;
+}
+
+int nvml_power_limit(void *device, unsigned *milliwatts)
+{
+    (void)device;
+    *milliwatts = 700000;
+    return 0;
+}
+
+int nvml_fields(void *device, int count, ak_nvml_field *values)
+{
+    (void)device;
+    for (int i = 0; i < count; i++) {
+        values[i].code = values[i].id == AK_NVML_POWER_INSTANT ? 0 : 3; /* not supported */
+        values[i].type = AK_NVML_UNSIGNED;
+        values[i].value.number = 618500;
+    }
     return 0;
 }
 
