@@ -153,7 +153,8 @@ AK_API ak_status ak_config_parse(ak_config *out, const ak_space *space, const ch
 /* What to compute: a kernel folder (problem.json and implementations), built in or the user's. */
 typedef struct ak_problem ak_problem;
 
-/* `name` is a built-in kernel ("matmul"), a folder with a problem.json, or a T1 file. */
+/* `name` is a built-in kernel ("matmul"), a folder with a problem.json, or a T1 file. A folder
+   whose problem or implementation has the name of a built-in one must hold the same: AK_INVALID. */
 AK_API ak_status ak_problem_open(ak_problem **out, const char *name, ak_error *err);
 AK_API void ak_problem_close(ak_problem *problem);
 AK_API const char *ak_problem_name(const ak_problem *problem);
@@ -167,12 +168,17 @@ AK_API const char *ak_problem_implementation(const ak_problem *problem, size_t i
 typedef struct ak_task_spec {
     const char *kernel;         /* as for ak_problem_open */
     const char *implementation; /* "host"; NULL: the best one for the device */
-    const char *device;         /* "auto", "host" */
+    const char *device;         /* "auto", "host", "cuda:0"; equal ones that share the trials of
+                                   ak_tune: "cuda:all", "cuda:0,cuda:1". All else happens on the
+                                   first */
     const char *size;           /* "M=1024,N=1024,K=1024", or "1024" for all sizes alike */
     const char *dtype;          /* "f32" */
     const char *choices;        /* "activation=relu,bias=add" */
     bool allow_numerics;        /* offer compiler options that change results */
     const char *fix;            /* "MR=6,KC=256:512": only these values of these parameters */
+    /* libraries to compare with: "default" (NULL: the same) are those that start quickly, "all",
+       "none", and names, such as "default,torch-eager" */
+    const char *libraries;
     int threads;                /* CPU threads for host kernels and libraries; 0: all */
     uint64_t seed;              /* of inputs and searches, recorded with every run; 0, the default,
                                    is a seed like any other */
@@ -189,7 +195,8 @@ AK_API void ak_task_set_cancel(ak_task *task, const volatile int *cancel);
 AK_API const ak_space *ak_task_space(const ak_task *task);
 AK_API const ak_problem *ak_task_problem(const ak_task *task);
 AK_API const char *ak_task_implementation(const ak_task *task);
-AK_API const char *ak_task_device(const ak_task *task);  /* "host" */
+AK_API const char *ak_task_device(const ak_task *task);  /* "host"; of several the first */
+AK_API const char *ak_task_devices(const ak_task *task); /* all, "cuda:0,cuda:1" */
 AK_API const char *ak_task_size(const ak_task *task);    /* "M=1024,N=1024,K=1024" */
 AK_API const char *ak_task_dtype(const ak_task *task);
 AK_API const char *ak_task_choices(const ak_task *task); /* "" if the problem has none */
@@ -254,6 +261,13 @@ typedef struct ak_trial {
     double occupancy;
     double tflops, gbs, efficiency; /* efficiency: fraction of the roofline, 0..1 */
     char *bound;                    /* "compute" or "memory" */
+    /* Where it was measured: several devices may share a run. */
+    char *measured_on; /* "cuda:1"; NULL: not recorded */
+    char *device_uuid; /* "GPU-5fd4f087-..."; NULL: the device has none */
+    /* What the device did meanwhile, by its driver; means over samples, 0 and NULL: not known. */
+    double sm_clock_mhz, memory_clock_mhz, power_watts, temperature_celsius;
+    char *throttle;     /* why the clock was held back: "none", "power_cap", "power_cap,thermal" */
+    double utilisation; /* of the arithmetic units at that clock, 0..1; if bound by compute */
 } ak_trial;
 
 AK_API void ak_trial_clear(ak_trial *trial);
@@ -275,7 +289,8 @@ AK_API ak_status ak_archive_open_existing(ak_archive **out, const char *path, ak
 AK_API void ak_archive_close(ak_archive *archive);
 AK_API const char *ak_archive_path(const ak_archive *archive);
 
-/* Fields left NULL or 0 match everything. */
+/* Fields left NULL or 0 match everything. `run` may be that of ak_tune_sizes: the trials of its
+   sizes match. */
 typedef struct ak_archive_filter {
     const char *kernel, *implementation, *device, *size, *dtype, *choices, *run, *environment;
     const char *config;
@@ -334,10 +349,11 @@ typedef struct ak_tune_options {
        Hyper-parameters follow a colon:
        "genetic:population=30,mutation=0.2"; see ak_list(AK_LIST_HYPERPARAMETERS) */
     const char *strategy;
-    size_t evaluations;    /* configurations to try; 0: 60 */
+    size_t evaluations;    /* configurations to try, the resumed ones included; 0: 60 */
     double seconds;        /* wall time; 0: no limit */
     double target_speedup; /* stop when the baseline is beaten by this factor; 0: never */
-    bool resume;           /* trials of the same key in the archive count as evaluated */
+    bool resume;           /* trials of the same key in the archive count as evaluated, so that
+                              a run that is resumed ends where it would have ended */
     size_t finalists;      /* re-measured interleaved with the baseline, and the default; 0: 3 */
     /* Configurations to try right after the default, as text; those that are not in the space are
        passed over. Borrowed for the call. */
@@ -348,7 +364,8 @@ typedef struct ak_tune_options {
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
     /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. Its `cancel`
        is that of the run. Where it cannot be reached, the run says so (the event "warning") and
-       carries on with "portfolio". */
+       carries on with "portfolio"; what no waiting can cure, such as a budget for a model without a
+       price, is refused. */
     const struct ak_llm_options *llm;
     int generations; /* questions to the model; 0: the strategy's default. 1 is one shot */
     size_t batch;    /* proposals a question; 0: what the budget leaves for each */
@@ -359,10 +376,16 @@ typedef struct ak_contestant {
     char *name;    /* "tuned", "default", or the library: "OpenBLAS" */
     char *version; /* with the core type: "0.3.21 Cooperlake"; NULL for candidates */
     char *config;  /* NULL for libraries */
+    char *library; /* what it is called in --libraries: "cublaslt-best"; NULL for candidates */
+    char *reason;  /* why it failed, in one line; NULL if it did not */
     double median_ms, ci_low_ms, ci_high_ms;
     double tflops, gbs, efficiency;
     double ratio, ratio_low, ratio_high; /* speed relative to the first library, paired, 95 % */
     bool tie;                            /* the interval of the ratio contains 1 */
+    /* as in ak_trial */
+    double sm_clock_mhz, memory_clock_mhz, power_watts, temperature_celsius;
+    char *throttle;
+    double utilisation;
 } ak_contestant;
 
 typedef struct ak_tune_result {
@@ -380,6 +403,8 @@ typedef struct ak_tune_result {
     ak_contestant *contestants; /* finalists and baselines, as re-measured */
     size_t contestant_count;
     size_t baseline; /* index in contestants of the fastest library; contestant_count if none */
+    char **warnings; /* what makes the finish less sure than its intervals say, one line each */
+    size_t warning_count;
     /* The language model, if the strategy asked one. */
     char *model; /* NULL: none */
     size_t llm_calls, llm_failed; /* failed, or given up when the run ended: without an answer */
@@ -470,6 +495,8 @@ AK_API ak_status ak_config_read(ak_config *out, const ak_task *task, const char 
 typedef struct ak_comparison {
     ak_contestant *contestants; /* libraries first, then the configurations in the order given */
     size_t count;
+    char **warnings; /* as in ak_tune_result */
+    size_t warning_count;
 } ak_comparison;
 
 /* Measures the vendor libraries (if `baselines`) and configurations, interleaved in one run. */

@@ -54,7 +54,7 @@ typedef struct ak_call {
 } ak_call;
 void ak_call_clear(ak_call *call);
 ak_status ak_archive_add_call(ak_archive *archive, const ak_call *call, ak_error *err);
-/* The calls of a run, or of all (NULL), oldest first. */
+/* The calls of a run (of many sizes: of all of these), or of all (NULL), oldest first. */
 typedef bool (*ak_call_visitor)(void *context, const ak_call *call);
 ak_status ak_archive_each_call(ak_archive *archive, const char *run, ak_call_visitor visit,
                                void *context, ak_error *err);

@@ -149,7 +149,8 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
     ak_status status = ak_store_prepare(
         &rows, archive,
         "SELECT result FROM runs WHERE kernel = ?1 AND device = ?2 AND size = ?3 AND dtype = ?4 "
-        "AND choices = ?5 AND environment IS ?6 AND (?7 IS NULL OR id = ?7) AND result IS NOT NULL",
+        "AND choices = ?5 AND environment IS ?6 AND (?7 IS NULL OR id IN " AK_STORE_RUNS(
+            "?7") ") AND result IS NOT NULL",
         err);
     const char *const texts[] = {like->kernel,  like->device,      like->size, like->dtype,
                                  like->choices, like->environment, filter->run};

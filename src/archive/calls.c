@@ -40,9 +40,9 @@
 static const char add_sql[] = "INSERT INTO calls (" TEXT_MAP(NAME)
     NUMBER_MAP(NAME) "cost_usd) "
                      "VALUES (" TEXT_MAP(PLACE) NUMBER_MAP(PLACE) "?)";
-static const char read_sql[] =
-    "SELECT " TEXT_MAP(NAME) NUMBER_MAP(NAME) "cost_usd FROM calls "
-                                              "WHERE ?1 IS NULL OR run = ?1 ORDER BY id";
+static const char read_sql[] = "SELECT " TEXT_MAP(NAME)
+    NUMBER_MAP(NAME) "cost_usd FROM calls "
+                     "WHERE ?1 IS NULL OR run IN " AK_STORE_RUNS("?1") " ORDER BY id";
 #undef NAME
 #undef PLACE
 

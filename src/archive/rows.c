@@ -549,8 +549,9 @@ static const struct {
     }
     CONDITION(kernel), CONDITION(implementation), CONDITION(device),
     CONDITION(size),   CONDITION(dtype),          CONDITION(choices),
-    CONDITION(run),    CONDITION(environment),    CONDITION(config),
+    CONDITION(config), CONDITION(environment),
 #undef CONDITION
+    {" AND run IN " AK_STORE_RUNS("?"), offsetof(ak_archive_filter, run)},
 };
 #define CONDITION_COUNT (sizeof conditions / sizeof conditions[0])
 

@@ -32,6 +32,14 @@ ak_status ak_store_begin(ak_archive *archive, ak_error *err);
 ak_status ak_store_commit(ak_archive *archive, ak_error *err); /* rolls back if it fails */
 void ak_store_rollback(ak_archive *archive);
 
+/* The ids that a run's id stands for, of one parameter ("?"): a run over many sizes has no trials
+   of its own, those of its sizes are meant too. Its result says which these are. */
+#define AK_STORE_RUNS(parameter)                                                                   \
+    "(WITH asked (id) AS (SELECT " parameter                                                       \
+    ") SELECT id FROM asked UNION ALL SELECT json_extract (one.value, '$.run') FROM asked JOIN "   \
+    "runs USING (id), "                                                                            \
+    "json_each(CASE WHEN json_valid(result) THEN result ELSE '{}' END, '$.sizes') AS one)"
+
 /* SELECT what FROM trials WHERE the filter holds, then `tail`; `what` and `tail` are constant
    texts. The filter's texts must outlive the statement; its order and limit are the caller's
    affair. */

@@ -53,6 +53,7 @@ static ak_status print(const ak_comparison *comparison, const ak_task *task, con
     }
     ak_task_print(task);
     ak_contestants_print(comparison->contestants, comparison->count);
+    ak_warnings_print(comparison->warnings, comparison->warning_count);
     ak_out("\n");
     if (!best->found) {
         ak_out("nothing is archived for this kernel, size and type on this device\n");
@@ -99,9 +100,10 @@ static int run(const ak_args *args)
         status = print(&comparison, task, &best, args, &err);
     }
     for (size_t i = 0; i < comparison.count && status == AK_OK; i++) {
-        if (comparison.contestants[i].median_ms <= 0) {
-            status = ak_fail(&err, AK_CRASHED, "%.80s: %.80s failed; 'autokernel check' says why",
-                             args->operand[0], comparison.contestants[i].name);
+        const ak_contestant *c = &comparison.contestants[i];
+        if (c->median_ms <= 0 && c->library == NULL) { /* a library's failure is in the table */
+            status = ak_fail(&err, AK_CRASHED, "%.80s: %.80s failed: %.200s", args->operand[0],
+                             c->name, c->reason == NULL ? "no reason given" : c->reason);
         }
     }
     ak_comparison_clear(&comparison);
@@ -115,7 +117,8 @@ const ak_command ak_cmd_compare = {
     .operands = "KERNEL",
     .least = 1,
     .most = 1,
-    .options = AK_O_TASK | AK_O_RUN | AK_O(TIME) | AK_O(ARCHIVE) | AK_O(JSON) | AK_O(HELP),
+    .options = AK_O_TASK | AK_O_RUN | AK_O(LIBRARIES) | AK_O(TIME) | AK_O(ARCHIVE) | AK_O(JSON) |
+               AK_O(HELP),
     .about =
         "Measures every installed library, the default configuration and the best that the "
         "archive\n"

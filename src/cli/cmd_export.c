@@ -7,6 +7,23 @@
 #include "cli/output.h"
 #include "cli/task_args.h"
 
+/* A table is for the sizes that it has; the kernel's own default need not be near any of them. */
+static void add_first_size(ak_buf *command, const char *path)
+{
+    json_t *document = NULL, *value;
+    const char *name, *before = " --size ";
+    if (ak_json_read(&document, path, NULL) != AK_OK) {
+        return;
+    }
+    json_t *first = json_array_get(json_object_get(document, "sizes"), 0);
+    json_object_foreach(json_object_get(first, "size"), name, value)
+    {
+        ak_buf_print(command, "%s%s=%lld", before, name, (long long)json_integer_value(value));
+        before = ",";
+    }
+    json_decref(document);
+}
+
 static int tell(const ak_args *args, const char *format, const char *path)
 {
     if (ak_args_has(args, AK_OPTION_JSON)) {
@@ -26,6 +43,9 @@ static int tell(const ak_args *args, const char *format, const char *path)
         ak_quote(&command, args->operand[0]);
         ak_buf_puts(&command, " --config @");
         ak_quote(&command, path);
+        if (strcmp(format, "dispatch") == 0) {
+            add_first_size(&command, path);
+        }
         if (ak_buf_status(&command, NULL) == AK_OK) {
             ak_out_next(command.data, "measure it again");
         }

@@ -62,8 +62,10 @@ static int run_check(const ak_args *args)
     json_t *result = NULL;
     (void)signal(SIGINT, on_interrupt);
     (void)signal(SIGTERM, on_interrupt);
-    ak_llm_args(&options, args, &interrupted);
-    ak_status status = ak_llm_check(&text, &options, &err);
+    ak_status status = ak_llm_args(&options, args, &interrupted, &err);
+    if (status == AK_OK) {
+        status = ak_llm_check(&text, &options, &err);
+    }
     if (status == AK_OK) {
         status = ak_json_parse(&result, text, strlen(text), "llm", &err);
     }

@@ -266,7 +266,9 @@ static int run(const ak_args *args)
                       format);
         return ak_complain_error(&err);
     }
-    ak_llm_args(&llm, args, &ak_interrupted);
+    if (ak_llm_args(&llm, args, &ak_interrupted, &err) != AK_OK) {
+        return ak_complain_error(&err);
+    }
     bool has_llm = llm.model != NULL || llm.replay != NULL;
     ak_study_options options = {.arms = args->text[AK_OPTION_ARMS],
                                 .evaluations = (size_t)args->number[AK_OPTION_EVALS],

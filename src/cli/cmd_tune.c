@@ -107,8 +107,9 @@ static void print_best(const ak_tune_result *result, const ak_task *task, double
                 tuned = &result->contestants[i];
             }
         }
-        ak_out("     %s the speed of %s %s", ak_show_ratio(a, result->speedup), library->name,
-               library->version == NULL ? "" : library->version);
+        bool brief = library->version != NULL && strlen(library->version) <= AK_VERSION_BESIDE;
+        ak_out("     %s the speed of %s%s%s", ak_show_ratio(a, result->speedup), library->name,
+               brief ? " " : "", brief ? library->version : "");
         if (tuned != NULL) {
             ak_out(" (%s .. %s%s)", ak_show_ratio(b, tuned->ratio_low),
                    ak_show_ratio(c, tuned->ratio_high), tuned->tie ? ": a tie" : "");
@@ -182,9 +183,9 @@ static ak_status print_result(const ak_tune_result *result, const ak_task *task,
 }
 
 /* `llm` must live as long as the options. */
-static ak_tune_options options_of(const ak_args *args, ak_progress *progress, ak_llm_options *llm)
+static ak_tune_options options_of(const ak_args *args, ak_progress *progress,
+                                  const ak_llm_options *llm)
 {
-    ak_llm_args(llm, args, &ak_interrupted);
     bool has_llm = llm->model != NULL || llm->replay != NULL;
     ak_tune_options options = {.strategy = args->text[AK_OPTION_STRATEGY],
                                .evaluations = (size_t)args->number[AK_OPTION_EVALS],
@@ -203,7 +204,7 @@ static ak_tune_options options_of(const ak_args *args, ak_progress *progress, ak
     return options;
 }
 
-static int run_one(const ak_args *args)
+static int run_one(const ak_args *args, const ak_llm_options *llm)
 {
     ak_error err = AK_ERROR_INIT;
     ak_task *task = NULL;
@@ -212,8 +213,7 @@ static int run_one(const ak_args *args)
     ak_tune_result result = {0};
     int code = AK_EXIT_FAILED;
     bool json = ak_args_has(args, AK_OPTION_JSON);
-    ak_llm_options llm;
-    ak_tune_options options = options_of(args, &progress, &llm);
+    ak_tune_options options = options_of(args, &progress, llm);
     if (ak_args_task(&task, args, &err) != AK_OK ||
         ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err) != AK_OK ||
         ak_progress_open(&progress, args->text[AK_OPTION_EVENTS],
@@ -248,11 +248,15 @@ out:
 
 static int run(const ak_args *args)
 {
+    ak_error err = AK_ERROR_INIT;
+    ak_llm_options llm;
+    if (ak_llm_args(&llm, args, &ak_interrupted, &err) != AK_OK) {
+        return ak_complain_error(&err);
+    }
     if (!ak_args_has(args, AK_OPTION_SIZES) && !ak_args_has(args, AK_OPTION_DISPATCH)) {
-        return run_one(args);
+        return run_one(args, &llm);
     }
     ak_progress progress = {0};
-    ak_llm_options llm;
     ak_tune_options options = options_of(args, &progress, &llm);
     return ak_tune_sizes_run(args, &options, &progress);
 }
@@ -263,9 +267,10 @@ const ak_command ak_cmd_tune = {
     .operands = "KERNEL|RECORDING",
     .least = 1,
     .most = 1,
-    .options = AK_O_TASK | AK_O_RUN | AK_O_LLM | AK_O(GENERATIONS) | AK_O(BATCH) | AK_O(SIZES) |
-               AK_O(DISPATCH) | AK_O(STRATEGY) | AK_O(EVALS) | AK_O(TIME) | AK_O(TARGET_SPEEDUP) |
-               AK_O(RESUME) | AK_O(EVENTS) | AK_O(ARCHIVE) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
+    .options = AK_O_TASK | AK_O_RUN | AK_O(LIBRARIES) | AK_O_LLM | AK_O(GENERATIONS) | AK_O(BATCH) |
+               AK_O(SIZES) | AK_O(DISPATCH) | AK_O(STRATEGY) | AK_O(EVALS) | AK_O(TIME) |
+               AK_O(TARGET_SPEEDUP) | AK_O(RESUME) | AK_O(EVENTS) | AK_O(ARCHIVE) | AK_O(JSON) |
+               AK_O(QUIET) | AK_O(HELP),
     .about = "Tries configurations: compiles each, checks its results, times it and archives it. "
              "The best\n"
              "few are measured again, interleaved with the vendor libraries that are installed.\n"
@@ -274,7 +279,9 @@ const ak_command ak_cmd_tune = {
              "(hybrid, then the default). Without it, or when it fails, portfolio searches.\n"
              "--time is for all of it: the libraries, the search and the last measurement.\n"
              "Ctrl-C ends the search early and keeps everything; a second one ends at once.\n"
-             "Exit code 0 says that a verified best was found, also after Ctrl-C.\n"
+             "Exit code 0 says that a verified best was found, also after Ctrl-C. The same command "
+             "with\n"
+             "--resume goes on where it was.\n"
              "With --device sim:FILE a recording (see 'autokernel simulate --help') stands for the "
              "device: nothing\n"
              "runs, time is what was recorded, and the same seed gives the same events and "

@@ -4,7 +4,9 @@
 
 #include "cli/options.h"
 
-/* Texts are borrowed from `args`; `cancel` is the caller's. */
-void ak_llm_args(ak_llm_options *out, const ak_args *args, const volatile int *cancel);
+/* Texts are borrowed from `args`; `cancel` is the caller's. AK_INVALID for an option of the command
+   line that is about a language model where none is named; settings hold for other commands too. */
+ak_status ak_llm_args(ak_llm_options *out, const ak_args *args, const volatile int *cancel,
+                      ak_error *err);
 
 #endif

@@ -238,11 +238,12 @@ static ak_status take_numbers(ak_llm *llm, const ak_llm_options *options, ak_err
 static ak_status take_price(ak_llm *llm, const ak_llm_options *options, ak_error *err)
 {
     ak_status status = AK_OK;
-    if (llm->provider != NULL) {
+    bool sends = llm->provider != NULL; /* a script of answers names no model and costs nothing */
+    if (sends) {
         ak_abilities_find(&llm->abilities, llm->provider, llm->model);
         status = ak_price_find(&llm->price, llm->provider, llm->model, options->prices, err);
     }
-    if (status == AK_OK && !llm->price.known && llm->budget_usd > 0) {
+    if (status == AK_OK && sends && !llm->price.known && llm->budget_usd > 0) {
         return ak_fail(err, AK_INVALID,
                        "%s is unpriced, so a budget cannot be kept: give its price with "
                        "--llm-prices FILE, {\"%s\": {\"input\": 1, \"output\": 4}}, or leave "

@@ -47,35 +47,44 @@ static void tell(void *context, const ak_call *call)
     ak_event_send(adviser->events, "llm", fields);
 }
 
-void ak_adviser_open(ak_adviser *out, const ak_tune_options *options, const ak_session *session,
-                     const ak_strategy_ops *ops, const ak_events *events, ak_archive *archive)
+ak_status ak_adviser_open(ak_adviser *out, const ak_tune_options *options, const ak_task *task,
+                          const ak_session *session, const ak_strategy_ops *ops,
+                          const ak_events *events, ak_archive *archive, ak_error *err)
 {
-    bool recalls = ak_pool_recalls(session->pool);
-    bool described = ak_problem_runnable(session->task->problem, NULL) == AK_OK;
+    bool described = ak_problem_runnable(task->problem, NULL) == AK_OK;
     *out = (ak_adviser){.events = events,
                         .archive = archive,
                         .session = session,
-                        .counsel = {.task = described ? session->task : NULL,
+                        .counsel = {.task = described ? task : NULL,
                                     .ceilings = &session->ceilings,
                                     .generations = options->generations,
                                     .batch = options->batch,
-                                    .rechecks = !recalls, /* they would say the same */
-                                    .patient = recalls,
                                     .tell = tell,
                                     .notice = notice,
                                     .context = out}};
     if (ops->await == NULL || options->llm == NULL) {
-        return;
+        return AK_OK;
     }
     ak_llm_options client = *options->llm;
     client.cancel = options->cancel;
-    if (ak_llm_open(&out->llm, &client, NULL, &out->missing) != AK_OK) {
-        out->llm = NULL;
+    ak_status status = ak_llm_open(&out->llm, &client, NULL, &out->missing);
+    if (status == AK_UNAVAILABLE) {
         out->counsel.missing = out->missing.text;
-        return;
+        return AK_OK;
+    }
+    if (status != AK_OK) {
+        return ak_fail(err, status, "%s", out->missing.text);
     }
     ak_counsel_llm(&out->model, out->llm);
     out->counsel.model = &out->model;
+    return AK_OK;
+}
+
+void ak_adviser_join(ak_adviser *adviser)
+{
+    bool recalls = ak_pool_recalls(adviser->session->pool);
+    adviser->counsel.rechecks = !recalls; /* they would say the same */
+    adviser->counsel.patient = recalls;
 }
 
 void ak_adviser_close(ak_adviser *adviser)
@@ -92,6 +101,17 @@ ak_llm_options ak_adviser_left(const ak_llm_options *llm, double spent_usd)
         out.budget_usd = left > NOTHING_LEFT ? left : NOTHING_LEFT;
     }
     return out;
+}
+
+bool ak_adviser_record(json_t *object, const ak_tune_options *options)
+{
+    const ak_llm_options *llm = options->llm;
+    return (llm->model == NULL || ak_json_set_text(object, "llm", llm->model)) &&
+           (llm->replay == NULL || ak_json_set_text(object, "llm_replay", llm->replay)) &&
+           (llm->effort == NULL || ak_json_set_text(object, "llm_effort", llm->effort)) &&
+           ak_json_set_real(object, "llm_budget", llm->budget_usd) &&
+           ak_json_set(object, "generations", json_integer(options->generations)) &&
+           ak_json_set(object, "batch", json_integer((json_int_t)options->batch));
 }
 
 ak_status ak_adviser_status(const ak_adviser *adviser, ak_error *err)

@@ -41,6 +41,7 @@ typedef struct many {
     const ak_tune_options *options;
     ak_archive *archive;
     size_t wanted; /* configurations of the table */
+    size_t used;   /* of the evaluations, by the sizes so far; what was resumed counts */
     ak_task **tasks;
     ak_tune_result *tuned;
     const char **given; /* borrowed from `tuned` */
@@ -139,8 +140,7 @@ static void share(ak_tune_options *out, const many *m, size_t at)
     out->first = m->given;
     out->first_count = m->given_count;
     if (out->evaluations > 0) {
-        size_t used = m->result->evaluated;
-        size_t rest = used < out->evaluations ? out->evaluations - used : 0;
+        size_t rest = m->used < out->evaluations ? out->evaluations - m->used : 0;
         out->evaluations = rest / left > 0 ? rest / left : 1;
     }
     if (out->seconds > 0) {
@@ -197,6 +197,8 @@ static ak_status tune_each(many *m, ak_error *err)
         announce_phase(m, "size", i);
         status = ak_tune(&m->tuned[i], m->tasks[i], m->archive, &options, err);
         if (status == AK_OK) {
+            size_t used = m->tuned[i].evaluated + m->tuned[i].resumed;
+            m->used += used < options.evaluations ? used : options.evaluations;
             m->result->evaluated += m->tuned[i].evaluated;
             m->result->sizes[i].evaluated = m->tuned[i].evaluated;
             status = keep(&m->result->sizes[i].run, m->tuned[i].run, err);
@@ -275,7 +277,8 @@ static ak_status record(many *m, const ak_session *session, ak_error *err)
                     ak_json_set_text(options, "strategy", m->options->strategy) &&
                     ak_json_set(options, "evaluations",
                                 json_integer((json_int_t)m->options->evaluations)) &&
-                    ak_json_set_real(options, "seconds", m->options->seconds);
+                    ak_json_set_real(options, "seconds", m->options->seconds) &&
+                    (m->options->llm == NULL || ak_adviser_record(options, m->options));
         status = good ? ak_json_text(&options_text, options, err) : ak_fail_memory(err);
     }
     if (status == AK_OK) {

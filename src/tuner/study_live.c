@@ -63,7 +63,8 @@ static ak_status live_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
                           ak_error *err)
 {
     ak_llm_options llm = {0};
-    if (study->options.llm != NULL) {
+    bool asks = study->options.llm != NULL && arm->choice.ops->await != NULL;
+    if (asks) {
         llm = ak_adviser_left(study->options.llm, *spent_usd);
     }
     live l = {.study = study, .run = run, .err = err};
@@ -76,7 +77,7 @@ static ak_status live_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
                                .sink = sink,
                                .sink_context = &l,
                                .cancel = study->options.cancel,
-                               .llm = study->options.llm == NULL ? NULL : &llm,
+                               .llm = asks ? &llm : NULL,
                                .generations = study->options.generations,
                                .batch = study->options.batch};
     ak_status status = ak_tune(&result, &seeded, archive, &options, err);
@@ -85,7 +86,7 @@ static ak_status live_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
         status = ak_study_model(study, result.model, err);
     }
     ak_tune_result_clear(&result);
-    if (status == AK_OK && ak_study_cancelled(study)) {
+    if (status == AK_CANCELLED || (status == AK_OK && ak_study_cancelled(study))) {
         status = ak_fail(err, AK_CANCELLED, "the study was interrupted");
     }
     return status == AK_OK ? l.status : status;
@@ -108,7 +109,9 @@ ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive *archiv
         for (size_t a = 0; status == AK_OK && a < study.arm_count; a++) {
             ak_study_run *run = &study.arms[a].runs[i];
             status = live_run(&study, &study.arms[a], run, task, archive, &spent_usd, err);
-            ak_study_announce(&study, &study.arms[a], run);
+            if (status == AK_OK) {
+                ak_study_announce(&study, &study.arms[a], run);
+            }
         }
     }
     if (status == AK_OK) {

@@ -7,13 +7,16 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/rng.h"
-#include "worker/stage.h"
 
 /* The awkward shape that every trial runs: the one with the most work below this, so that it covers
    as much of the code as a tenth of a millisecond can. */
 #define AWKWARD_FLOPS 2e7
 /* Of the shape at which the tolerance is tried: a mean over fewer is too close to the values. */
 #define SELFTEST_ELEMENTS 64
+/* From so much on a shape is judged on the device, where that can be: below, the host has prepared
+   it in some hundredths of a second and compares it in some milliseconds. */
+#define REFEREE_ELEMENTS ((size_t)1 << 20)
+#define REFEREE_FLOPS    1e9
 /* One timed batch in this many is judged, besides the first and the last. */
 #define JUDGE_EVERY         8
 #define DUEL_ROUNDS_MIN     9
@@ -24,8 +27,16 @@
 /* For each version of a library, when the fastest is looked for. */
 #define VARIANT_SECONDS     0.15
 #define BASELINE_TIMEOUT_NS (60 * AK_SECOND_NS)
-#define THREADS_ALL         (1 << 16) /* backends cut it to what they have */
-#define PLACES_ALIGN        4096
+#define VERSION_BYTES       200
+/* A library that does the work in two passes rounds its result twice, and the first rounding may be
+   of something larger than what comes out. Candidates have no such excuse. */
+#define BASELINE_SLACK 2.0
+#define THREADS_ALL    (1 << 16) /* backends cut it to what they have */
+#define PLACES_ALIGN   4096
+/* A second set of inputs costs a second reference and a second block: where that is more than a
+   second or two of a processor, or than this of memory, there is only one. */
+#define SECOND_SET_FLOPS 2.5e9
+#define SECOND_SET_BYTES ((size_t)256 << 20)
 
 typedef struct choice { /* which version of a library is the fastest */
     char *base, *best;
@@ -37,9 +48,11 @@ struct ak_evaluator {
     ak_device *device;
     ak_reference *reference;
     ak_stage_memory memory;
-    ak_stage own;
+    ak_stage own[AK_STAGE_SETS];
+    size_t sets;
     ak_stage *awkward;
     size_t awkward_count;
+    ak_stage_times preparation;
     ak_rng rng;
     unsigned round;
     choice *choices;
@@ -48,19 +61,45 @@ struct ak_evaluator {
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
+/* Where the block is not mapped, moving inputs in takes longer than running on them. */
+static size_t sets_of(const ak_evaluator *e)
+{
+    bool cheap = e->backend->map != NULL && e->task->shape.flops <= SECOND_SET_FLOPS &&
+                 e->own[0].total <= SECOND_SET_BYTES;
+    return cheap ? AK_STAGE_SETS : 1;
+}
+
+static ak_status plan_own(size_t *end, ak_evaluator *e, ak_error *err)
+{
+    const int64_t *size = e->task->shape.size;
+    ak_status status = ak_stage_plan(&e->own[0], &e->memory, e->task, size, 0, 0, err);
+    e->sets = 1;
+    *end = e->own[0].total;
+    while (status == AK_OK && e->sets < sets_of(e)) {
+        size_t base = (*end + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
+        status =
+            ak_stage_plan(&e->own[e->sets], &e->memory, e->task, size, (int)e->sets, base, err);
+        *end = base + e->own[e->sets].total;
+        e->sets++;
+    }
+    return status;
+}
+
 static ak_status plan_stages(ak_evaluator *e, ak_error *err)
 {
+    size_t end = 0;
     const ak_problem *problem = e->task->problem;
     e->awkward = ak_alloc(problem->awkward_count + 1, sizeof *e->awkward);
     if (e->awkward == NULL) {
         return ak_fail_memory(err);
     }
-    ak_status status = ak_stage_plan(&e->own, &e->memory, e->task, e->task->shape.size, 0, 0, err);
-    size_t base = (e->own.total + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
-    size_t end = base;
+    ak_status status = plan_own(&end, e, err);
+    size_t base = (end + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
+    end = base;
     for (size_t i = 0; status == AK_OK && i < problem->awkward_count; i++) {
         ak_stage *stage = &e->awkward[i];
-        status = ak_stage_plan(stage, &e->memory, e->task, problem->awkward[i], 1, base, err);
+        status = ak_stage_plan(stage, &e->memory, e->task, problem->awkward[i], AK_STAGE_SETS, base,
+                               err);
         e->awkward_count = i + 1;
         if (status == AK_OK) {
             end = base + stage->total > end ? base + stage->total : end;
@@ -93,12 +132,53 @@ static size_t outputs_of(const ak_evaluator *e, const ak_stage *stage)
     return least;
 }
 
+static bool is_large(const ak_evaluator *e, const ak_stage *stage)
+{
+    size_t elements = 0;
+    for (size_t i = 0; i < e->task->problem->argument_count; i++) {
+        elements += stage->shape.elements[i];
+    }
+    return elements >= REFEREE_ELEMENTS || stage->shape.flops >= REFEREE_FLOPS;
+}
+
+static ak_status prepare_own(ak_evaluator *e, bool selftest, ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = AK_UNAVAILABLE;
+    if (is_large(e, &e->own[0])) {
+        status =
+            ak_stage_prepare_referee(&e->own[0], e->reference, 0, selftest, &e->preparation, &why);
+    }
+    if (status == AK_UNAVAILABLE) {
+        int64_t begin = ak_clock_ns();
+        status = ak_stage_prepare(&e->own[0], e->reference, 0, selftest, err);
+        e->preparation.reference_ns += ak_clock_ns() - begin;
+        return status;
+    }
+    return status == AK_OK ? AK_OK : ak_fail(err, status, "%s", why.text);
+}
+
+static ak_status witness_all(ak_evaluator *e, ak_error *err)
+{
+    int64_t begin = ak_clock_ns();
+    ak_status status = AK_OK;
+    for (size_t i = 0; status == AK_OK && i < e->awkward_count; i++) {
+        status = ak_stage_prepare(&e->awkward[i], e->reference, i + 1, false, err);
+        status = status == AK_OK ? ak_stage_witness(&e->awkward[i], err) : status;
+    }
+    e->preparation.witness_ns += ak_clock_ns() - begin;
+    return status;
+}
+
 /* The tolerance is tried where outputs are long enough to be told from their mean: at the task's
    own shape or, if that is tiny, at the awkward shape with the most outputs. */
 static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
 {
-    bool own = outputs_of(e, &e->own) >= SELFTEST_ELEMENTS;
-    ak_status status = ak_stage_prepare(&e->own, e->reference, 0, own, err);
+    bool own = outputs_of(e, &e->own[0]) >= SELFTEST_ELEMENTS;
+    ak_status status = prepare_own(e, own, err);
+    for (size_t i = 1; status == AK_OK && i < e->sets; i++) {
+        status = ak_stage_prepare(&e->own[i], e->reference, e->awkward_count + i, false, err);
+    }
     size_t largest = e->awkward_count;
     for (size_t i = 0; i < e->awkward_count; i++) {
         if (largest == e->awkward_count ||
@@ -109,6 +189,9 @@ static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
     if (status == AK_OK && !own && largest < e->awkward_count) {
         status = ak_stage_prepare(&e->awkward[largest], e->reference, largest + 1,
                                   outputs_of(e, &e->awkward[largest]) >= SELFTEST_ELEMENTS, err);
+    }
+    if (status == AK_OK && e->own[0].referee != NULL) {
+        status = witness_all(e, err);
     }
     return status;
 }
@@ -123,7 +206,9 @@ ak_status ak_evaluator_open(ak_evaluator **out, const ak_backend_ops *backend, c
     e->backend = backend;
     e->task = task;
     ak_rng_seed(&e->rng, task->seed ^ UINT64_C(0x6576616c75617465));
+    int64_t begin = ak_clock_ns();
     ak_status status = backend->open(&e->device, task, err);
+    e->preparation.device_ns = ak_clock_ns() - begin;
     e->memory.backend = backend;
     e->memory.device = e->device;
     if (status == AK_OK) {
@@ -149,7 +234,9 @@ void ak_evaluator_close(ak_evaluator *e)
         return;
     }
     ak_reference_close(e->reference);
-    ak_stage_free(&e->own);
+    for (size_t i = 0; i < e->sets; i++) {
+        ak_stage_free(&e->own[i]);
+    }
     for (size_t i = 0; i < e->awkward_count; i++) {
         ak_stage_free(&e->awkward[i]);
     }
@@ -166,9 +253,33 @@ void ak_evaluator_close(ak_evaluator *e)
     ak_free(e);
 }
 
+bool ak_evaluator_preparation(ak_stage_times *out, const ak_evaluator *e)
+{
+    *out = e->preparation;
+    return e->own[0].referee != NULL;
+}
+
 bool ak_evaluator_lost(const ak_evaluator *e)
 {
     return e->backend->lost != NULL && e->backend->lost(e->device);
+}
+
+void ak_evaluator_uuid(char *out, size_t bytes, const ak_evaluator *e)
+{
+    out[0] = 0;
+    if (e->backend->uuid != NULL) {
+        e->backend->uuid(out, bytes, e->device);
+    }
+}
+
+/* What the device did since this was last asked. */
+static void take_conditions(ak_conditions *to, ak_evaluator *e)
+{
+    ak_conditions latest = {0};
+    if (e->backend->conditions != NULL) {
+        e->backend->conditions(&latest, e->device);
+        ak_conditions_add(to, &latest);
+    }
 }
 
 /* ---- running one thing --------------------------------------------------------------------- */
@@ -187,7 +298,9 @@ static ak_status run_load(runner *r, ak_evaluator *e, const ak_entrant *entrant,
 {
     *r = (runner){.e = e, .entrant = entrant, .timeout_ns = timeout_ns};
     ak_load load = {.artifact = entrant->artifact, .baseline = entrant->baseline};
-    ak_stage_forget(&e->own);
+    for (size_t i = 0; i < e->sets; i++) {
+        ak_stage_forget(&e->own[i]);
+    }
     for (size_t i = 0; i < e->awkward_count; i++) {
         ak_stage_forget(&e->awkward[i]);
     }
@@ -235,6 +348,7 @@ static ak_status judge(runner *r, ak_stage *stage, bool quick, ak_error *err)
     if (baseline != NULL && strcmp(baseline, AK_BASELINE_COPY) == 0) {
         return AK_OK;
     }
+    stage->slack = baseline != NULL ? BASELINE_SLACK : 1.0;
     return ak_stage_judge(&r->outcome, &r->max_error, stage, quick, err);
 }
 
@@ -284,7 +398,7 @@ static ak_status check_usual(runner *r, ak_error *err)
     if (status == AK_OK && usual < e->awkward_count) {
         status = check_at(r, &e->awkward[usual], usual + 1, 1, err);
     }
-    return status == AK_OK && r->outcome.status == AK_TRIAL_OK ? check_at(r, &e->own, 0, 1, err)
+    return status == AK_OK && r->outcome.status == AK_TRIAL_OK ? check_at(r, &e->own[0], 0, 1, err)
                                                                : status;
 }
 
@@ -317,27 +431,41 @@ static ak_status keep_samples(ak_trial *out, const ak_timer *timer, ak_error *er
     return AK_OK;
 }
 
+/* Which inputs a batch gets: drawn, so that what comes next cannot be known. */
+static ak_stage *draw(ak_evaluator *e)
+{
+    return &e->own[ak_rng_below(&e->rng, e->sets)];
+}
+
+/* Of a batch that will certainly be judged: inputs that no check before the timing has used. */
+static ak_stage *unseen(ak_evaluator *e)
+{
+    return &e->own[e->sets - 1];
+}
+
 /* Runs batches until the timer is content. *judging_ns is what was spent on looking at results. */
 static ak_status measure(ak_timer *timer, int64_t *judging_ns, runner *r, const ak_timer_plan *plan,
                          ak_error *err)
 {
     ak_evaluator *e = r->e;
-    bool in_place = ak_stage_in_place(&e->own);
+    bool in_place = ak_stage_in_place(&e->own[0]);
     ak_status status = AK_OK;
     ak_timer_begin(timer, plan);
     for (size_t batch = 0;; batch++) {
-        status = run_batch(r, &e->own, timer->iterations, err);
+        ak_stage *stage = batch == 0 ? unseen(e) : draw(e);
+        status = run_batch(r, stage, timer->iterations, err);
         if (status != AK_OK || r->outcome.status != AK_TRIAL_OK) {
             return status;
         }
         bool last = ak_timer_tell(timer, r->outcome.ns) == AK_TIMER_DONE;
         int64_t begin = ak_clock_ns();
         if (last && in_place) { /* only the result of a single run can be judged */
-            status = run_batch(r, &e->own, 1, err);
+            stage = unseen(e);
+            status = run_batch(r, stage, 1, err);
         }
         bool chosen = last || batch == 0 || ak_rng_below(&e->rng, JUDGE_EVERY) == 0;
         if (status == AK_OK && r->outcome.status == AK_TRIAL_OK && chosen && (last || !in_place)) {
-            status = judge(r, &e->own, true, err);
+            status = judge(r, stage, true, err);
         }
         *judging_ns += ak_clock_ns() - begin;
         if (last || status != AK_OK || r->outcome.status != AK_TRIAL_OK) {
@@ -346,11 +474,13 @@ static ak_status measure(ak_timer *timer, int64_t *judging_ns, runner *r, const 
     }
 }
 
-ak_status ak_evaluate_trial(ak_trial *out, ak_evaluator *e, const ak_entrant *entrant,
-                            const ak_timer_plan *plan, int64_t timeout_ns, ak_error *err)
+ak_status ak_evaluate_trial(ak_trial *out, ak_conditions *conditions, ak_evaluator *e,
+                            const ak_entrant *entrant, const ak_timer_plan *plan,
+                            int64_t timeout_ns, ak_error *err)
 {
     runner r;
     ak_timer timer;
+    ak_conditions before = {0};
     int64_t begin = ak_clock_ns(), judging = 0;
     ak_status status = run_load(&r, e, entrant, timeout_ns, err);
     int64_t loaded = ak_clock_ns();
@@ -358,8 +488,11 @@ ak_status ak_evaluate_trial(ak_trial *out, ak_evaluator *e, const ak_entrant *en
         status = check_usual(&r, err);
     }
     int64_t checked = ak_clock_ns();
+    take_conditions(&before, e); /* of others, or of the check */
+    *conditions = (ak_conditions){0};
     if (status == AK_OK && r.outcome.status == AK_TRIAL_OK) {
         status = measure(&timer, &judging, &r, plan, err);
+        take_conditions(conditions, e);
         if (status == AK_OK && r.outcome.status == AK_TRIAL_OK) {
             status = keep_samples(out, &timer, err);
         }
@@ -391,7 +524,7 @@ ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *e, const ak_entrant *en
         }
     }
     if (status == AK_OK && r.outcome.status == AK_TRIAL_OK) {
-        status = check_at(&r, &e->own, 0, ROUNDS, err);
+        status = check_at(&r, &e->own[0], 0, ROUNDS, err);
     }
     if (status == AK_OK) {
         status = conclude(out, &r, err);
@@ -408,6 +541,7 @@ typedef struct duel {
     runner runners[AK_CONTESTANTS_MAX];
     uint32_t iterations[AK_CONTESTANTS_MAX];
     double *samples[AK_CONTESTANTS_MAX]; /* DUEL_ROUNDS_MAX each */
+    ak_conditions conditions[AK_CONTESTANTS_MAX];
     size_t count, rounds;
 } duel;
 
@@ -421,7 +555,7 @@ static ak_status enter(duel *d, size_t i, const ak_entrant *entrant, int64_t bat
                        int64_t timeout_ns, ak_error *err)
 {
     runner *r = &d->runners[i];
-    ak_stage *own = &d->e->own;
+    ak_stage *own = &d->e->own[0];
     ak_status status = run_load(r, d->e, entrant, timeout_ns, err);
     if (status == AK_OK && alive(d, i)) {
         status = entrant->artifact != NULL ? check_usual(r, err) : check_at(r, own, 0, 1, err);
@@ -443,6 +577,8 @@ static ak_status enter(duel *d, size_t i, const ak_entrant *entrant, int64_t bat
 static ak_status one_round(duel *d, ak_error *err)
 {
     size_t order[AK_CONTESTANTS_MAX];
+    ak_conditions before = {0};
+    take_conditions(&before, d->e); /* of entering */
     for (size_t i = 0; i < d->count; i++) {
         size_t j = ak_rng_below(&d->e->rng, i + 1);
         order[i] = order[j];
@@ -453,10 +589,11 @@ static ak_status one_round(duel *d, ak_error *err)
         if (!alive(d, i)) {
             continue;
         }
-        ak_status status = run_batch(&d->runners[i], &d->e->own, d->iterations[i], err);
+        ak_status status = run_batch(&d->runners[i], draw(d->e), d->iterations[i], err);
         if (status != AK_OK) {
             return status;
         }
+        take_conditions(&d->conditions[i], d->e);
         d->samples[i][d->rounds] =
             (double)d->runners[i].outcome.ns / 1e6 / (double)d->iterations[i];
     }
@@ -464,11 +601,23 @@ static ak_status one_round(duel *d, ak_error *err)
     return AK_OK;
 }
 
+/* What a library tells of itself once it has run; NULL if nothing. */
+static ak_status tell_version(char **out, const runner *r, ak_error *err)
+{
+    const ak_backend_ops *backend = r->e->backend;
+    char text[VERSION_BYTES] = "";
+    if (r->entrant->baseline != NULL && backend->baseline_version != NULL) {
+        backend->baseline_version(text, sizeof text, r->e->device, r->entrant->baseline);
+    }
+    *out = text[0] == 0 ? NULL : ak_strdup(text);
+    return text[0] != 0 && *out == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
 /* After the last round: still right? */
 static ak_status leave(ak_duel_entry *out, duel *d, size_t i, ak_error *err)
 {
     runner *r = &d->runners[i];
-    ak_stage *own = &d->e->own;
+    ak_stage *own = unseen(d->e);
     ak_status status = AK_OK;
     if (alive(d, i)) {
         status = run_batch(r, own, ak_stage_in_place(own) ? 1 : d->iterations[i], err);
@@ -476,6 +625,7 @@ static ak_status leave(ak_duel_entry *out, duel *d, size_t i, ak_error *err)
             status = judge(r, own, false, err);
         }
     }
+    status = status == AK_OK ? tell_version(&out->version, r, err) : status;
     if (status != AK_OK) {
         return status;
     }
@@ -483,6 +633,7 @@ static ak_status leave(ak_duel_entry *out, duel *d, size_t i, ak_error *err)
     if (out->status == AK_TRIAL_OK) {
         out->samples_ms = d->samples[i];
         out->sample_count = d->rounds;
+        out->conditions = d->conditions[i];
         d->samples[i] = NULL;
         return AK_OK;
     }
@@ -530,13 +681,77 @@ static ak_status fight(ak_duel_entry *out, ak_evaluator *e, const ak_entrant *en
 typedef struct listing {
     ak_baseline_info *items;
     size_t count, capacity;
+    const char *wanted; /* ak_task_spec.libraries */
+    ak_buf left_out;    /* names of the others, for a message */
     ak_status status;
 } listing;
+
+static bool same_library(const char *name, const char *base)
+{
+    size_t length = strcspn(base, ":");
+    return strcspn(name, ":") == length && strncmp(name, base, length) == 0;
+}
+
+/* The next word of a comma list, from *at on; false if there is none. */
+static bool next_word(char out[64], const char **at)
+{
+    while (**at == ',') {
+        (*at)++;
+    }
+    size_t length = strcspn(*at, ",");
+    (void)snprintf(out, 64, "%.*s", (int)(length < 63 ? length : 63), *at);
+    *at += length;
+    return length > 0;
+}
+
+static bool is_wanted(const char *wanted, const char *name)
+{
+    char word[64];
+    bool slow = strncmp(name, AK_BASELINE_ON_DEMAND, strlen(AK_BASELINE_ON_DEMAND)) == 0;
+    for (const char *at = wanted; next_word(word, &at);) {
+        if (strcmp(word, "all") == 0 || (strcmp(word, "default") == 0 && !slow) ||
+            same_library(name, word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A name that no library has is a mistake. */
+static ak_status check_wanted(const listing *list, ak_error *err)
+{
+    char word[64];
+    for (const char *at = list->wanted; next_word(word, &at);) {
+        bool known =
+            strcmp(word, "all") == 0 || strcmp(word, "default") == 0 || strcmp(word, "none") == 0;
+        for (size_t i = 0; !known && i < list->count; i++) {
+            known = same_library(list->items[i].name, word);
+        }
+        if (!known) {
+            ak_buf names = AK_BUF(400);
+            for (size_t i = 0; i < list->count; i++) {
+                ak_buf_print(&names, ", %s", list->items[i].name);
+            }
+            ak_status status =
+                ak_fail(err, AK_INVALID,
+                        "libraries: \"%s\" is none for this kernel and device; there "
+                        "are default, all, none%s%s",
+                        word, names.data, list->left_out.data);
+            ak_buf_free(&names);
+            return status;
+        }
+    }
+    return AK_OK;
+}
 
 static void list_one(void *context, const char *name, const char *title, const char *version,
                      bool installed, const char *note)
 {
     listing *list = context;
+    if (!is_wanted(list->wanted, name)) {
+        ak_buf_print(&list->left_out, ", %s", name);
+        return;
+    }
     if (list->status == AK_OK) {
         void *items = list->items;
         list->status = ak_grow(&items, &list->capacity, list->count + 1, sizeof *list->items, NULL);
@@ -564,12 +779,6 @@ static void info_clear(ak_baseline_info *info)
     ak_free(info->note);
 }
 
-static bool same_library(const char *name, const char *base)
-{
-    size_t length = strcspn(base, ":");
-    return strcspn(name, ":") == length && strncmp(name, base, length) == 0;
-}
-
 /* Times the versions items[first..last) of one library; *best is the index of the fastest, `first`
    if it cannot be told. */
 static ak_status fastest(size_t *best, ak_evaluator *e, const listing *list, size_t first,
@@ -593,6 +802,7 @@ static ak_status fastest(size_t *best, ak_evaluator *e, const listing *list, siz
             *best = first + i;
         }
         ak_free(entries[i].reason);
+        ak_free(entries[i].version);
         ak_free(entries[i].samples_ms);
     }
     return status;
@@ -662,11 +872,14 @@ static ak_status reduce(listing *list, size_t *kept, size_t first, size_t last, 
 ak_status ak_evaluate_baselines(ak_baseline_info **out, size_t *count, ak_evaluator *e,
                                 ak_error *err)
 {
-    listing list = {.status = AK_OK};
+    const char *wanted = e->task->libraries;
+    listing list = {.wanted = wanted == NULL ? "default" : wanted, .left_out = AK_BUF(400)};
     ak_status status = e->backend->baselines(e->device, e->task, list_one, &list, err);
     if (status == AK_OK && list.status != AK_OK) {
         status = ak_fail_memory(err);
     }
+    status = status == AK_OK ? check_wanted(&list, err) : status;
+    ak_buf_free(&list.left_out);
     size_t kept = 0;
     for (size_t first = 0; status == AK_OK && first < list.count;) {
         size_t last = first + 1;
@@ -677,7 +890,7 @@ ak_status ak_evaluate_baselines(ak_baseline_info **out, size_t *count, ak_evalua
         first = last;
     }
     for (size_t i = 0; status == AK_OK && e->backend->baseline_version != NULL && i < kept; i++) {
-        char version[160];
+        char version[VERSION_BYTES];
         e->backend->baseline_version(version, sizeof version, e->device, list.items[i].name);
         char *text = version[0] == 0 ? NULL : ak_strdup(version);
         if (text != NULL) {

@@ -17,8 +17,18 @@ echo "- what it was worth"
 autokernel stats mine | sed -n '/language model/,$p'
 echo "- no model, and a model that is not there"
 autokernel tune ./mine --strategy llm --evals 2 2>&1 >/dev/null | grep carrying
-autokernel tune ./mine --strategy llm-oneshot --evals 2 --llm replay:nowhere --quiet 2>&1 >/dev/null
+OPENAI_API_KEY= autokernel tune ./mine --strategy llm-oneshot --evals 2 --llm openai:gpt-5 --quiet 2>&1 >/dev/null
 autokernel llm show nothing; echo $?
+echo "- what is refused before anything is run"
+refused() { autokernel "$@"; echo $?; }
+refused tune ./mine --strategy llm-oneshot --llm replay:nowhere
+refused tune ./mine --llm compatible:qwen3 --llm-url http://127.0.0.1:1 --llm-budget 1
+refused study ./mine --arms llm --llm compatible:qwen3 --llm-url http://127.0.0.1:1 --llm-budget 1
+refused tune ./mine --llm-budget 1
+refused tune ./mine --sizes '64;65' --generations 2
+refused study ./mine --llm-effort low
+refused llm check --llm-url http://127.0.0.1:1
+AUTOKERNEL_LLM_BUDGET=1 autokernel tune ./mine --strategy random --llm replay:answers.jsonl --evals 1 --quiet 2>&1 >/dev/null
 echo "- a study"
 cp "$TESTS"/../data/recordings/tiny.json .
 autokernel study tiny.json --arms random,local --seeds 3 --evals 4

@@ -15,6 +15,16 @@ autokernel export $kernel --format dispatch
 echo "exit $?"
 grep -E '^  "(schema|kind|kernel|implementation|device|dtype|method)":' dispatch.json
 grep -c '"loss_ci"' dispatch.json
+echo "-- the run stands for those of its sizes"
+run=$(grep '"event": *"sizes"' events.jsonl | sed 's/.*"run": *"\([0-9a-f]*\)".*/\1/')
+autokernel history --run $run | grep -c '  double  '
+autokernel stats --run $run | head -n 1 | grep -o '[0-9]* trials'
+autokernel best --run $run | grep -c '^double'
+echo "-- resumed: what is known counts"
+autokernel tune $kernel --sizes '100;n=200000' --evals 4 --resume --json >resumed.json 2>progress
+echo "exit $?"
+grep -o '"evaluated":[0-9]*' resumed.json | tr '\n' ' '
+echo
 # A table of our own, so that it is known what is near.
 sed -e '/"configs": \[/,/^  \],/d' -e '/"sizes": \[/,/^  \],/d' dispatch.json |
     sed 's/"dtype": "f32",/&\n  "configs": [{"UNROLL": 64}, {"UNROLL": 1}],\n  "sizes": [{"size": {"n": 4096}, "config": 0}, {"size": {"n": 200}, "config": 1}],/' >own.json

@@ -4,7 +4,7 @@ size=M=48,N=32,K=40
 autokernel tune matmul --size $size --evals 3 --seed 1 --events events.jsonl >tuned 2>progress
 echo "exit $?"
 cat progress tuned
-sed 's/.*"event": *"\([a-z_]*\)".*/\1/' events.jsonl | grep -v -x -e baseline -e phase -e warning | tr '\n' ' '
+sed 's/.*"event": *"\([a-z_]*\)".*/\1/' events.jsonl | grep -v -x -e baseline -e phase -e warning -e prepared | tr '\n' ' '
 echo
 echo "-- JSON"
 autokernel tune matmul --size $size --evals 2 --seed 2 --json >tuned.json
@@ -15,7 +15,7 @@ echo
 tr ',' '\n' <tuned.json | grep -E '"(kernel|device|dtype|evaluated)"'
 echo "-- the archive"
 autokernel history matmul --json | grep -c '"kernel": *"matmul"'
-autokernel tune matmul --size $size --evals 1 --seed 2 --resume --json | tr ',' '\n' | grep -E '"resumed"'
+autokernel tune matmul --size $size --evals 5 --seed 2 --resume --json | tr ',' '\n' | grep -E '"resumed"'
 autokernel best matmul --size $size | wc -l
 autokernel stats | head -n 1
 echo "-- out again"

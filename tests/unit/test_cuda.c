@@ -3,6 +3,7 @@
  * are faked (tests/fakes/fake_cuda.c). Right candidates are timed by the fake's own clock; every
  * kind of failure is named for what it is, costs one trial, and the next one does not notice.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,16 +41,35 @@ static const struct {
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
+/* The same where B is so large that results are judged on the device. */
+static const struct {
+    int stages;
+    const char *fault;
+    ak_trial_status status;
+    const char *reason;
+} large_cases[] = {
+    {8, NULL, AK_TRIAL_OK, NULL},
+    {4, "large_wrong", AK_TRIAL_WRONG_RESULT, "1 of 65536 elements wrong, worst"},
+    {5, "large_overrun", AK_TRIAL_WRONG_RESULT, "outside of C, behind its end"},
+    {8, NULL, AK_TRIAL_OK, NULL},
+    {7, "large_idle", AK_TRIAL_WRONG_RESULT, "65536 of 65536 elements wrong (65536 never"},
+    {3, "large_input", AK_TRIAL_WRONG_RESULT, "it changes its input A"},
+    {9, "large_scribble", AK_TRIAL_WRONG_RESULT, "memory that is none of its arguments"},
+    {8, NULL, AK_TRIAL_OK, NULL},
+};
+enum { LARGE_CASES = sizeof large_cases / sizeof large_cases[0] };
+
 static char folder[AK_PATH_MAX];
 
 static int use_fake(void **state)
 {
     static const char *const variables[] = {"AUTOKERNEL_LIBCUDA", "AUTOKERNEL_LIBNVRTC",
-                                            "AUTOKERNEL_LIBCUBLASLT", "AUTOKERNEL_LIBNVML"};
+                                            "AUTOKERNEL_LIBCUBLASLT", "AUTOKERNEL_LIBCUDNN",
+                                            "AUTOKERNEL_LIBNVML"};
     char faults[1024] = "";
     size_t used = 0;
     (void)state;
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 5; i++) {
         (void)setenv(variables[i], AK_TEST_FAKE_CUDA, 1);
     }
     for (size_t i = 0; i < CASES; i++) {
@@ -73,22 +93,29 @@ static int drop_folder(void **state)
     return 0;
 }
 
-static ak_task *open_task(const char *kernel, const char *size, const char *dtype,
-                          const char *choices)
+static ak_task *open_task_on(const char *device, const char *kernel, const char *size,
+                             const char *dtype, const char *choices)
 {
     ak_task *task = NULL;
     ak_error err = AK_ERROR_INIT;
     ak_task_spec spec = {
-        .kernel = kernel, .device = "cuda:0", .size = size, .dtype = dtype, .choices = choices};
+        .kernel = kernel, .device = device, .size = size, .dtype = dtype, .choices = choices};
     if (ak_task_open(&task, &spec, &err) != AK_OK) {
         fail_msg("%s", err.text);
     }
     return task;
 }
 
+static ak_task *open_task(const char *kernel, const char *size, const char *dtype,
+                          const char *choices)
+{
+    return open_task_on("cuda:0", kernel, size, dtype, choices);
+}
+
 static ak_pool *open_pool(const ak_task *task)
 {
-    ak_pool_options options = {.compile_workers = 2, .launch_timeout_ns = LAUNCH_TIMEOUT_NS};
+    ak_pool_options options = {
+        .compile_workers = 2, .launch_timeout_ns = LAUNCH_TIMEOUT_NS, .every_device = true};
     ak_pool *pool = NULL;
     ak_error err = AK_ERROR_INIT;
     if (ak_pool_open(&pool, task, &options, &err) != AK_OK) {
@@ -97,20 +124,25 @@ static ak_pool *open_pool(const ak_task *task)
     return pool;
 }
 
-static ak_config config_of(const ak_task *task, int stages)
+static ak_config config_with(const ak_task *task, int stages, const char *more)
 {
-    char text[256];
+    char text[320];
     ak_config config;
     ak_error err = AK_ERROR_INIT;
     (void)snprintf(text, sizeof text,
                    "SWAP_AB=1,NUM_CONSUMERS=1,PRODUCER_WARPS=1,PRODUCER_REGISTERS=0,"
                    "CONSUMER_REGISTERS=0,BLOCK_SIZE_M=16,BLOCK_SIZE_N=64,BLOCK_SIZE_K=64,"
-                   "CLUSTER_K=1,EPILOGUE_BUFFERS=1,BLOCKS_PER_SM=%d,num_stages=%d",
-                   stages < 8 ? 2 : 1, stages);
+                   "CLUSTER_K=1,EPILOGUE_BUFFERS=1,BLOCKS_PER_SM=%d,num_stages=%d%s",
+                   stages < 8 ? 2 : 1, stages, more);
     if (ak_config_parse(&config, ak_task_space(task), text, &err) != AK_OK) {
         fail_msg("%s", err.text);
     }
     return config;
+}
+
+static ak_config config_of(const ak_task *task, int stages)
+{
+    return config_with(task, stages, "");
 }
 
 static void submit(ak_pool *pool, const ak_config *config, ak_job_kind kind, uint64_t id)
@@ -158,6 +190,14 @@ static void every_fate_is_named(void **state)
             assert_true(result.trial.median_ms > 0.05); /* the fake's launch */
             assert_true(result.trial.median_ms < 1.0);
             assert_true(result.trial.max_error <= 1.0);
+            assert_string_equal(result.trial.measured_on, "cuda:0");
+            assert_string_equal(result.trial.device_uuid,
+                                "GPU-00000000-0000-0000-0000-000000000000");
+            assert_true(result.trial.sm_clock_mhz == 1755);
+            assert_true(result.trial.memory_clock_mhz == 3201);
+            assert_true(result.trial.power_watts == 618.5); /* of the moment */
+            assert_true(result.trial.temperature_celsius == 51);
+            assert_string_equal(result.trial.throttle, "power_cap");
         }
         ak_result_clear(&result);
     }
@@ -171,31 +211,219 @@ static void every_fate_is_named(void **state)
     ak_task_close(task);
 }
 
-/* The library's first answer and its best, which the fake has elsewhere; for an activation that it
-   has no epilogue for, with our own pass behind. */
+/* Two devices, trials by the dozen, of which one hangs and one poisons its device: each trial comes
+   back once, both devices have had some, and only the two faulty ones are lost. The other device
+   and the restarted ones do the rest. */
+static void devices_share_the_trials(void **state)
+{
+    static const struct {
+        int stages;
+        const char *more;
+    } mixed[] = {{9, ""},
+                 {8, ""},
+                 {8, ",EVICT_B=0,L2_PROMOTION=256"},
+                 {7, ""},
+                 {8, ",EVICT_B=0,L2_PROMOTION=64"},
+                 {8, ",EVICT_B=0,L2_PROMOTION=0"},
+                 {8, ",EVICT_B=1,L2_PROMOTION=256"},
+                 {8, ",EVICT_B=1,L2_PROMOTION=128"},
+                 {8, ",EVICT_B=1,L2_PROMOTION=64"},
+                 {8, ",EVICT_B=1,L2_PROMOTION=0"}};
+    enum { TRIALS = sizeof mixed / sizeof mixed[0] };
+    size_t by_device[2] = {0, 0}, seen[TRIALS] = {0};
+    (void)state;
+    ak_task *task = open_task_on("cuda:all", "matmul", "M=40,N=64,K=128", NULL, NULL);
+    assert_string_equal(ak_task_device(task), "cuda:0");
+    assert_string_equal(ak_task_devices(task), "cuda:0,cuda:1");
+    ak_pool *pool = open_pool(task);
+    for (size_t i = 0; i < TRIALS; i++) {
+        ak_config config = config_with(task, mixed[i].stages, mixed[i].more);
+        submit(pool, &config, AK_JOB_TRIAL, i);
+    }
+    for (size_t n = 0; n < TRIALS; n++) {
+        ak_result result = wait_one(pool);
+        const ak_trial *trial = &result.trial;
+        int stage = mixed[result.id].stages;
+        ak_trial_status status = stage == 9   ? AK_TRIAL_TIMED_OUT
+                                 : stage == 7 ? AK_TRIAL_CRASHED
+                                              : AK_TRIAL_OK;
+        if (trial->status != status) {
+            fail_msg("num_stages=%d: %s: %s", stage, ak_trial_status_text(trial->status),
+                     trial->reason == NULL ? "" : trial->reason);
+        }
+        assert_non_null(trial->measured_on);
+        size_t on = strcmp(trial->measured_on, "cuda:1") == 0 ? 1 : 0;
+        assert_string_equal(trial->device_uuid, on == 0
+                                                    ? "GPU-00000000-0000-0000-0000-000000000000"
+                                                    : "GPU-01010101-0101-0101-0101-010101010101");
+        by_device[on]++;
+        seen[result.id]++;
+        ak_result_clear(&result);
+    }
+    for (size_t i = 0; i < TRIALS; i++) {
+        assert_int_equal(seen[i], 1);
+    }
+    assert_true(by_device[0] > 0 && by_device[1] > 0);
+    assert_int_equal(ak_pool_given_up(pool), 0);
+    /* what claims rest on is asked of the first */
+    ak_config config = config_of(task, 8);
+    submit(pool, &config, AK_JOB_CHECK, 99);
+    ak_result result = wait_one(pool);
+    assert_int_equal(result.trial.status, AK_TRIAL_OK);
+    assert_string_equal(result.trial.measured_on, "cuda:0");
+    ak_result_clear(&result);
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
+static void devices_are_named(void **state)
+{
+    static const struct {
+        const char *wanted;
+        size_t count;
+        const char *text; /* the last device, or a part of the message */
+    } cases_of_names[] = {
+        {"cuda:0", 1, "cuda:0"},
+        {"cuda:1", 1, "cuda:1"},
+        {"cuda:all", 2, "cuda:1"},
+        {"cuda:1,cuda:0", 2, "cuda:0"},
+        {"cuda:0,1", 2, "cuda:1"},
+        {"host:all", 1, "host"},
+        {"cuda:0,cuda:0", 0, "cuda:0 is named twice"},
+        {"cuda:0,host", 0, "different kinds cannot share a run: cuda:0, host"},
+        {"cuda:0,5", 0, "there is no device cuda:5: this machine has cuda:0 to cuda:1"},
+        {"cuda:0,", 0, "unknown device \"\""},
+        {"0,1", 0, "unknown device \"0\""},
+        {"nothing:all", 0, "unknown backend \"nothing\""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases_of_names / sizeof cases_of_names[0]; i++) {
+        const ak_backend_ops *backend;
+        ak_device_list list = {.count = 0};
+        ak_error err = AK_ERROR_INIT;
+        ak_status status = ak_backend_devices(&backend, &list, cases_of_names[i].wanted, &err);
+        if (cases_of_names[i].count == 0) {
+            assert_int_not_equal(status, AK_OK);
+            if (strstr(err.text, cases_of_names[i].text) == NULL) {
+                fail_msg("%s: %s", cases_of_names[i].wanted, err.text);
+            }
+            continue;
+        }
+        if (status != AK_OK) {
+            fail_msg("%s: %s", cases_of_names[i].wanted, err.text);
+        }
+        assert_int_equal(list.count, cases_of_names[i].count);
+        const char *comma = strrchr(list.all, ',');
+        assert_string_equal(comma == NULL ? list.all : comma + 1, cases_of_names[i].text);
+    }
+}
+
+/* Loads, checks and measures what is named; what it says of itself goes to `versions`. */
+static void duel(char versions[][200], ak_pool *pool, const char *const *libraries, size_t count)
+{
+    ak_duelist duelists[4];
+    ak_error err = AK_ERROR_INIT;
+    for (size_t i = 0; i < count; i++) {
+        duelists[i] = (ak_duelist){.baseline = libraries[i]};
+    }
+    ak_job job = {
+        .kind = AK_JOB_DUEL, .duelists = duelists, .duelist_count = count, .seconds = 0.1};
+    if (ak_pool_submit(pool, &job, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    ak_result result = wait_one(pool);
+    assert_int_equal(result.entry_count, count);
+    for (size_t i = 0; i < count; i++) {
+        const ak_duel_entry *entry = &result.entries[i];
+        if (entry->status != AK_TRIAL_OK) {
+            fail_msg("%s: %s", libraries[i], entry->reason == NULL ? "-" : entry->reason);
+        }
+        (void)snprintf(versions[i], sizeof versions[i], "%s",
+                       entry->version == NULL ? "" : entry->version);
+    }
+    ak_result_clear(&result);
+}
+
+/* Results are judged on the device, by what is the real device code but for the machine that runs
+   it. What one candidate damages, the next does not notice. */
+static void large_results_are_judged_there(void **state)
+{
+    char before[1024], faults[1024] = "";
+    size_t used = 0;
+    (void)state;
+    (void)snprintf(before, sizeof before, "%s", getenv("FAKE_CUDA"));
+    for (size_t i = 0; i < LARGE_CASES; i++) {
+        if (large_cases[i].fault != NULL) {
+            used += (size_t)snprintf(faults + used, sizeof faults - used, "%s@num_stages=%d ",
+                                     large_cases[i].fault, large_cases[i].stages);
+        }
+    }
+    (void)setenv("FAKE_CUDA", faults, 1);
+    ak_task *task = open_task("matmul", "M=16,N=4096,K=256", "bf16", NULL);
+    ak_pool *pool = open_pool(task);
+    for (size_t i = 0; i < LARGE_CASES; i++) {
+        ak_config config = config_of(task, large_cases[i].stages);
+        submit(pool, &config, AK_JOB_CHECK, i);
+    }
+    for (size_t n = 0; n < LARGE_CASES; n++) {
+        ak_result result = wait_one(pool);
+        size_t i = (size_t)result.id;
+        const char *reason = result.trial.reason == NULL ? "" : result.trial.reason;
+        if (result.trial.status != large_cases[i].status ||
+            (large_cases[i].reason != NULL && strstr(reason, large_cases[i].reason) == NULL)) {
+            fail_msg("%zu: expected %s, got %s: %s", i, ak_trial_status_text(large_cases[i].status),
+                     ak_trial_status_text(result.trial.status), reason);
+        }
+        assert_true(result.trial.status != AK_TRIAL_OK ||
+                    (result.trial.max_error > 0 && result.trial.max_error <= 1));
+        ak_result_clear(&result);
+    }
+    ak_pool_close(pool);
+    ak_task_close(task);
+    (void)setenv("FAKE_CUDA", before, 1);
+}
+
+/* The library's first answer and the best of all, which the fake has elsewhere; an activation that
+   it has no epilogue for has our own pass behind, and where it has one that is a contestant too. A
+   product of odd rows takes another pass. */
 static void libraries_are_listed(void **state)
 {
+    static const struct {
+        const char *kernel, *size, *dtype, *choices, *way, *way_of_unfused;
+        size_t count;
+    } tasks[] = {
+        {"matmul", "M=64,N=64,K=128", "f16", NULL, "split-K 1), 0 of 64 MiB", NULL, 2},
+        {"matmul_act", "M=64,N=64,K=128", "bf16", "bias=add,activation=silu",
+         "split-K 1, then an elementwise pass), 0", NULL, 2},
+        {"matmul_act", "M=64,N=64,K=128", "bf16", "bias=add,activation=relu",
+         "split-K 1, fused epilogue), 0", "split-K 1, then an elementwise pass), 0", 3},
+        {"matmul_act", "M=33,N=35,K=40", "f16", "bias=add,activation=leaky_relu",
+         "then an elementwise pass", NULL, 2},
+    };
     ak_error err = AK_ERROR_INIT;
     (void)state;
-    for (int k = 0; k < 2; k++) {
+    for (size_t k = 0; k < sizeof tasks / sizeof tasks[0]; k++) {
+        static const char *const names[] = {"cublaslt", "cublaslt-best", "cublaslt-unfused"};
+        char versions[4][200];
         ak_baseline_info *infos = NULL;
         size_t count = 0;
-        ak_task *task =
-            k == 0 ? open_task("matmul", "M=64,N=64,K=128", "f16", NULL)
-                   : open_task("matmul_act", "M=64,N=64,K=128", "bf16", "bias=add,activation=silu");
+        ak_task *task = open_task(tasks[k].kernel, tasks[k].size, tasks[k].dtype, tasks[k].choices);
         ak_pool *pool = open_pool(task);
         if (ak_pool_baselines(&infos, &count, pool, &err) != AK_OK) {
             fail_msg("%s", err.text);
         }
-        if (count != 2) {
-            fail_msg("%zu libraries, the first %s %s: %s", count, infos[0].name, infos[0].version,
-                     infos[0].note);
+        assert_int_equal(count, tasks[k].count);
+        for (size_t i = 0; i < count; i++) {
+            assert_string_equal(infos[i].name, names[i]);
+            assert_string_equal(infos[i].version, "13.1.0, 64 MiB workspace");
         }
-        assert_string_equal(infos[0].name, "cublaslt");
-        assert_string_equal(infos[1].name, "cublaslt:best");
-        assert_non_null(strstr(infos[1].version, "13.1.0, no. 4 of 7 heuristics"));
-        assert_true((k == 1) == (strstr(infos[1].version, "elementwise pass") != NULL));
         ak_baseline_info_free(infos, count);
+        duel(versions, pool, names, count);
+        assert_non_null(strstr(versions[0], "13.1.0, first heuristic (algorithm 0, tile 1, "));
+        assert_non_null(strstr(versions[1], "13.1.0, no. 97 of 119 heuristics (algorithm 97, "));
+        assert_non_null(strstr(versions[0], tasks[k].way));
+        assert_non_null(strstr(versions[1], tasks[k].way));
+        assert_true(count < 3 || strstr(versions[2], tasks[k].way_of_unfused) != NULL);
         ak_ceilings ceilings;
         assert_int_equal(ak_pool_ceilings(&ceilings, pool, &err), AK_OK);
         assert_true(ceilings.copy_gbs > 4100 && ceilings.copy_gbs < 4300);
@@ -205,12 +433,114 @@ static void libraries_are_listed(void **state)
     }
 }
 
+/* --libraries: what takes part, and a name that is none. */
+static void libraries_are_chosen(void **state)
+{
+    static const struct {
+        const char *wanted, *names; /* of what is listed, or a part of the message */
+    } cases_of[] = {{NULL, "cudnn copy "},
+                    {"default", "cudnn copy "},
+                    {"none", ""},
+                    {"copy", "copy "},
+                    {"none,cudnn", "cudnn "},
+                    {"cudn", "\"cudn\" is none for this kernel and device; there are default, all, "
+                             "none"}};
+    (void)state;
+    for (size_t k = 0; k < sizeof cases_of / sizeof cases_of[0]; k++) {
+        ak_task *task = NULL;
+        ak_error err = AK_ERROR_INIT;
+        ak_baseline_info *infos = NULL;
+        size_t count = 0;
+        char names[200] = "", versions[4][200];
+        ak_task_spec spec = {.kernel = "softmax",
+                             .device = "cuda:0",
+                             .size = "rows=16,cols=64",
+                             .dtype = "bf16",
+                             .libraries = cases_of[k].wanted};
+        assert_int_equal(ak_task_open(&task, &spec, &err), AK_OK);
+        ak_pool *pool = open_pool(task);
+        if (ak_pool_baselines(&infos, &count, pool, &err) != AK_OK) {
+            assert_non_null(strstr(err.text, cases_of[k].names));
+        } else {
+            for (size_t i = 0; i < count; i++) {
+                (void)strcat(strcat(names, infos[i].name), " ");
+            }
+            assert_string_equal(names, cases_of[k].names);
+        }
+        ak_baseline_info_free(infos, count);
+        if (k == 0) { /* it is right, too */
+            static const char *const cudnn[] = {"cudnn"};
+            duel(versions, pool, cudnn, 1);
+        }
+        ak_pool_close(pool);
+        ak_task_close(task);
+    }
+}
+
+/* PyTorch in a process of its own: the real other side of the pipe, on a torch that is faked. Where
+   there is none, the contestant says so and the others carry on. */
+static void torch_takes_part(void **state)
+{
+    static const char *const names[] = {"torch-eager", "copy", "torch-compile"};
+    char python[AK_PATH_MAX];
+    ak_error err = AK_ERROR_INIT;
+    (void)state;
+    if (!ak_fs_which(python, "python3")) {
+        skip();
+    }
+    (void)setenv("PYTHONPATH", AK_TEST_FAKES, 1);
+    (void)setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+    for (int k = 0; k < 2; k++) {
+        ak_task *task = NULL;
+        ak_task_spec spec = {.kernel = "softmax",
+                             .device = "cuda:0",
+                             .size = "rows=16,cols=64",
+                             .dtype = "bf16",
+                             .libraries = "copy,torch-eager,torch-compile"};
+        (void)setenv("AUTOKERNEL_PYTHON", k == 0 ? "python3" : "false", 1);
+        assert_int_equal(ak_task_open(&task, &spec, &err), AK_OK);
+        ak_pool *pool = open_pool(task);
+        ak_duelist duelists[3];
+        for (size_t i = 0; i < 3; i++) {
+            duelists[i] = (ak_duelist){.baseline = names[i]};
+        }
+        ak_job job = {
+            .kind = AK_JOB_DUEL, .duelists = duelists, .duelist_count = 3, .seconds = 0.1};
+        assert_int_equal(ak_pool_submit(pool, &job, &err), AK_OK);
+        ak_result result = wait_one(pool);
+        assert_int_equal(result.entry_count, 3);
+        assert_int_equal(result.entries[1].status, AK_TRIAL_OK);
+        for (size_t i = 0; i < 3; i += 2) {
+            const ak_duel_entry *entry = &result.entries[i];
+            const char *reason = entry->reason == NULL ? "" : entry->reason;
+            if (k == 0 && entry->status != AK_TRIAL_OK) {
+                fail_msg("%s: %s", names[i], reason);
+            }
+            if (k == 0) {
+                assert_string_equal(entry->version, "0.0 (fake)");
+                for (size_t n = 0; n < entry->sample_count; n++) {
+                    assert_true(fabs(entry->samples_ms[n] - 0.05) < 1e-6);
+                }
+            } else {
+                assert_int_equal(entry->status, AK_TRIAL_LAUNCH_ERROR);
+                assert_non_null(strstr(reason, "ended: exit code 1 (Python is false; "
+                                               "AUTOKERNEL_PYTHON names another)"));
+            }
+        }
+        ak_result_clear(&result);
+        ak_pool_close(pool);
+        ak_task_close(task);
+    }
+    (void)unsetenv("AUTOKERNEL_PYTHON");
+    (void)unsetenv("PYTHONPATH");
+}
+
 static void a_task_must_fit(void **state)
 {
     static const struct {
         const char *size, *dtype, *message;
     } wrong[] = {
-        {"M=8,N=9,K=8", NULL, "needs rows of A, B and C that are multiples of 16 bytes"},
+        {"M=8,N=9,K=8", NULL, "needs rows of A and B that begin at multiples of 16 bytes"},
         {"M=8,N=8,K=8", "f32", "implementation cuda_sm90 has no dtype f32; it has bf16, f16"},
     };
     (void)state;
@@ -265,8 +595,14 @@ static void cubins_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_fate_is_named), cmocka_unit_test(libraries_are_listed),
+        cmocka_unit_test(every_fate_is_named),
+        cmocka_unit_test(large_results_are_judged_there),
+        cmocka_unit_test(libraries_are_listed),
+        cmocka_unit_test(libraries_are_chosen),
         cmocka_unit_test(a_task_must_fit),
+        cmocka_unit_test(torch_takes_part),
+        cmocka_unit_test(devices_share_the_trials),
+        cmocka_unit_test(devices_are_named),
         cmocka_unit_test(cubins_are_kept), /* last: it takes the compiler away */
     };
     return cmocka_run_group_tests(tests, use_fake, drop_folder);

@@ -57,7 +57,7 @@ static const char *declaration(const char *header, const char *name)
         while (before > header && before[-1] != '\n') {
             before--;
         }
-        bool word = at == header || strchr(" \t*", at[-1]) != NULL;
+        bool word = at == header || strchr(" \t*\n", at[-1]) != NULL;
         before += strspn(before, " \t");
         bool declares = *before != '*' && *before != '/' && *before != '#';
         const char *after = at + length + strspn(at + length, " \n");
@@ -106,6 +106,11 @@ static const function cublaslt[] = {
 #include "backend/cuda/cuda_cublaslt.def"
 #undef X
 };
+static const function cudnn[] = {
+#define X(member, symbol, arguments) {symbol, #arguments},
+#include "backend/cuda/cuda_cudnn.def"
+#undef X
+};
 static const function nvml[] = {
 #define X(member, symbol, arguments) {symbol, #arguments},
 #include "backend/cuda/cuda_nvml.def"
@@ -121,9 +126,11 @@ static void test_declarations(void **state)
     } libraries[] = {{"cuda.h", driver, sizeof driver / sizeof driver[0]},
                      {"nvrtc.h", nvrtc, sizeof nvrtc / sizeof nvrtc[0]},
                      {"cublasLt.h", cublaslt, sizeof cublaslt / sizeof cublaslt[0]},
+                     {"cudnn_graph.h", cudnn, 3},
+                     {"cudnn_ops.h", cudnn + 3, sizeof cudnn / sizeof cudnn[0] - 3},
                      {"nvml.h", nvml, sizeof nvml / sizeof nvml[0]}};
     (void)state;
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
         char *header = read_header(libraries[i].header);
         if (header == NULL) {
             print_message("no %s here: its declarations are not compared\n", libraries[i].header);
@@ -192,6 +199,36 @@ static void test_constants(void **state)
     ak_free(header);
 }
 
+static void test_cudnn_constants(void **state)
+{
+    static const struct {
+        const char *name;
+        long value;
+    } constants[] = {
+#define X(member, constant, value) {#constant, value},
+        AK_CUDNN_CONSTANTS(X)
+#undef X
+    };
+    char *graph = read_header("cudnn_graph.h"), *ops = read_header("cudnn_ops.h");
+    (void)state;
+    if (graph == NULL || ops == NULL) {
+        print_message("no cudnn_graph.h and cudnn_ops.h here: constants are not compared\n");
+        ak_free(graph);
+        ak_free(ops);
+        skip();
+    }
+    for (size_t i = 0; i < sizeof constants / sizeof constants[0]; i++) {
+        long value = -1;
+        bool found =
+            constant(&value, graph, constants[i].name) || constant(&value, ops, constants[i].name);
+        if (!found || value != constants[i].value) {
+            fail_msg("%s is %ld in cuDNN, here %ld", constants[i].name, value, constants[i].value);
+        }
+    }
+    ak_free(graph);
+    ak_free(ops);
+}
+
 /* The structures that the driver reads. */
 static void test_layout(void **state)
 {
@@ -228,9 +265,8 @@ static void test_missing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_declarations),
-        cmocka_unit_test(test_constants),
-        cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_declarations),    cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_cudnn_constants), cmocka_unit_test(test_layout),
         cmocka_unit_test(test_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

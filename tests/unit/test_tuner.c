@@ -198,16 +198,28 @@ static void test_a_run_is_archived_told_and_resumed(void **state)
     ak_trial_clear(&known);
     ak_tune_result_clear(&result);
 
-    /* Resumed: the four are known, and what is tried now is new. */
+    /* Resumed: the four are known and count, and what is tried now is new. */
     h = (heard){0};
     options = (ak_tune_options){
-        .evaluations = 2, .resume = true, .strategy = "random", .sink = hear, .sink_context = &h};
+        .evaluations = 6, .resume = true, .strategy = "random", .sink = hear, .sink_context = &h};
     if (ak_tune(&result, f->task, f->db, &options, &err) != AK_OK) {
         fail_msg("%s", err.text);
     }
     assert_int_equal(result.resumed, 4);
     assert_true(h.start_best == first_best); /* a slower trial is then no new best */
     assert_int_equal(result.evaluated, 2);
+    assert_int_equal(archived(f), 6);
+    ak_tune_result_clear(&result);
+
+    /* Nothing is left to try: only the finish is measured. */
+    h = (heard){0};
+    if (ak_tune(&result, f->task, f->db, &options, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(result.resumed, 6);
+    assert_int_equal(result.evaluated, 0);
+    assert_string_equal(result.stopped_by, "evaluations");
+    assert_true(result.found && result.contestant_count > 0);
     assert_int_equal(archived(f), 6);
     ak_tune_result_clear(&result);
 }

@@ -10,6 +10,8 @@
 #define CANDIDATES_MAX 64
 /* cuBLASLt and NVRTC are found by the newest major version first. */
 #define MAJORS 3
+/* Of cuda_nvml.def: what is useless without. */
+#define NVML_NEEDED 3
 
 /* ---- where libraries are --------------------------------------------------------------------- */
 
@@ -36,6 +38,11 @@ static const wanted cublaslt_wanted = {"cuBLASLt",
                                        {"libcublasLt.so.13", "libcublasLt.so.12"},
                                        "cublas",
                                        "install the CUDA toolkit, or `pip install nvidia-cublas`"};
+static const wanted cudnn_wanted = {"cuDNN",
+                                    "AUTOKERNEL_LIBCUDNN",
+                                    {"libcudnn.so.9"},
+                                    "cudnn",
+                                    "install it, or `pip install nvidia-cudnn-cu13`"};
 static const wanted nvml_wanted = {
     "NVML", "AUTOKERNEL_LIBNVML", {"libnvidia-ml.so.1"}, NULL, "it comes with the driver"};
 
@@ -81,9 +88,19 @@ static void *try_folders(const wanted *w, const char *name)
 static void *try_wheels(const wanted *w, const char *name)
 {
     const char *home = ak_env("HOME"), *environment = ak_env("VIRTUAL_ENV");
+    char python[AK_PATH_MAX] = "", *slash = NULL;
+    /* .../bin/python3: of a virtual environment that is in PATH but not in a variable */
+    if (ak_fs_which(python, "python3") && (slash = strrchr(python, '/')) != NULL) {
+        *slash = 0;
+        slash = strrchr(python, '/');
+    }
+    if (slash != NULL) {
+        *slash = 0;
+    }
     const struct {
         const char *root, *packages;
     } places[] = {{environment, "/lib/python3*/site-packages"},
+                  {slash == NULL ? NULL : python, "/lib/python3*/site-packages"},
                   {home, "/.local/lib/python3*/site-packages"},
                   {"/usr/local/lib", "/python3*/site-packages"},
                   {"/usr/local/lib", "/python3*/dist-packages"},
@@ -147,6 +164,18 @@ static ak_status fill(void *table, const entry *entries, size_t count, void *lib
     return AK_OK;
 }
 
+/* The first `needed` must be there; others that are not stay NULL. */
+static ak_status fill_some(void *table, const entry *entries, size_t count, size_t needed,
+                           void *library, const wanted *w, ak_error *err)
+{
+    ak_status status = fill(table, entries, needed, library, w, err);
+    for (size_t i = needed; status == AK_OK && i < count; i++) {
+        void *found = ak_dl_symbol(library, entries[i].symbol);
+        memcpy((char *)table + entries[i].offset, &found, sizeof found);
+    }
+    return status;
+}
+
 static const entry driver_entries[] = {
 #define X(member, symbol, arguments) {symbol, offsetof(ak_cuda_driver, member)},
 #include "backend/cuda/cuda_driver.def"
@@ -162,6 +191,12 @@ static const entry cublaslt_entries[] = {
 #include "backend/cuda/cuda_cublaslt.def"
 #undef X
     {"cublasLtGetVersion", offsetof(ak_cublaslt, version)},
+};
+static const entry cudnn_entries[] = {
+#define X(member, symbol, arguments) {symbol, offsetof(ak_cudnn, member)},
+#include "backend/cuda/cuda_cudnn.def"
+#undef X
+    {"cudnnGetVersion", offsetof(ak_cudnn, version)},
 };
 static const entry nvml_entries[] = {
 #define X(member, symbol, arguments) {symbol, offsetof(ak_cuda_nvml, member)},
@@ -251,6 +286,25 @@ ak_status ak_cublaslt_open(const ak_cublaslt **out, ak_error *err)
     return AK_OK;
 }
 
+ak_status ak_cudnn_open(const ak_cudnn **out, ak_error *err)
+{
+    static ak_cudnn cudnn;
+    static bool ready;
+    void *library = NULL;
+    if (!ready) {
+        ak_status status = find(&library, &cudnn_wanted, err);
+        if (status == AK_OK) {
+            status = fill(&cudnn, cudnn_entries, COUNT(cudnn_entries), library, &cudnn_wanted, err);
+        }
+        if (status != AK_OK) {
+            return status;
+        }
+        ready = true;
+    }
+    *out = &cudnn;
+    return AK_OK;
+}
+
 ak_status ak_cuda_nvml_open(const ak_cuda_nvml **out, ak_error *err)
 {
     static ak_cuda_nvml nvml;
@@ -259,7 +313,8 @@ ak_status ak_cuda_nvml_open(const ak_cuda_nvml **out, ak_error *err)
     if (!ready) {
         ak_status status = find(&library, &nvml_wanted, err);
         if (status == AK_OK) {
-            status = fill(&nvml, nvml_entries, COUNT(nvml_entries), library, &nvml_wanted, err);
+            status = fill_some(&nvml, nvml_entries, COUNT(nvml_entries), NVML_NEEDED, library,
+                               &nvml_wanted, err);
         }
         if (status == AK_OK && nvml.init() != 0) {
             status = ak_fail(err, AK_UNAVAILABLE, "NVML cannot reach the driver");

@@ -8,11 +8,12 @@
  * The functions are in cuda_*.def, one line each. Absence is a state and not a fault:
  * AK_UNAVAILABLE with one line that says what is missing and how to get it.
  *
- * Where they are looked for: AUTOKERNEL_LIBCUDA, AUTOKERNEL_LIBNVRTC, AUTOKERNEL_LIBCUBLASLT or
- * AUTOKERNEL_LIBNVML if set (then nowhere else); the loader's path; CUDA_HOME or CUDA_PATH;
- * /usr/local/cuda; the wheels of pip below VIRTUAL_ENV, the home folder and the system's Python.
+ * Where they are looked for: AUTOKERNEL_LIBCUDA, AUTOKERNEL_LIBNVRTC, AUTOKERNEL_LIBCUBLASLT,
+ * AUTOKERNEL_LIBCUDNN or AUTOKERNEL_LIBNVML if set (then nowhere else); the loader's path;
+ * CUDA_HOME or CUDA_PATH; /usr/local/cuda; the wheels of pip below VIRTUAL_ENV, the home folder and
+ * the system's Python.
  *
- * Constants are those of cuda.h, nvrtc.h, cublasLt.h and nvml.h of CUDA 12 and 13;
+ * Constants are those of cuda.h, nvrtc.h, cublasLt.h and nvml.h of CUDA 12 and 13, cudnn.h 9;
  * tests/unit/test_cuda_api.c compares them with the headers where these are installed.
  */
 #ifndef AK_BACKEND_CUDA_CUDA_API_H
@@ -52,6 +53,23 @@ typedef struct ak_cublaslt_result {
     float waves;
     int reserved[4];
 } ak_cublaslt_result;
+
+/* One question to NVML and its answer. */
+typedef struct ak_nvml_field {
+    uint32_t id, scope;
+    int64_t timestamp, latency_us;
+    uint32_t type; /* of the value: AK_NVML_UNSIGNED is in the first 4 bytes */
+    int32_t code;
+    union {
+        uint32_t number;
+        uint64_t bits;
+    } value;
+} ak_nvml_field;
+#define AK_NVML_CLOCK_SM      1
+#define AK_NVML_CLOCK_MEMORY  2
+#define AK_NVML_SENSOR_CHIP   0
+#define AK_NVML_POWER_INSTANT 186 /* field; nvmlDeviceGetPowerUsage is the mean of a second */
+#define AK_NVML_UNSIGNED      1
 
 /* X(member, constant of cuda.h, value) */
 #define AK_CUDA_CONSTANTS(X)                                                                       \
@@ -94,6 +112,20 @@ enum {
 #undef AK_CUDA_ENUM
 };
 
+/* X(member, constant of cudnn.h, value) */
+#define AK_CUDNN_CONSTANTS(X)                                                                      \
+    X(DATA_F32, CUDNN_DATA_FLOAT, 0)                                                               \
+    X(DATA_F16, CUDNN_DATA_HALF, 2)                                                                \
+    X(DATA_BF16, CUDNN_DATA_BFLOAT16, 9)                                                           \
+    X(TENSOR_NCHW, CUDNN_TENSOR_NCHW, 0)                                                           \
+    X(SOFTMAX_ACCURATE, CUDNN_SOFTMAX_ACCURATE, 1)                                                 \
+    X(SOFTMAX_INSTANCE, CUDNN_SOFTMAX_MODE_INSTANCE, 0)
+enum {
+#define AK_CUDNN_ENUM(member, constant, value) AK_CUDNN_##member = (value),
+    AK_CUDNN_CONSTANTS(AK_CUDNN_ENUM)
+#undef AK_CUDNN_ENUM
+};
+
 /* X(name of the device fact, constant of cuda.h, its value): see docs/formats.md. */
 #define AK_CUDA_FACTS(X)                                                                           \
     X(sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16)                                      \
@@ -127,6 +159,12 @@ typedef struct ak_cublaslt {
     size_t (*version)(void);
     char path[AK_PATH_MAX];
 } ak_cublaslt;
+typedef struct ak_cudnn {
+#define X AK_CUDA_MEMBER
+#include "backend/cuda/cuda_cudnn.def"
+#undef X
+    size_t (*version)(void);
+} ak_cudnn;
 typedef struct ak_cuda_nvml {
 #define X AK_CUDA_MEMBER
 #include "backend/cuda/cuda_nvml.def"
@@ -139,6 +177,7 @@ typedef struct ak_cuda_nvml {
 ak_status ak_cuda_driver_open(const ak_cuda_driver **out, ak_error *err);
 ak_status ak_cuda_nvrtc_open(const ak_cuda_nvrtc **out, ak_error *err);
 ak_status ak_cublaslt_open(const ak_cublaslt **out, ak_error *err);
+ak_status ak_cudnn_open(const ak_cudnn **out, ak_error *err);
 ak_status ak_cuda_nvml_open(const ak_cuda_nvml **out, ak_error *err);
 
 /* Is there any sign of a driver? Cheap: loads nothing. */

@@ -1,15 +1,16 @@
 /*
  * cuda_matmul.c: cuBLASLt, the library that matrix products are held against.
  *
- *   cublaslt        the first answer of its heuristics: what a program gets that asks once
- *   cublaslt:best   all of its answers timed here, the top five again and in turn, and the fastest
- *                   taken: the strongest that the library can be
+ *   cublaslt           the first answer of its heuristics: what a program gets that asks once
+ *   cublaslt-best      all of its answers timed here, the best of them again, the top five in turn,
+ *                      and the fastest taken: the strongest that the library can be
+ *   cublaslt-unfused   likewise for the plain product, with our elementwise pass behind it
  *
- * Both have 64 MiB of workspace. Row-major C = A * B is, in the library's column-major terms,
- * C' = B' * A'. A bias and an activation are done by the library's own epilogue where it has one
- * (bias, relu, tanh-gelu); `best` also tries the plain product followed by our elementwise pass,
- * and where there is no epilogue that is all there is. The choice is made at the first launch, on
- * the rotating copies of the task's own arguments, and kept for the life of the device.
+ * All have 64 MiB of workspace. Row-major C = A * B is, in the library's column-major terms,
+ * C' = B' * A'. For a bias and an activation the first two take the library's own epilogue where it
+ * has one (bias, relu, tanh-gelu); where it has none they are unfused themselves, and there is no
+ * third. The choice is made at the first launch, on the rotating copies of the task's own
+ * arguments, and kept for the life of the device.
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -22,15 +23,22 @@
 
 /* The library gives at most some 140 for one product. */
 #define HEURISTICS_MAX 200
+#define CANDIDATES_MAX 600 /* for all amounts of workspace */
 #define FINALISTS      5
 #define FINAL_ROUNDS   7
-#define QUICK_NS       (AK_MS_NS / 2)
+/* Of one timing: in the first look at all, in the second at those that were near the best, in the
+   finals. At least two runs each, which is what counts for products that take milliseconds. */
+#define FIRST_NS       (AK_MS_NS / 5)
+#define SECOND_NS      AK_MS_NS
 #define FINAL_NS       (3 * AK_MS_NS)
-#define QUICK_REPEATS  2
+#define SECOND_LOOKS   16
+#define NEAR           1.25
 #define RUNS_MAX       60
 #define ONE_TIMEOUT_NS (20 * AK_SECOND_NS)
-#define NAME           "cublaslt"
-#define VECTOR_BYTES   16
+/* Of the elementwise pass. */
+#define VECTOR_BYTES 16
+#define PASS_THREADS 256
+#define PASS_ROWS    4
 
 /* X(member, constant of cublasLt.h and library_types.h, value) */
 #define CUBLASLT_CONSTANTS(X)                                                                      \
@@ -56,6 +64,17 @@ enum {
 #undef CUBLASLT_ENUM
 };
 
+static const struct role {
+    const char *name, *title;
+    bool all;     /* of the heuristics; else the first */
+    bool unfused; /* though there is an epilogue */
+} roles[] = {
+    {"cublaslt", "cuBLASLt, its first heuristic", false, false},
+    {"cublaslt-best", "cuBLASLt, best of its heuristics", true, false},
+    {"cublaslt-unfused", "cuBLASLt, best of its heuristics, unfused", true, true},
+};
+enum { ROLES = sizeof roles / sizeof roles[0] };
+
 typedef enum way { MODE_PLAIN, MODE_FUSED, MODE_TWO_PASSES, MODES } way;
 
 typedef struct choice {
@@ -69,11 +88,12 @@ struct ak_cublaslt_state {
     const ak_cublaslt *lt;
     void *handle;
     void *helper, *pass; /* the elementwise kernel; NULL until it is needed */
-    choice best;
+    int pass_blocks;     /* of it, that the device holds at once */
+    choice chosen[ROLES];
 };
 
 struct ak_cuda_product {
-    bool best;
+    size_t role;
     void *desc[2]; /* plain, with epilogue */
     void *a, *b, *c;
     choice chosen;
@@ -81,8 +101,12 @@ struct ak_cuda_product {
 
 /* What the task asks for, in this file's terms. */
 typedef struct terms {
-    int64_t m, n, k;
+    int64_t m, n, k, lda, ldb, ldc;
     size_t a, b, c, bias; /* arguments; bias: SIZE_MAX if none is added */
+    size_t addend;        /* what the library adds, times beta: C_in, or the residual if nothing
+                             stands between it and the product; SIZE_MAX: nothing */
+    size_t residual;      /* what the pass adds; SIZE_MAX: nothing */
+    float alpha, beta;
     bool a_transposed, b_transposed;
     int type;
     int epilogue;  /* LT_EPILOGUE_NONE: nothing to be done; 0: the library has none for it */
@@ -110,10 +134,25 @@ static const char *text_of(const ak_task *task, const char *name, const char *fa
                : fallback;
 }
 
+static double number_of(const ak_task *task, const char *name, double fallback)
+{
+    ak_value value;
+    return ak_scope_get(&value, task->constants, name) && value.type == AK_VALUE_REAL
+               ? value.as.real
+               : fallback;
+}
+
 static terms terms_of(const ak_task *task)
 {
     const int64_t *size = task->shape.size; /* M, N, K, by the problem's declaration */
-    terms t = {.m = size[0], .n = size[1], .k = size[2], .bias = SIZE_MAX};
+    terms t = {.m = size[0],
+               .n = size[1],
+               .k = size[2],
+               .bias = SIZE_MAX,
+               .addend = SIZE_MAX,
+               .residual = SIZE_MAX,
+               .alpha = (float)number_of(task, "alpha", 1.0),
+               .beta = (float)number_of(task, "beta", 0.0)};
     const char *activation = text_of(task, "activation", "none");
     const char *layout = text_of(task, "layout", "nn");
     (void)argument(&t.a, task, "A");
@@ -121,22 +160,34 @@ static terms terms_of(const ak_task *task)
     (void)argument(&t.c, task, "C");
     bool bias =
         strcmp(text_of(task, "bias", "none"), "add") == 0 && argument(&t.bias, task, "bias");
+    t.lda = (int64_t)task->shape.pitch[t.a];
+    t.ldb = (int64_t)task->shape.pitch[t.b];
+    t.ldc = (int64_t)task->shape.pitch[t.c];
+    if (t.beta != 0) {
+        (void)argument(&t.addend, task, "C_in");
+    }
+    if (strcmp(text_of(task, "residual", "none"), "add") == 0) {
+        bool folds = t.beta == 0 && strcmp(activation, "none") == 0;
+        (void)argument(folds ? &t.addend : &t.residual, task, "residual");
+        t.beta = folds ? 1.0F : t.beta;
+    }
     t.a_transposed = layout[0] == 't';
     t.b_transposed = layout[0] != 0 && layout[1] == 't';
     t.type = task->dtype == AK_DTYPE_F16    ? LT_TYPE_F16
              : task->dtype == AK_DTYPE_BF16 ? LT_TYPE_BF16
                                             : LT_TYPE_F32;
-    t.two_step = bias || strcmp(activation, "none") != 0;
+    bool last = t.residual != SIZE_MAX; /* to be added behind the activation */
+    t.two_step = bias || last || strcmp(activation, "none") != 0;
     int step = strcmp(activation, "none") == 0        ? 0
                : strcmp(activation, "relu") == 0      ? LT_EPILOGUE_RELU
                : strcmp(activation, "gelu_tanh") == 0 ? LT_EPILOGUE_GELU
                                                       : -1;
-    t.epilogue = step < 0 ? 0 : (step | (bias ? LT_EPILOGUE_BIAS : 0));
-    t.epilogue = step == 0 && !bias ? LT_EPILOGUE_NONE : t.epilogue;
+    t.epilogue = step < 0 || last ? 0 : (step | (bias ? LT_EPILOGUE_BIAS : 0));
+    t.epilogue = step == 0 && !bias && !last ? LT_EPILOGUE_NONE : t.epilogue;
     return t;
 }
 
-bool ak_cuda_product_applies(const ak_task *task)
+static bool product_applies(const ak_task *task)
 {
     return strcmp(task->problem->name, "matmul") == 0 ||
            strcmp(task->problem->name, "matmul_act") == 0;
@@ -165,7 +216,7 @@ static ak_status open_state(ak_device *device, ak_error *err)
     return AK_OK;
 }
 
-void ak_cuda_product_close(ak_device *device)
+static void product_close(ak_device *device)
 {
     ak_cublaslt_state *state = device->lt;
     if (state != NULL) {
@@ -180,15 +231,27 @@ void ak_cuda_product_close(ak_device *device)
     }
 }
 
+/* How the pass goes over C: see FLAT in cuda_helpers.cu. */
+typedef enum walk { WALK_ROWS, WALK_FLAT, WALK_ELEMENTS } walk;
+
+static walk walk_of(const ak_task *task, const terms *t)
+{
+    size_t bytes = ak_dtype_bytes(task->dtype);
+    bool whole = (size_t)t->n * bytes % VECTOR_BYTES == 0;
+    bool aligned = (size_t)t->ldc * bytes % VECTOR_BYTES == 0;
+    return whole && aligned ? WALK_ROWS : t->ldc == t->n ? WALK_FLAT : WALK_ELEMENTS;
+}
+
 /* The elementwise pass behind a plain product, for this task's bias and activation. */
-static ak_status open_pass(ak_device *device, ak_error *err)
+static ak_status open_pass(ak_device *device, const terms *t, ak_error *err)
 {
     static const char *const parts[] = {"kernels/matmul_act/cuda_activation.cu",
                                         "src/backend/cuda/cuda_helpers.cu"};
     ak_cublaslt_state *state = device->lt;
     const ak_task *task = device->task;
-    char type[40], activation[100], bias[100], architecture[64];
+    char type[40], activation[100], bias[100], residual[100], flat[20], architecture[64];
     ak_value value = {.type = AK_VALUE_INT};
+    int per_sm = 0;
     if (state->pass != NULL) {
         return AK_OK;
     }
@@ -199,12 +262,18 @@ static ak_status open_pass(ak_device *device, ak_error *err)
     (void)snprintf(activation, sizeof activation, "-Dactivation_is_%.60s=1",
                    text_of(task, "activation", "none"));
     (void)snprintf(bias, sizeof bias, "-Dbias_is_%.60s=1", text_of(task, "bias", "none"));
-    const char *const options[] = {architecture, type, activation, bias};
-    ak_status status = ak_cuda_helper(&state->helper, device, parts, 2, options, 4, err);
+    (void)snprintf(residual, sizeof residual, "-Dresidual_is_%s=1",
+                   t->residual == SIZE_MAX ? "none" : "add");
+    (void)snprintf(flat, sizeof flat, "-DFLAT=%d", (int)walk_of(task, t));
+    const char *const options[] = {architecture, type, activation, bias, residual, flat};
+    ak_status status = ak_cuda_helper(&state->helper, device, parts, 2, NULL, options, 6, err);
     if (status == AK_OK &&
-        device->cuda->module_function(&state->pass, state->helper, "ak_bias_activation") != 0) {
-        status = ak_fail(err, AK_INTERNAL, "a helper has no entry ak_bias_activation");
+        (device->cuda->module_function(&state->pass, state->helper, "ak_bias_activation") != 0 ||
+         device->cuda->blocks_per_sm(&per_sm, state->pass, PASS_THREADS, 0) != 0 || per_sm < 1)) {
+        state->pass = NULL;
+        status = ak_fail(err, AK_INTERNAL, "the elementwise pass does not fit this device");
     }
+    state->pass_blocks = per_sm * (int)device->sm_count;
     return status;
 }
 
@@ -249,52 +318,52 @@ static bool describe(ak_cuda_product *p, const ak_cublaslt *lt, const terms *t)
         good = good && lt->desc_set(p->desc[1], LT_DESC_EPILOGUE, &epilogue, sizeof epilogue) == 0;
     }
     return good &&
-           lt->layout_create(&p->a, t->type, (uint64_t)rows_a, (uint64_t)columns_a, rows_a) == 0 &&
-           lt->layout_create(&p->b, t->type, (uint64_t)rows_b, (uint64_t)columns_b, rows_b) == 0 &&
-           lt->layout_create(&p->c, t->type, (uint64_t)t->n, (uint64_t)t->m, t->n) == 0;
+           lt->layout_create(&p->a, t->type, (uint64_t)rows_a, (uint64_t)columns_a, t->ldb) == 0 &&
+           lt->layout_create(&p->b, t->type, (uint64_t)rows_b, (uint64_t)columns_b, t->lda) == 0 &&
+           lt->layout_create(&p->c, t->type, (uint64_t)t->n, (uint64_t)t->m, t->ldc) == 0;
 }
 
-ak_status ak_cuda_product_load(ak_runnable *runnable, const char *name, ak_error *err)
+static size_t role_of(const char *name)
 {
-    ak_error why = AK_ERROR_INIT;
-    bool best = strcmp(name, NAME ":best") == 0;
-    if (!best && strcmp(name, NAME) != 0) {
-        return ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for CUDA devices", name);
+    size_t i = 0;
+    while (i < ROLES && strcmp(roles[i].name, name) != 0) {
+        i++;
     }
-    if (open_state(runnable->device, &why) != AK_OK) {
-        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR, "%.230s", why.text);
-        return AK_OK;
-    }
-    terms t = terms_of(runnable->device->task);
-    runnable->product = ak_alloc(1, sizeof *runnable->product);
-    if (runnable->product == NULL) {
-        return ak_fail_memory(err);
-    }
-    runnable->product->best = best;
-    if (!describe(runnable->product, runnable->device->lt->lt, &t)) {
-        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR,
-                       "cuBLASLt does not take a product of this shape");
-    }
-    return AK_OK;
+    return i;
 }
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
+/* Blocks as wide as a row or as PASS_THREADS, and no more of them than run at once. */
 static int enqueue_pass(ak_runnable *runnable, const terms *t, size_t set)
 {
     const ak_device *device = runnable->device;
     ak_cuda_address c = ak_cuda_place(device, &runnable->places, set, t->c);
     ak_cuda_address bias =
         t->bias == SIZE_MAX ? 0 : ak_cuda_place(device, &runnable->places, set, t->bias);
-    uint32_t rows = (uint32_t)t->m;
-    uint32_t vectors =
-        (uint32_t)((size_t)t->n * ak_dtype_bytes(device->task->dtype) / VECTOR_BYTES);
-    uint32_t across = (vectors + 255) / 256, down = (rows + 3) / 4;
-    uint32_t most = (uint32_t)device->sm_count * 16 / across + 1; /* enough to fill the device */
-    void *arguments[] = {&c, &bias, &rows, &vectors};
-    ak_cuda_launch_config config = {.grid = {across, down < most ? down : most, 1},
-                                    .block = {256, 1, 1},
-                                    .stream = device->stream};
+    ak_cuda_address residual =
+        t->residual == SIZE_MAX ? 0 : ak_cuda_place(device, &runnable->places, set, t->residual);
+    walk how = walk_of(device->task, t);
+    uint32_t most = (uint32_t)device->lt->pass_blocks;
+    uint32_t rows = (uint32_t)t->m, wide = PASS_THREADS;
+    uint32_t per_vector = (uint32_t)(VECTOR_BYTES / ak_dtype_bytes(device->task->dtype));
+    uint32_t columns = how == WALK_ROWS ? (uint32_t)t->n / per_vector : (uint32_t)t->n;
+    uint32_t pitch = how == WALK_ROWS ? (uint32_t)t->ldc / per_vector : (uint32_t)t->ldc;
+    while (how != WALK_FLAT && wide / 2 >= columns && wide > 1) {
+        wide /= 2;
+    }
+    uint32_t high = PASS_THREADS / wide;
+    uint32_t across = (columns + wide - 1) / wide;
+    uint32_t down = (rows + PASS_ROWS * high - 1) / (PASS_ROWS * high);
+    down = down > most / across + 1 ? most / across + 1 : down;
+    if (how == WALK_FLAT) { /* as if it were one row */
+        int64_t blocks = t->m * t->n / per_vector / PASS_THREADS + 1;
+        across = blocks < (int64_t)most ? (uint32_t)blocks : most;
+        down = 1;
+    }
+    void *arguments[] = {&c, &bias, &residual, &rows, &columns, &pitch};
+    ak_cuda_launch_config config = {
+        .grid = {across, down, 1}, .block = {wide, high, 1}, .stream = device->stream};
     return device->cuda->launch(&config, device->lt->pass, arguments, NULL);
 }
 
@@ -305,7 +374,6 @@ static int product_enqueue(ak_runnable *runnable, size_t set)
     const ak_cuda_product *p = runnable->product;
     const choice *made = &p->chosen;
     terms t = terms_of(device->task);
-    static const float one = 1, zero = 0;
     void *desc = p->desc[made->mode == MODE_FUSED ? 1 : 0];
     if (made->mode == MODE_FUSED && t.bias != SIZE_MAX) {
         ak_cuda_address bias = ak_cuda_place(device, &runnable->places, set, t.bias);
@@ -314,9 +382,14 @@ static int product_enqueue(ak_runnable *runnable, size_t set)
     void *a = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.a);
     void *b = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.b);
     void *c = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.c);
-    int status = state->lt->matmul(state->handle, desc, &one, b, p->a, a, p->b, &zero, c, p->c, c,
-                                   p->c, made->algo.algo, (void *)(uintptr_t)device->workspace,
-                                   AK_CUDA_LIBRARY_WORKSPACE, device->stream);
+    const void *addend = c; /* not read if beta is 0 */
+    if (t.addend != SIZE_MAX) {
+        addend = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.addend);
+    }
+    int status =
+        state->lt->matmul(state->handle, desc, &t.alpha, b, p->a, a, p->b, &t.beta, addend, p->c, c,
+                          p->c, made->algo.algo, (void *)(uintptr_t)device->workspace,
+                          AK_CUDA_LIBRARY_WORKSPACE, device->stream);
     if (status != 0) {
         return AK_CUDA_ERROR_INVALID_VALUE; /* the library's own codes mean nothing to a driver */
     }
@@ -359,25 +432,32 @@ static bool time_once(double *ns, ak_runnable *runnable, const candidate *c, dou
     return true;
 }
 
-static size_t ask(candidate *out, const ak_runnable *runnable, way mode, int wanted)
+/* Appends what the library proposes for so much workspace and is not in the list yet. */
+static size_t ask_within(candidate *list, size_t count, const ak_runnable *runnable, way mode,
+                         int wanted, size_t workspace)
 {
     const ak_cublaslt_state *state = runnable->device->lt;
     const ak_cublaslt *lt = state->lt;
     const ak_cuda_product *p = runnable->product;
-    size_t workspace = AK_CUDA_LIBRARY_WORKSPACE, count = 0;
     void *preference = NULL;
     int found = 0;
     ak_cublaslt_result *results = ak_alloc(HEURISTICS_MAX, sizeof *results);
-    if (results != NULL && lt->preference_create(&preference) == 0 &&
-        lt->preference_set(preference, LT_PREFERENCE_WORKSPACE, &workspace, sizeof workspace) ==
-            0 &&
+    if (results == NULL || lt->preference_create(&preference) != 0 ||
+        lt->preference_set(preference, LT_PREFERENCE_WORKSPACE, &workspace, sizeof workspace) !=
+            0 ||
         lt->heuristic(state->handle, p->desc[mode == MODE_FUSED ? 1 : 0], p->a, p->b, p->c, p->c,
-                      preference, wanted, results, &found) == 0) {
-        for (int i = 0; i < found; i++) {
-            if (results[i].state == 0) {
-                out[count++].what = (choice){
-                    .made = true, .mode = mode, .algo = results[i], .index = i, .of = found};
-            }
+                      preference, wanted, results, &found) != 0) {
+        found = 0;
+    }
+    for (int i = 0; i < found && count < CANDIDATES_MAX; i++) {
+        bool known = results[i].state != 0;
+        for (size_t k = 0; k < count && !known; k++) {
+            known = memcmp(list[k].what.algo.algo, results[i].algo, sizeof results[i].algo) == 0;
+        }
+        if (!known) {
+            list[count].what =
+                (choice){.made = true, .mode = mode, .algo = results[i], .index = (int)count};
+            count++;
         }
     }
     if (preference != NULL) {
@@ -387,24 +467,46 @@ static size_t ask(candidate *out, const ak_runnable *runnable, way mode, int wan
     return count;
 }
 
-/* Times all, sorts, and times the first again, in turn. */
-static size_t rank(candidate *list, size_t count, ak_runnable *runnable, double guess)
+/* With less workspace it proposes others, too, which may be faster. */
+static size_t ask(candidate *list, const ak_runnable *runnable, way mode, bool all)
+{
+    static const size_t workspaces[] = {AK_CUDA_LIBRARY_WORKSPACE, (size_t)4 << 20, 0};
+    size_t count = 0;
+    for (size_t i = 0; i < (all ? sizeof workspaces / sizeof workspaces[0] : 1); i++) {
+        count = ask_within(list, count, runnable, mode, all ? HEURISTICS_MAX : 1, workspaces[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        list[i].what.of = (int)count;
+    }
+    return count;
+}
+
+/* Times list[first..last), once each or better than before; those that do not run go. Returns the
+   new end. */
+static size_t look(candidate *list, size_t count, ak_runnable *runnable, double guess,
+                   double wanted)
 {
     size_t good = 0;
     for (size_t i = 0; i < count && !runnable->device->lost; i++) {
-        double ns = 0, best = INFINITY;
-        bool runs = true;
-        for (int k = 0; runs && k <= QUICK_REPEATS; k++) { /* the first warms up */
-            runs = time_once(&ns, runnable, &list[i], guess, QUICK_NS);
-            best = runs && k > 0 && ns < best ? ns : best;
-        }
-        if (runs) {
+        double ns = 0, known = list[i].ns;
+        if (time_once(&ns, runnable, &list[i], known > 0 ? known : guess, wanted)) {
             list[good] = list[i];
-            list[good++].ns = best;
+            list[good++].ns = known > 0 && known < ns ? known : ns;
         }
     }
     qsort(list, good, sizeof *list, by_time);
-    size_t finalists = good < FINALISTS ? good : FINALISTS;
+    return good;
+}
+
+/* Sorts by time: all are timed, those near the best once more, and the first few in turn. */
+static size_t rank(candidate *list, size_t count, ak_runnable *runnable, double guess)
+{
+    size_t good = look(list, count, runnable, guess, FIRST_NS), near = 0;
+    while (near < good && near < SECOND_LOOKS && list[near].ns <= NEAR * list[0].ns) {
+        near++;
+    }
+    near = look(list, near, runnable, guess, SECOND_NS);
+    size_t finalists = near < FINALISTS ? near : FINALISTS;
     for (size_t r = 0; r < FINAL_ROUNDS && finalists > 1; r++) {
         for (size_t k = 0; k < finalists; k++) {
             candidate *c = &list[r % 2 == 0 ? k : finalists - 1 - k];
@@ -417,68 +519,88 @@ static size_t rank(candidate *list, size_t count, ak_runnable *runnable, double 
         list[k].ns = list[k].rounds[FINAL_ROUNDS / 2];
     }
     qsort(list, finalists, sizeof *list, by_time);
-    return good;
+    return near;
 }
 
-/* Fills `list`, best first or as the library orders them; returns how many there are. */
-static size_t candidates(candidate *list, ak_runnable *runnable, const terms *t, bool pass)
+/* The library's first or best way to do one thing; false if there is none. */
+static bool choose(choice *out, ak_runnable *runnable, way mode)
 {
-    bool best = runnable->product->best;
-    int wanted = best ? HEURISTICS_MAX : 1;
-    double guess = 2.0 * (double)t->m * (double)t->n * (double)t->k / 5e5 + 4e3; /* 500 TFLOP/s */
+    bool all = roles[runnable->product->role].all;
+    const ak_shape *shape = &runnable->device->task->shape;
+    double guess = shape->flops / 5e5 + shape->traffic / 3e3 + 4e3; /* 500 TFLOP/s, 3 TB/s */
+    candidate *list = ak_alloc(CANDIDATES_MAX, sizeof *list);
     size_t count = 0;
-    if (!t->two_step) {
-        count = ask(list, runnable, MODE_PLAIN, wanted);
-        return best ? rank(list, count, runnable, guess) : count;
+    if (list != NULL) {
+        count = ask(list, runnable, mode == MODE_FUSED ? mode : MODE_PLAIN, all);
+        count = all ? rank(list, count, runnable, guess) : count;
     }
-    if (t->epilogue != 0) {
-        count = ask(list, runnable, MODE_FUSED, wanted);
+    if (count > 0) {
+        *out = list[0].what;
+        out->mode = mode;
     }
-    if (pass && (best || count == 0)) { /* the fastest product, then the pass */
-        candidate *plain = list + count;
-        size_t products = ask(plain, runnable, MODE_PLAIN, wanted);
-        products = best ? rank(plain, products, runnable, guess) : products;
-        plain[0].what.mode = MODE_TWO_PASSES;
-        count += products > 0 ? 1 : 0;
-    }
-    return best ? rank(list, count, runnable, guess) : count;
+    ak_free(list);
+    return count > 0;
 }
 
 static int product_prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *outcome)
 {
     ak_device *device = runnable->device;
     ak_cuda_product *p = runnable->product;
+    choice *known = &device->lt->chosen[p->role];
     terms t = terms_of(device->task);
     ak_error err = AK_ERROR_INIT;
+    bool unfused = t.two_step && (t.epilogue == 0 || roles[p->role].unfused);
     (void)launch;
     int code = ak_cuda_workspace(device, AK_CUDA_LIBRARY_WORKSPACE);
-    if (code != AK_CUDA_SUCCESS || p->chosen.made) {
+    if (code != AK_CUDA_SUCCESS) {
         return code;
     }
-    if (p->best && device->lt->best.made) {
-        p->chosen = device->lt->best;
-        return AK_CUDA_SUCCESS;
+    if (!known->made && !unfused) {
+        (void)choose(known, runnable, t.two_step ? MODE_FUSED : MODE_PLAIN);
     }
-    bool pass = t.two_step &&
-                (size_t)t.n * ak_dtype_bytes(device->task->dtype) % VECTOR_BYTES == 0 &&
-                open_pass(device, &err) == AK_OK;
-    candidate *list = ak_alloc(2 * (size_t)HEURISTICS_MAX + 1, sizeof *list);
-    if (list == NULL) {
-        return AK_CUDA_ERROR_OUT_OF_MEMORY;
+    if (!known->made && t.two_step && open_pass(device, &t, &err) == AK_OK) {
+        (void)choose(known, runnable, MODE_TWO_PASSES);
     }
-    size_t count = candidates(list, runnable, &t, pass);
-    p->chosen = count > 0 ? list[0].what : (choice){0};
-    runnable->graph_runs = 0;
-    ak_free(list);
-    if (count == 0) {
+    p->chosen = *known;
+    runnable->graph_runs = 0; /* what is recorded is of another algorithm */
+    if (!known->made) {
         ak_cuda_refuse(outcome, AK_TRIAL_LAUNCH_ERROR, "cuBLASLt has no algorithm for this%s%.150s",
                        err.text[0] == 0 ? "" : ": ", err.text);
         return AK_CUDA_REFUSED;
     }
-    if (p->best) {
-        device->lt->best = p->chosen;
-    }
     return AK_CUDA_SUCCESS;
+}
+
+static const ak_cuda_work product_work = {.prepare = product_prepare,
+                                          .enqueue = product_enqueue,
+                                          .unload = product_unload,
+                                          .computes = true};
+
+/* ---- as a contestant ------------------------------------------------------------------------- */
+
+static ak_status product_load(ak_runnable *runnable, const char *name, ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    size_t role = role_of(name);
+    if (role == ROLES) {
+        return ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for CUDA devices", name);
+    }
+    if (open_state(runnable->device, &why) != AK_OK) {
+        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR, "%.230s", why.text);
+        return AK_OK;
+    }
+    terms t = terms_of(runnable->device->task);
+    runnable->work = &product_work;
+    runnable->product = ak_alloc(1, sizeof *runnable->product);
+    if (runnable->product == NULL) {
+        return ak_fail_memory(err);
+    }
+    runnable->product->role = role;
+    if (!describe(runnable->product, runnable->device->lt->lt, &t)) {
+        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR,
+                       "cuBLASLt does not take a product of this shape");
+    }
+    return AK_OK;
 }
 
 /* ---- what it is called ----------------------------------------------------------------------- */
@@ -489,55 +611,60 @@ static void version_text(char *out, size_t bytes, const ak_cublaslt *lt)
     (void)snprintf(out, bytes, "%zu.%zu.%zu", version / 10000, version / 100 % 100, version % 100);
 }
 
-void ak_cuda_product_version(char *out, size_t bytes, const ak_device *device, const char *name)
+static void product_version(char *out, size_t bytes, const ak_device *device, const char *name)
 {
     static const char *const modes[MODES] = {"", ", fused epilogue", ", then an elementwise pass"};
+    size_t role = role_of(name);
     out[0] = 0;
-    if (device->lt == NULL || !device->lt->best.made || strcmp(name, NAME ":best") != 0) {
+    if (device->lt == NULL || role == ROLES || !device->lt->chosen[role].made) {
         return;
     }
-    const choice *made = &device->lt->best;
-    char version[32];
+    const choice *made = &device->lt->chosen[role];
+    char version[32], which[48] = "first heuristic";
     int32_t id = 0, tile = 0, split = 0;
     size_t written = 0;
     version_text(version, sizeof version, device->lt->lt);
+    if (roles[role].all) {
+        (void)snprintf(which, sizeof which, "no. %d of %d heuristics", made->index + 1, made->of);
+    }
     (void)device->lt->lt->algo_get(made->algo.algo, LT_ALGO_ID, &id, sizeof id, &written);
     (void)device->lt->lt->algo_get(made->algo.algo, LT_ALGO_TILE, &tile, sizeof tile, &written);
     (void)device->lt->lt->algo_get(made->algo.algo, LT_ALGO_SPLIT_K, &split, sizeof split,
                                    &written);
-    (void)snprintf(out, bytes,
-                   "%s, no. %d of %d heuristics (algorithm %d, tile %d, split-K %d%s), %zu of %zu "
-                   "MiB workspace",
-                   version, made->index + 1, made->of, id, tile, split, modes[made->mode],
-                   (made->algo.workspace + ((size_t)1 << 20) - 1) >> 20,
-                   AK_CUDA_LIBRARY_WORKSPACE >> 20);
+    (void)snprintf(
+        out, bytes, "%s, %s (algorithm %d, tile %d, split-K %d%s), %zu of %zu MiB workspace",
+        version, which, id, tile, split, modes[made->mode],
+        (made->algo.workspace + ((size_t)1 << 20) - 1) >> 20, AK_CUDA_LIBRARY_WORKSPACE >> 20);
 }
 
-ak_status ak_cuda_product_list(ak_device *device, const ak_task *task,
-                               void (*visit)(void *context, const char *name, const char *title,
-                                             const char *version, bool installed, const char *note),
-                               void *context, ak_error *err)
+static ak_status product_list(ak_device *device, const ak_task *task, ak_cuda_visitor visit,
+                              void *context, ak_error *err)
 {
     ak_error why = AK_ERROR_INIT;
     char version[64];
-    (void)task;
+    terms t = terms_of(task);
     ak_status status = open_state(device, &why);
     if (status == AK_NO_MEMORY) {
         return ak_fail_memory(err);
     }
     if (status != AK_OK) {
-        visit(context, NAME, "cuBLASLt", "", false, why.text);
+        visit(context, roles[0].name, "cuBLASLt", "", false, why.text);
         return AK_OK;
     }
     version_text(version, sizeof version - 20, device->lt->lt);
     (void)snprintf(version + strlen(version), 20, ", %zu MiB workspace",
                    AK_CUDA_LIBRARY_WORKSPACE >> 20);
-    visit(context, NAME, "cuBLASLt, its first heuristic", version, true, "");
-    visit(context, NAME ":best", "cuBLASLt, best of its heuristics", version, true, "");
+    for (size_t i = 0; i < ROLES; i++) {
+        if (!roles[i].unfused || (t.two_step && t.epilogue != 0)) {
+            visit(context, roles[i].name, roles[i].title, version, true, "");
+        }
+    }
     return AK_OK;
 }
 
-const ak_cuda_work ak_cuda_product_work = {.prepare = product_prepare,
-                                           .enqueue = product_enqueue,
-                                           .unload = product_unload,
-                                           .computes = true};
+const ak_cuda_library ak_cuda_library_cublaslt = {.prefix = "cublaslt",
+                                                  .applies = product_applies,
+                                                  .list = product_list,
+                                                  .load = product_load,
+                                                  .version = product_version,
+                                                  .close = product_close};
