@@ -168,7 +168,9 @@ AK_API const char *ak_problem_implementation(const ak_problem *problem, size_t i
 typedef struct ak_task_spec {
     const char *kernel;         /* as for ak_problem_open */
     const char *implementation; /* "host"; NULL: the best one for the device */
-    const char *device;         /* "auto", "host" */
+    const char *device;         /* "auto", "host", "cuda:0"; equal ones that share the trials of
+                                   ak_tune: "cuda:all", "cuda:0,cuda:1". All else happens on the
+                                   first */
     const char *size;           /* "M=1024,N=1024,K=1024", or "1024" for all sizes alike */
     const char *dtype;          /* "f32" */
     const char *choices;        /* "activation=relu,bias=add" */
@@ -193,7 +195,8 @@ AK_API void ak_task_set_cancel(ak_task *task, const volatile int *cancel);
 AK_API const ak_space *ak_task_space(const ak_task *task);
 AK_API const ak_problem *ak_task_problem(const ak_task *task);
 AK_API const char *ak_task_implementation(const ak_task *task);
-AK_API const char *ak_task_device(const ak_task *task);  /* "host" */
+AK_API const char *ak_task_device(const ak_task *task);  /* "host"; of several the first */
+AK_API const char *ak_task_devices(const ak_task *task); /* all, "cuda:0,cuda:1" */
 AK_API const char *ak_task_size(const ak_task *task);    /* "M=1024,N=1024,K=1024" */
 AK_API const char *ak_task_dtype(const ak_task *task);
 AK_API const char *ak_task_choices(const ak_task *task); /* "" if the problem has none */
@@ -258,6 +261,13 @@ typedef struct ak_trial {
     double occupancy;
     double tflops, gbs, efficiency; /* efficiency: fraction of the roofline, 0..1 */
     char *bound;                    /* "compute" or "memory" */
+    /* Where it was measured: several devices may share a run. */
+    char *measured_on; /* "cuda:1"; NULL: not recorded */
+    char *device_uuid; /* "GPU-5fd4f087-..."; NULL: the device has none */
+    /* What the device did meanwhile, by its driver; means over samples, 0 and NULL: not known. */
+    double sm_clock_mhz, memory_clock_mhz, power_watts, temperature_celsius;
+    char *throttle;     /* why the clock was held back: "none", "power_cap", "power_cap,thermal" */
+    double utilisation; /* of the arithmetic units at that clock, 0..1; if bound by compute */
 } ak_trial;
 
 AK_API void ak_trial_clear(ak_trial *trial);
@@ -373,6 +383,10 @@ typedef struct ak_contestant {
     double tflops, gbs, efficiency;
     double ratio, ratio_low, ratio_high; /* speed relative to the first library, paired, 95 % */
     bool tie;                            /* the interval of the ratio contains 1 */
+    /* as in ak_trial */
+    double sm_clock_mhz, memory_clock_mhz, power_watts, temperature_celsius;
+    char *throttle;
+    double utilisation;
 } ak_contestant;
 
 typedef struct ak_tune_result {
@@ -390,6 +404,8 @@ typedef struct ak_tune_result {
     ak_contestant *contestants; /* finalists and baselines, as re-measured */
     size_t contestant_count;
     size_t baseline; /* index in contestants of the fastest library; contestant_count if none */
+    char **warnings; /* what makes the finish less sure than its intervals say, one line each */
+    size_t warning_count;
     /* The language model, if the strategy asked one. */
     char *model; /* NULL: none */
     size_t llm_calls, llm_failed; /* failed, or given up when the run ended: without an answer */
@@ -480,6 +496,8 @@ AK_API ak_status ak_config_read(ak_config *out, const ak_task *task, const char 
 typedef struct ak_comparison {
     ak_contestant *contestants; /* libraries first, then the configurations in the order given */
     size_t count;
+    char **warnings; /* as in ak_tune_result */
+    size_t warning_count;
 } ak_comparison;
 
 /* Measures the vendor libraries (if `baselines`) and configurations, interleaved in one run. */

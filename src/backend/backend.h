@@ -16,6 +16,7 @@
 
 #include "base/fs.h"
 #include "check/compare.h"
+#include "measure/conditions.h"
 #include "measure/roofline.h"
 #include "problem/task.h"
 
@@ -42,6 +43,8 @@ typedef struct ak_compile_result {
     char artifact_hash[33]; /* of the code: equal for configurations that compile to the same */
 } ak_compile_result;
 void ak_compile_result_clear(ak_compile_result *result);
+
+#define AK_UUID_BYTES 64
 
 typedef struct ak_device ak_device;     /* an open device with one block of argument memory */
 typedef struct ak_runnable ak_runnable; /* a loaded candidate or a baseline */
@@ -114,6 +117,9 @@ typedef struct ak_backend_ops {
     const char *name, *description;
 
     ak_status (*probe)(ak_device_visitor visit, void *context, ak_error *err);
+    /* (optional) Why there is no device of this name: always fails, with a line that says what this
+       machine has, or why it has none. */
+    ak_status (*missing)(const char *device, ak_error *err);
     /* (optional) For devices that probe cannot list: is there one of this name? */
     ak_status (*find)(const char *device, ak_error *err);
     /* Facts for expressions. Host: cpu_threads, vector_bytes, vector_registers, l1d_bytes,
@@ -159,6 +165,10 @@ typedef struct ak_backend_ops {
     ak_status (*launch)(ak_outcome *out, ak_runnable *runnable, const ak_launch *launch,
                         ak_error *err);
     void (*unload)(ak_runnable *runnable);
+    /* (optional) What the device did in the timed batches since it was last asked. */
+    void (*conditions)(ak_conditions *out, ak_device *device);
+    /* (optional) Which of several equal devices this is: "GPU-5fd4f087-86f3-...". */
+    void (*uuid)(char *out, size_t bytes, const ak_device *device);
     /* (optional) Has the device had an error that only a new process cures? Every launch is refused
        from then on; the worker ends once it has answered, and is started again. */
     bool (*lost)(const ak_device *device);
@@ -182,5 +192,21 @@ ak_status ak_backend_find(const ak_backend_ops **out, const char *name, ak_error
 /* "auto" is the first device of the last backend that has one; "host" is host. Splits "cuda:0". */
 ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t bytes,
                             const char *wanted, ak_error *err);
+
+/* Devices that share the trials of a run, in the order in which they were named. */
+#define AK_DEVICES_MAX       16
+#define AK_DEVICE_NAME_BYTES 64                /* of one that can share: "cuda:0" */
+#define AK_DEVICE_LIST_BYTES (AK_PATH_MAX + 8) /* "sim:FILE" */
+typedef struct ak_device_list {
+    char first[AK_DEVICE_LIST_BYTES];
+    char all[AK_DEVICE_LIST_BYTES]; /* with commas, if there are several */
+    size_t count;
+} ak_device_list;
+/* One device as ak_backend_device has it; all of a backend, "cuda:all"; or several, "cuda:0,cuda:1"
+   or "cuda:0,1" for short. Several must be of one backend and equal: what a result depends on
+   (`environment`) is the same for all of them. What a backend with `find` is given is one name,
+   whatever is in it. */
+ak_status ak_backend_devices(const ak_backend_ops **out, ak_device_list *list, const char *wanted,
+                             ak_error *err);
 
 #endif

@@ -50,6 +50,7 @@ static void print(const bench *b)
     if (b->comparison.count > 0) {
         ak_out("\ninterleaved:\n");
         ak_contestants_print(b->comparison.contestants, b->comparison.count);
+        ak_warnings_print(b->comparison.warnings, b->comparison.warning_count);
     }
     ak_out("\n");
     ak_next_on_task("compare", "libraries, default and best, interleaved", b->args, b->task, false);

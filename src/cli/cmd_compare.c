@@ -53,6 +53,7 @@ static ak_status print(const ak_comparison *comparison, const ak_task *task, con
     }
     ak_task_print(task);
     ak_contestants_print(comparison->contestants, comparison->count);
+    ak_warnings_print(comparison->warnings, comparison->warning_count);
     ak_out("\n");
     if (!best->found) {
         ak_out("nothing is archived for this kernel, size and type on this device\n");

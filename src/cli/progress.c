@@ -154,7 +154,7 @@ static void on_start(ak_progress *p, const json_t *event)
     p->begin_ns = ak_clock_ns();
     say(p, "tuning %s %s %s %s on %s (implementation %s)", ak_json_text_at(event, "kernel"),
         ak_json_text_at(event, "size"), ak_json_text_at(event, "choices"),
-        ak_json_text_at(event, "dtype"), ak_json_text_at(event, "device"),
+        ak_json_text_at(event, "dtype"), ak_json_text_at(event, "devices"),
         ak_json_text_at(event, "implementation"));
     say(p, "%s valid configurations of %s; strategy %s%s",
         ak_show_count(valid, ak_json_number_at(event, "valid")),

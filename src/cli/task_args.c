@@ -230,7 +230,7 @@ void ak_task_print(const ak_task *task)
     ak_out("%s%s%s  %s%s%s  %s  on %s (implementation %s)\n", ak_style_on(stdout, AK_STYLE_BOLD),
            ak_problem_name(ak_task_problem(task)), ak_style_on(stdout, AK_STYLE_PLAIN),
            ak_task_size(task), choices[0] == 0 ? "" : "  ", choices, ak_task_dtype(task),
-           ak_task_device(task), ak_task_implementation(task));
+           ak_task_devices(task), ak_task_implementation(task));
 }
 
 bool ak_task_json(json_t *object, const ak_task *task)
@@ -241,6 +241,34 @@ bool ak_task_json(json_t *object, const ak_task *task)
            ak_json_set_text(object, "size", ak_task_size(task)) &&
            ak_json_set_text(object, "dtype", ak_task_dtype(task)) &&
            ak_json_set_text(object, "choices", ak_task_choices(task));
+}
+
+/* Only where the device's driver says. */
+static void print_conditions(const ak_contestant *list, size_t count)
+{
+    ak_table table;
+    char a[AK_NUMBER_BYTES];
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        any = any || list[i].sm_clock_mhz > 0;
+    }
+    if (!any) {
+        return;
+    }
+    ak_out("\n");
+    ak_table_begin(&table, "while it ran", ">SM MHz", ">memory MHz", ">W", ">degrees C",
+                   "held back by", ">utilisation", NULL);
+    for (size_t i = 0; i < count; i++) {
+        const ak_contestant *c = &list[i];
+        ak_table_cell(&table, "%s", c->name);
+        ak_table_cell(&table, "%.0f", c->sm_clock_mhz);
+        ak_table_cell(&table, "%.0f", c->memory_clock_mhz);
+        ak_table_cell(&table, "%.0f", c->power_watts);
+        ak_table_cell(&table, "%.0f", c->temperature_celsius);
+        ak_table_cell(&table, "%s", c->throttle == NULL ? "-" : c->throttle);
+        ak_table_cell(&table, "%s", c->utilisation > 0 ? ak_show_percent(a, c->utilisation) : "-");
+    }
+    ak_table_print(&table);
 }
 
 void ak_contestants_print(const ak_contestant *list, size_t count)
@@ -280,6 +308,14 @@ void ak_contestants_print(const ak_contestant *list, size_t count)
         if (list[i].version != NULL && strlen(list[i].version) > AK_VERSION_BESIDE) {
             ak_out("%s: %s\n", list[i].name, list[i].version);
         }
+    }
+    print_conditions(list, count);
+}
+
+void ak_warnings_print(char *const *texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ak_out("warning: %s\n", texts[i]);
     }
 }
 

@@ -35,6 +35,8 @@ bool ak_task_json(json_t *object, const ak_task *task);
 /* A version longer than this stands below the table and not beside the name. */
 #define AK_VERSION_BESIDE 32
 void ak_contestants_print(const ak_contestant *list, size_t count);
+/* What makes a comparison less sure than its intervals say. */
+void ak_warnings_print(char *const *texts, size_t count);
 
 /* Suggests the command `verb` on the same kernel and task: the kernel as it was given, and again
    the options of this command line that the other command takes too. The size is repeated where it

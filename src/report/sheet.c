@@ -470,7 +470,10 @@ ak_status ak_sheets_build(ak_sheets *out, const ak_report_model *model, ak_error
     } else {
         add_best(&b, model);
     }
+    ak_sheets_add_warnings(&b, model);
     add_finish(&b, model);
+    ak_sheets_add_conditions(&b, model);
+    ak_sheets_add_devices(&b, model);
     add_top(&b, model);
     add_values(&b, model);
     ak_sheets_add_impact(&b, model);
@@ -490,6 +493,7 @@ ak_status ak_sheets_build(ak_sheets *out, const ak_report_model *model, ak_error
         flatten(&b, "", model->environment);
     }
     ak_sheet_begin(&b, "To make it again", 2);
+    b.sheet->whole = true;
     ak_sheet_pair(&b, "command", model->command);
     if (b.status != AK_OK) {
         ak_sheets_clear(out);

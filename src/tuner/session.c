@@ -45,6 +45,7 @@ ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session
 {
     *out = (ak_session){.task = task, .next_job = 1};
     ak_pool_options pool = {.compile_workers = options->compile_workers,
+                            .every_device = options->every_device,
                             .cancel = options->cancel == NULL ? task->cancel : options->cancel};
     ak_status status = task->recorded ? AK_OK : ak_problem_runnable(task->problem, err);
     if (status == AK_OK) {
@@ -166,6 +167,15 @@ static ak_ceilings ceilings_for(const ak_session *session, bool highest)
     return ceilings;
 }
 
+/* Which part of the arithmetic units' work at the clock that was measured: what is left if the
+   clock, which is the device's and not the kernel's merit, is divided out. 0: not known. */
+static double utilisation_of(const ak_task *task, const ak_roofline *roof, double ms, double mhz)
+{
+    double rate = ak_flops_per_clock((int64_t)fact(task, "compute_capability"), task->dtype);
+    double most = rate * fact(task, "sm_count") * mhz * 1e3; /* operations in a millisecond */
+    return roof->memory_bound || most <= 0 || ms <= 0 ? 0 : task->shape.flops / ms / most;
+}
+
 static bool set_text(char **slot, const char *text)
 {
     ak_free(*slot);
@@ -201,6 +211,7 @@ ak_status ak_session_complete(ak_trial *trial, const ak_session *session, const 
         trial->tflops = roof.tflops;
         trial->gbs = roof.gbs;
         trial->efficiency = roof.efficiency;
+        trial->utilisation = utilisation_of(task, &roof, trial->median_ms, trial->sm_clock_mhz);
         good = good && set_text(&trial->bound, roof.memory_bound ? "memory" : "compute");
         ceilings = ceilings_for(session, true);
         ak_roofline_of(&roof, &ceilings, task->shape.flops, task->shape.traffic, trial->median_ms);
@@ -222,6 +233,7 @@ void ak_contestants_free(ak_contestant *list, size_t count)
         ak_free(list[i].name);
         ak_free(list[i].version);
         ak_free(list[i].config);
+        ak_free(list[i].throttle);
         ak_free(list[i].library);
         ak_free(list[i].reason);
     }
@@ -278,6 +290,19 @@ static ak_status describe(ak_contestant *c, const ak_session *session, const ak_
         c->tflops = roof.tflops;
         c->gbs = roof.gbs;
         c->efficiency = roof.efficiency;
+        c->utilisation = utilisation_of(task, &roof, stats.median, entry->conditions.sm_clock_mhz);
+    }
+    if (entry->conditions.samples > 0) {
+        char reasons[AK_THROTTLE_BYTES];
+        c->sm_clock_mhz = entry->conditions.sm_clock_mhz;
+        c->memory_clock_mhz = entry->conditions.memory_clock_mhz;
+        c->power_watts = entry->conditions.power_watts;
+        c->temperature_celsius = entry->conditions.temperature_celsius;
+        ak_throttle_text(reasons, entry->conditions.throttle);
+        c->throttle = ak_strdup(reasons);
+        if (c->throttle == NULL) {
+            return ak_fail_memory(err);
+        }
     }
     return AK_OK;
 }

@@ -22,6 +22,7 @@ typedef struct ak_session {
 
 typedef struct ak_session_options {
     int compile_workers;
+    bool every_device; /* all of the task's devices, for trials; default: the first */
     const volatile int *cancel;
 } ak_session_options;
 

@@ -264,6 +264,24 @@ bool ak_evaluator_lost(const ak_evaluator *e)
     return e->backend->lost != NULL && e->backend->lost(e->device);
 }
 
+void ak_evaluator_uuid(char *out, size_t bytes, const ak_evaluator *e)
+{
+    out[0] = 0;
+    if (e->backend->uuid != NULL) {
+        e->backend->uuid(out, bytes, e->device);
+    }
+}
+
+/* What the device did since this was last asked. */
+static void take_conditions(ak_conditions *to, ak_evaluator *e)
+{
+    ak_conditions latest = {0};
+    if (e->backend->conditions != NULL) {
+        e->backend->conditions(&latest, e->device);
+        ak_conditions_add(to, &latest);
+    }
+}
+
 /* ---- running one thing --------------------------------------------------------------------- */
 
 typedef struct runner {
@@ -456,11 +474,13 @@ static ak_status measure(ak_timer *timer, int64_t *judging_ns, runner *r, const 
     }
 }
 
-ak_status ak_evaluate_trial(ak_trial *out, ak_evaluator *e, const ak_entrant *entrant,
-                            const ak_timer_plan *plan, int64_t timeout_ns, ak_error *err)
+ak_status ak_evaluate_trial(ak_trial *out, ak_conditions *conditions, ak_evaluator *e,
+                            const ak_entrant *entrant, const ak_timer_plan *plan,
+                            int64_t timeout_ns, ak_error *err)
 {
     runner r;
     ak_timer timer;
+    ak_conditions before = {0};
     int64_t begin = ak_clock_ns(), judging = 0;
     ak_status status = run_load(&r, e, entrant, timeout_ns, err);
     int64_t loaded = ak_clock_ns();
@@ -468,8 +488,11 @@ ak_status ak_evaluate_trial(ak_trial *out, ak_evaluator *e, const ak_entrant *en
         status = check_usual(&r, err);
     }
     int64_t checked = ak_clock_ns();
+    take_conditions(&before, e); /* of others, or of the check */
+    *conditions = (ak_conditions){0};
     if (status == AK_OK && r.outcome.status == AK_TRIAL_OK) {
         status = measure(&timer, &judging, &r, plan, err);
+        take_conditions(conditions, e);
         if (status == AK_OK && r.outcome.status == AK_TRIAL_OK) {
             status = keep_samples(out, &timer, err);
         }
@@ -518,6 +541,7 @@ typedef struct duel {
     runner runners[AK_CONTESTANTS_MAX];
     uint32_t iterations[AK_CONTESTANTS_MAX];
     double *samples[AK_CONTESTANTS_MAX]; /* DUEL_ROUNDS_MAX each */
+    ak_conditions conditions[AK_CONTESTANTS_MAX];
     size_t count, rounds;
 } duel;
 
@@ -553,6 +577,8 @@ static ak_status enter(duel *d, size_t i, const ak_entrant *entrant, int64_t bat
 static ak_status one_round(duel *d, ak_error *err)
 {
     size_t order[AK_CONTESTANTS_MAX];
+    ak_conditions before = {0};
+    take_conditions(&before, d->e); /* of entering */
     for (size_t i = 0; i < d->count; i++) {
         size_t j = ak_rng_below(&d->e->rng, i + 1);
         order[i] = order[j];
@@ -567,6 +593,7 @@ static ak_status one_round(duel *d, ak_error *err)
         if (status != AK_OK) {
             return status;
         }
+        take_conditions(&d->conditions[i], d->e);
         d->samples[i][d->rounds] =
             (double)d->runners[i].outcome.ns / 1e6 / (double)d->iterations[i];
     }
@@ -606,6 +633,7 @@ static ak_status leave(ak_duel_entry *out, duel *d, size_t i, ak_error *err)
     if (out->status == AK_TRIAL_OK) {
         out->samples_ms = d->samples[i];
         out->sample_count = d->rounds;
+        out->conditions = d->conditions[i];
         d->samples[i] = NULL;
         return AK_OK;
     }

@@ -196,11 +196,13 @@ static ak_status open_task(json_t **out, worker *w, const json_t *request, ak_er
     if (status == AK_OK) {
         ak_stage_times took;
         bool referee = ak_evaluator_preparation(&took, w->evaluator);
-        *out =
-            json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "judge", referee ? "device" : "host",
-                      "device_ns", took.device_ns, "inputs_ns", took.inputs_ns, "upload_ns",
-                      took.upload_ns, "reference_ns", took.reference_ns, "witness_ns",
-                      took.witness_ns, "selftest_ns", took.selftest_ns);
+        char uuid[AK_UUID_BYTES];
+        ak_evaluator_uuid(uuid, sizeof uuid, w->evaluator);
+        *out = json_pack("{s:s?, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "uuid",
+                         uuid[0] == 0 ? NULL : uuid, "judge", referee ? "device" : "host",
+                         "device_ns", took.device_ns, "inputs_ns", took.inputs_ns, "upload_ns",
+                         took.upload_ns, "reference_ns", took.reference_ns, "witness_ns",
+                         took.witness_ns, "selftest_ns", took.selftest_ns);
         status = *out == NULL ? ak_fail_memory(err) : AK_OK;
     }
     ak_scope_free(facts);
@@ -234,17 +236,18 @@ static ak_status try_one(json_t **out, worker *w, const json_t *request, bool ti
     ak_entrant entrant;
     ak_timer_plan plan;
     ak_trial trial = {0};
+    ak_conditions conditions = {0};
     ak_status status = need_task(w, err);
     status = status == AK_OK ? read_entrant(&entrant, w, request, err) : status;
     status = status == AK_OK ? ak_message_to_plan(&plan, request, err) : status;
     if (status == AK_OK) {
         status = timed
-                     ? ak_evaluate_trial(&trial, w->evaluator, &entrant, &plan,
+                     ? ak_evaluate_trial(&trial, &conditions, w->evaluator, &entrant, &plan,
                                          w->launch_timeout_ns, err)
                      : ak_evaluate_check(&trial, w->evaluator, &entrant, w->launch_timeout_ns, err);
     }
     if (status == AK_OK) {
-        *out = ak_message_from_trial(&trial);
+        *out = ak_message_from_trial(&trial, &conditions);
         status = *out == NULL ? ak_fail_memory(err) : AK_OK;
     }
     ak_free(trial.reason);

@@ -8,6 +8,7 @@
  *   cuda_cudnn.c     cuDNN, likewise
  *   cuda_torch.c     PyTorch in a process of its own, likewise
  *   cuda_ceilings.c  what the device can do at most
+ *   cuda_gauge.c     its clocks, power and temperature, by NVML
  *   cuda_referee.c   the reference and the comparison, on the device
  *
  * All work goes into one stream. Timed batches rotate over copies of the arguments, so that no run
@@ -47,6 +48,8 @@ struct ak_device {
     ak_rng rng;
     bool lost; /* an error that only a new process cures */
     char why[160];
+    char uuid[AK_UUID_BYTES]; /* "GPU-..." */
+    ak_cuda_gauge gauge;
     ak_cublaslt_state *lt; /* NULL until the library is loaded; likewise: */
     ak_cudnn_state *dnn;
     ak_torch_state *torch;
@@ -92,7 +95,8 @@ struct ak_runnable {
     unsigned generation; /* of the device, when it was prepared */
     ak_shape shape;      /* prepared for */
     ak_cuda_places places;
-    void *graph; /* of `graph_runs` runs, or NULL */
+    double run_ns; /* of one run, in the latest batch; 0: none yet */
+    void *graph;   /* of `graph_runs` runs, or NULL */
     uint32_t graph_runs;
     ak_cuda_kernels *kernels;
     ak_cuda_product *product;
