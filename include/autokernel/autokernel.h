@@ -179,6 +179,9 @@ typedef struct ak_task_spec {
     /* libraries to compare with: "default" (NULL: the same) are those that start quickly, "all",
        "none", and names, such as "default,torch-eager" */
     const char *libraries;
+    /* how contestants are measured beside each other in finishes and comparisons: "interleaved"
+       (NULL: the same), "burst" or "sustained" (docs/cuda.md) */
+    const char *protocol;
     int threads;                /* CPU threads for host kernels and libraries; 0: all */
     uint64_t seed;              /* of inputs and searches, recorded with every run; 0, the default,
                                    is a seed like any other */

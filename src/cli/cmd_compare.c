@@ -117,8 +117,8 @@ const ak_command ak_cmd_compare = {
     .operands = "KERNEL",
     .least = 1,
     .most = 1,
-    .options = AK_O_TASK | AK_O_RUN | AK_O(LIBRARIES) | AK_O(TIME) | AK_O(ARCHIVE) | AK_O(JSON) |
-               AK_O(HELP),
+    .options = AK_O_TASK | AK_O_RUN | AK_O(LIBRARIES) | AK_O(PROTOCOL) | AK_O(TIME) |
+               AK_O(ARCHIVE) | AK_O(JSON) | AK_O(HELP),
     .about =
         "Measures every installed library, the default configuration and the best that the "
         "archive\n"

@@ -267,10 +267,10 @@ const ak_command ak_cmd_tune = {
     .operands = "KERNEL|RECORDING",
     .least = 1,
     .most = 1,
-    .options = AK_O_TASK | AK_O_RUN | AK_O(LIBRARIES) | AK_O_LLM | AK_O(GENERATIONS) | AK_O(BATCH) |
-               AK_O(SIZES) | AK_O(DISPATCH) | AK_O(STRATEGY) | AK_O(EVALS) | AK_O(TIME) |
-               AK_O(TARGET_SPEEDUP) | AK_O(RESUME) | AK_O(EVENTS) | AK_O(ARCHIVE) | AK_O(JSON) |
-               AK_O(QUIET) | AK_O(HELP),
+    .options = AK_O_TASK | AK_O_RUN | AK_O(LIBRARIES) | AK_O(PROTOCOL) | AK_O_LLM |
+               AK_O(GENERATIONS) | AK_O(BATCH) | AK_O(SIZES) | AK_O(DISPATCH) | AK_O(STRATEGY) |
+               AK_O(EVALS) | AK_O(TIME) | AK_O(TARGET_SPEEDUP) | AK_O(RESUME) | AK_O(EVENTS) |
+               AK_O(ARCHIVE) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
     .about = "Tries configurations: compiles each, checks its results, times it and archives it. "
              "The best\n"
              "few are measured again, interleaved with the vendor libraries that are installed.\n"

@@ -105,7 +105,7 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args)
     } texts[] = {{AK_OPTION_IMPL, &spec->implementation}, {AK_OPTION_DEVICE, &spec->device},
                  {AK_OPTION_SIZE, &spec->size},           {AK_OPTION_DTYPE, &spec->dtype},
                  {AK_OPTION_SET, &spec->choices},         {AK_OPTION_FIX, &spec->fix},
-                 {AK_OPTION_LIBRARIES, &spec->libraries}};
+                 {AK_OPTION_LIBRARIES, &spec->libraries}, {AK_OPTION_PROTOCOL, &spec->protocol}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (ak_args_has(args, texts[i].id)) {
             *texts[i].to = args->text[texts[i].id];

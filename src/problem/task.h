@@ -32,6 +32,7 @@ struct ak_task {
     int choice[AK_CHOICES_MAX];
     bool allow_numerics;
     char *fix;       /* NULL: nothing is fixed */
+    char *protocol;  /* as in ak_task_spec; NULL: "interleaved" */
     char *libraries; /* as in ak_task_spec; NULL: "default" */
     int threads;     /* as in ak_task_spec: 0 means all */
     uint64_t seed;

@@ -60,6 +60,15 @@ ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session
     return status;
 }
 
+const ak_pace *ak_session_pace(const ak_session *session)
+{
+    const ak_pace *pace = NULL;
+    /* ak_task_open has seen to it that there is one of this name. */
+    return ak_pace_find(&pace, session->task->protocol, NULL) == AK_OK
+               ? pace
+               : &ak_paces[AK_PACE_INTERLEAVED];
+}
+
 void ak_run_id(char out[AK_RUN_ID_BYTES])
 {
     char now[AK_CLOCK_UTC_BYTES];
@@ -348,7 +357,7 @@ ak_status ak_session_duel(ak_contestant **out, size_t *reference, ak_session *se
                   .id = session->next_job++,
                   .duelists = spec->duelists,
                   .duelist_count = spec->count,
-                  .seconds = spec->seconds};
+                  .plan = {.seconds = spec->seconds, .pace = spec->pace}};
     ak_status status = ak_pool_submit(session->pool, &job, err);
     if (status == AK_OK) {
         status = wait_for(&result, session, job.id, err);

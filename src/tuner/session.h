@@ -26,6 +26,9 @@ typedef struct ak_session_options {
     const volatile int *cancel;
 } ak_session_options;
 
+/* How the task wants to be measured where claims are made. */
+const ak_pace *ak_session_pace(const ak_session *session);
+
 /* Starts the workers, hashes the environment. */
 ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session_options *options,
                           ak_error *err);
@@ -63,6 +66,7 @@ typedef struct ak_duel_spec {
     const char *const *names;
     size_t count;
     double seconds;
+    const ak_pace *pace; /* NULL: interleaved */
 } ak_duel_spec;
 ak_status ak_session_duel(ak_contestant **out, size_t *reference, ak_session *session,
                           const ak_duel_spec *spec, ak_error *err);

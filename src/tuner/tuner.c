@@ -140,7 +140,9 @@ static double finish_seconds(const run *r)
     for (size_t i = 0; i < r->session.baseline_count; i++) {
         contestants += r->session.baselines[i].installed ? 1 : 0;
     }
-    double expected = DUEL_SECONDS * (double)contestants + CEILINGS_SECONDS +
+    double least = ak_pace_seconds(ak_session_pace(&r->session), contestants, AK_DUEL_ROUNDS_MIN);
+    double duel = DUEL_SECONDS * (double)contestants;
+    double expected = (duel > least ? duel : least) + CEILINGS_SECONDS +
                       CHECKS_OF_FINALIST * r->check_seconds * (double)finalists;
     return expected < r->options->seconds / 2 ? expected : r->options->seconds / 2;
 }
@@ -861,8 +863,11 @@ static ak_status finish(run *r, ak_error *err)
     }
     size_t all = count + installed_baselines(duelists + count, names + count, r);
     announce_phase(r, "finish");
-    ak_duel_spec spec = {
-        .duelists = duelists, .names = names, .count = all, .seconds = DUEL_SECONDS * (double)all};
+    ak_duel_spec spec = {.duelists = duelists,
+                         .names = names,
+                         .count = all,
+                         .seconds = DUEL_SECONDS * (double)all,
+                         .pace = ak_session_pace(&r->session)};
     size_t reference;
     ak_status status = ak_session_ceilings(&r->session, err);
     if (r->options->seconds > 0 && spec.seconds > seconds_left(r)) {

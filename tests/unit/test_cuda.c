@@ -326,8 +326,10 @@ static void duel(char versions[][200], ak_pool *pool, const char *const *librari
     for (size_t i = 0; i < count; i++) {
         duelists[i] = (ak_duelist){.baseline = libraries[i]};
     }
-    ak_job job = {
-        .kind = AK_JOB_DUEL, .duelists = duelists, .duelist_count = count, .seconds = 0.1};
+    ak_job job = {.kind = AK_JOB_DUEL,
+                  .duelists = duelists,
+                  .duelist_count = count,
+                  .plan = {.seconds = 0.1}};
     if (ak_pool_submit(pool, &job, &err) != AK_OK) {
         fail_msg("%s", err.text);
     }
@@ -504,8 +506,10 @@ static void torch_takes_part(void **state)
         for (size_t i = 0; i < 3; i++) {
             duelists[i] = (ak_duelist){.baseline = names[i]};
         }
-        ak_job job = {
-            .kind = AK_JOB_DUEL, .duelists = duelists, .duelist_count = 3, .seconds = 0.1};
+        ak_job job = {.kind = AK_JOB_DUEL,
+                      .duelists = duelists,
+                      .duelist_count = 3,
+                      .plan = {.seconds = 0.1}};
         assert_int_equal(ak_pool_submit(pool, &job, &err), AK_OK);
         ak_result result = wait_one(pool);
         assert_int_equal(result.entry_count, 3);
