@@ -153,8 +153,8 @@ AK_API ak_status ak_config_parse(ak_config *out, const ak_space *space, const ch
 /* What to compute: a kernel folder (problem.json and implementations), built in or the user's. */
 typedef struct ak_problem ak_problem;
 
-/* `name` is a built-in kernel ("matmul"), a folder with a problem.json, or a T1 file. A folder whose
-   problem or implementation has the name of a built-in one must hold the same: AK_INVALID. */
+/* `name` is a built-in kernel ("matmul"), a folder with a problem.json, or a T1 file. A folder
+   whose problem or implementation has the name of a built-in one must hold the same: AK_INVALID. */
 AK_API ak_status ak_problem_open(ak_problem **out, const char *name, ak_error *err);
 AK_API void ak_problem_close(ak_problem *problem);
 AK_API const char *ak_problem_name(const ak_problem *problem);
@@ -302,7 +302,8 @@ typedef struct ak_archive_filter {
     size_t limit;
 } ak_archive_filter;
 
-/* AK_NOT_FOUND if the archive has no run of this id; a filter that names one matches nothing then. */
+/* AK_NOT_FOUND if the archive has no run of this id; a filter that names one matches nothing then.
+ */
 AK_API ak_status ak_archive_check_run(ak_archive *archive, const char *run, ak_error *err);
 
 /* Called for each trial; the trial is borrowed for the call. Return false to stop. */

@@ -1,6 +1,6 @@
 /*
- * cuda_gemm_sm90.cu: C = epilogue(A * B) for Hopper, all of the tunable GEMM. fp16 or bf16 in and
- * out, sums in fp32; C row-major; A and B each in either layout.
+ * cuda_gemm_sm90.cu: C = epilogue(alpha * A * B + beta * C_in) for Hopper, all of the tunable GEMM.
+ * fp16 or bf16 in and out, sums in fp32; C row-major; A and B each in either layout.
  *
  * A block is one producer warp, which asks the tensor copy engine for tiles of A and B, and one to
  * three consumer warpgroups, which multiply them with wgmma. Between them is a ring of `num_stages`
@@ -36,7 +36,10 @@
  *   LAUNCH_EARLY           1: programmatic dependent launch
  *   HAS_BIAS, EPILOGUE(x)  bias[column] is added, then EPILOGUE applied; from cuda_activation.cu
  *   HAS_ALPHA              1: alpha * A * B
- *   SIZE_M, SIZE_N, SIZE_K compiled in where defined; worth 1 to 4 % below 2048
+ *   HAS_BETA               1: beta * C_in is added before the bias; laid out as C, and may be C
+ *   HAS_RESIDUAL           1: the residual, laid out as C, is added behind EPILOGUE
+ *   SIZE_M, SIZE_N, SIZE_K where defined: there is also an entry ak_kernel_sized, for just this
+ *                          size; worth 1 to 4 % below 2048
  *
  * Names a reader may want: M, N, K in the host's sense; P, Q are the sizes on X's and Y's side.
  */
@@ -48,6 +51,12 @@
 #endif
 #ifndef HAS_ALPHA
 #define HAS_ALPHA 0
+#endif
+#ifndef HAS_BETA
+#define HAS_BETA 0
+#endif
+#ifndef HAS_RESIDUAL
+#define HAS_RESIDUAL 0
 #endif
 
 /* Workspace of a split K: counters, then SPLIT_K x BLOCK_SIZE_M x BLOCK_SIZE_N floats for each
@@ -100,9 +109,14 @@ static_assert(CLUSTER_K == 1 ||
                   : 0x1000000000000000ull)
 
 typedef struct gemm_sizes {
-    int m, n, k;
-    float alpha;
+    int m, n, k, ldc; /* ldc: of C_in and the residual, too */
+    float alpha, beta;
 } gemm_sizes;
+
+/* What is applied to the sums besides. */
+typedef struct addends {
+    const unsigned short *bias, *c_in, *residual;
+} addends;
 
 /* Position in the ring: which slot, and the parity of the round that is waited for. */
 typedef struct ring {
@@ -381,29 +395,88 @@ DEVICE float bias_at(const unsigned short *bias, int n, int limit)
     return n < limit ? unpack(bias[n]) : 0.0f;
 }
 
+#if HAS_BETA || HAS_RESIDUAL
+/* Brings what this block's tile needs of C_in or the residual into the level 2 cache. */
+DEVICE void prefetch_tile(const unsigned short *from, int m0, int n0, gemm_sizes s)
+{
+    enum {
+        LINE = 64, /* elements */
+        LINES = (BLOCK_SIZE_N + LINE - 1) / LINE,
+        TOGETHER = 128 * WARPGROUPS /* threads that have this tile */
+    };
+    for (int i = (int)threadIdx.x % TOGETHER; i < BLOCK_SIZE_M * LINES; i += TOGETHER) {
+        const int row = m0 + i / LINES;
+        const int column = n0 + i % LINES * LINE;
+        if (row < s.m && column < s.n) {
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(from + (long long)row * s.ldc + column));
+        }
+    }
+}
+
+/* The elements of C_in or the residual that belong to 16 columns of an accumulator, in its order:
+   pairs at (p, q), (p + 8, q), (p, q + 8), (p + 8, q + 8), the second being at q + 1. What is
+   beyond the matrix is 0. */
+DEVICE void load_pairs(u32 pairs[4], const unsigned short *from, int p, int q, gemm_sizes s)
+{
+    int row = SWAP_AB ? q : p, column = SWAP_AB ? p : q;
+    /* Hides where they come from: else the addresses of all columns are computed in advance, and
+       take the registers of the sums. */
+    asm volatile("" : "+r"(row), "+r"(column));
+    const unsigned short *base = from + (long long)row * s.ldc + column;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const int down = SWAP_AB ? i / 2 * 8 : i % 2 * 8;
+        const int right = SWAP_AB ? i % 2 * 8 : i / 2 * 8;
+        const unsigned short *first = base + (long long)down * s.ldc + right;
+        const bool here = row + down < s.m && column + right < s.n;
+        const bool next = row + down + SWAP_AB < s.m && column + right + !SWAP_AB < s.n;
+        if (!SWAP_AB && !DIRECT_STORE && next) {
+            pairs[i] = *(const u32 *)first; /* rows begin at multiples of 16 bytes */
+        } else {
+            pairs[i] = (here ? first[0] : 0) | (u32)(next ? first[SWAP_AB ? s.ldc : 1] : 0) << 16;
+        }
+    }
+}
+
+DEVICE void add_pairs(float x[8], const u32 pairs[4], float factor)
+{
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        x[2 * i] += factor * unpack((unsigned short)pairs[i]);
+        x[2 * i + 1] += factor * unpack((unsigned short)(pairs[i] >> 16));
+    }
+}
+#endif
+
 #if SPLIT_K > 1 && SPLIT_WAIT
-DEVICE void store_one(unsigned short *c, float x, const unsigned short *bias, int p, int q,
-                      gemm_sizes s)
+DEVICE void store_one(unsigned short *c, float x, addends add, int p, int q, gemm_sizes s)
 {
     const int row = SWAP_AB ? q : p;
     const int column = SWAP_AB ? p : q;
     if (row < s.m && column < s.n) {
+        const long long at = (long long)row * s.ldc + column;
 #if HAS_ALPHA
         x *= s.alpha;
 #endif
+#if HAS_BETA
+        x += s.beta * unpack(add.c_in[at]);
+#endif
 #if HAS_BIAS
-        x += unpack(bias[column]);
+        x += unpack(add.bias[column]);
 #endif
         x = EPILOGUE(x);
-        c[(long long)row * s.n + column] = (unsigned short)pack(x, x);
+#if HAS_RESIDUAL
+        x += unpack(add.residual[at]);
+#endif
+        c[at] = (unsigned short)pack(x, x);
     }
 }
 
 /* Waits for all parts and finishes this part's share of the tile: of the SUMS / 4 groups of four
    sums, a contiguous range; several neighbouring threads add the parts of one group. */
 DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, unsigned short *c,
-                        const unsigned short *bias, int item, int part, int p0, int q0,
-                        gemm_sizes s, int consumer, u32 flag, int thread)
+                        addends add, int item, int part, int p0, int q0, gemm_sizes s, int consumer,
+                        u32 flag, int thread)
 {
     enum {
         GROUPS = SUMS / 4,
@@ -445,10 +518,10 @@ DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, un
             const int block = group / 128;
             const int p = p0 + block / (OWN_N / 8) * 64 + owner / 32 * 16 + owner % 32 / 4;
             const int q = q0 + block % (OWN_N / 8) * 8 + owner % 4 * 2;
-            store_one(c, total.x, bias, p, q, s);
-            store_one(c, total.y, bias, p, q + 1, s);
-            store_one(c, total.z, bias, p + 8, q, s);
-            store_one(c, total.w, bias, p + 8, q + 1, s);
+            store_one(c, total.x, add, p, q, s);
+            store_one(c, total.y, add, p, q + 1, s);
+            store_one(c, total.z, add, p + 8, q, s);
+            store_one(c, total.w, add, p + 8, q + 1, s);
         }
     }
     /* The last one to have read leaves the counter as it was found. */
@@ -461,19 +534,30 @@ DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, un
 
 /* Finishes one wgmma's accumulator and sends it to C. p0 and q0 are its first row and column in X's
    and Y's terms. `buffer` counts this consumer's staging buffers. */
-DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short *c,
-                   const unsigned short *bias, u32 staging, u32 bias_stage, u32 *buffer, int p0,
-                   int q0, gemm_sizes s, int consumer, int thread)
+DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short *c, addends add,
+                   u32 staging, u32 bias_stage, u32 *buffer, int p0, int q0, gemm_sizes s,
+                   int consumer, int thread)
 {
     const int lane = thread % 32;
     const int warp = thread / 32;
 #if SWAP_AB && HAS_BIAS
-    const float bias_low = bias_at(bias, p0 + warp * 16 + lane / 4, s.n);
-    const float bias_high = bias_at(bias, p0 + warp * 16 + lane / 4 + 8, s.n);
+    const float bias_low = bias_at(add.bias, p0 + warp * 16 + lane / 4, s.n);
+    const float bias_high = bias_at(add.bias, p0 + warp * 16 + lane / 4 + 8, s.n);
 #endif
 #pragma unroll
     for (int piece = 0; piece < PIECES; piece++) {
         enum { COLUMNS = OWN_N / PIECES };
+#if HAS_BETA || HAS_RESIDUAL
+        /* Loaded for up to 64 columns at once, so that their latency is paid once for all; for 16
+           where the sums leave no registers for more. Transposed it takes more instructions. */
+        enum {
+            AHEAD = SWAP_AB || MMAS * MMA_N > 256 ? 1
+                    : COLUMNS % 64 == 0           ? 4
+                    : COLUMNS % 32 == 0           ? 2
+                                                  : 1
+        };
+        u32 c_in[AHEAD][4], residual[AHEAD][4];
+#endif
         const u32 at = staging + *buffer * PIECE_BYTES;
         if (!DIRECT_STORE) {
             if (thread == 0) {
@@ -485,6 +569,21 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
         for (int j = 0; j < COLUMNS / 16; j++) {
             const int first = piece * COLUMNS + j * 16;
             float x[8];
+#if HAS_BETA || HAS_RESIDUAL
+            if (j % AHEAD == 0) {
+#pragma unroll
+                for (int i = 0; i < AHEAD; i++) {
+                    const int p = p0 + warp * 16 + lane / 4;
+                    const int q = q0 + first + i * 16 + lane % 4 * 2;
+                    if (HAS_BETA) {
+                        load_pairs(c_in[i], add.c_in, p, q, s);
+                    }
+                    if (HAS_RESIDUAL) {
+                        load_pairs(residual[i], add.residual, p, q, s);
+                    }
+                }
+            }
+#endif
 #pragma unroll
             for (int i = 0; i < 8; i++) {
                 x[i] = acc[first / 2 + i];
@@ -492,6 +591,9 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
                 x[i] *= s.alpha;
 #endif
             }
+#if HAS_BETA
+            add_pairs(x, c_in[j % AHEAD], s.beta);
+#endif
 #if HAS_BIAS && SWAP_AB
 #pragma unroll
             for (int i = 0; i < 8; i++) {
@@ -516,6 +618,9 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
             for (int i = 0; i < 8; i++) {
                 x[i] = EPILOGUE(x[i]);
             }
+#if HAS_RESIDUAL
+            add_pairs(x, residual[j % AHEAD], 1.0f);
+#endif
             const u32 r0 = pack(x[0], x[1]), r1 = pack(x[2], x[3]);
             const u32 r2 = pack(x[4], x[5]), r3 = pack(x[6], x[7]);
             if (DIRECT_STORE) {
@@ -527,7 +632,7 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
                     const int row = SWAP_AB ? q : p;
                     const int column = SWAP_AB ? p : q;
                     if (row < s.m && column < s.n) {
-                        c[(long long)row * s.n + column] =
+                        c[(long long)row * s.ldc + column] =
                             (unsigned short)(r[i / 2] >> (i & 1 ? 16 : 0));
                     }
                 }
@@ -563,18 +668,11 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
     }
 }
 
-extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, BLOCKS_PER_SM)
-    ak_kernel(const __grid_constant__ tensor_map map_a, const __grid_constant__ tensor_map map_b,
-              const __grid_constant__ tensor_map map_c, unsigned short *c,
-              const unsigned short *bias, unsigned char *workspace, int m, int n, int k,
-              float alpha)
+DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
+                           const tensor_map *map_c, unsigned short *c, addends add,
+                           unsigned char *workspace, gemm_sizes s)
 {
     extern __shared__ __align__(1024) unsigned char shared[];
-#ifdef SIZE_M
-    const gemm_sizes s = {SIZE_M, SIZE_N, SIZE_K, alpha};
-#else
-    const gemm_sizes s = {m, n, k, alpha};
-#endif
     const u32 base = shared_address(shared);
     const u32 full = base + OFFSET_BARS;
     const u32 empty = full + 8 * num_stages;
@@ -630,9 +728,9 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                     const u32 bar = full + 8 * r.slot;
                     barrier_wait(empty + 8 * r.slot, r.parity);
                     barrier_expect(bar, STAGE_BYTES);
-                    load_operand(&map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, w.m0, at_k, CLUSTER_N,
+                    load_operand(map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, w.m0, at_k, CLUSTER_N,
                                  cn, mask_a, EVICT_POLICY(EVICT_A));
-                    load_operand(&map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N, w.n0, at_k,
+                    load_operand(map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N, w.n0, at_k,
                                  CLUSTER_M, cm, mask_b, EVICT_POLICY(EVICT_B));
                     ring_next(&r);
                 }
@@ -681,9 +779,15 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                 const int bytes = left < 0 ? 0 : left > 4 ? 4 : left;
                 asm volatile(
                     "cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(bias_stage + (u32)i * 2),
-                    "l"(bias + (bytes > 0 ? w.n0 + i : 0)), "r"(bytes)
+                    "l"(add.bias + (bytes > 0 ? w.n0 + i : 0)), "r"(bytes)
                     : "memory");
             }
+#endif
+#if HAS_BETA
+            prefetch_tile(add.c_in, w.m0, w.n0, s);
+#endif
+#if HAS_RESIDUAL
+            prefetch_tile(add.residual, w.m0, w.n0, s);
 #endif
             if (PING_PONG) {
                 named_sync(BARRIER_TURN + consumer, 256);
@@ -759,7 +863,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                 (PING_PONG ? 0 : consumer);
             if (mine) {
 #if SPLIT_WAIT
-                share_parts(own, workspace, c, bias, item, w.part, (SWAP_AB ? w.n0 : w.m0) + row0,
+                share_parts(own, workspace, c, add, item, w.part, (SWAP_AB ? w.n0 : w.m0) + row0,
                             (SWAP_AB ? w.m0 : w.n0) + (int)column, s, consumer, flag, thread);
                 mine = false;
 #else
@@ -770,7 +874,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             if (mine) {
 #pragma unroll
                 for (int j = 0; j < MMAS; j++) {
-                    finish(own[j], &map_c, c, bias, staging, bias_stage + column * 2, &buffer,
+                    finish(own[j], map_c, c, add, staging, bias_stage + column * 2, &buffer,
                            (SWAP_AB ? w.n0 : w.m0) + row0 + j * 64,
                            (SWAP_AB ? w.m0 : w.n0) + (int)column, s, consumer, thread);
                 }
@@ -791,3 +895,29 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         cluster_meet(); /* nobody leaves while others may still signal it or read its memory */
     }
 }
+
+#define ENTRY(name)                                                                                \
+    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS,          \
+                                                                                 BLOCKS_PER_SM)    \
+        name(const __grid_constant__ tensor_map map_a, const __grid_constant__ tensor_map map_b,   \
+             const __grid_constant__ tensor_map map_c, unsigned short *c,                          \
+             const unsigned short *bias, const unsigned short *c_in,                               \
+             const unsigned short *residual, unsigned char *workspace, int m, int n, int k,        \
+             int ldc, float alpha, float beta)
+
+ENTRY(ak_kernel)
+{
+    const addends add = {bias, c_in, residual};
+    const gemm_sizes s = {m, n, k, ldc, alpha, beta};
+    multiply_tiles(&map_a, &map_b, &map_c, c, add, workspace, s);
+}
+
+#ifdef SIZE_M
+/* The same with sizes that the compiler knows. */
+ENTRY(ak_kernel_sized)
+{
+    const addends add = {bias, c_in, residual};
+    const gemm_sizes s = {SIZE_M, SIZE_N, SIZE_K, ldc, alpha, beta};
+    multiply_tiles(&map_a, &map_b, &map_c, c, add, workspace, s);
+}
+#endif

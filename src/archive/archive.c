@@ -181,7 +181,11 @@ static ak_status make_folder(const char *path, ak_error *err)
     }
     memcpy(folder, path, length);
     folder[length] = 0;
-    return ak_fs_mkdirs(folder, err);
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = ak_fs_mkdirs(folder, &why);
+    return status == AK_OK
+               ? AK_OK
+               : ak_fail(err, status, "%s; give another path for the archive", why.text);
 }
 
 static ak_status check_version(int64_t *version, ak_archive *archive, ak_error *err)

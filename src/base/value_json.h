@@ -1,6 +1,6 @@
 /*
- * value_json.h: values and configurations as JSON, the same wherever they are written. Needs no more
- * of them than the public header says. NULL: no memory.
+ * value_json.h: values and configurations as JSON, the same wherever they are written. Needs no
+ * more of them than the public header says. NULL: no memory.
  */
 #ifndef AK_BASE_VALUE_JSON_H
 #define AK_BASE_VALUE_JSON_H

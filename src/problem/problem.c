@@ -409,7 +409,28 @@ static void describe_argument(ak_buf *text, const ak_problem *problem, size_t i)
     for (size_t d = 0; d < argument->rank; d++) {
         ak_buf_print(text, "%s%s", d == 0 ? "" : ", ", argument->shape[d]);
     }
-    ak_buf_puts(text, "]\n");
+    ak_buf_print(text, "]%s%s\n", argument->pitch == NULL ? "" : ", rows apart by ",
+                 argument->pitch == NULL ? "" : argument->pitch);
+}
+
+static void describe_choice(ak_buf *text, const ak_choice_spec *choice)
+{
+    ak_buf_print(text, "choice          %s = ", choice->name);
+    for (size_t v = 0; v < choice->value_count; v++) {
+        ak_buf_print(text, "%s%s%s", v == 0 ? "" : " | ", choice->values[v],
+                     v == choice->default_index ? " (default)" : "");
+    }
+    if (choice->kind != AK_CHOICE_TEXT) {
+        ak_buf_print(text, "%s", choice->kind == AK_CHOICE_WHOLE ? "a whole number" : "a number");
+        if (choice->low > -AK_CHOICE_NUMBER_MAX) {
+            ak_buf_print(text, " from %.16g", choice->low);
+        }
+        if (choice->high < AK_CHOICE_NUMBER_MAX) {
+            ak_buf_print(text, " up to %.16g", choice->high);
+        }
+        ak_buf_print(text, ", %.16g by default", choice->fallback);
+    }
+    ak_buf_print(text, "%s%s\n", *choice->description == 0 ? "" : ": ", choice->description);
 }
 
 ak_status ak_problem_describe(char **out_text, const ak_problem *problem, ak_error *err)
@@ -425,13 +446,7 @@ ak_status ak_problem_describe(char **out_text, const ak_problem *problem, ak_err
         ak_buf_print(&text, "dtype           %s\n", ak_dtype_text(problem->dtypes[i]));
     }
     for (size_t i = 0; i < problem->choice_count; i++) {
-        const ak_choice_spec *choice = &problem->choices[i];
-        ak_buf_print(&text, "choice          %s = ", choice->name);
-        for (size_t v = 0; v < choice->value_count; v++) {
-            ak_buf_print(&text, "%s%s%s", v == 0 ? "" : " | ", choice->values[v],
-                         v == choice->default_index ? " (default)" : "");
-        }
-        ak_buf_print(&text, "%s%s\n", *choice->description == 0 ? "" : ": ", choice->description);
+        describe_choice(&text, &problem->choices[i]);
     }
     for (size_t i = 0; i < problem->argument_count; i++) {
         describe_argument(&text, problem, i);

@@ -429,6 +429,7 @@ static void announce(const run *r)
            ak_json_set_real(fields, "copy_gbs", c->copy_gbs) &&
            ak_json_set_real(fields, "triad_gbs", c->triad_gbs));
     ak_event_send(&r->events, "start", fields);
+    ak_event_send(&r->events, "prepared", ak_pool_preparation(r->session.pool));
 }
 
 /* A layer of protection that this machine cannot give is said in every run, and that a model is

@@ -393,6 +393,7 @@ void ak_pool_close(ak_pool *pool)
         pool->backend->close(pool->recorded);
     }
     json_decref(pool->answer);
+    json_decref(pool->prepared);
     ak_map_free(pool->unit_of);
     ak_map_free(pool->outcome_of);
     ak_free(pool->jobs);

@@ -111,6 +111,9 @@ size_t ak_pool_compiling(const ak_pool *pool); /* of these, not compiled yet */
    if nothing is pending. A worker that died is restarted and its job is reported as crashed. */
 ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_error *err);
 
+/* What the device worker needed to open the task, as in docs/protocol.md: {"judge": "device",
+   "inputs_ns": ...}; NULL before it has, or if there is no memory. The caller's. */
+json_t *ak_pool_preparation(const ak_pool *pool);
 /* Asked of the device worker; each blocks. */
 ak_status ak_pool_ceilings(ak_ceilings *out, ak_pool *pool, ak_error *err);
 typedef struct ak_baseline_info {

@@ -46,6 +46,14 @@ static ak_status ask(json_t **out, ak_pool *pool, const char *op, ak_error *err)
     }
 }
 
+json_t *ak_pool_preparation(const ak_pool *pool)
+{
+    json_t *out = pool->prepared == NULL ? NULL : json_deep_copy(pool->prepared);
+    (void)json_object_del(out, "ok");
+    (void)json_object_del(out, "id");
+    return out;
+}
+
 ak_status ak_pool_ceilings(ak_ceilings *out, ak_pool *pool, ak_error *err)
 {
     json_t *answer = NULL;

@@ -238,6 +238,10 @@ ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply
     if (before == AK_DEVICE_OPENING) {
         if (status == AK_OK) {
             opened(d, reply);
+            if (d == &pool->devices[0]) {
+                json_decref(pool->prepared);
+                pool->prepared = json_incref(reply);
+            }
         } else {
             d->state = AK_DEVICE_CLOSED;
             ak_pool_fault(pool, &why);

@@ -96,9 +96,10 @@ struct ak_pool {
     size_t compiler_count;
     ak_pool_device *devices;
     size_t device_count;
-    json_t *answer; /* to what was asked */
-    int64_t asked;  /* id of the question that somebody still waits for */
-    ak_error fault; /* a device or all compilers are beyond repair */
+    json_t *prepared; /* what the first device's worker said when it was ready */
+    json_t *answer;   /* to what was asked */
+    int64_t asked;    /* id of the question that somebody still waits for */
+    ak_error fault;   /* a device or all compilers are beyond repair */
     ak_pool_unit *units;
     size_t unit_count, unit_capacity, next_unit;
     size_t artifacts;   /* on disk */

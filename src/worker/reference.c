@@ -135,12 +135,16 @@ void ak_reference_close(ak_reference *reference)
 static void run_here(ak_reference *reference, const ak_shape *shape, double *const *arrays)
 {
     void *arg[AK_ARGUMENTS_MAX] = {NULL};
+    int64_t pitch[AK_ARGUMENTS_MAX] = {0};
     for (size_t i = 0; i < reference->task->problem->argument_count; i++) {
         arg[i] = arrays[i];
+        pitch[i] = (int64_t)shape->row[i];
     }
     ak_host_call call = {.size = shape->size,
                          .choice = reference->task->choice,
+                         .number = reference->task->number,
                          .arg = arg,
+                         .pitch = pitch,
                          .threads = ak_host_pool_threads(reference->pool),
                          .parallel = ak_host_pool_parallel,
                          .barrier = ak_host_pool_barrier,
@@ -157,6 +161,7 @@ static ak_status run_there(ak_reference *reference, const ak_shape *shape, doubl
     for (size_t i = 0; i < count; i++) {
         offset[i] = end;
         wide.bytes[i] = shape->elements[i] * sizeof(double);
+        wide.pitch[i] = shape->row[i];
         end += (wide.bytes[i] + ALIGN - 1) / ALIGN * ALIGN;
     }
     ak_status status = ak_host_ops.reserve(reference->device, end, err);

@@ -52,6 +52,90 @@ ak_status ak_stage_plan(ak_stage *stage, ak_stage_memory *memory, const ak_task 
     return AK_OK;
 }
 
+/* ---- rows that do not adjoin ---- */
+
+static bool rows_adjoin(const ak_stage *stage, size_t i)
+{
+    return stage->shape.pitch[i] == stage->shape.row[i];
+}
+
+/* What the rows alone take. */
+static size_t tight_bytes(const ak_stage *stage, size_t i)
+{
+    return stage->shape.elements[i] * ak_dtype_bytes(ak_stage_dtype(stage, i));
+}
+
+size_t ak_stage_run(size_t *length, const ak_stage *stage, size_t argument, size_t first,
+                    size_t count)
+{
+    size_t row = stage->shape.row[argument], pitch = stage->shape.pitch[argument];
+    if (row == pitch) {
+        *length = count;
+        return first;
+    }
+    size_t column = first % row;
+    *length = row - column < count ? row - column : count;
+    return first / row * pitch + column;
+}
+
+void ak_stage_decode(double *out, const ak_stage *stage, size_t argument, size_t first,
+                     size_t count)
+{
+    ak_dtype dtype = ak_stage_dtype(stage, argument);
+    const unsigned char *from = stage->inputs[argument];
+    for (size_t done = 0, length; done < count; done += length) {
+        size_t at = ak_stage_run(&length, stage, argument, first + done, count - done);
+        ak_inputs_decode(out + done, from + at * ak_dtype_bytes(dtype), length, dtype);
+    }
+}
+
+static void encode(const ak_stage *stage, size_t argument, const double *values, size_t first,
+                   size_t count)
+{
+    ak_dtype dtype = ak_stage_dtype(stage, argument);
+    unsigned char *to = stage->inputs[argument];
+    for (size_t done = 0, length; done < count; done += length) {
+        size_t at = ak_stage_run(&length, stage, argument, first + done, count - done);
+        ak_inputs_encode(to + at * ak_dtype_bytes(dtype), values + done, length, dtype);
+    }
+}
+
+/* An output's rows, one behind the other. */
+static const unsigned char *output_rows(const ak_stage *stage, size_t i)
+{
+    const unsigned char *output = stage->memory->bytes + stage->offset[i];
+    size_t element = ak_dtype_bytes(ak_stage_dtype(stage, i));
+    size_t row = stage->shape.row[i] * element, pitch = stage->shape.pitch[i] * element;
+    unsigned char *rows = stage->rows[i];
+    if (rows == NULL) {
+        return output;
+    }
+    for (size_t r = 0; r < stage->shape.elements[i] / stage->shape.row[i]; r++) {
+        memcpy(rows + r * row, output + r * pitch, row);
+    }
+    return rows;
+}
+
+/* Is what was between the rows of an output still there? The poison; what is read too had poison
+   there as well. */
+static bool gaps_whole(const ak_stage *stage, size_t i)
+{
+    const unsigned char *output = stage->memory->bytes + stage->offset[i];
+    ak_dtype dtype = ak_stage_dtype(stage, i);
+    size_t element = ak_dtype_bytes(dtype);
+    size_t row = stage->shape.row[i], pitch = stage->shape.pitch[i];
+    for (size_t r = 0; r + 1 < stage->shape.elements[i] / row; r++) {
+        for (size_t j = row; j < pitch; j++) {
+            if (!ak_guard_is_poison(output + (r * pitch + j) * element, dtype)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* ---- inputs ---- */
+
 /* One argument, filled by several threads. */
 typedef struct filling {
     ak_stage *stage;
@@ -79,8 +163,7 @@ static void fill_chunks(void *context, int thread, int n)
         double *values = f->values != NULL ? f->values + first : own;
         ak_inputs_fill_part(values, first, length, &stage->task->problem->arguments[i], dtype,
                             stage->task->seed, f->stream * STREAMS_PER_STAGE + i);
-        ak_inputs_encode((unsigned char *)stage->inputs[i] + first * ak_dtype_bytes(dtype), values,
-                         length, dtype);
+        encode(stage, i, values, first, length);
     }
     ak_free(own);
 }
@@ -95,6 +178,9 @@ ak_status ak_stage_make_inputs(ak_stage *stage, ak_reference *reference, double 
         stage->inputs[i] = ak_alloc(stage->shape.bytes[i], 1);
         if (stage->inputs[i] == NULL) {
             return ak_fail_memory(err);
+        }
+        if (!rows_adjoin(stage, i)) {
+            ak_guard_poison(stage->inputs[i], stage->shape.bytes[i], ak_stage_dtype(stage, i), 0);
         }
         filling f = {.stage = stage,
                      .values = arrays == NULL ? NULL : arrays[i],
@@ -112,9 +198,15 @@ static ak_status make_arrays(ak_stage *stage, double **arrays, ak_error *err)
 {
     for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         arrays[i] = ak_alloc(stage->shape.elements[i], sizeof(double));
-        stage->accepted[i] = ak_alloc(stage->shape.bytes[i], 1);
+        stage->accepted[i] = ak_alloc(tight_bytes(stage, i), 1);
         if (arrays[i] == NULL || stage->accepted[i] == NULL) {
             return ak_fail_memory(err);
+        }
+        if (ak_stage_access(stage, i) != AK_ACCESS_IN && !rows_adjoin(stage, i)) {
+            stage->rows[i] = ak_alloc(tight_bytes(stage, i), 1);
+            if (stage->rows[i] == NULL) {
+                return ak_fail_memory(err);
+            }
         }
     }
     return AK_OK;
@@ -185,7 +277,8 @@ void ak_stage_free(ak_stage *stage)
         ak_free(stage->inputs[i]);
         ak_free(stage->reference[i]);
         ak_free(stage->accepted[i]);
-        stage->inputs[i] = stage->accepted[i] = NULL;
+        ak_free(stage->rows[i]);
+        stage->inputs[i] = stage->accepted[i] = stage->rows[i] = NULL;
         stage->reference[i] = NULL;
     }
     if (stage->referee != NULL) {
@@ -236,7 +329,7 @@ static ak_status poison_output(const ak_stage *stage, size_t i, unsigned round, 
         /* what lies in the copy does not matter: it is downloaded before it is looked at */
         ak_guard_poison(&element, bytes, dtype, round);
         return memory->backend->fill(memory->device, stage->offset[i], &element, bytes,
-                                     stage->shape.elements[i], err);
+                                     stage->shape.bytes[i] / bytes, err);
     }
     ak_guard_poison(memory->bytes + stage->offset[i], stage->shape.bytes[i], dtype, round);
     return push(stage, stage->offset[i], stage->shape.bytes[i], err);
@@ -321,6 +414,14 @@ void ak_stage_changes_input(ak_outcome *out, ak_stage *stage, size_t argument)
     damaged(out, stage, text);
 }
 
+void ak_stage_between_rows(ak_outcome *out, ak_stage *stage, size_t argument)
+{
+    char text[160];
+    (void)snprintf(text, sizeof text, "it writes between the rows of %s",
+                   stage->task->problem->arguments[argument].name);
+    damaged(out, stage, text);
+}
+
 /* Everything that must still be as it was. */
 static bool untouched(ak_outcome *out, ak_stage *stage)
 {
@@ -334,17 +435,22 @@ static bool untouched(ak_outcome *out, ak_stage *stage)
             ak_stage_changes_input(out, stage, i);
             return false;
         }
+        if (ak_stage_access(stage, i) != AK_ACCESS_IN && !gaps_whole(stage, i)) {
+            ak_stage_between_rows(out, stage, i);
+            return false;
+        }
     }
     return true;
 }
 
-static bool output_right(ak_outcome *out, double *max_error, ak_stage *stage, size_t i)
+static bool output_right(ak_outcome *out, double *max_error, const unsigned char *output,
+                         ak_stage *stage, size_t i)
 {
     ak_compare_result result;
     char text[200];
-    ak_compare_output(&result, stage->memory->bytes + stage->offset[i], ak_stage_dtype(stage, i),
-                      stage->reference[i], stage->shape.elements[i],
-                      stage->slack * stage->shape.relative, stage->slack * stage->shape.rms);
+    ak_compare_output(&result, output, ak_stage_dtype(stage, i), stage->reference[i],
+                      stage->shape.elements[i], stage->slack * stage->shape.relative,
+                      stage->slack * stage->shape.rms);
     *max_error = result.max_error > *max_error ? result.max_error : *max_error;
     if (!result.ok) {
         ak_compare_text(text, sizeof text, &result, stage->task->problem->arguments[i].name);
@@ -374,15 +480,15 @@ ak_status ak_stage_judge(ak_outcome *out, double *max_error, ak_stage *stage, bo
         if (ak_stage_access(stage, i) == AK_ACCESS_IN) {
             continue;
         }
-        const unsigned char *output = memory->bytes + stage->offset[i];
+        const unsigned char *output = output_rows(stage, i);
         if (quick && stage->has_accepted &&
-            memcmp(output, stage->accepted[i], stage->shape.bytes[i]) == 0) {
+            memcmp(output, stage->accepted[i], tight_bytes(stage, i)) == 0) {
             continue;
         }
-        if (!output_right(out, max_error, stage, i)) {
+        if (!output_right(out, max_error, output, stage, i)) {
             return AK_OK;
         }
-        memcpy(stage->accepted[i], output, stage->shape.bytes[i]);
+        memcpy(stage->accepted[i], output, tight_bytes(stage, i));
     }
     stage->has_accepted = true;
     return AK_OK;

@@ -6,6 +6,9 @@
  *     ... launch ...
  *     ak_stage_judge(...)                 red zones whole, inputs untouched, outputs right?
  *
+ * Where rows do not adjoin, what is between them is as forbidden as the red zones: inputs have NaN
+ * there, outputs must come back with it as it was.
+ *
  * Several stages share a device's block: the task's own shape has a place for each set of inputs,
  * the awkward shapes take turns in another.
  *
@@ -43,10 +46,14 @@ typedef struct ak_stage {
     size_t relative[AK_ARGUMENTS_MAX]; /* of each argument in the place */
     size_t offset[AK_ARGUMENTS_MAX];   /* of each argument in the block */
     bool ready;                        /* what follows has been computed */
-    void *inputs[AK_ARGUMENTS_MAX];    /* bytes of what is read; NULL for outputs */
+    void *inputs[AK_ARGUMENTS_MAX];    /* bytes of what is read, and of what is between its rows;
+                                          NULL for outputs */
     uint64_t hash[AK_ARGUMENTS_MAX];
     double *reference[AK_ARGUMENTS_MAX]; /* of what is written; NULL for inputs */
-    void *accepted[AK_ARGUMENTS_MAX];    /* outputs that passed, of the candidate at work */
+    void *rows[AK_ARGUMENTS_MAX];        /* an output without what is between its rows; NULL where
+                                            they adjoin */
+    void *accepted[AK_ARGUMENTS_MAX];    /* outputs that passed, of the candidate at work, without
+                                            what is between their rows */
     bool has_accepted;
     double slack; /* outputs may be off by this many times the tolerance; 1 for candidates */
     /* judged on the device: of the above only inputs and hash (the referee's) are there */
@@ -112,6 +119,14 @@ void ak_stage_size_text(char *out, size_t bytes, const ak_stage *stage);
 /* Are the red zones whole, by what lies in memory->bytes? Says so if not. */
 bool ak_stage_zones_whole(ak_outcome *out, ak_stage *stage);
 void ak_stage_changes_input(ak_outcome *out, ak_stage *stage, size_t argument);
+void ak_stage_between_rows(ak_outcome *out, ak_stage *stage, size_t argument);
+/* Of elements first .. first + count of an argument, how many lie together from the first on, and
+   where that one lies, in elements from the start. */
+size_t ak_stage_run(size_t *length, const ak_stage *stage, size_t argument, size_t first,
+                    size_t count);
+/* Elements first .. first + count of an input. */
+void ak_stage_decode(double *out, const ak_stage *stage, size_t argument, size_t first,
+                     size_t count);
 ak_status ak_stage_paint_referee(ak_stage *stage, ak_error *err);
 ak_status ak_stage_judge_referee(ak_outcome *out, double *max_error, ak_stage *stage,
                                  ak_error *err);

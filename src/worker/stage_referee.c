@@ -8,7 +8,8 @@
  * tuned on some rows, the first and the last among them.
  *
  * "Some rows" needs a problem that is one for each value of its first size: arguments have that
- * size as their first extent, or not at all. Other problems are judged on the host.
+ * size as their first extent, or as the second of two, or not at all. Other problems are judged on
+ * the host.
  */
 #include "worker/stage.h"
 
@@ -101,22 +102,35 @@ ak_status ak_stage_witness(ak_stage *stage, ak_error *err)
 
 /* ---- some rows ----------------------------------------------------------------------------- */
 
-/* Elements of an argument for each row, 0 if it has none: every row needs all of it. False if the
-   problem is not one for each row. */
-static bool row_elements(size_t *out, const ak_stage *stage, const ak_shape *one, size_t argument)
+/* What a row of the problem has of an argument. */
+typedef enum part {
+    PART_ALL,   /* the whole: it does not grow with the first size */
+    PART_ROW,   /* a stretch of it: the first size is its first extent */
+    PART_COLUMN /* one element of each of its rows: the first size is its last extent of two */
+} part;
+
+/* By what remains of the argument at a first size of 1. False if the problem is not one for each
+   row. */
+static bool part_of(part *out, const ak_stage *stage, const ak_shape *one, size_t argument)
 {
-    const ak_argument_spec *spec = &stage->task->problem->arguments[argument];
-    size_t rows = (size_t)stage->shape.size[0], all = stage->shape.elements[argument];
-    bool named = spec->rank > 0 && strcmp(spec->shape[0], stage->task->problem->sizes[0].name) == 0;
-    *out = named ? one->elements[argument] : 0;
-    return named ? one->elements[argument] * rows == all : one->elements[argument] == all;
+    const ak_shape *all = &stage->shape;
+    size_t rank = stage->task->problem->arguments[argument].rank;
+    size_t elements = one->elements[argument], rows = (size_t)all->size[0];
+    if (elements == all->elements[argument]) {
+        *out = PART_ALL;
+        return true;
+    }
+    *out = rank == 1 || one->row[argument] == all->row[argument] ? PART_ROW : PART_COLUMN;
+    return elements * rows == all->elements[argument] &&
+           (*out == PART_ROW || (rank == 2 && one->row[argument] == 1));
 }
 
 typedef struct sample {
     ak_shape shape;
     size_t rows;
-    size_t row[ROWS_MAX];              /* of the whole shape */
-    size_t elements[AK_ARGUMENTS_MAX]; /* of each argument for a row, or 0 */
+    size_t row[ROWS_MAX]; /* of the whole shape */
+    part part[AK_ARGUMENTS_MAX];
+    size_t elements[AK_ARGUMENTS_MAX]; /* of each argument for a row */
     double *arrays[AK_ARGUMENTS_MAX];
     const ak_stage *stage; /* for the threads that decode */
     size_t argument;
@@ -133,7 +147,8 @@ static ak_status choose_rows(sample *s, const ak_stage *stage, ak_error *err)
     size[0] = 1;
     ak_status status = ak_task_shape(&one, task, size, err);
     for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(stage); i++) {
-        if (!row_elements(&s->elements[i], stage, &one, i)) {
+        s->elements[i] = one.elements[i];
+        if (!part_of(&s->part[i], stage, &one, i)) {
             status = ak_fail(err, AK_UNAVAILABLE, "%s is not one problem for each value of %s",
                              task->problem->name, task->problem->sizes[0].name);
         }
@@ -155,18 +170,24 @@ static ak_status choose_rows(sample *s, const ak_stage *stage, ak_error *err)
 static void decode_part(void *context, int thread, int n)
 {
     const sample *s = context;
-    size_t i = s->argument, parts = (size_t)n, part = (size_t)thread;
-    ak_dtype dtype = ak_stage_dtype(s->stage, i);
-    const unsigned char *from = s->stage->inputs[i];
-    size_t count = s->shape.elements[i], bytes = ak_dtype_bytes(dtype), width = s->elements[i];
-    if (width == 0) { /* all of it */
-        size_t first = count / parts * part;
-        size_t end = part + 1 == parts ? count : count / parts * (part + 1);
-        ak_inputs_decode(s->arrays[i] + first, from + first * bytes, end - first, dtype);
+    size_t i = s->argument, parts = (size_t)n, own = (size_t)thread;
+    size_t count = s->shape.elements[i], width = s->elements[i];
+    double *out = s->arrays[i];
+    if (s->part[i] == PART_ALL) {
+        size_t first = count / parts * own;
+        size_t end = own + 1 == parts ? count : count / parts * (own + 1);
+        ak_stage_decode(out + first, s->stage, i, first, end - first);
         return;
     }
-    for (size_t k = part; k < s->rows; k += parts) {
-        ak_inputs_decode(s->arrays[i] + k * width, from + s->row[k] * width * bytes, width, dtype);
+    for (size_t k = own; k < s->rows; k += parts) {
+        if (s->part[i] == PART_ROW) {
+            ak_stage_decode(out + k * width, s->stage, i, s->row[k] * width, width);
+            continue;
+        }
+        for (size_t j = 0; j < width; j++) {
+            ak_stage_decode(out + j * s->rows + k, s->stage, i,
+                            j * s->stage->shape.row[i] + s->row[k], 1);
+        }
     }
 }
 
@@ -210,7 +231,7 @@ static double *first_of_input(const ak_stage *stage, size_t argument, size_t cou
 {
     double *out = ak_alloc(count, sizeof *out);
     if (out != NULL) {
-        ak_inputs_decode(out, stage->inputs[argument], count, ak_stage_dtype(stage, argument));
+        ak_stage_decode(out, stage, argument, 0, count);
     }
     return out;
 }
@@ -373,6 +394,10 @@ ak_status ak_stage_judge_referee(ak_outcome *out, double *max_error, ak_stage *s
         if (status == AK_OK && !intact) {
             ak_stage_spoilt(stage->memory);
             ak_stage_wrong(out, stage, "it writes to memory that is none of its arguments");
+            return AK_OK;
+        }
+        if (status == AK_OK && result.strays > 0) {
+            ak_stage_between_rows(out, stage, i);
             return AK_OK;
         }
         if (status == AK_OK) {

@@ -21,6 +21,8 @@ static inline double from_bits(uint64_t u)
 
 #define from_bits_f32 __uint_as_float
 #define dtype_is_bf16 1
+#define choice_alpha  1.0
+#define choice_beta   0.0
 #include "../../src/backend/cuda/cuda_referee.cu"
 #include "../../kernels/matmul/reference.cu"
 
@@ -29,8 +31,8 @@ static uint64_t v[FAKE_REFEREE_ARGUMENTS];
 
 static void reference(void)
 {
-    ak_reference(POINTER(void *, 0), POINTER(void *, 1), POINTER(double *, 2), (i64)v[3], (i64)v[4],
-                 (i64)v[5]);
+    ak_reference(POINTER(void *, 0), POINTER(void *, 1), POINTER(double *, 2), POINTER(void *, 3),
+                 (i64)v[4], (i64)v[5], (i64)v[6], (i64)v[7], (i64)v[8], (i64)v[9], (i64)v[10]);
 }
 
 static void seal(void)
@@ -45,8 +47,8 @@ static void squares(void)
 
 static void examine(void)
 {
-    ak_examine(POINTER(void *, 0), POINTER(u64 *, 1), (i64)v[2], (int)v[3], (u32)v[4], v[5],
-               from_bits(v[6]), from_bits(v[7]), POINTER(finding *, 8));
+    ak_examine(POINTER(void *, 0), POINTER(u64 *, 1), (i64)v[2], (i64)v[3], (i64)v[4], (int)v[5],
+               (u32)v[6], v[7], from_bits(v[8]), from_bits(v[9]), POINTER(finding *, 10));
 }
 
 static void fingerprint(void)
@@ -59,10 +61,10 @@ static const struct {
     int count;
     unsigned narrow; /* bit i: argument i has 4 bytes, not 8 */
     void (*call)(void);
-} kernels[] = {{"ak_reference", 6, 0, reference},
+} kernels[] = {{"ak_reference", 11, 0, reference},
                {"ak_seal", 4, 0, seal},
                {"ak_squares", 5, 0, squares},
-               {"ak_examine", 9, 1 << 3 | 1 << 4, examine},
+               {"ak_examine", 11, 1 << 5 | 1 << 6, examine},
                {"ak_fingerprint", 4, 0, fingerprint}};
 enum { KERNELS = sizeof kernels / sizeof kernels[0] };
 

@@ -22,6 +22,16 @@ static inline double from_bits(uint64_t u)
 
 #define from_bits_f32 __uint_as_float
 
+#ifndef choice_alpha
+#define choice_alpha 1.0
+#endif
+#ifndef choice_beta
+#define choice_beta 0.0
+#endif
+#ifndef PADS /* elements between the rows of matrices */
+#define PADS 0
+#endif
+
 #include "../../src/backend/cuda/cuda_referee.cu"
 #if SIMT_KERNEL == 1
 #include "../../kernels/softmax/reference.cu"
@@ -56,18 +66,27 @@ static inline double from_bits(uint64_t u)
 #ifndef bias_is_add
 #define bias_is_add 0
 #endif
+#ifndef residual_is_add
+#define residual_is_add 0
+#endif
 #define IS_PRODUCT (SIMT_KERNEL >= 5)
-#define KEY        0x243f6a8885a308d3ull
-#define SHARED     ((64 * 17 + 16 * 64) * 8)
+#if !IS_PRODUCT
+#define A_TRANSPOSED 0
+#define B_TRANSPOSED 0
+#endif
+#define KEY    0x243f6a8885a308d3ull
+#define SHARED ((int)sizeof(finding[THREADS]))
 enum { BLOCKS_MAX = 64 };
 
 /* ---- launching ------------------------------------------------------------------------------- */
 
 static struct problem {
     void *x, *weight, *bias, *y; /* of a product: A, B, bias, C */
+    void *c_in, *residual;
     double *reference;
     i64 size[3];
-    i64 count; /* outputs */
+    i64 lda, ldb, ldc;
+    i64 count, row, pitch; /* outputs; of a row of them, and from one row to the next */
     u64 key;
     double relative, absolute, scale;
     finding found[BLOCKS_MAX];
@@ -82,9 +101,11 @@ static void call_reference(void)
 #elif SIMT_KERNEL == 3
     ak_reference(q.x, q.weight, q.reference, q.size[0], q.size[1]);
 #elif SIMT_KERNEL == 5
-    ak_reference(q.x, q.weight, q.reference, q.size[0], q.size[1], q.size[2]);
+    ak_reference(q.x, q.weight, q.reference, q.c_in, q.size[0], q.size[1], q.size[2], q.lda, q.ldb,
+                 q.row, q.ldc);
 #else
-    ak_reference(q.x, q.weight, q.bias, q.reference, q.size[0], q.size[1], q.size[2]);
+    ak_reference(q.x, q.weight, q.bias, q.reference, q.c_in, q.residual, q.size[0], q.size[1],
+                 q.size[2], q.lda, q.ldb, 0, q.row, q.ldc, q.ldc);
 #endif
 }
 
@@ -100,13 +121,24 @@ static void call_squares(void)
 
 static void call_examine(void)
 {
-    ak_examine(q.y, (const u64 *)q.reference, q.count, KIND, POISON & ~7u, q.key, q.relative,
-               q.absolute, q.found);
+    ak_examine(q.y, (const u64 *)q.reference, q.count, q.row, q.pitch, KIND, POISON & ~7u, q.key,
+               q.relative, q.absolute, q.found);
+}
+
+/* Where output i is, and how many elements all of them take with what is between the rows. */
+static i64 place(i64 i)
+{
+    return i / q.row * q.pitch + i % q.row;
+}
+
+static i64 span(void)
+{
+    return place(q.count - 1) + 1;
 }
 
 static void call_fingerprint(void)
 {
-    ak_fingerprint(q.y, q.count * ELEMENT, q.key, q.found);
+    ak_fingerprint(q.y, span() * ELEMENT, q.key, q.found);
 }
 
 /* Brings together what the blocks found. */
@@ -120,6 +152,7 @@ static finding launch(void (*kernel)(void), unsigned blocks)
         all.hash += f->hash;
         all.bad += f->bad;
         all.unwritten += f->unwritten;
+        all.strays += f->strays;
         all.first = f->first < all.first ? f->first : all.first;
         all.finite += f->finite;
         all.nans += f->nans;
@@ -182,9 +215,14 @@ static double answer(i64 i)
         const i64 n = q.size[1], k = q.size[2], row = i / n, column = i % n;
         double sum = 0;
         for (i64 p = 0; p < k; p++) {
-            sum += get(q.x, row * k + p) * get(q.weight, p * n + column);
+            sum += get(q.x, A_TRANSPOSED ? p * q.lda + row : row * q.lda + p) *
+                   get(q.weight, B_TRANSPOSED ? column * q.ldb + p : p * q.ldb + column);
         }
-        return SIMT_KERNEL == 6 ? activate(sum + (bias_is_add ? get(q.bias, column) : 0)) : sum;
+        sum *= choice_alpha;
+        sum += choice_beta != 0 ? choice_beta * get(q.c_in, row * q.ldc + column) : 0;
+        sum += SIMT_KERNEL == 6 && bias_is_add ? get(q.bias, column) : 0;
+        sum = SIMT_KERNEL == 6 ? activate(sum) : sum;
+        return sum + (residual_is_add ? get(q.residual, row * q.ldc + column) : 0);
     }
     const i64 cols = q.size[1], row = SIMT_KERNEL == 4 ? i : i / cols, from = row * cols;
     double sum = 0, squares = 0, powers = 0;
@@ -220,7 +258,8 @@ static int faults(unsigned blocks, const double *right)
     int wrong = 0;
     const i64 at = q.count * 2 / 3;
     const finding clean = launch(call_examine, blocks);
-    if (clean.bad != 0 || clean.unwritten != 0 || clean.first != ~0ull || clean.worst > 1) {
+    if (clean.bad != 0 || clean.unwritten != 0 || clean.strays != 0 || clean.first != ~0ull ||
+        clean.worst > 1) {
         wrong += complain("a right result is refused", (i64)clean.first, clean.worst, 1);
     }
     const double allowed = q.relative * fabs(right[at]) + q.absolute;
@@ -232,17 +271,17 @@ static int faults(unsigned blocks, const double *right)
     } plants[] = {{"just inside", 0.9, 0, 0}, {"just outside", 1.1, 0, 1}, {"far below", -50, 0, 1},
                   {"NaN", 0, 1, 1},           {"infinity", 0, 2, 1},       {"unwritten", 0, 3, 1}};
     for (size_t p = 0; p < sizeof plants / sizeof plants[0]; p++) {
-        const double before = get(q.y, at);
-        set(q.y, at, right[at] + plants[p].beyond * allowed);
+        const double before = get(q.y, place(at));
+        set(q.y, place(at), right[at] + plants[p].beyond * allowed);
         if (plants[p].special == 1) {
-            set(q.y, at, NAN);
+            set(q.y, place(at), NAN);
         } else if (plants[p].special == 2) {
-            set(q.y, at, INFINITY);
+            set(q.y, place(at), INFINITY);
         } else if (plants[p].special == 3) {
-            set_bits(q.y, at, POISON);
+            set_bits(q.y, place(at), POISON);
         }
         const finding f = launch(call_examine, blocks);
-        const double share = fabs(get(q.y, at) - right[at]) / allowed;
+        const double share = fabs(get(q.y, place(at)) - right[at]) / allowed;
         const u64 first = plants[p].bad ? (u64)at : ~0ull;
         if (f.bad != (u64)plants[p].bad || f.first != first ||
             f.unwritten != (plants[p].special == 3) || f.hash != clean.hash) {
@@ -254,7 +293,14 @@ static int faults(unsigned blocks, const double *right)
         if (plants[p].special != 0 && f.worst != INFINITY) {
             wrong += complain("the worst of what is no number", at, f.worst, INFINITY);
         }
-        set(q.y, at, before);
+        set(q.y, place(at), before);
+    }
+    for (i64 gap = q.row; gap<q.pitch; gap += q.pitch - q.row - 1> 0 ? q.pitch - q.row - 1 : 1) {
+        set(q.y, q.pitch + gap, 1); /* behind the second row */
+        if (launch(call_examine, blocks).strays != 1) {
+            wrong += complain("what is written between the rows is not seen", gap, 0, 1);
+        }
+        set_bits(q.y, q.pitch + gap, POISON);
     }
     /* damage to the reference itself, and to what is read */
     ((u64 *)q.reference)[at] ^= 1;
@@ -263,7 +309,7 @@ static int faults(unsigned blocks, const double *right)
     }
     ((u64 *)q.reference)[at] ^= 1;
     const u64 print = launch(call_fingerprint, blocks).hash;
-    for (i64 i = q.count - 1; i >= 0 && i >= q.count - 3; i--) {
+    for (i64 i = span() - 1; i >= 0 && i >= span() - 3; i--) {
         ((unsigned char *)q.y)[i * ELEMENT] ^= 1;
         if (launch(call_fingerprint, blocks).hash == print) {
             wrong += complain("a changed array is not seen", i, 0, 0);
@@ -280,26 +326,41 @@ static int faults(unsigned blocks, const double *right)
 
 static int run(i64 m, i64 n, i64 k, unsigned blocks)
 {
-    const i64 inputs = IS_PRODUCT ? m * k : m * n;
-    const i64 weights = IS_PRODUCT ? k * n : n;
+    q.lda = (A_TRANSPOSED ? m : k) + PADS;
+    q.ldb = (B_TRANSPOSED ? k : n) + PADS;
+    q.ldc = n + PADS;
+    const i64 inputs = IS_PRODUCT ? (A_TRANSPOSED ? k : m) * q.lda : m * n;
+    const i64 weights = IS_PRODUCT ? (B_TRANSPOSED ? n : k) * q.ldb : n;
+    const i64 addends = IS_PRODUCT ? m * q.ldc : 1;
     double *right;
     int wrong = 0;
     q.size[0] = m;
     q.size[1] = n;
     q.size[2] = k;
     q.count = SIMT_KERNEL == 4 ? m : m * n;
+    q.row = IS_PRODUCT ? n : q.count;
+    q.pitch = IS_PRODUCT ? q.ldc : q.count;
     q.key = KEY + (u64)q.count;
     simt.random = (u64)(m + n + k);
     q.x = simt_buffer((size_t)inputs * ELEMENT, ELEMENT, 0);
     q.weight = simt_buffer((size_t)weights * ELEMENT, ELEMENT, 0);
     q.bias = simt_buffer((size_t)n * ELEMENT, ELEMENT, 0);
-    q.y = simt_buffer((size_t)q.count * ELEMENT, 8, 0);
+    q.c_in = simt_buffer((size_t)addends * ELEMENT, ELEMENT, 0);
+    q.residual = simt_buffer((size_t)addends * ELEMENT, ELEMENT, 0);
+    q.y = simt_buffer((size_t)span() * ELEMENT, 8, 0);
+    for (i64 i = 0; i < span(); i++) {
+        set_bits(q.y, i, POISON);
+    }
     q.reference = simt_buffer((size_t)q.count * 8, 8, 0);
     for (i64 i = 0; i < inputs; i++) {
         set(q.x, i, (double)simt_random() / 2e9 - 1);
     }
     for (i64 i = 0; i < weights; i++) {
         set(q.weight, i, (double)simt_random() / 2e9 - 1);
+    }
+    for (i64 i = 0; i < addends; i++) {
+        set(q.c_in, i, (double)simt_random() / 2e9 - 1);
+        set(q.residual, i, (double)simt_random() / 2e9 - 1);
     }
     for (i64 i = 0; i < n; i++) {
         set(q.bias, i, (double)simt_random() / 2e9 - 1);
@@ -325,7 +386,7 @@ static int run(i64 m, i64 n, i64 k, unsigned blocks)
         if (masked == bits_of(right[i]) || (masked ^ mask_of(q.key, (u64)i)) != bits_of(right[i])) {
             wrong += complain("the mask", i, 0, 0);
         }
-        set(q.y, i, right[i]);
+        set(q.y, place(i), right[i]);
     }
     q.scale = 2;
     const double found = launch(call_squares, blocks).squares * 4;

@@ -22,8 +22,6 @@
 #include "check/inputs.h"
 
 #define REFEREE_THREADS 256 /* as THREADS in cuda_referee.cu */
-/* Tiles of product_tile: 64 x 17 and 16 x 64 doubles. The others need less. */
-#define REFEREE_SHARED ((64 * 17 + 16 * 64) * 8)
 #define BLOCKS_PER_SM  8 /* 2048 threads: all that an SM holds */
 /* Elements of the largest array for a block, as long as the blocks are few. */
 #define BLOCK_ELEMENTS ((size_t)256 * REFEREE_THREADS)
@@ -32,9 +30,12 @@
 
 /* As `finding` in cuda_referee.cu. */
 typedef struct ak_cuda_finding {
-    uint64_t hash, bad, unwritten, first, finite, nans;
+    uint64_t hash, bad, unwritten, first, strays, finite, nans;
     double worst, squares;
 } finding;
+
+/* A finding for each thread; the tiles of product_tile, 64 x 17 and 16 x 64 doubles, need less. */
+#define REFEREE_SHARED (REFEREE_THREADS * sizeof(finding))
 
 typedef enum referee_kernel { REFERENCE, SEAL, SQUARES, EXAMINE, FINGERPRINT, KERNELS } kernel;
 static const char *const kernel_names[KERNELS] = {"ak_reference", "ak_seal", "ak_squares",
@@ -97,8 +98,13 @@ static ak_status compile(ak_cuda_referee_code *code, ak_device *device, ak_error
     options[count++] = "--fmad=false"; /* the same numbers as compare.c */
     for (size_t i = 0; i < task->problem->choice_count; i++) {
         const ak_choice_spec *choice = &task->problem->choices[i];
-        (void)snprintf(choices[i], sizeof choices[i], "-D%.63s_is_%.63s=1", choice->name,
-                       choice->values[task->choice[i]]);
+        if (choice->kind == AK_CHOICE_TEXT) {
+            (void)snprintf(choices[i], sizeof choices[i], "-D%.63s_is_%.63s=1", choice->name,
+                           choice->values[task->choice[i]]);
+        } else { /* with all digits of a double, and as one */
+            (void)snprintf(choices[i], sizeof choices[i], "-Dchoice_%.63s=(%.17e)", choice->name,
+                           task->number[i]);
+        }
         options[count++] = choices[i];
     }
     ak_status status = ak_cuda_helper(&code->module, device, parts, 1,
@@ -185,6 +191,7 @@ static ak_status find(finding *out, const ak_referee *referee, kernel which, voi
         out->hash += f->hash;
         out->bad += f->bad;
         out->unwritten += f->unwritten;
+        out->strays += f->strays;
         out->first = f->first < out->first ? f->first : out->first;
         out->finite += f->finite;
         out->nans += f->nans;
@@ -320,7 +327,8 @@ static ak_status referee_compute(ak_referee *referee, ak_error *err)
 {
     const ak_device *device = referee->device;
     ak_cuda_address addresses[AK_ARGUMENTS_MAX];
-    void *arguments[AK_ARGUMENTS_MAX + AK_SIZES_MAX];
+    int64_t pitch[AK_ARGUMENTS_MAX];
+    void *arguments[2 * AK_ARGUMENTS_MAX + AK_SIZES_MAX];
     size_t most = 0, count = 0, outputs = 0;
     for (size_t i = 0; i < count_of(referee); i++) {
         bool output = referee->reference[i] != 0;
@@ -331,6 +339,11 @@ static ak_status referee_compute(ak_referee *referee, ak_error *err)
     }
     for (size_t i = 0; i < device->task->problem->size_count; i++) {
         arguments[count++] = &referee->shape.size[i];
+    }
+    for (size_t i = 0; i < count_of(referee); i++) {
+        bool output = referee->reference[i] != 0;
+        pitch[i] = (int64_t)(output ? referee->shape.row[i] : referee->shape.pitch[i]);
+        arguments[count++] = &pitch[i];
     }
     ak_status status = run(referee, REFERENCE, arguments, most, err);
     for (size_t i = 0; status == AK_OK && i < count_of(referee); i++) {
@@ -388,7 +401,9 @@ static ak_status fetch(double *got, double *want, ak_referee *referee, size_t ar
     ak_device *device = referee->device;
     ak_dtype dtype = dtype_of(referee, argument);
     size_t bytes = ak_dtype_bytes(dtype);
-    ak_cuda_address at = device->block + referee->offset[argument] + i * bytes;
+    size_t row = referee->shape.row[argument];
+    size_t place = i / row * referee->shape.pitch[argument] + i % row;
+    ak_cuda_address at = device->block + referee->offset[argument] + place * bytes;
     int failed = device->cuda->download(&element, at, bytes, device->stream);
     failed = failed == 0 ? ak_cuda_wait(device, REFEREE_TIMEOUT) : failed;
     ak_status status = ak_cuda_fail(device, failed, "fetching a result", err);
@@ -409,13 +424,18 @@ static ak_status referee_compare(ak_compare_result *out, bool *intact, ak_refere
     ak_cuda_address output = referee->device->block + referee->offset[argument];
     ak_cuda_address findings = referee->device->referee->findings;
     int64_t count = (int64_t)referee->shape.elements[argument];
+    int64_t row = (int64_t)referee->shape.row[argument];
+    int64_t pitch = (int64_t)referee->shape.pitch[argument];
     int32_t kind = (int32_t)dtype;
     uint32_t poison = (uint32_t)element;
     uint64_t key = referee->key + argument;
     double absolute = rms * referee->rms[argument];
-    void *arguments[] = {
-        &output,  &referee->reference[argument], &count, &kind, &poison, &key, &relative, &absolute,
-        &findings};
+    void *arguments[] = {&output,   &referee->reference[argument],
+                         &count,    &row,
+                         &pitch,    &kind,
+                         &poison,   &key,
+                         &relative, &absolute,
+                         &findings};
     *out = (ak_compare_result){.count = (size_t)count, .first = (size_t)count};
     *intact = true;
     ak_status status = find(&f, referee, EXAMINE, arguments, (size_t)count, err);
@@ -426,6 +446,7 @@ static ak_status referee_compare(ak_compare_result *out, bool *intact, ak_refere
     out->ok = f.bad == 0;
     out->bad = (size_t)f.bad;
     out->unwritten = (size_t)f.unwritten;
+    out->strays = (size_t)f.strays;
     out->max_error = f.worst;
     if (f.first < (uint64_t)count) {
         out->first = (size_t)f.first;

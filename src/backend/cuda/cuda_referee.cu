@@ -8,8 +8,9 @@
  *     KERNEL ak_reference(POINTERS, SIZES)
  *
  * with a pointer for each argument in the order of problem.json (const void * to what is read, in
- * the task's dtype, double * to what is written) and each size as an i64; the choices are macros,
- * like activation_is_relu. It is run with THREADS threads a block and any number of blocks, so it
+ * the task's dtype, double * to what is written, whose rows adjoin), each size as an i64 and, if it
+ * wants them, of each argument the elements from one row to the next as an i64; the choices are macros, like
+ * activation_is_relu, and numbers like choice_alpha. It is run with THREADS threads a block and any number of blocks, so it
  * takes its work in strides of gridDim.x. It is as plain as reference.c: double throughout, no
  * tricks, no parameters. It shares no code with any candidate.
  *
@@ -144,10 +145,21 @@ DEVICE double block_max(double x)
 #define DOWN   16
 #define EACH   4
 
-/* sum[r][q] of A[m,k] * B[k,n], row-major, for the tile whose first element is (row, column).
-   Elements beyond the matrices are 0. */
-DEVICE void product_tile(double sum[EACH][EACH], const void *a, const void *b, i64 row, i64 column,
-                         i64 m, i64 n, i64 k)
+/* A matrix as a product sees it: element (i, j) is at i * down + j * across. */
+typedef struct operand {
+    const void *from;
+    i64 down, across;
+} operand;
+
+DEVICE double element(operand x, i64 i, i64 j)
+{
+    return value(x.from, i * x.down + j * x.across);
+}
+
+/* sum[r][q] of A[m,k] * B[k,n] for the tile whose first element is (row, column). Elements beyond
+   the matrices are 0. */
+DEVICE void product_tile(double sum[EACH][EACH], operand a, operand b, i64 row, i64 column, i64 m,
+                         i64 n, i64 k)
 {
     double(*part_a)[DEPTH + 1] = (double(*)[DEPTH + 1]) dynamic_shared();
     double(*part_b)[TILE] = (double(*)[TILE])(dynamic_shared() + sizeof(double[TILE][DEPTH + 1]));
@@ -162,8 +174,8 @@ DEVICE void product_tile(double sum[EACH][EACH], const void *a, const void *b, i
         for (int i = (int)threadIdx.x; i < TILE * DEPTH; i += THREADS) {
             const i64 ra = row + i / DEPTH, ca = first + i % DEPTH;
             const i64 rb = first + i / TILE, cb = column + i % TILE;
-            part_a[i / DEPTH][i % DEPTH] = ra < m && ca < k ? value(a, ra * k + ca) : 0;
-            part_b[i / TILE][i % TILE] = rb < k && cb < n ? value(b, rb * n + cb) : 0;
+            part_a[i / DEPTH][i % DEPTH] = ra < m && ca < k ? element(a, ra, ca) : 0;
+            part_b[i / TILE][i % TILE] = rb < k && cb < n ? element(b, rb, cb) : 0;
         }
         block_sync();
         for (int p = 0; p < DEPTH; p++) {
@@ -200,6 +212,7 @@ typedef struct finding {
     u64 hash;             /* of what was read: a sum, so that the order does not matter */
     u64 bad, unwritten;   /* elements */
     u64 first;            /* index of the first bad one; ~0 if none is */
+    u64 strays;           /* elements between the rows that were written */
     u64 finite, nans;     /* elements of the reference */
     double worst;         /* error over tolerance, or magnitude of the reference */
     double squares;       /* sum of those of (element / scale) */
@@ -219,6 +232,7 @@ DEVICE void conclude(finding *out, finding f)
             to->hash += from->hash;
             to->bad += from->bad;
             to->unwritten += from->unwritten;
+            to->strays += from->strays;
             to->first = from->first < to->first ? from->first : to->first;
             to->finite += from->finite;
             to->nans += from->nans;
@@ -234,7 +248,7 @@ DEVICE void conclude(finding *out, finding f)
 DEVICE finding nothing_found(void)
 {
     finding f;
-    f.hash = f.bad = f.unwritten = f.finite = f.nans = 0;
+    f.hash = f.bad = f.unwritten = f.strays = f.finite = f.nans = 0;
     f.first = ~0ull;
     f.worst = f.squares = 0;
     return f;
@@ -301,15 +315,21 @@ DEVICE double error_of(double got, double want, double relative, double absolute
     return allowed > 0 ? error / allowed : INFINITE;
 }
 
-/* Holds an output against the reference. An element that has the bits of `poison`, the last four
-   aside, was never written. */
-KERNEL ak_examine(const void *output, const u64 *masked, i64 count, int kind, u32 poison, u64 key,
-                  double relative, double absolute, finding *out)
+/* Holds an output against the reference, whose rows adjoin; those of the output are `row` long and
+   `pitch` apart. An element that has the bits of `poison`, the last four aside, was never
+   written. */
+KERNEL ak_examine(const void *output, const u64 *masked, i64 count, i64 row, i64 pitch, int kind,
+                  u32 poison, u64 key, double relative, double absolute, finding *out)
 {
     finding f = nothing_found();
+    const i64 gap = pitch - row, gaps = gap > 0 ? (count / row - 1) * gap : 0;
+    for (i64 i = first_index(); i < gaps; i += index_step()) {
+        f.strays += (bits_at(output, i / gap * pitch + row + i % gap, kind) & ~15u) !=
+                    (poison & ~15u);
+    }
     for (i64 i = first_index(); i < count; i += index_step()) {
         const u64 word = masked[i];
-        const u32 bits = bits_at(output, i, kind);
+        const u32 bits = bits_at(output, gap == 0 ? i : i / row * pitch + i % row, kind);
         const int unwritten = (bits & ~15u) == (poison & ~15u);
         const double error = unwritten ? INFINITE
                                        : error_of(value_of_bits(bits, kind),

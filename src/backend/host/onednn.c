@@ -104,9 +104,8 @@ typedef struct operation {
 
 struct ak_baseline {
     functions f;
-    bool with_pass;
-    ak_pass pass;
     const operation *op; /* NULL: products */
+    ak_product product;
     bool with_scale, with_shift;
     void *engine, *stream;
     /* of the shape that was prepared */
@@ -198,10 +197,9 @@ static ak_status onednn_open(ak_baseline **out, char *version, size_t bytes,
     }
     baseline->with_scale = baseline->op != NULL && strstr(setup->choices, "weight=scale") != NULL;
     baseline->with_shift = baseline->op != NULL && strstr(setup->choices, "bias=add") != NULL;
-    baseline->with_pass = strcmp(setup->problem, "matmul_act") == 0;
     ak_status status = AK_OK;
-    if (baseline->with_pass) {
-        status = ak_pass_parse(&baseline->pass, setup->choices, err);
+    if (baseline->op == NULL) {
+        status = ak_product_parse(&baseline->product, setup, err);
     }
     if (status == AK_OK && ak_dl_open(&library, libraries, NULL) != AK_OK) {
         status = ak_fail(err, AK_UNAVAILABLE, "not installed: apt-get install libdnnl2");
@@ -312,12 +310,12 @@ static void onednn_run(ak_baseline *b, const ak_host_call *call)
         (void)b->f.stream_wait(b->stream);
         return;
     }
-    int64_t m = call->size[0], n = call->size[1], k = call->size[2];
-    float *c = call->arg[b->with_pass ? 3 : 2];
-    (void)b->f.sgemm('N', 'N', m, n, k, 1.0f, call->arg[0], k, call->arg[1], n, 0.0f, c, n);
-    if (b->with_pass) {
-        ak_pass_run(&b->pass, call);
-    }
+    const ak_product *p = &b->product;
+    ak_product_begin(p, call);
+    (void)b->f.sgemm(p->a_transposed ? 'T' : 'N', p->b_transposed ? 'T' : 'N', call->size[0],
+                     call->size[1], call->size[2], p->alpha, call->arg[0], call->pitch[0],
+                     call->arg[1], call->pitch[1], p->beta, call->arg[p->c], call->pitch[p->c]);
+    ak_product_end(p, call);
 }
 
 static const char *const problems[] = {"matmul",    "matmul_act", "softmax",
