@@ -836,6 +836,7 @@ void ak_task_close(ak_task *task)
         ak_free(task->fix);
         ak_free(task->libraries);
         ak_free(task->protocol);
+        ak_free(task->reason);
         ak_free(task->choices_text);
         ak_free(task);
     }
@@ -856,6 +857,11 @@ const ak_problem *ak_task_problem(const ak_task *task)
 const char *ak_task_implementation(const ak_task *task)
 {
     return task->implementation->name;
+}
+
+const char *ak_task_reason(const ak_task *task)
+{
+    return task->reason;
 }
 
 const char *ak_task_device(const ak_task *task)

@@ -46,6 +46,7 @@ struct ak_task {
     ak_scope *constants;  /* sizes, dtype_bytes, choices, device facts */
     ak_space *space;
     json_t *definition; /* of a recorded space, which borrows from it; NULL: the implementation's */
+    char *reason;       /* why this implementation; NULL: there was nothing to choose */
     const volatile int *cancel; /* NULL: never */
 };
 

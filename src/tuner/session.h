@@ -9,13 +9,15 @@
 #include "tuner/event.h"
 #include "worker/pool.h"
 
+#define AK_ENVIRONMENT_BYTES 33
+
 typedef struct ak_session {
     const ak_task *task;
     ak_pool *pool;
     ak_ceilings ceilings; /* all 0 until ak_session_survey */
     ak_baseline_info *baselines;
     size_t baseline_count;
-    char environment[33];
+    char environment[AK_ENVIRONMENT_BYTES];
     char *environment_json;
     uint64_t next_job;
 } ak_session;
@@ -26,6 +28,9 @@ typedef struct ak_session_options {
     const volatile int *cancel;
 } ak_session_options;
 
+/* What results of the task depend on, hashed, and the same in words (ak_free). */
+ak_status ak_session_environment(char hash[AK_ENVIRONMENT_BYTES], char **out_json,
+                                 const ak_task *task, ak_error *err);
 /* How the task wants to be measured where claims are made. */
 const ak_pace *ak_session_pace(const ak_session *session);
 

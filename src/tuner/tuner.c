@@ -309,7 +309,8 @@ static ak_status start_run(run *r, ak_error *err)
     char *options_text = NULL;
     ak_status status = ak_task_spec_to_json(&options, task, err);
     if (status == AK_OK) {
-        bool good = ak_json_set_text(options, "strategy", r->asked) &&
+        bool good = (task->reason == NULL || ak_json_set_text(options, "reason", task->reason)) &&
+                    ak_json_set_text(options, "strategy", r->asked) &&
                     ak_json_set(options, "evaluations", json_integer((json_int_t)budget(r))) &&
                     ak_json_set_real(options, "seconds", r->options->seconds) &&
                     ak_json_set_real(options, "target_speedup", r->options->target_speedup) &&
@@ -409,6 +410,7 @@ static void announce(const run *r)
            ak_json_set_text(fields, "implementation", task->implementation->name) &&
            ak_json_set_text(fields, "device", task->device) &&
            ak_json_set_text(fields, "devices", task->devices) &&
+           ak_json_set_text(fields, "reason", task->reason) &&
            ak_json_set_text(fields, "size", task->size_text) &&
            ak_json_set_text(fields, "dtype", ak_dtype_text(task->dtype)) &&
            ak_json_set_text(fields, "choices", task->choices_text) &&
