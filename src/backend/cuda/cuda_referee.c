@@ -22,7 +22,7 @@
 #include "check/inputs.h"
 
 #define REFEREE_THREADS 256 /* as THREADS in cuda_referee.cu */
-#define BLOCKS_PER_SM  8 /* 2048 threads: all that an SM holds */
+#define BLOCKS_PER_SM   8   /* 2048 threads: all that an SM holds */
 /* Elements of the largest array for a block, as long as the blocks are few. */
 #define BLOCK_ELEMENTS ((size_t)256 * REFEREE_THREADS)
 /* A product of 16384^3 takes 20 s where double precision is slow. */
@@ -425,13 +425,13 @@ static ak_status referee_compare(ak_compare_result *out, bool *intact, ak_refere
     ak_cuda_address findings = referee->device->referee->findings;
     int64_t count = (int64_t)referee->shape.elements[argument];
     int64_t row = (int64_t)referee->shape.row[argument];
-    int64_t pitch = (int64_t)referee->shape.pitch[argument];
+    int64_t pitch = (int64_t)referee->shape.pitch[argument], rows = count / row;
     int32_t kind = (int32_t)dtype;
     uint32_t poison = (uint32_t)element;
     uint64_t key = referee->key + argument;
     double absolute = rms * referee->rms[argument];
     void *arguments[] = {&output,   &referee->reference[argument],
-                         &count,    &row,
+                         &rows,     &row,
                          &pitch,    &kind,
                          &poison,   &key,
                          &relative, &absolute,
