@@ -54,6 +54,7 @@ static void test_folder(void **state)
     assert_int_equal(p->awkward_count, 2);
     assert_int_equal(p->awkward[1][1], 33);
     assert_non_null(strstr(p->reference_source, "ak_reference"));
+    assert_null(p->device_reference);
     assert_int_equal(ak_problem_runnable(p, NULL), AK_OK);
     ak_problem_close(p);
 }
@@ -119,6 +120,7 @@ static void count_kernel(void *context, const char *name, const char *descriptio
     assert_int_equal(ak_problem_find(&host, p, "host", NULL), AK_OK);
     assert_non_null(strstr(host->source, "ak_kernel"));
     assert_non_null(strstr(p->reference_source, "ak_reference"));
+    assert_true(p->device_reference == NULL || strstr(p->device_reference, "ak_reference") != NULL);
     ak_problem_close(p);
     (*count)++;
 }
