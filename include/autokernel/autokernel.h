@@ -304,8 +304,7 @@ typedef struct ak_archive_filter {
     size_t limit;
 } ak_archive_filter;
 
-/* AK_NOT_FOUND if the archive has no run of this id; a filter that names one matches nothing then.
- */
+/* AK_NOT_FOUND if the archive has no run of this id: a filter that names it would match nothing. */
 AK_API ak_status ak_archive_check_run(ak_archive *archive, const char *run, ak_error *err);
 
 /* Called for each trial; the trial is borrowed for the call. Return false to stop. */

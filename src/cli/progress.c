@@ -27,6 +27,10 @@ ak_status ak_progress_open(ak_progress *out, const char *events_path, bool quiet
     *out = (ak_progress){.bar = terminal && !quiet,
                          .lines = !terminal && !quiet && !json,
                          .events_path = events_path};
+    if (events_path != NULL && strcmp(events_path, "-") == 0) {
+        return ak_fail(err, AK_INVALID,
+                       "--events -: standard output has the result; name a file or a pipe");
+    }
     if (events_path != NULL) {
         out->events = fopen(events_path, "we");
         if (out->events == NULL) {
