@@ -173,7 +173,9 @@ static void add_run(ak_sheet_builder *b, const ak_report_model *model)
     ak_sheet_pair(b, "strategy", run->strategy);
     ak_sheet_pair(b, "started", run->started);
     ak_sheet_pair(b, "ended",
-                  run->ended == NULL ? "not recorded (still running, or killed)" : run->ended);
+                  run->ended != NULL ? run->ended
+                  : run->imported    ? "not recorded (imported)"
+                                     : "not recorded (still running, or killed)");
     const char *stopped = json_string_value(json_object_get(model->result, "stopped_by"));
     ak_sheet_pair(b, "stopped by", stopped);
     if (model->environment == NULL) { /* of an imported run only the hash is known */

@@ -49,14 +49,20 @@ static ak_status as_told(int64_t *out, void *context, const ak_launch_kernel *ke
     return AK_OK;
 }
 
-static void launch(ak_launch_plan *plan, const ak_task *task, const char *config, int64_t resident)
+static void launch_at(ak_launch_plan *plan, const ak_task *task, const ak_shape *shape,
+                      const char *config, int64_t resident)
 {
     ak_config parsed;
     ak_error err = AK_ERROR_INIT;
     if (ak_config_parse(&parsed, task->space, config, &err) != AK_OK ||
-        ak_launch_evaluate(plan, task, &task->shape, &parsed, as_told, &resident, &err) != AK_OK) {
+        ak_launch_evaluate(plan, task, shape, &parsed, as_told, &resident, &err) != AK_OK) {
         fail_msg("%s", err.text);
     }
+}
+
+static void launch(ak_launch_plan *plan, const ak_task *task, const char *config, int64_t resident)
+{
+    launch_at(plan, task, &task->shape, config, resident);
 }
 
 static void test_gemm(void **state)
@@ -74,7 +80,7 @@ static void test_gemm(void **state)
     assert_int_equal(k->block[0], 384);
     assert_int_equal(k->cluster[0], 2);
     /* four slots of 16 + 32 KiB, two consumers with two pieces of 64 x 64, barriers */
-    assert_int_equal(k->shared_bytes, 4 * 49152 + 2 * 2 * 8192 + 16 * 4 + 16);
+    assert_int_equal(k->shared_bytes, 4 * 49152 + 2 * 2 * 8192 + 16 * 4 + 48);
     assert_int_equal(k->map_count, 3);
     assert_int_equal(k->maps[0].size[0], 4096);
     assert_int_equal(k->maps[0].stride[0], 8192);
@@ -87,6 +93,25 @@ static void test_gemm(void **state)
     assert_int_equal(k->passes[4].kind, AK_PASS_NULL);
     assert_int_equal(k->passes[8].integer, 4096);
     assert_true(k->passes[12].real == 1.0 && k->passes[13].real == 0.0);
+    /* another size takes the code that is good for all */
+    const int64_t other[AK_SIZES_MAX] = {4096, 4096, 2048};
+    ak_shape shape;
+    assert_int_equal(ak_task_shape(&shape, task, other, NULL), AK_OK);
+    launch_at(plan, task, &shape, "", 66);
+    assert_string_equal(k->name, "ak_kernel");
+    ak_task_close(task);
+    /* layouts, rows at a distance, factors */
+    task = bind_task("matmul", "M=256,N=512,K=128", "layout=tt,alpha=0.5,beta=2,pad_a=8,pad_c=16");
+    launch(plan, task, "", 132);
+    assert_int_equal(k->maps[0].size[0], 256); /* A: 128 rows of 256 */
+    assert_int_equal(k->maps[0].size[1], 128);
+    assert_int_equal(k->maps[0].stride[0], 2 * 264);
+    assert_int_equal(k->maps[1].size[0], 128); /* B: 512 rows of 128 */
+    assert_int_equal(k->maps[1].size[1], 512);
+    assert_int_equal(k->maps[1].stride[0], 2 * 128);
+    assert_int_equal(k->maps[2].stride[0], 2 * 528);
+    assert_int_equal(k->passes[11].integer, 528);
+    assert_true(k->passes[12].real == 0.5 && k->passes[13].real == 2.0);
     ak_task_close(task);
     /* few rows: transposed, K shared by a cluster, every cluster on the device at once */
     task = bind_task("matmul", "M=24,N=4096,K=4096", NULL);
@@ -96,6 +121,39 @@ static void test_gemm(void **state)
     assert_int_equal(k->grid[0], 64);
     assert_int_equal(k->maps[2].box[0], 64);
     assert_int_equal(k->maps[2].box[1], 16); /* each block of the cluster finishes half of 32 */
+    ak_task_close(task);
+    ak_free(plan);
+}
+
+/* Rows that are no multiples of 16 bytes: copied to the workspace first, behind the sums. */
+static void test_gemm_of_odd_rows(void **state)
+{
+    ak_launch_plan *plan = ak_alloc(1, sizeof *plan);
+    ak_config config;
+    size_t bytes = 0;
+    int threads = 0;
+    (void)state;
+    ak_task *task = bind_task("matmul", "M=1001,N=3001,K=5001", NULL);
+    launch(plan, task, "", 66);
+    assert_int_equal(plan->count, 2);
+    const ak_launch_kernel *pad = &plan->kernels[0], *k = &plan->kernels[1];
+    assert_string_equal(pad->name, "ak_pad");
+    assert_int_equal(pad->grid[0], 528);
+    assert_int_equal(pad->passes[3].integer, 0);
+    assert_int_equal(pad->passes[4].integer, 1001 * 5056 * 2);
+    assert_true(k->maps[0].in_workspace && k->maps[1].in_workspace && !k->maps[2].used);
+    assert_int_equal(k->maps[0].stride[0], 5056 * 2);
+    assert_int_equal(k->maps[1].offset, 1001 * 5056 * 2);
+    assert_int_equal(k->maps[1].stride[0], 3008 * 2);
+    ak_space_default(&config, ak_task_space(task));
+    assert_int_equal(ak_task_workspace(&bytes, &threads, task, &task->shape, &config, NULL), AK_OK);
+    assert_int_equal(bytes, (1001 * 5056 + 5001 * 3008) * 2);
+    ak_task_close(task);
+    /* only A */
+    task = bind_task("matmul", "M=512,N=512,K=8191", NULL);
+    launch(plan, task, "", 66);
+    assert_int_equal(plan->count, 2);
+    assert_true(k->maps[0].in_workspace && !k->maps[1].in_workspace && k->maps[2].used);
     ak_task_close(task);
     ak_free(plan);
 }
@@ -115,7 +173,9 @@ static void test_sizes_that_do_not_fit(void **state)
                      AK_OK);
     assert_int_equal(ak_task_shape(&shape, task, odd, NULL), AK_OK);
     assert_int_equal(ak_task_allows(&fits, task, &shape, NULL, NULL), AK_OK);
-    assert_false(fits); /* Needs */
+    assert_true(fits);
+    assert_int_equal(ak_task_allows(&fits, task, &shape, &config, NULL), AK_OK);
+    assert_false(fits); /* EverySize: operands that are not copied */
     assert_int_equal(ak_task_shape(&shape, task, shallow, NULL), AK_OK);
     assert_int_equal(ak_task_allows(&fits, task, &shape, NULL, NULL), AK_OK);
     assert_true(fits);
@@ -256,6 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_gemm_of_odd_rows),
         cmocka_unit_test(test_sizes_that_do_not_fit),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_good_ones_are_in_the_space),
