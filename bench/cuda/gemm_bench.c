@@ -211,6 +211,7 @@ enum {
     PM,
     DS,
     ES,
+    SG,
     FIELDS
 };
 static const struct {
@@ -245,7 +246,8 @@ static const struct {
                     {"push", "CLUSTER_PUSH", 0},
                     {"pm", "PREFETCH_MAPS", 0},
                     {"ds", "DIRECT_STORE", 0},
-                    {"es", "EARLY_SLOTS", 0}};
+                    {"es", "EARLY_SLOTS", 0},
+                    {"sg", "STAGGER", 0}};
 
 typedef struct {
     int v[FIELDS];
@@ -647,6 +649,11 @@ static void load_variant(variant *x)
     OK(cuOccupancyMaxActiveClusters(&x->clusters, x->function, &config));
 }
 
+static uint64_t inverse_of(uint64_t divisor)
+{
+    return (((uint64_t)1 << 40) + divisor - 1) / divisor;
+}
+
 static void launch_ours(variant *x, int set)
 {
     const int *v = x->v;
@@ -670,7 +677,13 @@ static void launch_ours(variant *x, int set)
         OK(cuLaunchKernel(x->pad, 132 * 4, 1, 1, 256, 1, 1, 0, stream, pad_args, NULL));
     }
     float alpha = 1;
-    void *args[] = {&a, &b, &c, &C[set], &bias, &workspace, &M, &N, &K, &alpha};
+    uint64_t tiles_m = (uint64_t)((M + v[BM] * v[CM] - 1) / (v[BM] * v[CM]));
+    uint64_t tiles_n = (uint64_t)((N + v[BN] * v[CN] - 1) / (v[BN] * v[CN]));
+    uint64_t slow = v[R] ? tiles_n : tiles_m, fast = v[R] ? tiles_m : tiles_n;
+    uint64_t by_group = inverse_of((uint64_t)v[G] * fast);
+    uint64_t by_last = inverse_of(slow % (uint64_t)v[G] ? slow % (uint64_t)v[G] : (uint64_t)v[G]);
+    void *args[] = {&a, &b, &c, &C[set], &bias,     &workspace,
+                    &M, &N, &K, &alpha,  &by_group, &by_last};
     launch_attr attr = {.id = 6, .u.value = 1};
     launch_config config = {(unsigned)(clusters * cluster),
                             1,

@@ -31,6 +31,7 @@
  *   SPLIT_WAIT             0: the last to arrive adds all parts; 1: all wait for each other, and
  *                          each adds and stores its share of the tile (the whole grid must be
  *                          resident at once)
+ *   STAGGER                rows of tiles, and parts of K, begin so many slots apart, and go round
  *   GROUP_SIZE, RASTER     tiles are visited in groups of GROUP_SIZE rows (RASTER 0) or columns (1)
  *   SWAP_AB                see above
  *   MMA_IN_FLIGHT          slots whose wgmma may be unfinished when the next is started: 0, 1
@@ -66,6 +67,9 @@
 #endif
 #ifndef EARLY_SLOTS
 #define EARLY_SLOTS 0
+#endif
+#ifndef STAGGER
+#define STAGGER 0
 #endif
 #ifndef PREFETCH_MAPS
 #define PREFETCH_MAPS 0
@@ -136,6 +140,7 @@ static_assert(CLUSTER_K == 1 ||
 typedef struct gemm_sizes {
     int m, n, k;
     float alpha;
+    u64 by_group, by_last; /* 2^40 / divisor, rounded up, for the two divisions of work_at */
 } gemm_sizes;
 
 /* Position in the ring: which slot, and the parity of the round that is waited for. */
@@ -158,10 +163,10 @@ DEVICE void ring_skip(ring *r, u32 steps)
     r->slot = slot % num_stages;
 }
 
-/* One piece of work: a tile of C, the slots of K to be summed, and which part of a split K that is.
- */
+/* One piece of work: a tile of C, the slots of K to be summed, which part of a split K that is, and
+   the slot of these to begin with. */
 typedef struct work {
-    int m0, n0, first, count, tile, part;
+    int m0, n0, first, count, tile, part, turn;
 } work;
 
 DEVICE int tiles_along(int size, int block)
@@ -175,6 +180,17 @@ DEVICE int work_items(gemm_sizes s)
            SPLIT_K;
 }
 
+/* n / divisor, with 2^40 / divisor rounded up: exact where n * divisor < 2^40. A division takes
+   some hundred cycles, and the first request to memory waits for it. */
+DEVICE u32 divide(u32 n, u32 divisor, u64 inverse)
+{
+#ifdef SIZE_M
+    return n / divisor; /* a constant */
+#else
+    return (u32)(n * inverse >> 40);
+#endif
+}
+
 /* Work number `id` of the cluster that this block is part of. */
 DEVICE work work_at(int id, gemm_sizes s, u32 rank)
 {
@@ -182,14 +198,14 @@ DEVICE work work_at(int id, gemm_sizes s, u32 rank)
     const u32 columns = (u32)tiles_along(s.n, BLOCK_SIZE_N * CLUSTER_N);
     const int slots = tiles_along(s.k, BLOCK_SIZE_K);
     const int parts = SPLIT_K * CLUSTER_K;
-    const u32 tile = (u32)id / SPLIT_K;       /* divisions without a sign are shorter */
+    const u32 tile = (u32)id / SPLIT_K;
     const u32 slow = RASTER ? columns : rows; /* the direction that is cut into groups */
     const u32 fast = RASTER ? rows : columns;
-    const u32 group = tile / (GROUP_SIZE * fast);
+    const u32 group = divide(tile, GROUP_SIZE * fast, s.by_group);
     const u32 inside = tile - group * (GROUP_SIZE * fast);
     const u32 left = slow - group * GROUP_SIZE;
     const u32 width = left < GROUP_SIZE ? left : GROUP_SIZE;
-    const u32 across = inside / width;
+    const u32 across = left < GROUP_SIZE ? divide(inside, left, s.by_last) : inside / GROUP_SIZE;
     const u32 along = group * GROUP_SIZE + inside - across * width;
     const u32 row = RASTER ? across : along;
     const u32 column = RASTER ? along : across;
@@ -207,6 +223,7 @@ DEVICE work work_at(int id, gemm_sizes s, u32 rank)
         w.first = (int)((long long)slots * p / parts);
         w.count = (int)((long long)slots * (p + 1) / parts) - w.first;
     }
+    w.turn = STAGGER ? (int)((row + (u32)w.part) * STAGGER % (u32)w.count) : 0;
     return w;
 }
 
@@ -864,13 +881,13 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     ak_kernel(const __grid_constant__ tensor_map map_a, const __grid_constant__ tensor_map map_b,
               const __grid_constant__ tensor_map map_c, unsigned short *c,
               const unsigned short *bias, unsigned char *workspace, int m, int n, int k,
-              float alpha)
+              float alpha, u64 by_group, u64 by_last)
 {
     extern __shared__ __align__(1024) unsigned char shared[];
 #ifdef SIZE_M
-    const gemm_sizes s = {SIZE_M, SIZE_N, SIZE_K, alpha};
+    const gemm_sizes s = {SIZE_M, SIZE_N, SIZE_K, alpha, by_group, by_last};
 #else
-    const gemm_sizes s = {m, n, k, alpha};
+    const gemm_sizes s = {m, n, k, alpha, by_group, by_last};
 #endif
     const u32 base = shared_address(shared);
     const u32 full = base + OFFSET_BARS;
@@ -942,7 +959,8 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             for (int id = first_item; id < items; id += stride) {
                 const work w = work_at(id, s, rank);
                 for (int i = 0; i < w.count; i++) {
-                    const int at_k = (w.first + i) * BLOCK_SIZE_K;
+                    const int turned = i + w.turn < w.count ? i + w.turn : i + w.turn - w.count;
+                    const int at_k = (w.first + turned) * BLOCK_SIZE_K;
                     const u32 slot = base + r.slot * STAGE_BYTES;
                     const u32 bar = full + 8 * r.slot;
                     if (!together && i >= EARLY_SLOTS) {
