@@ -207,7 +207,6 @@ enum {
     L2P,
     GRID,
     PDL,
-    PUSH,
     PM,
     DS,
     ES,
@@ -243,7 +242,6 @@ static const struct {
                     {"l2", NULL, 3},
                     {"grid", NULL, 0},
                     {"pdl", "LAUNCH_EARLY", 0},
-                    {"push", "CLUSTER_PUSH", 0},
                     {"pm", "PREFETCH_MAPS", 0},
                     {"ds", "DIRECT_STORE", 0},
                     {"es", "EARLY_SLOTS", 0},
@@ -327,9 +325,6 @@ static const char *illegal(const int *v)
     }
     if (v[CK] > 1 && v[BM] * v[BN] * 4 > v[ST] * stage_bytes(v)) {
         return "sums";
-    }
-    if (v[PUSH] && (v[CK] == 1 || columns % (v[CK] * (v[SW] ? 16 : v[EC])) != 0)) {
-        return "push";
     }
     if (v[NC] == 1 ? acc > 192 : v[NC] == 2 ? acc > 208 : acc > 96) {
         return "registers";

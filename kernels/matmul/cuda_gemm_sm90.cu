@@ -25,8 +25,6 @@
  *                          block alone
  *   CLUSTER_K              blocks of a cluster along K; they exchange their sums through shared
  *                          memory
- *   CLUSTER_PUSH           1: each sends the others their shares of the sums as it finishes; 0: each
- *                          fetches its share from the others
  *   SPLIT_K                parts of K that meet in the workspace
  *   SPLIT_WAIT             0: the last to arrive adds all parts; 1: all wait for each other, and
  *                          each adds and stores its share of the tile (the whole grid must be
@@ -120,7 +118,6 @@
 static_assert(BLOCK_P % (64 * WARPGROUPS) == 0, "64 rows a wgmma");
 static_assert(MMA_N % 16 == 0 && MMA_N <= 256, "columns of a wgmma");
 static_assert(SWAP_AB || MMA_N % EPILOGUE_COLUMNS == 0, "whole pieces");
-static_assert(!CLUSTER_PUSH || SHARES, "what is sent is a share");
 static_assert(CLUSTER_K == 1 ||
                   (!PING_PONG && BLOCK_SIZE_M * BLOCK_SIZE_N * 4 <= num_stages * STAGE_BYTES),
               "sums fit the ring");
@@ -359,10 +356,10 @@ DEVICE bool add_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, int 
 }
 #endif
 
-#if CLUSTER_K > 1
-/* The blocks of a cluster that share a tile leave their sums in their own shared memory, where the
-   ring was: groups of four, in the order of the registers. Then each adds up its columns of all
-   blocks, in the order of the blocks. */
+#if CLUSTER_K > 1 && !SHARES
+/* The other blocks of a cluster that share a tile leave their sums in their own shared memory,
+   where the ring was: groups of four, in the order of the registers. Then the first adds up all, in
+   the order of the blocks. */
 DEVICE void leave_sums(float acc[MMAS][MMA_N / 2], u32 mine)
 {
 #pragma unroll
@@ -380,7 +377,6 @@ DEVICE void leave_sums(float acc[MMAS][MMA_N / 2], u32 mine)
 
 DEVICE void collect_sums(float own[MMAS][OWN_N / 2], u32 mine, u32 rank)
 {
-    const u32 first = SHARES ? rank / (CLUSTER_M * CLUSTER_N) * (OWN_N / 8) : 0;
 #pragma unroll
     for (int i = 0; i < MMAS * OWN_N / 2; i++) {
         own[i / (OWN_N / 2)][i % (OWN_N / 2)] = 0;
@@ -389,8 +385,7 @@ DEVICE void collect_sums(float own[MMAS][OWN_N / 2], u32 mine, u32 rank)
         u32 there;
         asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
                      : "=r"(there)
-                     : "r"(mine + first * 2048),
-                       "r"(rank % (CLUSTER_M * CLUSTER_N) + block * (CLUSTER_M * CLUSTER_N)));
+                     : "r"(mine), "r"(rank % PLANE + block * PLANE));
 #pragma unroll
         for (int i = 0; i < MMAS; i++) {
 #pragma unroll
@@ -409,6 +404,9 @@ DEVICE void collect_sums(float own[MMAS][OWN_N / 2], u32 mine, u32 rank)
     }
 }
 
+#endif
+
+#if SHARES
 /* Sends every other block of those that share the tile its columns of these sums, as they are in
    the registers, into the place of the sender where the ring was; `bar` there counts the bytes.
    Everybody starts with its successor, so that not all send to the same block. `place` and `bar`
@@ -914,7 +912,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             barrier_init(full + 8 * i, 1);
             barrier_init(empty + 8 * i, WARPGROUPS * (CLUSTER_M + CLUSTER_N - 1));
         }
-        if (CLUSTER_PUSH) {
+        if (SHARES) {
             for (int i = 0; i < NUM_CONSUMERS; i++) {
                 barrier_init(pushed + 8 * i, 1);
                 barrier_expect(pushed + 8 * i, (CLUSTER_K - 1) * SLAB_BYTES);
@@ -995,7 +993,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             cluster_wait();
         }
         __syncwarp();
-#if CLUSTER_PUSH
+#if SHARES
         cluster_meet();
 #elif CLUSTER_K > 1
         cluster_sync();
@@ -1110,7 +1108,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             keep_in_place(acc); /* they are not to be read before the wait */
             bool mine = true;
             u32 column = 0; /* the first of those that this block finishes */
-#if CLUSTER_PUSH
+#if SHARES
             const u32 place = base + (u32)(consumer * SLAB_BYTES + thread * 16);
             float own[MMAS][OWN_N / 2];
             cluster_meet(); /* all have read their rings */
@@ -1125,9 +1123,8 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             named_sync(BARRIER_ALL, 128 * NUM_CONSUMERS); /* all have read the ring */
             leave_sums(acc, place);
             cluster_sync();
-            mine = SHARES || depth == 0;
+            mine = depth == 0;
             if (mine) {
-                column = SHARES ? depth * OWN_N : 0;
                 collect_sums(own, place, rank);
             }
 #else
@@ -1179,7 +1176,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             cluster_arrive();
         }
         cluster_wait();
-    } else if (PLANE > 1 || (CLUSTER > 1 && !CLUSTER_PUSH)) {
+    } else if (PLANE > 1 || (CLUSTER > 1 && !SHARES)) {
         cluster_meet();
     }
 }
