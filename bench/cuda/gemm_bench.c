@@ -207,7 +207,6 @@ enum {
     L2P,
     GRID,
     PDL,
-    PM,
     DS,
     ES,
     SG,
@@ -242,7 +241,6 @@ static const struct {
                     {"l2", NULL, 3},
                     {"grid", NULL, 0},
                     {"pdl", "LAUNCH_EARLY", 0},
-                    {"pm", "PREFETCH_MAPS", 0},
                     {"ds", "DIRECT_STORE", 0},
                     {"es", "EARLY_SLOTS", 0},
                     {"sg", "STAGGER", 0}};

@@ -40,7 +40,6 @@
  *   EPILOGUE_BUFFERS       staging buffers of each consumer
  *   BLOCKS_PER_SM          promised to the compiler
  *   EVICT_A, EVICT_B       how the level 2 cache treats them: 0 as usual, 1 first out, 2 last out
- *   PREFETCH_MAPS          1: the tensor maps are fetched before they are used
  *   A_LAYOUT, B_LAYOUT     0: K is the contiguous direction; 1: M or N is
  *   PAD_A, PAD_B           1: rows of A (B) are no multiple of 16 bytes, so that the copy engine
  *                          cannot address them, and ak_pad, which is launched before, copies them
@@ -68,9 +67,6 @@
 #endif
 #ifndef STAGGER
 #define STAGGER 0
-#endif
-#ifndef PREFETCH_MAPS
-#define PREFETCH_MAPS 0
 #endif
 #ifndef PAD_A
 #define PAD_A 0
@@ -899,14 +895,6 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     const int stride = (int)(gridDim.x / CLUSTER);
 
     const bool produces = group == NUM_CONSUMERS;
-#if PREFETCH_MAPS
-    if (threadIdx.x == 128 * NUM_CONSUMERS) {
-        prefetch_map(&map_a);
-        prefetch_map(&map_b);
-    } else if (threadIdx.x == 0 && !DIRECT_STORE) {
-        prefetch_map(&map_c);
-    }
-#endif
     if (threadIdx.x == 128 * NUM_CONSUMERS) {
         for (int i = 0; i < num_stages; i++) {
             barrier_init(full + 8 * i, 1);
