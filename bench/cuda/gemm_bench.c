@@ -209,7 +209,7 @@ enum {
     PDL,
     DS,
     ES,
-    SG,
+    ZF,
     FIELDS
 };
 static const struct {
@@ -243,7 +243,7 @@ static const struct {
                     {"pdl", "LAUNCH_EARLY", 0},
                     {"ds", "DIRECT_STORE", 0},
                     {"es", "EARLY_SLOTS", 0},
-                    {"sg", "STAGGER", 0}};
+                    {"zf", "ZERO_FIRST", 0}};
 
 typedef struct {
     int v[FIELDS];

@@ -29,7 +29,6 @@
  *   SPLIT_WAIT             0: the last to arrive adds all parts; 1: all wait for each other, and
  *                          each adds and stores its share of the tile (the whole grid must be
  *                          resident at once)
- *   STAGGER                rows of tiles, and parts of K, begin so many slots apart, and go round
  *   GROUP_SIZE, RASTER     tiles are visited in groups of GROUP_SIZE rows (RASTER 0) or columns (1)
  *   SWAP_AB                see above
  *   MMA_IN_FLIGHT          slots whose wgmma may be unfinished when the next is started: 0, 1
@@ -62,11 +61,11 @@
 #ifndef HAS_ALPHA
 #define HAS_ALPHA 0
 #endif
+#ifndef ZERO_FIRST
+#define ZERO_FIRST 0
+#endif
 #ifndef EARLY_SLOTS
 #define EARLY_SLOTS 0
-#endif
-#ifndef STAGGER
-#define STAGGER 0
 #endif
 #ifndef PAD_A
 #define PAD_A 0
@@ -156,10 +155,10 @@ DEVICE void ring_skip(ring *r, u32 steps)
     r->slot = slot % num_stages;
 }
 
-/* One piece of work: a tile of C, the slots of K to be summed, which part of a split K that is, and
-   the slot of these to begin with. */
+/* One piece of work: a tile of C, the slots of K to be summed, and which part of a split K that is.
+ */
 typedef struct work {
-    int m0, n0, first, count, tile, part, turn;
+    int m0, n0, first, count, tile, part;
 } work;
 
 DEVICE int tiles_along(int size, int block)
@@ -216,7 +215,6 @@ DEVICE work work_at(int id, gemm_sizes s, u32 rank)
         w.first = (int)((long long)slots * p / parts);
         w.count = (int)((long long)slots * (p + 1) / parts) - w.first;
     }
-    w.turn = STAGGER ? (int)((row + (u32)w.part) * STAGGER % (u32)w.count) : 0;
     return w;
 }
 
@@ -945,8 +943,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             for (int id = first_item; id < items; id += stride) {
                 const work w = work_at(id, s, rank);
                 for (int i = 0; i < w.count; i++) {
-                    const int turned = i + w.turn < w.count ? i + w.turn : i + w.turn - w.count;
-                    const int at_k = (w.first + turned) * BLOCK_SIZE_K;
+                    const int at_k = (w.first + i) * BLOCK_SIZE_K;
                     const u32 slot = base + r.slot * STAGE_BYTES;
                     const u32 bar = full + 8 * r.slot;
                     if (!together && i >= EARLY_SLOTS) {
@@ -1044,6 +1041,16 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             }
 #endif
 #endif
+#if ZERO_FIRST && !HAS_BIAS
+#pragma unroll
+            for (int j = 0; j < MMAS; j++) {
+#pragma unroll
+                for (int i = 0; i < MMA_N / 2; i++) {
+                    acc[j][i] = 0;
+                }
+            }
+            keep_in_place(acc);
+#endif
             if (PING_PONG) {
                 named_sync(BARRIER_TURN + consumer, 256);
             }
@@ -1067,7 +1074,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                         const u32 x = X_LAYOUT
                                           ? j * (BLOCK_SIZE_K * 128) + step * 2048
                                           : step / 4 * (BLOCK_P * 128) + step % 4 * 32 + j * 8192;
-                        const int add = HAS_BIAS || step > 0 || i > 0;
+                        const int add = HAS_BIAS || ZERO_FIRST || step > 0 || i > 0;
                         mma(acc[j], from_x + (x >> 4), from_y + (y >> 4), add);
                     }
                 }
