@@ -616,7 +616,9 @@ static void load_variant(variant *x)
 {
     const int *v = x->v;
     OK(cuModuleLoadData(&x->module, x->cubin));
-    OK(cuModuleGetFunction(&x->function, x->module, "ak_kernel"));
+    if (cuModuleGetFunction(&x->function, x->module, "ak_kernel_sized") != 0) {
+        OK(cuModuleGetFunction(&x->function, x->module, "ak_kernel"));
+    }
     if (padded) {
         OK(cuModuleGetFunction(&x->pad, x->module, "ak_pad"));
     }
@@ -665,18 +667,19 @@ static void launch_ours(variant *x, int set)
         int a_rows = a_t ? K : M, a_columns = a_t ? M : K, b_rows = b_t ? K : N;
         int b_columns = b_t ? N : K;
         long long place_a = 0, place_b = (long long)(padded_b - padded_a);
-        void *pad_args[] = {&A[set], &B[set],    &padded_a, &place_a,  &place_b,
-                            &a_rows, &a_columns, &b_rows,   &b_columns};
+        void *pad_args[] = {&A[set],    &B[set],    &padded_a, &place_a,   &place_b,  &a_rows,
+                            &a_columns, &a_columns, &b_rows,   &b_columns, &b_columns};
         OK(cuLaunchKernel(x->pad, 132 * 4, 1, 1, 256, 1, 1, 0, stream, pad_args, NULL));
     }
-    float alpha = 1;
+    float alpha = 1, beta = 0;
+    devptr none = 0; /* neither C_in nor residual */
     uint64_t tiles_m = (uint64_t)((M + v[BM] * v[CM] - 1) / (v[BM] * v[CM]));
     uint64_t tiles_n = (uint64_t)((N + v[BN] * v[CN] - 1) / (v[BN] * v[CN]));
     uint64_t slow = v[R] ? tiles_n : tiles_m, fast = v[R] ? tiles_m : tiles_n;
     uint64_t by_group = inverse_of((uint64_t)v[G] * fast);
-    uint64_t by_last = inverse_of(slow % (uint64_t)v[G] ? slow % (uint64_t)v[G] : (uint64_t)v[G]);
-    void *args[] = {&a, &b, &c, &C[set], &bias,     &workspace,
-                    &M, &N, &K, &alpha,  &by_group, &by_last};
+    uint64_t by_last = inverse_of((slow - 1) % (uint64_t)v[G] + 1);
+    void *args[] = {&a, &b, &c, &C[set], &bias,  &none, &none,     &workspace,
+                    &M, &N, &K, &N,      &alpha, &beta, &by_group, &by_last};
     launch_attr attr = {.id = 6, .u.value = 1};
     launch_config config = {(unsigned)(clusters * cluster),
                             1,

@@ -153,7 +153,8 @@ AK_API ak_status ak_config_parse(ak_config *out, const ak_space *space, const ch
 /* What to compute: a kernel folder (problem.json and implementations), built in or the user's. */
 typedef struct ak_problem ak_problem;
 
-/* `name` is a built-in kernel ("matmul"), a folder with a problem.json, or a T1 file. */
+/* `name` is a built-in kernel ("matmul"), a folder with a problem.json, or a T1 file. A folder
+   whose problem or implementation has the name of a built-in one must hold the same: AK_INVALID. */
 AK_API ak_status ak_problem_open(ak_problem **out, const char *name, ak_error *err);
 AK_API void ak_problem_close(ak_problem *problem);
 AK_API const char *ak_problem_name(const ak_problem *problem);
@@ -167,7 +168,9 @@ AK_API const char *ak_problem_implementation(const ak_problem *problem, size_t i
 typedef struct ak_task_spec {
     const char *kernel;         /* as for ak_problem_open */
     const char *implementation; /* "host"; NULL: the best one for the device */
-    const char *device;         /* "auto", "host" */
+    const char *device;         /* "auto", "host", "cuda:0"; equal ones that share the trials of
+                                   ak_tune: "cuda:all", "cuda:0,cuda:1". All else happens on the
+                                   first */
     const char *size;           /* "M=1024,N=1024,K=1024", or "1024" for all sizes alike */
     const char *dtype;          /* "f32" */
     const char *choices;        /* "activation=relu,bias=add" */
@@ -176,6 +179,9 @@ typedef struct ak_task_spec {
     /* libraries to compare with: "default" (NULL: the same) are those that start quickly, "all",
        "none", and names, such as "default,torch-eager" */
     const char *libraries;
+    /* how contestants are measured beside each other in finishes and comparisons: "interleaved"
+       (NULL: the same), "burst" or "sustained" (docs/cuda.md) */
+    const char *protocol;
     int threads;                /* CPU threads for host kernels and libraries; 0: all */
     uint64_t seed;              /* of inputs and searches, recorded with every run; 0, the default,
                                    is a seed like any other */
@@ -192,7 +198,10 @@ AK_API void ak_task_set_cancel(ak_task *task, const volatile int *cancel);
 AK_API const ak_space *ak_task_space(const ak_task *task);
 AK_API const ak_problem *ak_task_problem(const ak_task *task);
 AK_API const char *ak_task_implementation(const ak_task *task);
-AK_API const char *ak_task_device(const ak_task *task);  /* "host" */
+/* Why this implementation, one line; NULL: it was asked for, or there is no other. */
+AK_API const char *ak_task_reason(const ak_task *task);
+AK_API const char *ak_task_device(const ak_task *task);  /* "host"; of several the first */
+AK_API const char *ak_task_devices(const ak_task *task); /* all, "cuda:0,cuda:1" */
 AK_API const char *ak_task_size(const ak_task *task);    /* "M=1024,N=1024,K=1024" */
 AK_API const char *ak_task_dtype(const ak_task *task);
 AK_API const char *ak_task_choices(const ak_task *task); /* "" if the problem has none */
@@ -257,6 +266,13 @@ typedef struct ak_trial {
     double occupancy;
     double tflops, gbs, efficiency; /* efficiency: fraction of the roofline, 0..1 */
     char *bound;                    /* "compute" or "memory" */
+    /* Where it was measured: several devices may share a run. */
+    char *measured_on; /* "cuda:1"; NULL: not recorded */
+    char *device_uuid; /* "GPU-5fd4f087-..."; NULL: the device has none */
+    /* What the device did meanwhile, by its driver; means over samples, 0 and NULL: not known. */
+    double sm_clock_mhz, memory_clock_mhz, power_watts, temperature_celsius;
+    char *throttle;     /* why the clock was held back: "none", "power_cap", "power_cap,thermal" */
+    double utilisation; /* of the arithmetic units at that clock, 0..1; if bound by compute */
 } ak_trial;
 
 AK_API void ak_trial_clear(ak_trial *trial);
@@ -273,6 +289,8 @@ typedef struct ak_archive ak_archive;
 /* `path` NULL: AUTOKERNEL_ARCHIVE, else autokernel/archive.db under the XDG data folder. Creates
    what is missing. A damaged file or one of a newer schema is refused and left as it is. */
 AK_API ak_status ak_archive_open(ak_archive **out, const char *path, ak_error *err);
+/* The same for reading: one that is not there is empty, and nothing is created. */
+AK_API ak_status ak_archive_open_existing(ak_archive **out, const char *path, ak_error *err);
 AK_API void ak_archive_close(ak_archive *archive);
 AK_API const char *ak_archive_path(const ak_archive *archive);
 
@@ -286,6 +304,9 @@ typedef struct ak_archive_filter {
     size_t limit;
 } ak_archive_filter;
 
+/* AK_NOT_FOUND if the archive has no run of this id: a filter that names it would match nothing. */
+AK_API ak_status ak_archive_check_run(ak_archive *archive, const char *run, ak_error *err);
+
 /* Called for each trial; the trial is borrowed for the call. Return false to stop. */
 typedef bool (*ak_trial_visitor)(void *context, const ak_trial *trial);
 AK_API ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *filter,
@@ -294,7 +315,8 @@ AK_API ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *f
 /* The best configuration of one task, as far as it is known: the winner of the finish of a run
    (measured again, beside the baseline) counts for more than the lowest median, which is partly
    luck. All matching trials must be of one task (kernel, device, size, dtype, choices); of several
-   environments the one with the latest trial counts. AK_NOT_FOUND if nothing that is ok matches.
+   environments of an implementation the one with the latest trial counts, of several
+   implementations the fastest. AK_NOT_FOUND if nothing that is ok matches.
    The caller clears `out`. */
 AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, ak_error *err);
@@ -323,6 +345,14 @@ AK_API ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config
 /* Correctness only, over the problem's awkward sizes and the task's own. */
 AK_API ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_config *config,
                                  ak_error *err);
+
+/* As ak_task_open; but where spec->implementation is NULL and several can do the task, measured
+   results choose: the archive's (may be NULL), in the environment of today, at this size or the
+   nearest, by no more than a factor of two, at which all of them were measured; else, with `race`,
+   their default configurations, each compiled, checked and timed now, and archived. Without either
+   it is the first of the kernel's folder. `cancel` may be NULL. */
+AK_API ak_status ak_task_choose(ak_task **out, const ak_task_spec *spec, ak_archive *archive,
+                                bool race, const volatile int *cancel, ak_error *err);
 
 /* What happens during a run, as one stream: the log, the progress bar and --events all read it.
    `json` is one object without line breaks, see docs/formats.md for the events and their fields. */
@@ -366,6 +396,10 @@ typedef struct ak_contestant {
     double tflops, gbs, efficiency;
     double ratio, ratio_low, ratio_high; /* speed relative to the first library, paired, 95 % */
     bool tie;                            /* the interval of the ratio contains 1 */
+    /* as in ak_trial */
+    double sm_clock_mhz, memory_clock_mhz, power_watts, temperature_celsius;
+    char *throttle;
+    double utilisation;
 } ak_contestant;
 
 typedef struct ak_tune_result {
@@ -383,6 +417,8 @@ typedef struct ak_tune_result {
     ak_contestant *contestants; /* finalists and baselines, as re-measured */
     size_t contestant_count;
     size_t baseline; /* index in contestants of the fastest library; contestant_count if none */
+    char **warnings; /* what makes the finish less sure than its intervals say, one line each */
+    size_t warning_count;
     /* The language model, if the strategy asked one. */
     char *model; /* NULL: none */
     size_t llm_calls, llm_failed; /* failed, or given up when the run ended: without an answer */
@@ -473,6 +509,8 @@ AK_API ak_status ak_config_read(ak_config *out, const ak_task *task, const char 
 typedef struct ak_comparison {
     ak_contestant *contestants; /* libraries first, then the configurations in the order given */
     size_t count;
+    char **warnings; /* as in ak_tune_result */
+    size_t warning_count;
 } ak_comparison;
 
 /* Measures the vendor libraries (if `baselines`) and configurations, interleaved in one run. */

@@ -1,6 +1,6 @@
 /*
- * cuda_gemm_sm90.cu: C = epilogue(A * B) for Hopper, all of the tunable GEMM. fp16 or bf16 in and
- * out, sums in fp32; C row-major; A and B each in either layout.
+ * cuda_gemm_sm90.cu: C = epilogue(alpha * A * B + beta * C_in) for Hopper, all of the tunable GEMM.
+ * fp16 or bf16 in and out, sums in fp32; C row-major; A and B each in either layout.
  *
  * A block is one producer warp, which asks the tensor copy engine for tiles of A and B, and one to
  * three consumer warpgroups, which multiply them with wgmma. Between them is a ring of `num_stages`
@@ -46,8 +46,11 @@
  *   DIRECT_STORE           1: C by ordinary stores: where its rows are no multiple of 16 bytes
  *   LAUNCH_EARLY           1: programmatic dependent launch
  *   HAS_BIAS, EPILOGUE(x)  bias[column] is added, then EPILOGUE applied; from cuda_activation.cu
- *   HAS_ALPHA              1: alpha * A * B; not with a bias
- *   SIZE_M, SIZE_N, SIZE_K compiled in where defined; worth 1 to 4 % below 2048
+ *   HAS_ALPHA              1: alpha * A * B; with a bias not 0
+ *   HAS_BETA               1: beta * C_in is added before EPILOGUE; laid out as C, and may be C
+ *   HAS_RESIDUAL           1: the residual, laid out as C, is added behind EPILOGUE
+ *   SIZE_M, SIZE_N, SIZE_K where defined: there is also an entry ak_kernel_sized, for just this
+ *                          size; worth 1 to 4 % below 2048
  *
  * Names a reader may want: M, N, K in the host's sense; P, Q are the sizes on X's and Y's side.
  */
@@ -63,6 +66,12 @@
 #endif
 #ifndef ZERO_FIRST
 #define ZERO_FIRST 0
+#endif
+#ifndef HAS_BETA
+#define HAS_BETA 0
+#endif
+#ifndef HAS_RESIDUAL
+#define HAS_RESIDUAL 0
 #endif
 #ifndef EARLY_SLOTS
 #define EARLY_SLOTS 0
@@ -130,10 +139,16 @@ static_assert(CLUSTER_K == 1 ||
                   : 0x1000000000000000ull)
 
 typedef struct gemm_sizes {
-    int m, n, k;
-    float alpha;
+    int m, n, k, ldc; /* ldc: of C_in and the residual, too */
+    float alpha, beta;
     u64 by_group, by_last; /* 2^40 / divisor, rounded up, for the two divisions of work_at */
+    bool known;            /* to the compiler: m, n and k */
 } gemm_sizes;
+
+/* What is added to the products besides the bias. */
+typedef struct addends {
+    const unsigned short *c_in, *residual;
+} addends;
 
 /* Position in the ring: which slot, and the parity of the round that is waited for. */
 typedef struct ring {
@@ -172,15 +187,11 @@ DEVICE int work_items(gemm_sizes s)
            SPLIT_K;
 }
 
-/* n / divisor, with 2^40 / divisor rounded up: exact where n * divisor < 2^40. A division takes
-   some hundred cycles, and the first request to memory waits for it. */
-DEVICE u32 divide(u32 n, u32 divisor, u64 inverse)
+/* n / divisor, with 2^40 / divisor rounded up: exact where n * divisor < 2^40. A division by what
+   is not known takes some hundred cycles, and the first request to memory waits for it. */
+DEVICE u32 divide(u32 n, u32 divisor, u64 inverse, bool known)
 {
-#ifdef SIZE_M
-    return n / divisor; /* a constant */
-#else
-    return (u32)(n * inverse >> 40);
-#endif
+    return known ? n / divisor : (u32)(n * inverse >> 40);
 }
 
 /* Work number `id` of the cluster that this block is part of. */
@@ -193,11 +204,12 @@ DEVICE work work_at(int id, gemm_sizes s, u32 rank)
     const u32 tile = (u32)id / SPLIT_K;
     const u32 slow = RASTER ? columns : rows; /* the direction that is cut into groups */
     const u32 fast = RASTER ? rows : columns;
-    const u32 group = divide(tile, GROUP_SIZE * fast, s.by_group);
+    const u32 group = divide(tile, GROUP_SIZE * fast, s.by_group, s.known);
     const u32 inside = tile - group * (GROUP_SIZE * fast);
     const u32 left = slow - group * GROUP_SIZE;
     const u32 width = left < GROUP_SIZE ? left : GROUP_SIZE;
-    const u32 across = left < GROUP_SIZE ? divide(inside, left, s.by_last) : inside / GROUP_SIZE;
+    const u32 across =
+        left < GROUP_SIZE ? divide(inside, left, s.by_last, s.known) : inside / GROUP_SIZE;
     const u32 along = group * GROUP_SIZE + inside - across * width;
     const u32 row = RASTER ? across : along;
     const u32 column = RASTER ? along : across;
@@ -506,11 +518,67 @@ DEVICE void keep_in_place(float acc[MMAS][MMA_N / 2])
     }
 }
 
-#if HAS_BIAS
-static_assert(!HAS_ALPHA, "the sums begin with the bias, and alpha would scale it");
+#if HAS_BETA || HAS_RESIDUAL
+/* Brings what this block's tile needs of C_in or the residual into the level 2 cache. */
+DEVICE void prefetch_tile(const unsigned short *from, int m0, int n0, gemm_sizes s)
+{
+    enum {
+        LINE = 64, /* elements */
+        LINES = (BLOCK_SIZE_N + LINE - 1) / LINE,
+        TOGETHER = 128 * WARPGROUPS /* threads that have this tile */
+    };
+    for (int i = (int)threadIdx.x % TOGETHER; i < BLOCK_SIZE_M * LINES; i += TOGETHER) {
+        const int row = m0 + i / LINES;
+        const int column = n0 + i % LINES * LINE;
+        if (row < s.m && column < s.n) {
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(from + (long long)row * s.ldc + column));
+        }
+    }
+}
 
-/* The sums of the first part of K begin with the bias: nothing is left to do for it at the end,
-   when everybody waits. It is fetched while the tile before is computed. */
+/* The elements of C_in or the residual that belong to 16 columns of an accumulator, in its order:
+   pairs at (p, q), (p + 8, q), (p, q + 8), (p + 8, q + 8), the second being at q + 1. What is
+   beyond the matrix is 0. */
+DEVICE void load_pairs(u32 pairs[4], const unsigned short *from, int p, int q, gemm_sizes s)
+{
+    int row = SWAP_AB ? q : p, column = SWAP_AB ? p : q;
+    /* Hides where they come from: else the addresses of all columns are computed in advance, and
+       take the registers of the sums. */
+    asm volatile("" : "+r"(row), "+r"(column));
+    const unsigned short *base = from + (long long)row * s.ldc + column;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const int down = SWAP_AB ? i / 2 * 8 : i % 2 * 8;
+        const int right = SWAP_AB ? i % 2 * 8 : i / 2 * 8;
+        const unsigned short *first = base + (long long)down * s.ldc + right;
+        const bool here = row + down < s.m && column + right < s.n;
+        const bool next = row + down + SWAP_AB < s.m && column + right + !SWAP_AB < s.n;
+        if (!SWAP_AB && !DIRECT_STORE && next) {
+            pairs[i] = *(const u32 *)first; /* rows begin at multiples of 16 bytes */
+        } else {
+            pairs[i] = (here ? first[0] : 0) | (u32)(next ? first[SWAP_AB ? s.ldc : 1] : 0) << 16;
+        }
+    }
+}
+
+DEVICE void add_pairs(float x[8], const u32 pairs[4], float factor)
+{
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        x[2 * i] += factor * unpack((unsigned short)pairs[i]);
+        x[2 * i + 1] += factor * unpack((unsigned short)(pairs[i] >> 16));
+    }
+}
+#endif
+
+#if HAS_BIAS
+/* The sums of the first part of K begin with the bias, divided by alpha: nothing is left to do for
+   it at the end, when everybody waits. It is fetched while the tile before is computed. */
+DEVICE float bias_scale(bool first_part, gemm_sizes s)
+{
+    return first_part ? HAS_ALPHA ? 1.0f / s.alpha : 1.0f : 0.0f;
+}
+
 #if SWAP_AB
 DEVICE void fetch_bias(unsigned short rows[MMAS][2], const unsigned short *bias, int first,
                        int limit)
@@ -523,12 +591,12 @@ DEVICE void fetch_bias(unsigned short rows[MMAS][2], const unsigned short *bias,
 }
 
 DEVICE void begin_with_bias(float acc[MMAS][MMA_N / 2], const unsigned short rows[MMAS][2],
-                            bool first_part)
+                            float scale)
 {
 #pragma unroll
     for (int i = 0; i < MMAS; i++) {
-        const float low = first_part ? unpack(rows[i][0]) : 0.0f;
-        const float high = first_part ? unpack(rows[i][1]) : 0.0f;
+        const float low = scale * unpack(rows[i][0]);
+        const float high = scale * unpack(rows[i][1]);
 #pragma unroll
         for (int j = 0; j < MMA_N / 2; j++) {
             acc[i][j] = j & 2 ? high : low;
@@ -548,7 +616,7 @@ DEVICE void fetch_bias(u32 to, const unsigned short *bias, int first, int limit,
     }
 }
 
-DEVICE void begin_with_bias(float acc[MMAS][MMA_N / 2], u32 from, bool first_part, int lane)
+DEVICE void begin_with_bias(float acc[MMAS][MMA_N / 2], u32 from, float scale, int lane)
 {
 #pragma unroll
     for (int j = 0; j < MMA_N / 8; j++) {
@@ -557,8 +625,8 @@ DEVICE void begin_with_bias(float acc[MMAS][MMA_N / 2], u32 from, bool first_par
                      : "=r"(both)
                      : "r"(from + (u32)(j * 8 + lane % 4 * 2) * 2)
                      : "memory");
-        const float even = first_part ? unpack((unsigned short)both) : 0.0f;
-        const float odd = first_part ? unpack((unsigned short)(both >> 16)) : 0.0f;
+        const float even = scale * unpack((unsigned short)both);
+        const float odd = scale * unpack((unsigned short)(both >> 16));
 #pragma unroll
         for (int i = 0; i < MMAS; i++) {
             acc[i][4 * j] = acc[i][4 * j + 2] = even;
@@ -570,24 +638,31 @@ DEVICE void begin_with_bias(float acc[MMAS][MMA_N / 2], u32 from, bool first_par
 #endif
 
 #if SPLIT_K > 1 && SPLIT_WAIT
-DEVICE void store_one(unsigned short *c, float x, int p, int q, gemm_sizes s)
+DEVICE void store_one(unsigned short *c, float x, addends add, int p, int q, gemm_sizes s)
 {
     const int row = SWAP_AB ? q : p;
     const int column = SWAP_AB ? p : q;
     if (row < s.m && column < s.n) {
+        const long long at = (long long)row * s.ldc + column;
 #if HAS_ALPHA
         x *= s.alpha;
 #endif
+#if HAS_BETA
+        x += s.beta * unpack(add.c_in[at]);
+#endif
         x = EPILOGUE(x);
-        c[(long long)row * s.n + column] = (unsigned short)pack(x, x);
+#if HAS_RESIDUAL
+        x += unpack(add.residual[at]);
+#endif
+        c[at] = (unsigned short)pack(x, x);
     }
 }
 
 /* Waits for all parts and finishes this part's share of the tile: of the SUMS / 4 groups of four
    sums, a contiguous range; several neighbouring threads add the parts of one group. */
 DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, unsigned short *c,
-                        int item, int part, int p0, int q0, gemm_sizes s, int consumer, u32 flag,
-                        int thread)
+                        addends add, int item, int part, int p0, int q0, gemm_sizes s, int consumer,
+                        u32 flag, int thread)
 {
     enum {
         GROUPS = SUMS / 4,
@@ -629,10 +704,10 @@ DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, un
             const int block = group / 128;
             const int p = p0 + block / (OWN_N / 8) * 64 + owner / 32 * 16 + owner % 32 / 4;
             const int q = q0 + block % (OWN_N / 8) * 8 + owner % 4 * 2;
-            store_one(c, total.x, p, q, s);
-            store_one(c, total.y, p, q + 1, s);
-            store_one(c, total.z, p + 8, q, s);
-            store_one(c, total.w, p + 8, q + 1, s);
+            store_one(c, total.x, add, p, q, s);
+            store_one(c, total.y, add, p, q + 1, s);
+            store_one(c, total.z, add, p + 8, q, s);
+            store_one(c, total.w, add, p + 8, q + 1, s);
         }
     }
     /* The last one to have read leaves the counter as it was found. */
@@ -664,7 +739,7 @@ DEVICE void store_ordinary(const int unit, u32 piece, unsigned short *c, int row
         const u32 from = piece_at(piece, (u32)(first_row + r), (u32)(first_chunk + element / 8)) +
                          (u32)(element % 8 * 2);
         const int q = column + (SWAP_AB ? warp * 16 : 0) + element;
-        unsigned short *to = c + (long long)(row + r) * s.n + q;
+        unsigned short *to = c + (long long)(row + r) * s.ldc + q;
         if (row + r >= s.m || q >= s.n) {
             continue;
         }
@@ -689,12 +764,24 @@ DEVICE void store_ordinary(const int unit, u32 piece, unsigned short *c, int row
 
 /* Finishes one wgmma's accumulator and sends it to C. p0 and q0 are its first row and column in X's
    and Y's terms. `buffer` counts this consumer's staging buffers. */
-DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short *c, u32 staging,
-                   u32 *buffer, int p0, int q0, gemm_sizes s, int consumer, int warp, int lane)
+DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short *c, addends add,
+                   u32 staging, u32 *buffer, int p0, int q0, gemm_sizes s, int consumer, int warp,
+                   int lane)
 {
 #pragma unroll
     for (int piece = 0; piece < PIECES; piece++) {
         enum { COLUMNS = OWN_N / PIECES };
+#if HAS_BETA || HAS_RESIDUAL
+        /* Loaded for up to 64 columns at once, so that their latency is paid once for all; for 16
+           where the sums leave no registers for more. Transposed it takes more instructions. */
+        enum {
+            AHEAD = SWAP_AB || MMAS * MMA_N > 256 ? 1
+                    : COLUMNS % 64 == 0           ? 4
+                    : COLUMNS % 32 == 0           ? 2
+                                                  : 1
+        };
+        u32 c_in[AHEAD][4], residual[AHEAD][4];
+#endif
         const u32 at = staging + *buffer * PIECE_BYTES;
         if (!DIRECT_STORE) {
             if (warp == 0 && elect_one()) {
@@ -706,6 +793,21 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
         for (int j = 0; j < COLUMNS / 16; j++) {
             const int first = piece * COLUMNS + j * 16;
             float x[8];
+#if HAS_BETA || HAS_RESIDUAL
+            if (j % AHEAD == 0) {
+#pragma unroll
+                for (int i = 0; i < AHEAD; i++) {
+                    const int p = p0 + warp * 16 + lane / 4;
+                    const int q = q0 + first + i * 16 + lane % 4 * 2;
+                    if (HAS_BETA) {
+                        load_pairs(c_in[i], add.c_in, p, q, s);
+                    }
+                    if (HAS_RESIDUAL) {
+                        load_pairs(residual[i], add.residual, p, q, s);
+                    }
+                }
+            }
+#endif
 #pragma unroll
             for (int i = 0; i < 8; i++) {
                 x[i] = acc[first / 2 + i];
@@ -713,10 +815,16 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
                 x[i] *= s.alpha;
 #endif
             }
+#if HAS_BETA
+            add_pairs(x, c_in[j % AHEAD], s.beta);
+#endif
 #pragma unroll
             for (int i = 0; i < 8; i++) {
                 x[i] = EPILOGUE(x[i]);
             }
+#if HAS_RESIDUAL
+            add_pairs(x, residual[j % AHEAD], 1.0f);
+#endif
             const u32 r0 = pack(x[0], x[1]), r1 = pack(x[2], x[3]);
             const u32 r2 = pack(x[4], x[5]), r3 = pack(x[6], x[7]);
             /* Each lane gives the address of one row of 8: lanes 0-7 of the first matrix, and
@@ -736,9 +844,10 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
             __syncwarp(); /* a warp stores what it has written itself */
             const int row = SWAP_AB ? q0 : p0 + warp * 16;
             const int column = SWAP_AB ? p0 : q0 + piece * COLUMNS;
-            if (s.n % 8 == 0) {
+            const bool even = s.n % 2 == 0 && s.ldc % 2 == 0;
+            if (s.n % 8 == 0 && s.ldc % 8 == 0) {
                 store_ordinary(8, at, c, row, column, s, warp, lane);
-            } else if (s.n % 2 == 0) {
+            } else if (even) {
                 store_ordinary(2, at, c, row, column, s, warp, lane);
             } else {
                 store_ordinary(1, at, c, row, column, s, warp, lane);
@@ -760,13 +869,13 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
 }
 
 #if PAD_A || PAD_B
-/* A matrix whose rows follow each other without a gap, and its copy whose rows are `pitch` elements
-   apart, a multiple of 8. */
+/* A matrix whose rows are `ld` elements apart, and its copy whose rows are `pitch` apart, a
+   multiple of 8. */
 typedef struct padding {
     const unsigned short *from;
     unsigned short *to;
     long long rows;
-    int columns, pitch;
+    int columns, ld, pitch;
 } padding;
 
 /* The 16 bytes at an aligned address, of which those outside of the matrix read as 0. */
@@ -817,11 +926,11 @@ enum { PAD_VECTORS = 4 }; /* that each lane copies at a time */
 DEVICE void copy_rows(padding p, long long warp, long long warps, u32 lane)
 {
     const int pieces = tiles_along(p.columns, PAD_VECTORS * 256);
-    const u64 begin = (u64)p.from, end = begin + (u64)p.rows * (u64)p.columns * 2;
+    const u64 begin = (u64)p.from, end = begin + (u64)((p.rows - 1) * p.ld + p.columns) * 2;
     for (long long piece = warp; piece < p.rows * pieces; piece += warps) {
         const long long row = piece / pieces;
         const int first = (int)(piece - row * pieces) * (PAD_VECTORS * 256);
-        const u64 source = begin + (u64)(row * p.columns + first) * 2;
+        const u64 source = begin + (u64)(row * p.ld + first) * 2;
         const u32 shift = (u32)source & 15;
         uint4 v[PAD_VECTORS], next[PAD_VECTORS];
 #pragma unroll
@@ -851,36 +960,29 @@ DEVICE void copy_rows(padding p, long long warp, long long warps, u32 lane)
    Blocks of 256 threads, any number of them. */
 extern "C" __global__ void __launch_bounds__(256)
     ak_pad(const unsigned short *a, const unsigned short *b, unsigned char *workspace,
-           long long place_a, long long place_b, int a_rows, int a_columns, int b_rows,
-           int b_columns)
+           long long place_a, long long place_b, int a_rows, int a_columns, int lda, int b_rows,
+           int b_columns, int ldb)
 {
     const long long warp = blockIdx.x * 8 + threadIdx.x / 32, warps = gridDim.x * 8;
     const u32 lane = threadIdx.x % 32;
     if (PAD_A) {
-        const padding p = {a, (unsigned short *)(workspace + place_a), a_rows, a_columns,
-                           tiles_along(a_columns, 64) * 64};
+        const padding p = {a,   (unsigned short *)(workspace + place_a), a_rows, a_columns,
+                           lda, tiles_along(a_columns, 64) * 64};
         copy_rows(p, warp, warps, lane);
     }
     if (PAD_B) {
-        const padding p = {b, (unsigned short *)(workspace + place_b), b_rows, b_columns,
-                           tiles_along(b_columns, 64) * 64};
+        const padding p = {b,   (unsigned short *)(workspace + place_b), b_rows, b_columns,
+                           ldb, tiles_along(b_columns, 64) * 64};
         copy_rows(p, warp, warps, lane);
     }
 }
 #endif
 
-extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, BLOCKS_PER_SM)
-    ak_kernel(const __grid_constant__ tensor_map map_a, const __grid_constant__ tensor_map map_b,
-              const __grid_constant__ tensor_map map_c, unsigned short *c,
-              const unsigned short *bias, unsigned char *workspace, int m, int n, int k,
-              float alpha, u64 by_group, u64 by_last)
+DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
+                           const tensor_map *map_c, unsigned short *c, const unsigned short *bias,
+                           addends add, unsigned char *workspace, gemm_sizes s)
 {
     extern __shared__ __align__(1024) unsigned char shared[];
-#ifdef SIZE_M
-    const gemm_sizes s = {SIZE_M, SIZE_N, SIZE_K, alpha, by_group, by_last};
-#else
-    const gemm_sizes s = {m, n, k, alpha, by_group, by_last};
-#endif
     const u32 base = shared_address(shared);
     const u32 full = base + OFFSET_BARS;
     const u32 empty = full + 8 * num_stages;
@@ -953,18 +1055,17 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                     barrier_wait(empty + 8 * r.slot, r.parity);
                     barrier_expect(bar, STAGE_BYTES);
                     if (together) {
-                        load_operand(&map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, w.m0, at_k,
+                        load_operand(map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, w.m0, at_k,
                                      CLUSTER_N, cn, CLUSTER_N > 1, mask_a, EVICT_POLICY(EVICT_A));
-                        load_operand(&map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N, w.n0,
-                                     at_k, CLUSTER_M, cm, CLUSTER_M > 1, mask_b,
-                                     EVICT_POLICY(EVICT_B));
+                        load_operand(map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N, w.n0, at_k,
+                                     CLUSTER_M, cm, CLUSTER_M > 1, mask_b, EVICT_POLICY(EVICT_B));
                     } else {
                         for (int j = 0; j < CLUSTER_N; j++) {
-                            load_operand(&map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, w.m0, at_k,
+                            load_operand(map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, w.m0, at_k,
                                          CLUSTER_N, j, false, 0, EVICT_POLICY(EVICT_A));
                         }
                         for (int j = 0; j < CLUSTER_M; j++) {
-                            load_operand(&map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N, w.n0,
+                            load_operand(map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N, w.n0,
                                          at_k, CLUSTER_M, j, false, 0, EVICT_POLICY(EVICT_B));
                         }
                     }
@@ -1025,7 +1126,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             const bool first_part = w.part == 0 && rank / PLANE == 0;
             const int next = id + (PING_PONG ? 2 : 1) * stride;
 #if SWAP_AB
-            begin_with_bias(acc, bias_rows, first_part);
+            begin_with_bias(acc, bias_rows, bias_scale(first_part, s));
             keep_in_place(acc);
             if (next < items) {
                 fetch_bias(bias_rows, bias, work_at(next, s, rank).n0 + bias_row, s.n);
@@ -1033,7 +1134,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
 #else
             asm volatile("cp.async.wait_all;" ::: "memory");
             named_sync(BARRIER_OWN + consumer, 128);
-            begin_with_bias(acc, bias_stage + bias_turn, first_part, thread % 32);
+            begin_with_bias(acc, bias_stage + bias_turn, bias_scale(first_part, s), thread % 32);
             keep_in_place(acc);
             bias_turn ^= MMA_N * 2;
             if (next < items) {
@@ -1050,6 +1151,12 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                 }
             }
             keep_in_place(acc);
+#endif
+#if HAS_BETA
+            prefetch_tile(add.c_in, w.m0, w.n0, s);
+#endif
+#if HAS_RESIDUAL
+            prefetch_tile(add.residual, w.m0, w.n0, s);
 #endif
             if (PING_PONG) {
                 named_sync(BARRIER_TURN + consumer, 256);
@@ -1131,7 +1238,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                 (PING_PONG ? 0 : consumer);
             if (mine) {
 #if SPLIT_WAIT
-                share_parts(own, workspace, c, item, w.part, (SWAP_AB ? w.n0 : w.m0) + row0,
+                share_parts(own, workspace, c, add, item, w.part, (SWAP_AB ? w.n0 : w.m0) + row0,
                             (SWAP_AB ? w.m0 : w.n0) + (int)column, s, consumer, flag, thread);
                 mine = false;
 #else
@@ -1142,7 +1249,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             if (mine) {
 #pragma unroll
                 for (int j = 0; j < MMAS; j++) {
-                    finish(own[j], &map_c, c, staging, &buffer,
+                    finish(own[j], map_c, c, add, staging, &buffer,
                            (SWAP_AB ? w.n0 : w.m0) + row0 + j * 64,
                            (SWAP_AB ? w.m0 : w.n0) + (int)column, s, consumer, warp % 4,
                            thread % 32);
@@ -1175,3 +1282,29 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         cluster_meet();
     }
 }
+
+#define ENTRY(name)                                                                                \
+    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS,          \
+                                                                                 BLOCKS_PER_SM)    \
+        name(const __grid_constant__ tensor_map map_a, const __grid_constant__ tensor_map map_b,   \
+             const __grid_constant__ tensor_map map_c, unsigned short *c,                          \
+             const unsigned short *bias, const unsigned short *c_in,                               \
+             const unsigned short *residual, unsigned char *workspace, int m, int n, int k,        \
+             int ldc, float alpha, float beta, u64 by_group, u64 by_last)
+
+ENTRY(ak_kernel)
+{
+    const addends add = {c_in, residual};
+    const gemm_sizes s = {m, n, k, ldc, alpha, beta, by_group, by_last, false};
+    multiply_tiles(&map_a, &map_b, &map_c, c, bias, add, workspace, s);
+}
+
+#ifdef SIZE_M
+/* The same with sizes that the compiler knows. */
+ENTRY(ak_kernel_sized)
+{
+    const addends add = {c_in, residual};
+    const gemm_sizes s = {SIZE_M, SIZE_N, SIZE_K, ldc, alpha, beta, by_group, by_last, true};
+    multiply_tiles(&map_a, &map_b, &map_c, c, bias, add, workspace, s);
+}
+#endif

@@ -1,8 +1,8 @@
 /*
- * cuda_sm80.cu: C = epilogue(alpha * A * B) for Ampere and everything after it: mma.sync, ldmatrix
- * and cp.async. fp16 or bf16 in and out, sums in fp32; C row-major; A and B each in either layout;
- * any size, any leading dimension. On Hopper it reaches about 60 % of what wgmma does, so there it
- * is for what the tensor copy engine cannot address and for tiny products.
+ * cuda_sm80.cu: C = epilogue(alpha * A * B + beta * C_in) for Ampere and everything after it:
+ * mma.sync, ldmatrix and cp.async. fp16 or bf16 in and out, sums in fp32; C row-major; A and B each
+ * in either layout; any size, any leading dimension. On Hopper it reaches about 60 % of what wgmma
+ * does, so there it is for what the tensor copy engine cannot address and for tiny products.
  *
  * A block computes one tile of C, its warps side by side parts of it. Slices of A and B,
  * BLOCK_SIZE_K deep, arrive through a ring of num_stages slots in shared memory: at each step the
@@ -28,7 +28,9 @@
  *                         1: M or N is
  *   HAS_BIAS, EPILOGUE(x) bias[column] is added, then EPILOGUE applied; from cuda_activation.cu
  *   HAS_ALPHA             1: alpha * A * B
- *   HAS_RESIDUAL          1: beta * residual is added before the bias; residual is laid out as C
+ *   HAS_BETA              1: beta * C_in is added before the bias; C_in is laid out as C, and may
+ * be C HAS_RESIDUAL          1: the residual, laid out as C, is added behind EPILOGUE SIZE_M,
+ * SIZE_N, SIZE_K where defined: there is also an entry ak_kernel_sized, for just this size
  *
  * Dynamic shared memory: the larger of num_stages * STAGE_BYTES and STAGING_BYTES.
  * Workspace, for SPLIT_K > 1: a counter for each tile, in a multiple of 128 bytes together, zero
@@ -49,6 +51,9 @@ typedef long long i64;
 #endif
 #ifndef HAS_ALPHA
 #define HAS_ALPHA 0
+#endif
+#ifndef HAS_BETA
+#define HAS_BETA 0
 #endif
 #ifndef HAS_RESIDUAL
 #define HAS_RESIDUAL 0
@@ -410,9 +415,16 @@ DEVICE bool add_parts(float acc[MMAS_M][MMAS_N][4], unsigned char *workspace, in
 }
 #endif
 
-KERNEL ak_kernel(const u16 *a, const u16 *b, u16 *c, const u16 *bias, const u16 *residual,
-                 unsigned char *workspace, int m, int n, int k, int lda, int ldb, int ldc,
-                 float alpha, float beta)
+/* Two elements of a row of which `left` are there, 0 for the others. */
+DEVICE void load_pair(float *x, float *y, const u16 *from, int left)
+{
+    *x = left > 0 ? widen(from[0]) : 0.0f;
+    *y = left > 1 ? widen(from[1]) : 0.0f;
+}
+
+DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, const u16 *c_in,
+                          const u16 *residual, unsigned char *workspace, int m, int n, int k,
+                          int lda, int ldb, int ldc, float alpha, float beta)
 {
     const u32 ring = shared_base();
     const int lane = (int)threadIdx.x % 32;
@@ -520,12 +532,12 @@ KERNEL ak_kernel(const u16 *a, const u16 *b, u16 *c, const u16 *bias, const u16 
     UNROLL for (int j = 0; j < MMAS_N; j++)
     {
         const int column = warp_n + j * 8 + lane % 4 * 2;
-#if HAS_BIAS || HAS_RESIDUAL
+#if HAS_BIAS || HAS_BETA || HAS_RESIDUAL
         const int at = n0 + column;
 #endif
 #if HAS_BIAS
-        const float bias_0 = at < n ? widen(bias[at]) : 0.0f;
-        const float bias_1 = at + 1 < n ? widen(bias[at + 1]) : 0.0f;
+        float bias_0, bias_1;
+        load_pair(&bias_0, &bias_1, bias + at, n - at);
 #endif
         UNROLL for (int i = 0; i < MMAS_M * 2; i++)
         {
@@ -536,19 +548,28 @@ KERNEL ak_kernel(const u16 *a, const u16 *b, u16 *c, const u16 *bias, const u16 
             x *= alpha;
             y *= alpha;
 #endif
-#if HAS_RESIDUAL
-            if (m0 + row < m) {
-                const u16 *from = residual + (i64)(m0 + row) * ldc + at;
-                x += at < n ? beta * widen(from[0]) : 0.0f;
-                y += at + 1 < n ? beta * widen(from[1]) : 0.0f;
-            }
+#if HAS_BETA || HAS_RESIDUAL
+            const i64 there = (i64)(m0 + row) * ldc + at;
+            const int left = m0 + row < m ? n - at : 0;
+            float more_x, more_y;
+#endif
+#if HAS_BETA
+            load_pair(&more_x, &more_y, c_in + there, left);
+            x += beta * more_x;
+            y += beta * more_y;
 #endif
 #if HAS_BIAS
             x += bias_0;
             y += bias_1;
 #endif
-            store_shared_one(ring + (u32)(row * STAGING_PITCH + column * 2),
-                             pack(EPILOGUE(x), EPILOGUE(y)));
+            x = EPILOGUE(x);
+            y = EPILOGUE(y);
+#if HAS_RESIDUAL
+            load_pair(&more_x, &more_y, residual + there, left);
+            x += more_x;
+            y += more_y;
+#endif
+            store_shared_one(ring + (u32)(row * STAGING_PITCH + column * 2), pack(x, y));
         }
     }
     block_sync();
@@ -571,3 +592,21 @@ KERNEL ak_kernel(const u16 *a, const u16 *b, u16 *c, const u16 *bias, const u16 
         }
     }
 }
+
+KERNEL ak_kernel(const u16 *a, const u16 *b, u16 *c, const u16 *bias, const u16 *c_in,
+                 const u16 *residual, unsigned char *workspace, int m, int n, int k, int lda,
+                 int ldb, int ldc, float alpha, float beta)
+{
+    multiply_tile(a, b, c, bias, c_in, residual, workspace, m, n, k, lda, ldb, ldc, alpha, beta);
+}
+
+#ifdef SIZE_M
+/* The same with sizes that the compiler knows. */
+KERNEL ak_kernel_sized(const u16 *a, const u16 *b, u16 *c, const u16 *bias, const u16 *c_in,
+                       const u16 *residual, unsigned char *workspace, int m, int n, int k, int lda,
+                       int ldb, int ldc, float alpha, float beta)
+{
+    multiply_tile(a, b, c, bias, c_in, residual, workspace, SIZE_M, SIZE_N, SIZE_K, lda, ldb, ldc,
+                  alpha, beta);
+}
+#endif

@@ -1,6 +1,7 @@
 /*
- * gemm.h: C = epilogue(A * B) in single precision, row-major, the template that matmul and
- * matmul_act share.
+ * gemm.h: C = epilogue(alpha * A * B + beta * C_in) in single precision, the template that matmul
+ * and matmul_act share. C is row-major; A and B each in either layout; rows of all of them as far
+ * apart as one likes.
  *
  * The design is the five loops of GotoBLAS and BLIS around a register tile:
  *
@@ -23,12 +24,16 @@
  *    overlaps its neighbour in the same tile: some sums are computed and stored twice, with the same
  *    result, and nothing needs a mask. Only a partial vector alone in its tile, which has no such
  *    neighbour, is packed (padded with zeros) and stored element by element.
+ *  - A that lies transposed is read in place as if it were packed: its columns are contiguous. B that
+ *    lies transposed is always packed.
  *  - Threads form a THREADS_M x THREADS_N grid over C. Threads of one column share the packed B.
  *    With THREADS_M = 1 no thread ever waits for another.
  *
- * Whoever includes this may define GEMM_EPILOGUE(value, bias) to what is to be applied to each
- * finished vec of C, GEMM_BIAS if it needs the bias, and GEMM_EPILOGUE_ROLLED if the expression is
- * so long that it is better applied in a loop than inline at every accumulator.
+ * Macros of the task (Defines in host.json): A_TRANSPOSED, B_TRANSPOSED; HAS_ALPHA, HAS_BETA: whether
+ * the factors are other than 1 and 0. Whoever includes this may define GEMM_EPILOGUE(value, bias) to
+ * what is to be applied to each finished vec of C, GEMM_BIAS if it needs the bias, GEMM_RESIDUAL if a
+ * residual is to be added to that, and GEMM_EPILOGUE_ROLLED if the expression is so long that it is
+ * better applied in a loop than inline at every accumulator.
  */
 #ifndef AK_GEMM_H
 #define AK_GEMM_H
@@ -46,22 +51,27 @@ enum {
 
 _Static_assert(MR >= 1 && MR <= GEMM_ROWS_MAX, "MR is beyond the table of tile functions");
 _Static_assert(NV >= 1 && NV <= GEMM_VECS_MAX, "NV is beyond the table of tile functions");
+_Static_assert(PACK_B || !B_TRANSPOSED, "tiles read rows of B");
 
 typedef struct gemm {
     int64_t m, n, k;
-    const float *a, *b, *bias;
+    const float *a, *b, *bias, *c_in, *residual; /* the last three NULL where they are not used */
     float *c;
+    int64_t lda, ldb, ldc; /* ldc: of C_in and the residual, too */
+    float alpha, beta;
     float *packed_a, *packed_b; /* of all threads */
     int64_t packed_a_stride;    /* floats from one thread's part to the next */
     int64_t packed_b_stride;
     const ak_host_call *call;
 } gemm;
 
-/* One tile: c[rows x columns] (+)= a[rows x k] * b[k x columns]. */
+/* One tile: c[rows x columns] (+)= a[rows x k] * b[k x columns]. c_in and residual are laid out as
+   c; they and bias begin where c begins. */
 typedef struct gemm_tile {
-    const float *a, *b, *bias;
+    const float *a, *b, *bias, *c_in, *residual;
     float *c;
     int64_t lda, ldb, ldc, k;
+    float alpha, beta;
     int64_t columns; /* less than the tile's width only for a lone partial vector at the right edge */
     int64_t last;    /* column of the last vector: earlier than its place says where it overlaps */
     int accumulate;  /* add to C instead of overwriting it: all blocks of depth but the first */
@@ -79,16 +89,36 @@ AK_INLINE int64_t gemm_ceil_div(int64_t x, int64_t y)
     return (x + y - 1) / y;
 }
 
-AK_INLINE vec gemm_finish(vec value, const float *bias, int64_t column)
+/* From a vec of sums to one of C, given the VL floats of each of bias, C_in and residual. */
+AK_INLINE vec gemm_finish(vec value, const gemm_tile *t, const float *bias, const float *c_in,
+                          const float *residual)
 {
+    (void)t, (void)bias, (void)c_in, (void)residual;
+#if HAS_ALPHA
+    value = value * vec_splat(t->alpha);
+#endif
+#if HAS_BETA
+    value = value + vec_load(c_in) * vec_splat(t->beta);
+#endif
 #ifdef GEMM_BIAS
-    vec b = vec_load(bias + column);
+    vec b = vec_load(bias);
 #else
     vec b = (vec){0};
-    (void)bias, (void)column;
 #endif
     (void)b;
-    return GEMM_EPILOGUE(value, b);
+    value = GEMM_EPILOGUE(value, b);
+#ifdef GEMM_RESIDUAL
+    value = value + vec_load(residual);
+#endif
+    return value;
+}
+
+/* The same for what is at row i and the given column of a tile. */
+AK_INLINE vec gemm_finish_at(vec value, const gemm_tile *t, int64_t i, int64_t column)
+{
+    const int64_t at = i * t->ldc + column;
+    return gemm_finish(value, t, t->bias ? t->bias + column : NULL, t->c_in ? t->c_in + at : NULL,
+                       t->residual ? t->residual + at : NULL);
 }
 
 /* Where vector j of a tile of `vecs` lies. */
@@ -106,7 +136,7 @@ AK_INLINE void gemm_store_rolled(const int rows, const int vecs, const gemm_tile
         for (int j = 0; j < vecs; ++j) {
             const int64_t column = gemm_column(j, vecs, t);
             vec_store(t->c + i * t->ldc + column,
-                      gemm_finish(vec_load(tile + (i * vecs + j) * VL), t->bias, column));
+                      gemm_finish_at(vec_load(tile + (i * vecs + j) * VL), t, i, column));
         }
     }
 }
@@ -114,10 +144,12 @@ AK_INLINE void gemm_store_rolled(const int rows, const int vecs, const gemm_tile
 /* Stores a tile of one partial vector, which must not touch what lies beyond the row. */
 AK_INLINE void gemm_store_partial(const int rows, const gemm_tile *t, const float *tile)
 {
-    float bias[VL] = {0};
-    for (int64_t j = 0; t->bias && j < t->columns; ++j) {
+    float bias[VL] = {0}, c_in[VL] = {0}, residual[VL] = {0};
+#ifdef GEMM_BIAS
+    for (int64_t j = 0; j < t->columns; ++j) {
         bias[j] = t->bias[j];
     }
+#endif
     for (int i = 0; i < rows; ++i) {
         float *to = t->c + i * t->ldc;
         float c[VL] = {0};
@@ -126,7 +158,17 @@ AK_INLINE void gemm_store_partial(const int rows, const gemm_tile *t, const floa
         }
         vec value = vec_load(tile + i * VL) + vec_load(c);
         if (t->finish) {
-            value = gemm_finish(value, bias, 0);
+#if HAS_BETA
+            for (int64_t j = 0; j < t->columns; ++j) {
+                c_in[j] = t->c_in[i * t->ldc + j];
+            }
+#endif
+#ifdef GEMM_RESIDUAL
+            for (int64_t j = 0; j < t->columns; ++j) {
+                residual[j] = t->residual[i * t->ldc + j];
+            }
+#endif
+            value = gemm_finish(value, t, bias, c_in, residual);
         }
         vec_store(c, value);
         for (int64_t j = 0; j < t->columns; ++j) {
@@ -177,13 +219,13 @@ AK_INLINE void gemm_tile_run(const int rows, const int vecs, const gemm_tile *t)
         }                                                                                          \
         AK_UNROLL_FULLY                                                                            \
         for (int i = 0; i < rows; ++i) {                                                           \
-            vec element = vec_splat(PACK_A ? a[i] : a[i * lda]);                                   \
+            vec element = vec_splat(PACK_A || A_TRANSPOSED ? a[i] : a[i * lda]);                   \
             AK_UNROLL_FULLY                                                                        \
             for (int j = 0; j < vecs; ++j) {                                                       \
                 sum[i][j] += element * row[j];                                                     \
             }                                                                                      \
         }                                                                                          \
-        a += PACK_A ? rows : 1;                                                                    \
+        a += PACK_A ? rows : A_TRANSPOSED ? lda : 1;                                               \
         b += ldb;                                                                                  \
     } while (0)
 
@@ -237,7 +279,7 @@ AK_INLINE void gemm_tile_run(const int rows, const int vecs, const gemm_tile *t)
         for (int i = 0; i < rows; ++i) {
             AK_UNROLL_FULLY
             for (int j = 0; j < vecs; ++j) {
-                sum[i][j] = gemm_finish(sum[i][j], t->bias, gemm_column(j, vecs, t));
+                sum[i][j] = gemm_finish_at(sum[i][j], t, i, gemm_column(j, vecs, t));
             }
         }
 #endif
@@ -316,41 +358,10 @@ AK_INLINE int64_t gemm_panel_begin(const gemm_panels *s, int64_t panel)
     return s->first_vec + gemm_part(s->vecs, s->panels, panel);
 }
 
-/* Packs rows k0..k1 of a block of B of `depth` rows. Rows are read whole, one after the other: the
-   reads then follow pages and hardware prefetchers, and it is the writes, to large pages, that
-   jump. */
-static __attribute__((unused)) void gemm_pack_b(float *to, const gemm *g, const gemm_panels *s, int64_t pc, int64_t depth,
-                        int64_t k0, int64_t k1)
-{
-    enum { ROWS_AT_ONCE = 4 }; /* amortises the arithmetic per panel; more would need more streams */
-    for (int64_t k = k0; k < k1; k += ROWS_AT_ONCE) {
-        int64_t rows = k1 - k < ROWS_AT_ONCE ? k1 - k : ROWS_AT_ONCE;
-        const float *from = g->b + (pc + k) * g->n;
-        for (int64_t panel = 0; panel < s->panels; ++panel) {
-            int64_t begin = gemm_panel_begin(s, panel);
-            int64_t vecs = gemm_panel_begin(s, panel + 1) - begin;
-            float *at = to + (begin - s->first_vec) * VL * depth + k * vecs * VL;
-            int64_t columns = g->n - begin * VL;
-            if (rows == ROWS_AT_ONCE && vecs == NV && columns >= GEMM_NR) {
-                const float *row = from + begin * VL;
-                AK_UNROLL_FULLY
-                for (int r = 0; r < ROWS_AT_ONCE; ++r) {
-                    AK_UNROLL_FULLY
-                    for (int j = 0; j < GEMM_NR; j += VL) {
-                        vec_store(at + r * GEMM_NR + j, vec_load(row + r * g->n + j));
-                    }
-                }
-            } else {
-                gemm_pack_rows(at, from + begin * VL, g->n, rows,
-                               columns < vecs * VL ? columns : vecs * VL, vecs);
-            }
-        }
-    }
-}
-
-/* to[k][rows] = from[rows][k]: 4 x 4 blocks are transposed in registers, because element by element
-   the copy costs several per cent of a whole product. */
-static __attribute__((unused)) void gemm_pack_a(float *to, const float *from, int64_t ld, int64_t rows, int64_t depth)
+/* to[k][stride] = from[rows][k], `rows` of the stride: 4 x 4 blocks are transposed in registers,
+   because element by element the copy costs several per cent of a whole product. */
+static __attribute__((unused)) void gemm_transpose(float *to, int64_t stride, const float *from,
+                                                   int64_t ld, int64_t rows, int64_t depth)
 {
     typedef float quad __attribute__((vector_size(16)));
     typedef float quad_in_memory __attribute__((vector_size(16), aligned(4), may_alias));
@@ -367,26 +378,102 @@ static __attribute__((unused)) void gemm_pack_a(float *to, const float *from, in
             quad ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
             quad cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
             quad cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-            float *at = to + k * rows + i;
+            float *at = to + k * stride + i;
             *(quad_in_memory *)at = __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5);
-            at += rows;
+            at += stride;
             *(quad_in_memory *)at = __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7);
-            at += rows;
+            at += stride;
             *(quad_in_memory *)at = __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
-            at += rows;
+            at += stride;
             *(quad_in_memory *)at = __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
         }
         for (; k < depth; ++k) {
             for (int64_t j = 0; j < 4; ++j) {
-                to[k * rows + i + j] = r[j * ld + k];
+                to[k * stride + i + j] = r[j * ld + k];
             }
         }
     }
     for (; i < rows; ++i) {
         for (int64_t k = 0; k < depth; ++k) {
-            to[k * rows + i] = from[i * ld + k];
+            to[k * stride + i] = from[i * ld + k];
         }
     }
+}
+
+/* gemm_pack_rows where column j of the block is a row of memory, at from + j * ld. */
+static __attribute__((unused)) void gemm_pack_columns(float *to, const float *from, int64_t ld,
+                                                      int64_t k, int64_t columns, int64_t vecs)
+{
+    if (columns < VL) { /* alone: padded with zeros */
+        for (int64_t i = 0; i < k * VL; ++i) {
+            to[i] = 0;
+        }
+        gemm_transpose(to, VL, from, ld, columns, k);
+        return;
+    }
+    for (int64_t j = 0; j < vecs; ++j) {
+        const int64_t first = j < vecs - 1 ? j * VL : columns - VL;
+        gemm_transpose(to + j * VL, vecs * VL, from + first * ld, ld, VL, k);
+    }
+}
+
+/* Packs rows k0..k1 of a block of B of `depth` rows. Rows are read whole, one after the other: the
+   reads then follow pages and hardware prefetchers, and it is the writes, to large pages, that
+   jump. */
+static __attribute__((unused)) void gemm_pack_b(float *to, const gemm *g, const gemm_panels *s, int64_t pc, int64_t depth,
+                        int64_t k0, int64_t k1)
+{
+#if B_TRANSPOSED
+    for (int64_t panel = 0; panel < s->panels; ++panel) {
+        int64_t begin = gemm_panel_begin(s, panel);
+        int64_t vecs = gemm_panel_begin(s, panel + 1) - begin;
+        int64_t columns = g->n - begin * VL;
+        gemm_pack_columns(to + (begin - s->first_vec) * VL * depth + k0 * vecs * VL,
+                          g->b + begin * VL * g->ldb + pc + k0, g->ldb, k1 - k0,
+                          columns < vecs * VL ? columns : vecs * VL, vecs);
+    }
+#else
+    enum { ROWS_AT_ONCE = 4 }; /* amortises the arithmetic per panel; more would need more streams */
+    for (int64_t k = k0; k < k1; k += ROWS_AT_ONCE) {
+        int64_t rows = k1 - k < ROWS_AT_ONCE ? k1 - k : ROWS_AT_ONCE;
+        const float *from = g->b + (pc + k) * g->ldb;
+        for (int64_t panel = 0; panel < s->panels; ++panel) {
+            int64_t begin = gemm_panel_begin(s, panel);
+            int64_t vecs = gemm_panel_begin(s, panel + 1) - begin;
+            float *at = to + (begin - s->first_vec) * VL * depth + k * vecs * VL;
+            int64_t columns = g->n - begin * VL;
+            if (rows == ROWS_AT_ONCE && vecs == NV && columns >= GEMM_NR) {
+                const float *row = from + begin * VL;
+                AK_UNROLL_FULLY
+                for (int r = 0; r < ROWS_AT_ONCE; ++r) {
+                    AK_UNROLL_FULLY
+                    for (int j = 0; j < GEMM_NR; j += VL) {
+                        vec_store(at + r * GEMM_NR + j, vec_load(row + r * g->ldb + j));
+                    }
+                }
+            } else {
+                gemm_pack_rows(at, from + begin * VL, g->ldb, rows,
+                               columns < vecs * VL ? columns : vecs * VL, vecs);
+            }
+        }
+    }
+#endif
+}
+
+/* Packs a tile's rows of A: to[k][rows]. */
+static __attribute__((unused)) void gemm_pack_a(float *to, const gemm *g, int64_t row, int64_t rows,
+                                                int64_t pc, int64_t depth)
+{
+#if A_TRANSPOSED
+    for (int64_t k = 0; k < depth; ++k) {
+        const float *from = g->a + (pc + k) * g->lda + row;
+        for (int64_t i = 0; i < rows; ++i) {
+            to[k * rows + i] = from[i];
+        }
+    }
+#else
+    gemm_transpose(to, rows, g->a + row * g->lda + pc, g->lda, rows, depth);
+#endif
 }
 
 /* One block of depth of one block of rows: all tiles of `rows` row tiles by `s->panels` panels. */
@@ -414,13 +501,17 @@ AK_INLINE void gemm_one_tile(const gemm_block *w, int64_t tile, int64_t panel)
     int64_t column = begin * VL;
     int64_t columns = g->n - column < vecs * VL ? g->n - column : vecs * VL;
     gemm_tile t = {
-        .a = g->a + row * g->k + w->pc,
-        .b = g->b + w->pc * g->n + column,
+        .a = A_TRANSPOSED ? g->a + w->pc * g->lda + row : g->a + row * g->lda + w->pc,
+        .b = g->b + w->pc * g->ldb + column,
         .bias = g->bias ? g->bias + column : NULL,
-        .c = g->c + row * g->n + column,
-        .lda = g->k,
-        .ldb = g->n,
-        .ldc = g->n,
+        .c_in = g->c_in ? g->c_in + row * g->ldc + column : NULL,
+        .residual = g->residual ? g->residual + row * g->ldc + column : NULL,
+        .c = g->c + row * g->ldc + column,
+        .lda = g->lda,
+        .ldb = g->ldb,
+        .ldc = g->ldc,
+        .alpha = g->alpha,
+        .beta = g->beta,
         .k = w->depth,
         .columns = vecs == 1 ? columns : vecs * VL,
         .last = columns >= VL ? columns - VL : 0,
@@ -516,7 +607,8 @@ static void gemm_thread(void *context, int thread, int threads)
             if (panels.vecs > 0) {
                 int64_t column = gemm_panel_begin(&panels, panels.panels - 1) * VL;
                 if (g->n - column < VL) {
-                    gemm_pack_rows(edge, g->b + pc * g->n + column, g->n, depth, g->n - column, 1);
+                    gemm_pack_rows(edge, g->b + pc * g->ldb + column, g->ldb, depth, g->n - column,
+                                   1);
                 }
             }
 #endif
@@ -528,8 +620,7 @@ static void gemm_thread(void *context, int thread, int threads)
                      ++tile) {
                     int64_t row = gemm_tile_row(&block, tile);
                     gemm_pack_a(packed_a + (row - gemm_tile_row(&block, block.tile_begin)) * depth,
-                                g->a + row * g->k + pc, g->k, gemm_tile_row(&block, tile + 1) - row,
-                                depth);
+                                g, row, gemm_tile_row(&block, tile + 1) - row, pc, depth);
                 }
 #endif
                 gemm_run_block(&block);

@@ -1,7 +1,9 @@
 /*
- * matmul, host implementation: C[M,N] = A[M,K] * B[K,N], single precision, row-major.
+ * matmul, host implementation: C[M,N] = alpha * A[M,K] * B[K,N] + beta * C_in[M,N], single precision.
  * The work is in gemm.h, which the harness puts in front of this file (see Include in host.json).
  */
+enum { CHOICE_ALPHA = 1, CHOICE_BETA = 2 }; /* in the order of problem.json */
+
 void ak_kernel(const ak_host_call *call)
 {
     gemm g = {
@@ -11,6 +13,12 @@ void ak_kernel(const ak_host_call *call)
         .a = call->arg[0],
         .b = call->arg[1],
         .c = call->arg[2],
+        .c_in = HAS_BETA ? call->arg[3] : NULL,
+        .lda = call->pitch[0],
+        .ldb = call->pitch[1],
+        .ldc = call->pitch[2],
+        .alpha = (float)call->number[CHOICE_ALPHA],
+        .beta = (float)call->number[CHOICE_BETA],
         .call = call,
     };
     gemm_run(&g);

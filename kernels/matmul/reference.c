@@ -1,10 +1,17 @@
 /*
- * matmul, reference: C[M,N] = A[M,K] * B[K,N] in double precision.
+ * matmul, reference: C[M,N] = alpha * A[M,K] * B[K,N] + beta * C_in[M,N] in double precision.
  *
- * Kept plain: what this computes must be beyond doubt. Four rows at once by a block of columns
- * small enough for its sums to stay in the first-level cache is all the speed that is needed.
+ * The choices come at run time, in the order of problem.json: layout, alpha, beta, and the pads,
+ * which do not concern a reference. Kept plain: what this computes must be beyond doubt. Four rows
+ * at once by a block of columns small enough for its sums to stay in the first-level cache is all
+ * the speed that is needed.
  */
 enum { ROWS_AT_ONCE = 4, COLUMNS_AT_ONCE = 64 };
+
+enum { CHOICE_LAYOUT, CHOICE_ALPHA, CHOICE_BETA };
+
+/* Indices of the values of layout. */
+enum { LAYOUT_NN, LAYOUT_NT, LAYOUT_TN, LAYOUT_TT };
 
 static void matmul_rows(void *context, int thread, int threads)
 {
@@ -13,6 +20,11 @@ static void matmul_rows(void *context, int thread, int threads)
     const double *a = call->arg[0];
     const double *b = call->arg[1];
     double *c = call->arg[2];
+    const double *c_in = call->arg[3];
+    const int layout = call->choice[CHOICE_LAYOUT];
+    const double alpha = call->number[CHOICE_ALPHA], beta = call->number[CHOICE_BETA];
+    const int a_transposed = layout == LAYOUT_TN || layout == LAYOUT_TT;
+    const int b_transposed = layout == LAYOUT_NT || layout == LAYOUT_TT;
     const int64_t end = m * (thread + 1) / threads;
 
     for (int64_t i = m * thread / threads; i < end; i += ROWS_AT_ONCE) {
@@ -20,10 +32,14 @@ static void matmul_rows(void *context, int thread, int threads)
         for (int64_t j = 0; j < n; j += COLUMNS_AT_ONCE) {
             const int64_t columns = n - j < COLUMNS_AT_ONCE ? n - j : COLUMNS_AT_ONCE;
             double sum[ROWS_AT_ONCE][COLUMNS_AT_ONCE] = {{0}};
+            double gathered[COLUMNS_AT_ONCE]; /* a row of B that lies in a column */
             for (int64_t p = 0; p < k; ++p) {
-                const double *row = b + p * n + j;
+                const double *row = b_transposed ? gathered : b + p * n + j;
+                for (int64_t q = 0; b_transposed && q < columns; ++q) {
+                    gathered[q] = b[(j + q) * k + p];
+                }
                 for (int64_t r = 0; r < rows; ++r) {
-                    const double element = a[(i + r) * k + p];
+                    const double element = a_transposed ? a[p * m + i + r] : a[(i + r) * k + p];
                     for (int64_t q = 0; q < columns; ++q) {
                         sum[r][q] += element * row[q];
                     }
@@ -31,7 +47,8 @@ static void matmul_rows(void *context, int thread, int threads)
             }
             for (int64_t r = 0; r < rows; ++r) {
                 for (int64_t q = 0; q < columns; ++q) {
-                    c[(i + r) * n + j + q] = sum[r][q];
+                    const int64_t at = (i + r) * n + j + q;
+                    c[at] = alpha * sum[r][q] + (beta != 0 ? beta * c_in[at] : 0);
                 }
             }
         }

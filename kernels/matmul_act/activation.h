@@ -1,6 +1,6 @@
 /*
  * activation.h: the epilogue of matmul_act on vectors, chosen by the problem's choices, which arrive
- * as activation_is_... and bias_is_... Needs vector.h and vexp.h; comes before gemm.h.
+ * as activation_is_..., bias_is_... and residual_is_... Needs vector.h and vexp.h; comes before gemm.h.
  *
  * None of these needs fast-math, and all let a NaN pass.
  */
@@ -12,6 +12,10 @@
 #define GEMM_EPILOGUE(value, bias) activation((value) + (bias))
 #else
 #define GEMM_EPILOGUE(value, bias) activation(value)
+#endif
+
+#if residual_is_add
+#define GEMM_RESIDUAL 1
 #endif
 
 #if activation_is_relu

@@ -1,6 +1,7 @@
 /*
  * cuda_activation.cu: the epilogue of matmul_act on Hopper, chosen by the problem's choices, which
- * arrive as activation_is_... and bias_is_... Comes before cuda_gemm_sm90.cu.
+ * arrive as activation_is_..., bias_is_... and residual_is_... Comes before cuda_gemm_sm90.cu or
+ * cuda_sm80.cu.
  *
  * The main loop leaves little time to hide these in, so they are built from single instructions:
  * ex2, rcp and, with FAST_TANH, tanh.approx, whose relative error of 2^-11 is a quarter of bf16's
@@ -8,6 +9,9 @@
  */
 #if bias_is_add
 #define HAS_BIAS 1
+#endif
+#if residual_is_add
+#define HAS_RESIDUAL 1
 #endif
 
 #if activation_is_relu

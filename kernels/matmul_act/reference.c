@@ -1,14 +1,27 @@
 /*
- * matmul_act, reference: C[M,N] = activation(A[M,K] * B[K,N] + bias[N]) in double precision.
+ * matmul_act, reference, in double precision:
+ * C[M,N] = activation(alpha * A[M,K] * B[K,N] + beta * C_in[M,N] + bias[N]) + residual[M,N].
  *
- * The choices come at run time: choice[0] is the bias, choice[1] the activation, each the index of
- * its value in problem.json. The product is computed as in matmul's reference.
+ * The choices come at run time, in the order of problem.json, texts as the index of their value.
+ * The product is computed as in matmul's reference.
  */
 #include <math.h>
 
 enum { ROWS_AT_ONCE = 4, COLUMNS_AT_ONCE = 64 };
 
+enum {
+    CHOICE_BIAS,
+    CHOICE_ACTIVATION,
+    CHOICE_LAYOUT,
+    CHOICE_ALPHA,
+    CHOICE_BETA,
+    CHOICE_RESIDUAL
+};
+
+/* Indices of values. */
 enum { BIAS_NONE, BIAS_ADD };
+enum { LAYOUT_NN, LAYOUT_NT, LAYOUT_TN, LAYOUT_TT };
+enum { RESIDUAL_NONE, RESIDUAL_ADD };
 
 static double activation_none(double x)
 {
@@ -56,7 +69,15 @@ static void matmul_act_rows(void *context, int thread, int threads)
     const double *b = call->arg[1];
     const double *bias = call->arg[2];
     double *c = call->arg[3];
-    double (*const activation)(double) = activations[call->choice[1]];
+    const double *c_in = call->arg[4];
+    const double *residual = call->arg[5];
+    double (*const activation)(double) = activations[call->choice[CHOICE_ACTIVATION]];
+    const int layout = call->choice[CHOICE_LAYOUT];
+    const double alpha = call->number[CHOICE_ALPHA], beta = call->number[CHOICE_BETA];
+    const int a_transposed = layout == LAYOUT_TN || layout == LAYOUT_TT;
+    const int b_transposed = layout == LAYOUT_NT || layout == LAYOUT_TT;
+    const int with_bias = call->choice[CHOICE_BIAS] == BIAS_ADD;
+    const int with_residual = call->choice[CHOICE_RESIDUAL] == RESIDUAL_ADD;
     const int64_t end = m * (thread + 1) / threads;
 
     for (int64_t i = m * thread / threads; i < end; i += ROWS_AT_ONCE) {
@@ -64,10 +85,14 @@ static void matmul_act_rows(void *context, int thread, int threads)
         for (int64_t j = 0; j < n; j += COLUMNS_AT_ONCE) {
             const int64_t columns = n - j < COLUMNS_AT_ONCE ? n - j : COLUMNS_AT_ONCE;
             double sum[ROWS_AT_ONCE][COLUMNS_AT_ONCE] = {{0}};
+            double gathered[COLUMNS_AT_ONCE]; /* a row of B that lies in a column */
             for (int64_t p = 0; p < k; ++p) {
-                const double *row = b + p * n + j;
+                const double *row = b_transposed ? gathered : b + p * n + j;
+                for (int64_t q = 0; b_transposed && q < columns; ++q) {
+                    gathered[q] = b[(j + q) * k + p];
+                }
                 for (int64_t r = 0; r < rows; ++r) {
-                    const double element = a[(i + r) * k + p];
+                    const double element = a_transposed ? a[p * m + i + r] : a[(i + r) * k + p];
                     for (int64_t q = 0; q < columns; ++q) {
                         sum[r][q] += element * row[q];
                     }
@@ -75,8 +100,11 @@ static void matmul_act_rows(void *context, int thread, int threads)
             }
             for (int64_t r = 0; r < rows; ++r) {
                 for (int64_t q = 0; q < columns; ++q) {
-                    const double add = call->choice[0] == BIAS_ADD ? bias[j + q] : 0;
-                    c[(i + r) * n + j + q] = activation(sum[r][q] + add);
+                    const int64_t at = (i + r) * n + j + q;
+                    double x = alpha * sum[r][q];
+                    x += beta != 0 ? beta * c_in[at] : 0;
+                    x += with_bias ? bias[j + q] : 0;
+                    c[at] = activation(x) + (with_residual ? residual[at] : 0);
                 }
             }
         }

@@ -26,7 +26,7 @@ DEVICE float row_sum(const place *p, const row *r)
         UNROLL for (int i = 0; i < KEEP; i++)
         {
             if (first + i < r->count) {
-                v[i] = load_vector(p, r, ROW_START(r), first + i, 0);
+                v[i] = load_vector(p, r, first + i, 0);
             }
         }
         UNROLL for (int i = 0; i < KEEP; i++)

@@ -21,12 +21,18 @@
  *   VEC_BYTES        16, 8, 4, 2 (not below an element)
  *   KEEP, REST       see above
  *   PREFETCH         1: the next row is loaded before this one is worked on (not with REST = 1)
- *   BLOCKS_PER_SM    promised to the compiler, which limits registers accordingly
+ *   WHOLE            what is known of rows beforehand. 0: nothing. 1: they consist of whole vectors
+ *                    at aligned addresses, so there are no edges. 2: KEEP vectors for each thread,
+ *                    neither more nor less, so there is nothing to ask at all (REST = 0).
+ *   STAGES           rows that wait in shared memory, each thread group's own, while one is worked
+ *                    on: whole rows brought by the copy engine, whose arrival a barrier in memory
+ *                    counts (WHOLE = 2, compute capability 9.0). 0: rows come straight to
+ * registers. BLOCKS_PER_SM    promised to the compiler, which limits registers accordingly
  *   LOAD_HINT        0 as usual, 1 past the level 1 cache, 2 first out of all caches
  *   STORE_HINT       0 as usual, 1 first out
  *
  * Dynamic shared memory: SCRATCH_BYTES, then for REST = 1 one vector for each thread and each of
- * its vectors beyond KEEP.
+ * its vectors beyond KEEP; for STAGES the rows, then 8 bytes for each of a group's stages.
  *
  * tests/simt/simt.h defines SIMT and every function of the next section, and runs the rest on a
  * CPU.
@@ -34,16 +40,18 @@
 typedef unsigned int u32;
 typedef unsigned short u16;
 typedef long long i64;
+typedef unsigned long long u64;
 
 #define THREADS       (THREADS_PER_ROW * ROWS)
 #define LANES         (THREADS_PER_ROW < 32 ? THREADS_PER_ROW : 32) /* of a warp, for one row */
 #define WARPS         (THREADS_PER_ROW / LANES)                     /* of a row in one block */
 #define KEEP_ARRAY    (KEEP > 0 ? KEEP : 1)
 #define WORDS         (VEC_BYTES < 4 ? 1 : VEC_BYTES / 4)
-#define PARTS_MAX     3
+#define PARTS_MAX     4 /* one of them for the alignment */
 #define MEETS         (WARPS * CLUSTER > 1)
+#define EQUAL_PARTS   (WHOLE == 2 && WARPS * CLUSTER <= 32) /* whenever two are brought together */
 #define SCRATCH       (MEETS ? 2 * ROWS * WARPS * CLUSTER * PARTS_MAX : 0) /* floats */
-#define SCRATCH_BYTES ((SCRATCH * 4 + 15) / 16 * 16)
+#define SCRATCH_BYTES (SCRATCH * 4 + (CLUSTER > 1 ? 16 : 0))
 
 #if dtype_is_f32
 #define ELEMENT 4
@@ -58,13 +66,17 @@ typedef long long i64;
 #error "a cluster works on one row, with whole warps"
 #elif THREADS_PER_ROW > 32 && ROWS > 15
 #error "there are 16 barriers"
+#elif WHOLE == 2 && (REST || KEEP == 0)
+#error "the whole row is kept in registers"
+#elif STAGES && (WHOLE != 2 || PREFETCH || VEC_BYTES != 16)
+#error "whole rows of whole vectors wait in shared memory, and nowhere else"
 #elif PREFETCH && REST
 #error "the next row has no place of its own in shared memory"
 #endif
 
 typedef struct vector {
     u32 w[WORDS];
-} vector;
+} __attribute__((aligned(WORDS * 4))) vector;
 
 /* ---- instructions ---- */
 
@@ -75,14 +87,25 @@ typedef struct vector {
 #define UNROLL _Pragma("unroll")
 #define LOOP   _Pragma("unroll 1")
 
-#if LOAD_HINT == 2
+#if LOAD_HINT == 4
+#define LOAD_OP "ld.global.lu"
+#elif LOAD_HINT == 3
+#define LOAD_OP "ld.global.nc.L1::no_allocate.L2::256B"
+#elif LOAD_HINT == 2
 #define LOAD_OP "ld.global.cs"
 #elif LOAD_HINT == 1
 #define LOAD_OP "ld.global.L1::no_allocate"
 #else
 #define LOAD_OP "ld.global"
 #endif
-#if STORE_HINT
+#ifndef CACHED_OP
+#define CACHED_OP "ld.global.nc"
+#endif
+#if STORE_HINT == 3
+#define STORE_OP "st.global.L1::no_allocate"
+#elif STORE_HINT == 2
+#define STORE_OP "st.global.wt"
+#elif STORE_HINT
 #define STORE_OP "st.global.cs"
 #else
 #define STORE_OP "st.global"
@@ -101,6 +124,24 @@ DEVICE vector load_global(const void *from)
     asm volatile(LOAD_OP ".u32 %0, [%1];" : "=r"(v.w[0]) : "l"(from));
 #else
     asm volatile(LOAD_OP ".u16 %0, [%1];" : "=r"(v.w[0]) : "l"(from));
+#endif
+    return v;
+}
+
+/* What all rows need again and again: into the level 1 cache, whatever LOAD_HINT is. */
+DEVICE vector load_cached(const void *from)
+{
+    vector v;
+#if VEC_BYTES == 16
+    asm volatile(CACHED_OP ".v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.w[0]), "=r"(v.w[1]), "=r"(v.w[2]), "=r"(v.w[3])
+                 : "l"(from));
+#elif VEC_BYTES == 8
+    asm volatile(CACHED_OP ".v2.u32 {%0, %1}, [%2];" : "=r"(v.w[0]), "=r"(v.w[1]) : "l"(from));
+#elif VEC_BYTES == 4
+    asm volatile(CACHED_OP ".u32 %0, [%1];" : "=r"(v.w[0]) : "l"(from));
+#else
+    asm volatile(CACHED_OP ".u16 %0, [%1];" : "=r"(v.w[0]) : "l"(from));
 #endif
     return v;
 }
@@ -142,6 +183,60 @@ DEVICE void copy_wait(void)
     asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
+/* A barrier in shared memory that the arrival of `bytes` completes, each time it is told to expect
+   them. Waiting is for its first, third... completion with parity 0, for the others with 1. */
+DEVICE void arrival_begin(void *arrival)
+{
+    asm volatile("mbarrier.init.shared.b64 [%0], 1;\nfence.mbarrier_init.release.cluster;" ::"r"(
+                     (u32)__cvta_generic_to_shared(arrival))
+                 : "memory");
+}
+
+/* Tells a barrier in memory to expect so many bytes, after which it is complete. */
+DEVICE void arrival_expect(void *arrival, u32 bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(
+                     (u32)__cvta_generic_to_shared(arrival)),
+                 "r"(bytes)
+                 : "memory");
+}
+
+/* Starts a copy to shared memory by the copy engine, multiples of 16 bytes. */
+DEVICE void copy_bulk(void *to, const void *from, u32 bytes, void *arrival)
+{
+    const u32 at = (u32)__cvta_generic_to_shared(arrival);
+    arrival_expect(arrival, bytes);
+#if LOAD_HINT == 2
+    u64 first_out;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(first_out));
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+                 "[%0], [%1], %2, [%3], %4;" ::"r"((u32)__cvta_generic_to_shared(to)),
+                 "l"(from), "r"(bytes), "r"(at), "l"(first_out)
+                 : "memory");
+#else
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+            "r"((u32)__cvta_generic_to_shared(to)),
+        "l"(from), "r"(bytes), "r"(at)
+        : "memory");
+#endif
+}
+
+DEVICE void arrival_wait(void *arrival, u32 parity)
+{
+    asm volatile("{\n.reg .pred there;\nagain:\n"
+                 "mbarrier.try_wait.parity.shared.b64 there, [%0], %1;\n"
+                 "@!there bra again;\n}\n" ::"r"((u32)__cvta_generic_to_shared(arrival)),
+                 "r"(parity)
+                 : "memory");
+}
+
+/* All lanes of a warp meet. */
+DEVICE void warp_sync(void)
+{
+    __syncwarp();
+}
+
 DEVICE unsigned char *dynamic_shared(void)
 {
     extern __shared__ __align__(16) unsigned char shared[];
@@ -159,9 +254,11 @@ DEVICE void barrier(int id, int threads)
     asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
+/* Orders only barriers in memory, whose beginning has a fence of its own: more would wait for all
+   that has been stored. */
 DEVICE void cluster_arrive(void)
 {
-    asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
 }
 
 DEVICE void cluster_wait(void)
@@ -176,14 +273,31 @@ DEVICE int cluster_rank(void)
     return (int)rank;
 }
 
-/* Stores to the same place of another block's shared memory. */
-DEVICE void store_remote(float *to, int rank, float x)
+/* Stores 1, 2 or 4 floats to the same place of another block's shared memory, and counts their
+   bytes in the same barrier there. Unlike a barrier of the cluster it does not wait for what this
+   thread has stored elsewhere before. */
+DEVICE void store_remote(float *to, int rank, void *arrival, int count, float x, float y, float z)
 {
-    asm volatile(
-        "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
-        "st.shared::cluster.f32 [there], %2;\n}\n" ::"r"((u32)__cvta_generic_to_shared(to)),
-        "r"(rank), "f"(x)
-        : "memory");
+    const u32 here = (u32)__cvta_generic_to_shared(to);
+    const u32 counter = (u32)__cvta_generic_to_shared(arrival);
+    u32 there, counter_there;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(rank));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(counter_there) : "r"(counter), "r"(rank));
+#define REMOTE_OP "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes"
+    if (count == 1) {
+        asm volatile(REMOTE_OP ".b32 [%0], %1, [%2];" ::"r"(there), "r"(__float_as_uint(x)),
+                     "r"(counter_there)
+                     : "memory");
+    } else if (count == 2) {
+        asm volatile(REMOTE_OP ".v2.b32 [%0], {%1, %2}, [%3];" ::"r"(there),
+                     "r"(__float_as_uint(x)), "r"(__float_as_uint(y)), "r"(counter_there)
+                     : "memory");
+    } else {
+        asm volatile(REMOTE_OP ".v4.b32 [%0], {%1, %2, %3, %3}, [%4];" ::"r"(there),
+                     "r"(__float_as_uint(x)), "r"(__float_as_uint(y)), "r"(__float_as_uint(z)),
+                     "r"(counter_there)
+                     : "memory");
+    }
 }
 
 DEVICE float exp2_fast(float x)
@@ -193,11 +307,44 @@ DEVICE float exp2_fast(float x)
     return y;
 }
 
+DEVICE float divide_fast(float x, float y)
+{
+    float z;
+    asm("div.approx.ftz.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+    return z;
+}
+
+DEVICE float reciprocal(float x)
+{
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+DEVICE float reciprocal_root(float x)
+{
+    float y;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
 DEVICE float half_to_float(u16 x)
 {
     float f;
     asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(x));
     return f;
+}
+
+/* The larger of each of two elements of 16 bits; of a NaN and a number, the number. */
+DEVICE u32 max_pair(u32 x, u32 y)
+{
+    u32 z;
+#if dtype_is_f16
+    asm("max.f16x2 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
+#else
+    asm("max.bf16x2 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
+#endif
+    return z;
 }
 
 /* Two elements of 16 bits, rounded to nearest even; low first in memory. */
@@ -308,30 +455,34 @@ DEVICE void store_part(unsigned char *to, int lo, int hi, const vector *v)
 
 DEVICE bool aligned(const void *p)
 {
-    return ((size_t)p & (VEC_BYTES - 1)) == 0;
+    return WHOLE || ((size_t)p & (VEC_BYTES - 1)) == 0;
 }
 
 /* ---- a row ---- */
 
 /* Where a thread stands; the same for all of its rows. */
 typedef struct place {
-    int thread;          /* of the row, over all blocks that share it */
+    int thread;          /* of the row, in this block */
+    int first;           /* of its vectors of a row */
     int group;           /* which of the block's rows */
     int rank;            /* of the block in its cluster */
     u32 lanes;           /* of this row in this warp */
-    int turn;            /* of the two halves of the scratch memory */
+    int reductions;      /* so far: the halves of the scratch memory take turns */
     float *scratch;      /* of this row's group: [2][WARPS * CLUSTER][PARTS_MAX] */
     unsigned char *held; /* this thread's first vector in shared memory */
 } place;
 
 /* A row, seen by one of its threads. Vector c begins at element c * V - shift. */
 typedef struct row {
-    const unsigned char *x; /* vector 0: at or before the first element */
+    const unsigned char *x; /* this thread's first vector */
     int cols, shift;
-    int count; /* vectors of this thread: c = thread, thread + stride, ... */
+    int count; /* vectors of this thread: c = first, first + stride, ... */
 } row;
 
-#define STRIDE (THREADS_PER_ROW * CLUSTER)
+/* Vectors from one of a thread to its next. Blocks of a cluster take turns of THREADS_PER_ROW
+   vectors, but one piece each if all is known. */
+#define STRIDE (WHOLE == 2 ? THREADS_PER_ROW : THREADS_PER_ROW * CLUSTER)
+#define PIECE  (WHOLE == 2 ? THREADS_PER_ROW * KEEP : THREADS_PER_ROW)
 
 DEVICE place place_begin(void)
 {
@@ -341,12 +492,17 @@ DEVICE place place_begin(void)
     p.rank = 0;
 #if CLUSTER > 1
     p.rank = cluster_rank();
+    if (t == 0) {
+        arrival_begin(shared + SCRATCH * 4);
+        arrival_begin(shared + SCRATCH * 4 + 8);
+    }
     cluster_arrive(); /* nobody writes to a block that has not started: see row_reduce */
 #endif
-    p.thread = p.rank * THREADS_PER_ROW + t % THREADS_PER_ROW;
+    p.thread = t % THREADS_PER_ROW;
+    p.first = p.rank * PIECE + p.thread;
     p.group = t / THREADS_PER_ROW;
     p.lanes = LANES == 32 ? 0xffffffffu : ((1u << (LANES % 32)) - 1) << (t % 32 / LANES * LANES);
-    p.turn = CLUSTER > 1 ? 2 : 0;
+    p.reductions = 0;
     p.scratch = (float *)shared + p.group * (2 * WARPS * CLUSTER * PARTS_MAX);
     p.held = shared + SCRATCH_BYTES + t * VEC_BYTES;
     return p;
@@ -356,7 +512,7 @@ DEVICE place place_begin(void)
 DEVICE void place_end(const place *p)
 {
 #if CLUSTER > 1
-    if (p->turn == 2) {
+    if (p->reductions == 0) {
         cluster_wait();
     }
 #endif
@@ -377,19 +533,22 @@ DEVICE row row_at(const place *p, const void *x, i64 index, int cols)
 {
     row r;
     const unsigned char *first = (const unsigned char *)x + index * cols * ELEMENT;
-    const int bytes = (int)((size_t)first & (VEC_BYTES - 1));
-    r.x = first - bytes;
+    const int bytes = WHOLE ? 0 : (int)((size_t)first & (VEC_BYTES - 1));
+    r.x = first - bytes + p->first * VEC_BYTES;
     r.cols = cols;
     r.shift = bytes / ELEMENT;
     const int vectors = (int)(((i64)cols + r.shift + V - 1) / V);
-    r.count = vectors > p->thread ? (vectors - p->thread - 1) / STRIDE + 1 : 0;
+    r.count = vectors > p->first ? (vectors - p->first - 1) / STRIDE + 1 : 0;
+#if WHOLE == 2
+    r.count = KEEP;
+#endif
     return r;
 }
 
 /* The element of the row that this thread's vector i begins with: it may be before the row. */
 DEVICE int first_of(const place *p, const row *r, int i)
 {
-    return (p->thread + i * STRIDE) * V - r->shift;
+    return (p->first + i * STRIDE) * V - r->shift;
 }
 
 /* Is the element j of the vector that begins with element e inside the row? */
@@ -400,25 +559,43 @@ DEVICE bool inside(const row *r, int e, int j)
 
 DEVICE bool whole(const row *r, int e)
 {
-    return e >= 0 && e + V <= r->cols;
+    return WHOLE || (e >= 0 && e + V <= r->cols);
 }
 
-/* Vector i of any array that has the row's length: x itself, or weights, given where the array
-   begins. */
-DEVICE vector load_vector(const place *p, const row *r, const void *array, int i, float fill)
+/* Where the same elements are in another array of the row's length. The first part does not depend
+   on i: one address for all vectors. */
+DEVICE unsigned char *vector_of_array(const place *p, const row *r, void *array, int i)
+{
+    unsigned char *mine = (unsigned char *)array + (p->first * V - r->shift) * (i64)ELEMENT;
+    return mine + i * (i64)(STRIDE * VEC_BYTES);
+}
+
+/* Vector i of a row. */
+DEVICE vector load_vector(const place *p, const row *r, int i, float fill)
 {
     const int e = first_of(p, r, i);
-    const unsigned char *from = (const unsigned char *)array + (i64)e * ELEMENT;
-    if (whole(r, e) && aligned(from)) {
+    const unsigned char *from = r->x + i * (i64)(STRIDE * VEC_BYTES);
+    if (whole(r, e)) {
         return load_global(from);
     }
     return load_part(from, -e, r->cols - e, fill);
 }
 
+/* The same elements of an array that all rows share. */
+DEVICE vector load_weight(const place *p, const row *r, const void *array, int i)
+{
+    const int e = first_of(p, r, i);
+    const unsigned char *from = vector_of_array(p, r, (void *)array, i);
+    if (whole(r, e) && aligned(from)) {
+        return load_cached(from);
+    }
+    return load_part(from, -e, r->cols - e, 0);
+}
+
 DEVICE void store_vector(const place *p, const row *r, void *y, int i, const float x[V])
 {
     const int e = first_of(p, r, i);
-    unsigned char *to = (unsigned char *)y + (i64)e * ELEMENT;
+    unsigned char *to = vector_of_array(p, r, y, i);
     const vector v = vector_of(x);
     if (whole(r, e) && aligned(to)) {
         store_global(to, v);
@@ -427,7 +604,9 @@ DEVICE void store_vector(const place *p, const row *r, void *y, int i, const flo
     }
 }
 
-#define ROW_START(r) ((r)->x + (r)->shift * ELEMENT)
+/* One pass over a row: a statement for each vector in registers, then the same for the rest. */
+#define EACH_KEPT(i, r) UNROLL for (int i = 0; i < KEEP; i++) if (i < (r)->count)
+#define EACH_REST(i, r) LOOP for (int i = KEEP; i < (r)->count; i++)
 
 /* Asks for all of the row at once: what is kept in registers, and what waits in shared memory. The
    second arrives with row_arrive. */
@@ -436,7 +615,7 @@ DEVICE void row_load(vector keep[KEEP_ARRAY], const place *p, const row *r, floa
     UNROLL for (int i = 0; i < KEEP; i++)
     {
         if (i < r->count) {
-            keep[i] = load_vector(p, r, ROW_START(r), i, fill);
+            keep[i] = load_vector(p, r, i, fill);
         }
     }
 #if REST
@@ -444,9 +623,9 @@ DEVICE void row_load(vector keep[KEEP_ARRAY], const place *p, const row *r, floa
         const int e = first_of(p, r, i);
         vector *to = (vector *)(p->held + (i64)(i - KEEP) * THREADS * VEC_BYTES);
         if (VEC_BYTES >= 4 && whole(r, e)) {
-            copy_async(to, r->x + (i64)(p->thread + i * STRIDE) * VEC_BYTES);
+            copy_async(to, r->x + i * (i64)(STRIDE * VEC_BYTES));
         } else {
-            const vector v = load_vector(p, r, ROW_START(r), i, fill);
+            const vector v = load_vector(p, r, i, fill);
 #if VEC_BYTES >= 4
             *to = v;
 #else
@@ -466,6 +645,84 @@ DEVICE void row_arrive(const row *r)
 #endif
 }
 
+#if STAGES
+/* Groups of threads that have rows of their own: a warp at least, with all of its rows. */
+#define GROUP      (THREADS_PER_ROW < 32 ? 32 : THREADS_PER_ROW)
+#define GROUP_ROWS (GROUP / THREADS_PER_ROW)
+#define SLOT_BYTES (GROUP * KEEP * VEC_BYTES)
+
+typedef struct ring {
+    unsigned char *slots; /* of this group */
+    u64 *arrivals;
+    int slot; /* that is next */
+    u32 parity;
+} ring;
+
+/* Asks for the rows that begin with `index`, that of the group's first thread. */
+DEVICE void ring_ask(const ring *q, const place *p, int slot, const void *x, i64 index, i64 rows,
+                     int cols)
+{
+    if ((int)threadIdx.x % GROUP == 0 && index < rows) {
+        const u32 there = (u32)(rows - index < GROUP_ROWS ? rows - index : GROUP_ROWS);
+        const row r = row_at(p, x, index, cols);
+        copy_bulk(q->slots + slot * SLOT_BYTES, r.x, there * (SLOT_BYTES / GROUP_ROWS),
+                  q->arrivals + slot);
+    }
+}
+
+DEVICE ring ring_begin(const place *p, const void *x, i64 index, i64 rows, int cols)
+{
+    unsigned char *shared = dynamic_shared() + SCRATCH_BYTES;
+    const int group = (int)threadIdx.x / GROUP;
+    ring q;
+    q.slots = shared + group * (STAGES * SLOT_BYTES);
+    q.arrivals = (u64 *)(shared + THREADS / GROUP * (STAGES * SLOT_BYTES)) + group * STAGES;
+    q.slot = 0;
+    q.parity = 0;
+    if ((int)threadIdx.x % GROUP == 0) {
+        for (int i = 0; i < STAGES; i++) {
+            arrival_begin(q.arrivals + i);
+        }
+        for (int i = 0; i < STAGES; i++) {
+            ring_ask(&q, p, i, x, index + i * row_step(), rows, cols);
+        }
+    }
+    if (GROUP == 32) {
+        warp_sync();
+    } else {
+        barrier(p->group, THREADS_PER_ROW);
+    }
+    return q;
+}
+
+DEVICE void ring_take(vector keep[KEEP_ARRAY], const ring *q, const place *p)
+{
+    const unsigned char *slot =
+        q->slots + q->slot * SLOT_BYTES + p->group % GROUP_ROWS * (SLOT_BYTES / GROUP_ROWS);
+    arrival_wait(q->arrivals + q->slot, q->parity);
+    UNROLL for (int i = 0; i < KEEP; i++)
+    {
+        keep[i] = ((const vector *)slot)[i * THREADS_PER_ROW + p->thread];
+    }
+}
+
+/* After a reduction over what was taken: so all threads of a row have taken it. Row `index` is the
+   one to come. */
+DEVICE void ring_next(ring *q, const place *p, const void *x, i64 index, i64 rows, int cols)
+{
+    const i64 then = index - p->group % GROUP_ROWS + (STAGES - 1) * row_step();
+    if (THREADS_PER_ROW < 32 && then < rows) {
+        warp_sync(); /* the warp's other rows; all are there, as they all have less than `then` */
+    }
+    ring_ask(q, p, q->slot, x, then, rows, cols);
+    q->slot++;
+    if (q->slot == STAGES) {
+        q->slot = 0;
+        q->parity ^= 1;
+    }
+}
+#endif
+
 /* A vector that is not in registers. */
 DEVICE vector row_rest(const place *p, const row *r, int i, float fill)
 {
@@ -479,13 +736,9 @@ DEVICE vector row_rest(const place *p, const row *r, int i, float fill)
     return v;
 #endif
 #else
-    return load_vector(p, r, ROW_START(r), i, fill);
+    return load_vector(p, r, i, fill);
 #endif
 }
-
-/* One pass over a row: a statement for each vector in registers, then the same for the rest. */
-#define EACH_KEPT(i, r) UNROLL for (int i = 0; i < KEEP; i++) if (i < (r)->count)
-#define EACH_REST(i, r) LOOP for (int i = KEEP; i < (r)->count; i++)
 
 /* ---- sums over a row ---- */
 
@@ -516,8 +769,8 @@ DEVICE part combine(part p, part q, int how)
         r.b = p.b * exp2_difference(p.a, r.a) + q.b * exp2_difference(q.a, r.a);
     } else { /* Chan, Golub, LeVeque 1979 */
         const float d = q.a - p.a;
-        r.c = p.c + q.c;
-        const float share = r.c > 0 ? q.c / r.c : 0.0f;
+        r.c = EQUAL_PARTS ? 2 * p.c : p.c + q.c;
+        const float share = EQUAL_PARTS ? 0.5f : r.c > 0 ? divide_fast(q.c, r.c) : 0.0f;
         r.a = p.a + d * share;
         r.b = p.b + q.b + d * d * p.c * share;
     }
@@ -531,7 +784,7 @@ DEVICE part shuffle_part(u32 lanes, part p, int distance, int how)
     if (how >= REDUCE_SOFTMAX) {
         q.b = shuffle_xor(lanes, p.b, distance);
     }
-    if (how == REDUCE_MOMENTS) {
+    if (how == REDUCE_MOMENTS && !EQUAL_PARTS) {
         q.c = shuffle_xor(lanes, p.c, distance);
     }
     return q;
@@ -549,24 +802,21 @@ DEVICE part row_reduce(place *p, part mine, int how)
     }
 #if MEETS
     const int lane = (int)threadIdx.x % 32;
-    const int warp = p->rank * WARPS + p->thread % THREADS_PER_ROW / 32;
-    float *scratch = p->scratch + (p->turn & 1) * (WARPS * CLUSTER * PARTS_MAX);
+    const int warp = p->rank * WARPS + p->thread / 32;
+    float *scratch = p->scratch + (p->reductions & 1) * (WARPS * CLUSTER * PARTS_MAX);
 #if CLUSTER > 1
-    if (p->turn == 2) {
+    unsigned char *arrival = dynamic_shared() + SCRATCH * 4 + (p->reductions & 1) * 8;
+    const int count = how < REDUCE_SOFTMAX ? 1 : how == REDUCE_MOMENTS && !EQUAL_PARTS ? 4 : 2;
+    if (p->thread == 0) {
+        arrival_expect(arrival, (u32)(WARPS * CLUSTER * 4 * count));
+    }
+    if (p->reductions == 0) {
         cluster_wait(); /* all blocks have started */
     }
     if (lane < CLUSTER) {
-        float *to = scratch + warp * PARTS_MAX;
-        store_remote(to, lane, mine.a);
-        if (how >= REDUCE_SOFTMAX) {
-            store_remote(to + 1, lane, mine.b);
-        }
-        if (how == REDUCE_MOMENTS) {
-            store_remote(to + 2, lane, mine.c);
-        }
+        store_remote(scratch + warp * PARTS_MAX, lane, arrival, count, mine.a, mine.b, mine.c);
     }
-    cluster_arrive();
-    cluster_wait();
+    arrival_wait(arrival, (u32)p->reductions >> 1 & 1);
 #else
     if (lane == 0) {
         scratch[warp * PARTS_MAX] = mine.a;
@@ -575,13 +825,13 @@ DEVICE part row_reduce(place *p, part mine, int how)
     }
     barrier(p->group, THREADS_PER_ROW);
 #endif
-    p->turn = (p->turn & 1) ^ 1;
+    p->reductions++;
     enum { ALL = WARPS * CLUSTER, ONCE = ALL < 32 ? ALL : 32 };
     for (int i = lane % ONCE; i < ALL; i += 32) {
         part q;
         q.a = scratch[i * PARTS_MAX];
         q.b = scratch[i * PARTS_MAX + 1];
-        q.c = scratch[i * PARTS_MAX + 2];
+        q.c = EQUAL_PARTS ? mine.c : scratch[i * PARTS_MAX + 2];
         mine = i < 32 ? q : combine(mine, q, how);
     }
     UNROLL for (int distance = ONCE / 2; distance > 0; distance /= 2)

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "archive/field.h"
 #include "archive/schema.h"
@@ -180,7 +181,11 @@ static ak_status make_folder(const char *path, ak_error *err)
     }
     memcpy(folder, path, length);
     folder[length] = 0;
-    return ak_fs_mkdirs(folder, err);
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = ak_fs_mkdirs(folder, &why);
+    return status == AK_OK
+               ? AK_OK
+               : ak_fail(err, status, "%s; give another path for the archive", why.text);
 }
 
 static ak_status check_version(int64_t *version, ak_archive *archive, ak_error *err)
@@ -393,7 +398,7 @@ static ak_status accept_file(ak_archive *archive, bool log_waits, ak_error *err)
     } else if (status == AK_OK && version < AK_SCHEMA_VERSION) {
         status = migrate(archive, err);
     }
-    if (status == AK_OK) {
+    if (status == AK_OK && !archive->empty) {
         status = use_wal(archive, err);
     }
     return status;
@@ -413,14 +418,15 @@ static ak_status open_at(ak_archive *archive, ak_error *err)
         return ak_fail(err, AK_IO, "%s: is not a file; give another path for the archive",
                        archive->path);
     }
-    ak_status status = make_folder(archive->path, err);
+    ak_status status = archive->empty ? AK_OK : make_folder(archive->path, err);
     if (status != AK_OK) {
         return status;
     }
     bool log_waits = has_log(archive->path);
     int flags =
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
-    if (sqlite3_open_v2(archive->path, &archive->db, flags, NULL) != SQLITE_OK) {
+    if (sqlite3_open_v2(archive->empty ? ":memory:" : archive->path, &archive->db, flags, NULL) !=
+        SQLITE_OK) {
         return archive->db == NULL ? ak_fail_memory(err)
                                    : ak_store_fault(archive, "cannot be opened", err);
     }
@@ -442,7 +448,7 @@ static ak_status open_at(ak_archive *archive, ak_error *err)
     return status;
 }
 
-ak_status ak_archive_open(ak_archive **out, const char *path, ak_error *err)
+static ak_status open_archive(ak_archive **out, const char *path, bool to_read, ak_error *err)
 {
     char resolved[AK_PATH_MAX];
     ak_status status = resolve(resolved, path, err);
@@ -452,6 +458,7 @@ ak_status ak_archive_open(ak_archive **out, const char *path, ak_error *err)
     ak_archive *archive = ak_alloc(1, sizeof *archive);
     if (archive != NULL) {
         archive->path = ak_strdup(resolved);
+        archive->empty = to_read && access(resolved, F_OK) != 0 && errno == ENOENT;
     }
     status = archive == NULL || archive->path == NULL ? ak_fail_memory(err) : open_at(archive, err);
     if (status != AK_OK) {
@@ -460,6 +467,16 @@ ak_status ak_archive_open(ak_archive **out, const char *path, ak_error *err)
     }
     *out = archive;
     return AK_OK;
+}
+
+ak_status ak_archive_open(ak_archive **out, const char *path, ak_error *err)
+{
+    return open_archive(out, path, false, err);
+}
+
+ak_status ak_archive_open_existing(ak_archive **out, const char *path, ak_error *err)
+{
+    return open_archive(out, path, true, err);
 }
 
 void ak_archive_close(ak_archive *archive)

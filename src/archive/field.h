@@ -46,7 +46,15 @@
     X(tflops, MEASURED, tflops)                                                                    \
     X(gbs, MEASURED, gbs)                                                                          \
     X(efficiency, MEASURED, efficiency)                                                            \
-    X(bound, NULLABLE, bound)
+    X(bound, NULLABLE, bound)                                                                      \
+    X(measured_on, NULLABLE, measured_on)                                                          \
+    X(device_uuid, NULLABLE, device_uuid)                                                          \
+    X(sm_clock_mhz, MEASURED, sm_clock_mhz)                                                        \
+    X(memory_clock_mhz, MEASURED, memory_clock_mhz)                                                \
+    X(power_watts, MEASURED, power_watts)                                                          \
+    X(temperature_celsius, MEASURED, temperature_celsius)                                          \
+    X(throttle, NULLABLE, throttle)                                                                \
+    X(utilisation, MEASURED, utilisation)
 
 typedef enum ak_field_kind {
     AK_FIELD_TEXT,      /* char *, NULL counts as "" */

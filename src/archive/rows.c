@@ -218,7 +218,7 @@ ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, a
     ak_status status = ak_store_prepare(
         &statement, archive,
         "SELECT r.id, started, ended, kernel, implementation, device, size, dtype, choices, "
-        "strategy, environment, options, result, words "
+        "strategy, environment, options, result, words, imported "
         "FROM runs AS r LEFT JOIN environments ON hash = environment "
         "WHERE ?1 IS NULL OR r.id = ?1 ORDER BY imported, number DESC LIMIT 1",
         err);
@@ -246,6 +246,7 @@ ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, a
     RUN_MAP(READ)
     READ(words, environment_json)
 #undef READ
+    run.imported = status == AK_OK && sqlite3_column_int(statement, column) != 0;
     (void)sqlite3_finalize(statement);
     if (status != AK_OK) {
         ak_run_clear(&run);
@@ -253,6 +254,14 @@ ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, a
     }
     *out = run;
     return AK_OK;
+}
+
+ak_status ak_archive_check_run(ak_archive *archive, const char *run, ak_error *err)
+{
+    ak_run found = {0};
+    ak_status status = ak_archive_get_run(&found, archive, run, err);
+    ak_run_clear(&found);
+    return status;
 }
 
 ak_status ak_archive_environment(char **out, ak_archive *archive, const char *hash, ak_error *err)

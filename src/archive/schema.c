@@ -18,9 +18,9 @@
     "  system TEXT NOT NULL,\n"                                                                    \
     "  brief TEXT NOT NULL,\n"                                                                     \
     "  state TEXT NOT NULL,\n"                                                                     \
-    "  reply TEXT,\n"     /* NULL: none came */                                                    \
-    "  finish TEXT,\n"    /* why the model stopped */                                              \
-    "  fault TEXT,\n"     /* NULL: the call succeeded */                                           \
+    "  reply TEXT,\n"  /* NULL: none came */                                                       \
+    "  finish TEXT,\n" /* why the model stopped */                                                 \
+    "  fault TEXT,\n"  /* NULL: the call succeeded */                                              \
     "  error TEXT,\n"                                                                              \
     "  request_id TEXT,\n"                                                                         \
     "  proposals TEXT,\n" /* JSON */                                                               \
@@ -35,8 +35,21 @@
     ") STRICT;\n"                                                                                  \
     "CREATE INDEX calls_by_run ON calls (run);\n"
 
+/* Version 3: which of several devices, and what it did meanwhile. */
+#define ADD(column) "ALTER TABLE trials ADD COLUMN " column ";\n"
+#define CONDITIONS                                                                                 \
+    ADD("measured_on TEXT")                                                                        \
+    ADD("device_uuid TEXT")                                                                        \
+    ADD("sm_clock_mhz REAL")                                                                       \
+    ADD("memory_clock_mhz REAL")                                                                   \
+    ADD("power_watts REAL")                                                                        \
+    ADD("temperature_celsius REAL")                                                                \
+    ADD("throttle TEXT")                                                                           \
+    ADD("utilisation REAL")
+
 const char *const ak_schema_steps[AK_SCHEMA_VERSION - 1] = {
     "ALTER TABLE trials ADD COLUMN hypothesis TEXT;\n" CALLS,
+    CONDITIONS,
 };
 
 const char ak_schema_sql[] =
@@ -101,7 +114,15 @@ const char ak_schema_sql[] =
     "  tflops REAL,\n"
     "  gbs REAL,\n"
     "  efficiency REAL,\n"
-    "  bound TEXT\n"
+    "  bound TEXT,\n"
+    "  measured_on TEXT,\n"
+    "  device_uuid TEXT,\n"
+    "  sm_clock_mhz REAL,\n" /* of clocks and so on the mean; NULL: not known */
+    "  memory_clock_mhz REAL,\n"
+    "  power_watts REAL,\n"
+    "  temperature_celsius REAL,\n"
+    "  throttle TEXT,\n"
+    "  utilisation REAL\n"
     ") STRICT;\n"
 
     /* By task, most selective questions first; by run; by configuration. */

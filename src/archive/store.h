@@ -7,6 +7,7 @@
 #include "archive/archive.h"
 
 struct ak_archive {
+    bool empty; /* opened to read where there is no file: in memory */
     sqlite3 *db;
     char *path;
     sqlite3_stmt *add_trial; /* prepared once: the only statement that a tuning run repeats */

@@ -114,7 +114,193 @@ ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t byt
             return AK_OK;
         }
     }
+    if (backend != NULL && backend->missing != NULL) {
+        return backend->missing(wanted, err);
+    }
     return ak_fail(
         err, AK_NOT_FOUND,
         "unknown device \"%.64s\"; `autokernel doctor` lists the devices of this machine", wanted);
+}
+
+/* ---- several devices ------------------------------------------------------------------------ */
+
+static const char every[] = ":all";
+
+typedef struct names {
+    char name[AK_DEVICES_MAX][AK_DEVICE_NAME_BYTES];
+    size_t count;
+} names;
+
+typedef struct collector {
+    names *list;
+    bool overflow;
+} collector;
+
+static void collect(void *context, const char *device, const char *description)
+{
+    collector *c = context;
+    (void)description;
+    c->overflow = c->overflow || c->list->count == AK_DEVICES_MAX;
+    if (!c->overflow) {
+        (void)snprintf(c->list->name[c->list->count++], AK_DEVICE_NAME_BYTES, "%s", device);
+    }
+}
+
+static ak_status too_many(ak_error *err)
+{
+    return ak_fail(err, AK_LIMIT, "more than %d devices cannot share a run; name those that shall",
+                   AK_DEVICES_MAX);
+}
+
+/* "cuda:all" */
+static ak_status all_devices(names *list, const ak_backend_ops *backend, const char *wanted,
+                             ak_error *err)
+{
+    collector c = {.list = list};
+    ak_status status = backend->probe(collect, &c, err);
+    if (status == AK_OK && c.overflow) {
+        return too_many(err);
+    }
+    if (status == AK_OK && list->count == 0) {
+        return backend->missing != NULL
+                   ? backend->missing(wanted, err)
+                   : ak_fail(err, AK_NOT_FOUND, "there is no %s device", backend->name);
+    }
+    return status;
+}
+
+static ak_status add_device(const ak_backend_ops **out, names *list, const char *wanted,
+                            ak_error *err)
+{
+    const ak_backend_ops *backend = NULL;
+    char name[AK_DEVICE_NAME_BYTES];
+    ak_status status = ak_backend_device(&backend, name, sizeof name, wanted, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    if (*out != NULL && backend != *out) {
+        return ak_fail(err, AK_INVALID, "devices of different kinds cannot share a run: %s, %s",
+                       list->name[0], name);
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->name[i], name) == 0) {
+            return ak_fail(err, AK_INVALID, "the device %s is named twice", name);
+        }
+    }
+    if (list->count == AK_DEVICES_MAX) {
+        return too_many(err);
+    }
+    *out = backend;
+    (void)snprintf(list->name[list->count++], sizeof name, "%s", name);
+    return AK_OK;
+}
+
+/* "cuda:0,cuda:1", "cuda:0,1" */
+static ak_status listed_devices(const ak_backend_ops **out, names *list, const char *wanted,
+                                ak_error *err)
+{
+    ak_status status = AK_OK;
+    for (const char *at = wanted; status == AK_OK;) {
+        char one[2 * AK_DEVICE_NAME_BYTES];
+        int length = (int)strcspn(at, ",");
+        bool number = length > 0 && strspn(at, "0123456789") == (size_t)length;
+        if (length >= AK_DEVICE_NAME_BYTES / 2) {
+            return ak_fail(err, AK_NOT_FOUND, "unknown device \"%.*s\"", AK_DEVICE_NAME_BYTES, at);
+        }
+        (void)snprintf(one, sizeof one, "%s%s%.*s", number && *out != NULL ? (*out)->name : "",
+                       number && *out != NULL ? ":" : "", length, at);
+        status = add_device(out, list, one, err);
+        at += length;
+        if (*at == 0) {
+            break;
+        }
+        at++;
+    }
+    return status;
+}
+
+static const char *name_of(const json_t *environment)
+{
+    const char *name = json_string_value(json_object_get(environment, "name"));
+    return name == NULL ? "another" : name;
+}
+
+/* Times of unequal devices cannot be compared, and neither can configurations by them. */
+static ak_status must_be_equal(const ak_backend_ops *backend, const names *list, ak_error *err)
+{
+    json_t *first = NULL;
+    ak_status status = backend->environment(&first, list->name[0], err);
+    for (size_t i = 1; status == AK_OK && i < list->count; i++) {
+        json_t *other = NULL;
+        status = backend->environment(&other, list->name[i], err);
+        if (status == AK_OK && !json_equal(first, other)) {
+            status = ak_fail(err, AK_INVALID,
+                             "devices that share a run must be equal: %s is %s, %s is %s; name "
+                             "equal ones, such as --device %s",
+                             list->name[0], name_of(first), list->name[i], name_of(other),
+                             list->name[0]);
+        }
+        json_decref(other);
+    }
+    json_decref(first);
+    return status;
+}
+
+/* Several: named one by one, or all. */
+static ak_status name_several(const ak_backend_ops **out, names *list, const char *wanted,
+                              ak_error *err)
+{
+    size_t length = strlen(wanted), tail = sizeof every - 1;
+    ak_status status;
+    if (length > tail && strcmp(wanted + length - tail, every) == 0) {
+        char name[AK_DEVICE_NAME_BYTES];
+        (void)snprintf(name, sizeof name, "%.*s", (int)(length - tail), wanted);
+        status = ak_backend_find(out, name, err);
+        status = status == AK_OK ? all_devices(list, *out, wanted, err) : status;
+    } else {
+        status = listed_devices(out, list, wanted, err);
+    }
+    return status == AK_OK && list->count > 1 ? must_be_equal(*out, list, err) : status;
+}
+
+/* Whether it names several devices: not if its backend takes any name. */
+static bool is_several(const char *wanted)
+{
+    char name[AK_DEVICE_NAME_BYTES];
+    const ak_backend_ops *backend = NULL;
+    size_t length = strlen(wanted), tail = sizeof every - 1;
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(wanted, ":"), wanted);
+    if (ak_backend_find(&backend, name, NULL) == AK_OK && backend->find != NULL) {
+        return false;
+    }
+    return strchr(wanted, ',') != NULL ||
+           (length > tail && strcmp(wanted + length - tail, every) == 0);
+}
+
+ak_status ak_backend_devices(const ak_backend_ops **out, ak_device_list *list, const char *wanted,
+                             ak_error *err)
+{
+    const ak_backend_ops *backend = NULL;
+    names found = {.count = 0};
+    if (wanted == NULL || !is_several(wanted)) {
+        ak_status status = ak_backend_device(out, list->first, sizeof list->first, wanted, err);
+        if (status == AK_OK) {
+            memcpy(list->all, list->first, sizeof list->all);
+            list->count = 1;
+        }
+        return status;
+    }
+    ak_status status = name_several(&backend, &found, wanted, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    size_t used = 0;
+    for (size_t i = 0; i < found.count; i++) {
+        used += (size_t)snprintf(list->all + used, sizeof list->all - used, "%s%s",
+                                 i == 0 ? "" : ",", found.name[i]);
+    }
+    (void)snprintf(list->first, sizeof list->first, "%s", found.name[0]);
+    list->count = found.count;
+    *out = backend;
+    return AK_OK;
 }

@@ -15,6 +15,8 @@
 #define AK_BACKEND_BACKEND_H
 
 #include "base/fs.h"
+#include "check/compare.h"
+#include "measure/conditions.h"
 #include "measure/roofline.h"
 #include "problem/task.h"
 
@@ -41,6 +43,8 @@ typedef struct ak_compile_result {
     char artifact_hash[33]; /* of the code: equal for configurations that compile to the same */
 } ak_compile_result;
 void ak_compile_result_clear(ak_compile_result *result);
+
+#define AK_UUID_BYTES 64
 
 typedef struct ak_device ak_device;     /* an open device with one block of argument memory */
 typedef struct ak_runnable ak_runnable; /* a loaded candidate or a baseline */
@@ -78,10 +82,44 @@ typedef struct ak_outcome {
     int64_t ns; /* for all iterations, by the harness' clock, its own cost subtracted */
 } ak_outcome;
 
+/*
+ * A referee: the reference and the comparison on the device itself, for arrays so large that
+ * computing, fetching and comparing them on the host would take longer than the tuning. It computes
+ * in double what reference.c computes, from the inputs in the block, for one shape; every element
+ * of every output is held against it there. Who uses one holds it against reference.c first
+ * (worker/stage.c).
+ */
+typedef struct ak_referee ak_referee;
+
+typedef struct ak_referee_ops {
+    /* For arguments at `offset` of the block. AK_UNAVAILABLE if the problem has no reference for
+       such devices, or its dtypes or the device's memory do not allow it: the host does it then. */
+    ak_status (*open)(ak_referee **out, ak_device *device, const ak_shape *shape,
+                      const size_t *offset, ak_error *err);
+    /* From what is in the block now. Also after compare has found the reference damaged. */
+    ak_status (*compute)(ak_referee *referee, ak_error *err);
+    /* Elements of the reference of an output that are NaN, and its root mean square. */
+    void (*describe)(size_t *nans, double *rms, const ak_referee *referee, size_t argument);
+    /* Elements of it. */
+    ak_status (*values)(double *out, ak_referee *referee, size_t argument, size_t first,
+                        size_t count, ak_error *err);
+    /* As ak_compare_output. `intact`: the reference is as it was computed; if not, something has
+       written to the harness' own memory and the comparison says nothing. */
+    ak_status (*compare)(ak_compare_result *out, bool *intact, ak_referee *referee, size_t argument,
+                         double relative, double rms, ak_error *err);
+    /* Of the bytes of an argument in the block: equal only for equal bytes, for all that a
+       candidate can know. */
+    ak_status (*fingerprint)(uint64_t *out, ak_referee *referee, size_t argument, ak_error *err);
+    void (*close)(ak_referee *referee);
+} ak_referee_ops;
+
 typedef struct ak_backend_ops {
     const char *name, *description;
 
     ak_status (*probe)(ak_device_visitor visit, void *context, ak_error *err);
+    /* (optional) Why there is no device of this name: always fails, with a line that says what this
+       machine has, or why it has none. */
+    ak_status (*missing)(const char *device, ak_error *err);
     /* (optional) For devices that probe cannot list: is there one of this name? */
     ak_status (*find)(const char *device, ak_error *err);
     /* Facts for expressions. Host: cpu_threads, vector_bytes, vector_registers, l1d_bytes,
@@ -127,6 +165,10 @@ typedef struct ak_backend_ops {
     ak_status (*launch)(ak_outcome *out, ak_runnable *runnable, const ak_launch *launch,
                         ak_error *err);
     void (*unload)(ak_runnable *runnable);
+    /* (optional) What the device did in the timed batches since it was last asked. */
+    void (*conditions)(ak_conditions *out, ak_device *device);
+    /* (optional) Which of several equal devices this is: "GPU-5fd4f087-86f3-...". */
+    void (*uuid)(char *out, size_t bytes, const ak_device *device);
     /* (optional) Has the device had an error that only a new process cures? Every launch is refused
        from then on; the worker ends once it has answered, and is started again. */
     bool (*lost)(const ak_device *device);
@@ -140,6 +182,7 @@ typedef struct ak_backend_ops {
     /* (optional) The version of a baseline where more is known once it has run: which of its
        algorithms was chosen. "" if nothing is. */
     void (*baseline_version)(char *out, size_t bytes, const ak_device *device, const char *name);
+    const ak_referee_ops *referee; /* (optional) */
     void (*close)(ak_device *device);
 } ak_backend_ops;
 
@@ -149,5 +192,21 @@ ak_status ak_backend_find(const ak_backend_ops **out, const char *name, ak_error
 /* "auto" is the first device of the last backend that has one; "host" is host. Splits "cuda:0". */
 ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t bytes,
                             const char *wanted, ak_error *err);
+
+/* Devices that share the trials of a run, in the order in which they were named. */
+#define AK_DEVICES_MAX       16
+#define AK_DEVICE_NAME_BYTES 64                /* of one that can share: "cuda:0" */
+#define AK_DEVICE_LIST_BYTES (AK_PATH_MAX + 8) /* "sim:FILE" */
+typedef struct ak_device_list {
+    char first[AK_DEVICE_LIST_BYTES];
+    char all[AK_DEVICE_LIST_BYTES]; /* with commas, if there are several */
+    size_t count;
+} ak_device_list;
+/* One device as ak_backend_device has it; all of a backend, "cuda:all"; or several, "cuda:0,cuda:1"
+   or "cuda:0,1" for short. Several must be of one backend and equal: what a result depends on
+   (`environment`) is the same for all of them. What a backend with `find` is given is one name,
+   whatever is in it. */
+ak_status ak_backend_devices(const ak_backend_ops **out, ak_device_list *list, const char *wanted,
+                             ak_error *err);
 
 #endif

@@ -155,7 +155,9 @@ ak_status ak_fs_mkdirs(const char *path, ak_error *err)
         }
         char kept = part[i];
         part[i] = 0;
-        if (mkdir(part, 0777) != 0 && !ak_fs_is_folder(part)) {
+        int why = mkdir(part, 0777) == 0 ? 0 : errno;
+        if (why != 0 && !ak_fs_is_folder(part)) {
+            errno = why; /* looking has another one */
             return io_fault("folder cannot be created", part, err);
         }
         part[i] = kept;

@@ -18,6 +18,7 @@ typedef struct ak_compare_result {
     size_t count;     /* elements compared */
     size_t bad;       /* elements that fail */
     size_t unwritten; /* elements that still hold the poison */
+    size_t strays;    /* elements between rows that do not, where somebody has looked */
     size_t first;     /* index of the first bad element; `count` if none is */
     double got, want; /* there */
 } ak_compare_result;

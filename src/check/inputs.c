@@ -17,7 +17,7 @@
 #include "base/hash.h"
 #include "base/rng.h"
 
-enum { BLOCK = 4096 };
+enum { BLOCK = AK_INPUTS_BLOCK };
 
 /* ---- conversions ---- */
 
@@ -239,6 +239,12 @@ static void fill_uniform(double *out, size_t count, const ak_argument_spec *argu
 void ak_inputs_fill(double *out, size_t count, const ak_argument_spec *argument, ak_dtype dtype,
                     uint64_t seed, uint64_t stream)
 {
+    ak_inputs_fill_part(out, 0, count, argument, dtype, seed, stream);
+}
+
+void ak_inputs_fill_part(double *out, size_t first, size_t count, const ak_argument_spec *argument,
+                         ak_dtype dtype, uint64_t seed, uint64_t stream)
+{
     ziggurat z;
     if (argument->fill == AK_FILL_NORMAL) {
         ziggurat_build(&z);
@@ -246,7 +252,7 @@ void ak_inputs_fill(double *out, size_t count, const ak_argument_spec *argument,
     for (size_t start = 0; start < count; start += BLOCK) {
         size_t length = count - start < BLOCK ? count - start : BLOCK;
         double *block = out + start;
-        uint64_t place[3] = {seed, stream, start / BLOCK};
+        uint64_t place[3] = {seed, stream, (first + start) / BLOCK};
         ak_rng rng;
         ak_rng_seed(&rng, ak_hash64(place, sizeof place));
         switch (argument->fill) {

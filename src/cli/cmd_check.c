@@ -3,10 +3,10 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "base/value_json.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/task_args.h"
-#include "problem/space.h"
 
 #define RANDOM_DEFAULT 3
 /* Random draws for one more configuration that is not there yet; a small space has no more. */
@@ -65,9 +65,16 @@ static ak_status show_one(json_t *rows, const ak_candidate *candidate, const ak_
     return status;
 }
 
+/* Of `count` that were checked: `wrong`; and `rejected` of those drawn at random, of which the
+   compiler's report says that running them is not worth while, so that nothing can be said. */
 static int finish(const ak_args *args, const ak_task *task, json_t *rows, size_t count,
-                  size_t wrong, size_t wanted)
+                  size_t wrong, size_t rejected, size_t wanted)
 {
+    char also[64] = "";
+    if (rejected > 0) {
+        (void)snprintf(also, sizeof also, "; %zu %s rejected before running", rejected,
+                       rejected == 1 ? "was" : "were");
+    }
     ak_error err = AK_ERROR_INIT;
     if (ak_args_has(args, AK_OPTION_JSON)) {
         json_t *object = json_object();
@@ -80,8 +87,9 @@ static int finish(const ak_args *args, const ak_task *task, json_t *rows, size_t
             return ak_complain_error(&err);
         }
     } else {
-        ak_out("%zu of %zu configuration%s %s right over awkward sizes and %s\n", count - wrong,
-               count, ak_plural(count), count == 1 ? "is" : "are", ak_task_size(task));
+        ak_out("%zu of %zu configuration%s %s right over awkward sizes and %s%s\n",
+               count - wrong - rejected, count, ak_plural(count), count == 1 ? "is" : "are",
+               ak_task_size(task), also);
         ak_next_on_task(wrong == 0 ? "tune" : "list",
                         wrong == 0 ? "find the fastest" : "what the parameters mean", args, task,
                         false);
@@ -105,7 +113,7 @@ static int run(const ak_args *args)
     ak_task *task = NULL;
     ak_tester *tester = NULL;
     ak_progress progress = {0};
-    size_t count = 0, done = 0, wrong = 0;
+    size_t count = 0, named = 0, done = 0, wrong = 0, rejected = 0;
     size_t wanted = ak_args_has(args, AK_OPTION_CONFIGS) ? (size_t)args->number[AK_OPTION_CONFIGS]
                     : args->config_count == 0            ? RANDOM_DEFAULT
                                                          : 0;
@@ -123,6 +131,7 @@ static int run(const ak_args *args)
     ak_catch_interrupts();
     if (status == AK_OK) {
         ak_task_set_cancel(task, &ak_interrupted);
+        named = count;
         count = add_random(list, count, wanted, ak_task_space(task),
                            (uint64_t)args->number[AK_OPTION_SEED]);
         status = ak_tester_open(&tester, task, &err);
@@ -139,7 +148,9 @@ static int run(const ak_args *args)
         status = ak_tester_check(&trial, tester, &list[done].config, &err);
         ak_progress_step(&progress, "", 1, 1);
         if (status == AK_OK) {
-            wrong += trial.status != AK_TRIAL_OK;
+            bool never_ran = trial.status == AK_TRIAL_REJECTED && done >= named;
+            rejected += never_ran;
+            wrong += trial.status != AK_TRIAL_OK && !never_ran;
             status = show_one(rows, &list[done], &trial, ak_task_space(task), json, &err);
             done++;
         }
@@ -151,7 +162,8 @@ static int run(const ak_args *args)
         (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted before a configuration was checked",
                       args->operand[0]);
     }
-    code = status == AK_OK ? finish(args, task, rows, done, wrong, count) : ak_complain_error(&err);
+    code = status == AK_OK ? finish(args, task, rows, done, wrong, rejected, count)
+                           : ak_complain_error(&err);
     ak_tester_close(tester);
     ak_task_close(task);
     json_decref(rows);
@@ -167,10 +179,12 @@ const ak_command ak_cmd_check = {
     .most = 1,
     .options =
         AK_O_TASK | AK_O_RUN | AK_O(CONFIG) | AK_O(CONFIGS) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
-    .about = "Compares results with a reference in double precision: fresh inputs, poisoned "
-             "outputs, red\n"
-             "zones around every buffer, awkward sizes and the given one. By default the default\n"
-             "configuration and a few random ones. Exit code 1 if one is wrong.",
+    .about =
+        "Compares results with a reference in double precision: fresh inputs, poisoned "
+        "outputs, red\n"
+        "zones around every buffer, awkward sizes and the given one. By default the default\n"
+        "configuration and a few random ones. Exit code 1 if one is wrong, or if one that was\n"
+        "named with --config could not be run.",
     .examples = "  autokernel check matmul --size 64\n"
                 "  autokernel check matmul --config KC=128 --size 64\n"
                 "  autokernel check softmax --configs 5 --seed 7\n",

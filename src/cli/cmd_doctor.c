@@ -126,6 +126,18 @@ static void print(json_t *findings)
     ak_out_next("tune matmul", "find the fastest matrix product of this machine");
 }
 
+/* Where results are kept unless an option says otherwise. */
+static bool add_archive(json_t *findings, const ak_settings *settings)
+{
+    char folder[AK_PATH_MAX], path[AK_PATH_MAX];
+    const char *set = settings->at[AK_OPTION_ARCHIVE].text;
+    if (set == NULL && (ak_fs_data_folder(folder, NULL) != AK_OK ||
+                        ak_fs_join(path, folder, "archive.db", NULL) != AK_OK)) {
+        return true;
+    }
+    return ak_json_set_text(findings, "archive", set == NULL ? path : set);
+}
+
 /* Adds the settings, the files they may be in and misspelled variables. */
 static ak_status add_settings(json_t *findings, ak_error *err)
 {
@@ -136,7 +148,7 @@ static ak_status add_settings(json_t *findings, ak_error *err)
     }
     json_t *unknown = ak_settings_unknown();
     bool good =
-        unknown != NULL &&
+        unknown != NULL && add_archive(findings, &settings) &&
         ak_json_set_text(findings, "project_settings",
                          settings.has_project ? settings.project : "none") &&
         ak_json_set_text(findings, "user_settings", settings.has_user ? settings.user : "none") &&

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/value_json.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/task_args.h"
-#include "problem/space.h"
 
 /* A list of values longer than this is cut in the table; --json has all of them. */
 #define VALUES_SHOWN 100

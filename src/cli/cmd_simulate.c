@@ -94,14 +94,18 @@ typedef struct means {
 static means means_of(const ak_simulation *result)
 {
     means m = {0};
+    double count = (double)result->count;
     size_t found = 0;
     for (size_t i = 0; i < result->count; i++) {
-        m.evaluations += (double)result->repeats[i].evaluations / (double)result->count;
-        m.failed += (double)result->repeats[i].failed / (double)result->count;
-        m.seconds += result->repeats[i].seconds / (double)result->count;
+        m.evaluations += (double)result->repeats[i].evaluations;
+        m.failed += (double)result->repeats[i].failed;
+        m.seconds += result->repeats[i].seconds;
         m.best_seconds += result->repeats[i].best_seconds;
         found += result->repeats[i].found ? 1 : 0;
     }
+    m.evaluations /= count;
+    m.failed /= count;
+    m.seconds /= count;
     m.best_seconds = found > 0 ? m.best_seconds / (double)found : 0;
     return m;
 }
@@ -316,26 +320,27 @@ const ak_command ak_cmd_simulate = {
     .most = AK_OPERANDS_MAX,
     .options = AK_O(STRATEGY) | AK_O(REPEATS) | AK_O(SEED) | AK_O(SCORE) | AK_O(SPACE) |
                AK_O(EVALS) | AK_O(TIME) | AK_O(BATCH) | AK_O(JOBS) | AK_O(JSON) | AK_O(HELP),
-    .about = "A RECORDING is a space of which every configuration was measured: a cache file of "
-             "Kernel\n"
-             "Tuner, T4 results, results of KTT (each also with gzip), or an archive of one task.\n"
-             "Searches run on it in seconds, with a clock that advances by what each "
-             "configuration cost\n"
-             "when it was recorded, until 1.1 times the time at which random search is expected "
-             "to be 95 %\n"
-             "of the way from the median to the optimum, or to the optimum. The same seed gives the "
-             "same\n"
-             "result.\n"
-             "--score adds how much better than random search each strategy is over that time: 1 "
-             "is the\n"
-             "optimum at once, 0 random search (Willemsen et al. 2024, doi "
-             "10.1016/j.future.2024.05.021).\n"
-             "--space names the T1 file of the space: it gives the default configuration, which "
-             "each repeat\n"
-             "draws at random otherwise.\n"
-             "--strategy takes several, with commas between them; hyper-parameters follow a "
-             "colon.\n"
-             "--time is simulated time here, and --evals bounds each repeat.",
+    .about =
+        "A RECORDING is a space of which every configuration was measured: a cache file of "
+        "Kernel\n"
+        "Tuner, T4 results, results of KTT (each also with gzip), or an archive of one task.\n"
+        "Searches run on it in seconds, with a clock that advances by what each "
+        "configuration cost\n"
+        "when it was recorded, until 1.1 times the time at which random search is expected "
+        "to be 95 %\n"
+        "of the way from the median to the optimum, or to the optimum. The same seed gives the "
+        "same\n"
+        "result.\n"
+        "--score adds how much better than random search each strategy is over that time: 1 "
+        "is the\n"
+        "optimum at once, 0 random search (Willemsen et al. 2024, doi "
+        "10.1016/j.future.2024.05.021).\n"
+        "--space names the T1 file of the space: it gives the default configuration, which "
+        "each repeat\n"
+        "draws at random otherwise.\n"
+        "--strategy takes several, with commas between them; hyper-parameters follow a "
+        "colon.\n"
+        "--time is simulated time here, and --evals bounds each repeat.",
     .examples = "  autokernel simulate cache.json.gz --strategy random,local --score\n"
                 "  autokernel simulate a.json.gz b.json --strategy evolve --repeats 10 --json\n"
                 "  autokernel simulate cache.json.gz --space t1.json --strategy local --score\n"

@@ -1,6 +1,7 @@
 /* cmd_stats.c: how the archive's trials ended, and where their time went. */
 #include <string.h>
 
+#include "base/fs.h"
 #include "cli/llm_show.h"
 #include "cli/options.h"
 #include "cli/task_args.h"
@@ -203,7 +204,16 @@ static void print_text(const tally *t, const ak_trial *best, size_t count, const
     if (worth != NULL) {
         ak_llm_worth_print(worth);
     }
-    ak_next_on_archive("history", "the trials themselves", args);
+    ak_buf next = AK_BUF(AK_PATH_MAX);
+    ak_buf_puts(&next, "history");
+    if (args->operand_count > 0) {
+        ak_buf_putc(&next, ' ');
+        ak_quote(&next, args->operand[0]);
+    }
+    if (ak_buf_status(&next, NULL) == AK_OK) {
+        ak_next_on_archive(next.data, "the trials themselves", args);
+    }
+    ak_buf_free(&next);
 }
 
 /* *out NULL if no language model took part. */

@@ -45,9 +45,13 @@ static const char *ending_of(const ak_tune_result *result, double target)
 }
 
 /* Without a library at the end: was there none, or was there no finish? Every finish has
-   contestants, the finalists at least. */
-static void print_alone(const ak_tune_result *result, double target)
+   contestants, the finalists at least; a recording has no finish. */
+static void print_alone(const ak_tune_result *result, const ak_task *task, double target)
 {
+    if (strncmp(ak_task_device(task), "sim:", 4) == 0) {
+        ak_out("     as it was recorded: nothing was measured now\n");
+        return;
+    }
     if (result->contestant_count == 0) {
         ak_out("     stopped before the finish: measured during the search, not beside the "
                "libraries\n");
@@ -77,18 +81,24 @@ static void print_counts(const ak_tune_result *result, double target)
     ak_out("; %s\n", ending_of(result, target));
 }
 
-static void print_best(const ak_tune_result *result, double target)
+static void print_best(const ak_tune_result *result, const ak_task *task, double target)
 {
     const ak_trial *best = &result->best;
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES], c[AK_NUMBER_BYTES];
-    ak_out("\n%sbest%s %s ms (%s), ", ak_style_on(stdout, AK_STYLE_GOOD),
+    ak_out("\n%sbest%s %s ms (%s)", ak_style_on(stdout, AK_STYLE_GOOD),
            ak_style_on(stdout, AK_STYLE_PLAIN), ak_show_real(a, best->median_ms),
            ak_show_interval(b, best->ci_low_ms, best->ci_high_ms));
     if (best->tflops > 0) {
-        ak_out("%s TFLOP/s, ", ak_show_real(a, best->tflops));
+        ak_out(", %s TFLOP/s", ak_show_real(a, best->tflops));
     }
-    ak_out("%s GB/s; %s of what this device can do, bound by %s\n", ak_show_real(a, best->gbs),
-           ak_show_percent(b, best->efficiency), best->bound == NULL ? "?" : best->bound);
+    if (best->gbs > 0) {
+        ak_out(", %s GB/s", ak_show_real(a, best->gbs));
+    }
+    if (best->efficiency > 0) {
+        ak_out("; %s of what this device can do, bound by %s", ak_show_percent(b, best->efficiency),
+               best->bound == NULL ? "?" : best->bound);
+    }
+    ak_out("\n");
     if (result->baseline < result->contestant_count) {
         const ak_contestant *library = &result->contestants[result->baseline];
         const ak_contestant *tuned = NULL;
@@ -106,7 +116,7 @@ static void print_best(const ak_tune_result *result, double target)
         }
         ak_out("\n");
     } else {
-        print_alone(result, target);
+        print_alone(result, task, target);
     }
     ak_out("     %s\n", best->config);
 }
@@ -166,7 +176,7 @@ static ak_status print_result(const ak_tune_result *result, const ak_task *task,
             ak_out("\n");
             ak_contestants_print(result->contestants, result->contestant_count);
         }
-        print_best(result, target);
+        print_best(result, task, target);
         print_next(task, result, args);
     }
     return AK_OK;
@@ -204,14 +214,15 @@ static int run_one(const ak_args *args, const ak_llm_options *llm)
     int code = AK_EXIT_FAILED;
     bool json = ak_args_has(args, AK_OPTION_JSON);
     ak_tune_options options = options_of(args, &progress, llm);
+    ak_catch_interrupts();
     if (ak_args_task(&task, args, &err) != AK_OK ||
         ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err) != AK_OK ||
+        ak_args_measured_task(&task, args, archive, &err) != AK_OK ||
         ak_progress_open(&progress, args->text[AK_OPTION_EVENTS],
                          ak_args_has(args, AK_OPTION_QUIET), json, &err) != AK_OK) {
         code = ak_complain_error(&err);
         goto out;
     }
-    ak_catch_interrupts();
     ak_status status = ak_tune(&result, task, archive, &options, &err);
     ak_error events_err = AK_ERROR_INIT;
     ak_status events = ak_progress_close(&progress, &events_err);
@@ -254,13 +265,13 @@ static int run(const ak_args *args)
 const ak_command ak_cmd_tune = {
     .name = "tune",
     .summary = "find the fastest correct configuration of a kernel",
-    .operands = "KERNEL",
+    .operands = "KERNEL|RECORDING",
     .least = 1,
     .most = 1,
-    .options = AK_O_TASK | AK_O_RUN | AK_O(LIBRARIES) | AK_O_LLM | AK_O(GENERATIONS) | AK_O(BATCH) |
-               AK_O(SIZES) | AK_O(DISPATCH) | AK_O(STRATEGY) | AK_O(EVALS) | AK_O(TIME) |
-               AK_O(TARGET_SPEEDUP) | AK_O(RESUME) | AK_O(EVENTS) | AK_O(ARCHIVE) | AK_O(JSON) |
-               AK_O(QUIET) | AK_O(HELP),
+    .options = AK_O_TASK | AK_O_RUN | AK_O(LIBRARIES) | AK_O(PROTOCOL) | AK_O_LLM |
+               AK_O(GENERATIONS) | AK_O(BATCH) | AK_O(SIZES) | AK_O(DISPATCH) | AK_O(STRATEGY) |
+               AK_O(EVALS) | AK_O(TIME) | AK_O(TARGET_SPEEDUP) | AK_O(RESUME) | AK_O(EVENTS) |
+               AK_O(ARCHIVE) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
     .about = "Tries configurations: compiles each, checks its results, times it and archives it. "
              "The best\n"
              "few are measured again, interleaved with the vendor libraries that are installed.\n"
@@ -272,6 +283,11 @@ const ak_command ak_cmd_tune = {
              "Exit code 0 says that a verified best was found, also after Ctrl-C. The same command "
              "with\n"
              "--resume goes on where it was.\n"
+             "With --device sim:FILE a recording (see 'autokernel simulate --help') stands for the "
+             "device: nothing\n"
+             "runs, time is what was recorded, and the same seed gives the same events and "
+             "archive. KERNEL is what\n"
+             "was recorded, or the file itself, with --device sim.\n"
              "\n"
              "With --sizes, each size is tuned, the leaders of all are measured at every size, and "
              "--dispatch\n"
@@ -282,6 +298,7 @@ const ak_command ak_cmd_tune = {
                 "  autokernel tune matmul --size M=512,N=512,K=512 --evals 20\n"
                 "  autokernel tune matmul_act --set activation=relu --time 2m\n"
                 "  autokernel tune matmul --sizes '256;512;M=64,N=2048,K=64' --dispatch 2\n"
-                "  autokernel tune softmax --strategy random --seed 7 --json\n",
+                "  autokernel tune softmax --strategy random --seed 7 --json\n"
+                "  autokernel tune gemm.json.gz --device sim --evals 200\n",
     .run = run,
 };

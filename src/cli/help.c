@@ -16,7 +16,7 @@ void ak_help_overview(void)
     ak_out("\nKERNEL is the name of a built-in kernel ('autokernel list') or a path: a kernel "
            "folder or "
            "a\nT1 file. 'autokernel COMMAND --help' explains a command and shows examples.\n"
-           "Exit codes: 0 done, 1 failed, 2 wrong usage or input.\n\n"
+           "Exit codes: 0 done, 1 failed, 2 wrong usage or input (damaged files too).\n\n"
            "Options marked * may also be set by AUTOKERNEL_NAME in the environment, in\n"
            "autokernel.json here or in the user's config.json; 'autokernel doctor' shows them.\n\n"
            "A good start:\n"

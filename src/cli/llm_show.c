@@ -136,7 +136,12 @@ int ak_llm_show_run(const ak_args *args)
     json_decref(conversation);
     ak_text_free(text);
     ak_archive_close(archive);
-    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    if (status == AK_OK) {
+        return AK_EXIT_DONE;
+    }
+    int code = ak_complain_error(&err);
+    /* Without a name the question was right, and there is no run yet. */
+    return status == AK_NOT_FOUND && args->operand[1] == NULL ? AK_EXIT_FAILED : code;
 }
 
 /* ---- stats ------------------------------------------------------------------------------------

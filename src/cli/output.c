@@ -68,6 +68,7 @@ int ak_complain_error(const ak_error *err)
     case AK_INVALID:
     case AK_NOT_FOUND:
     case AK_LIMIT:
+    case AK_CORRUPT: /* input, too: what was given cannot be used as it is */
         return AK_EXIT_USAGE;
     default:
         return AK_EXIT_FAILED;

@@ -27,6 +27,10 @@ ak_status ak_progress_open(ak_progress *out, const char *events_path, bool quiet
     *out = (ak_progress){.bar = terminal && !quiet,
                          .lines = !terminal && !quiet && !json,
                          .events_path = events_path};
+    if (events_path != NULL && strcmp(events_path, "-") == 0) {
+        return ak_fail(err, AK_INVALID,
+                       "--events -: standard output has the result; name a file or a pipe");
+    }
     if (events_path != NULL) {
         out->events = fopen(events_path, "we");
         if (out->events == NULL) {
@@ -154,8 +158,12 @@ static void on_start(ak_progress *p, const json_t *event)
     p->begin_ns = ak_clock_ns();
     say(p, "tuning %s %s %s %s on %s (implementation %s)", ak_json_text_at(event, "kernel"),
         ak_json_text_at(event, "size"), ak_json_text_at(event, "choices"),
-        ak_json_text_at(event, "dtype"), ak_json_text_at(event, "device"),
+        ak_json_text_at(event, "dtype"), ak_json_text_at(event, "devices"),
         ak_json_text_at(event, "implementation"));
+    if (ak_json_text_at(event, "reason")[0] != 0) {
+        say(p, "implementation %s: %s", ak_json_text_at(event, "implementation"),
+            ak_json_text_at(event, "reason"));
+    }
     say(p, "%s valid configurations of %s; strategy %s%s",
         ak_show_count(valid, ak_json_number_at(event, "valid")),
         ak_show_count(cartesian, ak_json_number_at(event, "cartesian")),
@@ -217,8 +225,10 @@ static void on_trial(ak_progress *p, const json_t *event)
         (void)snprintf(of, sizeof of, "/%zu", p->total);
     }
     if (ok) {
-        say(p, "%zu%s ok %s ms %s TFLOP/s%s", p->done, of, ak_show_real(a, ms),
-            ak_show_real(b, ak_json_number_at(event, "tflops")), better ? " best" : "");
+        double tflops = ak_json_number_at(event, "tflops"); /* 0: not known, or no arithmetic */
+        say(p, "%zu%s ok %s ms%s%s%s%s", p->done, of, ak_show_real(a, ms), tflops > 0 ? " " : "",
+            tflops > 0 ? ak_show_real(b, tflops) : "", tflops > 0 ? " TFLOP/s" : "",
+            better ? " best" : "");
     } else {
         say(p, "%zu%s %s: %s", p->done, of, status, ak_json_text_at(event, "reason"));
     }

@@ -15,13 +15,9 @@
 #define PREFIX         "AUTOKERNEL_"
 
 /* Variables of the library and of the build that are no settings. */
-static const char *const other_variables[] = {"AUTOKERNEL_WORKER",
-                                              "AUTOKERNEL_LIBCUDA",
-                                              "AUTOKERNEL_LIBNVRTC",
-                                              "AUTOKERNEL_LIBNVML",
-                                              "AUTOKERNEL_LIBCUBLASLT",
-                                              "AUTOKERNEL_LIBCUDNN",
-                                              NULL};
+static const char *const other_variables[] = {
+    "AUTOKERNEL_WORKER",      "AUTOKERNEL_LIBCUDA",  "AUTOKERNEL_LIBNVRTC", "AUTOKERNEL_LIBNVML",
+    "AUTOKERNEL_LIBCUBLASLT", "AUTOKERNEL_LIBCUDNN", "AUTOKERNEL_PYTHON",   NULL};
 
 /* Where a key comes from and where it is sent is for the user to say, not for a file that came with
    a project. */

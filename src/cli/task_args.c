@@ -105,7 +105,7 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args)
     } texts[] = {{AK_OPTION_IMPL, &spec->implementation}, {AK_OPTION_DEVICE, &spec->device},
                  {AK_OPTION_SIZE, &spec->size},           {AK_OPTION_DTYPE, &spec->dtype},
                  {AK_OPTION_SET, &spec->choices},         {AK_OPTION_FIX, &spec->fix},
-                 {AK_OPTION_LIBRARIES, &spec->libraries}};
+                 {AK_OPTION_LIBRARIES, &spec->libraries}, {AK_OPTION_PROTOCOL, &spec->protocol}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (ak_args_has(args, texts[i].id)) {
             *texts[i].to = args->text[texts[i].id];
@@ -117,7 +117,8 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args)
     spec->seed = (uint64_t)args->number[AK_OPTION_SEED];
 }
 
-ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err)
+static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak_archive *archive,
+                           ak_error *err)
 {
     ak_task_spec spec = {0};
     best_file file = {0};
@@ -125,7 +126,8 @@ ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err)
     ak_status status = read_best(&file, &spec, args, err);
     ak_args_spec(&spec, args);
     if (status == AK_OK) {
-        status = ak_task_open(&task, &spec, err);
+        status = measured ? ak_task_choose(&task, &spec, archive, true, &ak_interrupted, err)
+                          : ak_task_open(&task, &spec, err);
     }
     /* Sizes of another kernel are no sizes of this one; the kernel is what is wrong then. */
     const char *name = status == AK_OK ? ak_problem_name(ak_task_problem(task)) : spec.kernel;
@@ -141,6 +143,27 @@ ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err)
     }
     *out = task;
     return AK_OK;
+}
+
+ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err)
+{
+    return open_task(out, args, false, NULL, err);
+}
+
+ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive *archive,
+                                ak_error *err)
+{
+    ak_task *better = NULL;
+    if (ak_args_has(args, AK_OPTION_IMPL) ||
+        ak_problem_implementation_count(ak_task_problem(*task)) < 2) {
+        return AK_OK;
+    }
+    ak_status status = open_task(&better, args, true, archive, err);
+    if (status == AK_OK) {
+        ak_task_close(*task);
+        *task = better;
+    }
+    return status;
 }
 
 static ak_status read_candidate(ak_candidate *out, const char *text, const ak_task *task,
@@ -230,17 +253,50 @@ void ak_task_print(const ak_task *task)
     ak_out("%s%s%s  %s%s%s  %s  on %s (implementation %s)\n", ak_style_on(stdout, AK_STYLE_BOLD),
            ak_problem_name(ak_task_problem(task)), ak_style_on(stdout, AK_STYLE_PLAIN),
            ak_task_size(task), choices[0] == 0 ? "" : "  ", choices, ak_task_dtype(task),
-           ak_task_device(task), ak_task_implementation(task));
+           ak_task_devices(task), ak_task_implementation(task));
+    if (ak_task_reason(task) != NULL) {
+        ak_out("implementation %s: %s\n", ak_task_implementation(task), ak_task_reason(task));
+    }
 }
 
 bool ak_task_json(json_t *object, const ak_task *task)
 {
     return ak_json_set_text(object, "kernel", ak_problem_name(ak_task_problem(task))) &&
            ak_json_set_text(object, "implementation", ak_task_implementation(task)) &&
+           (ak_task_reason(task) == NULL ||
+            ak_json_set_text(object, "reason", ak_task_reason(task))) &&
            ak_json_set_text(object, "device", ak_task_device(task)) &&
            ak_json_set_text(object, "size", ak_task_size(task)) &&
            ak_json_set_text(object, "dtype", ak_task_dtype(task)) &&
            ak_json_set_text(object, "choices", ak_task_choices(task));
+}
+
+/* Only where the device's driver says. */
+static void print_conditions(const ak_contestant *list, size_t count)
+{
+    ak_table table;
+    char a[AK_NUMBER_BYTES];
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        any = any || list[i].sm_clock_mhz > 0;
+    }
+    if (!any) {
+        return;
+    }
+    ak_out("\n");
+    ak_table_begin(&table, "while it ran", ">SM MHz", ">memory MHz", ">W", ">degrees C",
+                   "held back by", ">utilisation", NULL);
+    for (size_t i = 0; i < count; i++) {
+        const ak_contestant *c = &list[i];
+        ak_table_cell(&table, "%s", c->name);
+        ak_table_cell(&table, "%.0f", c->sm_clock_mhz);
+        ak_table_cell(&table, "%.0f", c->memory_clock_mhz);
+        ak_table_cell(&table, "%.0f", c->power_watts);
+        ak_table_cell(&table, "%.0f", c->temperature_celsius);
+        ak_table_cell(&table, "%s", c->throttle == NULL ? "-" : c->throttle);
+        ak_table_cell(&table, "%s", c->utilisation > 0 ? ak_show_percent(a, c->utilisation) : "-");
+    }
+    ak_table_print(&table);
 }
 
 void ak_contestants_print(const ak_contestant *list, size_t count)
@@ -280,6 +336,14 @@ void ak_contestants_print(const ak_contestant *list, size_t count)
         if (list[i].version != NULL && strlen(list[i].version) > AK_VERSION_BESIDE) {
             ak_out("%s: %s\n", list[i].name, list[i].version);
         }
+    }
+    print_conditions(list, count);
+}
+
+void ak_warnings_print(char *const *texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ak_out("warning: %s\n", texts[i]);
     }
 }
 
@@ -360,7 +424,9 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
         from_file = from_file || args->config[i][0] == '@';
     }
     ak_buf_print(&command, "%s ", verb);
-    ak_quote(&command, args->operand[0]);
+    /* A recording's file is no kernel to other commands; its trials have the kernel's name. */
+    bool recorded = strncmp(ak_task_device(task), "sim:", 4) == 0;
+    ak_quote(&command, recorded ? ak_problem_name(ak_task_problem(task)) : args->operand[0]);
     const char *fix = args->text[AK_OPTION_FIX];
     const struct {
         ak_option_id id;
@@ -465,7 +531,15 @@ ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err)
     if (on_command_line(args, AK_OPTION_ARCHIVE) && access(path, F_OK) != 0 && errno == ENOENT) {
         return ak_fail(err, AK_IO, "%.300s: no such archive", path);
     }
-    return ak_archive_open(out, path, err);
+    ak_status status = ak_archive_open_existing(out, path, err);
+    if (status == AK_OK && args->text[AK_OPTION_RUN] != NULL) {
+        status = ak_archive_check_run(*out, args->text[AK_OPTION_RUN], err);
+        if (status != AK_OK) {
+            ak_archive_close(*out);
+            *out = NULL;
+        }
+    }
+    return status;
 }
 
 ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *err)

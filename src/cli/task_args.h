@@ -13,6 +13,11 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args);
    open: device, implementation, size, dtype, choices. */
 ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err);
 
+/* Puts another in its place where several implementations can do it and what was measured, or is
+   now, speaks for that one (ak_task_choose). */
+ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive *archive,
+                                ak_error *err);
+
 /* A configuration to measure or check, with the name that tables show. */
 typedef struct ak_candidate {
     ak_config config;
@@ -35,6 +40,8 @@ bool ak_task_json(json_t *object, const ak_task *task);
 /* A version longer than this stands below the table and not beside the name. */
 #define AK_VERSION_BESIDE 32
 void ak_contestants_print(const ak_contestant *list, size_t count);
+/* What makes a comparison less sure than its intervals say. */
+void ak_warnings_print(char *const *texts, size_t count);
 
 /* Suggests the command `verb` on the same kernel and task: the kernel as it was given, and again
    the options of this command line that the other command takes too. The size is repeated where it

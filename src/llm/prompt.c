@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/value_json.h"
+
 #define VALUE_BYTES 256
 /* A parameter with more values is shown as a range, and is a plain type in the schema. */
 #define VALUES_SHOWN 64

@@ -14,7 +14,7 @@ static const char *const our_keys[] = {
     "Threads",  "GlobalSize", "LocalSize",  "GlobalSizeType", "SharedMemory",       "ProblemSize",
     "GridDivX", "GridDivY",   "GridDivZ",   "Arguments",      "ReferenceArguments", "BenchmarkName",
     "Stream",   "Misc",       "Dtypes",     "Needs",          "Architecture",       "Launch",
-    NULL};
+    "Defines",  NULL};
 
 static ak_status check_keys(const json_t *object, const char *where, ak_error *err)
 {
@@ -112,6 +112,31 @@ static ak_status read_expression(const char **out, const json_t *kernel, const c
     if (status == AK_OK) {
         ak_expr_free(expr);
     }
+    return status;
+}
+
+/* Macros that depend on the task, as expressions. */
+static ak_status read_defines(ak_implementation_spec *implementation, const json_t *kernel,
+                              ak_error *err)
+{
+    json_t *defines, *value;
+    const char *where = implementation->where, *name, *text;
+    ak_status status = ak_json_object_or_null(&defines, kernel, "Defines", where, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    json_object_foreach(defines, name, value)
+    {
+        if (!ak_expr_is_name(name) || strlen(name) > AK_KERNEL_NAME_MAX) {
+            status = ak_fail(err, AK_INVALID, "%s: Defines: \"%.60s\" is no name", where, name);
+        } else {
+            status = read_expression(&text, defines, name, "", where, err);
+        }
+        if (status != AK_OK) {
+            break;
+        }
+    }
+    implementation->defines = defines;
     return status;
 }
 
@@ -223,6 +248,9 @@ ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *fil
         }
         if (status == AK_OK && files != NULL) {
             status = read_dtypes(implementation, problem, kernel, err);
+        }
+        if (status == AK_OK && files != NULL) {
+            status = read_defines(implementation, kernel, err);
         }
         if (status == AK_OK && files != NULL) {
             status = read_needs(implementation, kernel, err);

@@ -113,6 +113,15 @@ static ak_status find_text(const char **out, size_t *length, char **owned, char 
     return AK_OK;
 }
 
+bool ak_kernel_has(const ak_kernel_files *files, const char *name)
+{
+    char path[AK_PATH_MAX];
+    if (ak_fs_join(path, files->folder, name, NULL) != AK_OK) {
+        return false;
+    }
+    return files->builtin ? ak_asset_find(path) != NULL : ak_fs_is_file(path);
+}
+
 ak_status ak_kernel_read(const char **out, ak_problem *problem, const ak_kernel_files *files,
                          const char *name, ak_error *err)
 {

@@ -23,6 +23,8 @@ ak_status ak_kernel_read(const char **out, ak_problem *problem, const ak_kernel_
 /* The same, parsed; owned by the problem. `where` gets the path for messages. */
 ak_status ak_kernel_read_json(json_t **out, const char **where, ak_problem *problem,
                               const ak_kernel_files *files, const char *name, ak_error *err);
+/* Is there a file of this name? */
+bool ak_kernel_has(const ak_kernel_files *files, const char *name);
 /* The problem takes the document, also on failure. */
 ak_status ak_problem_keep(ak_problem *problem, json_t *document, ak_error *err);
 

@@ -20,9 +20,9 @@
 #define EXTENTS       3
 #define WHERE_MAX     256
 
-static const char *const launch_keys[] = {"Let",         "Block",      "Cluster",   "SharedMemory",
-                                          "Grid",        "TensorMaps", "Arguments", "KernelName",
-                                          "LaunchEarly", "Use",        NULL};
+static const char *const launch_keys[] = {
+    "Let",       "Block",      "Cluster",     "SharedMemory",    "Grid", "TensorMaps",
+    "Arguments", "KernelName", "LaunchEarly", "SizedKernelName", "Use",  NULL};
 static const char *const let_keys[] = {"Name", "Value", NULL};
 static const char *const map_keys[] = {"Name",    "Buffer",    "Sizes", "Strides",   "Box",
                                        "Swizzle", "Promotion", "Use",   "Workspace", NULL};
@@ -33,6 +33,7 @@ typedef struct reader {
     const ak_problem *problem;
     ak_scope *scope;      /* NULL: only look for mistakes */
     const json_t *launch; /* the kernel at hand */
+    bool own_size;        /* the shape is the task's own */
     char where[WHERE_MAX];
     const char *map_names[AK_LAUNCH_MAPS_MAX];
     ak_error *err;
@@ -425,6 +426,20 @@ static ak_status check_shape(const ak_launch_kernel *kernel, reader *r)
 
 /* ---- a kernel, and all of them --------------------------------------------------------------- */
 
+/* The entry. One that was compiled for the task's own sizes is good for no others. */
+static ak_status read_name(const char **out, const char *fallback, reader *r)
+{
+    const char *sized;
+    ak_status status = ak_json_string_or(out, r->launch, "KernelName", fallback, r->where, r->err);
+    if (status == AK_OK) {
+        status = ak_json_string_or(&sized, r->launch, "SizedKernelName", NULL, r->where, r->err);
+    }
+    if (status == AK_OK && sized != NULL && r->own_size) {
+        *out = sized;
+    }
+    return status;
+}
+
 /* `used` false: this kernel is left out. */
 static ak_status read_kernel(ak_launch_kernel *out, bool *used, const ak_task *task,
                              const char *name, ak_launch_resident resident, void *context,
@@ -438,9 +453,7 @@ static ak_status read_kernel(ak_launch_kernel *out, bool *used, const ak_task *t
     if (status != AK_OK || !*used) {
         return status;
     }
-    status = status == AK_OK
-                 ? ak_json_string_or(&out->name, r->launch, "KernelName", name, r->where, r->err)
-                 : status;
+    status = status == AK_OK ? read_name(&out->name, name, r) : status;
     status = status == AK_OK ? read_let(r) : status;
     status = status == AK_OK ? extents(out->block, "Block", true, BLOCK_MAX, BLOCK_MAX, r) : status;
     status = status == AK_OK ? extents(out->cluster, "Cluster", false, CLUSTER_MAX, CLUSTER_MAX, r)
@@ -504,6 +517,7 @@ ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_
         return ak_fail(err, AK_INVALID, "%s: \"Launch\" is missing", implementation->where);
     }
     ak_status status = AK_OK;
+    bool own_size = memcmp(shape->size, task->shape.size, sizeof shape->size) == 0;
     for (size_t i = 0; status == AK_OK && i < kernel_count(implementation->launch); i++) {
         ak_scope *scope = NULL;
         bool used = false;
@@ -511,6 +525,7 @@ ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_
         reader r = {.problem = task->problem,
                     .scope = scope,
                     .launch = kernel_at(implementation->launch, i),
+                    .own_size = own_size,
                     .err = err};
         (void)snprintf(r.where, sizeof r.where, "%.200s: Launch", implementation->where);
         status = status == AK_OK ? read_kernel(&out->kernels[out->count], &used, task,

@@ -163,7 +163,7 @@ static bool builtin_name(char out[AK_KERNEL_NAME_MAX + 1], const ak_asset *asset
     return true;
 }
 
-static bool is_builtin(const char *name)
+bool ak_problem_is_builtin(const char *name)
 {
     char builtin[AK_KERNEL_NAME_MAX + 1];
     for (size_t i = 0; i < ak_asset_count; i++) {
@@ -202,6 +202,46 @@ static ak_status unknown_kernel(const char *name, ak_error *err)
     return status;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* A name means one thing: what the archive holds under the names of a built-in kernel and its
+   implementations is of these, and a folder that has the same names must hold the same. */
+static ak_status check_names(const ak_problem *problem, ak_error *err)
+{
+    ak_problem *builtin;
+    if (problem->builtin || !ak_problem_is_builtin(problem->name)) {
+        return AK_OK;
+    }
+    ak_status status = ak_problem_open(&builtin, problem->name, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    if (!json_equal(problem->documents[0], builtin->documents[0]) ||
+        !same_text(problem->reference_source, builtin->reference_source) ||
+        !same_text(problem->device_reference, builtin->device_reference)) {
+        status = ak_fail(err, AK_INVALID,
+                         "%s: the built-in kernel \"%s\" computes something else or is checked in "
+                         "another way: give this one another name",
+                         problem->where, problem->name);
+    }
+    for (size_t i = 0; status == AK_OK && i < problem->implementation_count; i++) {
+        const ak_implementation_spec *mine = &problem->implementations[i], *theirs;
+        if (ak_problem_find(&theirs, builtin, mine->name, NULL) == AK_OK &&
+            (!json_equal(mine->definition, theirs->definition) ||
+             strcmp(mine->source, theirs->source) != 0)) {
+            status = ak_fail(err, AK_INVALID,
+                             "%s: the built-in kernel \"%s\" has another implementation \"%s\": "
+                             "rename this file, to %s_mine.json for example",
+                             mine->where, problem->name, mine->name, mine->backend);
+        }
+    }
+    ak_problem_close(builtin);
+    return status;
+}
+
 static ak_status open_named(ak_problem *problem, const char *name, ak_error *err)
 {
     ak_kernel_files *files = ak_alloc(1, sizeof *files);
@@ -212,7 +252,7 @@ static ak_status open_named(ak_problem *problem, const char *name, ak_error *err
     size_t length = strlen(name);
     const char *slash = strrchr(name, '/'), *base = slash == NULL ? name : slash + 1;
     ak_status status;
-    if (is_builtin(name)) {
+    if (ak_problem_is_builtin(name)) {
         files->builtin = true;
         (void)snprintf(files->folder, sizeof files->folder, "%s%s", BUILTIN_FOLDER, name);
         status = read_kernel(problem, files, err);
@@ -240,7 +280,7 @@ static ak_status open_named(ak_problem *problem, const char *name, ak_error *err
         status = ak_t1_open(problem, name, err);
     }
     ak_free(files);
-    return status;
+    return status == AK_OK ? check_names(problem, err) : status;
 }
 
 ak_status ak_problem_open(ak_problem **out, const char *name, ak_error *err)
@@ -369,7 +409,28 @@ static void describe_argument(ak_buf *text, const ak_problem *problem, size_t i)
     for (size_t d = 0; d < argument->rank; d++) {
         ak_buf_print(text, "%s%s", d == 0 ? "" : ", ", argument->shape[d]);
     }
-    ak_buf_puts(text, "]\n");
+    ak_buf_print(text, "]%s%s\n", argument->pitch == NULL ? "" : ", rows apart by ",
+                 argument->pitch == NULL ? "" : argument->pitch);
+}
+
+static void describe_choice(ak_buf *text, const ak_choice_spec *choice)
+{
+    ak_buf_print(text, "choice          %s = ", choice->name);
+    for (size_t v = 0; v < choice->value_count; v++) {
+        ak_buf_print(text, "%s%s%s", v == 0 ? "" : " | ", choice->values[v],
+                     v == choice->default_index ? " (default)" : "");
+    }
+    if (choice->kind != AK_CHOICE_TEXT) {
+        ak_buf_print(text, "%s", choice->kind == AK_CHOICE_WHOLE ? "a whole number" : "a number");
+        if (choice->low > -AK_CHOICE_NUMBER_MAX) {
+            ak_buf_print(text, " from %.16g", choice->low);
+        }
+        if (choice->high < AK_CHOICE_NUMBER_MAX) {
+            ak_buf_print(text, " up to %.16g", choice->high);
+        }
+        ak_buf_print(text, ", %.16g by default", choice->fallback);
+    }
+    ak_buf_print(text, "%s%s\n", *choice->description == 0 ? "" : ": ", choice->description);
 }
 
 ak_status ak_problem_describe(char **out_text, const ak_problem *problem, ak_error *err)
@@ -385,13 +446,7 @@ ak_status ak_problem_describe(char **out_text, const ak_problem *problem, ak_err
         ak_buf_print(&text, "dtype           %s\n", ak_dtype_text(problem->dtypes[i]));
     }
     for (size_t i = 0; i < problem->choice_count; i++) {
-        const ak_choice_spec *choice = &problem->choices[i];
-        ak_buf_print(&text, "choice          %s = ", choice->name);
-        for (size_t v = 0; v < choice->value_count; v++) {
-            ak_buf_print(&text, "%s%s%s", v == 0 ? "" : " | ", choice->values[v],
-                         v == choice->default_index ? " (default)" : "");
-        }
-        ak_buf_print(&text, "%s%s\n", *choice->description == 0 ? "" : ": ", choice->description);
+        describe_choice(&text, &problem->choices[i]);
     }
     for (size_t i = 0; i < problem->argument_count; i++) {
         describe_argument(&text, problem, i);

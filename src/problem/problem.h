@@ -10,11 +10,12 @@
 
 #include "base/json.h"
 
-#define AK_SIZES_MAX        8
-#define AK_CHOICES_MAX      8
-#define AK_ARGUMENTS_MAX    16
-#define AK_RANK_MAX         4
-#define AK_SOURCE_BYTES_MAX (4u << 20)
+#define AK_SIZES_MAX         8
+#define AK_CHOICES_MAX       16
+#define AK_ARGUMENTS_MAX     16
+#define AK_CHOICE_NUMBER_MAX 9007199254740992.0 /* 2^53: whole numbers are exact up to there */
+#define AK_RANK_MAX          4
+#define AK_SOURCE_BYTES_MAX  (4u << 20)
 
 /* X(NAME, text, bytes, machine epsilon) */
 #define AK_DTYPE_MAP(X)                                                                            \
@@ -40,10 +41,16 @@ typedef struct ak_size_spec {
     int64_t fallback; /* the default */
 } ak_size_spec;
 
+/* One of some texts, or a number. */
+typedef enum ak_choice_kind { AK_CHOICE_TEXT, AK_CHOICE_WHOLE, AK_CHOICE_REAL } ak_choice_kind;
+
 typedef struct ak_choice_spec {
     const char *name, *description;
-    const char *const *values;
+    ak_choice_kind kind;
+    const char *const *values; /* of a text */
     size_t value_count, default_index;
+    double low, high, fallback; /* of a number; fallback is the default */
+    bool implicit;              /* not named in a task's choices where it has its default */
 } ak_choice_spec;
 
 typedef enum ak_access { AK_ACCESS_IN, AK_ACCESS_OUT, AK_ACCESS_INOUT } ak_access;
@@ -55,6 +62,7 @@ typedef struct ak_argument_spec {
     ak_dtype dtype;
     const char *shape[AK_RANK_MAX]; /* expressions over the sizes */
     size_t rank;
+    const char *pitch; /* elements from one row to the next, an expression; NULL: rows adjoin */
     ak_access access;
     ak_fill_kind fill;
     double fill_a, fill_b; /* uniform(a, b), normal(mean, deviation), constant(a) */
@@ -72,6 +80,7 @@ typedef struct ak_implementation_spec {
     const char *source;         /* text of Include files and of KernelFile, joined */
     const char *const *options; /* CompilerOptions */
     size_t option_count;
+    const json_t *defines;    /* object: macros and expressions over the task; NULL: none */
     const char *workspace;    /* expression in bytes; "0" if none */
     const char *threads;      /* expression; "1" if none */
     const char *kernel_name;  /* "ak_kernel" if none */
@@ -95,6 +104,7 @@ struct ak_problem {
     const char *flops, *bytes; /* expressions over sizes, dtype_bytes and `choice_NAME` indices */
     const char
         *reference_source; /* text of reference.c; "" if none: a space without a problem (T1) */
+    const char *device_reference; /* text of reference.cu beside it; NULL if there is none */
     ak_tolerance_spec tolerances[8];
     size_t tolerance_count;
     int64_t (*awkward)[AK_SIZES_MAX];
@@ -122,6 +132,7 @@ ak_status ak_problem_find(const ak_implementation_spec **out, const ak_problem *
    there is nothing to compile, check or time. */
 ak_status ak_problem_runnable(const ak_problem *problem, ak_error *err);
 
+bool ak_problem_is_builtin(const char *name);
 /* Names of the built-in kernels, sorted, and their descriptions. */
 ak_status ak_problem_each_builtin(ak_list_visitor visit, void *context, ak_error *err);
 

@@ -10,14 +10,16 @@
 
 #define CHOICE_VALUES_MAX 64
 #define AWKWARD_MAX       256
+#define DEVICE_REFERENCE  "reference.cu"
 
 static const char *const problem_keys[] = {
     "schema", "name",      "description", "sizes",     "dtypes",  "choices", "arguments", "flops",
     "bytes",  "reference", "tolerance",   "tune_size", "awkward", "notes",   "sets",      NULL};
 static const char *const size_keys[] = {"name", "default", "description", NULL};
-static const char *const choice_keys[] = {"name", "values", "default", "description", NULL};
-static const char *const argument_keys[] = {"name", "dtype",       "shape", "access",
-                                            "fill", "description", NULL};
+static const char *const choice_keys[] = {
+    "name", "type", "values", "default", "minimum", "maximum", "implicit", "description", NULL};
+static const char *const argument_keys[] = {"name",   "dtype", "shape",       "pitch",
+                                            "access", "fill",  "description", NULL};
 static const char *const tolerance_keys[] = {"relative", "rms", NULL};
 /* names that expressions have besides those of the problem */
 static const char *const reserved[] = {"dtype_bytes", "eps", "dtype", NULL};
@@ -220,6 +222,79 @@ static ak_status read_choice_values(ak_choice_spec *choice, const json_t *json, 
                            r->where, fallback);
 }
 
+/* "type": "text", which is what it is if left out, "int" or "real" */
+static ak_status read_choice_kind(ak_choice_spec *choice, const json_t *json, reader *r)
+{
+    static const char *const kinds[] = {"text", "int", "real"}; /* as in ak_choice_kind */
+    const char *type;
+    ak_status status = ak_json_string_or(&type, json, "type", kinds[0], r->where, r->err);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && status == AK_OK; i++) {
+        if (strcmp(kinds[i], type) == 0) {
+            choice->kind = (ak_choice_kind)i;
+            return AK_OK;
+        }
+    }
+    return status != AK_OK
+               ? status
+               : ak_fail(r->err, AK_INVALID,
+                         "%s: \"type\" is \"%.40s\"; it must be text, int or real", r->where, type);
+}
+
+static ak_status read_choice_number(double *out, ak_choice_kind kind, const json_t *json,
+                                    const char *key, double fallback, reader *r)
+{
+    const json_t *value = json_object_get(json, key);
+    *out = value == NULL ? fallback : json_number_value(value);
+    if (value != NULL &&
+        !(kind == AK_CHOICE_WHOLE ? json_is_integer(value) : json_is_number(value))) {
+        return ak_fail(r->err, AK_INVALID, "%s: \"%s\" must be a %snumber", r->where, key,
+                       kind == AK_CHOICE_WHOLE ? "whole " : "");
+    }
+    return AK_OK;
+}
+
+/* A choice that is a number: from "minimum" to "maximum", both possible. */
+static ak_status read_choice_range(ak_choice_spec *choice, const json_t *json, reader *r)
+{
+    const ak_choice_kind kind = choice->kind;
+    ak_status status =
+        read_choice_number(&choice->low, kind, json, "minimum", -AK_CHOICE_NUMBER_MAX, r);
+    if (status == AK_OK) {
+        status = read_choice_number(&choice->high, kind, json, "maximum", AK_CHOICE_NUMBER_MAX, r);
+    }
+    if (status == AK_OK) {
+        status = read_choice_number(&choice->fallback, kind, json, "default", 0.0, r);
+    }
+    if (status == AK_OK && json_object_get(json, "values") != NULL) {
+        status = ak_fail(r->err, AK_INVALID, "%s: a number has no \"values\"", r->where);
+    }
+    if (status == AK_OK &&
+        !(choice->low <= choice->fallback && choice->fallback <= choice->high &&
+          choice->low >= -AK_CHOICE_NUMBER_MAX && choice->high <= AK_CHOICE_NUMBER_MAX)) {
+        status = ak_fail(r->err, AK_INVALID,
+                         "%s: the default %g is not from %g to %g, which must be within 2^53",
+                         r->where, choice->fallback, choice->low, choice->high);
+    }
+    return status;
+}
+
+/* What expressions see of it: its default. */
+static ak_status name_choice(const ak_choice_spec *choice, reader *r)
+{
+    char index[AK_KERNEL_NAME_MAX + 16];
+    if (choice->kind == AK_CHOICE_REAL) {
+        return ak_scope_set_real(r->sizes, choice->name, choice->fallback, r->err);
+    }
+    if (choice->kind == AK_CHOICE_WHOLE) {
+        return ak_scope_set_int(r->sizes, choice->name, (int64_t)choice->fallback, r->err);
+    }
+    (void)snprintf(index, sizeof index, "choice_%s", choice->name);
+    ak_status status = ak_scope_set_int(r->sizes, index, (int64_t)choice->default_index, r->err);
+    return status == AK_OK ? ak_scope_set_text(r->sizes, choice->name,
+                                               choice->values[choice->default_index], r->err)
+                           : status;
+}
+
 static ak_status read_choices(reader *r)
 {
     json_t *list = NULL;
@@ -243,16 +318,17 @@ static ak_status read_choices(reader *r)
                 ak_json_string_or(&choice->description, json, "description", "", r->where, r->err);
         }
         if (status == AK_OK) {
-            status = read_choice_values(choice, json, r);
+            status = ak_json_bool_or(&choice->implicit, json, "implicit", false, r->where, r->err);
         }
         if (status == AK_OK) {
-            char index[AK_KERNEL_NAME_MAX + 16];
-            (void)snprintf(index, sizeof index, "choice_%s", choice->name);
-            status = ak_scope_set_int(r->sizes, index, (int64_t)choice->default_index, r->err);
+            status = read_choice_kind(choice, json, r);
         }
         if (status == AK_OK) {
-            status = ak_scope_set_text(r->sizes, choice->name,
-                                       choice->values[choice->default_index], r->err);
+            status = choice->kind == AK_CHOICE_TEXT ? read_choice_values(choice, json, r)
+                                                    : read_choice_range(choice, json, r);
+        }
+        if (status == AK_OK) {
+            status = name_choice(choice, r);
         }
         problem->choice_count += status == AK_OK ? 1 : 0;
     }
@@ -308,6 +384,24 @@ static ak_status read_fill(ak_argument_spec *argument, const char *text, reader 
         r->where, text);
 }
 
+/* Elements from one row to the next, not less than a row has. */
+static ak_status read_pitch(ak_argument_spec *argument, const json_t *json, int64_t row, reader *r)
+{
+    int64_t value;
+    ak_status status = ak_json_string_or(&argument->pitch, json, "pitch", NULL, r->where, r->err);
+    if (status != AK_OK || argument->pitch == NULL) {
+        return status;
+    }
+    status = ak_expr_int(&value, argument->pitch, r->sizes, r->where, r->err);
+    if (status == AK_OK && (value < row || argument->rank < 2)) {
+        status = ak_fail(r->err, AK_INVALID,
+                         "%s: the pitch of %lld is for two extents or more, and no less than a "
+                         "row has",
+                         r->where, (long long)value);
+    }
+    return status;
+}
+
 static ak_status read_shape(ak_argument_spec *argument, const json_t *json, reader *r)
 {
     json_t *list = NULL;
@@ -316,6 +410,7 @@ static ak_status read_shape(ak_argument_spec *argument, const json_t *json, read
         status = ak_fail(r->err, AK_INVALID, "%s: \"shape\" must be a list of at most %d extents",
                          r->where, AK_RANK_MAX);
     }
+    int64_t row = 1;
     for (size_t i = 0; i < json_array_size(list) && status == AK_OK; i++) {
         const json_t *extent = json_array_get(list, i);
         int64_t value;
@@ -336,9 +431,10 @@ static ak_status read_shape(ak_argument_spec *argument, const json_t *json, read
             status = ak_fail(r->err, AK_INVALID, "%s: extent %zu is %lld; it must be 1 or more",
                              r->where, i + 1, (long long)value);
         }
+        row = value;
         argument->rank = i + 1;
     }
-    return status;
+    return status == AK_OK ? read_pitch(argument, json, row, r) : status;
 }
 
 static ak_status read_argument(ak_argument_spec *argument, const json_t *json, reader *r)
@@ -574,6 +670,10 @@ static ak_status read_reference(const ak_kernel_files *files, reader *r)
     }
     if (status == AK_OK && r->problem->reference_source[0] == 0) {
         status = ak_fail(r->err, AK_INVALID, "%s: the reference \"%s\" is empty", r->path, name);
+    }
+    if (status == AK_OK && ak_kernel_has(files, DEVICE_REFERENCE)) {
+        status = ak_kernel_read(&r->problem->device_reference, r->problem, files, DEVICE_REFERENCE,
+                                r->err);
     }
     return status;
 }

@@ -57,10 +57,6 @@ void ak_space_sample(ak_config *out, const ak_space *space, ak_rng *rng);
 /* A 64-bit key of a configuration, for sets. Equal for equal configurations of one space. */
 uint64_t ak_config_key(const ak_space *space, const ak_config *config);
 ak_value ak_config_value(const ak_space *space, const ak_config *config, size_t parameter);
-/* As JSON: a value, and a configuration as an object {"MR": 6, "COMPILER": "gcc"}. NULL: no memory.
- */
-json_t *ak_value_json(const ak_value *value);
-json_t *ak_config_json(const ak_space *space, const ak_config *config);
 /* The parameter of this name; false if there is none. */
 bool ak_space_parameter_find(size_t *index, const ak_space *space, const char *name);
 

@@ -567,6 +567,22 @@ static bool fix_names(const char *text, size_t length, const ak_value *value, co
     return false;
 }
 
+static ak_status refuse_fix(const ak_parameter *parameter, const ak_parameter_body *body,
+                            const char *text, size_t bytes, reader *r)
+{
+    enum { SHOWN = 12 }; /* a parameter may have hundreds of values */
+    ak_buf list = AK_BUF(200);
+    for (size_t v = 0; v < parameter->value_count && v < SHOWN; v++) {
+        ak_buf_print(&list, "%s%s", v == 0 ? "" : ", ", body->text[v]);
+    }
+    ak_buf_puts(&list, parameter->value_count > SHOWN ? ", ..." : "");
+    ak_status status =
+        ak_fail(r->err, AK_INVALID, "%s has no value \"%.*s\" to be fixed at; it has %s", r->where,
+                (int)(bytes < 60 ? bytes : 60), text, list.data);
+    ak_buf_free(&list);
+    return status;
+}
+
 /* Every value that is asked for must be there, or a slip would go unnoticed. */
 static ak_status check_fix(const ak_parameter *parameter, const ak_parameter_body *body, reader *r)
 {
@@ -583,8 +599,7 @@ static ak_status check_fix(const ak_parameter *parameter, const ak_parameter_bod
             v++;
         }
         if (v == parameter->value_count) {
-            return ak_fail(r->err, AK_INVALID, "%s has no value \"%.*s\" to be fixed at", r->where,
-                           (int)(bytes < 60 ? bytes : 60), text + at);
+            return refuse_fix(parameter, body, text + at, bytes, r);
         }
         at += bytes + 1;
     }

@@ -173,6 +173,51 @@ static ak_status read_dtype(bool *given, ak_task *task, const char *text, ak_err
     return status;
 }
 
+static ak_status read_number(double *out, const ak_choice_spec *choice, const char *text,
+                             ak_error *err)
+{
+    double value;
+    bool whole = choice->kind == AK_CHOICE_WHOLE;
+    if (!ak_text_real(&value, text) || !(value >= choice->low && value <= choice->high) ||
+        (whole && value != floor(value))) {
+        return ak_fail(err, AK_INVALID,
+                       "choice %s: \"%.40s\" is not possible; it must be a %snumber from %.16g to "
+                       "%.16g",
+                       choice->name, text, whole ? "whole " : "", choice->low, choice->high);
+    }
+    *out = value == 0.0 ? 0.0 : value; /* there is one zero */
+    return AK_OK;
+}
+
+/* The value of a choice that is a number; a whole one as an integer. */
+static ak_value number_of(const ak_choice_spec *choice, double number)
+{
+    return choice->kind == AK_CHOICE_WHOLE
+               ? (ak_value){.type = AK_VALUE_INT, .as.integer = (int64_t)number}
+               : (ak_value){.type = AK_VALUE_REAL, .as.real = number};
+}
+
+/* "alpha=0.5": with the fewest digits that read back, and without a fraction of nothing. */
+static void print_choice(ak_buf *out, const ak_task *task, size_t i)
+{
+    const ak_choice_spec *choice = &task->problem->choices[i];
+    const char *between = out->length == 0 ? "" : ",";
+    char text[40];
+    if (choice->kind == AK_CHOICE_TEXT) {
+        ak_buf_print(out, "%s%s=%s", between, choice->name, choice->values[task->choice[i]]);
+        return;
+    }
+    const double number = task->number[i];
+    ak_value value = {.type = AK_VALUE_INT};
+    if (fabs(number) <= AK_CHOICE_NUMBER_MAX && number == floor(number)) {
+        value.as.integer = (int64_t)number;
+    } else {
+        value = (ak_value){.type = AK_VALUE_REAL, .as.real = number};
+    }
+    (void)ak_value_format(text, sizeof text, &value);
+    ak_buf_print(out, "%s%s=%s", between, choice->name, text);
+}
+
 static ak_status set_choice(ak_task *task, const char *name, const char *value, ak_error *err)
 {
     const char *names[AK_CHOICES_MAX + 1] = {NULL};
@@ -185,6 +230,10 @@ static ak_status set_choice(ak_task *task, const char *name, const char *value, 
         }
         if (task->choice[i] >= 0) {
             return ak_fail(err, AK_INVALID, "choice %s is given twice", name);
+        }
+        if (choice->kind != AK_CHOICE_TEXT) {
+            task->choice[i] = 0;
+            return read_number(&task->number[i], choice, value, err);
         }
         for (size_t v = 0; v < choice->value_count; v++) {
             if (strcmp(choice->values[v], value) == 0) {
@@ -217,9 +266,13 @@ static ak_status read_choices(ak_task *task, const char *text, ak_error *err)
         const ak_choice_spec *choice = &problem->choices[i];
         if (task->choice[i] < 0) {
             task->choice[i] = (int)choice->default_index;
+            task->number[i] = choice->fallback;
         }
-        ak_buf_print(&canonical, "%s%s=%s", i == 0 ? "" : ",", choice->name,
-                     choice->values[task->choice[i]]);
+        bool usual =
+            task->choice[i] == (int)choice->default_index && task->number[i] == choice->fallback;
+        if (!usual || !choice->implicit) {
+            print_choice(&canonical, task, i);
+        }
     }
     if (status == AK_OK) {
         status = ak_buf_take(&task->choices_text, &canonical, err);
@@ -277,6 +330,10 @@ static ak_status gather_constants(ak_task *task, const ak_scope *facts, ak_error
     for (size_t i = 0; i < problem->choice_count && status == AK_OK; i++) {
         const ak_choice_spec *choice = &problem->choices[i];
         char index[80];
+        if (choice->kind != AK_CHOICE_TEXT) {
+            status = ak_scope_set(scope, choice->name, number_of(choice, task->number[i]), err);
+            continue;
+        }
         (void)snprintf(index, sizeof index, "choice_%.63s", choice->name);
         status = ak_scope_set_int(scope, index, task->choice[i], err);
         if (status == AK_OK) {
@@ -299,8 +356,8 @@ static ak_status measure_argument(ak_shape *out, size_t i, const ak_task *task,
 {
     const ak_argument_spec *argument = &task->problem->arguments[i];
     size_t elements = 1;
+    int64_t extent = 1, pitch = 0;
     for (size_t d = 0; d < argument->rank; d++) {
-        int64_t extent;
         ak_status status = ak_expr_int(&extent, argument->shape[d], scope, where, err);
         if (status != AK_OK) {
             return status;
@@ -317,7 +374,25 @@ static ak_status measure_argument(ak_shape *out, size_t i, const ak_task *task,
     }
     ak_dtype dtype = argument->dtype_follows ? task->dtype : argument->dtype;
     out->elements[i] = elements;
-    if (__builtin_mul_overflow(elements, ak_dtype_bytes(dtype), &out->bytes[i])) {
+    out->row[i] = out->pitch[i] = (size_t)extent;
+    if (argument->pitch != NULL) {
+        ak_status status = ak_expr_int(&pitch, argument->pitch, scope, where, err);
+        if (status == AK_OK && pitch < extent) {
+            status = ak_fail(err, AK_INVALID,
+                             "%s: argument %s has rows of %lld elements, more than its pitch %s = "
+                             "%lld",
+                             where, argument->name, (long long)extent, argument->pitch,
+                             (long long)pitch);
+        }
+        if (status != AK_OK) {
+            return status;
+        }
+        out->pitch[i] = (size_t)pitch;
+    }
+    size_t span; /* elements from the first to the last */
+    if (__builtin_mul_overflow(elements / out->row[i] - 1, out->pitch[i], &span) ||
+        __builtin_add_overflow(span, out->row[i], &span) ||
+        __builtin_mul_overflow(span, ak_dtype_bytes(dtype), &out->bytes[i])) {
         return ak_fail(err, AK_LIMIT, "%s: argument %s has 2^64 bytes or more", where,
                        argument->name);
     }
@@ -681,10 +756,14 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
     }
     task->kernel = ak_strdup(spec->kernel);
     task->device = ak_strdup(device->device);
+    task->devices = ak_strdup(device->devices == NULL ? device->device : device->devices);
     task->fix = ak_strdup(spec->fix);
     task->libraries = ak_strdup(spec->libraries);
-    if (task->kernel == NULL || task->device == NULL || (spec->fix != NULL && task->fix == NULL) ||
-        (spec->libraries != NULL && task->libraries == NULL)) {
+    task->protocol = ak_strdup(spec->protocol);
+    if (task->kernel == NULL || task->device == NULL || task->devices == NULL ||
+        (spec->fix != NULL && task->fix == NULL) ||
+        (spec->libraries != NULL && task->libraries == NULL) ||
+        (spec->protocol != NULL && task->protocol == NULL)) {
         return ak_fail_memory(err);
     }
     bool runnable = ak_problem_runnable(task->problem, NULL) == AK_OK, dtype_given = false;
@@ -751,10 +830,13 @@ void ak_task_close(ak_task *task)
         ak_scope_free(task->constants);
         ak_problem_close(task->problem);
         ak_free(task->device);
+        ak_free(task->devices);
         ak_free(task->kernel);
         ak_free(task->size_text);
         ak_free(task->fix);
         ak_free(task->libraries);
+        ak_free(task->protocol);
+        ak_free(task->reason);
         ak_free(task->choices_text);
         ak_free(task);
     }
@@ -777,9 +859,19 @@ const char *ak_task_implementation(const ak_task *task)
     return task->implementation->name;
 }
 
+const char *ak_task_reason(const ak_task *task)
+{
+    return task->reason;
+}
+
 const char *ak_task_device(const ak_task *task)
 {
     return task->device;
+}
+
+const char *ak_task_devices(const ak_task *task)
+{
+    return task->devices;
 }
 
 const char *ak_task_size(const ak_task *task)
@@ -807,6 +899,30 @@ double ak_task_bytes(const ak_task *task)
     return task->shape.traffic;
 }
 
+/* Macros whose values follow from the task: whole numbers; a truth is 1 or 0. */
+static ak_status add_defines(ak_options *out, const ak_task *task, ak_error *err)
+{
+    const ak_implementation_spec *implementation = task->implementation;
+    const char *name;
+    json_t *text;
+    ak_status status = AK_OK;
+    json_object_foreach((json_t *)(uintptr_t)implementation->defines, name, text)
+    {
+        char line[160];
+        int64_t value = 0;
+        status = ak_expr_int(&value, json_string_value(text), task->constants,
+                             implementation->where, err);
+        if (status == AK_OK) {
+            (void)snprintf(line, sizeof line, "-D%.63s=%lld", name, (long long)value);
+            status = ak_options_add(out, line, err);
+        }
+        if (status != AK_OK) {
+            break;
+        }
+    }
+    return status;
+}
+
 ak_status ak_task_options(ak_options *out, const ak_task *task, const ak_config *config,
                           ak_error *err)
 {
@@ -815,10 +931,13 @@ ak_status ak_task_options(ak_options *out, const ak_task *task, const ak_config 
     (void)snprintf(line, sizeof line, "-Ddtype_is_%s=1", ak_dtype_text(task->dtype));
     ak_status status = ak_options_add(out, line, err);
     for (size_t i = 0; i < problem->choice_count && status == AK_OK; i++) {
-        (void)snprintf(line, sizeof line, "-D%.63s_is_%.63s=1", problem->choices[i].name,
-                       problem->choices[i].values[task->choice[i]]);
-        status = ak_options_add(out, line, err);
+        if (problem->choices[i].kind == AK_CHOICE_TEXT) {
+            (void)snprintf(line, sizeof line, "-D%.63s_is_%.63s=1", problem->choices[i].name,
+                           problem->choices[i].values[task->choice[i]]);
+            status = ak_options_add(out, line, err);
+        }
     }
+    status = status == AK_OK ? add_defines(out, task, err) : status;
     ak_value fact;
     if (status == AK_OK && task->implementation->launch != NULL) {
         const char *own = task->implementation->architecture;
@@ -840,9 +959,9 @@ ak_status ak_task_options(ak_options *out, const ak_task *task, const ak_config 
 
 /* ---- as JSON --------------------------------------------------------------------------------- */
 
-static const char *const spec_keys[] = {"kernel",  "implementation", "device",    "size",
-                                        "dtype",   "choices",        "fix",       "allow_numerics",
-                                        "threads", "seed",           "libraries", NULL};
+static const char *const spec_keys[] = {
+    "kernel",         "implementation", "device", "size",      "dtype",    "choices", "fix",
+    "allow_numerics", "threads",        "seed",   "libraries", "protocol", NULL};
 
 ak_status ak_task_spec_to_json(json_t **out, const ak_task *task, ak_error *err)
 {
@@ -850,12 +969,13 @@ ak_status ak_task_spec_to_json(json_t **out, const ak_task *task, ak_error *err)
     /* JSON has no unsigned numbers: the seed travels as the int64_t with the same bits */
     bool fine = json != NULL && ak_json_set_text(json, "kernel", task->kernel) &&
                 ak_json_set_text(json, "implementation", task->implementation->name) &&
-                ak_json_set_text(json, "device", task->device) &&
+                ak_json_set_text(json, "device", task->devices) &&
                 ak_json_set_text(json, "size", task->size_text) &&
                 ak_json_set_text(json, "dtype", ak_dtype_text(task->dtype)) &&
                 ak_json_set_text(json, "choices", task->choices_text) &&
                 (task->fix == NULL || ak_json_set_text(json, "fix", task->fix)) &&
                 (task->libraries == NULL || ak_json_set_text(json, "libraries", task->libraries)) &&
+                (task->protocol == NULL || ak_json_set_text(json, "protocol", task->protocol)) &&
                 ak_json_set(json, "allow_numerics", json_boolean(task->allow_numerics)) &&
                 ak_json_set(json, "threads", json_integer(task->threads)) &&
                 ak_json_set(json, "seed", json_integer((json_int_t)task->seed));
@@ -900,6 +1020,9 @@ ak_status ak_task_spec_from_json(ak_task_spec *out, const json_t *object, ak_err
     }
     if (status == AK_OK) {
         status = ak_json_string_or(&spec.libraries, object, "libraries", NULL, where, err);
+    }
+    if (status == AK_OK) {
+        status = ak_json_string_or(&spec.protocol, object, "protocol", NULL, where, err);
     }
     if (status == AK_OK) {
         status = ak_json_bool_or(&spec.allow_numerics, object, "allow_numerics", false, where, err);

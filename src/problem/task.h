@@ -10,13 +10,16 @@
 #include "problem/problem.h"
 #include "problem/space.h"
 
-/* A problem's shape at one set of sizes: the task's own or an awkward one. */
+/* A problem's shape at one set of sizes: the task's own or an awkward one. A row is a run of the
+   innermost extent; rows are `pitch` elements apart, and what is between them belongs to nobody. */
 typedef struct ak_shape {
     int64_t size[AK_SIZES_MAX];
-    size_t elements[AK_ARGUMENTS_MAX]; /* of each argument */
-    size_t bytes[AK_ARGUMENTS_MAX];
-    double flops, traffic; /* work, compulsory bytes */
-    double relative, rms;  /* tolerance */
+    size_t elements[AK_ARGUMENTS_MAX]; /* of each argument, without what is between its rows */
+    size_t row[AK_ARGUMENTS_MAX];      /* elements of a row, 1 or more */
+    size_t pitch[AK_ARGUMENTS_MAX];    /* elements from one row to the next; `row` if they adjoin */
+    size_t bytes[AK_ARGUMENTS_MAX];    /* from the first element to the last, all in between */
+    double flops, traffic;             /* work, compulsory bytes */
+    double relative, rms;              /* tolerance */
 } ak_shape;
 
 struct ak_task {
@@ -25,12 +28,15 @@ struct ak_task {
     const char *backend; /* "host" */
     const char *rank;    /* the implementation's "Rank" (docs/formats.md); NULL: none */
     bool recorded;       /* its space was recorded; nothing of it can be run */
-    char *device;        /* "host", "cuda:0" */
+    char *device;        /* "host", "cuda:0": where claims are measured */
+    char *devices;       /* "cuda:0,cuda:1": these share the trials of a search; `device` first */
     ak_shape shape;
     ak_dtype dtype;
-    int choice[AK_CHOICES_MAX];
+    int choice[AK_CHOICES_MAX];    /* index of the value; 0 of a number */
+    double number[AK_CHOICES_MAX]; /* of a number its value; else 0 */
     bool allow_numerics;
     char *fix;       /* NULL: nothing is fixed */
+    char *protocol;  /* as in ak_task_spec; NULL: "interleaved" */
     char *libraries; /* as in ak_task_spec; NULL: "default" */
     int threads;     /* as in ak_task_spec: 0 means all */
     uint64_t seed;
@@ -40,6 +46,7 @@ struct ak_task {
     ak_scope *constants;  /* sizes, dtype_bytes, choices, device facts */
     ak_space *space;
     json_t *definition; /* of a recorded space, which borrows from it; NULL: the implementation's */
+    char *reason;       /* why this implementation; NULL: there was nothing to choose */
     const volatile int *cancel; /* NULL: never */
 };
 
@@ -47,6 +54,7 @@ struct ak_task {
    problem/ does not know backends, so the caller hands them in. `available` as in ak_space_spec. */
 typedef struct ak_device_facts {
     const char *backend, *device;
+    const char *devices; /* with commas, `device` first; NULL: only that */
     const ak_scope *facts;
     bool (*available)(void *context, const char *compiler);
     void *available_context;

@@ -200,6 +200,29 @@ ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *r
     return status;
 }
 
+ak_status ak_draft_status(ak_record *record, const json_t *result, const char *key,
+                          const ak_draft_word *words, const char *where, ak_error *err)
+{
+    const char *word;
+    ak_buf known = AK_BUF(300);
+    ak_status status = ak_json_string(&word, result, key, where, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    for (size_t i = 0; words[i].word != NULL; i++) {
+        if (strcmp(words[i].word, word) == 0) {
+            ak_buf_free(&known);
+            record->status = words[i].status;
+            return AK_OK;
+        }
+        ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", words[i].word);
+    }
+    status = ak_fail(err, AK_INVALID, "%s: \"%s\" is \"%.60s\", not one of: %s", where, key, word,
+                     known.data);
+    ak_buf_free(&known);
+    return status;
+}
+
 double ak_draft_sum(const json_t *object, const char *const *keys)
 {
     double sum = 0;

@@ -74,6 +74,16 @@ ak_status ak_draft_fit(json_t **out, const ak_draft *draft, const json_t *defini
 ak_status ak_draft_finish(ak_recording *out, ak_draft *draft, const json_t *definition,
                           const char *where, ak_error *err);
 
+/* What a file calls the statuses; a row without a word ends the list. */
+typedef struct ak_draft_word {
+    const char *word;
+    ak_trial_status status;
+} ak_draft_word;
+/* The status of a result by its member `key`. AK_INVALID, with the words that there are, for
+   another one. */
+ak_status ak_draft_status(ak_record *record, const json_t *result, const char *key,
+                          const ak_draft_word *words, const char *where, ak_error *err);
+
 /* Sum of members of an object that are numbers and not negative; others count as 0. */
 double ak_draft_sum(const json_t *object, const char *const *keys);
 

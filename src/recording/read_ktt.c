@@ -14,14 +14,12 @@ static const struct {
     double ms;
 } units[] = {{"Nanoseconds", 1e-6}, {"Microseconds", 1e-3}, {"Milliseconds", 1}, {"Seconds", 1e3}};
 
-static const struct {
-    const char *word;
-    ak_trial_status status;
-} words[] = {{"Ok", AK_TRIAL_OK},
-             {"ComputationFailed", AK_TRIAL_LAUNCH_ERROR},
-             {"ValidationFailed", AK_TRIAL_WRONG_RESULT},
-             {"CompilationFailed", AK_TRIAL_COMPILE_ERROR},
-             {"DeviceLimitsExceeded", AK_TRIAL_INVALID}};
+static const ak_draft_word words[] = {{"Ok", AK_TRIAL_OK},
+                                      {"ComputationFailed", AK_TRIAL_LAUNCH_ERROR},
+                                      {"ValidationFailed", AK_TRIAL_WRONG_RESULT},
+                                      {"CompilationFailed", AK_TRIAL_COMPILE_ERROR},
+                                      {"DeviceLimitsExceeded", AK_TRIAL_INVALID},
+                                      {NULL, AK_TRIAL_OK}};
 
 static bool recognise(const json_t *file)
 {
@@ -93,27 +91,14 @@ static ak_status take_config(json_t **out, const json_t *result, const char *whe
 static ak_status take_result(ak_record *record, const json_t *result, double ms, const char *where,
                              ak_error *err)
 {
-    const char *word = NULL;
     double duration = 0;
-    ak_status status = ak_json_string(&word, result, "Status", where, err);
+    ak_status status = ak_draft_status(record, result, "Status", words, where, err);
     if (status == AK_OK) {
         status = ak_json_real_or(&duration, result, "TotalDuration", 0, where, err);
     }
-    if (status != AK_OK) {
-        return status;
-    }
     record->value = duration * ms;
     record->seconds = ak_draft_sum(result, spent) * ms / 1000.0;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strcmp(words[i].word, word) == 0) {
-            record->status = words[i].status;
-            return AK_OK;
-        }
-    }
-    return ak_fail(err, AK_INVALID,
-                   "%s: \"Status\" is \"%.60s\", not one of: Ok, ComputationFailed, "
-                   "ValidationFailed, CompilationFailed, DeviceLimitsExceeded",
-                   where, word);
+    return status;
 }
 
 static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)

@@ -9,15 +9,13 @@
 static const char *const stages[] = {"compilation",      "benchmark",  "framework",
                                      "search_algorithm", "validation", NULL};
 
-static const struct {
-    const char *word;
-    ak_trial_status status;
-} words[] = {{"correct", AK_TRIAL_OK},
-             {"constraints", AK_TRIAL_INVALID},
-             {"compile", AK_TRIAL_COMPILE_ERROR},
-             {"runtime", AK_TRIAL_LAUNCH_ERROR},
-             {"correctness", AK_TRIAL_WRONG_RESULT},
-             {"timeout", AK_TRIAL_TIMED_OUT}};
+static const ak_draft_word words[] = {{"correct", AK_TRIAL_OK},
+                                      {"constraints", AK_TRIAL_INVALID},
+                                      {"compile", AK_TRIAL_COMPILE_ERROR},
+                                      {"runtime", AK_TRIAL_LAUNCH_ERROR},
+                                      {"correctness", AK_TRIAL_WRONG_RESULT},
+                                      {"timeout", AK_TRIAL_TIMED_OUT},
+                                      {NULL, AK_TRIAL_OK}};
 
 static bool recognise(const json_t *file)
 {
@@ -41,26 +39,6 @@ static ak_status take_seconds(ak_record *record, const json_t *result, const cha
     }
     record->seconds = ms / 1000.0;
     return status;
-}
-
-static ak_status take_status(ak_record *record, const json_t *result, const char *where,
-                             ak_error *err)
-{
-    const char *word;
-    ak_status status = ak_json_string(&word, result, "invalidity", where, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strcmp(words[i].word, word) == 0) {
-            record->status = words[i].status;
-            return AK_OK;
-        }
-    }
-    return ak_fail(err, AK_INVALID,
-                   "%s: \"invalidity\" is \"%.60s\", not one of: correct, constraints, compile, "
-                   "runtime, correctness, timeout",
-                   where, word);
 }
 
 static ak_status take_value(ak_record *record, const ak_draft *draft, const json_t *result,
@@ -125,8 +103,9 @@ static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
         json_t *config = NULL;
         ak_record record = {0};
         (void)snprintf(where, sizeof where, "%.400s: result %zu", draft->where, i + 1);
-        status = json_is_object(result) ? take_status(&record, result, where, err)
-                                        : ak_fail(err, AK_INVALID, "%s: must be an object", where);
+        status = json_is_object(result)
+                     ? ak_draft_status(&record, result, "invalidity", words, where, err)
+                     : ak_fail(err, AK_INVALID, "%s: must be an object", where);
         if (status == AK_OK) {
             status = ak_json_object_or_null(&config, result, "configuration", where, err);
         }

@@ -6,6 +6,7 @@
  * Repeats are independent: threads take them one by one, each thread with a space of its own. What
  * a repeat does depends on its seed alone, so the number of threads changes nothing but the time.
  */
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -302,10 +303,16 @@ static ak_status check_options(job *j, ak_error *err)
     if (!(o->seconds > 0)) {
         o->seconds = BEYOND_CUTOFF * recording->facts.last_seconds;
     }
+    if (!(o->seconds > 0) && o->evaluations > 0) {
+        o->seconds = INFINITY;
+    }
     if (!(o->seconds > 0)) {
         return ak_fail(err, AK_INVALID,
-                       "%s: records no times of compiling and measuring, so the clock of a replay "
-                       "would not advance",
+                       recording->seconds_each > 0
+                           ? "%s: random search needs no trial to come near its optimum, so that "
+                             "there is nothing to search; --time or --evals makes one try"
+                           : "%s: records no times of compiling and measuring, so the clock of a "
+                             "replay would not advance; --evals bounds it instead",
                        recording->path);
     }
     return AK_OK;

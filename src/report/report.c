@@ -180,6 +180,39 @@ static ak_status group_authors(ak_report_model *model, ak_map *groups, ak_error 
     return status;
 }
 
+static ak_status group_devices(ak_report_model *model, ak_map *groups, ak_error *err)
+{
+    model->devices = ak_alloc(model->count, sizeof *model->devices);
+    ak_status status = model->devices == NULL ? ak_fail_memory(err) : AK_OK;
+    for (size_t i = 0; i < model->count && status == AK_OK; i++) {
+        const ak_trial *trial = &model->trials[i];
+        const char *uuid = trial->device_uuid == NULL ? "" : trial->device_uuid;
+        size_t at;
+        bool fresh;
+        if (trial->measured_on == NULL) {
+            continue; /* it got to no device, or its program did not say */
+        }
+        status = find_group(&at, &fresh, groups, trial->measured_on, uuid, err);
+        if (status != AK_OK) {
+            break;
+        }
+        ak_report_device *device = &model->devices[at];
+        if (fresh) {
+            *device = (ak_report_device){.name = trial->measured_on, .uuid = uuid};
+            model->device_count++;
+        }
+        device->trials++;
+        device->mhz += trial->sm_clock_mhz;
+        device->clocked += trial->sm_clock_mhz > 0 ? 1 : 0;
+        if (trial->status == AK_TRIAL_OK) {
+            device->ok++;
+            bool better = device->best_ms <= 0 || trial->median_ms < device->best_ms;
+            device->best_ms = better ? trial->median_ms : device->best_ms;
+        }
+    }
+    return status;
+}
+
 /* ---- values of parameters ---------------------------------------------------------------------
  */
 
@@ -417,7 +450,8 @@ static ak_status make_command(ak_report_model *model, ak_error *err)
         ak_buf_puts(&out, "autokernel tune ");
         option(&out, "", run->kernel);
         option(&out, "--impl", run->implementation);
-        option(&out, "--device", run->device);
+        const char *devices = text(model->options, "device"); /* all that shared the trials */
+        option(&out, "--device", devices == NULL ? run->device : devices);
         const char *sizes = text(model->options, "sizes");
         option(&out, sizes == NULL ? "--size" : "--sizes", sizes == NULL ? run->size : sizes);
         number_option(&out, "--dispatch", model->options, "dispatch");
@@ -426,11 +460,24 @@ static ak_status make_command(ak_report_model *model, ak_error *err)
         option(&out, "--fix", text(model->options, "fix"));
         /* Files of other programs do not say how they searched. */
         bool imported = run->strategy != NULL && strcmp(run->strategy, "import") == 0;
-        option(&out, "--strategy", imported ? NULL : run->strategy);
+        const char *asked = text(model->options, "strategy"); /* with its hyper-parameters */
+        option(&out, "--strategy", imported ? NULL : asked != NULL ? asked : run->strategy);
         number_option(&out, "--evals", model->options, "evaluations");
         number_option(&out, "--time", model->options, "seconds");
         number_option(&out, "--target-speedup", model->options, "target_speedup");
         number_option(&out, "--seed", model->options, "seed");
+        option(&out, "--libraries", text(model->options, "libraries"));
+        option(&out, "--protocol", text(model->options, "protocol"));
+        number_option(&out, "--threads", model->options, "threads");
+        option(&out, "--llm", text(model->options, "llm"));
+        option(&out, "--llm-replay", text(model->options, "llm_replay"));
+        option(&out, "--llm-effort", text(model->options, "llm_effort"));
+        number_option(&out, "--llm-budget", model->options, "llm_budget");
+        number_option(&out, "--generations", model->options, "generations");
+        number_option(&out, "--batch", model->options, "batch");
+        if (json_is_true(json_object_get(model->options, "allow_numerics"))) {
+            ak_buf_puts(&out, "--allow-numerics ");
+        }
         if (out.length > 0 && out.failed == AK_OK) {
             out.data[--out.length] = 0; /* the last blank */
         }
@@ -493,6 +540,9 @@ ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char
         status = with_map(group_authors, &model, err);
     }
     if (status == AK_OK) {
+        status = with_map(group_devices, &model, err);
+    }
+    if (status == AK_OK) {
         status = with_map(compare_values, &model, err);
     }
     if (status == AK_OK) {
@@ -528,6 +578,7 @@ void ak_report_model_clear(ak_report_model *model)
     ak_free(model->failures);
     ak_free(model->steps);
     ak_free(model->authors);
+    ak_free(model->devices);
     ak_free(model->values);
     ak_free(model->command);
     *model = (ak_report_model){0};

@@ -30,6 +30,15 @@ typedef struct ak_report_author {
     double best_ms; /* 0: none was ok */
 } ak_report_author;
 
+/* A device that measured some of the trials. Texts are borrowed from the trials. */
+typedef struct ak_report_device {
+    const char *name, *uuid; /* uuid "" if it has none */
+    size_t trials, ok;
+    double best_ms; /* 0: none was ok */
+    double mhz;     /* sum of the clocks of trials that know it */
+    size_t clocked; /* how many these are */
+} ak_report_device;
+
 /* How often a parameter has a value among the fastest and among all successful trials. */
 typedef struct ak_report_value {
     char *name, *value;
@@ -64,6 +73,8 @@ typedef struct ak_report_model {
     ak_impact impact;
     ak_report_author *authors;
     size_t author_count;
+    ak_report_device *devices; /* in the order of their first trials */
+    size_t device_count;
     ak_report_value *values; /* in order of parameters; only parameters with several values */
     size_t value_count;
     int64_t propose_ns, compile_ns, check_ns, measure_ns, overhead_ns;

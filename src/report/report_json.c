@@ -124,6 +124,16 @@ static json_t *author_item(const ak_report_model *model, size_t i)
                      measured(author->best_ms));
 }
 
+static json_t *device_item(const ak_report_model *model, size_t i)
+{
+    const ak_report_device *device = &model->devices[i];
+    double mhz = device->clocked > 0 ? device->mhz / (double)device->clocked : 0;
+    return json_pack("{s:s, s:s?, s:I, s:I, s:o, s:o}", "device", device->name, "uuid",
+                     *device->uuid == 0 ? NULL : device->uuid, "trials", (json_int_t)device->trials,
+                     "ok", (json_int_t)device->ok, "best_ms", measured(device->best_ms),
+                     "sm_clock_mhz", measured(mhz));
+}
+
 static json_t *value_item(const ak_report_model *model, size_t i)
 {
     const ak_report_value *value = &model->values[i];
@@ -154,6 +164,7 @@ static json_t *sizes_of(const ak_report_model *model)
 static ak_status render(ak_buf *out, const ak_report_model *model, ak_error *err)
 {
     const json_t *finish = json_object_get(model->result, "contestants");
+    const json_t *warnings = json_object_get(model->result, "warnings");
     size_t top = model->ok_count < AK_REPORT_ROWS_MAX ? model->ok_count : AK_REPORT_ROWS_MAX;
     json_t *report = json_object();
     bool good =
@@ -163,6 +174,9 @@ static ak_status render(ak_buf *out, const ak_report_model *model, ak_error *err
         ak_json_set(report, "best", best_of(model)) &&
         ak_json_set(report, "baseline", baseline_of(model)) &&
         ak_json_set(report, "finish", finish == NULL ? json_array() : json_deep_copy(finish)) &&
+        ak_json_set(report, "warnings",
+                    warnings == NULL ? json_array() : json_deep_copy(warnings)) &&
+        ak_json_set(report, "devices", array_of(model, model->device_count, device_item)) &&
         ak_json_set(report, "fastest", array_of(model, top, top_item)) &&
         ak_json_set(report, "top_count", json_integer((json_int_t)model->top_count)) &&
         ak_json_set(report, "values", array_of(model, model->value_count, value_item)) &&

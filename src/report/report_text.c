@@ -91,7 +91,7 @@ static void choose_widths(size_t *widths, const ak_sheet *sheet)
         }
         total += widths[c] + GAP;
     }
-    while (total > LINE_WIDTH + GAP) {
+    while (total > LINE_WIDTH + GAP && !sheet->whole) {
         size_t widest = 0;
         for (size_t c = 1; c < sheet->columns; c++) {
             widest = widths[c] >= widths[widest] ? c : widest;

@@ -17,6 +17,7 @@ typedef struct ak_sheet {
     size_t columns;
     const char *headers[AK_COLUMNS_MAX]; /* headers[0] NULL: pairs */
     bool right[AK_COLUMNS_MAX];          /* numbers */
+    bool whole;                          /* its cells are to be copied: never folded */
     const char **cells;                  /* row by row */
     size_t cell_count, capacity;
 } ak_sheet;

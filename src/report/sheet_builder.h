@@ -31,6 +31,9 @@ void ak_sheet_figure(ak_sheet_builder *b, const char *format, double value);
 
 /* The sheets of other files. */
 void ak_sheets_add_impact(ak_sheet_builder *b, const ak_report_model *model);
+void ak_sheets_add_warnings(ak_sheet_builder *b, const ak_report_model *model);
+void ak_sheets_add_devices(ak_sheet_builder *b, const ak_report_model *model);
+void ak_sheets_add_conditions(ak_sheet_builder *b, const ak_report_model *model);
 void ak_sheets_add_sizes(ak_sheet_builder *b, const ak_report_model *model);
 
 #endif

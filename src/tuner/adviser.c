@@ -103,6 +103,17 @@ ak_llm_options ak_adviser_left(const ak_llm_options *llm, double spent_usd)
     return out;
 }
 
+bool ak_adviser_record(json_t *object, const ak_tune_options *options)
+{
+    const ak_llm_options *llm = options->llm;
+    return (llm->model == NULL || ak_json_set_text(object, "llm", llm->model)) &&
+           (llm->replay == NULL || ak_json_set_text(object, "llm_replay", llm->replay)) &&
+           (llm->effort == NULL || ak_json_set_text(object, "llm_effort", llm->effort)) &&
+           ak_json_set_real(object, "llm_budget", llm->budget_usd) &&
+           ak_json_set(object, "generations", json_integer(options->generations)) &&
+           ak_json_set(object, "batch", json_integer((json_int_t)options->batch));
+}
+
 ak_status ak_adviser_status(const ak_adviser *adviser, ak_error *err)
 {
     return adviser->fault.status == AK_OK

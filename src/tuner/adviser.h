@@ -35,6 +35,9 @@ void ak_adviser_close(ak_adviser *adviser); /* after the strategy */
 /* `llm` with what is left of its budget after `spent_usd`, where several runs share it. */
 ak_llm_options ak_adviser_left(const ak_llm_options *llm, double spent_usd);
 
+/* For the record of a run: what makes the same questions be asked again. No address or key. */
+bool ak_adviser_record(json_t *object, const ak_tune_options *options);
+
 /* Has everything that was said been kept? */
 ak_status ak_adviser_status(const ak_adviser *adviser, ak_error *err);
 /* Fills in model, calls, tokens and cost: after the strategy was closed, which may give up a call.

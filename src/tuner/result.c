@@ -5,8 +5,9 @@
 
 #include "archive/archive.h"
 #include "base/alloc.h"
+#include "base/value_json.h"
 #include "problem/space.h"
-#include "tuner/session.h"
+#include "tuner/warning.h"
 
 /* Canonical text to an object with typed values. */
 static json_t *config_json(const char *text, const ak_space *space)
@@ -24,6 +25,11 @@ static json_t *config_json(const char *text, const ak_space *space)
 static json_t *interval(double low, double high)
 {
     return json_pack("[f,f]", low, high);
+}
+
+static json_t *measured(double value)
+{
+    return value > 0 ? json_real(value) : json_null();
 }
 
 ak_status ak_trial_json(char **out_text, const ak_trial *trial, ak_error *err)
@@ -52,7 +58,13 @@ json_t *ak_contestant_json(const ak_contestant *c, const ak_space *space)
                 ak_json_set_real(object, "efficiency", c->efficiency) &&
                 ak_json_set_real(object, "ratio", c->ratio) &&
                 ak_json_set(object, "ratio_ci", interval(c->ratio_low, c->ratio_high)) &&
-                ak_json_set(object, "tie", json_boolean(c->tie));
+                ak_json_set(object, "tie", json_boolean(c->tie)) &&
+                ak_json_set(object, "sm_clock_mhz", measured(c->sm_clock_mhz)) &&
+                ak_json_set(object, "memory_clock_mhz", measured(c->memory_clock_mhz)) &&
+                ak_json_set(object, "power_watts", measured(c->power_watts)) &&
+                ak_json_set(object, "temperature_celsius", measured(c->temperature_celsius)) &&
+                ak_json_set_text(object, "throttle", c->throttle) &&
+                ak_json_set(object, "utilisation", measured(c->utilisation));
     if (!good) {
         json_decref(object);
         return NULL;
@@ -72,11 +84,24 @@ static json_t *contestants_json(const ak_contestant *list, size_t count, const a
     return array;
 }
 
+static json_t *warnings_json(char *const *texts, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; array != NULL && i < count; i++) {
+        if (json_array_append_new(array, json_string(texts[i])) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
 static bool set_task(json_t *object, const ak_task *task)
 {
     return ak_json_set_text(object, "kernel", task->problem->name) &&
            ak_json_set_text(object, "implementation", task->implementation->name) &&
            ak_json_set_text(object, "device", task->device) &&
+           ak_json_set_text(object, "devices", task->devices) &&
            ak_json_set_text(object, "size", task->size_text) &&
            ak_json_set_text(object, "dtype", ak_dtype_text(task->dtype)) &&
            ak_json_set_text(object, "choices", task->choices_text) &&
@@ -165,6 +190,7 @@ ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, con
         ak_json_set(object, "baseline", baseline_json(result)) &&
         ak_json_set(object, "contestants",
                     contestants_json(result->contestants, result->contestant_count, task->space)) &&
+        ak_json_set(object, "warnings", warnings_json(result->warnings, result->warning_count)) &&
         ak_json_set(object, "llm", ak_llm_use_json(&llm)) &&
         ak_json_set_text(object, "run", result->run);
     ak_status status = good ? ak_json_text(out_text, object, err) : ak_fail_memory(err);
@@ -180,14 +206,23 @@ ak_status ak_comparison_json(char **out_text, const ak_comparison *comparison, c
     bool good =
         set_task(object, task) &&
         ak_json_set(object, "contestants",
-                    contestants_json(comparison->contestants, comparison->count, task->space));
+                    contestants_json(comparison->contestants, comparison->count, task->space)) &&
+        ak_json_set(object, "warnings",
+                    warnings_json(comparison->warnings, comparison->warning_count));
     ak_status status = good ? ak_json_text(out_text, object, err) : ak_fail_memory(err);
     json_decref(object);
     return status;
 }
 
+static void free_warnings(char **texts, size_t count)
+{
+    ak_warnings warnings = {.texts = texts, .count = count};
+    ak_warnings_free(&warnings);
+}
+
 void ak_tune_result_clear(ak_tune_result *result)
 {
+    free_warnings(result->warnings, result->warning_count);
     ak_contestants_free(result->contestants, result->contestant_count);
     ak_free(result->run);
     ak_free(result->model);
@@ -197,6 +232,7 @@ void ak_tune_result_clear(ak_tune_result *result)
 
 void ak_comparison_clear(ak_comparison *comparison)
 {
+    free_warnings(comparison->warnings, comparison->warning_count);
     ak_contestants_free(comparison->contestants, comparison->count);
     *comparison = (ak_comparison){0};
 }

@@ -277,7 +277,8 @@ static ak_status record(many *m, const ak_session *session, ak_error *err)
                     ak_json_set_text(options, "strategy", m->options->strategy) &&
                     ak_json_set(options, "evaluations",
                                 json_integer((json_int_t)m->options->evaluations)) &&
-                    ak_json_set_real(options, "seconds", m->options->seconds);
+                    ak_json_set_real(options, "seconds", m->options->seconds) &&
+                    (m->options->llm == NULL || ak_adviser_record(options, m->options));
         status = good ? ak_json_text(&options_text, options, err) : ak_fail_memory(err);
     }
     if (status == AK_OK) {

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "problem/problem.h"
 
 #define SKELETON_BYTES_MAX 16384
 
@@ -180,6 +181,9 @@ ak_status ak_kernel_new(const char *path, ak_error *err)
                        "\"%s\": a kernel's name has letters, digits and _ only, and starts with a "
                        "letter",
                        name);
+    }
+    if (ak_problem_is_builtin(name)) {
+        return ak_fail(err, AK_INVALID, "\"%s\" is a built-in kernel; choose another name", name);
     }
     if (ak_fs_is_folder(path) || ak_fs_is_file(path)) {
         return ak_fail(err, AK_INVALID, "%s: exists already; choose another name", path);

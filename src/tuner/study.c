@@ -105,7 +105,17 @@ void ak_study_close(ak_study *study)
         ak_free(arm->runs);
         ak_free(arm->name);
     }
+    ak_free(study->model);
     *study = (ak_study){0};
+}
+
+ak_status ak_study_model(ak_study *study, const char *name, ak_error *err)
+{
+    if (study->model == NULL && name != NULL) {
+        study->model = ak_strdup(name);
+        return study->model == NULL ? ak_fail_memory(err) : AK_OK;
+    }
+    return AK_OK;
 }
 
 ak_status ak_study_add(ak_study_run *run, const ak_study_point *point, ak_error *err)
@@ -333,7 +343,9 @@ ak_status ak_study_json(char **out, const ak_study *study, ak_error *err)
         ak_json_set(object, "evaluations", json_integer((json_int_t)study->options.evaluations)) &&
         ak_json_set(object, "seeds", json_integer((json_int_t)study->options.seeds)) &&
         ak_json_set_text(object, "model",
-                         study->options.llm == NULL ? NULL : study->options.llm->model) &&
+                         study->model != NULL         ? study->model
+                         : study->options.llm == NULL ? NULL
+                                                      : study->options.llm->model) &&
         ak_json_set_text(object, "reference_is",
                          study->optimum > 0 ? "optimum" : "best of the study") &&
         ak_json_set_real(object, "reference", reference);

@@ -37,6 +37,7 @@ typedef struct ak_study {
     ak_study_arm arms[AK_STUDY_ARMS_MAX];
     size_t arm_count;
     double optimum; /* minimised; 0: unknown */
+    char *model;    /* the language model that took part; NULL: none */
     const char *kernel, *device, *size;
 } ak_study;
 
@@ -44,6 +45,8 @@ typedef struct ak_study {
 ak_status ak_study_open(ak_study *out, const ak_study_options *options, ak_error *err);
 void ak_study_close(ak_study *study);
 
+/* What the language model is called, once it is open; NULL: none is. The first name counts. */
+ak_status ak_study_model(ak_study *study, const char *name, ak_error *err);
 ak_status ak_study_add(ak_study_run *run, const ak_study_point *point, ak_error *err);
 /* Tells the sink that a run ended. */
 void ak_study_announce(const ak_study *study, const ak_study_arm *arm, const ak_study_run *run);

@@ -82,8 +82,11 @@ static ak_status live_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
                                .batch = study->options.batch};
     ak_status status = ak_tune(&result, &seeded, archive, &options, err);
     *spent_usd += result.llm_cost_usd;
+    if (status == AK_OK) {
+        status = ak_study_model(study, result.model, err);
+    }
     ak_tune_result_clear(&result);
-    if (status == AK_OK && ak_study_cancelled(study)) {
+    if (status == AK_CANCELLED || (status == AK_OK && ak_study_cancelled(study))) {
         status = ak_fail(err, AK_CANCELLED, "the study was interrupted");
     }
     return status == AK_OK ? l.status : status;
@@ -106,7 +109,9 @@ ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive *archiv
         for (size_t a = 0; status == AK_OK && a < study.arm_count; a++) {
             ak_study_run *run = &study.arms[a].runs[i];
             status = live_run(&study, &study.arms[a], run, task, archive, &spent_usd, err);
-            ak_study_announce(&study, &study.arms[a], run);
+            if (status == AK_OK) {
+                ak_study_announce(&study, &study.arms[a], run);
+            }
         }
     }
     if (status == AK_OK) {

@@ -181,6 +181,7 @@ ak_status ak_study_recording(char **out_json, const ak_recording *recording,
     }
     if (status == AK_OK && llm != NULL) {
         ak_counsel_llm(&model, llm);
+        status = ak_study_model(&study, model.name, err);
     }
     if (status == AK_OK) {
         status = replay_all(&study, recording, llm == NULL ? NULL : &model, err);

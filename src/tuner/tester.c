@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "tuner/session.h"
+#include "tuner/warning.h"
 
 struct ak_tester {
     ak_session session;
@@ -112,13 +112,24 @@ ak_status ak_compare(ak_comparison *out, const ak_task *task, const ak_config *c
         ak_duel_spec spec = {.duelists = duelists,
                              .names = titles,
                              .count = all,
+                             .pace = ak_session_pace(&session),
                              .seconds = seconds > 0 ? seconds : 1.0 * (double)all};
         size_t reference;
         ak_contestant *list;
         status = ak_session_duel(&list, &reference, &session, &spec, err);
+        ak_warnings warnings = {0};
+        if (status == AK_OK) {
+            status = ak_warn_conditions(&warnings, list, all, err);
+            if (status != AK_OK) {
+                ak_contestants_free(list, all);
+                ak_warnings_free(&warnings);
+            }
+        }
         if (status == AK_OK) {
             out->contestants = list;
             out->count = all;
+            out->warnings = warnings.texts;
+            out->warning_count = warnings.count;
         }
     }
     ak_free(duelists);

@@ -23,11 +23,14 @@
 #include "tuner/adviser.h"
 #include "tuner/result.h"
 #include "tuner/session.h"
+#include "tuner/warning.h"
 
 #define EVALUATIONS_DEFAULT 60
 #define FINALISTS_DEFAULT   3
 #define FINALISTS_MAX       16
 #define BASELINES_MAX       16
+/* Jobs in the pool: one is measured and one is ready on each device, while each core compiles. */
+#define FLIGHTS_A_DEVICE 2
 /* A candidate this much slower than the best is dropped after its first samples. */
 #define HOPELESS 1.25
 /* A run has converged when this many evaluations in a row, and half of all, gained less than GAIN.
@@ -36,9 +39,13 @@
 #define GAIN     0.005
 /* Seconds of interleaved measuring a contestant of the finish gets. */
 #define DUEL_SECONDS 0.7
+/* At the least, where a time budget has less left. */
+#define DUEL_SECONDS_MIN 0.1
 /* Leaders that a strategy may have measured again at once, and seconds for each. */
 #define DOUBTS_MAX    8
 #define DOUBT_SECONDS 0.25
+/* The check of a finalist takes as long as so many of a trial, about. */
+#define CHECKS_OF_FINALIST 3.0
 /* What measuring the ceilings takes, about. */
 #define CEILINGS_SECONDS 0.5
 
@@ -53,6 +60,7 @@ typedef struct seen {
     double ms; /* 0: failed */
     double low_ms, high_ms;
     int64_t trial;
+    size_t device; /* of the task's, that measured it */
 } seen;
 
 /* A job in flight: what the proposal said, until the result comes back. */
@@ -76,7 +84,7 @@ typedef struct run {
     const char *ended; /* why the strategy proposes no more; NULL: it did not say */
     ak_events events;
     char id[AK_RUN_ID_BYTES];
-    int64_t begin_ns, search_end_ns;
+    int64_t begin_ns;
     ak_set *submitted; /* keys of configurations that were proposed or resumed */
     seen *history;
     size_t history_count, history_capacity;
@@ -86,8 +94,12 @@ typedef struct run {
     size_t sent;         /* submitted in this run */
     size_t next_first;   /* of the configurations that the caller wants tried first */
     double best_ms, default_ms, baseline_ms;
-    size_t best;      /* in history */
-    size_t last_gain; /* evaluations at the last gain */
+    double survey_ms[BASELINES_MAX]; /* of the libraries that take part, in their order */
+    size_t devices;                  /* that share the trials */
+    size_t lost;                     /* of these, that were given up */
+    double check_seconds;            /* of the latest trial that was right */
+    size_t best;                     /* in history */
+    size_t last_gain;                /* evaluations at the last gain */
     bool exhausted;
     ak_tune_result *result;
 } run;
@@ -102,18 +114,36 @@ static bool cancelled(const run *r)
     return r->options->cancel != NULL && *r->options->cancel != 0;
 }
 
-/* How long the finish will take, so that a time budget covers it: at most half of the budget. */
+/* Finalists of one device. Of several each sends its own: what is faster on one of them may owe
+   that to the device, and only side by side on the first device can they be told apart. */
+static size_t finalists_of_each(const run *r)
+{
+    size_t wanted = r->options->finalists == 0 ? FINALISTS_DEFAULT : r->options->finalists;
+    size_t most = FINALISTS_MAX / r->devices;
+    return wanted < most ? wanted : most;
+}
+
+/* What the search has left of a time budget; negative once it is spent. */
+static double seconds_left(const run *r)
+{
+    return r->options->seconds - (double)(ak_session_now_ns(&r->session) - r->begin_ns) / 1e9;
+}
+
+/* How long the finish will take, so that a time budget covers it: at most half of the budget. A
+   finalist is checked on all awkward sizes, and in more rounds than a trial, on one of them. */
 static double finish_seconds(const run *r)
 {
     if (ak_pool_recalls(r->session.pool)) {
         return 0; /* nothing is measured again */
     }
-    size_t wanted = r->options->finalists == 0 ? FINALISTS_DEFAULT : r->options->finalists;
-    size_t contestants = wanted + 1;
+    size_t finalists = finalists_of_each(r) * r->devices + 1, contestants = finalists;
     for (size_t i = 0; i < r->session.baseline_count; i++) {
         contestants += r->session.baselines[i].installed ? 1 : 0;
     }
-    double expected = DUEL_SECONDS * (double)contestants + CEILINGS_SECONDS;
+    double least = ak_pace_seconds(ak_session_pace(&r->session), contestants, AK_DUEL_ROUNDS_MIN);
+    double duel = DUEL_SECONDS * (double)contestants;
+    double expected = (duel > least ? duel : least) + CEILINGS_SECONDS +
+                      CHECKS_OF_FINALIST * r->check_seconds * (double)finalists;
     return expected < r->options->seconds / 2 ? expected : r->options->seconds / 2;
 }
 
@@ -126,9 +156,7 @@ static const char *stop_reason(const run *r)
     if (r->result->evaluated >= r->evaluations) {
         return "evaluations";
     }
-    if (r->options->seconds > 0 &&
-        (double)(ak_session_now_ns(&r->session) - r->begin_ns) / 1e9 + finish_seconds(r) >=
-            r->options->seconds) {
+    if (r->options->seconds > 0 && seconds_left(r) <= finish_seconds(r)) {
         return "time";
     }
     if (r->options->target_speedup > 0 && r->baseline_ms > 0 && r->best_ms > 0 &&
@@ -143,6 +171,31 @@ static const char *stop_reason(const run *r)
     return !over ? NULL : r->ended != NULL ? r->ended : "exhausted";
 }
 
+/* The place of a device in a list with commas; 0 if it is not there. */
+static size_t device_index(const char *list, const char *name)
+{
+    size_t index = 0;
+    for (const char *at = list; name != NULL && *at != 0; index++) {
+        size_t length = strcspn(at, ",");
+        if (strlen(name) == length && strncmp(at, name, length) == 0) {
+            return index;
+        }
+        at += length + (at[length] == ',' ? 1 : 0);
+    }
+    return 0;
+}
+
+static size_t device_count(const ak_task *task)
+{
+    size_t count = 1;
+    if (strcmp(task->device, task->devices) != 0) { /* else a comma is part of its name */
+        for (const char *at = task->devices; *at != 0; at++) {
+            count += *at == ',' ? 1 : 0;
+        }
+    }
+    return count;
+}
+
 /* `repeated`: it compiled to the same code as an earlier one. */
 static ak_status remember(run *r, const ak_config *config, const ak_trial *trial, bool repeated,
                           ak_error *err)
@@ -155,11 +208,13 @@ static ak_status remember(run *r, const ak_config *config, const ak_trial *trial
         return status;
     }
     r->history = list;
-    r->history[r->history_count] = (seen){.config = *config,
-                                          .ms = ms,
-                                          .low_ms = trial->ci_low_ms,
-                                          .high_ms = trial->ci_high_ms,
-                                          .trial = trial->id};
+    r->history[r->history_count] =
+        (seen){.config = *config,
+               .ms = ms,
+               .low_ms = trial->ci_low_ms,
+               .high_ms = trial->ci_high_ms,
+               .trial = trial->id,
+               .device = device_index(r->task->devices, trial->measured_on)};
     if (ms > 0 && (r->best_ms <= 0 || ms < r->best_ms)) {
         if (r->best_ms <= 0 || ms < r->best_ms * (1 - GAIN)) {
             r->last_gain = r->result->evaluated;
@@ -254,11 +309,13 @@ static ak_status start_run(run *r, ak_error *err)
     char *options_text = NULL;
     ak_status status = ak_task_spec_to_json(&options, task, err);
     if (status == AK_OK) {
-        bool good = ak_json_set_text(options, "strategy", r->asked) &&
+        bool good = (task->reason == NULL || ak_json_set_text(options, "reason", task->reason)) &&
+                    ak_json_set_text(options, "strategy", r->asked) &&
                     ak_json_set(options, "evaluations", json_integer((json_int_t)budget(r))) &&
                     ak_json_set_real(options, "seconds", r->options->seconds) &&
                     ak_json_set_real(options, "target_speedup", r->options->target_speedup) &&
-                    ak_json_set(options, "resume", json_boolean(r->options->resume));
+                    ak_json_set(options, "resume", json_boolean(r->options->resume)) &&
+                    (r->adviser.model.name == NULL || ak_adviser_record(options, r->options));
         status = good ? ak_json_text(&options_text, options, err) : ak_fail_memory(err);
     }
     if (status == AK_OK) {
@@ -322,6 +379,7 @@ static ak_status measure_baselines(run *r, ak_error *err)
     }
     for (size_t i = 0; i < count; i++) {
         json_t *fields = json_object();
+        r->survey_ms[i] = list[i].median_ms;
         (void)(ak_json_set_text(fields, "name", list[i].name) &&
                ak_json_set_text(fields, "version", list[i].version) &&
                ak_json_set_real(fields, "ms", list[i].median_ms) &&
@@ -351,6 +409,8 @@ static void announce(const run *r)
     (void)(ak_json_set_text(fields, "kernel", task->problem->name) &&
            ak_json_set_text(fields, "implementation", task->implementation->name) &&
            ak_json_set_text(fields, "device", task->device) &&
+           ak_json_set_text(fields, "devices", task->devices) &&
+           ak_json_set_text(fields, "reason", task->reason) &&
            ak_json_set_text(fields, "size", task->size_text) &&
            ak_json_set_text(fields, "dtype", ak_dtype_text(task->dtype)) &&
            ak_json_set_text(fields, "choices", task->choices_text) &&
@@ -371,6 +431,7 @@ static void announce(const run *r)
            ak_json_set_real(fields, "copy_gbs", c->copy_gbs) &&
            ak_json_set_real(fields, "triad_gbs", c->triad_gbs));
     ak_event_send(&r->events, "start", fields);
+    ak_event_send(&r->events, "prepared", ak_pool_preparation(r->session.pool));
 }
 
 /* A layer of protection that this machine cannot give is said in every run, and that a model is
@@ -391,6 +452,21 @@ static void warn(const run *r)
                        "used",
                        r->ops->name);
         ak_event_send(&r->events, "warning", json_pack("{s:s}", "text", text));
+    }
+}
+
+/* A device whose worker could not be kept alive: the others go on, and the user has to know. */
+static void warn_of_lost_devices(run *r)
+{
+    size_t lost = ak_pool_given_up(r->session.pool);
+    if (lost > r->lost) {
+        char text[160];
+        (void)snprintf(text, sizeof text,
+                       "%zu of the %zu devices of this run died again and again and take part no "
+                       "more; the others go on",
+                       lost, r->devices);
+        ak_event_send(&r->events, "warning", json_pack("{s:s}", "text", text));
+        r->lost = lost;
     }
 }
 
@@ -598,6 +674,9 @@ static ak_status take(run *r, ak_result *result, ak_error *err)
     if (ok && is_default) {
         r->default_ms = trial->median_ms;
     }
+    if (ok && !result->repeated) {
+        r->check_seconds = (double)trial->check_ns / 1e9;
+    }
     status = remember(r, &p->config, trial, result->repeated, err);
     flight->used = false;
     report_trial(r, trial, is_default);
@@ -641,12 +720,20 @@ static ak_status search(run *r, ak_error *err)
         }
         status = take_next(r, err);
     }
-    /* What is in flight is measured in any case: it is taken as trials too. */
-    while (status == AK_OK && !cancelled(r) && ak_pool_pending(r->session.pool) > 0) {
+    /* What is in flight is measured in any case: it is taken as trials too. But when time is up and
+       there is a result, what has not begun is left. */
+    bool late = why != NULL && strcmp(why, "time") == 0;
+    while (status == AK_OK && !cancelled(r)) {
+        if (late && r->best_ms > 0) {
+            ak_pool_withdraw(r->session.pool);
+        }
+        if (ak_pool_pending(r->session.pool) == 0) {
+            break;
+        }
         status = take_next(r, err);
     }
     r->result->stopped_by = why == NULL ? "error" : why;
-    r->search_end_ns = ak_session_now_ns(&r->session);
+    warn_of_lost_devices(r);
     return status;
 }
 
@@ -659,11 +746,11 @@ static int by_ms(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The fastest few of the search, and the default: what is exported should never be slower than what
-   there was before. History is reordered. */
-static size_t choose_finalists(seen *out, run *r, size_t wanted)
+/* The fastest few of the search by each device, and the default: what is exported should never be
+   slower than what there was before. History is reordered. */
+static size_t choose_finalists(seen *out, run *r)
 {
-    size_t ok = 0;
+    size_t ok = 0, taken[AK_DEVICES_MAX] = {0}, each = finalists_of_each(r);
     for (size_t i = 0; i < r->history_count; i++) {
         if (r->history[i].ms > 0) {
             seen kept = r->history[i];
@@ -674,15 +761,18 @@ static size_t choose_finalists(seen *out, run *r, size_t wanted)
     if (ok > 0) {
         qsort(r->history, ok, sizeof(seen), by_ms);
     }
-    size_t count = ok < wanted ? ok : wanted;
+    size_t count = 0;
     ak_config fallback;
     bool have_default = false;
     ak_space_default(&fallback, r->task->space);
-    for (size_t i = 0; i < count; i++) {
-        out[i] = r->history[i];
-        have_default = have_default || memcmp(&out[i].config, &fallback, sizeof fallback) == 0;
+    for (size_t i = 0; i < ok; i++) {
+        if (taken[r->history[i].device]++ < each) {
+            out[count++] = r->history[i];
+            have_default =
+                have_default || memcmp(&r->history[i].config, &fallback, sizeof fallback) == 0;
+        }
     }
-    for (size_t i = count; i < ok && !have_default; i++) {
+    for (size_t i = 0; i < ok && !have_default; i++) {
         if (memcmp(&r->history[i].config, &fallback, sizeof fallback) == 0) {
             out[count++] = r->history[i];
             have_default = true;
@@ -729,16 +819,34 @@ static ak_status drop_wrong_finalists(seen *finalists, size_t *count, run *r, ak
     return status;
 }
 
+/* Said at once, and kept with the result. `libraries`: where they begin among the contestants. */
+static ak_status warn_of_finish(run *r, size_t libraries, ak_error *err)
+{
+    ak_warnings warnings = {0};
+    ak_tune_result *result = r->result;
+    ak_status status =
+        ak_warn_conditions(&warnings, result->contestants, result->contestant_count, err);
+    for (size_t i = libraries; status == AK_OK && i < result->contestant_count; i++) {
+        status =
+            ak_warn_slower(&warnings, &result->contestants[i], r->survey_ms[i - libraries], err);
+    }
+    for (size_t i = 0; i < warnings.count; i++) {
+        ak_event_send(&r->events, "warning", json_pack("{s:s}", "text", warnings.texts[i]));
+    }
+    result->warnings = warnings.texts;
+    result->warning_count = warnings.count;
+    return status;
+}
+
 /* Finalists and libraries, interleaved, with no compiler running beside them. */
 static ak_status finish(run *r, ak_error *err)
 {
     seen finalists[FINALISTS_MAX + 1];
-    size_t wanted = r->options->finalists == 0 ? FINALISTS_DEFAULT : r->options->finalists;
-    size_t count = choose_finalists(finalists, r, wanted > FINALISTS_MAX ? FINALISTS_MAX : wanted);
+    size_t count = choose_finalists(finalists, r);
     if (count == 0) {
         return AK_OK;
     }
-    if (cancelled(r)) {
+    if (cancelled(r) || ak_pool_recalls(r->session.pool)) { /* it would come to the same */
         return set_best(r, &finalists[0], NULL, err);
     }
     ak_status checked = drop_wrong_finalists(finalists, &count, r, err);
@@ -758,13 +866,17 @@ static ak_status finish(run *r, ak_error *err)
     }
     size_t all = count + installed_baselines(duelists + count, names + count, r);
     announce_phase(r, "finish");
-    ak_duel_spec spec = {
-        .duelists = duelists, .names = names, .count = all, .seconds = DUEL_SECONDS * (double)all};
-    if (r->options->seconds > 0 && spec.seconds > finish_seconds(r)) {
-        spec.seconds = finish_seconds(r);
-    }
+    ak_duel_spec spec = {.duelists = duelists,
+                         .names = names,
+                         .count = all,
+                         .seconds = DUEL_SECONDS * (double)all,
+                         .pace = ak_session_pace(&r->session)};
     size_t reference;
     ak_status status = ak_session_ceilings(&r->session, err);
+    if (r->options->seconds > 0 && spec.seconds > seconds_left(r)) {
+        double least = DUEL_SECONDS_MIN * (double)all;
+        spec.seconds = seconds_left(r) > least ? seconds_left(r) : least;
+    }
     if (status == AK_OK) {
         status = ak_session_duel(&r->result->contestants, &reference, &r->session, &spec, err);
     }
@@ -776,6 +888,10 @@ static ak_status finish(run *r, ak_error *err)
     }
     r->result->contestant_count = all;
     r->result->baseline = reference;
+    status = warn_of_finish(r, count, err);
+    if (status != AK_OK) {
+        return status;
+    }
     size_t winner = count;
     for (size_t i = 0; i < count; i++) {
         const ak_contestant *c = &r->result->contestants[i];
@@ -833,7 +949,7 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
                            .context = r.options->sink_context,
                            .run = r.id,
                            .start_ns = r.begin_ns};
-    ak_session_options session = {.cancel = r.options->cancel};
+    ak_session_options session = {.cancel = r.options->cancel, .every_device = true};
     ak_strategy_choice choice;
     ak_status status = ak_strategy_choose(&choice,
                                           r.options->strategy != NULL ? r.options->strategy
@@ -848,7 +964,8 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
     }
     r.ops = choice.ops;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    r.flight_count = (size_t)(cores < 1 ? 1 : cores) + 1;
+    r.devices = device_count(task);
+    r.flight_count = (size_t)(cores < 1 ? 1 : cores) + 1 + FLIGHTS_A_DEVICE * (r.devices - 1);
     r.flights = ak_alloc(r.flight_count, sizeof *r.flights);
     r.submitted = ak_set_new();
     if (r.flights == NULL || r.submitted == NULL) {
@@ -894,7 +1011,9 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
     if (status == AK_OK) {
         announce(&r);
         warn(&r);
-        announce_phase(&r, "survey");
+        if (r.session.baseline_count > 0) {
+            announce_phase(&r, "survey");
+        }
         status = measure_baselines(&r, err);
     }
     if (status == AK_OK) {

@@ -7,29 +7,34 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/rng.h"
-#include "worker/stage.h"
 
 /* The awkward shape that every trial runs: the one with the most work below this, so that it covers
    as much of the code as a tenth of a millisecond can. */
 #define AWKWARD_FLOPS 2e7
 /* Of the shape at which the tolerance is tried: a mean over fewer is too close to the values. */
 #define SELFTEST_ELEMENTS 64
+/* From so much on a shape is judged on the device, where that can be: below, the host has prepared
+   it in some hundredths of a second and compares it in some milliseconds. */
+#define REFEREE_ELEMENTS ((size_t)1 << 20)
+#define REFEREE_FLOPS    1e9
 /* One timed batch in this many is judged, besides the first and the last. */
 #define JUDGE_EVERY         8
-#define DUEL_ROUNDS_MIN     9
 #define DUEL_ROUNDS_MAX     200
-#define DUEL_BATCH_MIN_NS   (5 * AK_MS_NS)
-#define DUEL_BATCH_MAX_NS   (20 * AK_MS_NS)
 #define DUEL_ITERATIONS_MAX 1000000
 /* For each version of a library, when the fastest is looked for. */
 #define VARIANT_SECONDS     0.15
 #define BASELINE_TIMEOUT_NS (60 * AK_SECOND_NS)
 #define VERSION_BYTES       200
 /* A library that does the work in two passes rounds its result twice, and the first rounding may be
-   of something larger than what comes out. Candidates have no such excuse. */
+   of something larger than what comes out: a product, a bias and an activation of bf16 in two steps
+   need up to 1.0 of a candidate's tolerance at K = 64, and 1.5 at 8. */
 #define BASELINE_SLACK 2.0
 #define THREADS_ALL    (1 << 16) /* backends cut it to what they have */
 #define PLACES_ALIGN   4096
+/* A second set of inputs costs a second reference and a second block: where that is more than a
+   second or two of a processor, or than this of memory, there is only one. */
+#define SECOND_SET_FLOPS 2.5e9
+#define SECOND_SET_BYTES ((size_t)256 << 20)
 
 typedef struct choice { /* which version of a library is the fastest */
     char *base, *best;
@@ -41,9 +46,11 @@ struct ak_evaluator {
     ak_device *device;
     ak_reference *reference;
     ak_stage_memory memory;
-    ak_stage own;
+    ak_stage own[AK_STAGE_SETS];
+    size_t sets;
     ak_stage *awkward;
     size_t awkward_count;
+    ak_stage_times preparation;
     ak_rng rng;
     unsigned round;
     choice *choices;
@@ -52,19 +59,45 @@ struct ak_evaluator {
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
+/* Where the block is not mapped, moving inputs in takes longer than running on them. */
+static size_t sets_of(const ak_evaluator *e)
+{
+    bool cheap = e->backend->map != NULL && e->task->shape.flops <= SECOND_SET_FLOPS &&
+                 e->own[0].total <= SECOND_SET_BYTES;
+    return cheap ? AK_STAGE_SETS : 1;
+}
+
+static ak_status plan_own(size_t *end, ak_evaluator *e, ak_error *err)
+{
+    const int64_t *size = e->task->shape.size;
+    ak_status status = ak_stage_plan(&e->own[0], &e->memory, e->task, size, 0, 0, err);
+    e->sets = 1;
+    *end = e->own[0].total;
+    while (status == AK_OK && e->sets < sets_of(e)) {
+        size_t base = (*end + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
+        status =
+            ak_stage_plan(&e->own[e->sets], &e->memory, e->task, size, (int)e->sets, base, err);
+        *end = base + e->own[e->sets].total;
+        e->sets++;
+    }
+    return status;
+}
+
 static ak_status plan_stages(ak_evaluator *e, ak_error *err)
 {
+    size_t end = 0;
     const ak_problem *problem = e->task->problem;
     e->awkward = ak_alloc(problem->awkward_count + 1, sizeof *e->awkward);
     if (e->awkward == NULL) {
         return ak_fail_memory(err);
     }
-    ak_status status = ak_stage_plan(&e->own, &e->memory, e->task, e->task->shape.size, 0, 0, err);
-    size_t base = (e->own.total + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
-    size_t end = base;
+    ak_status status = plan_own(&end, e, err);
+    size_t base = (end + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
+    end = base;
     for (size_t i = 0; status == AK_OK && i < problem->awkward_count; i++) {
         ak_stage *stage = &e->awkward[i];
-        status = ak_stage_plan(stage, &e->memory, e->task, problem->awkward[i], 1, base, err);
+        status = ak_stage_plan(stage, &e->memory, e->task, problem->awkward[i], AK_STAGE_SETS, base,
+                               err);
         e->awkward_count = i + 1;
         if (status == AK_OK) {
             end = base + stage->total > end ? base + stage->total : end;
@@ -97,12 +130,53 @@ static size_t outputs_of(const ak_evaluator *e, const ak_stage *stage)
     return least;
 }
 
+static bool is_large(const ak_evaluator *e, const ak_stage *stage)
+{
+    size_t elements = 0;
+    for (size_t i = 0; i < e->task->problem->argument_count; i++) {
+        elements += stage->shape.elements[i];
+    }
+    return elements >= REFEREE_ELEMENTS || stage->shape.flops >= REFEREE_FLOPS;
+}
+
+static ak_status prepare_own(ak_evaluator *e, bool selftest, ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = AK_UNAVAILABLE;
+    if (is_large(e, &e->own[0])) {
+        status =
+            ak_stage_prepare_referee(&e->own[0], e->reference, 0, selftest, &e->preparation, &why);
+    }
+    if (status == AK_UNAVAILABLE) {
+        int64_t begin = ak_clock_ns();
+        status = ak_stage_prepare(&e->own[0], e->reference, 0, selftest, err);
+        e->preparation.reference_ns += ak_clock_ns() - begin;
+        return status;
+    }
+    return status == AK_OK ? AK_OK : ak_fail(err, status, "%s", why.text);
+}
+
+static ak_status witness_all(ak_evaluator *e, ak_error *err)
+{
+    int64_t begin = ak_clock_ns();
+    ak_status status = AK_OK;
+    for (size_t i = 0; status == AK_OK && i < e->awkward_count; i++) {
+        status = ak_stage_prepare(&e->awkward[i], e->reference, i + 1, false, err);
+        status = status == AK_OK ? ak_stage_witness(&e->awkward[i], err) : status;
+    }
+    e->preparation.witness_ns += ak_clock_ns() - begin;
+    return status;
+}
+
 /* The tolerance is tried where outputs are long enough to be told from their mean: at the task's
    own shape or, if that is tiny, at the awkward shape with the most outputs. */
 static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
 {
-    bool own = outputs_of(e, &e->own) >= SELFTEST_ELEMENTS;
-    ak_status status = ak_stage_prepare(&e->own, e->reference, 0, own, err);
+    bool own = outputs_of(e, &e->own[0]) >= SELFTEST_ELEMENTS;
+    ak_status status = prepare_own(e, own, err);
+    for (size_t i = 1; status == AK_OK && i < e->sets; i++) {
+        status = ak_stage_prepare(&e->own[i], e->reference, e->awkward_count + i, false, err);
+    }
     size_t largest = e->awkward_count;
     for (size_t i = 0; i < e->awkward_count; i++) {
         if (largest == e->awkward_count ||
@@ -113,6 +187,9 @@ static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
     if (status == AK_OK && !own && largest < e->awkward_count) {
         status = ak_stage_prepare(&e->awkward[largest], e->reference, largest + 1,
                                   outputs_of(e, &e->awkward[largest]) >= SELFTEST_ELEMENTS, err);
+    }
+    if (status == AK_OK && e->own[0].referee != NULL) {
+        status = witness_all(e, err);
     }
     return status;
 }
@@ -127,7 +204,9 @@ ak_status ak_evaluator_open(ak_evaluator **out, const ak_backend_ops *backend, c
     e->backend = backend;
     e->task = task;
     ak_rng_seed(&e->rng, task->seed ^ UINT64_C(0x6576616c75617465));
+    int64_t begin = ak_clock_ns();
     ak_status status = backend->open(&e->device, task, err);
+    e->preparation.device_ns = ak_clock_ns() - begin;
     e->memory.backend = backend;
     e->memory.device = e->device;
     if (status == AK_OK) {
@@ -153,7 +232,9 @@ void ak_evaluator_close(ak_evaluator *e)
         return;
     }
     ak_reference_close(e->reference);
-    ak_stage_free(&e->own);
+    for (size_t i = 0; i < e->sets; i++) {
+        ak_stage_free(&e->own[i]);
+    }
     for (size_t i = 0; i < e->awkward_count; i++) {
         ak_stage_free(&e->awkward[i]);
     }
@@ -170,9 +251,33 @@ void ak_evaluator_close(ak_evaluator *e)
     ak_free(e);
 }
 
+bool ak_evaluator_preparation(ak_stage_times *out, const ak_evaluator *e)
+{
+    *out = e->preparation;
+    return e->own[0].referee != NULL;
+}
+
 bool ak_evaluator_lost(const ak_evaluator *e)
 {
     return e->backend->lost != NULL && e->backend->lost(e->device);
+}
+
+void ak_evaluator_uuid(char *out, size_t bytes, const ak_evaluator *e)
+{
+    out[0] = 0;
+    if (e->backend->uuid != NULL) {
+        e->backend->uuid(out, bytes, e->device);
+    }
+}
+
+/* What the device did since this was last asked. */
+static void take_conditions(ak_conditions *to, ak_evaluator *e)
+{
+    ak_conditions latest = {0};
+    if (e->backend->conditions != NULL) {
+        e->backend->conditions(&latest, e->device);
+        ak_conditions_add(to, &latest);
+    }
 }
 
 /* ---- running one thing --------------------------------------------------------------------- */
@@ -191,7 +296,9 @@ static ak_status run_load(runner *r, ak_evaluator *e, const ak_entrant *entrant,
 {
     *r = (runner){.e = e, .entrant = entrant, .timeout_ns = timeout_ns};
     ak_load load = {.artifact = entrant->artifact, .baseline = entrant->baseline};
-    ak_stage_forget(&e->own);
+    for (size_t i = 0; i < e->sets; i++) {
+        ak_stage_forget(&e->own[i]);
+    }
     for (size_t i = 0; i < e->awkward_count; i++) {
         ak_stage_forget(&e->awkward[i]);
     }
@@ -289,7 +396,7 @@ static ak_status check_usual(runner *r, ak_error *err)
     if (status == AK_OK && usual < e->awkward_count) {
         status = check_at(r, &e->awkward[usual], usual + 1, 1, err);
     }
-    return status == AK_OK && r->outcome.status == AK_TRIAL_OK ? check_at(r, &e->own, 0, 1, err)
+    return status == AK_OK && r->outcome.status == AK_TRIAL_OK ? check_at(r, &e->own[0], 0, 1, err)
                                                                : status;
 }
 
@@ -322,27 +429,41 @@ static ak_status keep_samples(ak_trial *out, const ak_timer *timer, ak_error *er
     return AK_OK;
 }
 
+/* Which inputs a batch gets: drawn, so that what comes next cannot be known. */
+static ak_stage *draw(ak_evaluator *e)
+{
+    return &e->own[ak_rng_below(&e->rng, e->sets)];
+}
+
+/* Of a batch that will certainly be judged: inputs that no check before the timing has used. */
+static ak_stage *unseen(ak_evaluator *e)
+{
+    return &e->own[e->sets - 1];
+}
+
 /* Runs batches until the timer is content. *judging_ns is what was spent on looking at results. */
 static ak_status measure(ak_timer *timer, int64_t *judging_ns, runner *r, const ak_timer_plan *plan,
                          ak_error *err)
 {
     ak_evaluator *e = r->e;
-    bool in_place = ak_stage_in_place(&e->own);
+    bool in_place = ak_stage_in_place(&e->own[0]);
     ak_status status = AK_OK;
     ak_timer_begin(timer, plan);
     for (size_t batch = 0;; batch++) {
-        status = run_batch(r, &e->own, timer->iterations, err);
+        ak_stage *stage = batch == 0 ? unseen(e) : draw(e);
+        status = run_batch(r, stage, timer->iterations, err);
         if (status != AK_OK || r->outcome.status != AK_TRIAL_OK) {
             return status;
         }
         bool last = ak_timer_tell(timer, r->outcome.ns) == AK_TIMER_DONE;
         int64_t begin = ak_clock_ns();
         if (last && in_place) { /* only the result of a single run can be judged */
-            status = run_batch(r, &e->own, 1, err);
+            stage = unseen(e);
+            status = run_batch(r, stage, 1, err);
         }
         bool chosen = last || batch == 0 || ak_rng_below(&e->rng, JUDGE_EVERY) == 0;
         if (status == AK_OK && r->outcome.status == AK_TRIAL_OK && chosen && (last || !in_place)) {
-            status = judge(r, &e->own, true, err);
+            status = judge(r, stage, true, err);
         }
         *judging_ns += ak_clock_ns() - begin;
         if (last || status != AK_OK || r->outcome.status != AK_TRIAL_OK) {
@@ -351,11 +472,13 @@ static ak_status measure(ak_timer *timer, int64_t *judging_ns, runner *r, const 
     }
 }
 
-ak_status ak_evaluate_trial(ak_trial *out, ak_evaluator *e, const ak_entrant *entrant,
-                            const ak_timer_plan *plan, int64_t timeout_ns, ak_error *err)
+ak_status ak_evaluate_trial(ak_trial *out, ak_conditions *conditions, ak_evaluator *e,
+                            const ak_entrant *entrant, const ak_timer_plan *plan,
+                            int64_t timeout_ns, ak_error *err)
 {
     runner r;
     ak_timer timer;
+    ak_conditions before = {0};
     int64_t begin = ak_clock_ns(), judging = 0;
     ak_status status = run_load(&r, e, entrant, timeout_ns, err);
     int64_t loaded = ak_clock_ns();
@@ -363,8 +486,11 @@ ak_status ak_evaluate_trial(ak_trial *out, ak_evaluator *e, const ak_entrant *en
         status = check_usual(&r, err);
     }
     int64_t checked = ak_clock_ns();
+    take_conditions(&before, e); /* of others, or of the check */
+    *conditions = (ak_conditions){0};
     if (status == AK_OK && r.outcome.status == AK_TRIAL_OK) {
         status = measure(&timer, &judging, &r, plan, err);
+        take_conditions(conditions, e);
         if (status == AK_OK && r.outcome.status == AK_TRIAL_OK) {
             status = keep_samples(out, &timer, err);
         }
@@ -396,7 +522,7 @@ ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *e, const ak_entrant *en
         }
     }
     if (status == AK_OK && r.outcome.status == AK_TRIAL_OK) {
-        status = check_at(&r, &e->own, 0, ROUNDS, err);
+        status = check_at(&r, &e->own[0], 0, ROUNDS, err);
     }
     if (status == AK_OK) {
         status = conclude(out, &r, err);
@@ -413,6 +539,8 @@ typedef struct duel {
     runner runners[AK_CONTESTANTS_MAX];
     uint32_t iterations[AK_CONTESTANTS_MAX];
     double *samples[AK_CONTESTANTS_MAX]; /* DUEL_ROUNDS_MAX each */
+    ak_conditions conditions[AK_CONTESTANTS_MAX];
+    const ak_pace *pace;
     size_t count, rounds;
 } duel;
 
@@ -426,7 +554,7 @@ static ak_status enter(duel *d, size_t i, const ak_entrant *entrant, int64_t bat
                        int64_t timeout_ns, ak_error *err)
 {
     runner *r = &d->runners[i];
-    ak_stage *own = &d->e->own;
+    ak_stage *own = &d->e->own[0];
     ak_status status = run_load(r, d->e, entrant, timeout_ns, err);
     if (status == AK_OK && alive(d, i)) {
         status = entrant->artifact != NULL ? check_usual(r, err) : check_at(r, own, 0, 1, err);
@@ -445,9 +573,37 @@ static ak_status enter(duel *d, size_t i, const ak_entrant *entrant, int64_t bat
     return status;
 }
 
+/* What the pace wants before a batch that counts. */
+static ak_status rest_and_warm_up(duel *d, size_t i, ak_error *err)
+{
+    if (d->pace->rest_ns > 0) {
+        ak_clock_sleep_ns(d->pace->rest_ns);
+    }
+    return d->pace->warm_runs == 0 ? AK_OK
+                                   : run_batch(&d->runners[i], draw(d->e), d->pace->warm_runs, err);
+}
+
+/* Contestants in turns until the device has worked for long enough; nothing of it counts. */
+static ak_status lead_in(duel *d, ak_error *err)
+{
+    int64_t end = ak_clock_ns() + d->pace->lead_in_ns;
+    ak_status status = AK_OK;
+    for (size_t i = 0, idle = 0;
+         status == AK_OK && d->pace->lead_in_ns > 0 && idle < d->count && ak_clock_ns() < end;
+         i = (i + 1) % d->count) {
+        idle = alive(d, i) ? 0 : idle + 1;
+        if (alive(d, i)) {
+            status = run_batch(&d->runners[i], draw(d->e), d->iterations[i], err);
+        }
+    }
+    return status;
+}
+
 static ak_status one_round(duel *d, ak_error *err)
 {
     size_t order[AK_CONTESTANTS_MAX];
+    ak_conditions before = {0};
+    take_conditions(&before, d->e); /* of entering */
     for (size_t i = 0; i < d->count; i++) {
         size_t j = ak_rng_below(&d->e->rng, i + 1);
         order[i] = order[j];
@@ -458,10 +614,15 @@ static ak_status one_round(duel *d, ak_error *err)
         if (!alive(d, i)) {
             continue;
         }
-        ak_status status = run_batch(&d->runners[i], &d->e->own, d->iterations[i], err);
+        ak_status status = rest_and_warm_up(d, i, err);
+        if (status == AK_OK && alive(d, i)) {
+            take_conditions(&before, d->e); /* of warming up */
+            status = run_batch(&d->runners[i], draw(d->e), d->iterations[i], err);
+        }
         if (status != AK_OK) {
             return status;
         }
+        take_conditions(&d->conditions[i], d->e);
         d->samples[i][d->rounds] =
             (double)d->runners[i].outcome.ns / 1e6 / (double)d->iterations[i];
     }
@@ -485,7 +646,7 @@ static ak_status tell_version(char **out, const runner *r, ak_error *err)
 static ak_status leave(ak_duel_entry *out, duel *d, size_t i, ak_error *err)
 {
     runner *r = &d->runners[i];
-    ak_stage *own = &d->e->own;
+    ak_stage *own = unseen(d->e);
     ak_status status = AK_OK;
     if (alive(d, i)) {
         status = run_batch(r, own, ak_stage_in_place(own) ? 1 : d->iterations[i], err);
@@ -501,6 +662,7 @@ static ak_status leave(ak_duel_entry *out, duel *d, size_t i, ak_error *err)
     if (out->status == AK_TRIAL_OK) {
         out->samples_ms = d->samples[i];
         out->sample_count = d->rounds;
+        out->conditions = d->conditions[i];
         d->samples[i] = NULL;
         return AK_OK;
     }
@@ -509,27 +671,31 @@ static ak_status leave(ak_duel_entry *out, duel *d, size_t i, ak_error *err)
 }
 
 static ak_status fight(ak_duel_entry *out, ak_evaluator *e, const ak_entrant *entrants,
-                       size_t count, double seconds, int64_t timeout_ns, ak_error *err)
+                       size_t count, const ak_duel_plan *plan, int64_t timeout_ns, ak_error *err)
 {
     duel *d = ak_alloc(1, sizeof *d);
     if (d == NULL) {
         return ak_fail_memory(err);
     }
+    const ak_pace *pace = plan->pace;
     int64_t begin = ak_clock_ns();
-    int64_t batch = (int64_t)(seconds * 1e9 / (double)(count * 4 * DUEL_ROUNDS_MIN));
-    batch = batch < DUEL_BATCH_MIN_NS   ? DUEL_BATCH_MIN_NS
-            : batch > DUEL_BATCH_MAX_NS ? DUEL_BATCH_MAX_NS
-                                        : batch;
+    int64_t batch = (int64_t)(plan->seconds * 1e9 / (double)(count * 4 * AK_DUEL_ROUNDS_MIN));
+    batch = batch < pace->batch_min_ns   ? pace->batch_min_ns
+            : batch > pace->batch_max_ns ? pace->batch_max_ns
+                                         : batch;
     ak_status status = AK_OK;
     d->e = e;
+    d->pace = pace;
     d->count = count;
     for (size_t i = 0; status == AK_OK && i < count; i++) {
         d->samples[i] = ak_alloc(DUEL_ROUNDS_MAX, sizeof(double));
         status = d->samples[i] == NULL ? ak_fail_memory(err)
                                        : enter(d, i, &entrants[i], batch, timeout_ns, err);
     }
-    while (status == AK_OK && d->rounds < DUEL_ROUNDS_MAX &&
-           (d->rounds < DUEL_ROUNDS_MIN || (double)(ak_clock_ns() - begin) / 1e9 < seconds)) {
+    status = status == AK_OK ? lead_in(d, err) : status;
+    while (
+        status == AK_OK && d->rounds < DUEL_ROUNDS_MAX &&
+        (d->rounds < AK_DUEL_ROUNDS_MIN || (double)(ak_clock_ns() - begin) / 1e9 < plan->seconds)) {
         status = one_round(d, err);
     }
     for (size_t i = 0; status == AK_OK && i < count; i++) {
@@ -659,8 +825,9 @@ static ak_status fastest(size_t *best, ak_evaluator *e, const listing *list, siz
     for (size_t i = 0; i < count; i++) {
         entrants[i].baseline = list->items[first + i].name;
     }
-    ak_status status = fight(entries, e, entrants, count, VARIANT_SECONDS * (double)count,
-                             BASELINE_TIMEOUT_NS, err);
+    ak_duel_plan plan = {.seconds = VARIANT_SECONDS * (double)count,
+                         .pace = &ak_paces[AK_PACE_INTERLEAVED]};
+    ak_status status = fight(entries, e, entrants, count, &plan, BASELINE_TIMEOUT_NS, err);
     for (size_t i = 0; i < count; i++) {
         ak_stats stats;
         ak_stats_of(&stats, entries[i].samples_ms, entries[i].sample_count);
@@ -775,7 +942,8 @@ ak_status ak_evaluate_baselines(ak_baseline_info **out, size_t *count, ak_evalua
 }
 
 ak_status ak_evaluate_duel(ak_duel_entry *out, ak_evaluator *e, const ak_entrant *entrants,
-                           size_t count, double seconds, int64_t timeout_ns, ak_error *err)
+                           size_t count, const ak_duel_plan *plan, int64_t timeout_ns,
+                           ak_error *err)
 {
     ak_entrant resolved[AK_CONTESTANTS_MAX];
     if (count == 0 || count > AK_CONTESTANTS_MAX) {
@@ -800,7 +968,7 @@ ak_status ak_evaluate_duel(ak_duel_entry *out, ak_evaluator *e, const ak_entrant
         const char *best = remembered(e, entrants[i].baseline);
         resolved[i].baseline = best == NULL ? entrants[i].baseline : best;
     }
-    return status == AK_OK ? fight(out, e, resolved, count, seconds, timeout_ns, err) : status;
+    return status == AK_OK ? fight(out, e, resolved, count, plan, timeout_ns, err) : status;
 }
 
 ak_status ak_evaluate_ceilings(ak_ceilings *out, ak_evaluator *e, ak_error *err)

@@ -16,6 +16,7 @@
 #include "backend/backend.h"
 #include "measure/timer.h"
 #include "worker/pool.h"
+#include "worker/stage.h"
 
 #define AK_CONTESTANTS_MAX 32
 
@@ -26,6 +27,8 @@ typedef struct ak_evaluator ak_evaluator;
 ak_status ak_evaluator_open(ak_evaluator **out, const ak_backend_ops *backend, const ak_task *task,
                             const char *folder, ak_error *err);
 void ak_evaluator_close(ak_evaluator *evaluator);
+/* Where results are judged, on the device or on the host, and what opening took. */
+bool ak_evaluator_preparation(ak_stage_times *out, const ak_evaluator *evaluator);
 /* Has the device had an error that only a new process cures? */
 bool ak_evaluator_lost(const ak_evaluator *evaluator);
 
@@ -36,14 +39,19 @@ typedef struct ak_entrant {
 } ak_entrant;
 
 /* Fills status, reason, times, samples and statistics of `out`, which the caller clears. */
-ak_status ak_evaluate_trial(ak_trial *out, ak_evaluator *evaluator, const ak_entrant *entrant,
-                            const ak_timer_plan *plan, int64_t timeout_ns, ak_error *err);
+ak_status ak_evaluate_trial(ak_trial *out, ak_conditions *conditions, ak_evaluator *evaluator,
+                            const ak_entrant *entrant, const ak_timer_plan *plan,
+                            int64_t timeout_ns, ak_error *err);
 ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *evaluator, const ak_entrant *entrant,
                             int64_t timeout_ns, ak_error *err);
 /* `out` has one entry for each entrant; the caller frees reasons, versions and samples, also on
    failure. */
 ak_status ak_evaluate_duel(ak_duel_entry *out, ak_evaluator *evaluator, const ak_entrant *entrants,
-                           size_t count, double seconds, int64_t timeout_ns, ak_error *err);
+                           size_t count, const ak_duel_plan *plan, int64_t timeout_ns,
+                           ak_error *err);
+
+/* "" if the device has none. */
+void ak_evaluator_uuid(char *out, size_t bytes, const ak_evaluator *evaluator);
 
 ak_status ak_evaluate_ceilings(ak_ceilings *out, ak_evaluator *evaluator, ak_error *err);
 /* Of each library as it dispatches by itself and, where another of its versions is faster at the

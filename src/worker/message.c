@@ -126,6 +126,64 @@ static ak_status get_real(double *out, const json_t *object, const char *key, ak
     return ak_json_real_or(out, object, key, 0.0, WHERE, err);
 }
 
+static bool set_conditions(json_t *object, const ak_conditions *c)
+{
+    if (c->samples == 0) {
+        return true;
+    }
+    json_t *inner = json_object();
+    bool good =
+        inner != NULL && (ak_json_set(inner, "samples", json_integer(c->samples)) &&
+                          ak_json_set_real(inner, "sm_clock_mhz", c->sm_clock_mhz) &&
+                          ak_json_set_real(inner, "memory_clock_mhz", c->memory_clock_mhz) &&
+                          ak_json_set_real(inner, "power_watts", c->power_watts) &&
+                          ak_json_set_real(inner, "temperature_celsius", c->temperature_celsius) &&
+                          ak_json_set(inner, "throttle", json_integer(c->throttle)));
+    if (!good) {
+        json_decref(inner);
+        return false;
+    }
+    return ak_json_set(object, "conditions", inner);
+}
+
+/* A measured number: finite (JSON has no others) and not negative. */
+static ak_status get_amount(double *out, const json_t *object, const char *key, ak_error *err)
+{
+    ak_status status = get_real(out, object, key, err);
+    return status == AK_OK && *out < 0.0
+               ? ak_fail(err, AK_INVALID, WHERE ": \"%s\" is negative", key)
+               : status;
+}
+
+static ak_status get_conditions(ak_conditions *out, const json_t *object, ak_error *err)
+{
+    ak_conditions c = {0};
+    int64_t samples = 0, throttle = 0;
+    json_t *inner;
+    ak_status status = ak_json_object_or_null(&inner, object, "conditions", WHERE, err);
+    if (status != AK_OK || inner == NULL) {
+        return status;
+    }
+    status = ak_json_int_or(&samples, inner, "samples", 0, WHERE, err);
+    status = status == AK_OK ? get_amount(&c.sm_clock_mhz, inner, "sm_clock_mhz", err) : status;
+    status =
+        status == AK_OK ? get_amount(&c.memory_clock_mhz, inner, "memory_clock_mhz", err) : status;
+    status = status == AK_OK ? get_amount(&c.power_watts, inner, "power_watts", err) : status;
+    status = status == AK_OK ? get_amount(&c.temperature_celsius, inner, "temperature_celsius", err)
+                             : status;
+    status = status == AK_OK ? ak_json_int_or(&throttle, inner, "throttle", 0, WHERE, err) : status;
+    if (status == AK_OK &&
+        (samples < 0 || samples > UINT32_MAX || throttle < 0 || throttle > UINT32_MAX)) {
+        status = ak_fail(err, AK_INVALID, WHERE ": \"conditions\" is out of range");
+    }
+    if (status == AK_OK) {
+        c.samples = (uint32_t)samples;
+        c.throttle = (uint32_t)throttle;
+        *out = c;
+    }
+    return status;
+}
+
 static ak_status get_time(int64_t *out, const json_t *object, const char *key, ak_error *err)
 {
     ak_status status = ak_json_int_or(out, object, key, 0, WHERE, err);
@@ -133,7 +191,7 @@ static ak_status get_time(int64_t *out, const json_t *object, const char *key, a
                                        : status;
 }
 
-json_t *ak_message_from_trial(const ak_trial *trial)
+json_t *ak_message_from_trial(const ak_trial *trial, const ak_conditions *conditions)
 {
     json_t *object = json_object();
     bool good = object != NULL;
@@ -147,12 +205,15 @@ json_t *ak_message_from_trial(const ak_trial *trial)
     good = good && ak_json_set_real(object, "ci_low_ms", trial->ci_low_ms);
     good = good && ak_json_set_real(object, "ci_high_ms", trial->ci_high_ms);
     good = good && ak_json_set_real(object, "max_error", trial->max_error);
+    good = good && set_conditions(object, conditions);
     return whole(object, good);
 }
 
-ak_status ak_message_to_trial(ak_trial *out, const json_t *object, ak_error *err)
+ak_status ak_message_to_trial(ak_trial *out, ak_conditions *conditions, const json_t *object,
+                              ak_error *err)
 {
     ak_trial trial = {0};
+    *conditions = (ak_conditions){0};
     ak_status status = get_status(&trial.status, object, err);
     status = status == AK_OK ? get_text(&trial.reason, object, "reason", err) : status;
     status = status == AK_OK ? get_time(&trial.check_ns, object, "check_ns", err) : status;
@@ -162,6 +223,7 @@ ak_status ak_message_to_trial(ak_trial *out, const json_t *object, ak_error *err
     status = status == AK_OK ? get_real(&trial.ci_low_ms, object, "ci_low_ms", err) : status;
     status = status == AK_OK ? get_real(&trial.ci_high_ms, object, "ci_high_ms", err) : status;
     status = status == AK_OK ? get_real(&trial.max_error, object, "max_error", err) : status;
+    status = status == AK_OK ? get_conditions(conditions, object, err) : status;
     status =
         status == AK_OK ? get_samples(&trial.samples_ms, &trial.sample_count, object, err) : status;
     if (status != AK_OK) {
@@ -271,6 +333,7 @@ json_t *ak_message_from_duel(const ak_duel_entry *entry)
     good = good && ak_json_set_text(object, "reason", entry->reason);
     good = good && ak_json_set_text(object, "version", entry->version);
     good = good && set_samples(object, entry->samples_ms, entry->sample_count);
+    good = good && set_conditions(object, &entry->conditions);
     return whole(object, good);
 }
 
@@ -280,6 +343,7 @@ ak_status ak_message_to_duel(ak_duel_entry *out, const json_t *object, ak_error 
     ak_status status = get_status(&entry.status, object, err);
     status = status == AK_OK ? get_text(&entry.reason, object, "reason", err) : status;
     status = status == AK_OK ? get_text(&entry.version, object, "version", err) : status;
+    status = status == AK_OK ? get_conditions(&entry.conditions, object, err) : status;
     status =
         status == AK_OK ? get_samples(&entry.samples_ms, &entry.sample_count, object, err) : status;
     if (status != AK_OK) {

@@ -12,8 +12,9 @@ ak_status ak_message_fault(const json_t *reply, ak_error *err);
 
 /* Each _to_ returns NULL for want of memory; each _from_ checks types and ranges. Only what a
    worker measures is carried: status, reason, times, samples, statistics. */
-json_t *ak_message_from_trial(const ak_trial *trial);
-ak_status ak_message_to_trial(ak_trial *out, const json_t *object, ak_error *err);
+json_t *ak_message_from_trial(const ak_trial *trial, const ak_conditions *conditions);
+ak_status ak_message_to_trial(ak_trial *out, ak_conditions *conditions, const json_t *object,
+                              ak_error *err);
 json_t *ak_message_from_plan(const ak_timer_plan *plan);
 ak_status ak_message_to_plan(ak_timer_plan *out, const json_t *object, ak_error *err);
 json_t *ak_message_from_compile(const ak_compile_result *result);

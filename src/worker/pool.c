@@ -3,7 +3,7 @@
  *
  *     units      configurations to be compiled, in the order they were asked for; each goes to a
  *                compile worker that is free, once
- *     jobs       wait until their units are compiled, then for the device, in order
+ *     jobs       wait until their units are compiled, then for a device, in order
  *     results    wait for the caller
  *
  * A worker that ends, or does not answer long after it should have, costs the job it was at; it is
@@ -46,15 +46,18 @@ static ak_status compiler_died(ak_pool *pool, ak_pool_worker *w, const char *how
     return ak_pool_compiler_start(pool, w, err);
 }
 
-static ak_status device_died(ak_pool *pool, const char *how, bool hung, ak_error *err)
+static ak_status device_died(ak_pool *pool, ak_pool_device *d, const char *how, bool hung,
+                             ak_error *err)
 {
     char text[160];
-    ak_pool_job *j = pool->device_job;
-    ak_device_state before = pool->device_state;
-    (void)snprintf(text, sizeof text, "the device worker ended: %s", how);
-    pool->device_job = NULL;
-    pool->device.busy = false;
-    pool->device_state = AK_DEVICE_CLOSED;
+    ak_pool_job *j = d->job;
+    ak_device_state before = d->state;
+    const char *which = pool->device_count > 1 ? d->name : "";
+    (void)snprintf(text, sizeof text, "the device worker%s%s ended: %s", *which == 0 ? "" : " of ",
+                   which, how);
+    d->job = NULL;
+    d->worker.busy = false;
+    d->state = AK_DEVICE_CLOSED;
     if (before == AK_DEVICE_ASKED) {
         json_decref(pool->answer);
         pool->answer = ak_message_failure(0, AK_CRASHED, text);
@@ -67,11 +70,17 @@ static ak_status device_died(ak_pool *pool, const char *how, bool hung, ak_error
     if (status != AK_OK) {
         return status;
     }
-    if (++pool->device.deaths >= DEATHS_MAX || before == AK_DEVICE_OPENING) {
+    bool hopeless = ++d->worker.deaths >= DEATHS_MAX || before == AK_DEVICE_OPENING;
+    if (hopeless && d != pool->devices && d->opened) {
+        ak_pool_worker_stop(&d->worker);
+        d->state = AK_DEVICE_GIVEN_UP;
+        return AK_OK;
+    }
+    if (hopeless) {
         return ak_fail(err, AK_CRASHED, "%s%s", text,
                        before == AK_DEVICE_OPENING ? " while it prepared the task" : "");
     }
-    return ak_pool_device_start(pool, err);
+    return ak_pool_device_start(pool, d, err);
 }
 
 /* ---- the turn ------------------------------------------------------------------------------ */
@@ -107,10 +116,28 @@ static void autopsy(char *how, size_t bytes, ak_pool_worker *w)
     }
 }
 
-static ak_status attend(ak_pool *pool, ak_pool_worker *w, ak_error *err)
+/* Workers are numbered: compilers, then devices. NULL: it is no device. */
+static ak_pool_device *device_at(ak_pool *pool, size_t i)
+{
+    return i < pool->compiler_count ? NULL : &pool->devices[i - pool->compiler_count];
+}
+
+static ak_pool_worker *worker_at(ak_pool *pool, size_t i)
+{
+    return i < pool->compiler_count ? &pool->compilers[i] : &device_at(pool, i)->worker;
+}
+
+static size_t worker_count(const ak_pool *pool)
+{
+    return pool->compiler_count + pool->device_count;
+}
+
+static ak_status attend(ak_pool *pool, size_t at, ak_error *err)
 {
     char how[128] = "";
-    bool over = false, is_device = w == &pool->device;
+    bool over = false;
+    ak_pool_worker *w = worker_at(pool, at);
+    ak_pool_device *d = device_at(pool, at);
     ak_error why = AK_ERROR_INIT;
     ak_status status = collect(&over, w, &why);
     while (status == AK_OK) {
@@ -120,8 +147,8 @@ static ak_status attend(ak_pool *pool, ak_pool_worker *w, ak_error *err)
             break;
         }
         ak_status handled = AK_OK;
-        if (is_device) {
-            handled = ak_pool_device_replied(pool, reply, err);
+        if (d != NULL) {
+            handled = ak_pool_device_replied(pool, d, reply, err);
         } else {
             ak_pool_compiler_replied(pool, w, reply);
         }
@@ -129,8 +156,8 @@ static ak_status attend(ak_pool *pool, ak_pool_worker *w, ak_error *err)
         if (handled != AK_OK) {
             return handled;
         }
-        if (is_device && pool->device_state == AK_DEVICE_LOST) {
-            return ak_pool_device_start(pool, err); /* it ends by itself, or is ended */
+        if (d != NULL && d->state == AK_DEVICE_LOST) {
+            return ak_pool_device_start(pool, d, err); /* it ends by itself, or is ended */
         }
     }
     if (status == AK_OK && !over) {
@@ -142,40 +169,38 @@ static ak_status attend(ak_pool *pool, ak_pool_worker *w, ak_error *err)
     } else {
         autopsy(how, sizeof how, w);
     }
-    return is_device ? device_died(pool, how, false, err) : compiler_died(pool, w, how, false, err);
+    return d != NULL ? device_died(pool, d, how, false, err)
+                     : compiler_died(pool, w, how, false, err);
 }
 
-static ak_status watch(ak_pool *pool, ak_pool_worker *w, ak_error *err)
+static ak_status watch(ak_pool *pool, size_t at, ak_error *err)
 {
+    ak_pool_worker *w = worker_at(pool, at);
+    ak_pool_device *d = device_at(pool, at);
     if (!w->busy || w->proc.pid == 0 || ak_clock_ns() < w->deadline) {
         return AK_OK;
     }
     ak_process_kill_tree(&w->proc);
-    return w == &pool->device ? device_died(pool, "no answer, killed", true, err)
-                              : compiler_died(pool, w, "no answer, killed", true, err);
-}
-
-static ak_pool_worker *worker_at(ak_pool *pool, size_t i)
-{
-    return i < pool->compiler_count ? &pool->compilers[i] : &pool->device;
+    return d != NULL ? device_died(pool, d, "no answer, killed", true, err)
+                     : compiler_died(pool, w, "no answer, killed", true, err);
 }
 
 /* Starts what can be started, waits at most `wait_ns` for something to happen, and deals with it.
  */
-ak_status ak_pool_turn(ak_pool *pool, int64_t wait_ns, bool feed_device, ak_error *err)
+ak_status ak_pool_turn(ak_pool *pool, int64_t wait_ns, bool feed_devices, ak_error *err)
 {
-    struct pollfd ready[AK_POOL_WORKERS_MAX + 1];
-    size_t from[AK_POOL_WORKERS_MAX + 1];
+    struct pollfd ready[AK_POOL_WORKERS_MAX + AK_DEVICES_MAX];
+    size_t from[AK_POOL_WORKERS_MAX + AK_DEVICES_MAX];
     nfds_t count = 0;
     ak_pool_compile(pool);
-    ak_status status = feed_device ? ak_pool_feed_device(pool, err) : AK_OK;
-    if (status != AK_OK || (feed_device && pool->result_first < pool->result_count)) {
+    ak_status status = feed_devices ? ak_pool_feed_devices(pool, err) : AK_OK;
+    if (status != AK_OK || (feed_devices && pool->result_first < pool->result_count)) {
         return status;
     }
     if (pool->fault.status != AK_OK) {
         return ak_fail(err, pool->fault.status, "%s", pool->fault.text);
     }
-    for (size_t i = 0; i <= pool->compiler_count; i++) {
+    for (size_t i = 0; i < worker_count(pool); i++) {
         ak_pool_worker *w = worker_at(pool, i);
         if (w->proc.pid != 0) {
             ready[count] = (struct pollfd){.fd = w->proc.from, .events = POLLIN};
@@ -186,11 +211,11 @@ ak_status ak_pool_turn(ak_pool *pool, int64_t wait_ns, bool feed_device, ak_erro
     int n = ppoll(ready, count, &wait, NULL);
     for (nfds_t k = 0; n > 0 && status == AK_OK && k < count; k++) {
         if (ready[k].revents != 0) {
-            status = attend(pool, worker_at(pool, from[k]), err);
+            status = attend(pool, from[k], err);
         }
     }
-    for (size_t i = 0; status == AK_OK && i <= pool->compiler_count; i++) {
-        status = watch(pool, worker_at(pool, i), err);
+    for (size_t i = 0; status == AK_OK && i < worker_count(pool); i++) {
+        status = watch(pool, i, err);
     }
     return status;
 }
@@ -258,7 +283,28 @@ static ak_status start_workers(ak_pool *pool, ak_error *err)
     for (size_t i = 0; status == AK_OK && i < pool->compiler_count; i++) {
         status = ak_pool_compiler_start(pool, &pool->compilers[i], err);
     }
-    return status == AK_OK && !pool->options.no_device ? ak_pool_device_start(pool, err) : status;
+    for (size_t i = 0; status == AK_OK && i < pool->device_count; i++) {
+        status = ak_pool_device_start(pool, &pool->devices[i], err);
+    }
+    return status;
+}
+
+/* The first of the task's devices, or all that share its trials. */
+static ak_status name_devices(ak_pool *pool, ak_error *err)
+{
+    const char *first = pool->task->device, *all = pool->task->devices;
+    pool->devices = ak_alloc(AK_DEVICES_MAX, sizeof *pool->devices);
+    if (pool->devices == NULL) {
+        return ak_fail_memory(err);
+    }
+    const char *at = pool->options.no_device ? "" : pool->options.every_device ? all : first;
+    while (*at != 0 && pool->device_count < AK_DEVICES_MAX) {
+        size_t length = strcspn(at, ",");
+        ak_pool_device *d = &pool->devices[pool->device_count++];
+        (void)snprintf(d->name, sizeof d->name, "%.*s", (int)length, at);
+        at += length + (at[length] == ',' ? 1 : 0);
+    }
+    return AK_OK;
 }
 
 static void set_options(ak_pool *pool, const ak_pool_options *options)
@@ -300,6 +346,7 @@ ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options
         status = pool->backend->open(&pool->recorded, task, err);
     } else {
         pool->compiler_count = status == AK_OK ? (size_t)pool->options.compile_workers : 0;
+        status = status == AK_OK ? name_devices(pool, err) : status;
         status = status == AK_OK ? ak_program_find(pool->program, err) : status;
         status = status == AK_OK ? ak_fs_owned_open(&pool->folder, err) : status;
         status = status == AK_OK ? write_source(pool, err) : status;
@@ -321,7 +368,9 @@ void ak_pool_close(ak_pool *pool)
     for (size_t i = 0; i < pool->compiler_count; i++) {
         ak_pool_worker_stop(&pool->compilers[i]);
     }
-    ak_pool_worker_stop(&pool->device);
+    for (size_t i = 0; i < pool->device_count; i++) {
+        ak_pool_worker_stop(&pool->devices[i].worker);
+    }
     while (pool->job_count > 0) {
         ak_pool_job_free(pool->jobs[--pool->job_count]);
     }
@@ -344,6 +393,7 @@ void ak_pool_close(ak_pool *pool)
         pool->backend->close(pool->recorded);
     }
     json_decref(pool->answer);
+    json_decref(pool->prepared);
     ak_map_free(pool->unit_of);
     ak_map_free(pool->outcome_of);
     ak_free(pool->jobs);
@@ -351,5 +401,6 @@ void ak_pool_close(ak_pool *pool)
     ak_free(pool->units);
     ak_free(pool->outcomes);
     ak_free(pool->compilers);
+    ak_free(pool->devices);
     ak_free(pool);
 }

@@ -2,10 +2,14 @@
  * pool.h: the processes of a run, seen from the tuner: compile workers (one per core) and one
  * device worker per device, all children that may crash or hang without hurting anybody.
  *
- * Single-threaded: submit jobs, wait for outcomes. A job is compiled, then queued for the device;
- * compiling of later jobs overlaps measuring of earlier ones. The device does not start its next
- * job until ak_pool_wait is called again after the last outcome, so the caller can make a trial
+ * Single-threaded: submit jobs, wait for outcomes. A job is compiled, then queued for a device;
+ * compiling of later jobs overlaps measuring of earlier ones. A device does not start its next
+ * job until ak_pool_wait is called again after its last outcome, so the caller can make a trial
  * durable first. Protocol: protocol.h.
+ *
+ * Several devices share trials: each goes to one that is free, and trials begin when all are ready.
+ * Checks, duels and questions go to the first device only. A device whose worker dies is started
+ * again, and its job is reported as crashed, while the others go on.
  *
  * A backend that recalls (backend.h) has no processes: a job is answered when it is waited for, one
  * after the other, and the pool's clock goes by what trials cost.
@@ -14,6 +18,8 @@
 #define AK_WORKER_POOL_H
 
 #include "backend/backend.h"
+#include "measure/conditions.h"
+#include "measure/pace.h"
 #include "measure/timer.h"
 
 typedef struct ak_pool ak_pool;
@@ -24,6 +30,7 @@ typedef struct ak_pool_options {
     int64_t launch_timeout_ns;  /* 0: 30 s, for one batch */
     size_t memory_max;          /* of one compiler process; 0: 4 GiB */
     bool no_device;             /* compile only */
+    bool every_device;          /* all of the task's devices; default: the first */
     const volatile int *cancel;
 } ak_pool_options;
 
@@ -43,6 +50,13 @@ typedef struct ak_duelist {
     const ak_config *config; /* already compiled in this pool, or compiled now */
 } ak_duelist;
 
+/* Rounds that every duel has, however little time it is given. */
+#define AK_DUEL_ROUNDS_MIN 9
+typedef struct ak_duel_plan {
+    double seconds;      /* for the whole duel */
+    const ak_pace *pace; /* NULL: interleaved */
+} ak_duel_plan;
+
 typedef struct ak_job {
     ak_job_kind kind;
     uint64_t id; /* the caller's; comes back in the result */
@@ -51,7 +65,7 @@ typedef struct ak_job {
     /* of a duel */
     const ak_duelist *duelists;
     size_t duelist_count;
-    double seconds; /* for the whole duel */
+    ak_duel_plan plan;
 } ak_job;
 
 /* One contestant of a duel. samples_ms[r] of all contestants belong to the same round. */
@@ -61,6 +75,7 @@ typedef struct ak_duel_entry {
     char *version; /* of a library that knows more of itself once it has run; else NULL */
     double *samples_ms;
     size_t sample_count;
+    ak_conditions conditions;
 } ak_duel_entry;
 
 typedef struct ak_result {
@@ -84,12 +99,21 @@ bool ak_pool_recalls(const ak_pool *pool);
 int64_t ak_pool_now_ns(const ak_pool *pool);
 void ak_pool_pass_ns(ak_pool *pool, int64_t ns); /* of the machine's clock: nothing */
 
-size_t ak_pool_pending(const ak_pool *pool);   /* submitted, no result yet */
+/* Takes back what has been submitted and not begun: jobs that the device is not at and of which
+   nothing is being compiled. There will be no result for them. */
+void ak_pool_withdraw(ak_pool *pool);
+size_t ak_pool_pending(const ak_pool *pool); /* submitted, no result yet */
+/* Devices whose workers died too often in a row, and that get no more jobs. Never the first:
+   without it the run ends. */
+size_t ak_pool_given_up(const ak_pool *pool);
 size_t ak_pool_compiling(const ak_pool *pool); /* of these, not compiled yet */
 /* AK_TIMED_OUT if nothing finished in time, AK_CANCELLED if the cancel flag was set, AK_NOT_FOUND
    if nothing is pending. A worker that died is restarted and its job is reported as crashed. */
 ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_error *err);
 
+/* What the device worker needed to open the task, as in docs/protocol.md: {"judge": "device",
+   "inputs_ns": ...}; NULL before it has, or if there is no memory. The caller's. */
+json_t *ak_pool_preparation(const ak_pool *pool);
 /* Asked of the device worker; each blocks. */
 ak_status ak_pool_ceilings(ak_ceilings *out, ak_pool *pool, ak_error *err);
 typedef struct ak_baseline_info {

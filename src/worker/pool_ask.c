@@ -6,13 +6,14 @@
 #include "base/program.h"
 #include "worker/process.h"
 
-/* Asks the device worker when it is free, and waits for the answer. */
+/* Asks the worker of the first device when it is free, and waits for the answer. */
 static ak_status ask(json_t **out, ak_pool *pool, const char *op, ak_error *err)
 {
     bool asked = false;
-    if (pool->options.no_device) {
+    if (pool->device_count == 0) {
         return ak_fail(err, AK_INVALID, "the pool was opened without a device");
     }
+    ak_pool_device *home = &pool->devices[0];
     json_decref(pool->answer);
     pool->answer = NULL;
     pool->asked = 0;
@@ -31,10 +32,10 @@ static ak_status ask(json_t **out, ak_pool *pool, const char *op, ak_error *err)
         if (ak_pool_cancelled(pool)) {
             return ak_fail(err, AK_CANCELLED, "cancelled");
         }
-        if (!asked && pool->device_state == AK_DEVICE_FREE) {
+        if (!asked && home->state == AK_DEVICE_FREE) {
             asked = true;
-            pool->device_state = AK_DEVICE_ASKED;
-            (void)ak_pool_worker_ask(&pool->device, pool, op, json_object(), AK_POOL_DEVICE_JOB_NS,
+            home->state = AK_DEVICE_ASKED;
+            (void)ak_pool_worker_ask(&home->worker, pool, op, json_object(), AK_POOL_DEVICE_JOB_NS,
                                      NULL);
             pool->asked = pool->next_request;
         }
@@ -43,6 +44,14 @@ static ak_status ask(json_t **out, ak_pool *pool, const char *op, ak_error *err)
             return status;
         }
     }
+}
+
+json_t *ak_pool_preparation(const ak_pool *pool)
+{
+    json_t *out = pool->prepared == NULL ? NULL : json_deep_copy(pool->prepared);
+    (void)json_object_del(out, "ok");
+    (void)json_object_del(out, "id");
+    return out;
 }
 
 ak_status ak_pool_ceilings(ak_ceilings *out, ak_pool *pool, ak_error *err)

@@ -1,4 +1,4 @@
-/* pool_device.c: what the device worker is given, and what it answers; see pool_state.h. */
+/* pool_device.c: what device workers are given, and what they answer; see pool_state.h. */
 #include "worker/pool_state.h"
 
 #include <string.h>
@@ -43,7 +43,8 @@ static json_t *job_request(const ak_pool *pool, const ak_pool_job *j)
             }
         }
         good = good && json_object_set(request, "contestants", list) == 0 &&
-               ak_json_set_real(request, "seconds", j->seconds);
+               ak_json_set_real(request, "seconds", j->plan.seconds) &&
+               (j->plan.pace == NULL || ak_json_set_text(request, "pace", j->plan.pace->name));
         json_decref(list);
     }
     if (!good) {
@@ -118,13 +119,29 @@ static void tidy_artifacts(ak_pool *pool, ak_pool_unit *latest, bool failed)
     }
 }
 
+static ak_status set_conditions(ak_trial *out, const ak_conditions *c, ak_error *err)
+{
+    char text[AK_THROTTLE_BYTES];
+    if (c->samples == 0) {
+        return AK_OK;
+    }
+    out->sm_clock_mhz = c->sm_clock_mhz;
+    out->memory_clock_mhz = c->memory_clock_mhz;
+    out->power_watts = c->power_watts;
+    out->temperature_celsius = c->temperature_celsius;
+    ak_throttle_text(text, c->throttle);
+    out->throttle = ak_strdup(text);
+    return out->throttle == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
 static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, ak_error *err)
 {
     ak_result result;
     ak_trial measured = {0};
+    ak_conditions conditions;
     ak_pool_unit *u = &pool->units[j->units[0]];
     ak_status status = ak_pool_result_begin(&result, pool, j, err);
-    status = status == AK_OK ? ak_message_to_trial(&measured, reply, err) : status;
+    status = status == AK_OK ? ak_message_to_trial(&measured, &conditions, reply, err) : status;
     if (status == AK_OK) {
         result.trial.status = measured.status;
         result.trial.reason = measured.reason;
@@ -140,7 +157,8 @@ static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, 
         result.trial.ci_low_ms = measured.ci_low_ms;
         result.trial.ci_high_ms = measured.ci_high_ms;
         result.trial.max_error = measured.max_error;
-        if (j->kind == AK_JOB_TRIAL) {
+        status = set_conditions(&result.trial, &conditions, err);
+        if (status == AK_OK && j->kind == AK_JOB_TRIAL) {
             u->median_ms = measured.median_ms;
             status = remember(pool, u, &result.trial, err);
         }
@@ -190,16 +208,24 @@ static ak_status duel_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, a
     return status;
 }
 
-ak_status ak_pool_device_replied(ak_pool *pool, json_t *reply, ak_error *err)
+/* Ready for the first time, or again. */
+static void opened(ak_pool_device *d, const json_t *reply)
+{
+    const char *uuid = json_string_value(json_object_get(reply, "uuid"));
+    d->opened = true;
+    (void)snprintf(d->uuid, sizeof d->uuid, "%s", uuid == NULL ? "" : uuid);
+}
+
+ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply, ak_error *err)
 {
     ak_error why = AK_ERROR_INIT;
-    ak_pool_job *j = pool->device_job;
-    ak_device_state before = pool->device_state;
-    pool->device.busy = false;
-    pool->device.deaths = 0;
+    ak_pool_job *j = d->job;
+    ak_device_state before = d->state;
+    d->worker.busy = false;
+    d->worker.deaths = 0;
     bool last = json_is_true(json_object_get(reply, "last"));
-    pool->device_state = last ? AK_DEVICE_LOST : AK_DEVICE_FREE;
-    pool->device_job = NULL;
+    d->state = last ? AK_DEVICE_LOST : AK_DEVICE_FREE;
+    d->job = NULL;
     if (before == AK_DEVICE_ASKED) {
         /* Not if the one who asked was cancelled meanwhile. */
         if (json_integer_value(json_object_get(reply, "id")) == pool->asked) {
@@ -210,8 +236,14 @@ ak_status ak_pool_device_replied(ak_pool *pool, json_t *reply, ak_error *err)
     }
     ak_status status = ak_message_fault(reply, &why);
     if (before == AK_DEVICE_OPENING) {
-        if (status != AK_OK) {
-            pool->device_state = AK_DEVICE_CLOSED;
+        if (status == AK_OK) {
+            opened(d, reply);
+            if (d == &pool->devices[0]) {
+                json_decref(pool->prepared);
+                pool->prepared = json_incref(reply);
+            }
+        } else {
+            d->state = AK_DEVICE_CLOSED;
             ak_pool_fault(pool, &why);
         }
         return AK_OK;
@@ -270,13 +302,64 @@ static ak_status settle(bool *settled, ak_pool *pool, ak_pool_job *j, ak_error *
     return status;
 }
 
-/* Hands the device its next job. Only called from ak_pool_wait: see pool.h. */
-ak_status ak_pool_feed_device(ak_pool *pool, ak_error *err)
+/* May trials begin? Not before every device is ready: one that prepares its reference takes the
+   cores that the others' checks and the compilers want, and the first to be ready would be given
+   what the slowest should share. */
+static bool all_ready(const ak_pool *pool)
+{
+    for (size_t i = 0; i < pool->device_count; i++) {
+        if (!pool->devices[i].opened) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Who does this job now: trials any free device, of several the one that has had the fewest; what
+   is measured to be claimed, and everything beside it, the first device. */
+static size_t device_for(const ak_pool *pool, const ak_pool_job *j)
+{
+    size_t best = AK_POOL_NONE;
+    size_t count = j->kind == AK_JOB_TRIAL ? pool->device_count : 1;
+    if (j->kind == AK_JOB_TRIAL && !all_ready(pool)) {
+        return AK_POOL_NONE;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const ak_pool_device *d = &pool->devices[i];
+        if (d->state == AK_DEVICE_FREE &&
+            (best == AK_POOL_NONE || d->given < pool->devices[best].given)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static ak_status give_job(ak_pool *pool, size_t device, ak_pool_job *j, ak_error *err)
+{
+    static const char *const ops[] = {
+        [AK_JOB_TRIAL] = "trial", [AK_JOB_CHECK] = "check", [AK_JOB_DUEL] = "duel"};
+    ak_pool_device *d = &pool->devices[device];
+    json_t *request = job_request(pool, j);
+    if (request == NULL) {
+        return ak_fail_memory(err);
+    }
+    j->begin_ns = ak_clock_ns();
+    j->on = device;
+    d->state = AK_DEVICE_JOB;
+    d->job = j;
+    d->given += j->kind == AK_JOB_TRIAL ? 1 : 0;
+    (void)ak_pool_worker_ask(&d->worker, pool, ops[j->kind], request,
+                             AK_POOL_DEVICE_JOB_NS + (int64_t)(2e9 * j->plan.seconds), NULL);
+    return AK_OK;
+}
+
+/* Only called from ak_pool_wait: see pool.h. */
+ak_status ak_pool_feed_devices(ak_pool *pool, ak_error *err)
 {
     for (size_t i = 0; i < pool->job_count;) {
         ak_pool_job *j = pool->jobs[i];
         bool settled = false;
-        if (j == pool->device_job || !ak_pool_job_compiled(pool, j)) {
+        if (j->on != AK_POOL_NONE || !ak_pool_job_compiled(pool, j)) {
             i++;
             continue;
         }
@@ -287,21 +370,14 @@ ak_status ak_pool_feed_device(ak_pool *pool, ak_error *err)
         if (settled) {
             continue; /* the next has moved to i */
         }
-        if (pool->device_state != AK_DEVICE_FREE) {
-            return AK_OK;
+        size_t device = device_for(pool, j);
+        if (device != AK_POOL_NONE) {
+            status = give_job(pool, device, j, err);
         }
-        static const char *const ops[] = {
-            [AK_JOB_TRIAL] = "trial", [AK_JOB_CHECK] = "check", [AK_JOB_DUEL] = "duel"};
-        json_t *request = job_request(pool, j);
-        if (request == NULL) {
-            return ak_fail_memory(err);
+        if (status != AK_OK) {
+            return status;
         }
-        j->begin_ns = ak_clock_ns();
-        pool->device_state = AK_DEVICE_JOB;
-        pool->device_job = j;
-        (void)ak_pool_worker_ask(&pool->device, pool, ops[j->kind], request,
-                                 AK_POOL_DEVICE_JOB_NS + (int64_t)(2e9 * j->seconds), NULL);
-        return AK_OK;
+        i++;
     }
     return AK_OK;
 }

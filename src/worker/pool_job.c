@@ -69,11 +69,19 @@ ak_status ak_pool_copy_outcome(ak_trial *out, const ak_trial *from, ak_error *er
     out->ci_low_ms = from->ci_low_ms;
     out->ci_high_ms = from->ci_high_ms;
     out->max_error = from->max_error;
+    out->sm_clock_mhz = from->sm_clock_mhz;
+    out->memory_clock_mhz = from->memory_clock_mhz;
+    out->power_watts = from->power_watts;
+    out->temperature_celsius = from->temperature_celsius;
     out->reason = ak_strdup(from->reason);
-    if (from->reason != NULL && out->reason == NULL) {
-        return ak_fail_memory(err);
-    }
-    return copy_samples(out, from, err);
+    out->throttle = ak_strdup(from->throttle);
+    out->measured_on = ak_strdup(from->measured_on);
+    out->device_uuid = ak_strdup(from->device_uuid);
+    bool lost = (from->reason != NULL && out->reason == NULL) ||
+                (from->throttle != NULL && out->throttle == NULL) ||
+                (from->measured_on != NULL && out->measured_on == NULL) ||
+                (from->device_uuid != NULL && out->device_uuid == NULL);
+    return lost ? ak_fail_memory(err) : copy_samples(out, from, err);
 }
 
 /* ---- jobs ---------------------------------------------------------------------------------- */
@@ -121,7 +129,9 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_config *config, a
             ak_compile_result_clear(&known->compiled);
             known->state = AK_UNIT_WAITING;
             known->deleted = false;
-            pool->next_unit = *out < pool->next_unit ? *out : pool->next_unit;
+        }
+        if (known->state == AK_UNIT_WAITING && *out < pool->next_unit) {
+            pool->next_unit = *out;
         }
         known->users++;
         return AK_OK;
@@ -185,9 +195,10 @@ ak_status ak_pool_submit(ak_pool *pool, const ak_job *from, ak_error *err)
         return ak_fail_memory(err);
     }
     *j = (ak_pool_job){.kind = from->kind,
+                       .on = AK_POOL_NONE,
                        .id = from->id,
                        .timer = from->timer,
-                       .seconds = from->seconds,
+                       .plan = from->plan,
                        .units = ak_alloc(count, sizeof *j->units),
                        .baselines = ak_alloc(count, sizeof *j->baselines)};
     void *jobs = pool->jobs;
@@ -223,9 +234,38 @@ bool ak_pool_job_compiled(const ak_pool *pool, const ak_pool_job *j)
     return true;
 }
 
+static bool is_compiling(const ak_pool *pool, const ak_pool_job *j)
+{
+    for (size_t i = 0; i < j->count; i++) {
+        if (j->units[i] != AK_POOL_NONE && pool->units[j->units[i]].state == AK_UNIT_COMPILING) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ak_pool_withdraw(ak_pool *pool)
+{
+    for (size_t i = pool->job_count; i > 0; i--) {
+        ak_pool_job *j = pool->jobs[i - 1];
+        if (j->on == AK_POOL_NONE && !is_compiling(pool, j)) {
+            ak_pool_job_leave(pool, j);
+        }
+    }
+}
+
 size_t ak_pool_pending(const ak_pool *pool)
 {
     return pool->job_count + pool->result_count - pool->result_first;
+}
+
+size_t ak_pool_given_up(const ak_pool *pool)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < pool->device_count; i++) {
+        count += pool->devices[i].state == AK_DEVICE_GIVEN_UP ? 1 : 0;
+    }
+    return count;
 }
 
 size_t ak_pool_compiling(const ak_pool *pool)
@@ -244,6 +284,14 @@ ak_status ak_pool_result_begin(ak_result *out, const ak_pool *pool, const ak_poo
     *out = (ak_result){.id = j->id, .kind = j->kind};
     if (j->kind == AK_JOB_DUEL) {
         return AK_OK;
+    }
+    const ak_pool_device *d = j->on == AK_POOL_NONE ? NULL : &pool->devices[j->on];
+    if (d != NULL) {
+        out->trial.measured_on = ak_strdup(d->name);
+        out->trial.device_uuid = d->uuid[0] == 0 ? NULL : ak_strdup(d->uuid);
+        if (out->trial.measured_on == NULL || (d->uuid[0] != 0 && out->trial.device_uuid == NULL)) {
+            return ak_fail_memory(err);
+        }
     }
     const ak_compile_result *compiled = &pool->units[j->units[0]].compiled;
     out->trial.compile_ns = compiled->compile_ns;

@@ -3,7 +3,7 @@
  *
  *   pool_job.c      jobs, the units they need compiled, their results
  *   pool_worker.c   worker processes; compiling
- *   pool_device.c   what the device worker is given, and what it answers
+ *   pool_device.c   what device workers are given, and what they answer
  *   pool_ask.c      questions to a device worker
  *   pool_recall.c   a pool without processes
  *   pool.c          opening, waiting, closing, and workers that die
@@ -43,11 +43,12 @@ typedef struct ak_pool_job {
     ak_job_kind kind;
     uint64_t id;
     ak_timer_plan timer;
-    double seconds;
+    ak_duel_plan plan;
     size_t count;     /* contestants; 1 for a trial or check */
     size_t *units;    /* of each; AK_POOL_NONE for a baseline */
     char **baselines; /* of each; NULL for a configuration */
     int64_t begin_ns;
+    size_t on; /* device that has it; AK_POOL_NONE: none yet */
 } ak_pool_job;
 
 typedef struct ak_pool_worker {
@@ -59,15 +60,27 @@ typedef struct ak_pool_worker {
     int deaths;       /* in a row */
 } ak_pool_worker;
 
-/* What the device worker is asked; it does one thing at a time. */
+/* What a device worker is asked; it does one thing at a time. */
 typedef enum ak_device_state {
     AK_DEVICE_CLOSED,
     AK_DEVICE_OPENING,
     AK_DEVICE_FREE,
     AK_DEVICE_JOB,
     AK_DEVICE_ASKED,
-    AK_DEVICE_LOST /* it has answered, and that was its last */
+    AK_DEVICE_LOST,    /* it has answered, and that was its last */
+    AK_DEVICE_GIVEN_UP /* it died too often in a row: the others go on */
 } ak_device_state;
+
+/* One device and its worker. Number 0 is where everything is measured that claims rest on. */
+typedef struct ak_pool_device {
+    ak_pool_worker worker;
+    char name[AK_DEVICE_NAME_BYTES];
+    char uuid[AK_UUID_BYTES]; /* "" until it is open, or if it has none */
+    ak_device_state state;
+    ak_pool_job *job;
+    size_t given; /* trials, so far */
+    bool opened;  /* has been ready at least once */
+} ak_pool_device;
 
 typedef struct ak_pool_outcome { /* of code that has been measured */
     ak_trial trial;
@@ -81,12 +94,12 @@ struct ak_pool {
     char source[AK_PATH_MAX], program[AK_PATH_MAX];
     ak_pool_worker *compilers;
     size_t compiler_count;
-    ak_pool_worker device;
-    ak_device_state device_state;
-    ak_pool_job *device_job;
-    json_t *answer; /* to what was asked */
-    int64_t asked;  /* id of the question that somebody still waits for */
-    ak_error fault; /* the device or all compilers are beyond repair */
+    ak_pool_device *devices;
+    size_t device_count;
+    json_t *prepared; /* what the first device's worker said when it was ready */
+    json_t *answer;   /* to what was asked */
+    int64_t asked;    /* id of the question that somebody still waits for */
+    ak_error fault;   /* a device or all compilers are beyond repair */
     ak_pool_unit *units;
     size_t unit_count, unit_capacity, next_unit;
     size_t artifacts;   /* on disk */
@@ -128,7 +141,7 @@ void ak_pool_worker_stop(ak_pool_worker *w);
 ak_status ak_pool_worker_ask(ak_pool_worker *w, ak_pool *pool, const char *op, json_t *request,
                              int64_t limit_ns, ak_error *err);
 ak_status ak_pool_compiler_start(ak_pool *pool, ak_pool_worker *w, ak_error *err);
-ak_status ak_pool_device_start(ak_pool *pool, ak_error *err);
+ak_status ak_pool_device_start(ak_pool *pool, ak_pool_device *d, ak_error *err);
 /* The run cannot go on; the first reason is kept. */
 void ak_pool_fault(ak_pool *pool, const ak_error *err);
 /* Gives waiting units to free compile workers. */
@@ -139,10 +152,10 @@ void ak_pool_compiler_replied(ak_pool *pool, ak_pool_worker *w, const json_t *re
 
 /* pool_device.c */
 
-/* Settles what needs no device and hands the device its next job. Only for ak_pool_wait: see
+/* Settles what needs no device and hands each free device its next job. Only for ak_pool_wait: see
    pool.h. */
-ak_status ak_pool_feed_device(ak_pool *pool, ak_error *err);
-ak_status ak_pool_device_replied(ak_pool *pool, json_t *reply, ak_error *err);
+ak_status ak_pool_feed_devices(ak_pool *pool, ak_error *err);
+ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply, ak_error *err);
 
 /* pool_recall.c */
 
@@ -154,6 +167,6 @@ ak_status ak_pool_recall(ak_pool *pool, ak_error *err);
 bool ak_pool_cancelled(const ak_pool *pool);
 /* Starts what can be started, waits at most `wait_ns` for something to happen, and deals with
    it. */
-ak_status ak_pool_turn(ak_pool *pool, int64_t wait_ns, bool feed_device, ak_error *err);
+ak_status ak_pool_turn(ak_pool *pool, int64_t wait_ns, bool feed_devices, ak_error *err);
 
 #endif

@@ -78,11 +78,11 @@ ak_status ak_pool_compiler_start(ak_pool *pool, ak_pool_worker *w, ak_error *err
     return status;
 }
 
-ak_status ak_pool_device_start(ak_pool *pool, ak_error *err)
+ak_status ak_pool_device_start(ak_pool *pool, ak_pool_device *d, ak_error *err)
 {
     json_t *task = NULL;
-    ak_status status = worker_start(&pool->device, pool, "--device", pool->task->device, err);
-    pool->device_state = AK_DEVICE_CLOSED;
+    ak_status status = worker_start(&d->worker, pool, "--device", d->name, err);
+    d->state = AK_DEVICE_CLOSED;
     status = status == AK_OK ? ak_task_spec_to_json(&task, pool->task, err) : status;
     if (status != AK_OK) {
         return status;
@@ -96,8 +96,8 @@ ak_status ak_pool_device_start(ak_pool *pool, ak_error *err)
         json_decref(request);
         return ak_fail_memory(err);
     }
-    pool->device_state = AK_DEVICE_OPENING;
-    return ak_pool_worker_ask(&pool->device, pool, "open", request, OPEN_NS, err);
+    d->state = AK_DEVICE_OPENING;
+    return ak_pool_worker_ask(&d->worker, pool, "open", request, OPEN_NS, err);
 }
 
 void ak_pool_fault(ak_pool *pool, const ak_error *err)
@@ -158,7 +158,8 @@ void ak_pool_compile(ak_pool *pool)
             continue;
         }
         while (pool->next_unit < pool->unit_count &&
-               pool->units[pool->next_unit].state != AK_UNIT_WAITING) {
+               (pool->units[pool->next_unit].state != AK_UNIT_WAITING ||
+                pool->units[pool->next_unit].users == 0)) {
             pool->next_unit++;
         }
         if (pool->next_unit == pool->unit_count) {

@@ -2,6 +2,7 @@
 #include "worker/reference.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/host/host.h"
 #include "backend/host/host_pool.h"
@@ -17,10 +18,8 @@
 
 struct ak_reference {
     const ak_task *task;
-    /* built in */
-    ak_reference_fn run;
     ak_host_pool *pool;
-    /* compiled */
+    ak_reference_fn run; /* built in; else compiled: */
     ak_device *device;
     ak_runnable *runnable;
 };
@@ -36,14 +35,14 @@ static ak_reference_fn builtin(const ak_task *task)
 }
 
 /* Plain optimisation, nothing that changes results. */
-static ak_status compile(const char *artifact, const ak_task *task, const char *folder,
-                         ak_error *err)
+static ak_status compile(const char *artifact, const char *name, const ak_task *task,
+                         const char *folder, ak_error *err)
 {
     static const char *const options[] = {"-std=gnu17", "-O3", "-ffp-contract=off"};
     char path[AK_PATH_MAX];
     ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
     ak_compile_result result = {0};
-    ak_status status = ak_fs_join(path, folder, "reference.c", err);
+    ak_status status = ak_fs_join(path, folder, name, err);
     if (status == AK_OK) {
         status = ak_host_source(&text, task->problem->reference_source, "reference.c", err);
     }
@@ -71,11 +70,14 @@ static ak_status compile(const char *artifact, const ak_task *task, const char *
 
 static ak_status load(ak_reference *reference, const char *folder, ak_error *err)
 {
-    char artifact[AK_PATH_MAX];
+    char artifact[AK_PATH_MAX], source[64], library[64];
     ak_outcome outcome;
-    ak_status status = ak_fs_join(artifact, folder, "reference.so", err);
+    /* Device workers share the folder. */
+    (void)snprintf(source, sizeof source, "reference-%ld.c", (long)getpid());
+    (void)snprintf(library, sizeof library, "reference-%ld.so", (long)getpid());
+    ak_status status = ak_fs_join(artifact, folder, library, err);
     if (status == AK_OK) {
-        status = compile(artifact, reference->task, folder, err);
+        status = compile(artifact, source, reference->task, folder, err);
     }
     if (status == AK_OK) {
         status = ak_host_ops.open(&reference->device, reference->task, err);
@@ -106,9 +108,10 @@ ak_status ak_reference_open(ak_reference **out, const ak_task *task, const char 
     reference->task = task;
     reference->run = builtin(task);
     int threads = task->threads > 0 ? task->threads : ak_host_cpus();
-    ak_status status = reference->run != NULL
-                           ? ak_host_pool_open(&reference->pool, threads, SPIN_NS, err)
-                           : load(reference, folder, err);
+    ak_status status = ak_host_pool_open(&reference->pool, threads, SPIN_NS, err);
+    if (status == AK_OK && reference->run == NULL) {
+        status = load(reference, folder, err);
+    }
     if (status != AK_OK) {
         ak_reference_close(reference);
         return status;
@@ -132,12 +135,16 @@ void ak_reference_close(ak_reference *reference)
 static void run_here(ak_reference *reference, const ak_shape *shape, double *const *arrays)
 {
     void *arg[AK_ARGUMENTS_MAX] = {NULL};
+    int64_t pitch[AK_ARGUMENTS_MAX] = {0};
     for (size_t i = 0; i < reference->task->problem->argument_count; i++) {
         arg[i] = arrays[i];
+        pitch[i] = (int64_t)shape->row[i];
     }
     ak_host_call call = {.size = shape->size,
                          .choice = reference->task->choice,
+                         .number = reference->task->number,
                          .arg = arg,
+                         .pitch = pitch,
                          .threads = ak_host_pool_threads(reference->pool),
                          .parallel = ak_host_pool_parallel,
                          .barrier = ak_host_pool_barrier,
@@ -154,6 +161,7 @@ static ak_status run_there(ak_reference *reference, const ak_shape *shape, doubl
     for (size_t i = 0; i < count; i++) {
         offset[i] = end;
         wide.bytes[i] = shape->elements[i] * sizeof(double);
+        wide.pitch[i] = shape->row[i];
         end += (wide.bytes[i] + ALIGN - 1) / ALIGN * ALIGN;
     }
     ak_status status = ak_host_ops.reserve(reference->device, end, err);
@@ -191,4 +199,10 @@ ak_status ak_reference_run(ak_reference *reference, const ak_shape *shape, doubl
         return AK_OK;
     }
     return run_there(reference, shape, arrays, err);
+}
+
+void ak_reference_parallel(ak_reference *reference, void (*task)(void *context, int thread, int n),
+                           void *context)
+{
+    ak_host_pool_parallel(reference->pool, ak_host_pool_threads(reference->pool), task, context);
 }

@@ -28,6 +28,9 @@ ak_status ak_reference_open(ak_reference **out, const ak_task *task, const char 
 /* One array of doubles for each argument, outputs to be overwritten. */
 ak_status ak_reference_run(ak_reference *reference, const ak_shape *shape, double *const *arrays,
                            ak_error *err);
+/* Runs task(context, thread, n) on n threads, those of the reference; n may be 1. */
+void ak_reference_parallel(ak_reference *reference, void (*task)(void *context, int thread, int n),
+                           void *context);
 void ak_reference_close(ak_reference *reference);
 
 #endif

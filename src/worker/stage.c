@@ -10,27 +10,24 @@
 
 /* Two shapes of one problem use streams this far apart. */
 #define STREAMS_PER_STAGE AK_ARGUMENTS_MAX
+/* Elements that a thread fills at a time: 2 MiB as double. */
+#define FILL_CHUNK ((size_t)64 * AK_INPUTS_BLOCK)
 
-static ak_dtype dtype_of(const ak_stage *stage, size_t argument)
+ak_dtype ak_stage_dtype(const ak_stage *stage, size_t argument)
 {
     const ak_argument_spec *spec = &stage->task->problem->arguments[argument];
     return spec->dtype_follows ? stage->task->dtype : spec->dtype;
 }
 
-static size_t count_of(const ak_stage *stage)
-{
-    return stage->task->problem->argument_count;
-}
-
-static ak_access access_of(const ak_stage *stage, size_t argument)
+ak_access ak_stage_access(const ak_stage *stage, size_t argument)
 {
     return stage->task->problem->arguments[argument].access;
 }
 
 bool ak_stage_in_place(const ak_stage *stage)
 {
-    for (size_t i = 0; i < count_of(stage); i++) {
-        if (access_of(stage, i) == AK_ACCESS_INOUT) {
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        if (ak_stage_access(stage, i) == AK_ACCESS_INOUT) {
             return true;
         }
     }
@@ -45,36 +42,172 @@ ak_status ak_stage_plan(ak_stage *stage, ak_stage_memory *memory, const ak_task 
     if (status != AK_OK) {
         return status;
     }
-    stage->total = ak_guard_layout(stage->relative, stage->shape.bytes, count_of(stage));
+    stage->total = ak_guard_layout(stage->relative, stage->shape.bytes, ak_stage_arguments(stage));
     if (stage->total == 0 || stage->total > SIZE_MAX - base) {
         return ak_fail(err, AK_LIMIT, "%s: the arguments are too large", task->problem->name);
     }
-    for (size_t i = 0; i < count_of(stage); i++) {
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
         stage->offset[i] = base + stage->relative[i];
     }
     return AK_OK;
 }
 
-static ak_status make_inputs(ak_stage *stage, double **arrays, uint64_t stream, ak_error *err)
+/* ---- rows that do not adjoin ---- */
+
+static bool rows_adjoin(const ak_stage *stage, size_t i)
 {
-    for (size_t i = 0; i < count_of(stage); i++) {
-        size_t elements = stage->shape.elements[i];
-        arrays[i] = ak_alloc(elements, sizeof(double));
-        stage->accepted[i] = ak_alloc(stage->shape.bytes[i], 1);
-        if (arrays[i] == NULL || stage->accepted[i] == NULL) {
-            return ak_fail_memory(err);
+    return stage->shape.pitch[i] == stage->shape.row[i];
+}
+
+/* What the rows alone take. */
+static size_t tight_bytes(const ak_stage *stage, size_t i)
+{
+    return stage->shape.elements[i] * ak_dtype_bytes(ak_stage_dtype(stage, i));
+}
+
+size_t ak_stage_run(size_t *length, const ak_stage *stage, size_t argument, size_t first,
+                    size_t count)
+{
+    size_t row = stage->shape.row[argument], pitch = stage->shape.pitch[argument];
+    if (row == pitch) {
+        *length = count;
+        return first;
+    }
+    size_t column = first % row;
+    *length = row - column < count ? row - column : count;
+    return first / row * pitch + column;
+}
+
+void ak_stage_decode(double *out, const ak_stage *stage, size_t argument, size_t first,
+                     size_t count)
+{
+    ak_dtype dtype = ak_stage_dtype(stage, argument);
+    const unsigned char *from = stage->inputs[argument];
+    for (size_t done = 0, length; done < count; done += length) {
+        size_t at = ak_stage_run(&length, stage, argument, first + done, count - done);
+        ak_inputs_decode(out + done, from + at * ak_dtype_bytes(dtype), length, dtype);
+    }
+}
+
+static void encode(const ak_stage *stage, size_t argument, const double *values, size_t first,
+                   size_t count)
+{
+    ak_dtype dtype = ak_stage_dtype(stage, argument);
+    unsigned char *to = stage->inputs[argument];
+    for (size_t done = 0, length; done < count; done += length) {
+        size_t at = ak_stage_run(&length, stage, argument, first + done, count - done);
+        ak_inputs_encode(to + at * ak_dtype_bytes(dtype), values + done, length, dtype);
+    }
+}
+
+/* An output's rows, one behind the other. */
+static const unsigned char *output_rows(const ak_stage *stage, size_t i)
+{
+    const unsigned char *output = stage->memory->bytes + stage->offset[i];
+    size_t element = ak_dtype_bytes(ak_stage_dtype(stage, i));
+    size_t row = stage->shape.row[i] * element, pitch = stage->shape.pitch[i] * element;
+    unsigned char *rows = stage->rows[i];
+    if (rows == NULL) {
+        return output;
+    }
+    for (size_t r = 0; r < stage->shape.elements[i] / stage->shape.row[i]; r++) {
+        memcpy(rows + r * row, output + r * pitch, row);
+    }
+    return rows;
+}
+
+/* Is what was between the rows of an output still there? The poison; what is read too had poison
+   there as well. */
+static bool gaps_whole(const ak_stage *stage, size_t i)
+{
+    const unsigned char *output = stage->memory->bytes + stage->offset[i];
+    ak_dtype dtype = ak_stage_dtype(stage, i);
+    size_t element = ak_dtype_bytes(dtype);
+    size_t row = stage->shape.row[i], pitch = stage->shape.pitch[i];
+    for (size_t r = 0; r + 1 < stage->shape.elements[i] / row; r++) {
+        for (size_t j = row; j < pitch; j++) {
+            if (!ak_guard_is_poison(output + (r * pitch + j) * element, dtype)) {
+                return false;
+            }
         }
-        if (access_of(stage, i) == AK_ACCESS_OUT) {
+    }
+    return true;
+}
+
+/* ---- inputs ---- */
+
+/* One argument, filled by several threads. */
+typedef struct filling {
+    ak_stage *stage;
+    double *values; /* NULL: not kept */
+    size_t argument;
+    uint64_t stream;
+    _Atomic bool out_of_memory;
+} filling;
+
+/* Thread t of n takes the chunks t, t + n, ... */
+static void fill_chunks(void *context, int thread, int n)
+{
+    filling *f = context;
+    ak_stage *stage = f->stage;
+    size_t i = f->argument, elements = stage->shape.elements[i];
+    ak_dtype dtype = ak_stage_dtype(stage, i);
+    size_t first = (size_t)thread * FILL_CHUNK;
+    double *own = f->values != NULL || first >= elements ? NULL : ak_alloc(FILL_CHUNK, sizeof *own);
+    if (f->values == NULL && first < elements && own == NULL) {
+        f->out_of_memory = true;
+        return;
+    }
+    for (; first < elements; first += (size_t)n * FILL_CHUNK) {
+        size_t length = elements - first < FILL_CHUNK ? elements - first : FILL_CHUNK;
+        double *values = f->values != NULL ? f->values + first : own;
+        ak_inputs_fill_part(values, first, length, &stage->task->problem->arguments[i], dtype,
+                            stage->task->seed, f->stream * STREAMS_PER_STAGE + i);
+        encode(stage, i, values, first, length);
+    }
+    ak_free(own);
+}
+
+ak_status ak_stage_make_inputs(ak_stage *stage, ak_reference *reference, double *const *arrays,
+                               uint64_t stream, ak_error *err)
+{
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        if (ak_stage_access(stage, i) == AK_ACCESS_OUT) {
             continue;
         }
         stage->inputs[i] = ak_alloc(stage->shape.bytes[i], 1);
         if (stage->inputs[i] == NULL) {
             return ak_fail_memory(err);
         }
-        ak_inputs_fill(arrays[i], elements, &stage->task->problem->arguments[i], dtype_of(stage, i),
-                       stage->task->seed, stream * STREAMS_PER_STAGE + i);
-        ak_inputs_encode(stage->inputs[i], arrays[i], elements, dtype_of(stage, i));
-        stage->hash[i] = ak_hash64(stage->inputs[i], stage->shape.bytes[i]);
+        if (!rows_adjoin(stage, i)) {
+            ak_guard_poison(stage->inputs[i], stage->shape.bytes[i], ak_stage_dtype(stage, i), 0);
+        }
+        filling f = {.stage = stage,
+                     .values = arrays == NULL ? NULL : arrays[i],
+                     .argument = i,
+                     .stream = stream};
+        ak_reference_parallel(reference, fill_chunks, &f);
+        if (f.out_of_memory) {
+            return ak_fail_memory(err);
+        }
+    }
+    return AK_OK;
+}
+
+static ak_status make_arrays(ak_stage *stage, double **arrays, ak_error *err)
+{
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        arrays[i] = ak_alloc(stage->shape.elements[i], sizeof(double));
+        stage->accepted[i] = ak_alloc(tight_bytes(stage, i), 1);
+        if (arrays[i] == NULL || stage->accepted[i] == NULL) {
+            return ak_fail_memory(err);
+        }
+        if (ak_stage_access(stage, i) != AK_ACCESS_IN && !rows_adjoin(stage, i)) {
+            stage->rows[i] = ak_alloc(tight_bytes(stage, i), 1);
+            if (stage->rows[i] == NULL) {
+                return ak_fail_memory(err);
+            }
+        }
     }
     return AK_OK;
 }
@@ -84,19 +217,19 @@ static ak_status selftest_all(const ak_stage *stage, double *const *arrays, ak_e
     const ak_problem *problem = stage->task->problem;
     const double *inputs[AK_ARGUMENTS_MAX];
     size_t counts[AK_ARGUMENTS_MAX], count = 0;
-    for (size_t i = 0; i < count_of(stage); i++) {
-        if (access_of(stage, i) == AK_ACCESS_IN) {
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        if (ak_stage_access(stage, i) == AK_ACCESS_IN) {
             inputs[count] = arrays[i];
             counts[count++] = stage->shape.elements[i];
         }
     }
     ak_status status = AK_OK;
-    for (size_t i = 0; status == AK_OK && i < count_of(stage); i++) {
-        if (access_of(stage, i) != AK_ACCESS_IN) {
-            status =
-                ak_compare_selftest(problem->name, problem->arguments[i].name, dtype_of(stage, i),
-                                    arrays[i], stage->shape.elements[i], stage->shape.relative,
-                                    stage->shape.rms, inputs, counts, count, err);
+    for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(stage); i++) {
+        if (ak_stage_access(stage, i) != AK_ACCESS_IN) {
+            status = ak_compare_selftest(problem->name, problem->arguments[i].name,
+                                         ak_stage_dtype(stage, i), arrays[i],
+                                         stage->shape.elements[i], stage->shape.relative,
+                                         stage->shape.rms, inputs, counts, count, err);
         }
     }
     return status;
@@ -109,15 +242,23 @@ ak_status ak_stage_prepare(ak_stage *stage, ak_reference *reference, uint64_t st
     if (stage->ready) {
         return AK_OK;
     }
-    ak_status status = make_inputs(stage, arrays, stream, err);
+    ak_status status = make_arrays(stage, arrays, err);
+    if (status == AK_OK) {
+        status = ak_stage_make_inputs(stage, reference, arrays, stream, err);
+    }
+    for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(stage); i++) {
+        if (stage->inputs[i] != NULL) {
+            stage->hash[i] = ak_hash64(stage->inputs[i], stage->shape.bytes[i]);
+        }
+    }
     if (status == AK_OK) {
         status = ak_reference_run(reference, &stage->shape, arrays, err);
     }
     if (status == AK_OK && selftest) {
         status = selftest_all(stage, arrays, err);
     }
-    for (size_t i = 0; i < count_of(stage); i++) {
-        if (status == AK_OK && access_of(stage, i) != AK_ACCESS_IN) {
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        if (status == AK_OK && ak_stage_access(stage, i) != AK_ACCESS_IN) {
             stage->reference[i] = arrays[i];
         } else {
             ak_free(arrays[i]);
@@ -136,8 +277,13 @@ void ak_stage_free(ak_stage *stage)
         ak_free(stage->inputs[i]);
         ak_free(stage->reference[i]);
         ak_free(stage->accepted[i]);
-        stage->inputs[i] = stage->accepted[i] = NULL;
+        ak_free(stage->rows[i]);
+        stage->inputs[i] = stage->accepted[i] = stage->rows[i] = NULL;
         stage->reference[i] = NULL;
+    }
+    if (stage->referee != NULL) {
+        stage->memory->backend->referee->close(stage->referee);
+        stage->referee = NULL;
     }
     stage->ready = false;
 }
@@ -149,31 +295,41 @@ void ak_stage_forget(ak_stage *stage)
 
 /* ---- before and after a run ---------------------------------------------------------------- */
 
+ak_status ak_stage_upload(const ak_stage *stage, size_t offset, const void *data, size_t bytes,
+                          ak_error *err)
+{
+    ak_stage_memory *memory = stage->memory;
+    if (memory->copy == NULL) {
+        memcpy(memory->bytes + offset, data, bytes);
+        return AK_OK;
+    }
+    return memory->backend->upload(memory->device, offset, data, bytes, err);
+}
+
+/* What has been changed in the copy, to the device. */
 static ak_status push(const ak_stage *stage, size_t offset, size_t bytes, ak_error *err)
 {
     ak_stage_memory *memory = stage->memory;
-    return memory->copy == NULL
-               ? AK_OK
-               : memory->backend->upload(memory->device, offset, memory->copy + offset, bytes, err);
+    return memory->copy == NULL ? AK_OK
+                                : ak_stage_upload(stage, offset, memory->copy + offset, bytes, err);
 }
 
 static ak_status put_input(const ak_stage *stage, size_t i, ak_error *err)
 {
-    memcpy(stage->memory->bytes + stage->offset[i], stage->inputs[i], stage->shape.bytes[i]);
-    return push(stage, stage->offset[i], stage->shape.bytes[i], err);
+    return ak_stage_upload(stage, stage->offset[i], stage->inputs[i], stage->shape.bytes[i], err);
 }
 
 static ak_status poison_output(const ak_stage *stage, size_t i, unsigned round, ak_error *err)
 {
     const ak_stage_memory *memory = stage->memory;
-    ak_dtype dtype = dtype_of(stage, i);
+    ak_dtype dtype = ak_stage_dtype(stage, i);
     size_t bytes = ak_dtype_bytes(dtype);
     uint64_t element = 0;
     if (memory->copy != NULL && memory->backend->fill != NULL && bytes <= sizeof(uint32_t)) {
         /* what lies in the copy does not matter: it is downloaded before it is looked at */
         ak_guard_poison(&element, bytes, dtype, round);
         return memory->backend->fill(memory->device, stage->offset[i], &element, bytes,
-                                     stage->shape.elements[i], err);
+                                     stage->shape.bytes[i] / bytes, err);
     }
     ak_guard_poison(memory->bytes + stage->offset[i], stage->shape.bytes[i], dtype, round);
     return push(stage, stage->offset[i], stage->shape.bytes[i], err);
@@ -186,23 +342,28 @@ ak_status ak_stage_set(ak_stage *stage, unsigned round, ak_error *err)
     bool move_in = memory->resident[stage->place] != stage;
     if (move_in) {
         ak_guard_paint(memory->bytes + stage->base, stage->relative, stage->shape.bytes,
-                       count_of(stage));
-        status = push(stage, stage->base, stage->total, err);
+                       ak_stage_arguments(stage));
+        status = stage->referee != NULL ? ak_stage_paint_referee(stage, err)
+                                        : push(stage, stage->base, stage->total, err);
     }
-    for (size_t i = 0; status == AK_OK && i < count_of(stage); i++) {
-        ak_access access = access_of(stage, i);
+    for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(stage); i++) {
+        ak_access access = ak_stage_access(stage, i);
         if (access == AK_ACCESS_OUT) {
             status = poison_output(stage, i, round, err);
         } else if (access == AK_ACCESS_INOUT || move_in) {
             status = put_input(stage, i, err);
         }
     }
+    if (status == AK_OK && move_in && stage->ready && stage->referee != NULL) {
+        /* what damaged the arguments may have damaged more */
+        status = memory->backend->referee->compute(stage->referee, err);
+    }
     memory->resident[stage->place] = status == AK_OK ? stage : NULL;
     return status;
 }
 
 /* "M=7,N=33,K=1" */
-static void size_text(char *out, size_t bytes, const ak_stage *stage)
+void ak_stage_size_text(char *out, size_t bytes, const ak_stage *stage)
 {
     const ak_problem *problem = stage->task->problem;
     size_t used = 0;
@@ -214,56 +375,86 @@ static void size_text(char *out, size_t bytes, const ak_stage *stage)
     }
 }
 
-static void wrong(ak_outcome *out, const ak_stage *stage, const char *text)
+void ak_stage_wrong(ak_outcome *out, const ak_stage *stage, const char *text)
 {
     char where[64];
-    size_text(where, sizeof where, stage);
+    ak_stage_size_text(where, sizeof where, stage);
     out->status = AK_TRIAL_WRONG_RESULT;
     (void)snprintf(out->reason, sizeof out->reason, "at %s: %.160s", where, text);
 }
 
-/* Everything that must still be as it was. What is found damaged is repaired for the next
- * candidate. */
-static bool untouched(ak_outcome *out, ak_stage *stage)
+/* What is found damaged is repaired for the next candidate. */
+static void damaged(ak_outcome *out, ak_stage *stage, const char *text)
 {
-    ak_stage_memory *memory = stage->memory;
-    const ak_problem *problem = stage->task->problem;
+    ak_stage_wrong(out, stage, text);
+    ak_stage_spoilt(stage->memory);
+}
+
+bool ak_stage_zones_whole(ak_outcome *out, ak_stage *stage)
+{
     char text[160];
     bool after = false;
-    size_t damaged = ak_guard_damaged(&after, memory->bytes + stage->base, stage->relative,
-                                      stage->shape.bytes, count_of(stage));
-    if (damaged < count_of(stage)) {
-        (void)snprintf(text, sizeof text, "it writes outside of %s, %s",
-                       problem->arguments[damaged].name,
-                       after ? "behind its end" : "before its start");
-    }
-    for (size_t i = 0; damaged == count_of(stage) && i < count_of(stage); i++) {
-        if (access_of(stage, i) == AK_ACCESS_IN &&
-            ak_hash64(memory->bytes + stage->offset[i], stage->shape.bytes[i]) != stage->hash[i]) {
-            (void)snprintf(text, sizeof text, "it changes its input %s",
-                           problem->arguments[i].name);
-            damaged = i;
-        }
-    }
-    if (damaged == count_of(stage)) {
+    size_t which = ak_guard_damaged(&after, stage->memory->bytes + stage->base, stage->relative,
+                                    stage->shape.bytes, ak_stage_arguments(stage));
+    if (which == ak_stage_arguments(stage)) {
         return true;
     }
-    wrong(out, stage, text);
-    memory->resident[0] = memory->resident[1] = NULL;
+    (void)snprintf(text, sizeof text, "it writes outside of %s, %s",
+                   stage->task->problem->arguments[which].name,
+                   after ? "behind its end" : "before its start");
+    damaged(out, stage, text);
     return false;
 }
 
-static bool output_right(ak_outcome *out, double *max_error, ak_stage *stage, size_t i)
+void ak_stage_changes_input(ak_outcome *out, ak_stage *stage, size_t argument)
+{
+    char text[160];
+    (void)snprintf(text, sizeof text, "it changes its input %s",
+                   stage->task->problem->arguments[argument].name);
+    damaged(out, stage, text);
+}
+
+void ak_stage_between_rows(ak_outcome *out, ak_stage *stage, size_t argument)
+{
+    char text[160];
+    (void)snprintf(text, sizeof text, "it writes between the rows of %s",
+                   stage->task->problem->arguments[argument].name);
+    damaged(out, stage, text);
+}
+
+/* Everything that must still be as it was. */
+static bool untouched(ak_outcome *out, ak_stage *stage)
+{
+    if (!ak_stage_zones_whole(out, stage)) {
+        return false;
+    }
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        const unsigned char *input = stage->memory->bytes + stage->offset[i];
+        if (ak_stage_access(stage, i) == AK_ACCESS_IN &&
+            ak_hash64(input, stage->shape.bytes[i]) != stage->hash[i]) {
+            ak_stage_changes_input(out, stage, i);
+            return false;
+        }
+        if (ak_stage_access(stage, i) != AK_ACCESS_IN && !gaps_whole(stage, i)) {
+            ak_stage_between_rows(out, stage, i);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool output_right(ak_outcome *out, double *max_error, const unsigned char *output,
+                         ak_stage *stage, size_t i)
 {
     ak_compare_result result;
     char text[200];
-    ak_compare_output(&result, stage->memory->bytes + stage->offset[i], dtype_of(stage, i),
-                      stage->reference[i], stage->shape.elements[i],
-                      stage->slack * stage->shape.relative, stage->slack * stage->shape.rms);
+    ak_compare_output(&result, output, ak_stage_dtype(stage, i), stage->reference[i],
+                      stage->shape.elements[i], stage->slack * stage->shape.relative,
+                      stage->slack * stage->shape.rms);
     *max_error = result.max_error > *max_error ? result.max_error : *max_error;
     if (!result.ok) {
         ak_compare_text(text, sizeof text, &result, stage->task->problem->arguments[i].name);
-        wrong(out, stage, text);
+        ak_stage_wrong(out, stage, text);
     }
     return result.ok;
 }
@@ -272,6 +463,9 @@ ak_status ak_stage_judge(ak_outcome *out, double *max_error, ak_stage *stage, bo
                          ak_error *err)
 {
     ak_stage_memory *memory = stage->memory;
+    if (stage->referee != NULL) {
+        return ak_stage_judge_referee(out, max_error, stage, err);
+    }
     if (memory->copy != NULL) {
         ak_status status = memory->backend->download(memory->copy + stage->base, memory->device,
                                                      stage->base, stage->total, err);
@@ -282,19 +476,19 @@ ak_status ak_stage_judge(ak_outcome *out, double *max_error, ak_stage *stage, bo
     if (!untouched(out, stage)) {
         return AK_OK;
     }
-    for (size_t i = 0; i < count_of(stage); i++) {
-        if (access_of(stage, i) == AK_ACCESS_IN) {
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        if (ak_stage_access(stage, i) == AK_ACCESS_IN) {
             continue;
         }
-        const unsigned char *output = memory->bytes + stage->offset[i];
+        const unsigned char *output = output_rows(stage, i);
         if (quick && stage->has_accepted &&
-            memcmp(output, stage->accepted[i], stage->shape.bytes[i]) == 0) {
+            memcmp(output, stage->accepted[i], tight_bytes(stage, i)) == 0) {
             continue;
         }
-        if (!output_right(out, max_error, stage, i)) {
+        if (!output_right(out, max_error, output, stage, i)) {
             return AK_OK;
         }
-        memcpy(stage->accepted[i], output, stage->shape.bytes[i]);
+        memcpy(stage->accepted[i], output, tight_bytes(stage, i));
     }
     stage->has_accepted = true;
     return AK_OK;

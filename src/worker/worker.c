@@ -167,7 +167,6 @@ static ak_status open_task(json_t **out, worker *w, const json_t *request, ak_er
     const char *folder;
     ak_task_spec spec = {0};
     ak_scope *facts = NULL;
-    (void)out;
     if (w->task != NULL) {
         return ak_fail(err, AK_INVALID, WHERE ": a task is open already");
     }
@@ -193,6 +192,18 @@ static ak_status open_task(json_t **out, worker *w, const json_t *request, ak_er
     }
     if (status == AK_OK) {
         status = ak_evaluator_open(&w->evaluator, w->backend, w->task, folder, err);
+    }
+    if (status == AK_OK) {
+        ak_stage_times took;
+        bool referee = ak_evaluator_preparation(&took, w->evaluator);
+        char uuid[AK_UUID_BYTES];
+        ak_evaluator_uuid(uuid, sizeof uuid, w->evaluator);
+        *out = json_pack("{s:s?, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "uuid",
+                         uuid[0] == 0 ? NULL : uuid, "judge", referee ? "device" : "host",
+                         "device_ns", took.device_ns, "inputs_ns", took.inputs_ns, "upload_ns",
+                         took.upload_ns, "reference_ns", took.reference_ns, "witness_ns",
+                         took.witness_ns, "selftest_ns", took.selftest_ns);
+        status = *out == NULL ? ak_fail_memory(err) : AK_OK;
     }
     ak_scope_free(facts);
     return status;
@@ -225,17 +236,18 @@ static ak_status try_one(json_t **out, worker *w, const json_t *request, bool ti
     ak_entrant entrant;
     ak_timer_plan plan;
     ak_trial trial = {0};
+    ak_conditions conditions = {0};
     ak_status status = need_task(w, err);
     status = status == AK_OK ? read_entrant(&entrant, w, request, err) : status;
     status = status == AK_OK ? ak_message_to_plan(&plan, request, err) : status;
     if (status == AK_OK) {
         status = timed
-                     ? ak_evaluate_trial(&trial, w->evaluator, &entrant, &plan,
+                     ? ak_evaluate_trial(&trial, &conditions, w->evaluator, &entrant, &plan,
                                          w->launch_timeout_ns, err)
                      : ak_evaluate_check(&trial, w->evaluator, &entrant, w->launch_timeout_ns, err);
     }
     if (status == AK_OK) {
-        *out = ak_message_from_trial(&trial);
+        *out = ak_message_from_trial(&trial, &conditions);
         status = *out == NULL ? ak_fail_memory(err) : AK_OK;
     }
     ak_free(trial.reason);
@@ -258,12 +270,15 @@ static ak_status duel(json_t **out, worker *w, const json_t *request, ak_error *
     ak_entrant entrants[AK_CONTESTANTS_MAX];
     ak_duel_entry entries[AK_CONTESTANTS_MAX] = {0};
     json_t *array = NULL, *list = NULL;
-    double seconds = 0.0;
+    ak_duel_plan plan = {.seconds = 0.0};
+    const char *pace = NULL;
     ak_status status = need_task(w, err);
     status = status == AK_OK ? ak_json_array_or_null(&array, request, "contestants", WHERE, err)
                              : status;
-    status =
-        status == AK_OK ? ak_json_real_or(&seconds, request, "seconds", 1.0, WHERE, err) : status;
+    status = status == AK_OK ? ak_json_real_or(&plan.seconds, request, "seconds", 1.0, WHERE, err)
+                             : status;
+    status = status == AK_OK ? ak_json_string_or(&pace, request, "pace", NULL, WHERE, err) : status;
+    status = status == AK_OK ? ak_pace_find(&plan.pace, pace, err) : status;
     size_t count = array == NULL ? 0 : json_array_size(array);
     if (status == AK_OK && (count == 0 || count > AK_CONTESTANTS_MAX)) {
         status = ak_fail(err, AK_INVALID, "a comparison of %zu contestants: must be 1..%d", count,
@@ -273,7 +288,7 @@ static ak_status duel(json_t **out, worker *w, const json_t *request, ak_error *
         status = read_entrant(&entrants[i], w, json_array_get(array, i), err);
     }
     if (status == AK_OK) {
-        status = ak_evaluate_duel(entries, w->evaluator, entrants, count, seconds,
+        status = ak_evaluate_duel(entries, w->evaluator, entrants, count, &plan,
                                   w->launch_timeout_ns, err);
     }
     if (status == AK_OK && (*out = json_object()) != NULL && (list = json_array()) != NULL) {

@@ -7,6 +7,8 @@ mkdir folder.db
 try folder.db
 try /proc/nosuch/archive.db
 try text.db/archive.db
+cp "$TESTS"/../data/recordings/tiny.json .
+AUTOKERNEL_ARCHIVE=good.db autokernel tune tiny.json --device sim --evals 3 --quiet >/dev/null
 AUTOKERNEL_ARCHIVE=good.db autokernel stats | head -n 1
 head -c 6000 good.db >cut.db
 sum=$(md5sum <cut.db)
@@ -19,7 +21,7 @@ sum=$(md5sum <newer.db)
 try newer.db
 [ "$sum" = "$(md5sum <newer.db)" ] || echo "the newer archive was changed"
 # Names that SQLite would understand differently are just names.
-AUTOKERNEL_ARCHIVE=:memory: autokernel history
+AUTOKERNEL_ARCHIVE=:memory: autokernel tune tiny.json --device sim --evals 3 --quiet >/dev/null
 ls :memory:
 # What only reads creates nothing under a name that was misspelled.
 for command in history best stats report "export matmul"; do
@@ -27,3 +29,10 @@ for command in history best stats report "export matmul"; do
     echo "exit $?"
 done
 [ ! -e nosuch.db ] || echo "nosuch.db was created"
+AUTOKERNEL_ARCHIVE=not/there/yet.db autokernel history
+[ ! -e not ] || echo "a folder was created"
+# A run that is not there is refused by every command that may name one.
+for command in history best stats report "export tiny"; do
+    AUTOKERNEL_ARCHIVE=good.db autokernel $command --run 0123456789abcdef
+    echo "exit $?"
+done

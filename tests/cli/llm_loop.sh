@@ -37,6 +37,7 @@ cat >tiny.jsonl <<'END'
 {"text": {"proposals": [{"hypothesis": "more", "expected_gain_pct": 5, "parent": null, "changes": {"x": 2, "z": "a"}}]}}
 END
 autokernel study tiny.json --arms llm-oneshot --seeds 1 --evals 3 --llm-replay tiny.jsonl | head -3
+autokernel study tiny.json --arms llm-oneshot --seeds 1 --evals 3 --llm-replay tiny.jsonl --json | grep -o '"model":[^,]*'
 autokernel study tiny.json --arms random,llm; echo $?
 autokernel study tiny.json --format xml; echo $?
 autokernel study tiny.json --size 64; echo $?

@@ -28,7 +28,18 @@ echo '{"a": 1}' >other.json
 autokernel simulate other.json; echo $?
 head -c 300 tiny.json.gz >cut.json.gz
 autokernel simulate cut.json.gz; echo $?
+printf 'SQLite format 3\0garbage' >cut.db
+autokernel simulate cut.db; echo $?
+head -c 300 tiny.json >cut.json
+autokernel simulate cut.json; echo $?
+echo '{"tune_params_keys": ["n"], "cache": {"1": {"n": 1, "time": 2, "compile_time": 100}}}' >one.json
+autokernel simulate one.json; echo $?
+autokernel simulate one.json --evals 1 --json | grep -o '"evaluations":[0-9.]*'
 autokernel simulate; echo $?
+echo "- with a kernel's space file"
+cp "$TESTS"/../../bench/recordings/matmul.json.gz "$TESTS"/../../kernels/matmul/host.json .
+autokernel simulate matmul.json.gz --space host.json --strategy heuristic --repeats 3 --json | grep -o '"configurations":[0-9]*'
+autokernel simulate tiny.json --space host.json; echo $?
 echo "- part of a space"
 autokernel list softmax --fix VL=8,UNROLL=1:4 | grep -E '^(VL|UNROLL) '
 autokernel list softmax --fix UNROL=1; echo $?

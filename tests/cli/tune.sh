@@ -4,7 +4,7 @@ size=M=48,N=32,K=40
 autokernel tune matmul --size $size --evals 3 --seed 1 --events events.jsonl >tuned 2>progress
 echo "exit $?"
 cat progress tuned
-sed 's/.*"event": *"\([a-z_]*\)".*/\1/' events.jsonl | grep -v -x -e baseline -e phase -e warning | tr '\n' ' '
+sed 's/.*"event": *"\([a-z_]*\)".*/\1/' events.jsonl | grep -v -x -e baseline -e phase -e warning -e prepared | tr '\n' ' '
 echo
 echo "-- JSON"
 autokernel tune matmul --size $size --evals 2 --seed 2 --json >tuned.json

@@ -17,8 +17,9 @@ static void read_all(const json_t *message)
     size_t count = 0;
     ak_error err = AK_ERROR_INIT;
     (void)ak_message_fault(message, &err);
-    if (ak_message_to_trial(&trial, message, &err) == AK_OK) {
-        json_decref(ak_message_from_trial(&trial));
+    ak_conditions conditions;
+    if (ak_message_to_trial(&trial, &conditions, message, &err) == AK_OK) {
+        json_decref(ak_message_from_trial(&trial, &conditions));
         ak_trial_clear(&trial);
     }
     if (ak_message_to_compile(&compiled, message, &err) == AK_OK) {

@@ -5,6 +5,13 @@
  */
 #include "simt.h"
 
+#ifndef WHOLE
+#define WHOLE 0
+#endif
+#ifndef STAGES
+#define STAGES 0
+#endif
+
 static inline void simt_check_address(const void *p, int width)
 {
     if ((uintptr_t)p % (uintptr_t)width != 0) {
@@ -20,6 +27,7 @@ static inline void simt_check_address(const void *p, int width)
         memcpy(&simt_v, from, VEC_BYTES);                                                          \
         simt_v;                                                                                    \
     })
+#define load_cached(from) load_global(from)
 #define store_global(to, v)                                                                        \
     do {                                                                                           \
         simt_check_address(to, VEC_BYTES);                                                         \
@@ -131,8 +139,12 @@ static int run(int rows, int cols, size_t offset, unsigned blocks, int special)
         set(q.x, (size_t)(j + cols / 2) % (size_t)cols, special == 3 ? NAN : -INFINITY);
     }
 
-    const int slots = ((cols + 2 * V - 2) / V + STRIDE - 1) / STRIDE;
-    const int rest = REST && slots > KEEP ? (slots - KEEP) * THREADS * VEC_BYTES : 0;
+    const int n = THREADS_PER_ROW * CLUSTER;
+    const int slots = ((cols + 2 * V - 2) / V + n - 1) / n;
+    const int stage = KEEP * VEC_BYTES + 8; /* of a thread: no group has fewer bytes for itself */
+    const int rest = STAGES                 ? STAGES * THREADS * stage
+                     : REST && slots > KEEP ? (slots - KEEP) * THREADS * VEC_BYTES
+                                            : 0;
     const unsigned groups = (unsigned)(rows + ROWS - 1) / ROWS * CLUSTER * SPLIT;
     memset(q.workspace, 0, sizeof q.workspace);
     for (int again = 0; again < (SPLIT > 1 ? 2 : 1); again++) { /* with the workspace as left */
@@ -166,9 +178,24 @@ static int run(int rows, int cols, size_t offset, unsigned blocks, int special)
 
 int main(void)
 {
-    const int most = STRIDE * V * (KEEP > 0 ? KEEP : 1); /* what the registers hold */
+    const int most =
+        THREADS_PER_ROW * CLUSTER * V * (KEEP > 0 ? KEEP : 1); /* what the registers hold */
     int wrong = 0;
     wrong += run(2 * ROWS + 1, most, 0, 0, 0);
+#if WHOLE
+    wrong += run(ROWS + 1, most, 0, 1, 0);
+    wrong += run(7 * ROWS + 3, most, 0, 2, 0);
+    for (int special = 1; special <= 3 && SIMT_KERNEL == 1; special++) {
+        wrong += run(2, most, 0, 0, special);
+    }
+    if (WHOLE == 1) {
+        wrong += run(3, most + V, 0, 0, 0);
+        wrong += run(ROWS + 1, most - V, 0, 1, 0);
+        wrong += run(2, 2 * most + V, 0, 0, 0);
+        wrong += run(3, V, 0, 2, 0);
+    }
+    return wrong > 0;
+#endif
     wrong += run(3, most + 1, 0, 0, 0);
     wrong += run(ROWS + 1, most - 1, 1, 1, 0); /* one block goes over all rows */
     wrong += run(2, 2 * most + 3, 3, 0, 0);

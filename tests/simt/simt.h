@@ -50,6 +50,7 @@ enum {
     SIMT_THREADS_MAX = 4096, /* of a cluster */
     SIMT_CLUSTER_MAX = 16,
     SIMT_BARRIERS = 16,
+    SIMT_ARRIVALS = 256, /* of a cluster */
     SIMT_COPIES_MAX = 256,
     SIMT_OPERANDS = 16
 };
@@ -73,6 +74,15 @@ typedef struct simt_thread {
     int copies, groups;
 } simt_thread;
 
+/* A barrier in memory: how often it was completed, the bytes it expects (0: it has not been told)
+   and has, and a copy that is under way to it. */
+typedef struct simt_arrival {
+    const void *at;
+    unsigned completed;
+    uint32_t expected, received;
+    simt_copy copy;
+} simt_arrival;
+
 /* A place where threads wait for each other. */
 typedef struct simt_meeting {
     const char *what;
@@ -91,7 +101,10 @@ static struct simt {
     unsigned first_block;
     unsigned char *shared[SIMT_CLUSTER_MAX];
     simt_meeting barrier[SIMT_CLUSTER_MAX][SIMT_BARRIERS], all, warp[SIMT_THREADS_MAX];
+    simt_meeting whole_warp[SIMT_THREADS_MAX / 32];
     bool cluster_arrived[SIMT_THREADS_MAX];
+    simt_arrival arrival[SIMT_ARRIVALS];
+    int arrivals;
     void (*kernel)(void);
 } simt;
 
@@ -241,6 +254,7 @@ static inline void simt_run_cluster(unsigned first_block)
 {
     const int count = simt.cluster * simt.threads;
     simt.first_block = first_block;
+    simt.arrivals = 0;
     for (int b = 0; b < simt.cluster; b++) {
         memset(simt.shared[b], 0xff, SIMT_SHARED_MAX);
     }
@@ -292,6 +306,12 @@ static inline void simt_run_cluster(unsigned first_block)
         if (!moved) {
             held = -1; /* nobody can do without it */
             until = sweep + 2;
+        }
+    }
+    for (int i = 0; i < simt.arrivals; i++) {
+        if (!simt.arrival[i].copy.done || simt.arrival[i].expected || simt.arrival[i].received) {
+            (void)fprintf(stderr, "simt: block %u leaves before all has come\n", first_block);
+            exit(1);
         }
     }
 }
@@ -398,15 +418,6 @@ static inline float shuffle_xor(uint32_t lanes, float x, int distance)
     return __uint_as_float(simt.self->out[0]);
 }
 
-static inline void store_remote(float *to, int rank, float x)
-{
-    const ptrdiff_t at = (unsigned char *)to - dynamic_shared();
-    if (rank < 0 || rank >= simt.cluster || at < 0 || at >= simt.shared_bytes) {
-        SIMT_FAIL("stores to block %d at %td", rank, at);
-    }
-    memcpy(simt.shared[rank] + at, &x, 4);
-}
-
 static inline void simt_copy_now(simt_copy *c)
 {
     if (!c->done) {
@@ -468,6 +479,123 @@ static inline void copy_wait(void)
 {
     copy_commit();
     simt_copy_wait_groups(0);
+}
+
+/* Of its own: some lanes may already wait here while others still shuffle among themselves. */
+static inline void warp_sync(void)
+{
+    simt_meeting *m = &simt.whole_warp[simt_number() / 32];
+    if (simt_arrive(m, "a warp's barrier", 32)) {
+        simt_release(m);
+    } else {
+        simt_wait();
+    }
+}
+
+/* ---- the copy engine ---- */
+
+static inline simt_arrival *simt_find_arrival(const void *at)
+{
+    for (int i = 0; i < simt.arrivals; i++) {
+        if (simt.arrival[i].at == at) {
+            return &simt.arrival[i];
+        }
+    }
+    SIMT_FAIL("no barrier in memory at %p", at);
+}
+
+static inline void arrival_begin(void *at)
+{
+    if (simt.arrivals == SIMT_ARRIVALS || (uintptr_t)at % 8 != 0) {
+        SIMT_FAIL("cannot have a barrier at %p", at);
+    }
+    memset(at, 0, 8);
+    simt.arrival[simt.arrivals++] = (simt_arrival){.at = at, .copy.done = true};
+}
+
+static inline void simt_receive(simt_arrival *a, uint32_t bytes)
+{
+    a->received += bytes;
+    if (a->expected > 0 && a->received == a->expected) {
+        a->expected = a->received = 0;
+        a->completed++;
+    }
+}
+
+static inline void arrival_expect(void *at, uint32_t bytes)
+{
+    simt_arrival *a = simt_find_arrival(at);
+    if (a->expected > 0) {
+        SIMT_FAIL("expects more before what it expected has come");
+    }
+    a->expected = bytes;
+    simt_receive(a, 0);
+}
+
+static inline void simt_arrive_now(simt_arrival *a)
+{
+    if (!a->copy.done) {
+        simt_copy_now(&a->copy);
+        simt_receive(a, (uint32_t)a->copy.bytes);
+    }
+}
+
+static inline void copy_bulk(void *to, const void *from, uint32_t bytes, void *at)
+{
+    simt_arrival *a = simt_find_arrival(at);
+    if ((uintptr_t)to % 16 || (uintptr_t)from % 16 || bytes % 16 || bytes == 0) {
+        SIMT_FAIL("copies %u bytes from %p to %p", bytes, from, to);
+    }
+    arrival_expect(at, bytes);
+    a->copy = (simt_copy){to, from, (int)bytes, 0, 0, false};
+    if (simt_random() & 1) {
+        simt_arrive_now(a);
+    }
+}
+
+static inline void store_remote(float *to, int rank, void *at, int count, float x, float y, float z)
+{
+    const ptrdiff_t place = (unsigned char *)to - dynamic_shared();
+    const ptrdiff_t counter = (unsigned char *)at - dynamic_shared();
+    const float all[4] = {x, y, z, z};
+    if (rank < 0 || rank >= simt.cluster || place < 0 || place + 4 * count > simt.shared_bytes ||
+        place % (4 * count) != 0) {
+        SIMT_FAIL("stores to block %d at %td", rank, place);
+    }
+    memcpy(simt.shared[rank] + place, all, (size_t)count * 4);
+    simt_receive(simt_find_arrival(simt.shared[rank] + counter), (uint32_t)count * 4);
+}
+
+static inline void arrival_wait(void *at, uint32_t parity)
+{
+    simt_arrival *a = simt_find_arrival(at);
+    for (int turns = 0; (a->completed & 1u) == parity; turns++) {
+        if (turns > 100000) {
+            SIMT_FAIL("waits for ever for a copy");
+        }
+        if (simt_random() % 4 == 0) {
+            simt_arrive_now(a);
+        } else {
+            (void)swapcontext(&simt.self->context, &simt.scheduler); /* and is asked again */
+        }
+    }
+}
+
+/* ---- arithmetic ---- */
+
+static inline float divide_fast(float x, float y)
+{
+    return x / y;
+}
+
+static inline float reciprocal(float x)
+{
+    return 1 / x;
+}
+
+static inline float reciprocal_root(float x)
+{
+    return 1 / sqrtf(x);
 }
 
 static inline float exp2_fast(float x)
@@ -563,6 +691,13 @@ static inline uint16_t simt_to_16(float x)
 static inline float widen_16(uint16_t x)
 {
     return simt_from_16(x);
+}
+
+static inline uint32_t max_pair(uint32_t x, uint32_t y)
+{
+    const float low = fmaxf(simt_from_16((uint16_t)x), simt_from_16((uint16_t)y));
+    const float high = fmaxf(simt_from_16((uint16_t)(x >> 16)), simt_from_16((uint16_t)(y >> 16)));
+    return (uint32_t)simt_to_16(low) | (uint32_t)simt_to_16(high) << 16;
 }
 
 static inline uint32_t pack(float low, float high)

@@ -450,6 +450,14 @@ static void test_newer_schema(void **state)
 static void go_back_to_version_1(const char *path)
 {
     execute(path, "DROP TABLE calls; ALTER TABLE trials DROP COLUMN hypothesis; "
+                  "ALTER TABLE trials DROP COLUMN measured_on; "
+                  "ALTER TABLE trials DROP COLUMN device_uuid; "
+                  "ALTER TABLE trials DROP COLUMN sm_clock_mhz; "
+                  "ALTER TABLE trials DROP COLUMN memory_clock_mhz; "
+                  "ALTER TABLE trials DROP COLUMN power_watts; "
+                  "ALTER TABLE trials DROP COLUMN temperature_celsius; "
+                  "ALTER TABLE trials DROP COLUMN throttle; "
+                  "ALTER TABLE trials DROP COLUMN utilisation; "
                   "PRAGMA user_version = 1");
 }
 

@@ -271,6 +271,12 @@ static void test_files(void **state)
     assert_int_equal(ak_fs_join(inner, folder, "a/b/c", &err), AK_OK);
     assert_int_equal(ak_fs_mkdirs(inner, &err), AK_OK);
     assert_int_equal(ak_fs_mkdirs(inner, &err), AK_OK);
+    /* What is wrong with it is told, not what looking at it afterwards says. */
+    assert_int_equal(ak_fs_join(path, inner, "link", &err), AK_OK);
+    assert_int_equal(symlink("nowhere", path), 0);
+    assert_int_equal(ak_fs_mkdirs(path, &err), AK_IO);
+    assert_non_null(strstr(err.text, "exists"));
+    assert_int_equal(unlink(path), 0);
     assert_int_equal(ak_fs_join(path, inner, "file", &err), AK_OK);
     assert_int_equal(ak_fs_write(path, "12345", 5, &err), AK_OK);
     char *text = NULL;

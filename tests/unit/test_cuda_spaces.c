@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -65,8 +66,31 @@ static const struct {
     {"matmul", "cuda_sm80", "f16", "M=16,N=4096,K=2048", NULL, false},
     {"matmul_act", "cuda_sm80", "f16", "M=2048,N=2048,K=2048", "bias=add,activation=gelu_tanh",
      true},
+    {"matmul", "cuda_sm80", "bf16", "M=1000,N=3000,K=500",
+     "layout=tt,alpha=0.5,beta=2,pad_a=1,pad_b=3,pad_c=5", true},
+    {"matmul_act", "cuda_sm80", "f16", "M=300,N=1,K=1",
+     "layout=tn,beta=1,residual=add,activation=silu,pad_a=7", false},
+    /* cuda_sm90 is for the first device only */
+    {"matmul", "cuda_sm90", "bf16", "M=4096,N=4096,K=4096", NULL, false},
+    {"matmul", "cuda_sm90", "bf16", "M=1024,N=1024,K=1024", "layout=nt", false},
+    {"matmul", "cuda_sm90", "f16", "M=4096,N=4096,K=512", "layout=tt,alpha=-1,beta=0.5", true},
+    {"matmul", "cuda_sm90", "bf16", "M=16,N=4096,K=4096", "layout=nt,beta=1", false},
+    {"matmul", "cuda_sm90", "bf16", "M=1000,N=3001,K=504", "layout=nt,beta=1", false},
+    {"matmul", "cuda_sm90", "bf16", "M=1,N=1,K=1", "pad_a=7,pad_b=7,pad_c=7", false},
+    {"matmul_act", "cuda_sm90", "bf16", "M=8192,N=8192,K=1024",
+     "bias=add,activation=gelu_tanh,residual=add", true},
+    {"matmul_act", "cuda_sm90", "f16", "M=2048,N=2048,K=2048",
+     "layout=tn,bias=add,activation=gelu_erf,residual=add,beta=1", true},
+    {"matmul_act", "cuda_sm90", "f16", "M=128,N=12344,K=2048",
+     "activation=silu,residual=add,pad_b=8", true},
 };
 enum { TASKS = sizeof tasks / sizeof tasks[0] };
+
+/* Where turn i of two for each task takes place. */
+static const device *device_of(size_t i)
+{
+    return &devices[strcmp(tasks[i / 2].implementation, "cuda_sm90") == 0 ? 0 : i % 2];
+}
 
 static ak_task *bind_spec(const device *on, const ak_task_spec *spec)
 {
@@ -129,7 +153,7 @@ static void test_configurations_can_be_launched(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 2 * TASKS; i++) {
-        const device *on = &devices[i % 2];
+        const device *on = device_of(i);
         ak_task *task = bind(on, i / 2);
         const ak_space *space = ak_task_space(task);
         ak_config config;
@@ -150,7 +174,7 @@ static void test_defaults_are_valid(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 2 * TASKS; i++) {
-        ak_task *task = bind(&devices[i % 2], i / 2);
+        ak_task *task = bind(device_of(i), i / 2);
         const ak_space *space = ak_task_space(task);
         ak_config config;
         ak_space_default(&config, space);
@@ -184,11 +208,92 @@ static void test_choice_of_implementation(void **state)
     }
 }
 
+/* What ptxas says of a kernel. */
+typedef struct use {
+    int registers, shared_bytes, spilled_bytes;
+} use;
+
+static int number_before(const char *log, const char *words)
+{
+    const char *at = strstr(log, words);
+    while (at != NULL && at > log && at[-1] >= '0' && at[-1] <= '9') {
+        at--;
+    }
+    return at == NULL ? 0 : atoi(at);
+}
+
+static use use_of(const char *log)
+{
+    return (use){.registers = number_before(log, " registers"),
+                 .shared_bytes = number_before(log, " bytes smem"),
+                 .spilled_bytes = number_before(log, " bytes spill stores")};
+}
+
+/* Candidates that the conditions let through, drawn at random: each gives a cubin that the device
+   has the registers for, or is one that the backend would reject, by what ptxas says of it. How
+   many a task is $AUTOKERNEL_CANDIDATES. */
+static void test_candidates_compile(void **state)
+{
+    const char *wanted = getenv("AUTOKERNEL_CANDIDATES");
+    int each = wanted == NULL ? 1 : atoi(wanted), compiled = 0, rejected = 0;
+    (void)state;
+    assert_true(each >= 1);
+    for (size_t i = 0; i < 2 * TASKS; i++) {
+        const device *on = &devices[i % 2];
+        const bool hopper_only = strcmp(tasks[i / 2].implementation, "cuda_sm90") == 0;
+        if (!tasks[i / 2].compile || (hopper_only && on != &devices[0])) {
+            continue;
+        }
+        ak_task *task = bind(on, i / 2);
+        ak_rng rng;
+        ak_rng_seed(&rng, 1000 + i);
+        for (int n = 0; n < each; n++) {
+            ak_config config;
+            ak_options options = {0};
+            ak_launch_plan plan;
+            char *log = NULL;
+            size_t cubin = 0;
+            ak_space_sample(&config, ak_task_space(task), &rng);
+            assert_int_equal(ak_launch_evaluate(&plan, task, &task->shape, &config, two_a_processor,
+                                                (void *)(uintptr_t)on, NULL),
+                             AK_OK);
+            assert_int_equal(ak_options_add(&options, on->architecture, NULL), AK_OK);
+            assert_int_equal(ak_options_add(&options, "--ptxas-options=-v", NULL), AK_OK);
+            assert_int_equal(ak_task_options(&options, task, &config, NULL), AK_OK);
+            int code = nvrtc_compile(&log, &cubin, task->implementation->source,
+                                     (const char *const *)options.argv, (int)options.count);
+            const use u = use_of(log);
+            const bool fits = strstr(log, "C7602") == NULL; /* more threads than registers */
+            if (code != 0 && fits) {
+                fail_msg("%s %s:\n%.3000s", tasks[i / 2].kernel, tasks[i / 2].size, log);
+            }
+            if (code == 0) {
+                const uint32_t threads =
+                    plan.kernels[0].block[0] * plan.kernels[0].block[1] * plan.kernels[0].block[2];
+                assert_true(cubin > 0);
+                assert_in_range(u.registers, 1, 255);
+                assert_true((uint32_t)u.registers * threads <= 65536);
+                assert_true(u.shared_bytes + (int)plan.kernels[0].shared_bytes <= on->shared_max);
+            }
+            compiled++;
+            rejected += code != 0 || !nvrtc_clean(log);
+            print_message("%-10s %-9s %-30s %s: %3d registers, %6d bytes shared, %d spilled\n",
+                          tasks[i / 2].kernel, tasks[i / 2].implementation, tasks[i / 2].size,
+                          on->architecture + strlen("--gpu-architecture="), u.registers,
+                          u.shared_bytes + (int)plan.kernels[0].shared_bytes, u.spilled_bytes);
+            ak_free(log);
+            ak_options_clear(&options);
+        }
+        ak_task_close(task);
+    }
+    print_message("%d candidates compiled, %d of them to be rejected\n", compiled, rejected);
+}
+
 static void test_defaults_compile_without_spills(void **state)
 {
     (void)state;
     for (size_t i = 0; i < TASKS; i++) {
-        const device *on = &devices[i % 2];
+        const device *on = device_of(2 * i + i % 2);
         if (!tasks[i].compile) {
             continue;
         }
@@ -223,6 +328,7 @@ int main(void)
     };
     const struct CMUnitTest compiled[] = {
         cmocka_unit_test(test_defaults_compile_without_spills),
+        cmocka_unit_test(test_candidates_compile),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return nvrtc_open() ? failed + cmocka_run_group_tests(compiled, NULL, NULL) : failed;

@@ -75,6 +75,16 @@ static const char *const cases[] = {
     "SWAP_AB=1 EPILOGUE_BUFFERS=1 activation_is_relu=1 HAS_ALPHA=1",
     "bias_is_add=1 activation_is_gelu_erf=1 SIZE_M=1000 SIZE_N=3000 SIZE_K=5000",
     "bias_is_add=1 activation_is_gelu_tanh=1 FAST_TANH=0",
+    "BLOCK_SIZE_N=256 CLUSTER_M=2 A_LAYOUT=1 HAS_ALPHA=1 HAS_BETA=1",
+    "BLOCK_SIZE_M=256 CLUSTER_N=2 num_stages=3 B_LAYOUT=0 residual_is_add=1",
+    "PING_PONG=1 CLUSTER_M=2 MMA_IN_FLIGHT=1 bias_is_add=1 residual_is_add=1"
+    " activation_is_gelu_tanh=1",
+    "BLOCK_SIZE_M=128 SWAP_AB=1 CLUSTER_N=2 MMA_IN_FLIGHT=1 EPILOGUE_BUFFERS=1 HAS_BETA=1"
+    " residual_is_add=1",
+    "BLOCK_SIZE_M=16 BLOCK_SIZE_N=64 SWAP_AB=1 CLUSTER_K=2 num_stages=8 HAS_BETA=1" ONE_CONSUMER,
+    "BLOCK_SIZE_M=64 BLOCK_SIZE_N=64 SPLIT_K=16 SPLIT_WAIT=1 HAS_BETA=1 "
+    "residual_is_add=1" ONE_CONSUMER,
+    "DIRECT_STORE=1 B_LAYOUT=0 HAS_BETA=1 residual_is_add=1 activation_is_relu=1",
 };
 
 static char *source;

@@ -122,44 +122,58 @@ static void the_pass_has_the_right_formulas(void **state)
     (void)state;
     static const char *const names[] = {"none",      "relu",     "leaky_relu",
                                         "gelu_tanh", "gelu_erf", "silu"};
-    enum { ROWS = 5, COLUMNS = 37 };
+    enum { ROWS = 5, COLUMNS = 37, PITCH = COLUMNS + 2 };
     ak_host_pool *pool = NULL;
+    ak_product product;
     assert_int_equal(ak_host_pool_open(&pool, 2, 0, NULL), AK_OK);
     for (int activation = 0; activation < 6; activation++) {
-        for (int with_bias = 0; with_bias < 2; with_bias++) {
-            char choices[64];
-            float bias[COLUMNS], c[ROWS * COLUMNS + 1], before[ROWS * COLUMNS];
-            (void)snprintf(choices, sizeof choices, "bias=%s,activation=%s",
-                           with_bias ? "add" : "none", names[activation]);
-            ak_pass pass;
-            assert_int_equal(ak_pass_parse(&pass, choices, NULL), AK_OK);
+        for (int with = 0; with < 8; with++) {
+            const bool bias_too = with & 1, residual_too = with & 2, c_in_too = with & 4;
+            char choices[96];
+            float bias[COLUMNS], c[ROWS * PITCH], c_in[ROWS * PITCH], residual[ROWS * PITCH];
+            (void)snprintf(choices, sizeof choices, "bias=%s,activation=%s%s%s",
+                           bias_too ? "add" : "none", names[activation],
+                           c_in_too ? ",beta=0.5" : "", residual_too ? ",residual=add" : "");
+            const ak_baseline_setup setup = {.problem = "matmul_act", .choices = choices};
+            assert_int_equal(ak_product_parse(&product, &setup, NULL), AK_OK);
+            assert_true(product.beta == (c_in_too ? 0.5f : 0.0f));
             for (int i = 0; i < COLUMNS; i++) {
                 bias[i] = (float)(i % 5) * 0.25f - 0.5f;
             }
-            for (int i = 0; i < ROWS * COLUMNS; i++) {
-                before[i] = c[i] = (float)(i - ROWS * COLUMNS / 2) * 0.11f; /* -10..10 */
+            for (int i = 0; i < ROWS * PITCH; i++) {
+                c_in[i] = (float)(i - ROWS * PITCH / 2) * 0.11f; /* -10..10 */
+                residual[i] = (float)(i % 7);
+                c[i] = i % PITCH >= COLUMNS ? 77.0f : c_in_too ? NAN : c_in[i];
             }
-            c[ROWS * COLUMNS] = 77.0f;
-            int64_t size[] = {ROWS, COLUMNS, 1};
-            void *arg[] = {NULL, NULL, bias, c};
+            int64_t size[] = {ROWS, COLUMNS, 1}, pitch[] = {1, 1, 1, PITCH, PITCH, PITCH};
+            void *arg[] = {NULL, NULL, bias, c, c_in, residual};
             ak_host_call call = {.size = size,
                                  .arg = arg,
+                                 .pitch = pitch,
                                  .threads = 2,
                                  .parallel = ak_host_pool_parallel,
                                  .barrier = ak_host_pool_barrier,
                                  .pool = pool};
-            ak_pass_run(&pass, &call);
-            for (int i = 0; i < ROWS * COLUMNS; i++) {
-                float x = before[i] + (with_bias ? bias[i % COLUMNS] : 0.0f);
-                double right = wanted(activation, x);
-                assert_true(fabs(c[i] - right) <= 2e-6 * fabs(right) + 1e-7);
+            ak_product_begin(&product, &call);
+            ak_product_end(&product, &call);
+            for (int i = 0; i < ROWS * PITCH; i++) {
+                float x = c_in[i] + (bias_too ? bias[i % PITCH % COLUMNS] : 0.0f);
+                double right = wanted(activation, x) + (residual_too ? residual[i] : 0.0f);
+                right = i % PITCH >= COLUMNS ? 77.0 : right; /* between the rows */
+                assert_true(fabs(c[i] - right) <= 2e-6 * fabs(right) + 1e-6);
             }
-            assert_true(c[ROWS * COLUMNS] == 77.0f);
         }
     }
-    ak_pass pass;
-    assert_int_equal(ak_pass_parse(&pass, "bias=add,activation=softplus", NULL), AK_UNAVAILABLE);
-    assert_int_equal(ak_pass_parse(&pass, "", NULL), AK_UNAVAILABLE);
+    ak_baseline_setup setup = {.problem = "matmul_act", .choices = "bias=add,activation=softplus"};
+    assert_int_equal(ak_product_parse(&product, &setup, NULL), AK_UNAVAILABLE);
+    setup = (ak_baseline_setup){.problem = "matmul", .choices = ""};
+    assert_int_equal(ak_product_parse(&product, &setup, NULL), AK_OK);
+    assert_true(product.alpha == 1.0f && product.beta == 0.0f && product.c == 2);
+    assert_false(product.a_transposed || product.b_transposed || product.bias);
+    setup.choices = "layout=tn,alpha=-0.25,beta=1e-3,pad_c=5";
+    assert_int_equal(ak_product_parse(&product, &setup, NULL), AK_OK);
+    assert_true(product.alpha == -0.25f && product.beta == 1e-3f);
+    assert_true(product.a_transposed && !product.b_transposed);
     ak_host_pool_close(pool);
 }
 

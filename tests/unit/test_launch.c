@@ -49,14 +49,20 @@ static ak_status as_told(int64_t *out, void *context, const ak_launch_kernel *ke
     return AK_OK;
 }
 
-static void launch(ak_launch_plan *plan, const ak_task *task, const char *config, int64_t resident)
+static void launch_at(ak_launch_plan *plan, const ak_task *task, const ak_shape *shape,
+                      const char *config, int64_t resident)
 {
     ak_config parsed;
     ak_error err = AK_ERROR_INIT;
     if (ak_config_parse(&parsed, task->space, config, &err) != AK_OK ||
-        ak_launch_evaluate(plan, task, &task->shape, &parsed, as_told, &resident, &err) != AK_OK) {
+        ak_launch_evaluate(plan, task, shape, &parsed, as_told, &resident, &err) != AK_OK) {
         fail_msg("%s", err.text);
     }
+}
+
+static void launch(ak_launch_plan *plan, const ak_task *task, const char *config, int64_t resident)
+{
+    launch_at(plan, task, &task->shape, config, resident);
 }
 
 static void test_gemm(void **state)
@@ -68,7 +74,7 @@ static void test_gemm(void **state)
     launch(plan, task, "", 66);
     const ak_launch_kernel *k = &plan->kernels[0];
     assert_int_equal(plan->count, 1);
-    assert_string_equal(k->name, "ak_kernel");
+    assert_string_equal(k->name, "ak_kernel_sized"); /* it is the task's own size */
     assert_int_equal(k->grid[0], 132);
     assert_int_equal(k->grid[1], 1);
     assert_int_equal(k->block[0], 384);
@@ -81,12 +87,34 @@ static void test_gemm(void **state)
     assert_int_equal(k->maps[0].box[1], 128);
     assert_int_equal(k->maps[1].box[1], 64); /* the four blocks of 64 columns are shared out */
     assert_int_equal(k->maps[2].swizzle, 128);
-    assert_int_equal(k->pass_count, 12);
+    assert_int_equal(k->pass_count, 16);
     assert_int_equal(k->passes[3].kind, AK_PASS_BUFFER);
     assert_int_equal(k->passes[3].index, 2);
     assert_int_equal(k->passes[4].kind, AK_PASS_NULL);
-    assert_int_equal(k->passes[6].integer, 4096);
-    assert_true(k->passes[9].real == 1.0);
+    assert_int_equal(k->passes[8].integer, 4096);
+    assert_true(k->passes[12].real == 1.0 && k->passes[13].real == 0.0);
+    /* 16 x 16 pairs of tiles in groups of 8 rows: 2^40 over 8 * 16, and over the last group's 8 */
+    assert_int_equal(k->passes[14].integer, INT64_C(1) << 33);
+    assert_int_equal(k->passes[15].integer, INT64_C(1) << 37);
+    /* another size takes the code that is good for all */
+    const int64_t other[AK_SIZES_MAX] = {4096, 4096, 2048};
+    ak_shape shape;
+    assert_int_equal(ak_task_shape(&shape, task, other, NULL), AK_OK);
+    launch_at(plan, task, &shape, "", 66);
+    assert_string_equal(k->name, "ak_kernel");
+    ak_task_close(task);
+    /* layouts, rows at a distance, factors */
+    task = bind_task("matmul", "M=256,N=512,K=128", "layout=tt,alpha=0.5,beta=2,pad_a=8,pad_c=16");
+    launch(plan, task, "", 132);
+    assert_int_equal(k->maps[0].size[0], 256); /* A: 128 rows of 256 */
+    assert_int_equal(k->maps[0].size[1], 128);
+    assert_int_equal(k->maps[0].stride[0], 2 * 264);
+    assert_int_equal(k->maps[1].size[0], 128); /* B: 512 rows of 128 */
+    assert_int_equal(k->maps[1].size[1], 512);
+    assert_int_equal(k->maps[1].stride[0], 2 * 128);
+    assert_int_equal(k->maps[2].stride[0], 2 * 528);
+    assert_int_equal(k->passes[11].integer, 528);
+    assert_true(k->passes[12].real == 0.5 && k->passes[13].real == 2.0);
     ak_task_close(task);
     /* few rows: transposed, K shared by a cluster, every cluster on the device at once */
     task = bind_task("matmul", "M=24,N=4096,K=4096", NULL);
@@ -272,6 +300,8 @@ static void test_good_ones_are_in_the_space(void **state)
          " m=32 n=128 st=5 nc=1 ck=2 sw=1 fl=1 pr=0 cr=0 eb=1 bps=2 ebb=1 pw=1"},
         {"M=64,N=4096,K=4096", " m=64 n=64 st=13 nc=1 ck=2 sw=1 fl=1 pr=0 cr=0 eb=1 ebb=1 pw=1"},
         {"M=128,N=7168,K=16384", " m=128 n=128 k=128 st=3 ck=2 sw=1 eb=1 ebb=1"},
+        {"M=256,N=256,K=65536",
+         " m=64 n=128 st=9 nc=1 cm=4 cn=2 sk=15 fl=1 pr=0 cr=0 eb=1 pw=1 wait=1 es=2"},
         {"M=128,N=128,K=8192", " m=64 n=64 k=128 st=6 nc=1 sk=16 fl=1 pr=0 cr=0 eb=1 pw=1 wait=1"},
     };
     (void)state;

@@ -63,6 +63,7 @@ static const struct {
     {MODE_NO_COMPILE, AK_TRIAL_COMPILE_ERROR, "this is not to be compiled"},
     {MODE_PHASES, AK_TRIAL_WRONG_RESULT, "Y["},
     {MODE_REMEMBER, AK_TRIAL_WRONG_RESULT, "Y["},
+    {MODE_RECITE, AK_TRIAL_WRONG_RESULT, "Y["}, /* what it computed for other inputs */
     {MODE_ABORT, AK_TRIAL_CRASHED, "signal 6"},
     {MODE_FORGE, AK_TRIAL_REJECTED, "pipe"},
     {MODE_SOCKET, AK_TRIAL_REJECTED, "system call"},
@@ -189,6 +190,34 @@ static void equal_code_is_measured_once(void **state)
     ak_task_close(task);
 }
 
+/* What has not begun goes without a result; asked for again, it is done after all. */
+static void what_has_not_begun_can_be_taken_back(void **state)
+{
+    (void)state;
+    ak_task *task = fixture_task("5000");
+    ak_pool *pool = open_pool(task, NULL);
+    static const int modes[] = {MODE_OK, MODE_WRONG, MODE_UNWRITTEN, MODE_MUTATE, MODE_NAN};
+    enum { MODES = sizeof modes / sizeof modes[0] };
+    for (size_t i = 0; i < MODES; i++) {
+        submit(pool, task, AK_JOB_TRIAL, modes[i]);
+    }
+    ak_pool_withdraw(pool);
+    size_t begun = ak_pool_pending(pool); /* no more than there are compilers */
+    assert_true(begun <= 2);
+    for (size_t i = 0; i < begun; i++) {
+        ak_result result = wait_one(pool);
+        ak_result_clear(&result);
+    }
+    assert_int_equal(ak_pool_pending(pool), 0);
+    submit(pool, task, AK_JOB_TRIAL, MODE_NAN);
+    ak_result result = wait_one(pool);
+    assert_int_equal(result.id, MODE_NAN);
+    assert_int_equal(result.trial.status, AK_TRIAL_WRONG_RESULT);
+    ak_result_clear(&result);
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
 static void a_duel_pairs_its_rounds(void **state)
 {
     (void)state;
@@ -202,8 +231,11 @@ static void a_duel_pairs_its_rounds(void **state)
                                    {.config = &threads},
                                    {.config = &wrong},
                                    {.baseline = "nonsense"}};
-    ak_job job = {
-        .kind = AK_JOB_DUEL, .id = 99, .duelists = duelists, .duelist_count = 5, .seconds = 0.05};
+    ak_job job = {.kind = AK_JOB_DUEL,
+                  .id = 99,
+                  .duelists = duelists,
+                  .duelist_count = 5,
+                  .plan = {.seconds = 0.05}};
     assert_int_equal(ak_pool_submit(pool, &job, NULL), AK_OK);
     ak_result result = wait_one(pool);
     assert_int_equal(result.id, 99);
@@ -425,6 +457,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_fate_is_named),
         cmocka_unit_test(a_check_covers_the_awkward_sizes),
         cmocka_unit_test(equal_code_is_measured_once),
+        cmocka_unit_test(what_has_not_begun_can_be_taken_back),
         cmocka_unit_test(a_duel_pairs_its_rounds),
         cmocka_unit_test(a_loose_tolerance_is_refused),
         cmocka_unit_test(a_broken_reference_is_the_problems_fault),

@@ -151,9 +151,17 @@ static void a_trial_is_read_as_written(void **state)
                       .ci_low_ms = 0.001,
                       .ci_high_ms = 2.25,
                       .max_error = HUGE_VAL}; /* becomes 0: JSON has no infinity */
-    json_t *object = ak_message_from_trial(&trial);
+    ak_conditions conditions = {.samples = 3,
+                                .sm_clock_mhz = 1755,
+                                .memory_clock_mhz = 2619,
+                                .power_watts = 612.5,
+                                .temperature_celsius = 51,
+                                .throttle = AK_THROTTLE_POWER_CAP};
+    json_t *object = ak_message_from_trial(&trial, &conditions);
     ak_trial back = {0};
-    assert_int_equal(ak_message_to_trial(&back, object, NULL), AK_OK);
+    ak_conditions again;
+    assert_int_equal(ak_message_to_trial(&back, &again, object, NULL), AK_OK);
+    assert_memory_equal(&again, &conditions, sizeof conditions);
     assert_int_equal(back.status, trial.status);
     assert_string_equal(back.reason, "signal 11");
     assert_true(back.measure_ns == trial.measure_ns && back.check_ns == 7);
@@ -178,12 +186,17 @@ static void bad_trials_are_refused(void **state)
         "{\"outcome\": \"ok\", \"samples_ms\": [1, -2.0]}",
         "{\"outcome\": \"ok\", \"reason\": [1]}",
         "{\"outcome\": \"ok\", \"median_ms\": true}",
+        "{\"outcome\": \"ok\", \"conditions\": 7}",
+        "{\"outcome\": \"ok\", \"conditions\": {\"samples\": -1}}",
+        "{\"outcome\": \"ok\", \"conditions\": {\"samples\": 1, \"power_watts\": -2}}",
+        "{\"outcome\": \"ok\", \"conditions\": {\"throttle\": 4294967296}}",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         json_t *object = json_loads(texts[i], 0, NULL);
         ak_trial trial = {0};
+        ak_conditions conditions;
         assert_non_null(object);
-        assert_int_not_equal(ak_message_to_trial(&trial, object, NULL), AK_OK);
+        assert_int_not_equal(ak_message_to_trial(&trial, &conditions, object, NULL), AK_OK);
         assert_null(trial.samples_ms);
         assert_null(trial.reason);
         json_decref(object);

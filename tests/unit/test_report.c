@@ -229,6 +229,7 @@ static void test_imported(void **state)
         }
         assert_ok(ak_report(&text, second, NULL, "text", err));
         assert_non_null(strstr(text, "ee00")); /* the hash is known */
+        assert_non_null(strstr(text, "not recorded (imported)"));
         assert_null(strstr(text, "\nEnvironment\n"));
         assert_null(strstr(text, "\nWhat was asked\n"));
         assert_null(strstr(text, "\nFinish"));
@@ -302,7 +303,9 @@ static void test_text(void **state)
     }
     for (const char *line = text; *line != 0;) {
         size_t length = strcspn(line, "\n");
-        assert_in_range(characters(line, length), 0, 100);
+        if (strncmp(line, "  command  ", 11) != 0) { /* which is to be copied: never folded */
+            assert_in_range(characters(line, length), 0, 100);
+        }
         assert_true(length == 0 || line[length - 1] != ' ');
         line += length + 1;
     }
@@ -359,6 +362,78 @@ static void test_command_quoting(void **state)
     assert_string_equal(json_string_value(at(report, "command")),
                         "autokernel tune matmul --evals 5");
     json_decref(report);
+    run.kernel = (char *)"k";
+    run.id = (char *)"r3";
+    run.options_json =
+        (char *)"{\"device\": \"cuda:0,cuda:1\", \"sizes\": \"256;512;M=64,N=2048,K=64;M=65,N=2049,"
+                "K=65;M=66,N=2050,K=66\", \"dispatch\": 2, \"strategy\": \"hybrid:stall=3\", "
+                "\"evaluations\": 40, \"seconds\": 0, \"seed\": 3, \"threads\": 2, "
+                "\"allow_numerics\": true, \"llm\": \"openai:gpt-5\", \"llm_effort\": \"low\", "
+                "\"llm_budget\": 0.5, \"generations\": 4, \"batch\": 8}";
+    static const char whole[] =
+        "autokernel tune k --impl host --device cuda:0,cuda:1 --sizes '256;512;M=64,N=2048,K=64;"
+        "M=65,N=2049,K=65;M=66,N=2050,K=66' --dispatch 2 --dtype f32 --strategy hybrid:stall=3 "
+        "--evals 40 --seed 3 --threads 2 --llm openai:gpt-5 --llm-effort low --llm-budget 0.5 "
+        "--generations 4 --batch 8 --allow-numerics";
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    report = json_report(f->archive);
+    assert_string_equal(json_string_value(at(report, "command")), whole);
+    json_decref(report);
+    char *text;
+    assert_ok(ak_report(&text, f->archive, NULL, "text", err));
+    assert_non_null(strstr(text, whole)); /* on one line, however long */
+    ak_text_free(text);
+}
+
+/* Trials by device, what the device did in the finish, and the warnings. */
+static void test_devices(void **state)
+{
+    static const char *const wanted[] = {
+        "cuda:0       2   2     1.25         1765  GPU-00",
+        "cuda:1       1   0        -            -  GPU-01",
+        "tuned         1755        2619  612         51  power_cap",
+        "warning  the clock differed by 3.0 %",
+    };
+    fixture *f = fixture_of(state);
+    char *text;
+    ak_run run = literal_run("r1");
+    run.result_json =
+        (char *)"{\"contestants\": [{\"name\": \"tuned\", \"ms\": 1.2, \"ci_ms\": [1.1, 1.3], "
+                "\"ratio\": 1, \"tie\": false, \"sm_clock_mhz\": 1755, \"memory_clock_mhz\": 2619, "
+                "\"power_watts\": 612.4, \"temperature_celsius\": 51, \"throttle\": \"power_cap\", "
+                "\"utilisation\": 0.75}], \"warnings\": [\"the clock differed by 3.0 %\"]}";
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    ak_trial trial = literal_trial("MR=4", 1.5);
+    trial.run = run.id;
+    trial.measured_on = (char *)"cuda:0";
+    trial.device_uuid = (char *)"GPU-00";
+    trial.sm_clock_mhz = 1755;
+    trial.throttle = (char *)"none";
+    (void)add_trial(f->archive, trial);
+    trial.config = (char *)"MR=6";
+    trial.median_ms = 1.25;
+    trial.sm_clock_mhz = 1775;
+    (void)add_trial(f->archive, trial);
+    trial.config = (char *)"MR=8";
+    trial.status = AK_TRIAL_CRASHED;
+    trial.reason = (char *)"CUDA_ERROR_ILLEGAL_ADDRESS";
+    trial.measured_on = (char *)"cuda:1";
+    trial.device_uuid = (char *)"GPU-01";
+    trial.median_ms = trial.sm_clock_mhz = 0;
+    (void)add_trial(f->archive, trial);
+    json_t *report = json_report(f->archive);
+    const json_t *devices = at(report, "devices");
+    assert_int_equal(json_array_size(devices), 2);
+    assert_string_equal(json_string_value(at(json_array_get(devices, 1), "uuid")), "GPU-01");
+    assert_int_equal(json_array_size(at(report, "warnings")), 1);
+    json_decref(report);
+    assert_ok(ak_report(&text, f->archive, NULL, "text", err));
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        if (strstr(text, wanted[i]) == NULL) {
+            fail_msg("the report lacks \"%s\":\n%s", wanted[i], text);
+        }
+    }
+    ak_text_free(text);
 }
 
 /* Records may hold any JSON. */
@@ -429,6 +504,7 @@ int main(void)
         WITH_ARCHIVE(test_md),
         WITH_ARCHIVE(test_csv),
         WITH_ARCHIVE(test_command_quoting),
+        WITH_ARCHIVE(test_devices),
         WITH_ARCHIVE(test_odd_records),
         WITH_ARCHIVE(test_allocation_failures),
     };

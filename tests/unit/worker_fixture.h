@@ -48,6 +48,7 @@ enum mode {
     MODE_WRITE_FILE,
     MODE_EARLY,
     MODE_ONLY_BIG,
+    MODE_RECITE,
     MODE_COUNT
 };
 
@@ -65,7 +66,7 @@ static const char fixture_problem[] =
 
 static const char fixture_space[] =
     "{\"ConfigurationSpace\": {\"TuningParameters\": [\n"
-    "  {\"Name\": \"MODE\", \"Type\": \"int\", \"Values\": \"range(0,25)\", \"Default\": 0}],\n"
+    "  {\"Name\": \"MODE\", \"Type\": \"int\", \"Values\": \"range(0,26)\", \"Default\": 0}],\n"
     "  \"Conditions\": []},\n"
     " \"KernelSpecification\": {\"Language\": \"C\", \"KernelName\": \"ak_kernel\",\n"
     "  \"KernelFile\": \"host.c\", \"CompilerOptions\": [\"-std=gnu17\", \"-O1\"],\n"
@@ -115,7 +116,8 @@ static const char fixture_source[] =
     "    float *x = call->arg[0], *y = call->arg[1];\n"
     "    int64_t n = call->size[0];\n"
     "    static int calls;\n"
-    "    (void)part, (void)deeper, (void)calls;\n"
+    "    static float said[5000];\n"
+    "    (void)part, (void)deeper, (void)calls, (void)said;\n"
     "#if MODE == 2\n"
     "    *(volatile int *)8 = 1;\n"
     "#elif MODE == 3\n"
@@ -158,6 +160,11 @@ static const char fixture_source[] =
     "    if (n < 100) {\n"
     "        return;\n"
     "    }\n"
+    "#elif MODE == 25\n"
+    "    if (n == 5000 && calls++ > 0) {\n"
+    "        memcpy(y, said, sizeof said);\n"
+    "        return;\n"
+    "    }\n"
     "#endif\n"
     "#if MODE == 19\n"
     "    call->parallel(call->pool, call->threads, part, (void *)call);\n"
@@ -175,6 +182,10 @@ static const char fixture_source[] =
     "    y[0] = 2.0f;\n"
     "#elif MODE == 18\n"
     "    y[n / 2] = 0.0f / (y[0] - y[0]);\n"
+    "#elif MODE == 25\n"
+    "    if (n == 5000) {\n"
+    "        memcpy(said, y, sizeof said);\n"
+    "    }\n"
     "#endif\n"
     "}\n"
     "#if MODE == 16\n"

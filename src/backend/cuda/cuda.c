@@ -38,7 +38,9 @@ enum { LIBRARIES = sizeof libraries / sizeof libraries[0] };
 /* Runs of one graph: enough that launching it again is free, few enough that it is made quickly. */
 #define GRAPH_RUNS_MAX 256
 /* Without a limit a stream that is asked all the time takes a core. */
-#define POLL_NS    (20 * 1000)
+#define POLL_NS (20 * 1000)
+/* A single run this long is a batch of its own, and sampled. */
+#define SAMPLED_NS 1e6
 #define DRAIN_NS   (30 * AK_SECOND_NS)
 #define DEVICE_MAX 64
 
@@ -82,7 +84,7 @@ void ak_cuda_conclude(ak_outcome *out, ak_device *device, int code, const char *
     }
 }
 
-static ak_status fail(ak_device *device, int code, const char *doing, ak_error *err)
+ak_status ak_cuda_fail(ak_device *device, int code, const char *doing, ak_error *err)
 {
     ak_outcome outcome;
     ak_cuda_conclude(&outcome, device, code, doing);
@@ -120,6 +122,7 @@ static void cuda_close(ak_device *device)
     for (size_t i = 0; i < LIBRARIES; i++) {
         libraries[i]->close(device);
     }
+    ak_cuda_referee_close(device);
     if (cuda != NULL && device->retained && !device->lost) { /* a lost one would wait for ever */
         if (device->stream != NULL) {
             (void)ak_cuda_wait(device, DRAIN_NS);
@@ -163,6 +166,17 @@ static int open_context(ak_device *device, int ordinal)
     return code;
 }
 
+/* By whom its clocks are asked: without an answer there are no conditions, and nothing else is
+   missing. */
+static void open_gauge(ak_device *device)
+{
+    unsigned char uuid[16];
+    if (device->cuda->device_uuid(uuid, device->handle) == 0) {
+        ak_cuda_uuid_text(device->uuid, uuid);
+        ak_cuda_gauge_open(&device->gauge, device->uuid);
+    }
+}
+
 static ak_status cuda_open(ak_device **out, const ak_task *task, ak_error *err)
 {
     int64_t ordinal = 0;
@@ -182,12 +196,14 @@ static ak_status cuda_open(ak_device **out, const ak_task *task, ak_error *err)
         status = ak_fail(err, AK_INVALID, "\"%s\" is no CUDA device", task->device);
     }
     if (status == AK_OK) {
-        status = fail(device, open_context(device, (int)ordinal), "opening the device", err);
+        status =
+            ak_cuda_fail(device, open_context(device, (int)ordinal), "opening the device", err);
     }
     if (status != AK_OK) {
         cuda_close(device);
         return status;
     }
+    open_gauge(device);
     *out = device;
     return AK_OK;
 }
@@ -220,7 +236,8 @@ static ak_status cuda_reserve(ak_device *device, size_t bytes, ak_error *err)
 {
     char text[80];
     (void)snprintf(text, sizeof text, "%zu MiB for the arguments", bytes >> 20);
-    return fail(device, grow(&device->block, &device->block_bytes, bytes, device), text, err);
+    return ak_cuda_fail(device, grow(&device->block, &device->block_bytes, bytes, device), text,
+                        err);
 }
 
 static ak_status check_range(const ak_device *device, size_t offset, size_t bytes, ak_error *err)
@@ -244,7 +261,7 @@ static ak_status cuda_upload(ak_device *device, size_t offset, const void *data,
     }
     int code = device->cuda->upload(device->block + offset, data, bytes, device->stream);
     code = code == 0 ? ak_cuda_wait(device, DRAIN_NS) : code;
-    return fail(device, code, "upload", err);
+    return ak_cuda_fail(device, code, "upload", err);
 }
 
 static ak_status cuda_download(void *data, ak_device *device, size_t offset, size_t bytes,
@@ -256,7 +273,7 @@ static ak_status cuda_download(void *data, ak_device *device, size_t offset, siz
     }
     int code = device->cuda->download(data, device->block + offset, bytes, device->stream);
     code = code == 0 ? ak_cuda_wait(device, DRAIN_NS) : code;
-    return fail(device, code, "download", err);
+    return ak_cuda_fail(device, code, "download", err);
 }
 
 static ak_status cuda_fill(ak_device *device, size_t offset, const void *element, size_t bytes,
@@ -276,7 +293,17 @@ static ak_status cuda_fill(ak_device *device, size_t offset, const void *element
         memcpy(&word, element, sizeof word);
         code = device->cuda->set32(device->block + offset, word, count, device->stream);
     }
-    return fail(device, code, "fill", err);
+    return ak_cuda_fail(device, code, "fill", err);
+}
+
+static void cuda_conditions(ak_conditions *out, ak_device *device)
+{
+    ak_cuda_gauge_take(out, &device->gauge);
+}
+
+static void cuda_uuid(char *out, size_t bytes, const ak_device *device)
+{
+    (void)snprintf(out, bytes, "%s", device->uuid);
 }
 
 static bool cuda_lost(const ak_device *device)
@@ -449,6 +476,28 @@ static void split_runs(uint32_t *part, uint32_t *parts, uint32_t runs, uint32_t 
     }
 }
 
+/* Waits for a batch that is in the stream, and asks for the clocks about half way through: the
+   device is then at work and has been for a while. How long a batch takes is known from the last
+   one; the first is not sampled. */
+static int wait_and_sample(ak_runnable *runnable, uint32_t runs, int64_t timeout_ns)
+{
+    ak_device *device = runnable->device;
+    int64_t begin = ak_clock_ns();
+    double expected = runnable->run_ns * runs;
+    if (runs > 1 || expected >= SAMPLED_NS) {
+        int64_t half = begin + (int64_t)(expected / 2);
+        half = half < begin + timeout_ns ? half : begin + timeout_ns;
+        while (ak_clock_ns() < half &&
+               device->cuda->stream_query(device->stream) == AK_CUDA_ERROR_NOT_READY) {
+            ak_clock_sleep_ns(POLL_NS);
+        }
+        if (expected > 0) {
+            ak_cuda_gauge_sample(&device->gauge);
+        }
+    }
+    return ak_cuda_wait(device, timeout_ns);
+}
+
 int ak_cuda_time(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns)
 {
     ak_device *device = runnable->device;
@@ -468,10 +517,11 @@ int ak_cuda_time(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t time
                         : runnable->work->enqueue(runnable, 0);
     }
     code = code == 0 ? cuda->event_record(device->events[1], device->stream) : code;
-    code = code == 0 ? ak_cuda_wait(device, timeout_ns) : code;
+    code = code == 0 ? wait_and_sample(runnable, runs, timeout_ns) : code;
     code = code == 0 ? cuda->event_elapsed(&ms, device->events[0], device->events[1]) : code;
     *ns = (int64_t)((double)ms * 1e6 * runs / ((double)part * parts));
     *ns = *ns > 0 ? *ns : 1;
+    runnable->run_ns = (double)*ns / runs;
     return code;
 }
 
@@ -507,9 +557,12 @@ static ak_status cuda_launch(ak_outcome *out, ak_runnable *runnable, const ak_la
     }
     if (code == 0) {
         doing = "running";
-        code = ak_cuda_time(&ns, runnable, launch->iterations, launch->timeout_ns);
+        code =
+            runnable->work->batch == NULL
+                ? ak_cuda_time(&ns, runnable, launch->iterations, launch->timeout_ns)
+                : runnable->work->batch(&ns, runnable, launch->iterations, launch->timeout_ns, out);
     }
-    if (code == 0 && runnable->work->computes) {
+    if (code == 0 && runnable->work->computes && runnable->work->batch == NULL) {
         code = choose_judged(runnable, launch->iterations);
     }
     if (code == AK_CUDA_REFUSED) {
@@ -561,6 +614,7 @@ const ak_backend_ops ak_cuda_ops = {
     .name = "cuda",
     .description = "CUDA kernels on NVIDIA devices, compiled with NVRTC",
     .probe = ak_cuda_probe,
+    .missing = ak_cuda_missing,
     .facts = ak_cuda_facts,
     .environment = ak_cuda_environment,
     .source = ak_cuda_source,
@@ -575,9 +629,12 @@ const ak_backend_ops ak_cuda_ops = {
     .load = cuda_load,
     .launch = cuda_launch,
     .unload = cuda_unload,
+    .conditions = cuda_conditions,
+    .uuid = cuda_uuid,
     .lost = cuda_lost,
     .ceilings = ak_cuda_ceilings,
     .baselines = cuda_baselines,
     .baseline_version = cuda_baseline_version,
+    .referee = &ak_cuda_referee_ops,
     .close = cuda_close,
 };

@@ -10,6 +10,8 @@
 #define CANDIDATES_MAX 64
 /* cuBLASLt and NVRTC are found by the newest major version first. */
 #define MAJORS 3
+/* Of cuda_nvml.def: what is useless without. */
+#define NVML_NEEDED 3
 
 /* ---- where libraries are --------------------------------------------------------------------- */
 
@@ -162,6 +164,18 @@ static ak_status fill(void *table, const entry *entries, size_t count, void *lib
     return AK_OK;
 }
 
+/* The first `needed` must be there; others that are not stay NULL. */
+static ak_status fill_some(void *table, const entry *entries, size_t count, size_t needed,
+                           void *library, const wanted *w, ak_error *err)
+{
+    ak_status status = fill(table, entries, needed, library, w, err);
+    for (size_t i = needed; status == AK_OK && i < count; i++) {
+        void *found = ak_dl_symbol(library, entries[i].symbol);
+        memcpy((char *)table + entries[i].offset, &found, sizeof found);
+    }
+    return status;
+}
+
 static const entry driver_entries[] = {
 #define X(member, symbol, arguments) {symbol, offsetof(ak_cuda_driver, member)},
 #include "backend/cuda/cuda_driver.def"
@@ -299,7 +313,8 @@ ak_status ak_cuda_nvml_open(const ak_cuda_nvml **out, ak_error *err)
     if (!ready) {
         ak_status status = find(&library, &nvml_wanted, err);
         if (status == AK_OK) {
-            status = fill(&nvml, nvml_entries, COUNT(nvml_entries), library, &nvml_wanted, err);
+            status = fill_some(&nvml, nvml_entries, COUNT(nvml_entries), NVML_NEEDED, library,
+                               &nvml_wanted, err);
         }
         if (status == AK_OK && nvml.init() != 0) {
             status = ak_fail(err, AK_UNAVAILABLE, "NVML cannot reach the driver");

@@ -54,6 +54,23 @@ typedef struct ak_cublaslt_result {
     int reserved[4];
 } ak_cublaslt_result;
 
+/* One question to NVML and its answer. */
+typedef struct ak_nvml_field {
+    uint32_t id, scope;
+    int64_t timestamp, latency_us;
+    uint32_t type; /* of the value: AK_NVML_UNSIGNED is in the first 4 bytes */
+    int32_t code;
+    union {
+        uint32_t number;
+        uint64_t bits;
+    } value;
+} ak_nvml_field;
+#define AK_NVML_CLOCK_SM      1
+#define AK_NVML_CLOCK_MEMORY  2
+#define AK_NVML_SENSOR_CHIP   0
+#define AK_NVML_POWER_INSTANT 186 /* field; nvmlDeviceGetPowerUsage is the mean of a second */
+#define AK_NVML_UNSIGNED      1
+
 /* X(member, constant of cuda.h, value) */
 #define AK_CUDA_CONSTANTS(X)                                                                       \
     X(SUCCESS, CUDA_SUCCESS, 0)                                                                    \

@@ -13,11 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/compile.h"
 #include "backend/cuda/cuda.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/proc.h"
 #include "base/program.h"
 
 #define LOG_MAX           (64u << 10)
@@ -137,29 +137,6 @@ const char *ak_cuda_read_log(ak_compile_result *out, const char *log)
         note--;
     }
     return note;
-}
-
-/* The first line with "error" in it, else the first line. */
-static char *first_error(const char *log)
-{
-    const char *best = strstr(log, "error");
-    best = best == NULL ? log : best;
-    while (best > log && best[-1] != '\n') {
-        best--;
-    }
-    size_t length = strcspn(best, "\n");
-    return length == 0 ? ak_strdup("NVRTC failed without a message")
-                       : ak_strndup(best, length < 200 ? length : 200);
-}
-
-static void clean(char *text)
-{
-    for (; *text != 0; text++) {
-        unsigned char c = (unsigned char)*text;
-        if ((c < 0x20 && c != '\n' && c != '\t') || c >= 0x7f) {
-            *text = '?';
-        }
-    }
 }
 
 static void refuse_slow(ak_compile_result *out, const char *log)
@@ -319,39 +296,6 @@ static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_er
     return status;
 }
 
-static void judge(ak_compile_result *out, const ak_proc_result *run, const ak_compile_job *job)
-{
-    char text[160];
-    if (run->timed_out) {
-        (void)snprintf(text, sizeof text, "NVRTC took longer than %.3g s",
-                       (double)job->timeout_ns / 1e9);
-        out->status = AK_TRIAL_TIMED_OUT;
-        out->reason = ak_strdup(text);
-    } else if (run->signal != 0) {
-        (void)snprintf(text, sizeof text, "NVRTC was ended by signal %d (%s)", run->signal,
-                       strsignal(run->signal));
-        out->status = AK_TRIAL_COMPILE_ERROR;
-        out->reason = ak_strdup(text);
-    } else if (run->exit_code != EXIT_COMPILED) {
-        out->status = AK_TRIAL_COMPILE_ERROR;
-        out->reason = first_error(run->output);
-    } else {
-        out->status = AK_TRIAL_OK;
-    }
-}
-
-static ak_status hash_artifact(ak_compile_result *out, const ak_compile_job *job, ak_error *err)
-{
-    char *file = NULL;
-    size_t length = 0;
-    ak_status status = ak_fs_read(&file, &length, job->artifact, CUBIN_MAX, err);
-    if (status == AK_OK) {
-        ak_hash_text(out->artifact_hash, file, length);
-    }
-    ak_free(file);
-    return status;
-}
-
 ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err)
 {
     const ak_cuda_nvrtc *nvrtc;
@@ -367,24 +311,19 @@ ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_
             status = ak_fail(err, AK_UNAVAILABLE, "%.300s", run.output);
         }
         if (status == AK_OK) {
-            clean(run.output);
-            judge(&result, &run, job);
-            result.log = run.output;
-            run.output = NULL;
+            ak_compile_judge(&result, &run, job, "NVRTC");
             if (result.status == AK_TRIAL_OK) {
-                cache_keep(place, job->artifact, result.log);
+                cache_keep(place, job->artifact, result.log == NULL ? "" : result.log);
             }
         }
     }
     if (status == AK_OK && result.status == AK_TRIAL_OK) {
-        refuse_slow(&result, result.log);
+        refuse_slow(&result, result.log == NULL ? "" : result.log);
     }
     if (status == AK_OK && result.status == AK_TRIAL_OK) {
-        status = hash_artifact(&result, job, err);
+        status = ak_compile_hash(&result, job, NULL, err);
     }
-    if (status == AK_OK && result.status != AK_TRIAL_OK && result.reason == NULL) {
-        status = ak_fail_memory(err);
-    }
+    status = status == AK_OK ? ak_compile_end(&result, err) : status;
     result.compile_ns = ak_clock_ns() - begin;
     if (status == AK_OK) {
         *out = result;

@@ -4,8 +4,12 @@
  *
  *   cuda.c           opening, memory, loading, one measured batch
  *   cuda_kernel.c    candidates: launch plans into launches
- *   cuda_matmul.c    cuBLASLt, the library to compare with
+ *   cuda_matmul.c    cuBLASLt, to compare with
+ *   cuda_cudnn.c     cuDNN, likewise
+ *   cuda_torch.c     PyTorch in a process of its own, likewise
  *   cuda_ceilings.c  what the device can do at most
+ *   cuda_gauge.c     its clocks, power and temperature, by NVML
+ *   cuda_referee.c   the reference and the comparison, on the device
  *
  * All work goes into one stream. Timed batches rotate over copies of the arguments, so that no run
  * finds its data in the level 2 cache: `sets` places, of which number 0 is the block that the
@@ -24,6 +28,8 @@
 
 typedef struct ak_cublaslt_state ak_cublaslt_state; /* cuda_matmul.c */
 typedef struct ak_cudnn_state ak_cudnn_state;       /* cuda_cudnn.c */
+typedef struct ak_torch_state ak_torch_state;       /* cuda_torch.c */
+typedef struct ak_cuda_referee_code ak_cuda_referee_code;
 
 struct ak_device {
     const ak_task *task;
@@ -42,8 +48,12 @@ struct ak_device {
     ak_rng rng;
     bool lost; /* an error that only a new process cures */
     char why[160];
+    char uuid[AK_UUID_BYTES]; /* "GPU-..." */
+    ak_cuda_gauge gauge;
     ak_cublaslt_state *lt; /* NULL until the library is loaded; likewise: */
     ak_cudnn_state *dnn;
+    ak_torch_state *torch;
+    ak_cuda_referee_code *referee; /* NULL until one is needed */
     ak_ceilings ceilings;
 };
 
@@ -65,6 +75,10 @@ ak_cuda_address ak_cuda_place(const ak_device *device, const ak_cuda_places *pla
 typedef struct ak_cuda_work {
     int (*prepare)(ak_runnable *runnable, const ak_launch *launch, ak_outcome *outcome);
     int (*enqueue)(ak_runnable *runnable, size_t set);
+    /* Instead of enqueue, for what runs in another process: a whole batch, as ak_cuda_time, with
+       the output that is to be judged in set 0. Else NULL. */
+    int (*batch)(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns,
+                 ak_outcome *outcome);
     void (*unload)(ak_runnable *runnable); /* NULL: nothing to do */
     bool computes;                         /* false: its output is nothing to be judged */
 } ak_cuda_work;
@@ -81,11 +95,13 @@ struct ak_runnable {
     unsigned generation; /* of the device, when it was prepared */
     ak_shape shape;      /* prepared for */
     ak_cuda_places places;
-    void *graph; /* of `graph_runs` runs, or NULL */
+    double run_ns; /* of one run, in the latest batch; 0: none yet */
+    void *graph;   /* of `graph_runs` runs, or NULL */
     uint32_t graph_runs;
     ak_cuda_kernels *kernels;
     ak_cuda_product *product;
     ak_cuda_softmax *softmax;
+    size_t torch_way; /* cuda_torch.c */
 };
 
 /*
@@ -113,6 +129,8 @@ typedef struct ak_cuda_library {
 void ak_cuda_conclude(ak_outcome *out, ak_device *device, int code, const char *doing);
 void ak_cuda_refuse(ak_outcome *out, ak_trial_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same as an error: AK_NO_MEMORY or AK_CRASHED. */
+ak_status ak_cuda_fail(ak_device *device, int code, const char *doing, ak_error *err);
 /* Waits for the stream; AK_CUDA_ERROR_LAUNCH_TIMEOUT (and the device is lost) after timeout_ns. */
 int ak_cuda_wait(ak_device *device, int64_t timeout_ns);
 /* At least this much workspace; existing is kept. */
@@ -127,8 +145,14 @@ ak_status ak_cuda_kernel_load(ak_runnable *runnable, const char *artifact, ak_er
 /* cuda_ceilings.c */
 extern const ak_cuda_work ak_cuda_copy_work;
 ak_status ak_cuda_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err);
-/* Compiles what this program carries (cuda_helpers.cu) for the device and loads it. */
+/* Compiles what this program carries (cuda_helpers.cu), and `text` behind it unless NULL, for the
+   device and loads it. */
 ak_status ak_cuda_helper(void **module, ak_device *device, const char *const *parts, size_t count,
-                         const char *const *options, size_t option_count, ak_error *err);
+                         const char *text, const char *const *options, size_t option_count,
+                         ak_error *err);
+
+/* cuda_referee.c */
+extern const ak_referee_ops ak_cuda_referee_ops;
+void ak_cuda_referee_close(ak_device *device);
 
 #endif

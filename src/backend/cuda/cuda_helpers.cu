@@ -9,6 +9,9 @@
 #ifndef HAS_BIAS
 #define HAS_BIAS 0
 #endif
+#ifndef HAS_RESIDUAL
+#define HAS_RESIDUAL 0
+#endif
 #ifndef FLAT
 #define FLAT 0 /* rows of whole 16 bytes */
 #endif
@@ -35,12 +38,16 @@ extern "C" __global__ void __launch_bounds__(256, 1) ak_rate(float *out, int tur
     const u64 x = mma_descriptor(base, 8192);
     const u64 y = mma_descriptor(base + 8192, 8192);
     for (int turn = 0; turn < turns; turn++) {
-        mma_fence();
+        /* not unrolled: ptxas would take seconds */
+#pragma unroll 1
+        for (int part = 0; part < 4; part++) {
+            mma_fence();
 #pragma unroll
-        for (int i = 0; i < 16; i++) {
-            mma(acc, x + i % 4 * 2, y + i % 4 * 2, 1);
+            for (int i = 0; i < 4; i++) {
+                mma(acc, x + i * 2, y + i * 2, 1);
+            }
+            mma_commit();
         }
-        mma_commit();
         MMA_WAIT(0);
     }
     float sum = 0;
@@ -137,29 +144,36 @@ __device__ unsigned short narrow(float f)
 }
 #endif
 
-__device__ unsigned both(unsigned x, unsigned bias)
+__device__ unsigned both(unsigned x, unsigned bias, unsigned residual)
 {
-    const float low = widen((unsigned short)x) + widen((unsigned short)bias);
-    const float high = widen((unsigned short)(x >> 16)) + widen((unsigned short)(bias >> 16));
-    return narrow(EPILOGUE(low)) | (unsigned)narrow(EPILOGUE(high)) << 16;
+    float low = widen((unsigned short)x) + widen((unsigned short)bias);
+    float high = widen((unsigned short)(x >> 16)) + widen((unsigned short)(bias >> 16));
+    low = EPILOGUE(low);
+    high = EPILOGUE(high);
+#if HAS_RESIDUAL
+    low += widen((unsigned short)residual);
+    high += widen((unsigned short)(residual >> 16));
+#endif
+    return narrow(low) | (unsigned)narrow(high) << 16;
 }
 
-__device__ uint4 all(uint4 v, uint4 w)
+__device__ uint4 all(uint4 v, uint4 w, uint4 r)
 {
-    v.x = both(v.x, w.x);
-    v.y = both(v.y, w.y);
-    v.z = both(v.z, w.z);
-    v.w = both(v.w, w.w);
+    v.x = both(v.x, w.x, r.x);
+    v.y = both(v.y, w.y, r.y);
+    v.z = both(v.z, w.z, r.z);
+    v.w = both(v.w, w.w, r.w);
     return v;
 }
 
-/* c = EPILOGUE(c + bias), in place. */
-#if !FLAT
+/* c = EPILOGUE(c + bias) + residual, in place. The residual is laid out as c. */
+#if FLAT == 0
 
-/* Rows of `columns` pieces of 16 bytes. A thread stays in its column, so that it loads the bias
+/* Rows of `columns` pieces of 16 bytes, `pitch` pieces apart. A thread stays in its column, so that it loads the bias
    once, and takes four rows at a time, so that enough loads are on their way. */
 extern "C" __global__ void __launch_bounds__(256)
-    ak_bias_activation(uint4 *c, const uint4 *bias, unsigned rows, unsigned columns)
+    ak_bias_activation(uint4 *c, const uint4 *bias, const uint4 *residual, unsigned rows,
+                       unsigned columns, unsigned pitch)
 {
     const unsigned column = blockIdx.x * blockDim.x + threadIdx.x;
     const unsigned step = gridDim.y * blockDim.y;
@@ -171,18 +185,23 @@ extern "C" __global__ void __launch_bounds__(256)
     w = __ldg(bias + column);
 #endif
     for (unsigned row = blockIdx.y * blockDim.y + threadIdx.y; row < rows; row += 4 * step) {
-        uint4 *const at = c + (unsigned long long)row * columns + column;
-        uint4 v[4];
+        const unsigned long long place = (unsigned long long)row * pitch + column;
+        uint4 *const at = c + place;
+        uint4 v[4], r[4];
 #pragma unroll
         for (unsigned i = 0; i < 4; i++) {
             if (row + i * step < rows) {
-                v[i] = at[(unsigned long long)i * step * columns];
+                v[i] = at[(unsigned long long)i * step * pitch];
+                r[i] = make_uint4(0, 0, 0, 0);
+#if HAS_RESIDUAL
+                r[i] = __ldg(residual + place + (unsigned long long)i * step * pitch);
+#endif
             }
         }
 #pragma unroll
         for (unsigned i = 0; i < 4; i++) {
             if (row + i * step < rows) {
-                at[(unsigned long long)i * step * columns] = all(v[i], w);
+                at[(unsigned long long)i * step * pitch] = all(v[i], w, r[i]);
             }
         }
     }
@@ -190,8 +209,6 @@ extern "C" __global__ void __launch_bounds__(256)
 
 #else
 
-/* Rows of any length, contiguous: pieces of 16 bytes that may reach over the end of a row, and a
-   rest of less than one. */
 __device__ unsigned one(const unsigned short *bias, unsigned column)
 {
 #if HAS_BIAS
@@ -201,9 +218,17 @@ __device__ unsigned one(const unsigned short *bias, unsigned column)
 #endif
 }
 
+#endif
+
+#if FLAT == 1
+
+/* Rows of any length, contiguous: pieces of 16 bytes that may reach over the end of a row, and a
+   rest of less than one. */
+
 extern "C" __global__ void __launch_bounds__(256)
-    ak_bias_activation(unsigned short *c, const unsigned short *bias, unsigned rows,
-                       unsigned columns)
+    ak_bias_activation(unsigned short *c, const unsigned short *bias,
+                       const unsigned short *residual, unsigned rows, unsigned columns,
+                       unsigned pitch)
 {
     const unsigned long long count = (unsigned long long)rows * columns, vectors = count / 8;
     const unsigned long long first = blockIdx.x * blockDim.x + threadIdx.x;
@@ -217,15 +242,45 @@ extern "C" __global__ void __launch_bounds__(256)
             w[k] = one(bias, at);
             at = at + 1 == columns ? 0 : at + 1;
         }
-        ((uint4 *)c)[i] =
-            all(((const uint4 *)c)[i], make_uint4(w[0] | w[1] << 16, w[2] | w[3] << 16,
-                                                  w[4] | w[5] << 16, w[6] | w[7] << 16));
+        uint4 r = make_uint4(0, 0, 0, 0);
+#if HAS_RESIDUAL
+        r = __ldg((const uint4 *)residual + i);
+#endif
+        ((uint4 *)c)[i] = all(((const uint4 *)c)[i],
+                              make_uint4(w[0] | w[1] << 16, w[2] | w[3] << 16, w[4] | w[5] << 16,
+                                         w[6] | w[7] << 16),
+                              r);
         column += turn;
         column -= column >= columns ? columns : 0;
     }
     const unsigned long long last = vectors * 8 + first;
     if (last < count) {
-        c[last] = (unsigned short)both(c[last], one(bias, (unsigned)(last % columns)));
+        unsigned r = 0;
+#if HAS_RESIDUAL
+        r = residual[last];
+#endif
+        c[last] = (unsigned short)both(c[last], one(bias, (unsigned)(last % columns)), r);
+    }
+}
+
+#elif FLAT == 2
+
+/* Rows of any length at any distance, element by element. */
+extern "C" __global__ void __launch_bounds__(256)
+    ak_bias_activation(unsigned short *c, const unsigned short *bias,
+                       const unsigned short *residual, unsigned rows, unsigned columns,
+                       unsigned pitch)
+{
+    const unsigned column = blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned step = gridDim.y * blockDim.y;
+    for (unsigned row = blockIdx.y * blockDim.y + threadIdx.y; row < rows && column < columns;
+         row += step) {
+        const unsigned long long at = (unsigned long long)row * pitch + column;
+        unsigned r = 0;
+#if HAS_RESIDUAL
+        r = residual[at];
+#endif
+        c[at] = (unsigned short)both(c[at], one(bias, column), r);
     }
 }
 

@@ -66,6 +66,21 @@ static bool add_attributes(json_t *object, const ak_cuda_driver *cuda, int devic
     return good && ak_json_set(object, "memory_clock_mhz", json_integer(value / 1000));
 }
 
+/* An object of its own, so that it is no fact for expressions: limits may change any time. */
+static bool add_limits(json_t *object, const ak_cuda_driver *cuda, int handle)
+{
+    unsigned char bytes[16];
+    char uuid[AK_UUID_BYTES];
+    ak_cuda_gauge gauge;
+    if (cuda->device_uuid(bytes, handle) != 0) {
+        return true;
+    }
+    ak_cuda_uuid_text(uuid, bytes);
+    ak_cuda_gauge_open(&gauge, uuid);
+    return ak_json_set_text(object, "uuid", uuid) &&
+           ak_json_set(object, "limits", ak_cuda_gauge_limits(&gauge));
+}
+
 static bool add_device(json_t *list, const ak_cuda_driver *cuda, int ordinal)
 {
     char name[128] = "", device[32];
@@ -79,7 +94,7 @@ static bool add_device(json_t *list, const ak_cuda_driver *cuda, int ordinal)
     good = good && ak_json_set_text(object, "device", device) &&
            ak_json_set_text(object, "name", name) &&
            ak_json_set(object, "memory_bytes", json_integer((json_int_t)bytes)) &&
-           add_attributes(object, cuda, handle);
+           add_attributes(object, cuda, handle) && add_limits(object, cuda, handle);
     return json_array_append_new(list, object) == 0 && good;
 }
 
@@ -206,8 +221,20 @@ static void describe(char *out, size_t bytes, const json_t *device)
                  (long long)json_integer_value(json_object_get(device, "l2_bytes")) >> 20,
                  (long long)json_integer_value(json_object_get(device, "memory_bytes")) >> 30);
     if (sheet < known && used > 0 && (size_t)used < bytes) {
-        (void)snprintf(out + used, bytes - (size_t)used, "; data sheet: %d TFLOP/s fp16, %d GB/s",
-                       sheets[sheet].tflops, sheets[sheet].gbs);
+        used += snprintf(out + used, bytes - (size_t)used, "; data sheet: %d TFLOP/s fp16, %d GB/s",
+                         sheets[sheet].tflops, sheets[sheet].gbs);
+    }
+    const struct {
+        const char *key, *format;
+    } limits[] = {{"sm_clock_mhz", "; SM clock up to %lld MHz"},
+                  {"memory_clock_mhz", "; memory clock up to %lld MHz"},
+                  {"power_watts", "; power up to %lld W"}};
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        const json_t *value = json_object_get(json_object_get(device, "limits"), limits[i].key);
+        if (json_is_integer(value) && used > 0 && (size_t)used < bytes) {
+            used += snprintf(out + used, bytes - (size_t)used, limits[i].format,
+                             (long long)json_integer_value(value));
+        }
     }
 }
 
@@ -222,7 +249,7 @@ ak_status ak_cuda_probe(ak_device_visitor visit, void *context, ak_error *err)
     }
     json_array_foreach(json_object_get(found, "devices"), i, device)
     {
-        char text[256];
+        char text[400];
         describe(text, sizeof text, device);
         visit(context, json_string_value(json_object_get(device, "device")), text);
     }
@@ -244,11 +271,28 @@ static ak_status device_of(const json_t **out, const json_t **all, const char *n
             return AK_OK;
         }
     }
-    const char *why = json_string_value(json_object_get(*all, "driver"));
-    return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: %s", name,
-                   json_array_size(json_object_get(*all, "devices")) > 0 || why == NULL
-                       ? "`autokernel doctor` lists those of this machine"
-                       : why);
+    return ak_cuda_missing(name, err);
+}
+
+/* Where there is no device, `driver` of the inventory is why: the text that doctor shows. */
+ak_status ak_cuda_missing(const char *device, ak_error *err)
+{
+    const json_t *all = NULL;
+    ak_error why = AK_ERROR_INIT;
+    if (inventory(&all, &why) != AK_OK) {
+        return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: %s", device, why.text);
+    }
+    const json_t *list = json_object_get(all, "devices");
+    const char *driver = json_string_value(json_object_get(all, "driver"));
+    size_t count = json_array_size(list);
+    if (count == 0) {
+        return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: %s", device,
+                       driver == NULL ? "the driver has none" : driver);
+    }
+    const char *last =
+        json_string_value(json_object_get(json_array_get(list, count - 1), "device"));
+    return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: this machine has %s%s", device,
+                   count == 1 ? "only " : "cuda:0 to ", last == NULL ? "others" : last);
 }
 
 ak_status ak_cuda_facts(ak_scope *out, const char *device, int threads, ak_error *err)

@@ -23,6 +23,7 @@
 
 /* The library gives at most some 140 for one product. */
 #define HEURISTICS_MAX 200
+#define CANDIDATES_MAX 600 /* for all amounts of workspace */
 #define FINALISTS      5
 #define FINAL_ROUNDS   7
 /* Of one timing: in the first look at all, in the second at those that were near the best, in the
@@ -100,8 +101,12 @@ struct ak_cuda_product {
 
 /* What the task asks for, in this file's terms. */
 typedef struct terms {
-    int64_t m, n, k;
+    int64_t m, n, k, lda, ldb, ldc;
     size_t a, b, c, bias; /* arguments; bias: SIZE_MAX if none is added */
+    size_t addend;        /* what the library adds, times beta: C_in, or the residual if nothing
+                             stands between it and the product; SIZE_MAX: nothing */
+    size_t residual;      /* what the pass adds; SIZE_MAX: nothing */
+    float alpha, beta;
     bool a_transposed, b_transposed;
     int type;
     int epilogue;  /* LT_EPILOGUE_NONE: nothing to be done; 0: the library has none for it */
@@ -129,10 +134,25 @@ static const char *text_of(const ak_task *task, const char *name, const char *fa
                : fallback;
 }
 
+static double number_of(const ak_task *task, const char *name, double fallback)
+{
+    ak_value value;
+    return ak_scope_get(&value, task->constants, name) && value.type == AK_VALUE_REAL
+               ? value.as.real
+               : fallback;
+}
+
 static terms terms_of(const ak_task *task)
 {
     const int64_t *size = task->shape.size; /* M, N, K, by the problem's declaration */
-    terms t = {.m = size[0], .n = size[1], .k = size[2], .bias = SIZE_MAX};
+    terms t = {.m = size[0],
+               .n = size[1],
+               .k = size[2],
+               .bias = SIZE_MAX,
+               .addend = SIZE_MAX,
+               .residual = SIZE_MAX,
+               .alpha = (float)number_of(task, "alpha", 1.0),
+               .beta = (float)number_of(task, "beta", 0.0)};
     const char *activation = text_of(task, "activation", "none");
     const char *layout = text_of(task, "layout", "nn");
     (void)argument(&t.a, task, "A");
@@ -140,18 +160,30 @@ static terms terms_of(const ak_task *task)
     (void)argument(&t.c, task, "C");
     bool bias =
         strcmp(text_of(task, "bias", "none"), "add") == 0 && argument(&t.bias, task, "bias");
+    t.lda = (int64_t)task->shape.pitch[t.a];
+    t.ldb = (int64_t)task->shape.pitch[t.b];
+    t.ldc = (int64_t)task->shape.pitch[t.c];
+    if (t.beta != 0) {
+        (void)argument(&t.addend, task, "C_in");
+    }
+    if (strcmp(text_of(task, "residual", "none"), "add") == 0) {
+        bool folds = t.beta == 0 && strcmp(activation, "none") == 0;
+        (void)argument(folds ? &t.addend : &t.residual, task, "residual");
+        t.beta = folds ? 1.0F : t.beta;
+    }
     t.a_transposed = layout[0] == 't';
     t.b_transposed = layout[0] != 0 && layout[1] == 't';
     t.type = task->dtype == AK_DTYPE_F16    ? LT_TYPE_F16
              : task->dtype == AK_DTYPE_BF16 ? LT_TYPE_BF16
                                             : LT_TYPE_F32;
-    t.two_step = bias || strcmp(activation, "none") != 0;
+    bool last = t.residual != SIZE_MAX; /* to be added behind the activation */
+    t.two_step = bias || last || strcmp(activation, "none") != 0;
     int step = strcmp(activation, "none") == 0        ? 0
                : strcmp(activation, "relu") == 0      ? LT_EPILOGUE_RELU
                : strcmp(activation, "gelu_tanh") == 0 ? LT_EPILOGUE_GELU
                                                       : -1;
-    t.epilogue = step < 0 ? 0 : (step | (bias ? LT_EPILOGUE_BIAS : 0));
-    t.epilogue = step == 0 && !bias ? LT_EPILOGUE_NONE : t.epilogue;
+    t.epilogue = step < 0 || last ? 0 : (step | (bias ? LT_EPILOGUE_BIAS : 0));
+    t.epilogue = step == 0 && !bias && !last ? LT_EPILOGUE_NONE : t.epilogue;
     return t;
 }
 
@@ -199,10 +231,15 @@ static void product_close(ak_device *device)
     }
 }
 
-/* Rows of C in whole vectors? */
-static bool is_whole(const ak_task *task, const terms *t)
+/* How the pass goes over C: see FLAT in cuda_helpers.cu. */
+typedef enum walk { WALK_ROWS, WALK_FLAT, WALK_ELEMENTS } walk;
+
+static walk walk_of(const ak_task *task, const terms *t)
 {
-    return (size_t)t->n * ak_dtype_bytes(task->dtype) % VECTOR_BYTES == 0;
+    size_t bytes = ak_dtype_bytes(task->dtype);
+    bool whole = (size_t)t->n * bytes % VECTOR_BYTES == 0;
+    bool aligned = (size_t)t->ldc * bytes % VECTOR_BYTES == 0;
+    return whole && aligned ? WALK_ROWS : t->ldc == t->n ? WALK_FLAT : WALK_ELEMENTS;
 }
 
 /* The elementwise pass behind a plain product, for this task's bias and activation. */
@@ -212,7 +249,7 @@ static ak_status open_pass(ak_device *device, const terms *t, ak_error *err)
                                         "src/backend/cuda/cuda_helpers.cu"};
     ak_cublaslt_state *state = device->lt;
     const ak_task *task = device->task;
-    char type[40], activation[100], bias[100], architecture[64];
+    char type[40], activation[100], bias[100], residual[100], flat[20], architecture[64];
     ak_value value = {.type = AK_VALUE_INT};
     int per_sm = 0;
     if (state->pass != NULL) {
@@ -225,9 +262,11 @@ static ak_status open_pass(ak_device *device, const terms *t, ak_error *err)
     (void)snprintf(activation, sizeof activation, "-Dactivation_is_%.60s=1",
                    text_of(task, "activation", "none"));
     (void)snprintf(bias, sizeof bias, "-Dbias_is_%.60s=1", text_of(task, "bias", "none"));
-    const char *const options[] = {architecture, type, activation, bias,
-                                   is_whole(task, t) ? "-DFLAT=0" : "-DFLAT=1"};
-    ak_status status = ak_cuda_helper(&state->helper, device, parts, 2, options, 5, err);
+    (void)snprintf(residual, sizeof residual, "-Dresidual_is_%s=1",
+                   t->residual == SIZE_MAX ? "none" : "add");
+    (void)snprintf(flat, sizeof flat, "-DFLAT=%d", (int)walk_of(task, t));
+    const char *const options[] = {architecture, type, activation, bias, residual, flat};
+    ak_status status = ak_cuda_helper(&state->helper, device, parts, 2, NULL, options, 6, err);
     if (status == AK_OK &&
         (device->cuda->module_function(&state->pass, state->helper, "ak_bias_activation") != 0 ||
          device->cuda->blocks_per_sm(&per_sm, state->pass, PASS_THREADS, 0) != 0 || per_sm < 1)) {
@@ -279,9 +318,9 @@ static bool describe(ak_cuda_product *p, const ak_cublaslt *lt, const terms *t)
         good = good && lt->desc_set(p->desc[1], LT_DESC_EPILOGUE, &epilogue, sizeof epilogue) == 0;
     }
     return good &&
-           lt->layout_create(&p->a, t->type, (uint64_t)rows_a, (uint64_t)columns_a, rows_a) == 0 &&
-           lt->layout_create(&p->b, t->type, (uint64_t)rows_b, (uint64_t)columns_b, rows_b) == 0 &&
-           lt->layout_create(&p->c, t->type, (uint64_t)t->n, (uint64_t)t->m, t->n) == 0;
+           lt->layout_create(&p->a, t->type, (uint64_t)rows_a, (uint64_t)columns_a, t->ldb) == 0 &&
+           lt->layout_create(&p->b, t->type, (uint64_t)rows_b, (uint64_t)columns_b, t->lda) == 0 &&
+           lt->layout_create(&p->c, t->type, (uint64_t)t->n, (uint64_t)t->m, t->ldc) == 0;
 }
 
 static size_t role_of(const char *name)
@@ -302,24 +341,27 @@ static int enqueue_pass(ak_runnable *runnable, const terms *t, size_t set)
     ak_cuda_address c = ak_cuda_place(device, &runnable->places, set, t->c);
     ak_cuda_address bias =
         t->bias == SIZE_MAX ? 0 : ak_cuda_place(device, &runnable->places, set, t->bias);
-    bool whole = is_whole(device->task, t);
+    ak_cuda_address residual =
+        t->residual == SIZE_MAX ? 0 : ak_cuda_place(device, &runnable->places, set, t->residual);
+    walk how = walk_of(device->task, t);
     uint32_t most = (uint32_t)device->lt->pass_blocks;
     uint32_t rows = (uint32_t)t->m, wide = PASS_THREADS;
     uint32_t per_vector = (uint32_t)(VECTOR_BYTES / ak_dtype_bytes(device->task->dtype));
-    uint32_t columns = whole ? (uint32_t)t->n / per_vector : (uint32_t)t->n;
-    while (whole && wide / 2 >= columns && wide > 1) {
+    uint32_t columns = how == WALK_ROWS ? (uint32_t)t->n / per_vector : (uint32_t)t->n;
+    uint32_t pitch = how == WALK_ROWS ? (uint32_t)t->ldc / per_vector : (uint32_t)t->ldc;
+    while (how != WALK_FLAT && wide / 2 >= columns && wide > 1) {
         wide /= 2;
     }
     uint32_t high = PASS_THREADS / wide;
     uint32_t across = (columns + wide - 1) / wide;
     uint32_t down = (rows + PASS_ROWS * high - 1) / (PASS_ROWS * high);
     down = down > most / across + 1 ? most / across + 1 : down;
-    if (!whole) { /* as if it were one row */
+    if (how == WALK_FLAT) { /* as if it were one row */
         int64_t blocks = t->m * t->n / per_vector / PASS_THREADS + 1;
         across = blocks < (int64_t)most ? (uint32_t)blocks : most;
         down = 1;
     }
-    void *arguments[] = {&c, &bias, &rows, &columns};
+    void *arguments[] = {&c, &bias, &residual, &rows, &columns, &pitch};
     ak_cuda_launch_config config = {
         .grid = {across, down, 1}, .block = {wide, high, 1}, .stream = device->stream};
     return device->cuda->launch(&config, device->lt->pass, arguments, NULL);
@@ -332,7 +374,6 @@ static int product_enqueue(ak_runnable *runnable, size_t set)
     const ak_cuda_product *p = runnable->product;
     const choice *made = &p->chosen;
     terms t = terms_of(device->task);
-    static const float one = 1, zero = 0;
     void *desc = p->desc[made->mode == MODE_FUSED ? 1 : 0];
     if (made->mode == MODE_FUSED && t.bias != SIZE_MAX) {
         ak_cuda_address bias = ak_cuda_place(device, &runnable->places, set, t.bias);
@@ -341,9 +382,14 @@ static int product_enqueue(ak_runnable *runnable, size_t set)
     void *a = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.a);
     void *b = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.b);
     void *c = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.c);
-    int status = state->lt->matmul(state->handle, desc, &one, b, p->a, a, p->b, &zero, c, p->c, c,
-                                   p->c, made->algo.algo, (void *)(uintptr_t)device->workspace,
-                                   AK_CUDA_LIBRARY_WORKSPACE, device->stream);
+    const void *addend = c; /* not read if beta is 0 */
+    if (t.addend != SIZE_MAX) {
+        addend = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.addend);
+    }
+    int status =
+        state->lt->matmul(state->handle, desc, &t.alpha, b, p->a, a, p->b, &t.beta, addend, p->c, c,
+                          p->c, made->algo.algo, (void *)(uintptr_t)device->workspace,
+                          AK_CUDA_LIBRARY_WORKSPACE, device->stream);
     if (status != 0) {
         return AK_CUDA_ERROR_INVALID_VALUE; /* the library's own codes mean nothing to a driver */
     }
@@ -386,31 +432,52 @@ static bool time_once(double *ns, ak_runnable *runnable, const candidate *c, dou
     return true;
 }
 
-static size_t ask(candidate *out, const ak_runnable *runnable, way mode, int wanted)
+/* Appends what the library proposes for so much workspace and is not in the list yet. */
+static size_t ask_within(candidate *list, size_t count, const ak_runnable *runnable, way mode,
+                         int wanted, size_t workspace)
 {
     const ak_cublaslt_state *state = runnable->device->lt;
     const ak_cublaslt *lt = state->lt;
     const ak_cuda_product *p = runnable->product;
-    size_t workspace = AK_CUDA_LIBRARY_WORKSPACE, count = 0;
     void *preference = NULL;
     int found = 0;
     ak_cublaslt_result *results = ak_alloc(HEURISTICS_MAX, sizeof *results);
-    if (results != NULL && lt->preference_create(&preference) == 0 &&
-        lt->preference_set(preference, LT_PREFERENCE_WORKSPACE, &workspace, sizeof workspace) ==
-            0 &&
+    if (results == NULL || lt->preference_create(&preference) != 0 ||
+        lt->preference_set(preference, LT_PREFERENCE_WORKSPACE, &workspace, sizeof workspace) !=
+            0 ||
         lt->heuristic(state->handle, p->desc[mode == MODE_FUSED ? 1 : 0], p->a, p->b, p->c, p->c,
-                      preference, wanted, results, &found) == 0) {
-        for (int i = 0; i < found; i++) {
-            if (results[i].state == 0) {
-                out[count++].what = (choice){
-                    .made = true, .mode = mode, .algo = results[i], .index = i, .of = found};
-            }
+                      preference, wanted, results, &found) != 0) {
+        found = 0;
+    }
+    for (int i = 0; i < found && count < CANDIDATES_MAX; i++) {
+        bool known = results[i].state != 0;
+        for (size_t k = 0; k < count && !known; k++) {
+            known = memcmp(list[k].what.algo.algo, results[i].algo, sizeof results[i].algo) == 0;
+        }
+        if (!known) {
+            list[count].what =
+                (choice){.made = true, .mode = mode, .algo = results[i], .index = (int)count};
+            count++;
         }
     }
     if (preference != NULL) {
         (void)lt->preference_destroy(preference);
     }
     ak_free(results);
+    return count;
+}
+
+/* With less workspace it proposes others, too, which may be faster. */
+static size_t ask(candidate *list, const ak_runnable *runnable, way mode, bool all)
+{
+    static const size_t workspaces[] = {AK_CUDA_LIBRARY_WORKSPACE, (size_t)4 << 20, 0};
+    size_t count = 0;
+    for (size_t i = 0; i < (all ? sizeof workspaces / sizeof workspaces[0] : 1); i++) {
+        count = ask_within(list, count, runnable, mode, all ? HEURISTICS_MAX : 1, workspaces[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        list[i].what.of = (int)count;
+    }
     return count;
 }
 
@@ -461,11 +528,10 @@ static bool choose(choice *out, ak_runnable *runnable, way mode)
     bool all = roles[runnable->product->role].all;
     const ak_shape *shape = &runnable->device->task->shape;
     double guess = shape->flops / 5e5 + shape->traffic / 3e3 + 4e3; /* 500 TFLOP/s, 3 TB/s */
-    candidate *list = ak_alloc(HEURISTICS_MAX, sizeof *list);
+    candidate *list = ak_alloc(CANDIDATES_MAX, sizeof *list);
     size_t count = 0;
     if (list != NULL) {
-        count =
-            ask(list, runnable, mode == MODE_FUSED ? mode : MODE_PLAIN, all ? HEURISTICS_MAX : 1);
+        count = ask(list, runnable, mode == MODE_FUSED ? mode : MODE_PLAIN, all);
         count = all ? rank(list, count, runnable, guess) : count;
     }
     if (count > 0) {

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/dl.h"
 
-enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111 }; /* cblas.h */
+enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 }; /* cblas.h */
 
 typedef void (*sgemm_fn)(int order, int transpose_a, int transpose_b, int m, int n, int k,
                          float alpha, const float *a, int lda, const float *b, int ldb, float beta,
@@ -18,8 +18,7 @@ typedef const char *(*name_fn)(int arch);
 
 struct ak_baseline {
     sgemm_fn sgemm;
-    bool with_pass;
-    ak_pass pass;
+    ak_product product;
 };
 
 static const char *const libraries[] = {"libblis.so.4", "libblis.so.3", "libblis.so", NULL};
@@ -48,8 +47,8 @@ static ak_status blis_open(ak_baseline **out, char *version, size_t bytes,
     (void)snprintf(threads, sizeof threads, "%d",
                    setup->library_threads > 0 ? setup->library_threads : ak_host_cpus());
     (void)setenv("BLIS_NUM_THREADS", threads, 1);
-    ak_baseline baseline = {.with_pass = strcmp(setup->problem, "matmul_act") == 0};
-    if (baseline.with_pass && ak_pass_parse(&baseline.pass, setup->choices, err) != AK_OK) {
+    ak_baseline baseline = {.sgemm = NULL};
+    if (ak_product_parse(&baseline.product, setup, err) != AK_OK) {
         return AK_UNAVAILABLE;
     }
     if (ak_dl_open(&library, libraries, NULL) != AK_OK) {
@@ -71,9 +70,9 @@ static ak_status blis_open(ak_baseline **out, char *version, size_t bytes,
 
 static ak_status blis_prepare(ak_baseline *baseline, const ak_host_call *call, ak_error *err)
 {
-    (void)baseline;
+    const int arguments[] = {0, 1, baseline->product.c};
     for (int i = 0; i < 3; i++) {
-        if (call->size[i] > INT32_MAX) {
+        if (call->size[i] > INT32_MAX || call->pitch[arguments[i]] > INT32_MAX) {
             return ak_fail(err, AK_LIMIT, "the library takes sizes of 32 bits only");
         }
     }
@@ -82,13 +81,14 @@ static ak_status blis_prepare(ak_baseline *baseline, const ak_host_call *call, a
 
 static void blis_run(ak_baseline *baseline, const ak_host_call *call)
 {
+    const ak_product *p = &baseline->product;
     int m = (int)call->size[0], n = (int)call->size[1], k = (int)call->size[2];
-    float *c = call->arg[baseline->with_pass ? 3 : 2];
-    baseline->sgemm(ROW_MAJOR, NO_TRANSPOSE, NO_TRANSPOSE, m, n, k, 1.0f, call->arg[0], k,
-                    call->arg[1], n, 0.0f, c, n);
-    if (baseline->with_pass) {
-        ak_pass_run(&baseline->pass, call);
-    }
+    ak_product_begin(p, call);
+    baseline->sgemm(ROW_MAJOR, p->a_transposed ? TRANSPOSE : NO_TRANSPOSE,
+                    p->b_transposed ? TRANSPOSE : NO_TRANSPOSE, m, n, k, p->alpha, call->arg[0],
+                    (int)call->pitch[0], call->arg[1], (int)call->pitch[1], p->beta,
+                    call->arg[p->c], (int)call->pitch[p->c]);
+    ak_product_end(p, call);
 }
 
 static const char *const problems[] = {"matmul", "matmul_act", NULL};

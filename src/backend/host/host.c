@@ -574,7 +574,12 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
         }
         page->offset[i] = launch->offset[i];
         page->stain_bytes[i] = (uint32_t)ak_dtype_bytes(dtype);
-        page->stain_count[i] = argument->access == AK_ACCESS_OUT ? launch->shape->elements[i] : 0;
+        const ak_shape *shape = launch->shape;
+        bool adjoin = shape->pitch[i] == shape->row[i];
+        page->stain_count[i] = argument->access != AK_ACCESS_OUT ? 0
+                               : adjoin                          ? shape->elements[i]
+                                                                 : shape->row[i];
+        page->pitch[i] = (int64_t)shape->pitch[i];
         in_place = in_place || argument->access == AK_ACCESS_INOUT;
     }
     for (size_t i = 0; i < problem->size_count; i++) {
@@ -582,6 +587,7 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
     }
     for (size_t i = 0; i < problem->choice_count; i++) {
         page->choice[i] = task->choice[i];
+        page->number[i] = task->number[i];
     }
     page->block_bytes = device->block_bytes;
     page->workspace_bytes = launch->workspace_bytes;

@@ -43,14 +43,24 @@ extern const ak_baseline_ops *const ak_baseline_table[];
 const ak_baseline_ops *ak_baseline_find(const char **variant, const char *name);
 bool ak_baseline_applies(const ak_baseline_ops *ops, const char *problem);
 
-/* The separate pass that turns a product into matmul_act: C = activation(C + bias), in place,
-   vectorised and threaded, with the formulas of kernels/matmul_act. */
-typedef struct ak_pass {
-    bool bias;
+/* matmul or matmul_act by a library whose product is BLAS's, C = alpha * A * B + beta * C in place:
+ *
+ *     ak_product_begin(&product, call);     C becomes C_in, if that is to be added
+ *     ... the library's product, with alpha and beta ...
+ *     ak_product_end(&product, call);       C = activation(C + bias) + residual, where asked for
+ *
+ * Both are passes over C, vectorised and threaded, with the formulas of kernels/matmul_act: what a
+ * program has to do around such a library. */
+typedef struct ak_product {
+    bool a_transposed, b_transposed;
+    float alpha, beta;
+    int c; /* index of the argument C; C_in and the residual follow it */
+    bool bias, residual;
     int activation; /* index into the names that problem.json lists */
-} ak_pass;
-/* AK_UNAVAILABLE if `choices` names an activation that it does not know. */
-ak_status ak_pass_parse(ak_pass *out, const char *choices, ak_error *err);
-void ak_pass_run(const ak_pass *pass, const ak_host_call *call);
+} ak_product;
+/* AK_UNAVAILABLE if the choices name an activation that it does not know. */
+ak_status ak_product_parse(ak_product *out, const ak_baseline_setup *setup, ak_error *err);
+void ak_product_begin(const ak_product *product, const ak_host_call *call);
+void ak_product_end(const ak_product *product, const ak_host_call *call);
 
 #endif

@@ -5,15 +5,13 @@
  */
 #include <string.h>
 
+#include "backend/compile.h"
 #include "backend/host/host.h"
 #include "base/alloc.h"
 #include "base/asset.h"
 #include "base/clock.h"
-#include "base/hash.h"
-#include "base/proc.h"
 
 #define LOG_MAX            (64u << 10)
-#define ARTIFACT_MAX       (256u << 20)
 #define VERSION_TIMEOUT_NS (5 * AK_SECOND_NS)
 /* RLIMIT_CPU of one compiler process beyond the wall limit: catches what outlives its group. */
 #define CPU_SECONDS_SPARE 5
@@ -71,99 +69,6 @@ ak_status ak_host_source(ak_buf *out, const char *text, const char *name, ak_err
     return ak_buf_status(out, err);
 }
 
-void ak_compile_result_clear(ak_compile_result *result)
-{
-    ak_free(result->reason);
-    ak_free(result->log);
-    *result = (ak_compile_result){0};
-}
-
-/* Control characters, the start of escape sequences among them, and what is not ASCII become '?'.
- */
-static void clean(char *text)
-{
-    for (; *text != 0; text++) {
-        unsigned char c = (unsigned char)*text;
-        if ((c < 0x20 && c != '\n' && c != '\t') || c >= 0x7f) {
-            *text = '?';
-        }
-    }
-}
-
-/* The first line with "error" in it, else the first line. */
-static char *first_error(const char *log)
-{
-    const char *best = NULL;
-    size_t best_length = 0;
-    for (const char *line = log; *line != 0;) {
-        size_t length = strcspn(line, "\n");
-        bool telling = memmem(line, length, "error", 5) != NULL;
-        if (length > 0 && (best == NULL || telling)) {
-            best = line;
-            best_length = length < 200 ? length : 200;
-        }
-        if (telling) {
-            break;
-        }
-        line += length + (line[length] == '\n' ? 1 : 0);
-    }
-    return best == NULL ? ak_strdup("the compiler failed without a message")
-                        : ak_strndup(best, best_length);
-}
-
-static bool is_memory(const char *log)
-{
-    return strstr(log, "out of memory") != NULL || strstr(log, "annot allocate memory") != NULL ||
-           strstr(log, "memory exhausted") != NULL || strstr(log, "bad_alloc") != NULL;
-}
-
-static void judge(ak_compile_result *out, const ak_proc_result *run, const ak_compile_job *job)
-{
-    char text[160];
-    if (run->timed_out) {
-        (void)snprintf(text, sizeof text, "the compiler took longer than %.3g s",
-                       (double)job->timeout_ns / 1e9);
-        out->status = AK_TRIAL_TIMED_OUT;
-        out->reason = ak_strdup(text);
-    } else if (is_memory(run->output) && run->exit_code != 0) {
-        (void)snprintf(text, sizeof text, "the compiler needs more than %zu MiB of memory",
-                       job->memory_max >> 20);
-        out->status = AK_TRIAL_OUT_OF_MEMORY;
-        out->reason = ak_strdup(text);
-    } else if (run->signal != 0) {
-        (void)snprintf(text, sizeof text, "the compiler was ended by signal %d (%s)", run->signal,
-                       strsignal(run->signal));
-        out->status = AK_TRIAL_COMPILE_ERROR;
-        out->reason = ak_strdup(text);
-    } else if (run->exit_code != 0) {
-        out->status = AK_TRIAL_COMPILE_ERROR;
-        out->reason = first_error(run->output);
-    } else {
-        out->status = AK_TRIAL_OK;
-    }
-}
-
-static ak_status hash_artifact(ak_compile_result *out, const ak_compile_job *job, ak_error *err)
-{
-    char *file = NULL;
-    size_t length = 0;
-    ak_status status = ak_fs_read(&file, &length, job->artifact, ARTIFACT_MAX, err);
-    if (status == AK_LIMIT || status == AK_NOT_FOUND) {
-        out->status = AK_TRIAL_COMPILE_ERROR;
-        out->reason = ak_strdup(status == AK_LIMIT ? "the compiler's output is too large"
-                                                   : "the compiler wrote no output");
-        return out->reason == NULL ? ak_fail_memory(err) : AK_OK;
-    }
-    if (status != AK_OK) {
-        return status;
-    }
-    if (!ak_host_elf_hash(out->artifact_hash, (const unsigned char *)file, length)) {
-        ak_hash_text(out->artifact_hash, file, length);
-    }
-    ak_free(file);
-    return AK_OK;
-}
-
 ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err)
 {
     const char *compiler = job->compiler;
@@ -200,18 +105,12 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
         ak_free(argv);
         return status;
     }
-    clean(run.output);
-    judge(&result, &run, job);
     result.compile_ns = run.wall_ns;
+    ak_compile_judge(&result, &run, job, "the compiler");
     if (result.status == AK_TRIAL_OK) {
-        status = hash_artifact(&result, job, err);
-    } else if (result.reason == NULL) {
-        status = ak_fail_memory(err);
+        status = ak_compile_hash(&result, job, ak_host_elf_hash, err);
     }
-    if (run.output_length > 0) {
-        result.log = run.output;
-        run.output = NULL;
-    }
+    status = status == AK_OK ? ak_compile_end(&result, err) : status;
     if (status == AK_OK) {
         *out = result;
     } else {

@@ -1,13 +1,14 @@
 /*
- * host_pass.c: what a program does that calls a library for the product and needs a bias and an
- * activation: a second pass over C. Written as well as we can, or the comparison would not be fair:
- * vectors of the machine's full width, all threads, one read and one write of C.
+ * host_pass.c: what a program does that calls a library for the product and needs a bias, an
+ * activation or a residual: a second pass over C. Written as well as we can, or the comparison
+ * would not be fair: vectors of the machine's full width, all threads, one read and one write of C.
  *
  * The body is compiled once per instruction set from GNU vectors and chosen at run time.
  */
 #include <string.h>
 
 #include "backend/host/host_baseline.h"
+#include "base/text.h"
 
 /* The passing of wide vectors between functions that are always inlined has no ABI to warn about.
  */
@@ -116,76 +117,91 @@ INLINE void apply(vec *value, int activation)
     }
 }
 
-INLINE void rows_with(int activation, float *c, const float *bias, int64_t rows, int64_t columns)
+/* Rows of C to be finished; the residual is laid out as C. */
+typedef struct rows {
+    float *c;
+    const float *bias, *residual; /* NULL: none */
+    int64_t count, columns, pitch;
+} rows;
+
+INLINE void rows_with(int activation, const rows *r)
 {
-    for (int64_t i = 0; i < rows; i++) {
-        float *row = c + i * columns;
+    const int64_t columns = r->columns;
+    for (int64_t i = 0; i < r->count; i++) {
+        float *row = r->c + i * r->pitch;
+        const float *more = r->residual == NULL ? NULL : r->residual + i * r->pitch;
         int64_t j = 0;
         for (; j + LANES <= columns; j += LANES) {
             vec value = load(row + j);
-            if (bias != NULL) {
-                value += load(bias + j);
+            if (r->bias != NULL) {
+                value += load(r->bias + j);
             }
             apply(&value, activation);
+            if (more != NULL) {
+                value += load(more + j);
+            }
             memcpy(row + j, &value, sizeof value);
         }
         if (j < columns) {
             size_t rest = (size_t)(columns - j) * sizeof(float);
-            vec value = {0}, add = {0};
+            vec value = {0}, add = {0}, last = {0};
             memcpy(&value, row + j, rest);
-            if (bias != NULL) {
-                memcpy(&add, bias + j, rest);
+            if (r->bias != NULL) {
+                memcpy(&add, r->bias + j, rest);
+            }
+            if (more != NULL) {
+                memcpy(&last, more + j, rest);
             }
             value += add;
             apply(&value, activation);
+            value += last;
             memcpy(row + j, &value, rest);
         }
     }
 }
 
 /* One loop per activation, so that the choice is not made for each element. */
-INLINE void rows_of(int activation, float *c, const float *bias, int64_t rows, int64_t columns)
+INLINE void rows_of(int activation, const rows *r)
 {
     switch (activation) {
     case RELU:
-        rows_with(RELU, c, bias, rows, columns);
+        rows_with(RELU, r);
         break;
     case LEAKY_RELU:
-        rows_with(LEAKY_RELU, c, bias, rows, columns);
+        rows_with(LEAKY_RELU, r);
         break;
     case GELU_TANH:
-        rows_with(GELU_TANH, c, bias, rows, columns);
+        rows_with(GELU_TANH, r);
         break;
     case GELU_ERF:
-        rows_with(GELU_ERF, c, bias, rows, columns);
+        rows_with(GELU_ERF, r);
         break;
     case SILU:
-        rows_with(SILU, c, bias, rows, columns);
+        rows_with(SILU, r);
         break;
     default:
-        rows_with(NONE, c, bias, rows, columns);
+        rows_with(NONE, r);
         break;
     }
 }
 
-typedef void (*rows_fn)(int activation, float *c, const float *bias, int64_t rows, int64_t columns);
+typedef void (*rows_fn)(int activation, const rows *r);
 
-static void rows_plain(int activation, float *c, const float *bias, int64_t rows, int64_t columns)
+static void rows_plain(int activation, const rows *r)
 {
-    rows_of(activation, c, bias, rows, columns);
+    rows_of(activation, r);
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2,fma"))) static void
-rows_avx2(int activation, float *c, const float *bias, int64_t rows, int64_t columns)
+__attribute__((target("avx2,fma"))) static void rows_avx2(int activation, const rows *r)
 {
-    rows_of(activation, c, bias, rows, columns);
+    rows_of(activation, r);
 }
 
 __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma"))) static void
-rows_avx512(int activation, float *c, const float *bias, int64_t rows, int64_t columns)
+rows_avx512(int activation, const rows *r)
 {
-    rows_of(activation, c, bias, rows, columns);
+    rows_of(activation, r);
 }
 #endif
 
@@ -220,15 +236,40 @@ static const char *value_of(size_t *length, const char *choices, const char *nam
     return "";
 }
 
-ak_status ak_pass_parse(ak_pass *out, const char *choices, ak_error *err)
+static bool chosen(const char *choices, const char *name, const char *value)
 {
     size_t length;
-    const char *bias = value_of(&length, choices, "bias");
-    bool add = length == 3 && strncmp(bias, "add", 3) == 0;
+    const char *found = value_of(&length, choices, name);
+    return length == strlen(value) && strncmp(found, value, length) == 0;
+}
+
+static float number(const char *choices, const char *name, double fallback)
+{
+    char text[64];
+    size_t length;
+    const char *found = value_of(&length, choices, name);
+    double value = fallback;
+    (void)snprintf(text, sizeof text, "%.*s", (int)length, found);
+    (void)ak_text_real(&value, text);
+    return (float)value;
+}
+
+ak_status ak_product_parse(ak_product *out, const ak_baseline_setup *setup, ak_error *err)
+{
+    const char *choices = setup->choices;
+    size_t length;
     const char *activation = value_of(&length, choices, "activation");
+    *out = (ak_product){
+        .a_transposed = chosen(choices, "layout", "tn") || chosen(choices, "layout", "tt"),
+        .b_transposed = chosen(choices, "layout", "nt") || chosen(choices, "layout", "tt"),
+        .alpha = number(choices, "alpha", 1.0),
+        .beta = number(choices, "beta", 0.0),
+        .c = strcmp(setup->problem, "matmul_act") == 0 ? 3 : 2,
+        .bias = chosen(choices, "bias", "add"),
+        .residual = chosen(choices, "residual", "add")};
     for (int i = 0; i < ACTIVATIONS; i++) {
-        if (strlen(names[i]) == length && strncmp(names[i], activation, length) == 0) {
-            *out = (ak_pass){.bias = add, .activation = i};
+        if (length == 0 || chosen(choices, "activation", names[i])) {
+            out->activation = length == 0 ? NONE : i;
             return AK_OK;
         }
     }
@@ -237,28 +278,62 @@ ak_status ak_pass_parse(ak_pass *out, const char *choices, ak_error *err)
 }
 
 typedef struct pass_call {
-    const ak_pass *pass;
+    const ak_product *product;
     const ak_host_call *call;
     rows_fn rows;
 } pass_call;
 
+static void copy_part(void *context, int thread, int n)
+{
+    const pass_call *p = context;
+    const ak_host_call *call = p->call;
+    int64_t m = call->size[0], pitch = call->pitch[p->product->c];
+    float *c = call->arg[p->product->c];
+    const float *c_in = call->arg[p->product->c + 1];
+    for (int64_t i = m * thread / n; i < m * (thread + 1) / n; i++) {
+        memcpy(c + i * pitch, c_in + i * pitch, (size_t)call->size[1] * sizeof *c);
+    }
+}
+
 static void pass_part(void *context, int thread, int n)
 {
     const pass_call *p = context;
-    int64_t m = p->call->size[0], columns = p->call->size[1];
+    const ak_host_call *call = p->call;
+    const int c = p->product->c;
+    int64_t m = call->size[0], pitch = call->pitch[c];
     int64_t begin = m * thread / n, end = m * (thread + 1) / n;
-    float *c = p->call->arg[3];
-    p->rows(p->pass->activation, c + begin * columns,
-            p->pass->bias ? (const float *)p->call->arg[2] : NULL, end - begin, columns);
+    rows r = {.c = (float *)call->arg[c] + begin * pitch,
+              .count = end - begin,
+              .columns = call->size[1],
+              .pitch = pitch};
+    if (p->product->bias) {
+        r.bias = call->arg[2];
+    }
+    if (p->product->residual) {
+        r.residual = (const float *)call->arg[c + 2] + begin * pitch;
+    }
+    p->rows(p->product->activation, &r);
 }
 
-void ak_pass_run(const ak_pass *pass, const ak_host_call *call)
+static void run_pass(void (*part)(void *context, int thread, int n), const ak_product *product,
+                     const ak_host_call *call)
 {
-    if (pass->activation == NONE && !pass->bias) {
-        return; /* the product is all there is */
-    }
-    pass_call p = {.pass = pass, .call = call, .rows = choose()};
+    pass_call p = {.product = product, .call = call, .rows = choose()};
     int64_t most = call->size[0] * call->size[1] / ELEMENTS_PER_THREAD;
     int threads = most < 1 ? 1 : most < call->threads ? (int)most : call->threads;
-    call->parallel(call->pool, threads, pass_part, &p);
+    call->parallel(call->pool, threads, part, &p);
+}
+
+void ak_product_begin(const ak_product *product, const ak_host_call *call)
+{
+    if (product->beta != 0) {
+        run_pass(copy_part, product, call);
+    }
+}
+
+void ak_product_end(const ak_product *product, const ak_host_call *call)
+{
+    if (product->activation != NONE || product->bias || product->residual) {
+        run_pass(pass_part, product, call);
+    }
 }

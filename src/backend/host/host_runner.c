@@ -283,6 +283,8 @@ static void run(runner *r)
     void *arg[AK_ARGUMENTS_MAX] = {NULL};
     int64_t size[AK_SIZES_MAX];
     int choice[AK_CHOICES_MAX];
+    double number[AK_CHOICES_MAX];
+    int64_t pitch[AK_ARGUMENTS_MAX];
     ak_error err = AK_ERROR_INIT;
     const char *fault = NULL;
     if (r->pool == NULL && ak_host_pool_open(&r->pool, page->threads_max, 0, &err) != AK_OK) {
@@ -297,13 +299,17 @@ static void run(runner *r)
     }
     for (int i = 0; i < AK_CHOICES_MAX; i++) {
         choice[i] = page->choice[i];
+        number[i] = page->number[i];
     }
+    memcpy(pitch, page->pitch, sizeof pitch);
     for (uint32_t i = 0; fault == NULL && i < page->argument_count; i++) {
         arg[i] = r->block + page->offset[i];
     }
     ak_host_call call = {.size = size,
                          .choice = choice,
+                         .number = number,
                          .arg = arg,
+                         .pitch = pitch,
                          .workspace = r->workspace,
                          .threads = page->threads,
                          .parallel = ak_host_pool_parallel,

@@ -22,7 +22,7 @@
 enum { AK_RUNNER_LOAD = 'L', AK_RUNNER_RUN = 'X' };
 enum { AK_RUNNER_READY = 'R', AK_RUNNER_DONE = 'D', AK_RUNNER_END = 'E' };
 
-#define AK_RUNNER_TEXT_MAX      256
+#define AK_RUNNER_TEXT_MAX      512
 #define AK_RUNNER_REASON_MAX    240
 #define AK_RUNNER_WORKSPACE_MAX (UINT64_C(1) << 36)
 
@@ -38,11 +38,14 @@ typedef struct ak_runner_page {
     /* RUN */
     uint64_t block_bytes;
     uint64_t offset[AK_ARGUMENTS_MAX];
-    uint64_t stain_count[AK_ARGUMENTS_MAX]; /* elements, of arrays that may be stained; else 0 */
+    uint64_t stain_count[AK_ARGUMENTS_MAX]; /* elements that may be stained: of the first row where
+                                               rows do not adjoin, 0 where none may */
     uint32_t stain_bytes[AK_ARGUMENTS_MAX]; /* of one element */
     uint32_t argument_count;
     int64_t size[AK_SIZES_MAX];
     int32_t choice[AK_CHOICES_MAX];
+    double number[AK_CHOICES_MAX];
+    int64_t pitch[AK_ARGUMENTS_MAX];
     uint64_t workspace_bytes;
     int32_t threads;
     uint32_t iterations; /* timed */

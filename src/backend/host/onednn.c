@@ -104,9 +104,8 @@ typedef struct operation {
 
 struct ak_baseline {
     functions f;
-    bool with_pass;
-    ak_pass pass;
     const operation *op; /* NULL: products */
+    ak_product product;
     bool with_scale, with_shift;
     void *engine, *stream;
     /* of the shape that was prepared */
@@ -198,10 +197,9 @@ static ak_status onednn_open(ak_baseline **out, char *version, size_t bytes,
     }
     baseline->with_scale = baseline->op != NULL && strstr(setup->choices, "weight=scale") != NULL;
     baseline->with_shift = baseline->op != NULL && strstr(setup->choices, "bias=add") != NULL;
-    baseline->with_pass = strcmp(setup->problem, "matmul_act") == 0;
     ak_status status = AK_OK;
-    if (baseline->with_pass) {
-        status = ak_pass_parse(&baseline->pass, setup->choices, err);
+    if (baseline->op == NULL) {
+        status = ak_product_parse(&baseline->product, setup, err);
     }
     if (status == AK_OK && ak_dl_open(&library, libraries, NULL) != AK_OK) {
         status = ak_fail(err, AK_UNAVAILABLE, "not installed: apt-get install libdnnl2");
@@ -228,15 +226,33 @@ static ak_status onednn_open(ak_baseline **out, char *version, size_t bytes,
     return AK_OK;
 }
 
+static void forget_arguments(ak_baseline *b)
+{
+    while (b->arg_count > 0) {
+        (void)b->f.memory_destroy(b->args[--b->arg_count].memory);
+    }
+}
+
 static void forget_shape(ak_baseline *b)
 {
     if (b->primitive != NULL) {
         (void)b->f.primitive_destroy(b->primitive);
     }
-    while (b->arg_count > 0) {
-        (void)b->f.memory_destroy(b->args[--b->arg_count].memory);
-    }
     b->primitive = NULL;
+    forget_arguments(b);
+}
+
+static bool make_primitive(ak_baseline *b, const memory_desc *source, const memory_desc *target)
+{
+    op_desc desc;
+    void *primitive_desc = NULL;
+    bool good = b->op->describe(&desc, b, source, target) == 0 &&
+                b->f.primitive_desc_create(&primitive_desc, &desc, NULL, b->engine, NULL) == 0 &&
+                b->f.primitive_create(&b->primitive, primitive_desc) == 0;
+    if (primitive_desc != NULL) {
+        (void)b->f.primitive_desc_destroy(primitive_desc);
+    }
+    return good;
 }
 
 static bool add_argument(ak_baseline *b, int kind, const memory_desc *desc, void *data)
@@ -256,30 +272,28 @@ static ak_status onednn_prepare(ak_baseline *b, const ak_host_call *call, ak_err
         return AK_OK;
     }
     const size_t arguments = (size_t)b->op->target + 1;
-    if (b->primitive != NULL && b->size[0] == call->size[0] && b->size[1] == call->size[1] &&
-        memcmp(b->arg, call->arg, arguments * sizeof b->arg[0]) == 0) {
+    bool same_shape =
+        b->primitive != NULL && b->size[0] == call->size[0] && b->size[1] == call->size[1];
+    if (same_shape && memcmp(b->arg, call->arg, arguments * sizeof b->arg[0]) == 0) {
         return AK_OK;
     }
     memory_desc source, target, vector;
-    op_desc desc;
-    void *primitive_desc = NULL;
     int64_t dims[DIMS_MAX] = {call->size[0], call->size[1]};
     int64_t target_dims[DIMS_MAX] = {call->size[0], b->op->per_row ? 1 : call->size[1]};
     int64_t vector_dims[DIMS_MAX] = {call->size[1]};
-    forget_shape(b);
+    if (same_shape) {
+        forget_arguments(b);
+    } else {
+        forget_shape(b);
+    }
     bool good = b->f.memory_desc_init(&source, 2, dims, TYPE_F32, TAG_AB) == 0 &&
                 b->f.memory_desc_init(&target, 2, target_dims, TYPE_F32, TAG_AB) == 0 &&
                 b->f.memory_desc_init(&vector, 1, vector_dims, TYPE_F32, TAG_A) == 0 &&
-                b->op->describe(&desc, b, &source, &target) == 0 &&
-                b->f.primitive_desc_create(&primitive_desc, &desc, NULL, b->engine, NULL) == 0 &&
-                b->f.primitive_create(&b->primitive, primitive_desc) == 0 &&
+                (same_shape || make_primitive(b, &source, &target)) &&
                 add_argument(b, ARG_SRC, &source, call->arg[0]) &&
                 add_argument(b, ARG_DST, &target, call->arg[b->op->target]) &&
                 (!b->with_scale || add_argument(b, ARG_SCALE, &vector, call->arg[1])) &&
                 (!b->with_shift || add_argument(b, ARG_SHIFT, &vector, call->arg[2]));
-    if (primitive_desc != NULL) {
-        (void)b->f.primitive_desc_destroy(primitive_desc);
-    }
     if (!good) {
         forget_shape(b);
         return ak_fail(err, AK_UNAVAILABLE, "oneDNN has no %s for this shape", b->op->problem);
@@ -296,12 +310,12 @@ static void onednn_run(ak_baseline *b, const ak_host_call *call)
         (void)b->f.stream_wait(b->stream);
         return;
     }
-    int64_t m = call->size[0], n = call->size[1], k = call->size[2];
-    float *c = call->arg[b->with_pass ? 3 : 2];
-    (void)b->f.sgemm('N', 'N', m, n, k, 1.0f, call->arg[0], k, call->arg[1], n, 0.0f, c, n);
-    if (b->with_pass) {
-        ak_pass_run(&b->pass, call);
-    }
+    const ak_product *p = &b->product;
+    ak_product_begin(p, call);
+    (void)b->f.sgemm(p->a_transposed ? 'T' : 'N', p->b_transposed ? 'T' : 'N', call->size[0],
+                     call->size[1], call->size[2], p->alpha, call->arg[0], call->pitch[0],
+                     call->arg[1], call->pitch[1], p->beta, call->arg[p->c], call->pitch[p->c]);
+    ak_product_end(p, call);
 }
 
 static const char *const problems[] = {"matmul",    "matmul_act", "softmax",

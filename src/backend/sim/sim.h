@@ -9,9 +9,10 @@
  *
  * The kernel of the task is the one that was recorded, with all that is known of it (its rank,
  * defaults, sources for prompts), or a T1 file, or the recording itself, of which then no more than
- * the space is known; "sim" alone means the recording that is named as the kernel. The space is
- * what was recorded, nothing else. Facts of the machine are unknown but for those that the file
- * says: what would need others (a default, a rank) is left out.
+ * the space is known (so is one of the recorded name that is no kernel of ours); "sim" alone means
+ * the recording that is named as the kernel. The space is what was recorded, nothing else. Facts of
+ * the machine are unknown but for those that the file says: what would need others (a default, a
+ * rank) is left out.
  */
 #ifndef AK_BACKEND_SIM_H
 #define AK_BACKEND_SIM_H

@@ -69,11 +69,6 @@ static const char *implementation_of(const ak_problem *problem, const ak_recordi
     return ak_problem_implementation(problem, best);
 }
 
-static bool is_recording(const char *kernel, const char *path)
-{
-    return strcmp(kernel, path) == 0;
-}
-
 /* A recording as a problem of its own, of which the space is all that is known. */
 static ak_status problem_of(ak_problem **out, const ak_recording *recording, ak_error *err)
 {
@@ -81,6 +76,20 @@ static ak_status problem_of(ak_problem **out, const ak_recording *recording, ak_
     return document == NULL
                ? ak_fail_memory(err)
                : ak_problem_of_space(out, recording->kernel, document, recording->path, err);
+}
+
+/* The kernel as it is named: the file or, if there is no kernel of that name, what was recorded.
+ *alone: of it only the space is known. */
+static ak_status open_problem(ak_problem **out, bool *alone, const char *kernel,
+                              const ak_recording *recording, ak_error *err)
+{
+    *alone = strcmp(kernel, recording->path) == 0;
+    ak_status status = *alone ? AK_OK : ak_problem_open(out, kernel, err);
+    if (status == AK_NOT_FOUND && strcmp(kernel, recording->kernel) == 0) {
+        *alone = true;
+        status = AK_OK;
+    }
+    return status == AK_OK && *alone ? problem_of(out, recording, err) : status;
 }
 
 /* What the task says must be what was recorded, where the recording says it. */
@@ -96,11 +105,8 @@ static ak_status agree(const char *what, const char *task, const char *recorded,
 static ak_status check_task(const ak_task *task, const ak_recording *recording, ak_error *err)
 {
     const char *path = recording->path;
-    bool ours = recording->implementation[0] != 0; /* others write sizes in their own way */
-    if (ours && strcmp(task->problem->name, recording->kernel) != 0) {
-        return ak_fail(err, AK_INVALID, "%.200s: is a recording of the kernel %.60s, not of %.60s",
-                       path, recording->kernel, task->problem->name);
-    }
+    /* Others write sizes in their own way, and a space alone has none. */
+    bool ours = recording->implementation[0] != 0 && task->problem->size_count > 0;
     ak_status status = ours ? agree("size", task->size_text, recording->size, path, err) : AK_OK;
     if (status == AK_OK && ours) {
         status = agree("dtype", ak_dtype_text(task->dtype), recording->dtype, path, err);
@@ -121,14 +127,20 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *devic
     ak_task_spec own = *spec;
     ak_problem *problem = NULL;
     binding b = {.path = recording->path, .seed = spec->seed};
-    bool alone = is_recording(spec->kernel, recording->path);
-    bool ours = !alone && recording->implementation[0] != 0;
+    bool alone = false;
     if (spec->fix != NULL) {
         return ak_fail(err, AK_INVALID, "a recording has what was recorded: nothing can be fixed");
     }
-    ak_status status =
-        alone ? problem_of(&problem, recording, err) : ak_problem_open(&problem, spec->kernel, err);
+    ak_status status = open_problem(&problem, &alone, spec->kernel, recording, err);
     if (status != AK_OK) {
+        return status;
+    }
+    bool ours = !alone && recording->implementation[0] != 0;
+    if (ours && strcmp(problem->name, recording->kernel) != 0) {
+        status =
+            ak_fail(err, AK_INVALID, "%.200s: is a recording of the kernel %.60s, not of %.60s",
+                    recording->path, recording->kernel, problem->name);
+        ak_problem_close(problem);
         return status;
     }
     if (own.implementation == NULL && !alone) {

@@ -1,7 +1,7 @@
-/* value_json.c: values and configurations as JSON, the same wherever they are written. */
-#include <math.h>
+/* value_json.c: see value_json.h. */
+#include "base/value_json.h"
 
-#include "problem/space.h"
+#include <math.h>
 
 json_t *ak_value_json(const ak_value *value)
 {

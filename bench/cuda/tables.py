@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""The CUDA tables of docs/BENCHMARKS.md, one set of shapes after the other. For each shape: `autokernel
+tune` with few evaluations, whose finish measures what it found, the default configuration and the
+libraries interleaved on the same rotating buffers; or, with --tune 0, `autokernel compare` of what the
+archive has. Prints ratios with intervals, geometric mean and minimum, and writes every figure.
+
+    python3 bench/cuda/tables.py SET... [--tune 12] [--time 5] [--dtype bf16] [--limit SECONDS]
+    python3 bench/cuda/tables.py --list                 the sets and their shapes
+    python3 bench/cuda/tables.py --print FILE...        the tables of earlier results again
+
+--time is for one shape, search and finish together. Results are written after each shape to
+bench/results/cuda-tables-SET-DATE.json (or --output FOLDER); shapes that are there already are not
+measured again unless they failed, so that a run that was cut off goes on where it stopped. AUTOKERNEL is the executable."""
+import argparse, datetime, itertools, json, math, os, subprocess, sys, tempfile, time
+
+EXE = os.environ.get("AUTOKERNEL", "build/release/autokernel")
+
+def mnk(shapes):
+    return ["M=%d,N=%d,K=%d" % s for s in shapes]
+
+LARGE = mnk([(4096, 4096, 4096), (8192, 8192, 8192), (8192, 8192, 1024), (8192, 8192, 2048), (8192, 8192, 28672),
+             (4096, 14336, 4096), (4096, 28672, 4096), (16384, 4096, 4096)])
+MEDIUM = mnk([(n, n, n) for n in (512, 768, 1024, 1536, 2048)] + [(2048, 512, 2048), (2048, 5120, 2048)])
+SKINNY = mnk([(m, n, k) for n, k in ((4096, 4096), (14336, 4096), (4096, 14336), (7168, 16384))
+              for m in (1, 8, 16, 32, 64, 128)])
+DEEP = mnk([(n, n, k) for n in (128, 256, 512) for k in (8192, 65536)])
+AWKWARD = mnk([(1000, 3000, 5000), (1544, 1544, 1544), (2056, 1000, 3000), (1000, 3001, 5001)])
+ROWS = ["rows=%d,cols=%d" % ((1 << 26) // n, n) for n in (1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18)]
+FUSED = ["activation=%s,bias=add" % a for a in ("relu", "leaky_relu", "gelu_tanh", "silu")]
+
+# Of each set: (kernel, size, choices, dtype or None for --dtype), and what --libraries gets.
+SETS = {
+    "large": ([("matmul", s, "", None) for s in LARGE], "default"),
+    "medium": ([("matmul", s, "", None) for s in MEDIUM], "default"),
+    "skinny": ([("matmul", s, "", None) for s in SKINNY], "default"),
+    "deep": ([("matmul", s, "", None) for s in DEEP], "default"),
+    "awkward": ([("matmul", s, "", None) for s in AWKWARD], "default"),
+    "fused": ([("matmul_act", s, c, None) for s in LARGE + MEDIUM for c in FUSED], "default"),
+    "pytorch": ([("matmul_act", "M=4096,N=4096,K=4096", "activation=leaky_relu,bias=none", d) for d in ("f16", "bf16")],
+                "default,torch-eager,torch-compile"),
+    "rows": ([(k, s, "", d) for k in ("softmax", "layernorm", "rmsnorm") for d in ("bf16", "f16", "f32") for s in ROWS],
+             "default,torch-eager,torch-compile"),
+}
+
+# Columns of a table: what they are called, and the libraries of which the fastest counts.
+COLUMNS = [("lt_best", ("cublaslt-best", "cublaslt-unfused")), ("lt_first", ("cublaslt",)),
+           ("lt_best, unfused", ("cublaslt-unfused",)), ("cuDNN", ("cudnn",)),
+           ("torch eager", ("torch-eager",)), ("torch.compile", ("torch-compile",)), ("copy", ("copy",))]
+
+def measure(case, libraries, args, archive):
+    """One shape: the JSON of tune or compare, or {"error": ...}."""
+    kernel, size, choices, dtype = case
+    command = [EXE, "tune" if args.tune else "compare", kernel, "--device", args.device, "--size", size, "--dtype", dtype,
+               "--libraries", args.libraries or libraries, "--archive", archive, "--time", str(args.time), "--json"]
+    command += ["--set", choices] if choices else []
+    command += ["--evals", str(args.tune), "--quiet"] if args.tune else []
+    begin = time.monotonic()
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        result = json.loads(done.stdout)
+    except ValueError:
+        said = (done.stderr.strip() or "nothing was said").splitlines()[-1]
+        result = {"error": "exit code %d: %s" % (done.returncode, said)}
+    result.update(case=list(case), wall_seconds=round(time.monotonic() - begin, 2), command=" ".join(command[1:]))
+    return result
+
+def ours(result):
+    """(tuned, default): configurations that ran; where the default is the best, both are one."""
+    candidates = [c for c in result.get("contestants", []) if c["config"] is not None and c["ms"]]
+    if not candidates:
+        return None, None
+    named = [c for c in candidates if c["name"] in ("tuned", "best", "best = default")]
+    tuned = named[0] if named else min(candidates, key=lambda c: c["ms"])
+    default = [c for c in candidates if c["name"] == "default"]
+    return tuned, default[0] if default else tuned
+
+def fastest(result, libraries):
+    found = [c for c in result.get("contestants", []) if c["library"] in libraries and c["ms"]]
+    return min(found, key=lambda c: c["ms"]) if found else None
+
+def speed(tuned, library):
+    """How much faster ours is, with an interval: paired over the rounds where the library is what the
+    run took as its reference, else of the two medians."""
+    if library["ratio_ci"] == [1, 1] and tuned["ratio"]:
+        return tuned["ratio"], tuned["ratio_ci"][0], tuned["ratio_ci"][1]
+    return (library["ms"] / tuned["ms"], library["ci_ms"][0] / tuned["ci_ms"][1], library["ci_ms"][1] / tuned["ci_ms"][0])
+
+def geomean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+def label(case):
+    kernel, size, choices, dtype = case
+    return " ".join(filter(None, [kernel, size.replace(",", " "), choices.replace(",", " "), dtype]))
+
+def table(name, results):
+    """Markdown of one set, the ratios of each column summarised below."""
+    columns = [c for c in COLUMNS if any(fastest(r, c[1]) for r in results)]
+    ratios, of_default = {c[0]: [] for c in columns}, []
+    lines = ["### " + name, "", "Ratios are the library's time over ours: above 1 ours is faster. [ ]: 95 % interval.", "",
+             "| case | tuned, ms | TFLOP/s | GB/s | default / tuned | " + " | ".join(c[0] for c in columns) + " |",
+             "|---" * (5 + len(columns)) + "|"]
+    for result in results:
+        tuned, default = ours(result)
+        if tuned is None:
+            lines.append("| %s | failed: %s |" % (label(result["case"]), result.get("error", "no configuration is right")) +
+                         " |" * (3 + len(columns)))
+            continue
+        cells = []
+        for title, libraries in columns:
+            library = fastest(result, libraries)
+            if library is None:
+                cells.append("–")
+                continue
+            ratio, low, high = speed(tuned, library)
+            ratios[title].append(ratio)
+            cells.append("%.4f, **%.3f** [%.3f, %.3f]" % (library["ms"], ratio, low, high))
+        best = fastest(result, COLUMNS[0][1])
+        if best is not None:
+            of_default.append(best["ms"] / default["ms"])
+        lines.append("| %s | %.4f [%.4f, %.4f] | %.1f | %.0f | %.3f | %s |" % (
+            label(result["case"]), tuned["ms"], *tuned["ci_ms"], tuned["tflops"], tuned["gbs"],
+            default["ms"] / tuned["ms"], " | ".join(cells)))
+    lines.append("")
+    for title, _ in columns:
+        if ratios[title]:
+            lines.append("* %s: geometric mean **%.3f**, minimum %.3f, of %d" % (
+                title, geomean(ratios[title]), min(ratios[title]), len(ratios[title])))
+    if of_default:
+        lines.append("* default configuration against lt_best: geometric mean %.3f, minimum %.3f" % (
+            geomean(of_default), min(of_default)))
+    return "\n".join(lines + [""])
+
+def load(path):
+    with open(path) as f:
+        return json.load(f)
+
+def store(path, document):
+    with open(path + ".new", "w") as f:
+        json.dump(document, f, indent=1)
+    os.replace(path + ".new", path)
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("sets", nargs="*", help=", ".join(SETS) + "; with --print: files")
+    ap.add_argument("--list", action="store_true")
+    ap.add_argument("--print", action="store_true")
+    ap.add_argument("--tune", type=int, default=12, help="evaluations a shape; 0: only compare")
+    ap.add_argument("--time", type=float, default=5, help="seconds a shape")
+    ap.add_argument("--limit", type=float, default=math.inf, help="seconds after which no other shape is begun")
+    ap.add_argument("--first", type=int, default=None, help="only so many shapes of each set")
+    ap.add_argument("--dtype", default="bf16")
+    ap.add_argument("--device", default="cuda:0")
+    ap.add_argument("--libraries", default="", help="instead of what the set wants")
+    ap.add_argument("--archive", default="", help="default: a new one")
+    ap.add_argument("--output", default="bench/results", help="folder of the figures")
+    args = ap.parse_args()
+    if args.print:
+        for path in args.sets:
+            document = load(path)
+            print(table(document["set"], document["cases"]))
+        return
+    if args.list or not args.sets:
+        for name, (cases, libraries) in SETS.items():
+            print("%s (%d shapes, libraries %s)" % (name, len(cases), libraries))
+            print("\n".join("  " + label(case) for case in cases))
+        return
+    unknown = [name for name in args.sets if name not in SETS]
+    if unknown:
+        sys.exit("no set %s; there are %s" % (", ".join(unknown), ", ".join(SETS)))
+    begin = time.monotonic()
+    archive = args.archive or os.path.join(tempfile.mkdtemp(), "tables.db")
+    date = datetime.date.today().isoformat()
+    for name in args.sets:
+        cases, libraries = SETS[name]
+        path = os.path.join(args.output, "cuda-tables-%s-%s.json" % (name, date))
+        document = load(path) if os.path.exists(path) else {"set": name, "date": date, "commands": [], "cases": []}
+        document["commands"].append("python3 bench/cuda/tables.py " + " ".join(sys.argv[1:]))
+        document["cases"] = [result for result in document["cases"] if "error" not in result]
+        known = [result["case"] for result in document["cases"]]
+        for case in itertools.islice(cases, args.first):
+            case = [case[0], case[1], case[2], case[3] or args.dtype]
+            if case in known or time.monotonic() - begin > args.limit:
+                continue
+            result = measure(case, libraries, args, archive)
+            tuned, _ = ours(result)
+            best = fastest(result, COLUMNS[0][1])
+            print("%6.1f s  %-60s %s" % (
+                result["wall_seconds"], label(case), result.get("error", "no configuration is right") if tuned is None else
+                "%.4f ms%s" % (tuned["ms"], "" if best is None else ", %.3f of lt_best" % speed(tuned, best)[0])),
+                file=sys.stderr, flush=True)
+            document["cases"].append(result)
+            store(path, document)
+        print(table(name, document["cases"]))
+        print("raw figures: %s\n" % path, flush=True)
+
+main()

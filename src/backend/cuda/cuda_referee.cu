@@ -1,0 +1,365 @@
+/*
+ * cuda_referee.cu: what is right, on the device: the tools that a kernel's reference.cu is made of,
+ * and the kernels that hold an output against what it computed. The harness puts this text in front
+ * of reference.cu and compiles both with NVRTC; see cuda_referee.c.
+ *
+ * A reference.cu has one kernel,
+ *
+ *     KERNEL ak_reference(POINTERS, SIZES)
+ *
+ * with a pointer for each argument in the order of problem.json (const void * to what is read, in
+ * the task's dtype, double * to what is written, whose rows adjoin), each size as an i64 and, if it
+ * wants them, of each argument the elements from one row to the next as an i64; the choices are macros, like
+ * activation_is_relu, and numbers like choice_alpha. It is run with THREADS threads a block and any number of blocks, so it
+ * takes its work in strides of gridDim.x. It is as plain as reference.c: double throughout, no
+ * tricks, no parameters. It shares no code with any candidate.
+ *
+ * The reference lies on the device under a mask: each element is combined with a number that depends
+ * on a secret key and its index. A candidate that finds it can neither copy it nor change it
+ * without being seen.
+ *
+ * tests/simt/simt.h defines SIMT and the functions of the next section, and runs the rest on a CPU.
+ */
+typedef unsigned long long u64;
+typedef unsigned int u32;
+typedef unsigned short u16;
+typedef long long i64;
+
+#define THREADS 256 /* as REFEREE_THREADS in cuda_referee.c */
+
+#ifndef SIMT
+
+#define DEVICE __device__ __forceinline__
+#define KERNEL extern "C" __global__ void __launch_bounds__(THREADS)
+
+extern __shared__ __align__(16) unsigned char shared_bytes[];
+
+DEVICE unsigned char *dynamic_shared(void)
+{
+    return shared_bytes;
+}
+DEVICE void block_sync(void)
+{
+    __syncthreads();
+}
+DEVICE u64 bits_of(double x)
+{
+    return (u64)__double_as_longlong(x);
+}
+DEVICE double from_bits(u64 bits)
+{
+    return __longlong_as_double((i64)bits);
+}
+DEVICE float from_bits_f32(u32 bits)
+{
+    return __uint_as_float(bits);
+}
+
+#endif
+
+#define INFINITE from_bits(0x7ffull << 52)
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+/* The order of ak_dtype. */
+#define KIND_F16  0
+#define KIND_BF16 1
+#define KIND_F32  2
+#define KIND_I32  4
+
+DEVICE double value_of_bits(u32 bits, int kind)
+{
+    if (kind == KIND_F32) {
+        return (double)from_bits_f32(bits);
+    }
+    if (kind == KIND_I32) {
+        return (double)(int)bits;
+    }
+    if (kind == KIND_BF16) {
+        return (double)from_bits_f32(bits << 16);
+    }
+    const u32 sign = (bits & 0x8000) << 16, exponent = bits >> 10 & 31, fraction = bits & 1023;
+    if (exponent == 0) { /* in units of 2^-24 */
+        return (sign ? -1.0 : 1.0) * ((double)fraction / 16777216.0);
+    }
+    return (double)from_bits_f32(sign | (exponent == 31 ? 255u : exponent + 112u) << 23 |
+                                 fraction << 13);
+}
+
+DEVICE u32 bits_at(const void *array, i64 i, int kind)
+{
+    return kind == KIND_F16 || kind == KIND_BF16 ? ((const u16 *)array)[i]
+                                                 : ((const u32 *)array)[i];
+}
+
+/* Element i of an array of the task's dtype. */
+DEVICE double value(const void *array, i64 i)
+{
+#if dtype_is_f32
+    return (double)((const float *)array)[i];
+#elif dtype_is_bf16
+    return value_of_bits(((const u16 *)array)[i], KIND_BF16);
+#else
+    return value_of_bits(((const u16 *)array)[i], KIND_F16);
+#endif
+}
+
+/* ---- what references are made of ------------------------------------------------------------- */
+
+/* The sum of what the threads of a block bring; each gets it. */
+DEVICE double block_sum(double x)
+{
+    double *all = (double *)dynamic_shared();
+    block_sync(); /* nobody is still reading what was there */
+    all[threadIdx.x] = x;
+    for (u32 half = THREADS / 2; half > 0; half /= 2) {
+        block_sync();
+        if (threadIdx.x < half) {
+            all[threadIdx.x] += all[threadIdx.x + half];
+        }
+    }
+    block_sync();
+    return all[0];
+}
+
+DEVICE double block_max(double x)
+{
+    double *all = (double *)dynamic_shared();
+    block_sync();
+    all[threadIdx.x] = x;
+    for (u32 half = THREADS / 2; half > 0; half /= 2) {
+        block_sync();
+        if (threadIdx.x < half && all[threadIdx.x + half] > all[threadIdx.x]) {
+            all[threadIdx.x] = all[threadIdx.x + half];
+        }
+    }
+    block_sync();
+    return all[0];
+}
+
+/* Tiles of a matrix product: TILE x TILE elements for a block, EACH x EACH for a thread: rows
+   threadIdx.x / ACROSS + DOWN * r, columns threadIdx.x % ACROSS + ACROSS * q of the tile. */
+#define TILE   64
+#define DEPTH  16
+#define ACROSS 16
+#define DOWN   16
+#define EACH   4
+
+/* A matrix as a product sees it: element (i, j) is at i * down + j * across. */
+typedef struct operand {
+    const void *from;
+    i64 down, across;
+} operand;
+
+DEVICE double element(operand x, i64 i, i64 j)
+{
+    return value(x.from, i * x.down + j * x.across);
+}
+
+/* sum[r][q] of A[m,k] * B[k,n] for the tile whose first element is (row, column). Elements beyond
+   the matrices are 0. */
+DEVICE void product_tile(double sum[EACH][EACH], operand a, operand b, i64 row, i64 column, i64 m,
+                         i64 n, i64 k)
+{
+    double(*part_a)[DEPTH + 1] = (double(*)[DEPTH + 1]) dynamic_shared();
+    double(*part_b)[TILE] = (double(*)[TILE])(dynamic_shared() + sizeof(double[TILE][DEPTH + 1]));
+    const int down = (int)threadIdx.x / ACROSS, across = (int)threadIdx.x % ACROSS;
+    for (int r = 0; r < EACH; r++) {
+        for (int q = 0; q < EACH; q++) {
+            sum[r][q] = 0;
+        }
+    }
+    for (i64 first = 0; first < k; first += DEPTH) {
+        block_sync(); /* nobody is still reading the tiles before these */
+        for (int i = (int)threadIdx.x; i < TILE * DEPTH; i += THREADS) {
+            const i64 ra = row + i / DEPTH, ca = first + i % DEPTH;
+            const i64 rb = first + i / TILE, cb = column + i % TILE;
+            part_a[i / DEPTH][i % DEPTH] = ra < m && ca < k ? element(a, ra, ca) : 0;
+            part_b[i / TILE][i % TILE] = rb < k && cb < n ? element(b, rb, cb) : 0;
+        }
+        block_sync();
+        for (int p = 0; p < DEPTH; p++) {
+            for (int r = 0; r < EACH; r++) {
+                for (int q = 0; q < EACH; q++) {
+                    sum[r][q] += part_a[down + DOWN * r][p] * part_b[p][across + ACROSS * q];
+                }
+            }
+        }
+    }
+}
+
+/* ---- the mask -------------------------------------------------------------------------------- */
+
+/* The output function of SplitMix64 (Steele, Lea, Flood 2014); mask_of in cuda_referee.c is the
+   same. */
+DEVICE u64 mix(u64 z)
+{
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+    return z ^ z >> 31;
+}
+
+DEVICE u64 mask_of(u64 key, u64 i)
+{
+    return mix(key + (i + 1) * 0x9e3779b97f4a7c15ull);
+}
+
+/* ---- the kernels of the harness -------------------------------------------------------------- */
+
+/* What a block found out; the host brings the blocks together. As ak_cuda_finding in
+   cuda_referee.c. */
+typedef struct finding {
+    u64 hash;             /* of what was read: a sum, so that the order does not matter */
+    u64 bad, unwritten;   /* elements */
+    u64 first;            /* index of the first bad one; ~0 if none is */
+    u64 strays;           /* elements between the rows that were written */
+    u64 finite, nans;     /* elements of the reference */
+    double worst;         /* error over tolerance, or magnitude of the reference */
+    double squares;       /* sum of those of (element / scale) */
+} finding;
+
+/* One thread's findings, for all threads of a block; thread 0 writes them. */
+DEVICE void conclude(finding *out, finding f)
+{
+    finding *all = (finding *)dynamic_shared();
+    block_sync();
+    all[threadIdx.x] = f;
+    for (u32 half = THREADS / 2; half > 0; half /= 2) {
+        block_sync();
+        if (threadIdx.x < half) {
+            finding *to = &all[threadIdx.x];
+            const finding *from = &all[threadIdx.x + half];
+            to->hash += from->hash;
+            to->bad += from->bad;
+            to->unwritten += from->unwritten;
+            to->strays += from->strays;
+            to->first = from->first < to->first ? from->first : to->first;
+            to->finite += from->finite;
+            to->nans += from->nans;
+            to->worst = from->worst > to->worst ? from->worst : to->worst;
+            to->squares += from->squares;
+        }
+    }
+    if (threadIdx.x == 0) {
+        out[blockIdx.x] = all[0];
+    }
+}
+
+DEVICE finding nothing_found(void)
+{
+    finding f;
+    f.hash = f.bad = f.unwritten = f.strays = f.finite = f.nans = 0;
+    f.first = ~0ull;
+    f.worst = f.squares = 0;
+    return f;
+}
+
+DEVICE i64 first_index(void)
+{
+    return (i64)blockIdx.x * THREADS + (i64)threadIdx.x;
+}
+
+DEVICE i64 index_step(void)
+{
+    return (i64)gridDim.x * THREADS;
+}
+
+/* Masks what ak_reference left, in place. Finds: hash of what is masked, finite, nans, and the
+   largest finite magnitude in `worst`. */
+KERNEL ak_seal(double *reference, i64 count, u64 key, finding *out)
+{
+    finding f = nothing_found();
+    for (i64 i = first_index(); i < count; i += index_step()) {
+        const double x = reference[i];
+        const double magnitude = x < 0 ? -x : x;
+        const u64 masked = bits_of(x) ^ mask_of(key, (u64)i);
+        f.nans += x != x;
+        if (magnitude < INFINITE) {
+            f.finite++;
+            f.worst = magnitude > f.worst ? magnitude : f.worst;
+        }
+        f.hash += mix(masked + mask_of(~key, (u64)i));
+        ((u64 *)reference)[i] = masked;
+    }
+    conclude(out, f);
+}
+
+/* Finds `squares` of the finite elements over `scale`. */
+KERNEL ak_squares(const u64 *masked, i64 count, u64 key, double scale, finding *out)
+{
+    finding f = nothing_found();
+    for (i64 i = first_index(); i < count; i += index_step()) {
+        const double x = from_bits(masked[i] ^ mask_of(key, (u64)i)) / scale;
+        if ((x < 0 ? -x : x) < INFINITE) {
+            f.squares += x * x;
+        }
+    }
+    conclude(out, f);
+}
+
+/* Error over tolerance of one element; infinite where a number was due and none came, or the other
+   way round. What check/compare.c does. */
+DEVICE double error_of(double got, double want, double relative, double absolute)
+{
+    if (got != got || want != want) {
+        return got != got && want != want ? 0 : INFINITE;
+    }
+    if (got == INFINITE || got == -INFINITE || want == INFINITE || want == -INFINITE) {
+        return got == want ? 0 : INFINITE;
+    }
+    const double error = got < want ? want - got : got - want;
+    const double allowed = relative * (want < 0 ? -want : want) + absolute;
+    if (error <= allowed) {
+        return error > 0 ? error / allowed : 0;
+    }
+    return allowed > 0 ? error / allowed : INFINITE;
+}
+
+/* Holds an output against the reference, whose rows adjoin; those of the output are `row` long and
+   `pitch` apart. An element that has the bits of `poison`, the last four aside, was never
+   written. */
+KERNEL ak_examine(const void *output, const u64 *masked, i64 count, i64 row, i64 pitch, int kind,
+                  u32 poison, u64 key, double relative, double absolute, finding *out)
+{
+    finding f = nothing_found();
+    const i64 gap = pitch - row, gaps = gap > 0 ? (count / row - 1) * gap : 0;
+    for (i64 i = first_index(); i < gaps; i += index_step()) {
+        f.strays += (bits_at(output, i / gap * pitch + row + i % gap, kind) & ~15u) !=
+                    (poison & ~15u);
+    }
+    for (i64 i = first_index(); i < count; i += index_step()) {
+        const u64 word = masked[i];
+        const u32 bits = bits_at(output, gap == 0 ? i : i / row * pitch + i % row, kind);
+        const int unwritten = (bits & ~15u) == (poison & ~15u);
+        const double error = unwritten ? INFINITE
+                                       : error_of(value_of_bits(bits, kind),
+                                                  from_bits(word ^ mask_of(key, (u64)i)), relative,
+                                                  absolute);
+        f.hash += mix(word + mask_of(~key, (u64)i));
+        f.worst = error > f.worst ? error : f.worst;
+        f.unwritten += unwritten;
+        if (error > 1) {
+            f.first = (u64)i < f.first ? (u64)i : f.first;
+            f.bad++;
+        }
+    }
+    conclude(out, f);
+}
+
+/* Finds `hash` of an array of bytes, which begins at a multiple of 8. */
+KERNEL ak_fingerprint(const void *array, i64 bytes, u64 key, finding *out)
+{
+    finding f = nothing_found();
+    const i64 words = bytes / 8;
+    for (i64 i = first_index(); i < words; i += index_step()) {
+        f.hash += mix(((const u64 *)array)[i] + mask_of(key, (u64)i));
+    }
+    if (first_index() == 0 && bytes % 8 != 0) {
+        u64 rest = 0;
+        for (i64 i = words * 8; i < bytes; i++) {
+            rest = rest << 8 | ((const unsigned char *)array)[i];
+        }
+        f.hash += mix(rest + mask_of(key, (u64)words));
+    }
+    conclude(out, f);
+}

@@ -1,0 +1,379 @@
+/*
+ * cuda_torch.c: PyTorch, in a Python process of its own on the same device.
+ *
+ *   torch-eager     what the framework runs call by call: a product or a row operation, and for an
+ *                   activation a kernel of its own behind the product
+ *   torch-compile   the same through torch.compile
+ *
+ * The process runs torch_worker.py, which this program carries, and is started when one of the two
+ * is first loaded; importing torch takes seconds, compiling too. It reads the inputs from our own
+ * block of arguments and writes the output there (CUDA IPC), so that both are what every contestant
+ * has; it times its batches with events, as graphs over rotating copies, as we do. Nothing else
+ * runs on the device meanwhile.
+ */
+#include "backend/cuda/cuda_device.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/asset.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/proc.h"
+
+#define PREFIX       AK_BASELINE_ON_DEMAND
+#define SCRIPT       "src/backend/cuda/torch_worker.py"
+#define WHERE        "PyTorch's process"
+#define REPLY_MAX    (64u << 10)
+#define OPEN_NS      (120 * AK_SECOND_NS) /* importing, on a machine that has other work */
+#define PREPARE_NS   (300 * AK_SECOND_NS) /* compiling */
+#define HANDLE_BYTES 64
+
+static const struct way {
+    const char *name, *title, *way;
+} ways[] = {{PREFIX "eager", "PyTorch, eager", "eager"},
+            {PREFIX "compile", "PyTorch, compiled", "compile"}};
+enum { WAYS = sizeof ways / sizeof ways[0] };
+
+struct ak_torch_state {
+    ak_proc proc;
+    ak_buf held; /* of its replies, not yet a whole line */
+    char version[64];
+    bool no_graph[WAYS];
+};
+
+static bool torch_applies(const ak_task *task)
+{
+    static const char *const kernels[] = {"matmul",    "matmul_act", "softmax",
+                                          "layernorm", "rmsnorm",    "reduce"};
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+        if (strcmp(task->problem->name, kernels[i]) == 0) {
+            return task->problem->builtin;
+        }
+    }
+    return false;
+}
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+static void torch_close(ak_device *device)
+{
+    if (device->torch != NULL) {
+        ak_proc_kill(&device->torch->proc);
+        ak_buf_free(&device->torch->held);
+        ak_free(device->torch);
+        device->torch = NULL;
+    }
+}
+
+/* Whether anybody is there shows in the answer. */
+static ak_status say(const ak_torch_state *state, const json_t *message, ak_error *err)
+{
+    char *text = NULL;
+    ak_status status = ak_json_text(&text, message, err);
+    size_t length = status == AK_OK ? strlen(text) : 0;
+    if (status == AK_OK) {
+        text[length++] = '\n'; /* in place of the 0 */
+    }
+    for (size_t done = 0; done < length;) {
+        ssize_t wrote = write(state->proc.to, text + done, length - done);
+        if (wrote <= 0 && errno != EINTR) {
+            break;
+        }
+        done += wrote > 0 ? (size_t)wrote : 0;
+    }
+    ak_free(text);
+    return status;
+}
+
+static ak_status hear(json_t **out, ak_torch_state *state, int64_t timeout_ns, ak_error *err)
+{
+    int64_t deadline = ak_clock_ns() + timeout_ns;
+    ak_buf *held = &state->held;
+    char *end;
+    while ((end = memchr(held->data, '\n', held->length)) == NULL) {
+        char bytes[4096];
+        struct pollfd ready = {.fd = state->proc.from, .events = POLLIN};
+        int64_t left = deadline - ak_clock_ns();
+        if (left <= 0) {
+            return ak_fail(err, AK_TIMED_OUT, WHERE " did not answer within %.3g s",
+                           (double)timeout_ns / 1e9);
+        }
+        if (poll(&ready, 1, (int)(left / AK_MS_NS) + 1) <= 0) {
+            continue;
+        }
+        ssize_t got = read(state->proc.from, bytes, sizeof bytes);
+        if (got > 0) {
+            ak_buf_append(held, bytes, (size_t)got);
+        } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
+            char how[80] = "";
+            int64_t patience = ak_clock_ns() + AK_SECOND_NS;
+            while (!ak_proc_ended(how, sizeof how, &state->proc) && ak_clock_ns() < patience) {
+                ak_clock_sleep_ns(AK_MS_NS);
+            }
+            return ak_fail(err, AK_CRASHED, WHERE " ended: %s", how);
+        }
+        if (ak_buf_status(held, err) != AK_OK) {
+            return ak_fail(err, AK_LIMIT, WHERE " says more than %u bytes at once", REPLY_MAX);
+        }
+    }
+    ak_status status = ak_json_parse(out, held->data, (size_t)(end - held->data), WHERE, err);
+    ak_buf_clear(held); /* it speaks when it is spoken to: there is nothing behind the line */
+    return status;
+}
+
+/* Asks; *out is a reply that is ok. After a failure other than AK_INVALID, which is the process'
+   own answer, it is no more. */
+static ak_status ask(json_t **out, ak_device *device, json_t *message, int64_t timeout_ns,
+                     ak_error *err)
+{
+    json_t *reply = NULL;
+    bool good = false;
+    ak_status status = message == NULL ? ak_fail_memory(err) : say(device->torch, message, err);
+    json_decref(message);
+    status = status == AK_OK ? hear(&reply, device->torch, timeout_ns, err) : status;
+    status = status == AK_OK ? ak_json_bool_or(&good, reply, "ok", false, WHERE, err) : status;
+    if (status != AK_OK) {
+        json_decref(reply);
+        torch_close(device);
+        return status;
+    }
+    if (!good) {
+        status = ak_fail(err, AK_INVALID, "%.220s", ak_json_text_at(reply, "error"));
+        json_decref(reply);
+        return status;
+    }
+    *out = reply;
+    return AK_OK;
+}
+
+static ak_status start(ak_torch_state *state, ak_error *err)
+{
+    const ak_asset *asset = ak_asset_find(SCRIPT);
+    const char *python = ak_env("AUTOKERNEL_PYTHON");
+    if (asset == NULL) {
+        return ak_fail(err, AK_INTERNAL, SCRIPT " is not part of this build");
+    }
+    char *script = ak_alloc(asset->length + 1, 1);
+    if (script == NULL) {
+        return ak_fail_memory(err);
+    }
+    memcpy(script, asset->data, asset->length);
+    const char *const argv[] = {python == NULL ? "python3" : python, "-c", script, NULL};
+    ak_proc_spec spec = {.argv = argv};
+    ak_status status = ak_proc_start(&state->proc, &spec, err);
+    ak_free(script);
+    return status;
+}
+
+static ak_status open_state(ak_device *device, ak_error *err)
+{
+    json_t *reply = NULL;
+    if (device->torch != NULL) {
+        return AK_OK;
+    }
+    device->torch = ak_alloc(1, sizeof *device->torch);
+    if (device->torch == NULL) {
+        return ak_fail_memory(err);
+    }
+    device->torch->held = (ak_buf)AK_BUF(REPLY_MAX);
+    ak_status status = start(device->torch, err);
+    if (status != AK_OK) {
+        torch_close(device);
+        return status;
+    }
+    const char *colon = strchr(device->task->device, ':');
+    int64_t ordinal = 0;
+    (void)(colon != NULL && ak_text_int(&ordinal, colon + 1)); /* cuda.c has opened it */
+    status = ask(&reply, device,
+                 json_pack("{s:s,s:I}", "op", "open", "device", (json_int_t)ordinal), OPEN_NS, err);
+    if (status == AK_OK) {
+        (void)snprintf(device->torch->version, sizeof device->torch->version, "%s",
+                       ak_json_text_at(reply, "version"));
+        json_decref(reply);
+    } else {
+        torch_close(device);
+    }
+    return status;
+}
+
+/* ---- as a contestant ------------------------------------------------------------------------- */
+
+static json_t *sizes_json(const ak_launch *launch)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < launch->task->problem->size_count; i++) {
+        (void)ak_json_set(object, launch->task->problem->sizes[i].name,
+                          json_integer(launch->shape->size[i]));
+    }
+    return object;
+}
+
+static json_t *choices_json(const ak_task *task)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < task->problem->choice_count; i++) {
+        const char *name = task->problem->choices[i].name;
+        char text[40];
+        ak_value value;
+        if (!ak_scope_get(&value, task->constants, name)) {
+            continue;
+        }
+        (void)snprintf(text, sizeof text, "%.17g",
+                       value.type == AK_VALUE_INT ? (double)value.as.integer : value.as.real);
+        (void)ak_json_set_text(object, name,
+                               value.type == AK_VALUE_STRING ? value.as.string : text);
+    }
+    return object;
+}
+
+static json_t *arguments_json(const ak_launch *launch)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < launch->task->problem->argument_count; i++) {
+        (void)json_array_append_new(list, json_pack("{s:s,s:I,s:I}", "name",
+                                                    launch->task->problem->arguments[i].name,
+                                                    "offset", (json_int_t)launch->offset[i],
+                                                    "bytes", (json_int_t)launch->shape->bytes[i]));
+    }
+    return list;
+}
+
+static int refuse(ak_outcome *outcome, const ak_error *why, ak_status status)
+{
+    ak_cuda_refuse(outcome,
+                   status == AK_CRASHED     ? AK_TRIAL_CRASHED
+                   : status == AK_TIMED_OUT ? AK_TRIAL_TIMED_OUT
+                                            : AK_TRIAL_LAUNCH_ERROR,
+                   "%.230s", why->text);
+    return AK_CUDA_REFUSED;
+}
+
+static int torch_prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *outcome)
+{
+    ak_device *device = runnable->device;
+    ak_error why = AK_ERROR_INIT;
+    json_t *reply = NULL;
+    unsigned char handle[HANDLE_BYTES] = {0};
+    char hex[2 * HANDLE_BYTES + 1];
+    int code = device->cuda->ipc_handle(handle, device->block);
+    if (code != AK_CUDA_SUCCESS) {
+        ak_cuda_refuse(outcome, AK_TRIAL_LAUNCH_ERROR,
+                       "memory cannot be shared between processes here (CUDA error %d)", code);
+        return AK_CUDA_REFUSED;
+    }
+    for (size_t i = 0; i < HANDLE_BYTES; i++) {
+        (void)snprintf(hex + 2 * i, 3, "%02x", handle[i]);
+    }
+    const struct way *way = &ways[runnable->torch_way];
+    ak_status status = open_state(device, &why);
+    status =
+        status == AK_OK
+            ? ask(&reply, device,
+                  json_pack("{s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:s,s:I,s:I,s:o}", "op", "prepare", "key",
+                            way->name, "way", way->way, "kernel", launch->task->problem->name,
+                            "dtype", ak_dtype_text(launch->task->dtype), "size", sizes_json(launch),
+                            "choices", choices_json(launch->task), "handle", hex, "bytes",
+                            (json_int_t)device->block_bytes, "sets",
+                            (json_int_t)runnable->places.sets, "arguments", arguments_json(launch)),
+                  PREPARE_NS, &why)
+            : status;
+    json_decref(reply);
+    return status == AK_OK ? AK_CUDA_SUCCESS : refuse(outcome, &why, status);
+}
+
+static int torch_batch(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns,
+                       ak_outcome *outcome)
+{
+    ak_device *device = runnable->device;
+    const struct way *way = &ways[runnable->torch_way];
+    ak_error why = AK_ERROR_INIT;
+    json_t *reply = NULL;
+    bool captured = true;
+    if (device->torch == NULL) {
+        ak_cuda_refuse(outcome, AK_TRIAL_CRASHED, WHERE " has ended");
+        return AK_CUDA_REFUSED;
+    }
+    int code = ak_cuda_wait(device, timeout_ns); /* what was put into the block is there */
+    if (code != AK_CUDA_SUCCESS) {
+        return code;
+    }
+    ak_status status =
+        ask(&reply, device,
+            json_pack("{s:s,s:s,s:I}", "op", "run", "key", way->name, "runs", (json_int_t)runs),
+            timeout_ns, &why);
+    status = status == AK_OK ? ak_json_int(ns, reply, "ns", WHERE, &why) : status;
+    status =
+        status == AK_OK ? ak_json_bool_or(&captured, reply, "captured", true, WHERE, &why) : status;
+    json_decref(reply);
+    if (status != AK_OK) {
+        return refuse(outcome, &why, status);
+    }
+    device->torch->no_graph[runnable->torch_way] = !captured;
+    *ns = *ns > 0 ? *ns : 1;
+    return AK_CUDA_SUCCESS;
+}
+
+static const ak_cuda_work torch_work = {
+    .prepare = torch_prepare, .batch = torch_batch, .computes = true};
+
+static size_t way_of(const char *name)
+{
+    size_t i = 0;
+    while (i < WAYS && strcmp(ways[i].name, name) != 0) {
+        i++;
+    }
+    return i;
+}
+
+static ak_status torch_load(ak_runnable *runnable, const char *name, ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    runnable->torch_way = way_of(name);
+    if (runnable->torch_way == WAYS) {
+        return ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for CUDA devices", name);
+    }
+    runnable->work = &torch_work;
+    ak_status status = open_state(runnable->device, &why);
+    if (status == AK_NO_MEMORY) {
+        return ak_fail_memory(err);
+    }
+    if (status != AK_OK) {
+        const char *python = ak_env("AUTOKERNEL_PYTHON");
+        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR,
+                       "%.120s (Python is %.60s; AUTOKERNEL_PYTHON names another)", why.text,
+                       python == NULL ? "python3" : python);
+    }
+    return AK_OK;
+}
+
+/* Whether there is a torch to be found takes seconds to know: who asks for it by name is told. */
+static ak_status torch_list(ak_device *device, const ak_task *task, ak_cuda_visitor visit,
+                            void *context, ak_error *err)
+{
+    (void)device, (void)task, (void)err;
+    for (size_t i = 0; i < WAYS; i++) {
+        visit(context, ways[i].name, ways[i].title, "", true, "");
+    }
+    return AK_OK;
+}
+
+static void torch_version(char *out, size_t bytes, const ak_device *device, const char *name)
+{
+    size_t way = way_of(name);
+    out[0] = 0;
+    if (way < WAYS && device->torch != NULL) {
+        (void)snprintf(out, bytes, "%s%s", device->torch->version,
+                       device->torch->no_graph[way] ? ", without a graph" : "");
+    }
+}
+
+const ak_cuda_library ak_cuda_library_torch = {.prefix = PREFIX,
+                                               .applies = torch_applies,
+                                               .list = torch_list,
+                                               .load = torch_load,
+                                               .version = torch_version,
+                                               .close = torch_close};

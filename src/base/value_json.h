@@ -1,0 +1,14 @@
+/*
+ * value_json.h: values and configurations as JSON, the same wherever they are written. Needs no
+ * more of them than the public header says. NULL: no memory.
+ */
+#ifndef AK_BASE_VALUE_JSON_H
+#define AK_BASE_VALUE_JSON_H
+
+#include "base/json.h"
+
+json_t *ak_value_json(const ak_value *value);
+/* An object {"MR": 6, "COMPILER": "gcc"}. */
+json_t *ak_config_json(const ak_space *space, const ak_config *config);
+
+#endif

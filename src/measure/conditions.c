@@ -1,0 +1,76 @@
+/* conditions.c: see conditions.h. */
+#include "measure/conditions.h"
+
+#include <string.h>
+
+/* A mean that takes in another; the same value stays exactly what it is. */
+static void mix(double *to, double more, double weight)
+{
+    *to += (more - *to) * weight;
+}
+
+void ak_conditions_add(ak_conditions *to, const ak_conditions *more)
+{
+    if (more->samples == 0) {
+        return;
+    }
+    double weight = (double)more->samples / ((double)to->samples + (double)more->samples);
+    mix(&to->sm_clock_mhz, more->sm_clock_mhz, weight);
+    mix(&to->memory_clock_mhz, more->memory_clock_mhz, weight);
+    mix(&to->power_watts, more->power_watts, weight);
+    mix(&to->temperature_celsius, more->temperature_celsius, weight);
+    to->throttle |= more->throttle;
+    to->samples += more->samples;
+}
+
+void ak_throttle_text(char out[AK_THROTTLE_BYTES], uint32_t reasons)
+{
+    static const struct {
+        uint32_t bit;
+        const char *word;
+    } words[] = {
+#define WORD(name, bit, word) {bit, word},
+        AK_THROTTLE_MAP(WORD)
+#undef WORD
+    };
+    size_t used = 0;
+    uint32_t left = reasons & ~(uint32_t)AK_THROTTLE_IDLE;
+    out[0] = 0;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if ((left & words[i].bit) != 0) {
+            used += (size_t)snprintf(out + used, AK_THROTTLE_BYTES - used, "%s%s",
+                                     used == 0 ? "" : ",", words[i].word);
+            left &= ~words[i].bit;
+        }
+    }
+    if (left != 0 || used == 0) {
+        (void)snprintf(out + used, AK_THROTTLE_BYTES - used, "%s%s", used == 0 ? "" : ",",
+                       left != 0 ? "other" : "none");
+    }
+}
+
+/* X(compute capability, 16-bit floats on tensor cores, f32 elsewhere): "Throughput of native
+   arithmetic instructions" of the CUDA programming guide (an FMA is two operations), and the
+   architecture's white papers for tensor cores, without sparsity and with f32 accumulation. */
+#define RATES(X)                                                                                   \
+    X(80, 2048, 128)                                                                               \
+    X(90, 4096, 256)
+
+double ak_flops_per_clock(int64_t compute_capability, ak_dtype dtype)
+{
+    static const struct {
+        int capability, half, single;
+    } rates[] = {
+#define RATE(capability, half, single) {capability, half, single},
+        RATES(RATE)
+#undef RATE
+    };
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        if (rates[i].capability == compute_capability) {
+            return dtype == AK_DTYPE_F16 || dtype == AK_DTYPE_BF16 ? rates[i].half
+                   : dtype == AK_DTYPE_F32                         ? rates[i].single
+                                                                   : 0;
+        }
+    }
+    return 0;
+}

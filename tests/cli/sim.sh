@@ -1,0 +1,35 @@
+# A recording in place of a device: the whole of tune, report and history on its clock, the same bytes
+# for the same seed, a language model that is replayed, a kernel of ours, and what is wrong.
+cp "$TESTS"/../data/recordings/tiny.json .
+cp "$TESTS"/../../bench/recordings/matmul.json.gz .
+echo "- a recording by itself"
+autokernel tune tiny.json --device sim --evals 5 --seed 3 2>&1
+autokernel history tiny --limit 2
+autokernel report | sed -n '/^Run/,/trials/p'
+echo "- the same bytes"
+for i in 1 2; do
+    autokernel tune tiny.json --device sim:tiny.json --strategy local --evals 30 --archive $i.db --events $i.events --quiet >/dev/null
+    autokernel export tiny --archive $i.db --format json --output $i.json >/dev/null
+    autokernel export tiny --archive $i.db --format csv --output $i.csv >/dev/null
+done
+cmp 1.events 2.events && cmp 1.json 2.json && cmp 1.csv 2.csv && echo same
+echo "- as a simulation"
+autokernel simulate tiny.json --strategy exhaustive --repeats 1 --evals 36 --time 1h --json | grep -o '"best":[0-9.]*\|"seconds":[0-9.]*'
+autokernel tune tiny.json --device sim --strategy exhaustive --evals 36 --json --quiet | grep -o '"median_ms":[0-9.]*\|"seconds":[0-9.]*' | head -2
+echo "- replies take their time"
+cat >answers.jsonl <<'END'
+{"text": {"proposals": [{"hypothesis": "wider", "expected_gain_pct": 9, "parent": null, "changes": {"x": 4, "y": 3}}]}, "elapsed_ms": 60000}
+END
+autokernel tune tiny.json --device sim --strategy llm:fill=0 --generations 1 --evals 4 --llm replay:answers.jsonl 2>&1 | grep 'replay\|configurations in'
+echo "- a kernel that was recorded"
+autokernel tune matmul --device sim:matmul.json.gz --evals 12 --quiet | head -5
+echo "- as a recording again"
+autokernel simulate 1.db --strategy exhaustive --repeats 1 --evals 30 --time 1h | sed -n '2p'
+echo "- what is wrong"
+autokernel tune tiny.json --device sim:nowhere.json; echo $?
+autokernel tune matmul --device sim; echo $?
+autokernel tune matmul --device sim:tiny.json; echo $?
+autokernel tune softmax --device sim:matmul.json.gz; echo $?
+autokernel tune matmul --device sim:matmul.json.gz --size 256; echo $?
+autokernel tune tiny.json --device sim --fix x=1; echo $?
+autokernel tune tiny.json; echo $?

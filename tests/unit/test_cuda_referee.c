@@ -1,0 +1,103 @@
+/*
+ * The references on the device compile with NVRTC, without spills: each kernel's, with every value
+ * of each choice, and every dtype once. Needs NVRTC but no GPU; skipped where it is missing. What
+ * they compute is shown by tests/simt/referee.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/asset.h"
+#include "base/buf.h"
+#include "base/fs.h"
+#include "nvrtc_fixture.h"
+
+#define SOURCE_MAX ((size_t)1 << 20)
+
+static const struct {
+    const char *kernel, *options[3];
+} cases[] = {
+    {"softmax", {"dtype_is_bf16=1"}},
+    {"layernorm", {"dtype_is_f32=1", "weight_is_scale=1", "bias_is_add=1"}},
+    {"layernorm", {"dtype_is_f16=1", "weight_is_none=1", "bias_is_none=1"}},
+    {"rmsnorm", {"dtype_is_f16=1", "weight_is_scale=1"}},
+    {"reduce", {"dtype_is_f32=1"}},
+    {"matmul", {"dtype_is_f16=1"}},
+    {"matmul", {"dtype_is_f32=1"}},
+    {"matmul_act", {"dtype_is_bf16=1", "bias_is_add=1", "activation_is_none=1"}},
+    {"matmul_act", {"dtype_is_f32=1", "bias_is_none=1", "activation_is_relu=1"}},
+    {"matmul_act", {"dtype_is_bf16=1", "bias_is_add=1", "activation_is_leaky_relu=1"}},
+    {"matmul_act", {"dtype_is_f16=1", "bias_is_add=1", "activation_is_gelu_tanh=1"}},
+    {"matmul_act", {"dtype_is_bf16=1", "bias_is_add=1", "activation_is_gelu_erf=1"}},
+    {"matmul_act", {"dtype_is_f32=1", "bias_is_add=1", "activation_is_silu=1"}},
+};
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+static void add_asset(ak_buf *text, const char *path)
+{
+    const ak_asset *asset = ak_asset_find(path);
+    if (asset == NULL) {
+        fail_msg("%s is not part of this build", path);
+    }
+    ak_buf_append(text, asset->data, asset->length);
+}
+
+static void every_reference_compiles(void **state)
+{
+    (void)state;
+    if (!nvrtc_open()) {
+        skip();
+    }
+    for (size_t i = 0; i < CASES; i++) {
+        char path[AK_PATH_MAX], defines[3][80], *log = NULL;
+        const char *options[6] = {"--gpu-architecture=sm_90", "--fmad=false", "--ptxas-options=-v"};
+        ak_buf text = AK_BUF(SOURCE_MAX);
+        size_t cubin = 0;
+        int count = 3;
+        for (size_t k = 0; k < 3 && cases[i].options[k] != NULL; k++) {
+            (void)snprintf(defines[k], sizeof defines[k], "-D%s", cases[i].options[k]);
+            options[count++] = defines[k];
+        }
+        (void)snprintf(path, sizeof path, "kernels/%s/reference.cu", cases[i].kernel);
+        add_asset(&text, "src/backend/cuda/cuda_referee.cu");
+        add_asset(&text, path);
+        assert_int_equal(ak_buf_status(&text, NULL), AK_OK);
+        int code = nvrtc_compile(&log, &cubin, text.data, options, count);
+        if (code != 0 || cubin == 0 || !nvrtc_clean(log)) {
+            fail_msg("%s %s: %s", path, cases[i].options[0], log);
+        }
+        ak_free(log);
+        ak_buf_free(&text);
+    }
+}
+
+/* Every kernel with a CUDA implementation has one: large sizes would be slow without. */
+static void every_kernel_has_one(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ak_asset_count; i++) {
+        const char *path = ak_assets[i].path, *slash = strrchr(path, '/');
+        char reference[AK_PATH_MAX];
+        if (strncmp(path, "kernels/", 8) != 0 || strncmp(slash, "/cuda", 5) != 0) {
+            continue;
+        }
+        (void)snprintf(reference, sizeof reference, "%.*s/reference.cu", (int)(slash - path), path);
+        if (ak_asset_find(reference) == NULL) {
+            fail_msg("%s: there is no %s", path, reference);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_reference_compiles),
+        cmocka_unit_test(every_kernel_has_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
