@@ -207,10 +207,9 @@ enum {
     L2P,
     GRID,
     PDL,
-    PUSH,
-    PM,
     DS,
     ES,
+    ZF,
     FIELDS
 };
 static const struct {
@@ -242,10 +241,9 @@ static const struct {
                     {"l2", NULL, 3},
                     {"grid", NULL, 0},
                     {"pdl", "LAUNCH_EARLY", 0},
-                    {"push", "CLUSTER_PUSH", 0},
-                    {"pm", "PREFETCH_MAPS", 0},
                     {"ds", "DIRECT_STORE", 0},
-                    {"es", "EARLY_SLOTS", 0}};
+                    {"es", "EARLY_SLOTS", 0},
+                    {"zf", "ZERO_FIRST", 0}};
 
 typedef struct {
     int v[FIELDS];
@@ -325,9 +323,6 @@ static const char *illegal(const int *v)
     }
     if (v[CK] > 1 && v[BM] * v[BN] * 4 > v[ST] * stage_bytes(v)) {
         return "sums";
-    }
-    if (v[PUSH] && (v[CK] == 1 || columns % (v[CK] * (v[SW] ? 16 : v[EC])) != 0)) {
-        return "push";
     }
     if (v[NC] == 1 ? acc > 192 : v[NC] == 2 ? acc > 208 : acc > 96) {
         return "registers";
@@ -649,6 +644,11 @@ static void load_variant(variant *x)
     OK(cuOccupancyMaxActiveClusters(&x->clusters, x->function, &config));
 }
 
+static uint64_t inverse_of(uint64_t divisor)
+{
+    return (((uint64_t)1 << 40) + divisor - 1) / divisor;
+}
+
 static void launch_ours(variant *x, int set)
 {
     const int *v = x->v;
@@ -673,8 +673,13 @@ static void launch_ours(variant *x, int set)
     }
     float alpha = 1, beta = 0;
     devptr none = 0; /* neither C_in nor residual */
-    void *args[] = {&a,         &b, &c, &C[set], &bias, &none,  &none,
-                    &workspace, &M, &N, &K,      &N,    &alpha, &beta};
+    uint64_t tiles_m = (uint64_t)((M + v[BM] * v[CM] - 1) / (v[BM] * v[CM]));
+    uint64_t tiles_n = (uint64_t)((N + v[BN] * v[CN] - 1) / (v[BN] * v[CN]));
+    uint64_t slow = v[R] ? tiles_n : tiles_m, fast = v[R] ? tiles_m : tiles_n;
+    uint64_t by_group = inverse_of((uint64_t)v[G] * fast);
+    uint64_t by_last = inverse_of((slow - 1) % (uint64_t)v[G] + 1);
+    void *args[] = {&a, &b, &c, &C[set], &bias,  &none, &none,     &workspace,
+                    &M, &N, &K, &N,      &alpha, &beta, &by_group, &by_last};
     launch_attr attr = {.id = 6, .u.value = 1};
     launch_config config = {(unsigned)(clusters * cluster),
                             1,

@@ -25,8 +25,6 @@
  *                          block alone
  *   CLUSTER_K              blocks of a cluster along K; they exchange their sums through shared
  *                          memory
- *   CLUSTER_PUSH           1: each sends the others their shares of the sums as it finishes; 0: each
- *                          fetches its share from the others
  *   SPLIT_K                parts of K that meet in the workspace
  *   SPLIT_WAIT             0: the last to arrive adds all parts; 1: all wait for each other, and
  *                          each adds and stores its share of the tile (the whole grid must be
@@ -41,7 +39,6 @@
  *   EPILOGUE_BUFFERS       staging buffers of each consumer
  *   BLOCKS_PER_SM          promised to the compiler
  *   EVICT_A, EVICT_B       how the level 2 cache treats them: 0 as usual, 1 first out, 2 last out
- *   PREFETCH_MAPS          1: the tensor maps are fetched before they are used
  *   A_LAYOUT, B_LAYOUT     0: K is the contiguous direction; 1: M or N is
  *   PAD_A, PAD_B           1: rows of A (B) are no multiple of 16 bytes, so that the copy engine
  *                          cannot address them, and ak_pad, which is launched before, copies them
@@ -67,6 +64,9 @@
 #ifndef HAS_ALPHA
 #define HAS_ALPHA 0
 #endif
+#ifndef ZERO_FIRST
+#define ZERO_FIRST 0
+#endif
 #ifndef HAS_BETA
 #define HAS_BETA 0
 #endif
@@ -75,9 +75,6 @@
 #endif
 #ifndef EARLY_SLOTS
 #define EARLY_SLOTS 0
-#endif
-#ifndef PREFETCH_MAPS
-#define PREFETCH_MAPS 0
 #endif
 #ifndef PAD_A
 #define PAD_A 0
@@ -125,7 +122,6 @@
 static_assert(BLOCK_P % (64 * WARPGROUPS) == 0, "64 rows a wgmma");
 static_assert(MMA_N % 16 == 0 && MMA_N <= 256, "columns of a wgmma");
 static_assert(SWAP_AB || MMA_N % EPILOGUE_COLUMNS == 0, "whole pieces");
-static_assert(!CLUSTER_PUSH || SHARES, "what is sent is a share");
 static_assert(CLUSTER_K == 1 ||
                   (!PING_PONG && BLOCK_SIZE_M * BLOCK_SIZE_N * 4 <= num_stages * STAGE_BYTES),
               "sums fit the ring");
@@ -145,6 +141,8 @@ static_assert(CLUSTER_K == 1 ||
 typedef struct gemm_sizes {
     int m, n, k, ldc; /* ldc: of C_in and the residual, too */
     float alpha, beta;
+    u64 by_group, by_last; /* 2^40 / divisor, rounded up, for the two divisions of work_at */
+    bool known;            /* to the compiler: m, n and k */
 } gemm_sizes;
 
 /* What is added to the products besides the bias. */
@@ -189,6 +187,13 @@ DEVICE int work_items(gemm_sizes s)
            SPLIT_K;
 }
 
+/* n / divisor, with 2^40 / divisor rounded up: exact where n * divisor < 2^40. A division by what
+   is not known takes some hundred cycles, and the first request to memory waits for it. */
+DEVICE u32 divide(u32 n, u32 divisor, u64 inverse, bool known)
+{
+    return known ? n / divisor : (u32)(n * inverse >> 40);
+}
+
 /* Work number `id` of the cluster that this block is part of. */
 DEVICE work work_at(int id, gemm_sizes s, u32 rank)
 {
@@ -196,14 +201,15 @@ DEVICE work work_at(int id, gemm_sizes s, u32 rank)
     const u32 columns = (u32)tiles_along(s.n, BLOCK_SIZE_N * CLUSTER_N);
     const int slots = tiles_along(s.k, BLOCK_SIZE_K);
     const int parts = SPLIT_K * CLUSTER_K;
-    const u32 tile = (u32)id / SPLIT_K;       /* divisions without a sign are shorter */
+    const u32 tile = (u32)id / SPLIT_K;
     const u32 slow = RASTER ? columns : rows; /* the direction that is cut into groups */
     const u32 fast = RASTER ? rows : columns;
-    const u32 group = tile / (GROUP_SIZE * fast);
+    const u32 group = divide(tile, GROUP_SIZE * fast, s.by_group, s.known);
     const u32 inside = tile - group * (GROUP_SIZE * fast);
     const u32 left = slow - group * GROUP_SIZE;
     const u32 width = left < GROUP_SIZE ? left : GROUP_SIZE;
-    const u32 across = inside / width;
+    const u32 across =
+        left < GROUP_SIZE ? divide(inside, left, s.by_last, s.known) : inside / GROUP_SIZE;
     const u32 along = group * GROUP_SIZE + inside - across * width;
     const u32 row = RASTER ? across : along;
     const u32 column = RASTER ? along : across;
@@ -356,10 +362,10 @@ DEVICE bool add_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, int 
 }
 #endif
 
-#if CLUSTER_K > 1
-/* The blocks of a cluster that share a tile leave their sums in their own shared memory, where the
-   ring was: groups of four, in the order of the registers. Then each adds up its columns of all
-   blocks, in the order of the blocks. */
+#if CLUSTER_K > 1 && !SHARES
+/* The other blocks of a cluster that share a tile leave their sums in their own shared memory,
+   where the ring was: groups of four, in the order of the registers. Then the first adds up all, in
+   the order of the blocks. */
 DEVICE void leave_sums(float acc[MMAS][MMA_N / 2], u32 mine)
 {
 #pragma unroll
@@ -377,7 +383,6 @@ DEVICE void leave_sums(float acc[MMAS][MMA_N / 2], u32 mine)
 
 DEVICE void collect_sums(float own[MMAS][OWN_N / 2], u32 mine, u32 rank)
 {
-    const u32 first = SHARES ? rank / (CLUSTER_M * CLUSTER_N) * (OWN_N / 8) : 0;
 #pragma unroll
     for (int i = 0; i < MMAS * OWN_N / 2; i++) {
         own[i / (OWN_N / 2)][i % (OWN_N / 2)] = 0;
@@ -386,8 +391,7 @@ DEVICE void collect_sums(float own[MMAS][OWN_N / 2], u32 mine, u32 rank)
         u32 there;
         asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
                      : "=r"(there)
-                     : "r"(mine + first * 2048),
-                       "r"(rank % (CLUSTER_M * CLUSTER_N) + block * (CLUSTER_M * CLUSTER_N)));
+                     : "r"(mine), "r"(rank % PLANE + block * PLANE));
 #pragma unroll
         for (int i = 0; i < MMAS; i++) {
 #pragma unroll
@@ -406,6 +410,9 @@ DEVICE void collect_sums(float own[MMAS][OWN_N / 2], u32 mine, u32 rank)
     }
 }
 
+#endif
+
+#if SHARES
 /* Sends every other block of those that share the tile its columns of these sums, as they are in
    the registers, into the place of the sender where the ring was; `bar` there counts the bytes.
    Everybody starts with its successor, so that not all send to the same block. `place` and `bar`
@@ -988,20 +995,12 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
     const int stride = (int)(gridDim.x / CLUSTER);
 
     const bool produces = group == NUM_CONSUMERS;
-#if PREFETCH_MAPS
-    if (threadIdx.x == 128 * NUM_CONSUMERS) {
-        prefetch_map(map_a);
-        prefetch_map(map_b);
-    } else if (threadIdx.x == 0 && !DIRECT_STORE) {
-        prefetch_map(map_c);
-    }
-#endif
     if (threadIdx.x == 128 * NUM_CONSUMERS) {
         for (int i = 0; i < num_stages; i++) {
             barrier_init(full + 8 * i, 1);
             barrier_init(empty + 8 * i, WARPGROUPS * (CLUSTER_M + CLUSTER_N - 1));
         }
-        if (CLUSTER_PUSH) {
+        if (SHARES) {
             for (int i = 0; i < NUM_CONSUMERS; i++) {
                 barrier_init(pushed + 8 * i, 1);
                 barrier_expect(pushed + 8 * i, (CLUSTER_K - 1) * SLAB_BYTES);
@@ -1080,7 +1079,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             cluster_wait();
         }
         __syncwarp();
-#if CLUSTER_PUSH
+#if SHARES
         cluster_meet();
 #elif CLUSTER_K > 1
         cluster_sync();
@@ -1143,6 +1142,16 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             }
 #endif
 #endif
+#if ZERO_FIRST && !HAS_BIAS
+#pragma unroll
+            for (int j = 0; j < MMAS; j++) {
+#pragma unroll
+                for (int i = 0; i < MMA_N / 2; i++) {
+                    acc[j][i] = 0;
+                }
+            }
+            keep_in_place(acc);
+#endif
 #if HAS_BETA
             prefetch_tile(add.c_in, w.m0, w.n0, s);
 #endif
@@ -1172,7 +1181,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                         const u32 x = X_LAYOUT
                                           ? j * (BLOCK_SIZE_K * 128) + step * 2048
                                           : step / 4 * (BLOCK_P * 128) + step % 4 * 32 + j * 8192;
-                        const int add = HAS_BIAS || step > 0 || i > 0;
+                        const int add = HAS_BIAS || ZERO_FIRST || step > 0 || i > 0;
                         mma(acc[j], from_x + (x >> 4), from_y + (y >> 4), add);
                     }
                 }
@@ -1201,7 +1210,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             keep_in_place(acc); /* they are not to be read before the wait */
             bool mine = true;
             u32 column = 0; /* the first of those that this block finishes */
-#if CLUSTER_PUSH
+#if SHARES
             const u32 place = base + (u32)(consumer * SLAB_BYTES + thread * 16);
             float own[MMAS][OWN_N / 2];
             cluster_meet(); /* all have read their rings */
@@ -1216,9 +1225,8 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             named_sync(BARRIER_ALL, 128 * NUM_CONSUMERS); /* all have read the ring */
             leave_sums(acc, place);
             cluster_sync();
-            mine = SHARES || depth == 0;
+            mine = depth == 0;
             if (mine) {
-                column = SHARES ? depth * OWN_N : 0;
                 collect_sums(own, place, rank);
             }
 #else
@@ -1270,7 +1278,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             cluster_arrive();
         }
         cluster_wait();
-    } else if (PLANE > 1 || (CLUSTER > 1 && !CLUSTER_PUSH)) {
+    } else if (PLANE > 1 || (CLUSTER > 1 && !SHARES)) {
         cluster_meet();
     }
 }
@@ -1282,12 +1290,12 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
              const __grid_constant__ tensor_map map_c, unsigned short *c,                          \
              const unsigned short *bias, const unsigned short *c_in,                               \
              const unsigned short *residual, unsigned char *workspace, int m, int n, int k,        \
-             int ldc, float alpha, float beta)
+             int ldc, float alpha, float beta, u64 by_group, u64 by_last)
 
 ENTRY(ak_kernel)
 {
     const addends add = {c_in, residual};
-    const gemm_sizes s = {m, n, k, ldc, alpha, beta};
+    const gemm_sizes s = {m, n, k, ldc, alpha, beta, by_group, by_last, false};
     multiply_tiles(&map_a, &map_b, &map_c, c, bias, add, workspace, s);
 }
 
@@ -1296,7 +1304,7 @@ ENTRY(ak_kernel)
 ENTRY(ak_kernel_sized)
 {
     const addends add = {c_in, residual};
-    const gemm_sizes s = {SIZE_M, SIZE_N, SIZE_K, ldc, alpha, beta};
+    const gemm_sizes s = {SIZE_M, SIZE_N, SIZE_K, ldc, alpha, beta, by_group, by_last, true};
     multiply_tiles(&map_a, &map_b, &map_c, c, bias, add, workspace, s);
 }
 #endif

@@ -294,12 +294,6 @@ DEVICE u32 cluster_rank(void)
     return rank;
 }
 
-/* Brings a map to where the copy engine looks for it, before it is needed. */
-DEVICE void prefetch_map(const tensor_map *map)
-{
-    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
-}
-
 DEVICE void load_tile(u32 to, const tensor_map *map, u32 barrier, int x, int y, u64 policy)
 {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"

@@ -30,7 +30,6 @@ static const char *const defaults[][2] = {
     {"CLUSTER_M", "1"},
     {"CLUSTER_N", "1"},
     {"CLUSTER_K", "1"},
-    {"CLUSTER_PUSH", "0"},
     {"SPLIT_K", "1"},
     {"SPLIT_WAIT", "0"},
     {"GROUP_SIZE", "8"},
@@ -68,10 +67,8 @@ static const char *const cases[] = {
     "BLOCK_SIZE_M=16 BLOCK_SIZE_N=64 SWAP_AB=1 CLUSTER_K=2 num_stages=8" ONE_CONSUMER,
     "BLOCK_SIZE_M=64 BLOCK_SIZE_N=64 CLUSTER_K=4 EPILOGUE_COLUMNS=16 num_stages=8" ONE_CONSUMER,
     "BLOCK_SIZE_M=64 BLOCK_SIZE_N=64 SPLIT_K=16 SPLIT_WAIT=1 LAUNCH_EARLY=1" ONE_CONSUMER,
-    "BLOCK_SIZE_M=64 BLOCK_SIZE_N=64 CLUSTER_K=4 CLUSTER_PUSH=1 EPILOGUE_COLUMNS=16"
-    " num_stages=8" ONE_CONSUMER,
     "BLOCK_SIZE_M=80 BLOCK_SIZE_N=64 SWAP_AB=1 CLUSTER_M=2 CLUSTER_N=2 EARLY_SLOTS=2"
-    " PREFETCH_MAPS=1 num_stages=8" ONE_CONSUMER,
+    " num_stages=8" ONE_CONSUMER,
     "PAD_A=1 PAD_B=1 DIRECT_STORE=1 SWAP_AB=1 MMA_IN_FLIGHT=1",
     "SPLIT_K=4 BLOCK_SIZE_N=64 BLOCK_SIZE_K=128 dtype_is_bf16=0 dtype_is_f16=1",
     "DIRECT_STORE=1 bias_is_add=1 activation_is_leaky_relu=1",

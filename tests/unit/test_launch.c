@@ -87,12 +87,15 @@ static void test_gemm(void **state)
     assert_int_equal(k->maps[0].box[1], 128);
     assert_int_equal(k->maps[1].box[1], 64); /* the four blocks of 64 columns are shared out */
     assert_int_equal(k->maps[2].swizzle, 128);
-    assert_int_equal(k->pass_count, 14);
+    assert_int_equal(k->pass_count, 16);
     assert_int_equal(k->passes[3].kind, AK_PASS_BUFFER);
     assert_int_equal(k->passes[3].index, 2);
     assert_int_equal(k->passes[4].kind, AK_PASS_NULL);
     assert_int_equal(k->passes[8].integer, 4096);
     assert_true(k->passes[12].real == 1.0 && k->passes[13].real == 0.0);
+    /* 16 x 16 pairs of tiles in groups of 8 rows: 2^40 over 8 * 16, and over the last group's 8 */
+    assert_int_equal(k->passes[14].integer, INT64_C(1) << 33);
+    assert_int_equal(k->passes[15].integer, INT64_C(1) << 37);
     /* another size takes the code that is good for all */
     const int64_t other[AK_SIZES_MAX] = {4096, 4096, 2048};
     ak_shape shape;
@@ -241,7 +244,7 @@ static const struct {
     {"fl", "MMA_IN_FLIGHT"},    {"pr", "PRODUCER_REGISTERS"}, {"cr", "CONSUMER_REGISTERS"},
     {"ec", "EPILOGUE_COLUMNS"}, {"eb", "EPILOGUE_BUFFERS"},   {"bps", "BLOCKS_PER_SM"},
     {"ebb", "EVICT_B"},         {"pw", "PRODUCER_WARPS"},     {"r", "RASTER"},
-    {"g", "GROUP_SIZE"}};
+    {"g", "GROUP_SIZE"},        {"es", "EARLY_SLOTS"}};
 
 /* A line of a variants file as a configuration, what it does not say being as in gemm_bench.c. */
 static void translate(char *out, size_t bytes, const char *line)
@@ -251,7 +254,7 @@ static void translate(char *out, size_t bytes, const char *line)
         "BLOCK_SIZE_K=64,num_stages=4,NUM_CONSUMERS=2,PING_PONG=0,CLUSTER_M=1,CLUSTER_N=1,"
         "CLUSTER_K=1,SPLIT_K=1,SPLIT_WAIT=0,SWAP_AB=0,MMA_IN_FLIGHT=0,PRODUCER_REGISTERS=40,"
         "CONSUMER_REGISTERS=232,EPILOGUE_COLUMNS=64,EPILOGUE_BUFFERS=2,BLOCKS_PER_SM=1,EVICT_B=0,"
-        "PRODUCER_WARPS=4,RASTER=0,GROUP_SIZE=8");
+        "PRODUCER_WARPS=4,RASTER=0,GROUP_SIZE=8,EARLY_SLOTS=0");
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         char wanted[16], set[64];
         (void)snprintf(wanted, sizeof wanted, " %s=", fields[i].name);
@@ -287,8 +290,9 @@ static void test_good_ones_are_in_the_space(void **state)
         {"M=8192,N=8192,K=1024", " m=192 n=128 pp=1 cn=2 sw=1 fl=1 eb=1"},
         {"M=4096,N=14336,K=4096", " m=256 n=160 st=3 cm=2 ec=32"},
         {"512", " m=64 n=64 st=8 nc=1 fl=1 pr=0 cr=0 pw=1"},
+        {"768", " m=80 n=64 st=11 nc=1 cm=2 cn=2 sw=1 fl=1 pr=0 cr=0 eb=1 pw=1 es=4"},
         {"1024", " m=64 n=128 st=8 nc=1 cn=2 fl=1 pr=0 cr=0 pw=1"},
-        {"1536", " m=192 n=96 st=5 nc=3 cm=2 fl=1 pr=32 cr=160 ec=32 eb=1"},
+        {"1536", " m=192 n=96 st=5 nc=3 cm=2 fl=1 pr=40 cr=152 ec=32 eb=1 es=2"},
         {"2048", " m=128 n=128 st=6 pp=1 cm=2 fl=1"},
         {"M=2048,N=5120,K=2048", " m=128 n=160 st=5 pp=1 cm=2 fl=1 ec=32"},
         {"M=1,N=4096,K=4096", " m=16 n=64 k=128 st=11 nc=1 sw=1 fl=1 pr=0 cr=0 eb=1 ebb=1 pw=1"},
@@ -296,6 +300,8 @@ static void test_good_ones_are_in_the_space(void **state)
          " m=32 n=128 st=5 nc=1 ck=2 sw=1 fl=1 pr=0 cr=0 eb=1 bps=2 ebb=1 pw=1"},
         {"M=64,N=4096,K=4096", " m=64 n=64 st=13 nc=1 ck=2 sw=1 fl=1 pr=0 cr=0 eb=1 ebb=1 pw=1"},
         {"M=128,N=7168,K=16384", " m=128 n=128 k=128 st=3 ck=2 sw=1 eb=1 ebb=1"},
+        {"M=256,N=256,K=65536",
+         " m=64 n=128 st=9 nc=1 cm=4 cn=2 sk=15 fl=1 pr=0 cr=0 eb=1 pw=1 wait=1 es=2"},
         {"M=128,N=128,K=8192", " m=64 n=64 k=128 st=6 nc=1 sk=16 fl=1 pr=0 cr=0 eb=1 pw=1 wait=1"},
     };
     (void)state;
