@@ -13,6 +13,9 @@
         writes such a file: scores, and as noise three times their standard deviation over 12 seeds,
         which is twice that of the difference of two scores.
 
+Recordings of our own kernels are searched as `tune` does it, with the kernel's space file: its default
+and its rank. `random` has a second row with 1,000 repeats: 25 of it scatter by 0.05.
+
 Recordings are named by their last two path components, without endings. AUTOKERNEL is the executable
 (default build/release/autokernel), AUTOKERNEL_SPACES a folder of further recordings. Standard library
 only."""
@@ -46,11 +49,17 @@ def name_of(path):
 def find_own():
     return sorted(os.path.join(OWN, n) for n in os.listdir(OWN) if n.endswith(".json.gz"))
 
-def simulate(paths, strategy, repeats, seed):
-    out = json.loads(run("simulate", *paths, "--strategy", strategy, "--repeats", str(repeats),
+def space_of(path):
+    """The space file of one of our own recordings: kernels/NAME/host.json."""
+    kernel = os.path.basename(path).split(".")[0]
+    own = os.path.dirname(os.path.abspath(path)) == OWN
+    return ["--space", os.path.join(HERE, "..", "kernels", kernel, "host.json")] if own else []
+
+def simulate(path, strategy, repeats, seed):
+    out = json.loads(run("simulate", path, *space_of(path), "--strategy", strategy, "--repeats", str(repeats),
                          "--seed", str(seed), "--score", "--json"))
     if out["score"] is None:
-        sys.exit(f"{paths}: cannot be scored")
+        sys.exit(f"{path}: cannot be scored")
     return out["score"], out["ms_per_proposal"]
 
 # These ask a language model; without one they fall back to others, which are scored anyway.
@@ -74,22 +83,24 @@ def board(args):
     date = datetime.date.today().isoformat()
     rows = []
     print("strategy".ljust(28) + "".join(name_of(p)[-20:].rjust(22) for p in paths) + "mean".rjust(8) + "ms".rjust(9))
-    for strategy in args.strategies.split(";") if args.strategies else all_strategies():
+    wanted = args.strategies.split(";") if args.strategies else all_strategies()
+    for strategy, repeats in [(s, args.repeats) for s in wanted] + ([("random", 1000)] if "random" in wanted else []):
         scores, costs = [], []
         for path in paths:
-            score, ms = simulate([path], strategy, args.repeats, args.seed)
+            score, ms = simulate(path, strategy, repeats, args.seed)
             scores.append(score)
             costs.append(ms)
-            rows.append(dict(recording=name_of(path), strategy=strategy, repeats=args.repeats, seed=args.seed,
+            rows.append(dict(recording=name_of(path), strategy=strategy, repeats=repeats, seed=args.seed,
                              score=f"{score:.4f}", ms_per_proposal=f"{ms:.4f}", date=date, version=version))
-        print(strategy.ljust(28) + "".join(f"{s:22.3f}" for s in scores) +
+        print(f"{strategy}, {repeats}".ljust(28) + "".join(f"{s:22.3f}" for s in scores) +
               f"{statistics.mean(scores):8.3f}{statistics.mean(costs):9.4f}", flush=True)
     write(args.output, rows)
     print("written: " + os.path.relpath(args.output))
 
 def mean_score(strategy, repeats, seed):
     """On our own recordings, and the thinking time."""
-    return simulate(find_own(), strategy, repeats, seed)
+    found = [simulate(path, strategy, repeats, seed) for path in find_own()]
+    return statistics.mean(score for score, _ in found), statistics.mean(ms for _, ms in found)
 
 def calibrate(args):
     rows = []

@@ -95,6 +95,8 @@ typedef struct {
     X(cuEventCreate, (void **, unsigned))                                                          \
     X(cuEventRecord, (void *, void *))                                                             \
     X(cuEventElapsedTime, (float *, void *, void *))                                               \
+    X(cuProfilerStart, (void))                                                                     \
+    X(cuProfilerStop, (void))                                                                      \
     X(cuGetErrorString, (int, const char **))
 #define NVRTC(X)                                                                                   \
     X(nvrtcCreateProgram,                                                                          \
@@ -205,6 +207,9 @@ enum {
     L2P,
     GRID,
     PDL,
+    DS,
+    ES,
+    ZF,
     FIELDS
 };
 static const struct {
@@ -235,7 +240,10 @@ static const struct {
                     {"wait", "SPLIT_WAIT", 0},
                     {"l2", NULL, 3},
                     {"grid", NULL, 0},
-                    {"pdl", "LAUNCH_EARLY", 0}};
+                    {"pdl", "LAUNCH_EARLY", 0},
+                    {"ds", "DIRECT_STORE", 0},
+                    {"es", "EARLY_SLOTS", 0},
+                    {"zf", "ZERO_FIRST", 0}};
 
 typedef struct {
     int v[FIELDS];
@@ -245,7 +253,7 @@ typedef struct {
     int registers, spills;
     bool failed;
     char why[160];
-    void *module, *function;
+    void *module, *function, *pad;
     int shared, clusters;
     int size[3]; /* compiled in if not 0 */
 } variant;
@@ -255,7 +263,7 @@ static int variant_count;
 static char *source;
 static bool f16;
 static int a_t, b_t; /* 1: stored transposed, as A_LAYOUT; for B 1 is K x N row-major */
-static int activation, has_bias, direct;
+static int activation, has_bias, direct, padded;
 static const char *const activation_names[] = {"none",     "relu", "leaky_relu", "gelu_tanh",
                                                "gelu_erf", "silu", NULL};
 
@@ -291,9 +299,9 @@ static int shared_bytes(const int *v)
 {
     int columns = v[SW] ? v[BM] : v[BN];
     int piece = v[SW] ? own_columns(v) * 128 : 64 * v[EC] * 2;
-    int bytes = v[ST] * stage_bytes(v) + (direct ? 0 : v[NC] * v[EB] * piece);
-    bytes += has_bias && !v[SW] ? v[NC] * columns * 2 : 0;
-    return (bytes + 15) / 16 * 16 + 16 * v[ST] + 16;
+    int bytes = v[ST] * stage_bytes(v) + v[NC] * v[EB] * piece;
+    bytes += has_bias && !v[SW] ? v[NC] * columns * 4 : 0;
+    return (bytes + 15) / 16 * 16 + 16 * v[ST] + 48;
 }
 
 static const char *illegal(const int *v)
@@ -332,6 +340,7 @@ static void add_variant(const char *line)
     for (int i = 0; i < FIELDS; i++) {
         x->v[i] = fields[i].value;
     }
+    x->v[DS] = direct;
     char copy[256];
     snprintf(copy, sizeof copy, "%s", line);
     bool any = false;
@@ -413,8 +422,10 @@ static int option_list(char **out, const int *v, const int *size)
     out[n++] = strdup(text);
     snprintf(text, sizeof text, "-DB_LAYOUT=%d", b_t);
     out[n++] = strdup(text);
-    snprintf(text, sizeof text, "-DDIRECT_STORE=%d", direct);
-    out[n++] = strdup(text);
+    if (padded) {
+        out[n++] = strdup("-DPAD_A=1");
+        out[n++] = strdup("-DPAD_B=1");
+    }
     snprintf(text, sizeof text, "-Dactivation_is_%s=1", activation_names[activation]);
     out[n++] = strdup(text);
     if (has_bias) {
@@ -483,7 +494,7 @@ static void *stream, *events[2], *helpers, *lt;
 static devptr arena, workspace, lt_workspace, result;
 static size_t arena_bytes = (size_t)24 << 30;
 static int M, N, K, sets;
-static devptr A[SETS_MAX], B[SETS_MAX], C[SETS_MAX], bias, C_lt, reference_rows;
+static devptr A[SETS_MAX], B[SETS_MAX], C[SETS_MAX], bias, C_lt, reference_rows, padded_a, padded_b;
 
 static void *helper(const char *name)
 {
@@ -544,24 +555,36 @@ typedef struct {
     char name[264];
 } contender;
 
-static void encode(tensor_map *map, devptr p, int inner, int outer, int box_inner, int box_outer,
-                   int promotion)
+/* Elements from row to row of a copy whose rows can be addressed: as in ak_pad. */
+static int pitch_of(int columns)
 {
-    uint64_t dims[2] = {(uint64_t)inner, (uint64_t)outer}, strides[1] = {(uint64_t)inner * 2};
+    return (columns + 63) / 64 * 64;
+}
+
+static void encode(tensor_map *map, devptr p, int inner, int outer, int pitch, int box_inner,
+                   int box_outer, int promotion)
+{
+    uint64_t dims[2] = {(uint64_t)inner, (uint64_t)outer}, strides[1] = {(uint64_t)pitch * 2};
     unsigned box[2] = {(unsigned)box_inner, (unsigned)box_outer}, ones[2] = {1, 1};
     int swizzle = box_inner == 64 ? 3 : box_inner == 32 ? 2 : 1;
     OK(cuTensorMapEncodeTiled(map, f16 ? 6 : 9, 2, p, dims, strides, box, ones, 0, swizzle,
                               promotion, 0));
 }
 
-static void encode_operand(tensor_map *map, devptr p, int t, int size, int block, int block_k,
-                           int sharers, int promotion)
+static void encode_operand(tensor_map *map, devptr p, devptr copy, int t, int size, int block,
+                           int block_k, int sharers, int promotion)
 {
+    int pitch = t ? size : K;
+    if (padded) {
+        p = copy;
+        pitch = pitch_of(pitch);
+    }
     if (!t) {
-        encode(map, p, K, size, 64, block / sharers, promotion);
+        encode(map, p, K, size, pitch, 64, block / sharers, promotion);
     } else {
         int blocks = (block + 63) / 64;
-        encode(map, p, size, K, 64, blocks % sharers == 0 ? block_k : block_k / sharers, promotion);
+        encode(map, p, size, K, pitch, 64, blocks % sharers == 0 ? block_k : block_k / sharers,
+               promotion);
     }
 }
 
@@ -593,7 +616,12 @@ static void load_variant(variant *x)
 {
     const int *v = x->v;
     OK(cuModuleLoadData(&x->module, x->cubin));
-    OK(cuModuleGetFunction(&x->function, x->module, "ak_kernel"));
+    if (cuModuleGetFunction(&x->function, x->module, "ak_kernel_sized") != 0) {
+        OK(cuModuleGetFunction(&x->function, x->module, "ak_kernel"));
+    }
+    if (padded) {
+        OK(cuModuleGetFunction(&x->pad, x->module, "ak_pad"));
+    }
     x->shared = shared_bytes(v);
     OK(cuFuncSetAttribute(x->function, 8, x->shared));
     int cluster = v[CM] * v[CN] * v[CK];
@@ -616,22 +644,42 @@ static void load_variant(variant *x)
     OK(cuOccupancyMaxActiveClusters(&x->clusters, x->function, &config));
 }
 
+static uint64_t inverse_of(uint64_t divisor)
+{
+    return (((uint64_t)1 << 40) + divisor - 1) / divisor;
+}
+
 static void launch_ours(variant *x, int set)
 {
     const int *v = x->v;
     tensor_map a, b, c = {0};
-    encode_operand(&a, A[set], a_t, M, v[BM], v[BK], v[CN], v[L2P]);
-    encode_operand(&b, B[set], b_t, N, v[BN], v[BK], v[CM], v[L2P]);
-    if (!direct) {
-        encode(&c, C[set], N, M, v[SW] ? 64 : v[EC], v[SW] ? own_columns(v) : 64, v[L2P]);
+    encode_operand(&a, A[set], padded_a, a_t, M, v[BM], v[BK], v[CN], v[L2P]);
+    encode_operand(&b, B[set], padded_b, b_t, N, v[BN], v[BK], v[CM], v[L2P]);
+    if (!v[DS]) {
+        encode(&c, C[set], N, M, N, v[SW] ? 64 : v[EC], v[SW] ? own_columns(v) : 64, v[L2P]);
     }
     int cluster = v[CM] * v[CN] * v[CK], clusters = items_of(v);
     int limit = v[GRID] ? v[GRID] / cluster : x->clusters;
     if (v[CK] == 1 && !v[SPW] && clusters > limit) {
         clusters = limit;
     }
-    float alpha = 1;
-    void *args[] = {&a, &b, &c, &C[set], &bias, &workspace, &M, &N, &K, &alpha};
+    if (padded) {
+        int a_rows = a_t ? K : M, a_columns = a_t ? M : K, b_rows = b_t ? K : N;
+        int b_columns = b_t ? N : K;
+        long long place_a = 0, place_b = (long long)(padded_b - padded_a);
+        void *pad_args[] = {&A[set],    &B[set],    &padded_a, &place_a,   &place_b,  &a_rows,
+                            &a_columns, &a_columns, &b_rows,   &b_columns, &b_columns};
+        OK(cuLaunchKernel(x->pad, 132 * 4, 1, 1, 256, 1, 1, 0, stream, pad_args, NULL));
+    }
+    float alpha = 1, beta = 0;
+    devptr none = 0; /* neither C_in nor residual */
+    uint64_t tiles_m = (uint64_t)((M + v[BM] * v[CM] - 1) / (v[BM] * v[CM]));
+    uint64_t tiles_n = (uint64_t)((N + v[BN] * v[CN] - 1) / (v[BN] * v[CN]));
+    uint64_t slow = v[R] ? tiles_n : tiles_m, fast = v[R] ? tiles_m : tiles_n;
+    uint64_t by_group = inverse_of((uint64_t)v[G] * fast);
+    uint64_t by_last = inverse_of((slow - 1) % (uint64_t)v[G] + 1);
+    void *args[] = {&a, &b, &c, &C[set], &bias,  &none, &none,     &workspace,
+                    &M, &N, &K, &N,      &alpha, &beta, &by_group, &by_last};
     launch_attr attr = {.id = 6, .u.value = 1};
     launch_config config = {(unsigned)(clusters * cluster),
                             1,
@@ -779,7 +827,7 @@ static double round_seconds = 0.004;
 static int rounds = 21;
 static double geomean_best, geomean_first;
 static int geomean_count;
-static bool check_only, compile_sizes;
+static bool check_only, compile_sizes, profile;
 
 static void run_shape(int m, int n, int k)
 {
@@ -795,6 +843,8 @@ static void run_shape(int m, int n, int k)
     sets = (int)((ROTATE + each - 1) / each);
     sets = sets < 2 ? 2 : sets > SETS_MAX ? SETS_MAX : sets;
     bias = take(&at, (size_t)n * 2);
+    padded_a = take(&at, (size_t)(a_t ? k : m) * (size_t)pitch_of(a_t ? m : k) * 2);
+    padded_b = take(&at, (size_t)(b_t ? k : n) * (size_t)pitch_of(b_t ? n : k) * 2);
     C_lt = take(&at, c_bytes);
     for (int i = 0; i < sets; i++) {
         A[i] = take(&at, a_bytes);
@@ -1062,6 +1112,14 @@ static void run_shape(int m, int n, int k)
            percentile(ratio, rounds, 0.1), percentile(ratio, rounds, 0.9), first_ratio,
            final[best]->name, final[best_lt]->name, final[best]->error, lt_error, ours_count);
     fflush(stdout);
+    if (profile) {
+        /* The best of each side once more, for a profiler that was told not to start at once. */
+        OK(cuProfilerStart());
+        run_once(final[best], 0);
+        run_once(final[best_lt], 1);
+        OK(cuStreamSynchronize(stream));
+        OK(cuProfilerStop());
+    }
     geomean_best += log(mid);
     geomean_first += log(first_ratio);
     geomean_count++;
@@ -1086,8 +1144,13 @@ int main(int argc, char **argv)
             check_only = true;
         } else if (!strcmp(argv[i], "--static")) {
             compile_sizes = true;
+        } else if (!strcmp(argv[i], "--profile")) {
+            profile = true;
+            arena_bytes = (size_t)1 << 30; /* a profiler saves and restores it */
         } else if (!strcmp(argv[i], "--f16")) {
             f16 = true;
+        } else if (!strcmp(argv[i], "--padded")) {
+            padded = 1;
         } else if (!strcmp(argv[i], "--direct")) {
             direct = 1;
         } else if (!strcmp(argv[i], "--bias")) {

@@ -179,6 +179,9 @@ typedef struct ak_task_spec {
     /* libraries to compare with: "default" (NULL: the same) are those that start quickly, "all",
        "none", and names, such as "default,torch-eager" */
     const char *libraries;
+    /* how contestants are measured beside each other in finishes and comparisons: "interleaved"
+       (NULL: the same), "burst" or "sustained" (docs/cuda.md) */
+    const char *protocol;
     int threads;                /* CPU threads for host kernels and libraries; 0: all */
     uint64_t seed;              /* of inputs and searches, recorded with every run; 0, the default,
                                    is a seed like any other */
@@ -195,6 +198,8 @@ AK_API void ak_task_set_cancel(ak_task *task, const volatile int *cancel);
 AK_API const ak_space *ak_task_space(const ak_task *task);
 AK_API const ak_problem *ak_task_problem(const ak_task *task);
 AK_API const char *ak_task_implementation(const ak_task *task);
+/* Why this implementation, one line; NULL: it was asked for, or there is no other. */
+AK_API const char *ak_task_reason(const ak_task *task);
 AK_API const char *ak_task_device(const ak_task *task);  /* "host"; of several the first */
 AK_API const char *ak_task_devices(const ak_task *task); /* all, "cuda:0,cuda:1" */
 AK_API const char *ak_task_size(const ak_task *task);    /* "M=1024,N=1024,K=1024" */
@@ -299,8 +304,7 @@ typedef struct ak_archive_filter {
     size_t limit;
 } ak_archive_filter;
 
-/* AK_NOT_FOUND if the archive has no run of this id; a filter that names one matches nothing then.
- */
+/* AK_NOT_FOUND if the archive has no run of this id: a filter that names it would match nothing. */
 AK_API ak_status ak_archive_check_run(ak_archive *archive, const char *run, ak_error *err);
 
 /* Called for each trial; the trial is borrowed for the call. Return false to stop. */
@@ -311,7 +315,8 @@ AK_API ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *f
 /* The best configuration of one task, as far as it is known: the winner of the finish of a run
    (measured again, beside the baseline) counts for more than the lowest median, which is partly
    luck. All matching trials must be of one task (kernel, device, size, dtype, choices); of several
-   environments the one with the latest trial counts. AK_NOT_FOUND if nothing that is ok matches.
+   environments of an implementation the one with the latest trial counts, of several
+   implementations the fastest. AK_NOT_FOUND if nothing that is ok matches.
    The caller clears `out`. */
 AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, ak_error *err);
@@ -340,6 +345,14 @@ AK_API ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config
 /* Correctness only, over the problem's awkward sizes and the task's own. */
 AK_API ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_config *config,
                                  ak_error *err);
+
+/* As ak_task_open; but where spec->implementation is NULL and several can do the task, measured
+   results choose: the archive's (may be NULL), in the environment of today, at this size or the
+   nearest, by no more than a factor of two, at which all of them were measured; else, with `race`,
+   their default configurations, each compiled, checked and timed now, and archived. Without either
+   it is the first of the kernel's folder. `cancel` may be NULL. */
+AK_API ak_status ak_task_choose(ak_task **out, const ak_task_spec *spec, ak_archive *archive,
+                                bool race, const volatile int *cancel, ak_error *err);
 
 /* What happens during a run, as one stream: the log, the progress bar and --events all read it.
    `json` is one object without line breaks, see docs/formats.md for the events and their fields. */

@@ -11,19 +11,27 @@
  * In wgmma's terms, X is the operand on the side of the 64 rows and Y that on the side of the MMA_N
  * columns. Usually X is A and Y is B; with SWAP_AB the product is computed transposed, so that a
  * small M becomes MMA_N (down to 16) instead of being padded to 64.
- *
+ */
+/* clang-format off */
+/*
  * Parameters (macros):
  *   BLOCK_SIZE_M, _N, _K   tile of C, depth of a slot (64 or 128 elements)
  *   num_stages             slots of the ring
  *   NUM_CONSUMERS          consumer warpgroups: 1, 2, 3
  *   PING_PONG              1: each consumer has its own tile, and one's epilogue runs under the
- * other's product; 0: they split the tile CLUSTER_M, CLUSTER_N   blocks of a cluster along M and N;
- * they share tiles by multicast CLUSTER_K              blocks of a cluster along K; they exchange
- * their sums through shared memory SPLIT_K                parts of K that meet in the workspace
+ *                          other's product; 0: they split the tile
+ *   CLUSTER_M, CLUSTER_N   blocks of a cluster along M and N; they share tiles by multicast
+ *   EARLY_SLOTS            so many slots are loaded before the blocks of a cluster have met, by each
+ *                          block alone
+ *   CLUSTER_K              blocks of a cluster along K; they exchange their sums through shared
+ *                          memory
+ *   SPLIT_K                parts of K that meet in the workspace
  *   SPLIT_WAIT             0: the last to arrive adds all parts; 1: all wait for each other, and
- * each adds and stores its share of the tile (the whole grid must be resident at once) GROUP_SIZE,
- * RASTER     tiles are visited in groups of GROUP_SIZE rows (RASTER 0) or columns (1) SWAP_AB see
- * above MMA_IN_FLIGHT          slots whose wgmma may be unfinished when the next is started: 0, 1
+ *                          each adds and stores its share of the tile (the whole grid must be
+ *                          resident at once)
+ *   GROUP_SIZE, RASTER     tiles are visited in groups of GROUP_SIZE rows (RASTER 0) or columns (1)
+ *   SWAP_AB                see above
+ *   MMA_IN_FLIGHT          slots whose wgmma may be unfinished when the next is started: 0, 1
  *   PRODUCER_WARPS         4, or 1 where no registers are moved
  *   PRODUCER_REGISTERS,
  *   CONSUMER_REGISTERS     for setmaxnreg; 0: leave the registers as launched
@@ -32,17 +40,21 @@
  *   BLOCKS_PER_SM          promised to the compiler
  *   EVICT_A, EVICT_B       how the level 2 cache treats them: 0 as usual, 1 first out, 2 last out
  *   A_LAYOUT, B_LAYOUT     0: K is the contiguous direction; 1: M or N is
- *   DIRECT_STORE           1: C by ordinary stores, for rows that the copy engine cannot address
+ *   PAD_A, PAD_B           1: rows of A (B) are no multiple of 16 bytes, so that the copy engine
+ *                          cannot address them, and ak_pad, which is launched before, copies them
+ *                          into rows of the workspace that are
+ *   DIRECT_STORE           1: C by ordinary stores: where its rows are no multiple of 16 bytes
  *   LAUNCH_EARLY           1: programmatic dependent launch
  *   HAS_BIAS, EPILOGUE(x)  bias[column] is added, then EPILOGUE applied; from cuda_activation.cu
- *   HAS_ALPHA              1: alpha * A * B
- *   HAS_BETA               1: beta * C_in is added before the bias; laid out as C, and may be C
+ *   HAS_ALPHA              1: alpha * A * B; with a bias not 0
+ *   HAS_BETA               1: beta * C_in is added before EPILOGUE; laid out as C, and may be C
  *   HAS_RESIDUAL           1: the residual, laid out as C, is added behind EPILOGUE
  *   SIZE_M, SIZE_N, SIZE_K where defined: there is also an entry ak_kernel_sized, for just this
  *                          size; worth 1 to 4 % below 2048
  *
  * Names a reader may want: M, N, K in the host's sense; P, Q are the sizes on X's and Y's side.
  */
+/* clang-format on */
 #ifndef EPILOGUE
 #define EPILOGUE(x) (x)
 #endif
@@ -52,15 +64,27 @@
 #ifndef HAS_ALPHA
 #define HAS_ALPHA 0
 #endif
+#ifndef ZERO_FIRST
+#define ZERO_FIRST 0
+#endif
 #ifndef HAS_BETA
 #define HAS_BETA 0
 #endif
 #ifndef HAS_RESIDUAL
 #define HAS_RESIDUAL 0
 #endif
+#ifndef EARLY_SLOTS
+#define EARLY_SLOTS 0
+#endif
+#ifndef PAD_A
+#define PAD_A 0
+#endif
+#ifndef PAD_B
+#define PAD_B 0
+#endif
 
 /* Workspace of a split K: counters, then SPLIT_K x BLOCK_SIZE_M x BLOCK_SIZE_N floats for each
- * tile. */
+   tile. */
 #define WORKSPACE_COUNTERS 65536 /* bytes at its start, zero between launches */
 
 #define THREADS     (128 * NUM_CONSUMERS + 32 * PRODUCER_WARPS)
@@ -78,13 +102,19 @@
    finishes. */
 #define SHARES (CLUSTER_K > 1 && MMA_N % (CLUSTER_K * (SWAP_AB ? 16 : EPILOGUE_COLUMNS)) == 0)
 #define OWN_N  (SHARES ? MMA_N / CLUSTER_K : MMA_N)
+#define PLANE  (CLUSTER_M * CLUSTER_N) /* blocks of a cluster that share tiles */
+/* Where sums are not exchanged, a consumer is done with the others before it stores its last tile.
+ */
+#define EARLY_END (PLANE > 1 && CLUSTER_K == 1)
+/* What one consumer of a block along K sends to another block. */
+#define SLAB_BYTES (MMAS * (OWN_N / 8) * 2048)
 /* One piece of C on its way out: 64 rows x EPILOGUE_COLUMNS, or when swapped OWN_N rows x 64. */
 #define PITCH        (SWAP_AB ? 128 : EPILOGUE_COLUMNS * 2)
 #define PIECE_BYTES  (SWAP_AB ? OWN_N * 128 : 64 * EPILOGUE_COLUMNS * 2)
 #define PIECES       (SWAP_AB ? 1 : OWN_N / EPILOGUE_COLUMNS) /* of one wgmma's accumulator */
 #define SWIZZLE_BITS (PITCH == 128 ? 7 : PITCH == 64 ? 3 : 1)
-#define C_BYTES      (DIRECT_STORE ? 0 : NUM_CONSUMERS * EPILOGUE_BUFFERS * PIECE_BYTES)
-#define BIAS_BYTES   (HAS_BIAS && !SWAP_AB ? NUM_CONSUMERS * MMA_N * 2 : 0)
+#define C_BYTES      (NUM_CONSUMERS * EPILOGUE_BUFFERS * PIECE_BYTES)
+#define BIAS_BYTES   (HAS_BIAS && !SWAP_AB ? NUM_CONSUMERS * 2 * MMA_N * 2 : 0)
 #define OFFSET_C     (num_stages * STAGE_BYTES)
 #define OFFSET_BIAS  (OFFSET_C + C_BYTES)
 #define OFFSET_BARS  ((OFFSET_BIAS + BIAS_BYTES + 15) / 16 * 16)
@@ -111,11 +141,13 @@ static_assert(CLUSTER_K == 1 ||
 typedef struct gemm_sizes {
     int m, n, k, ldc; /* ldc: of C_in and the residual, too */
     float alpha, beta;
+    u64 by_group, by_last; /* 2^40 / divisor, rounded up, for the two divisions of work_at */
+    bool known;            /* to the compiler: m, n and k */
 } gemm_sizes;
 
-/* What is applied to the sums besides. */
+/* What is added to the products besides the bias. */
 typedef struct addends {
-    const unsigned short *bias, *c_in, *residual;
+    const unsigned short *c_in, *residual;
 } addends;
 
 /* Position in the ring: which slot, and the parity of the round that is waited for. */
@@ -155,30 +187,38 @@ DEVICE int work_items(gemm_sizes s)
            SPLIT_K;
 }
 
+/* n / divisor, with 2^40 / divisor rounded up: exact where n * divisor < 2^40. A division by what
+   is not known takes some hundred cycles, and the first request to memory waits for it. */
+DEVICE u32 divide(u32 n, u32 divisor, u64 inverse, bool known)
+{
+    return known ? n / divisor : (u32)(n * inverse >> 40);
+}
+
 /* Work number `id` of the cluster that this block is part of. */
 DEVICE work work_at(int id, gemm_sizes s, u32 rank)
 {
-    const int rows = tiles_along(s.m, BLOCK_SIZE_M * CLUSTER_M);
-    const int columns = tiles_along(s.n, BLOCK_SIZE_N * CLUSTER_N);
+    const u32 rows = (u32)tiles_along(s.m, BLOCK_SIZE_M * CLUSTER_M);
+    const u32 columns = (u32)tiles_along(s.n, BLOCK_SIZE_N * CLUSTER_N);
     const int slots = tiles_along(s.k, BLOCK_SIZE_K);
     const int parts = SPLIT_K * CLUSTER_K;
-    const int tile = id / SPLIT_K;
-    const int slow = RASTER ? columns : rows; /* the direction that is cut into groups */
-    const int fast = RASTER ? rows : columns;
-    const int group = tile / (GROUP_SIZE * fast);
-    const int inside = tile - group * (GROUP_SIZE * fast);
-    const int left = slow - group * GROUP_SIZE;
-    const int width = left < GROUP_SIZE ? left : GROUP_SIZE;
-    const int across = inside / width;
-    const int along = group * GROUP_SIZE + inside - across * width;
-    const int row = RASTER ? across : along;
-    const int column = RASTER ? along : across;
+    const u32 tile = (u32)id / SPLIT_K;
+    const u32 slow = RASTER ? columns : rows; /* the direction that is cut into groups */
+    const u32 fast = RASTER ? rows : columns;
+    const u32 group = divide(tile, GROUP_SIZE * fast, s.by_group, s.known);
+    const u32 inside = tile - group * (GROUP_SIZE * fast);
+    const u32 left = slow - group * GROUP_SIZE;
+    const u32 width = left < GROUP_SIZE ? left : GROUP_SIZE;
+    const u32 across =
+        left < GROUP_SIZE ? divide(inside, left, s.by_last, s.known) : inside / GROUP_SIZE;
+    const u32 along = group * GROUP_SIZE + inside - across * width;
+    const u32 row = RASTER ? across : along;
+    const u32 column = RASTER ? along : across;
     work w;
-    w.m0 = (row * CLUSTER_M + (int)(rank % CLUSTER_M)) * BLOCK_SIZE_M;
-    w.n0 = (column * CLUSTER_N + (int)(rank / CLUSTER_M % CLUSTER_N)) * BLOCK_SIZE_N;
+    w.m0 = (int)((row * CLUSTER_M + rank % CLUSTER_M) * BLOCK_SIZE_M);
+    w.n0 = (int)((column * CLUSTER_N + rank / CLUSTER_M % CLUSTER_N) * BLOCK_SIZE_N);
     w.part = id % SPLIT_K;
-    w.tile = (tile * CLUSTER_M + (int)(rank % CLUSTER_M)) * CLUSTER_N +
-             (int)(rank / CLUSTER_M % CLUSTER_N);
+    w.tile =
+        (int)((tile * CLUSTER_M + rank % CLUSTER_M) * CLUSTER_N + rank / CLUSTER_M % CLUSTER_N);
     if (parts == 1) {
         w.first = 0;
         w.count = slots;
@@ -190,11 +230,12 @@ DEVICE work work_at(int id, gemm_sizes s, u32 rank)
     return w;
 }
 
-/* Loads this block's share of one operand's tile (1/sharers of it, to all sharers) into a slot.
-   K contiguous: boxes of 64 along K x the share's rows. Otherwise boxes of 64 along the other
-   direction x K; the blocks of 64 are shared out if they can be, else the rows. */
+/* Loads a share of one operand's tile (1/sharers of it) into a slot: of all blocks in `mask`, or,
+   if that is 0, of this one only. K contiguous: boxes of 64 along K x the share's rows. Otherwise
+   boxes of 64 along the other direction x K; the blocks of 64 are shared out if they can be, else
+   the rows. */
 DEVICE void load_operand(const tensor_map *map, u32 slot, u32 full, int layout, int size, int start,
-                         int k, int sharers, int share, u32 mask, u64 policy)
+                         int k, int sharers, int share, bool multicast, u32 mask, u64 policy)
 {
     const int blocks = (size + 63) / 64;
     int count = blocks, x = start, y = k;
@@ -215,7 +256,7 @@ DEVICE void load_operand(const tensor_map *map, u32 slot, u32 full, int layout, 
     }
 #pragma unroll
     for (int i = 0; i < count; i++) {
-        if (sharers > 1) {
+        if (multicast) {
             load_tile_multicast(to, map, full, x, y, policy, mask);
         } else {
             load_tile(to, map, full, x, y, policy);
@@ -321,10 +362,10 @@ DEVICE bool add_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, int 
 }
 #endif
 
-#if CLUSTER_K > 1
-/* The blocks of a cluster that share a tile leave their sums in their own shared memory, where the
-   ring was: groups of four, in the order of the registers. Then each adds up its columns of all
-   blocks, in the order of the blocks. */
+#if CLUSTER_K > 1 && !SHARES
+/* The other blocks of a cluster that share a tile leave their sums in their own shared memory,
+   where the ring was: groups of four, in the order of the registers. Then the first adds up all, in
+   the order of the blocks. */
 DEVICE void leave_sums(float acc[MMAS][MMA_N / 2], u32 mine)
 {
 #pragma unroll
@@ -342,7 +383,6 @@ DEVICE void leave_sums(float acc[MMAS][MMA_N / 2], u32 mine)
 
 DEVICE void collect_sums(float own[MMAS][OWN_N / 2], u32 mine, u32 rank)
 {
-    const u32 first = SHARES ? rank / (CLUSTER_M * CLUSTER_N) * (OWN_N / 8) : 0;
 #pragma unroll
     for (int i = 0; i < MMAS * OWN_N / 2; i++) {
         own[i / (OWN_N / 2)][i % (OWN_N / 2)] = 0;
@@ -351,8 +391,7 @@ DEVICE void collect_sums(float own[MMAS][OWN_N / 2], u32 mine, u32 rank)
         u32 there;
         asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
                      : "=r"(there)
-                     : "r"(mine + first * 2048),
-                       "r"(rank % (CLUSTER_M * CLUSTER_N) + block * (CLUSTER_M * CLUSTER_N)));
+                     : "r"(mine), "r"(rank % PLANE + block * PLANE));
 #pragma unroll
         for (int i = 0; i < MMAS; i++) {
 #pragma unroll
@@ -361,6 +400,82 @@ DEVICE void collect_sums(float own[MMAS][OWN_N / 2], u32 mine, u32 rank)
                 asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
                              : "=f"(a), "=f"(b), "=f"(c), "=f"(d)
                              : "r"(there + (u32)(i * (MMA_N / 8) + j) * 2048)
+                             : "memory");
+                own[i][4 * j] += a;
+                own[i][4 * j + 1] += b;
+                own[i][4 * j + 2] += c;
+                own[i][4 * j + 3] += d;
+            }
+        }
+    }
+}
+
+#endif
+
+#if SHARES
+/* Sends every other block of those that share the tile its columns of these sums, as they are in
+   the registers, into the place of the sender where the ring was; `bar` there counts the bytes.
+   Everybody starts with its successor, so that not all send to the same block. `place` and `bar`
+   are addresses in this block; what is its own goes to `own`. */
+DEVICE void push_sums(float acc[MMAS][MMA_N / 2], float own[MMAS][OWN_N / 2], u32 place, u32 bar,
+                      u32 rank)
+{
+    const u32 depth = rank / PLANE;
+#pragma unroll
+    for (u32 from = 0; from < CLUSTER_K; from++) {
+        if (depth != from) {
+            continue;
+        }
+#pragma unroll
+        for (u32 step = 1; step < CLUSTER_K; step++) {
+            const u32 to = (from + step) % CLUSTER_K;
+            const u32 block = rank % PLANE + to * PLANE;
+            const u32 slot = from < to ? from : from - 1;
+            u32 there, bar_there;
+            asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
+                         : "=r"(there)
+                         : "r"(place + slot * (NUM_CONSUMERS * SLAB_BYTES)), "r"(block));
+            asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
+                         : "=r"(bar_there)
+                         : "r"(bar), "r"(block));
+#pragma unroll
+            for (int i = 0; i < MMAS; i++) {
+#pragma unroll
+                for (int j = 0; j < OWN_N / 8; j++) {
+                    const float *x = &acc[i][to * (OWN_N / 2) + 4 * j];
+                    asm volatile(
+                        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 "
+                        "[%0], {%1, %2, %3, %4}, [%5];" ::"r"(there +
+                                                              (u32)(i * (OWN_N / 8) + j) * 2048),
+                        "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]), "r"(bar_there)
+                        : "memory");
+                }
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < MMAS; i++) {
+#pragma unroll
+            for (int j = 0; j < OWN_N / 2; j++) {
+                own[i][j] = acc[i][from * (OWN_N / 2) + j];
+            }
+        }
+    }
+}
+
+/* Adds what the others sent, in their order. */
+DEVICE void add_pushed(float own[MMAS][OWN_N / 2], u32 place)
+{
+#pragma unroll
+    for (u32 slot = 0; slot < CLUSTER_K - 1; slot++) {
+#pragma unroll
+        for (int i = 0; i < MMAS; i++) {
+#pragma unroll
+            for (int j = 0; j < OWN_N / 8; j++) {
+                float a, b, c, d;
+                asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                             : "=f"(a), "=f"(b), "=f"(c), "=f"(d)
+                             : "r"(place + slot * (NUM_CONSUMERS * SLAB_BYTES) +
+                                   (u32)(i * (OWN_N / 8) + j) * 2048)
                              : "memory");
                 own[i][4 * j] += a;
                 own[i][4 * j + 1] += b;
@@ -390,9 +505,17 @@ DEVICE void release_slot(u32 empty_slot, u32 rank, int thread)
     }
 }
 
-DEVICE float bias_at(const unsigned short *bias, int n, int limit)
+/* Keeps the compiler from moving what is done to the sums across this point: wgmma reads and writes
+   them behind its back. */
+DEVICE void keep_in_place(float acc[MMAS][MMA_N / 2])
 {
-    return n < limit ? unpack(bias[n]) : 0.0f;
+#pragma unroll
+    for (int i = 0; i < MMAS; i++) {
+#pragma unroll
+        for (int j = 0; j < MMA_N / 2; j++) {
+            asm volatile("" : "+f"(acc[i][j])::"memory");
+        }
+    }
 }
 
 #if HAS_BETA || HAS_RESIDUAL
@@ -448,6 +571,72 @@ DEVICE void add_pairs(float x[8], const u32 pairs[4], float factor)
 }
 #endif
 
+#if HAS_BIAS
+/* The sums of the first part of K begin with the bias, divided by alpha: nothing is left to do for
+   it at the end, when everybody waits. It is fetched while the tile before is computed. */
+DEVICE float bias_scale(bool first_part, gemm_sizes s)
+{
+    return first_part ? HAS_ALPHA ? 1.0f / s.alpha : 1.0f : 0.0f;
+}
+
+#if SWAP_AB
+DEVICE void fetch_bias(unsigned short rows[MMAS][2], const unsigned short *bias, int first,
+                       int limit)
+{
+#pragma unroll
+    for (int i = 0; i < 2 * MMAS; i++) {
+        const int n = first + i / 2 * 64 + i % 2 * 8;
+        rows[i / 2][i % 2] = n < limit ? bias[n] : 0;
+    }
+}
+
+DEVICE void begin_with_bias(float acc[MMAS][MMA_N / 2], const unsigned short rows[MMAS][2],
+                            float scale)
+{
+#pragma unroll
+    for (int i = 0; i < MMAS; i++) {
+        const float low = scale * unpack(rows[i][0]);
+        const float high = scale * unpack(rows[i][1]);
+#pragma unroll
+        for (int j = 0; j < MMA_N / 2; j++) {
+            acc[i][j] = j & 2 ? high : low;
+        }
+    }
+}
+#else
+/* Each thread brings two elements at a time; what lies beyond N becomes 0. */
+DEVICE void fetch_bias(u32 to, const unsigned short *bias, int first, int limit, int thread)
+{
+    for (int i = thread * 2; i < MMA_N; i += 256) {
+        const int left = (limit - (first + i)) * 2;
+        const int bytes = left < 0 ? 0 : left > 4 ? 4 : left;
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to + (u32)i * 2),
+                     "l"(bias + (bytes > 0 ? first + i : 0)), "r"(bytes)
+                     : "memory");
+    }
+}
+
+DEVICE void begin_with_bias(float acc[MMAS][MMA_N / 2], u32 from, float scale, int lane)
+{
+#pragma unroll
+    for (int j = 0; j < MMA_N / 8; j++) {
+        u32 both;
+        asm volatile("ld.shared.u32 %0, [%1];"
+                     : "=r"(both)
+                     : "r"(from + (u32)(j * 8 + lane % 4 * 2) * 2)
+                     : "memory");
+        const float even = scale * unpack((unsigned short)both);
+        const float odd = scale * unpack((unsigned short)(both >> 16));
+#pragma unroll
+        for (int i = 0; i < MMAS; i++) {
+            acc[i][4 * j] = acc[i][4 * j + 2] = even;
+            acc[i][4 * j + 1] = acc[i][4 * j + 3] = odd;
+        }
+    }
+}
+#endif
+#endif
+
 #if SPLIT_K > 1 && SPLIT_WAIT
 DEVICE void store_one(unsigned short *c, float x, addends add, int p, int q, gemm_sizes s)
 {
@@ -460,9 +649,6 @@ DEVICE void store_one(unsigned short *c, float x, addends add, int p, int q, gem
 #endif
 #if HAS_BETA
         x += s.beta * unpack(add.c_in[at]);
-#endif
-#if HAS_BIAS
-        x += unpack(add.bias[column]);
 #endif
         x = EPILOGUE(x);
 #if HAS_RESIDUAL
@@ -532,18 +718,56 @@ DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, un
 }
 #endif
 
+/* Address of 16 bytes of a piece: the copy engine expects those of a row swizzled. */
+DEVICE u32 piece_at(u32 piece, u32 row, u32 chunk)
+{
+    const u32 to = row * PITCH + chunk * 16;
+    return piece + (to ^ (to >> 7 & SWIZZLE_BITS) << 4);
+}
+
+/* Stores this warp's part of a piece, 16 rows or, when swapped, 16 columns, `unit` elements at a
+   time. `row` and `column` are those of C where the part begins (the piece, when swapped). */
+DEVICE void store_ordinary(const int unit, u32 piece, unsigned short *c, int row, int column,
+                           gemm_sizes s, int warp, int lane)
+{
+    enum { ROWS = SWAP_AB ? OWN_N : 16, COLUMNS = SWAP_AB ? 16 : OWN_N / PIECES };
+    const int across = COLUMNS / unit;
+    const int first_row = SWAP_AB ? 0 : warp * 16, first_chunk = SWAP_AB ? warp * 2 : 0;
+#pragma unroll 4
+    for (int i = lane; i < ROWS * across; i += 32) {
+        const int r = i / across, element = i % across * unit;
+        const u32 from = piece_at(piece, (u32)(first_row + r), (u32)(first_chunk + element / 8)) +
+                         (u32)(element % 8 * 2);
+        const int q = column + (SWAP_AB ? warp * 16 : 0) + element;
+        unsigned short *to = c + (long long)(row + r) * s.ldc + q;
+        if (row + r >= s.m || q >= s.n) {
+            continue;
+        }
+        if (unit == 8) {
+            u32 a, b, d, e;
+            asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(a), "=r"(b), "=r"(d), "=r"(e)
+                         : "r"(from)
+                         : "memory");
+            *(uint4 *)to = make_uint4(a, b, d, e);
+        } else if (unit == 2) {
+            u32 a;
+            asm volatile("ld.shared.u32 %0, [%1];" : "=r"(a) : "r"(from) : "memory");
+            *(u32 *)to = a;
+        } else {
+            unsigned short a;
+            asm volatile("ld.shared.u16 %0, [%1];" : "=h"(a) : "r"(from) : "memory");
+            *to = a;
+        }
+    }
+}
+
 /* Finishes one wgmma's accumulator and sends it to C. p0 and q0 are its first row and column in X's
    and Y's terms. `buffer` counts this consumer's staging buffers. */
 DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short *c, addends add,
-                   u32 staging, u32 bias_stage, u32 *buffer, int p0, int q0, gemm_sizes s,
-                   int consumer, int thread)
+                   u32 staging, u32 *buffer, int p0, int q0, gemm_sizes s, int consumer, int warp,
+                   int lane)
 {
-    const int lane = thread % 32;
-    const int warp = thread / 32;
-#if SWAP_AB && HAS_BIAS
-    const float bias_low = bias_at(add.bias, p0 + warp * 16 + lane / 4, s.n);
-    const float bias_high = bias_at(add.bias, p0 + warp * 16 + lane / 4 + 8, s.n);
-#endif
 #pragma unroll
     for (int piece = 0; piece < PIECES; piece++) {
         enum { COLUMNS = OWN_N / PIECES };
@@ -560,7 +784,7 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
 #endif
         const u32 at = staging + *buffer * PIECE_BYTES;
         if (!DIRECT_STORE) {
-            if (thread == 0) {
+            if (warp == 0 && elect_one()) {
                 STORE_WAIT(EPILOGUE_BUFFERS - 1);
             }
             named_sync(BARRIER_OWN + consumer, 128);
@@ -594,26 +818,6 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
 #if HAS_BETA
             add_pairs(x, c_in[j % AHEAD], s.beta);
 #endif
-#if HAS_BIAS && SWAP_AB
-#pragma unroll
-            for (int i = 0; i < 8; i++) {
-                x[i] += i & 2 ? bias_high : bias_low;
-            }
-#elif HAS_BIAS
-#pragma unroll
-            for (int i = 0; i < 2; i++) {
-                u32 both;
-                asm volatile("ld.shared.u32 %0, [%1];"
-                             : "=r"(both)
-                             : "r"(bias_stage + (u32)(first + i * 8 + lane % 4 * 2) * 2));
-                const float even = unpack((unsigned short)both);
-                const float odd = unpack((unsigned short)(both >> 16));
-                x[4 * i] += even;
-                x[4 * i + 1] += odd;
-                x[4 * i + 2] += even;
-                x[4 * i + 3] += odd;
-            }
-#endif
 #pragma unroll
             for (int i = 0; i < 8; i++) {
                 x[i] = EPILOGUE(x[i]);
@@ -623,40 +827,36 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
 #endif
             const u32 r0 = pack(x[0], x[1]), r1 = pack(x[2], x[3]);
             const u32 r2 = pack(x[4], x[5]), r3 = pack(x[6], x[7]);
-            if (DIRECT_STORE) {
-                const u32 r[4] = {r0, r1, r2, r3};
-#pragma unroll
-                for (int i = 0; i < 8; i++) {
-                    const int p = p0 + warp * 16 + lane / 4 + (i & 2) * 4;
-                    const int q = q0 + first + (i & 4) * 2 + lane % 4 * 2 + (i & 1);
-                    const int row = SWAP_AB ? q : p;
-                    const int column = SWAP_AB ? p : q;
-                    if (row < s.m && column < s.n) {
-                        c[(long long)row * s.ldc + column] =
-                            (unsigned short)(r[i / 2] >> (i & 1 ? 16 : 0));
-                    }
-                }
+            /* Each lane gives the address of one row of 8: lanes 0-7 of the first matrix, and
+               so on. */
+            const int matrix = lane / 8;
+            const u32 row = SWAP_AB ? (u32)(first + matrix / 2 * 8 + lane % 8)
+                                    : (u32)(warp * 16 + matrix % 2 * 8 + lane % 8);
+            const u32 chunk = SWAP_AB ? (u32)(warp * 2 + matrix % 2) : (u32)(j * 2 + matrix / 2);
+            const u32 to = piece_at(at, row, chunk);
+            if (SWAP_AB) {
+                store_matrix_transposed(to, r0, r1, r2, r3);
             } else {
-                /* Each lane gives the address of one row of 8: lanes 0-7 of the first matrix, and
-                   so on. The copy engine expects the pieces of 16 bytes of a row swizzled. */
-                const int matrix = lane / 8;
-                const u32 row = SWAP_AB ? (u32)(first + matrix / 2 * 8 + lane % 8)
-                                        : (u32)(warp * 16 + matrix % 2 * 8 + lane % 8);
-                const u32 chunk =
-                    SWAP_AB ? (u32)(warp * 2 + matrix % 2) : (u32)(j * 2 + matrix / 2);
-                u32 to = row * PITCH + chunk * 16;
-                to ^= (to >> 7 & SWIZZLE_BITS) << 4;
-                if (SWAP_AB) {
-                    store_matrix_transposed(at + to, r0, r1, r2, r3);
-                } else {
-                    store_matrix(at + to, r0, r1, r2, r3);
-                }
+                store_matrix(to, r0, r1, r2, r3);
             }
         }
-        if (!DIRECT_STORE) {
+        if (DIRECT_STORE) {
+            __syncwarp(); /* a warp stores what it has written itself */
+            const int row = SWAP_AB ? q0 : p0 + warp * 16;
+            const int column = SWAP_AB ? p0 : q0 + piece * COLUMNS;
+            const bool even = s.n % 2 == 0 && s.ldc % 2 == 0;
+            if (s.n % 8 == 0 && s.ldc % 8 == 0) {
+                store_ordinary(8, at, c, row, column, s, warp, lane);
+            } else if (even) {
+                store_ordinary(2, at, c, row, column, s, warp, lane);
+            } else {
+                store_ordinary(1, at, c, row, column, s, warp, lane);
+            }
+            __syncwarp();
+        } else {
             fence_async();
             named_sync(BARRIER_OWN + consumer, 128);
-            if (thread == 0) {
+            if (warp == 0 && elect_one()) {
                 if (SWAP_AB) {
                     store_tile(map_c, at, p0, q0);
                 } else {
@@ -668,16 +868,128 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
     }
 }
 
+#if PAD_A || PAD_B
+/* A matrix whose rows are `ld` elements apart, and its copy whose rows are `pitch` apart, a
+   multiple of 8. */
+typedef struct padding {
+    const unsigned short *from;
+    unsigned short *to;
+    long long rows;
+    int columns, ld, pitch;
+} padding;
+
+/* The 16 bytes at an aligned address, of which those outside of the matrix read as 0. */
+DEVICE uint4 read_inside(u64 at, u64 begin, u64 end)
+{
+    uint4 v = {0, 0, 0, 0};
+    if (at >= begin && at + 16 <= end) {
+        asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                     : "l"(at));
+    } else {
+        u32 w[4] = {0, 0, 0, 0};
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            if (at + 2 * i >= begin && at + 2 * i < end) {
+                w[i / 2] |= (u32) * (const unsigned short *)(at + 2 * i) << (i % 2 * 16);
+            }
+        }
+        v = make_uint4(w[0], w[1], w[2], w[3]);
+    }
+    return v;
+}
+
+/* Eight words, of which four are wanted, from byte `shift` on: the same in the whole warp. */
+DEVICE uint4 extract(uint4 low, uint4 high, u32 shift)
+{
+    u32 w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+    if (shift & 8) {
+#pragma unroll
+        for (int i = 0; i < 6; i++) {
+            w[i] = w[i + 2];
+        }
+    }
+    if (shift & 4) {
+#pragma unroll
+        for (int i = 0; i < 5; i++) {
+            w[i] = w[i + 1];
+        }
+    }
+    const u32 bits = shift % 4 * 8;
+    return make_uint4(__funnelshift_r(w[0], w[1], bits), __funnelshift_r(w[1], w[2], bits),
+                      __funnelshift_r(w[2], w[3], bits), __funnelshift_r(w[3], w[4], bits));
+}
+
+enum { PAD_VECTORS = 4 }; /* that each lane copies at a time */
+
+/* Warp `warp` of `warps` copies its share, in pieces of PAD_VECTORS * 256 elements of a row. */
+DEVICE void copy_rows(padding p, long long warp, long long warps, u32 lane)
+{
+    const int pieces = tiles_along(p.columns, PAD_VECTORS * 256);
+    const u64 begin = (u64)p.from, end = begin + (u64)((p.rows - 1) * p.ld + p.columns) * 2;
+    for (long long piece = warp; piece < p.rows * pieces; piece += warps) {
+        const long long row = piece / pieces;
+        const int first = (int)(piece - row * pieces) * (PAD_VECTORS * 256);
+        const u64 source = begin + (u64)(row * p.ld + first) * 2;
+        const u32 shift = (u32)source & 15;
+        uint4 v[PAD_VECTORS], next[PAD_VECTORS];
+#pragma unroll
+        for (int i = 0; i < PAD_VECTORS; i++) {
+            const u64 at = source - shift + (i * 32 + lane) * 16;
+            v[i] = read_inside(at, begin, end);
+            next[i] = make_uint4(0, 0, 0, 0);
+            if (lane == 31) {
+                next[i] = read_inside(at + 16, begin, end);
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < PAD_VECTORS; i++) {
+            const int column = first + (i * 32 + (int)lane) * 8;
+            const uint4 up = make_uint4(
+                __shfl_down_sync(0xffffffffu, v[i].x, 1), __shfl_down_sync(0xffffffffu, v[i].y, 1),
+                __shfl_down_sync(0xffffffffu, v[i].z, 1), __shfl_down_sync(0xffffffffu, v[i].w, 1));
+            const uint4 out = extract(v[i], lane == 31 ? next[i] : up, shift);
+            if (column < p.columns) {
+                *(uint4 *)(p.to + row * p.pitch + column) = out;
+            }
+        }
+    }
+}
+
+/* Copies what cannot be addressed to its place in the workspace, so many bytes from its start.
+   Blocks of 256 threads, any number of them. */
+extern "C" __global__ void __launch_bounds__(256)
+    ak_pad(const unsigned short *a, const unsigned short *b, unsigned char *workspace,
+           long long place_a, long long place_b, int a_rows, int a_columns, int lda, int b_rows,
+           int b_columns, int ldb)
+{
+    const long long warp = blockIdx.x * 8 + threadIdx.x / 32, warps = gridDim.x * 8;
+    const u32 lane = threadIdx.x % 32;
+    if (PAD_A) {
+        const padding p = {a,   (unsigned short *)(workspace + place_a), a_rows, a_columns,
+                           lda, tiles_along(a_columns, 64) * 64};
+        copy_rows(p, warp, warps, lane);
+    }
+    if (PAD_B) {
+        const padding p = {b,   (unsigned short *)(workspace + place_b), b_rows, b_columns,
+                           ldb, tiles_along(b_columns, 64) * 64};
+        copy_rows(p, warp, warps, lane);
+    }
+}
+#endif
+
 DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
-                           const tensor_map *map_c, unsigned short *c, addends add,
-                           unsigned char *workspace, gemm_sizes s)
+                           const tensor_map *map_c, unsigned short *c, const unsigned short *bias,
+                           addends add, unsigned char *workspace, gemm_sizes s)
 {
     extern __shared__ __align__(1024) unsigned char shared[];
     const u32 base = shared_address(shared);
     const u32 full = base + OFFSET_BARS;
     const u32 empty = full + 8 * num_stages;
+    const u32 pushed = empty + 8 * num_stages; /* one for each consumer */
     const u32 rank = CLUSTER > 1 ? cluster_rank() : 0;
-    const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / 128, 0); /* the same in a warp */
+    const int warp = __shfl_sync(0xffffffffu, (int)threadIdx.x / 32, 0); /* the same in a warp */
+    const int group = warp / 4;
     const int items = work_items(s);
     const int first_item = (int)(blockIdx.x / CLUSTER);
     const int stride = (int)(gridDim.x / CLUSTER);
@@ -688,11 +1000,20 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             barrier_init(full + 8 * i, 1);
             barrier_init(empty + 8 * i, WARPGROUPS * (CLUSTER_M + CLUSTER_N - 1));
         }
+        if (SHARES) {
+            for (int i = 0; i < NUM_CONSUMERS; i++) {
+                barrier_init(pushed + 8 * i, 1);
+                barrier_expect(pushed + 8 * i, (CLUSTER_K - 1) * SLAB_BYTES);
+            }
+        }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
-    if (CLUSTER > 1) {
+    if (PLANE > 1) {
         __syncwarp();
-        cluster_meet();
+        cluster_arrive();
+        if (!produces) {
+            cluster_wait();
+        }
     } else if (produces) {
         __syncwarp();
         named_arrive(BARRIER_INIT, THREADS); /* and starts loading at once */
@@ -708,12 +1029,13 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
 #if PRODUCER_REGISTERS
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS));
 #endif
-        if (threadIdx.x == 128 * NUM_CONSUMERS) {
+        if (warp == 4 * NUM_CONSUMERS && elect_one()) {
             const int cm = (int)(rank % CLUSTER_M);
             const int cn = (int)(rank / CLUSTER_M % CLUSTER_N);
             const int ck = (int)(rank / (CLUSTER_M * CLUSTER_N));
             u32 mask_a = 0, mask_b = 0;
             ring r = {0, 1};                      /* nothing to wait for in the first round */
+            bool together = PLANE == 1;           /* the others' barriers exist */
             for (int i = 0; i < CLUSTER_N; i++) { /* A is shared along N */
                 mask_a |= 1u << ((ck * CLUSTER_N + i) * CLUSTER_M + cm);
             }
@@ -726,18 +1048,40 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                     const int at_k = (w.first + i) * BLOCK_SIZE_K;
                     const u32 slot = base + r.slot * STAGE_BYTES;
                     const u32 bar = full + 8 * r.slot;
+                    if (!together && i >= EARLY_SLOTS) {
+                        cluster_wait();
+                        together = true;
+                    }
                     barrier_wait(empty + 8 * r.slot, r.parity);
                     barrier_expect(bar, STAGE_BYTES);
-                    load_operand(map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, w.m0, at_k, CLUSTER_N,
-                                 cn, mask_a, EVICT_POLICY(EVICT_A));
-                    load_operand(map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N, w.n0, at_k,
-                                 CLUSTER_M, cm, mask_b, EVICT_POLICY(EVICT_B));
+                    if (together) {
+                        load_operand(map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, w.m0, at_k,
+                                     CLUSTER_N, cn, CLUSTER_N > 1, mask_a, EVICT_POLICY(EVICT_A));
+                        load_operand(map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N, w.n0, at_k,
+                                     CLUSTER_M, cm, CLUSTER_M > 1, mask_b, EVICT_POLICY(EVICT_B));
+                    } else {
+                        for (int j = 0; j < CLUSTER_N; j++) {
+                            load_operand(map_a, slot, bar, A_LAYOUT, BLOCK_SIZE_M, w.m0, at_k,
+                                         CLUSTER_N, j, false, 0, EVICT_POLICY(EVICT_A));
+                        }
+                        for (int j = 0; j < CLUSTER_M; j++) {
+                            load_operand(map_b, slot + A_BYTES, bar, B_LAYOUT, BLOCK_SIZE_N, w.n0,
+                                         at_k, CLUSTER_M, j, false, 0, EVICT_POLICY(EVICT_B));
+                        }
+                    }
                     ring_next(&r);
                 }
             }
+            if (!together) {
+                cluster_wait();
+            }
+        } else if (PLANE > 1) {
+            cluster_wait();
         }
         __syncwarp();
-#if CLUSTER_K > 1
+#if SHARES
+        cluster_meet();
+#elif CLUSTER_K > 1
         cluster_sync();
 #endif
     } else {
@@ -747,9 +1091,8 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
         const int consumer = group;
         const int thread = threadIdx.x % 128;
         const u32 staging = base + OFFSET_C + (u32)(consumer * (EPILOGUE_BUFFERS * PIECE_BYTES));
-        const u32 bias_stage = base + OFFSET_BIAS + (u32)(consumer * (MMA_N * 2));
 #if SPLIT_K > 1
-        const u32 flag = full + 16 * num_stages + 4 * (u32)consumer;
+        const u32 flag = pushed + 8 * NUM_CONSUMERS + 4 * (u32)consumer;
 #endif
         const int row0 = PING_PONG ? 0 : consumer * (MMAS * 64);
         const u32 x_offset = SWAP_AB ? A_BYTES : 0;
@@ -758,6 +1101,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
         u32 buffer = 0;
         ring r = {0, 0};
         int id = first_item;
+        bool leaving = false;
         float acc[MMAS][MMA_N / 2];
 
         if (PING_PONG) {
@@ -767,21 +1111,46 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                 id += stride;
             }
         }
+#if HAS_BIAS && SWAP_AB
+        const int bias_row = row0 + warp % 4 * 16 + thread % 32 / 4;
+        unsigned short bias_rows[MMAS][2];
+        fetch_bias(bias_rows, bias, work_at(id, s, rank).n0 + bias_row, s.n);
+#elif HAS_BIAS
+        const u32 bias_stage = base + OFFSET_BIAS + (u32)(consumer * (2 * MMA_N * 2));
+        u32 bias_turn = 0;
+        fetch_bias(bias_stage, bias, work_at(id, s, rank).n0, s.n, thread);
+#endif
         while (id < items) {
             const work w = work_at(id, s, rank);
-#if HAS_BIAS && !SWAP_AB
-            /* Each thread brings two elements at a time; what lies beyond N becomes 0. */
-            if (DIRECT_STORE) {
-                named_sync(BARRIER_OWN + consumer, 128); /* all are done with the last tile's */
+#if HAS_BIAS
+            const bool first_part = w.part == 0 && rank / PLANE == 0;
+            const int next = id + (PING_PONG ? 2 : 1) * stride;
+#if SWAP_AB
+            begin_with_bias(acc, bias_rows, bias_scale(first_part, s));
+            keep_in_place(acc);
+            if (next < items) {
+                fetch_bias(bias_rows, bias, work_at(next, s, rank).n0 + bias_row, s.n);
             }
-            for (int i = thread * 2; i < MMA_N; i += 256) {
-                const int left = (s.n - (w.n0 + i)) * 2;
-                const int bytes = left < 0 ? 0 : left > 4 ? 4 : left;
-                asm volatile(
-                    "cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(bias_stage + (u32)i * 2),
-                    "l"(add.bias + (bytes > 0 ? w.n0 + i : 0)), "r"(bytes)
-                    : "memory");
+#else
+            asm volatile("cp.async.wait_all;" ::: "memory");
+            named_sync(BARRIER_OWN + consumer, 128);
+            begin_with_bias(acc, bias_stage + bias_turn, bias_scale(first_part, s), thread % 32);
+            keep_in_place(acc);
+            bias_turn ^= MMA_N * 2;
+            if (next < items) {
+                fetch_bias(bias_stage + bias_turn, bias, work_at(next, s, rank).n0, s.n, thread);
             }
+#endif
+#endif
+#if ZERO_FIRST && !HAS_BIAS
+#pragma unroll
+            for (int j = 0; j < MMAS; j++) {
+#pragma unroll
+                for (int i = 0; i < MMA_N / 2; i++) {
+                    acc[j][i] = 0;
+                }
+            }
+            keep_in_place(acc);
 #endif
 #if HAS_BETA
             prefetch_tile(add.c_in, w.m0, w.n0, s);
@@ -793,6 +1162,11 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                 named_sync(BARRIER_TURN + consumer, 256);
             }
             u32 before = 0;
+            /* Slots that nobody fills any more need not be released, and must not be: nothing tells
+               when the signal has reached another block, which could have left. Another item may
+               have a slot more or less. */
+            const int later = (items - 1 - id) / stride;
+            const int awaited = PLANE > 1 ? w.count + later * (w.count + 1) - num_stages : w.count;
             for (int i = 0; i < w.count; i++) {
                 const u32 slot = base + r.slot * STAGE_BYTES;
                 const u64 from_x = mma_descriptor(slot + x_offset + x_rows, BLOCK_SIZE_K * 128);
@@ -807,7 +1181,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                         const u32 x = X_LAYOUT
                                           ? j * (BLOCK_SIZE_K * 128) + step * 2048
                                           : step / 4 * (BLOCK_P * 128) + step % 4 * 32 + j * 8192;
-                        const int add = step > 0 || i > 0;
+                        const int add = HAS_BIAS || ZERO_FIRST || step > 0 || i > 0;
                         mma(acc[j], from_x + (x >> 4), from_y + (y >> 4), add);
                     }
                 }
@@ -815,7 +1189,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                 MMA_WAIT(MMA_IN_FLIGHT);
                 /* The slot whose products are now done is free for whoever writes to it. */
                 const u32 done = MMA_IN_FLIGHT ? before : r.slot;
-                if (!MMA_IN_FLIGHT || i > 0) {
+                if (MMA_IN_FLIGHT ? i > 0 && i - 1 < awaited : i < awaited) {
                     release_slot(empty + 8 * done, rank, thread);
                 }
                 before = r.slot;
@@ -825,33 +1199,34 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                 named_arrive(BARRIER_TURN + (consumer ^ 1), 256);
             }
             MMA_WAIT(0);
-            if (MMA_IN_FLIGHT) {
+            if (MMA_IN_FLIGHT && w.count - 1 < awaited) {
                 release_slot(empty + 8 * before, rank, thread);
             }
-            /* The compiler must not read the sums before the wait. */
-#pragma unroll
-            for (int j = 0; j < MMAS; j++) {
-#pragma unroll
-                for (int i = 0; i < MMA_N / 2; i++) {
-                    asm volatile("" : "+f"(acc[j][i])::"memory");
-                }
+            if (EARLY_END && id + (PING_PONG ? 2 : 1) * stride >= items) {
+                __syncwarp();
+                cluster_arrive(); /* signals nobody any more */
+                leaving = true;
             }
-#if HAS_BIAS && !SWAP_AB
-            asm volatile("cp.async.wait_all;" ::: "memory");
-            named_sync(BARRIER_OWN + consumer, 128);
-#endif
+            keep_in_place(acc); /* they are not to be read before the wait */
             bool mine = true;
             u32 column = 0; /* the first of those that this block finishes */
-#if CLUSTER_K > 1
+#if SHARES
+            const u32 place = base + (u32)(consumer * SLAB_BYTES + thread * 16);
+            float own[MMAS][OWN_N / 2];
+            cluster_meet(); /* all have read their rings */
+            push_sums(acc, own, place, pushed + 8 * (u32)consumer, rank);
+            barrier_wait(pushed + 8 * (u32)consumer, 0);
+            add_pushed(own, place);
+            column = rank / PLANE * OWN_N;
+#elif CLUSTER_K > 1
             const u32 depth = rank / (CLUSTER_M * CLUSTER_N);
             const u32 place = base + (u32)(consumer * (MMAS * MMA_N / 2 * 128) + thread * 4) * 4;
             float own[MMAS][OWN_N / 2];
             named_sync(BARRIER_ALL, 128 * NUM_CONSUMERS); /* all have read the ring */
             leave_sums(acc, place);
             cluster_sync();
-            mine = SHARES || depth == 0;
+            mine = depth == 0;
             if (mine) {
-                column = SHARES ? depth * OWN_N : 0;
                 collect_sums(own, place, rank);
             }
 #else
@@ -874,9 +1249,10 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             if (mine) {
 #pragma unroll
                 for (int j = 0; j < MMAS; j++) {
-                    finish(own[j], map_c, c, add, staging, bias_stage + column * 2, &buffer,
+                    finish(own[j], map_c, c, add, staging, &buffer,
                            (SWAP_AB ? w.n0 : w.m0) + row0 + j * 64,
-                           (SWAP_AB ? w.m0 : w.n0) + (int)column, s, consumer, thread);
+                           (SWAP_AB ? w.m0 : w.n0) + (int)column, s, consumer, warp % 4,
+                           thread % 32);
                 }
             }
             id += stride;
@@ -887,12 +1263,23 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                 id += stride;
             }
         }
-        if (!DIRECT_STORE && thread == 0) {
+        if (EARLY_END && !leaving) {
+            __syncwarp();
+            cluster_arrive();
+        }
+        if (!DIRECT_STORE && warp % 4 == 0 && elect_one()) {
             STORE_WAIT(0);
         }
     }
-    if (CLUSTER > 1) {
-        cluster_meet(); /* nobody leaves while others may still signal it or read its memory */
+    /* Nobody leaves while others may still signal it or read its memory. */
+    if (EARLY_END) {
+        if (produces) {
+            __syncwarp();
+            cluster_arrive();
+        }
+        cluster_wait();
+    } else if (PLANE > 1 || (CLUSTER > 1 && !SHARES)) {
+        cluster_meet();
     }
 }
 
@@ -903,21 +1290,21 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
              const __grid_constant__ tensor_map map_c, unsigned short *c,                          \
              const unsigned short *bias, const unsigned short *c_in,                               \
              const unsigned short *residual, unsigned char *workspace, int m, int n, int k,        \
-             int ldc, float alpha, float beta)
+             int ldc, float alpha, float beta, u64 by_group, u64 by_last)
 
 ENTRY(ak_kernel)
 {
-    const addends add = {bias, c_in, residual};
-    const gemm_sizes s = {m, n, k, ldc, alpha, beta};
-    multiply_tiles(&map_a, &map_b, &map_c, c, add, workspace, s);
+    const addends add = {c_in, residual};
+    const gemm_sizes s = {m, n, k, ldc, alpha, beta, by_group, by_last, false};
+    multiply_tiles(&map_a, &map_b, &map_c, c, bias, add, workspace, s);
 }
 
 #ifdef SIZE_M
 /* The same with sizes that the compiler knows. */
 ENTRY(ak_kernel_sized)
 {
-    const addends add = {bias, c_in, residual};
-    const gemm_sizes s = {SIZE_M, SIZE_N, SIZE_K, ldc, alpha, beta};
-    multiply_tiles(&map_a, &map_b, &map_c, c, add, workspace, s);
+    const addends add = {c_in, residual};
+    const gemm_sizes s = {SIZE_M, SIZE_N, SIZE_K, ldc, alpha, beta, by_group, by_last, true};
+    multiply_tiles(&map_a, &map_b, &map_c, c, bias, add, workspace, s);
 }
 #endif

@@ -258,10 +258,33 @@ DEVICE void cluster_sync(void)
                      : "memory");
 }
 
+/* The two halves of waiting for all threads of the cluster, without a fence. The threads of a warp
+   may wait apart from each other. */
+DEVICE void cluster_arrive(void)
+{
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+
+DEVICE void cluster_wait(void)
+{
+    asm volatile("barrier.cluster.wait;" ::: "memory");
+}
+
 DEVICE void cluster_meet(void)
 {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::
                      : "memory");
+}
+
+/* True in one thread of a warp that is here as a whole. The compiler knows that it is one, and then
+   gives the copy engine its operands without a loop over threads: without this, asking for a tile
+   takes some hundred cycles. */
+DEVICE bool elect_one(void)
+{
+    u32 one;
+    asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, p;\n}"
+                 : "=r"(one));
+    return one != 0;
 }
 
 DEVICE u32 cluster_rank(void)

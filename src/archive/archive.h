@@ -20,6 +20,7 @@ typedef struct ak_run {
     char *environment_json; /* what was hashed, in words */
     char *options_json;     /* budgets, seed, command line */
     char *result_json;      /* the object that tune --json prints; NULL until the end */
+    bool imported;          /* set when read: only its trials are known */
 } ak_run;
 void ak_run_clear(ak_run *run);
 

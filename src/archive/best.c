@@ -172,19 +172,13 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
     return status;
 }
 
-ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
-                          ak_error *err)
+/* Of trials of one implementation: those of its latest environment. */
+static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
+                             ak_error *err)
 {
-    ak_archive_filter narrow = {0};
-    if (filter != NULL) {
-        narrow = *filter;
-    }
-    narrow.ok_only = true;
+    ak_archive_filter narrow = *filter;
     ak_trial newest = {0}, best = {0};
-    ak_status status = check_one_task(archive, &narrow, err);
-    if (status == AK_OK) {
-        status = first_trial(&newest, archive, &narrow, " ORDER BY id DESC LIMIT 1", err);
-    }
+    ak_status status = first_trial(&newest, archive, &narrow, " ORDER BY id DESC LIMIT 1", err);
     if (status == AK_OK && newest.environment != NULL) {
         narrow.environment = newest.environment;
     }
@@ -195,6 +189,57 @@ ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_f
         status = consider_runs(&best, archive, &narrow, &newest, err);
     }
     ak_trial_clear(&newest);
+    if (status != AK_OK) {
+        ak_trial_clear(&best);
+        return status;
+    }
+    *out = best;
+    return AK_OK;
+}
+
+static bool faster(const ak_trial *a, const ak_trial *b)
+{
+    return a->median_ms > 0 && (b->median_ms <= 0 || a->median_ms < b->median_ms);
+}
+
+/* An implementation is a part of the environment, so that each has a latest one of its own. */
+ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
+                          ak_error *err)
+{
+    ak_archive_filter narrow = {0};
+    if (filter != NULL) {
+        narrow = *filter;
+    }
+    narrow.ok_only = true;
+    ak_trial best = {0};
+    bool found = false;
+    sqlite3_stmt *rows = NULL;
+    ak_status status = check_one_task(archive, &narrow, err);
+    if (status == AK_OK) {
+        status = ak_store_select(&rows, archive, "DISTINCT implementation", &narrow,
+                                 " ORDER BY implementation", err);
+    }
+    while (status == AK_OK) {
+        int code = sqlite3_step(rows);
+        if (code == SQLITE_DONE) {
+            break;
+        }
+        const char *text = code == SQLITE_ROW ? (const char *)sqlite3_column_text(rows, 0) : NULL;
+        ak_archive_filter one = narrow;
+        ak_trial trial = {0};
+        one.implementation = text;
+        status = code != SQLITE_ROW ? ak_store_fault(archive, "cannot be read", err)
+                 : text == NULL     ? ak_fail_memory(err)
+                                    : best_of_one(&trial, archive, &one, err);
+        if (status == AK_OK && (!found || faster(&trial, &best))) {
+            ak_trial_clear(&best);
+            best = trial;
+            found = true;
+        } else {
+            ak_trial_clear(&trial);
+        }
+    }
+    (void)sqlite3_finalize(rows);
     if (status != AK_OK) {
         ak_trial_clear(&best);
         return status;

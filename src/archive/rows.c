@@ -218,7 +218,7 @@ ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, a
     ak_status status = ak_store_prepare(
         &statement, archive,
         "SELECT r.id, started, ended, kernel, implementation, device, size, dtype, choices, "
-        "strategy, environment, options, result, words "
+        "strategy, environment, options, result, words, imported "
         "FROM runs AS r LEFT JOIN environments ON hash = environment "
         "WHERE ?1 IS NULL OR r.id = ?1 ORDER BY imported, number DESC LIMIT 1",
         err);
@@ -246,6 +246,7 @@ ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, a
     RUN_MAP(READ)
     READ(words, environment_json)
 #undef READ
+    run.imported = status == AK_OK && sqlite3_column_int(statement, column) != 0;
     (void)sqlite3_finalize(statement);
     if (status != AK_OK) {
         ak_run_clear(&run);

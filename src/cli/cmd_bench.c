@@ -200,8 +200,8 @@ const ak_command ak_cmd_bench = {
     .operands = "KERNEL",
     .least = 1,
     .most = 1,
-    .options = AK_O_TASK | AK_O_RUN | AK_O(LIBRARIES) | AK_O(CONFIG) | AK_O(BASELINES) |
-               AK_O(TIME) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
+    .options = AK_O_TASK | AK_O_RUN | AK_O(LIBRARIES) | AK_O(PROTOCOL) | AK_O(CONFIG) |
+               AK_O(BASELINES) | AK_O(TIME) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
     .about =
         "Checks and measures each --config (the default configuration if there is none). A file\n"
         "written by 'autokernel export' also gives the size, type and choices that are not given\n"

@@ -15,9 +15,8 @@ typedef struct search {
 } search;
 
 /* The time is measured anew, so trials of another environment may name the candidate. */
-static ak_status find_best(search *s, const ak_task *task, const ak_args *args, ak_error *err)
+static ak_status find_best(search *s, const ak_task *task, ak_archive *archive, ak_error *err)
 {
-    ak_archive *archive = NULL;
     ak_archive_filter filter = {.kernel = ak_problem_name(ak_task_problem(task)),
                                 .implementation = ak_task_implementation(task),
                                 .device = ak_task_device(task),
@@ -26,16 +25,12 @@ static ak_status find_best(search *s, const ak_task *task, const ak_args *args, 
                                 .choices = ak_task_choices(task),
                                 .ok_only = true};
     ak_trial trial = {0};
-    ak_status status = ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], err);
-    if (status == AK_OK) {
-        status = ak_archive_best(&trial, archive, &filter, err);
-    }
+    ak_status status = ak_archive_best(&trial, archive, &filter, err);
     if (status == AK_OK) {
         /* One of an earlier form of the kernel may no longer be in the space. */
         s->found = ak_config_parse(&s->config, s->space, trial.config, NULL) == AK_OK;
     }
     ak_trial_clear(&trial);
-    ak_archive_close(archive);
     return status == AK_NOT_FOUND ? AK_OK : status;
 }
 
@@ -72,11 +67,19 @@ static int run(const ak_args *args)
     const char *names[2] = {"default", "best"};
     search best = {0};
     size_t count = 1;
+    ak_archive *archive = NULL;
+    ak_catch_interrupts();
     ak_status status = ak_args_task(&task, args, &err);
+    if (status == AK_OK) {
+        status = ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], &err);
+    }
+    if (status == AK_OK) {
+        status = ak_args_measured_task(&task, args, archive, &err);
+    }
     if (status == AK_OK) {
         best.space = ak_task_space(task);
         ak_space_default(&configs[0], best.space);
-        status = find_best(&best, task, args, &err);
+        status = find_best(&best, task, archive, &err);
     }
     if (status == AK_OK && best.found) {
         configs[count++] = best.config;
@@ -88,7 +91,6 @@ static int run(const ak_args *args)
     if (status == AK_OK) {
         double seconds =
             ak_args_has(args, AK_OPTION_TIME) ? args->number[AK_OPTION_TIME] : SECONDS_DEFAULT;
-        ak_catch_interrupts();
         ak_task_set_cancel(task, &ak_interrupted);
         status = ak_compare(&comparison, task, configs, names, count, true, seconds, &err);
     }
@@ -108,6 +110,7 @@ static int run(const ak_args *args)
     }
     ak_comparison_clear(&comparison);
     ak_task_close(task);
+    ak_archive_close(archive);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 
@@ -117,8 +120,8 @@ const ak_command ak_cmd_compare = {
     .operands = "KERNEL",
     .least = 1,
     .most = 1,
-    .options = AK_O_TASK | AK_O_RUN | AK_O(LIBRARIES) | AK_O(TIME) | AK_O(ARCHIVE) | AK_O(JSON) |
-               AK_O(HELP),
+    .options = AK_O_TASK | AK_O_RUN | AK_O(LIBRARIES) | AK_O(PROTOCOL) | AK_O(TIME) |
+               AK_O(ARCHIVE) | AK_O(JSON) | AK_O(HELP),
     .about =
         "Measures every installed library, the default configuration and the best that the "
         "archive\n"

@@ -214,14 +214,15 @@ static int run_one(const ak_args *args, const ak_llm_options *llm)
     int code = AK_EXIT_FAILED;
     bool json = ak_args_has(args, AK_OPTION_JSON);
     ak_tune_options options = options_of(args, &progress, llm);
+    ak_catch_interrupts();
     if (ak_args_task(&task, args, &err) != AK_OK ||
         ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err) != AK_OK ||
+        ak_args_measured_task(&task, args, archive, &err) != AK_OK ||
         ak_progress_open(&progress, args->text[AK_OPTION_EVENTS],
                          ak_args_has(args, AK_OPTION_QUIET), json, &err) != AK_OK) {
         code = ak_complain_error(&err);
         goto out;
     }
-    ak_catch_interrupts();
     ak_status status = ak_tune(&result, task, archive, &options, &err);
     ak_error events_err = AK_ERROR_INIT;
     ak_status events = ak_progress_close(&progress, &events_err);
@@ -267,10 +268,10 @@ const ak_command ak_cmd_tune = {
     .operands = "KERNEL|RECORDING",
     .least = 1,
     .most = 1,
-    .options = AK_O_TASK | AK_O_RUN | AK_O(LIBRARIES) | AK_O_LLM | AK_O(GENERATIONS) | AK_O(BATCH) |
-               AK_O(SIZES) | AK_O(DISPATCH) | AK_O(STRATEGY) | AK_O(EVALS) | AK_O(TIME) |
-               AK_O(TARGET_SPEEDUP) | AK_O(RESUME) | AK_O(EVENTS) | AK_O(ARCHIVE) | AK_O(JSON) |
-               AK_O(QUIET) | AK_O(HELP),
+    .options = AK_O_TASK | AK_O_RUN | AK_O(LIBRARIES) | AK_O(PROTOCOL) | AK_O_LLM |
+               AK_O(GENERATIONS) | AK_O(BATCH) | AK_O(SIZES) | AK_O(DISPATCH) | AK_O(STRATEGY) |
+               AK_O(EVALS) | AK_O(TIME) | AK_O(TARGET_SPEEDUP) | AK_O(RESUME) | AK_O(EVENTS) |
+               AK_O(ARCHIVE) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
     .about = "Tries configurations: compiles each, checks its results, times it and archives it. "
              "The best\n"
              "few are measured again, interleaved with the vendor libraries that are installed.\n"

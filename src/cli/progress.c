@@ -27,6 +27,10 @@ ak_status ak_progress_open(ak_progress *out, const char *events_path, bool quiet
     *out = (ak_progress){.bar = terminal && !quiet,
                          .lines = !terminal && !quiet && !json,
                          .events_path = events_path};
+    if (events_path != NULL && strcmp(events_path, "-") == 0) {
+        return ak_fail(err, AK_INVALID,
+                       "--events -: standard output has the result; name a file or a pipe");
+    }
     if (events_path != NULL) {
         out->events = fopen(events_path, "we");
         if (out->events == NULL) {
@@ -156,6 +160,10 @@ static void on_start(ak_progress *p, const json_t *event)
         ak_json_text_at(event, "size"), ak_json_text_at(event, "choices"),
         ak_json_text_at(event, "dtype"), ak_json_text_at(event, "devices"),
         ak_json_text_at(event, "implementation"));
+    if (ak_json_text_at(event, "reason")[0] != 0) {
+        say(p, "implementation %s: %s", ak_json_text_at(event, "implementation"),
+            ak_json_text_at(event, "reason"));
+    }
     say(p, "%s valid configurations of %s; strategy %s%s",
         ak_show_count(valid, ak_json_number_at(event, "valid")),
         ak_show_count(cartesian, ak_json_number_at(event, "cartesian")),

@@ -105,7 +105,7 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args)
     } texts[] = {{AK_OPTION_IMPL, &spec->implementation}, {AK_OPTION_DEVICE, &spec->device},
                  {AK_OPTION_SIZE, &spec->size},           {AK_OPTION_DTYPE, &spec->dtype},
                  {AK_OPTION_SET, &spec->choices},         {AK_OPTION_FIX, &spec->fix},
-                 {AK_OPTION_LIBRARIES, &spec->libraries}};
+                 {AK_OPTION_LIBRARIES, &spec->libraries}, {AK_OPTION_PROTOCOL, &spec->protocol}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (ak_args_has(args, texts[i].id)) {
             *texts[i].to = args->text[texts[i].id];
@@ -117,7 +117,8 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args)
     spec->seed = (uint64_t)args->number[AK_OPTION_SEED];
 }
 
-ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err)
+static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak_archive *archive,
+                           ak_error *err)
 {
     ak_task_spec spec = {0};
     best_file file = {0};
@@ -125,7 +126,8 @@ ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err)
     ak_status status = read_best(&file, &spec, args, err);
     ak_args_spec(&spec, args);
     if (status == AK_OK) {
-        status = ak_task_open(&task, &spec, err);
+        status = measured ? ak_task_choose(&task, &spec, archive, true, &ak_interrupted, err)
+                          : ak_task_open(&task, &spec, err);
     }
     /* Sizes of another kernel are no sizes of this one; the kernel is what is wrong then. */
     const char *name = status == AK_OK ? ak_problem_name(ak_task_problem(task)) : spec.kernel;
@@ -141,6 +143,27 @@ ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err)
     }
     *out = task;
     return AK_OK;
+}
+
+ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err)
+{
+    return open_task(out, args, false, NULL, err);
+}
+
+ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive *archive,
+                                ak_error *err)
+{
+    ak_task *better = NULL;
+    if (ak_args_has(args, AK_OPTION_IMPL) ||
+        ak_problem_implementation_count(ak_task_problem(*task)) < 2) {
+        return AK_OK;
+    }
+    ak_status status = open_task(&better, args, true, archive, err);
+    if (status == AK_OK) {
+        ak_task_close(*task);
+        *task = better;
+    }
+    return status;
 }
 
 static ak_status read_candidate(ak_candidate *out, const char *text, const ak_task *task,
@@ -231,12 +254,17 @@ void ak_task_print(const ak_task *task)
            ak_problem_name(ak_task_problem(task)), ak_style_on(stdout, AK_STYLE_PLAIN),
            ak_task_size(task), choices[0] == 0 ? "" : "  ", choices, ak_task_dtype(task),
            ak_task_devices(task), ak_task_implementation(task));
+    if (ak_task_reason(task) != NULL) {
+        ak_out("implementation %s: %s\n", ak_task_implementation(task), ak_task_reason(task));
+    }
 }
 
 bool ak_task_json(json_t *object, const ak_task *task)
 {
     return ak_json_set_text(object, "kernel", ak_problem_name(ak_task_problem(task))) &&
            ak_json_set_text(object, "implementation", ak_task_implementation(task)) &&
+           (ak_task_reason(task) == NULL ||
+            ak_json_set_text(object, "reason", ak_task_reason(task))) &&
            ak_json_set_text(object, "device", ak_task_device(task)) &&
            ak_json_set_text(object, "size", ak_task_size(task)) &&
            ak_json_set_text(object, "dtype", ak_task_dtype(task)) &&

@@ -13,6 +13,11 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args);
    open: device, implementation, size, dtype, choices. */
 ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err);
 
+/* Puts another in its place where several implementations can do it and what was measured, or is
+   now, speaks for that one (ak_task_choose). */
+ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive *archive,
+                                ak_error *err);
+
 /* A configuration to measure or check, with the name that tables show. */
 typedef struct ak_candidate {
     ak_config config;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+
 /* "Extended thinking": at least 1024, and less than max_tokens. */
 #define THINKING_LEAST 1024
 

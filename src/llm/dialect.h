@@ -23,6 +23,9 @@ ak_status ak_request_end(json_t **out, json_t *body, bool good, ak_error *err);
 
 void ak_append_at(ak_buf *out, const json_t *object, const char *key);
 int64_t ak_count_at(const json_t *object, const char *key); /* 0 if it is no count */
+/* "usage" of OpenAI's APIs, which count the same under other names: `input`_tokens with its
+   details, `output`_tokens with theirs. Nothing changes where there is none. */
+void ak_usage_at(ak_llm_usage *out, const json_t *object, const char *input, const char *output);
 void ak_copy_at(char out[AK_LLM_NAME_MAX], const json_t *object, const char *key);
 /* An error object that came inside a reply or stream. */
 void ak_reply_error(ak_reply *out, const json_t *body);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+
 static ak_status request(json_t **out, const ak_request *request, ak_error *err)
 {
     const ak_llm_chat *chat = request->chat;
@@ -77,22 +78,6 @@ static void read_output(ak_reply *out, const json_t *response, bool with_text)
     }
 }
 
-static void read_usage(ak_reply *out, const json_t *usage)
-{
-    if (!json_is_object(usage)) {
-        return;
-    }
-    out->usage = (ak_llm_usage){
-        .known = true,
-        .input = ak_count_at(usage, "input_tokens"),
-        .input_cached =
-            ak_count_at(json_object_get(usage, "input_tokens_details"), "cached_tokens"),
-        .output = ak_count_at(usage, "output_tokens"),
-        .output_reasoning =
-            ak_count_at(json_object_get(usage, "output_tokens_details"), "reasoning_tokens"),
-    };
-}
-
 static void read_response(ak_reply *out, const json_t *response)
 {
     const char *status = ak_json_text_at(response, "status");
@@ -101,7 +86,7 @@ static void read_response(ak_reply *out, const json_t *response)
     ak_copy_at(out->model, response, "model");
     out->finish = AK_LLM_FINISH_STOP;
     read_output(out, response, out->text.length == 0);
-    read_usage(out, json_object_get(response, "usage"));
+    ak_usage_at(&out->usage, response, "input", "output");
     if (strcmp(status, "incomplete") == 0) {
         out->finish =
             strcmp(why, "content_filter") == 0 ? AK_LLM_FINISH_FILTER : AK_LLM_FINISH_LENGTH;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+
 ak_status ak_chat_request(json_t **out, const ak_request *request, ak_error *err)
 {
     const ak_llm_chat *chat = request->chat;
@@ -90,20 +91,9 @@ static void read_finish(ak_reply *out, const json_t *choice)
 
 static void read_rest(ak_reply *out, const json_t *data)
 {
-    const json_t *usage = json_object_get(data, "usage");
     ak_copy_at(out->id, data, "id");
     ak_copy_at(out->model, data, "model");
-    if (json_is_object(usage)) {
-        out->usage = (ak_llm_usage){
-            .known = true,
-            .input = ak_count_at(usage, "prompt_tokens"),
-            .input_cached =
-                ak_count_at(json_object_get(usage, "prompt_tokens_details"), "cached_tokens"),
-            .output = ak_count_at(usage, "completion_tokens"),
-            .output_reasoning = ak_count_at(json_object_get(usage, "completion_tokens_details"),
-                                            "reasoning_tokens"),
-        };
-    }
+    ak_usage_at(&out->usage, data, "prompt", "completion");
     const json_t *error = json_object_get(data, "error");
     if (json_is_object(error) || json_is_string(error)) {
         ak_reply_error(out, data);

@@ -152,6 +152,26 @@ int64_t ak_count_at(const json_t *object, const char *key)
     return number > 0 && number < 1e15 ? (int64_t)number : 0;
 }
 
+/* usage.NAME_tokens, and *detail of it: usage.NAME_tokens_details.`key` */
+static int64_t tokens_at(int64_t *detail, const json_t *usage, const char *name, const char *key)
+{
+    char member[64];
+    (void)snprintf(member, sizeof member, "%s_tokens_details", name);
+    *detail = ak_count_at(json_object_get(usage, member), key);
+    (void)snprintf(member, sizeof member, "%s_tokens", name);
+    return ak_count_at(usage, member);
+}
+
+void ak_usage_at(ak_llm_usage *out, const json_t *object, const char *input, const char *output)
+{
+    const json_t *usage = json_object_get(object, "usage");
+    if (json_is_object(usage)) {
+        *out = (ak_llm_usage){.known = true};
+        out->input = tokens_at(&out->input_cached, usage, input, "cached_tokens");
+        out->output = tokens_at(&out->output_reasoning, usage, output, "reasoning_tokens");
+    }
+}
+
 void ak_copy_at(char out[AK_LLM_NAME_MAX], const json_t *object, const char *key)
 {
     const char *text = ak_json_text_at(object, key);

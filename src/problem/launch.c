@@ -7,24 +7,25 @@
 #include "problem/expr.h"
 
 /* What CUDA allows of any device. */
-#define GRID_X_MAX  INT32_MAX
-#define GRID_YZ_MAX 65535
-#define BLOCK_MAX   1024
-#define CLUSTER_MAX 16
-#define SHARED_MAX  (1 << 20)
-#define BOX_MAX     256
-#define TENSOR_MAX  (INT64_C(1) << 32)
-#define RESIDENT    "resident_clusters"
-#define MEMBER_MAX  80
-#define EXTENTS     3
-#define WHERE_MAX   256
+#define GRID_X_MAX    INT32_MAX
+#define GRID_YZ_MAX   65535
+#define BLOCK_MAX     1024
+#define CLUSTER_MAX   16
+#define SHARED_MAX    (1 << 20)
+#define BOX_MAX       256
+#define TENSOR_MAX    (INT64_C(1) << 32)
+#define WORKSPACE_MAX (INT64_C(1) << 48)
+#define RESIDENT      "resident_clusters"
+#define MEMBER_MAX    80
+#define EXTENTS       3
+#define WHERE_MAX     256
 
 static const char *const launch_keys[] = {
     "Let",       "Block",      "Cluster",     "SharedMemory",    "Grid", "TensorMaps",
-    "Arguments", "KernelName", "LaunchEarly", "SizedKernelName", NULL};
+    "Arguments", "KernelName", "LaunchEarly", "SizedKernelName", "Use",  NULL};
 static const char *const let_keys[] = {"Name", "Value", NULL};
-static const char *const map_keys[] = {"Name",    "Buffer",    "Sizes", "Strides", "Box",
-                                       "Swizzle", "Promotion", "Use",   NULL};
+static const char *const map_keys[] = {"Name",    "Buffer",    "Sizes", "Strides",   "Box",
+                                       "Swizzle", "Promotion", "Use",   "Workspace", NULL};
 static const char *const pass_keys[] = {"Buffer", "Workspace", "Null",    "TensorMap", "Int32",
                                         "Int64",  "Float32",   "Float64", NULL};
 
@@ -233,6 +234,12 @@ static ak_status check_map(const ak_launch_map *map, size_t strides, const char 
                        "the swizzle of %d",
                        r->where, name, map->box[0] * bytes, map->swizzle);
     }
+    if (map->offset % 16 != 0) {
+        return ak_fail(r->err, AK_INVALID,
+                       "%s: TensorMaps: %s: the place %llu in the workspace is no multiple of 16 "
+                       "bytes",
+                       r->where, name, (unsigned long long)map->offset);
+    }
     for (size_t i = 0; i < strides; i++) {
         if (map->stride[i] % 16 != 0) {
             return ak_fail(r->err, AK_INVALID,
@@ -247,7 +254,7 @@ static ak_status read_map(ak_launch_map *out, const char **name, const json_t *o
                           const ak_task *task, reader *r)
 {
     int64_t size[AK_LAUNCH_RANK_MAX], stride[AK_LAUNCH_RANK_MAX], box[AK_LAUNCH_RANK_MAX];
-    int64_t swizzle, promotion, use = 1;
+    int64_t swizzle, promotion, copy = -1, use = 1;
     size_t rank = 0, strides = 0, boxes = 0;
     ak_status status = ak_json_only(object, map_keys, r->where, r->err);
     status = status == AK_OK ? ak_json_string(name, object, "Name", r->where, r->err) : status;
@@ -265,6 +272,8 @@ static ak_status read_map(ak_launch_map *out, const char **name, const json_t *o
                              : status;
     status = status == AK_OK ? member(&swizzle, object, "Swizzle", 0, 0, 128, r) : status;
     status = status == AK_OK ? member(&promotion, object, "Promotion", 0, 0, 256, r) : status;
+    status =
+        status == AK_OK ? member(&copy, object, "Workspace", -1, -1, WORKSPACE_MAX, r) : status;
     if (status == AK_OK && (rank == 0 || boxes != rank || (strides != 0 && strides != rank - 1))) {
         status = ak_fail(r->err, AK_INVALID,
                          "%s: TensorMaps: %s needs as many numbers in Box as in Sizes, and one "
@@ -280,6 +289,8 @@ static ak_status read_map(ak_launch_map *out, const char **name, const json_t *o
     out->rank = (unsigned)rank;
     out->swizzle = (int)swizzle;
     out->promotion = (int)promotion;
+    out->in_workspace = copy >= 0;
+    out->offset = copy >= 0 ? (uint64_t)copy : 0;
     uint64_t packed = bytes;
     for (size_t i = 0; i < rank; i++) {
         out->size[i] = (uint64_t)size[i];
@@ -429,12 +440,19 @@ static ak_status read_name(const char **out, const char *fallback, reader *r)
     return status;
 }
 
-static ak_status read_kernel(ak_launch_kernel *out, const ak_task *task, const char *name,
-                             ak_launch_resident resident, void *context, reader *r)
+/* `used` false: this kernel is left out. */
+static ak_status read_kernel(ak_launch_kernel *out, bool *used, const ak_task *task,
+                             const char *name, ak_launch_resident resident, void *context,
+                             reader *r)
 {
-    int64_t shared = 0, early = 0, clusters = 0;
+    int64_t shared = 0, early = 0, clusters = 0, use = 1;
     *out = (ak_launch_kernel){0};
     ak_status status = ak_json_only(r->launch, launch_keys, r->where, r->err);
+    status = status == AK_OK ? member(&use, r->launch, "Use", 1, 0, 1, r) : status;
+    *used = r->scope == NULL || use != 0;
+    if (status != AK_OK || !*used) {
+        return status;
+    }
     status = status == AK_OK ? read_name(&out->name, name, r) : status;
     status = status == AK_OK ? read_let(r) : status;
     status = status == AK_OK ? extents(out->block, "Block", true, BLOCK_MAX, BLOCK_MAX, r) : status;
@@ -472,6 +490,7 @@ ak_status ak_launch_check(const json_t *launch, const ak_problem *problem, const
                           ak_error *err)
 {
     ak_launch_kernel kernel;
+    bool used;
     size_t count = kernel_count(launch);
     if (count == 0 || count > AK_LAUNCH_KERNELS_MAX) {
         return ak_fail(err, AK_INVALID, "%s: Launch must have from 1 to %d kernels", where,
@@ -482,7 +501,7 @@ ak_status ak_launch_check(const json_t *launch, const ak_problem *problem, const
         reader r = {.problem = problem, .launch = kernel_at(launch, i), .err = err};
         (void)snprintf(r.where, sizeof r.where, "%.200s: Launch", where);
         status = json_is_object(r.launch)
-                     ? read_kernel(&kernel, NULL, "", NULL, NULL, &r)
+                     ? read_kernel(&kernel, &used, NULL, "", NULL, NULL, &r)
                      : ak_fail(err, AK_INVALID, "%s must be an object or a list of them", r.where);
     }
     return status;
@@ -501,6 +520,7 @@ ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_
     bool own_size = memcmp(shape->size, task->shape.size, sizeof shape->size) == 0;
     for (size_t i = 0; status == AK_OK && i < kernel_count(implementation->launch); i++) {
         ak_scope *scope = NULL;
+        bool used = false;
         status = ak_task_scope(&scope, task, shape, config, err);
         reader r = {.problem = task->problem,
                     .scope = scope,
@@ -508,11 +528,15 @@ ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_
                     .own_size = own_size,
                     .err = err};
         (void)snprintf(r.where, sizeof r.where, "%.200s: Launch", implementation->where);
-        status = status == AK_OK ? read_kernel(&out->kernels[i], task, implementation->kernel_name,
-                                               resident, context, &r)
+        status = status == AK_OK ? read_kernel(&out->kernels[out->count], &used, task,
+                                               implementation->kernel_name, resident, context, &r)
                                  : status;
-        out->count = i + 1;
+        out->count += used;
         ak_scope_free(scope);
+    }
+    if (status == AK_OK && out->count == 0) {
+        return ak_fail(err, AK_INVALID, "%s: Launch: \"Use\" leaves no kernel",
+                       implementation->where);
     }
     return status;
 }

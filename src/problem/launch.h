@@ -23,8 +23,10 @@
 /* A view of a buffer for the tensor copy engine. Sizes and box in elements, innermost first;
    strides in bytes, of dimension 1 and up. */
 typedef struct ak_launch_map {
-    size_t argument; /* of the problem */
-    bool used;       /* false: all bytes zero */
+    size_t argument;   /* of the problem */
+    bool used;         /* false: all bytes zero */
+    bool in_workspace; /* of a copy of the argument, `offset` bytes into the workspace */
+    uint64_t offset;
     unsigned rank;
     uint64_t size[AK_LAUNCH_RANK_MAX], stride[AK_LAUNCH_RANK_MAX];
     uint32_t box[AK_LAUNCH_RANK_MAX];

@@ -759,9 +759,11 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
     task->devices = ak_strdup(device->devices == NULL ? device->device : device->devices);
     task->fix = ak_strdup(spec->fix);
     task->libraries = ak_strdup(spec->libraries);
+    task->protocol = ak_strdup(spec->protocol);
     if (task->kernel == NULL || task->device == NULL || task->devices == NULL ||
         (spec->fix != NULL && task->fix == NULL) ||
-        (spec->libraries != NULL && task->libraries == NULL)) {
+        (spec->libraries != NULL && task->libraries == NULL) ||
+        (spec->protocol != NULL && task->protocol == NULL)) {
         return ak_fail_memory(err);
     }
     bool runnable = ak_problem_runnable(task->problem, NULL) == AK_OK, dtype_given = false;
@@ -833,6 +835,8 @@ void ak_task_close(ak_task *task)
         ak_free(task->size_text);
         ak_free(task->fix);
         ak_free(task->libraries);
+        ak_free(task->protocol);
+        ak_free(task->reason);
         ak_free(task->choices_text);
         ak_free(task);
     }
@@ -853,6 +857,11 @@ const ak_problem *ak_task_problem(const ak_task *task)
 const char *ak_task_implementation(const ak_task *task)
 {
     return task->implementation->name;
+}
+
+const char *ak_task_reason(const ak_task *task)
+{
+    return task->reason;
 }
 
 const char *ak_task_device(const ak_task *task)
@@ -950,9 +959,9 @@ ak_status ak_task_options(ak_options *out, const ak_task *task, const ak_config 
 
 /* ---- as JSON --------------------------------------------------------------------------------- */
 
-static const char *const spec_keys[] = {"kernel",  "implementation", "device",    "size",
-                                        "dtype",   "choices",        "fix",       "allow_numerics",
-                                        "threads", "seed",           "libraries", NULL};
+static const char *const spec_keys[] = {
+    "kernel",         "implementation", "device", "size",      "dtype",    "choices", "fix",
+    "allow_numerics", "threads",        "seed",   "libraries", "protocol", NULL};
 
 ak_status ak_task_spec_to_json(json_t **out, const ak_task *task, ak_error *err)
 {
@@ -966,6 +975,7 @@ ak_status ak_task_spec_to_json(json_t **out, const ak_task *task, ak_error *err)
                 ak_json_set_text(json, "choices", task->choices_text) &&
                 (task->fix == NULL || ak_json_set_text(json, "fix", task->fix)) &&
                 (task->libraries == NULL || ak_json_set_text(json, "libraries", task->libraries)) &&
+                (task->protocol == NULL || ak_json_set_text(json, "protocol", task->protocol)) &&
                 ak_json_set(json, "allow_numerics", json_boolean(task->allow_numerics)) &&
                 ak_json_set(json, "threads", json_integer(task->threads)) &&
                 ak_json_set(json, "seed", json_integer((json_int_t)task->seed));
@@ -1010,6 +1020,9 @@ ak_status ak_task_spec_from_json(ak_task_spec *out, const json_t *object, ak_err
     }
     if (status == AK_OK) {
         status = ak_json_string_or(&spec.libraries, object, "libraries", NULL, where, err);
+    }
+    if (status == AK_OK) {
+        status = ak_json_string_or(&spec.protocol, object, "protocol", NULL, where, err);
     }
     if (status == AK_OK) {
         status = ak_json_bool_or(&spec.allow_numerics, object, "allow_numerics", false, where, err);

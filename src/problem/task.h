@@ -36,6 +36,7 @@ struct ak_task {
     double number[AK_CHOICES_MAX]; /* of a number its value; else 0 */
     bool allow_numerics;
     char *fix;       /* NULL: nothing is fixed */
+    char *protocol;  /* as in ak_task_spec; NULL: "interleaved" */
     char *libraries; /* as in ak_task_spec; NULL: "default" */
     int threads;     /* as in ak_task_spec: 0 means all */
     uint64_t seed;
@@ -45,6 +46,7 @@ struct ak_task {
     ak_scope *constants;  /* sizes, dtype_bytes, choices, device facts */
     ak_space *space;
     json_t *definition; /* of a recorded space, which borrows from it; NULL: the implementation's */
+    char *reason;       /* why this implementation; NULL: there was nothing to choose */
     const volatile int *cancel; /* NULL: never */
 };
 

@@ -466,6 +466,8 @@ static ak_status make_command(ak_report_model *model, ak_error *err)
         number_option(&out, "--time", model->options, "seconds");
         number_option(&out, "--target-speedup", model->options, "target_speedup");
         number_option(&out, "--seed", model->options, "seed");
+        option(&out, "--libraries", text(model->options, "libraries"));
+        option(&out, "--protocol", text(model->options, "protocol"));
         number_option(&out, "--threads", model->options, "threads");
         option(&out, "--llm", text(model->options, "llm"));
         option(&out, "--llm-replay", text(model->options, "llm_replay"));

@@ -173,7 +173,9 @@ static void add_run(ak_sheet_builder *b, const ak_report_model *model)
     ak_sheet_pair(b, "strategy", run->strategy);
     ak_sheet_pair(b, "started", run->started);
     ak_sheet_pair(b, "ended",
-                  run->ended == NULL ? "not recorded (still running, or killed)" : run->ended);
+                  run->ended != NULL ? run->ended
+                  : run->imported    ? "not recorded (imported)"
+                                     : "not recorded (still running, or killed)");
     const char *stopped = json_string_value(json_object_get(model->result, "stopped_by"));
     ak_sheet_pair(b, "stopped by", stopped);
     if (model->environment == NULL) { /* of an imported run only the hash is known */
@@ -257,6 +259,7 @@ static void add_finish(ak_sheet_builder *b, const ak_report_model *model)
         const char *name = json_string_value(json_object_get(one, "name"));
         const char *version = json_string_value(json_object_get(one, "version"));
         const char *config = json_string_value(json_object_get(one, "config"));
+        const char *reason = json_string_value(json_object_get(one, "reason"));
         ak_sheet_cell(b, name == NULL ? "" : name);
         ak_sheet_figure(b, "%.6g", json_number_value(json_object_get(one, "ms")));
         if (json_array_size(interval) == 2) {
@@ -267,7 +270,11 @@ static void add_finish(ak_sheet_builder *b, const ak_report_model *model)
         }
         ak_sheet_figure(b, json_is_true(json_object_get(one, "tie")) ? "%.3f (tie)" : "%.3f",
                         json_number_value(json_object_get(one, "ratio")));
-        ak_sheet_cell(b, version != NULL ? version : config != NULL ? config : "");
+        if (reason != NULL) {
+            ak_sheet_cellf(b, "failed: %s", reason);
+        } else {
+            ak_sheet_cell(b, version != NULL ? version : config != NULL ? config : "");
+        }
     }
 }
 

@@ -15,8 +15,8 @@
 #include "strategy/walk.h"
 
 #define HYPERS(X)                                                                                  \
-    X(ALONE, "alone", 30, 0, 100000, true, "trials that the first member has for itself",          \
-      "its design, and the time that its model needs to be worth more than any search")            \
+    X(ALONE, "alone", 60, 0, 100000, true, "trials that the first member has for itself",          \
+      "a short run is the model's alone: it is the long ones that it may be stuck in")             \
     X(WINDOW, "window", 50, 5, 10000, true, "trials that credit is given for",                     \
       "early successes are easy and say little about late ones")                                   \
     X(EXPLORE, "explore", 0.05, 0, 10, false, "weight of the bonus for being asked rarely",        \

@@ -2,6 +2,7 @@
    do not choose devices; here the two are put together. */
 #include "backend/backend.h"
 #include "base/alloc.h"
+#include "measure/pace.h"
 
 ak_status ak_task_open(ak_task **out, const ak_task_spec *spec, ak_error *err)
 {
@@ -11,8 +12,12 @@ ak_status ak_task_open(ak_task **out, const ak_task_spec *spec, ak_error *err)
     if (facts == NULL) {
         return ak_fail_memory(err);
     }
-    ak_status status =
-        ak_backend_devices(&backend, &list, spec->device == NULL ? "auto" : spec->device, err);
+    const ak_pace *pace;
+    ak_status status = ak_pace_find(&pace, spec->protocol, err);
+    status = status != AK_OK
+                 ? status
+                 : ak_backend_devices(&backend, &list, spec->device == NULL ? "auto" : spec->device,
+                                      err);
     if (status == AK_OK && backend->bind != NULL) {
         status = backend->bind(out, spec, list.first, err);
     } else if (status == AK_OK) {

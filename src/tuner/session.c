@@ -11,32 +11,33 @@
 #include "base/clock.h"
 #include "base/hash.h"
 
-static ak_status hash_environment(ak_session *session, ak_error *err)
+ak_status ak_session_environment(char hash[AK_ENVIRONMENT_BYTES], char **out_json,
+                                 const ak_task *task, ak_error *err)
 {
     const ak_backend_ops *backend;
     json_t *facts = NULL;
-    ak_status status = ak_backend_find(&backend, session->task->backend, err);
+    char *text = NULL;
+    ak_status status = ak_backend_find(&backend, task->backend, err);
     if (status == AK_OK) {
-        status = backend->environment(&facts, session->task->device, err);
+        status = backend->environment(&facts, task->device, err);
     }
     if (status == AK_OK) {
-        bool good = ak_json_set_text(facts, "source", session->task->source_hash) &&
+        bool good = ak_json_set_text(facts, "source", task->source_hash) &&
                     ak_json_set_text(facts, "autokernel", AK_VERSION) &&
-                    ak_json_set(facts, "threads", json_integer(session->task->threads)) &&
-                    ak_json_set(facts, "numerics", json_boolean(session->task->allow_numerics));
+                    ak_json_set(facts, "threads", json_integer(task->threads)) &&
+                    ak_json_set(facts, "numerics", json_boolean(task->allow_numerics));
         /* where something runs */
-        good =
-            good && (session->task->recorded ||
-                     ak_json_set(facts, "sandbox",
-                                 json_pack("{s:b,s:b}", "landlock", ak_sandbox_landlock_abi() > 0,
-                                           "seccomp", ak_sandbox_seccomp())));
-        status = good ? ak_json_text(&session->environment_json, facts, err) : ak_fail_memory(err);
-    }
-    if (status == AK_OK) {
-        ak_hash_text(session->environment, session->environment_json,
-                     strlen(session->environment_json));
+        good = good && (task->recorded || ak_json_set(facts, "sandbox",
+                                                      json_pack("{s:b,s:b}", "landlock",
+                                                                ak_sandbox_landlock_abi() > 0,
+                                                                "seccomp", ak_sandbox_seccomp())));
+        status = good ? ak_json_text(&text, facts, err) : ak_fail_memory(err);
     }
     json_decref(facts);
+    if (status == AK_OK) {
+        ak_hash_text(hash, text, strlen(text));
+        *out_json = text;
+    }
     return status;
 }
 
@@ -49,7 +50,7 @@ ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session
                             .cancel = options->cancel == NULL ? task->cancel : options->cancel};
     ak_status status = task->recorded ? AK_OK : ak_problem_runnable(task->problem, err);
     if (status == AK_OK) {
-        status = hash_environment(out, err);
+        status = ak_session_environment(out->environment, &out->environment_json, task, err);
     }
     if (status == AK_OK) {
         status = ak_pool_open(&out->pool, task, &pool, err);
@@ -58,6 +59,15 @@ ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session
         ak_session_close(out);
     }
     return status;
+}
+
+const ak_pace *ak_session_pace(const ak_session *session)
+{
+    const ak_pace *pace = NULL;
+    /* ak_task_open has seen to it that there is one of this name. */
+    return ak_pace_find(&pace, session->task->protocol, NULL) == AK_OK
+               ? pace
+               : &ak_paces[AK_PACE_INTERLEAVED];
 }
 
 void ak_run_id(char out[AK_RUN_ID_BYTES])
@@ -348,7 +358,7 @@ ak_status ak_session_duel(ak_contestant **out, size_t *reference, ak_session *se
                   .id = session->next_job++,
                   .duelists = spec->duelists,
                   .duelist_count = spec->count,
-                  .seconds = spec->seconds};
+                  .plan = {.seconds = spec->seconds, .pace = spec->pace}};
     ak_status status = ak_pool_submit(session->pool, &job, err);
     if (status == AK_OK) {
         status = wait_for(&result, session, job.id, err);

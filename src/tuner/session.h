@@ -9,13 +9,15 @@
 #include "tuner/event.h"
 #include "worker/pool.h"
 
+#define AK_ENVIRONMENT_BYTES 33
+
 typedef struct ak_session {
     const ak_task *task;
     ak_pool *pool;
     ak_ceilings ceilings; /* all 0 until ak_session_survey */
     ak_baseline_info *baselines;
     size_t baseline_count;
-    char environment[33];
+    char environment[AK_ENVIRONMENT_BYTES];
     char *environment_json;
     uint64_t next_job;
 } ak_session;
@@ -25,6 +27,12 @@ typedef struct ak_session_options {
     bool every_device; /* all of the task's devices, for trials; default: the first */
     const volatile int *cancel;
 } ak_session_options;
+
+/* What results of the task depend on, hashed, and the same in words (ak_free). */
+ak_status ak_session_environment(char hash[AK_ENVIRONMENT_BYTES], char **out_json,
+                                 const ak_task *task, ak_error *err);
+/* How the task wants to be measured where claims are made. */
+const ak_pace *ak_session_pace(const ak_session *session);
 
 /* Starts the workers, hashes the environment. */
 ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session_options *options,
@@ -63,6 +71,7 @@ typedef struct ak_duel_spec {
     const char *const *names;
     size_t count;
     double seconds;
+    const ak_pace *pace; /* NULL: interleaved */
 } ak_duel_spec;
 ak_status ak_session_duel(ak_contestant **out, size_t *reference, ak_session *session,
                           const ak_duel_spec *spec, ak_error *err);

@@ -112,6 +112,7 @@ ak_status ak_compare(ak_comparison *out, const ak_task *task, const ak_config *c
         ak_duel_spec spec = {.duelists = duelists,
                              .names = titles,
                              .count = all,
+                             .pace = ak_session_pace(&session),
                              .seconds = seconds > 0 ? seconds : 1.0 * (double)all};
         size_t reference;
         ak_contestant *list;

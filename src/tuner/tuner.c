@@ -140,7 +140,9 @@ static double finish_seconds(const run *r)
     for (size_t i = 0; i < r->session.baseline_count; i++) {
         contestants += r->session.baselines[i].installed ? 1 : 0;
     }
-    double expected = DUEL_SECONDS * (double)contestants + CEILINGS_SECONDS +
+    double least = ak_pace_seconds(ak_session_pace(&r->session), contestants, AK_DUEL_ROUNDS_MIN);
+    double duel = DUEL_SECONDS * (double)contestants;
+    double expected = (duel > least ? duel : least) + CEILINGS_SECONDS +
                       CHECKS_OF_FINALIST * r->check_seconds * (double)finalists;
     return expected < r->options->seconds / 2 ? expected : r->options->seconds / 2;
 }
@@ -307,7 +309,8 @@ static ak_status start_run(run *r, ak_error *err)
     char *options_text = NULL;
     ak_status status = ak_task_spec_to_json(&options, task, err);
     if (status == AK_OK) {
-        bool good = ak_json_set_text(options, "strategy", r->asked) &&
+        bool good = (task->reason == NULL || ak_json_set_text(options, "reason", task->reason)) &&
+                    ak_json_set_text(options, "strategy", r->asked) &&
                     ak_json_set(options, "evaluations", json_integer((json_int_t)budget(r))) &&
                     ak_json_set_real(options, "seconds", r->options->seconds) &&
                     ak_json_set_real(options, "target_speedup", r->options->target_speedup) &&
@@ -407,6 +410,7 @@ static void announce(const run *r)
            ak_json_set_text(fields, "implementation", task->implementation->name) &&
            ak_json_set_text(fields, "device", task->device) &&
            ak_json_set_text(fields, "devices", task->devices) &&
+           ak_json_set_text(fields, "reason", task->reason) &&
            ak_json_set_text(fields, "size", task->size_text) &&
            ak_json_set_text(fields, "dtype", ak_dtype_text(task->dtype)) &&
            ak_json_set_text(fields, "choices", task->choices_text) &&
@@ -862,8 +866,11 @@ static ak_status finish(run *r, ak_error *err)
     }
     size_t all = count + installed_baselines(duelists + count, names + count, r);
     announce_phase(r, "finish");
-    ak_duel_spec spec = {
-        .duelists = duelists, .names = names, .count = all, .seconds = DUEL_SECONDS * (double)all};
+    ak_duel_spec spec = {.duelists = duelists,
+                         .names = names,
+                         .count = all,
+                         .seconds = DUEL_SECONDS * (double)all,
+                         .pace = ak_session_pace(&r->session)};
     size_t reference;
     ak_status status = ak_session_ceilings(&r->session, err);
     if (r->options->seconds > 0 && spec.seconds > seconds_left(r)) {

@@ -19,17 +19,15 @@
 #define REFEREE_FLOPS    1e9
 /* One timed batch in this many is judged, besides the first and the last. */
 #define JUDGE_EVERY         8
-#define DUEL_ROUNDS_MIN     9
 #define DUEL_ROUNDS_MAX     200
-#define DUEL_BATCH_MIN_NS   (5 * AK_MS_NS)
-#define DUEL_BATCH_MAX_NS   (20 * AK_MS_NS)
 #define DUEL_ITERATIONS_MAX 1000000
 /* For each version of a library, when the fastest is looked for. */
 #define VARIANT_SECONDS     0.15
 #define BASELINE_TIMEOUT_NS (60 * AK_SECOND_NS)
 #define VERSION_BYTES       200
 /* A library that does the work in two passes rounds its result twice, and the first rounding may be
-   of something larger than what comes out. Candidates have no such excuse. */
+   of something larger than what comes out: a product, a bias and an activation of bf16 in two steps
+   need up to 1.0 of a candidate's tolerance at K = 64, and 1.5 at 8. */
 #define BASELINE_SLACK 2.0
 #define THREADS_ALL    (1 << 16) /* backends cut it to what they have */
 #define PLACES_ALIGN   4096
@@ -542,6 +540,7 @@ typedef struct duel {
     uint32_t iterations[AK_CONTESTANTS_MAX];
     double *samples[AK_CONTESTANTS_MAX]; /* DUEL_ROUNDS_MAX each */
     ak_conditions conditions[AK_CONTESTANTS_MAX];
+    const ak_pace *pace;
     size_t count, rounds;
 } duel;
 
@@ -574,6 +573,32 @@ static ak_status enter(duel *d, size_t i, const ak_entrant *entrant, int64_t bat
     return status;
 }
 
+/* What the pace wants before a batch that counts. */
+static ak_status rest_and_warm_up(duel *d, size_t i, ak_error *err)
+{
+    if (d->pace->rest_ns > 0) {
+        ak_clock_sleep_ns(d->pace->rest_ns);
+    }
+    return d->pace->warm_runs == 0 ? AK_OK
+                                   : run_batch(&d->runners[i], draw(d->e), d->pace->warm_runs, err);
+}
+
+/* Contestants in turns until the device has worked for long enough; nothing of it counts. */
+static ak_status lead_in(duel *d, ak_error *err)
+{
+    int64_t end = ak_clock_ns() + d->pace->lead_in_ns;
+    ak_status status = AK_OK;
+    for (size_t i = 0, idle = 0;
+         status == AK_OK && d->pace->lead_in_ns > 0 && idle < d->count && ak_clock_ns() < end;
+         i = (i + 1) % d->count) {
+        idle = alive(d, i) ? 0 : idle + 1;
+        if (alive(d, i)) {
+            status = run_batch(&d->runners[i], draw(d->e), d->iterations[i], err);
+        }
+    }
+    return status;
+}
+
 static ak_status one_round(duel *d, ak_error *err)
 {
     size_t order[AK_CONTESTANTS_MAX];
@@ -589,7 +614,11 @@ static ak_status one_round(duel *d, ak_error *err)
         if (!alive(d, i)) {
             continue;
         }
-        ak_status status = run_batch(&d->runners[i], draw(d->e), d->iterations[i], err);
+        ak_status status = rest_and_warm_up(d, i, err);
+        if (status == AK_OK && alive(d, i)) {
+            take_conditions(&before, d->e); /* of warming up */
+            status = run_batch(&d->runners[i], draw(d->e), d->iterations[i], err);
+        }
         if (status != AK_OK) {
             return status;
         }
@@ -642,27 +671,31 @@ static ak_status leave(ak_duel_entry *out, duel *d, size_t i, ak_error *err)
 }
 
 static ak_status fight(ak_duel_entry *out, ak_evaluator *e, const ak_entrant *entrants,
-                       size_t count, double seconds, int64_t timeout_ns, ak_error *err)
+                       size_t count, const ak_duel_plan *plan, int64_t timeout_ns, ak_error *err)
 {
     duel *d = ak_alloc(1, sizeof *d);
     if (d == NULL) {
         return ak_fail_memory(err);
     }
+    const ak_pace *pace = plan->pace;
     int64_t begin = ak_clock_ns();
-    int64_t batch = (int64_t)(seconds * 1e9 / (double)(count * 4 * DUEL_ROUNDS_MIN));
-    batch = batch < DUEL_BATCH_MIN_NS   ? DUEL_BATCH_MIN_NS
-            : batch > DUEL_BATCH_MAX_NS ? DUEL_BATCH_MAX_NS
-                                        : batch;
+    int64_t batch = (int64_t)(plan->seconds * 1e9 / (double)(count * 4 * AK_DUEL_ROUNDS_MIN));
+    batch = batch < pace->batch_min_ns   ? pace->batch_min_ns
+            : batch > pace->batch_max_ns ? pace->batch_max_ns
+                                         : batch;
     ak_status status = AK_OK;
     d->e = e;
+    d->pace = pace;
     d->count = count;
     for (size_t i = 0; status == AK_OK && i < count; i++) {
         d->samples[i] = ak_alloc(DUEL_ROUNDS_MAX, sizeof(double));
         status = d->samples[i] == NULL ? ak_fail_memory(err)
                                        : enter(d, i, &entrants[i], batch, timeout_ns, err);
     }
-    while (status == AK_OK && d->rounds < DUEL_ROUNDS_MAX &&
-           (d->rounds < DUEL_ROUNDS_MIN || (double)(ak_clock_ns() - begin) / 1e9 < seconds)) {
+    status = status == AK_OK ? lead_in(d, err) : status;
+    while (
+        status == AK_OK && d->rounds < DUEL_ROUNDS_MAX &&
+        (d->rounds < AK_DUEL_ROUNDS_MIN || (double)(ak_clock_ns() - begin) / 1e9 < plan->seconds)) {
         status = one_round(d, err);
     }
     for (size_t i = 0; status == AK_OK && i < count; i++) {
@@ -792,8 +825,9 @@ static ak_status fastest(size_t *best, ak_evaluator *e, const listing *list, siz
     for (size_t i = 0; i < count; i++) {
         entrants[i].baseline = list->items[first + i].name;
     }
-    ak_status status = fight(entries, e, entrants, count, VARIANT_SECONDS * (double)count,
-                             BASELINE_TIMEOUT_NS, err);
+    ak_duel_plan plan = {.seconds = VARIANT_SECONDS * (double)count,
+                         .pace = &ak_paces[AK_PACE_INTERLEAVED]};
+    ak_status status = fight(entries, e, entrants, count, &plan, BASELINE_TIMEOUT_NS, err);
     for (size_t i = 0; i < count; i++) {
         ak_stats stats;
         ak_stats_of(&stats, entries[i].samples_ms, entries[i].sample_count);
@@ -908,7 +942,8 @@ ak_status ak_evaluate_baselines(ak_baseline_info **out, size_t *count, ak_evalua
 }
 
 ak_status ak_evaluate_duel(ak_duel_entry *out, ak_evaluator *e, const ak_entrant *entrants,
-                           size_t count, double seconds, int64_t timeout_ns, ak_error *err)
+                           size_t count, const ak_duel_plan *plan, int64_t timeout_ns,
+                           ak_error *err)
 {
     ak_entrant resolved[AK_CONTESTANTS_MAX];
     if (count == 0 || count > AK_CONTESTANTS_MAX) {
@@ -933,7 +968,7 @@ ak_status ak_evaluate_duel(ak_duel_entry *out, ak_evaluator *e, const ak_entrant
         const char *best = remembered(e, entrants[i].baseline);
         resolved[i].baseline = best == NULL ? entrants[i].baseline : best;
     }
-    return status == AK_OK ? fight(out, e, resolved, count, seconds, timeout_ns, err) : status;
+    return status == AK_OK ? fight(out, e, resolved, count, plan, timeout_ns, err) : status;
 }
 
 ak_status ak_evaluate_ceilings(ak_ceilings *out, ak_evaluator *e, ak_error *err)

@@ -47,7 +47,8 @@ ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *evaluator, const ak_ent
 /* `out` has one entry for each entrant; the caller frees reasons, versions and samples, also on
    failure. */
 ak_status ak_evaluate_duel(ak_duel_entry *out, ak_evaluator *evaluator, const ak_entrant *entrants,
-                           size_t count, double seconds, int64_t timeout_ns, ak_error *err);
+                           size_t count, const ak_duel_plan *plan, int64_t timeout_ns,
+                           ak_error *err);
 
 /* "" if the device has none. */
 void ak_evaluator_uuid(char *out, size_t bytes, const ak_evaluator *evaluator);

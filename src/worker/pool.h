@@ -19,6 +19,7 @@
 
 #include "backend/backend.h"
 #include "measure/conditions.h"
+#include "measure/pace.h"
 #include "measure/timer.h"
 
 typedef struct ak_pool ak_pool;
@@ -49,6 +50,13 @@ typedef struct ak_duelist {
     const ak_config *config; /* already compiled in this pool, or compiled now */
 } ak_duelist;
 
+/* Rounds that every duel has, however little time it is given. */
+#define AK_DUEL_ROUNDS_MIN 9
+typedef struct ak_duel_plan {
+    double seconds;      /* for the whole duel */
+    const ak_pace *pace; /* NULL: interleaved */
+} ak_duel_plan;
+
 typedef struct ak_job {
     ak_job_kind kind;
     uint64_t id; /* the caller's; comes back in the result */
@@ -57,7 +65,7 @@ typedef struct ak_job {
     /* of a duel */
     const ak_duelist *duelists;
     size_t duelist_count;
-    double seconds; /* for the whole duel */
+    ak_duel_plan plan;
 } ak_job;
 
 /* One contestant of a duel. samples_ms[r] of all contestants belong to the same round. */
@@ -94,7 +102,7 @@ void ak_pool_pass_ns(ak_pool *pool, int64_t ns); /* of the machine's clock: noth
 /* Takes back what has been submitted and not begun: jobs that the device is not at and of which
    nothing is being compiled. There will be no result for them. */
 void ak_pool_withdraw(ak_pool *pool);
-size_t ak_pool_pending(const ak_pool *pool);   /* submitted, no result yet */
+size_t ak_pool_pending(const ak_pool *pool); /* submitted, no result yet */
 /* Devices whose workers died too often in a row, and that get no more jobs. Never the first:
    without it the run ends. */
 size_t ak_pool_given_up(const ak_pool *pool);

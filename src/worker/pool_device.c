@@ -43,7 +43,8 @@ static json_t *job_request(const ak_pool *pool, const ak_pool_job *j)
             }
         }
         good = good && json_object_set(request, "contestants", list) == 0 &&
-               ak_json_set_real(request, "seconds", j->seconds);
+               ak_json_set_real(request, "seconds", j->plan.seconds) &&
+               (j->plan.pace == NULL || ak_json_set_text(request, "pace", j->plan.pace->name));
         json_decref(list);
     }
     if (!good) {
@@ -348,7 +349,7 @@ static ak_status give_job(ak_pool *pool, size_t device, ak_pool_job *j, ak_error
     d->job = j;
     d->given += j->kind == AK_JOB_TRIAL ? 1 : 0;
     (void)ak_pool_worker_ask(&d->worker, pool, ops[j->kind], request,
-                             AK_POOL_DEVICE_JOB_NS + (int64_t)(2e9 * j->seconds), NULL);
+                             AK_POOL_DEVICE_JOB_NS + (int64_t)(2e9 * j->plan.seconds), NULL);
     return AK_OK;
 }
 

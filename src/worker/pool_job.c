@@ -198,7 +198,7 @@ ak_status ak_pool_submit(ak_pool *pool, const ak_job *from, ak_error *err)
                        .on = AK_POOL_NONE,
                        .id = from->id,
                        .timer = from->timer,
-                       .seconds = from->seconds,
+                       .plan = from->plan,
                        .units = ak_alloc(count, sizeof *j->units),
                        .baselines = ak_alloc(count, sizeof *j->baselines)};
     void *jobs = pool->jobs;

@@ -43,7 +43,7 @@ typedef struct ak_pool_job {
     ak_job_kind kind;
     uint64_t id;
     ak_timer_plan timer;
-    double seconds;
+    ak_duel_plan plan;
     size_t count;     /* contestants; 1 for a trial or check */
     size_t *units;    /* of each; AK_POOL_NONE for a baseline */
     char **baselines; /* of each; NULL for a configuration */

@@ -270,12 +270,15 @@ static ak_status duel(json_t **out, worker *w, const json_t *request, ak_error *
     ak_entrant entrants[AK_CONTESTANTS_MAX];
     ak_duel_entry entries[AK_CONTESTANTS_MAX] = {0};
     json_t *array = NULL, *list = NULL;
-    double seconds = 0.0;
+    ak_duel_plan plan = {.seconds = 0.0};
+    const char *pace = NULL;
     ak_status status = need_task(w, err);
     status = status == AK_OK ? ak_json_array_or_null(&array, request, "contestants", WHERE, err)
                              : status;
-    status =
-        status == AK_OK ? ak_json_real_or(&seconds, request, "seconds", 1.0, WHERE, err) : status;
+    status = status == AK_OK ? ak_json_real_or(&plan.seconds, request, "seconds", 1.0, WHERE, err)
+                             : status;
+    status = status == AK_OK ? ak_json_string_or(&pace, request, "pace", NULL, WHERE, err) : status;
+    status = status == AK_OK ? ak_pace_find(&plan.pace, pace, err) : status;
     size_t count = array == NULL ? 0 : json_array_size(array);
     if (status == AK_OK && (count == 0 || count > AK_CONTESTANTS_MAX)) {
         status = ak_fail(err, AK_INVALID, "a comparison of %zu contestants: must be 1..%d", count,
@@ -285,7 +288,7 @@ static ak_status duel(json_t **out, worker *w, const json_t *request, ak_error *
         status = read_entrant(&entrants[i], w, json_array_get(array, i), err);
     }
     if (status == AK_OK) {
-        status = ak_evaluate_duel(entries, w->evaluator, entrants, count, seconds,
+        status = ak_evaluate_duel(entries, w->evaluator, entrants, count, &plan,
                                   w->launch_timeout_ns, err);
     }
     if (status == AK_OK && (*out = json_object()) != NULL && (list = json_array()) != NULL) {

@@ -8,6 +8,7 @@ try matmul --size 0
 try matmul --size M=1000000000,N=1000000000,K=1000000000
 try matmul --dtype f64
 try matmul --size 16 --events /nosuch/folder/events
+try matmul --size 16 --events -
 try matmul --size 16 --archive /dev/null/archive.db
 # No compiler at all: every configuration needs one.
 mkdir bin

@@ -22,6 +22,8 @@
  *
  * and, where B has more than LARGE elements only: large_wrong, large_overrun, large_idle (does
  * nothing), large_input (changes A), large_scribble (writes into all other memory of the device).
+ * small_bad_reference and large_bad_reference spoil one element of what ak_reference computes: the
+ * first where B is not large, the last where it is.
  */
 #include <math.h>
 #include <stdio.h>
@@ -850,6 +852,20 @@ int cuda_function_set(void *f, int attribute, int value)
     return attribute == 8 && value > SHARED_MAX ? BAD_VALUE : 0;
 }
 
+static void spoil_reference(void **arguments)
+{
+    /* A, B, C, C_in, M, N, K, ... */
+    const int64_t m = *(int64_t *)arguments[4], n = *(int64_t *)arguments[5];
+    double *c = *(double **)arguments[2];
+    const int large = n * *(int64_t *)arguments[6] > LARGE;
+    if (!large && fault("small_bad_reference", NULL)) {
+        c[0] *= 1 + 1e-6;
+    }
+    if (large && fault("large_bad_reference", NULL)) {
+        c[m * n - 1] *= 1 + 1e-6;
+    }
+}
+
 int cuda_launch(const ak_cuda_launch_config *config, void *f, void **arguments, void **extra)
 {
     static const int counts[] = {14, 6, 2};
@@ -866,6 +882,9 @@ int cuda_launch(const ak_cuda_launch_config *config, void *f, void **arguments, 
         if (poisoned == 0) {
             fake_referee_run(fake_referee_find(what->name), arguments, config->grid[0],
                              config->shared_bytes);
+            if (strcmp(what->name, "ak_reference") == 0) {
+                spoil_reference(arguments);
+            }
         }
         epoch++;
         return 0;

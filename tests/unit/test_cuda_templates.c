@@ -67,8 +67,12 @@ static const char *const cases[] = {
     "BLOCK_SIZE_M=16 BLOCK_SIZE_N=64 SWAP_AB=1 CLUSTER_K=2 num_stages=8" ONE_CONSUMER,
     "BLOCK_SIZE_M=64 BLOCK_SIZE_N=64 CLUSTER_K=4 EPILOGUE_COLUMNS=16 num_stages=8" ONE_CONSUMER,
     "BLOCK_SIZE_M=64 BLOCK_SIZE_N=64 SPLIT_K=16 SPLIT_WAIT=1 LAUNCH_EARLY=1" ONE_CONSUMER,
+    "BLOCK_SIZE_M=80 BLOCK_SIZE_N=64 SWAP_AB=1 CLUSTER_M=2 CLUSTER_N=2 EARLY_SLOTS=2"
+    " num_stages=8" ONE_CONSUMER,
+    "PAD_A=1 PAD_B=1 DIRECT_STORE=1 SWAP_AB=1 MMA_IN_FLIGHT=1",
     "SPLIT_K=4 BLOCK_SIZE_N=64 BLOCK_SIZE_K=128 dtype_is_bf16=0 dtype_is_f16=1",
-    "DIRECT_STORE=1 bias_is_add=1 activation_is_leaky_relu=1 HAS_ALPHA=1",
+    "DIRECT_STORE=1 bias_is_add=1 activation_is_leaky_relu=1",
+    "SWAP_AB=1 EPILOGUE_BUFFERS=1 activation_is_relu=1 HAS_ALPHA=1",
     "bias_is_add=1 activation_is_gelu_erf=1 SIZE_M=1000 SIZE_N=3000 SIZE_K=5000",
     "bias_is_add=1 activation_is_gelu_tanh=1 FAST_TANH=0",
     "BLOCK_SIZE_N=256 CLUSTER_M=2 A_LAYOUT=1 HAS_ALPHA=1 HAS_BETA=1",

@@ -64,6 +64,13 @@ static void test_fill_by_blocks(void **state)
         assert_true(second[lengths[i]] == 0.0); /* nothing beyond */
     }
     assert_memory_not_equal(first, first + BLOCK, BLOCK * sizeof(double));
+    /* and parts that are filled on their own make the whole */
+    memset(second, 0, sizeof second);
+    for (size_t from = 0; from < MANY; from += 2 * BLOCK) {
+        size_t length = MANY - from < 2 * BLOCK ? MANY - from : 2 * BLOCK;
+        ak_inputs_fill_part(second + from, from, length, &spec, AK_DTYPE_F64, 1, 2);
+    }
+    assert_memory_equal(first, second, MANY * sizeof(double));
 }
 
 static void moments(double *mean, double *deviation, double *kurtosis, const double *values)

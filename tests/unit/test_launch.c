@@ -49,14 +49,20 @@ static ak_status as_told(int64_t *out, void *context, const ak_launch_kernel *ke
     return AK_OK;
 }
 
-static void launch(ak_launch_plan *plan, const ak_task *task, const char *config, int64_t resident)
+static void launch_at(ak_launch_plan *plan, const ak_task *task, const ak_shape *shape,
+                      const char *config, int64_t resident)
 {
     ak_config parsed;
     ak_error err = AK_ERROR_INIT;
     if (ak_config_parse(&parsed, task->space, config, &err) != AK_OK ||
-        ak_launch_evaluate(plan, task, &task->shape, &parsed, as_told, &resident, &err) != AK_OK) {
+        ak_launch_evaluate(plan, task, shape, &parsed, as_told, &resident, &err) != AK_OK) {
         fail_msg("%s", err.text);
     }
+}
+
+static void launch(ak_launch_plan *plan, const ak_task *task, const char *config, int64_t resident)
+{
+    launch_at(plan, task, &task->shape, config, resident);
 }
 
 static void test_gemm(void **state)
@@ -74,19 +80,41 @@ static void test_gemm(void **state)
     assert_int_equal(k->block[0], 384);
     assert_int_equal(k->cluster[0], 2);
     /* four slots of 16 + 32 KiB, two consumers with two pieces of 64 x 64, barriers */
-    assert_int_equal(k->shared_bytes, 4 * 49152 + 2 * 2 * 8192 + 16 * 4 + 16);
+    assert_int_equal(k->shared_bytes, 4 * 49152 + 2 * 2 * 8192 + 16 * 4 + 48);
     assert_int_equal(k->map_count, 3);
     assert_int_equal(k->maps[0].size[0], 4096);
     assert_int_equal(k->maps[0].stride[0], 8192);
     assert_int_equal(k->maps[0].box[1], 128);
     assert_int_equal(k->maps[1].box[1], 64); /* the four blocks of 64 columns are shared out */
     assert_int_equal(k->maps[2].swizzle, 128);
-    assert_int_equal(k->pass_count, 14);
+    assert_int_equal(k->pass_count, 16);
     assert_int_equal(k->passes[3].kind, AK_PASS_BUFFER);
     assert_int_equal(k->passes[3].index, 2);
     assert_int_equal(k->passes[4].kind, AK_PASS_NULL);
     assert_int_equal(k->passes[8].integer, 4096);
     assert_true(k->passes[12].real == 1.0 && k->passes[13].real == 0.0);
+    /* 16 x 16 pairs of tiles in groups of 8 rows: 2^40 over 8 * 16, and over the last group's 8 */
+    assert_int_equal(k->passes[14].integer, INT64_C(1) << 33);
+    assert_int_equal(k->passes[15].integer, INT64_C(1) << 37);
+    /* another size takes the code that is good for all */
+    const int64_t other[AK_SIZES_MAX] = {4096, 4096, 2048};
+    ak_shape shape;
+    assert_int_equal(ak_task_shape(&shape, task, other, NULL), AK_OK);
+    launch_at(plan, task, &shape, "", 66);
+    assert_string_equal(k->name, "ak_kernel");
+    ak_task_close(task);
+    /* layouts, rows at a distance, factors */
+    task = bind_task("matmul", "M=256,N=512,K=128", "layout=tt,alpha=0.5,beta=2,pad_a=8,pad_c=16");
+    launch(plan, task, "", 132);
+    assert_int_equal(k->maps[0].size[0], 256); /* A: 128 rows of 256 */
+    assert_int_equal(k->maps[0].size[1], 128);
+    assert_int_equal(k->maps[0].stride[0], 2 * 264);
+    assert_int_equal(k->maps[1].size[0], 128); /* B: 512 rows of 128 */
+    assert_int_equal(k->maps[1].size[1], 512);
+    assert_int_equal(k->maps[1].stride[0], 2 * 128);
+    assert_int_equal(k->maps[2].stride[0], 2 * 528);
+    assert_int_equal(k->passes[11].integer, 528);
+    assert_true(k->passes[12].real == 0.5 && k->passes[13].real == 2.0);
     ak_task_close(task);
     /* few rows: transposed, K shared by a cluster, every cluster on the device at once */
     task = bind_task("matmul", "M=24,N=4096,K=4096", NULL);
@@ -96,6 +124,39 @@ static void test_gemm(void **state)
     assert_int_equal(k->grid[0], 64);
     assert_int_equal(k->maps[2].box[0], 64);
     assert_int_equal(k->maps[2].box[1], 16); /* each block of the cluster finishes half of 32 */
+    ak_task_close(task);
+    ak_free(plan);
+}
+
+/* Rows that are no multiples of 16 bytes: copied to the workspace first, behind the sums. */
+static void test_gemm_of_odd_rows(void **state)
+{
+    ak_launch_plan *plan = ak_alloc(1, sizeof *plan);
+    ak_config config;
+    size_t bytes = 0;
+    int threads = 0;
+    (void)state;
+    ak_task *task = bind_task("matmul", "M=1001,N=3001,K=5001", NULL);
+    launch(plan, task, "", 66);
+    assert_int_equal(plan->count, 2);
+    const ak_launch_kernel *pad = &plan->kernels[0], *k = &plan->kernels[1];
+    assert_string_equal(pad->name, "ak_pad");
+    assert_int_equal(pad->grid[0], 528);
+    assert_int_equal(pad->passes[3].integer, 0);
+    assert_int_equal(pad->passes[4].integer, 1001 * 5056 * 2);
+    assert_true(k->maps[0].in_workspace && k->maps[1].in_workspace && !k->maps[2].used);
+    assert_int_equal(k->maps[0].stride[0], 5056 * 2);
+    assert_int_equal(k->maps[1].offset, 1001 * 5056 * 2);
+    assert_int_equal(k->maps[1].stride[0], 3008 * 2);
+    ak_space_default(&config, ak_task_space(task));
+    assert_int_equal(ak_task_workspace(&bytes, &threads, task, &task->shape, &config, NULL), AK_OK);
+    assert_int_equal(bytes, (1001 * 5056 + 5001 * 3008) * 2);
+    ak_task_close(task);
+    /* only A */
+    task = bind_task("matmul", "M=512,N=512,K=8191", NULL);
+    launch(plan, task, "", 66);
+    assert_int_equal(plan->count, 2);
+    assert_true(k->maps[0].in_workspace && !k->maps[1].in_workspace && k->maps[2].used);
     ak_task_close(task);
     ak_free(plan);
 }
@@ -115,7 +176,9 @@ static void test_sizes_that_do_not_fit(void **state)
                      AK_OK);
     assert_int_equal(ak_task_shape(&shape, task, odd, NULL), AK_OK);
     assert_int_equal(ak_task_allows(&fits, task, &shape, NULL, NULL), AK_OK);
-    assert_false(fits); /* Needs */
+    assert_true(fits);
+    assert_int_equal(ak_task_allows(&fits, task, &shape, &config, NULL), AK_OK);
+    assert_false(fits); /* EverySize: operands that are not copied */
     assert_int_equal(ak_task_shape(&shape, task, shallow, NULL), AK_OK);
     assert_int_equal(ak_task_allows(&fits, task, &shape, NULL, NULL), AK_OK);
     assert_true(fits);
@@ -181,7 +244,7 @@ static const struct {
     {"fl", "MMA_IN_FLIGHT"},    {"pr", "PRODUCER_REGISTERS"}, {"cr", "CONSUMER_REGISTERS"},
     {"ec", "EPILOGUE_COLUMNS"}, {"eb", "EPILOGUE_BUFFERS"},   {"bps", "BLOCKS_PER_SM"},
     {"ebb", "EVICT_B"},         {"pw", "PRODUCER_WARPS"},     {"r", "RASTER"},
-    {"g", "GROUP_SIZE"}};
+    {"g", "GROUP_SIZE"},        {"es", "EARLY_SLOTS"}};
 
 /* A line of a variants file as a configuration, what it does not say being as in gemm_bench.c. */
 static void translate(char *out, size_t bytes, const char *line)
@@ -191,7 +254,7 @@ static void translate(char *out, size_t bytes, const char *line)
         "BLOCK_SIZE_K=64,num_stages=4,NUM_CONSUMERS=2,PING_PONG=0,CLUSTER_M=1,CLUSTER_N=1,"
         "CLUSTER_K=1,SPLIT_K=1,SPLIT_WAIT=0,SWAP_AB=0,MMA_IN_FLIGHT=0,PRODUCER_REGISTERS=40,"
         "CONSUMER_REGISTERS=232,EPILOGUE_COLUMNS=64,EPILOGUE_BUFFERS=2,BLOCKS_PER_SM=1,EVICT_B=0,"
-        "PRODUCER_WARPS=4,RASTER=0,GROUP_SIZE=8");
+        "PRODUCER_WARPS=4,RASTER=0,GROUP_SIZE=8,EARLY_SLOTS=0");
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         char wanted[16], set[64];
         (void)snprintf(wanted, sizeof wanted, " %s=", fields[i].name);
@@ -227,8 +290,9 @@ static void test_good_ones_are_in_the_space(void **state)
         {"M=8192,N=8192,K=1024", " m=192 n=128 pp=1 cn=2 sw=1 fl=1 eb=1"},
         {"M=4096,N=14336,K=4096", " m=256 n=160 st=3 cm=2 ec=32"},
         {"512", " m=64 n=64 st=8 nc=1 fl=1 pr=0 cr=0 pw=1"},
+        {"768", " m=80 n=64 st=11 nc=1 cm=2 cn=2 sw=1 fl=1 pr=0 cr=0 eb=1 pw=1 es=4"},
         {"1024", " m=64 n=128 st=8 nc=1 cn=2 fl=1 pr=0 cr=0 pw=1"},
-        {"1536", " m=192 n=96 st=5 nc=3 cm=2 fl=1 pr=32 cr=160 ec=32 eb=1"},
+        {"1536", " m=192 n=96 st=5 nc=3 cm=2 fl=1 pr=40 cr=152 ec=32 eb=1 es=2"},
         {"2048", " m=128 n=128 st=6 pp=1 cm=2 fl=1"},
         {"M=2048,N=5120,K=2048", " m=128 n=160 st=5 pp=1 cm=2 fl=1 ec=32"},
         {"M=1,N=4096,K=4096", " m=16 n=64 k=128 st=11 nc=1 sw=1 fl=1 pr=0 cr=0 eb=1 ebb=1 pw=1"},
@@ -236,6 +300,8 @@ static void test_good_ones_are_in_the_space(void **state)
          " m=32 n=128 st=5 nc=1 ck=2 sw=1 fl=1 pr=0 cr=0 eb=1 bps=2 ebb=1 pw=1"},
         {"M=64,N=4096,K=4096", " m=64 n=64 st=13 nc=1 ck=2 sw=1 fl=1 pr=0 cr=0 eb=1 ebb=1 pw=1"},
         {"M=128,N=7168,K=16384", " m=128 n=128 k=128 st=3 ck=2 sw=1 eb=1 ebb=1"},
+        {"M=256,N=256,K=65536",
+         " m=64 n=128 st=9 nc=1 cm=4 cn=2 sk=15 fl=1 pr=0 cr=0 eb=1 pw=1 wait=1 es=2"},
         {"M=128,N=128,K=8192", " m=64 n=64 k=128 st=6 nc=1 sk=16 fl=1 pr=0 cr=0 eb=1 pw=1 wait=1"},
     };
     (void)state;
@@ -256,6 +322,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_gemm_of_odd_rows),
         cmocka_unit_test(test_sizes_that_do_not_fit),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_good_ones_are_in_the_space),

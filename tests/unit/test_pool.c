@@ -231,8 +231,11 @@ static void a_duel_pairs_its_rounds(void **state)
                                    {.config = &threads},
                                    {.config = &wrong},
                                    {.baseline = "nonsense"}};
-    ak_job job = {
-        .kind = AK_JOB_DUEL, .id = 99, .duelists = duelists, .duelist_count = 5, .seconds = 0.05};
+    ak_job job = {.kind = AK_JOB_DUEL,
+                  .id = 99,
+                  .duelists = duelists,
+                  .duelist_count = 5,
+                  .plan = {.seconds = 0.05}};
     assert_int_equal(ak_pool_submit(pool, &job, NULL), AK_OK);
     ak_result result = wait_one(pool);
     assert_int_equal(result.id, 99);

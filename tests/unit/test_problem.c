@@ -54,6 +54,7 @@ static void test_folder(void **state)
     assert_int_equal(p->awkward_count, 2);
     assert_int_equal(p->awkward[1][1], 33);
     assert_non_null(strstr(p->reference_source, "ak_reference"));
+    assert_null(p->device_reference);
     assert_int_equal(ak_problem_runnable(p, NULL), AK_OK);
     ak_problem_close(p);
 }
@@ -119,6 +120,7 @@ static void count_kernel(void *context, const char *name, const char *descriptio
     assert_int_equal(ak_problem_find(&host, p, "host", NULL), AK_OK);
     assert_non_null(strstr(host->source, "ak_kernel"));
     assert_non_null(strstr(p->reference_source, "ak_reference"));
+    assert_true(p->device_reference == NULL || strstr(p->device_reference, "ak_reference") != NULL);
     ak_problem_close(p);
     (*count)++;
 }
@@ -255,6 +257,19 @@ static void test_faults(void **state)
         {"choices", "[{\"name\":\"sign\",\"values\":[\"a\",\"a\"]}]", "there twice"},
         {"choices", "[{\"name\":\"sign\",\"values\":[\"a\"],\"default\":\"b\"}]",
          "\"b\" is not one of its values"},
+        {"choices", "[{\"name\":\"a\",\"type\":\"float\"}]", "must be text, int or real"},
+        {"choices", "[{\"name\":\"a\",\"type\":\"int\",\"default\":0.5}]",
+         "\"default\" must be a whole number"},
+        {"choices", "[{\"name\":\"a\",\"type\":\"real\",\"minimum\":\"x\"}]",
+         "\"minimum\" must be a number"},
+        {"choices", "[{\"name\":\"a\",\"type\":\"real\",\"minimum\":1}]",
+         "the default 0 is not from 1"},
+        {"choices", "[{\"name\":\"a\",\"type\":\"int\",\"maximum\":1e300}]",
+         "must be a whole number"},
+        {"choices", "[{\"name\":\"a\",\"type\":\"real\",\"maximum\":1e300}]", "within 2^53"},
+        {"choices", "[{\"name\":\"a\",\"type\":\"real\",\"values\":[\"b\"]}]",
+         "a number has no \"values\""},
+        {"choices", "[{\"name\":\"a\",\"values\":[\"b\"],\"implicit\":1}]", "\"implicit\""},
         {"arguments", "[]", "no argument has access out"},
         {"arguments", "[{\"name\":\"X\",\"shape\":[\"rows\"],\"access\":\"write\"}]",
          "access \"write\" must be"},
@@ -264,6 +279,12 @@ static void test_faults(void **state)
          "did you mean \"rows\"?"},
         {"arguments", "[{\"name\":\"X\",\"shape\":[\"rows-16\"],\"access\":\"out\"}]",
          "extent 1 is 0"},
+        {"arguments", "[{\"name\":\"X\",\"shape\":[2,4],\"pitch\":\"3\",\"access\":\"out\"}]",
+         "the pitch of 3"},
+        {"arguments", "[{\"name\":\"X\",\"shape\":[4],\"pitch\":\"5\",\"access\":\"out\"}]",
+         "two extents or more"},
+        {"arguments", "[{\"name\":\"X\",\"shape\":[2,4],\"pitch\":5,\"access\":\"out\"}]",
+         "\"pitch\" must be a string"},
         {"arguments", "[{\"name\":\"X\",\"shape\":[true],\"access\":\"out\"}]", "an expression"},
         {"arguments", "[{\"name\":\"X\",\"shape\":[1],\"access\":\"out\",\"dtype\":\"f12\"}]",
          "dtype \"f12\" is unknown"},
@@ -309,6 +330,10 @@ static void test_faults(void **state)
         {"CompilerOption", "[]", "did you mean \"CompilerOptions\"?"},
         {"Workspace", "\"1 +\"", "host.json: Workspace: column 4"},
         {"Threads", "7", "\"Threads\" must be a string"},
+        {"Defines", "[]", "\"Defines\" must be an object"},
+        {"Defines", "{\"a b\":\"1\"}", "Defines: \"a b\" is no name"},
+        {"Defines", "{\"A\":1}", "\"A\" must be a string"},
+        {"Defines", "{\"A\":\"1 +\"}", "A: column 4"},
     };
     for (size_t i = 0; i < sizeof host / sizeof host[0]; i++) {
         check_fault("host.json", host[i][0], host[i][1], host[i][2]);

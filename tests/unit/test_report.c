@@ -229,6 +229,7 @@ static void test_imported(void **state)
         }
         assert_ok(ak_report(&text, second, NULL, "text", err));
         assert_non_null(strstr(text, "ee00")); /* the hash is known */
+        assert_non_null(strstr(text, "not recorded (imported)"));
         assert_null(strstr(text, "\nEnvironment\n"));
         assert_null(strstr(text, "\nWhat was asked\n"));
         assert_null(strstr(text, "\nFinish"));

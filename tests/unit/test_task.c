@@ -353,6 +353,94 @@ static void test_no_memory(void **state)
     assert_true(failures > 50);
 }
 
+static bool has_option(const ak_options *options, const char *wanted)
+{
+    bool found = false;
+    for (size_t i = 0; i < options->count; i++) {
+        found = found || strcmp(options->argv[i], wanted) == 0;
+    }
+    return found;
+}
+
+/* Choices that are numbers, rows that do not adjoin, macros of the task: matmul has them. */
+static void test_numbers(void **state)
+{
+    static const struct {
+        const char *given, *canonical;
+    } names[] = {
+        {NULL, ""}, /* what was recorded before there were choices is still of this task */
+        {"layout=nn,alpha=1,beta=0,pad_a=0,pad_b=0,pad_c=0", ""},
+        {"alpha=1.0,beta=-0.0", ""},
+        {"pad_c=3, beta = 2.50", "beta=2.5,pad_c=3"},
+        {"alpha=1e-3,layout=tn", "layout=tn,alpha=0.001"},
+        {"alpha=-2,beta=0.1", "alpha=-2,beta=0.1"},
+        {"alpha=0.30000000000000004", "alpha=0.30000000000000004"},
+    };
+    static const struct {
+        const char *choices, *message;
+    } faults[] = {
+        {"alpha=x", "choice alpha: \"x\" is not possible; it must be a number"},
+        {"alpha=nan", "not possible"},
+        {"alpha=inf", "not possible"},
+        {"pad_a=-1", "it must be a whole number from 0 to 65536"},
+        {"pad_a=65537", "not possible"},
+        {"pad_a=1.5", "not possible"},
+        {"pad_a=1,pad_a=2", "choice pad_a is given twice"},
+        {"alpha=0.5,alpha=1", "choice alpha is given twice"},
+        {"pad_d=1", "did you mean \"pad_a\"?"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        ak_task *task = bind_good(&(ak_task_spec){.kernel = "matmul", .choices = names[i].given});
+        assert_string_equal(ak_task_choices(task), names[i].canonical);
+        json_t *json = NULL;
+        ak_task_spec again;
+        assert_int_equal(ak_task_spec_to_json(&json, task, NULL), AK_OK);
+        assert_int_equal(ak_task_spec_from_json(&again, json, NULL), AK_OK);
+        ak_task *copy = bind_good(&again);
+        assert_string_equal(ak_task_choices(copy), names[i].canonical);
+        assert_memory_equal(copy->number, task->number, sizeof task->number);
+        ak_task_close(copy);
+        json_decref(json);
+        ak_task_close(task);
+    }
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        ak_task *task = NULL;
+        ak_error err = AK_ERROR_INIT;
+        ak_task_spec spec = {.kernel = "matmul", .choices = faults[i].choices};
+        assert_int_equal(bind(&task, &spec, &err), AK_INVALID);
+        if (strstr(err.text, faults[i].message) == NULL) {
+            fail_msg("%s: got \"%s\"", faults[i].choices, err.text);
+        }
+    }
+    ak_task *task = bind_good(&(ak_task_spec){.kernel = "matmul",
+                                              .size = "M=5,N=7,K=3",
+                                              .choices = "layout=tn,beta=0.5,pad_a=2,pad_c=1"});
+    const ak_shape *shape = &task->shape;
+    /* A: 3 rows of 5, 7 apart; B: 3 rows of 7; C and C_in: 5 rows of 7, 8 apart */
+    assert_int_equal(shape->elements[0], 15);
+    assert_int_equal(shape->row[0], 5);
+    assert_int_equal(shape->pitch[0], 7);
+    assert_int_equal(shape->bytes[0], (2 * 7 + 5) * 4);
+    assert_int_equal(shape->pitch[1], 7);
+    assert_int_equal(shape->bytes[1], 21 * 4);
+    assert_int_equal(shape->elements[2], 35);
+    assert_int_equal(shape->bytes[2], (4 * 8 + 7) * 4);
+    assert_int_equal(shape->bytes[3], (4 * 8 + 7) * 4);
+    assert_true(shape->traffic == (15 + 21 + 2 * 35) * 4);
+    ak_config config;
+    ak_options options = {0};
+    ak_space_default(&config, task->space);
+    assert_int_equal(ak_task_options(&options, task, &config, NULL), AK_OK);
+    assert_true(has_option(&options, "-Dlayout_is_tn=1"));
+    assert_true(has_option(&options, "-DA_TRANSPOSED=1"));
+    assert_true(has_option(&options, "-DB_TRANSPOSED=0"));
+    assert_true(has_option(&options, "-DHAS_ALPHA=0"));
+    assert_true(has_option(&options, "-DHAS_BETA=1"));
+    ak_options_clear(&options);
+    ak_task_close(task);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,7 +450,7 @@ int main(void)
         cmocka_unit_test(test_json_round_trip), cmocka_unit_test(test_json_faults),
         cmocka_unit_test(test_source_hash),     cmocka_unit_test(test_t1),
         cmocka_unit_test(test_facts_may_end),   cmocka_unit_test(test_fact_collision),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

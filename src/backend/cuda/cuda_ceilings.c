@@ -85,7 +85,9 @@ ak_status ak_cuda_helper(void **module, ak_device *device, const char *const *pa
                               .memory_max = HELPER_MEMORY};
         status = ak_cuda_compile(&result, &job, err);
     }
-    if (status == AK_OK && result.status != AK_TRIAL_OK) {
+    /* one that spills is slower, and no candidate */
+    bool usable = result.status == AK_TRIAL_OK || result.spill_bytes > 0;
+    if (status == AK_OK && !usable) {
         status = ak_fail(err, AK_INTERNAL, "a helper does not compile: %.300s", result.reason);
     }
     status = status == AK_OK ? load_cubin(module, device, cubin, err) : status;

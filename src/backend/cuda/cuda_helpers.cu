@@ -38,12 +38,16 @@ extern "C" __global__ void __launch_bounds__(256, 1) ak_rate(float *out, int tur
     const u64 x = mma_descriptor(base, 8192);
     const u64 y = mma_descriptor(base + 8192, 8192);
     for (int turn = 0; turn < turns; turn++) {
-        mma_fence();
+        /* not unrolled: ptxas would take seconds */
+#pragma unroll 1
+        for (int part = 0; part < 4; part++) {
+            mma_fence();
 #pragma unroll
-        for (int i = 0; i < 16; i++) {
-            mma(acc, x + i % 4 * 2, y + i % 4 * 2, 1);
+            for (int i = 0; i < 4; i++) {
+                mma(acc, x + i * 2, y + i * 2, 1);
+            }
+            mma_commit();
         }
-        mma_commit();
         MMA_WAIT(0);
     }
     float sum = 0;

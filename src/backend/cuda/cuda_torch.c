@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -187,10 +186,10 @@ static ak_status open_state(ak_device *device, ak_error *err)
         return status;
     }
     const char *colon = strchr(device->task->device, ':');
-    status =
-        ask(&reply, device,
-            json_pack("{s:s,s:i}", "op", "open", "device", colon == NULL ? 0 : atoi(colon + 1)),
-            OPEN_NS, err);
+    int64_t ordinal = 0;
+    (void)(colon != NULL && ak_text_int(&ordinal, colon + 1)); /* cuda.c has opened it */
+    status = ask(&reply, device,
+                 json_pack("{s:s,s:I}", "op", "open", "device", (json_int_t)ordinal), OPEN_NS, err);
     if (status == AK_OK) {
         (void)snprintf(device->torch->version, sizeof device->torch->version, "%s",
                        ak_json_text_at(reply, "version"));

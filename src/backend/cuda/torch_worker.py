@@ -55,19 +55,37 @@ def plain(choices, known):
 
 
 def product(size, choices):
-    choices = plain(choices, ("bias", "activation", "layout"))
+    choices = plain(choices, ("bias", "activation", "layout", "alpha", "beta", "residual"))
     m, n, k = size["M"], size["N"], size["K"]
     layout, act = choices.get("layout", "nn"), activation(choices.get("activation", "none"))
     flip = [letter == "t" for letter in layout]
     shapes = {"A": (k, m) if flip[0] else (m, k), "B": (n, k) if flip[1] else (k, n)}
 
-    def run(a, b, bias=None):
-        a = a.t() if flip[0] else a
-        b = b.t() if flip[1] else b
-        return act(torch.matmul(a, b) if bias is None else torch.addmm(bias, a, b))
-
+    alpha, beta = float(choices.get("alpha", 1)), float(choices.get("beta", 0))
     if choices.get("bias", "none") == "add":
         shapes["bias"] = (n,)
+    if beta != 0:
+        shapes["C_in"] = (m, n)
+    if choices.get("residual", "none") == "add":
+        shapes["residual"] = (m, n)
+    names = list(shapes)
+
+    def run(*given):
+        by = dict(zip(names, given))
+        a = by["A"].t() if flip[0] else by["A"]
+        b = by["B"].t() if flip[1] else by["B"]
+        bias = by.get("bias")
+        if beta != 0:
+            x = torch.addmm(by["C_in"], a, b, beta=beta, alpha=alpha)
+            x = x if bias is None else x + bias
+        elif bias is not None:
+            x = torch.addmm(bias, a, b, alpha=alpha)
+        else:
+            x = torch.matmul(a, b)
+            x = x if alpha == 1 else x * alpha
+        x = act(x)
+        return x + by["residual"] if "residual" in by else x
+
     return run, shapes, "C", (m, n)
 
 
