@@ -280,7 +280,7 @@ static ak_status read_map(ak_launch_map *out, const char **name, const json_t *o
                          "less or none in Strides",
                          r->where, *name);
     }
-    if (status != AK_OK || r->scope == NULL) {
+    if (status != AK_OK || r->scope == NULL || task == NULL) { /* no scope, no task */
         return status;
     }
     const ak_argument_spec *spec = &r->problem->arguments[out->argument];

@@ -413,7 +413,7 @@ static ak_status read_shape(ak_argument_spec *argument, const json_t *json, read
     int64_t row = 1;
     for (size_t i = 0; i < json_array_size(list) && status == AK_OK; i++) {
         const json_t *extent = json_array_get(list, i);
-        int64_t value;
+        int64_t value = 1;
         if (json_is_integer(extent)) {
             char number[24];
             (void)snprintf(number, sizeof number, "%lld", (long long)json_integer_value(extent));
