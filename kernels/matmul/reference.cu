@@ -16,9 +16,15 @@ KERNEL ak_reference(const void *a, const void *b, double *c, const void *c_in, i
     const operand left = {a, A_TRANSPOSED ? 1 : lda, A_TRANSPOSED ? lda : 1};
     const operand right = {b, B_TRANSPOSED ? 1 : ldb, B_TRANSPOSED ? ldb : 1};
     const i64 down = (m + TILE - 1) / TILE, across = (n + TILE - 1) / TILE;
-    for (i64 tile = blockIdx.x; tile < down * across; tile += gridDim.x) {
+    for (i64 y = 0, x = blockIdx.x;; x += gridDim.x) {
         double sum[EACH][EACH];
-        const i64 row = tile / across * TILE, column = tile % across * TILE;
+        for (; x >= across; x -= across) { /* a division would be a call */
+            y++;
+        }
+        if (y >= down) {
+            break;
+        }
+        const i64 row = y * TILE, column = x * TILE;
         product_tile(sum, left, right, row, column, m, n, k);
         for (int r = 0; r < EACH; r++) {
             for (int q = 0; q < EACH; q++) {

@@ -37,25 +37,31 @@ KERNEL ak_reference(const void *a, const void *b, const void *bias, double *c, c
     const operand right = {b, B_TRANSPOSED ? 1 : ldb, B_TRANSPOSED ? ldb : 1};
     const i64 down = (m + TILE - 1) / TILE, across = (n + TILE - 1) / TILE;
     (void)ldbias;
-    for (i64 tile = blockIdx.x; tile < down * across; tile += gridDim.x) {
+    for (i64 y = 0, x = blockIdx.x;; x += gridDim.x) {
         double sum[EACH][EACH];
-        const i64 row = tile / across * TILE, column = tile % across * TILE;
+        for (; x >= across; x -= across) { /* a division would be a call */
+            y++;
+        }
+        if (y >= down) {
+            break;
+        }
+        const i64 row = y * TILE, column = x * TILE;
         product_tile(sum, left, right, row, column, m, n, k);
         for (int r = 0; r < EACH; r++) {
             for (int q = 0; q < EACH; q++) {
                 const i64 i = row + (int)threadIdx.x / ACROSS + DOWN * r;
                 const i64 j = column + (int)threadIdx.x % ACROSS + ACROSS * q;
                 if (i < m && j < n) {
-                    double x = choice_alpha * sum[r][q];
-                    x += choice_beta != 0 ? choice_beta * value(c_in, i * ldc_in + j) : 0;
+                    double v = choice_alpha * sum[r][q];
+                    v += choice_beta != 0 ? choice_beta * value(c_in, i * ldc_in + j) : 0;
 #if bias_is_add
-                    x += value(bias, j);
+                    v += value(bias, j);
 #endif
-                    x = activation(x);
+                    v = activation(v);
 #if residual_is_add
-                    x += value(residual, i * ldresidual + j);
+                    v += value(residual, i * ldresidual + j);
 #endif
-                    c[i * ldc + j] = x;
+                    c[i * ldc + j] = v;
                 }
             }
         }

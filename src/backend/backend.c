@@ -260,7 +260,8 @@ static ak_status name_several(const ak_backend_ops **out, names *list, const cha
     } else {
         status = listed_devices(out, list, wanted, err);
     }
-    return status == AK_OK && list->count > 1 ? must_be_equal(*out, list, err) : status;
+    return status == AK_OK && *out != NULL && list->count > 1 ? must_be_equal(*out, list, err)
+                                                              : status;
 }
 
 /* Whether it names several devices: not if its backend takes any name. */

@@ -77,8 +77,10 @@ run_one() {
     ) >"$scratch/out" 2>&1 </dev/null
     code=$?
     # The scratch folder has another name each time.
-    # What the kernel of this machine, or a sanitizer, does not allow is no part of what is tested.
-    sed -e "s#$scratch#SCRATCH#g" -e '/^warning: this kernel has no /d' "$scratch/out" >"$scratch/shown"
+    # What the kernel of this machine, or a sanitizer, does not allow is no part of what is tested,
+    # and neither is how busy the machine is.
+    sed -e "s#$scratch#SCRATCH#g" -e '/^warning: this kernel has no /d' \
+        -e '/^warning: .*: the machine was busy,/d' "$scratch/out" >"$scratch/shown"
     if [ $code -eq 77 ]; then
         echo "skip $name: $(tail -n 1 "$scratch/shown")"
         rm -rf "$scratch"

@@ -121,8 +121,8 @@ static void call_squares(void)
 
 static void call_examine(void)
 {
-    ak_examine(q.y, (const u64 *)q.reference, q.count, q.row, q.pitch, KIND, POISON & ~7u, q.key,
-               q.relative, q.absolute, q.found);
+    ak_examine(q.y, (const u64 *)q.reference, q.count / q.row, q.row, q.pitch, KIND, POISON & ~7u,
+               q.key, q.relative, q.absolute, q.found);
 }
 
 /* Where output i is, and how many elements all of them take with what is between the rows. */

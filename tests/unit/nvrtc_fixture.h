@@ -71,8 +71,12 @@ static int nvrtc_compile(char **log, size_t *cubin, const char *source, const ch
 
 static bool nvrtc_clean(const char *log)
 {
-    return strstr(log, "(C75") == NULL &&
-           strstr(log, ", 0 bytes spill stores, 0 bytes spill loads") != NULL;
+    bool any = false, clean = strstr(log, "(C75") == NULL;
+    for (const char *at = log; (at = strstr(at, " bytes spill stores")) != NULL; at++) {
+        any = true;
+        clean = clean && at - log >= 3 && strncmp(at - 3, ", 0", 3) == 0; /* of every entry */
+    }
+    return any && clean;
 }
 
 #endif

@@ -255,6 +255,32 @@ static void test_dangling(void **state)
 /* ---- the best ---------------------------------------------------------------------------------
  */
 
+/* Of several implementations the fastest, each by its latest environment: not the one that was
+   measured last. */
+static void test_best_of_implementations(void **state)
+{
+    static const struct {
+        const char *implementation, *environment;
+        double ms;
+    } made[] = {{"quick", "e0", 0.5}, {"quick", "e1", 0.7}, {"slow", "e2", 0.9}};
+    fixture *f = fixture_of(state);
+    ak_trial best;
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
+        ak_trial trial = literal_trial("MR=4", made[i].ms);
+        trial.implementation = (char *)(uintptr_t)made[i].implementation;
+        trial.environment = (char *)(uintptr_t)made[i].environment;
+        (void)add_trial(f->archive, trial);
+    }
+    assert_ok(ak_archive_best(&best, f->archive, NULL, err));
+    assert_string_equal(best.implementation, "quick");
+    assert_true(best.median_ms == 0.7);
+    ak_trial_clear(&best);
+    ak_archive_filter filter = {.implementation = "slow"};
+    assert_ok(ak_archive_best(&best, f->archive, &filter, err));
+    assert_true(best.median_ms == 0.9);
+    ak_trial_clear(&best);
+}
+
 static void test_best(void **state)
 {
     fixture *f = fixture_of(state);
@@ -996,6 +1022,7 @@ int main(void)
         WITH_ARCHIVE(test_texts),
         WITH_ARCHIVE(test_bad_bytes),
         WITH_ARCHIVE(test_dangling),
+        WITH_ARCHIVE(test_best_of_implementations),
         WITH_ARCHIVE(test_best),
         WITH_FOLDER(test_paths),
         WITH_FOLDER(test_unusable_paths),

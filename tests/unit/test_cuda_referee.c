@@ -18,23 +18,28 @@
 #include "nvrtc_fixture.h"
 
 #define SOURCE_MAX ((size_t)1 << 20)
+enum { OPTIONS_MAX = 6 };
+#define FACTORS "choice_alpha=(1.0)", "choice_beta=(0.0)"
+#define OTHERS  "choice_alpha=(5.00000000000000000e-01)", "choice_beta=(-2.00000000000000000e+00)"
 
 static const struct {
-    const char *kernel, *options[3];
+    const char *kernel, *options[OPTIONS_MAX];
 } cases[] = {
     {"softmax", {"dtype_is_bf16=1"}},
     {"layernorm", {"dtype_is_f32=1", "weight_is_scale=1", "bias_is_add=1"}},
     {"layernorm", {"dtype_is_f16=1", "weight_is_none=1", "bias_is_none=1"}},
     {"rmsnorm", {"dtype_is_f16=1", "weight_is_scale=1"}},
     {"reduce", {"dtype_is_f32=1"}},
-    {"matmul", {"dtype_is_f16=1"}},
-    {"matmul", {"dtype_is_f32=1"}},
-    {"matmul_act", {"dtype_is_bf16=1", "bias_is_add=1", "activation_is_none=1"}},
-    {"matmul_act", {"dtype_is_f32=1", "bias_is_none=1", "activation_is_relu=1"}},
-    {"matmul_act", {"dtype_is_bf16=1", "bias_is_add=1", "activation_is_leaky_relu=1"}},
-    {"matmul_act", {"dtype_is_f16=1", "bias_is_add=1", "activation_is_gelu_tanh=1"}},
-    {"matmul_act", {"dtype_is_bf16=1", "bias_is_add=1", "activation_is_gelu_erf=1"}},
-    {"matmul_act", {"dtype_is_f32=1", "bias_is_add=1", "activation_is_silu=1"}},
+    {"matmul", {"dtype_is_f16=1", "layout_is_nn=1", FACTORS}},
+    {"matmul", {"dtype_is_f32=1", "layout_is_tn=1", OTHERS}},
+    {"matmul", {"dtype_is_bf16=1", "layout_is_tt=1", OTHERS}},
+    {"matmul_act", {"dtype_is_bf16=1", "bias_is_add=1", "activation_is_none=1", FACTORS}},
+    {"matmul_act", {"dtype_is_f32=1", "bias_is_none=1", "activation_is_relu=1", FACTORS}},
+    {"matmul_act", {"dtype_is_bf16=1", "bias_is_add=1", "activation_is_leaky_relu=1", FACTORS}},
+    {"matmul_act", {"dtype_is_f16=1", "bias_is_add=1", "activation_is_gelu_tanh=1", FACTORS}},
+    {"matmul_act", {"dtype_is_bf16=1", "bias_is_add=1", "activation_is_gelu_erf=1", FACTORS}},
+    {"matmul_act",
+     {"dtype_is_f32=1", "bias_is_add=1", "activation_is_silu=1", "residual_is_add=1", OTHERS}},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
@@ -54,12 +59,13 @@ static void every_reference_compiles(void **state)
         skip();
     }
     for (size_t i = 0; i < CASES; i++) {
-        char path[AK_PATH_MAX], defines[3][80], *log = NULL;
-        const char *options[6] = {"--gpu-architecture=sm_90", "--fmad=false", "--ptxas-options=-v"};
+        char path[AK_PATH_MAX], defines[OPTIONS_MAX][80], *log = NULL;
+        const char *options[3 + OPTIONS_MAX] = {"--gpu-architecture=sm_90", "--fmad=false",
+                                                "--ptxas-options=-v"};
         ak_buf text = AK_BUF(SOURCE_MAX);
         size_t cubin = 0;
         int count = 3;
-        for (size_t k = 0; k < 3 && cases[i].options[k] != NULL; k++) {
+        for (size_t k = 0; k < OPTIONS_MAX && cases[i].options[k] != NULL; k++) {
             (void)snprintf(defines[k], sizeof defines[k], "-D%s", cases[i].options[k]);
             options[count++] = defines[k];
         }

@@ -23,7 +23,6 @@
 
 /* The library gives at most some 140 for one product. */
 #define HEURISTICS_MAX 200
-#define CANDIDATES_MAX 600 /* for all amounts of workspace */
 #define FINALISTS      5
 #define FINAL_ROUNDS   7
 /* Of one timing: in the first look at all, in the second at those that were near the best, in the
@@ -432,52 +431,31 @@ static bool time_once(double *ns, ak_runnable *runnable, const candidate *c, dou
     return true;
 }
 
-/* Appends what the library proposes for so much workspace and is not in the list yet. */
-static size_t ask_within(candidate *list, size_t count, const ak_runnable *runnable, way mode,
-                         int wanted, size_t workspace)
+static size_t ask(candidate *out, const ak_runnable *runnable, way mode, int wanted)
 {
     const ak_cublaslt_state *state = runnable->device->lt;
     const ak_cublaslt *lt = state->lt;
     const ak_cuda_product *p = runnable->product;
+    size_t workspace = AK_CUDA_LIBRARY_WORKSPACE, count = 0;
     void *preference = NULL;
     int found = 0;
     ak_cublaslt_result *results = ak_alloc(HEURISTICS_MAX, sizeof *results);
-    if (results == NULL || lt->preference_create(&preference) != 0 ||
-        lt->preference_set(preference, LT_PREFERENCE_WORKSPACE, &workspace, sizeof workspace) !=
-            0 ||
+    if (results != NULL && lt->preference_create(&preference) == 0 &&
+        lt->preference_set(preference, LT_PREFERENCE_WORKSPACE, &workspace, sizeof workspace) ==
+            0 &&
         lt->heuristic(state->handle, p->desc[mode == MODE_FUSED ? 1 : 0], p->a, p->b, p->c, p->c,
-                      preference, wanted, results, &found) != 0) {
-        found = 0;
-    }
-    for (int i = 0; i < found && count < CANDIDATES_MAX; i++) {
-        bool known = results[i].state != 0;
-        for (size_t k = 0; k < count && !known; k++) {
-            known = memcmp(list[k].what.algo.algo, results[i].algo, sizeof results[i].algo) == 0;
-        }
-        if (!known) {
-            list[count].what =
-                (choice){.made = true, .mode = mode, .algo = results[i], .index = (int)count};
-            count++;
+                      preference, wanted, results, &found) == 0) {
+        for (int i = 0; i < found; i++) {
+            if (results[i].state == 0) {
+                out[count++].what = (choice){
+                    .made = true, .mode = mode, .algo = results[i], .index = i, .of = found};
+            }
         }
     }
     if (preference != NULL) {
         (void)lt->preference_destroy(preference);
     }
     ak_free(results);
-    return count;
-}
-
-/* With less workspace it proposes others, too, which may be faster. */
-static size_t ask(candidate *list, const ak_runnable *runnable, way mode, bool all)
-{
-    static const size_t workspaces[] = {AK_CUDA_LIBRARY_WORKSPACE, (size_t)4 << 20, 0};
-    size_t count = 0;
-    for (size_t i = 0; i < (all ? sizeof workspaces / sizeof workspaces[0] : 1); i++) {
-        count = ask_within(list, count, runnable, mode, all ? HEURISTICS_MAX : 1, workspaces[i]);
-    }
-    for (size_t i = 0; i < count; i++) {
-        list[i].what.of = (int)count;
-    }
     return count;
 }
 
@@ -528,10 +506,11 @@ static bool choose(choice *out, ak_runnable *runnable, way mode)
     bool all = roles[runnable->product->role].all;
     const ak_shape *shape = &runnable->device->task->shape;
     double guess = shape->flops / 5e5 + shape->traffic / 3e3 + 4e3; /* 500 TFLOP/s, 3 TB/s */
-    candidate *list = ak_alloc(CANDIDATES_MAX, sizeof *list);
+    candidate *list = ak_alloc(HEURISTICS_MAX, sizeof *list);
     size_t count = 0;
     if (list != NULL) {
-        count = ask(list, runnable, mode == MODE_FUSED ? mode : MODE_PLAIN, all);
+        count =
+            ask(list, runnable, mode == MODE_FUSED ? mode : MODE_PLAIN, all ? HEURISTICS_MAX : 1);
         count = all ? rank(list, count, runnable, guess) : count;
     }
     if (count > 0) {

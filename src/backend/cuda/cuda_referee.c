@@ -434,13 +434,13 @@ static ak_status referee_compare(ak_compare_result *out, bool *intact, ak_refere
     ak_cuda_address findings = referee->device->referee->findings;
     int64_t count = (int64_t)referee->shape.elements[argument];
     int64_t row = (int64_t)referee->shape.row[argument];
-    int64_t pitch = (int64_t)referee->shape.pitch[argument];
+    int64_t pitch = (int64_t)referee->shape.pitch[argument], rows = count / row;
     int32_t kind = (int32_t)dtype;
     uint32_t poison = (uint32_t)element;
     uint64_t key = referee->key + argument;
     double absolute = rms * referee->rms[argument];
     void *arguments[] = {&output,   &referee->reference[argument],
-                         &count,    &row,
+                         &rows,     &row,
                          &pitch,    &kind,
                          &poison,   &key,
                          &relative, &absolute,

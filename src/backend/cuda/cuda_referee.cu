@@ -315,32 +315,53 @@ DEVICE double error_of(double got, double want, double relative, double absolute
     return allowed > 0 ? error / allowed : INFINITE;
 }
 
-/* Holds an output against the reference, whose rows adjoin; those of the output are `row` long and
-   `pitch` apart. An element that has the bits of `poison`, the last four aside, was never
-   written. */
-KERNEL ak_examine(const void *output, const u64 *masked, i64 count, i64 row, i64 pitch, int kind,
+/* What an output is held against. An element that has the bits of `poison`, the last four aside,
+   was never written. */
+typedef struct judgement {
+    u64 key;
+    double relative, absolute;
+    u32 poison;
+    int kind;
+} judgement;
+
+/* Element i, which has these bits, and `word` in the masked reference. */
+DEVICE void judge(finding *f, u32 bits, u64 word, i64 i, judgement j)
+{
+    const int unwritten = (bits & ~15u) == (j.poison & ~15u);
+    const double error = unwritten ? INFINITE
+                                   : error_of(value_of_bits(bits, j.kind),
+                                              from_bits(word ^ mask_of(j.key, (u64)i)), j.relative,
+                                              j.absolute);
+    f->hash += mix(word + mask_of(~j.key, (u64)i));
+    f->worst = error > f->worst ? error : f->worst;
+    f->unwritten += unwritten;
+    if (error > 1) {
+        f->first = (u64)i < f->first ? (u64)i : f->first;
+        f->bad++;
+    }
+}
+
+/* Holds an output against the reference, whose rows adjoin; those of the output, `rows` in number,
+   are `row` long and `pitch` apart. Without divisions of i64, which are calls. */
+KERNEL ak_examine(const void *output, const u64 *masked, i64 rows, i64 row, i64 pitch, int kind,
                   u32 poison, u64 key, double relative, double absolute, finding *out)
 {
     finding f = nothing_found();
-    const i64 gap = pitch - row, gaps = gap > 0 ? (count / row - 1) * gap : 0;
-    for (i64 i = first_index(); i < gaps; i += index_step()) {
-        f.strays += (bits_at(output, i / gap * pitch + row + i % gap, kind) & ~15u) !=
-                    (poison & ~15u);
-    }
-    for (i64 i = first_index(); i < count; i += index_step()) {
-        const u64 word = masked[i];
-        const u32 bits = bits_at(output, gap == 0 ? i : i / row * pitch + i % row, kind);
-        const int unwritten = (bits & ~15u) == (poison & ~15u);
-        const double error = unwritten ? INFINITE
-                                       : error_of(value_of_bits(bits, kind),
-                                                  from_bits(word ^ mask_of(key, (u64)i)), relative,
-                                                  absolute);
-        f.hash += mix(word + mask_of(~key, (u64)i));
-        f.worst = error > f.worst ? error : f.worst;
-        f.unwritten += unwritten;
-        if (error > 1) {
-            f.first = (u64)i < f.first ? (u64)i : f.first;
-            f.bad++;
+    const judgement j = {key, relative, absolute, poison, kind};
+    if (row == pitch) {
+        for (i64 i = first_index(); i < rows * row; i += index_step()) {
+            judge(&f, bits_at(output, i, kind), masked[i], i, j);
+        }
+    } else {
+        for (i64 r = blockIdx.x; r < rows; r += gridDim.x) {
+            for (i64 c = threadIdx.x; c < (r + 1 < rows ? pitch : row); c += THREADS) {
+                const u32 bits = bits_at(output, r * pitch + c, kind);
+                if (c < row) {
+                    judge(&f, bits, masked[r * row + c], r * row + c, j);
+                } else {
+                    f.strays += (bits & ~15u) != (poison & ~15u);
+                }
+            }
         }
     }
     conclude(out, f);
