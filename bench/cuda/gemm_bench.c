@@ -209,7 +209,6 @@ enum {
     PDL,
     DS,
     ES,
-    ZF,
     FIELDS
 };
 static const struct {
@@ -242,8 +241,7 @@ static const struct {
                     {"grid", NULL, 0},
                     {"pdl", "LAUNCH_EARLY", 0},
                     {"ds", "DIRECT_STORE", 0},
-                    {"es", "EARLY_SLOTS", 0},
-                    {"zf", "ZERO_FIRST", 0}};
+                    {"es", "EARLY_SLOTS", 0}};
 
 typedef struct {
     int v[FIELDS];

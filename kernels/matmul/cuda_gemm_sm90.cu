@@ -64,9 +64,6 @@
 #ifndef HAS_ALPHA
 #define HAS_ALPHA 0
 #endif
-#ifndef ZERO_FIRST
-#define ZERO_FIRST 0
-#endif
 #ifndef HAS_BETA
 #define HAS_BETA 0
 #endif
@@ -1142,16 +1139,6 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             }
 #endif
 #endif
-#if ZERO_FIRST && !HAS_BIAS
-#pragma unroll
-            for (int j = 0; j < MMAS; j++) {
-#pragma unroll
-                for (int i = 0; i < MMA_N / 2; i++) {
-                    acc[j][i] = 0;
-                }
-            }
-            keep_in_place(acc);
-#endif
 #if HAS_BETA
             prefetch_tile(add.c_in, w.m0, w.n0, s);
 #endif
@@ -1181,7 +1168,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                         const u32 x = X_LAYOUT
                                           ? j * (BLOCK_SIZE_K * 128) + step * 2048
                                           : step / 4 * (BLOCK_P * 128) + step % 4 * 32 + j * 8192;
-                        const int add = HAS_BIAS || ZERO_FIRST || step > 0 || i > 0;
+                        const int add = HAS_BIAS || step > 0 || i > 0;
                         mma(acc[j], from_x + (x >> 4), from_y + (y >> 4), add);
                     }
                 }

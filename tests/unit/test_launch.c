@@ -154,7 +154,7 @@ static void test_gemm_of_odd_rows(void **state)
     ak_task_close(task);
     /* only A */
     task = bind_task("matmul", "M=512,N=512,K=8191", NULL);
-    launch(plan, task, "", 66);
+    launch(plan, task, "", 132);
     assert_int_equal(plan->count, 2);
     assert_true(k->maps[0].in_workspace && !k->maps[1].in_workspace && k->maps[2].used);
     ak_task_close(task);
