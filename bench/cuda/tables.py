@@ -9,7 +9,7 @@ archive has. Prints ratios with intervals, geometric mean and minimum, and write
     python3 bench/cuda/tables.py --print FILE...        the tables of earlier results again
 
 --time is for one shape, search and finish together. Results are written after each shape to
-bench/results/cuda-tables-SET-DATE.json (or --output FOLDER); shapes that are there already are not
+bench/results/cuda-tables-SET-DATE.json (SET-PROTOCOL with --protocol; or --output FOLDER); shapes that are there already are not
 measured again unless they failed, so that a run that was cut off goes on where it stopped. AUTOKERNEL is the executable."""
 import argparse, datetime, itertools, json, math, os, subprocess, sys, tempfile, time
 
@@ -34,8 +34,9 @@ SETS = {
     "medium": ([("matmul", s, "", None) for s in MEDIUM], "default"),
     "skinny": ([("matmul", s, "", None) for s in SKINNY], "default"),
     "deep": ([("matmul", s, "", None) for s in DEEP], "default"),
-    "awkward": ([("matmul", s, "", None) for s in AWKWARD], "default"),
-    "fused": ([("matmul_act", s, c, None) for s in LARGE + MEDIUM for c in FUSED], "default"),
+    "awkward": ([("matmul", s, "", None) for s in AWKWARD] + [("matmul", s, "pad_a=1,pad_b=1,pad_c=1", None) for s in AWKWARD[:3]], "default"),
+    "fused-large": ([("matmul_act", s, c, None) for s in LARGE for c in FUSED], "default"),
+    "fused-medium": ([("matmul_act", s, c, None) for s in MEDIUM for c in FUSED], "default"),
     "pytorch": ([("matmul_act", "M=4096,N=4096,K=4096", "activation=leaky_relu,bias=none", d) for d in ("f16", "bf16")],
                 "default,torch-eager,torch-compile"),
     "rows": ([(k, s, "", d) for k in ("softmax", "layernorm", "rmsnorm") for d in ("bf16", "f16", "f32") for s in ROWS],
@@ -53,6 +54,7 @@ def measure(case, libraries, args, archive):
     command = [EXE, "tune" if args.tune else "compare", kernel, "--device", args.device, "--size", size, "--dtype", dtype,
                "--libraries", args.libraries or libraries, "--archive", archive, "--time", str(args.time), "--json"]
     command += ["--set", choices] if choices else []
+    command += ["--protocol", args.protocol] if args.protocol else []
     command += ["--evals", str(args.tune), "--quiet"] if args.tune else []
     begin = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -151,6 +153,7 @@ def main():
     ap.add_argument("--dtype", default="bf16")
     ap.add_argument("--device", default="cuda:0")
     ap.add_argument("--libraries", default="", help="instead of what the set wants")
+    ap.add_argument("--protocol", default="", help="of finishes: interleaved (default), burst, sustained")
     ap.add_argument("--archive", default="", help="default: a new one")
     ap.add_argument("--output", default="bench/results", help="folder of the figures")
     args = ap.parse_args()
@@ -172,7 +175,7 @@ def main():
     date = datetime.date.today().isoformat()
     for name in args.sets:
         cases, libraries = SETS[name]
-        path = os.path.join(args.output, "cuda-tables-%s-%s.json" % (name, date))
+        path = os.path.join(args.output, "cuda-tables-%s-%s.json" % ("-".join(filter(None, [name, args.protocol])), date))
         document = load(path) if os.path.exists(path) else {"set": name, "date": date, "commands": [], "cases": []}
         document["commands"].append("python3 bench/cuda/tables.py " + " ".join(sys.argv[1:]))
         document["cases"] = [result for result in document["cases"] if "error" not in result]

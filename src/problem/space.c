@@ -107,7 +107,7 @@ static ak_status build(ak_space *space, const ak_space_spec *spec, ak_error *err
         wish.at[p] = (uint16_t)space->parameters[p].default_index;
     }
     ak_space_repair(&space->fallback, space, &wish);
-    return AK_OK;
+    return space->listed ? AK_OK : ak_space_read_starts(space, spec, err);
 }
 
 ak_status ak_space_build(ak_space **out, const ak_space_spec *spec, ak_error *err)

@@ -47,6 +47,10 @@ void ak_space_free(ak_space *space);
 /* Makes another valid configuration the default. */
 void ak_space_set_default(ak_space *space, const ak_config *config);
 
+/* Configurations that are valid here and were the best at sizes near these, the nearest first; at
+   most AK_SPACE_STARTS_MAX. They are the space's. */
+#define AK_SPACE_STARTS_MAX 8
+size_t ak_space_starts(const ak_config **out, const ak_space *space);
 /* Is it valid? Cheaper than ak_space_find. */
 bool ak_space_has(const ak_space *space, const ak_config *config);
 /* AK_OK if it is valid; else AK_INVALID with the condition that it breaks and the values at fault.

@@ -36,6 +36,8 @@ struct ak_space {
     uint64_t *cost; /* for repair: of each node of the graph */
     double cartesian;
     ak_config fallback; /* the default */
+    ak_config starts[AK_SPACE_STARTS_MAX];
+    size_t start_count;
     bool listed;        /* valid is what was recorded, whatever the conditions say */
 };
 
@@ -43,6 +45,9 @@ struct ak_space {
 bool ak_space_value_is(const ak_value *value, const char *canonical, const char *text);
 /* Reads the parameters and conditions of spec->definition into the space (space_read.c). */
 ak_status ak_space_read(ak_space *space, const ak_space_spec *spec, ak_error *err);
+/* Reads "Starts", once configurations can be judged and the default is known; the nearest may
+   become the default (space_starts.c). */
+ak_status ak_space_read_starts(ak_space *space, const ak_space_spec *spec, ak_error *err);
 /* The first condition that the configuration breaks, or condition_count. */
 ak_status ak_space_broken(size_t *condition, const ak_space *space, const ak_config *config,
                           ak_error *err);

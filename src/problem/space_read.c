@@ -26,7 +26,7 @@ static const char *const parameter_keys[] = {"Name", "Type",   "Values",  "Defau
                                              "Use",  "Option", "Options", "Numerics", NULL};
 static const char *const condition_keys[] = {"Parameters", "Expression", "Description", "EverySize",
                                              NULL};
-static const char *const space_keys[] = {"TuningParameters", "Conditions", NULL};
+static const char *const space_keys[] = {"TuningParameters", "Conditions", "Starts", NULL};
 
 typedef struct reader {
     ak_space *space;

@@ -468,6 +468,9 @@ static void spread_ranked(guided *self, candidate *sample)
     size_t count = SAMPLE / SAMPLE_BEST;
     for (size_t i = 0; i < count; i++) {
         near[i] = HUGE_VAL;
+        for (size_t d = 0; d + 1 < self->design_count; d++) {
+            near[i] = fmin(near[i], distance(self, &sample[i].point, &self->design[d].point));
+        }
     }
     while (self->design_count < self->options.start) {
         const ak_point *last = &self->design[self->design_count - 1].point;
@@ -499,22 +502,30 @@ static ak_status plan_ranked(guided *self, ak_error *err)
     for (size_t i = 0; i < SAMPLE / SAMPLE_BEST; i++) {
         locate(&sample[i].point, self, &sample[i].config);
     }
-    locate(&self->design[0].point, self, &self->design[0].config);
     spread_ranked(self, sample);
     ak_free(sample);
     return AK_OK;
 }
 
-/* The default first. */
+/* The default first, then what was best at sizes near these. */
 static ak_status plan(guided *self, ak_error *err)
 {
+    const ak_config *starts;
+    size_t start_count = ak_space_starts(&starts, self->walk.space);
+    self->options.start += start_count;
     self->design = ak_alloc(self->options.start, sizeof *self->design);
     if (self->design == NULL) {
         return ak_fail_memory(err);
     }
-    candidate *first = &self->design[self->design_count++];
-    ak_space_default(&first->config, self->walk.space);
-    locate(&first->point, self, &first->config);
+    ak_space_default(&self->design[self->design_count++].config, self->walk.space);
+    for (size_t i = 0; i < start_count; i++) {
+        if (memcmp(&starts[i], &self->design[0].config, sizeof starts[i]) != 0) {
+            self->design[self->design_count++].config = starts[i];
+        }
+    }
+    for (size_t i = 0; i < self->design_count; i++) {
+        locate(&self->design[i].point, self, &self->design[i].config);
+    }
     return self->rank != NULL ? plan_ranked(self, err) : AK_OK;
 }
 

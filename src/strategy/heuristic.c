@@ -1,9 +1,10 @@
 /*
  * heuristic.c: the default strategy: what is known beforehand, then what the trials teach.
  *
- * As bayes (guided.h), but the default comes first, and if the kernel's author ranks its
- * configurations (rank.h), some of the best ranked, as different from each other as possible, are
- * the design, and the rank is what the model expects before it learns better.
+ * As bayes (guided.h), but the default comes first, then what won at sizes near these
+ * (ak_space_starts), and if the kernel's author ranks its configurations (rank.h), some of the best
+ * ranked, as different from each other as possible, are the design, and the rank is what the model
+ * expects before it learns better.
  */
 #include "strategy/guided.h"
 

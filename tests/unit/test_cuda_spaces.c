@@ -189,6 +189,71 @@ static void test_defaults_are_valid(void **state)
     }
 }
 
+static bool has_values(const ak_space *space, const ak_config *config, const json_t *wanted)
+{
+    char text[4096], part[128];
+    const char *name;
+    json_t *value;
+    text[0] = ',';
+    (void)ak_config_format(text + 1, sizeof text - 2, space, config);
+    (void)strcat(text, ",");
+    json_object_foreach((json_t *)(uintptr_t)wanted, name, value)
+    {
+        (void)snprintf(part, sizeof part, ",%s=%lld,", name, (long long)json_integer_value(value));
+        if (strstr(text, part) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Each start of our files is valid where it won, so that it is among the first to be tried there,
+   and the first of a size is the default there. */
+static void test_starts_are_valid(void **state)
+{
+    static const char *const kernels[] = {"matmul", "matmul_act"};
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        ak_task_spec spec = {.kernel = kernels[k],
+                             .implementation = "cuda_sm90",
+                             .device = "cuda:0",
+                             .size = "M=4096,N=4096,K=4096",
+                             .dtype = "bf16"};
+        ak_task *any = bind_spec(&devices[0], &spec);
+        const json_t *list = json_object_get(
+            json_object_get(any->implementation->definition, "ConfigurationSpace"), "Starts");
+        char before[96] = "", size[96];
+        assert_true(json_array_size(list) > 10);
+        for (size_t i = 0; i < json_array_size(list); i++) {
+            const json_t *start = json_array_get(list, i), *at = json_object_get(start, "At");
+            const json_t *wanted = json_object_get(start, "Config");
+            const ak_config *starts;
+            ak_config first;
+            bool found = false;
+            (void)snprintf(size, sizeof size, "M=%.0f,N=%.0f,K=%.0f",
+                           json_number_value(json_object_get(at, "M")),
+                           json_number_value(json_object_get(at, "N")),
+                           json_number_value(json_object_get(at, "K")));
+            spec.size = size;
+            ak_task *task = bind_spec(&devices[0], &spec);
+            size_t count = ak_space_starts(&starts, ak_task_space(task));
+            for (size_t n = 0; n < count && !found; n++) {
+                found = has_values(ak_task_space(task), &starts[n], wanted);
+            }
+            ak_space_default(&first, ak_task_space(task));
+            if (!found) {
+                fail_msg("%s: start %zu is not valid at %s", kernels[k], i + 1, size);
+            }
+            if (strcmp(size, before) != 0 && !has_values(ak_task_space(task), &first, wanted)) {
+                fail_msg("%s: start %zu is not the default at %s", kernels[k], i + 1, size);
+            }
+            (void)snprintf(before, sizeof before, "%s", size);
+            ak_task_close(task);
+        }
+        ak_task_close(any);
+    }
+}
+
 /* What was written for Hopper is the default there, for odd sizes too. */
 static void test_choice_of_implementation(void **state)
 {
@@ -324,6 +389,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_configurations_can_be_launched),
         cmocka_unit_test(test_defaults_are_valid),
+        cmocka_unit_test(test_starts_are_valid),
         cmocka_unit_test(test_choice_of_implementation),
     };
     const struct CMUnitTest compiled[] = {
