@@ -39,7 +39,7 @@ SETS = {
     "fused-medium": ([("matmul_act", s, c, None) for s in MEDIUM for c in FUSED], "default"),
     "pytorch": ([("matmul_act", "M=4096,N=4096,K=4096", "activation=leaky_relu,bias=none", d) for d in ("f16", "bf16")],
                 "default,torch-eager,torch-compile"),
-    "rows": ([(k, s, "", d) for k in ("softmax", "layernorm", "rmsnorm") for d in ("bf16", "f16", "f32") for s in ROWS],
+    "rows": ([(k, s, "", d) for d in ("bf16", "f32", "f16") for k in ("softmax", "layernorm", "rmsnorm") for s in ROWS],
              "default,torch-eager,torch-compile"),
 }
 
