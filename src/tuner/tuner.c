@@ -94,6 +94,7 @@ typedef struct run {
     size_t sent;         /* submitted in this run */
     size_t next_first;   /* of the configurations that the caller wants tried first */
     double best_ms, default_ms, baseline_ms;
+    bool default_ended; /* it was tried, whatever came of it */
     double survey_ms[BASELINES_MAX]; /* of the libraries that take part, in their order */
     size_t devices;                  /* that share the trials */
     size_t lost;                     /* of these, that were given up */
@@ -671,6 +672,7 @@ static ak_status take(run *r, ak_result *result, ak_error *err)
         r->result->failed[trial->status]++;
     }
     bool is_default = flight->strategy == proposed_first;
+    r->default_ended = r->default_ended || is_default;
     if (ok && is_default) {
         r->default_ms = trial->median_ms;
     }
@@ -721,10 +723,11 @@ static ak_status search(run *r, ak_error *err)
         status = take_next(r, err);
     }
     /* What is in flight is measured in any case: it is taken as trials too. But when time is up and
-       there is a result, what has not begun is left. */
+       there is a result, what has not begun is left; but not the default, which others, that
+       compile faster, may have overtaken: without it a run with little time would say nothing. */
     bool late = why != NULL && strcmp(why, "time") == 0;
     while (status == AK_OK && !cancelled(r)) {
-        if (late && r->best_ms > 0) {
+        if (late && r->best_ms > 0 && r->default_ended) {
             ak_pool_withdraw(r->session.pool);
         }
         if (ak_pool_pending(r->session.pool) == 0) {

@@ -118,7 +118,10 @@ static void test_gemm(void **state)
     ak_task_close(task);
     /* few rows: transposed, K shared by a cluster, every cluster on the device at once */
     task = bind_task("matmul", "M=24,N=4096,K=4096", NULL);
-    launch(plan, task, "", 1000);
+    launch(plan, task,
+           "BLOCK_SIZE_M=32,BLOCK_SIZE_N=128,BLOCK_SIZE_K=64,CLUSTER_N=1,CLUSTER_K=2,EARLY_SLOTS=0,"
+           "num_stages=5,BLOCKS_PER_SM=2",
+           1000);
     assert_int_equal(k->block[0], 160);
     assert_int_equal(k->cluster[0], 2);
     assert_int_equal(k->grid[0], 64);
