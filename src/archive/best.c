@@ -203,6 +203,32 @@ static bool faster(const ak_trial *a, const ak_trial *b)
 }
 
 /* An implementation is a part of the environment, so that each has a latest one of its own. */
+/* Do two environments differ in nothing but the source of what was measured? */
+static ak_status same_but_source(bool *out, ak_archive *archive, const char *one, const char *other,
+                                 ak_error *err)
+{
+    json_t *documents[2] = {NULL};
+    const char *const hashes[2] = {one, other};
+    ak_status status = AK_OK;
+    *out = true;
+    if (one == NULL || other == NULL || strcmp(one, other) == 0) {
+        return AK_OK;
+    }
+    for (int i = 0; i < 2 && status == AK_OK; i++) {
+        char *text = NULL;
+        status = ak_archive_environment(&text, archive, hashes[i], err);
+        if (status == AK_OK && text != NULL) {
+            status = ak_json_parse(&documents[i], text, strlen(text), "an environment", err);
+            (void)json_object_del(documents[i], "source");
+        }
+        ak_free(text);
+    }
+    *out = documents[0] != NULL && documents[1] != NULL && json_equal(documents[0], documents[1]);
+    json_decref(documents[0]);
+    json_decref(documents[1]);
+    return status;
+}
+
 ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                           ak_error *err)
 {
@@ -211,10 +237,13 @@ ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_f
         narrow = *filter;
     }
     narrow.ok_only = true;
-    ak_trial best = {0};
+    ak_trial best = {0}, newest = {0};
     bool found = false;
     sqlite3_stmt *rows = NULL;
     ak_status status = check_one_task(archive, &narrow, err);
+    if (status == AK_OK) {
+        status = first_trial(&newest, archive, &narrow, " ORDER BY id DESC LIMIT 1", err);
+    }
     if (status == AK_OK) {
         status = ak_store_select(&rows, archive, "DISTINCT implementation", &narrow,
                                  " ORDER BY implementation", err);
@@ -231,7 +260,12 @@ ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_f
         status = code != SQLITE_ROW ? ak_store_fault(archive, "cannot be read", err)
                  : text == NULL     ? ak_fail_memory(err)
                                     : best_of_one(&trial, archive, &one, err);
-        if (status == AK_OK && (!found || faster(&trial, &best))) {
+        bool comparable = false; /* one that was measured under another driver may be out of date */
+        if (status == AK_OK) {
+            status =
+                same_but_source(&comparable, archive, newest.environment, trial.environment, err);
+        }
+        if (status == AK_OK && comparable && (!found || faster(&trial, &best))) {
             ak_trial_clear(&best);
             best = trial;
             found = true;
@@ -239,6 +273,7 @@ ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_f
             ak_trial_clear(&trial);
         }
     }
+    ak_trial_clear(&newest);
     (void)sqlite3_finalize(rows);
     if (status != AK_OK) {
         ak_trial_clear(&best);

@@ -128,6 +128,12 @@ static int run(const ak_args *args)
     if (status == AK_OK) {
         status = ak_args_candidates(list, &count, args, task, &err);
     }
+    if (status == AK_OK && strncmp(ak_task_device(task), "sim:", 4) == 0) {
+        status =
+            ak_fail(&err, AK_INVALID,
+                    "%.80s: a recording has only times: nothing can be checked on --device sim",
+                    args->operand[0]);
+    }
     ak_catch_interrupts();
     if (status == AK_OK) {
         ak_task_set_cancel(task, &ak_interrupted);

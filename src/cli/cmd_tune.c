@@ -286,7 +286,7 @@ const ak_command ak_cmd_tune = {
              "With --device sim:FILE a recording (see 'autokernel simulate --help') stands for the "
              "device: nothing\n"
              "runs, time is what was recorded, and the same seed gives the same events and "
-             "archive. KERNEL is what\n"
+             "trials. KERNEL is what\n"
              "was recorded, or the file itself, with --device sim.\n"
              "\n"
              "With --sizes, each size is tuned, the leaders of all are measured at every size, and "

@@ -41,6 +41,9 @@ static ak_status read_assignments(char out[ASSIGNMENTS_BYTES], const best_file *
             ak_buf_print(&text, "%s%s=%lld", comma, name, (long long)json_integer_value(value));
         } else if (json_is_string(value)) {
             ak_buf_print(&text, "%s%s=%s", comma, name, json_string_value(value));
+        } else if (json_is_real(value)) {
+            ak_buf_print(&text, "%s%s=", comma, name);
+            ak_json_print(&text, value, false);
         } else if (status == AK_OK) {
             status = ak_fail(err, AK_INVALID, "%s: \"%s\": \"%.60s\" must be a number or a text",
                              file->path, key, name);

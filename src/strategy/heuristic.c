@@ -1,5 +1,5 @@
 /*
- * heuristic.c: the default strategy: what is known beforehand, then what the trials teach.
+ * heuristic.c: what is known beforehand, then what the trials teach.
  *
  * As bayes (guided.h), but the default comes first, then what won at sizes near these
  * (ak_space_starts), and if the kernel's author ranks its configurations (rank.h), some of the best

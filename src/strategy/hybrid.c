@@ -77,7 +77,7 @@ static ak_status open_hybrid(ak_strategy **out, const ak_strategy_context *conte
     ak_strategy_context search = *context;
     search.hyper = NULL;
     if (context->counsel != NULL && context->counsel->model != NULL) {
-        search.evaluations = 1; /* its design as small as can be: the model's seeds are one */
+        search.evaluations = 1; /* of a design only what won elsewhere: the model's seeds are one */
     }
     ak_status status = ak_walk_open(&self->walk, context->space, context->seed, err);
     if (status == AK_OK) {

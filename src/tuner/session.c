@@ -380,7 +380,7 @@ ak_status ak_session_duel(ak_contestant **out, size_t *reference, ak_session *se
         status = describe(&list[i], session, &spec->duelists[i], spec->names[i], &result.entries[i],
                           err);
         if (status == AK_OK && spec->duelists[i].baseline != NULL && list[i].median_ms > 0 &&
-            strcmp(spec->duelists[i].baseline, "copy") != 0 &&
+            strcmp(spec->duelists[i].baseline, AK_BASELINE_COPY) != 0 &&
             (best == spec->count || list[i].median_ms < list[best].median_ms)) {
             best = i;
         }

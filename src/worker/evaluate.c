@@ -359,6 +359,10 @@ static ak_status check_at(runner *r, ak_stage *stage, size_t stream, int rounds,
             status = judge(r, stage, i > 0, err);
         }
     }
+    if (r->outcome.status !=
+        AK_TRIAL_OK) { /* whatever else it did is not to be the next one's fault */
+        ak_stage_spoilt(stage->memory);
+    }
     return status;
 }
 

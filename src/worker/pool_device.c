@@ -242,6 +242,9 @@ ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply
                 json_decref(pool->prepared);
                 pool->prepared = json_incref(reply);
             }
+        } else if (d != pool->devices && d->opened) { /* it has been at work: the others go on */
+            ak_pool_worker_stop(&d->worker);
+            d->state = AK_DEVICE_GIVEN_UP;
         } else {
             d->state = AK_DEVICE_CLOSED;
             ak_pool_fault(pool, &why);

@@ -121,8 +121,8 @@ static bool part_of(part *out, const ak_stage *stage, const ak_shape *one, size_
         return true;
     }
     *out = rank == 1 || one->row[argument] == all->row[argument] ? PART_ROW : PART_COLUMN;
-    return elements * rows == all->elements[argument] &&
-           (*out == PART_ROW || (rank == 2 && one->row[argument] == 1));
+    return rank <= 2 && elements * rows == all->elements[argument] &&
+           (*out == PART_ROW || one->row[argument] == 1);
 }
 
 typedef struct sample {
@@ -148,7 +148,8 @@ static ak_status choose_rows(sample *s, const ak_stage *stage, ak_error *err)
     ak_status status = ak_task_shape(&one, task, size, err);
     for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(stage); i++) {
         s->elements[i] = one.elements[i];
-        if (!part_of(&s->part[i], stage, &one, i)) {
+        bool fits = part_of(&s->part[i], stage, &one, i);
+        if (!fits || (is_output(stage, i) && rows > 1 && s->part[i] != PART_ROW)) {
             status = ak_fail(err, AK_UNAVAILABLE, "%s is not one problem for each value of %s",
                              task->problem->name, task->problem->sizes[0].name);
         }

@@ -263,8 +263,18 @@ static void test_best_of_implementations(void **state)
         const char *implementation, *environment;
         double ms;
     } made[] = {{"quick", "e0", 0.5}, {"quick", "e1", 0.7}, {"slow", "e2", 0.9}};
+    static const char *const environments[][2] = {{"e0", "{\"driver\":\"2\",\"source\":\"a\"}"},
+                                                  {"e1", "{\"driver\":\"2\",\"source\":\"b\"}"},
+                                                  {"e2", "{\"driver\":\"2\",\"source\":\"c\"}"},
+                                                  {"e9", "{\"driver\":\"1\",\"source\":\"d\"}"}};
     fixture *f = fixture_of(state);
     ak_trial best;
+    for (size_t i = 0; i < 4; i++) {
+        ak_run run = literal_run(environments[i][0]);
+        run.environment = (char *)(uintptr_t)environments[i][0];
+        run.environment_json = (char *)(uintptr_t)environments[i][1];
+        assert_ok(ak_archive_add_run(f->archive, &run, err));
+    }
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
         ak_trial trial = literal_trial("MR=4", made[i].ms);
         trial.implementation = (char *)(uintptr_t)made[i].implementation;
@@ -273,6 +283,17 @@ static void test_best_of_implementations(void **state)
     }
     assert_ok(ak_archive_best(&best, f->archive, NULL, err));
     assert_string_equal(best.implementation, "quick");
+    assert_true(best.median_ms == 0.7);
+    ak_trial_clear(&best);
+    ak_trial stale = literal_trial("MR=4", 0.1); /* of another driver: it does not compete */
+    stale.implementation = (char *)"stale";
+    stale.environment = (char *)"e9";
+    (void)add_trial(f->archive, stale);
+    ak_trial fresh = literal_trial("MR=4", 0.95);
+    fresh.implementation = (char *)"slow";
+    fresh.environment = (char *)"e2";
+    (void)add_trial(f->archive, fresh);
+    assert_ok(ak_archive_best(&best, f->archive, NULL, err));
     assert_true(best.median_ms == 0.7);
     ak_trial_clear(&best);
     ak_archive_filter filter = {.implementation = "slow"};

@@ -241,7 +241,12 @@ ak_status ak_cuda_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, 
 
 static int copy_prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *outcome)
 {
-    (void)runnable, (void)launch, (void)outcome;
+    (void)launch;
+    if (runnable->places.sets < 2) {
+        ak_cuda_refuse(outcome, AK_TRIAL_OUT_OF_MEMORY,
+                       "the device has no memory for a second set of the arguments");
+        return AK_CUDA_REFUSED;
+    }
     return AK_CUDA_SUCCESS;
 }
 
@@ -256,9 +261,6 @@ static int copy_enqueue(ak_runnable *runnable, size_t set)
     const ak_cuda_places *places = &runnable->places;
     size_t half = places->span / 2 / COPY_ALIGN * COPY_ALIGN;
     size_t bytes = (size_t)(runnable->shape.traffic / 2);
-    if (places->sets < 2) {
-        return AK_CUDA_SUCCESS;
-    }
     ak_cuda_address from = device->copies + set % (places->sets - 1) * places->stride;
     return device->cuda->copy(from + half, from, bytes < half ? bytes : half, device->stream);
 }

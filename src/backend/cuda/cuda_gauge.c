@@ -78,7 +78,10 @@ void ak_cuda_gauge_sample(ak_cuda_gauge *gauge)
     if (nvml->throttle != NULL && nvml->throttle(gauge->handle, &reasons) == 0) {
         one.throttle = (uint32_t)reasons;
     }
-    ak_conditions_add(&gauge->sum, &one);
+    bool answered = nvml->clock == NULL || one.sm_clock_mhz > 0;
+    if (answered) { /* a question that failed is no clock of 0 */
+        ak_conditions_add(&gauge->sum, &one);
+    }
     gauge->next_ns = ak_clock_ns() + SAMPLE_NS;
 }
 

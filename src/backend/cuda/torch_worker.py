@@ -15,6 +15,10 @@ false, "error": one line}.
                                           could be made
 
 What is said to standard output and error goes nowhere. Ends with descriptor 3."""
+import sys
+
+sys.path[:] = [folder for folder in sys.path if folder]  # not what lies where autokernel was started
+
 import ctypes
 import json
 import os

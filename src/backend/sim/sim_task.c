@@ -111,9 +111,15 @@ static ak_status check_task(const ak_task *task, const ak_recording *recording, 
     if (status == AK_OK && ours) {
         status = agree("dtype", ak_dtype_text(task->dtype), recording->dtype, path, err);
     }
-    return status == AK_OK && ours
-               ? agree("choices", task->choices_text, recording->choices, path, err)
-               : status;
+    /* Choices at their defaults may have no text: an empty one says something, too. */
+    if (status == AK_OK && ours && strcmp(task->choices_text, recording->choices) != 0) {
+        const char *recorded = recording->choices, *asked = task->choices_text;
+        status =
+            ak_fail(err, AK_INVALID, "%.200s: was recorded with choices %.100s, not with %.100s",
+                    path, recorded[0] == 0 ? "at their defaults" : recorded,
+                    asked[0] == 0 ? "at their defaults" : asked);
+    }
+    return status;
 }
 
 static const char *given_or(const char *given, const char *recorded)
@@ -186,6 +192,8 @@ ak_status ak_sim_bind(ak_task **out, const ak_task_spec *spec, const char *devic
     ak_status status =
         ak_sim_path(device)[0] != 0 || ak_fs_is_file(path)
             ? ak_recording_open(&recording, path, err)
+        : strpbrk(path, "./") != NULL
+            ? ak_fail(err, AK_NOT_FOUND, "%.300s: there is no such file", path)
             : ak_fail(err, AK_INVALID, "device sim: which recording? --device sim:FILE names it");
     if (status == AK_OK) {
         status = bind(out, spec, name, recording, err);
