@@ -7,6 +7,7 @@
  */
 #include "recording/draft.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -166,8 +167,8 @@ static const ak_draft_parameter *recorded(const ak_draft *draft, const char *nam
     return NULL;
 }
 
-/* The default as one of the recorded values; NULL: it is not known, or was not recorded. Where only
-   one was recorded there is no choice. */
+/* The default as one of the recorded values, of numbers the nearest, the lower of two; NULL: it is
+   not known, or was not recorded. Where only one was recorded there is no choice. */
 static json_t *default_of(const json_t *parameter, const json_t *values, const ak_scope *constants)
 {
     const json_t *given = json_object_get(parameter, "Default");
@@ -181,15 +182,20 @@ static json_t *default_of(const json_t *parameter, const json_t *values, const a
         return NULL;
     }
     size_t i;
-    json_t *value;
+    json_t *value, *nearest = NULL;
+    double wish = computed ? (double)number : json_number_value(given), least = HUGE_VAL;
     json_array_foreach((json_t *)(uintptr_t)values, i, value)
     {
-        if (computed ? json_is_number(value) && json_number_value(value) == (double)number
-                     : json_equal(value, given)) {
+        double apart = fabs(json_number_value(value) - wish);
+        if (!computed && json_equal(value, given)) {
             return value;
         }
+        if ((computed || json_is_number(given)) && json_is_number(value) && apart < least) {
+            least = apart;
+            nearest = value;
+        }
     }
-    return NULL;
+    return nearest;
 }
 
 static ak_status fit_parameter(json_t *list, bool *lost, const ak_draft *draft,
