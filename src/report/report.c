@@ -448,10 +448,14 @@ static ak_status make_command(ak_report_model *model, ak_error *err)
         ak_buf_puts(&out, typed);
     } else {
         ak_buf_puts(&out, "autokernel tune ");
-        option(&out, "", run->kernel);
-        option(&out, "--impl", run->implementation);
         const char *devices = text(model->options, "device"); /* all that shared the trials */
-        option(&out, "--device", devices == NULL ? run->device : devices);
+        const char *device = devices == NULL ? run->device : devices;
+        /* Of a recording by itself only the space is known, which has the kernel's name. */
+        bool alone = device != NULL && strncmp(device, "sim:", 4) == 0 && run->kernel != NULL &&
+                     run->implementation != NULL && strcmp(run->kernel, run->implementation) == 0;
+        option(&out, "", alone ? device + 4 : run->kernel);
+        option(&out, "--impl", alone ? NULL : run->implementation);
+        option(&out, "--device", alone ? "sim" : device);
         const char *sizes = text(model->options, "sizes");
         option(&out, sizes == NULL ? "--size" : "--sizes", sizes == NULL ? run->size : sizes);
         number_option(&out, "--dispatch", model->options, "dispatch");

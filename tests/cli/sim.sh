@@ -13,6 +13,8 @@ for i in 1 2; do
     autokernel export tiny --archive $i.db --format csv --output $i.csv >/dev/null
 done
 cmp 1.events 2.events && cmp 1.json 2.json && cmp 1.csv 2.csv && echo same
+echo "- again, by the report's own command"
+eval "$(autokernel report --archive 1.db | grep -o 'autokernel tune .*' | head -1) --archive again.db --quiet" | tail -n +2 | head -1
 echo "- as a simulation"
 autokernel simulate tiny.json --strategy exhaustive --repeats 1 --evals 36 --time 1h --json | grep -o '"best":[0-9.]*\|"seconds":[0-9.]*'
 autokernel tune tiny.json --device sim --strategy exhaustive --evals 36 --json --quiet | grep -o '"median_ms":[0-9.]*\|"seconds":[0-9.]*' | head -2
