@@ -101,20 +101,24 @@ typedef struct vector {
 #define STORE_OP "st.global"
 #endif
 
+#if VEC_BYTES == 16
+#define LOAD_VECTOR(op, v, from)                                                                   \
+    asm volatile(op ".v4.u32 {%0, %1, %2, %3}, [%4];"                                              \
+                 : "=r"((v).w[0]), "=r"((v).w[1]), "=r"((v).w[2]), "=r"((v).w[3])                  \
+                 : "l"(from))
+#elif VEC_BYTES == 8
+#define LOAD_VECTOR(op, v, from)                                                                   \
+    asm volatile(op ".v2.u32 {%0, %1}, [%2];" : "=r"((v).w[0]), "=r"((v).w[1]) : "l"(from))
+#elif VEC_BYTES == 4
+#define LOAD_VECTOR(op, v, from) asm volatile(op ".u32 %0, [%1];" : "=r"((v).w[0]) : "l"(from))
+#else
+#define LOAD_VECTOR(op, v, from) asm volatile(op ".u16 %0, [%1];" : "=r"((v).w[0]) : "l"(from))
+#endif
+
 DEVICE vector load_global(const void *from)
 {
     vector v;
-#if VEC_BYTES == 16
-    asm volatile(LOAD_OP ".v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.w[0]), "=r"(v.w[1]), "=r"(v.w[2]), "=r"(v.w[3])
-                 : "l"(from));
-#elif VEC_BYTES == 8
-    asm volatile(LOAD_OP ".v2.u32 {%0, %1}, [%2];" : "=r"(v.w[0]), "=r"(v.w[1]) : "l"(from));
-#elif VEC_BYTES == 4
-    asm volatile(LOAD_OP ".u32 %0, [%1];" : "=r"(v.w[0]) : "l"(from));
-#else
-    asm volatile(LOAD_OP ".u16 %0, [%1];" : "=r"(v.w[0]) : "l"(from));
-#endif
+    LOAD_VECTOR(LOAD_OP, v, from);
     return v;
 }
 
@@ -122,17 +126,7 @@ DEVICE vector load_global(const void *from)
 DEVICE vector load_cached(const void *from)
 {
     vector v;
-#if VEC_BYTES == 16
-    asm volatile(CACHED_OP ".v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.w[0]), "=r"(v.w[1]), "=r"(v.w[2]), "=r"(v.w[3])
-                 : "l"(from));
-#elif VEC_BYTES == 8
-    asm volatile(CACHED_OP ".v2.u32 {%0, %1}, [%2];" : "=r"(v.w[0]), "=r"(v.w[1]) : "l"(from));
-#elif VEC_BYTES == 4
-    asm volatile(CACHED_OP ".u32 %0, [%1];" : "=r"(v.w[0]) : "l"(from));
-#else
-    asm volatile(CACHED_OP ".u16 %0, [%1];" : "=r"(v.w[0]) : "l"(from));
-#endif
+    LOAD_VECTOR(CACHED_OP, v, from);
     return v;
 }
 

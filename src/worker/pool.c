@@ -70,17 +70,15 @@ static ak_status device_died(ak_pool *pool, ak_pool_device *d, const char *how, 
     if (status != AK_OK) {
         return status;
     }
-    bool hopeless = ++d->worker.deaths >= DEATHS_MAX || before == AK_DEVICE_OPENING;
-    if (hopeless && d != pool->devices && d->opened) {
-        ak_pool_worker_stop(&d->worker);
-        d->state = AK_DEVICE_GIVEN_UP;
-        return AK_OK;
+    if (before != AK_DEVICE_OPENING) {
+        return ak_pool_device_start(pool, d, err);
     }
-    if (hopeless) {
-        return ak_fail(err, AK_CRASHED, "%s%s", text,
-                       before == AK_DEVICE_OPENING ? " while it prepared the task" : "");
+    if (d == pool->devices || !d->opened) {
+        return ak_fail(err, AK_CRASHED, "%s while it prepared the task", text);
     }
-    return ak_pool_device_start(pool, d, err);
+    ak_pool_worker_stop(&d->worker); /* it has been at work: the others go on */
+    d->state = AK_DEVICE_GIVEN_UP;
+    return AK_OK;
 }
 
 /* ---- the turn ------------------------------------------------------------------------------ */

@@ -222,7 +222,6 @@ ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply
     ak_pool_job *j = d->job;
     ak_device_state before = d->state;
     d->worker.busy = false;
-    d->worker.deaths = 0;
     bool last = json_is_true(json_object_get(reply, "last"));
     d->state = last ? AK_DEVICE_LOST : AK_DEVICE_FREE;
     d->job = NULL;
