@@ -25,6 +25,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench.h"
+
 enum {
     VARIANTS_MAX = 2000,
     SETS_MAX = 128,
@@ -142,42 +144,6 @@ static void die(const char *what, int code)
     fflush(stdout);
     exit(3);
 }
-#define OK(call)                                                                                   \
-    do {                                                                                           \
-        int code_ = (call);                                                                        \
-        if (code_ != 0) {                                                                          \
-            die(#call, code_);                                                                     \
-        }                                                                                          \
-    } while (0)
-
-static void *open_library(const char *const *names)
-{
-    for (; *names != NULL; names++) {
-        void *handle = dlopen(*names, RTLD_NOW | RTLD_GLOBAL);
-        if (handle != NULL) {
-            return handle;
-        }
-    }
-    return NULL;
-}
-
-static void *symbol(void *library, const char *name)
-{
-    void *found = dlsym(library, name);
-    if (found == NULL) {
-        printf("no symbol %s\n", name);
-        exit(2);
-    }
-    return found;
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* ---- variants ---- */
 
 enum {
@@ -264,20 +230,6 @@ static int a_t, b_t; /* 1: stored transposed, as A_LAYOUT; for B 1 is K x N row-
 static int activation, has_bias, direct, padded;
 static const char *const activation_names[] = {"none",     "relu", "leaky_relu", "gelu_tanh",
                                                "gelu_erf", "silu", NULL};
-
-static char *read_file(const char *path)
-{
-    FILE *f = fopen(path, "rb");
-    if (f == NULL) {
-        printf("cannot read %s\n", path);
-        exit(2);
-    }
-    char *text = calloc(1, 1 << 20);
-    size_t n = fread(text, 1, (1 << 20) - 1, f);
-    text[n] = 0;
-    fclose(f);
-    return text;
-}
 
 static int stage_bytes(const int *v)
 {
@@ -1178,7 +1130,7 @@ int main(int argc, char **argv)
             shape[shapes][1] = n;
             shape[shapes++][2] = k;
         } else {
-            char *text = read_file(argv[i]);
+            char *text = read_file(argv[i], 1 << 20);
             for (char *save, *line = strtok_r(text, "\n", &save); line;
                  line = strtok_r(NULL, "\n", &save)) {
                 if (line[0] != '#') {
@@ -1201,7 +1153,7 @@ int main(int argc, char **argv)
     source = calloc(1, 1 << 20);
     for (int i = 0; i < 3; i++) {
         snprintf(path, sizeof path, "%s/%s", root, parts[i]);
-        char *text = read_file(path);
+        char *text = read_file(path, 1 << 20);
         strcat(source, text);
         free(text);
     }
@@ -1263,7 +1215,7 @@ int main(int argc, char **argv)
     char *options[64], *cubin = NULL, *log = NULL;
     size_t bytes = 0;
     snprintf(path, sizeof path, "%s/bench/cuda/helpers.cu", root);
-    char *text = read_file(path);
+    char *text = read_file(path, 1 << 20);
     if (compile(&cubin, &bytes, &log, text, "helpers.cu", options,
                 option_list(options, NULL, NULL)) != 0) {
         printf("%s\n", log);

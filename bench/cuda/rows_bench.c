@@ -28,6 +28,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench.h"
+
 enum {
     JOBS_MAX = 256,
     LINES_MAX = 1000,
@@ -109,56 +111,6 @@ static void die(const char *what, int code)
     fflush(stdout);
     _Exit(3);
 }
-#define OK(call)                                                                                   \
-    do {                                                                                           \
-        int code_ = (call);                                                                        \
-        if (code_ != 0) {                                                                          \
-            die(#call, code_);                                                                     \
-        }                                                                                          \
-    } while (0)
-
-static void *open_library(const char *const *names)
-{
-    for (; *names != NULL; names++) {
-        void *handle = dlopen(*names, RTLD_NOW | RTLD_GLOBAL);
-        if (handle != NULL) {
-            return handle;
-        }
-    }
-    return NULL;
-}
-
-static void *symbol(void *library, const char *name)
-{
-    void *found = dlsym(library, name);
-    if (found == NULL) {
-        printf("no symbol %s\n", name);
-        exit(2);
-    }
-    return found;
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static char *read_file(const char *path)
-{
-    FILE *f = fopen(path, "rb");
-    if (f == NULL) {
-        printf("cannot read %s\n", path);
-        exit(2);
-    }
-    char *text = calloc(1, 1 << 18);
-    size_t n = fread(text, 1, (1 << 18) - 1, f);
-    text[n] = 0;
-    fclose(f);
-    return text;
-}
-
 /* ---- configurations ---- */
 
 enum { T, C, R, VB, K, RE, PF, ST, W, B, L, S, O, WE, WH, SP, FIELDS };
@@ -1001,9 +953,9 @@ static char *join(const char *root, const char *first, const char *second)
 {
     char path[600];
     snprintf(path, sizeof path, "%s/kernels/%s", root, first);
-    char *a = read_file(path);
+    char *a = read_file(path, 1 << 18);
     snprintf(path, sizeof path, "%s/kernels/%s", root, second);
-    char *b = read_file(path);
+    char *b = read_file(path, 1 << 18);
     char *both = malloc(strlen(a) + strlen(b) + 1);
     strcpy(both, a);
     strcat(both, b);
@@ -1036,7 +988,7 @@ static void open_device(const char *root)
     OK(cuMemAlloc_v2(&arena, ARENA));
     OK(cuMemAlloc_v2(&result, 64));
     snprintf(path, sizeof path, "%s/bench/cuda/rows_helpers.cu", root);
-    char *text = read_file(path);
+    char *text = read_file(path, 1 << 18);
     for (int d = 0; d < DTYPES; d++) {
         char *cubin = NULL, *log = NULL, dtype[32];
         size_t bytes = 0;
@@ -1095,7 +1047,7 @@ int main(int argc, char **argv)
         } else if (!strncmp(a, "--limit=", 8)) {
             limit = atof(a + 8);
         } else if (!add_job(a)) {
-            for (char *save, *line = strtok_r(read_file(a), "\n", &save); line;
+            for (char *save, *line = strtok_r(read_file(a, 1 << 18), "\n", &save); line;
                  line = strtok_r(NULL, "\n", &save)) {
                 if (line[0] != '#' && line_count < LINES_MAX) {
                     lines[line_count++] = line;
