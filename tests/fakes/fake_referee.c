@@ -2,24 +2,9 @@
  * fake_referee.c: cuda_referee.cu and matmul's reference.cu for bf16, run by the emulator on what
  * the fake device has in its memory: see fake_cuda.c.
  */
-#include "../simt/simt.h"
+#include "../simt/referee_bits.h"
 #include "fake_referee.h"
 
-static inline uint64_t bits_of(double x)
-{
-    uint64_t u;
-    memcpy(&u, &x, 8);
-    return u;
-}
-
-static inline double from_bits(uint64_t u)
-{
-    double x;
-    memcpy(&x, &u, 8);
-    return x;
-}
-
-#define from_bits_f32 __uint_as_float
 #define dtype_is_bf16 1
 #define choice_alpha  1.0
 #define choice_beta   0.0

@@ -4,23 +4,7 @@
  * which: 1 softmax, 2 layernorm, 3 rmsnorm, 4 reduce, 5 matmul, 6 matmul_act. See tests/simt/simt.h
  * and cases.txt.
  */
-#include "simt.h"
-
-static inline uint64_t bits_of(double x)
-{
-    uint64_t u;
-    memcpy(&u, &x, 8);
-    return u;
-}
-
-static inline double from_bits(uint64_t u)
-{
-    double x;
-    memcpy(&x, &u, 8);
-    return x;
-}
-
-#define from_bits_f32 __uint_as_float
+#include "referee_bits.h"
 
 #ifndef choice_alpha
 #define choice_alpha 1.0
