@@ -34,7 +34,6 @@ enum {
     FINAL_OURS = 6,
     FINAL_LT = 5,
     FINAL_STATIC = 12,
-    SEMI = 20,
     ROUNDS_MAX = 101
 };
 #define WORKSPACE  ((size_t)64 << 20)
@@ -789,6 +788,7 @@ static double percentile(const double *x, int n, double p)
 
 static FILE *details;
 static double round_seconds = 0.004;
+static int semi_each = 20; /* of each side meet again hot */
 static int rounds = 21;
 static double geomean_best, geomean_first;
 static int geomean_count;
@@ -1000,8 +1000,8 @@ static void run_shape(int m, int n, int k)
     }
     /* A short run may stay below the power limit that a long one meets: the best of the first
        impression meet again, hot, and that order counts. Both sides alike. */
-    const int semi_ours = ours_count < SEMI ? ours_count : SEMI,
-              semi_lt = libs_count < SEMI ? libs_count : SEMI;
+    const int semi_ours = ours_count < semi_each ? ours_count : semi_each,
+              semi_lt = libs_count < semi_each ? libs_count : semi_each;
     const int semi = semi_ours + semi_lt;
     for (int i = 0; i < semi; i++) {
         contender *c = i < semi_ours ? &ours[i] : &libs[i - semi_ours];
@@ -1137,6 +1137,8 @@ int main(int argc, char **argv)
             threads = atoi(argv[i] + 10);
         } else if (!strncmp(argv[i], "--rounds=", 9)) {
             rounds = atoi(argv[i] + 9);
+        } else if (!strncmp(argv[i], "--semi=", 7)) {
+            semi_each = atoi(argv[i] + 7);
         } else if (!strncmp(argv[i], "--ms=", 5)) {
             round_seconds = atof(argv[i] + 5) * 1e-3;
         } else if (!strncmp(argv[i], "--root=", 7)) {
