@@ -62,6 +62,10 @@ typedef struct ak_job {
     uint64_t id; /* the caller's; comes back in the result */
     ak_config config;
     ak_timer_plan timer; /* of a trial */
+    /* Of a trial or duel: where the implementation has an entry for the task's own sizes, nothing
+       else is compiled and no awkward shape is run. For a search, which times that entry; whoever
+       claims something of a configuration has it checked as a whole. */
+    bool own_size;
     /* of a duel */
     const ak_duelist *duelists;
     size_t duelist_count;

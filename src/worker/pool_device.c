@@ -16,7 +16,8 @@ static bool set_contestant(json_t *object, const ak_pool *pool, const ak_pool_jo
     }
     const ak_pool_unit *u = &pool->units[j->units[i]];
     return ak_json_set_text(object, "artifact", u->artifact) &&
-           ak_json_set_text(object, "config", u->text);
+           ak_json_set_text(object, "config", u->text) &&
+           (!u->own_size || ak_json_set(object, "own_size", json_true()));
 }
 
 /* Contestants that did not compile are left out of what the device gets. */

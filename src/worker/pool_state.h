@@ -31,7 +31,8 @@ typedef enum ak_unit_state { AK_UNIT_WAITING, AK_UNIT_COMPILING, AK_UNIT_COMPILE
 typedef struct ak_pool_unit { /* one configuration's way to an artifact */
     ak_unit_state state;
     ak_config config;
-    char *text; /* canonical */
+    bool own_size; /* without the entry for other sizes: another unit than that with it */
+    char *text;    /* canonical */
     char *artifact;
     ak_compile_result compiled;
     size_t users; /* jobs that need it */
@@ -103,7 +104,7 @@ struct ak_pool {
     ak_pool_unit *units;
     size_t unit_count, unit_capacity, next_unit;
     size_t artifacts;   /* on disk */
-    ak_map *unit_of;    /* by text */
+    ak_map *unit_of;    /* by text and own_size */
     ak_pool_job **jobs; /* in order; a job leaves when its result is made */
     size_t job_count, job_capacity;
     ak_result *results; /* ready to be given out */

@@ -818,10 +818,19 @@ static bool is_gemm(const char *name)
     return strcmp(name, "ak_kernel") == 0 || strcmp(name, "ak_kernel_sized") == 0;
 }
 
+/* Which of the template's two entries are in the code? */
+static bool has_entry(const module *m, const char *name)
+{
+    const bool sizes = option(m->options, "SIZE_M", 0) != 0;
+    const bool own = option(m->options, "OWN_SIZE_ONLY", 0) != 0;
+    return strcmp(name, "ak_kernel_sized") == 0 ? sizes
+                                                : strcmp(name, "ak_kernel") == 0 && !(sizes && own);
+}
+
 int cuda_module_function(void **out, void *m, const char *name)
 {
-    if (!is_gemm(name) && strcmp(name, "ak_rate") != 0 && strcmp(name, "ak_bias_activation") != 0 &&
-        fake_referee_find(name) < 0) {
+    if (!has_entry(m, name) && strcmp(name, "ak_rate") != 0 &&
+        strcmp(name, "ak_bias_activation") != 0 && fake_referee_find(name) < 0) {
         return NOT_FOUND;
     }
     function *f = &functions[function_count++ % 4096];

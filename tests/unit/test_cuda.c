@@ -212,6 +212,44 @@ static void every_fate_is_named(void **state)
     ak_task_close(task);
 }
 
+/* A trial of a search is compiled without the entry for other sizes and so runs at its own size
+   only, which the fault shows that is in no other code; where that entry is missing, running an
+   awkward shape would fail. A check has both. */
+static void a_search_compiles_what_it_times(void **state)
+{
+    enum { SEARCH, WHOLE, CHECK, KINDS };
+    static const ak_job_kind kinds[KINDS] = {
+        [SEARCH] = AK_JOB_TRIAL, [WHOLE] = AK_JOB_TRIAL, [CHECK] = AK_JOB_CHECK};
+    char *faults = ak_strdup(getenv("FAKE_CUDA"));
+    (void)state;
+    assert_non_null(faults);
+    for (int wrong = 0; wrong < 2; wrong++) {
+        (void)setenv("FAKE_CUDA", wrong ? "wrong@OWN_SIZE_ONLY=1" : "", 1);
+        ak_task *task = open_task("matmul", "M=40,N=64,K=128", NULL, NULL);
+        ak_pool *pool = open_pool(task);
+        ak_config config = config_of(task, 8);
+        for (size_t i = 0; i < KINDS; i++) {
+            ak_error err = AK_ERROR_INIT;
+            ak_job job = {.kind = kinds[i],
+                          .id = i,
+                          .config = config,
+                          .own_size = i == SEARCH,
+                          .timer = {.budget_ns = 20 * AK_MS_NS}};
+            assert_int_equal(ak_pool_submit(pool, &job, &err), AK_OK);
+        }
+        for (size_t n = 0; n < KINDS; n++) {
+            ak_result result = wait_one(pool);
+            assert_int_equal(result.trial.status,
+                             wrong && result.id == SEARCH ? AK_TRIAL_WRONG_RESULT : AK_TRIAL_OK);
+            ak_result_clear(&result);
+        }
+        ak_pool_close(pool);
+        ak_task_close(task);
+    }
+    (void)setenv("FAKE_CUDA", faults, 1);
+    ak_free(faults);
+}
+
 /* Two devices, trials by the dozen, of which one hangs and one poisons its device: each trial comes
    back once, both devices have had some, and only the two faulty ones are lost. The other device
    and the restarted ones do the rest. */
@@ -745,6 +783,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_fate_is_named),
+        cmocka_unit_test(a_search_compiles_what_it_times),
         cmocka_unit_test(large_results_are_judged_there),
         cmocka_unit_test(a_wrong_referee_is_refused),
         cmocka_unit_test(libraries_are_listed),
