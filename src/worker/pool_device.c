@@ -225,6 +225,7 @@ ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply
     d->worker.busy = false;
     bool last = json_is_true(json_object_get(reply, "last"));
     d->state = last ? AK_DEVICE_LOST : AK_DEVICE_FREE;
+    d->held = d->held || j != NULL;
     d->job = NULL;
     if (before == AK_DEVICE_ASKED) {
         /* Not if the one who asked was cancelled meanwhile. */
@@ -329,7 +330,7 @@ static size_t device_for(const ak_pool *pool, const ak_pool_job *j)
     }
     for (size_t i = 0; i < count; i++) {
         const ak_pool_device *d = &pool->devices[i];
-        if (d->state == AK_DEVICE_FREE &&
+        if (d->state == AK_DEVICE_FREE && !d->held &&
             (best == AK_POOL_NONE || d->given < pool->devices[best].given)) {
             best = i;
         }

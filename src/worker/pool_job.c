@@ -286,7 +286,7 @@ size_t ak_pool_compiling(const ak_pool *pool)
 ak_status ak_pool_result_begin(ak_result *out, const ak_pool *pool, const ak_pool_job *j,
                                ak_error *err)
 {
-    *out = (ak_result){.id = j->id, .kind = j->kind};
+    *out = (ak_result){.id = j->id, .kind = j->kind, .device = j->on};
     if (j->kind == AK_JOB_DUEL) {
         return AK_OK;
     }

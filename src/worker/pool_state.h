@@ -81,6 +81,7 @@ typedef struct ak_pool_device {
     ak_pool_job *job;
     size_t given; /* trials, so far */
     bool opened;  /* has been ready at least once */
+    bool held;    /* the caller has not dealt with its last outcome: it gets no job until then */
 } ak_pool_device;
 
 typedef struct ak_pool_outcome { /* of code that has been measured */
@@ -109,6 +110,7 @@ struct ak_pool {
     size_t job_count, job_capacity;
     ak_result *results; /* ready to be given out */
     size_t result_count, result_capacity, result_first;
+    size_t given_out; /* device of the result that the caller has now; AK_POOL_NONE */
     ak_pool_outcome *outcomes;
     size_t outcome_count, outcome_capacity;
     ak_map *outcome_of; /* by key */

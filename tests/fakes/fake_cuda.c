@@ -68,6 +68,7 @@ enum {
     ALLOCATIONS_MAX = 64,
     NODES_MAX = 4096,
     ARGUMENTS_MAX = 16,
+    DEVICES = 4,
     SMS = 132,
     TYPE_F16 = 6, /* else bf16 */
     LARGE = 500000
@@ -559,16 +560,21 @@ int cuda_error_text(int code, const char **out)
     return 0;
 }
 
+static int device_total(void)
+{
+    return fault("alone", NULL) ? 1 : DEVICES;
+}
+
 int cuda_device_count(int *count)
 {
-    *count = fault("alone", NULL) ? 1 : 2;
+    *count = device_total();
     return 0;
 }
 
 int cuda_device_get(int *device, int ordinal)
 {
     *device = ordinal;
-    return ordinal < 2 ? 0 : NO_DEVICE;
+    return ordinal < device_total() ? 0 : NO_DEVICE;
 }
 
 int cuda_device_name(char *out, int bytes, int device)
