@@ -13,12 +13,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "archive/archive.h"
 #include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/map.h"
 #include "tuner/adviser.h"
 #include "tuner/result.h"
@@ -983,9 +983,8 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
         return status;
     }
     r.ops = choice.ops;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
     r.devices = device_count(task);
-    r.flight_count = (size_t)(cores < 1 ? 1 : cores) + 1 + FLIGHTS_A_DEVICE * (r.devices - 1);
+    r.flight_count = (size_t)ak_cores() + 1 + FLIGHTS_A_DEVICE * (r.devices - 1);
     r.flights = ak_alloc(r.flight_count, sizeof *r.flights);
     r.submitted = ak_set_new();
     if (r.flights == NULL || r.submitted == NULL) {

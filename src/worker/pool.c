@@ -19,6 +19,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/program.h"
 #include "worker/process.h"
 
@@ -333,11 +334,10 @@ static ak_status name_devices(ak_pool *pool, ak_error *err)
 
 static void set_options(ak_pool *pool, const ak_pool_options *options)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
     pool->options = options == NULL ? (ak_pool_options){0} : *options;
     ak_pool_options *o = &pool->options;
     if (o->compile_workers <= 0) {
-        o->compile_workers = cores > 0 && cores < AK_POOL_WORKERS_MAX ? (int)cores : 1;
+        o->compile_workers = ak_cores();
     }
     o->compile_workers =
         o->compile_workers > AK_POOL_WORKERS_MAX ? AK_POOL_WORKERS_MAX : o->compile_workers;
