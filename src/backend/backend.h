@@ -164,6 +164,10 @@ typedef struct ak_backend_ops {
     /* After any outcome but OK the runnable is dead: only unload is allowed. */
     ak_status (*launch)(ak_outcome *out, ak_runnable *runnable, const ak_launch *launch,
                         ak_error *err);
+    /* (optional) Of a baseline of which the latest result was wrong: can its library do the work in
+       another way? Then that is what the next launch does, and the wrong one is not done again on
+       this device, whoever loads the baseline. */
+    bool (*another)(ak_runnable *runnable);
     void (*unload)(ak_runnable *runnable);
     /* (optional) What the device did in the timed batches since it was last asked. */
     void (*conditions)(ak_conditions *out, ak_device *device);

@@ -319,8 +319,8 @@ static void devices_are_named(void **state)
     }
 }
 
-/* Loads, checks and measures what is named; what it says of itself goes to `versions`. */
-static void duel(char versions[][200], ak_pool *pool, const char *const *libraries, size_t count)
+/* Loads, checks and measures what is named; the entries are the caller's to clear. */
+static ak_result duel_of(ak_pool *pool, const char *const *libraries, size_t count)
 {
     ak_duelist duelists[4];
     ak_error err = AK_ERROR_INIT;
@@ -336,6 +336,13 @@ static void duel(char versions[][200], ak_pool *pool, const char *const *librari
     }
     ak_result result = wait_one(pool);
     assert_int_equal(result.entry_count, count);
+    return result;
+}
+
+/* The same of what is right; what it says of itself goes to `versions`. */
+static void duel(char versions[][200], ak_pool *pool, const char *const *libraries, size_t count)
+{
+    ak_result result = duel_of(pool, libraries, count);
     for (size_t i = 0; i < count; i++) {
         const ak_duel_entry *entry = &result.entries[i];
         if (entry->status != AK_TRIAL_OK) {
@@ -455,7 +462,7 @@ static void libraries_are_listed(void **state)
         ak_baseline_info_free(infos, count);
         duel(versions, pool, names, count);
         assert_non_null(strstr(versions[0], "13.1.0, first heuristic (algorithm 0, tile 1, "));
-        assert_non_null(strstr(versions[1], "13.1.0, no. 98 of 120 heuristics (algorithm 97, "));
+        assert_non_null(strstr(versions[1], "13.1.0, no. 97 of 119 heuristics (algorithm 97, "));
         assert_non_null(strstr(versions[0], tasks[k].way));
         assert_non_null(strstr(versions[1], tasks[k].way));
         assert_true(count < 3 || strstr(versions[2], tasks[k].way_of_unfused) != NULL);
@@ -466,6 +473,71 @@ static void libraries_are_listed(void **state)
         ak_pool_close(pool);
         ak_task_close(task);
     }
+}
+
+/* Some of the library's algorithms are not accurate: each is judged on its own. The first that is
+   right is what counts as its first, and the fastest that is right as its best, though it is among
+   the answers to the last request only and all that came to the finals was wrong. */
+static void inexact_algorithms_are_left_out(void **state)
+{
+    static const char *const names[] = {"cublaslt", "cublaslt-best"};
+    static const char *const sizes[] = {"M=64,N=64,K=128", "M=16,N=4096,K=256"}; /* the latter is
+                                                                 judged on the device */
+    char before[1024], versions[2][200];
+    (void)state;
+    (void)snprintf(before, sizeof before, "%s", getenv("FAKE_CUDA"));
+    (void)setenv("FAKE_CUDA", "inexact", 1);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        ak_task *task = open_task("matmul", sizes[i], "bf16", NULL);
+        ak_pool *pool = open_pool(task);
+        for (int again = 0; again < 2; again++) { /* what is known need not be found again */
+            duel(versions, pool, names, 2);
+            assert_string_equal(versions[0],
+                                "13.1.0, no. 2 of 121 heuristics (algorithm 2, tile 1, split-K 1), "
+                                "0 of 64 MiB workspace; 1 of 121 algorithms rejected: inaccurate");
+            assert_string_equal(
+                versions[1], "13.1.0, no. 120 of 121 heuristics (algorithm 1000, tile 1, split-K "
+                             "1), 0 of 64 MiB workspace; 6 of 121 algorithms rejected: inaccurate");
+        }
+        ak_pool_close(pool);
+        ak_task_close(task);
+    }
+    (void)setenv("FAKE_CUDA", before, 1);
+}
+
+/* Only if none is right is the library refused, and not its part in the next comparison forgotten.
+ */
+static void a_library_may_have_nothing_right(void **state)
+{
+    static const struct {
+        const char *kernel, *choices, *version;
+    } tasks[] = {
+        {"matmul", NULL, "13.1.0; 13 of 13 algorithms rejected: inaccurate"},
+        /* with its own epilogue, then without */
+        {"matmul_act", "activation=relu", "13.1.0; 26 of 26 algorithms rejected: inaccurate"}};
+    static const char *const names[] = {"cublaslt-best"};
+    char before[1024];
+    (void)state;
+    (void)snprintf(before, sizeof before, "%s", getenv("FAKE_CUDA"));
+    (void)setenv("FAKE_CUDA", "all_inexact", 1);
+    for (size_t i = 0; i < sizeof tasks / sizeof tasks[0]; i++) {
+        ak_task *task = open_task(tasks[i].kernel, "M=32,N=64,K=256", "bf16", tasks[i].choices);
+        ak_pool *pool = open_pool(task);
+        for (int again = 0; again < 2; again++) {
+            ak_result result = duel_of(pool, names, 1);
+            const char *reason = again == 0 ? "at M=32,N=64,K=256: C[" : "no accurate algorithm";
+            if (result.entries[0].status != AK_TRIAL_WRONG_RESULT ||
+                strstr(result.entries[0].reason, reason) == NULL) {
+                fail_msg("%s, %s: %s", tasks[i].kernel, result.entries[0].version,
+                         result.entries[0].reason == NULL ? "right" : result.entries[0].reason);
+            }
+            assert_string_equal(result.entries[0].version, tasks[i].version);
+            ak_result_clear(&result);
+        }
+        ak_pool_close(pool);
+        ak_task_close(task);
+    }
+    (void)setenv("FAKE_CUDA", before, 1);
 }
 
 /* --libraries: what takes part, and a name that is none. */
@@ -748,6 +820,8 @@ int main(void)
         cmocka_unit_test(large_results_are_judged_there),
         cmocka_unit_test(a_wrong_referee_is_refused),
         cmocka_unit_test(libraries_are_listed),
+        cmocka_unit_test(inexact_algorithms_are_left_out),
+        cmocka_unit_test(a_library_may_have_nothing_right),
         cmocka_unit_test(libraries_are_chosen),
         cmocka_unit_test(a_task_must_fit),
         cmocka_unit_test(torch_takes_part),

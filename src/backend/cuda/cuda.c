@@ -333,6 +333,12 @@ static void cuda_unload(ak_runnable *runnable)
     }
 }
 
+static bool cuda_another(ak_runnable *runnable)
+{
+    return !runnable->device->lost && runnable->work->another != NULL &&
+           runnable->work->another(runnable);
+}
+
 static ak_status load_library(ak_runnable *runnable, const char *name, ak_error *err)
 {
     const ak_task *task = runnable->device->task;
@@ -628,6 +634,7 @@ const ak_backend_ops ak_cuda_ops = {
     .fill = cuda_fill,
     .load = cuda_load,
     .launch = cuda_launch,
+    .another = cuda_another,
     .unload = cuda_unload,
     .conditions = cuda_conditions,
     .uuid = cuda_uuid,

@@ -79,8 +79,9 @@ typedef struct ak_cuda_work {
        the output that is to be judged in set 0. Else NULL. */
     int (*batch)(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns,
                  ak_outcome *outcome);
-    void (*unload)(ak_runnable *runnable); /* NULL: nothing to do */
-    bool computes;                         /* false: its output is nothing to be judged */
+    bool (*another)(ak_runnable *runnable); /* as in backend.h; NULL: there is only one way */
+    void (*unload)(ak_runnable *runnable);  /* NULL: nothing to do */
+    bool computes;                          /* false: its output is nothing to be judged */
 } ak_cuda_work;
 
 typedef struct ak_cuda_kernels ak_cuda_kernels; /* cuda_kernel.c */
