@@ -682,6 +682,8 @@ static ak_status leave(ak_duel_entry *out, duel *d, size_t i, ak_error *err)
         out->samples_ms = d->samples[i];
         out->sample_count = d->rounds;
         out->conditions = d->conditions[i];
+        out->overlap = d->e->backend->overlap == NULL ? AK_OVERLAP_UNKNOWN
+                                                      : d->e->backend->overlap(r->runnable);
         d->samples[i] = NULL;
         return AK_OK;
     }

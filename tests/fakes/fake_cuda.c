@@ -19,6 +19,8 @@
  *   no_device old_driver no_memory | spill serialised compile_error | launch_error illegal_address
  *   hang wrong overrun lazy (does nothing but in every second run) no_cluster
  *   mixed (the second device is of another model) alone (there is no second one)
+ *   lt_pairs (cuBLASLt's products are two kernels, the second begun early)
+ *   no_edges (a graph does not tell what its nodes wait for)
  *   inexact (some of cuBLASLt's algorithms round partial sums, its first and its fastest five among
  *   them) all_inexact (then it has but a few)
  *
@@ -168,7 +170,8 @@ typedef struct node {
     size_t bytes;
     int value;
     int m, n, type;
-    product q; /* of the library */
+    product q;  /* of the library */
+    bool early; /* may begin before the one before has ended */
     double ns;
 } node;
 
@@ -913,6 +916,9 @@ int cuda_launch(const ak_cuda_launch_config *config, void *f, void **arguments, 
     if (gemm && (config->grid[0] % cluster_of(what) != 0 || config->grid[0] == 0)) {
         return BAD_VALUE;
     }
+    for (uint32_t i = 0; i < config->attribute_count; i++) {
+        w.early = w.early || (config->attributes[i].id == 6 && config->attributes[i].as.value != 0);
+    }
     int count = gemm ? counts[0] : strcmp(what->name, "ak_rate") == 0 ? counts[2] : counts[1];
     for (int i = 0; i < count; i++) {
         /* maps are 128 bytes; of others at most 8 are there to be read */
@@ -1001,6 +1007,25 @@ int cuda_capture_end(void *stream, void **out)
     (void)stream;
     *out = capturing;
     capturing = NULL;
+    return 0;
+}
+
+/* Nodes stand in one line, and only a kernel can be begun early behind a kernel. */
+int cuda_graph_edges(void *g, void **from, void **to, ak_cuda_edge *edges, size_t *count)
+{
+    graph *what = g;
+    if (fault("no_edges", NULL)) {
+        return BAD_VALUE;
+    }
+    *count = what->count > 0 ? what->count - 1 : 0;
+    for (size_t i = 0; edges != NULL && i < *count; i++) {
+        const node *one = &what->nodes[i], *next = &what->nodes[i + 1];
+        bool kernels = (one->f != NULL || one->kind >= 3) && (next->f != NULL || next->kind >= 3);
+        from[i] = &what->nodes[i];
+        to[i] = &what->nodes[i + 1];
+        edges[i] =
+            (ak_cuda_edge){.from_port = next->early && kernels, .type = next->early && kernels};
+    }
     return 0;
 }
 
@@ -1333,7 +1358,12 @@ int lt_matmul(void *handle, void *desc, const void *alpha, const void *a, void *
                                : (fused->epilogue & 32) != 0 ? "-Dactivation_is_gelu_tanh=1"
                                                              : ""}};
     w.ns = LAUNCH_NS + 2.0 * w.q.m * w.q.n * w.q.k / 50 * slowness(which);
-    return enqueue(&w);
+    int code = enqueue(&w);
+    if (code == 0 && fault("lt_pairs", NULL)) {
+        w.early = true;
+        code = enqueue(&w);
+    }
+    return code;
 }
 
 /* ---- cuDNN ----------------------------------------------------------------------------------- */

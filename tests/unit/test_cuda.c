@@ -743,6 +743,47 @@ static void results_choose_the_implementation(void **state)
     (void)setenv("FAKE_CUDA", before, 1);
 }
 
+/* Which kernels may begin before the one ahead has ended is read from what was recorded: of
+   candidates that ask for it, and of a library within each of its runs only. A driver that does not
+   tell is no fault. */
+static void early_beginnings_are_known(void **state)
+{
+    static const struct {
+        const char *faults;
+        ak_overlap expected[3];
+    } drivers[] = {{"", {AK_OVERLAP_NONE, AK_OVERLAP_BETWEEN, AK_OVERLAP_NONE}},
+                   {"lt_pairs", {AK_OVERLAP_NONE, AK_OVERLAP_BETWEEN, AK_OVERLAP_WITHIN}},
+                   {"no_edges", {AK_OVERLAP_UNKNOWN, AK_OVERLAP_UNKNOWN, AK_OVERLAP_UNKNOWN}}};
+    char before[1024];
+    ak_error err = AK_ERROR_INIT;
+    (void)state;
+    (void)snprintf(before, sizeof before, "%s", getenv("FAKE_CUDA"));
+    for (size_t k = 0; k < sizeof drivers / sizeof drivers[0]; k++) {
+        (void)setenv("FAKE_CUDA", drivers[k].faults, 1);
+        ak_task *task = open_task("matmul", "M=40,N=64,K=128", NULL, NULL);
+        ak_pool *pool = open_pool(task);
+        ak_config configs[2] = {config_with(task, 8, ",LAUNCH_EARLY=0"),
+                                config_with(task, 8, ",LAUNCH_EARLY=1")};
+        ak_duelist duelists[3] = {
+            {.config = &configs[0]}, {.config = &configs[1]}, {.baseline = "cublaslt"}};
+        ak_job job = {.kind = AK_JOB_DUEL,
+                      .duelists = duelists,
+                      .duelist_count = 3,
+                      .plan = {.seconds = 0.05}};
+        assert_int_equal(ak_pool_submit(pool, &job, &err), AK_OK);
+        ak_result result = wait_one(pool);
+        assert_int_equal(result.entry_count, 3);
+        for (size_t i = 0; i < 3; i++) {
+            assert_int_equal(result.entries[i].status, AK_TRIAL_OK);
+            assert_int_equal(result.entries[i].overlap, drivers[k].expected[i]);
+        }
+        ak_result_clear(&result);
+        ak_pool_close(pool);
+        ak_task_close(task);
+    }
+    (void)setenv("FAKE_CUDA", before, 1);
+}
+
 /* A pace is a plan for batches; what it measures is the same thing. */
 static void every_pace_measures(void **state)
 {
@@ -828,6 +869,7 @@ int main(void)
         cmocka_unit_test(devices_share_the_trials),
         cmocka_unit_test(devices_are_named),
         cmocka_unit_test(results_choose_the_implementation),
+        cmocka_unit_test(early_beginnings_are_known),
         cmocka_unit_test(every_pace_measures),
         cmocka_unit_test(cubins_are_kept), /* last: it takes the compiler away */
     };

@@ -99,6 +99,7 @@ struct ak_runnable {
     double run_ns; /* of one run, in the latest batch; 0: none yet */
     void *graph;   /* of `graph_runs` runs, or NULL */
     uint32_t graph_runs;
+    ak_overlap overlap; /* of what was last recorded */
     ak_cuda_kernels *kernels;
     ak_cuda_product *product;
     ak_cuda_softmax *softmax;
