@@ -668,6 +668,22 @@ static void a_task_must_fit(void **state)
     }
 }
 
+/* What results are held against is a part of where they hold: another version, another key. */
+static void versions_are_in_the_environment(void **state)
+{
+    static const char *const wanted[][2] = {
+        {"driver", "fake 580.1"}, {"nvrtc", "13.0"}, {"cublaslt", "130100"}, {"cudnn", "91900"}};
+    json_t *words = NULL;
+    ak_error err = AK_ERROR_INIT;
+    (void)state;
+    assert_int_equal(ak_cuda_environment(&words, "cuda:0", &err), AK_OK);
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        const char *text = json_string_value(json_object_get(words, wanted[i][0]));
+        assert_string_equal(text == NULL ? wanted[i][0] : text, wanted[i][1]);
+    }
+    json_decref(words);
+}
+
 static bool keep_environment(void *context, const ak_trial *trial)
 {
     (void)snprintf(context, 64, "%s", trial->environment);
@@ -868,6 +884,7 @@ int main(void)
         cmocka_unit_test(torch_takes_part),
         cmocka_unit_test(devices_share_the_trials),
         cmocka_unit_test(devices_are_named),
+        cmocka_unit_test(versions_are_in_the_environment),
         cmocka_unit_test(results_choose_the_implementation),
         cmocka_unit_test(early_beginnings_are_known),
         cmocka_unit_test(every_pace_measures),
