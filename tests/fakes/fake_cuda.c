@@ -1306,13 +1306,18 @@ static double slowness(uint64_t which)
 int lt_heuristic(void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference,
                  int wanted, ak_cublaslt_result *results, int *found)
 {
-    const bool wide = *(const uint32_t *)preference == 2 && inexact_at_all();
+    const bool sums = *(const uint32_t *)preference == 2, wide = sums && inexact_at_all();
     const int have = wide ? WIDES : fault("all_inexact", NULL) ? FEW : HEURISTICS;
     (void)handle, (void)desc, (void)a, (void)b, (void)c, (void)d;
     *found = wanted < have ? wanted : have;
     for (int i = 0; i < *found; i++) {
-        results[i] = (ak_cublaslt_result){.algo = {(uint64_t)(wide ? WIDE + i : i)},
-                                          .state = !wide && i == 1 ? 15 : 0};
+        const int which = wide ? WIDE + i : sums ? have - 1 - i : i;
+        results[i].algo[0] = (uint64_t)which;
+        if (which % 2 == 0) { /* not all of an algorithm is always written */
+            results[i].algo[1] = 1;
+        }
+        results[i].workspace = 0;
+        results[i].state = which == 1 ? 15 : 0;
     }
     return 0;
 }

@@ -486,6 +486,8 @@ static void ask(choice *c, ak_cublaslt_result *results, const ak_runnable *runna
     uint32_t reductions = request->reductions;
     void *preference = NULL;
     int found = 0;
+    /* it does not write all of an algorithm, and what was there makes equal ones different */
+    memset(results, 0, HEURISTICS_MAX * sizeof *results);
     bool good = lt->preference_create(&preference) == 0 &&
                 lt->preference_set(preference, LT_PREFERENCE_WORKSPACE, &workspace,
                                    sizeof workspace) == 0 &&
