@@ -325,6 +325,7 @@ static void forget_graph(ak_runnable *runnable)
     }
     runnable->graph = NULL;
     runnable->graph_runs = 0;
+    runnable->overlap = AK_OVERLAP_UNKNOWN;
 }
 
 static void cuda_unload(ak_runnable *runnable)

@@ -448,6 +448,7 @@ static void use(ak_runnable *runnable, way mode, const candidate *c)
     runnable->product->mode = mode;
     runnable->product->algo = c->algo;
     runnable->graph_runs = 0; /* what is recorded is of another algorithm */
+    runnable->overlap = AK_OVERLAP_UNKNOWN;
 }
 
 /* One timing of about `wanted` nanoseconds; false if it does not run. */
@@ -566,7 +567,7 @@ static void collect(choice *c, ak_runnable *runnable)
         ask(c, results, runnable, &requests[i]);
     }
     ak_free(results);
-    if (roles[runnable->product->role].all) {
+    if (roles[runnable->product->role].all && c->count > 0) {
         c->count = look(c->list, c->count, runnable, c->mode, FIRST_NS);
         rank(c, runnable);
     }
