@@ -244,6 +244,7 @@ void ak_contestants_free(ak_contestant *list, size_t count)
         ak_free(list[i].version);
         ak_free(list[i].config);
         ak_free(list[i].throttle);
+        ak_free(list[i].overlap);
         ak_free(list[i].library);
         ak_free(list[i].reason);
     }
@@ -301,6 +302,12 @@ static ak_status describe(ak_contestant *c, const ak_session *session, const ak_
         c->gbs = roof.gbs;
         c->efficiency = roof.efficiency;
         c->utilisation = utilisation_of(task, &roof, stats.median, entry->conditions.sm_clock_mhz);
+    }
+    if (entry->overlap != AK_OVERLAP_UNKNOWN) {
+        c->overlap = ak_strdup(ak_overlap_text(entry->overlap));
+        if (c->overlap == NULL) {
+            return ak_fail_memory(err);
+        }
     }
     if (entry->conditions.samples > 0) {
         char reasons[AK_THROTTLE_BYTES];

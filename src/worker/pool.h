@@ -19,6 +19,7 @@
 
 #include "backend/backend.h"
 #include "measure/conditions.h"
+#include "measure/overlap.h"
 #include "measure/pace.h"
 #include "measure/timer.h"
 
@@ -80,6 +81,7 @@ typedef struct ak_duel_entry {
     double *samples_ms;
     size_t sample_count;
     ak_conditions conditions;
+    ak_overlap overlap;
 } ak_duel_entry;
 
 typedef struct ak_result {
