@@ -170,11 +170,15 @@ typedef struct ak_task_spec {
     const char *implementation; /* "host"; NULL: the best one for the device */
     const char *device;         /* "auto", "host", "cuda:0"; equal ones that share the trials of
                                    ak_tune: "cuda:all", "cuda:0,cuda:1". All else happens on the
-                                   first */
+                                   first. "auto" (NULL): the first one there is for the
+                                   implementation; "cuda:H200": a data sheet (docs/cuda.md), for
+                                   looking at spaces where there is no device */
     const char *size;           /* "M=1024,N=1024,K=1024", or "1024" for all sizes alike */
     const char *dtype;          /* "f32" */
     const char *choices;        /* "activation=relu,bias=add" */
     bool allow_numerics;        /* offer compiler options that change results */
+    bool look;                  /* nothing will be run: where the machine has no device for the
+                                   implementation, a data sheet stands in for it */
     const char *fix;            /* "MR=6,KC=256:512": only these values of these parameters */
     /* libraries to compare with: "default" (NULL: the same) are those that start quickly, "all",
        "none", and names, such as "default,torch-eager" */
@@ -198,8 +202,11 @@ AK_API void ak_task_set_cancel(ak_task *task, const volatile int *cancel);
 AK_API const ak_space *ak_task_space(const ak_task *task);
 AK_API const ak_problem *ak_task_problem(const ak_task *task);
 AK_API const char *ak_task_implementation(const ak_task *task);
-/* Why this implementation, one line; NULL: it was asked for, or there is no other. */
+/* Why this implementation, or the data sheet of this device, one line; NULL: it was asked for, or
+   there is no other. */
 AK_API const char *ak_task_reason(const ak_task *task);
+/* Is the device one by its data sheet? Then all but looking is refused: AK_UNAVAILABLE. */
+AK_API bool ak_task_by_sheet(const ak_task *task);
 AK_API const char *ak_task_device(const ak_task *task);  /* "host"; of several the first */
 AK_API const char *ak_task_devices(const ak_task *task); /* all, "cuda:0,cuda:1" */
 AK_API const char *ak_task_size(const ak_task *task);    /* "M=1024,N=1024,K=1024" */

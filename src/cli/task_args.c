@@ -257,7 +257,9 @@ void ak_task_print(const ak_task *task)
            ak_problem_name(ak_task_problem(task)), ak_style_on(stdout, AK_STYLE_PLAIN),
            ak_task_size(task), choices[0] == 0 ? "" : "  ", choices, ak_task_dtype(task),
            ak_task_devices(task), ak_task_implementation(task));
-    if (ak_task_reason(task) != NULL) {
+    if (ak_task_reason(task) != NULL && ak_task_by_sheet(task)) {
+        ak_out("%s\n", ak_task_reason(task));
+    } else if (ak_task_reason(task) != NULL) {
         ak_out("implementation %s: %s\n", ak_task_implementation(task), ak_task_reason(task));
     }
 }

@@ -462,7 +462,7 @@ ak_status ak_task_shape(ak_shape *out, const ak_task *task, const int64_t *size,
          */
         total += 2.0 * (double)shape.bytes[i] + 8.0 * (double)shape.elements[i];
     }
-    if (status == AK_OK && total > memory && !task->recorded) {
+    if (status == AK_OK && total > memory && !task->recorded && !task->sheet) {
         status =
             ak_fail(err, AK_LIMIT,
                     "%s: the arguments and their reference need %.1f GB and this machine has %.1f "
@@ -748,6 +748,7 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
     task->allow_numerics = spec->allow_numerics;
     task->seed = spec->seed;
     task->recorded = device->space != NULL;
+    task->sheet = device->sheet;
     task->problem = device->problem;
     ak_status status =
         device->problem != NULL ? AK_OK : ak_problem_open(&task->problem, spec->kernel, err);
@@ -862,6 +863,11 @@ const char *ak_task_implementation(const ak_task *task)
 const char *ak_task_reason(const ak_task *task)
 {
     return task->reason;
+}
+
+bool ak_task_by_sheet(const ak_task *task)
+{
+    return task->sheet;
 }
 
 const char *ak_task_device(const ak_task *task)
