@@ -372,7 +372,8 @@ typedef struct ak_tune_options {
     const char *strategy;
     size_t evaluations;    /* configurations to try, the resumed ones included; 0: 60 */
     double seconds;        /* wall time; 0: no limit */
-    double target_speedup; /* stop when the baseline is beaten by this factor; 0: never */
+    double target_speedup; /* stop when the baseline is beaten by this factor; 0: never. A
+                              recording has no baseline: AK_INVALID */
     bool resume;           /* trials of the same key in the archive count as evaluated, so that
                               a run that is resumed ends where it would have ended */
     size_t finalists;      /* re-measured interleaved with the baseline, and the default; 0: 3 */

@@ -277,8 +277,7 @@ static int run(const ak_args *args)
     }
     /* Settings may say what a kernel runs on; an option of the command line means one. */
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
-        if (i != AK_OPTION_JSON && args->text[i] != NULL && args->origin[i] != NULL &&
-            strncmp(args->origin[i], "--", 2) == 0) {
+        if (i != AK_OPTION_JSON && ak_args_typed(args, (ak_option_id)i)) {
             ak_error err = AK_ERROR_INIT;
             (void)ak_fail(&err, AK_INVALID, "%s is about a kernel: 'autokernel list KERNEL %s ...'",
                           args->origin[i], args->origin[i]);

@@ -223,6 +223,11 @@ static int run_one(const ak_args *args, const ak_llm_options *llm)
         code = ak_complain_error(&err);
         goto out;
     }
+    /* One of the settings is for devices. */
+    if (strncmp(ak_task_device(task), "sim:", 4) == 0 &&
+        !ak_args_typed(args, AK_OPTION_TARGET_SPEEDUP)) {
+        options.target_speedup = 0;
+    }
     ak_status status = ak_tune(&result, task, archive, &options, &err);
     ak_error events_err = AK_ERROR_INIT;
     ak_status events = ak_progress_close(&progress, &events_err);

@@ -381,12 +381,6 @@ void ak_quote(ak_buf *out, const char *word)
     ak_buf_putc(out, '\'');
 }
 
-static bool on_command_line(const ak_args *args, ak_option_id id)
-{
-    return args->text[id] != NULL && args->origin[id] != NULL &&
-           strncmp(args->origin[id], "--", 2) == 0;
-}
-
 static void add_option(ak_buf *out, ak_option_id id, const char *value)
 {
     ak_buf_print(out, " --%s ", ak_options_all[id].name);
@@ -397,7 +391,7 @@ static void add_option(ak_buf *out, ak_option_id id, const char *value)
    would be lost. */
 static void add_archive(ak_buf *out, const ak_args *args)
 {
-    if (on_command_line(args, AK_OPTION_ARCHIVE)) {
+    if (ak_args_typed(args, AK_OPTION_ARCHIVE)) {
         add_option(out, AK_OPTION_ARCHIVE, args->text[AK_OPTION_ARCHIVE]);
     }
 }
@@ -445,12 +439,12 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
                  {AK_OPTION_DEVICE, ak_task_device(task), from_file},
                  {AK_OPTION_THREADS, args->text[AK_OPTION_THREADS], false}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        bool wanted = parts[i].forced || on_command_line(args, parts[i].id);
+        bool wanted = parts[i].forced || ak_args_typed(args, parts[i].id);
         if (wanted && parts[i].value[0] != 0 && (takes & (UINT64_C(1) << parts[i].id)) != 0) {
             add_option(&command, parts[i].id, parts[i].value);
         }
     }
-    if (on_command_line(args, AK_OPTION_ALLOW_NUMERICS) && (takes & AK_O(ALLOW_NUMERICS)) != 0) {
+    if (ak_args_typed(args, AK_OPTION_ALLOW_NUMERICS) && (takes & AK_O(ALLOW_NUMERICS)) != 0) {
         ak_buf_puts(&command, " --allow-numerics");
     }
     if ((takes & AK_O(ARCHIVE)) != 0) {
@@ -533,7 +527,7 @@ static ak_status canonical(ak_selection *out, const ak_args *args, bool archived
 ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err)
 {
     const char *path = args->text[AK_OPTION_ARCHIVE];
-    if (on_command_line(args, AK_OPTION_ARCHIVE) && access(path, F_OK) != 0 && errno == ENOENT) {
+    if (ak_args_typed(args, AK_OPTION_ARCHIVE) && access(path, F_OK) != 0 && errno == ENOENT) {
         return ak_fail(err, AK_IO, "%.300s: no such archive", path);
     }
     ak_status status = ak_archive_open_existing(out, path, err);

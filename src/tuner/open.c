@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "measure/pace.h"
 #include "problem/task.h"
+#include "recording/recording.h"
 
 /* Where the task is to be: a backend, its devices, and why, where that needs saying. */
 typedef struct place {
@@ -13,6 +14,20 @@ typedef struct place {
     ak_device_list list;
     ak_error why; /* "" if there is nothing to say */
 } place;
+
+static ak_status open_problem(ak_problem **out, const char *kernel, ak_error *err)
+{
+    ak_recording *recording = NULL;
+    ak_status status = ak_problem_open(out, kernel, err);
+    /* Neither is a T1 file a recording nor a recording a T1 file. */
+    if (status == AK_OK || kernel == NULL || !ak_fs_is_file(kernel) ||
+        ak_recording_open(&recording, kernel, NULL) != AK_OK) {
+        return status;
+    }
+    ak_recording_close(recording);
+    return ak_fail(err, AK_INVALID,
+                   "%.300s: is a recording, not a kernel; --device sim searches on it", kernel);
+}
 
 /* "auto", with an implementation that is named: the first device that it is for. */
 static ak_status place_of_implementation(place *out, const ak_problem *problem,
@@ -44,7 +59,7 @@ static ak_status find_place(place *out, ak_problem **problem, const ak_task_spec
 {
     const char *device = spec->device == NULL ? "auto" : spec->device;
     if (strcmp(device, "auto") == 0 && spec->implementation != NULL) {
-        ak_status status = ak_problem_open(problem, spec->kernel, err);
+        ak_status status = open_problem(problem, spec->kernel, err);
         if (status != AK_OK) {
             return status;
         }
@@ -99,7 +114,11 @@ ak_status ak_task_open(ak_task **out, const ak_task_spec *spec, ak_error *err)
     if (status == AK_OK) {
         status = find_place(&at, &problem, spec, err);
     }
-    if (status != AK_OK || at.backend->bind != NULL) {
+    bool recalls = status == AK_OK && at.backend->bind != NULL;
+    if (status == AK_OK && !recalls && problem == NULL) {
+        status = open_problem(&problem, spec->kernel, err);
+    }
+    if (status != AK_OK || recalls) {
         ak_problem_close(problem);
         return status == AK_OK ? at.backend->bind(out, spec, at.list.first, err) : status;
     }

@@ -962,6 +962,10 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
     if (status == AK_OK) {
         status = ak_strategy_text(r.asked, &choice, err);
     }
+    if (status == AK_OK && task->recorded && r.options->target_speedup > 0) {
+        status = ak_fail(err, AK_INVALID,
+                         "a recording has no library to beat; leave --target-speedup out");
+    }
     if (status != AK_OK) {
         return status;
     }

@@ -127,6 +127,22 @@ static const char *given_or(const char *given, const char *recorded)
     return given != NULL || recorded[0] == 0 ? given : recorded;
 }
 
+/* What has no meaning where nothing is measured. */
+static ak_status refuse(const ak_task_spec *spec, ak_error *err)
+{
+    if (spec->fix != NULL) {
+        return ak_fail(err, AK_INVALID, "a recording has what was recorded: nothing can be fixed");
+    }
+    if (spec->libraries != NULL && strcmp(spec->libraries, "none") != 0) {
+        return ak_fail(err, AK_INVALID,
+                       "a recording has no libraries beside it; leave --libraries out");
+    }
+    return spec->protocol == NULL
+               ? AK_OK
+               : ak_fail(err, AK_INVALID,
+                         "nothing is measured on a recording; leave --protocol out");
+}
+
 static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *device,
                       const ak_recording *recording, ak_error *err)
 {
@@ -134,10 +150,11 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *devic
     ak_problem *problem = NULL;
     binding b = {.path = recording->path, .seed = spec->seed};
     bool alone = false;
-    if (spec->fix != NULL) {
-        return ak_fail(err, AK_INVALID, "a recording has what was recorded: nothing can be fixed");
+    ak_status status = refuse(spec, err);
+    if (status != AK_OK) {
+        return status;
     }
-    ak_status status = open_problem(&problem, &alone, spec->kernel, recording, err);
+    status = open_problem(&problem, &alone, spec->kernel, recording, err);
     if (status != AK_OK) {
         return status;
     }
