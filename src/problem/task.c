@@ -303,6 +303,25 @@ static ak_status refuse_fact(const ak_scope *scope, const char *name, const ak_p
                : AK_OK;
 }
 
+static ak_status set_choices(ak_scope *scope, const ak_task *task, ak_error *err)
+{
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < task->problem->choice_count && status == AK_OK; i++) {
+        const ak_choice_spec *choice = &task->problem->choices[i];
+        char index[80];
+        if (choice->kind != AK_CHOICE_TEXT) {
+            status = ak_scope_set(scope, choice->name, number_of(choice, task->number[i]), err);
+            continue;
+        }
+        (void)snprintf(index, sizeof index, "choice_%.63s", choice->name);
+        status = ak_scope_set_int(scope, index, task->choice[i], err);
+        if (status == AK_OK) {
+            status = ak_scope_set_text(scope, choice->name, choice->values[task->choice[i]], err);
+        }
+    }
+    return status;
+}
+
 static ak_status gather_constants(ak_task *task, const ak_scope *facts, ak_error *err)
 {
     const ak_problem *problem = task->problem;
@@ -327,20 +346,16 @@ static ak_status gather_constants(ak_task *task, const ak_scope *facts, ak_error
     if (status == AK_OK) {
         status = ak_scope_set_text(scope, "dtype", ak_dtype_text(task->dtype), err);
     }
-    for (size_t i = 0; i < problem->choice_count && status == AK_OK; i++) {
-        const ak_choice_spec *choice = &problem->choices[i];
-        char index[80];
-        if (choice->kind != AK_CHOICE_TEXT) {
-            status = ak_scope_set(scope, choice->name, number_of(choice, task->number[i]), err);
-            continue;
-        }
-        (void)snprintf(index, sizeof index, "choice_%.63s", choice->name);
-        status = ak_scope_set_int(scope, index, task->choice[i], err);
-        if (status == AK_OK) {
-            status = ak_scope_set_text(scope, choice->name, choice->values[task->choice[i]], err);
-        }
-    }
-    return status;
+    return status == AK_OK ? set_choices(scope, task, err) : status;
+}
+
+ak_status ak_task_choices_scope(ak_scope *out, ak_problem *problem, const char *choices,
+                                ak_error *err)
+{
+    ak_task task = {.problem = problem};
+    ak_status status = read_choices(&task, choices, err);
+    ak_free(task.choices_text);
+    return status == AK_OK ? set_choices(out, &task, err) : status;
 }
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
