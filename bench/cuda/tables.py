@@ -9,7 +9,7 @@ archive has. Prints ratios with intervals, geometric mean and minimum, and write
     python3 bench/cuda/tables.py --print FILE...        the tables of earlier results again
 
 --time is for one shape, search and finish together. Results are written after each shape to
-bench/results/cuda-tables-SET-DATE.json (SET-PROTOCOL with --protocol; or --output FOLDER); shapes that are there already are not
+bench/results/cuda-tables-SET-DATE.json (SET-PROTOCOL with --protocol, SET-FIX with --fix; or --output FOLDER); shapes that are there already are not
 measured again unless they failed, so that a run that was cut off goes on where it stopped. AUTOKERNEL is the executable."""
 import argparse, datetime, itertools, json, math, os, subprocess, sys, tempfile, time
 
@@ -56,6 +56,7 @@ def measure(case, libraries, args, archive):
     command += ["--set", choices] if choices else []
     command += ["--protocol", args.protocol] if args.protocol else []
     command += ["--evals", str(args.tune), "--quiet"] if args.tune else []
+    command += ["--fix", args.fix] if args.fix else []
     begin = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
@@ -154,6 +155,7 @@ def main():
     ap.add_argument("--device", default="cuda:0")
     ap.add_argument("--libraries", default="", help="instead of what the set wants")
     ap.add_argument("--protocol", default="", help="of finishes: interleaved (default), burst, sustained")
+    ap.add_argument("--fix", default="", help="only part of the space, as of tune, such as LAUNCH_EARLY=0")
     ap.add_argument("--archive", default="", help="default: a new one")
     ap.add_argument("--output", default="bench/results", help="folder of the figures")
     args = ap.parse_args()
@@ -175,7 +177,7 @@ def main():
     date = datetime.date.today().isoformat()
     for name in args.sets:
         cases, libraries = SETS[name]
-        path = os.path.join(args.output, "cuda-tables-%s-%s.json" % ("-".join(filter(None, [name, args.protocol])), date))
+        path = os.path.join(args.output, "cuda-tables-%s-%s.json" % ("-".join(filter(None, [name, args.protocol, args.fix])), date))
         document = load(path) if os.path.exists(path) else {"set": name, "date": date, "commands": [], "cases": []}
         document["commands"].append("python3 bench/cuda/tables.py " + " ".join(sys.argv[1:]))
         document["cases"] = [result for result in document["cases"] if "error" not in result]

@@ -44,7 +44,8 @@
  *                          cannot address them, and ak_pad, which is launched before, copies them
  *                          into rows of the workspace that are
  *   DIRECT_STORE           1: C by ordinary stores: where its rows are no multiple of 16 bytes
- *   LAUNCH_EARLY           1: programmatic dependent launch
+ *   LAUNCH_EARLY           1: programmatic dependent launch: this kernel starts while the one before
+ *                          it ends, and waits for that end before it touches memory
  *   HAS_BIAS, EPILOGUE(x)  bias[column] is added, then EPILOGUE applied; from cuda_activation.cu
  *   HAS_ALPHA              1: alpha * A * B; with a bias not 0
  *   HAS_BETA               1: beta * C_in is added before EPILOGUE; laid out as C, and may be C
@@ -962,6 +963,10 @@ extern "C" __global__ void __launch_bounds__(256)
 {
     const long long warp = blockIdx.x * 8 + threadIdx.x / 32, warps = gridDim.x * 8;
     const u32 lane = threadIdx.x % 32;
+#if LAUNCH_EARLY
+    let_next_kernel_start();
+    wait_for_kernel_before();
+#endif
     if (PAD_A) {
         const padding p = {a,   (unsigned short *)(workspace + place_a), a_rows, a_columns,
                            lda, tiles_along(a_columns, 64) * 64};
@@ -992,6 +997,9 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
     const int stride = (int)(gridDim.x / CLUSTER);
 
     const bool produces = group == NUM_CONSUMERS;
+#if LAUNCH_EARLY
+    let_next_kernel_start();
+#endif
     if (threadIdx.x == 128 * NUM_CONSUMERS) {
         for (int i = 0; i < num_stages; i++) {
             barrier_init(full + 8 * i, 1);
@@ -1018,8 +1026,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
         named_sync(BARRIER_INIT, THREADS);
     }
 #if LAUNCH_EARLY
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-    asm volatile("griddepcontrol.wait;" ::: "memory");
+    wait_for_kernel_before();
 #endif
 
     if (produces) {

@@ -312,6 +312,19 @@ DEVICE void load_tile_multicast(u32 to, const tensor_map *map, u32 barrier, int 
                  : "memory");
 }
 
+/* Programmatic dependent launch: the kernel behind this one in the stream may begin once all blocks
+   have said so or are gone, and its blocks wait until this one has ended and what it wrote can be
+   seen. Without the launch attribute both do nothing. */
+DEVICE void let_next_kernel_start(void)
+{
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
+DEVICE void wait_for_kernel_before(void)
+{
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
 DEVICE void store_tile(const tensor_map *map, u32 from, int x, int y)
 {
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];\n"
