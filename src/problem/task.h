@@ -73,8 +73,8 @@ typedef struct ak_device_facts {
 ak_status ak_task_bind(ak_task **out, const ak_task_spec *spec, const ak_device_facts *device,
                        ak_error *err);
 
-/* What expressions read of the choices, as in a task: those of the text ("activation=relu", NULL for
-   none), the others at their defaults. */
+/* What expressions read of the choices, as in a task: those of the text ("activation=relu", NULL
+   for none), the others at their defaults. */
 ak_status ak_task_choices_scope(ak_scope *out, ak_problem *problem, const char *choices,
                                 ak_error *err);
 
