@@ -329,11 +329,13 @@ AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, ak_error *err);
 
 /* Formats, by name: see ak_list(AK_LIST_FORMATS). Export writes to `path` ("-": standard output)
-   all or nothing; import adds all trials of the file or none. */
+   all or nothing; import adds all trials of the file or none, but for those that the archive has
+   already: of the same run, time, task, configuration and result. `known` (may be NULL): how many
+   these were. */
 AK_API ak_status ak_archive_export(ak_archive *archive, const ak_archive_filter *filter,
                                    const char *format, const char *path, ak_error *err);
-AK_API ak_status ak_archive_import(size_t *added, ak_archive *archive, const char *format,
-                                   const char *path, ak_error *err);
+AK_API ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *archive,
+                                   const char *format, const char *path, ak_error *err);
 
 /* The configuration of a best_config.json as canonical text. Free with ak_text_free. */
 AK_API ak_status ak_best_config_read(char **out_text, const char *path, ak_error *err);
