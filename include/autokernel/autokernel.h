@@ -374,6 +374,7 @@ typedef struct ak_tune_options {
     const char *strategy;
     size_t evaluations;    /* configurations to try, the resumed ones included; 0: 60 */
     double seconds;        /* wall time; 0: no limit */
+    double spent_seconds;  /* of these, by what came before: the race of ak_task_choose */
     double target_speedup; /* stop when the baseline is beaten by this factor; 0: never. A
                               recording has no baseline: AK_INVALID */
     bool resume;           /* trials of the same key in the archive count as evaluated, so that

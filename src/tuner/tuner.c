@@ -947,6 +947,7 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
              .options = options == NULL ? &defaults : options,
              .result = &result,
              .begin_ns = ak_clock_ns()};
+    r.begin_ns -= (int64_t)(1e9 * r.options->spent_seconds);
     r.evaluations = budget(&r);
     r.events = (ak_events){.sink = r.options->sink,
                            .context = r.options->sink_context,
