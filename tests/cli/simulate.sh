@@ -32,6 +32,7 @@ printf 'SQLite format 3\0garbage' >cut.db
 autokernel simulate cut.db; echo $?
 head -c 300 tiny.json >cut.json
 autokernel simulate cut.json; echo $?
+autokernel simulate .; echo $?
 echo '{"tune_params_keys": ["n"], "cache": {"1": {"n": 1, "time": 2, "compile_time": 100}}}' >one.json
 autokernel simulate one.json; echo $?
 autokernel simulate one.json --evals 1 --json | grep -o '"evaluations":[0-9.]*'
