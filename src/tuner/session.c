@@ -18,6 +18,12 @@ ak_status ak_session_environment(char hash[AK_ENVIRONMENT_BYTES], char **out_jso
     json_t *facts = NULL;
     char *text = NULL;
     ak_status status = ak_backend_find(&backend, task->backend, err);
+    if (task->sheet) {
+        return ak_fail(err, AK_UNAVAILABLE,
+                       "%s is known by its data sheet: its spaces can be listed, nothing can be "
+                       "run on it; `autokernel doctor` lists the devices of this machine",
+                       task->device);
+    }
     if (status == AK_OK) {
         status = backend->environment(&facts, task->device, err);
     }

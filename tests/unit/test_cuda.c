@@ -250,6 +250,31 @@ static void a_search_compiles_what_it_times(void **state)
     ak_free(faults);
 }
 
+/* A device that only ever dies ends the run: not after the deaths between which something finished,
+   and not before the last one has its result. */
+static void deaths_in_a_row_have_a_limit(void **state)
+{
+    enum { DEATHS = 20 };
+    ak_error err = AK_ERROR_INIT;
+    ak_result over = {0};
+    (void)state;
+    ak_task *task = open_task("matmul", "M=8,N=8,K=64", NULL, NULL);
+    ak_pool *pool = open_pool(task);
+    ak_config poison = config_of(task, 7), good = config_of(task, 8);
+    for (size_t i = 0; i < DEATHS + 2; i++) {
+        submit(pool, i == 1 ? &good : &poison, AK_JOB_CHECK, i);
+        ak_result result = wait_one(pool);
+        assert_int_equal(result.id, i);
+        assert_int_equal(result.trial.status, i == 1 ? AK_TRIAL_OK : AK_TRIAL_CRASHED);
+        ak_result_clear(&result);
+    }
+    submit(pool, &good, AK_JOB_CHECK, 99);
+    assert_int_equal(ak_pool_wait(&over, pool, WAIT_NS, &err), AK_CRASHED);
+    assert_non_null(strstr(err.text, "20 times in a row without one trial that finished"));
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
 /* Two devices, trials by the dozen, of which one hangs and one poisons its device: each trial comes
    back once, both devices have had some, and only the two faulty ones are lost. The other device
    and the restarted ones do the rest. */
@@ -1013,6 +1038,7 @@ int main(void)
         cmocka_unit_test(libraries_are_chosen),
         cmocka_unit_test(a_task_must_fit),
         cmocka_unit_test(torch_takes_part),
+        cmocka_unit_test(deaths_in_a_row_have_a_limit),
         cmocka_unit_test(devices_share_the_trials),
         cmocka_unit_test(no_device_waits_for_another),
         cmocka_unit_test(devices_are_named),
