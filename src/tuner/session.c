@@ -18,6 +18,12 @@ ak_status ak_session_environment(char hash[AK_ENVIRONMENT_BYTES], char **out_jso
     json_t *facts = NULL;
     char *text = NULL;
     ak_status status = ak_backend_find(&backend, task->backend, err);
+    if (task->sheet) {
+        return ak_fail(err, AK_UNAVAILABLE,
+                       "%s is known by its data sheet: its spaces can be listed, nothing can be "
+                       "run on it; `autokernel doctor` lists the devices of this machine",
+                       task->device);
+    }
     if (status == AK_OK) {
         status = backend->environment(&facts, task->device, err);
     }
@@ -244,6 +250,7 @@ void ak_contestants_free(ak_contestant *list, size_t count)
         ak_free(list[i].version);
         ak_free(list[i].config);
         ak_free(list[i].throttle);
+        ak_free(list[i].overlap);
         ak_free(list[i].library);
         ak_free(list[i].reason);
     }
@@ -301,6 +308,12 @@ static ak_status describe(ak_contestant *c, const ak_session *session, const ak_
         c->gbs = roof.gbs;
         c->efficiency = roof.efficiency;
         c->utilisation = utilisation_of(task, &roof, stats.median, entry->conditions.sm_clock_mhz);
+    }
+    if (entry->overlap != AK_OVERLAP_UNKNOWN) {
+        c->overlap = ak_strdup(ak_overlap_text(entry->overlap));
+        if (c->overlap == NULL) {
+            return ak_fail_memory(err);
+        }
     }
     if (entry->conditions.samples > 0) {
         char reasons[AK_THROTTLE_BYTES];

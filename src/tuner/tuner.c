@@ -964,6 +964,7 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
              .options = options == NULL ? &defaults : options,
              .result = &result,
              .begin_ns = ak_clock_ns()};
+    r.begin_ns -= (int64_t)(1e9 * r.options->spent_seconds);
     r.evaluations = budget(&r);
     r.events = (ak_events){.sink = r.options->sink,
                            .context = r.options->sink_context,
@@ -978,6 +979,10 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
                                           err);
     if (status == AK_OK) {
         status = ak_strategy_text(r.asked, &choice, err);
+    }
+    if (status == AK_OK && task->recorded && r.options->target_speedup > 0) {
+        status = ak_fail(err, AK_INVALID,
+                         "a recording has no library to beat; leave --target-speedup out");
     }
     if (status != AK_OK) {
         return status;

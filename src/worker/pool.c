@@ -26,8 +26,11 @@
 #define COMPILE_TIMEOUT_NS (60 * AK_SECOND_NS)
 #define LAUNCH_TIMEOUT_NS  (30 * AK_SECOND_NS)
 #define MEMORY_MAX         ((size_t)4 << 30)
-/* Workers that die this often in a row are not started again. */
+/* Compile workers that die this often in a row are not started again. */
 #define DEATHS_MAX 5
+/* The same of a device, which a candidate may kill: in a space in which half of them do, one search
+   in 50,000 meets this many in a row. */
+#define DEVICE_DEATHS_MAX 20
 
 /* ---- workers that die ---------------------------------------------------------------------- */
 
@@ -47,15 +50,44 @@ static ak_status compiler_died(ak_pool *pool, ak_pool_worker *w, const char *how
     return ak_pool_compiler_start(pool, w, err);
 }
 
+#define DEVICE_TEXT 160
+static void say_ended(char out[DEVICE_TEXT], const ak_pool *pool, const ak_pool_device *d,
+                      const char *how)
+{
+    const char *which = pool->device_count > 1 ? d->name : "";
+    (void)snprintf(out, DEVICE_TEXT, "the device worker%s%s ended: %s", *which == 0 ? "" : " of ",
+                   which, how);
+}
+
+/* Once more, unless nothing has finished on the device for too long: what was asked of it meanwhile
+   has its answer, and is given out before the fault is. */
+static ak_status device_again(ak_pool *pool, ak_pool_device *d, const char *text, ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    if (++d->worker.deaths < DEVICE_DEATHS_MAX) {
+        return ak_pool_device_start(pool, d, err);
+    }
+    ak_pool_worker_stop(&d->worker);
+    d->state = AK_DEVICE_CLOSED;
+    if (d != pool->devices) {
+        d->state = AK_DEVICE_GIVEN_UP;
+        return AK_OK;
+    }
+    (void)ak_fail(&why, AK_CRASHED,
+                  "%s, %d times in a row without one trial that finished: is the device in order? "
+                  "`autokernel check` tries one configuration",
+                  text, d->worker.deaths);
+    ak_pool_fault(pool, &why);
+    return AK_OK;
+}
+
 static ak_status device_died(ak_pool *pool, ak_pool_device *d, const char *how, bool hung,
                              ak_error *err)
 {
-    char text[160];
+    char text[DEVICE_TEXT];
     ak_pool_job *j = d->job;
     ak_device_state before = d->state;
-    const char *which = pool->device_count > 1 ? d->name : "";
-    (void)snprintf(text, sizeof text, "the device worker%s%s ended: %s", *which == 0 ? "" : " of ",
-                   which, how);
+    say_ended(text, pool, d, how);
     d->held = d->held || j != NULL;
     d->job = NULL;
     d->worker.busy = false;
@@ -73,7 +105,7 @@ static ak_status device_died(ak_pool *pool, ak_pool_device *d, const char *how, 
         return status;
     }
     if (before != AK_DEVICE_OPENING) {
-        return ak_pool_device_start(pool, d, err);
+        return device_again(pool, d, text, err);
     }
     if (d == pool->devices || !d->opened) {
         return ak_fail(err, AK_CRASHED, "%s while it prepared the task", text);
@@ -157,7 +189,9 @@ static ak_status attend(ak_pool *pool, size_t at, ak_error *err)
             return handled;
         }
         if (d != NULL && d->state == AK_DEVICE_LOST) {
-            return ak_pool_device_start(pool, d, err); /* it ends by itself, or is ended */
+            char text[DEVICE_TEXT]; /* it ends by itself, or is ended */
+            say_ended(text, pool, d, "a candidate left the device in an error");
+            return device_again(pool, d, text, err);
         }
     }
     if (status == AK_OK && !over) {

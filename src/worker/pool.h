@@ -9,7 +9,8 @@
  *
  * Several devices share trials: each goes to one that is free, and trials begin when all are ready.
  * Checks, duels and questions go to the first device only. A device whose worker dies is started
- * again, and its job is reported as crashed, while the others go on.
+ * again, and its job is reported as crashed, while the others go on. One that dies again and again,
+ * with no job that finished between, is given up; if it is the first, waiting fails: AK_CRASHED.
  *
  * A backend that recalls (backend.h) has no processes: a job is answered when it is waited for, one
  * after the other, and the pool's clock goes by what trials cost.
@@ -19,6 +20,7 @@
 
 #include "backend/backend.h"
 #include "measure/conditions.h"
+#include "measure/overlap.h"
 #include "measure/pace.h"
 #include "measure/timer.h"
 
@@ -80,6 +82,7 @@ typedef struct ak_duel_entry {
     double *samples_ms;
     size_t sample_count;
     ak_conditions conditions;
+    ak_overlap overlap;
 } ak_duel_entry;
 
 typedef struct ak_result {

@@ -226,6 +226,7 @@ ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply
     bool last = json_is_true(json_object_get(reply, "last"));
     d->state = last ? AK_DEVICE_LOST : AK_DEVICE_FREE;
     d->held = d->held || j != NULL;
+    d->worker.deaths = j == NULL || last ? d->worker.deaths : 0;
     d->job = NULL;
     if (before == AK_DEVICE_ASKED) {
         /* Not if the one who asked was cancelled meanwhile. */

@@ -58,7 +58,7 @@ typedef struct ak_pool_worker {
     bool busy;
     size_t at;        /* unit (compile worker) */
     int64_t deadline; /* of what it is at */
-    int deaths;       /* in a row (compile worker) */
+    int deaths;       /* in a row: nothing that it was given has finished between */
 } ak_pool_worker;
 
 /* What a device worker is asked; it does one thing at a time. */
@@ -69,7 +69,7 @@ typedef enum ak_device_state {
     AK_DEVICE_JOB,
     AK_DEVICE_ASKED,
     AK_DEVICE_LOST,    /* it has answered, and that was its last */
-    AK_DEVICE_GIVEN_UP /* it could not be opened again: the others go on */
+    AK_DEVICE_GIVEN_UP /* it died too often, or could not be opened again: the others go on */
 } ak_device_state;
 
 /* One device and its worker. Number 0 is where everything is measured that claims rest on. */
