@@ -411,6 +411,9 @@ typedef struct ak_contestant {
     double sm_clock_mhz, memory_clock_mhz, power_watts, temperature_celsius;
     char *throttle;
     double utilisation;
+    /* may kernels of a batch begin before those ahead of them have ended (CUDA: programmatic
+       launches)? "none", "within runs", "between runs"; NULL: not known */
+    char *overlap;
 } ak_contestant;
 
 typedef struct ak_tune_result {

@@ -52,6 +52,7 @@
  *   HAS_RESIDUAL           1: the residual, laid out as C, is added behind EPILOGUE
  *   SIZE_M, SIZE_N, SIZE_K where defined: there is also an entry ak_kernel_sized, for just this
  *                          size; worth 1 to 4 % below 2048
+ *   OWN_SIZE_ONLY          where defined, and they are: that is the only one
  *
  * Names a reader may want: M, N, K in the host's sense; P, Q are the sizes on X's and Y's side.
  */
@@ -1325,12 +1326,15 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
              const unsigned short *residual, unsigned char *workspace, int m, int n, int k,        \
              int ldc, float alpha, float beta, u64 by_group, u64 by_last)
 
+#if !(defined SIZE_M && defined OWN_SIZE_ONLY)
 ENTRY(ak_kernel)
 {
     const addends add = {c_in, residual};
     const gemm_sizes s = {m, n, k, ldc, alpha, beta, by_group, by_last, false};
     multiply_tiles(&map_a, &map_b, &map_c, c, bias, add, workspace, s);
 }
+
+#endif
 
 #ifdef SIZE_M
 /* The same with sizes that the compiler knows. */

@@ -17,6 +17,7 @@
 #include "base/fs.h"
 #include "check/compare.h"
 #include "measure/conditions.h"
+#include "measure/overlap.h"
 #include "measure/roofline.h"
 #include "problem/task.h"
 
@@ -168,9 +169,16 @@ typedef struct ak_backend_ops {
     /* After any outcome but OK the runnable is dead: only unload is allowed. */
     ak_status (*launch)(ak_outcome *out, ak_runnable *runnable, const ak_launch *launch,
                         ak_error *err);
+    /* (optional) Of a baseline of which the latest result was wrong: can its library do the work in
+       another way? Then that is what the next launch does, and the wrong one is not done again on
+       this device, whoever loads the baseline. */
+    bool (*another)(ak_runnable *runnable);
     void (*unload)(ak_runnable *runnable);
     /* (optional) What the device did in the timed batches since it was last asked. */
     void (*conditions)(ak_conditions *out, ak_device *device);
+    /* (optional) May kernels of its batches begin early? UNKNOWN until a batch of several runs has
+       been timed. */
+    ak_overlap (*overlap)(const ak_runnable *runnable);
     /* (optional) Which of several equal devices this is: "GPU-5fd4f087-86f3-...". */
     void (*uuid)(char *out, size_t bytes, const ak_device *device);
     /* (optional) Has the device had an error that only a new process cures? Every launch is refused

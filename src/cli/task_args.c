@@ -327,6 +327,29 @@ static void print_conditions(const ak_contestant *list, size_t count)
     ak_table_print(&table);
 }
 
+/* Who begins early, and where; nothing if nobody does. */
+static void print_overlap(const ak_contestant *list, size_t count)
+{
+    static const struct {
+        const char *word, *text;
+    } lines[] = {
+        {"between runs", "runs that may begin before the one before has ended (programmatic "
+                         "launches)"},
+        {"within runs", "kernels of one run that may begin before the one before has ended "
+                        "(programmatic launches)"},
+    };
+    for (size_t k = 0; k < sizeof lines / sizeof lines[0]; k++) {
+        bool any = false;
+        for (size_t i = 0; i < count; i++) {
+            if (list[i].overlap != NULL && strcmp(list[i].overlap, lines[k].word) == 0) {
+                ak_out("%s%s %s", any ? ";" : lines[k].text, any ? "" : ":", list[i].name);
+                any = true;
+            }
+        }
+        ak_out("%s", any ? "\n" : "");
+    }
+}
+
 void ak_contestants_print(const ak_contestant *list, size_t count)
 {
     ak_table table;
@@ -365,6 +388,7 @@ void ak_contestants_print(const ak_contestant *list, size_t count)
             ak_out("%s: %s\n", list[i].name, list[i].version);
         }
     }
+    print_overlap(list, count);
     print_conditions(list, count);
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/program.h"
 #include "worker/process.h"
 
@@ -87,6 +88,7 @@ static ak_status device_died(ak_pool *pool, ak_pool_device *d, const char *how, 
     ak_pool_job *j = d->job;
     ak_device_state before = d->state;
     say_ended(text, pool, d, how);
+    d->held = d->held || j != NULL;
     d->job = NULL;
     d->worker.busy = false;
     d->state = AK_DEVICE_CLOSED;
@@ -226,9 +228,10 @@ ak_status ak_pool_turn(ak_pool *pool, int64_t wait_ns, bool feed_devices, ak_err
     nfds_t count = 0;
     ak_pool_compile(pool);
     ak_status status = feed_devices ? ak_pool_feed_devices(pool, err) : AK_OK;
-    if (status != AK_OK || (feed_devices && pool->result_first < pool->result_count)) {
+    if (status != AK_OK) {
         return status;
     }
+    wait_ns = feed_devices && pool->result_first < pool->result_count ? 0 : wait_ns;
     if (pool->fault.status != AK_OK) {
         return ak_fail(err, pool->fault.status, "%s", pool->fault.text);
     }
@@ -257,12 +260,36 @@ bool ak_pool_cancelled(const ak_pool *pool)
     return pool->options.cancel != NULL && *pool->options.cancel != 0;
 }
 
+/* A turn that fails when there are results fails only once they are given out. */
+static ak_status turn_with_results(ak_pool *pool, int64_t wait_ns, ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = ak_pool_turn(pool, wait_ns, true, &why);
+    if (status == AK_OK) {
+        return AK_OK;
+    }
+    if (pool->result_first < pool->result_count) {
+        ak_pool_fault(pool, &why);
+        return AK_OK;
+    }
+    return ak_fail(err, status, "%s", why.text);
+}
+
 ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_error *err)
 {
     int64_t deadline = ak_clock_ns() + timeout_ns;
+    if (pool->given_out < pool->device_count) {
+        pool->devices[pool->given_out].held = false;
+    }
+    pool->given_out = AK_POOL_NONE;
+    if (pool->result_first < pool->result_count && !ak_pool_recalls(pool)) {
+        /* Whoever can goes on while the caller deals with what has finished before. */
+        (void)turn_with_results(pool, 0, NULL);
+    }
     for (;;) {
         if (pool->result_first < pool->result_count) {
             *out = pool->results[pool->result_first++];
+            pool->given_out = out->device;
             if (pool->result_first == pool->result_count) {
                 pool->result_first = pool->result_count = 0;
             }
@@ -285,8 +312,8 @@ ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_err
         if (left <= 0) {
             return ak_fail(err, AK_TIMED_OUT, "nothing has finished yet");
         }
-        ak_status status = ak_pool_turn(
-            pool, left < AK_POOL_CANCEL_POLL_NS ? left : AK_POOL_CANCEL_POLL_NS, true, err);
+        ak_status status = turn_with_results(
+            pool, left < AK_POOL_CANCEL_POLL_NS ? left : AK_POOL_CANCEL_POLL_NS, err);
         if (status != AK_OK) {
             return status;
         }
@@ -341,11 +368,10 @@ static ak_status name_devices(ak_pool *pool, ak_error *err)
 
 static void set_options(ak_pool *pool, const ak_pool_options *options)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
     pool->options = options == NULL ? (ak_pool_options){0} : *options;
     ak_pool_options *o = &pool->options;
     if (o->compile_workers <= 0) {
-        o->compile_workers = cores > 0 && cores < AK_POOL_WORKERS_MAX ? (int)cores : 1;
+        o->compile_workers = ak_cores();
     }
     o->compile_workers =
         o->compile_workers > AK_POOL_WORKERS_MAX ? AK_POOL_WORKERS_MAX : o->compile_workers;
@@ -362,6 +388,7 @@ ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options
         return ak_fail_memory(err);
     }
     pool->task = task;
+    pool->given_out = AK_POOL_NONE;
     set_options(pool, options);
     pool->compilers = ak_alloc((size_t)pool->options.compile_workers, sizeof *pool->compilers);
     pool->unit_of = ak_map_new();

@@ -223,6 +223,9 @@ static ak_status read_entrant(ak_entrant *out, const worker *w, const json_t *ob
                    : status;
     }
     status = ak_json_string(&config, object, "config", WHERE, err);
+    status = status == AK_OK
+                 ? ak_json_bool_or(&out->own_size, object, "own_size", false, WHERE, err)
+                 : status;
     return status == AK_OK ? ak_config_parse(&out->config, w->task->space, config, err) : status;
 }
 

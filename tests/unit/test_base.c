@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/asset.h"
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/fs.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -362,6 +363,22 @@ static void test_folders_of_the_killed_are_removed(void **state)
     ak_fs_remove(root);
 }
 
+static void test_cores(void **state)
+{
+    (void)state;
+    assert_true(ak_cores() >= 1);
+    assert_int_equal(ak_cores_within(8, "max 100000"), 8);
+    assert_int_equal(ak_cores_within(8, "-1 100000"), 8);
+    assert_int_equal(ak_cores_within(8, ""), 8);
+    assert_int_equal(ak_cores_within(8, "200000"), 8);
+    assert_int_equal(ak_cores_within(8, "0 0"), 8);
+    assert_int_equal(ak_cores_within(8, "nan nan"), 8);
+    assert_int_equal(ak_cores_within(8, "200000 100000"), 2);
+    assert_int_equal(ak_cores_within(8, "250000 100000"), 3);
+    assert_int_equal(ak_cores_within(8, "1000 100000"), 1);
+    assert_int_equal(ak_cores_within(8, "9e300 1"), 8);
+}
+
 static void test_processes(void **state)
 {
     (void)state;
@@ -474,6 +491,7 @@ int main(void)
         cmocka_unit_test(test_json_getters_say_where),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_folders_of_the_killed_are_removed),
+        cmocka_unit_test(test_cores),
         cmocka_unit_test(test_processes),
         cmocka_unit_test(test_rng_and_hash_are_fixed),
         cmocka_unit_test(test_assets_are_sorted_and_found),

@@ -10,8 +10,9 @@
 #define CANDIDATES_MAX 64
 /* cuBLASLt and NVRTC are found by the newest major version first. */
 #define MAJORS 3
-/* Of cuda_nvml.def: what is useless without. */
-#define NVML_NEEDED 3
+/* Of cuda_nvml.def: what is useless without; and of cuda_driver.def, what may be missing. */
+#define NVML_NEEDED     3
+#define DRIVER_OPTIONAL 1
 
 /* ---- where libraries are --------------------------------------------------------------------- */
 
@@ -227,7 +228,8 @@ ak_status ak_cuda_driver_open(const ak_cuda_driver **out, ak_error *err)
     }
     ak_status status = find(&library, &driver_wanted, err);
     if (status == AK_OK) {
-        status = fill(&driver, driver_entries, COUNT(driver_entries), library, &driver_wanted, err);
+        status = fill_some(&driver, driver_entries, COUNT(driver_entries),
+                           COUNT(driver_entries) - DRIVER_OPTIONAL, library, &driver_wanted, err);
     }
     if (status != AK_OK) {
         return status;
