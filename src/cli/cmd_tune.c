@@ -219,7 +219,7 @@ static int run_one(const ak_args *args, const ak_llm_options *llm)
     ak_catch_interrupts();
     if (ak_args_task(&task, args, &err) != AK_OK ||
         ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err) != AK_OK ||
-        ak_args_measured_task(&task, args, archive, &err) != AK_OK ||
+        ak_args_measured_task(&task, args, archive, true, &err) != AK_OK ||
         ak_progress_open(&progress, args->text[AK_OPTION_EVENTS],
                          ak_args_has(args, AK_OPTION_QUIET), json, &err) != AK_OK) {
         code = ak_complain_error(&err);

@@ -121,7 +121,7 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args)
 }
 
 static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak_archive *archive,
-                           ak_error *err)
+                           bool race, ak_error *err)
 {
     ak_task_spec spec = {0};
     best_file file = {0};
@@ -129,7 +129,7 @@ static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak
     ak_status status = read_best(&file, &spec, args, err);
     ak_args_spec(&spec, args);
     if (status == AK_OK) {
-        status = measured ? ak_task_choose(&task, &spec, archive, true, &ak_interrupted, err)
+        status = measured ? ak_task_choose(&task, &spec, archive, race, &ak_interrupted, err)
                           : ak_task_open(&task, &spec, err);
     }
     /* Sizes of another kernel are no sizes of this one; the kernel is what is wrong then. */
@@ -150,23 +150,46 @@ static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak
 
 ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err)
 {
-    return open_task(out, args, false, NULL, err);
+    return open_task(out, args, false, NULL, false, err);
 }
 
-ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive *archive,
+static bool has_choice(const ak_args *args, const ak_task *task)
+{
+    return !ak_args_has(args, AK_OPTION_IMPL) &&
+           ak_problem_implementation_count(ak_task_problem(task)) > 1;
+}
+
+ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive *archive, bool race,
                                 ak_error *err)
 {
     ak_task *better = NULL;
-    if (ak_args_has(args, AK_OPTION_IMPL) ||
-        ak_problem_implementation_count(ak_task_problem(*task)) < 2) {
+    if (!has_choice(args, *task)) {
         return AK_OK;
     }
-    ak_status status = open_task(&better, args, true, archive, err);
+    ak_status status = open_task(&better, args, true, archive, race, err);
     if (status == AK_OK) {
         ak_task_close(*task);
         *task = better;
     }
     return status;
+}
+
+ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err)
+{
+    ak_archive *archive = NULL;
+    ak_task *task = NULL;
+    ak_status status = ak_args_task(&task, args, err);
+    if (status == AK_OK && has_choice(args, task)) {
+        status = ak_args_archive(&archive, args, err);
+        status = status == AK_OK ? ak_args_measured_task(&task, args, archive, false, err) : status;
+    }
+    ak_archive_close(archive);
+    if (status != AK_OK) {
+        ak_task_close(task);
+        return status;
+    }
+    *out = task;
+    return AK_OK;
 }
 
 static ak_status read_candidate(ak_candidate *out, const char *text, const ak_task *task,
