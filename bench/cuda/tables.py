@@ -131,7 +131,15 @@ def table(name, results):
     if of_default:
         lines.append("* default configuration against lt_best: geometric mean %.3f, minimum %.3f" % (
             geomean(of_default), min(of_default)))
-    return "\n".join(lines + [""])
+    return "\n".join(lines + overlap(results) + [""])
+
+def overlap(results):
+    """Where runs may begin before the one before has ended, if anybody's do: what a ratio is worth depends on it."""
+    early = lambda one: one is not None and one.get("overlap") == "between runs"
+    mine = sum(early(ours(r)[0]) for r in results)
+    theirs = sum(any(early(c) for c in r.get("contestants", []) if c["library"]) for r in results)
+    return ["* runs overlap (programmatic launches): ours in %d of %d cases, a library's in %d" % (
+        mine, len(results), theirs)] if mine or theirs else []
 
 def load(path):
     with open(path) as f:

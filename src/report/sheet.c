@@ -8,6 +8,7 @@
 
 #include "base/utf8.h"
 #include "base/alloc.h"
+#include "measure/overlap.h"
 
 /* ---- building ---------------------------------------------------------------------------------
  */
@@ -240,19 +241,45 @@ static void add_best(ak_sheet_builder *b, const ak_report_model *model)
     ak_sheet_pairf(b, "trial", "%" PRId64, trial->id);
 }
 
+static const char *overlap_of(const json_t *contestant)
+{
+    const char *overlap = json_string_value(json_object_get(contestant, "overlap"));
+    return overlap == NULL ? "" : overlap;
+}
+
+/* Does any of them begin early, so that it is something to compare? */
+static bool any_overlap(const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *overlap = overlap_of(json_array_get(list, i));
+        if (overlap[0] != 0 && strcmp(overlap, ak_overlap_text(AK_OVERLAP_NONE)) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void add_finish(ak_sheet_builder *b, const ak_report_model *model)
 {
     const json_t *list = json_object_get(model->result, "contestants");
     if (json_array_size(list) == 0) {
         return;
     }
-    ak_sheet_begin(b, "Finish: measured interleaved", 5);
-    b->sheet->note = "Speed: relative to the first library; a tie if the interval contains 1.";
+    const bool overlap = any_overlap(list);
+    ak_sheet_begin(b, "Finish: measured interleaved", overlap ? 6 : 5);
+    b->sheet->note = overlap ? "Speed: relative to the first library; a tie if the interval "
+                               "contains 1. Overlap: where kernels may begin before the one before "
+                               "has ended (programmatic launches)."
+                             : "Speed: relative to the first library; a tie if the interval "
+                               "contains 1.";
     ak_sheet_column(b, 0, "contestant", false);
     ak_sheet_column(b, 1, "ms", true);
     ak_sheet_column(b, 2, "interval", true);
     ak_sheet_column(b, 3, "speed", true);
     ak_sheet_column(b, 4, "version or configuration", false);
+    if (overlap) {
+        ak_sheet_column(b, 5, "overlap", false);
+    }
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
         const json_t *interval = json_object_get(one, "ci_ms");
@@ -274,6 +301,9 @@ static void add_finish(ak_sheet_builder *b, const ak_report_model *model)
             ak_sheet_cellf(b, "failed: %s", reason);
         } else {
             ak_sheet_cell(b, version != NULL ? version : config != NULL ? config : "");
+        }
+        if (overlap) {
+            ak_sheet_cell(b, overlap_of(one));
         }
     }
 }

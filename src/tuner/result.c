@@ -64,7 +64,8 @@ json_t *ak_contestant_json(const ak_contestant *c, const ak_space *space)
                 ak_json_set(object, "power_watts", measured(c->power_watts)) &&
                 ak_json_set(object, "temperature_celsius", measured(c->temperature_celsius)) &&
                 ak_json_set_text(object, "throttle", c->throttle) &&
-                ak_json_set(object, "utilisation", measured(c->utilisation));
+                ak_json_set(object, "utilisation", measured(c->utilisation)) &&
+                ak_json_set_text(object, "overlap", c->overlap);
     if (!good) {
         json_decref(object);
         return NULL;

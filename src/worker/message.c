@@ -334,7 +334,19 @@ json_t *ak_message_from_duel(const ak_duel_entry *entry)
     good = good && ak_json_set_text(object, "version", entry->version);
     good = good && set_samples(object, entry->samples_ms, entry->sample_count);
     good = good && set_conditions(object, &entry->conditions);
+    good = good && ak_json_set_text(object, "overlap", ak_overlap_text(entry->overlap));
     return whole(object, good);
+}
+
+/* Null: not known. */
+static ak_status get_overlap(ak_overlap *out, const json_t *object, ak_error *err)
+{
+    const json_t *value = json_object_get(object, "overlap");
+    const char *text = json_string_value(value);
+    if (value == NULL || json_is_null(value) || (text != NULL && ak_overlap_parse(out, text))) {
+        return AK_OK;
+    }
+    return ak_fail(err, AK_INVALID, WHERE ": unknown overlap \"%.40s\"", text == NULL ? "" : text);
 }
 
 ak_status ak_message_to_duel(ak_duel_entry *out, const json_t *object, ak_error *err)
@@ -344,6 +356,7 @@ ak_status ak_message_to_duel(ak_duel_entry *out, const json_t *object, ak_error 
     status = status == AK_OK ? get_text(&entry.reason, object, "reason", err) : status;
     status = status == AK_OK ? get_text(&entry.version, object, "version", err) : status;
     status = status == AK_OK ? get_conditions(&entry.conditions, object, err) : status;
+    status = status == AK_OK ? get_overlap(&entry.overlap, object, err) : status;
     status =
         status == AK_OK ? get_samples(&entry.samples_ms, &entry.sample_count, object, err) : status;
     if (status != AK_OK) {

@@ -19,6 +19,10 @@
  *   no_device old_driver no_memory | spill serialised compile_error | launch_error illegal_address
  *   hang wrong overrun lazy (does nothing but in every second run) no_cluster
  *   mixed (the second device is of another model) alone (there is no second one)
+ *   lt_pairs (cuBLASLt's products are two kernels, the second begun early)
+ *   no_edges (a graph does not tell what its nodes wait for)
+ *   inexact (some of cuBLASLt's algorithms round partial sums, its first and its fastest five among
+ *   them) all_inexact (then it has but a few)
  *
  * and, where B has more than LARGE elements only: large_wrong, large_overrun, large_idle (does
  * nothing), large_input (changes A), large_scribble (writes into all other memory of the device).
@@ -68,6 +72,7 @@ enum {
     ALLOCATIONS_MAX = 64,
     NODES_MAX = 4096,
     ARGUMENTS_MAX = 16,
+    DEVICES = 4,
     SMS = 132,
     TYPE_F16 = 6, /* else bf16 */
     LARGE = 500000
@@ -151,6 +156,7 @@ typedef struct product {
     bool a_transposed, b_transposed;
     float alpha, beta;
     int type;
+    bool rounds_parts; /* the sum over each half of k is rounded before they are added */
     const char *options;
 } product;
 
@@ -165,7 +171,8 @@ typedef struct node {
     size_t bytes;
     int value;
     int m, n, type;
-    product q; /* of the library */
+    product q;  /* of the library */
+    bool early; /* may begin before the one before has ended */
     double ns;
 } node;
 
@@ -255,6 +262,13 @@ static double activate(double x, const char *options)
     return x;
 }
 
+/* Of a part of a sum: rounded once, and with less than the type has, so that every tolerance sees
+   it. */
+static float coarse(float part, int type)
+{
+    return widen((uint16_t)(narrow(part, type) & 0xfff8), type);
+}
+
 #define NOT_INSTRUMENTED __attribute__((no_sanitize("address", "undefined", "thread")))
 
 /* Instrumented, it would be half of a test's time. */
@@ -262,6 +276,7 @@ NOT_INSTRUMENTED static void multiply(const product *q)
 {
     float *wide = malloc(sizeof *wide * (size_t)q->k * (size_t)q->n);
     float *row = malloc(sizeof *row * (size_t)q->n);
+    float *half = calloc((size_t)q->n, sizeof *half);
     for (size_t p = 0; p < (size_t)q->k; p++) {
         for (size_t j = 0; j < (size_t)q->n; j++) {
             wide[p * (size_t)q->n + j] =
@@ -277,10 +292,15 @@ NOT_INSTRUMENTED static void multiply(const product *q)
             for (int j = 0; j < q->n; j++) {
                 row[j] += x * wide[p * (size_t)q->n + (size_t)j];
             }
+            for (int j = 0; q->rounds_parts && p + 1 == (size_t)q->k / 2 && j < q->n; j++) {
+                half[j] = coarse(row[j], q->type);
+                row[j] = 0;
+            }
         }
         for (size_t j = 0; j < (size_t)q->n; j++) {
             const size_t at = i * q->ldc + j;
-            double x = (double)q->alpha * (double)row[j];
+            const float sum = q->rounds_parts ? coarse(row[j], q->type) : row[j];
+            double x = (double)q->alpha * (double)(half[j] + sum);
             x += q->c_in == NULL ? 0.0 : (double)(q->beta * widen(q->c_in[at], q->type));
             x += q->bias == NULL ? 0.0 : (double)widen(q->bias[j], q->type);
             x = activate(x, q->options);
@@ -290,6 +310,7 @@ NOT_INSTRUMENTED static void multiply(const product *q)
     }
     free(wide);
     free(row);
+    free(half);
 }
 
 static void softmax(uint16_t *y, const uint16_t *x, int rows, int columns, int type)
@@ -559,16 +580,21 @@ int cuda_error_text(int code, const char **out)
     return 0;
 }
 
+static int device_total(void)
+{
+    return fault("alone", NULL) ? 1 : DEVICES;
+}
+
 int cuda_device_count(int *count)
 {
-    *count = fault("alone", NULL) ? 1 : 2;
+    *count = device_total();
     return 0;
 }
 
 int cuda_device_get(int *device, int ordinal)
 {
     *device = ordinal;
-    return ordinal < 2 ? 0 : NO_DEVICE;
+    return ordinal < device_total() ? 0 : NO_DEVICE;
 }
 
 int cuda_device_name(char *out, int bytes, int device)
@@ -818,10 +844,19 @@ static bool is_gemm(const char *name)
     return strcmp(name, "ak_kernel") == 0 || strcmp(name, "ak_kernel_sized") == 0;
 }
 
+/* Which of the template's two entries are in the code? */
+static bool has_entry(const module *m, const char *name)
+{
+    const bool sizes = option(m->options, "SIZE_M", 0) != 0;
+    const bool own = option(m->options, "OWN_SIZE_ONLY", 0) != 0;
+    return strcmp(name, "ak_kernel_sized") == 0 ? sizes
+                                                : strcmp(name, "ak_kernel") == 0 && !(sizes && own);
+}
+
 int cuda_module_function(void **out, void *m, const char *name)
 {
-    if (!is_gemm(name) && strcmp(name, "ak_rate") != 0 && strcmp(name, "ak_bias_activation") != 0 &&
-        fake_referee_find(name) < 0) {
+    if (!has_entry(m, name) && strcmp(name, "ak_rate") != 0 &&
+        strcmp(name, "ak_bias_activation") != 0 && fake_referee_find(name) < 0) {
         return NOT_FOUND;
     }
     function *f = &functions[function_count++ % 4096];
@@ -895,6 +930,9 @@ int cuda_launch(const ak_cuda_launch_config *config, void *f, void **arguments, 
     }
     if (gemm && (config->grid[0] % cluster_of(what) != 0 || config->grid[0] == 0)) {
         return BAD_VALUE;
+    }
+    for (uint32_t i = 0; i < config->attribute_count; i++) {
+        w.early = w.early || (config->attributes[i].id == 6 && config->attributes[i].as.value != 0);
     }
     int count = gemm ? counts[0] : strcmp(what->name, "ak_rate") == 0 ? counts[2] : counts[1];
     for (int i = 0; i < count; i++) {
@@ -984,6 +1022,25 @@ int cuda_capture_end(void *stream, void **out)
     (void)stream;
     *out = capturing;
     capturing = NULL;
+    return 0;
+}
+
+/* Nodes stand in one line, and only a kernel can be begun early behind a kernel. */
+int cuda_graph_edges(void *g, void **from, void **to, ak_cuda_edge *edges, size_t *count)
+{
+    graph *what = g;
+    if (fault("no_edges", NULL)) {
+        return BAD_VALUE;
+    }
+    *count = what->count > 0 ? what->count - 1 : 0;
+    for (size_t i = 0; edges != NULL && i < *count; i++) {
+        const node *one = &what->nodes[i], *next = &what->nodes[i + 1];
+        bool kernels = (one->f != NULL || one->kind >= 3) && (next->f != NULL || next->kind >= 3);
+        from[i] = &what->nodes[i];
+        to[i] = &what->nodes[i + 1];
+        edges[i] =
+            (ak_cuda_edge){.from_port = next->early && kernels, .type = next->early && kernels};
+    }
     return 0;
 }
 
@@ -1152,7 +1209,9 @@ int nvrtc_destroy(void **out)
 
 /* ---- cuBLASLt -------------------------------------------------------------------------------- */
 
-enum { HEURISTICS = 120, FASTEST = 97 }; /* the first answer is not the best */
+/* The first answer is not the best. Those without rounded parts are numbered from WIDE, and are
+   only asked for where others may be inexact. */
+enum { HEURISTICS = 120, FASTEST = 97, FEW = 12, WIDE = 1000, WIDES = 2 };
 
 typedef struct lt_layout {
     int type;
@@ -1224,13 +1283,15 @@ int lt_layout_destroy(void *layout)
 
 int lt_preference_create(void **preference)
 {
-    *preference = malloc(1);
+    *preference = calloc(1, sizeof(uint32_t));
     return 0;
 }
 
 int lt_preference_set(void *preference, int attribute, const void *value, size_t bytes)
 {
-    (void)preference, (void)attribute, (void)value, (void)bytes;
+    if (attribute == 3) { /* CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK */
+        memcpy(preference, value, bytes);
+    }
     return 0;
 }
 
@@ -1240,13 +1301,38 @@ int lt_preference_destroy(void *preference)
     return 0;
 }
 
+static bool inexact_at_all(void)
+{
+    return fault("inexact", NULL) || fault("all_inexact", NULL);
+}
+
+static bool is_inexact(uint64_t which)
+{
+    return fault("all_inexact", NULL) ||
+           (fault("inexact", NULL) && (which == 0 || (which <= FASTEST && which > FASTEST - 5)));
+}
+
+/* Relative to the fastest. */
+static double slowness(uint64_t which)
+{
+    return which == FASTEST ? 1.0 : which == WIDE ? 1.03 : is_inexact(which) ? 1.01 : 1.1;
+}
+
 int lt_heuristic(void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference,
                  int wanted, ak_cublaslt_result *results, int *found)
 {
-    (void)handle, (void)desc, (void)a, (void)b, (void)c, (void)d, (void)preference;
-    *found = wanted < HEURISTICS ? wanted : HEURISTICS;
+    const bool sums = *(const uint32_t *)preference == 2, wide = sums && inexact_at_all();
+    const int have = wide ? WIDES : fault("all_inexact", NULL) ? FEW : HEURISTICS;
+    (void)handle, (void)desc, (void)a, (void)b, (void)c, (void)d;
+    *found = wanted < have ? wanted : have;
     for (int i = 0; i < *found; i++) {
-        results[i] = (ak_cublaslt_result){.algo = {(uint64_t)i}, .state = i == 1 ? 15 : 0};
+        const int which = wide ? WIDE + i : sums ? have - 1 - i : i;
+        results[i].algo[0] = (uint64_t)which;
+        if (which % 2 == 0) { /* not all of an algorithm is always written */
+            results[i].algo[1] = 1;
+        }
+        results[i].workspace = 0;
+        results[i].state = which == 1 ? 15 : 0;
     }
     return 0;
 }
@@ -1287,11 +1373,17 @@ int lt_matmul(void *handle, void *desc, const void *alpha, const void *a, void *
                     .alpha = *(const float *)alpha,
                     .beta = *(const float *)beta,
                     .type = la->type == 2 ? TYPE_F16 : 0,
+                    .rounds_parts = is_inexact(which),
                     .options = (fused->epilogue & 2) != 0    ? "-Dactivation_is_relu=1"
                                : (fused->epilogue & 32) != 0 ? "-Dactivation_is_gelu_tanh=1"
                                                              : ""}};
-    w.ns = LAUNCH_NS + 2.0 * w.q.m * w.q.n * w.q.k / 50 * (which == FASTEST ? 1.0 : 1.1);
-    return enqueue(&w);
+    w.ns = LAUNCH_NS + 2.0 * w.q.m * w.q.n * w.q.k / 50 * slowness(which);
+    int code = enqueue(&w);
+    if (code == 0 && fault("lt_pairs", NULL)) {
+        w.early = true;
+        code = enqueue(&w);
+    }
+    return code;
 }
 
 /* ---- cuDNN ----------------------------------------------------------------------------------- */

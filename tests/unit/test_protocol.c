@@ -203,6 +203,30 @@ static void bad_trials_are_refused(void **state)
     }
 }
 
+/* What may begin early is one of the words there are, or not known. */
+static void an_overlap_comes_back(void **state)
+{
+    static const char *const bad[] = {"\"\"", "\"soon\"", "1", "[\"none\"]", "true"};
+    (void)state;
+    for (int i = AK_OVERLAP_UNKNOWN; i <= AK_OVERLAP_BETWEEN; i++) {
+        ak_duel_entry entry = {.overlap = (ak_overlap)i}, again = {0};
+        json_t *object = ak_message_from_duel(&entry);
+        assert_int_equal(ak_message_to_duel(&again, object, NULL), AK_OK);
+        assert_int_equal(again.overlap, i);
+        json_decref(object);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char text[80];
+        ak_duel_entry entry = {0};
+        ak_error err = AK_ERROR_INIT;
+        (void)snprintf(text, sizeof text, "{\"outcome\": \"ok\", \"overlap\": %s}", bad[i]);
+        json_t *object = json_loads(text, 0, NULL);
+        assert_int_equal(ak_message_to_duel(&entry, object, &err), AK_INVALID);
+        assert_non_null(strstr(err.text, "unknown overlap"));
+        json_decref(object);
+    }
+}
+
 static void the_other_messages_come_back(void **state)
 {
     (void)state;
@@ -269,6 +293,7 @@ int main(void)
         cmocka_unit_test(writing_to_the_dead_is_an_error),
         cmocka_unit_test(a_trial_is_read_as_written),
         cmocka_unit_test(bad_trials_are_refused),
+        cmocka_unit_test(an_overlap_comes_back),
         cmocka_unit_test(the_other_messages_come_back),
         cmocka_unit_test(a_failure_carries_its_reason),
     };

@@ -220,7 +220,7 @@ static void test_imported(void **state)
         assert_ok(ak_fs_join(path, f->folder, name, err));
         assert_ok(ak_archive_open(&second, path, err));
         assert_ok(ak_archive_export(f->archive, NULL, sources[i], f->file, err));
-        assert_ok(ak_archive_import(&added, second, sources[i], f->file, err));
+        assert_ok(ak_archive_import(&added, NULL, second, sources[i], f->file, err));
         assert_int_equal(added, 10);
         for (size_t j = 0; j < 4; j++) {
             assert_ok(ak_report(&text, second, NULL, formats[j], err));
@@ -393,15 +393,22 @@ static void test_devices(void **state)
         "cuda:1       1   0        -            -  GPU-01",
         "tuned         1755        2619  612         51  power_cap",
         "warning  the clock differed by 3.0 %",
+        "Overlap: where kernels",
+        "MR=6                      between runs",
+        "13.1.0                    none",
     };
     fixture *f = fixture_of(state);
     char *text;
     ak_run run = literal_run("r1");
     run.result_json =
-        (char *)"{\"contestants\": [{\"name\": \"tuned\", \"ms\": 1.2, \"ci_ms\": [1.1, 1.3], "
-                "\"ratio\": 1, \"tie\": false, \"sm_clock_mhz\": 1755, \"memory_clock_mhz\": 2619, "
-                "\"power_watts\": 612.4, \"temperature_celsius\": 51, \"throttle\": \"power_cap\", "
-                "\"utilisation\": 0.75}], \"warnings\": [\"the clock differed by 3.0 %\"]}";
+        (char
+             *)"{\"contestants\": [{\"name\": \"tuned\", \"ms\": 1.2, \"ci_ms\": [1.1, 1.3], "
+               "\"ratio\": 1, \"tie\": false, \"config\": \"MR=6\", \"overlap\": \"between runs\", "
+               "\"sm_clock_mhz\": 1755, \"memory_clock_mhz\": 2619, "
+               "\"power_watts\": 612.4, \"temperature_celsius\": 51, \"throttle\": \"power_cap\", "
+               "\"utilisation\": 0.75}, {\"name\": \"cuBLASLt\", \"version\": \"13.1.0\", "
+               "\"overlap\": \"none\", \"ms\": 1.2}], \"warnings\": [\"the clock differed by 3.0 "
+               "%\"]}";
     assert_ok(ak_archive_add_run(f->archive, &run, err));
     ak_trial trial = literal_trial("MR=4", 1.5);
     trial.run = run.id;

@@ -301,6 +301,11 @@ static void cuda_conditions(ak_conditions *out, ak_device *device)
     ak_cuda_gauge_take(out, &device->gauge);
 }
 
+static ak_overlap cuda_overlap(const ak_runnable *runnable)
+{
+    return runnable->overlap;
+}
+
 static void cuda_uuid(char *out, size_t bytes, const ak_device *device)
 {
     (void)snprintf(out, bytes, "%s", device->uuid);
@@ -320,6 +325,7 @@ static void forget_graph(ak_runnable *runnable)
     }
     runnable->graph = NULL;
     runnable->graph_runs = 0;
+    runnable->overlap = AK_OVERLAP_UNKNOWN;
 }
 
 static void cuda_unload(ak_runnable *runnable)
@@ -331,6 +337,12 @@ static void cuda_unload(ak_runnable *runnable)
         }
         ak_free(runnable);
     }
+}
+
+static bool cuda_another(ak_runnable *runnable)
+{
+    return !runnable->device->lost && runnable->work->another != NULL &&
+           runnable->work->another(runnable);
 }
 
 static ak_status load_library(ak_runnable *runnable, const char *name, ak_error *err)
@@ -438,6 +450,31 @@ static int prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *o
     return code;
 }
 
+/* Of so many runs in a graph. They stand in one line and are alike, so they have so many times the
+   early beginnings that one has within and, if runs begin early too, one less of those. */
+static ak_overlap overlap_of(const ak_cuda_driver *cuda, void *graph, uint32_t runs)
+{
+    ak_overlap overlap = AK_OVERLAP_UNKNOWN;
+    size_t count = 0, early = 0;
+    if (cuda->graph_edges == NULL || cuda->graph_edges(graph, NULL, NULL, NULL, &count) != 0) {
+        return overlap;
+    }
+    void **nodes = ak_alloc(2 * count + 1, sizeof *nodes);
+    ak_cuda_edge *edges = ak_alloc(count + 1, sizeof *edges);
+    if (nodes != NULL && edges != NULL &&
+        (count == 0 || cuda->graph_edges(graph, nodes, nodes + count, edges, &count) == 0)) {
+        for (size_t i = 0; i < count; i++) {
+            early += edges[i].type == AK_CUDA_EDGE_PROGRAMMATIC ? 1 : 0;
+        }
+        overlap = early == 0          ? AK_OVERLAP_NONE
+                  : early % runs == 0 ? AK_OVERLAP_WITHIN
+                                      : AK_OVERLAP_BETWEEN;
+    }
+    ak_free(nodes);
+    ak_free(edges);
+    return overlap;
+}
+
 /* Runs on sets 0, 1, ... in turn, as a graph. */
 static int record(ak_runnable *runnable, uint32_t runs)
 {
@@ -457,6 +494,7 @@ static int record(ak_runnable *runnable, uint32_t runs)
     int ended = cuda->capture_end(runnable->device->stream, &graph);
     code = code == 0 ? ended : code;
     code = code == 0 ? cuda->graph_instantiate(&runnable->graph, graph, 0) : code;
+    runnable->overlap = code == 0 ? overlap_of(cuda, graph, runs) : AK_OVERLAP_UNKNOWN;
     if (graph != NULL) {
         (void)cuda->graph_destroy(graph);
     }
@@ -615,6 +653,8 @@ const ak_backend_ops ak_cuda_ops = {
     .description = "CUDA kernels on NVIDIA devices, compiled with NVRTC",
     .probe = ak_cuda_probe,
     .missing = ak_cuda_missing,
+    .sheets = ak_cuda_sheets,
+    .sheet_facts = ak_cuda_sheet_facts,
     .facts = ak_cuda_facts,
     .environment = ak_cuda_environment,
     .source = ak_cuda_source,
@@ -628,8 +668,10 @@ const ak_backend_ops ak_cuda_ops = {
     .fill = cuda_fill,
     .load = cuda_load,
     .launch = cuda_launch,
+    .another = cuda_another,
     .unload = cuda_unload,
     .conditions = cuda_conditions,
+    .overlap = cuda_overlap,
     .uuid = cuda_uuid,
     .lost = cuda_lost,
     .ceilings = ak_cuda_ceilings,

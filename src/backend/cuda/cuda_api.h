@@ -46,6 +46,11 @@ typedef struct ak_cuda_launch_config {
     uint32_t attribute_count;
 } ak_cuda_launch_config;
 
+/* How one node of a graph waits for another. */
+typedef struct ak_cuda_edge {
+    unsigned char from_port, to_port, type, reserved[5];
+} ak_cuda_edge;
+
 typedef struct ak_cublaslt_result {
     uint64_t algo[8];
     size_t workspace;
@@ -94,6 +99,7 @@ typedef struct ak_nvml_field {
     X(LAUNCH_EARLY, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 6)                      \
     X(STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING, 1)                                              \
     X(CAPTURE_RELAXED, CU_STREAM_CAPTURE_MODE_RELAXED, 2)                                          \
+    X(EDGE_PROGRAMMATIC, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, 1)                                 \
     X(TENSOR_I32, CU_TENSOR_MAP_DATA_TYPE_INT32, 4)                                                \
     X(TENSOR_F16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 6)                                              \
     X(TENSOR_F32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 7)                                              \

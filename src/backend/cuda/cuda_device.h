@@ -79,8 +79,9 @@ typedef struct ak_cuda_work {
        the output that is to be judged in set 0. Else NULL. */
     int (*batch)(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns,
                  ak_outcome *outcome);
-    void (*unload)(ak_runnable *runnable); /* NULL: nothing to do */
-    bool computes;                         /* false: its output is nothing to be judged */
+    bool (*another)(ak_runnable *runnable); /* as in backend.h; NULL: there is only one way */
+    void (*unload)(ak_runnable *runnable);  /* NULL: nothing to do */
+    bool computes;                          /* false: its output is nothing to be judged */
 } ak_cuda_work;
 
 typedef struct ak_cuda_kernels ak_cuda_kernels; /* cuda_kernel.c */
@@ -98,6 +99,7 @@ struct ak_runnable {
     double run_ns; /* of one run, in the latest batch; 0: none yet */
     void *graph;   /* of `graph_runs` runs, or NULL */
     uint32_t graph_runs;
+    ak_overlap overlap; /* of what was last recorded */
     ak_cuda_kernels *kernels;
     ak_cuda_product *product;
     ak_cuda_softmax *softmax;

@@ -107,7 +107,7 @@ static bool add_driver(json_t *object)
     json_t *list = json_array();
     bool good = list != NULL;
     if (ak_cuda_driver_open(&cuda, &err) != AK_OK) {
-        good = good && ak_json_set_text(object, "driver", err.text);
+        good = good && ak_json_set_text(object, "driver_missing", err.text);
     } else {
         (void)cuda->driver_version(&version);
         (void)cuda->device_count(&count);
@@ -154,12 +154,24 @@ static bool add_cublaslt(json_t *object)
            ak_json_set_text(object, "cublaslt_path", lt->path);
 }
 
+static bool add_cudnn(json_t *object)
+{
+    const ak_cudnn *dnn;
+    ak_error err = AK_ERROR_INIT;
+    char text[64];
+    if (ak_cudnn_open(&dnn, &err) != AK_OK) {
+        return ak_json_set_text(object, "cudnn_missing", err.text);
+    }
+    (void)snprintf(text, sizeof text, "%zu", dnn->version());
+    return ak_json_set_text(object, "cudnn", text);
+}
+
 int ak_cuda_inventory_main(void)
 {
     json_t *object = json_object();
     char *text = NULL;
     bool good = object != NULL && add_driver(object) && add_nvrtc(object) && add_cublaslt(object) &&
-                ak_json_text(&text, object, NULL) == AK_OK;
+                add_cudnn(object) && ak_json_text(&text, object, NULL) == AK_OK;
     if (good) {
         size_t length = strlen(text);
         good = write(STDOUT_FILENO, text, length) == (ssize_t)length;
@@ -274,7 +286,8 @@ static ak_status device_of(const json_t **out, const json_t **all, const char *n
     return ak_cuda_missing(name, err);
 }
 
-/* Where there is no device, `driver` of the inventory is why: the text that doctor shows. */
+/* Where there is no device, `driver_missing` of the inventory is why: the text that doctor shows.
+ */
 ak_status ak_cuda_missing(const char *device, ak_error *err)
 {
     const json_t *all = NULL;
@@ -283,7 +296,7 @@ ak_status ak_cuda_missing(const char *device, ak_error *err)
         return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: %s", device, why.text);
     }
     const json_t *list = json_object_get(all, "devices");
-    const char *driver = json_string_value(json_object_get(all, "driver"));
+    const char *driver = json_string_value(json_object_get(all, "driver_missing"));
     size_t count = json_array_size(list);
     if (count == 0) {
         return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: %s", device,
@@ -311,12 +324,15 @@ ak_status ak_cuda_facts(ak_scope *out, const char *device, int threads, ak_error
     return status;
 }
 
-/* Not the ordinal: equal devices of one machine give equal results, and share a run's trials. */
+/* Not the ordinal: equal devices of one machine give equal results, and share a run's trials. The
+   libraries are in it because a run's record says how fast a kernel is beside them, and "beside
+   cuBLASLt" is another thing with another cuBLASLt. PyTorch is not: it is started only where it is
+   asked for, and what it is compared as has its version. */
 ak_status ak_cuda_environment(json_t **out, const char *device, ak_error *err)
 {
     static const char *const of_device[] = {"name", "compute_capability", "sm_count", "l2_bytes",
                                             "memory_bytes"};
-    static const char *const of_machine[] = {"driver", "driver_api", "nvrtc"};
+    static const char *const of_machine[] = {"driver", "driver_api", "nvrtc", "cublaslt", "cudnn"};
     const json_t *found = NULL, *all;
     ak_status status = device_of(&found, &all, device, err);
     if (status != AK_OK) {
@@ -347,7 +363,7 @@ ak_status ak_cuda_state(json_t **out, ak_error *err)
     json_t *object = json_object();
     bool good = object != NULL;
     if (inventory(&all, &why) != AK_OK) {
-        good = good && ak_json_set_text(object, "driver", why.text);
+        good = good && ak_json_set_text(object, "driver_missing", why.text);
     } else {
         const char *key;
         json_t *value;

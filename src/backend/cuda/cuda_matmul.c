@@ -11,6 +11,11 @@
  * has one (bias, relu, tanh-gelu); where it has none they are unfused themselves, and there is no
  * third. The choice is made at the first launch, on the rotating copies of the task's own
  * arguments, and kept for the life of the device.
+ *
+ * Not every answer is accurate: some split K and round partial sums to the type of C. Whoever
+ * judges results (worker/evaluate.c) does not take these, says so (`another`), and gets the next
+ * one in the order of speed; for the first of the heuristics, in the library's own order. So an
+ * algorithm is judged only when it is its turn, and the library is refused only if none is right.
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -21,7 +26,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
-/* The library gives at most some 140 for one product. */
+/* The library gives at most some 140 for one product, if asked once. */
 #define HEURISTICS_MAX 200
 #define FINALISTS      5
 #define FINAL_ROUNDS   7
@@ -54,6 +59,9 @@
     X(EPILOGUE_BIAS, CUBLASLT_EPILOGUE_BIAS, 4)                                                    \
     X(EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU, 32)                                                   \
     X(PREFERENCE_WORKSPACE, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, 1)                           \
+    X(PREFERENCE_REDUCTION, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, 3)                         \
+    X(REDUCTION_ANY, CUBLASLT_REDUCTION_SCHEME_MASK, 7)                                            \
+    X(REDUCTION_WIDE, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, 2)                                   \
     X(ALGO_ID, CUBLASLT_ALGO_CONFIG_ID, 0)                                                         \
     X(ALGO_TILE, CUBLASLT_ALGO_CONFIG_TILE_ID, 1)                                                  \
     X(ALGO_SPLIT_K, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 2)
@@ -76,11 +84,33 @@ enum { ROLES = sizeof roles / sizeof roles[0] };
 
 typedef enum way { MODE_PLAIN, MODE_FUSED, MODE_TWO_PASSES, MODES } way;
 
-typedef struct choice {
-    bool made;
-    way mode;
+/* What is asked for, one after the other. The first is what a program asks that asks once. In the
+   last, what is split along K is added up in f32: the library has two ways more, in C itself and as
+   C's type in the workspace, of which both round the partial sums, and where it has few accurate
+   ones it fills its answers with those. */
+static const struct request {
+    int wanted;
+    uint32_t reductions;
+} requests[] = {
+    {1, LT_REDUCTION_ANY}, {HEURISTICS_MAX, LT_REDUCTION_ANY}, {HEURISTICS_MAX, LT_REDUCTION_WIDE}};
+enum { REQUESTS = sizeof requests / sizeof requests[0], ANSWERS_MAX = 1 + 2 * HEURISTICS_MAX };
+
+/* One of the library's algorithms. */
+typedef struct candidate {
     ak_cublaslt_result algo;
-    int index, of; /* which heuristic it was */
+    int index; /* among all different answers */
+    double ns; /* of one run; 0: not timed */
+    double rounds[FINAL_ROUNDS];
+} candidate;
+
+/* What a role has come to. */
+typedef struct choice {
+    size_t ways_tried;
+    way mode;
+    candidate *list;  /* of ANSWERS_MAX; those that are left, in the order of their turn */
+    size_t count;     /* the first of them is in use */
+    size_t finalists; /* so many of them have been in the finals */
+    int of, rejected; /* different answers; those of them that were not accurate */
 } choice;
 
 struct ak_cublaslt_state {
@@ -95,7 +125,8 @@ struct ak_cuda_product {
     size_t role;
     void *desc[2]; /* plain, with epilogue */
     void *a, *b, *c;
-    choice chosen;
+    way mode;
+    ak_cublaslt_result algo;
 };
 
 /* What the task asks for, in this file's terms. */
@@ -224,6 +255,9 @@ static void product_close(ak_device *device)
                 (void)device->cuda->module_unload(state->helper);
             }
             (void)state->lt->destroy(state->handle);
+        }
+        for (size_t i = 0; i < ROLES; i++) {
+            ak_free(state->chosen[i].list);
         }
         ak_free(state);
         device->lt = NULL;
@@ -371,10 +405,9 @@ static int product_enqueue(ak_runnable *runnable, size_t set)
     const ak_device *device = runnable->device;
     const ak_cublaslt_state *state = device->lt;
     const ak_cuda_product *p = runnable->product;
-    const choice *made = &p->chosen;
     terms t = terms_of(device->task);
-    void *desc = p->desc[made->mode == MODE_FUSED ? 1 : 0];
-    if (made->mode == MODE_FUSED && t.bias != SIZE_MAX) {
+    void *desc = p->desc[p->mode == MODE_FUSED ? 1 : 0];
+    if (p->mode == MODE_FUSED && t.bias != SIZE_MAX) {
         ak_cuda_address bias = ak_cuda_place(device, &runnable->places, set, t.bias);
         (void)state->lt->desc_set(desc, LT_DESC_BIAS, &bias, sizeof bias);
     }
@@ -387,21 +420,15 @@ static int product_enqueue(ak_runnable *runnable, size_t set)
     }
     int status =
         state->lt->matmul(state->handle, desc, &t.alpha, b, p->a, a, p->b, &t.beta, addend, p->c, c,
-                          p->c, made->algo.algo, (void *)(uintptr_t)device->workspace,
+                          p->c, p->algo.algo, (void *)(uintptr_t)device->workspace,
                           AK_CUDA_LIBRARY_WORKSPACE, device->stream);
     if (status != 0) {
         return AK_CUDA_ERROR_INVALID_VALUE; /* the library's own codes mean nothing to a driver */
     }
-    return made->mode == MODE_TWO_PASSES ? enqueue_pass(runnable, &t, set) : AK_CUDA_SUCCESS;
+    return p->mode == MODE_TWO_PASSES ? enqueue_pass(runnable, &t, set) : AK_CUDA_SUCCESS;
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */
-
-typedef struct candidate {
-    choice what;
-    double ns; /* of one run */
-    double rounds[FINAL_ROUNDS];
-} candidate;
 
 static int by_time(const void *x, const void *y)
 {
@@ -415,15 +442,23 @@ static int by_number(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
+/* What is enqueued from now on. */
+static void use(ak_runnable *runnable, way mode, const candidate *c)
+{
+    runnable->product->mode = mode;
+    runnable->product->algo = c->algo;
+    runnable->graph_runs = 0; /* what is recorded is of another algorithm */
+    runnable->overlap = AK_OVERLAP_UNKNOWN;
+}
+
 /* One timing of about `wanted` nanoseconds; false if it does not run. */
-static bool time_once(double *ns, ak_runnable *runnable, const candidate *c, double guess,
+static bool time_once(double *ns, ak_runnable *runnable, way mode, const candidate *c, double guess,
                       double wanted)
 {
     double runs = wanted / (guess > 1.0 ? guess : 1.0);
     uint32_t count = runs < 2 ? 2 : runs > RUNS_MAX ? RUNS_MAX : (uint32_t)runs;
     int64_t all = 0;
-    runnable->product->chosen = c->what;
-    runnable->graph_runs = 0; /* what is recorded is of another algorithm */
+    use(runnable, mode, c);
     if (ak_cuda_time(&all, runnable, count, ONE_TIMEOUT_NS) != AK_CUDA_SUCCESS) {
         return false;
     }
@@ -431,43 +466,56 @@ static bool time_once(double *ns, ak_runnable *runnable, const candidate *c, dou
     return true;
 }
 
-static size_t ask(candidate *out, const ak_runnable *runnable, way mode, int wanted)
+static bool is_known(const choice *c, const ak_cublaslt_result *result)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        if (memcmp(c->list[i].algo.algo, result->algo, sizeof result->algo) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Appends the answers to one request that no earlier one had. */
+static void ask(choice *c, ak_cublaslt_result *results, const ak_runnable *runnable,
+                const struct request *request)
 {
     const ak_cublaslt_state *state = runnable->device->lt;
     const ak_cublaslt *lt = state->lt;
     const ak_cuda_product *p = runnable->product;
-    size_t workspace = AK_CUDA_LIBRARY_WORKSPACE, count = 0;
+    size_t workspace = AK_CUDA_LIBRARY_WORKSPACE;
+    uint32_t reductions = request->reductions;
     void *preference = NULL;
     int found = 0;
-    ak_cublaslt_result *results = ak_alloc(HEURISTICS_MAX, sizeof *results);
-    if (results != NULL && lt->preference_create(&preference) == 0 &&
-        lt->preference_set(preference, LT_PREFERENCE_WORKSPACE, &workspace, sizeof workspace) ==
-            0 &&
-        lt->heuristic(state->handle, p->desc[mode == MODE_FUSED ? 1 : 0], p->a, p->b, p->c, p->c,
-                      preference, wanted, results, &found) == 0) {
-        for (int i = 0; i < found; i++) {
-            if (results[i].state == 0) {
-                out[count++].what = (choice){
-                    .made = true, .mode = mode, .algo = results[i], .index = i, .of = found};
-            }
+    /* it does not write all of an algorithm, and what was there makes equal ones different */
+    memset(results, 0, HEURISTICS_MAX * sizeof *results);
+    bool good = lt->preference_create(&preference) == 0 &&
+                lt->preference_set(preference, LT_PREFERENCE_WORKSPACE, &workspace,
+                                   sizeof workspace) == 0 &&
+                lt->preference_set(preference, LT_PREFERENCE_REDUCTION, &reductions,
+                                   sizeof reductions) == 0 &&
+                lt->heuristic(state->handle, p->desc[c->mode == MODE_FUSED ? 1 : 0], p->a, p->b,
+                              p->c, p->c, preference, request->wanted, results, &found) == 0;
+    for (int i = 0; good && i < found && i < request->wanted; i++) {
+        if (results[i].state == 0 && c->count < ANSWERS_MAX && !is_known(c, &results[i])) {
+            c->list[c->count++] = (candidate){.algo = results[i], .index = c->of++};
         }
     }
     if (preference != NULL) {
         (void)lt->preference_destroy(preference);
     }
-    ak_free(results);
-    return count;
 }
 
-/* Times list[first..last), once each or better than before; those that do not run go. Returns the
-   new end. */
-static size_t look(candidate *list, size_t count, ak_runnable *runnable, double guess,
-                   double wanted)
+/* Times list[0..count), once each or better than before, and sorts by it; those that do not run
+   go. Returns how many remain. */
+static size_t look(candidate *list, size_t count, ak_runnable *runnable, way mode, double wanted)
 {
+    const ak_shape *shape = &runnable->device->task->shape;
+    double guess = shape->flops / 5e5 + shape->traffic / 3e3 + 4e3; /* 500 TFLOP/s, 3 TB/s */
     size_t good = 0;
     for (size_t i = 0; i < count && !runnable->device->lost; i++) {
         double ns = 0, known = list[i].ns;
-        if (time_once(&ns, runnable, &list[i], known > 0 ? known : guess, wanted)) {
+        if (time_once(&ns, runnable, mode, &list[i], known > 0 ? known : guess, wanted)) {
             list[good] = list[i];
             list[good++].ns = known > 0 && known < ns ? known : ns;
         }
@@ -476,82 +524,134 @@ static size_t look(candidate *list, size_t count, ak_runnable *runnable, double 
     return good;
 }
 
-/* Sorts by time: all are timed, those near the best once more, and the first few in turn. */
-static size_t rank(candidate *list, size_t count, ak_runnable *runnable, double guess)
+/* The first few in turn. */
+static void finals(choice *c, ak_runnable *runnable)
 {
-    size_t good = look(list, count, runnable, guess, FIRST_NS), near = 0;
-    while (near < good && near < SECOND_LOOKS && list[near].ns <= NEAR * list[0].ns) {
-        near++;
-    }
-    near = look(list, near, runnable, guess, SECOND_NS);
-    size_t finalists = near < FINALISTS ? near : FINALISTS;
-    for (size_t r = 0; r < FINAL_ROUNDS && finalists > 1; r++) {
-        for (size_t k = 0; k < finalists; k++) {
-            candidate *c = &list[r % 2 == 0 ? k : finalists - 1 - k];
-            c->rounds[r] = c->ns;
-            (void)time_once(&c->rounds[r], runnable, c, c->ns, FINAL_NS);
+    for (size_t r = 0; r < FINAL_ROUNDS && c->finalists > 1; r++) {
+        for (size_t k = 0; k < c->finalists; k++) {
+            candidate *one = &c->list[r % 2 == 0 ? k : c->finalists - 1 - k];
+            one->rounds[r] = one->ns;
+            (void)time_once(&one->rounds[r], runnable, c->mode, one, one->ns, FINAL_NS);
         }
     }
-    for (size_t k = 0; k < finalists && finalists > 1; k++) {
-        qsort(list[k].rounds, FINAL_ROUNDS, sizeof(double), by_number);
-        list[k].ns = list[k].rounds[FINAL_ROUNDS / 2];
+    for (size_t k = 0; k < c->finalists && c->finalists > 1; k++) {
+        qsort(c->list[k].rounds, FINAL_ROUNDS, sizeof(double), by_number);
+        c->list[k].ns = c->list[k].rounds[FINAL_ROUNDS / 2];
     }
-    qsort(list, finalists, sizeof *list, by_time);
-    return near;
+    qsort(c->list, c->finalists, sizeof *c->list, by_time);
 }
 
-/* The library's first or best way to do one thing; false if there is none. */
-static bool choose(choice *out, ak_runnable *runnable, way mode)
+/* All have been timed and sorted: those near the best are timed once more, and the first few of
+   them in turn. */
+static void rank(choice *c, ak_runnable *runnable)
 {
-    bool all = roles[runnable->product->role].all;
-    const ak_shape *shape = &runnable->device->task->shape;
-    double guess = shape->flops / 5e5 + shape->traffic / 3e3 + 4e3; /* 500 TFLOP/s, 3 TB/s */
-    candidate *list = ak_alloc(HEURISTICS_MAX, sizeof *list);
+    size_t near = 0;
+    while (near < c->count && near < SECOND_LOOKS && c->list[near].ns <= NEAR * c->list[0].ns) {
+        near++;
+    }
+    size_t still = look(c->list, near, runnable, c->mode, SECOND_NS);
+    memmove(c->list + still, c->list + near, (c->count - near) * sizeof *c->list);
+    c->count -= near - still;
+    c->finalists = still < FINALISTS ? still : FINALISTS;
+    finals(c, runnable);
+}
+
+/* What the library has for c->mode, in the order in which it is to be used. */
+static void collect(choice *c, ak_runnable *runnable)
+{
+    ak_cublaslt_result *results = ak_alloc(HEURISTICS_MAX, sizeof *results);
+    if (c->list == NULL) {
+        c->list = ak_alloc(ANSWERS_MAX, sizeof *c->list);
+    }
+    for (size_t i = 0; results != NULL && c->list != NULL && i < REQUESTS; i++) {
+        ask(c, results, runnable, &requests[i]);
+    }
+    ak_free(results);
+    if (roles[runnable->product->role].all && c->count > 0) {
+        c->count = look(c->list, c->count, runnable, c->mode, FIRST_NS);
+        rank(c, runnable);
+    }
+}
+
+/* The ways in which the task can be done, the better one first. */
+static size_t ways_of(way out[2], const terms *t, size_t role)
+{
     size_t count = 0;
-    if (list != NULL) {
-        count =
-            ask(list, runnable, mode == MODE_FUSED ? mode : MODE_PLAIN, all ? HEURISTICS_MAX : 1);
-        count = all ? rank(list, count, runnable, guess) : count;
+    if (!t->two_step) {
+        out[count++] = MODE_PLAIN;
+    } else if (t->epilogue != 0 && !roles[role].unfused) {
+        out[count++] = MODE_FUSED;
     }
-    if (count > 0) {
-        *out = list[0].what;
-        out->mode = mode;
+    if (t->two_step) {
+        out[count++] = MODE_TWO_PASSES;
     }
-    ak_free(list);
-    return count > 0;
+    return count;
+}
+
+/* Goes on to the next way while there is nothing in this one, and takes the first that there is.
+   False if nothing is left, with `err` where that has a reason. */
+static bool settle(choice *c, ak_runnable *runnable, ak_error *err)
+{
+    way ways[2];
+    terms t = terms_of(runnable->device->task);
+    size_t count = ways_of(ways, &t, runnable->product->role);
+    while (c->count == 0 && c->ways_tried < count) {
+        c->mode = ways[c->ways_tried++];
+        if (c->mode != MODE_TWO_PASSES || open_pass(runnable->device, &t, err) == AK_OK) {
+            collect(c, runnable);
+        }
+    }
+    if (c->count > 0) {
+        use(runnable, c->mode, &c->list[0]);
+    }
+    return c->count > 0;
 }
 
 static int product_prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *outcome)
 {
     ak_device *device = runnable->device;
-    ak_cuda_product *p = runnable->product;
-    choice *known = &device->lt->chosen[p->role];
-    terms t = terms_of(device->task);
     ak_error err = AK_ERROR_INIT;
-    bool unfused = t.two_step && (t.epilogue == 0 || roles[p->role].unfused);
     (void)launch;
     int code = ak_cuda_workspace(device, AK_CUDA_LIBRARY_WORKSPACE);
     if (code != AK_CUDA_SUCCESS) {
         return code;
     }
-    if (!known->made && !unfused) {
-        (void)choose(known, runnable, t.two_step ? MODE_FUSED : MODE_PLAIN);
-    }
-    if (!known->made && t.two_step && open_pass(device, &t, &err) == AK_OK) {
-        (void)choose(known, runnable, MODE_TWO_PASSES);
-    }
-    p->chosen = *known;
-    runnable->graph_runs = 0; /* what is recorded is of another algorithm */
-    if (!known->made) {
-        ak_cuda_refuse(outcome, AK_TRIAL_LAUNCH_ERROR, "cuBLASLt has no algorithm for this%s%.150s",
-                       err.text[0] == 0 ? "" : ": ", err.text);
+    const choice *c = &device->lt->chosen[runnable->product->role];
+    if (!settle(&device->lt->chosen[runnable->product->role], runnable, &err)) {
+        if (c->rejected > 0) {
+            ak_cuda_refuse(outcome, AK_TRIAL_WRONG_RESULT,
+                           "cuBLASLt has no accurate algorithm for this, of %d", c->of);
+        } else {
+            ak_cuda_refuse(outcome, AK_TRIAL_LAUNCH_ERROR,
+                           "cuBLASLt has no algorithm for this%s%.150s",
+                           err.text[0] == 0 ? "" : ": ", err.text);
+        }
         return AK_CUDA_REFUSED;
     }
     return AK_CUDA_SUCCESS;
 }
 
+/* The finals decide between those that were in them: with the last of these left, the others get
+   their own. */
+static bool product_another(ak_runnable *runnable)
+{
+    choice *c = &runnable->device->lt->chosen[runnable->product->role];
+    if (c->count == 0) {
+        return false;
+    }
+    c->rejected++;
+    c->count--;
+    memmove(c->list, c->list + 1, c->count * sizeof *c->list);
+    c->finalists -= c->finalists > 0 ? 1 : 0;
+    if (roles[runnable->product->role].all && c->finalists < 2 && c->count > c->finalists) {
+        rank(c, runnable);
+    }
+    return settle(c, runnable, NULL);
+}
+
 static const ak_cuda_work product_work = {.prepare = product_prepare,
                                           .enqueue = product_enqueue,
+                                          .another = product_another,
                                           .unload = product_unload,
                                           .computes = true};
 
@@ -595,25 +695,33 @@ static void product_version(char *out, size_t bytes, const ak_device *device, co
     static const char *const modes[MODES] = {"", ", fused epilogue", ", then an elementwise pass"};
     size_t role = role_of(name);
     out[0] = 0;
-    if (device->lt == NULL || role == ROLES || !device->lt->chosen[role].made) {
+    if (device->lt == NULL || role == ROLES || device->lt->chosen[role].of == 0) {
         return;
     }
-    const choice *made = &device->lt->chosen[role];
-    char version[32], which[48] = "first heuristic";
+    const choice *c = &device->lt->chosen[role];
+    char version[32], which[48] = "first heuristic", rejected[64] = "";
     int32_t id = 0, tile = 0, split = 0;
     size_t written = 0;
     version_text(version, sizeof version, device->lt->lt);
-    if (roles[role].all) {
-        (void)snprintf(which, sizeof which, "no. %d of %d heuristics", made->index + 1, made->of);
+    if (c->rejected > 0) {
+        (void)snprintf(rejected, sizeof rejected, "; %d of %d algorithms rejected: inaccurate",
+                       c->rejected, c->of);
     }
-    (void)device->lt->lt->algo_get(made->algo.algo, LT_ALGO_ID, &id, sizeof id, &written);
-    (void)device->lt->lt->algo_get(made->algo.algo, LT_ALGO_TILE, &tile, sizeof tile, &written);
-    (void)device->lt->lt->algo_get(made->algo.algo, LT_ALGO_SPLIT_K, &split, sizeof split,
-                                   &written);
+    if (c->count == 0) {
+        (void)snprintf(out, bytes, "%s%s", version, rejected);
+        return;
+    }
+    const ak_cublaslt_result *algo = &c->list[0].algo;
+    if (roles[role].all || c->rejected > 0) {
+        (void)snprintf(which, sizeof which, "no. %d of %d heuristics", c->list[0].index + 1, c->of);
+    }
+    (void)device->lt->lt->algo_get(algo->algo, LT_ALGO_ID, &id, sizeof id, &written);
+    (void)device->lt->lt->algo_get(algo->algo, LT_ALGO_TILE, &tile, sizeof tile, &written);
+    (void)device->lt->lt->algo_get(algo->algo, LT_ALGO_SPLIT_K, &split, sizeof split, &written);
     (void)snprintf(
-        out, bytes, "%s, %s (algorithm %d, tile %d, split-K %d%s), %zu of %zu MiB workspace",
-        version, which, id, tile, split, modes[made->mode],
-        (made->algo.workspace + ((size_t)1 << 20) - 1) >> 20, AK_CUDA_LIBRARY_WORKSPACE >> 20);
+        out, bytes, "%s, %s (algorithm %d, tile %d, split-K %d%s), %zu of %zu MiB workspace%s",
+        version, which, id, tile, split, modes[c->mode],
+        (algo->workspace + ((size_t)1 << 20) - 1) >> 20, AK_CUDA_LIBRARY_WORKSPACE >> 20, rejected);
 }
 
 static ak_status product_list(ak_device *device, const ak_task *task, ak_cuda_visitor visit,

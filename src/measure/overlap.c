@@ -1,0 +1,36 @@
+/* overlap.c: see overlap.h. */
+#include "measure/overlap.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const struct {
+    ak_overlap overlap;
+    const char *word;
+} words[] = {
+#define WORD(name, word) {AK_OVERLAP_##name, word},
+    AK_OVERLAP_MAP(WORD)
+#undef WORD
+};
+enum { WORDS = sizeof words / sizeof words[0] };
+
+const char *ak_overlap_text(ak_overlap overlap)
+{
+    for (size_t i = 0; i < WORDS; i++) {
+        if (words[i].overlap == overlap) {
+            return words[i].word;
+        }
+    }
+    return NULL;
+}
+
+bool ak_overlap_parse(ak_overlap *out, const char *text)
+{
+    for (size_t i = 0; i < WORDS; i++) {
+        if (strcmp(words[i].word, text) == 0) {
+            *out = words[i].overlap;
+            return true;
+        }
+    }
+    return false;
+}
