@@ -193,10 +193,10 @@ static const char *illegal(const job *j, const int *v)
     if (v[ST] && (v[WH] != 2 || v[PF] || !v[W] || threads < 32)) {
         return "ring";
     }
-    if (v[WE] && (!norm || v[K] * v[VB] > 256)) {
+    if (v[WE] && (!norm || (v[WE] < 3 && v[K] * v[VB] > 256))) {
         return "weights";
     }
-    if (v[WE] == 2 && (!v[WH] || !v[W])) {
+    if ((v[WE] == 2 && !v[W]) || (v[WE] >= 2 && !v[WH]) || (v[WE] == 3 && v[VB] < 4)) {
         return "weights stay";
     }
     if (v[WH] && bytes % v[VB] != 0) {
@@ -226,7 +226,8 @@ static int shared_bytes(const job *j, const int *v)
     const int rest = v[RE] && slots > v[K] ? (slots - v[K]) * v[T] * v[R] * v[VB] : 0;
     const int groups = v[T] < 32 ? v[T] * v[R] / 32 : v[R];
     const int ring = v[ST] * (v[T] * v[R] * v[K] * v[VB] + 8 * groups);
-    return (scratch + 15) / 16 * 16 + rest + ring;
+    const int stay = v[WE] == 3 ? (j->kernel == LAYERNORM ? 2 : 1) * v[K] * v[T] * v[R] * v[VB] : 0;
+    return (scratch + 15) / 16 * 16 + rest + ring + stay;
 }
 
 /* Adds a configuration unless it is there or illegal. */

@@ -7,9 +7,10 @@
  *                 reduction brings them together by the formula of Chan, Golub and LeVeque, which
  *                 centres too.
  *   WEIGHT_EARLY  1: weight and bias are loaded before the reduction, which hides their latency
- *                 and costs registers. 2: once, before the first row of a block (only with WHOLE)
+ *                 and costs registers. 2: once, before the first row of a block (only with WHOLE).
+ *                 3: as 2, but to shared memory, where each thread has its own (only with WHOLE)
  */
-#if WEIGHT_EARLY == 2 && !WHOLE
+#if WEIGHT_EARLY >= 2 && !WHOLE
 #error "weights stay where rows do not begin inside a vector"
 #endif
 
@@ -77,6 +78,29 @@ DEVICE void load_weights(vector *w, vector *b, const place *p, const row *r, con
 #endif
 }
 
+/* The same to shared memory. A thread finds only its own there, so none waits for another. */
+DEVICE void ask_weights(const place *p, const row *r, const void *weight, const void *bias, int i)
+{
+    unsigned char *to = p->stay + (i64)i * THREADS * VEC_BYTES;
+#if HAS_WEIGHT
+    copy_async(to, vector_of_array(p, r, (void *)weight, i));
+#endif
+#if HAS_BIAS
+    copy_async(to + KEEP * THREADS * VEC_BYTES, vector_of_array(p, r, (void *)bias, i));
+#endif
+}
+
+DEVICE void find_weights(vector *w, vector *b, const place *p, int i)
+{
+    const unsigned char *from = p->stay + (i64)i * THREADS * VEC_BYTES;
+#if HAS_WEIGHT
+    *w = *(const vector *)from;
+#endif
+#if HAS_BIAS
+    *b = *(const vector *)(from + KEEP * THREADS * VEC_BYTES);
+#endif
+}
+
 /* (x - mean) * scale * weight + bias; mean and scale are all.a and all.b. */
 DEVICE void store_result(const place *p, const row *r, void *y, int i, const vector *v,
                          const vector *weight, const vector *bias, part all)
@@ -119,6 +143,14 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
         EACH_KEPT(i, &r)
         {
             load_weights(&w[i], &b[i], &p, &r, weight, bias, i);
+        }
+    }
+#elif WEIGHT_EARLY == 3
+    if (index < rows) { /* who leaves at once leaves no copy behind */
+        const row r = row_at(&p, x, 0, cols);
+        EACH_KEPT(i, &r)
+        {
+            ask_weights(&p, &r, weight, bias, i);
         }
     }
 #endif
@@ -219,9 +251,14 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
             all[k].b = reciprocal_root(all[k].b / (float)cols + epsilon);
             row_narrow(keep[k], all[k].b, zero);
         }
+#if WEIGHT_EARLY == 3
+        copy_wait();
+#endif
         EACH_KEPT(i, &r)
         {
-#if !WEIGHT_EARLY
+#if WEIGHT_EARLY == 3
+            find_weights(&w[i], &b[i], &p, i);
+#elif !WEIGHT_EARLY
             load_weights(&w[i], &b[i], &p, &r, weight, bias, i);
 #endif
             EACH_ROW(k)

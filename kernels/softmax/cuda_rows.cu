@@ -38,8 +38,9 @@
  *                    are on their way to the level 2 cache, where whatever is still written to
  *                    them is seen: a prefetch reads nothing itself.
  *
- * Dynamic shared memory: SCRATCH_BYTES, then for REST = 1 one vector for each thread and each of
- * its vectors beyond KEEP; for STAGES the rows, then 8 bytes for each of a group's stages.
+ * Dynamic shared memory: SCRATCH_BYTES, STAY_BYTES, then for REST = 1 one vector for each thread
+ * and each of its vectors beyond KEEP; for STAGES the rows, then 8 bytes for each of a group's
+ * stages.
  *
  * tests/simt/simt.h defines SIMT and every function of the next section, and runs the rest on a
  * CPU.
@@ -87,6 +88,13 @@ typedef unsigned long long u64;
 typedef struct vector {
     u32 w[WORDS];
 } __attribute__((aligned(WORDS * 4))) vector;
+
+/* What stays in shared memory before all else: see cuda_norm.cu. */
+#if WEIGHT_EARLY == 3
+#define STAY_BYTES ((CENTRED ? 2 : 1) * KEEP * THREADS * VEC_BYTES)
+#else
+#define STAY_BYTES 0
+#endif
 
 /* ---- instructions ---- */
 
@@ -481,7 +489,8 @@ typedef struct place {
     u32 lanes;           /* of this row in this warp */
     int reductions;      /* so far: the halves of the scratch memory take turns */
     float *scratch;      /* of this group: [2][BATCH][WARPS * CLUSTER][PARTS_MAX] */
-    unsigned char *held; /* this thread's first vector in shared memory */
+    unsigned char *stay; /* this thread's first vector in shared memory that stays there */
+    unsigned char *held; /* and of a row */
 } place;
 
 /* A row, seen by one of its threads. Vector c begins at element c * V - shift. */
@@ -516,7 +525,8 @@ DEVICE place place_begin(void)
     p.lanes = LANES == 32 ? 0xffffffffu : ((1u << (LANES % 32)) - 1) << (t % 32 / LANES * LANES);
     p.reductions = 0;
     p.scratch = (float *)shared + p.group * (2 * HALF);
-    p.held = shared + SCRATCH_BYTES + t * VEC_BYTES;
+    p.stay = shared + SCRATCH_BYTES + t * VEC_BYTES;
+    p.held = p.stay + STAY_BYTES;
     return p;
 }
 
@@ -715,7 +725,7 @@ DEVICE void ring_ask(const ring *q, const place *p, int slot, const void *x, i64
 
 DEVICE ring ring_begin(const place *p, const void *x, i64 index, i64 rows, int cols)
 {
-    unsigned char *shared = dynamic_shared() + SCRATCH_BYTES;
+    unsigned char *shared = dynamic_shared() + SCRATCH_BYTES + STAY_BYTES;
     const int group = (int)threadIdx.x / GROUP;
     ring q;
     q.slots = shared + group * (STAGES * SLOT_BYTES);

@@ -157,7 +157,7 @@ static int run(int rows, int cols, size_t offset, unsigned blocks, int special)
     for (int again = 0; again < (SPLIT > 1 ? 2 : 1); again++) { /* with the workspace as left */
         memset(q.y, 0xff, results * ELEMENT);                   /* NaN */
         simt_launch(call_kernel, blocks && SPLIT == 1 ? blocks * CLUSTER : groups, THREADS, CLUSTER,
-                    SCRATCH_BYTES + rest, (uint64_t)cols);
+                    SCRATCH_BYTES + STAY_BYTES + rest, (uint64_t)cols);
     }
 
     const double eps = ELEMENT == 4 ? 2e-6 : simt_from_16(1) < 1e-30f ? 4e-3 : 5e-4;
