@@ -78,26 +78,29 @@ DEVICE void load_weights(vector *w, vector *b, const place *p, const row *r, con
 #endif
 }
 
-/* The same to shared memory. A thread finds only its own there, so none waits for another. */
+/* Where a thread has its own vector i of weight (which = 0) or bias (1): none waits for another. */
+DEVICE unsigned char *place_of_weight(const place *p, int i, int which)
+{
+    return p->stay + ((i64)which * KEEP + i) * THREADS * VEC_BYTES;
+}
+
 DEVICE void ask_weights(const place *p, const row *r, const void *weight, const void *bias, int i)
 {
-    unsigned char *to = p->stay + (i64)i * THREADS * VEC_BYTES;
 #if HAS_WEIGHT
-    copy_async(to, vector_of_array(p, r, (void *)weight, i));
+    copy_async(place_of_weight(p, i, 0), vector_of_array(p, r, (void *)weight, i));
 #endif
 #if HAS_BIAS
-    copy_async(to + KEEP * THREADS * VEC_BYTES, vector_of_array(p, r, (void *)bias, i));
+    copy_async(place_of_weight(p, i, 1), vector_of_array(p, r, (void *)bias, i));
 #endif
 }
 
 DEVICE void find_weights(vector *w, vector *b, const place *p, int i)
 {
-    const unsigned char *from = p->stay + (i64)i * THREADS * VEC_BYTES;
 #if HAS_WEIGHT
-    *w = *(const vector *)from;
+    *w = *(const vector *)place_of_weight(p, i, 0);
 #endif
 #if HAS_BIAS
-    *b = *(const vector *)(from + KEEP * THREADS * VEC_BYTES);
+    *b = *(const vector *)place_of_weight(p, i, 1);
 #endif
 }
 

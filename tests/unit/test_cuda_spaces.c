@@ -110,6 +110,50 @@ static ak_status two_a_processor(int64_t *out, void *context, const ak_launch_ke
     return AK_OK;
 }
 
+/* A parameter's value; `otherwise` if the space has none of that name. */
+static int64_t value_of(const ak_space *space, const ak_config *config, const char *name,
+                        int64_t otherwise)
+{
+    char text[4096], part[64];
+    text[0] = ',';
+    (void)ak_config_format(text + 1, sizeof text - 1, space, config);
+    (void)snprintf(part, sizeof part, ",%s=", name);
+    const char *at = strstr(text, part);
+    return at == NULL ? otherwise : strtoll(at + strlen(part), NULL, 10);
+}
+
+/* What the code of softmax/cuda_rows.cu uses at least: SCRATCH_BYTES, STAY_BYTES, vectors of
+   aligned rows that wait (REST), rows of STAGES. 0 for other kernels. */
+static int64_t shared_of_rows(const ak_task *task, const ak_config *config)
+{
+    const ak_space *space = ak_task_space(task);
+    const char *kernel = task->problem->name;
+    if (strncmp(kernel, "matmul", strlen("matmul")) == 0) {
+        return 0;
+    }
+    const int64_t threads = value_of(space, config, "THREADS_PER_ROW", 0);
+    const int64_t rows = value_of(space, config, "ROWS", 0);
+    const int64_t cluster = value_of(space, config, "CLUSTER", 1);
+    const int64_t keep = value_of(space, config, "KEEP", 0);
+    const int64_t bytes = value_of(space, config, "VEC_BYTES", 0);
+    const int64_t stages = value_of(space, config, "STAGES", 0);
+    const int64_t warps = (threads > 32 ? threads / 32 : 1) * cluster;
+    const int64_t vectors = task->shape.size[1] * (int64_t)ak_dtype_bytes(task->dtype) / bytes;
+    const int64_t waiting = (vectors + threads * cluster - 1) / (threads * cluster) - keep;
+    const int64_t groups = threads < 32 ? threads * rows / 32 : rows;
+    const int64_t parts_bytes = 4 * sizeof(float);
+    assert_true(threads > 0 && rows > 0 && bytes > 0);
+    int64_t all =
+        warps > 1 ? 2 * rows * value_of(space, config, "BATCH", 1) * warps * parts_bytes : 0;
+    all += cluster > 1 ? 16 : 0;
+    all += value_of(space, config, "WEIGHT_EARLY", 0) == 3
+               ? (strcmp(kernel, "layernorm") == 0 ? 2 : 1) * keep * threads * rows * bytes
+               : 0;
+    all += value_of(space, config, "REST", 0) == 1 && waiting > 0 ? waiting * threads * rows * bytes
+                                                                  : 0;
+    return all + stages * (threads * rows * keep * bytes + 8 * groups);
+}
+
 static void check_launch(const ak_task *task, const device *on, const ak_config *config)
 {
     ak_launch_plan plan;
@@ -124,6 +168,7 @@ static void check_launch(const ak_task *task, const device *on, const ak_config 
     const ak_launch_kernel *k = &plan.kernels[0];
     assert_in_range(k->block[0], 32, 1024);
     assert_true(k->shared_bytes <= (uint32_t)on->shared_max);
+    assert_true((int64_t)k->shared_bytes >= shared_of_rows(task, config));
     assert_int_equal(k->grid[0] % k->cluster[0], 0);
     assert_int_equal(ak_task_workspace(&workspace, &threads, task, &task->shape, config, &err),
                      AK_OK);
@@ -229,6 +274,42 @@ static void test_starts_are_valid(void **state)
                 fail_msg("%s: start %zu is not the default at %s", kernels[k], i + 1, size);
             }
             (void)snprintf(before, sizeof before, "%s", size);
+            ak_task_close(task);
+        }
+        ak_task_close(any);
+    }
+}
+
+/* The same for the kernels on rows, whose starts say columns and width of the type. */
+static void test_starts_of_rows_are_defaults(void **state)
+{
+    static const char *const kernels[] = {"softmax", "layernorm", "rmsnorm"};
+    (void)state;
+    for (size_t k = 0; k < sizeof kernels / sizeof kernels[0]; k++) {
+        ak_task_spec spec = {.kernel = kernels[k],
+                             .implementation = "cuda",
+                             .device = "cuda:0",
+                             .size = "rows=64,cols=1024",
+                             .dtype = "f32"};
+        ak_task *any = bind_spec(&devices[0], &spec);
+        const json_t *list = json_object_get(
+            json_object_get(any->implementation->definition, "ConfigurationSpace"), "Starts");
+        assert_true(json_array_size(list) > 10);
+        for (size_t i = 0; i < json_array_size(list); i++) {
+            const json_t *start = json_array_get(list, i), *at = json_object_get(start, "At");
+            long long cols = json_integer_value(json_object_get(at, "cols"));
+            char size[96];
+            ak_config first;
+            (void)snprintf(size, sizeof size, "rows=%lld,cols=%lld", (1LL << 26) / cols, cols);
+            spec.size = size;
+            spec.dtype =
+                json_integer_value(json_object_get(at, "dtype_bytes")) == 4 ? "f32" : "f16";
+            ak_task *task = bind_spec(&devices[0], &spec);
+            ak_space_default(&first, ak_task_space(task));
+            if (!has_values(ak_task_space(task), &first, json_object_get(start, "Config"))) {
+                fail_msg("%s: start %zu is not the default at %s", kernels[k], i + 1, size);
+            }
+            check_launch(task, &devices[0], &first);
             ak_task_close(task);
         }
         ak_task_close(any);
@@ -371,6 +452,7 @@ int main(void)
         cmocka_unit_test(test_configurations_can_be_launched),
         cmocka_unit_test(test_defaults_are_valid),
         cmocka_unit_test(test_starts_are_valid),
+        cmocka_unit_test(test_starts_of_rows_are_defaults),
         cmocka_unit_test(test_choice_of_implementation),
     };
     const struct CMUnitTest compiled[] = {
