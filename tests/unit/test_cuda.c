@@ -17,10 +17,10 @@
 #include "backend/cuda/cuda.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "pool_fixture.h"
 #include "worker/pool_state.h"
 
 #define LAUNCH_TIMEOUT_NS (8 * AK_SECOND_NS)
-#define WAIT_NS           (240 * AK_SECOND_NS)
 
 /* num_stages tells the candidates apart; the fake does this to each. */
 static const struct {
@@ -155,16 +155,6 @@ static void submit(ak_pool *pool, const ak_config *config, ak_job_kind kind, uin
     }
 }
 
-static ak_result wait_one(ak_pool *pool)
-{
-    ak_result result = {0};
-    ak_error err = AK_ERROR_INIT;
-    if (ak_pool_wait(&result, pool, WAIT_NS, &err) != AK_OK) {
-        fail_msg("%s", err.text);
-    }
-    return result;
-}
-
 static void every_fate_is_named(void **state)
 {
     (void)state;
@@ -179,13 +169,8 @@ static void every_fate_is_named(void **state)
     for (size_t n = 0; n < CASES; n++) {
         ak_result result = wait_one(pool);
         size_t i = (size_t)result.id;
-        const char *reason = result.trial.reason == NULL ? "" : result.trial.reason;
-        if (result.trial.status != cases[i].status ||
-            (cases[i].reason != NULL && strstr(reason, cases[i].reason) == NULL)) {
-            fail_msg("%s: expected %s, got %s: %s", cases[i].fault == NULL ? "ok" : cases[i].fault,
-                     ak_trial_status_text(cases[i].status),
-                     ak_trial_status_text(result.trial.status), reason);
-        }
+        expect_fate(&result, cases[i].fault == NULL ? "ok" : cases[i].fault, cases[i].status,
+                    cases[i].reason);
         if (cases[i].status == AK_TRIAL_OK) {
             assert_int_equal(result.trial.registers, 168);
             assert_true(result.trial.median_ms > 0.05); /* the fake's launch */
@@ -533,12 +518,8 @@ static void large_results_are_judged_there(void **state)
     for (size_t n = 0; n < LARGE_CASES; n++) {
         ak_result result = wait_one(pool);
         size_t i = (size_t)result.id;
-        const char *reason = result.trial.reason == NULL ? "" : result.trial.reason;
-        if (result.trial.status != large_cases[i].status ||
-            (large_cases[i].reason != NULL && strstr(reason, large_cases[i].reason) == NULL)) {
-            fail_msg("%zu: expected %s, got %s: %s", i, ak_trial_status_text(large_cases[i].status),
-                     ak_trial_status_text(result.trial.status), reason);
-        }
+        expect_fate(&result, large_cases[i].fault == NULL ? "ok" : large_cases[i].fault,
+                    large_cases[i].status, large_cases[i].reason);
         assert_true(result.trial.status != AK_TRIAL_OK ||
                     (result.trial.max_error > 0 && result.trial.max_error <= 1));
         ak_result_clear(&result);
