@@ -147,8 +147,13 @@ typedef struct ak_backend_ops {
     ak_status (*source)(ak_buf *out, const char *text, const char *name, ak_error *err);
     ak_status (*compile)(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
     const char *artifact_suffix; /* ".so" */
+    /* The device is the CPU itself: compilers run only where nothing else wants to (SCHED_IDLE).
+       Elsewhere they have the lowest usual priority: Linux starts tasks that only want idle
+       processors where there are others of the kind, even if a processor is free. */
+    bool is_cpu;
     /* (optional) Folders that `compile` reads beyond those of the system and the compilers, and
-       writes beyond the job's: "" for none. Called before a compile worker is confined. */
+       writes beyond the job's: "" for none. Called before a compile worker is confined, and only
+       there. */
     void (*folders)(char readable[AK_PATH_MAX], char writable[AK_PATH_MAX]);
 
     ak_status (*open)(ak_device **out, const ak_task *task, ak_error *err);

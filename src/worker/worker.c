@@ -448,7 +448,7 @@ static int compile_worker(const char *backend)
     struct rlimit file = {.rlim_cur = COMPILED_BYTES_MAX, .rlim_max = COMPILED_BYTES_MAX};
     (void)setrlimit(RLIMIT_FSIZE, &file); /* of compilers too, so that none can fill the disk */
     (void)setpriority(PRIO_PROCESS, 0, 19);
-    (void)sched_setscheduler(0, SCHED_IDLE, &parameters);
+    (void)sched_setscheduler(0, w.backend->is_cpu ? SCHED_IDLE : SCHED_BATCH, &parameters);
     return serve(&w, false);
 }
 
