@@ -88,7 +88,7 @@ static size_t votes_for(const many *m, const ak_task *task)
 static ak_status agree_on_implementation(many *m, const char *const *sizes, ak_error *err)
 {
     size_t count = m->result->size_count, most = 0;
-    const ak_task *chosen = NULL;
+    const ak_task *chosen = m->tasks[0];
     for (size_t i = 0; i < count; i++) {
         size_t votes = votes_for(m, m->tasks[i]);
         chosen = votes > most ? m->tasks[i] : chosen;
