@@ -1258,6 +1258,6 @@ int main(int argc, char **argv)
                geomean_count, exp(geomean_best / geomean_count),
                exp(geomean_first / geomean_count));
     }
-    fflush(stdout);
+    fflush(NULL);
     _Exit(0);
 }

@@ -113,7 +113,7 @@ static void die(const char *what, int code)
 }
 /* ---- configurations ---- */
 
-enum { T, C, R, VB, K, RE, PF, ST, W, B, L, S, O, WE, WH, SP, FIELDS };
+enum { T, C, R, VB, K, RE, PF, ST, W, B, L, S, O, WE, WH, SP, LE, U, N, FIELDS };
 static const struct {
     const char *name, *macro;
     int value; /* if not given; -1: what the shape asks for */
@@ -132,7 +132,10 @@ static const struct {
                     {"o", "ONLINE", 1}, /* MOMENTS for layernorm */
                     {"we", "WEIGHT_EARLY", 0},
                     {"wh", "WHOLE", -1}, /* as much as is true */
-                    {"sp", "SPLIT", 1}};
+                    {"sp", "SPLIT", 1},
+                    {"le", "LAUNCH_EARLY", 0},
+                    {"u", "REST_UNROLL", 1},
+                    {"n", "BATCH", 1}};
 
 enum { SOFTMAX, LAYERNORM, RMSNORM, REDUCE, KERNELS };
 static const char *const kernel_names[KERNELS] = {"softmax", "layernorm", "rmsnorm", "reduce"};
@@ -178,6 +181,13 @@ static const char *illegal(const job *j, const int *v)
     if (v[C] > 1 && (v[R] > 1 || v[T] < 32)) {
         return "cluster";
     }
+    if (v[N] > 1 &&
+        (v[WH] != 2 || v[PF] || v[ST] || j->kernel == REDUCE || v[N] * v[K] * v[VB] > 512)) {
+        return "batch";
+    }
+    if (v[U] > 1 && !(v[RE] && v[WH])) {
+        return "nothing to unroll";
+    }
     if (v[PF] && (v[RE] || !v[W])) {
         return "prefetch";
     }
@@ -215,7 +225,8 @@ static int shared_bytes(const job *j, const int *v)
 {
     const int n = v[T] * v[C], warps = v[T] > 32 ? v[T] / 32 : 1;
     const int slots = (int)((int64_t)j->cols * j->element / v[VB] + 1) / n + 1;
-    const int scratch = (warps * v[C] > 1 ? 32 * v[R] * warps * v[C] : 0) + (v[C] > 1 ? 16 : 0);
+    const int scratch =
+        (warps * v[C] > 1 ? 32 * v[N] * v[R] * warps * v[C] : 0) + (v[C] > 1 ? 16 : 0);
     const int rest = v[RE] && slots > v[K] ? (slots - v[K]) * v[T] * v[R] * v[VB] : 0;
     const int groups = v[T] < 32 ? v[T] * v[R] / 32 : v[R];
     const int ring = v[ST] * (v[T] * v[R] * v[K] * v[VB] + 8 * groups);
@@ -313,7 +324,7 @@ static int blocks_for(int threads, int registers)
 /* Registers of a thread at least: elements wait in fp32. */
 static int registers_for(const job *j, const int *v)
 {
-    return 40 + v[K] * v[VB] / j->element;
+    return 40 + v[N] * v[K] * v[VB] / j->element;
 }
 
 /* Every sensible way to cut the row. */
@@ -432,6 +443,19 @@ static void add_children(job *j, const int *parent)
         memcpy(v, parent, sizeof v);
         v[change[i].field] = change[i].value;
         add(j, v);
+    }
+    for (int i = 0; i < 3; i++) {
+        memcpy(v, parent, sizeof v);
+        v[LE] = i;
+        add(j, v);
+    }
+    for (int i = 0; i < 2; i++) {
+        memcpy(v, parent, sizeof v);
+        v[N] = i ? v[N] * 2 : v[N] / 2;
+        v[B] = v[B] > 1 && i ? v[B] / 2 : v[B];
+        if (v[N] > 0) {
+            add(j, v);
+        }
     }
     for (int i = 0; i < 4; i++) { /* more or fewer registers, rows of a block */
         memcpy(v, parent, sizeof v);
@@ -668,17 +692,18 @@ static void launch(const contender *c, int set)
     } else {
         const variant *x = c->ours;
         const int *v = x->v;
-        int64_t rows = now->rows, groups = (rows + v[R] - 1) / v[R];
+        int64_t rows = now->rows, groups = (rows + v[R] * v[N] - 1) / (v[R] * v[N]);
         int cols = now->cols;
         float epsilon = 1e-5f;
-        if (v[W] > 0 && groups > (int64_t)v[W] * x->resident) {
-            groups = (int64_t)v[W] * x->resident;
+        if (v[W] > 0) { /* all blocks do as many, or one less */
+            const int64_t most = (int64_t)v[W] * x->resident, times = (groups + most - 1) / most;
+            groups = (groups + times - 1) / times;
         }
         void *softmax[] = {&X[set], &Y[set], &rows, &cols};
         void *norm[] = {&X[set], &weight, &bias, &Y[set], &rows, &cols, &epsilon};
         void *reduce[] = {&X[set], &Y[set], &workspace, &rows, &cols};
         void **args = now->kernel == SOFTMAX ? softmax : now->kernel == REDUCE ? reduce : norm;
-        launch_attr attr = {.id = 4, .value = {(unsigned)v[C], 1, 1}};
+        launch_attr attrs[] = {{.id = 4, .value = {(unsigned)v[C], 1, 1}}, {.id = 6, .value = {1}}};
         launch_config config = {(unsigned)(groups * v[C] * v[SP]),
                                 1,
                                 1,
@@ -687,8 +712,8 @@ static void launch(const contender *c, int set)
                                 1,
                                 (unsigned)x->shared,
                                 stream,
-                                &attr,
-                                1};
+                                attrs,
+                                v[LE] ? 2 : 1};
         OK(cuLaunchKernelEx(&config, x->function, args, NULL));
     }
 }

@@ -170,11 +170,15 @@ typedef struct ak_task_spec {
     const char *implementation; /* "host"; NULL: the best one for the device */
     const char *device;         /* "auto", "host", "cuda:0"; equal ones that share the trials of
                                    ak_tune: "cuda:all", "cuda:0,cuda:1". All else happens on the
-                                   first */
+                                   first. "auto" (NULL): the first one there is for the
+                                   implementation; "cuda:H200": a data sheet (docs/cuda.md), for
+                                   looking at spaces where there is no device */
     const char *size;           /* "M=1024,N=1024,K=1024", or "1024" for all sizes alike */
     const char *dtype;          /* "f32" */
     const char *choices;        /* "activation=relu,bias=add" */
     bool allow_numerics;        /* offer compiler options that change results */
+    bool look;                  /* nothing will be run: where the machine has no device for the
+                                   implementation, a data sheet stands in for it */
     const char *fix;            /* "MR=6,KC=256:512": only these values of these parameters */
     /* libraries to compare with: "default" (NULL: the same) are those that start quickly, "all",
        "none", and names, such as "default,torch-eager" */
@@ -198,8 +202,11 @@ AK_API void ak_task_set_cancel(ak_task *task, const volatile int *cancel);
 AK_API const ak_space *ak_task_space(const ak_task *task);
 AK_API const ak_problem *ak_task_problem(const ak_task *task);
 AK_API const char *ak_task_implementation(const ak_task *task);
-/* Why this implementation, one line; NULL: it was asked for, or there is no other. */
+/* Why this implementation, or the data sheet of this device, one line; NULL: it was asked for, or
+   there is no other. */
 AK_API const char *ak_task_reason(const ak_task *task);
+/* Is the device one by its data sheet? Then all but looking is refused: AK_UNAVAILABLE. */
+AK_API bool ak_task_by_sheet(const ak_task *task);
 AK_API const char *ak_task_device(const ak_task *task);  /* "host"; of several the first */
 AK_API const char *ak_task_devices(const ak_task *task); /* all, "cuda:0,cuda:1" */
 AK_API const char *ak_task_size(const ak_task *task);    /* "M=1024,N=1024,K=1024" */
@@ -322,11 +329,13 @@ AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, ak_error *err);
 
 /* Formats, by name: see ak_list(AK_LIST_FORMATS). Export writes to `path` ("-": standard output)
-   all or nothing; import adds all trials of the file or none. */
+   all or nothing; import adds all trials of the file or none, but for those that the archive has
+   already: of the same run, time, task, configuration and result. `known` (may be NULL): how many
+   these were. */
 AK_API ak_status ak_archive_export(ak_archive *archive, const ak_archive_filter *filter,
                                    const char *format, const char *path, ak_error *err);
-AK_API ak_status ak_archive_import(size_t *added, ak_archive *archive, const char *format,
-                                   const char *path, ak_error *err);
+AK_API ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *archive,
+                                   const char *format, const char *path, ak_error *err);
 
 /* The configuration of a best_config.json as canonical text. Free with ak_text_free. */
 AK_API ak_status ak_best_config_read(char **out_text, const char *path, ak_error *err);
@@ -365,7 +374,9 @@ typedef struct ak_tune_options {
     const char *strategy;
     size_t evaluations;    /* configurations to try, the resumed ones included; 0: 60 */
     double seconds;        /* wall time; 0: no limit */
-    double target_speedup; /* stop when the baseline is beaten by this factor; 0: never */
+    double spent_seconds;  /* of these, by what came before: the race of ak_task_choose */
+    double target_speedup; /* stop when the baseline is beaten by this factor; 0: never. A
+                              recording has no baseline: AK_INVALID */
     bool resume;           /* trials of the same key in the archive count as evaluated, so that
                               a run that is resumed ends where it would have ended */
     size_t finalists;      /* re-measured interleaved with the baseline, and the default; 0: 3 */
@@ -491,9 +502,11 @@ typedef struct ak_sizes_result {
     const char *stopped_by; /* "done", "cancelled", or "nothing" if a size has no working one */
 } ak_sizes_result;
 
-/* `spec->size` is not read. `table` is how many configurations may be chosen. Evaluations, seconds
-   and the language model's budget of the options are for all sizes together (evaluations 0: 60
-   each); what a size leaves goes to those after it. AK_INVALID for a size that is given twice. */
+/* `spec->size` is not read. Without `spec->implementation` it is the one that most sizes choose
+   (ak_task_choose, with race). `table` is how many configurations may be chosen. Evaluations,
+   seconds and the language model's budget of the options are for all sizes together (evaluations
+   0: 60 each); what a size leaves goes to those after it. AK_INVALID for a size that is given
+   twice. */
 AK_API ak_status ak_tune_sizes(ak_sizes_result *out, const ak_task_spec *spec,
                                const char *const *sizes, size_t size_count, size_t table,
                                ak_archive *archive, const ak_tune_options *options, ak_error *err);

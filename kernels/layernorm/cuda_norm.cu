@@ -99,21 +99,21 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
                  float epsilon)
 {
     place p = place_begin();
-    vector keep[KEEP_ARRAY];
+    vector keep[BATCH][KEEP_ARRAY], w[KEEP_ARRAY], b[KEEP_ARRAY];
 #if PREFETCH
-    vector next[KEEP_ARRAY];
+    vector next[1][KEEP_ARRAY];
 #endif
     i64 index = row_first(&p);
+    const u32 zero = (u32)(rows >> 62);
+    launch_begin(&p, x, rows, cols);
 #if STAGES
     ring q = ring_begin(&p, x, index, rows, cols);
 #else
     if (index < rows) {
-        const row r = row_at(&p, x, index, cols);
-        row_load(keep, &p, &r, 0);
+        batch_load(keep, &p, x, index, rows, cols, 0);
     }
 #endif
 #if WEIGHT_EARLY == 2
-    vector w[KEEP_ARRAY], b[KEEP_ARRAY];
     {
         const row r = row_at(&p, x, 0, cols);
         EACH_KEPT(i, &r)
@@ -125,15 +125,12 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
     while (index < rows) {
         const row r = row_at(&p, x, index, cols);
         unsigned char *to = (unsigned char *)y + index * cols * ELEMENT;
-        part all = {0, 0, 0};
-#if WEIGHT_EARLY != 2
-        vector w[KEEP_ARRAY], b[KEEP_ARRAY];
-#endif
+        const i64 left = rows - index;
+        part all[BATCH]; /* mean and squares, then mean and scale */
         index += row_step();
 #if PREFETCH
         if (index < rows) {
-            const row after = row_at(&p, x, index, cols);
-            row_load(next, &p, &after, 0);
+            batch_load(next, &p, x, index, rows, cols, 0);
         }
 #endif
 #if WEIGHT_EARLY == 1
@@ -143,89 +140,113 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
         }
 #endif
 #if STAGES
-        ring_take(keep, &q, &p);
+        ring_take(keep[0], &q, &p);
 #endif
         row_arrive(&r);
+        EACH_ROW(k)
+        {
+            all[k].a = all[k].b = all[k].c = 0;
+#if CENTRED
+            EACH_KEPT(i, &r)
+            {
+                all[k].a += vector_sum(&keep[k][i]);
+            }
+#endif
+        }
 #if CENTRED && MOMENTS
         /* What is in registers needs no division for each vector: its mean first. */
-        EACH_KEPT(i, &r)
+        EACH_ROW(k)
         {
-            all.a += vector_sum(&keep[i]);
-            all.c += vector_count(&r, first_of(&p, &r, i));
+            EACH_KEPT(i, &r)
+            {
+                all[k].c += vector_count(&r, first_of(&p, &r, i));
+            }
+            all[k].a = all[k].c > 0 ? divide_fast(all[k].a, all[k].c) : 0.0f;
+            row_narrow(keep[k], all[k].a, zero);
+            EACH_KEPT(i, &r)
+            {
+                all[k].b += vector_squares(&r, first_of(&p, &r, i), &keep[k][i], all[k].a);
+            }
+            EACH_REST(i, &r)
+            {
+                const vector v = row_rest(&p, &r, i, 0);
+                all[k] = moments_and(all[k], &r, first_of(&p, &r, i), &v);
+            }
         }
-        all.a = all.c > 0 ? divide_fast(all.a, all.c) : 0.0f;
-        EACH_KEPT(i, &r)
-        {
-            all.b += vector_squares(&r, first_of(&p, &r, i), &keep[i], all.a);
-        }
-        EACH_REST(i, &r)
-        {
-            const vector v = row_rest(&p, &r, i, 0);
-            all = moments_and(all, &r, first_of(&p, &r, i), &v);
-        }
-        all = row_reduce(&p, all, REDUCE_MOMENTS);
-#if STAGES
-        ring_next(&q, &p, x, index, rows, cols);
-#endif
+        row_reduce(all, &p, REDUCE_MOMENTS);
 #else
+        part sum[BATCH];
 #if CENTRED
-        EACH_KEPT(i, &r)
+        EACH_ROW(k)
         {
-            all.a += vector_sum(&keep[i]);
+            EACH_REST(i, &r)
+            {
+                const vector v = row_rest(&p, &r, i, 0);
+                all[k].a += vector_sum(&v);
+            }
         }
-        EACH_REST(i, &r)
+        row_reduce(all, &p, REDUCE_SUM);
+        EACH_ROW(k)
         {
-            const vector v = row_rest(&p, &r, i, 0);
-            all.a += vector_sum(&v);
+            all[k].a /= (float)cols;
+            row_narrow(keep[k], all[k].a, zero);
         }
-        all.a = row_reduce(&p, all, REDUCE_SUM).a / (float)cols;
+#endif
+        EACH_ROW(k)
+        {
+            sum[k].a = sum[k].b = sum[k].c = 0;
+            EACH_KEPT(i, &r)
+            {
+                sum[k].a += vector_squares(&r, first_of(&p, &r, i), &keep[k][i], all[k].a);
+            }
+            EACH_REST(i, &r)
+            {
+                const vector v = row_rest(&p, &r, i, 0);
+                sum[k].a += vector_squares(&r, first_of(&p, &r, i), &v, all[k].a);
+            }
+        }
+        row_reduce(sum, &p, REDUCE_SUM);
+        EACH_ROW(k)
+        {
+            all[k].b = sum[k].a;
+        }
+#endif
 #if STAGES
         ring_next(&q, &p, x, index, rows, cols);
 #endif
-#endif
-        EACH_KEPT(i, &r)
+        EACH_ROW(k)
         {
-            all.b += vector_squares(&r, first_of(&p, &r, i), &keep[i], all.a);
+            all[k].b = reciprocal_root(all[k].b / (float)cols + epsilon);
+            row_narrow(keep[k], all[k].b, zero);
         }
-        EACH_REST(i, &r)
-        {
-            const vector v = row_rest(&p, &r, i, 0);
-            all.b += vector_squares(&r, first_of(&p, &r, i), &v, all.a);
-        }
-        {
-            const part sum = {all.b, 0, 0};
-            all.b = row_reduce(&p, sum, REDUCE_SUM).a;
-#if STAGES && !CENTRED
-            ring_next(&q, &p, x, index, rows, cols);
-#endif
-        }
-#endif
-        all.b = reciprocal_root(all.b / (float)cols + epsilon);
         EACH_KEPT(i, &r)
         {
 #if !WEIGHT_EARLY
             load_weights(&w[i], &b[i], &p, &r, weight, bias, i);
 #endif
-            store_result(&p, &r, to, i, &keep[i], &w[i], &b[i], all);
+            EACH_ROW(k)
+            {
+                if (k == 0 || k < left) {
+                    store_result(&p, &r, to + k * (i64)cols * ELEMENT, i, &keep[k][i], &w[i], &b[i],
+                                 all[k]);
+                }
+            }
         }
         EACH_REST(i, &r)
         {
             const vector v = row_rest(&p, &r, i, 0);
             vector more_w, more_b;
             load_weights(&more_w, &more_b, &p, &r, weight, bias, i);
-            store_result(&p, &r, to, i, &v, &more_w, &more_b, all);
+            store_result(&p, &r, to, i, &v, &more_w, &more_b, all[0]);
         }
-#if !STAGES
-        if (index < rows) {
 #if PREFETCH
-            UNROLL for (int i = 0; i < KEEP; i++)
-            {
-                keep[i] = next[i];
-            }
-#else
-            const row after = row_at(&p, x, index, cols);
-            row_load(keep, &p, &after, 0);
-#endif
+        UNROLL for (int i = 0; i < KEEP && index < rows; i++)
+        {
+            keep[0][i] = next[0][i];
+        }
+#elif !STAGES
+        if (index < rows) {
+            batch_load(keep, &p, x, index, rows, cols, 0);
         }
 #endif
     }

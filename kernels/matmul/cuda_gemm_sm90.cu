@@ -52,6 +52,7 @@
  *   HAS_RESIDUAL           1: the residual, laid out as C, is added behind EPILOGUE
  *   SIZE_M, SIZE_N, SIZE_K where defined: there is also an entry ak_kernel_sized, for just this
  *                          size; worth 1 to 4 % below 2048
+ *   OWN_SIZE_ONLY          where defined, and they are: that is the only one
  *
  * Names a reader may want: M, N, K in the host's sense; P, Q are the sizes on X's and Y's side.
  */
@@ -272,13 +273,39 @@ DEVICE float *parts_of(unsigned char *workspace, int item)
     return (float *)(workspace + WORKSPACE_COUNTERS) + (long long)item * SPLIT_K * SUMS;
 }
 
-/* Writes one part of a split K, in the order of the registers, so that the lanes of a warp are
-   adjacent. Returns how many parts had arrived before. */
-DEVICE int write_part(float acc[MMAS][OWN_N / 2], unsigned char *workspace, int item, int part,
-                      int consumer, u32 flag, int thread)
+/* Counters go up to COUNTS - 1 and then back to zero, as they were found. Those who count show what
+   they and the threads that they have met have written; who sees the count may read it. Nobody
+   waits for an answer that it does not need: it takes half a microsecond. */
+#define COUNTS (SPLIT_WAIT ? 2 * SPLIT_K : SPLIT_K)
+
+DEVICE u32 count_and_see(u32 *count)
 {
-    float *mine = parts_of(workspace, item) + part * SUMS + thread * 4;
-    int before;
+    u32 before;
+    asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "l"(count), "r"(COUNTS - 1)
+                 : "memory");
+    return before;
+}
+
+DEVICE void count_up(u32 *count)
+{
+    asm volatile("red.release.gpu.global.inc.u32 [%0], %1;" ::"l"(count), "r"(COUNTS - 1)
+                 : "memory");
+}
+
+DEVICE u32 counted(const u32 *count)
+{
+    u32 now;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(count) : "memory");
+    return now;
+}
+
+/* Writes one part of a split K, in the order of the registers, so that the lanes of a warp are
+   adjacent. */
+DEVICE void write_part(float acc[MMAS][OWN_N / 2], float *parts, int part, int thread)
+{
+    float *mine = parts + part * SUMS + thread * 4;
 #pragma unroll
     for (int i = 0; i < MMAS; i++) {
 #pragma unroll
@@ -290,29 +317,6 @@ DEVICE int write_part(float acc[MMAS][OWN_N / 2], unsigned char *workspace, int 
                          : "memory");
         }
     }
-    __threadfence();
-    named_sync(BARRIER_OWN + consumer, 128);
-    if (thread == 0) {
-        int *count = (int *)workspace + item;
-        before = atomicAdd(count, 1);
-#if SPLIT_WAIT
-        /* Up to SPLIT_K all arrive; the second round counts who is done, and the last one cleans
-         * up. */
-        int now = before + 1;
-        while (now < SPLIT_K) {
-            asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(now) : "l"(count) : "memory");
-        }
-#else
-        if (before == SPLIT_K - 1) {
-            *count = 0; /* as found, for the next launch */
-        }
-#endif
-        asm volatile("st.shared.u32 [%0], %1;" ::"r"(flag), "r"(before) : "memory");
-    }
-    named_sync(BARRIER_OWN + consumer, 128);
-    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(before) : "r"(flag) : "memory");
-    __threadfence();
-    return before;
 }
 
 DEVICE float4 load_sums(const float *from)
@@ -332,7 +336,17 @@ DEVICE float4 load_sums(const float *from)
 DEVICE bool add_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, int item, int part,
                       int consumer, u32 flag, int thread)
 {
-    if (write_part(acc, workspace, item, part, consumer, flag, thread) < SPLIT_K - 1) {
+    float *parts = parts_of(workspace, item);
+    u32 before = 0;
+    write_part(acc, parts, part, thread);
+    named_sync(BARRIER_OWN + consumer, 128);
+    if (thread == 0) {
+        before = count_and_see((u32 *)workspace + item);
+        asm volatile("st.shared.u32 [%0], %1;" ::"r"(flag), "r"(before) : "memory");
+    }
+    named_sync(BARRIER_OWN + consumer, 128);
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(before) : "r"(flag) : "memory");
+    if (before < SPLIT_K - 1) {
         return false;
     }
 #pragma unroll
@@ -343,7 +357,7 @@ DEVICE bool add_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, int 
         }
     }
     for (int p = 0; p < SPLIT_K; p++) {
-        const float *from = parts_of(workspace, item) + p * SUMS + thread * 4;
+        const float *from = parts + p * SUMS + thread * 4;
 #pragma unroll
         for (int i = 0; i < MMAS; i++) {
 #pragma unroll
@@ -657,61 +671,87 @@ DEVICE void store_one(unsigned short *c, float x, addends add, int p, int q, gem
 }
 
 /* Waits for all parts and finishes this part's share of the tile: of the SUMS / 4 groups of four
-   sums, a contiguous range; several neighbouring threads add the parts of one group. */
+   sums, a contiguous range; several neighbouring threads add the parts of one group, and each has
+   several groups at once, as all of it comes from the level 2 cache. */
 DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, unsigned short *c,
                         addends add, int item, int part, int p0, int q0, gemm_sizes s, int consumer,
-                        u32 flag, int thread)
+                        int thread)
 {
     enum {
         GROUPS = SUMS / 4,
         SHARE = (GROUPS + SPLIT_K - 1) / SPLIT_K,
-        WANTED = SHARE >= 128 ? 1
-                 : SHARE > 64 ? 1
+        WANTED = SHARE > 64   ? 1
                  : SHARE > 32 ? 2
                  : SHARE > 16 ? 4
                               : 8,
-        HELPERS = WANTED < SPLIT_K ? WANTED : 1 /* threads for each group */
+        HELPERS = WANTED < SPLIT_K ? WANTED : 1, /* threads for each group */
+        ACROSS = 128 / HELPERS,
+        TURNS = (SHARE + ACROSS - 1) / ACROSS,
+        PARTS = (SPLIT_K + HELPERS - 1) / HELPERS, /* that each thread adds */
+        WANTED_AT_ONCE = PARTS <= 4   ? 4
+                         : PARTS <= 8 ? 2
+                                      : 1,
+        AT_ONCE = TURNS < WANTED_AT_ONCE ? TURNS : WANTED_AT_ONCE
     };
-    const float *sums = parts_of(workspace, item);
-    int *count = (int *)workspace + item;
-    write_part(acc, workspace, item, part, consumer, flag, thread);
+    float *parts = parts_of(workspace, item);
+    u32 *count = (u32 *)workspace + item;
+    write_part(acc, parts, part, thread);
+    named_sync(BARRIER_OWN + consumer, 128);
+    if (thread == 0) {
+        /* Up to SPLIT_K all arrive; the second round says who has read, and ends with zero. */
+        count_up(count);
+        while (counted(count) < SPLIT_K) {
+        }
+    }
+    named_sync(BARRIER_OWN + consumer, 128);
     const int first = part * SHARE;
     const int limit = first + SHARE < GROUPS ? first + SHARE : GROUPS;
-    for (int base = first; base < limit; base += 128 / HELPERS) {
-        const int group = base + thread / HELPERS;
-        float4 total = {0, 0, 0, 0};
-        if (group < limit) {
+    for (int base = first; base < limit; base += ACROSS * AT_ONCE) {
+        float4 total[AT_ONCE];
+#pragma unroll
+        for (int turn = 0; turn < AT_ONCE; turn++) {
+            const int group = base + turn * ACROSS + thread / HELPERS;
+            total[turn] = make_float4(0, 0, 0, 0);
+            if (group < limit) {
 #pragma unroll 8
-            for (int p = thread % HELPERS; p < SPLIT_K; p += HELPERS) {
-                const float4 v = load_sums(sums + (long long)p * SUMS + group * 4);
-                total.x += v.x;
-                total.y += v.y;
-                total.z += v.z;
-                total.w += v.w;
+                for (int i = 0; i < PARTS; i++) {
+                    const int p = i * HELPERS + thread % HELPERS;
+                    if (SPLIT_K % HELPERS == 0 || p < SPLIT_K) {
+                        const float4 v = load_sums(parts + (long long)p * SUMS + group * 4);
+                        total[turn].x += v.x;
+                        total[turn].y += v.y;
+                        total[turn].z += v.z;
+                        total[turn].w += v.w;
+                    }
+                }
             }
         }
 #pragma unroll
-        for (int i = HELPERS / 2; i > 0; i /= 2) {
-            total.x += __shfl_xor_sync(0xffffffffu, total.x, i);
-            total.y += __shfl_xor_sync(0xffffffffu, total.y, i);
-            total.z += __shfl_xor_sync(0xffffffffu, total.z, i);
-            total.w += __shfl_xor_sync(0xffffffffu, total.w, i);
-        }
-        if (group < limit && thread % HELPERS == 0) {
-            const int owner = group % 128; /* the thread that had these sums */
-            const int block = group / 128;
-            const int p = p0 + block / (OWN_N / 8) * 64 + owner / 32 * 16 + owner % 32 / 4;
-            const int q = q0 + block % (OWN_N / 8) * 8 + owner % 4 * 2;
-            store_one(c, total.x, add, p, q, s);
-            store_one(c, total.y, add, p, q + 1, s);
-            store_one(c, total.z, add, p + 8, q, s);
-            store_one(c, total.w, add, p + 8, q + 1, s);
+        for (int turn = 0; turn < AT_ONCE; turn++) {
+            const int group = base + turn * ACROSS + thread / HELPERS;
+            float4 sum = total[turn];
+#pragma unroll
+            for (int i = HELPERS / 2; i > 0; i /= 2) {
+                sum.x += __shfl_xor_sync(0xffffffffu, sum.x, i);
+                sum.y += __shfl_xor_sync(0xffffffffu, sum.y, i);
+                sum.z += __shfl_xor_sync(0xffffffffu, sum.z, i);
+                sum.w += __shfl_xor_sync(0xffffffffu, sum.w, i);
+            }
+            if (group < limit && thread % HELPERS == 0) {
+                const int owner = group % 128; /* the thread that had these sums */
+                const int block = group / 128;
+                const int p = p0 + block / (OWN_N / 8) * 64 + owner / 32 * 16 + owner % 32 / 4;
+                const int q = q0 + block % (OWN_N / 8) * 8 + owner % 4 * 2;
+                store_one(c, sum.x, add, p, q, s);
+                store_one(c, sum.y, add, p, q + 1, s);
+                store_one(c, sum.z, add, p + 8, q, s);
+                store_one(c, sum.w, add, p + 8, q + 1, s);
+            }
         }
     }
-    /* The last one to have read leaves the counter as it was found. */
     named_sync(BARRIER_OWN + consumer, 128);
-    if (thread == 0 && atomicAdd(count, 1) == 2 * SPLIT_K - 1) {
-        *count = 0;
+    if (thread == 0) {
+        count_up(count);
     }
 }
 #endif
@@ -1095,7 +1135,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
         const int consumer = group;
         const int thread = threadIdx.x % 128;
         const u32 staging = base + OFFSET_C + (u32)(consumer * (EPILOGUE_BUFFERS * PIECE_BYTES));
-#if SPLIT_K > 1
+#if SPLIT_K > 1 && !SPLIT_WAIT
         const u32 flag = pushed + 8 * NUM_CONSUMERS + 4 * (u32)consumer;
 #endif
         const int row0 = PING_PONG ? 0 : consumer * (MMAS * 64);
@@ -1233,7 +1273,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             if (mine) {
 #if SPLIT_WAIT
                 share_parts(own, workspace, c, add, item, w.part, (SWAP_AB ? w.n0 : w.m0) + row0,
-                            (SWAP_AB ? w.m0 : w.n0) + (int)column, s, consumer, flag, thread);
+                            (SWAP_AB ? w.m0 : w.n0) + (int)column, s, consumer, thread);
                 mine = false;
 #else
                 mine = add_parts(own, workspace, item, w.part, consumer, flag, thread);
@@ -1286,12 +1326,15 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
              const unsigned short *residual, unsigned char *workspace, int m, int n, int k,        \
              int ldc, float alpha, float beta, u64 by_group, u64 by_last)
 
+#if !(defined SIZE_M && defined OWN_SIZE_ONLY)
 ENTRY(ak_kernel)
 {
     const addends add = {c_in, residual};
     const gemm_sizes s = {m, n, k, ldc, alpha, beta, by_group, by_last, false};
     multiply_tiles(&map_a, &map_b, &map_c, c, bias, add, workspace, s);
 }
+
+#endif
 
 #ifdef SIZE_M
 /* The same with sizes that the compiler knows. */

@@ -29,8 +29,11 @@
  *   HAS_BIAS, EPILOGUE(x) bias[column] is added, then EPILOGUE applied; from cuda_activation.cu
  *   HAS_ALPHA             1: alpha * A * B
  *   HAS_BETA              1: beta * C_in is added before the bias; C_in is laid out as C, and may
- * be C HAS_RESIDUAL          1: the residual, laid out as C, is added behind EPILOGUE SIZE_M,
- * SIZE_N, SIZE_K where defined: there is also an entry ak_kernel_sized, for just this size
+ *                         be C
+ *   HAS_RESIDUAL          1: the residual, laid out as C, is added behind EPILOGUE
+ *   SIZE_M, SIZE_N, SIZE_K  where defined: there is also an entry ak_kernel_sized, for just this
+ *                         size
+ *   OWN_SIZE_ONLY         where defined, and they are: that is the only one
  *
  * Dynamic shared memory: the larger of num_stages * STAGE_BYTES and STAGING_BYTES.
  * Workspace, for SPLIT_K > 1: a counter for each tile, in a multiple of 128 bytes together, zero
@@ -593,12 +596,15 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
     }
 }
 
+#if !(defined SIZE_M && defined OWN_SIZE_ONLY)
 KERNEL ak_kernel(const u16 *a, const u16 *b, u16 *c, const u16 *bias, const u16 *c_in,
                  const u16 *residual, unsigned char *workspace, int m, int n, int k, int lda,
                  int ldb, int ldc, float alpha, float beta)
 {
     multiply_tile(a, b, c, bias, c_in, residual, workspace, m, n, k, lda, ldb, ldc, alpha, beta);
 }
+
+#endif
 
 #ifdef SIZE_M
 /* The same with sizes that the compiler knows. */

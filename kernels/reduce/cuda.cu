@@ -1,7 +1,8 @@
 /*
  * cuda.cu: sums of rows; fp16, bf16 or fp32, added in fp32 and rounded once. Comes after
- * cuda_rows.cu of softmax, of which it uses all but CLUSTER (1), REST (0) and PREFETCH (0): nothing
- * is needed twice. KEEP is how many vectors a thread asks for before it adds the first of them.
+ * cuda_rows.cu of softmax, of which it uses all but CLUSTER, BATCH (1), REST and PREFETCH (0):
+ * nothing is needed twice. KEEP is how many vectors a thread asks for before it adds the first of
+ * them.
  *
  *   SPLIT  blocks that share a row, each with a contiguous part of it: for few long rows. They
  *          leave their sums in the workspace, and the last one adds them in order, so the result
@@ -10,7 +11,7 @@
  * Workspace, for SPLIT > 1: a counter for each row, zero between launches, then SPLIT floats for
  * each row.
  */
-#if CLUSTER != 1 || REST != 0 || PREFETCH != 0
+#if CLUSTER != 1 || BATCH != 1 || REST != 0 || PREFETCH != 0
 #error "a sum keeps nothing"
 #elif SPLIT > 1 && ROWS > 1
 #error "a split row has blocks of its own"
@@ -55,6 +56,7 @@ DEVICE void store_sum(void *y, i64 index, float sum)
 KERNEL ak_kernel(const void *x, void *y, void *workspace, i64 rows, int cols)
 {
     place p = place_begin();
+    launch_begin(&p, x, rows, cols);
 #if SPLIT > 1
     /* Whole vectors of an aligned row for each part; the boundaries are the same in every row. */
     const i64 index = blockIdx.x / SPLIT;
@@ -64,13 +66,12 @@ KERNEL ak_kernel(const void *x, void *y, void *workspace, i64 rows, int cols)
     const int end = part_of == SPLIT - 1 || begin + share > cols ? cols : begin + share;
     const unsigned char *start = (const unsigned char *)x + (index * cols + begin) * ELEMENT;
     const row r = row_at(&p, start, 0, end - begin);
-    part all = {0, 0, 0};
-    all.a = row_sum(&p, &r);
-    all = row_reduce(&p, all, REDUCE_SUM);
+    part all[1] = {{row_sum(&p, &r), 0, 0}};
+    row_reduce(all, &p, REDUCE_SUM);
     if (p.thread == 0) {
         u32 *count = (u32 *)workspace + index;
         float *parts = (float *)workspace + rows + index * SPLIT;
-        parts[part_of] = all.a;
+        parts[part_of] = all[0].a;
         __threadfence();
         if (atomicAdd(count, 1u) == SPLIT - 1) {
             float sum = 0;
@@ -86,11 +87,10 @@ KERNEL ak_kernel(const void *x, void *y, void *workspace, i64 rows, int cols)
     (void)workspace;
     for (i64 index = row_first(&p); index < rows; index += row_step()) {
         const row r = row_at(&p, x, index, cols);
-        part all = {0, 0, 0};
-        all.a = row_sum(&p, &r);
-        all = row_reduce(&p, all, REDUCE_SUM);
+        part all[1] = {{row_sum(&p, &r), 0, 0}};
+        row_reduce(all, &p, REDUCE_SUM);
         if (p.thread == 0) {
-            store_sum(y, index, all.a);
+            store_sum(y, index, all[0].a);
         }
     }
 #endif

@@ -86,105 +86,125 @@ DEVICE void store_scaled(const place *p, const row *r, void *y, int i, const flo
 KERNEL ak_kernel(const void *x, void *y, i64 rows, int cols)
 {
     place p = place_begin();
-    vector keep[KEEP_ARRAY];
+    vector keep[BATCH][KEEP_ARRAY];
 #if PREFETCH
-    vector next[KEEP_ARRAY];
+    vector next[1][KEEP_ARRAY];
 #endif
     i64 index = row_first(&p);
+    launch_begin(&p, x, rows, cols);
 #if STAGES
     ring q = ring_begin(&p, x, index, rows, cols);
 #else
     if (index < rows) {
-        const row r = row_at(&p, x, index, cols);
-        row_load(keep, &p, &r, LOWEST);
+        batch_load(keep, &p, x, index, rows, cols, LOWEST);
     }
 #endif
     while (index < rows) {
         const row r = row_at(&p, x, index, cols);
         unsigned char *to = (unsigned char *)y + index * cols * ELEMENT;
-        part all = {LOWEST, 0, 0};
-        largest top = largest_none();
-        float e[KEEP_ARRAY][V];
+        const i64 left = rows - index;
+        part all[BATCH];
+        float e[BATCH][KEEP_ARRAY][V], by[BATCH];
         index += row_step();
 #if PREFETCH
         if (index < rows) {
-            const row after = row_at(&p, x, index, cols);
-            row_load(next, &p, &after, LOWEST);
+            batch_load(next, &p, x, index, rows, cols, LOWEST);
         }
 #endif
 #if STAGES
-        ring_take(keep, &q, &p);
+        ring_take(keep[0], &q, &p);
 #endif
         row_arrive(&r);
-        EACH_KEPT(i, &r)
+        EACH_ROW(k)
         {
-            top = largest_of(top, &keep[i]);
+            largest top = largest_none();
+            EACH_KEPT(i, &r)
+            {
+                top = largest_of(top, &keep[k][i]);
+            }
+#if !ONLINE
+            EACH_REST(i, &r)
+            {
+                const vector v = row_rest(&p, &r, i, LOWEST);
+                top = largest_of(top, &v);
+            }
+#endif
+            all[k].a = largest_value(top);
+            all[k].b = 0;
+            all[k].c = 0;
         }
 #if ONLINE
-        all.a = largest_value(top);
-        const float mine = all.a; /* what the exponentials that are kept refer to */
-        EACH_KEPT(i, &r)
+        EACH_ROW(k)
         {
-            /* -inf - -inf would be NaN */
-            all.b += vector_exp(e[i], &keep[i], mine == LOWEST ? 0.0f : mine);
+            by[k] = all[k].a; /* what the exponentials that are kept refer to */
+            EACH_KEPT(i, &r)
+            {
+                /* -inf - -inf would be NaN */
+                all[k].b += vector_exp(e[k][i], &keep[k][i], by[k] == LOWEST ? 0.0f : by[k]);
+            }
+            EACH_REST(i, &r)
+            {
+                const vector v = row_rest(&p, &r, i, LOWEST);
+                all[k] = part_and(all[k], &v);
+            }
         }
-        EACH_REST(i, &r)
+        row_reduce(all, &p, REDUCE_SOFTMAX);
+        EACH_ROW(k)
         {
-            const vector v = row_rest(&p, &r, i, LOWEST);
-            all = part_and(all, &v);
+            all[k].b = reciprocal(all[k].b);
+            by[k] = exp2_difference(by[k], all[k].a) * all[k].b;
         }
-        all = row_reduce(&p, all, REDUCE_SOFTMAX);
-        all.b = reciprocal(all.b);
-        const float by = exp2_difference(mine, all.a) * all.b;
 #else
-        EACH_REST(i, &r)
+        row_reduce(all, &p, REDUCE_MAX);
+        part sum[BATCH];
+        EACH_ROW(k)
         {
-            const vector v = row_rest(&p, &r, i, LOWEST);
-            top = largest_of(top, &v);
+            sum[k].a = sum[k].b = sum[k].c = 0;
+            EACH_KEPT(i, &r)
+            {
+                sum[k].a += vector_exp(e[k][i], &keep[k][i], all[k].a);
+            }
+            EACH_REST(i, &r)
+            {
+                const vector v = row_rest(&p, &r, i, LOWEST);
+                float rest[V];
+                sum[k].a += vector_exp(rest, &v, all[k].a);
+            }
         }
-        all.a = largest_value(top);
-        all.a = row_reduce(&p, all, REDUCE_MAX).a;
-        EACH_KEPT(i, &r)
+        row_reduce(sum, &p, REDUCE_SUM);
+        EACH_ROW(k)
         {
-            all.b += vector_exp(e[i], &keep[i], all.a);
+            by[k] = all[k].b = reciprocal(sum[k].a);
         }
-        EACH_REST(i, &r)
-        {
-            const vector v = row_rest(&p, &r, i, LOWEST);
-            float rest[V];
-            all.b += vector_exp(rest, &v, all.a);
-        }
-        {
-            const part sum = {all.b, 0, 0};
-            all.b = reciprocal(row_reduce(&p, sum, REDUCE_SUM).a);
-        }
-        const float by = all.b;
 #endif
 #if STAGES
         ring_next(&q, &p, x, index, rows, cols);
 #endif
-        EACH_KEPT(i, &r)
+        EACH_ROW(k)
         {
-            store_scaled(&p, &r, to, i, e[i], by);
-        }
-        EACH_REST(i, &r)
-        {
-            const vector v = row_rest(&p, &r, i, LOWEST);
-            float rest[V];
-            (void)vector_exp(rest, &v, all.a);
-            store_scaled(&p, &r, to, i, rest, all.b);
-        }
-#if !STAGES
-        if (index < rows) {
-#if PREFETCH
-            UNROLL for (int i = 0; i < KEEP; i++)
-            {
-                keep[i] = next[i];
+            if (k == 0 || k < left) {
+                EACH_KEPT(i, &r)
+                {
+                    store_scaled(&p, &r, to, i, e[k][i], by[k]);
+                }
             }
-#else
-            const row after = row_at(&p, x, index, cols);
-            row_load(keep, &p, &after, LOWEST);
-#endif
+            EACH_REST(i, &r)
+            {
+                const vector v = row_rest(&p, &r, i, LOWEST);
+                float rest[V];
+                (void)vector_exp(rest, &v, all[k].a);
+                store_scaled(&p, &r, to, i, rest, all[k].b);
+            }
+            to += (i64)cols * ELEMENT;
+        }
+#if PREFETCH
+        UNROLL for (int i = 0; i < KEEP && index < rows; i++)
+        {
+            keep[0][i] = next[0][i];
+        }
+#elif !STAGES
+        if (index < rows) {
+            batch_load(keep, &p, x, index, rows, cols, LOWEST);
         }
 #endif
     }

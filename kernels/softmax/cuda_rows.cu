@@ -18,6 +18,8 @@
  *   THREADS_PER_ROW  4 to 1024; up to 32 they are part of a warp and meet without a barrier
  *   ROWS             rows of a block; at most 15 if THREADS_PER_ROW > 32, 1 if CLUSTER > 1
  *   CLUSTER          blocks that share a row and exchange their sums through shared memory
+ *   BATCH            rows that a thread works on at the same time: it loads what all rows share
+ *                    once for them, and they meet once (WHOLE = 2, no PREFETCH, no STAGES)
  *   VEC_BYTES        16, 8, 4, 2 (not below an element)
  *   KEEP, REST       see above
  *   PREFETCH         1: the next row is loaded before this one is worked on (not with REST = 1)
@@ -30,6 +32,11 @@
  * registers. BLOCKS_PER_SM    promised to the compiler, which limits registers accordingly
  *   LOAD_HINT        0 as usual, 1 past the level 1 cache, 2 first out of all caches
  *   STORE_HINT       0 as usual, 1 first out
+ *   LAUNCH_EARLY     1: once all blocks have started the next kernel may start, and this one waits
+ *                    for the end of the one before it where it first needs memory (programmatic
+ *                    dependent launch, compute capability 9.0). 2: while it waits, its first rows
+ *                    are on their way to the level 2 cache, where whatever is still written to
+ *                    them is seen: a prefetch reads nothing itself.
  *
  * Dynamic shared memory: SCRATCH_BYTES, then for REST = 1 one vector for each thread and each of
  * its vectors beyond KEEP; for STAGES the rows, then 8 bytes for each of a group's stages.
@@ -49,8 +56,9 @@ typedef unsigned long long u64;
 #define WORDS         (VEC_BYTES < 4 ? 1 : VEC_BYTES / 4)
 #define PARTS_MAX     4 /* one of them for the alignment */
 #define MEETS         (WARPS * CLUSTER > 1)
-#define EQUAL_PARTS   (WHOLE == 2 && WARPS * CLUSTER <= 32) /* whenever two are brought together */
-#define SCRATCH       (MEETS ? 2 * ROWS * WARPS * CLUSTER * PARTS_MAX : 0) /* floats */
+#define EQUAL_PARTS   (WHOLE == 2)                          /* whenever two are brought together */
+#define HALF          (BATCH * WARPS * CLUSTER * PARTS_MAX) /* floats for a group's reduction */
+#define SCRATCH       (MEETS ? 2 * ROWS * HALF : 0)
 #define SCRATCH_BYTES (SCRATCH * 4 + (CLUSTER > 1 ? 16 : 0))
 
 #if dtype_is_f32
@@ -70,6 +78,8 @@ typedef unsigned long long u64;
 #error "the whole row is kept in registers"
 #elif STAGES && (WHOLE != 2 || PREFETCH || VEC_BYTES != 16)
 #error "whole rows of whole vectors wait in shared memory, and nowhere else"
+#elif BATCH > 1 && (WHOLE != 2 || PREFETCH || STAGES)
+#error "rows that are worked on at the same time are in registers, all of them"
 #elif PREFETCH && REST
 #error "the next row has no place of its own in shared memory"
 #endif
@@ -86,6 +96,13 @@ typedef struct vector {
 #define KERNEL extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 #define UNROLL _Pragma("unroll")
 #define LOOP   _Pragma("unroll 1")
+#if WHOLE && REST_UNROLL == 4
+#define LOOP_REST _Pragma("unroll 4")
+#elif WHOLE && REST_UNROLL == 2
+#define LOOP_REST _Pragma("unroll 2")
+#else
+#define LOOP_REST LOOP
+#endif
 
 #if LOAD_HINT == 2
 #define LOAD_OP "ld.global.cs"
@@ -165,6 +182,24 @@ DEVICE void copy_async(void *to, const void *from)
 DEVICE void copy_wait(void)
 {
     asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+/* The next kernel may start when all blocks have said this or have ended. */
+DEVICE void launch_next(void)
+{
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
+/* Until the kernel before has ended and what it wrote is seen. */
+DEVICE void launch_wait(void)
+{
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+/* Brings the line of 128 bytes that holds an address to the level 2 cache. */
+DEVICE void prefetch_line(const void *at)
+{
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
 }
 
 /* A barrier in shared memory that the arrival of `bytes` completes, each time it is told to expect
@@ -448,11 +483,11 @@ DEVICE bool aligned(const void *p)
 typedef struct place {
     int thread;          /* of the row, in this block */
     int first;           /* of its vectors of a row */
-    int group;           /* which of the block's rows */
+    int group;           /* which of the block's rows, or BATCH of them */
     int rank;            /* of the block in its cluster */
     u32 lanes;           /* of this row in this warp */
     int reductions;      /* so far: the halves of the scratch memory take turns */
-    float *scratch;      /* of this row's group: [2][WARPS * CLUSTER][PARTS_MAX] */
+    float *scratch;      /* of this group: [2][BATCH][WARPS * CLUSTER][PARTS_MAX] */
     unsigned char *held; /* this thread's first vector in shared memory */
 } place;
 
@@ -487,9 +522,27 @@ DEVICE place place_begin(void)
     p.group = t / THREADS_PER_ROW;
     p.lanes = LANES == 32 ? 0xffffffffu : ((1u << (LANES % 32)) - 1) << (t % 32 / LANES * LANES);
     p.reductions = 0;
-    p.scratch = (float *)shared + p.group * (2 * WARPS * CLUSTER * PARTS_MAX);
+    p.scratch = (float *)shared + p.group * (2 * HALF);
     p.held = shared + SCRATCH_BYTES + t * VEC_BYTES;
     return p;
+}
+
+/* What a block does before its first access to global memory. */
+DEVICE void launch_begin(const place *p, const void *x, i64 rows, int cols)
+{
+#if LAUNCH_EARLY
+    launch_next();
+#if LAUNCH_EARLY == 2
+    const i64 index = (i64)(blockIdx.x / CLUSTER) * (ROWS * BATCH);
+    const i64 there = rows - index < ROWS * BATCH ? rows - index : ROWS * BATCH;
+    const i64 bytes = there * cols * ELEMENT / CLUSTER; /* each block of a cluster its share */
+    const unsigned char *from = (const unsigned char *)x + index * cols * ELEMENT + p->rank * bytes;
+    for (i64 at = (i64)threadIdx.x * 128; at < bytes; at += THREADS * 128) {
+        prefetch_line(from + at);
+    }
+#endif
+    launch_wait();
+#endif
 }
 
 /* Nobody leaves while others of its cluster may still wait to write to it. */
@@ -505,12 +558,12 @@ DEVICE void place_end(const place *p)
 /* First row of this thread's group, and the step to its next one. */
 DEVICE i64 row_first(const place *p)
 {
-    return (i64)(blockIdx.x / CLUSTER) * ROWS + p->group;
+    return ((i64)(blockIdx.x / CLUSTER) * ROWS + p->group) * BATCH;
 }
 
 DEVICE i64 row_step(void)
 {
-    return (i64)(gridDim.x / CLUSTER) * ROWS;
+    return (i64)(gridDim.x / CLUSTER) * (ROWS * BATCH);
 }
 
 DEVICE row row_at(const place *p, const void *x, i64 index, int cols)
@@ -588,9 +641,11 @@ DEVICE void store_vector(const place *p, const row *r, void *y, int i, const flo
     }
 }
 
-/* One pass over a row: a statement for each vector in registers, then the same for the rest. */
+/* One pass over a row: a statement for each vector in registers, then the same for the rest. Rows
+   of a batch are alike: what is said of the first holds for all. */
+#define EACH_ROW(k)     UNROLL for (int k = 0; k < BATCH; k++)
 #define EACH_KEPT(i, r) UNROLL for (int i = 0; i < KEEP; i++) if (i < (r)->count)
-#define EACH_REST(i, r) LOOP for (int i = KEEP; i < (r)->count; i++)
+#define EACH_REST(i, r) LOOP_REST for (int i = KEEP; i < (r)->count; i++)
 
 /* Asks for all of the row at once: what is kept in registers, and what waits in shared memory. The
    second arrives with row_arrive. */
@@ -618,6 +673,17 @@ DEVICE void row_load(vector keep[KEEP_ARRAY], const place *p, const row *r, floa
         }
     }
 #endif
+}
+
+/* The same for all rows of a batch. Beyond the last row it is loaded again, for nothing. */
+DEVICE void batch_load(vector keep[BATCH][KEEP_ARRAY], const place *p, const void *x, i64 index,
+                       i64 rows, int cols, float fill)
+{
+    EACH_ROW(k)
+    {
+        const row r = row_at(p, x, BATCH > 1 && index + k >= rows ? rows - 1 : index + k, cols);
+        row_load(keep[k], p, &r, fill);
+    }
 }
 
 DEVICE void row_arrive(const row *r)
@@ -707,6 +773,20 @@ DEVICE void ring_next(ring *q, const place *p, const void *x, i64 index, i64 row
 }
 #endif
 
+/* Elements of 16 bits are to be widened again after `known` is known, not kept in fp32 until then,
+   which would take twice the registers. `zero` is 0, which the compiler must not know: else it
+   would find out that nothing has changed. */
+DEVICE void row_narrow(vector keep[KEEP_ARRAY], float known, u32 zero)
+{
+    UNROLL for (int i = 0; ELEMENT == 2 && i < KEEP; i++)
+    {
+        UNROLL for (int j = 0; j < WORDS; j++)
+        {
+            keep[i].w[j] ^= __float_as_uint(known) & zero;
+        }
+    }
+}
+
 /* A vector that is not in registers. */
 DEVICE vector row_rest(const place *p, const row *r, int i, float fill)
 {
@@ -774,54 +854,79 @@ DEVICE part shuffle_part(u32 lanes, part p, int distance, int how)
     return q;
 }
 
-/* Brings the parts of all threads of a row together; every thread gets the whole.
-   The two halves of the scratch memory are used in turn. Who writes to a half has passed the
+/* Brings the parts of all threads of a row together, of each row of a batch; every thread gets the
+   whole. The two halves of the scratch memory are used in turn. Who writes to a half has passed the
    barrier of the last reduction, at which everyone had read that of the one before: so there is
    one barrier for each reduction, and none at the end. */
-DEVICE part row_reduce(place *p, part mine, int how)
+DEVICE void row_reduce(part mine[BATCH], place *p, int how)
 {
     UNROLL for (int distance = LANES / 2; distance > 0; distance /= 2)
     {
-        mine = combine(mine, shuffle_part(p->lanes, mine, distance, how), how);
+        EACH_ROW(k)
+        {
+            mine[k] = combine(mine[k], shuffle_part(p->lanes, mine[k], distance, how), how);
+        }
     }
 #if MEETS
+    enum { ALL = WARPS * CLUSTER, ONCE = ALL < 32 ? ALL : 32, EACH = ALL / ONCE };
     const int lane = (int)threadIdx.x % 32;
     const int warp = p->rank * WARPS + p->thread / 32;
-    float *scratch = p->scratch + (p->reductions & 1) * (WARPS * CLUSTER * PARTS_MAX);
+    float *scratch = p->scratch + (p->reductions & 1) * HALF;
 #if CLUSTER > 1
     unsigned char *arrival = dynamic_shared() + SCRATCH * 4 + (p->reductions & 1) * 8;
     const int count = how < REDUCE_SOFTMAX ? 1 : how == REDUCE_MOMENTS && !EQUAL_PARTS ? 4 : 2;
     if (p->thread == 0) {
-        arrival_expect(arrival, (u32)(WARPS * CLUSTER * 4 * count));
+        arrival_expect(arrival, (u32)(BATCH * ALL * 4 * count));
     }
     if (p->reductions == 0) {
         cluster_wait(); /* all blocks have started */
     }
     if (lane < CLUSTER) {
-        store_remote(scratch + warp * PARTS_MAX, lane, arrival, count, mine.a, mine.b, mine.c);
+        EACH_ROW(k)
+        {
+            store_remote(scratch + (k * ALL + warp) * PARTS_MAX, lane, arrival, count, mine[k].a,
+                         mine[k].b, mine[k].c);
+        }
     }
     arrival_wait(arrival, (u32)p->reductions >> 1 & 1);
 #else
     if (lane == 0) {
-        scratch[warp * PARTS_MAX] = mine.a;
-        scratch[warp * PARTS_MAX + 1] = mine.b;
-        scratch[warp * PARTS_MAX + 2] = mine.c;
+        EACH_ROW(k)
+        {
+            float *to = scratch + (k * ALL + warp) * PARTS_MAX;
+            to[0] = mine[k].a;
+            to[1] = mine[k].b;
+            to[2] = mine[k].c;
+        }
     }
     barrier(p->group, THREADS_PER_ROW);
 #endif
     p->reductions++;
-    enum { ALL = WARPS * CLUSTER, ONCE = ALL < 32 ? ALL : 32 };
-    for (int i = lane % ONCE; i < ALL; i += 32) {
-        part q;
-        q.a = scratch[i * PARTS_MAX];
-        q.b = scratch[i * PARTS_MAX + 1];
-        q.c = EQUAL_PARTS ? mine.c : scratch[i * PARTS_MAX + 2];
-        mine = i < 32 ? q : combine(mine, q, how);
+    EACH_ROW(k)
+    {
+        part q[EACH];
+        UNROLL for (int i = 0; i < EACH; i++)
+        {
+            const float *from = scratch + (k * ALL + lane % ONCE + i * ONCE) * PARTS_MAX;
+            q[i].a = from[0];
+            q[i].b = from[1];
+            q[i].c = EQUAL_PARTS ? mine[k].c : from[2];
+        }
+        UNROLL for (int step = 1; step < EACH; step *= 2)
+        {
+            UNROLL for (int i = 0; i < EACH; i += 2 * step)
+            {
+                q[i] = combine(q[i], q[i + step], how);
+            }
+        }
+        mine[k] = q[0];
     }
     UNROLL for (int distance = ONCE / 2; distance > 0; distance /= 2)
     {
-        mine = combine(mine, shuffle_part(0xffffffffu, mine, distance, how), how);
+        EACH_ROW(k)
+        {
+            mine[k] = combine(mine[k], shuffle_part(0xffffffffu, mine[k], distance, how), how);
+        }
     }
 #endif
-    return mine;
 }

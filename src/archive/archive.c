@@ -415,7 +415,7 @@ static ak_status open_at(ak_archive *archive, ak_error *err)
 {
     struct stat info;
     if (stat(archive->path, &info) == 0 && !S_ISREG(info.st_mode)) {
-        return ak_fail(err, AK_IO, "%s: is not a file; give another path for the archive",
+        return ak_fail(err, AK_INVALID, "%s: is not a file; give another path for the archive",
                        archive->path);
     }
     ak_status status = archive->empty ? AK_OK : make_folder(archive->path, err);

@@ -278,11 +278,33 @@ static bool is_several(const char *wanted)
            (length > tail && strcmp(wanted + length - tail, every) == 0);
 }
 
+static bool is_sheet(const ak_backend_ops **out, const char *wanted)
+{
+    for (size_t i = 0; ak_backends[i] != NULL; i++) {
+        const char *const *sheet = ak_backends[i]->sheets;
+        for (; sheet != NULL && *sheet != NULL; sheet++) {
+            if (strcmp(*sheet, wanted) == 0) {
+                *out = ak_backends[i];
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 ak_status ak_backend_devices(const ak_backend_ops **out, ak_device_list *list, const char *wanted,
                              ak_error *err)
 {
     const ak_backend_ops *backend = NULL;
     names found = {.count = 0};
+    if (wanted != NULL && is_sheet(&backend, wanted)) {
+        *out = backend;
+        *list = (ak_device_list){.sheet = true, .count = 1};
+        (void)snprintf(list->first, sizeof list->first, "%s", wanted);
+        (void)snprintf(list->all, sizeof list->all, "%s", wanted);
+        return AK_OK;
+    }
+    list->sheet = false;
     if (wanted == NULL || !is_several(wanted)) {
         ak_status status = ak_backend_device(out, list->first, sizeof list->first, wanted, err);
         if (status == AK_OK) {

@@ -121,6 +121,10 @@ typedef struct ak_backend_ops {
     /* (optional) Why there is no device of this name: always fails, with a line that says what this
        machine has, or why it has none. */
     ak_status (*missing)(const char *device, ak_error *err);
+    /* (optional) Names of devices whose facts are known by their data sheets, NULL-terminated, and
+       these: their spaces can be looked at on any machine, nothing can be run on them. */
+    const char *const *sheets;
+    ak_status (*sheet_facts)(ak_scope *out, const char *device, ak_error *err);
     /* (optional) For devices that probe cannot list: is there one of this name? */
     ak_status (*find)(const char *device, ak_error *err);
     /* Facts for expressions. Host: cpu_threads, vector_bytes, vector_registers, l1d_bytes,
@@ -143,8 +147,13 @@ typedef struct ak_backend_ops {
     ak_status (*source)(ak_buf *out, const char *text, const char *name, ak_error *err);
     ak_status (*compile)(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
     const char *artifact_suffix; /* ".so" */
+    /* The device is the CPU itself: compilers run only where nothing else wants to (SCHED_IDLE).
+       Elsewhere they have the lowest usual priority: Linux starts tasks that only want idle
+       processors where there are others of the kind, even if a processor is free. */
+    bool is_cpu;
     /* (optional) Folders that `compile` reads beyond those of the system and the compilers, and
-       writes beyond the job's: "" for none. Called before a compile worker is confined. */
+       writes beyond the job's: "" for none. Called before a compile worker is confined, and only
+       there. */
     void (*folders)(char readable[AK_PATH_MAX], char writable[AK_PATH_MAX]);
 
     ak_status (*open)(ak_device **out, const ak_task *task, ak_error *err);
@@ -206,6 +215,7 @@ ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t byt
 #define AK_DEVICE_NAME_BYTES 64                /* of one that can share: "cuda:0" */
 #define AK_DEVICE_LIST_BYTES (AK_PATH_MAX + 8) /* "sim:FILE" */
 typedef struct ak_device_list {
+    bool sheet; /* there is none: its data sheet is what is known of it */
     char first[AK_DEVICE_LIST_BYTES];
     char all[AK_DEVICE_LIST_BYTES]; /* with commas, if there are several */
     size_t count;
@@ -213,7 +223,7 @@ typedef struct ak_device_list {
 /* One device as ak_backend_device has it; all of a backend, "cuda:all"; or several, "cuda:0,cuda:1"
    or "cuda:0,1" for short. Several must be of one backend and equal: what a result depends on
    (`environment`) is the same for all of them. What a backend with `find` is given is one name,
-   whatever is in it. */
+   whatever is in it. A name of `sheets` is one device, too. */
 ak_status ak_backend_devices(const ak_backend_ops **out, ak_device_list *list, const char *wanted,
                              ak_error *err);
 

@@ -29,7 +29,7 @@ ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, a
     ak_status status = AK_OK;
     ak_buf text = AK_BUF(max);
     if (fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) {
-        status = ak_fail(err, AK_IO, "%s: is not a file", path);
+        status = ak_fail(err, AK_INVALID, "%s: is not a file", path);
     }
     char chunk[65536];
     while (status == AK_OK) {

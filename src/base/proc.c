@@ -1,6 +1,7 @@
 /*
  * proc.c: see proc.h. Everything a child needs is prepared before vfork: between vfork and exec it
- * makes system calls only, so a large parent is neither copied nor disturbed.
+ * makes system calls only, so a large parent is neither copied nor disturbed. Only a call wants the
+ * copy, and gets it by fork.
  */
 #include "base/proc.h"
 
@@ -25,6 +26,8 @@
 extern char **environ;
 
 typedef struct launch {
+    int (*call)(void *context); /* NULL: the program */
+    void *context;
     const char *path;
     char *const *argv;
     char *const *envp;
@@ -68,6 +71,10 @@ __attribute__((noreturn, noinline)) static void child(const launch *l)
     good = good && (l->request < 0 || dup2(l->request, AK_PROC_REQUEST_FD) >= 0);
     good = good && (l->reply < 0 || dup2(l->reply, AK_PROC_REPLY_FD) >= 0);
     good = good && (l->folder == NULL || chdir(l->folder) == 0);
+    if (good && l->call != NULL) {
+        environ = (char **)(uintptr_t)l->envp;
+        _exit(close_range(STDERR_FILENO + 1, ~0u, 0) == 0 ? l->call(l->context) : 127);
+    }
     if (good) {
         (void)execve(l->path, l->argv, l->envp);
     }
@@ -79,6 +86,15 @@ __attribute__((noreturn, noinline)) static void child(const launch *l)
 __attribute__((noinline)) static pid_t spawn(const launch *l)
 {
     pid_t pid = vfork();
+    if (pid == 0) {
+        child(l);
+    }
+    return pid;
+}
+
+static pid_t copy(const launch *l)
+{
+    pid_t pid = fork();
     if (pid == 0) {
         child(l);
     }
@@ -149,7 +165,9 @@ static ak_status launch_with(pid_t *out, const ak_proc_spec *spec, int output, i
                              int reply, ak_error *err)
 {
     char path[AK_PATH_MAX];
-    if (!ak_fs_which(path, spec->argv[0])) {
+    if (spec->call != NULL) {
+        (void)snprintf(path, sizeof path, "%s", spec->argv[0]);
+    } else if (!ak_fs_which(path, spec->argv[0])) {
         return ak_fail(err, AK_NOT_FOUND, "%s: no such program", spec->argv[0]);
     }
     char **envp = environment_with(spec->setenv);
@@ -157,7 +175,9 @@ static ak_status launch_with(pid_t *out, const ak_proc_spec *spec, int output, i
         return ak_fail_memory(err);
     }
     int null = above_low(open("/dev/null", O_RDWR | O_CLOEXEC));
-    launch l = {.path = path,
+    launch l = {.call = spec->call,
+                .context = spec->context,
+                .path = path,
                 .argv = (char *const *)(uintptr_t)spec->argv,
                 .envp = envp,
                 .folder = spec->folder,
@@ -172,7 +192,7 @@ static ak_status launch_with(pid_t *out, const ak_proc_spec *spec, int output, i
     sigset_t all, kept;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &kept);
-    pid_t pid = spawn(&l);
+    pid_t pid = l.call != NULL ? copy(&l) : spawn(&l);
     (void)pthread_sigmask(SIG_SETMASK, &kept, NULL);
     int why = errno;
     ak_free(envp);

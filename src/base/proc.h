@@ -10,7 +10,12 @@
 #include "base/buf.h"
 
 typedef struct ak_proc_spec {
-    const char *const *argv;   /* NULL-terminated; argv[0] is looked up in PATH */
+    const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
+    /* (ak_proc_run) Instead of the program: runs in a copy of this process, which saves starting
+       one and loading its libraries, and ends with what it returns. Only for processes with a
+       single thread. What is open above stderr is closed there. argv[0] is its name in messages. */
+    int (*call)(void *context);
+    void *context;
     const char *const *setenv; /* "NAME=value" added to the environment, NULL-terminated, or NULL */
     const char *folder;        /* to run in; NULL: here */
     int64_t timeout_ns;        /* 0: none */
@@ -23,7 +28,7 @@ typedef struct ak_proc_result {
     int exit_code; /* or -1 if it ended by a signal */
     int signal;    /* 0 if it exited */
     bool timed_out;
-    bool cut; /* more output than output_max */
+    bool cut;     /* more output than output_max */
     char *output; /* stdout and stderr together, ak_free */
     size_t output_length;
     int64_t wall_ns;
@@ -41,7 +46,7 @@ typedef struct ak_proc {
     int from;  /* we read here; non-blocking */
 } ak_proc;
 #define AK_PROC_REQUEST_FD 3
-#define AK_PROC_REPLY_FD 4
+#define AK_PROC_REPLY_FD   4
 
 ak_status ak_proc_start(ak_proc *out, const ak_proc_spec *spec, ak_error *err);
 /* Kills the group, reaps it and closes the pipes. Safe to call on an ended one. */

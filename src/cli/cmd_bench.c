@@ -142,7 +142,7 @@ static int run(const ak_args *args)
         return ak_complain_error(&err);
     }
     b->args = args;
-    ak_status status = ak_args_task(&b->task, args, &err);
+    ak_status status = ak_args_known_task(&b->task, args, &err);
     if (status == AK_OK) {
         status = ak_args_candidates(b->list, &b->count, args, b->task, &err);
     }
@@ -201,11 +201,13 @@ const ak_command ak_cmd_bench = {
     .least = 1,
     .most = 1,
     .options = AK_O_TASK | AK_O_RUN | AK_O(LIBRARIES) | AK_O(PROTOCOL) | AK_O(CONFIG) |
-               AK_O(BASELINES) | AK_O(TIME) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
+               AK_O(BASELINES) | AK_O(TIME) | AK_O(ARCHIVE) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
     .about =
         "Checks and measures each --config (the default configuration if there is none). A file\n"
         "written by 'autokernel export' also gives the size, type and choices that are not given\n"
-        "here. Nothing is archived. --time is for the interleaved part of --baselines.",
+        "here. Nothing is archived; of several implementations it is the one that the archive has "
+        "the\n"
+        "best result of. --time is for the interleaved part of --baselines.",
     .examples = "  autokernel bench matmul --size 64\n"
                 "  autokernel bench matmul --size 64 --config default --config KC=128 --baselines\n"
                 "  autokernel bench matmul --config @best_config.json\n",

@@ -123,7 +123,7 @@ static int run(const ak_args *args)
     json_t *rows = json_array();
     ak_status status = list == NULL || rows == NULL ? ak_fail_memory(&err) : AK_OK;
     if (status == AK_OK) {
-        status = ak_args_task(&task, args, &err);
+        status = ak_args_known_task(&task, args, &err);
     }
     if (status == AK_OK) {
         status = ak_args_candidates(list, &count, args, task, &err);
@@ -183,14 +183,15 @@ const ak_command ak_cmd_check = {
     .operands = "KERNEL",
     .least = 1,
     .most = 1,
-    .options =
-        AK_O_TASK | AK_O_RUN | AK_O(CONFIG) | AK_O(CONFIGS) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
-    .about =
-        "Compares results with a reference in double precision: fresh inputs, poisoned "
-        "outputs, red\n"
-        "zones around every buffer, awkward sizes and the given one. By default the default\n"
-        "configuration and a few random ones. Exit code 1 if one is wrong, or if one that was\n"
-        "named with --config could not be run.",
+    .options = AK_O_TASK | AK_O_RUN | AK_O(CONFIG) | AK_O(CONFIGS) | AK_O(ARCHIVE) | AK_O(JSON) |
+               AK_O(QUIET) | AK_O(HELP),
+    .about = "Compares results with a reference in double precision: fresh inputs, poisoned "
+             "outputs, red\n"
+             "zones around every buffer, awkward sizes and the given one. By default the default\n"
+             "configuration and a few random ones, of several implementations of the one that the "
+             "archive\n"
+             "has the best result of. Exit code 1 if one is wrong, or if one that was\n"
+             "named with --config could not be run.",
     .examples = "  autokernel check matmul --size 64\n"
                 "  autokernel check matmul --config KC=128 --size 64\n"
                 "  autokernel check softmax --configs 5 --seed 7\n",

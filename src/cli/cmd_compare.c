@@ -74,7 +74,7 @@ static int run(const ak_args *args)
         status = ak_archive_open_existing(&archive, args->text[AK_OPTION_ARCHIVE], &err);
     }
     if (status == AK_OK) {
-        status = ak_args_measured_task(&task, args, archive, &err);
+        status = ak_args_measured_task(&task, args, archive, true, &err);
     }
     if (status == AK_OK) {
         best.space = ak_task_space(task);

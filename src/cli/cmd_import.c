@@ -21,7 +21,7 @@ static int run(const ak_args *args)
     const char *path = args->operand[0];
     const char *name =
         ak_args_has(args, AK_OPTION_FORMAT) ? args->text[AK_OPTION_FORMAT] : guess(path);
-    size_t added = 0;
+    size_t added = 0, known = 0;
     ak_status status = name == NULL ? ak_fail(&err, AK_INVALID,
                                               "%.200s: which format? --format csv, json, kernels, "
                                               "kernel-tuner or t4",
@@ -31,7 +31,7 @@ static int run(const ak_args *args)
         status = ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err);
     }
     if (status == AK_OK) {
-        status = ak_archive_import(&added, archive, format, path, &err);
+        status = ak_archive_import(&added, &known, archive, format, path, &err);
     }
     int code = AK_EXIT_DONE;
     if (status != AK_OK) {
@@ -39,12 +39,17 @@ static int run(const ak_args *args)
     } else if (ak_args_has(args, AK_OPTION_JSON)) {
         json_t *object = json_object();
         bool good = ak_json_set(object, "added", json_integer((json_int_t)added)) &&
+                    ak_json_set(object, "known", json_integer((json_int_t)known)) &&
                     ak_json_set_text(object, "archive", ak_archive_path(archive)) &&
                     ak_out_json(object);
         code = good ? AK_EXIT_DONE : AK_EXIT_FAILED;
         json_decref(object);
     } else {
-        ak_out("added %zu trial%s to %s\n", added, ak_plural(added), ak_archive_path(archive));
+        ak_out("added %zu trial%s to %s", added, ak_plural(added), ak_archive_path(archive));
+        if (known > 0) {
+            ak_out("; %zu w%s there already", known, known == 1 ? "as" : "ere");
+        }
+        ak_out("\n");
         ak_next_on_archive("stats", "what is there now", args);
     }
     ak_archive_close(archive);
@@ -60,7 +65,8 @@ const ak_command ak_cmd_import = {
     .options = AK_O(FORMAT) | AK_O(ARCHIVE) | AK_O(JSON) | AK_O(HELP),
     .about = "Formats: csv, json, kernels, kernel-tuner, t4; a name that ends in .csv needs no "
              "--format.\n"
-             "All trials of the file are added, or none.",
+             "All trials of the file are added, or none; those that the archive has already are "
+             "passed over.",
     .examples = "  autokernel export matmul --format csv --output matmul.csv\n"
                 "  autokernel import matmul.csv --archive copy.db\n"
                 "  autokernel export matmul --format json --output matmul.json\n"

@@ -246,7 +246,9 @@ static int list_kernel(const ak_args *args)
     ak_error err = AK_ERROR_INIT;
     ak_task *task = NULL;
     char *description = NULL;
-    ak_status status = ak_args_task(&task, args, &err);
+    ak_task_spec spec = {.look = true};
+    ak_args_spec(&spec, args);
+    ak_status status = ak_task_open(&task, &spec, &err);
     if (status == AK_OK && ak_args_has(args, AK_OPTION_JSON)) {
         json_t *object = task_json(task);
         status = ak_out_json(object) ? AK_OK : ak_fail_memory(&err);
@@ -258,7 +260,7 @@ static int list_kernel(const ak_args *args)
             /* A space alone has no sizes: nothing that could be compiled and timed. */
             if (ak_task_size(task)[0] == 0) {
                 ak_out_next("new kernel my_kernel", "a kernel folder to put this space into");
-            } else {
+            } else if (!ak_task_by_sheet(task)) {
                 ak_next_on_task("tune", "find the fastest", args, task, false);
             }
         }
@@ -275,8 +277,7 @@ static int run(const ak_args *args)
     }
     /* Settings may say what a kernel runs on; an option of the command line means one. */
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
-        if (i != AK_OPTION_JSON && args->text[i] != NULL && args->origin[i] != NULL &&
-            strncmp(args->origin[i], "--", 2) == 0) {
+        if (i != AK_OPTION_JSON && ak_args_typed(args, (ak_option_id)i)) {
             ak_error err = AK_ERROR_INIT;
             (void)ak_fail(&err, AK_INVALID, "%s is about a kernel: 'autokernel list KERNEL %s ...'",
                           args->origin[i], args->origin[i]);
@@ -296,9 +297,12 @@ const ak_command ak_cmd_list = {
         "Without a KERNEL: the kernels, backends, strategies, baselines and formats of this "
         "build.\n"
         "With one: its parameters and their values, the conditions between them with the reasons,\n"
-        "and how many configurations there are at this size on this device.",
+        "and how many configurations there are at this size on this device. A device that this\n"
+        "machine does not have is looked at by its data sheet: --device cuda:H200, cuda:H100 or\n"
+        "cuda:A100. An implementation for devices that are not here is shown on the first of them.",
     .examples = "  autokernel list\n"
                 "  autokernel list matmul\n"
-                "  autokernel list matmul --size 64 --json\n",
+                "  autokernel list matmul --size 64 --json\n"
+                "  autokernel list matmul --impl cuda_sm90 --dtype bf16\n",
     .run = run,
 };

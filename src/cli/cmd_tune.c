@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "cli/llm_args.h"
 #include "cli/llm_show.h"
 #include "cli/options.h"
@@ -214,14 +215,21 @@ static int run_one(const ak_args *args, const ak_llm_options *llm)
     int code = AK_EXIT_FAILED;
     bool json = ak_args_has(args, AK_OPTION_JSON);
     ak_tune_options options = options_of(args, &progress, llm);
+    int64_t begin_ns = ak_clock_ns();
     ak_catch_interrupts();
     if (ak_args_task(&task, args, &err) != AK_OK ||
         ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err) != AK_OK ||
-        ak_args_measured_task(&task, args, archive, &err) != AK_OK ||
+        ak_args_measured_task(&task, args, archive, true, &err) != AK_OK ||
         ak_progress_open(&progress, args->text[AK_OPTION_EVENTS],
                          ak_args_has(args, AK_OPTION_QUIET), json, &err) != AK_OK) {
         code = ak_complain_error(&err);
         goto out;
+    }
+    options.spent_seconds = (double)(ak_clock_ns() - begin_ns) / 1e9;
+    /* One of the settings is for devices. */
+    if (strncmp(ak_task_device(task), "sim:", 4) == 0 &&
+        !ak_args_typed(args, AK_OPTION_TARGET_SPEEDUP)) {
+        options.target_speedup = 0;
     }
     ak_status status = ak_tune(&result, task, archive, &options, &err);
     ak_error events_err = AK_ERROR_INIT;
@@ -278,7 +286,9 @@ const ak_command ak_cmd_tune = {
              "With --llm a language model proposes: alone (--strategy llm, llm-oneshot) or seeding "
              "a search\n"
              "(hybrid, then the default). Without it, or when it fails, portfolio searches.\n"
-             "--time is for all of it: the libraries, the search and the last measurement.\n"
+             "--time is for all of it: the choice of the implementation, the libraries, the search "
+             "and the\n"
+             "last measurement.\n"
              "Ctrl-C ends the search early and keeps everything; a second one ends at once.\n"
              "Exit code 0 says that a verified best was found, also after Ctrl-C. The same command "
              "with\n"

@@ -35,6 +35,12 @@ bool ak_args_has(const ak_args *args, ak_option_id id)
     return args->text[id] != NULL;
 }
 
+bool ak_args_typed(const ak_args *args, ak_option_id id)
+{
+    return args->text[id] != NULL && args->origin[id] != NULL &&
+           strncmp(args->origin[id], "--", 2) == 0;
+}
+
 static ak_status refuse_number(const ak_option *option, const char *text, const char *origin,
                                ak_error *err)
 {

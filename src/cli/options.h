@@ -14,6 +14,8 @@ ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char 
 ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const char *origin,
                       ak_error *err);
 bool ak_args_has(const ak_args *args, ak_option_id id);
+/* The same of the command line alone: settings do not count. */
+bool ak_args_typed(const ak_args *args, ak_option_id id);
 
 /* "did you mean X?" or where to find the right words: the end of a message about an unknown word.
  */

@@ -121,7 +121,7 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args)
 }
 
 static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak_archive *archive,
-                           ak_error *err)
+                           bool race, ak_error *err)
 {
     ak_task_spec spec = {0};
     best_file file = {0};
@@ -129,7 +129,7 @@ static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak
     ak_status status = read_best(&file, &spec, args, err);
     ak_args_spec(&spec, args);
     if (status == AK_OK) {
-        status = measured ? ak_task_choose(&task, &spec, archive, true, &ak_interrupted, err)
+        status = measured ? ak_task_choose(&task, &spec, archive, race, &ak_interrupted, err)
                           : ak_task_open(&task, &spec, err);
     }
     /* Sizes of another kernel are no sizes of this one; the kernel is what is wrong then. */
@@ -150,23 +150,46 @@ static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak
 
 ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err)
 {
-    return open_task(out, args, false, NULL, err);
+    return open_task(out, args, false, NULL, false, err);
 }
 
-ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive *archive,
+static bool has_choice(const ak_args *args, const ak_task *task)
+{
+    return !ak_args_has(args, AK_OPTION_IMPL) &&
+           ak_problem_implementation_count(ak_task_problem(task)) > 1;
+}
+
+ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive *archive, bool race,
                                 ak_error *err)
 {
     ak_task *better = NULL;
-    if (ak_args_has(args, AK_OPTION_IMPL) ||
-        ak_problem_implementation_count(ak_task_problem(*task)) < 2) {
+    if (!has_choice(args, *task)) {
         return AK_OK;
     }
-    ak_status status = open_task(&better, args, true, archive, err);
+    ak_status status = open_task(&better, args, true, archive, race, err);
     if (status == AK_OK) {
         ak_task_close(*task);
         *task = better;
     }
     return status;
+}
+
+ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err)
+{
+    ak_archive *archive = NULL;
+    ak_task *task = NULL;
+    ak_status status = ak_args_task(&task, args, err);
+    if (status == AK_OK && has_choice(args, task)) {
+        status = ak_args_archive(&archive, args, err);
+        status = status == AK_OK ? ak_args_measured_task(&task, args, archive, false, err) : status;
+    }
+    ak_archive_close(archive);
+    if (status != AK_OK) {
+        ak_task_close(task);
+        return status;
+    }
+    *out = task;
+    return AK_OK;
 }
 
 static ak_status read_candidate(ak_candidate *out, const char *text, const ak_task *task,
@@ -257,7 +280,9 @@ void ak_task_print(const ak_task *task)
            ak_problem_name(ak_task_problem(task)), ak_style_on(stdout, AK_STYLE_PLAIN),
            ak_task_size(task), choices[0] == 0 ? "" : "  ", choices, ak_task_dtype(task),
            ak_task_devices(task), ak_task_implementation(task));
-    if (ak_task_reason(task) != NULL) {
+    if (ak_task_reason(task) != NULL && ak_task_by_sheet(task)) {
+        ak_out("%s\n", ak_task_reason(task));
+    } else if (ak_task_reason(task) != NULL) {
         ak_out("implementation %s: %s\n", ak_task_implementation(task), ak_task_reason(task));
     }
 }
@@ -403,12 +428,6 @@ void ak_quote(ak_buf *out, const char *word)
     ak_buf_putc(out, '\'');
 }
 
-static bool on_command_line(const ak_args *args, ak_option_id id)
-{
-    return args->text[id] != NULL && args->origin[id] != NULL &&
-           strncmp(args->origin[id], "--", 2) == 0;
-}
-
 static void add_option(ak_buf *out, ak_option_id id, const char *value)
 {
     ak_buf_print(out, " --%s ", ak_options_all[id].name);
@@ -419,7 +438,7 @@ static void add_option(ak_buf *out, ak_option_id id, const char *value)
    would be lost. */
 static void add_archive(ak_buf *out, const ak_args *args)
 {
-    if (on_command_line(args, AK_OPTION_ARCHIVE)) {
+    if (ak_args_typed(args, AK_OPTION_ARCHIVE)) {
         add_option(out, AK_OPTION_ARCHIVE, args->text[AK_OPTION_ARCHIVE]);
     }
 }
@@ -467,12 +486,12 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
                  {AK_OPTION_DEVICE, ak_task_device(task), from_file},
                  {AK_OPTION_THREADS, args->text[AK_OPTION_THREADS], false}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        bool wanted = parts[i].forced || on_command_line(args, parts[i].id);
+        bool wanted = parts[i].forced || ak_args_typed(args, parts[i].id);
         if (wanted && parts[i].value[0] != 0 && (takes & (UINT64_C(1) << parts[i].id)) != 0) {
             add_option(&command, parts[i].id, parts[i].value);
         }
     }
-    if (on_command_line(args, AK_OPTION_ALLOW_NUMERICS) && (takes & AK_O(ALLOW_NUMERICS)) != 0) {
+    if (ak_args_typed(args, AK_OPTION_ALLOW_NUMERICS) && (takes & AK_O(ALLOW_NUMERICS)) != 0) {
         ak_buf_puts(&command, " --allow-numerics");
     }
     if ((takes & AK_O(ARCHIVE)) != 0) {
@@ -555,8 +574,8 @@ static ak_status canonical(ak_selection *out, const ak_args *args, bool archived
 ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err)
 {
     const char *path = args->text[AK_OPTION_ARCHIVE];
-    if (on_command_line(args, AK_OPTION_ARCHIVE) && access(path, F_OK) != 0 && errno == ENOENT) {
-        return ak_fail(err, AK_IO, "%.300s: no such archive", path);
+    if (ak_args_typed(args, AK_OPTION_ARCHIVE) && access(path, F_OK) != 0 && errno == ENOENT) {
+        return ak_fail(err, AK_NOT_FOUND, "%.300s: no such archive", path);
     }
     ak_status status = ak_archive_open_existing(out, path, err);
     if (status == AK_OK && args->text[AK_OPTION_RUN] != NULL) {

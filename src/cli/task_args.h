@@ -13,10 +13,12 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args);
    open: device, implementation, size, dtype, choices. */
 ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err);
 
-/* Puts another in its place where several implementations can do it and what was measured, or is
-   now, speaks for that one (ak_task_choose). */
-ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive *archive,
+/* Puts another in its place where several implementations can do it and what was measured or, with
+   `race`, is measured now, speaks for that one (ak_task_choose). */
+ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive *archive, bool race,
                                 ak_error *err);
+/* The same for commands that only read the archive. */
+ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err);
 
 /* A configuration to measure or check, with the name that tables show. */
 typedef struct ak_candidate {

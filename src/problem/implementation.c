@@ -189,6 +189,8 @@ static ak_status read_launch(ak_implementation_spec *implementation, const ak_pr
 {
     const char *where = implementation->where;
     implementation->launch = json_object_get(kernel, "Launch");
+    implementation->sized =
+        implementation->launch != NULL && ak_launch_is_sized(implementation->launch);
     ak_status status = ak_json_string_or(&implementation->kernel_name, kernel, "KernelName",
                                          "ak_kernel", where, err);
     if (status == AK_OK) {

@@ -507,6 +507,15 @@ ak_status ak_launch_check(const json_t *launch, const ak_problem *problem, const
     return status;
 }
 
+bool ak_launch_is_sized(const json_t *launch)
+{
+    bool sized = false;
+    for (size_t i = 0; i < kernel_count(launch); i++) {
+        sized = sized || json_object_get(kernel_at(launch, i), "SizedKernelName") != NULL;
+    }
+    return sized;
+}
+
 ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_shape *shape,
                              const ak_config *config, ak_launch_resident resident, void *context,
                              ak_error *err)

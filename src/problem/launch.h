@@ -20,6 +20,11 @@
 #define AK_LAUNCH_ARGUMENTS_MAX 32
 #define AK_LAUNCH_RANK_MAX      5 /* dimensions of a tensor map: what the hardware has */
 
+/* The compiler's option for code that is started at the task's own sizes only, of an implementation
+   with an entry for just these: the source may leave out the entry for all others, and compiling
+   then takes half as long. */
+#define AK_LAUNCH_OWN_SIZE_ONLY "-DOWN_SIZE_ONLY=1"
+
 /* A view of a buffer for the tensor copy engine. Sizes and box in elements, innermost first;
    strides in bytes, of dimension 1 and up. */
 typedef struct ak_launch_map {
@@ -77,6 +82,9 @@ typedef ak_status (*ak_launch_resident)(int64_t *out, void *context, const ak_la
    that do not parse, arguments that the problem has not. */
 ak_status ak_launch_check(const json_t *launch, const ak_problem *problem, const char *where,
                           ak_error *err);
+
+/* Has one of its kernels an entry of its own for the task's sizes (SizedKernelName)? */
+bool ak_launch_is_sized(const json_t *launch);
 
 /* AK_INVALID, with a reason, for what cannot be launched: a grid of 0, a box larger than 256.
    `resident` may be NULL: then an expression that asks for resident_clusters fails. */

@@ -86,6 +86,7 @@ typedef struct ak_implementation_spec {
     const char *kernel_name;  /* "ak_kernel" if none */
     const char *architecture; /* "sm_90a"; NULL: the device's */
     const json_t *launch;     /* NULL: none; see launch.h */
+    bool sized;               /* it has an entry for the task's own sizes only (SizedKernelName) */
     const json_t *needs;      /* array of conditions on the task; NULL: none */
     unsigned dtypes;          /* bit 1 << dtype for each that it computes in */
     const char *where;        /* path for messages */

@@ -303,6 +303,25 @@ static ak_status refuse_fact(const ak_scope *scope, const char *name, const ak_p
                : AK_OK;
 }
 
+static ak_status set_choices(ak_scope *scope, const ak_task *task, ak_error *err)
+{
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < task->problem->choice_count && status == AK_OK; i++) {
+        const ak_choice_spec *choice = &task->problem->choices[i];
+        char index[80];
+        if (choice->kind != AK_CHOICE_TEXT) {
+            status = ak_scope_set(scope, choice->name, number_of(choice, task->number[i]), err);
+            continue;
+        }
+        (void)snprintf(index, sizeof index, "choice_%.63s", choice->name);
+        status = ak_scope_set_int(scope, index, task->choice[i], err);
+        if (status == AK_OK) {
+            status = ak_scope_set_text(scope, choice->name, choice->values[task->choice[i]], err);
+        }
+    }
+    return status;
+}
+
 static ak_status gather_constants(ak_task *task, const ak_scope *facts, ak_error *err)
 {
     const ak_problem *problem = task->problem;
@@ -327,20 +346,16 @@ static ak_status gather_constants(ak_task *task, const ak_scope *facts, ak_error
     if (status == AK_OK) {
         status = ak_scope_set_text(scope, "dtype", ak_dtype_text(task->dtype), err);
     }
-    for (size_t i = 0; i < problem->choice_count && status == AK_OK; i++) {
-        const ak_choice_spec *choice = &problem->choices[i];
-        char index[80];
-        if (choice->kind != AK_CHOICE_TEXT) {
-            status = ak_scope_set(scope, choice->name, number_of(choice, task->number[i]), err);
-            continue;
-        }
-        (void)snprintf(index, sizeof index, "choice_%.63s", choice->name);
-        status = ak_scope_set_int(scope, index, task->choice[i], err);
-        if (status == AK_OK) {
-            status = ak_scope_set_text(scope, choice->name, choice->values[task->choice[i]], err);
-        }
-    }
-    return status;
+    return status == AK_OK ? set_choices(scope, task, err) : status;
+}
+
+ak_status ak_task_choices_scope(ak_scope *out, ak_problem *problem, const char *choices,
+                                ak_error *err)
+{
+    ak_task task = {.problem = problem};
+    ak_status status = read_choices(&task, choices, err);
+    ak_free(task.choices_text);
+    return status == AK_OK ? set_choices(out, &task, err) : status;
 }
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
@@ -462,7 +477,7 @@ ak_status ak_task_shape(ak_shape *out, const ak_task *task, const int64_t *size,
          */
         total += 2.0 * (double)shape.bytes[i] + 8.0 * (double)shape.elements[i];
     }
-    if (status == AK_OK && total > memory && !task->recorded) {
+    if (status == AK_OK && total > memory && !task->recorded && !task->sheet) {
         status =
             ak_fail(err, AK_LIMIT,
                     "%s: the arguments and their reference need %.1f GB and this machine has %.1f "
@@ -748,6 +763,7 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
     task->allow_numerics = spec->allow_numerics;
     task->seed = spec->seed;
     task->recorded = device->space != NULL;
+    task->sheet = device->sheet;
     task->problem = device->problem;
     ak_status status =
         device->problem != NULL ? AK_OK : ak_problem_open(&task->problem, spec->kernel, err);
@@ -862,6 +878,11 @@ const char *ak_task_implementation(const ak_task *task)
 const char *ak_task_reason(const ak_task *task)
 {
     return task->reason;
+}
+
+bool ak_task_by_sheet(const ak_task *task)
+{
+    return task->sheet;
 }
 
 const char *ak_task_device(const ak_task *task)

@@ -28,6 +28,7 @@ struct ak_task {
     const char *backend; /* "host" */
     const char *rank;    /* the implementation's "Rank" (docs/formats.md); NULL: none */
     bool recorded;       /* its space was recorded; nothing of it can be run */
+    bool sheet;          /* the device is known by its data sheet; nothing of it can be run */
     char *device;        /* "host", "cuda:0": where claims are measured */
     char *devices;       /* "cuda:0,cuda:1": these share the trials of a search; `device` first */
     ak_shape shape;
@@ -56,6 +57,7 @@ typedef struct ak_device_facts {
     const char *backend, *device;
     const char *devices; /* with commas, `device` first; NULL: only that */
     const ak_scope *facts;
+    bool sheet; /* they are those of a data sheet */
     bool (*available)(void *context, const char *compiler);
     void *available_context;
     /* (optional) A recording in place of a device: any implementation will do, nothing is asked of
@@ -70,6 +72,11 @@ typedef struct ak_device_facts {
 
 ak_status ak_task_bind(ak_task **out, const ak_task_spec *spec, const ak_device_facts *device,
                        ak_error *err);
+
+/* What expressions read of the choices, as in a task: those of the text ("activation=relu", NULL
+   for none), the others at their defaults. */
+ak_status ak_task_choices_scope(ak_scope *out, ak_problem *problem, const char *choices,
+                                ak_error *err);
 
 /* Sizes are checked: 1 or more, element counts and bytes without overflow and within physical
    memory. `size` has one value per size of the problem. */

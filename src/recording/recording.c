@@ -14,6 +14,7 @@
 #include "archive/format.h"
 #include "base/alloc.h"
 #include "base/unpack.h"
+#include "problem/task.h"
 #include "recording/draft.h"
 
 /* The fractions between which the score is taken (section 3.3 of the paper uses the same). */
@@ -205,22 +206,28 @@ static ak_status read_rank(ak_recording *recording, const json_t *space, ak_erro
     return status;
 }
 
+/* What the space file may read: `constants` or, if NULL, what the recording has, with the choices
+   of the problem (or NULL). */
 static ak_status set_constants(ak_recording *recording, const ak_draft *draft,
-                               const ak_scope *constants, ak_error *err)
+                               const ak_scope *constants, ak_problem *problem, ak_error *err)
 {
     ak_status status = ak_draft_facts(&recording->device_facts, draft, err);
-    if (status != AK_OK || constants == NULL) {
-        return status == AK_OK
-                   ? ak_draft_constants(&recording->constants, draft, recording->device_facts, err)
-                   : status;
+    if (status == AK_OK && constants == NULL) {
+        status = ak_draft_constants(&recording->constants, draft, recording->device_facts, err);
+        if (status == AK_OK && problem != NULL) {
+            status = ak_task_choices_scope(recording->constants, problem, draft->choices, err);
+        }
+    } else if (status == AK_OK) {
+        recording->constants = ak_scope_new(NULL);
+        status = recording->constants == NULL ? ak_fail_memory(err)
+                                              : ak_scope_copy(recording->constants, constants, err);
     }
-    recording->constants = ak_scope_new(NULL);
-    return recording->constants == NULL ? ak_fail_memory(err)
-                                        : ak_scope_copy(recording->constants, constants, err);
+    return status;
 }
 
-ak_status ak_recording_open_space(ak_recording **out, const char *path, const json_t *space,
-                                  const char *where, const ak_scope *constants, ak_error *err)
+static ak_status open_with(ak_recording **out, const char *path, const json_t *space,
+                           const char *where, const ak_scope *constants, ak_problem *problem,
+                           ak_error *err)
 {
     json_t *fitted = NULL;
     ak_draft draft = {.where = path};
@@ -231,7 +238,7 @@ ak_status ak_recording_open_space(ak_recording **out, const char *path, const js
     recording->path = ak_strdup(path);
     ak_status status = recording->path == NULL ? ak_fail_memory(err) : read_file(&draft, path, err);
     if (status == AK_OK) {
-        status = set_constants(recording, &draft, constants, err);
+        status = set_constants(recording, &draft, constants, problem, err);
     }
     if (status == AK_OK && space != NULL) {
         status = read_space(&fitted, recording, &draft, space, where, err);
@@ -255,13 +262,36 @@ ak_status ak_recording_open_space(ak_recording **out, const char *path, const js
     return AK_OK;
 }
 
+ak_status ak_recording_open_space(ak_recording **out, const char *path, const json_t *space,
+                                  const char *where, const ak_scope *constants, ak_error *err)
+{
+    return open_with(out, path, space, where, constants, NULL, err);
+}
+
+/* The kernel that a space file belongs to, as there is a problem.json beside it; else left alone.
+ */
+static ak_status problem_beside(ak_problem **out, const char *t1, ak_error *err)
+{
+    char path[AK_PATH_MAX];
+    const char *slash = strrchr(t1, '/');
+    int folder = slash == NULL ? 0 : (int)(slash - t1 + 1);
+    int length = snprintf(path, sizeof path, "%.*sproblem.json", folder, t1);
+    return length < (int)sizeof path && ak_fs_is_file(path) ? ak_problem_open(out, path, err)
+                                                            : AK_OK;
+}
+
 ak_status ak_recording_open_t1(ak_recording **out, const char *path, const char *t1, ak_error *err)
 {
     json_t *document = NULL;
+    ak_problem *problem = NULL;
     ak_status status = t1 == NULL ? AK_OK : ak_json_read(&document, t1, err);
-    if (status == AK_OK) {
-        status = ak_recording_open_space(out, path, document, t1, NULL, err);
+    if (status == AK_OK && t1 != NULL) {
+        status = problem_beside(&problem, t1, err);
     }
+    if (status == AK_OK) {
+        status = open_with(out, path, document, t1, NULL, problem, err);
+    }
+    ak_problem_close(problem);
     json_decref(document);
     return status;
 }

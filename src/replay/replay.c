@@ -11,10 +11,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/map.h"
 #include "replay/score.h"
 #include "strategy/strategy.h"
@@ -289,11 +289,10 @@ static ak_status check_options(job *j, ak_error *err)
 {
     ak_simulate_options *o = &j->options;
     const ak_recording *recording = j->recording;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
     o->strategy = o->strategy == NULL ? AK_STRATEGY_DEFAULT : o->strategy;
     o->repeats = o->repeats == 0 ? REPEATS_DEFAULT : o->repeats;
     o->batch = o->batch == 0 ? 1 : o->batch;
-    o->jobs = o->jobs == 0 ? (int)(cores < 1 ? 1 : cores) : o->jobs;
+    o->jobs = o->jobs == 0 ? ak_cores() : o->jobs;
     if (o->repeats > REPEATS_MAX || o->batch > BATCH_MAX || o->jobs < 0) {
         return ak_fail(err, AK_LIMIT, "at most %d repeats, batches of %d", REPEATS_MAX, BATCH_MAX);
     }

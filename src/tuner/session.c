@@ -18,6 +18,12 @@ ak_status ak_session_environment(char hash[AK_ENVIRONMENT_BYTES], char **out_jso
     json_t *facts = NULL;
     char *text = NULL;
     ak_status status = ak_backend_find(&backend, task->backend, err);
+    if (task->sheet) {
+        return ak_fail(err, AK_UNAVAILABLE,
+                       "%s is known by its data sheet: its spaces can be listed, nothing can be "
+                       "run on it; `autokernel doctor` lists the devices of this machine",
+                       task->device);
+    }
     if (status == AK_OK) {
         status = backend->environment(&facts, task->device, err);
     }
@@ -324,36 +330,46 @@ static ak_status describe(ak_contestant *c, const ak_session *session, const ak_
     return AK_OK;
 }
 
-/* Waits for the job to finish. Results of other jobs, which a cancelled search may still have in
-   flight, are dropped. */
-static ak_status wait_for(ak_result *out, ak_session *session, uint64_t id, ak_error *err)
+/* Waits for one of `count` jobs, from `first` on, to finish. Results of other jobs, which a
+   cancelled search may still have in flight, are dropped. */
+static ak_status wait_for(ak_result *out, ak_session *session, uint64_t first, size_t count,
+                          ak_error *err)
 {
     for (;;) {
         ak_status status = ak_pool_wait(out, session->pool, 3600 * AK_SECOND_NS, err);
-        if (status != AK_OK || out->id == id) {
+        if (status != AK_OK || (out->id >= first && out->id - first < count)) {
             return status;
         }
         ak_result_clear(out);
     }
 }
 
-ak_status ak_session_check(ak_trial *out, ak_session *session, const ak_config *config,
-                           const char *run, ak_error *err)
+ak_status ak_session_check(ak_trial *out, ak_session *session, const ak_config *configs,
+                           size_t count, const char *run, ak_error *err)
 {
-    ak_job job = {.kind = AK_JOB_CHECK, .id = session->next_job++, .config = *config};
-    ak_result result = {0};
-    ak_status status = ak_pool_submit(session->pool, &job, err);
-    if (status == AK_OK) {
-        status = wait_for(&result, session, job.id, err);
+    uint64_t first = session->next_job;
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < count; i++) {
+        out[i] = (ak_trial){0};
     }
-    if (status == AK_OK) {
-        status = ak_session_complete(&result.trial, session, config, run, err);
+    for (size_t i = 0; status == AK_OK && i < count; i++) {
+        ak_job job = {.kind = AK_JOB_CHECK, .id = session->next_job++, .config = configs[i]};
+        status = ak_pool_submit(session->pool, &job, err);
     }
-    if (status == AK_OK) {
-        *out = result.trial;
-        result.trial = (ak_trial){0};
+    for (size_t i = 0; status == AK_OK && i < count; i++) {
+        ak_result result = {0};
+        status = wait_for(&result, session, first, count, err);
+        if (status == AK_OK) {
+            ak_trial *done = &out[result.id - first];
+            *done = result.trial;
+            result.trial = (ak_trial){0};
+            status = ak_session_complete(done, session, &configs[result.id - first], run, err);
+        }
+        ak_result_clear(&result);
     }
-    ak_result_clear(&result);
+    for (size_t i = 0; status != AK_OK && i < count; i++) {
+        ak_trial_clear(&out[i]);
+    }
     return status;
 }
 
@@ -365,10 +381,11 @@ ak_status ak_session_duel(ak_contestant **out, size_t *reference, ak_session *se
                   .id = session->next_job++,
                   .duelists = spec->duelists,
                   .duelist_count = spec->count,
+                  .own_size = spec->own_size,
                   .plan = {.seconds = spec->seconds, .pace = spec->pace}};
     ak_status status = ak_pool_submit(session->pool, &job, err);
     if (status == AK_OK) {
-        status = wait_for(&result, session, job.id, err);
+        status = wait_for(&result, session, job.id, 1, err);
     }
     if (status != AK_OK) {
         return status;

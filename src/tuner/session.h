@@ -60,9 +60,10 @@ ak_status ak_session_run_id(char out[AK_RUN_ID_BYTES], const ak_session *session
 ak_status ak_session_complete(ak_trial *trial, const ak_session *session, const ak_config *config,
                               const char *run, ak_error *err);
 
-/* Checks a configuration on every awkward size and the task's own. `run` may be NULL. */
-ak_status ak_session_check(ak_trial *out, ak_session *session, const ak_config *config,
-                           const char *run, ak_error *err);
+/* Checks configurations on every awkward size and the task's own, compiling all at once; out[i] is
+   of configs[i], and none is left after a failure. `run` may be NULL. */
+ak_status ak_session_check(ak_trial *out, ak_session *session, const ak_config *configs,
+                           size_t count, const char *run, ak_error *err);
 
 /* An interleaved measurement. Contestants are named, in the order of the duelists; the ratio is the
    speed relative to the fastest library, or to the first contestant where there is none. */
@@ -72,6 +73,7 @@ typedef struct ak_duel_spec {
     size_t count;
     double seconds;
     const ak_pace *pace; /* NULL: interleaved */
+    bool own_size;       /* as in ak_job */
 } ak_duel_spec;
 ak_status ak_session_duel(ak_contestant **out, size_t *reference, ak_session *session,
                           const ak_duel_spec *spec, ak_error *err);

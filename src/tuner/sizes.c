@@ -72,22 +72,83 @@ static ak_status keep(char **out, const char *text, ak_error *err)
     return *out == NULL ? ak_fail_memory(err) : AK_OK;
 }
 
+/* How many sizes chose this task's implementation. */
+static size_t votes_for(const many *m, const ak_task *task)
+{
+    size_t votes = 0;
+    for (size_t i = 0; i < m->result->size_count; i++) {
+        votes += strcmp(m->tasks[i]->implementation->name, task->implementation->name) == 0;
+    }
+    return votes;
+}
+
+/* One implementation for all sizes: the one that most of them choose by what was measured of it
+   (ak_task_choose), of equals that of the earlier size. */
+static ak_status agree_on_implementation(many *m, const char *const *sizes, ak_error *err)
+{
+    size_t count = m->result->size_count, most = 0;
+    const ak_task *chosen = NULL;
+    for (size_t i = 0; i < count; i++) {
+        size_t votes = votes_for(m, m->tasks[i]);
+        chosen = votes > most ? m->tasks[i] : chosen;
+        most = votes > most ? votes : most;
+    }
+    char *name = ak_strdup(chosen->implementation->name);
+    ak_status status = name == NULL ? ak_fail_memory(err) : AK_OK;
+    for (size_t i = 0; i < count && status == AK_OK; i++) {
+        ak_task *other = NULL;
+        if (strcmp(m->tasks[i]->implementation->name, name) == 0) {
+            continue;
+        }
+        char reason[80];
+        ak_task_spec spec = *m->spec;
+        spec.size = sizes[i];
+        spec.implementation = name;
+        status = ak_task_open(&other, &spec, err);
+        if (status != AK_OK) {
+            break;
+        }
+        ak_task_close(m->tasks[i]);
+        m->tasks[i] = other;
+        (void)snprintf(reason, sizeof reason, "%zu of the %zu sizes choose it", most, count);
+        status = keep(&other->reason, reason, err);
+    }
+    ak_free(name);
+    return status;
+}
+
 static ak_status open_tasks(many *m, const char *const *sizes, ak_error *err)
 {
     ak_sizes_result *result = m->result;
     ak_status status = AK_OK;
     for (size_t i = 0; i < result->size_count && status == AK_OK; i++) {
+        ak_task *task = NULL;
         ak_task_spec spec = *m->spec;
         spec.size = sizes[i];
-        status = ak_task_open(&m->tasks[i], &spec, err);
+        status = ak_task_open(&task, &spec, err);
         if (status == AK_OK) {
-            status = keep(&result->sizes[i].size, m->tasks[i]->size_text, err);
+            m->tasks[i] = task;
+            status = keep(&result->sizes[i].size, task->size_text, err);
         }
         for (size_t j = 0; j < i && status == AK_OK; j++) {
             if (strcmp(result->sizes[j].size, result->sizes[i].size) == 0) {
                 status = ak_fail(err, AK_INVALID, "size %s is given twice", result->sizes[i].size);
             }
         }
+    }
+    /* Only now, as it may measure: mistakes in the sizes have been found. */
+    for (size_t i = 0; i < result->size_count && status == AK_OK; i++) {
+        ak_task_spec spec = *m->spec;
+        spec.size = sizes[i];
+        ak_task *task = NULL;
+        status = ak_task_choose(&task, &spec, m->archive, true, m->options->cancel, err);
+        if (status == AK_OK) {
+            ak_task_close(m->tasks[i]);
+            m->tasks[i] = task;
+        }
+    }
+    if (status == AK_OK) {
+        status = agree_on_implementation(m, sizes, err);
     }
     const ak_task *first = m->tasks[0];
     if (status == AK_OK) {

@@ -13,12 +13,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "archive/archive.h"
 #include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/map.h"
 #include "tuner/adviser.h"
 #include "tuner/result.h"
@@ -46,6 +46,9 @@
 #define DOUBT_SECONDS 0.25
 /* The check of a finalist takes as long as so many of a trial, about. */
 #define CHECKS_OF_FINALIST 3.0
+/* Compiling a finalist for every size takes as long as so many compilations of a trial, about,
+   where trials are compiled for their own size only. All are compiled at once. */
+#define COMPILES_OF_FINALIST 2.0
 /* What measuring the ceilings takes, about. */
 #define CEILINGS_SECONDS 0.5
 
@@ -94,11 +97,12 @@ typedef struct run {
     size_t sent;         /* submitted in this run */
     size_t next_first;   /* of the configurations that the caller wants tried first */
     double best_ms, default_ms, baseline_ms;
-    bool default_ended; /* it was tried, whatever came of it */
+    bool default_ended;              /* it was tried, whatever came of it */
     double survey_ms[BASELINES_MAX]; /* of the libraries that take part, in their order */
     size_t devices;                  /* that share the trials */
     size_t lost;                     /* of these, that were given up */
     double check_seconds;            /* of the latest trial that was right */
+    double compile_seconds;          /* the longest of one that was right */
     size_t best;                     /* in history */
     size_t last_gain;                /* evaluations at the last gain */
     bool exhausted;
@@ -143,8 +147,10 @@ static double finish_seconds(const run *r)
     }
     double least = ak_pace_seconds(ak_session_pace(&r->session), contestants, AK_DUEL_ROUNDS_MIN);
     double duel = DUEL_SECONDS * (double)contestants;
-    double expected = (duel > least ? duel : least) + CEILINGS_SECONDS +
-                      CHECKS_OF_FINALIST * r->check_seconds * (double)finalists;
+    double expected =
+        (duel > least ? duel : least) + CEILINGS_SECONDS +
+        CHECKS_OF_FINALIST * r->check_seconds * (double)finalists +
+        (r->task->implementation->sized ? COMPILES_OF_FINALIST * r->compile_seconds : 0);
     return expected < r->options->seconds / 2 ? expected : r->options->seconds / 2;
 }
 
@@ -499,7 +505,8 @@ static ak_status submit(run *r, const ak_proposal *proposal, const char *strateg
                         .propose_ns = propose_ns,
                         .strategy = strategy,
                         .used = true};
-    ak_job job = {.kind = AK_JOB_TRIAL, .id = flight->job, .config = proposal->config};
+    ak_job job = {
+        .kind = AK_JOB_TRIAL, .id = flight->job, .config = proposal->config, .own_size = true};
     job.timer.give_up_ms = r->best_ms > 0 ? r->best_ms * HOPELESS : 0;
     r->sent++;
     return ak_pool_submit(r->session.pool, &job, err);
@@ -541,7 +548,8 @@ static ak_status measure_again(run *r, const ak_config *doubts, size_t count, ak
     ak_duel_spec spec = {.duelists = duelists,
                          .names = names,
                          .count = count,
-                         .seconds = DOUBT_SECONDS * (double)count};
+                         .seconds = DOUBT_SECONDS * (double)count,
+                         .own_size = true};
     ak_contestant *list;
     size_t reference;
     ak_status status = ak_session_duel(&list, &reference, &r->session, &spec, err);
@@ -677,7 +685,9 @@ static ak_status take(run *r, ak_result *result, ak_error *err)
         r->default_ms = trial->median_ms;
     }
     if (ok && !result->repeated) {
+        double compile = (double)trial->compile_ns / 1e9;
         r->check_seconds = (double)trial->check_ns / 1e9;
+        r->compile_seconds = compile > r->compile_seconds ? compile : r->compile_seconds;
     }
     status = remember(r, &p->config, trial, result->repeated, err);
     flight->used = false;
@@ -797,26 +807,33 @@ static ak_status set_best(run *r, const seen *winner, const ak_contestant *measu
     return status;
 }
 
-/* Each finalist once more, on every awkward size: the search checks its own size and one other. One
-   that fails is archived as what it is and leaves. */
+/* Each finalist once more, on every awkward size: the search checks its own size and at most one
+   other. One that fails is archived as what it is and leaves. */
 static ak_status drop_wrong_finalists(seen *finalists, size_t *count, run *r, ak_error *err)
 {
+    ak_config configs[FINALISTS_MAX + 1];
+    ak_trial trials[FINALISTS_MAX + 1];
     size_t kept = 0;
-    ak_status status = AK_OK;
-    for (size_t i = 0; status == AK_OK && i < *count; i++) {
-        ak_trial trial = {0};
-        status = ak_session_check(&trial, &r->session, &finalists[i].config, r->id, err);
-        if (status == AK_OK && trial.status == AK_TRIAL_OK) {
+    for (size_t i = 0; i < *count; i++) {
+        configs[i] = finalists[i].config;
+    }
+    ak_status status = ak_session_check(trials, &r->session, configs, *count, r->id, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < *count; i++) {
+        ak_trial *trial = &trials[i];
+        if (trial->status == AK_TRIAL_OK) {
             finalists[kept++] = finalists[i];
         } else if (status == AK_OK) {
-            r->result->failed[trial.status]++;
-            trial.strategy = ak_strdup("check of the finalists");
-            status = trial.strategy == NULL ? ak_fail_memory(err)
-                     : r->archive != NULL   ? ak_archive_add_trial(r->archive, &trial, err)
-                                            : AK_OK;
-            report_trial(r, &trial, false);
+            r->result->failed[trial->status]++;
+            trial->strategy = ak_strdup("check of the finalists");
+            status = trial->strategy == NULL ? ak_fail_memory(err)
+                     : r->archive != NULL    ? ak_archive_add_trial(r->archive, trial, err)
+                                             : AK_OK;
+            report_trial(r, trial, false);
         }
-        ak_trial_clear(&trial);
+        ak_trial_clear(trial);
     }
     *count = kept;
     return status;
@@ -947,6 +964,7 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
              .options = options == NULL ? &defaults : options,
              .result = &result,
              .begin_ns = ak_clock_ns()};
+    r.begin_ns -= (int64_t)(1e9 * r.options->spent_seconds);
     r.evaluations = budget(&r);
     r.events = (ak_events){.sink = r.options->sink,
                            .context = r.options->sink_context,
@@ -962,13 +980,16 @@ ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
     if (status == AK_OK) {
         status = ak_strategy_text(r.asked, &choice, err);
     }
+    if (status == AK_OK && task->recorded && r.options->target_speedup > 0) {
+        status = ak_fail(err, AK_INVALID,
+                         "a recording has no library to beat; leave --target-speedup out");
+    }
     if (status != AK_OK) {
         return status;
     }
     r.ops = choice.ops;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
     r.devices = device_count(task);
-    r.flight_count = (size_t)(cores < 1 ? 1 : cores) + 1 + FLIGHTS_A_DEVICE * (r.devices - 1);
+    r.flight_count = (size_t)ak_cores() + 1 + FLIGHTS_A_DEVICE * (r.devices - 1);
     r.flights = ak_alloc(r.flight_count, sizeof *r.flights);
     r.submitted = ak_set_new();
     if (r.flights == NULL || r.submitted == NULL) {

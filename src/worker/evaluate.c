@@ -410,8 +410,8 @@ static ak_status usual_for(size_t *out, const runner *r, ak_error *err)
 static ak_status check_usual(runner *r, ak_error *err)
 {
     ak_evaluator *e = r->e;
-    size_t usual = 0;
-    ak_status status = usual_for(&usual, r, err);
+    size_t usual = e->awkward_count;
+    ak_status status = r->entrant->own_size ? AK_OK : usual_for(&usual, r, err);
     if (status == AK_OK && usual < e->awkward_count) {
         status = check_at(r, &e->awkward[usual], usual + 1, 1, err);
     }

@@ -2,10 +2,11 @@
  * evaluate.h: the policy of a trial, a check and a duel, on any backend. Lives in the device's
  * worker process; knows nothing of messages.
  *
- * A trial. The candidate first runs once at an awkward shape and once at the task's own, outputs
- * poisoned, everything judged (stage.h). Then it is timed, batch after batch (timer.h), with
- * outputs poisoned anew before each batch; the first, randomly chosen others and the last are
- * judged. So there is no warm-up during which a kernel could be right, and later wrong and fast.
+ * A trial. The candidate first runs once at an awkward shape, unless it was compiled for the task's
+ * own alone, and once at that, outputs poisoned, everything judged (stage.h). Then it is timed,
+ * batch after batch (timer.h), with outputs poisoned anew before each batch; the first, randomly
+ * chosen others and the last are judged. So there is no warm-up during which a kernel could be
+ * right, and later wrong and fast.
  *
  * A duel. All contestants are loaded at once, each in its own process on the same buffers; in each
  * round each runs one batch, in random order, so that what disturbs the machine disturbs all alike.
@@ -35,6 +36,7 @@ bool ak_evaluator_lost(const ak_evaluator *evaluator);
 typedef struct ak_entrant {
     const char *artifact; /* or NULL: a baseline */
     ak_config config;
+    bool own_size;        /* the artifact is for the task's own sizes only */
     const char *baseline; /* "openblas", "openblas:Haswell", "openblas:BEST" */
 } ak_entrant;
 

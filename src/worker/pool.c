@@ -19,14 +19,18 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/program.h"
 #include "worker/process.h"
 
 #define COMPILE_TIMEOUT_NS (60 * AK_SECOND_NS)
 #define LAUNCH_TIMEOUT_NS  (30 * AK_SECOND_NS)
 #define MEMORY_MAX         ((size_t)4 << 30)
-/* Workers that die this often in a row are not started again. */
+/* Compile workers that die this often in a row are not started again. */
 #define DEATHS_MAX 5
+/* The same of a device, which a candidate may kill: in a space in which half of them do, one search
+   in 50,000 meets this many in a row. */
+#define DEVICE_DEATHS_MAX 20
 
 /* ---- workers that die ---------------------------------------------------------------------- */
 
@@ -46,15 +50,45 @@ static ak_status compiler_died(ak_pool *pool, ak_pool_worker *w, const char *how
     return ak_pool_compiler_start(pool, w, err);
 }
 
+#define DEVICE_TEXT 160
+static void say_ended(char out[DEVICE_TEXT], const ak_pool *pool, const ak_pool_device *d,
+                      const char *how)
+{
+    const char *which = pool->device_count > 1 ? d->name : "";
+    (void)snprintf(out, DEVICE_TEXT, "the device worker%s%s ended: %s", *which == 0 ? "" : " of ",
+                   which, how);
+}
+
+/* Once more, unless nothing has finished on the device for too long: what was asked of it meanwhile
+   has its answer, and is given out before the fault is. */
+static ak_status device_again(ak_pool *pool, ak_pool_device *d, const char *text, ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    if (++d->worker.deaths < DEVICE_DEATHS_MAX) {
+        return ak_pool_device_start(pool, d, err);
+    }
+    ak_pool_worker_stop(&d->worker);
+    d->state = AK_DEVICE_CLOSED;
+    if (d != pool->devices) {
+        d->state = AK_DEVICE_GIVEN_UP;
+        return AK_OK;
+    }
+    (void)ak_fail(&why, AK_CRASHED,
+                  "%s, %d times in a row without one trial that finished: is the device in order? "
+                  "`autokernel check` tries one configuration",
+                  text, d->worker.deaths);
+    ak_pool_fault(pool, &why);
+    return AK_OK;
+}
+
 static ak_status device_died(ak_pool *pool, ak_pool_device *d, const char *how, bool hung,
                              ak_error *err)
 {
-    char text[160];
+    char text[DEVICE_TEXT];
     ak_pool_job *j = d->job;
     ak_device_state before = d->state;
-    const char *which = pool->device_count > 1 ? d->name : "";
-    (void)snprintf(text, sizeof text, "the device worker%s%s ended: %s", *which == 0 ? "" : " of ",
-                   which, how);
+    say_ended(text, pool, d, how);
+    d->held = d->held || j != NULL;
     d->job = NULL;
     d->worker.busy = false;
     d->state = AK_DEVICE_CLOSED;
@@ -71,7 +105,7 @@ static ak_status device_died(ak_pool *pool, ak_pool_device *d, const char *how, 
         return status;
     }
     if (before != AK_DEVICE_OPENING) {
-        return ak_pool_device_start(pool, d, err);
+        return device_again(pool, d, text, err);
     }
     if (d == pool->devices || !d->opened) {
         return ak_fail(err, AK_CRASHED, "%s while it prepared the task", text);
@@ -155,7 +189,9 @@ static ak_status attend(ak_pool *pool, size_t at, ak_error *err)
             return handled;
         }
         if (d != NULL && d->state == AK_DEVICE_LOST) {
-            return ak_pool_device_start(pool, d, err); /* it ends by itself, or is ended */
+            char text[DEVICE_TEXT]; /* it ends by itself, or is ended */
+            say_ended(text, pool, d, "a candidate left the device in an error");
+            return device_again(pool, d, text, err);
         }
     }
     if (status == AK_OK && !over) {
@@ -192,9 +228,10 @@ ak_status ak_pool_turn(ak_pool *pool, int64_t wait_ns, bool feed_devices, ak_err
     nfds_t count = 0;
     ak_pool_compile(pool);
     ak_status status = feed_devices ? ak_pool_feed_devices(pool, err) : AK_OK;
-    if (status != AK_OK || (feed_devices && pool->result_first < pool->result_count)) {
+    if (status != AK_OK) {
         return status;
     }
+    wait_ns = feed_devices && pool->result_first < pool->result_count ? 0 : wait_ns;
     if (pool->fault.status != AK_OK) {
         return ak_fail(err, pool->fault.status, "%s", pool->fault.text);
     }
@@ -223,12 +260,36 @@ bool ak_pool_cancelled(const ak_pool *pool)
     return pool->options.cancel != NULL && *pool->options.cancel != 0;
 }
 
+/* A turn that fails when there are results fails only once they are given out. */
+static ak_status turn_with_results(ak_pool *pool, int64_t wait_ns, ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = ak_pool_turn(pool, wait_ns, true, &why);
+    if (status == AK_OK) {
+        return AK_OK;
+    }
+    if (pool->result_first < pool->result_count) {
+        ak_pool_fault(pool, &why);
+        return AK_OK;
+    }
+    return ak_fail(err, status, "%s", why.text);
+}
+
 ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_error *err)
 {
     int64_t deadline = ak_clock_ns() + timeout_ns;
+    if (pool->given_out < pool->device_count) {
+        pool->devices[pool->given_out].held = false;
+    }
+    pool->given_out = AK_POOL_NONE;
+    if (pool->result_first < pool->result_count && !ak_pool_recalls(pool)) {
+        /* Whoever can goes on while the caller deals with what has finished before. */
+        (void)turn_with_results(pool, 0, NULL);
+    }
     for (;;) {
         if (pool->result_first < pool->result_count) {
             *out = pool->results[pool->result_first++];
+            pool->given_out = out->device;
             if (pool->result_first == pool->result_count) {
                 pool->result_first = pool->result_count = 0;
             }
@@ -251,8 +312,8 @@ ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_err
         if (left <= 0) {
             return ak_fail(err, AK_TIMED_OUT, "nothing has finished yet");
         }
-        ak_status status = ak_pool_turn(
-            pool, left < AK_POOL_CANCEL_POLL_NS ? left : AK_POOL_CANCEL_POLL_NS, true, err);
+        ak_status status = turn_with_results(
+            pool, left < AK_POOL_CANCEL_POLL_NS ? left : AK_POOL_CANCEL_POLL_NS, err);
         if (status != AK_OK) {
             return status;
         }
@@ -307,11 +368,10 @@ static ak_status name_devices(ak_pool *pool, ak_error *err)
 
 static void set_options(ak_pool *pool, const ak_pool_options *options)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
     pool->options = options == NULL ? (ak_pool_options){0} : *options;
     ak_pool_options *o = &pool->options;
     if (o->compile_workers <= 0) {
-        o->compile_workers = cores > 0 && cores < AK_POOL_WORKERS_MAX ? (int)cores : 1;
+        o->compile_workers = ak_cores();
     }
     o->compile_workers =
         o->compile_workers > AK_POOL_WORKERS_MAX ? AK_POOL_WORKERS_MAX : o->compile_workers;
@@ -328,6 +388,7 @@ ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options
         return ak_fail_memory(err);
     }
     pool->task = task;
+    pool->given_out = AK_POOL_NONE;
     set_options(pool, options);
     pool->compilers = ak_alloc((size_t)pool->options.compile_workers, sizeof *pool->compilers);
     pool->unit_of = ak_map_new();

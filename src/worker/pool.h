@@ -4,12 +4,13 @@
  *
  * Single-threaded: submit jobs, wait for outcomes. A job is compiled, then queued for a device;
  * compiling of later jobs overlaps measuring of earlier ones. A device does not start its next
- * job until ak_pool_wait is called again after its last outcome, so the caller can make a trial
- * durable first. Protocol: protocol.h.
+ * job until ak_pool_wait is called again after it gave out the last outcome of that device, so the
+ * caller can make a trial durable first; other devices go on meanwhile. Protocol: protocol.h.
  *
  * Several devices share trials: each goes to one that is free, and trials begin when all are ready.
  * Checks, duels and questions go to the first device only. A device whose worker dies is started
- * again, and its job is reported as crashed, while the others go on.
+ * again, and its job is reported as crashed, while the others go on. One that dies again and again,
+ * with no job that finished between, is given up; if it is the first, waiting fails: AK_CRASHED.
  *
  * A backend that recalls (backend.h) has no processes: a job is answered when it is waited for, one
  * after the other, and the pool's clock goes by what trials cost.
@@ -63,6 +64,10 @@ typedef struct ak_job {
     uint64_t id; /* the caller's; comes back in the result */
     ak_config config;
     ak_timer_plan timer; /* of a trial */
+    /* Of a trial or duel: where the implementation has an entry for the task's own sizes, nothing
+       else is compiled and no awkward shape is run. For a search, which times that entry; whoever
+       claims something of a configuration has it checked as a whole. */
+    bool own_size;
     /* of a duel */
     const ak_duelist *duelists;
     size_t duelist_count;
@@ -83,6 +88,7 @@ typedef struct ak_duel_entry {
 typedef struct ak_result {
     uint64_t id;
     ak_job_kind kind;
+    size_t device; /* the place among the task's of that which did it; SIZE_MAX: none of them */
     ak_trial
         trial; /* status, reason, times, samples, errors; texts of the task are not filled in */
     char *log; /* of the compiler; NULL if empty */

@@ -16,7 +16,8 @@ static bool set_contestant(json_t *object, const ak_pool *pool, const ak_pool_jo
     }
     const ak_pool_unit *u = &pool->units[j->units[i]];
     return ak_json_set_text(object, "artifact", u->artifact) &&
-           ak_json_set_text(object, "config", u->text);
+           ak_json_set_text(object, "config", u->text) &&
+           (!u->own_size || ak_json_set(object, "own_size", json_true()));
 }
 
 /* Contestants that did not compile are left out of what the device gets. */
@@ -224,6 +225,8 @@ ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply
     d->worker.busy = false;
     bool last = json_is_true(json_object_get(reply, "last"));
     d->state = last ? AK_DEVICE_LOST : AK_DEVICE_FREE;
+    d->held = d->held || j != NULL;
+    d->worker.deaths = j == NULL || last ? d->worker.deaths : 0;
     d->job = NULL;
     if (before == AK_DEVICE_ASKED) {
         /* Not if the one who asked was cancelled meanwhile. */
@@ -328,7 +331,7 @@ static size_t device_for(const ak_pool *pool, const ak_pool_job *j)
     }
     for (size_t i = 0; i < count; i++) {
         const ak_pool_device *d = &pool->devices[i];
-        if (d->state == AK_DEVICE_FREE &&
+        if (d->state == AK_DEVICE_FREE && !d->held &&
             (best == AK_POOL_NONE || d->given < pool->devices[best].given)) {
             best = i;
         }

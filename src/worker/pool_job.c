@@ -117,13 +117,16 @@ void ak_pool_job_leave(ak_pool *pool, ak_pool_job *j)
 }
 
 /* The unit of a configuration, new or compiled before. */
-static ak_status unit_for(size_t *out, ak_pool *pool, const ak_config *config, ak_error *err)
+static ak_status unit_for(size_t *out, ak_pool *pool, const ak_config *config, bool own_size,
+                          ak_error *err)
 {
-    char text[CONFIG_TEXT_MAX], name[64], path[AK_PATH_MAX];
-    if (ak_config_format(text, sizeof text, pool->task->space, config) >= sizeof text) {
+    char key[CONFIG_TEXT_MAX + 1], name[64], path[AK_PATH_MAX];
+    char *const text = key + 1;
+    key[0] = own_size ? 'o' : 'e'; /* own size, every size */
+    if (ak_config_format(text, CONFIG_TEXT_MAX, pool->task->space, config) >= CONFIG_TEXT_MAX) {
         return ak_fail(err, AK_LIMIT, "a configuration is longer than %d bytes", CONFIG_TEXT_MAX);
     }
-    if (ak_map_get(out, pool->unit_of, text)) {
+    if (ak_map_get(out, pool->unit_of, key)) {
         ak_pool_unit *known = &pool->units[*out];
         if (known->state == AK_UNIT_COMPILED && known->deleted) {
             ak_compile_result_clear(&known->compiled);
@@ -148,11 +151,12 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_config *config, a
     }
     ak_pool_unit made = {.state = AK_UNIT_WAITING,
                          .config = *config,
+                         .own_size = own_size,
                          .text = ak_strdup(text),
                          .artifact = ak_strdup(path),
                          .users = 1};
     if (made.text == NULL || made.artifact == NULL ||
-        ak_map_put(pool->unit_of, text, pool->unit_count, err) != AK_OK) {
+        ak_map_put(pool->unit_of, key, pool->unit_count, err) != AK_OK) {
         ak_free(made.text);
         ak_free(made.artifact);
         return ak_fail_memory(err);
@@ -165,15 +169,16 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_config *config, a
 static ak_status job_fill(ak_pool_job *j, ak_pool *pool, const ak_job *from, ak_error *err)
 {
     ak_status status = AK_OK;
+    const bool own = from->own_size && pool->task->implementation->sized;
     for (size_t i = 0; status == AK_OK && i < j->count; i++) {
         j->units[i] = AK_POOL_NONE;
         if (from->kind != AK_JOB_DUEL) {
-            status = unit_for(&j->units[i], pool, &from->config, err);
+            status = unit_for(&j->units[i], pool, &from->config, own, err);
         } else if (from->duelists[i].baseline != NULL) {
             j->baselines[i] = ak_strdup(from->duelists[i].baseline);
             status = j->baselines[i] == NULL ? ak_fail_memory(err) : AK_OK;
         } else if (from->duelists[i].config != NULL) {
-            status = unit_for(&j->units[i], pool, from->duelists[i].config, err);
+            status = unit_for(&j->units[i], pool, from->duelists[i].config, own, err);
         } else {
             status = ak_fail(err, AK_INVALID,
                              "contestant %zu is neither a library nor a "
@@ -281,7 +286,7 @@ size_t ak_pool_compiling(const ak_pool *pool)
 ak_status ak_pool_result_begin(ak_result *out, const ak_pool *pool, const ak_pool_job *j,
                                ak_error *err)
 {
-    *out = (ak_result){.id = j->id, .kind = j->kind};
+    *out = (ak_result){.id = j->id, .kind = j->kind, .device = j->on};
     if (j->kind == AK_JOB_DUEL) {
         return AK_OK;
     }

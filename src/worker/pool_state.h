@@ -31,7 +31,8 @@ typedef enum ak_unit_state { AK_UNIT_WAITING, AK_UNIT_COMPILING, AK_UNIT_COMPILE
 typedef struct ak_pool_unit { /* one configuration's way to an artifact */
     ak_unit_state state;
     ak_config config;
-    char *text; /* canonical */
+    bool own_size; /* without the entry for other sizes: another unit than that with it */
+    char *text;    /* canonical */
     char *artifact;
     ak_compile_result compiled;
     size_t users; /* jobs that need it */
@@ -57,7 +58,7 @@ typedef struct ak_pool_worker {
     bool busy;
     size_t at;        /* unit (compile worker) */
     int64_t deadline; /* of what it is at */
-    int deaths;       /* in a row (compile worker) */
+    int deaths;       /* in a row: nothing that it was given has finished between */
 } ak_pool_worker;
 
 /* What a device worker is asked; it does one thing at a time. */
@@ -68,7 +69,7 @@ typedef enum ak_device_state {
     AK_DEVICE_JOB,
     AK_DEVICE_ASKED,
     AK_DEVICE_LOST,    /* it has answered, and that was its last */
-    AK_DEVICE_GIVEN_UP /* it could not be opened again: the others go on */
+    AK_DEVICE_GIVEN_UP /* it died too often, or could not be opened again: the others go on */
 } ak_device_state;
 
 /* One device and its worker. Number 0 is where everything is measured that claims rest on. */
@@ -80,6 +81,7 @@ typedef struct ak_pool_device {
     ak_pool_job *job;
     size_t given; /* trials, so far */
     bool opened;  /* has been ready at least once */
+    bool held;    /* the caller has not dealt with its last outcome: it gets no job until then */
 } ak_pool_device;
 
 typedef struct ak_pool_outcome { /* of code that has been measured */
@@ -103,11 +105,12 @@ struct ak_pool {
     ak_pool_unit *units;
     size_t unit_count, unit_capacity, next_unit;
     size_t artifacts;   /* on disk */
-    ak_map *unit_of;    /* by text */
+    ak_map *unit_of;    /* by text and own_size */
     ak_pool_job **jobs; /* in order; a job leaves when its result is made */
     size_t job_count, job_capacity;
     ak_result *results; /* ready to be given out */
     size_t result_count, result_capacity, result_first;
+    size_t given_out; /* device of the result that the caller has now; AK_POOL_NONE */
     ak_pool_outcome *outcomes;
     size_t outcome_count, outcome_capacity;
     ak_map *outcome_of; /* by key */

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "problem/launch.h"
 #include "worker/process.h"
 
 /* The reference of a large problem, in double. */
@@ -114,6 +115,9 @@ static ak_status compile_request(json_t **out, const ak_pool *pool, const ak_poo
 {
     ak_options options = {0};
     ak_status status = ak_task_options(&options, pool->task, &u->config, err);
+    if (status == AK_OK && u->own_size) {
+        status = ak_options_add(&options, AK_LAUNCH_OWN_SIZE_ONLY, err);
+    }
     json_t *request = NULL, *list = NULL;
     if (status == AK_OK) {
         request = json_object();

@@ -223,6 +223,9 @@ static ak_status read_entrant(ak_entrant *out, const worker *w, const json_t *ob
                    : status;
     }
     status = ak_json_string(&config, object, "config", WHERE, err);
+    status = status == AK_OK
+                 ? ak_json_bool_or(&out->own_size, object, "own_size", false, WHERE, err)
+                 : status;
     return status == AK_OK ? ak_config_parse(&out->config, w->task->space, config, err) : status;
 }
 
@@ -445,7 +448,7 @@ static int compile_worker(const char *backend)
     struct rlimit file = {.rlim_cur = COMPILED_BYTES_MAX, .rlim_max = COMPILED_BYTES_MAX};
     (void)setrlimit(RLIMIT_FSIZE, &file); /* of compilers too, so that none can fill the disk */
     (void)setpriority(PRIO_PROCESS, 0, 19);
-    (void)sched_setscheduler(0, SCHED_IDLE, &parameters);
+    (void)sched_setscheduler(0, w.backend->is_cpu ? SCHED_IDLE : SCHED_BATCH, &parameters);
     return serve(&w, false);
 }
 

@@ -8,6 +8,14 @@ timestamp,name,ms,tflops,status,config,device,size,dtype,implementation
 2026-01-02T03:04:09.000Z,elsewhere,1,,wrong_result,"A=1",cuda:0,"n=7",f16,cuda
 CSV
 autokernel import trials.csv
+echo "-- a file twice, and again with one more"
+autokernel import trials.csv
+(cat trials.csv; echo '2026-01-02T03:04:09.000Z,elsewhere,1,,wrong_result,"A=2",cuda:0,"n=7",f16,cuda') >more.csv
+autokernel import more.csv --archive more.db --json
+autokernel import trials.csv --archive more.db --json
+(tail -n 2 more.csv; sed -n 2p more.csv) | cat <(head -n 1 more.csv) - | sed 's/09.000Z,elsewhere,1/10.000Z,elsewhere,1/' >other.csv
+autokernel import other.csv --archive more.db | head -n 1
+echo "-- what is there"
 autokernel history
 autokernel history --limit 2
 autokernel history matmul --status compile_error

@@ -13,8 +13,14 @@ grep -o "^[0-9]* configurations in\|; all proposals.*\|^replay: .*" out
 echo "- what was said"
 autokernel llm show | grep "^generation\|^run\|^prompt\|^reply\|longer turns\|between two\|off_grid"
 autokernel llm show --json | grep -o '"verdict":"[a-z_]*"'
-echo "- what it was worth"
-autokernel stats mine | sed -n '/language model/,$p'
+echo "- what it was worth" # on a recording: whether a prediction can be judged depends on the times
+cp "$TESTS"/../data/recordings/tiny.json .
+cat >worth.jsonl <<'END'
+{"text": {"proposals": [{"hypothesis": "wider", "expected_gain_pct": 20, "parent": null, "changes": {"x": 4, "y": 3}}, {"hypothesis": "z", "expected_gain_pct": 5, "parent": null, "changes": {"z": "b"}}]}}
+{"text": {"proposals": [{"hypothesis": "more of it", "expected_gain_pct": 10, "parent": null, "changes": {"x": 8, "y": 3}}]}}
+END
+autokernel tune tiny.json --device sim --strategy llm:fill=0 --generations 2 --batch 2 --evals 8 --llm replay:worth.jsonl --quiet >/dev/null
+autokernel stats tiny | sed -n '/language model/,$p'
 echo "- no model, and a model that is not there"
 autokernel tune ./mine --strategy llm --evals 2 2>&1 >/dev/null | grep carrying
 OPENAI_API_KEY= autokernel tune ./mine --strategy llm-oneshot --evals 2 --llm openai:gpt-5 --quiet 2>&1 >/dev/null
@@ -30,7 +36,6 @@ refused study ./mine --llm-effort low
 refused llm check --llm-url http://127.0.0.1:1
 AUTOKERNEL_LLM_BUDGET=1 autokernel tune ./mine --strategy random --llm replay:answers.jsonl --evals 1 --quiet 2>&1 >/dev/null
 echo "- a study"
-cp "$TESTS"/../data/recordings/tiny.json .
 autokernel study tiny.json --arms random,local --seeds 3 --evals 4
 autokernel study tiny.json --arms random --seeds 3 --evals 4 --format csv | head -3
 cat >tiny.jsonl <<'END'

@@ -34,4 +34,11 @@ autokernel tune matmul --device sim:tiny.json; echo $?
 autokernel tune softmax --device sim:matmul.json.gz; echo $?
 autokernel tune matmul --device sim:matmul.json.gz --size 256; echo $?
 autokernel tune tiny.json --device sim --fix x=1; echo $?
+autokernel tune tiny.json --device sim --libraries openblas; echo $?
+autokernel tune tiny.json --device sim --protocol burst; echo $?
+autokernel tune tiny.json --device sim --target-speedup 2; echo $?
+AUTOKERNEL_TARGET_SPEEDUP=2 autokernel tune tiny.json --device sim --evals 3 --json --quiet | grep -o '"evaluated":3'
 autokernel tune tiny.json; echo $?
+cp "$TESTS"/../data/recordings/tiny.json.gz .
+autokernel tune tiny.json.gz; echo $?
+autokernel list tiny.json.gz --device host; echo $?

@@ -32,6 +32,7 @@ printf 'SQLite format 3\0garbage' >cut.db
 autokernel simulate cut.db; echo $?
 head -c 300 tiny.json >cut.json
 autokernel simulate cut.json; echo $?
+autokernel simulate .; echo $?
 echo '{"tune_params_keys": ["n"], "cache": {"1": {"n": 1, "time": 2, "compile_time": 100}}}' >one.json
 autokernel simulate one.json; echo $?
 autokernel simulate one.json --evals 1 --json | grep -o '"evaluations":[0-9.]*'
@@ -40,6 +41,13 @@ echo "- with a kernel's space file"
 cp "$TESTS"/../../bench/recordings/matmul.json.gz "$TESTS"/../../kernels/matmul/host.json .
 autokernel simulate matmul.json.gz --space host.json --strategy heuristic --repeats 3 --json | grep -o '"configurations":[0-9]*'
 autokernel simulate tiny.json --space host.json; echo $?
+echo "- and its choices, which the recording does not name: every seed begins with the kernel's default"
+for k in matmul matmul_act softmax; do
+    for seed in 1 2 3 4; do
+        autokernel simulate "$TESTS/../../bench/recordings/$k.json.gz" --space "$TESTS/../../kernels/$k/host.json" \
+            --strategy local --evals 1 --repeats 1 --seed $seed --json | grep -o '"best":[0-9.]*'
+    done | sort -u
+done
 echo "- part of a space"
 autokernel list softmax --fix VL=8,UNROLL=1:4 | grep -E '^(VL|UNROLL) '
 autokernel list softmax --fix UNROL=1; echo $?

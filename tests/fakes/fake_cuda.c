@@ -72,6 +72,7 @@ enum {
     ALLOCATIONS_MAX = 64,
     NODES_MAX = 4096,
     ARGUMENTS_MAX = 16,
+    DEVICES = 4,
     SMS = 132,
     TYPE_F16 = 6, /* else bf16 */
     LARGE = 500000
@@ -595,16 +596,21 @@ int cuda_error_text(int code, const char **out)
     return 0;
 }
 
+static int device_total(void)
+{
+    return fault("alone", NULL) ? 1 : DEVICES;
+}
+
 int cuda_device_count(int *count)
 {
-    *count = fault("alone", NULL) ? 1 : 2;
+    *count = device_total();
     return 0;
 }
 
 int cuda_device_get(int *device, int ordinal)
 {
     *device = ordinal;
-    return ordinal < 2 ? 0 : NO_DEVICE;
+    return ordinal < device_total() ? 0 : NO_DEVICE;
 }
 
 int cuda_device_name(char *out, int bytes, int device)
@@ -854,10 +860,19 @@ static bool is_gemm(const char *name)
     return strcmp(name, "ak_kernel") == 0 || strcmp(name, "ak_kernel_sized") == 0;
 }
 
+/* Which of the template's two entries are in the code? */
+static bool has_entry(const module *m, const char *name)
+{
+    const bool sizes = option(m->options, "SIZE_M", 0) != 0;
+    const bool own = option(m->options, "OWN_SIZE_ONLY", 0) != 0;
+    return strcmp(name, "ak_kernel_sized") == 0 ? sizes
+                                                : strcmp(name, "ak_kernel") == 0 && !(sizes && own);
+}
+
 int cuda_module_function(void **out, void *m, const char *name)
 {
-    if (!is_gemm(name) && strcmp(name, "ak_rate") != 0 && strcmp(name, "ak_bias_activation") != 0 &&
-        fake_referee_find(name) < 0) {
+    if (!has_entry(m, name) && strcmp(name, "ak_rate") != 0 &&
+        strcmp(name, "ak_bias_activation") != 0 && fake_referee_find(name) < 0) {
         return NOT_FOUND;
     }
     function *f = &functions[function_count++ % 4096];

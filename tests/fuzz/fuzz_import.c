@@ -51,14 +51,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     demand(ak_fs_write(input, data + 1, size - 1, NULL) == AK_OK);
     demand(ak_archive_open(&archive, path, NULL) == AK_OK);
     ak_error err = AK_ERROR_INIT;
-    ak_status status = ak_archive_import(&added, archive, format, input, &err);
+    ak_status status = ak_archive_import(&added, NULL, archive, format, input, &err);
     demand(status == AK_OK || (err.status == status && err.text[0] != 0));
     if (status == AK_OK) {
         /* What was taken in is sound, so the lossless formats take it and give it back. */
         demand(ak_archive_export(archive, NULL, "csv", output, NULL) == AK_OK);
-        demand(ak_archive_import(&added, archive, "csv", output, &err) == AK_OK);
+        demand(ak_archive_import(&added, NULL, archive, "csv", output, &err) == AK_OK);
         demand(ak_archive_export(archive, NULL, "json", output, NULL) == AK_OK);
-        demand(ak_archive_import(&added, archive, "json", output, &err) == AK_OK);
+        demand(ak_archive_import(&added, NULL, archive, "json", output, &err) == AK_OK);
         for (size_t i = 2; i < sizeof formats / sizeof formats[0]; i++) {
             (void)ak_archive_export(archive, NULL, formats[i], output, NULL);
         }

@@ -7,7 +7,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export AUTOKERNEL_ARCHIVE=$scratch/archive.db
 if ! "$ak" worker --inventory cuda | grep -q '"device":"cuda:0"'; then
-    echo "no CUDA device here: skipped ($("$ak" worker --inventory cuda | grep -o '"driver":"[^"]*"'))"
+    echo "no CUDA device here: skipped ($("$ak" worker --inventory cuda | grep -o '"driver_missing":"[^"]*"'))"
     exit 77
 fi
 failed=0

@@ -11,9 +11,16 @@
 #ifndef STAGES
 #define STAGES 0
 #endif
+#ifndef BATCH
+#define BATCH 1
+#endif
+#ifndef LAUNCH_EARLY
+#define LAUNCH_EARLY 0
+#endif
 
 static inline void simt_check_address(const void *p, int width)
 {
+    simt_access();
     if ((uintptr_t)p % (uintptr_t)width != 0) {
         SIMT_FAIL("a vector at %p", p);
     }
@@ -181,6 +188,7 @@ int main(void)
     const int most =
         THREADS_PER_ROW * CLUSTER * V * (KEEP > 0 ? KEEP : 1); /* what the registers hold */
     int wrong = 0;
+    simt.early = LAUNCH_EARLY != 0;
     wrong += run(2 * ROWS + 1, most, 0, 0, 0);
 #if WHOLE
     wrong += run(ROWS + 1, most, 0, 1, 0);

@@ -12,6 +12,7 @@
  *     random: a missing wait or a slot that is overwritten too early gives wrong numbers
  *   * shared memory begins as NaN
  *   * buffers end at pages that cannot be touched: simt_buffer
+ *   * a kernel that starts early touches no memory before it has waited (simt.early)
  *
  * What it does not show: races between threads that run concurrently without a barrier on a memory
  * that is less ordered than this one, bank conflicts, anything about speed.
@@ -39,6 +40,7 @@
 #define KERNEL          static void
 #define UNROLL
 #define LOOP
+#define LOOP_REST
 
 typedef struct simt_dim {
     unsigned x, y, z;
@@ -67,8 +69,9 @@ typedef struct simt_thread {
     ucontext_t context;
     char *stack;
     bool alive, waiting;
-    int index; /* in the block */
-    int block; /* in the cluster */
+    bool launched; /* has waited for the kernel before */
+    int index;     /* in the block */
+    int block;     /* in the cluster */
     uint32_t in[SIMT_OPERANDS], out[SIMT_OPERANDS];
     simt_copy copy[SIMT_COPIES_MAX];
     int copies, groups;
@@ -103,6 +106,7 @@ static struct simt {
     simt_meeting barrier[SIMT_CLUSTER_MAX][SIMT_BARRIERS], all, warp[SIMT_THREADS_MAX];
     simt_meeting whole_warp[SIMT_THREADS_MAX / 32];
     bool cluster_arrived[SIMT_THREADS_MAX];
+    bool early; /* the kernel before may still be running */
     simt_arrival arrival[SIMT_ARRIVALS];
     int arrivals;
     void (*kernel)(void);
@@ -184,6 +188,29 @@ static inline int simt_number(void)
     return simt.self->block * simt.threads + simt.self->index;
 }
 
+/* Starting a kernel before the one before it has ended. */
+static inline void launch_next(void)
+{
+}
+
+static inline void launch_wait(void)
+{
+    simt.self->launched = true;
+}
+
+static inline void prefetch_line(const void *at)
+{
+    (void)at;
+}
+
+/* Called where memory that is shared between kernels is accessed. */
+static inline void simt_access(void)
+{
+    if (simt.early && !simt.self->launched) {
+        SIMT_FAIL("touches memory while the kernel before may be running");
+    }
+}
+
 /* Arriving does not wait, so waiting is a meeting of its own that ends when all have arrived. */
 static inline void cluster_arrive(void)
 {
@@ -261,7 +288,7 @@ static inline void simt_run_cluster(unsigned first_block)
     for (int i = 0; i < count; i++) {
         simt_thread *t = &simt.thread[i];
         t->alive = true;
-        t->waiting = false;
+        t->waiting = t->launched = false;
         t->copies = t->groups = 0;
         t->index = i % simt.threads;
         t->block = i / simt.threads;
@@ -444,6 +471,7 @@ static inline void simt_copy_start(void *to, const void *from, int bytes, int ze
             SIMT_FAIL("too many copies under way");
         }
     }
+    simt_access();
     if ((uintptr_t)to % width || (uintptr_t)from % width ||
         (width != 4 && width != 8 && width != 16)) {
         SIMT_FAIL("copies %d bytes from %p to %p", (int)width, from, to);
@@ -543,6 +571,7 @@ static inline void simt_arrive_now(simt_arrival *a)
 static inline void copy_bulk(void *to, const void *from, uint32_t bytes, void *at)
 {
     simt_arrival *a = simt_find_arrival(at);
+    simt_access();
     if ((uintptr_t)to % 16 || (uintptr_t)from % 16 || bytes % 16 || bytes == 0) {
         SIMT_FAIL("copies %u bytes from %p to %p", bytes, from, to);
     }

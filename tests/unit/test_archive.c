@@ -413,8 +413,8 @@ static void test_unusable_paths(void **state)
     assert_ok(ak_fs_join(under, f->file, "archive.db", err));
     assert_refused(ak_archive_open(&archive, under, err), AK_IO, "file");
     assert_refused(ak_archive_open(&archive, "", err), AK_INVALID, "empty");
-    assert_refused(ak_archive_open(&archive, f->folder, err), AK_IO, "is not a file");
-    assert_refused(ak_archive_open(&archive, "/dev/full", err), AK_IO, "is not a file");
+    assert_refused(ak_archive_open(&archive, f->folder, err), AK_INVALID, "is not a file");
+    assert_refused(ak_archive_open(&archive, "/dev/full", err), AK_INVALID, "is not a file");
     assert_refused(ak_archive_open(&archive, "/proc/archive.db", err), AK_IO, "/proc/archive.db");
     char *long_path = ak_alloc(AK_PATH_MAX + 2, 1);
     memset(long_path, 'a', AK_PATH_MAX + 1);

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/asset.h"
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/fs.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -362,6 +364,65 @@ static void test_folders_of_the_killed_are_removed(void **state)
     ak_fs_remove(root);
 }
 
+static void test_cores(void **state)
+{
+    (void)state;
+    assert_true(ak_cores() >= 1);
+    assert_int_equal(ak_cores_within(8, "max 100000"), 8);
+    assert_int_equal(ak_cores_within(8, "-1 100000"), 8);
+    assert_int_equal(ak_cores_within(8, ""), 8);
+    assert_int_equal(ak_cores_within(8, "200000"), 8);
+    assert_int_equal(ak_cores_within(8, "0 0"), 8);
+    assert_int_equal(ak_cores_within(8, "nan nan"), 8);
+    assert_int_equal(ak_cores_within(8, "200000 100000"), 2);
+    assert_int_equal(ak_cores_within(8, "250000 100000"), 3);
+    assert_int_equal(ak_cores_within(8, "1000 100000"), 1);
+    assert_int_equal(ak_cores_within(8, "9e300 1"), 8);
+}
+
+static int call(void *context)
+{
+    const char *text = getenv("AK_T");
+    if (text == NULL || fcntl(*(int *)context, F_GETFD) != -1 ||
+        write(STDOUT_FILENO, text, strlen(text)) < 0) {
+        return 1;
+    }
+    *(int *)context = -1; /* of its own copy */
+    return 3;
+}
+
+static int call_without_end(void *context)
+{
+    for (;;) {
+        (void)pause();
+    }
+    return context != NULL;
+}
+
+static void test_calls_in_a_copy(void **state)
+{
+    (void)state;
+    ak_error err = AK_ERROR_INIT;
+    ak_proc_result result;
+    static const char *const name[] = {"a copy", NULL};
+    static const char *const variables[] = {"AK_T=value", NULL};
+    int open_here = open("/dev/null", O_RDONLY);
+    const int number = open_here;
+    ak_proc_spec spec = {.argv = name, .setenv = variables, .call = call, .context = &open_here};
+    assert_true(number > 2);
+    assert_int_equal(ak_proc_run(&result, &spec, &err), AK_OK);
+    assert_int_equal(result.exit_code, 3);
+    assert_string_equal(result.output, "value");
+    assert_int_equal(open_here, number);
+    assert_null(getenv("AK_T"));
+    ak_proc_result_clear(&result);
+    spec = (ak_proc_spec){.argv = name, .call = call_without_end, .timeout_ns = AK_MS_NS * 50};
+    assert_int_equal(ak_proc_run(&result, &spec, &err), AK_OK);
+    assert_true(result.timed_out);
+    ak_proc_result_clear(&result);
+    (void)close(number);
+}
+
 static void test_processes(void **state)
 {
     (void)state;
@@ -474,6 +535,8 @@ int main(void)
         cmocka_unit_test(test_json_getters_say_where),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_folders_of_the_killed_are_removed),
+        cmocka_unit_test(test_cores),
+        cmocka_unit_test(test_calls_in_a_copy),
         cmocka_unit_test(test_processes),
         cmocka_unit_test(test_rng_and_hash_are_fixed),
         cmocka_unit_test(test_assets_are_sorted_and_found),

@@ -17,7 +17,7 @@
 #include "backend/cuda/cuda.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "worker/pool.h"
+#include "worker/pool_state.h"
 
 #define LAUNCH_TIMEOUT_NS (8 * AK_SECOND_NS)
 #define WAIT_NS           (240 * AK_SECOND_NS)
@@ -212,6 +212,69 @@ static void every_fate_is_named(void **state)
     ak_task_close(task);
 }
 
+/* A trial of a search is compiled without the entry for other sizes and so runs at its own size
+   only, which the fault shows that is in no other code; where that entry is missing, running an
+   awkward shape would fail. A check has both. */
+static void a_search_compiles_what_it_times(void **state)
+{
+    enum { SEARCH, WHOLE, CHECK, KINDS };
+    static const ak_job_kind kinds[KINDS] = {
+        [SEARCH] = AK_JOB_TRIAL, [WHOLE] = AK_JOB_TRIAL, [CHECK] = AK_JOB_CHECK};
+    char *faults = ak_strdup(getenv("FAKE_CUDA"));
+    (void)state;
+    assert_non_null(faults);
+    for (int wrong = 0; wrong < 2; wrong++) {
+        (void)setenv("FAKE_CUDA", wrong ? "wrong@OWN_SIZE_ONLY=1" : "", 1);
+        ak_task *task = open_task("matmul", "M=40,N=64,K=128", NULL, NULL);
+        ak_pool *pool = open_pool(task);
+        ak_config config = config_of(task, 8);
+        for (size_t i = 0; i < KINDS; i++) {
+            ak_error err = AK_ERROR_INIT;
+            ak_job job = {.kind = kinds[i],
+                          .id = i,
+                          .config = config,
+                          .own_size = i == SEARCH,
+                          .timer = {.budget_ns = 20 * AK_MS_NS}};
+            assert_int_equal(ak_pool_submit(pool, &job, &err), AK_OK);
+        }
+        for (size_t n = 0; n < KINDS; n++) {
+            ak_result result = wait_one(pool);
+            assert_int_equal(result.trial.status,
+                             wrong && result.id == SEARCH ? AK_TRIAL_WRONG_RESULT : AK_TRIAL_OK);
+            ak_result_clear(&result);
+        }
+        ak_pool_close(pool);
+        ak_task_close(task);
+    }
+    (void)setenv("FAKE_CUDA", faults, 1);
+    ak_free(faults);
+}
+
+/* A device that only ever dies ends the run: not after the deaths between which something finished,
+   and not before the last one has its result. */
+static void deaths_in_a_row_have_a_limit(void **state)
+{
+    enum { DEATHS = 20 };
+    ak_error err = AK_ERROR_INIT;
+    ak_result over = {0};
+    (void)state;
+    ak_task *task = open_task("matmul", "M=8,N=8,K=64", NULL, NULL);
+    ak_pool *pool = open_pool(task);
+    ak_config poison = config_of(task, 7), good = config_of(task, 8);
+    for (size_t i = 0; i < DEATHS + 2; i++) {
+        submit(pool, i == 1 ? &good : &poison, AK_JOB_CHECK, i);
+        ak_result result = wait_one(pool);
+        assert_int_equal(result.id, i);
+        assert_int_equal(result.trial.status, i == 1 ? AK_TRIAL_OK : AK_TRIAL_CRASHED);
+        ak_result_clear(&result);
+    }
+    submit(pool, &good, AK_JOB_CHECK, 99);
+    assert_int_equal(ak_pool_wait(&over, pool, WAIT_NS, &err), AK_CRASHED);
+    assert_non_null(strstr(err.text, "20 times in a row without one trial that finished"));
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
 /* Two devices, trials by the dozen, of which one hangs and one poisons its device: each trial comes
    back once, both devices have had some, and only the two faulty ones are lost. The other device
    and the restarted ones do the rest. */
@@ -233,7 +296,7 @@ static void devices_share_the_trials(void **state)
     enum { TRIALS = sizeof mixed / sizeof mixed[0] };
     size_t by_device[2] = {0, 0}, seen[TRIALS] = {0};
     (void)state;
-    ak_task *task = open_task_on("cuda:all", "matmul", "M=40,N=64,K=128", NULL, NULL);
+    ak_task *task = open_task_on("cuda:0,1", "matmul", "M=40,N=64,K=128", NULL, NULL);
     assert_string_equal(ak_task_device(task), "cuda:0");
     assert_string_equal(ak_task_devices(task), "cuda:0,cuda:1");
     ak_pool *pool = open_pool(task);
@@ -277,6 +340,98 @@ static void devices_share_the_trials(void **state)
     ak_task_close(task);
 }
 
+/* A device that could have a trial and has none, though there is one that is compiled. */
+static bool somebody_waits(const ak_pool *pool)
+{
+    bool ready = false, idle = false;
+    for (size_t i = 0; i < pool->job_count; i++) {
+        const ak_pool_job *j = pool->jobs[i];
+        ready = ready || (j->on == AK_POOL_NONE && ak_pool_job_compiled(pool, j));
+    }
+    for (size_t i = 0; i < pool->device_count; i++) {
+        const ak_pool_device *d = &pool->devices[i];
+        idle = idle || (d->state == AK_DEVICE_FREE && !d->held);
+    }
+    return ready && idle;
+}
+
+/* Lets everything go on that does not need the caller. */
+static void turn(ak_pool *pool)
+{
+    ak_error err = AK_ERROR_INIT;
+    if (ak_pool_turn(pool, AK_SECOND_NS, false, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+}
+
+static bool all_free(const ak_pool *pool)
+{
+    bool free = true;
+    for (size_t i = 0; i < pool->device_count; i++) {
+        free = free && pool->devices[i].state == AK_DEVICE_FREE;
+    }
+    return free;
+}
+
+/* Where all is compiled, two and four devices are kept at work: none waits for another, nor for
+   what the caller does with another's result, and each waits for the caller to deal with its own.
+ */
+static void no_device_waits_for_another(void **state)
+{
+    static const char *const names[] = {"cuda:0,1", "cuda:all"};
+    static const size_t devices[] = {2, 4};
+    enum { EVICTS = 2, PROMOTIONS = 4, STAGES = 2, TRIALS = EVICTS * PROMOTIONS * STAGES };
+    static const int promotions[PROMOTIONS] = {0, 64, 128, 256};
+    char *faults = ak_strdup(getenv("FAKE_CUDA"));
+    (void)state;
+    assert_non_null(faults);
+    (void)setenv("FAKE_CUDA", "", 1);
+    for (size_t m = 0; m < 2; m++) {
+        ak_task *task = open_task_on(names[m], "matmul", "M=40,N=64,K=128", NULL, NULL);
+        ak_pool *pool = open_pool(task);
+        size_t done = 0, given = 0;
+        assert_int_equal(pool->device_count, devices[m]);
+        for (size_t i = 0; i < TRIALS; i++) {
+            char more[64];
+            (void)snprintf(more, sizeof more, ",EVICT_B=%d,L2_PROMOTION=%d", (int)(i % EVICTS),
+                           promotions[i / EVICTS % PROMOTIONS]);
+            ak_config config = config_with(task, 8 + (int)(i / (EVICTS * PROMOTIONS)), more);
+            submit(pool, &config, AK_JOB_TRIAL, i);
+        }
+        while (ak_pool_compiling(pool) > 0 || !all_free(pool)) {
+            turn(pool);
+        }
+        ak_result first = wait_one(pool);
+        while (!all_free(pool)) {
+            turn(pool);
+        }
+        for (size_t i = 0; i < devices[m]; i++) { /* all have finished, and none goes on */
+            assert_int_equal(pool->devices[i].given, 1);
+        }
+        ak_result second = wait_one(pool);
+        for (size_t i = 0; i < devices[m]; i++) { /* but that whose result was dealt with */
+            assert_int_equal(pool->devices[i].given, i == first.device ? 2 : 1);
+        }
+        assert_int_not_equal(first.device, second.device);
+        ak_result_clear(&first);
+        ak_result_clear(&second);
+        for (done = 2; done < TRIALS; done++) {
+            assert_false(somebody_waits(pool));
+            ak_result result = wait_one(pool);
+            assert_int_equal(result.trial.status, AK_TRIAL_OK);
+            ak_result_clear(&result);
+        }
+        for (size_t i = 0; i < devices[m]; i++) {
+            given += pool->devices[i].given;
+        }
+        assert_int_equal(given, TRIALS);
+        ak_pool_close(pool);
+        ak_task_close(task);
+    }
+    (void)setenv("FAKE_CUDA", faults, 1);
+    ak_free(faults);
+}
+
 static void devices_are_named(void **state)
 {
     static const struct {
@@ -286,13 +441,13 @@ static void devices_are_named(void **state)
     } cases_of_names[] = {
         {"cuda:0", 1, "cuda:0"},
         {"cuda:1", 1, "cuda:1"},
-        {"cuda:all", 2, "cuda:1"},
+        {"cuda:all", 4, "cuda:3"},
         {"cuda:1,cuda:0", 2, "cuda:0"},
         {"cuda:0,1", 2, "cuda:1"},
         {"host:all", 1, "host"},
         {"cuda:0,cuda:0", 0, "cuda:0 is named twice"},
         {"cuda:0,host", 0, "different kinds cannot share a run: cuda:0, host"},
-        {"cuda:0,5", 0, "there is no device cuda:5: this machine has cuda:0 to cuda:1"},
+        {"cuda:0,5", 0, "there is no device cuda:5: this machine has cuda:0 to cuda:3"},
         {"cuda:0,", 0, "unknown device \"\""},
         {"0,1", 0, "unknown device \"0\""},
         {"nothing:all", 0, "unknown backend \"nothing\""},
@@ -877,6 +1032,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_fate_is_named),
+        cmocka_unit_test(a_search_compiles_what_it_times),
         cmocka_unit_test(large_results_are_judged_there),
         cmocka_unit_test(a_wrong_referee_is_refused),
         cmocka_unit_test(libraries_are_listed),
@@ -885,7 +1041,9 @@ int main(void)
         cmocka_unit_test(libraries_are_chosen),
         cmocka_unit_test(a_task_must_fit),
         cmocka_unit_test(torch_takes_part),
+        cmocka_unit_test(deaths_in_a_row_have_a_limit),
         cmocka_unit_test(devices_share_the_trials),
+        cmocka_unit_test(no_device_waits_for_another),
         cmocka_unit_test(devices_are_named),
         cmocka_unit_test(versions_are_in_the_environment),
         cmocka_unit_test(results_choose_the_implementation),

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "backend/cuda/cuda.h"
 #include "base/rng.h"
 #include "nvrtc_fixture.h"
 #include "problem/launch.h"
@@ -20,30 +21,13 @@
 
 enum { SAMPLES = 50 };
 
-typedef struct fact {
-    const char *name;
-    int64_t value;
-} fact;
-
-static const fact h200[] = {
-    {"sm_count", 132},           {"compute_capability", 90},     {"shared_bytes_max", 232448},
-    {"shared_bytes_sm", 233472}, {"registers_sm", 65536},        {"threads_sm", 2048},
-    {"l2_bytes", 52428800},      {"memory_bytes", 150754820096}, {"clock_mhz", 1980},
-    {"memory_clock_mhz", 3201},  {"memory_bus_bits", 6144}};
-static const fact a100[] = {
-    {"sm_count", 108},           {"compute_capability", 80},    {"shared_bytes_max", 166912},
-    {"shared_bytes_sm", 167936}, {"registers_sm", 65536},       {"threads_sm", 2048},
-    {"l2_bytes", 41943040},      {"memory_bytes", 85899345920}, {"clock_mhz", 1410},
-    {"memory_clock_mhz", 1593},  {"memory_bus_bits", 5120}};
-enum { FACTS = sizeof h200 / sizeof h200[0] };
-
 typedef struct device {
-    const fact *facts;
-    int shared_max;
+    const char *name; /* of its data sheet */
+    int processors, shared_max;
     const char *architecture;
 } device;
-static const device devices[] = {{h200, 232448, "--gpu-architecture=sm_90a"},
-                                 {a100, 166912, "--gpu-architecture=sm_80"}};
+static const device devices[] = {{"cuda:H200", 132, 232448, "--gpu-architecture=sm_90a"},
+                                 {"cuda:A100", 108, 166912, "--gpu-architecture=sm_80"}};
 
 static const struct {
     const char *kernel, *implementation, *dtype, *size, *choices;
@@ -98,10 +82,7 @@ static ak_task *bind_spec(const device *on, const ak_task_spec *spec)
     const ak_device_facts known = {.backend = "cuda", .device = "cuda:0", .facts = facts};
     ak_task *out = NULL;
     ak_error err = AK_ERROR_INIT;
-    for (size_t i = 0; i < FACTS; i++) {
-        assert_int_equal(ak_scope_set_int(facts, on->facts[i].name, on->facts[i].value, NULL),
-                         AK_OK);
-    }
+    assert_int_equal(ak_cuda_sheet_facts(facts, on->name, NULL), AK_OK);
     if (ak_task_bind(&out, spec, &known, &err) != AK_OK) {
         fail_msg("%s %s: %s", spec->kernel, spec->size, err.text);
     }
@@ -125,7 +106,7 @@ static ak_status two_a_processor(int64_t *out, void *context, const ak_launch_ke
 {
     (void)kernel;
     (void)err;
-    *out = 2 * ((const device *)context)->facts[0].value;
+    *out = 2 * ((const device *)context)->processors;
     return AK_OK;
 }
 

@@ -63,8 +63,9 @@ static void assert_import_refused(fixture *f, const char *format, const char *te
 {
     size_t added = 77;
     write_file(f->file, text);
-    assert_refused(ak_archive_import(&added, f->archive, format, f->file, err), AK_INVALID, part);
-    assert_refused(ak_archive_import(&added, f->archive, format, f->file, err), AK_INVALID,
+    assert_refused(ak_archive_import(&added, NULL, f->archive, format, f->file, err), AK_INVALID,
+                   part);
+    assert_refused(ak_archive_import(&added, NULL, f->archive, format, f->file, err), AK_INVALID,
                    f->file);
     assert_int_equal(added, 77);
     assert_int_equal(count_trials(f->archive, NULL), 0);
@@ -89,13 +90,13 @@ static void test_formats(void **state)
     ak_buf_free(&names);
     assert_refused(ak_archive_export(f->archive, NULL, "xml", f->file, err), AK_INVALID,
                    "kernel-tuner");
-    assert_refused(ak_archive_import(&added, f->archive, "xml", f->file, err), AK_INVALID,
+    assert_refused(ak_archive_import(&added, NULL, f->archive, "xml", f->file, err), AK_INVALID,
                    "kernel-tuner");
-    assert_refused(ak_archive_import(&added, f->archive, "best", f->file, err), AK_INVALID,
+    assert_refused(ak_archive_import(&added, NULL, f->archive, "best", f->file, err), AK_INVALID,
                    "only be exported");
-    assert_refused(ak_archive_import(&added, f->archive, "json", f->file, err), AK_NOT_FOUND,
+    assert_refused(ak_archive_import(&added, NULL, f->archive, "json", f->file, err), AK_NOT_FOUND,
                    f->file);
-    assert_refused(ak_archive_import(&added, f->archive, "json", f->folder, err), AK_IO,
+    assert_refused(ak_archive_import(&added, NULL, f->archive, "json", f->folder, err), AK_IO,
                    "not a file");
 }
 
@@ -113,7 +114,7 @@ static void test_lossless(void **state)
         size_t added = 0;
         (void)add_trial(second, literal_trial("A=1", 1)); /* so that ids shift */
         export_to_file(f, f->archive, formats[i]);
-        assert_ok(ak_archive_import(&added, second, formats[i], f->file, err));
+        assert_ok(ak_archive_import(&added, NULL, second, formats[i], f->file, err));
         assert_int_equal(added, before.count);
         assert_ok(ak_archive_each(second, NULL, collect, &after, err));
         assert_int_equal(after.count, before.count + 1);
@@ -156,7 +157,7 @@ static void test_exchange(void **state)
         trial_list after = {0};
         size_t added = 0;
         export_to_file(f, f->archive, formats[i]);
-        assert_ok(ak_archive_import(&added, second, formats[i], f->file, err));
+        assert_ok(ak_archive_import(&added, NULL, second, formats[i], f->file, err));
         assert_int_equal(added, 2);
         assert_ok(ak_archive_each(second, NULL, collect, &after, err));
         const ak_trial *got = &after.items[0];
@@ -242,7 +243,7 @@ static void test_no_parameters(void **state)
         trial_list list = {0};
         size_t added;
         export_to_file(f, f->archive, formats[i]);
-        assert_ok(ak_archive_import(&added, f->archive, formats[i], f->file, err));
+        assert_ok(ak_archive_import(&added, NULL, f->archive, formats[i], f->file, err));
         assert_ok(ak_archive_each(f->archive, NULL, collect, &list, err));
         assert_string_equal(list.items[list.count - 1].config, "");
         assert_true(list.items[list.count - 1].median_ms == 2);
@@ -260,7 +261,7 @@ static void test_csv_foreign(void **state)
                         "\r\n"
                         "gemm,A=2,,compile_error,\r\n"
                         "gemm,A=3,2.5,ok,");
-    assert_ok(ak_archive_import(&added, f->archive, "csv", f->file, err));
+    assert_ok(ak_archive_import(&added, NULL, f->archive, "csv", f->file, err));
     assert_int_equal(added, 3);
     assert_ok(ak_archive_each(f->archive, NULL, collect, &list, err));
     assert_string_equal(list.items[0].config, "A=1,B=\"x\"");
@@ -333,13 +334,14 @@ static void test_json_refusals(void **state)
     memset(deep, '[', sizeof deep - 1);
     deep[sizeof deep - 1] = 0;
     write_file(f->file, deep);
-    assert_refused(ak_archive_import(&added, f->archive, "json", f->file, err), AK_LIMIT, "deeper");
+    assert_refused(ak_archive_import(&added, NULL, f->archive, "json", f->file, err), AK_LIMIT,
+                   "deeper");
     assert_ok(ak_fs_write(f->file, "\x1f\x8b\x08\x00zip", 8, err)); /* a compressed file */
-    assert_refused(ak_archive_import(&added, f->archive, "json", f->file, err), AK_INVALID,
+    assert_refused(ak_archive_import(&added, NULL, f->archive, "json", f->file, err), AK_INVALID,
                    "unpack");
     (void)snprintf(text, sizeof text, "[%s]", good);
     write_file(f->file, text);
-    assert_ok(ak_archive_import(&added, f->archive, "json", f->file, err));
+    assert_ok(ak_archive_import(&added, NULL, f->archive, "json", f->file, err));
     assert_int_equal(added, 1);
 }
 
@@ -358,7 +360,7 @@ static void test_kernels_foreign(void **state)
                "   \"tflops\": 200.5, \"note\": \"left alone\"},\n"
                "  {\"name\": \"gemm\", \"config\": \"BM=64\", \"status\": \"wrong_result\",\n"
                "   \"device\": \"H100\"}]}");
-    assert_ok(ak_archive_import(&added, f->archive, "kernels", f->file, err));
+    assert_ok(ak_archive_import(&added, NULL, f->archive, "kernels", f->file, err));
     assert_ok(ak_archive_each(f->archive, NULL, collect, &list, err));
     assert_int_equal(list.count, 2);
     assert_string_equal(list.items[0].config, "BM=128,swizzle=True");
@@ -423,10 +425,11 @@ static void test_kernel_tuner_files(void **state)
     };
     fixture *f = fixture_of(state);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        size_t added = 77;
+        size_t added = 77, known = 77;
         write_file(f->file, cases[i].text);
-        assert_ok(ak_archive_import(&added, f->archive, "kernel-tuner", f->file, err));
-        assert_int_equal(added, cases[i].count);
+        assert_ok(ak_archive_import(&added, &known, f->archive, "kernel-tuner", f->file, err));
+        assert_int_equal(added + known, cases[i].count);
+        assert_int_equal(added, i == 0 ? 2 : i == 6 ? 1 : 0); /* what is new */
     }
     trial_list list = {0};
     assert_ok(ak_archive_each(f->archive, NULL, collect, &list, err));
@@ -482,7 +485,7 @@ static void test_kernel_tuner_own(void **state)
     write_file(f->file, "{\"autokernel\": {\"dtype\": \"f16\"}, \"kernel_name\": \"k\", "
                         "\"problem_size\": 7, \"tune_params_keys\": [\"a\"], "
                         "\"cache\": {\"1\": {\"a\": 1, \"time\": 2}}}");
-    assert_ok(ak_archive_import(&added, f->archive, "kernel-tuner", f->file, err));
+    assert_ok(ak_archive_import(&added, NULL, f->archive, "kernel-tuner", f->file, err));
     assert_ok(ak_archive_each(f->archive, NULL, collect, &list, err));
     assert_int_equal(list.count, 1);
     assert_string_equal(list.items[0].dtype, "f16");
@@ -540,7 +543,7 @@ static void test_t4_foreign(void **state)
                "\"unit\": \"of the roofline\"}, {\"name\": \"gbs\", \"value\": 5, \"unit\": "
                "\"\"}, {\"name\": \"tflops\", \"value\": 2, \"unit\": \"TFLOP/s\"}]}],\n"
                "\"schema_version\": \"1.0.0\"}");
-    assert_ok(ak_archive_import(&added, f->archive, "t4", path, err));
+    assert_ok(ak_archive_import(&added, NULL, f->archive, "t4", path, err));
     assert_int_equal(added, 3);
     assert_ok(ak_archive_each(f->archive, NULL, collect, &list, err));
     assert_string_equal(list.items[0].kernel, "A100_T4");
@@ -689,9 +692,9 @@ static void test_allocation_failures(void **state)
     static const char *const formats[] = {"csv", "json", "kernels", "kernel-tuner", "t4", "best"};
     fixture *f = fixture_of(state);
     fill(f->archive);
-    ak_archive *second = open_second(f);
-    size_t before = 0;
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        ak_archive *second = open_second(f);
+        size_t before = 0;
         ak_error fault = AK_ERROR_INIT;
         ak_status status = AK_NO_MEMORY;
         size_t nth;
@@ -714,21 +717,25 @@ static void test_allocation_failures(void **state)
             }
             assert_int_equal(status, AK_OK);
             ak_free(text);
+            ak_archive_close(second);
             break;
         }
         status = AK_NO_MEMORY;
         size_t added = 0;
         for (nth = 1; status != AK_OK && nth < NTH_MAX; nth++) {
             ak_alloc_fail_at(nth);
-            status = ak_archive_import(&added, second, formats[i], f->file, &fault);
+            status = ak_archive_import(&added, NULL, second, formats[i], f->file, &fault);
             ak_alloc_fail_at(0);
             before += status == AK_OK ? added : 0;
             assert_int_equal(count_trials(second, NULL), before); /* all or nothing */
         }
         assert_string_equal(status == AK_OK ? "" : fault.text, "");
         assert_true(added > 0);
+        char path[AK_PATH_MAX];
+        ak_archive_close(second);
+        assert_ok(ak_fs_join(path, f->folder, "second.db", err));
+        ak_fs_remove(path);
     }
-    ak_archive_close(second);
 }
 
 #define WITH_ARCHIVE(test)                                                                         \

@@ -333,7 +333,7 @@ static void test_refused(void **state)
     ak_recording *recording = NULL;
     assert_refused(ak_recording_open(&recording, "/nowhere/x.json", err), AK_NOT_FOUND,
                    "cannot be opened");
-    assert_refused(ak_recording_open(&recording, f->folder, err), AK_IO, "is not a file");
+    assert_refused(ak_recording_open(&recording, f->folder, err), AK_INVALID, "is not a file");
     assert_ok(ak_fs_write(f->file, "{\0}", 3, err));
     assert_refused(ak_recording_open(&recording, f->file, err), AK_INVALID, "holds a 0 byte");
 }

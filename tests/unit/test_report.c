@@ -220,7 +220,7 @@ static void test_imported(void **state)
         assert_ok(ak_fs_join(path, f->folder, name, err));
         assert_ok(ak_archive_open(&second, path, err));
         assert_ok(ak_archive_export(f->archive, NULL, sources[i], f->file, err));
-        assert_ok(ak_archive_import(&added, second, sources[i], f->file, err));
+        assert_ok(ak_archive_import(&added, NULL, second, sources[i], f->file, err));
         assert_int_equal(added, 10);
         for (size_t j = 0; j < 4; j++) {
             assert_ok(ak_report(&text, second, NULL, formats[j], err));

@@ -248,6 +248,26 @@ static void test_cancel_keeps_what_there_is(void **state)
 }
 
 /* What was measured of many sizes is kept, and no table is made of half of it. */
+static void test_time_that_is_spent_counts(void **state)
+{
+    fixture *f = *state;
+    if (f == NULL) {
+        skip();
+    }
+    open_task(f);
+    ak_error err = AK_ERROR_INIT;
+    ak_tune_options options = {
+        .strategy = "random", .evaluations = 30, .seconds = 7200, .spent_seconds = 7200};
+    ak_tune_result result;
+    if (ak_tune(&result, f->task, f->db, &options, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_string_equal(result.stopped_by, "time");
+    assert_true(result.evaluated >= 1 && result.evaluated < 30); /* the default, always */
+    assert_true(result.seconds >= 7200);
+    ak_tune_result_clear(&result);
+}
+
 static void test_many_sizes_can_be_cancelled(void **state)
 {
     fixture *f = *state;
@@ -520,6 +540,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_run_is_archived_told_and_resumed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_cancel_keeps_what_there_is, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_time_that_is_spent_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many_sizes_can_be_cancelled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_tester_can_be_cancelled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_small_space_is_exhausted, set_up, tear_down),

@@ -14,10 +14,16 @@ ak_status ak_cuda_probe(ak_device_visitor visit, void *context, ak_error *err);
 ak_status ak_cuda_missing(const char *device, ak_error *err);
 ak_status ak_cuda_facts(ak_scope *out, const char *device, int threads, ak_error *err);
 ak_status ak_cuda_environment(json_t **out, const char *device, ak_error *err);
-/* For doctor: {"driver": ..., "nvrtc": ..., "cublaslt": ...}, each a version or what is missing. */
+/* For doctor: {"driver": ..., "nvrtc": ..., "cublaslt": ...}, each a version; in place of one that
+   is missing its "driver_missing" and so on, which says why. */
 ak_status ak_cuda_state(json_t **out, ak_error *err);
 /* The child: writes one line of JSON. Returns the exit code. */
 int ak_cuda_inventory_main(void);
+
+/* cuda_sheet.c: the names of devices by their data sheets, NULL-terminated, and the facts of one:
+   those that ak_cuda_facts has of a device. */
+extern const char *const ak_cuda_sheets[];
+ak_status ak_cuda_sheet_facts(ak_scope *out, const char *device, ak_error *err);
 
 /* cuda_gauge.c: clocks, power and temperature, by NVML. Nothing of it is needed to run: without
    NVML, or where it does not know the device, there are no samples. */

@@ -129,7 +129,7 @@ static ak_status find(void **out, const wanted *w, ak_error *err)
         const char *const names[] = {only, NULL};
         return ak_dl_open(out, names, NULL) == AK_OK
                    ? AK_OK
-                   : ak_fail(err, AK_UNAVAILABLE, "no %s: %s=%.200s cannot be loaded", w->title,
+                   : ak_fail(err, AK_UNAVAILABLE, "%s cannot be loaded: %s=%.200s", w->title,
                              w->variable, only);
     }
     void *library = NULL;
@@ -139,9 +139,9 @@ static ak_status find(void **out, const wanted *w, ak_error *err)
         library = library == NULL && w->wheel != NULL ? try_wheels(w, w->names[i]) : library;
     }
     *out = library;
-    return library != NULL
-               ? AK_OK
-               : ak_fail(err, AK_UNAVAILABLE, "no %s (%s): %s", w->title, w->names[0], w->advice);
+    return library != NULL ? AK_OK
+                           : ak_fail(err, AK_UNAVAILABLE, "%s (%s) is not there: %s", w->title,
+                                     w->names[0], w->advice);
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */
@@ -223,7 +223,8 @@ ak_status ak_cuda_driver_open(const ak_cuda_driver **out, ak_error *err)
         return AK_OK;
     }
     if (!ak_cuda_expected()) {
-        return ak_fail(err, AK_UNAVAILABLE, "no driver: /dev/nvidiactl is not there");
+        return ak_fail(err, AK_UNAVAILABLE, "/dev/nvidiactl is not there: %s",
+                       driver_wanted.advice);
     }
     ak_status status = find(&library, &driver_wanted, err);
     if (status == AK_OK) {

@@ -1,6 +1,8 @@
 /*
  * cuda_compile.c: source + options -> cubin. NVRTC runs in a child of its own, as gcc does for the
- * host: a compiler that crashes, hangs or eats memory costs one configuration.
+ * host: a compiler that crashes, hangs or eats memory costs one configuration. In a compile worker
+ * the child is a copy of it, which has NVRTC loaded: starting a program that loads it takes a fifth
+ * as long as compiling. Elsewhere, where there are threads, it is a program.
  *
  * What was compiled before is taken from $XDG_CACHE_HOME/autokernel/cuda, where the key is source,
  * options and version of NVRTC (the architecture is an option): HASH.cubin and HASH.log, each
@@ -71,10 +73,10 @@ static bool keep_cubin(const ak_cuda_nvrtc *nvrtc, void *program, const char *pa
     return good;
 }
 
+enum { SOURCE = 3, CUBIN = 4, OPTIONS = 5 }; /* autokernel worker --nvrtc SOURCE CUBIN OPTION... */
+
 int ak_cuda_nvrtc_main(int argc, char **argv)
 {
-    /* autokernel worker --nvrtc SOURCE CUBIN OPTION... */
-    enum { SOURCE = 3, CUBIN = 4, OPTIONS = 5 };
     const ak_cuda_nvrtc *nvrtc;
     ak_error err = AK_ERROR_INIT;
     char *source = NULL;
@@ -102,6 +104,17 @@ int ak_cuda_nvrtc_main(int argc, char **argv)
     (void)nvrtc->destroy(&program);
     ak_free(source);
     return code == 0 ? EXIT_COMPILED : EXIT_REFUSED;
+}
+
+typedef struct command {
+    int argc;
+    char **argv;
+} command;
+
+static int run_here(void *context)
+{
+    const command *c = context;
+    return ak_cuda_nvrtc_main(c->argc, c->argv);
 }
 
 /* ---- what the log says ----------------------------------------------------------------------- */
@@ -242,12 +255,15 @@ static void cache_keep(const cache_place *place, const char *artifact, const cha
     ak_free(cubin);
 }
 
+static bool is_worker; /* a compile worker: a single thread, and NVRTC is loaded */
+
 void ak_cuda_folders(char readable[AK_PATH_MAX], char writable[AK_PATH_MAX])
 {
     const ak_cuda_nvrtc *nvrtc;
     readable[0] = writable[0] = 0;
     if (ak_cuda_nvrtc_open(&nvrtc, NULL) == AK_OK && realpath(nvrtc->path, readable) != NULL) {
         *strrchr(readable, '/') = 0;
+        is_worker = true;
     }
     if (cache_root(writable, NULL) != AK_OK || ak_fs_mkdirs(writable, NULL) != AK_OK) {
         writable[0] = 0;
@@ -284,7 +300,10 @@ static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_er
     }
     (void)snprintf(folder, sizeof folder, "TMPDIR=%s", job->folder);
     const char *const variables[] = {"LC_ALL=C", folder, NULL};
+    command here = {.argc = (int)job->argc + HEAD, .argv = (char **)(uintptr_t)argv};
     ak_proc_spec spec = {.argv = argv,
+                         .call = is_worker ? run_here : NULL,
+                         .context = &here,
                          .setenv = variables,
                          .timeout_ns = job->timeout_ns,
                          .output_max = LOG_MAX - 1,

@@ -107,7 +107,7 @@ static bool add_driver(json_t *object)
     json_t *list = json_array();
     bool good = list != NULL;
     if (ak_cuda_driver_open(&cuda, &err) != AK_OK) {
-        good = good && ak_json_set_text(object, "driver", err.text);
+        good = good && ak_json_set_text(object, "driver_missing", err.text);
     } else {
         (void)cuda->driver_version(&version);
         (void)cuda->device_count(&count);
@@ -286,7 +286,8 @@ static ak_status device_of(const json_t **out, const json_t **all, const char *n
     return ak_cuda_missing(name, err);
 }
 
-/* Where there is no device, `driver` of the inventory is why: the text that doctor shows. */
+/* Where there is no device, `driver_missing` of the inventory is why: the text that doctor shows.
+ */
 ak_status ak_cuda_missing(const char *device, ak_error *err)
 {
     const json_t *all = NULL;
@@ -295,7 +296,7 @@ ak_status ak_cuda_missing(const char *device, ak_error *err)
         return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: %s", device, why.text);
     }
     const json_t *list = json_object_get(all, "devices");
-    const char *driver = json_string_value(json_object_get(all, "driver"));
+    const char *driver = json_string_value(json_object_get(all, "driver_missing"));
     size_t count = json_array_size(list);
     if (count == 0) {
         return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: %s", device,
@@ -362,7 +363,7 @@ ak_status ak_cuda_state(json_t **out, ak_error *err)
     json_t *object = json_object();
     bool good = object != NULL;
     if (inventory(&all, &why) != AK_OK) {
-        good = good && ak_json_set_text(object, "driver", why.text);
+        good = good && ak_json_set_text(object, "driver_missing", why.text);
     } else {
         const char *key;
         json_t *value;

@@ -717,6 +717,7 @@ const ak_backend_ops ak_host_ops = {
     .source = ak_host_source,
     .compile = ak_host_compile,
     .artifact_suffix = ".so",
+    .is_cpu = true,
     .open = host_open,
     .reserve = host_reserve,
     .map = host_map,

@@ -127,6 +127,48 @@ static const char *given_or(const char *given, const char *recorded)
     return given != NULL || recorded[0] == 0 ? given : recorded;
 }
 
+/* The size of a recording by itself, for all who show trials and runs: as it was recorded if it is
+   ours ("M=128,N=64"); "128x64" with the names that an import of such a file gives it. "" of what
+   is neither. */
+static ak_status size_of(char **out, const ak_recording *recording, ak_error *err)
+{
+    static const char *const names[] = {"X", "Y", "Z", "W"};
+    const char *at = recording->size;
+    ak_buf text = AK_BUF(AK_PATH_MAX);
+    if (strchr(at, '=') != NULL) {
+        ak_buf_puts(&text, at);
+        at = "";
+    }
+    for (size_t i = 0; *at != 0 && i < sizeof names / sizeof names[0]; i++) {
+        int digits = (int)strspn(at, "0123456789");
+        ak_buf_print(&text, "%s%s=%.*s", i == 0 ? "" : ",", names[i], digits, at);
+        at += digits;
+        if (digits == 0 || (*at != 0 && *at++ != 'x')) {
+            break;
+        }
+    }
+    if (*at != 0) {
+        ak_buf_clear(&text);
+    }
+    return ak_buf_take(out, &text, err);
+}
+
+/* What has no meaning where nothing is measured. */
+static ak_status refuse(const ak_task_spec *spec, ak_error *err)
+{
+    if (spec->fix != NULL) {
+        return ak_fail(err, AK_INVALID, "a recording has what was recorded: nothing can be fixed");
+    }
+    if (spec->libraries != NULL && strcmp(spec->libraries, "none") != 0) {
+        return ak_fail(err, AK_INVALID,
+                       "a recording has no libraries beside it; leave --libraries out");
+    }
+    return spec->protocol == NULL
+               ? AK_OK
+               : ak_fail(err, AK_INVALID,
+                         "nothing is measured on a recording; leave --protocol out");
+}
+
 static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *device,
                       const ak_recording *recording, ak_error *err)
 {
@@ -134,10 +176,11 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *devic
     ak_problem *problem = NULL;
     binding b = {.path = recording->path, .seed = spec->seed};
     bool alone = false;
-    if (spec->fix != NULL) {
-        return ak_fail(err, AK_INVALID, "a recording has what was recorded: nothing can be fixed");
+    ak_status status = refuse(spec, err);
+    if (status != AK_OK) {
+        return status;
     }
-    ak_status status = open_problem(&problem, &alone, spec->kernel, recording, err);
+    status = open_problem(&problem, &alone, spec->kernel, recording, err);
     if (status != AK_OK) {
         return status;
     }
@@ -164,10 +207,26 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *devic
                              .space = space_of,
                              .space_context = &b};
     ak_task *task = NULL;
-    status = ak_task_bind(&task, &own, &known, err);
+    char *size = NULL;
+    status = size_of(&size, recording, err);
+    if (status == AK_OK && alone && own.size != NULL && size[0] != 0) {
+        status = agree("size", own.size, size, recording->path, err);
+        own.size = NULL; /* the space alone has none that could be set */
+    }
+    if (status == AK_OK) {
+        status = ak_task_bind(&task, &own, &known, err);
+    } else {
+        ak_problem_close(problem);
+    }
     if (status == AK_OK) {
         status = check_task(task, recording, err);
     }
+    if (status == AK_OK && alone) {
+        ak_free(task->size_text);
+        task->size_text = size;
+        size = NULL;
+    }
+    ak_free(size);
     if (status != AK_OK) {
         ak_task_close(task);
         return status;

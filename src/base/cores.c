@@ -1,0 +1,53 @@
+/* cores.c: see cores.h. */
+#include "base/cores.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+
+#define CORES_MAX 65536
+#define QUOTA_MAX 64 /* bytes of such a file */
+
+int ak_cores_within(int cores, const char *quota)
+{
+    char *end = NULL;
+    double limit = strtod(quota, &end);
+    double period = end == quota ? 0 : strtod(end, NULL);
+    if (!(limit > 0 && period > 0 && limit / period < cores)) {
+        return cores;
+    }
+    int whole = (int)(limit / period);
+    return whole < limit / period || whole < 1 ? whole + 1 : whole;
+}
+
+/* The text of a file of the control group, "" if it is not there. Where a process is in a container
+   its own group is mounted as the root; elsewhere the root has no quota. */
+static void read_quota(char out[QUOTA_MAX], const char *path)
+{
+    char *text = NULL;
+    out[0] = 0;
+    if (ak_fs_read(&text, NULL, path, QUOTA_MAX - 1, NULL) == AK_OK) {
+        (void)snprintf(out, QUOTA_MAX, "%.*s", (int)strcspn(text, "\n"), text);
+    }
+    ak_free(text);
+}
+
+int ak_cores(void)
+{
+    cpu_set_t set;
+    char quota[QUOTA_MAX], period[QUOTA_MAX], both[2 * QUOTA_MAX];
+    long cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
+                                                             : sysconf(_SC_NPROCESSORS_ONLN);
+    cores = cores < 1 ? 1 : cores > CORES_MAX ? CORES_MAX : cores;
+    read_quota(both, "/sys/fs/cgroup/cpu.max");
+    if (both[0] == 0) {
+        read_quota(quota, "/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
+        read_quota(period, "/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+        (void)snprintf(both, sizeof both, "%s %s", quota, period);
+    }
+    return ak_cores_within((int)cores, both);
+}

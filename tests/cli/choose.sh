@@ -1,0 +1,23 @@
+# Of several implementations what was measured decides, for every command alike: `a` comes first in
+# the folder and takes a hundred times as long.
+command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+autokernel new kernel mine >/dev/null
+for i in a b; do
+    sed "s/\"host.c\"/\"host_$i.c\"/" mine/host.json >mine/host_$i.json
+    cp mine/host.c mine/host_$i.c
+done
+sed -i 's/^    call->parallel.*/    for (int k = 0; k < 100; k++) { & }/' mine/host_a.c
+rm mine/host.json mine/host.c
+chosen() { grep -o 'implementation host_[ab])\|^implementation host_[ab]: by [a-z]* [a-z]*\|^implementation host_[ab]: the first'; }
+echo "- before anything is measured: the first"
+autokernel check ./mine --size 3000 --configs 0 --quiet | chosen
+autokernel bench ./mine --size 3000 --quiet | chosen
+echo "- sizes race"
+autokernel tune ./mine --sizes '3000;30000' --libraries none --fix COMPILER=gcc --time 6 --quiet | chosen
+echo "- and all know it then"
+autokernel check ./mine --size 3000 --configs 0 --quiet | chosen
+autokernel bench ./mine --size 3000 --quiet | chosen
+autokernel tune ./mine --size 3000 --libraries none --fix COMPILER=gcc --evals 1 --time 3 --quiet | chosen
+echo "- unless one is named"
+autokernel check ./mine --size 3000 --configs 0 --impl host_a --quiet | chosen
+autokernel check ./mine --size 3000 --configs 0 --archive nowhere.db; echo $?
