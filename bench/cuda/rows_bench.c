@@ -4,16 +4,16 @@
  *
  *     rows_bench [options] [configurations.txt...] KERNEL:DTYPE:ROWSxCOLS...
  *
- * Each line of a file is one configuration, short names as in `fields` below; what is not legal for
- * a job is left out. Without a file, a list is made for each job: every way to cut the row into
- * threads and vectors; then, as often as --turns says, the best --parents of them changed in one
- * place each. Every configuration is checked against a plain kernel in double precision on all
- * elements (the output is poisoned first), timed quickly, and the best meet the two copies (the
- * driver's and our own; for reduce, our own reading) interleaved: in each round everybody runs once
- * for some milliseconds, in an order that changes. Two sets of buffers take turns, so that nothing
- * is found in the level 2 cache; data are uniform in [-1, 1]; launches are graph replays; results
- * are medians over the rounds. `of copy` is the median over the rounds of the faster copy's time
- * over ours.
+ * Each line of a file is one configuration, short names as in `fields` below, for the job that it
+ * begins with or else for all; what is not legal for a job is left out. Without a file, a list is
+ * made for each job: every way to cut the row into threads and vectors; then, as often as --turns
+ * says, the best --parents of them changed in one place each. Every configuration is checked
+ * against a plain kernel in double precision on all elements (the output is poisoned first), timed
+ * quickly, and the best meet the two copies (the driver's and our own; for reduce, our own reading)
+ * interleaved: in each round everybody runs once for some milliseconds, in an order that changes.
+ * Two sets of buffers take turns, so that nothing is found in the level 2 cache; data are uniform
+ * in [-1, 1]; launches are graph replays; results are medians over the rounds. `of copy` is the
+ * median over the rounds of the faster copy's time over ours.
  *
  * Build: cc -O2 -std=gnu17 rows_bench.c -o rows_bench -ldl -lpthread -lm. No CUDA headers are
  * needed: what is used of the driver and NVRTC is declared here.
@@ -32,7 +32,7 @@
 
 enum {
     JOBS_MAX = 256,
-    LINES_MAX = 1000,
+    LINES_MAX = 4000,
     LIST_MAX = 400, /* configurations of a job */
     FINAL = 6,
     ROUNDS_MAX = 101,
@@ -113,7 +113,7 @@ static void die(const char *what, int code)
 }
 /* ---- configurations ---- */
 
-enum { T, C, R, VB, K, RE, PF, ST, W, B, L, S, O, WE, WH, SP, LE, U, N, FIELDS };
+enum { T, C, R, VB, K, RE, PF, ST, W, B, L, S, O, WE, WH, SP, LE, N, FIELDS };
 static const struct {
     const char *name, *macro;
     int value; /* if not given; -1: what the shape asks for */
@@ -134,7 +134,6 @@ static const struct {
                     {"wh", "WHOLE", -1}, /* as much as is true */
                     {"sp", "SPLIT", 1},
                     {"le", "LAUNCH_EARLY", 0},
-                    {"u", "REST_UNROLL", 1},
                     {"n", "BATCH", 1}};
 
 enum { SOFTMAX, LAYERNORM, RMSNORM, REDUCE, KERNELS };
@@ -185,9 +184,6 @@ static const char *illegal(const job *j, const int *v)
         (v[WH] != 2 || v[PF] || v[ST] || j->kernel == REDUCE || v[N] * v[K] * v[VB] > 512)) {
         return "batch";
     }
-    if (v[U] > 1 && !(v[RE] && v[WH])) {
-        return "nothing to unroll";
-    }
     if (v[PF] && (v[RE] || !v[W])) {
         return "prefetch";
     }
@@ -197,7 +193,7 @@ static const char *illegal(const job *j, const int *v)
     if (v[ST] && (v[WH] != 2 || v[PF] || !v[W] || threads < 32)) {
         return "ring";
     }
-    if (v[WE] && (!norm || v[K] * v[VB] > 128)) {
+    if (v[WE] && (!norm || v[K] * v[VB] > 256)) {
         return "weights";
     }
     if (v[WE] == 2 && (!v[WH] || !v[W])) {
@@ -294,6 +290,15 @@ static void add_line(job *j, const char *line)
          word = strtok_r(NULL, " \t\r\n", &save)) {
         char *eq = strchr(word, '=');
         int i = 0;
+        if (!any && strchr(word, ':') != NULL) { /* for one job only */
+            char mine[64];
+            snprintf(mine, sizeof mine, "%s:%s:%lldx%d", kernel_names[j->kernel],
+                     dtype_names[j->dtype], (long long)j->rows, j->cols);
+            if (strcmp(mine, word) != 0) {
+                return;
+            }
+            continue;
+        }
         if (eq == NULL) {
             return;
         }

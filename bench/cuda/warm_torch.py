@@ -3,8 +3,9 @@
 have imported torch, have a context on the device and have compiled what they will be asked for wait
 to be used, one for each shape.
 
-    warm_torch.py --serve FOLDER KERNEL:DTYPE:ROWS:COLS...    starts them; returns when all are ready,
-                                                              leaves the number in FOLDER/ready
+    warm_torch.py --serve FOLDER SECONDS KERNEL:DTYPE:ROWS:COLS...
+                                        starts them; returns when all are ready, or after so many
+                                        seconds, when those that are not are ended
     AUTOKERNEL_PYTHON=.../warm_torch.py WARM_TORCH=FOLDER autokernel compare ...
     warm_torch.py --stop FOLDER
 
@@ -12,9 +13,9 @@ As the interpreter of autokernel it hands over what it was asked to run (-c TEXT
 4) to one that waits, and stays until that has ended; without one it becomes an ordinary python3. What
 is compiled beforehand is only found again, in torch's own cache on disk: each shape is still compiled
 in the process that is measured."""
-import array, fcntl, glob, os, signal, socket, sys
+import array, fcntl, glob, os, select, signal, socket, sys, time
 
-IMPORTS_AT_ONCE = 16
+AT_ONCE = os.cpu_count()  # of those that prepare
 DTYPES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
 
 def compile_like(spec):
@@ -66,24 +67,37 @@ def wait_to_be_used(folder, number, spec, ready):
     exec(compile(text[:-1].decode(), "torch_worker.py", "exec"), {"__name__": "__main__"})
     os._exit(0)
 
-def serve(folder, specs):
+def serve(folder, patience, specs):
+    """Returns when all are ready; after so many seconds those that are not are ended."""
     os.makedirs(folder, exist_ok=True)
     done, ready = os.pipe()
-    children, started, at_work = [], 0, 0
-    for number, spec in enumerate(specs):
-        if at_work == IMPORTS_AT_ONCE:
-            at_work -= len(os.read(done, 1))
-        child = os.fork()
-        if child == 0:
-            os.setsid()
-            os.close(done)
-            wait_to_be_used(folder, number, spec, ready)
-        children.append(child)
-        at_work += 1
-    while at_work > 0:
-        at_work -= len(os.read(done, 1))
-    with open(os.path.join(folder, "ready"), "w") as f:
-        f.write("\n".join(map(str, children)))
+    deadline = time.monotonic() + patience
+    waiting, count = list(enumerate(specs)), 0
+    while count < len(specs):
+        while waiting and len(specs) - len(waiting) - count < AT_ONCE:
+            number, spec = waiting.pop(0)
+            child = os.fork()
+            if child == 0:
+                os.setsid()
+                os.close(done)
+                wait_to_be_used(folder, number, spec, ready)
+            with open(os.path.join(folder, "%03d.pid" % number), "w") as f:
+                f.write(str(child))
+        left = max(0, deadline - time.monotonic())
+        if not select.select([done], [], [], left)[0]:
+            break
+        count += len(os.read(done, 1))
+    end(folder, lambda path: not os.path.exists(path))
+    print("warm_torch: %d of %d are ready" % (count, len(specs)), file=sys.stderr)
+
+def end(folder, which):
+    for path in sorted(glob.glob(os.path.join(folder, "*.pid"))):
+        if which(path[:-len(".pid")]):
+            with open(path) as f:
+                try:
+                    os.kill(int(f.read()), signal.SIGKILL)
+                except OSError:
+                    pass  # has done its work
 
 def hand_over(folder):
     """True: somebody did it for us."""
@@ -105,14 +119,9 @@ def hand_over(folder):
 
 def main():
     if sys.argv[1] == "--serve":
-        serve(sys.argv[2], sys.argv[3:])
+        serve(sys.argv[2], float(sys.argv[3]), sys.argv[4:])
     elif sys.argv[1] == "--stop":
-        with open(os.path.join(sys.argv[2], "ready")) as f:
-            for child in f.read().split():
-                try:
-                    os.kill(int(child), signal.SIGKILL)
-                except OSError:
-                    pass
+        end(sys.argv[2], lambda path: True)
     elif not hand_over(os.environ.get("WARM_TORCH", "")):
         os.execvp("python3", ["python3"] + sys.argv[1:])
 

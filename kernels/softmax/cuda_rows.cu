@@ -96,13 +96,6 @@ typedef struct vector {
 #define KERNEL extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 #define UNROLL _Pragma("unroll")
 #define LOOP   _Pragma("unroll 1")
-#if WHOLE && REST_UNROLL == 4
-#define LOOP_REST _Pragma("unroll 4")
-#elif WHOLE && REST_UNROLL == 2
-#define LOOP_REST _Pragma("unroll 2")
-#else
-#define LOOP_REST LOOP
-#endif
 
 #if LOAD_HINT == 2
 #define LOAD_OP "ld.global.cs"
@@ -645,7 +638,7 @@ DEVICE void store_vector(const place *p, const row *r, void *y, int i, const flo
    of a batch are alike: what is said of the first holds for all. */
 #define EACH_ROW(k)     UNROLL for (int k = 0; k < BATCH; k++)
 #define EACH_KEPT(i, r) UNROLL for (int i = 0; i < KEEP; i++) if (i < (r)->count)
-#define EACH_REST(i, r) LOOP_REST for (int i = KEEP; i < (r)->count; i++)
+#define EACH_REST(i, r) LOOP for (int i = KEEP; i < (r)->count; i++)
 
 /* Asks for all of the row at once: what is kept in registers, and what waits in shared memory. The
    second arrives with row_arrive. */

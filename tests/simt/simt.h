@@ -40,7 +40,6 @@
 #define KERNEL          static void
 #define UNROLL
 #define LOOP
-#define LOOP_REST
 
 typedef struct simt_dim {
     unsigned x, y, z;

@@ -598,7 +598,7 @@ static void libraries_are_listed(void **state)
         ak_baseline_info_free(infos, count);
         duel(versions, pool, names, count);
         assert_non_null(strstr(versions[0], "13.1.0, first heuristic (algorithm 0, tile 1, "));
-        assert_non_null(strstr(versions[1], "13.1.0, no. 97 of 119 heuristics (algorithm 97, "));
+        assert_non_null(strstr(versions[1], "13.1.0, no. 23 of 29 heuristics (algorithm 23, "));
         assert_non_null(strstr(versions[0], tasks[k].way));
         assert_non_null(strstr(versions[1], tasks[k].way));
         assert_true(count < 3 || strstr(versions[2], tasks[k].way_of_unfused) != NULL);
@@ -617,8 +617,8 @@ static void libraries_are_listed(void **state)
 static void inexact_algorithms_are_left_out(void **state)
 {
     static const char *const names[] = {"cublaslt", "cublaslt-best"};
-    static const char *const sizes[] = {"M=64,N=64,K=128", "M=16,N=4096,K=256"}; /* the latter is
-                                                                 judged on the device */
+    /* the second is judged on the device, the first by the host */
+    static const char *const sizes[] = {"M=64,N=64,K=128", "M=4,N=4096,K=256"};
     char before[1024], versions[2][200];
     (void)state;
     (void)snprintf(before, sizeof before, "%s", getenv("FAKE_CUDA"));
@@ -626,14 +626,17 @@ static void inexact_algorithms_are_left_out(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         ak_task *task = open_task("matmul", sizes[i], "bf16", NULL);
         ak_pool *pool = open_pool(task);
-        for (int again = 0; again < 2; again++) { /* what is known need not be found again */
-            duel(versions, pool, names, 2);
+        for (size_t again = i; again < 2; again++) { /* what is known need not be found again */
+            duel(versions, pool, names, i == 0 ? 2 : 1);
             assert_string_equal(versions[0],
-                                "13.1.0, no. 2 of 121 heuristics (algorithm 2, tile 1, split-K 1), "
-                                "0 of 64 MiB workspace; 1 of 121 algorithms rejected: inaccurate");
+                                "13.1.0, no. 2 of 31 heuristics (algorithm 2, tile 1, split-K 1), "
+                                "0 of 64 MiB workspace; 1 of 31 algorithms rejected: inaccurate");
+            if (i > 0) {
+                continue; /* the emulator has no time for all of them */
+            }
             assert_string_equal(
-                versions[1], "13.1.0, no. 120 of 121 heuristics (algorithm 1000, tile 1, split-K "
-                             "1), 0 of 64 MiB workspace; 6 of 121 algorithms rejected: inaccurate");
+                versions[1], "13.1.0, no. 30 of 31 heuristics (algorithm 1000, tile 1, split-K "
+                             "1), 0 of 64 MiB workspace; 6 of 31 algorithms rejected: inaccurate");
         }
         ak_pool_close(pool);
         ak_task_close(task);
@@ -648,9 +651,9 @@ static void a_library_may_have_nothing_right(void **state)
     static const struct {
         const char *kernel, *choices, *version;
     } tasks[] = {
-        {"matmul", NULL, "13.1.0; 13 of 13 algorithms rejected: inaccurate"},
+        {"matmul", NULL, "13.1.0; 31 of 31 algorithms rejected: inaccurate"},
         /* with its own epilogue, then without */
-        {"matmul_act", "activation=relu", "13.1.0; 26 of 26 algorithms rejected: inaccurate"}};
+        {"matmul_act", "activation=relu", "13.1.0; 62 of 62 algorithms rejected: inaccurate"}};
     static const char *const names[] = {"cublaslt-best"};
     char before[1024];
     (void)state;
