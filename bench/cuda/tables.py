@@ -158,7 +158,8 @@ def main():
     ap.add_argument("--tune", type=int, default=12, help="evaluations a shape; 0: only compare")
     ap.add_argument("--time", type=float, default=5, help="seconds a shape")
     ap.add_argument("--limit", type=float, default=math.inf, help="seconds after which no other shape is begun")
-    ap.add_argument("--first", type=int, default=None, help="only so many shapes of each set")
+    ap.add_argument("--first", type=int, default=None, help="only the first so many shapes of each set")
+    ap.add_argument("--skip", type=int, default=0, help="not the first so many shapes of each set")
     ap.add_argument("--dtype", default="bf16")
     ap.add_argument("--device", default="cuda:0")
     ap.add_argument("--libraries", default="", help="instead of what the set wants")
@@ -190,7 +191,7 @@ def main():
         document["commands"].append("python3 bench/cuda/tables.py " + " ".join(sys.argv[1:]))
         document["cases"] = [result for result in document["cases"] if "error" not in result]
         known = [result["case"] for result in document["cases"]]
-        for case in itertools.islice(cases, args.first):
+        for case in itertools.islice(cases, args.skip, args.first):
             case = [case[0], case[1], case[2], case[3] or args.dtype]
             if case in known or time.monotonic() - begin > args.limit:
                 continue

@@ -505,8 +505,8 @@ typedef struct ak_sizes_result {
 /* `spec->size` is not read. Without `spec->implementation` it is the one that most sizes choose
    (ak_task_choose, with race). `table` is how many configurations may be chosen. Evaluations,
    seconds and the language model's budget of the options are for all sizes together (evaluations
-   0: 60 each); what a size leaves goes to those after it. AK_INVALID for a size that is given
-   twice. */
+   0: 60 each); what a size leaves goes to those after it. With `resume` a size whose own tuning
+   came to its end in an earlier run is not tuned again. AK_INVALID for a size given twice. */
 AK_API ak_status ak_tune_sizes(ak_sizes_result *out, const ak_task_spec *spec,
                                const char *const *sizes, size_t size_count, size_t table,
                                ak_archive *archive, const ak_tune_options *options, ak_error *err);

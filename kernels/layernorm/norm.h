@@ -33,15 +33,6 @@ typedef struct norm {
     float *y;
 } norm;
 
-AK_INLINE vec load_rest(const float *from, int64_t count, float fill)
-{
-    float lanes[VL];
-    for (int j = 0; j < VL; ++j) {
-        lanes[j] = j < count ? from[j] : fill;
-    }
-    return vec_load(lanes);
-}
-
 /* The sum over a row of x - mean, or of its square. Sums of chunks are added up apart: a million
    terms added one by one would lose several digits. ahead: what to prefetch, or NULL. */
 AK_INLINE float row_sum(const float *x, int64_t cols, float mean, const int square,
@@ -79,7 +70,7 @@ AK_INLINE float row_sum(const float *x, int64_t cols, float mean, const int squa
         total += square ? d * d : d;
     }
     if (j < cols) {
-        const vec d = load_rest(x + j, cols - j, mean) - middle;
+        const vec d = vec_load_part(x + j, cols - j, mean) - middle;
         total += square ? d * d : d;
     }
     return vec_sum(total);
@@ -96,9 +87,9 @@ AK_INLINE vec result(const norm *s, int64_t j, vec x, vec mean, vec scale)
 AK_INLINE void part_result(const norm *s, float *y, const float *x, int64_t j, int64_t count,
                            vec mean, vec scale)
 {
-    vec r = (load_rest(x + j, count, 0) - mean) * scale;
-    r = HAS_WEIGHT ? r * load_rest(s->weight + j, count, 0) : r;
-    r = HAS_BIAS ? r + load_rest(s->bias + j, count, 0) : r;
+    vec r = (vec_load_part(x + j, count, 0) - mean) * scale;
+    r = HAS_WEIGHT ? r * vec_load_part(s->weight + j, count, 0) : r;
+    r = HAS_BIAS ? r + vec_load_part(s->bias + j, count, 0) : r;
     store_rest(y + j, count, r);
 }
 

@@ -45,7 +45,8 @@
  *                          into rows of the workspace that are
  *   DIRECT_STORE           1: C by ordinary stores: where its rows are no multiple of 16 bytes
  *   LAUNCH_EARLY           1: programmatic dependent launch: this kernel starts while the one before
- *                          it ends, and waits for that end before it touches memory
+ *                          it ends, and waits for that end before it touches memory; 2: before that
+ *                          wait it asks for the first boxes of A and B, into the level 2 cache only
  *   HAS_BIAS, EPILOGUE(x)  bias[column] is added, then EPILOGUE applied; from cuda_activation.cu
  *   HAS_ALPHA              1: alpha * A * B; with a bias not 0
  *   HAS_BETA               1: beta * C_in is added before EPILOGUE; laid out as C, and may be C
@@ -1020,6 +1021,19 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 #endif
 
+#if LAUNCH_EARLY == 2
+/* The descriptors and one box of each operand, which also brings where their pages are. Into the
+   level 2 cache only: there, what the kernel before still writes is seen. */
+DEVICE void prefetch_first(const tensor_map *map_a, const tensor_map *map_b, work w)
+{
+    const int k = w.first * BLOCK_SIZE_K;
+    prefetch_map(map_a);
+    prefetch_map(map_b);
+    prefetch_box(map_a, A_LAYOUT ? w.m0 : k, A_LAYOUT ? k : w.m0);
+    prefetch_box(map_b, B_LAYOUT ? w.n0 : k, B_LAYOUT ? k : w.n0);
+}
+#endif
+
 DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                            const tensor_map *map_c, unsigned short *c, const unsigned short *bias,
                            addends add, unsigned char *workspace, gemm_sizes s)
@@ -1065,6 +1079,12 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
     } else {
         named_sync(BARRIER_INIT, THREADS);
     }
+#if LAUNCH_EARLY == 2
+    if (produces && warp == 4 * NUM_CONSUMERS && first_item < items && elect_one()) {
+        prefetch_first(map_a, map_b, work_at(first_item, s, rank));
+    }
+    __syncwarp();
+#endif
 #if LAUNCH_EARLY
     wait_for_kernel_before();
 #endif

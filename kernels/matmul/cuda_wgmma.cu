@@ -312,6 +312,19 @@ DEVICE void load_tile_multicast(u32 to, const tensor_map *map, u32 barrier, int 
                  : "memory");
 }
 
+DEVICE void prefetch_map(const tensor_map *map)
+{
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+/* One box into the level 2 cache; nothing tells when it is there. */
+DEVICE void prefetch_box(const tensor_map *map, int x, int y)
+{
+    asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(map), "r"(x),
+                 "r"(y)
+                 : "memory");
+}
+
 /* Programmatic dependent launch: the kernel behind this one in the stream may begin once all blocks
    have said so or are gone, and its blocks wait until this one has ended and what it wrote can be
    seen. Without the launch attribute both do nothing. */

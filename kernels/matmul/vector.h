@@ -47,6 +47,16 @@ AK_INLINE vec vec_splat(float x)
     return x - (vec){0};
 }
 
+/* The last, partial vector of a row: `count` of the array, and `fill` for the rest. */
+AK_INLINE vec vec_load_part(const float *from, int64_t count, float fill)
+{
+    float lanes[VL];
+    for (int j = 0; j < VL; ++j) {
+        lanes[j] = j < count ? from[j] : fill;
+    }
+    return vec_load(lanes);
+}
+
 /* yes where a lane of mask is -1, no where it is 0: what a comparison yields. */
 AK_INLINE vec vec_select(ivec mask, vec yes, vec no)
 {

@@ -18,15 +18,6 @@ typedef struct reduce {
 
 enum { LINE = 16 }; /* floats of a cache line: parts of two threads never share one */
 
-AK_INLINE vec load_rest(const float *from, int64_t count)
-{
-    float lanes[VL];
-    for (int j = 0; j < VL; ++j) {
-        lanes[j] = j < count ? from[j] : 0;
-    }
-    return vec_load(lanes);
-}
-
 AK_INLINE float sum_of(const float *x, int64_t count)
 {
     const int64_t chunk = 64 * UNROLL * VL;
@@ -59,7 +50,7 @@ AK_INLINE float sum_of(const float *x, int64_t count)
         total += vec_load(x + j);
     }
     if (j < count) {
-        total += load_rest(x + j, count - j);
+        total += vec_load_part(x + j, count - j, 0);
     }
     return vec_sum(total);
 }

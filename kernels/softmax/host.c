@@ -30,15 +30,10 @@ typedef struct softmax {
     int64_t scratch_stride;
 } softmax;
 
-/* The last, partial vector of a row, filled up with -inf: the maximum of nothing, exp of which
-   is 0. */
+/* The last vector of a row, filled up with -inf: the maximum of nothing, exp of which is 0. */
 AK_INLINE vec load_rest(const float *from, int64_t count)
 {
-    float lanes[VL];
-    for (int j = 0; j < VL; ++j) {
-        lanes[j] = j < count ? from[j] : -__builtin_inff();
-    }
-    return vec_load(lanes);
+    return vec_load_part(from, count, -__builtin_inff());
 }
 
 AK_INLINE float row_max(const float *x, int64_t cols)

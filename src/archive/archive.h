@@ -29,6 +29,10 @@ ak_status ak_archive_end_run(ak_archive *archive, const char *id, const char *en
                              const char *result_json, ak_error *err);
 /* id NULL: the latest that was made here or, if there is none, the latest that was imported. */
 ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, ak_error *err);
+/* The latest run that was made here of the same kernel, implementation, size, dtype, choices and
+   environment as `like` and that came to its end. *found: there is one. */
+ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, const ak_run *like,
+                               ak_error *err);
 /* Durable when it returns; sets trial->id, and trial->timestamp if it is NULL. The run, if there is
    one, must have been added. A reason or model that is not UTF-8 is stored with U+FFFD in place of
    the bad bytes (a compiler may print anything); other texts that are not UTF-8 are refused. */

@@ -211,17 +211,40 @@ ak_status ak_archive_end_run(ak_archive *archive, const char *id, const char *en
     return status;
 }
 
+#define SELECT_RUN                                                                                 \
+    "SELECT r.id, started, ended, kernel, implementation, device, size, dtype, choices, "          \
+    "strategy, environment, options, result, words, imported "                                     \
+    "FROM runs AS r LEFT JOIN environments ON hash = environment "
+
+/* Of the row at which the statement stands. */
+static ak_status read_run(ak_run *out, sqlite3_stmt *statement, ak_error *err)
+{
+    ak_run run = {0};
+    ak_status status = AK_OK;
+    int column = 0;
+#define READ(name, member)                                                                         \
+    if (status == AK_OK) {                                                                         \
+        status = ak_store_text(&run.member, statement, column++, err);                             \
+    }
+    RUN_MAP(READ)
+    READ(words, environment_json)
+#undef READ
+    run.imported = status == AK_OK && sqlite3_column_int(statement, column) != 0;
+    if (status != AK_OK) {
+        ak_run_clear(&run);
+        return status;
+    }
+    *out = run;
+    return AK_OK;
+}
+
 ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, ak_error *err)
 {
     sqlite3_stmt *statement;
-    ak_run run = {0};
-    ak_status status = ak_store_prepare(
-        &statement, archive,
-        "SELECT r.id, started, ended, kernel, implementation, device, size, dtype, choices, "
-        "strategy, environment, options, result, words, imported "
-        "FROM runs AS r LEFT JOIN environments ON hash = environment "
-        "WHERE ?1 IS NULL OR r.id = ?1 ORDER BY imported, number DESC LIMIT 1",
-        err);
+    ak_status status = ak_store_prepare(&statement, archive,
+                                        SELECT_RUN "WHERE ?1 IS NULL OR r.id = ?1 "
+                                                   "ORDER BY imported, number DESC LIMIT 1",
+                                        err);
     if (status == AK_OK && !ak_store_bind_text(statement, 1, id)) {
         status = ak_fail_memory(err);
     }
@@ -238,22 +261,37 @@ ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, a
             status = ak_store_fault(archive, "cannot be read", err);
         }
     }
-    int column = 0;
-#define READ(name, member)                                                                         \
-    if (status == AK_OK) {                                                                         \
-        status = ak_store_text(&run.member, statement, column++, err);                             \
-    }
-    RUN_MAP(READ)
-    READ(words, environment_json)
-#undef READ
-    run.imported = status == AK_OK && sqlite3_column_int(statement, column) != 0;
+    status = status == AK_OK ? read_run(out, statement, err) : status;
     (void)sqlite3_finalize(statement);
-    if (status != AK_OK) {
-        ak_run_clear(&run);
-        return status;
+    return status;
+}
+
+ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, const ak_run *like,
+                               ak_error *err)
+{
+    sqlite3_stmt *statement;
+    const char *const texts[] = {like->kernel, like->implementation, like->size,
+                                 like->dtype,  like->choices,        like->environment};
+    ak_status status =
+        ak_store_prepare(&statement, archive,
+                         SELECT_RUN "WHERE kernel = ?1 AND implementation = ?2 AND size = ?3 AND "
+                                    "dtype = ?4 AND choices = ?5 AND environment = ?6 AND ended IS "
+                                    "NOT NULL AND result IS NOT NULL AND imported = 0 "
+                                    "ORDER BY number DESC LIMIT 1",
+                         err);
+    *found = false;
+    for (int i = 0; i < 6 && status == AK_OK; i++) {
+        status = ak_store_bind_text(statement, i + 1, texts[i]) ? AK_OK : ak_fail_memory(err);
     }
-    *out = run;
-    return AK_OK;
+    if (status == AK_OK) {
+        int code = sqlite3_step(statement);
+        *found = code == SQLITE_ROW;
+        status = code == SQLITE_ROW    ? read_run(out, statement, err)
+                 : code == SQLITE_DONE ? AK_OK
+                                       : ak_store_fault(archive, "cannot be read", err);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
 }
 
 ak_status ak_archive_check_run(ak_archive *archive, const char *run, ak_error *err)
@@ -548,9 +586,14 @@ static const struct {
     {                                                                                              \
         " AND " #name " = ?", offsetof(ak_archive_filter, name)                                    \
     }
-    CONDITION(kernel), CONDITION(implementation), CONDITION(device),
-    CONDITION(size),   CONDITION(dtype),          CONDITION(choices),
-    CONDITION(config), CONDITION(environment),
+    CONDITION(kernel),
+    CONDITION(implementation),
+    CONDITION(device),
+    CONDITION(size),
+    CONDITION(dtype),
+    CONDITION(choices),
+    CONDITION(config),
+    CONDITION(environment),
 #undef CONDITION
     {" AND run IN " AK_STORE_RUNS("?"), offsetof(ak_archive_filter, run)},
 };

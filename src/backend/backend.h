@@ -148,8 +148,9 @@ typedef struct ak_backend_ops {
     ak_status (*compile)(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
     const char *artifact_suffix; /* ".so" */
     /* The device is the CPU itself: compilers run only where nothing else wants to (SCHED_IDLE).
-       Elsewhere they have the lowest usual priority: Linux starts tasks that only want idle
-       processors where there are others of the kind, even if a processor is free. */
+       Elsewhere they have the lowest usual priority: Linux takes a processor on which only such
+       tasks run for idle, and starts the next one there even if another is free
+       (find_idlest_group_cpu in kernel/sched/fair.c, from 5.4 on). */
     bool is_cpu;
     /* (optional) Folders that `compile` reads beyond those of the system and the compilers, and
        writes beyond the job's: "" for none. Called before a compile worker is confined, and only

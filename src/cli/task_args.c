@@ -560,7 +560,8 @@ static ak_status canonical(ak_selection *out, const ak_args *args, bool archived
                          .device = out->filter.device,
                          .size = size,
                          .dtype = out->filter.dtype,
-                         .choices = set};
+                         .choices = set,
+                         .look = true};
     ak_status status = ak_task_open(&out->task, &spec, err);
     if (status != AK_OK) {
         /* Trials of a kernel or device that is not here are found by what they are called. */

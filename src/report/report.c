@@ -37,7 +37,9 @@ static bool keep_trial(void *context, const ak_trial *trial)
     gatherer *g = context;
     ak_report_model *model = g->model;
     if (strcmp(trial->run, model->run.id) != 0) {
-        return true; /* of one of many sizes, which has a report of its own */
+        model->elsewhere++; /* of one of many sizes, which has a report of its own */
+        model->elsewhere_ok += trial->status == AK_TRIAL_OK ? 1 : 0;
+        return true;
     }
     void *trials = model->trials;
     g->status = ak_grow(&trials, &model->capacity, model->count + 1, sizeof(ak_trial), g->err);

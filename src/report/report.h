@@ -60,6 +60,7 @@ typedef struct ak_report_model {
     json_t *options, *result, *environment; /* NULL if not recorded */
     ak_trial *trials;                       /* in the order of evaluation */
     size_t count, capacity;
+    size_t elsewhere, elsewhere_ok; /* of a run over many sizes: trials of its sizes' own runs */
     const ak_trial **ranking; /* the successful ones, fastest first */
     size_t ok_count;
     size_t top_count; /* of these, that the comparison of values calls the top */

@@ -182,6 +182,11 @@ static void add_run(ak_sheet_builder *b, const ak_report_model *model)
     if (model->environment == NULL) { /* of an imported run only the hash is known */
         ak_sheet_pair(b, "environment", run->environment);
     }
+    if (model->elsewhere > 0) {
+        ak_sheet_pairf(b, "trials", "%zu, of which %zu ok, in the runs of its sizes",
+                       model->elsewhere, model->elsewhere_ok);
+        return;
+    }
     ak_sheet_pairf(b, "trials", "%zu, of which %zu ok", model->count,
                    model->by_status[AK_TRIAL_OK]);
 }

@@ -10,6 +10,8 @@
 #include "worker/pool.h"
 
 #define AK_ENVIRONMENT_BYTES 33
+/* Of a run whose options do not say. */
+#define AK_EVALUATIONS_DEFAULT 60
 
 typedef struct ak_session {
     const ak_task *task;

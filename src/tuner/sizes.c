@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "measure/cover.h"
 #include "tuner/adviser.h"
+#include "tuner/earlier.h"
 #include "tuner/session.h"
 
 /* The winner of every size is a leader; the finalists beside them, up to this many in all. */
@@ -87,7 +88,7 @@ static size_t votes_for(const many *m, const ak_task *task)
 static ak_status agree_on_implementation(many *m, const char *const *sizes, ak_error *err)
 {
     size_t count = m->result->size_count, most = 0;
-    const ak_task *chosen = NULL;
+    const ak_task *chosen = m->tasks[0];
     for (size_t i = 0; i < count; i++) {
         size_t votes = votes_for(m, m->tasks[i]);
         chosen = votes > most ? m->tasks[i] : chosen;
@@ -256,7 +257,15 @@ static ak_status tune_each(many *m, ak_error *err)
             options.llm = &llm;
         }
         announce_phase(m, "size", i);
-        status = ak_tune(&m->tuned[i], m->tasks[i], m->archive, &options, err);
+        bool known = false;
+        if (options.resume && m->archive != NULL && !m->tasks[i]->recorded) {
+            status = ak_earlier_result(
+                &known, &m->tuned[i], m->tasks[i], m->archive,
+                options.evaluations == 0 ? AK_EVALUATIONS_DEFAULT : options.evaluations, err);
+        }
+        if (status == AK_OK && !known) {
+            status = ak_tune(&m->tuned[i], m->tasks[i], m->archive, &options, err);
+        }
         if (status == AK_OK) {
             size_t used = m->tuned[i].evaluated + m->tuned[i].resumed;
             m->used += used < options.evaluations ? used : options.evaluations;

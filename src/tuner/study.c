@@ -8,14 +8,14 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "tuner/event.h"
+#include "tuner/session.h"
 
-#define EVALUATIONS_DEFAULT 60
-#define EVALUATIONS_MAX     1000000
-#define SEEDS_DEFAULT       10
-#define SEEDS_MAX           1000
-#define STEPS               10 /* points of each curve that are reported */
-#define CLASSIC_ARMS        "random,local," AK_STRATEGY_DEFAULT
-#define MODEL_ARMS          ",llm-oneshot,llm,hybrid"
+#define EVALUATIONS_MAX 1000000
+#define SEEDS_DEFAULT   10
+#define SEEDS_MAX       1000
+#define STEPS           10 /* points of each curve that are reported */
+#define CLASSIC_ARMS    "random,local," AK_STRATEGY_DEFAULT
+#define MODEL_ARMS      ",llm-oneshot,llm,hybrid"
 
 /* ---- arms -------------------------------------------------------------------------------------
  */
@@ -69,7 +69,7 @@ ak_status ak_study_open(ak_study *out, const ak_study_options *options, ak_error
 {
     *out = (ak_study){.options = *options};
     ak_study_options *o = &out->options;
-    o->evaluations = o->evaluations == 0 ? EVALUATIONS_DEFAULT : o->evaluations;
+    o->evaluations = o->evaluations == 0 ? AK_EVALUATIONS_DEFAULT : o->evaluations;
     o->seeds = o->seeds == 0 ? SEEDS_DEFAULT : o->seeds;
     o->arms = o->arms != NULL ? o->arms : o->llm == NULL ? CLASSIC_ARMS : CLASSIC_ARMS MODEL_ARMS;
     if (o->evaluations > EVALUATIONS_MAX || o->seeds > SEEDS_MAX) {

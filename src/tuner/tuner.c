@@ -25,10 +25,9 @@
 #include "tuner/session.h"
 #include "tuner/warning.h"
 
-#define EVALUATIONS_DEFAULT 60
-#define FINALISTS_DEFAULT   3
-#define FINALISTS_MAX       16
-#define BASELINES_MAX       16
+#define FINALISTS_DEFAULT 3
+#define FINALISTS_MAX     16
+#define BASELINES_MAX     16
 /* Jobs in the pool: one is measured and one is ready on each device, while each core compiles. */
 #define FLIGHTS_A_DEVICE 2
 /* A candidate this much slower than the best is dropped after its first samples. */
@@ -111,7 +110,7 @@ typedef struct run {
 
 static size_t budget(const run *r)
 {
-    return r->options->evaluations == 0 ? EVALUATIONS_DEFAULT : r->options->evaluations;
+    return r->options->evaluations == 0 ? AK_EVALUATIONS_DEFAULT : r->options->evaluations;
 }
 
 static bool cancelled(const run *r)

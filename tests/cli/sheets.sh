@@ -16,6 +16,14 @@ try check softmax --device cuda:H100
 try tune matmul --impl cuda_sm90
 try list matmul --device cuda:0
 try list matmul --device cuda:H100,cuda:A100
+echo "-- trials of elsewhere are found by sizes as they are typed"
+cat >trials.csv <<'CSV'
+name,ms,status,config,device,size,dtype,implementation
+matmul,0.25,ok,"num_stages=4",cuda:0,"M=4096,N=4096,K=4096",bf16,cuda_sm90
+CSV
+autokernel import trials.csv | head -n 1
+try best matmul --impl cuda_sm90 --size 4096
+grep -c 'num_stages=4' out
 echo "-- the implementation says where"
 try list matmul --impl host
 sed -n 1p out

@@ -8,7 +8,7 @@ cat tuned
 sed -n 's/.*"event": *"\(sizes\|start\|end\|table\)".*/\1/p' events.jsonl | tr '\n' ' '
 echo
 echo "-- the report"
-autokernel report | grep -E '^[A-Z][a-z]'
+autokernel report | grep -E '^[A-Z][a-z]|^  trials'
 autokernel report --json | grep -c '"stability"'
 echo "-- the table"
 autokernel export $kernel --format dispatch
@@ -25,6 +25,10 @@ autokernel tune $kernel --sizes '100;n=200000' --evals 4 --resume --json >resume
 echo "exit $?"
 grep -o '"evaluated":[0-9]*' resumed.json | tr '\n' ' '
 echo
+# The sizes are not tuned again: their runs are the earlier ones, and the resumed run stands for them.
+grep -o '"run":"[0-9a-f]*"' resumed.json | head -2 | cut -d'"' -f4 >runs
+grep -q -f runs events.jsonl && echo 'the earlier runs'
+autokernel stats --run "$(sed 's/.*"run":"\([0-9a-f]*\)".*/\1/' resumed.json)" | head -n 1 | grep -o '[0-9]* trials'
 # A table of our own, so that it is known what is near.
 sed -e '/"configs": \[/,/^  \],/d' -e '/"sizes": \[/,/^  \],/d' dispatch.json |
     sed 's/"dtype": "f32",/&\n  "configs": [{"UNROLL": 64}, {"UNROLL": 1}],\n  "sizes": [{"size": {"n": 4096}, "config": 0}, {"size": {"n": 200}, "config": 1}],/' >own.json

@@ -27,6 +27,7 @@ static void read_all(const json_t *message)
         ak_compile_result_clear(&compiled);
     }
     if (ak_message_to_duel(&entry, message, &err) == AK_OK) {
+        json_decref(ak_message_from_duel(&entry));
         ak_free(entry.reason);
         ak_free(entry.version);
         ak_free(entry.samples_ms);

@@ -17,10 +17,10 @@
 #include "backend/cuda/cuda.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "pool_fixture.h"
 #include "worker/pool_state.h"
 
 #define LAUNCH_TIMEOUT_NS (8 * AK_SECOND_NS)
-#define WAIT_NS           (240 * AK_SECOND_NS)
 
 /* num_stages tells the candidates apart; the fake does this to each. */
 static const struct {
@@ -155,16 +155,6 @@ static void submit(ak_pool *pool, const ak_config *config, ak_job_kind kind, uin
     }
 }
 
-static ak_result wait_one(ak_pool *pool)
-{
-    ak_result result = {0};
-    ak_error err = AK_ERROR_INIT;
-    if (ak_pool_wait(&result, pool, WAIT_NS, &err) != AK_OK) {
-        fail_msg("%s", err.text);
-    }
-    return result;
-}
-
 static void every_fate_is_named(void **state)
 {
     (void)state;
@@ -179,13 +169,8 @@ static void every_fate_is_named(void **state)
     for (size_t n = 0; n < CASES; n++) {
         ak_result result = wait_one(pool);
         size_t i = (size_t)result.id;
-        const char *reason = result.trial.reason == NULL ? "" : result.trial.reason;
-        if (result.trial.status != cases[i].status ||
-            (cases[i].reason != NULL && strstr(reason, cases[i].reason) == NULL)) {
-            fail_msg("%s: expected %s, got %s: %s", cases[i].fault == NULL ? "ok" : cases[i].fault,
-                     ak_trial_status_text(cases[i].status),
-                     ak_trial_status_text(result.trial.status), reason);
-        }
+        expect_fate(&result, cases[i].fault == NULL ? "ok" : cases[i].fault, cases[i].status,
+                    cases[i].reason);
         if (cases[i].status == AK_TRIAL_OK) {
             assert_int_equal(result.trial.registers, 168);
             assert_true(result.trial.median_ms > 0.05); /* the fake's launch */
@@ -533,12 +518,8 @@ static void large_results_are_judged_there(void **state)
     for (size_t n = 0; n < LARGE_CASES; n++) {
         ak_result result = wait_one(pool);
         size_t i = (size_t)result.id;
-        const char *reason = result.trial.reason == NULL ? "" : result.trial.reason;
-        if (result.trial.status != large_cases[i].status ||
-            (large_cases[i].reason != NULL && strstr(reason, large_cases[i].reason) == NULL)) {
-            fail_msg("%zu: expected %s, got %s: %s", i, ak_trial_status_text(large_cases[i].status),
-                     ak_trial_status_text(result.trial.status), reason);
-        }
+        expect_fate(&result, large_cases[i].fault == NULL ? "ok" : large_cases[i].fault,
+                    large_cases[i].status, large_cases[i].reason);
         assert_true(result.trial.status != AK_TRIAL_OK ||
                     (result.trial.max_error > 0 && result.trial.max_error <= 1));
         ak_result_clear(&result);
@@ -617,7 +598,7 @@ static void libraries_are_listed(void **state)
         ak_baseline_info_free(infos, count);
         duel(versions, pool, names, count);
         assert_non_null(strstr(versions[0], "13.1.0, first heuristic (algorithm 0, tile 1, "));
-        assert_non_null(strstr(versions[1], "13.1.0, no. 97 of 119 heuristics (algorithm 97, "));
+        assert_non_null(strstr(versions[1], "13.1.0, no. 23 of 29 heuristics (algorithm 23, "));
         assert_non_null(strstr(versions[0], tasks[k].way));
         assert_non_null(strstr(versions[1], tasks[k].way));
         assert_true(count < 3 || strstr(versions[2], tasks[k].way_of_unfused) != NULL);
@@ -636,8 +617,8 @@ static void libraries_are_listed(void **state)
 static void inexact_algorithms_are_left_out(void **state)
 {
     static const char *const names[] = {"cublaslt", "cublaslt-best"};
-    static const char *const sizes[] = {"M=64,N=64,K=128", "M=16,N=4096,K=256"}; /* the latter is
-                                                                 judged on the device */
+    /* the second is judged on the device, the first by the host */
+    static const char *const sizes[] = {"M=64,N=64,K=128", "M=4,N=4096,K=256"};
     char before[1024], versions[2][200];
     (void)state;
     (void)snprintf(before, sizeof before, "%s", getenv("FAKE_CUDA"));
@@ -645,14 +626,17 @@ static void inexact_algorithms_are_left_out(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         ak_task *task = open_task("matmul", sizes[i], "bf16", NULL);
         ak_pool *pool = open_pool(task);
-        for (int again = 0; again < 2; again++) { /* what is known need not be found again */
-            duel(versions, pool, names, 2);
+        for (size_t again = i; again < 2; again++) { /* what is known need not be found again */
+            duel(versions, pool, names, i == 0 ? 2 : 1);
             assert_string_equal(versions[0],
-                                "13.1.0, no. 2 of 121 heuristics (algorithm 2, tile 1, split-K 1), "
-                                "0 of 64 MiB workspace; 1 of 121 algorithms rejected: inaccurate");
+                                "13.1.0, no. 2 of 31 heuristics (algorithm 2, tile 1, split-K 1), "
+                                "0 of 64 MiB workspace; 1 of 31 algorithms rejected: inaccurate");
+            if (i > 0) {
+                continue; /* the emulator has no time for all of them */
+            }
             assert_string_equal(
-                versions[1], "13.1.0, no. 120 of 121 heuristics (algorithm 1000, tile 1, split-K "
-                             "1), 0 of 64 MiB workspace; 6 of 121 algorithms rejected: inaccurate");
+                versions[1], "13.1.0, no. 30 of 31 heuristics (algorithm 1000, tile 1, split-K "
+                             "1), 0 of 64 MiB workspace; 6 of 31 algorithms rejected: inaccurate");
         }
         ak_pool_close(pool);
         ak_task_close(task);
@@ -667,9 +651,9 @@ static void a_library_may_have_nothing_right(void **state)
     static const struct {
         const char *kernel, *choices, *version;
     } tasks[] = {
-        {"matmul", NULL, "13.1.0; 13 of 13 algorithms rejected: inaccurate"},
+        {"matmul", NULL, "13.1.0; 31 of 31 algorithms rejected: inaccurate"},
         /* with its own epilogue, then without */
-        {"matmul_act", "activation=relu", "13.1.0; 26 of 26 algorithms rejected: inaccurate"}};
+        {"matmul_act", "activation=relu", "13.1.0; 62 of 62 algorithms rejected: inaccurate"}};
     static const char *const names[] = {"cublaslt-best"};
     char before[1024];
     (void)state;

@@ -96,7 +96,7 @@ static void test_formats(void **state)
                    "only be exported");
     assert_refused(ak_archive_import(&added, NULL, f->archive, "json", f->file, err), AK_NOT_FOUND,
                    f->file);
-    assert_refused(ak_archive_import(&added, NULL, f->archive, "json", f->folder, err), AK_IO,
+    assert_refused(ak_archive_import(&added, NULL, f->archive, "json", f->folder, err), AK_INVALID,
                    "not a file");
 }
 

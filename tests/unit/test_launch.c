@@ -70,8 +70,9 @@ static void test_gemm(void **state)
     ak_launch_plan *plan = ak_alloc(1, sizeof *plan);
     (void)state;
     /* 4096^3, 128 x 256, clusters of two along M: 16 x 16 pairs of tiles on 66 pairs of SMs */
+    static const char *const wide = "BLOCK_SIZE_N=256,PING_PONG=0,num_stages=4,RASTER=0";
     ak_task *task = bind_task("matmul", "4096", NULL);
-    launch(plan, task, "", 66);
+    launch(plan, task, wide, 66);
     const ak_launch_kernel *k = &plan->kernels[0];
     assert_int_equal(plan->count, 1);
     assert_string_equal(k->name, "ak_kernel_sized"); /* it is the task's own size */
@@ -100,7 +101,7 @@ static void test_gemm(void **state)
     const int64_t other[AK_SIZES_MAX] = {4096, 4096, 2048};
     ak_shape shape;
     assert_int_equal(ak_task_shape(&shape, task, other, NULL), AK_OK);
-    launch_at(plan, task, &shape, "", 66);
+    launch_at(plan, task, &shape, wide, 66);
     assert_string_equal(k->name, "ak_kernel");
     ak_task_close(task);
     /* layouts, rows at a distance, factors */

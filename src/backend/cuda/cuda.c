@@ -456,7 +456,8 @@ static ak_overlap overlap_of(const ak_cuda_driver *cuda, void *graph, uint32_t r
 {
     ak_overlap overlap = AK_OVERLAP_UNKNOWN;
     size_t count = 0, early = 0;
-    if (cuda->graph_edges == NULL || cuda->graph_edges(graph, NULL, NULL, NULL, &count) != 0) {
+    if (runs < 2 || cuda->graph_edges == NULL ||
+        cuda->graph_edges(graph, NULL, NULL, NULL, &count) != 0) {
         return overlap;
     }
     void **nodes = ak_alloc(2 * count + 1, sizeof *nodes);

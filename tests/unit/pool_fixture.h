@@ -1,0 +1,35 @@
+/* pool_fixture.h: waiting for what a pool makes of its jobs. Needs cmocka.h before it. */
+#ifndef AK_TEST_POOL_FIXTURE_H
+#define AK_TEST_POOL_FIXTURE_H
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "worker/pool.h"
+
+/* On a busy machine; nothing waits so long that ends well. */
+#define WAIT_NS (240 * AK_SECOND_NS)
+
+static inline ak_result wait_one(ak_pool *pool)
+{
+    ak_result result = {0};
+    ak_error err = AK_ERROR_INIT;
+    if (ak_pool_wait(&result, pool, WAIT_NS, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    return result;
+}
+
+/* What must become of a candidate: this status and, as a part of the reason, this text (or NULL).
+ */
+static inline void expect_fate(const ak_result *result, const char *candidate,
+                               ak_trial_status status, const char *part)
+{
+    const char *reason = result->trial.reason == NULL ? "" : result->trial.reason;
+    if (result->trial.status != status || (part != NULL && strstr(reason, part) == NULL)) {
+        fail_msg("%s: expected %s, got %s: %s", candidate, ak_trial_status_text(status),
+                 ak_trial_status_text(result->trial.status), reason);
+    }
+}
+
+#endif
