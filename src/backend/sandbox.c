@@ -16,6 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/proc.h"
+
 /* Address sanitizer reserves terabytes of address space and reports through system calls. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
@@ -258,29 +260,14 @@ const char *ak_sandbox_missing(bool landlock, bool seccomp)
     return lines[landlock ? 1 : 0][seccomp ? 1 : 0];
 }
 
-static void close_range_of(unsigned first, unsigned last)
-{
-#ifdef __NR_close_range
-    if (syscall(__NR_close_range, first, last, 0u) == 0) {
-        return;
-    }
-#endif
-    /* Before Linux 5.9: one by one, as far as there can be any. */
-    struct rlimit files;
-    rlim_t end = getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : 1024;
-    for (rlim_t fd = first; fd <= last && fd < end; fd++) {
-        (void)close((int)fd);
-    }
-}
-
 void ak_sandbox_close_others(const int *keep, size_t count)
 {
     unsigned first = 0;
     for (size_t i = 0; i < count; i++) {
         if ((unsigned)keep[i] > first) {
-            close_range_of(first, (unsigned)keep[i] - 1);
+            ak_proc_close_range(first, (unsigned)keep[i] - 1);
         }
         first = (unsigned)keep[i] + 1;
     }
-    close_range_of(first, ~0u);
+    ak_proc_close_range(first, ~0u);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,6 +49,21 @@ static void limit(__rlimit_resource_t resource, rlim_t value)
     }
 }
 
+void ak_proc_close_range(unsigned first, unsigned last)
+{
+#ifdef __NR_close_range
+    if (syscall(__NR_close_range, first, last, 0u) == 0) {
+        return;
+    }
+#endif
+    /* Before Linux 5.9: one by one, as far as there can be any. */
+    struct rlimit files;
+    rlim_t end = getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : 1024;
+    for (rlim_t fd = first; fd <= last && fd < end; fd++) {
+        (void)close((int)fd);
+    }
+}
+
 /* The descriptors that are handed over are above 9 (see above_low), so no dup2 overwrites another.
  */
 __attribute__((noreturn, noinline)) static void child(const launch *l)
@@ -73,7 +89,8 @@ __attribute__((noreturn, noinline)) static void child(const launch *l)
     good = good && (l->folder == NULL || chdir(l->folder) == 0);
     if (good && l->call != NULL) {
         environ = (char **)(uintptr_t)l->envp;
-        _exit(close_range(STDERR_FILENO + 1, ~0u, 0) == 0 ? l->call(l->context) : 127);
+        ak_proc_close_range(STDERR_FILENO + 1, ~0u);
+        _exit(l->call(l->context));
     }
     if (good) {
         (void)execve(l->path, l->argv, l->envp);

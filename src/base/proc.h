@@ -38,6 +38,9 @@ typedef struct ak_proc_result {
 ak_status ak_proc_run(ak_proc_result *out, const ak_proc_spec *spec, ak_error *err);
 void ak_proc_result_clear(ak_proc_result *result);
 
+/* Closes what is open of the descriptors from `first` to `last`. */
+void ak_proc_close_range(unsigned first, unsigned last);
+
 /* A long-lived child that is spoken to over two pipes: it reads requests on descriptor 3 and writes
    replies on descriptor 4; its stdin is /dev/null, its stderr ours. */
 typedef struct ak_proc {
