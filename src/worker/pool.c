@@ -28,8 +28,8 @@
 #define MEMORY_MAX         ((size_t)4 << 30)
 /* Compile workers that die this often in a row are not started again. */
 #define DEATHS_MAX 5
-/* The same of a device, which a candidate may kill: in a space in which half of them do, one search
-   in 50,000 meets this many in a row. */
+/* The same of a device, which a candidate may kill: in a space in which half of them do, one random
+   search of 60 in 50,000 meets this many in a row, and one of 1000 in 2000. */
 #define DEVICE_DEATHS_MAX 20
 
 /* ---- workers that die ---------------------------------------------------------------------- */
