@@ -3,7 +3,9 @@
  *
  * The lowest of many noisy medians is partly luck, and its time too good. A run therefore ends with
  * its finalists measured again, interleaved with the baseline; what won there is believed before
- * any single trial. Trials of other tasks or of another environment never compete.
+ * any single trial. Trials of other tasks or of another environment never compete, and no trial
+ * does of a configuration that was found wrong beside it: a search checks less than the end of a
+ * run.
  */
 #include "archive/archive.h"
 
@@ -172,7 +174,16 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
     return status;
 }
 
-/* Of trials of one implementation: those of its latest environment. */
+/* The fastest trial of a configuration with which nothing is wrong. */
+#define FASTEST_RIGHT                                                                              \
+    " AND NOT EXISTS (SELECT 1 FROM trials AS w INDEXED BY trials_by_config WHERE w.config = "     \
+    "trials.config AND w.kernel = trials.kernel AND w.implementation = trials.implementation AND " \
+    "w.device = trials.device AND w.size = trials.size AND w.dtype = trials.dtype AND w.choices "  \
+    "= trials.choices AND w.environment IS trials.environment AND w.status IN ('wrong_result', "   \
+    "'crashed')) ORDER BY ms IS NULL, ms, id LIMIT 1"
+
+/* Of trials of one implementation: those of its latest environment. AK_NOT_FOUND, without a
+   message, if something is wrong with each. */
 static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                              ak_error *err)
 {
@@ -183,10 +194,11 @@ static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archiv
         narrow.environment = newest.environment;
     }
     if (status == AK_OK) {
-        status = first_trial(&best, archive, &narrow, " ORDER BY ms IS NULL, ms, id LIMIT 1", err);
+        status = first_trial(&best, archive, &narrow, FASTEST_RIGHT, err);
     }
-    if (status == AK_OK) {
-        status = consider_runs(&best, archive, &narrow, &newest, err);
+    if (status == AK_OK || status == AK_NOT_FOUND) {
+        ak_status runs = consider_runs(&best, archive, &narrow, &newest, err);
+        status = runs != AK_OK || best.config != NULL ? runs : status;
     }
     ak_trial_clear(&newest);
     if (status != AK_OK) {
@@ -260,6 +272,10 @@ ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_f
         status = code != SQLITE_ROW ? ak_store_fault(archive, "cannot be read", err)
                  : text == NULL     ? ak_fail_memory(err)
                                     : best_of_one(&trial, archive, &one, err);
+        if (status == AK_NOT_FOUND) {
+            status = AK_OK;
+            continue;
+        }
         bool comparable = false; /* one that was measured under another driver may be out of date */
         if (status == AK_OK) {
             status =
@@ -275,6 +291,12 @@ ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_f
     }
     ak_trial_clear(&newest);
     (void)sqlite3_finalize(rows);
+    if (status == AK_OK && !found) {
+        status = ak_fail(err, AK_NOT_FOUND,
+                         "%s: every configuration that was timed failed a later check; make others "
+                         "with `autokernel tune KERNEL`",
+                         ak_archive_path(archive));
+    }
     if (status != AK_OK) {
         ak_trial_clear(&best);
         return status;

@@ -41,7 +41,8 @@ ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options
 void ak_pool_close(ak_pool *pool); /* kills every child, removes the run's temporary folder */
 
 typedef enum ak_job_kind {
-    AK_JOB_TRIAL, /* compile, check on the task's shape and, without own_size, an awkward one, measure */
+    AK_JOB_TRIAL, /* compile, check on the task's shape and, unless own_size, an awkward one;
+                     measure */
     AK_JOB_CHECK, /* compile, check on every awkward size and the task's own; no timing */
     AK_JOB_DUEL /* measure contestants interleaved; those with a config are checked before and after
                  */

@@ -302,6 +302,34 @@ static void test_best_of_implementations(void **state)
     ak_trial_clear(&best);
 }
 
+/* A search checks less than the end of a run does. */
+static void test_what_failed_a_later_check_is_not_best(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_trial best;
+    (void)add_trial(f->archive, literal_trial("MR=4", 0.5));
+    (void)add_trial(f->archive, literal_trial("MR=6", 0.7));
+    ak_trial wrong = literal_trial("MR=4", 0);
+    wrong.status = AK_TRIAL_WRONG_RESULT;
+    (void)add_trial(f->archive, wrong);
+    assert_ok(ak_archive_best(&best, f->archive, NULL, err));
+    assert_string_equal(best.config, "MR=6");
+    ak_trial_clear(&best);
+    wrong.config = (char *)"MR=6";
+    wrong.status = AK_TRIAL_CRASHED;
+    (void)add_trial(f->archive, wrong);
+    assert_refused(ak_archive_best(&best, f->archive, NULL, err), AK_NOT_FOUND, "later check");
+    ak_run run = literal_run("r1"); /* one that was right to its end has been checked again */
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    assert_ok(ak_archive_end_run(f->archive, "r1", "2026-11-21T11:00:00.000Z",
+                                 "{\"best\": {\"config\": \"MR=6\", \"ms\": 0.8}, "
+                                 "\"contestants\": [{\"name\": \"tuned\", \"ms\": 0.8}]}",
+                                 err));
+    assert_ok(ak_archive_best(&best, f->archive, NULL, err));
+    assert_true(best.median_ms == 0.8);
+    ak_trial_clear(&best);
+}
+
 static void test_best(void **state)
 {
     fixture *f = fixture_of(state);
@@ -1045,6 +1073,7 @@ int main(void)
         WITH_ARCHIVE(test_dangling),
         WITH_ARCHIVE(test_best_of_implementations),
         WITH_ARCHIVE(test_best),
+        WITH_ARCHIVE(test_what_failed_a_later_check_is_not_best),
         WITH_FOLDER(test_paths),
         WITH_FOLDER(test_unusable_paths),
         WITH_FOLDER(test_not_a_database),
