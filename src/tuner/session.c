@@ -367,7 +367,7 @@ ak_status ak_session_check(ak_trial *out, ak_session *session, const ak_config *
         }
         ak_result_clear(&result);
     }
-    for (size_t i = 0; status != AK_OK && i < count; i++) {
+    for (size_t i = 0; status != AK_OK && status != AK_CANCELLED && i < count; i++) {
         ak_trial_clear(&out[i]);
     }
     return status;

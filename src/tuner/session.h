@@ -63,7 +63,8 @@ ak_status ak_session_complete(ak_trial *trial, const ak_session *session, const 
                               const char *run, ak_error *err);
 
 /* Checks configurations on every awkward size and the task's own, compiling all at once; out[i] is
-   of configs[i], and none is left after a failure. `run` may be NULL. */
+   of configs[i]. After AK_CANCELLED those that were not reached are zero, after another failure
+   all. `run` may be NULL. */
 ak_status ak_session_check(ak_trial *out, ak_session *session, const ak_config *configs,
                            size_t count, const char *run, ak_error *err);
 

@@ -807,7 +807,8 @@ static ak_status set_best(run *r, const seen *winner, const ak_contestant *measu
 }
 
 /* Each finalist once more, on every awkward size: the search checks its own size and at most one
-   other. One that fails is archived as what it is and leaves. */
+   other. One that fails is archived as what it is and leaves. After AK_CANCELLED those that were
+   not reached are still there. */
 static ak_status drop_wrong_finalists(seen *finalists, size_t *count, run *r, ak_error *err)
 {
     ak_config configs[FINALISTS_MAX + 1];
@@ -816,7 +817,8 @@ static ak_status drop_wrong_finalists(seen *finalists, size_t *count, run *r, ak
     for (size_t i = 0; i < *count; i++) {
         configs[i] = finalists[i].config;
     }
-    ak_status status = ak_session_check(trials, &r->session, configs, *count, r->id, err);
+    ak_status checked = ak_session_check(trials, &r->session, configs, *count, r->id, err);
+    ak_status status = checked == AK_CANCELLED ? AK_OK : checked;
     if (status != AK_OK) {
         return status;
     }
@@ -835,7 +837,7 @@ static ak_status drop_wrong_finalists(seen *finalists, size_t *count, run *r, ak
         ak_trial_clear(trial);
     }
     *count = kept;
-    return status;
+    return status == AK_OK ? checked : status;
 }
 
 /* Said at once, and kept with the result. `libraries`: where they begin among the contestants. */
@@ -869,8 +871,11 @@ static ak_status finish(run *r, ak_error *err)
         return set_best(r, &finalists[0], NULL, err);
     }
     ak_status checked = drop_wrong_finalists(finalists, &count, r, err);
-    if (checked != AK_OK || count == 0) {
+    if (count == 0 || (checked != AK_OK && checked != AK_CANCELLED)) {
         return checked == AK_CANCELLED ? AK_OK : checked;
+    }
+    if (checked == AK_CANCELLED) {
+        return set_best(r, &finalists[0], NULL, err);
     }
     ak_duelist duelists[FINALISTS_MAX + 1 + BASELINES_MAX];
     const char *names[FINALISTS_MAX + 1 + BASELINES_MAX];

@@ -19,3 +19,17 @@ for signal in INT TERM; do
     grep -c 'stopped before the finish' out
     [ "$(autokernel history --json | grep -c '"status"')" -gt 0 ] || echo "nothing was archived"
 done
+# When the search is over and its finalists are checked, too; which moment of that the signal meets is
+# no matter.
+rm -f events
+mkfifo events
+env --default-signal=INT autokernel tune matmul --size 512 --evals 2 --libraries none --events events --json >out 2>err &
+trials=0
+while IFS= read -r event; do
+    case $event in
+    *'"event"'*'"trial"'*) trials=$((trials + 1)); [ $trials != 2 ] || kill -INT $! ;;
+    esac
+done <events
+wait $!
+echo "after the search: exit $?, best $(grep -c '"best":{' out)"
+cat err
