@@ -282,7 +282,8 @@ ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_err
         pool->devices[pool->given_out].held = false;
     }
     pool->given_out = AK_POOL_NONE;
-    if (pool->result_first < pool->result_count && !ak_pool_recalls(pool)) {
+    if (pool->result_first < pool->result_count && !ak_pool_recalls(pool) &&
+        !ak_pool_cancelled(pool)) {
         /* Whoever can goes on while the caller deals with what has finished before. */
         (void)turn_with_results(pool, 0, NULL);
     }
