@@ -530,16 +530,24 @@ DEVICE place place_begin(void)
     return p;
 }
 
+/* Blocks that share a row: those of a cluster, or by SPLIT (cuda.cu of reduce). */
+#ifdef SPLIT
+#define BLOCKS (CLUSTER * SPLIT)
+#else
+#define BLOCKS CLUSTER
+#endif
+
 /* What a block does before its first access to global memory. */
 DEVICE void launch_begin(const place *p, const void *x, i64 rows, int cols)
 {
 #if LAUNCH_EARLY
     launch_next();
 #if LAUNCH_EARLY == 2
-    const i64 index = (i64)(blockIdx.x / CLUSTER) * (ROWS * BATCH);
+    const i64 index = (i64)(blockIdx.x / BLOCKS) * (ROWS * BATCH);
     const i64 there = rows - index < ROWS * BATCH ? rows - index : ROWS * BATCH;
-    const i64 bytes = there * cols * ELEMENT / CLUSTER; /* each block of a cluster its share */
-    const unsigned char *from = (const unsigned char *)x + index * cols * ELEMENT + p->rank * bytes;
+    const i64 bytes = there * cols * ELEMENT / BLOCKS; /* each block its share */
+    const int share = CLUSTER > 1 ? p->rank : (int)(blockIdx.x % BLOCKS);
+    const unsigned char *from = (const unsigned char *)x + index * cols * ELEMENT + share * bytes;
     for (i64 at = (i64)threadIdx.x * 128; at < bytes; at += THREADS * 128) {
         prefetch_line(from + at);
     }
