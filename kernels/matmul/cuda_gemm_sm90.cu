@@ -21,8 +21,8 @@
  *   PING_PONG              1: each consumer has its own tile, and one's epilogue runs under the
  *                          other's product; 0: they split the tile
  *   CLUSTER_M, CLUSTER_N   blocks of a cluster along M and N; they share tiles by multicast
- *   EARLY_SLOTS            so many slots are loaded before the blocks of a cluster have met, by each
- *                          block alone
+ *   EARLY_SLOTS            so many slots, all of them once at most, are loaded before the blocks of a
+ *                          cluster have met, by each block alone
  *   CLUSTER_K              blocks of a cluster along K; they exchange their sums through shared
  *                          memory
  *   SPLIT_K                parts of K that meet in the workspace
@@ -1098,8 +1098,11 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             const int cn = (int)(rank / CLUSTER_M % CLUSTER_N);
             const int ck = (int)(rank / (CLUSTER_M * CLUSTER_N));
             u32 mask_a = 0, mask_b = 0;
-            ring r = {0, 1};                      /* nothing to wait for in the first round */
-            bool together = PLANE == 1;           /* the others' barriers exist */
+            ring r = {0, 1};            /* nothing to wait for in the first round */
+            bool together = PLANE == 1; /* the others' barriers exist */
+            /* No slot a second time: what signals that it is free counts the blocks that share its
+               data, and one that loads alone could be a round ahead of them. */
+            int alone = EARLY_SLOTS < num_stages ? EARLY_SLOTS : num_stages;
             for (int i = 0; i < CLUSTER_N; i++) { /* A is shared along N */
                 mask_a |= 1u << ((ck * CLUSTER_N + i) * CLUSTER_M + cm);
             }
@@ -1112,7 +1115,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                     const int at_k = (w.first + i) * BLOCK_SIZE_K;
                     const u32 slot = base + r.slot * STAGE_BYTES;
                     const u32 bar = full + 8 * r.slot;
-                    if (!together && i >= EARLY_SLOTS) {
+                    if (!together && alone-- == 0) {
                         cluster_wait();
                         together = true;
                     }
