@@ -1,6 +1,6 @@
 /* optimizer.c: find a fast configuration of a kernel and use the result.
  *
- *     cc optimizer.c -lautokernel -ljansson -lsqlite3 -lm -ldl -lpthread
+ *     cc optimizer.c -lautokernel -ljansson -lsqlite3 -lxxhash -lz -lm -ldl -lpthread
  *
  * The candidates are compiled and run by child processes: the autokernel executable must be in
  * PATH, beside this program, or named by AUTOKERNEL_WORKER. */

@@ -95,7 +95,10 @@ static void print_best(const ak_tune_result *result, const ak_task *task, double
     if (best->gbs > 0) {
         ak_out(", %s GB/s", ak_show_real(a, best->gbs));
     }
-    if (best->efficiency > 0) {
+    if (best->efficiency > 1 && best->bound != NULL && strcmp(best->bound, "memory") == 0) {
+        ak_out("; %s of the memory's bandwidth, as the data stay in a cache",
+               ak_show_percent(b, best->efficiency));
+    } else if (best->efficiency > 0) {
         ak_out("; %s of what this device can do, bound by %s", ak_show_percent(b, best->efficiency),
                best->bound == NULL ? "?" : best->bound);
     }

@@ -758,8 +758,20 @@ static int by_ms(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The fastest few of the search by each device, and the default: what is exported should never be
-   slower than what there was before. History is reordered. */
+/* Is one of them the same machine code? Such trials share one measurement, to the last bit. */
+static bool among(const seen *list, size_t count, const seen *one)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].device == one->device && list[i].ms == one->ms &&
+            list[i].low_ms == one->low_ms && list[i].high_ms == one->high_ms) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The fastest few of the search by each device, none of them the code of another, and the default:
+   what is exported should never be slower than what there was before. History is reordered. */
 static size_t choose_finalists(seen *out, run *r)
 {
     size_t ok = 0, taken[AK_DEVICES_MAX] = {0}, each = finalists_of_each(r);
@@ -778,7 +790,8 @@ static size_t choose_finalists(seen *out, run *r)
     bool have_default = false;
     ak_space_default(&fallback, r->task->space);
     for (size_t i = 0; i < ok; i++) {
-        if (taken[r->history[i].device]++ < each) {
+        if (taken[r->history[i].device] < each && !among(out, count, &r->history[i])) {
+            taken[r->history[i].device]++;
             out[count++] = r->history[i];
             have_default =
                 have_default || memcmp(&r->history[i].config, &fallback, sizeof fallback) == 0;
