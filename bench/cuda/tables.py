@@ -139,8 +139,9 @@ def overlap(results):
     early = lambda one: one is not None and one.get("overlap") == "between runs"
     mine = sum(early(ours(r)[0]) for r in results)
     theirs = sum(any(early(c) for c in r.get("contestants", []) if c["library"]) for r in results)
-    return ["* runs overlap (programmatic launches): ours in %d of %d cases, a library's in %d" % (
-        mine, len(results), theirs)] if mine or theirs else []
+    unknown = sum(any(c.get("overlap") is None for c in r.get("contestants", []) if c["library"]) for r in results)
+    return ["* runs overlap (programmatic launches): ours in %d of %d cases, a library's in %d%s" % (
+        mine, len(results), theirs, ", not known of one in %d" % unknown if unknown else "")] if mine or theirs else []
 
 def load(path):
     with open(path) as f:
