@@ -567,7 +567,7 @@ static void collect(choice *c, ak_runnable *runnable)
         ask(c, results, runnable, &requests[i]);
     }
     ak_free(results);
-    if (roles[runnable->product->role].all && c->count > 0) {
+    if (roles[runnable->product->role].all && c->list != NULL && c->count > 0) {
         c->count = look(c->list, c->count, runnable, c->mode, FIRST_NS);
         rank(c, runnable);
     }
