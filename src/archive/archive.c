@@ -188,16 +188,31 @@ static ak_status make_folder(const char *path, ak_error *err)
                : ak_fail(err, status, "%s; give another path for the archive", why.text);
 }
 
-static ak_status check_version(int64_t *version, ak_archive *archive, ak_error *err)
+/* In one snapshot: another process may create the tables between one question and the next. */
+static ak_status ask_version(int64_t *application, int64_t *version, int64_t *objects,
+                             ak_archive *archive, ak_error *err)
 {
-    int64_t application, objects;
-    ak_status status = ask_int(&application, archive, "PRAGMA application_id", err);
+    bool alone = sqlite3_get_autocommit(archive->db) != 0;
+    ak_status status = alone ? ak_store_execute(archive, "BEGIN", err) : AK_OK;
+    if (status == AK_OK) {
+        status = ask_int(application, archive, "PRAGMA application_id", err);
+    }
     if (status == AK_OK) {
         status = ask_int(version, archive, "PRAGMA user_version", err);
     }
     if (status == AK_OK) {
-        status = ask_int(&objects, archive, "SELECT count(*) FROM sqlite_schema", err);
+        status = ask_int(objects, archive, "SELECT count(*) FROM sqlite_schema", err);
     }
+    if (alone) {
+        ak_store_rollback(archive); /* nothing was written */
+    }
+    return status;
+}
+
+static ak_status check_version(int64_t *version, ak_archive *archive, ak_error *err)
+{
+    int64_t application, objects;
+    ak_status status = ask_version(&application, version, &objects, archive, err);
     if (status != AK_OK) {
         return status;
     }
