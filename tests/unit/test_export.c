@@ -34,6 +34,7 @@ static void fill(ak_archive *archive)
     trial.median_ms = 0.25;
     trial.max_error = 0.5;
     (void)add_trial(archive, trial);
+    trial.config = (char *)"MR=8,KC=256,fast=False,alpha=1.0,compiler=clang";
     for (int i = 1; i < AK_TRIAL_STATUS_COUNT; i++) {
         trial.status = (ak_trial_status)i;
         trial.reason = (char *)"said \"no\", twice\nand at length, 'quoted'; DROP TABLE trials";
