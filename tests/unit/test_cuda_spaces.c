@@ -233,6 +233,14 @@ static bool has_values(const ak_space *space, const ak_config *config, const jso
     return true;
 }
 
+static const json_t *starts_of(const ak_task *task)
+{
+    const json_t *space = json_object_get(task->implementation->definition, "ConfigurationSpace");
+    const json_t *list = json_object_get(space, "Starts");
+    assert_true(json_array_size(list) > 10);
+    return list;
+}
+
 /* Each start of our files is valid where it won, so that it is among the first to be tried there,
    and the first of a size is the default there. */
 static void test_starts_are_valid(void **state)
@@ -246,10 +254,8 @@ static void test_starts_are_valid(void **state)
                              .size = "M=4096,N=4096,K=4096",
                              .dtype = "bf16"};
         ak_task *any = bind_spec(&devices[0], &spec);
-        const json_t *list = json_object_get(
-            json_object_get(any->implementation->definition, "ConfigurationSpace"), "Starts");
+        const json_t *list = starts_of(any);
         char before[96] = "", size[96];
-        assert_true(json_array_size(list) > 10);
         for (size_t i = 0; i < json_array_size(list); i++) {
             const json_t *start = json_array_get(list, i), *at = json_object_get(start, "At");
             const json_t *wanted = json_object_get(start, "Config");
@@ -292,9 +298,7 @@ static void test_starts_of_rows_are_defaults(void **state)
                              .size = "rows=64,cols=1024",
                              .dtype = "f32"};
         ak_task *any = bind_spec(&devices[0], &spec);
-        const json_t *list = json_object_get(
-            json_object_get(any->implementation->definition, "ConfigurationSpace"), "Starts");
-        assert_true(json_array_size(list) > 10);
+        const json_t *list = starts_of(any);
         for (size_t i = 0; i < json_array_size(list); i++) {
             const json_t *start = json_array_get(list, i), *at = json_object_get(start, "At");
             long long cols = json_integer_value(json_object_get(at, "cols"));
