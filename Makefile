@@ -5,7 +5,8 @@
 #   make check      install what is missing, build, run every test
 #   make check-gpu  check and tune on a CUDA device, if there is one
 #   make check-all  the same under ASan+UBSan and TSan, clang-tidy and the fuzzers (what CI runs)
-#   make install    PREFIX=/usr/local DESTDIR=
+#   make wheel      build/wheel/autokernel-*.whl: the Python package
+#   make install    PREFIX=/usr/local DESTDIR=  (make uninstall takes it away again)
 #   make clean
 
 PREFIX ?= /usr/local
@@ -16,16 +17,17 @@ CMAKE := cmake -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 TUNE ?= matmul
 # Without any optimisation the sanitizers take four times as long.
 DEBUG := -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG="-g -O1"
-CTEST := ctest --output-on-failure --no-tests=error -j $(JOBS)
+# Some tests wait for a time to pass: one more of them than processors keeps all processors at work.
+CTEST := ctest --output-on-failure --no-tests=error -j $(shell expr $(JOBS) + 1)
 
-.PHONY: all build setup tune check check-gpu check-all check-asan check-tsan check-fuzz tidy install clean
+.PHONY: all build setup tune check check-gpu check-all check-asan check-tsan check-fuzz tidy wheel deb install uninstall clean
 
 all: build
 
 build:
 	@mkdir -p build
 	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DAK_TESTS=OFF >build/build.log 2>&1 || (cat build/build.log; exit 1)
-	@cmake --build $(BUILD) -j $(JOBS) --target autokernel_cli >build/build.log 2>&1 || (cat build/build.log; exit 1)
+	@bash tools/progress.sh build/build.log "building" cmake --build $(BUILD) -j $(JOBS) --target autokernel_cli
 
 tune:
 	@bash tools/setup.sh build
@@ -47,13 +49,13 @@ check-asan:
 	@mkdir -p build
 	@cmake -S . -B build/asan -DAK_SANITIZE=address,undefined $(DEBUG) >/dev/null
 	@cmake --build build/asan -j $(JOBS) >build/asan.log 2>&1 || (cat build/asan.log; exit 1)
-	@cd build/asan && $(CTEST) -E '^(cli/(examples|tune|sizes|check)$$|unit/test_cuda_(spaces|templates)$$|examples/|lint/|simt/|bench/)'
+	@cd build/asan && $(CTEST) -E '^(cli/(examples|tune|sizes|check|opencl)$$|unit/test_cuda_(spaces|templates)$$|examples/|lint/|simt/|bench/)'
 
 check-tsan:
 	@mkdir -p build
 	@cmake -S . -B build/tsan -DAK_SANITIZE=thread $(DEBUG) >/dev/null
 	@cmake --build build/tsan -j $(JOBS) >build/tsan.log 2>&1 || (cat build/tsan.log; exit 1)
-	@cd build/tsan && $(CTEST) -R 'unit/test_(base|host|pool|tuner|archive|replay|llm_client)'
+	@cd build/tsan && $(CTEST) -R 'unit/test_(base|bundle|host|pool|tuner|archive|replay|llm_client)'
 
 check-fuzz:
 	@mkdir -p build
@@ -70,10 +72,22 @@ check-all:
 	@$(MAKE) --no-print-directory check-fuzz
 	@$(MAKE) --no-print-directory check-tsan
 	@$(MAKE) --no-print-directory check-asan
-	@$(MAKE) --no-print-directory check
+	@AUTOKERNEL_CANDIDATES=1 $(MAKE) --no-print-directory check
 
 install: build
+	@cmake --build $(BUILD) -j $(JOBS) --target installable >build/build.log 2>&1 || (cat build/build.log; exit 1)
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
+
+uninstall:
+	@while read -r file || [ -n "$$file" ]; do rm -fv "$(DESTDIR)$$file"; done <$(BUILD)/install_manifest.txt
+
+wheel: build
+	@cmake --build $(BUILD) -j $(JOBS) --target autokernel_runtime >build/build.log 2>&1 || (cat build/build.log; exit 1)
+	@python3 tools/wheel.py $(BUILD)/autokernel $(BUILD)/libautokernel_runtime.so build/wheel
+
+deb: build
+	@cmake --build $(BUILD) -j $(JOBS) --target installable >build/build.log 2>&1 || (cat build/build.log; exit 1)
+	@bash tools/deb.sh $(BUILD) build $(if $(MAINTAINER),"$(MAINTAINER)")
 
 clean:
 	@rm -rf build

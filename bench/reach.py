@@ -35,13 +35,13 @@ def main():
         archive = os.path.join(tempfile.mkdtemp(), "reach.db")
         run(EXE, "tune", *base, "--archive", archive, "--strategy", "random", "--evals", args.long)
         best = run(EXE, "tune", *base, "--archive", archive, "--evals", str(int(args.long) // 5), "--resume")
-        contestants = ["--config", text(best["best"]["config"])]
+        candidates = ["--config", text(best["best"]["config"])]
         for seed in range(1, args.runs + 1):
             short = os.path.join(tempfile.mkdtemp(), "short.db")
             r = run(EXE, "tune", *base, "--archive", short, "--evals", args.evals, "--seed", str(seed))
-            contestants += ["--config", text(r["best"]["config"])]
-        duel = run(EXE, "bench", kernel, "--size", size, "--json", "--baselines", "--time", args.seconds + "s", *contestants)
-        rows = [c for c in duel["contestants"] if c["config"] is not None]
+            candidates += ["--config", text(r["best"]["config"])]
+        comparison = run(EXE, "bench", kernel, "--size", size, "--json", "--baselines", "--time", args.seconds + "s", *candidates)
+        rows = [c for c in comparison["contestants"] if c["config"] is not None]
         fastest = min(c["ms"] for c in rows)
         reached = [fastest / c["ms"] for c in rows]
         results.append({"kernel": kernel, "size": size, "long": args.long, "evals": args.evals, "reached": reached, "rows": rows})

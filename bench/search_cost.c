@@ -19,7 +19,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
-#include "problem/space.h"
+#include "space/space.h"
 #include "strategy/strategy.h"
 
 #define BUILDS     9

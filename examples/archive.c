@@ -1,11 +1,12 @@
-/* archive.c: what was measured before: list it, find the best, write it as CSV.
+/* archive.c: lists the trials of the archive, finds the best one, and writes them as CSV.
  *
- * The archive is AUTOKERNEL_ARCHIVE, or the user's; several programs may use it at once. */
+ * The archive is AUTOKERNEL_ARCHIVE or, if that is not set, the user's. Several programs may use
+ * it at once. */
 #include <autokernel/autokernel.h>
 
 #include <stdlib.h>
 
-/* Called for each trial; the trial is borrowed for the call. */
+/* Prints one trial, which is borrowed for the call. */
 static bool print_trial(void *context, const ak_trial *trial)
 {
     size_t *count = context;
@@ -21,7 +22,7 @@ int main(int argc, char **argv)
     ak_error err = AK_ERROR_INIT;
     ak_archive *archive = NULL;
     size_t count = 0;
-    /* Fields left out match everything. */
+    /* A field that is left out matches everything. */
     ak_archive_filter filter = {
         .kernel = argc > 1 ? argv[1] : NULL, .best_first = true, .limit = 10};
     ak_status status = ak_archive_open(&archive, NULL, &err);

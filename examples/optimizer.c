@@ -1,4 +1,4 @@
-/* optimizer.c: find a fast configuration of a kernel and use the result.
+/* optimizer.c: finds a fast configuration of a kernel and uses the result.
  *
  *     cc optimizer.c -lautokernel -ljansson -lsqlite3 -lxxhash -lz -lm -ldl -lpthread
  *
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Called for everything that happens in the run; here only the trials are of interest. */
+/* Receives every event of the run; this example counts on trials only. */
 static void on_event(void *context, const char *event, const char *json)
 {
     size_t *trials = context;
@@ -27,7 +27,7 @@ int main(void)
 
     /* What to compute: a small matrix product on this CPU. */
     ak_task_spec spec = {.kernel = "matmul", .device = "host", .size = "M=96,N=64,K=48", .seed = 1};
-    /* How long to search. Everything that is left out has a default. */
+    /* How long to search. A field that is left out has a default. */
     ak_tune_options options = {
         .evaluations = 4, .finalists = 1, .sink = on_event, .sink_context = &trials};
 
@@ -42,8 +42,8 @@ int main(void)
                (unsigned long long)ak_space_count(ak_task_space(task)));
         printf("best: %.4f ms, %.3f TFLOP/s with %s\n", result.best.median_ms, result.best.tflops,
                result.best.config);
-        if (result.baseline < result.contestant_count) {
-            const ak_contestant *library = &result.contestants[result.baseline];
+        if (result.baseline < result.candidate_count) {
+            const ak_compared *library = &result.candidates[result.baseline];
             printf("%.2f times the speed of %s %s\n", result.speedup, library->name,
                    library->version);
         }

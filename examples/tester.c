@@ -1,7 +1,7 @@
-/* tester.c: check and time one configuration, chosen by hand.
+/* tester.c: checks and times one configuration that was chosen by hand.
  *
- * A configuration that does not compile, crashes, hangs or computes wrong results is no error of
- * the program but a trial with a status that says so. */
+ * A configuration that does not compile, crashes, hangs or computes wrong results is not an
+ * error of the program: its trial has a status that says so. */
 #include <autokernel/autokernel.h>
 
 static int try_one(ak_tester *tester, const ak_space *space, const char *text)

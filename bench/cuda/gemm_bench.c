@@ -546,8 +546,18 @@ static int items_of(const int *v)
     return rows * columns * v[SK];
 }
 
+static bool only_sensible; /* --sensible: what the space of the product would not exclude */
+
 static const char *unfit(const int *v)
 {
+    const long long area = (long long)M * N;
+    if (only_sensible &&
+        (v[BM] * v[CM] > 2 * (M > 16 ? M : 16) || v[BN] * v[CN] >= 2 * (N > 64 ? N : 64) ||
+         (!v[SW] && M <= 16) || (v[SK] * v[CK] > 1 && area > 1 << 20 && M > 128) ||
+         K < 256 * v[SK] * v[CK] * (v[SK] * v[CK] > 1) ||
+         (area > 1 << 22 && M > 128 && v[BM] * v[BN] < 128 * 96))) {
+        return "not sensible";
+    }
     if (v[SPW] && items_of(v) * v[CM] * v[CN] * v[CK] > 132 * v[BPS]) {
         return "waits for blocks that have no place";
     }
@@ -793,6 +803,7 @@ static int rounds = 21;
 static double geomean_best, geomean_first;
 static int geomean_count;
 static bool check_only, compile_sizes, profile;
+static int lt_limit = LT_MAX; /* --lt: so many of cuBLASLt's heuristics */
 
 static void run_shape(int m, int n, int k)
 {
@@ -869,7 +880,7 @@ static void run_shape(int m, int n, int k)
         OK(cublasLtMatmulPreferenceSetAttribute(pref, 1, &ws, sizeof ws));
         if (wanted) {
             int code = cublasLtMatmulAlgoGetHeuristic(lt, lt_desc[e], lt_a, lt_b, lt_c, lt_c, pref,
-                                                      LT_MAX, found[e], &lt_count[e]);
+                                                      lt_limit, found[e], &lt_count[e]);
             if (code != 0) {
                 printf("heuristics: %d\n", code);
                 lt_count[e] = 0;
@@ -1110,6 +1121,8 @@ int main(int argc, char **argv)
             compile_only = true;
         } else if (!strcmp(argv[i], "--check")) {
             check_only = true;
+        } else if (!strcmp(argv[i], "--sensible")) {
+            only_sensible = true;
         } else if (!strcmp(argv[i], "--static")) {
             compile_sizes = true;
         } else if (!strcmp(argv[i], "--profile")) {
@@ -1135,6 +1148,9 @@ int main(int argc, char **argv)
             b_t = argv[i][10] == 'n';
         } else if (!strncmp(argv[i], "--threads=", 10)) {
             threads = atoi(argv[i] + 10);
+        } else if (!strncmp(argv[i], "--lt=", 5)) {
+            const int most = atoi(argv[i] + 5);
+            lt_limit = most < 1 ? 1 : most > LT_MAX ? LT_MAX : most;
         } else if (!strncmp(argv[i], "--rounds=", 9)) {
             rounds = atoi(argv[i] + 9);
         } else if (!strncmp(argv[i], "--semi=", 7)) {

@@ -180,8 +180,8 @@ static const char *illegal(const job *j, const int *v)
     if (v[C] > 1 && (v[R] > 1 || v[T] < 32)) {
         return "cluster";
     }
-    if (v[N] > 1 &&
-        (v[WH] != 2 || v[PF] || v[ST] || j->kernel == REDUCE || v[N] * v[K] * v[VB] > 512)) {
+    if (v[N] > 1 && (v[WH] == 1 || v[RE] || v[PF] || v[ST] || j->kernel == REDUCE ||
+                     vectors > n * v[K] || v[N] * v[K] * v[VB] > 512)) {
         return "batch";
     }
     if (v[PF] && (v[RE] || !v[W])) {
@@ -242,7 +242,7 @@ static void add(job *j, const int *given)
         v[R] = v[C] > 1 || v[T] >= 128 ? 1 : 128 / v[T];
     }
     if (v[K] < 0) {
-        v[K] = (int)((bytes + (int64_t)v[VB] * n - 1) / ((int64_t)v[VB] * n));
+        v[K] = (int)((bytes / v[VB] + n - 1) / n); /* the rest are single elements */
     }
     if (v[WH] < 0) {
         const bool all = !v[RE] && bytes == (int64_t)v[VB] * n * v[K];
@@ -336,7 +336,7 @@ static int registers_for(const job *j, const int *v)
 /* Every sensible way to cut the row. */
 static void add_cuts(job *j)
 {
-    const int64_t bytes = (int64_t)j->cols * j->element, vectors = (bytes + 15) / 16;
+    const int64_t bytes = (int64_t)j->cols * j->element, vectors = bytes / 16;
     for (int c = 1; c <= (j->kernel == REDUCE || bytes < 32768 ? 1 : 16); c *= 2) {
         for (int t = c > 1 ? 128 : 8; t <= 1024; t *= 2) {
             int v[FIELDS];
@@ -698,7 +698,10 @@ static void launch(const contender *c, int set)
     } else {
         const variant *x = c->ours;
         const int *v = x->v;
-        int64_t rows = now->rows, groups = (rows + v[R] * v[N] - 1) / (v[R] * v[N]);
+        int64_t rows = now->rows;
+        const int64_t apart = v[WH] || v[N] == 1 ? 1 : v[VB] / now->element;
+        const int64_t batches = (rows + apart * v[N] - 1) / (apart * v[N]) * apart;
+        int64_t groups = (batches + v[R] - 1) / v[R];
         int cols = now->cols;
         float epsilon = 1e-5f;
         if (v[W] > 0) { /* all blocks do as many, or one less */

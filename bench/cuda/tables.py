@@ -11,7 +11,7 @@ archive has. Prints ratios with intervals, geometric mean and minimum, and write
 --time is for one shape, search and finish together. Results are written after each shape to
 bench/results/cuda-tables-SET-DATE.json (SET-PROTOCOL with --protocol, SET-FIX with --fix; or --output FOLDER); shapes that are there already are not
 measured again unless they failed, so that a run that was cut off goes on where it stopped. AUTOKERNEL is the executable."""
-import argparse, datetime, itertools, json, math, os, subprocess, sys, tempfile, time
+import argparse, datetime, itertools, json, math, os, random, subprocess, sys, tempfile, time
 
 EXE = os.environ.get("AUTOKERNEL", "build/release/autokernel")
 
@@ -26,7 +26,29 @@ SKINNY = mnk([(m, n, k) for n, k in ((4096, 4096), (14336, 4096), (4096, 14336),
 DEEP = mnk([(n, n, k) for n in (128, 256, 512) for k in (8192, 65536)])
 AWKWARD = mnk([(1000, 3000, 5000), (1544, 1544, 1544), (2056, 1000, 3000), (1000, 3001, 5001)])
 ROWS = ["rows=%d,cols=%d" % ((1 << 26) // n, n) for n in (1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18)]
+# Rows of odd length: three shapes of each kernel. (kernel, dtype, rows, columns)
+ROWS_ODD = [("softmax", "bf16", 8192, 50257), ("softmax", "bf16", 65536, 1021), ("softmax", "f32", 16384, 5003),
+            ("layernorm", "bf16", 65536, 1021), ("layernorm", "bf16", 16384, 4099), ("layernorm", "f32", 2048, 32771),
+            ("rmsnorm", "bf16", 32768, 2049), ("rmsnorm", "f16", 8192, 8191), ("rmsnorm", "f32", 4096, 16381),
+            ("reduce", "bf16", 8192, 50257), ("reduce", "f32", 65536, 1023), ("reduce", "f16", 16384, 4097)]
+RANDOM_SEED = 2026
+
+def random_products(seed, count=40):
+    """M, N, K log-uniform from 16 to 16384: multiples of 8, and every fourth shape odd in all three."""
+    draw, shapes = random.Random(seed), []
+    for i in range(count):
+        sizes = [2 ** draw.uniform(4, 14) for _ in range(3)]
+        shapes.append(tuple(int(x) // 2 * 2 + 1 if i % 4 == 3 else max(16, int(x / 8 + 0.5) * 8) for x in sizes))
+    return mnk(shapes)
+
 FUSED = ["activation=%s,bias=add" % a for a in ("relu", "leaky_relu", "gelu_tanh", "silu")]
+
+# batch, heads of Q, of K and V, keys, head_dim
+DECODE = ["batch=%d,heads=%d,kv_heads=%d,keys=%d,head_dim=%d" % s for s in (
+    (64, 32, 8, 8192, 128), (16, 32, 8, 8192, 128), (16, 64, 8, 4096, 128), (1, 32, 8, 32768, 128),
+    (1, 64, 8, 131072, 128), (128, 32, 8, 1024, 128), (4, 32, 8, 4096, 128), (32, 64, 8, 8192, 64),
+    (16, 16, 8, 8192, 256))]
+DECODE_PAGES = [(16, DECODE[1]), (64, DECODE[0]), (64, DECODE[2]), (256, DECODE[3])]
 
 # Of each set: (kernel, size, choices, dtype or None for --dtype), and what --libraries gets.
 SETS = {
@@ -41,13 +63,19 @@ SETS = {
                 "default,torch-eager,torch-compile"),
     "rows": ([(k, s, "", d) for d in ("bf16", "f32", "f16") for k in ("softmax", "layernorm", "rmsnorm") for s in ROWS],
              "default,torch-eager,torch-compile"),
+    "decode": ([("attention_decode", s, "lengths=full", None) for s in DECODE], "torch-eager,torch-cudnn,torch-flash"),
+    "decode-nhd": ([("attention_decode", s, "lengths=full,layout=nhd", None) for s in DECODE], "torch-eager,torch-cudnn,torch-flash"),
+    "decode-paged": ([("attention_decode", s, "lengths=%s,page=%d" % (l, p), None) for l in ("full", "mixed") for p, s in DECODE_PAGES] +
+                     [("attention_decode", s + ",queries=4", "page=64", None) for s in DECODE[1:3]], "none"),
 }
+SETS["rows-odd"] = ([(k, "rows=%d,cols=%d" % (r, n), "", d) for k, d, r, n in ROWS_ODD], "default")
+SETS["random"] = ([("matmul", s, "", None) for s in random_products(RANDOM_SEED)], "default")
 
 # Columns of a table: what they are called, and the libraries of which the fastest counts.
 # The best of cuBLASLt's algorithms is chosen on a cooler device than the last measurement's, where the first may be faster.
 COLUMNS = [("lt_best", ("cublaslt-best", "cublaslt", "cublaslt-unfused")), ("lt_first", ("cublaslt",)),
            ("lt_best, unfused", ("cublaslt-unfused",)), ("cuDNN", ("cudnn",)),
-           ("torch eager", ("torch-eager",)), ("torch.compile", ("torch-compile",)), ("copy", ("copy",))]
+           ("torch, cuDNN", ("torch-cudnn",)), ("torch, FlashAttention", ("torch-flash",)), ("torch eager", ("torch-eager",)), ("torch.compile", ("torch-compile",)), ("copy", ("copy",))]
 
 def measure(case, libraries, args, archive):
     """One shape: the JSON of tune or compare, or {"error": ...}."""
@@ -169,6 +197,7 @@ def main():
     ap.add_argument("--fix", default="", help="only part of the space, as of tune, such as LAUNCH_EARLY=0")
     ap.add_argument("--archive", default="", help="default: a new one")
     ap.add_argument("--output", default="bench/results", help="folder of the figures")
+    ap.add_argument("--date", default=datetime.date.today().isoformat(), help="in the name of the file of figures; default: today")
     args = ap.parse_args()
     if args.print:
         for path in args.sets:
@@ -185,7 +214,7 @@ def main():
         sys.exit("no set %s; there are %s" % (", ".join(unknown), ", ".join(SETS)))
     begin = time.monotonic()
     archive = args.archive or os.path.join(tempfile.mkdtemp(), "tables.db")
-    date = datetime.date.today().isoformat()
+    date = args.date
     for name in args.sets:
         cases, libraries = SETS[name]
         path = os.path.join(args.output, "cuda-tables-%s-%s.json" % ("-".join(filter(None, [name, args.protocol, args.fix])), date))

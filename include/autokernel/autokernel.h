@@ -1,7 +1,7 @@
 /*
- * autokernel.h: find fast, correct configurations of compute kernels.
+ * autokernel.h: finds fast, correct configurations of compute kernels.
  *
- * Read this header from top to bottom; it is the order in which a program uses it.
+ * Read this header from top to bottom: it is in the order in which a program uses it.
  *
  *   1. status and errors         what every call returns
  *   2. values, parameters, spaces   what can be tuned
@@ -13,14 +13,16 @@
  *   8. language models           which one proposes, and what it may cost
  *   9. lists                     what this build and this machine offer
  *  10. recordings                compare strategies without a device
- *  11. studies                   which way of searching is worth its price
+ *  11. studies                   compare ways of searching at equal budgets
+ *  12. bundles                   results that run where autokernel is not installed
  *
  * Conventions. A function that can fail returns ak_status and takes `ak_error *err` last; err may
- * be NULL. Out parameters come first and are untouched on failure unless said otherwise. `_open`
- * and `_new` give an object to the caller, who ends it with `_close` or `_free`; both accept NULL.
- * A `const char *` that is returned lives as long as the object it came from. Objects are used by
- * one thread at a time. Times end in _ns, _ms or _seconds, sizes in _bytes. Rates are decimal:
- * 1 TFLOP/s = 1e12 flop/s, 1 GB/s = 1e9 byte/s.
+ * be NULL. Out parameters come first and are not changed on failure unless their comment says so.
+ * The caller owns an object that `_open` or `_new` returns and ends it with `_close` or `_free`,
+ * which accept NULL. A returned `const char *` lives as long as the object it came from. One thread
+ * at a time may use an object. Names of times end in _ns, _ms or _seconds, names of sizes in
+ * _bytes. Rates are decimal: 1 TFLOP/s = 1e12 flop/s, 1 GB/s = 1e9 byte/s. The locale changes no
+ * text that is read or written: a program may call setlocale.
  */
 #ifndef AUTOKERNEL_H
 #define AUTOKERNEL_H
@@ -39,21 +41,21 @@ extern "C" {
 #define AK_VERSION "0.1.0"
 AK_API const char *ak_version(void);
 
-/* ---- 1. status and errors ------------------------------------------------------------------- */
+/* ---- 1. status and errors -------------------------------------------------------------------- */
 
 /* X(NAME, text). A failed *candidate* is not an error: it is a trial with a status of its own. */
-#define AK_STATUS_MAP(X)                          \
-    X(OK, "ok")                                   \
-    X(INVALID, "invalid input")                   \
-    X(NOT_FOUND, "not found")                     \
-    X(NO_MEMORY, "out of memory")                 \
-    X(IO, "input or output failed")               \
-    X(CORRUPT, "damaged data")                    \
-    X(LIMIT, "a limit was exceeded")              \
-    X(TIMED_OUT, "took too long")                 \
-    X(CANCELLED, "cancelled")                     \
-    X(CRASHED, "a child process crashed")         \
-    X(UNAVAILABLE, "not available on this machine") \
+#define AK_STATUS_MAP(X)                                                                           \
+    X(OK, "ok")                                                                                    \
+    X(INVALID, "invalid input")                                                                    \
+    X(NOT_FOUND, "not found")                                                                      \
+    X(NO_MEMORY, "out of memory")                                                                  \
+    X(IO, "input or output failed")                                                                \
+    X(CORRUPT, "damaged data")                                                                     \
+    X(LIMIT, "a limit was exceeded")                                                               \
+    X(TIMED_OUT, "took too long")                                                                  \
+    X(CANCELLED, "cancelled")                                                                      \
+    X(CRASHED, "a child process crashed")                                                          \
+    X(UNAVAILABLE, "not available on this machine")                                                \
     X(INTERNAL, "internal error")
 
 typedef enum ak_status {
@@ -64,15 +66,18 @@ typedef enum ak_status {
 
 AK_API const char *ak_status_text(ak_status status);
 
-/* One line that says what went wrong, where, and what to do. Owned by the caller, usually on the
-   stack; written once, where the fault is found. Start from AK_ERROR_INIT. */
+/* Describes a failure in one line: what went wrong, where, and what to do. The caller owns it,
+   usually on the stack, and starts from AK_ERROR_INIT. */
 typedef struct ak_error {
     ak_status status;
     char text[480];
 } ak_error;
-#define AK_ERROR_INIT {AK_OK, ""}
+#define AK_ERROR_INIT                                                                              \
+    {                                                                                              \
+        AK_OK, ""                                                                                  \
+    }
 
-/* ---- 2. values, parameters, spaces ---------------------------------------------------------- */
+/* ---- 2. values, parameters, spaces ----------------------------------------------------------- */
 
 typedef enum ak_value_type {
     AK_VALUE_BOOL,
@@ -82,8 +87,8 @@ typedef enum ak_value_type {
     AK_VALUE_LIST
 } ak_value_type;
 
-/* A value of a parameter or of an expression. Strings and lists are borrowed from their owner
-   (a space, an arena). */
+/* A value of a parameter or of an expression. Strings and lists are borrowed from their owner (a
+   space, an arena). */
 typedef struct ak_value {
     ak_value_type type;
     union {
@@ -98,8 +103,8 @@ typedef struct ak_value {
     } as;
 } ak_value;
 
-/* A configuration: for each parameter of its space, the index of the value chosen. Plain data: copy
-   it freely, zero it to start. Positions past the space's parameters are 0. */
+/* A configuration: the index of the chosen value for each parameter of its space. It is plain data:
+   copy it freely, zero it to start. Positions after the space's last parameter are 0. */
 #define AK_PARAMETERS_MAX 64
 typedef struct ak_config {
     uint16_t at[AK_PARAMETERS_MAX];
@@ -108,8 +113,8 @@ typedef struct ak_config {
 /* How the value of a parameter reaches the compiler. */
 typedef enum ak_parameter_use {
     AK_USE_DEFINE,   /* -DNAME=value; a string or bool also as -DNAME_is_value=1 */
-    AK_USE_OPTION,   /* command-line options of the compiler: "compiler passes" */
-    AK_USE_COMPILER, /* which compiler */
+    AK_USE_OPTION,   /* options on the compiler's command line: "compiler passes" */
+    AK_USE_COMPILER, /* the compiler itself */
 } ak_parameter_use;
 
 typedef struct ak_parameter {
@@ -119,10 +124,10 @@ typedef struct ak_parameter {
     size_t value_count;
     size_t default_index;
     ak_parameter_use use;
-    bool numerics; /* changes results: only the default is offered unless the user allows more */
+    bool numerics; /* changes results: only its default is offered unless the task allows more */
 } ak_parameter;
 
-/* The valid configurations of an implementation, for one problem size and device. Immutable. */
+/* The valid configurations of an implementation for one task. A space is immutable. */
 typedef struct ak_space ak_space;
 
 AK_API size_t ak_space_parameter_count(const ak_space *space);
@@ -130,118 +135,150 @@ AK_API const ak_parameter *ak_space_parameter(const ak_space *space, size_t inde
 AK_API size_t ak_space_condition_count(const ak_space *space);
 AK_API const char *ak_space_condition(const ak_space *space, size_t index);
 AK_API const char *ak_space_condition_reason(const ak_space *space, size_t index); /* "" if none */
-/* Size of the Cartesian product of all values (a double: it may exceed 2^64). */
+/* Returns the size of the Cartesian product of all values. It is a double because it may exceed
+   2^64. */
 AK_API double ak_space_cartesian(const ak_space *space);
-/* Number of valid configurations; they have indices 0..count-1. */
+/* Returns the number of valid configurations. Their indices are 0..count-1. */
 AK_API uint64_t ak_space_count(const ak_space *space);
 AK_API void ak_space_at(ak_config *out, const ak_space *space, uint64_t index);
-/* False if the configuration is not in the space. `index` may be NULL. */
+/* Returns false if the configuration is not in the space. `index` may be NULL. */
 AK_API bool ak_space_find(uint64_t *index, const ak_space *space, const ak_config *config);
-/* The declared default or, if a condition excludes it, the valid configuration nearest to it. */
+/* Gives the declared default or, if a condition excludes it, the valid configuration nearest to
+   it. */
 AK_API void ak_space_default(ak_config *out, const ak_space *space);
 
-/* Canonical text, the identity of a configuration: "MR=6,KC=256,compiler=gcc", parameters in the
-   order of the space. Writes at most `bytes` (with the final 0) and returns the length needed. */
+/* Writes the canonical text, which identifies a configuration: "MR=6,KC=256,compiler=gcc", with the
+   parameters in the order of the space. At most `bytes` are written, the final 0 included. Returns
+   the length of the whole text. */
 AK_API size_t ak_config_format(char *out, size_t bytes, const ak_space *space,
                                const ak_config *config);
-/* Reads "k=v,k=v" in any order; parameters left out take their default. The result is valid. */
+/* Reads "k=v,k=v" in any order. Parameters that are left out take their default. Succeeds only if
+   the configuration is valid. */
 AK_API ak_status ak_config_parse(ak_config *out, const ak_space *space, const char *text,
                                  ak_error *err);
 
-/* ---- 3. problems and tasks ------------------------------------------------------------------ */
+/* ---- 3. problems and tasks ------------------------------------------------------------------- */
 
-/* What to compute: a kernel folder (problem.json and implementations), built in or the user's. */
+/* What to compute: a kernel folder (problem.json and implementations), built in or the user's
+   own. */
 typedef struct ak_problem ak_problem;
 
-/* `name` is a built-in kernel ("matmul"), a folder with a problem.json, or a T1 file. A folder
-   whose problem or implementation has the name of a built-in one must hold the same: AK_INVALID. */
+/* Opens a problem. `name` is a built-in kernel ("matmul"), a folder with a problem.json, or a T1
+   file. AK_INVALID if a folder uses the name of a built-in problem or implementation for something
+   else. */
 AK_API ak_status ak_problem_open(ak_problem **out, const char *name, ak_error *err);
 AK_API void ak_problem_close(ak_problem *problem);
 AK_API const char *ak_problem_name(const ak_problem *problem);
 AK_API const char *ak_problem_description(const ak_problem *problem);
-/* One line per size, dtype, choice, argument and implementation, for people. */
+/* Describes the problem for people: one line for each size, dtype, option, argument and
+   implementation. Free with ak_text_free. */
 AK_API ak_status ak_problem_describe(char **out_text, const ak_problem *problem, ak_error *err);
 AK_API size_t ak_problem_implementation_count(const ak_problem *problem);
 AK_API const char *ak_problem_implementation(const ak_problem *problem, size_t index);
 
-/* A problem with everything decided but the configuration. Texts may be NULL for the default. */
+/* Everything that determines a measurement except the configuration. A text may be NULL for its
+   default. */
 typedef struct ak_task_spec {
     const char *kernel;         /* as for ak_problem_open */
     const char *implementation; /* "host"; NULL: the best one for the device */
-    const char *device;         /* "auto", "host", "cuda:0"; equal ones that share the trials of
-                                   ak_tune: "cuda:all", "cuda:0,cuda:1". All else happens on the
-                                   first. "auto" (NULL): the first one there is for the
-                                   implementation; "cuda:H200": a data sheet (docs/cuda.md), for
-                                   looking at spaces where there is no device */
-    const char *size;           /* "M=1024,N=1024,K=1024", or "1024" for all sizes alike */
-    const char *dtype;          /* "f32" */
-    const char *choices;        /* "activation=relu,bias=add" */
-    bool allow_numerics;        /* offer compiler options that change results */
-    bool look;                  /* nothing will be run: where the machine has no device for the
-                                   implementation, a data sheet stands in for it */
-    const char *fix;            /* "MR=6,KC=256:512": only these values of these parameters */
-    /* libraries to compare with: "default" (NULL: the same) are those that start quickly, "all",
-       "none", and names, such as "default,torch-eager" */
+    /* "auto", "host" or "cuda:0". "cuda:all" and "cuda:0,cuda:1" name equal devices that share the
+       trials of ak_tune; everything else happens on the first of them. "auto" (NULL) is the first
+       device that the implementation can use. "cuda:H200" is a data sheet (docs/cuda.md): its
+       spaces can be listed without such a device */
+    const char *device;
+    const char *size;    /* "M=1024,N=1024,K=1024", or "1024" for all sizes */
+    const char *dtype;   /* "f32" */
+    const char *choices; /* options of the problem: "activation=relu,bias=add" */
+    bool allow_numerics; /* offer compiler options that change results */
+    bool kept;           /* the kernel is a folder of sources that were kept, for instance in a
+                            bundle; it may be an earlier version of the built-in kernel of the same
+                            name */
+    bool look;           /* nothing will be run: if the machine has no device for the
+                            implementation, a data sheet takes its place */
+    const char *fix;     /* "MR=6,KC=256:512": only these values of these parameters */
+    /* Libraries to compare with: "default" (NULL) for those that start quickly, "all", "none", or
+       names, such as "default,torch-eager". */
     const char *libraries;
-    /* how contestants are measured beside each other in finishes and comparisons: "interleaved"
-       (NULL: the same), "burst" or "sustained" (docs/cuda.md) */
+    /* How comparisons and finishes order their batches: "interleaved" (NULL), "burst" or
+       "sustained" (docs/cuda.md). */
     const char *protocol;
-    int threads;                /* CPU threads for host kernels and libraries; 0: all */
-    uint64_t seed;              /* of inputs and searches, recorded with every run; 0, the default,
-                                   is a seed like any other */
+    /* How workers are started on other machines: "ssh:gpu1,gpu2*4", "slurm", "cmd:WORDS"
+       (docs/scale.md); NULL: workers are processes of this machine. The other machines must be like
+       this one, because the task looks for devices, compilers and libraries here only. */
+    const char *launcher;
+    /* Number of workers that the launcher starts, as "N" or "MIN-MAX": work begins with MIN of them
+       and takes the others when they come. NULL: from one to as many as the launcher has places
+       for. */
+    const char *workers;
+    int threads;   /* CPU threads for host kernels and libraries; 0: all */
+    uint64_t seed; /* seed of inputs and searches; every run records it */
 } ak_task_spec;
 
 typedef struct ak_task ak_task;
 
 AK_API ak_status ak_task_open(ak_task **out, const ak_task_spec *spec, ak_error *err);
 AK_API void ak_task_close(ak_task *task);
-/* Testers and comparisons of this task end with AK_CANCELLED, within a fraction of a second and
-   without leaving a process behind, once *cancel is not zero; set it from a signal handler. It
-   must outlive them. (ak_tune has an option of its own.) */
+/* Testers and comparisons of this task end with AK_CANCELLED once *cancel is not zero: within a
+   fraction of a second and without leaving a process behind. A signal handler may set it. It must
+   outlive them. (ak_tune has an option of its own.) */
 AK_API void ak_task_set_cancel(ak_task *task, const volatile int *cancel);
 AK_API const ak_space *ak_task_space(const ak_task *task);
 AK_API const ak_problem *ak_task_problem(const ak_task *task);
 AK_API const char *ak_task_implementation(const ak_task *task);
-/* Why this implementation, or the data sheet of this device, one line; NULL: it was asked for, or
-   there is no other. */
+/* Returns in one line why this implementation, or the data sheet of this device, was chosen; NULL
+   if the caller named it or there is no other. */
 AK_API const char *ak_task_reason(const ak_task *task);
-/* Is the device one by its data sheet? Then all but looking is refused: AK_UNAVAILABLE. */
+/* Returns true if the device is known by its data sheet only. Such a task can be inspected;
+   whatever would run on the device fails with AK_UNAVAILABLE. */
 AK_API bool ak_task_by_sheet(const ak_task *task);
-AK_API const char *ak_task_device(const ak_task *task);  /* "host"; of several the first */
-AK_API const char *ak_task_devices(const ak_task *task); /* all, "cuda:0,cuda:1" */
+/* Returns what results are compared with: "C function in reference.c", "Python function
+   reference.py:reference", "arrays in files (c.npy), one size only", "implementation host_plain of
+   the same problem", or "agrees with the default configuration (the weakest reference)". NULL for a
+   task whose results cannot be checked: a recording or a space by itself. */
+AK_API const char *ak_task_reference(const ak_task *task);
+AK_API const char *ak_task_device(const ak_task *task);  /* "host"; the first of several */
+AK_API const char *ak_task_devices(const ak_task *task); /* all of them: "cuda:0,cuda:1" */
 AK_API const char *ak_task_size(const ak_task *task);    /* "M=1024,N=1024,K=1024" */
 AK_API const char *ak_task_dtype(const ak_task *task);
-AK_API const char *ak_task_choices(const ak_task *task); /* "" if the problem has none */
-AK_API double ak_task_flops(const ak_task *task);        /* useful work, from problem.json */
-AK_API double ak_task_bytes(const ak_task *task);        /* compulsory traffic */
+AK_API const char *ak_task_choices(const ak_task *task); /* options of the problem; "" if it has
+                                                            none */
+AK_API double ak_task_flops(const ak_task *task);        /* useful work of one run, in flop */
+AK_API double ak_task_bytes(const ak_task *task);        /* compulsory traffic of one run */
+/* Writes what is known before anything is compiled, as one JSON object (free with ak_text_free).
+   Without a configuration (NULL) it has "hardware" and "shape", objects of texts. With one, which
+   must be in the task's space, it has "text" (canonical), "config", "index", "derived" (what
+   follows from it by the formulas of its space file, as texts) and, except for recordings,
+   "compiler", "options", "threads" and "workspace_bytes". */
+AK_API ak_status ak_task_facts(char **out_json, const ak_task *task, const ak_config *config,
+                               ak_error *err);
 
-/* ---- 4. trials ------------------------------------------------------------------------------ */
+/* ---- 4. trials ------------------------------------------------------------------------------- */
 
 /* X(NAME, text as stored, shown and exported) */
-#define AK_TRIAL_MAP(X)                 \
-    X(OK, "ok")                         \
-    X(INVALID, "invalid")               \
-    X(COMPILE_ERROR, "compile_error")   \
-    X(LAUNCH_ERROR, "launch_error")     \
-    X(WRONG_RESULT, "wrong_result")     \
-    X(CRASHED, "crashed")               \
-    X(TIMED_OUT, "timed_out")           \
-    X(OUT_OF_MEMORY, "out_of_memory")   \
+#define AK_TRIAL_MAP(X)                                                                            \
+    X(OK, "ok")                                                                                    \
+    X(INVALID, "invalid")                                                                          \
+    X(COMPILE_ERROR, "compile_error")                                                              \
+    X(LAUNCH_ERROR, "launch_error")                                                                \
+    X(WRONG_RESULT, "wrong_result")                                                                \
+    X(CRASHED, "crashed")                                                                          \
+    X(TIMED_OUT, "timed_out")                                                                      \
+    X(OUT_OF_MEMORY, "out_of_memory")                                                              \
     X(REJECTED, "rejected")
 
 typedef enum ak_trial_status {
 #define AK_TRIAL_ENUM(name, text) AK_TRIAL_##name,
     AK_TRIAL_MAP(AK_TRIAL_ENUM)
 #undef AK_TRIAL_ENUM
-    AK_TRIAL_STATUS_COUNT
+        AK_TRIAL_STATUS_COUNT
 } ak_trial_status;
 
 AK_API const char *ak_trial_status_text(ak_trial_status status);
-/* False if the text names no status. */
+/* Returns false if the text names no status. */
 AK_API bool ak_trial_status_parse(ak_trial_status *out, const char *text);
 
-/* One configuration, tried. Texts are owned by the trial (or NULL); times that were not measured
-   are 0; a failed trial has no samples. */
+/* The outcome of one configuration. Texts are owned by the trial or NULL. A time that was not
+   measured is 0. A failed trial has no samples. */
 typedef struct ak_trial {
     int64_t id; /* row in the archive, 0 if not archived */
     char *run;
@@ -253,15 +290,15 @@ typedef struct ak_trial {
     char *dtype;
     char *choices;
     char *config;      /* canonical text: the identity */
-    char *environment; /* hash of device, compiler, source, library versions */
-    /* who proposed it */
+    char *environment; /* hash of device, compilers, source and library versions */
+    /* Who proposed it. */
     char *strategy;
-    char *model; /* of a language model; NULL otherwise */
+    char *model; /* the language model; NULL if none proposed it */
     int generation;
-    int64_t parent; /* trial it was derived from, 0 if none */
-    double predicted_gain; /* of time over the parent: 0.1 is a tenth less */
+    int64_t parent;        /* trial it was derived from, 0 if none */
+    double predicted_gain; /* predicted reduction of the parent's time: 0.1 is 10 % */
     char *hypothesis;      /* the model's reason, one line; NULL: none */
-    /* what became of it */
+    /* What became of it. */
     ak_trial_status status;
     char *reason; /* one line; NULL when ok */
     int64_t propose_ns, compile_ns, check_ns, measure_ns, overhead_ns;
@@ -276,71 +313,136 @@ typedef struct ak_trial {
     /* Where it was measured: several devices may share a run. */
     char *measured_on; /* "cuda:1"; NULL: not recorded */
     char *device_uuid; /* "GPU-5fd4f087-..."; NULL: the device has none */
-    /* What the device did meanwhile, by its driver; means over samples, 0 and NULL: not known. */
+    /* What the device did meanwhile, as its driver reports: means over samples; 0 and NULL: not
+       known. */
     double sm_clock_mhz, memory_clock_mhz, power_watts, temperature_celsius;
-    char *throttle;     /* why the clock was held back: "none", "power_cap", "power_cap,thermal" */
-    double utilisation; /* of the arithmetic units at that clock, 0..1; if bound by compute */
+    char *throttle;     /* why the clock was reduced: "none", "power_cap", "power_cap,thermal" */
+    double utilisation; /* of the arithmetic units at that clock, 0..1; set if bound by compute */
 } ak_trial;
+
+/* Where a task lies on the roofline of its device (Williams, Waterman, Patterson 2009), and how
+   much of it was reached. A member that is not known is 0. */
+typedef struct ak_placement {
+    double flops, bytes; /* useful work of one run, and the traffic that it cannot avoid */
+    double intensity;    /* flop/byte */
+    double peak_tflops, bandwidth_gbs;    /* the ceilings of the device for this task */
+    bool cache;                           /* the bandwidth is that of a cache that holds all data */
+    double memory_gbs, cache_gbs, l1_gbs; /* bandwidth of the memory, the last private and the first
+                                             cache */
+    double compute_ms, memory_ms; /* least time of the arithmetic and of the traffic; the longer one
+                                     binds */
+    bool memory_bound;
+    double tflops, gbs, efficiency; /* reached; efficiency: fraction of the limit that binds */
+    double compute_utilisation, bandwidth_utilisation; /* of each ceiling, 0..1 */
+} ak_placement;
+
+/* Calls the visitor for each fact that is known, with a name and a text: "intensity", "170.7
+   flop/byte (...)". */
+typedef void (*ak_placement_visitor)(void *context, const char *name, const char *text);
+AK_API void ak_placement_describe(const ak_placement *placement, ak_placement_visitor visit,
+                                  void *context);
+/* Places one trial of the archive. A trial has its rates but not the ceilings at its time, so the
+   members about limits are 0. */
+AK_API void ak_place_trial(ak_placement *out, const ak_trial *trial);
 
 AK_API void ak_trial_clear(ak_trial *trial);
 AK_API ak_status ak_trial_copy(ak_trial *out, const ak_trial *trial, ak_error *err);
-/* The object of `autokernel history --json` (docs/formats.md). Free with ak_text_free. */
+/* Returns the object that `autokernel history --json` prints (docs/formats.md). Free with
+   ak_text_free. */
 AK_API ak_status ak_trial_json(char **out_text, const ak_trial *trial, ak_error *err);
 
-/* ---- 5. the archive ------------------------------------------------------------------------- */
+/* ---- 5. the archive -------------------------------------------------------------------------- */
 
-/* Every trial ever made, in one SQLite file. A trial that was added is durable when the call
-   returns. Several processes may use one archive at once. */
+/* Every trial ever made, in one SQLite file. A trial is durable when the call that adds it returns.
+   Several processes may use one archive at once. */
 typedef struct ak_archive ak_archive;
 
-/* `path` NULL: AUTOKERNEL_ARCHIVE, else autokernel/archive.db under the XDG data folder. Creates
-   what is missing. A damaged file or one of a newer schema is refused and left as it is. */
+/* Opens the archive, and creates it if it does not exist. `path` NULL means AUTOKERNEL_ARCHIVE or,
+   if that is not set, autokernel/archive.db under the XDG data folder. A damaged file or one of a
+   newer schema is refused and not changed. */
 AK_API ak_status ak_archive_open(ak_archive **out, const char *path, ak_error *err);
-/* The same for reading: one that is not there is empty, and nothing is created. */
+/* Opens the archive for reading. If the file does not exist, the archive is empty and nothing is
+   created. If the file or its folder cannot be written, the archive is a copy in memory. */
 AK_API ak_status ak_archive_open_existing(ak_archive **out, const char *path, ak_error *err);
 AK_API void ak_archive_close(ak_archive *archive);
 AK_API const char *ak_archive_path(const ak_archive *archive);
 
-/* Fields left NULL or 0 match everything. `run` may be that of ak_tune_sizes: the trials of its
-   sizes match. */
+/* Selects trials. A field that is NULL or 0 matches everything, with one exception: trials on
+   recordings (devices "sim:FILE") match only if `device`, `run`, `environment` or `simulated` asks
+   for them, because nothing was measured in them. The device "sim" matches all of these. `run` may
+   be a run of ak_tune_sizes; then the trials of all its sizes match. */
 typedef struct ak_archive_filter {
     const char *kernel, *implementation, *device, *size, *dtype, *choices, *run, *environment;
     const char *config;
+    int64_t id; /* id of one trial */
     bool ok_only;
-    bool best_first; /* by median; default: oldest first */
+    bool simulated;  /* include trials on recordings */
+    bool best_first; /* order by median; default: oldest first */
     size_t limit;
 } ak_archive_filter;
 
-/* AK_NOT_FOUND if the archive has no run of this id: a filter that names it would match nothing. */
+/* Fails with AK_NOT_FOUND if the archive has no run of this id, which a filter would not report. */
 AK_API ak_status ak_archive_check_run(ak_archive *archive, const char *run, ak_error *err);
 
-/* Called for each trial; the trial is borrowed for the call. Return false to stop. */
+/* Receives each trial, which is borrowed for the call. Returning false stops. */
 typedef bool (*ak_trial_visitor)(void *context, const ak_trial *trial);
 AK_API ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *filter,
                                  ak_trial_visitor visit, void *context, ak_error *err);
 
-/* The best configuration of one task, as far as it is known: the winner of the finish of a run
-   (measured again, beside the baseline) counts for more than the lowest median, which is partly
-   luck. All matching trials must be of one task (kernel, device, size, dtype, choices); of several
-   environments of an implementation the one with the latest trial counts, of several
-   implementations the fastest. AK_NOT_FOUND if nothing that is ok matches.
-   The caller clears `out`. */
+/* Adds a trial, which is durable when the call returns. Sets trial->id and, if it is NULL,
+   trial->timestamp. The run, if the trial has one, must be in the archive. In a reason or model,
+   bytes that are not UTF-8 are replaced by U+FFFD, because a compiler may print anything; other
+   texts must be UTF-8. */
+AK_API ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_error *err);
+
+/* Finds the best configuration of one task. The winner of a run's finish, where it was measured
+   again beside the baselines, takes precedence over the lowest median, which is partly luck. All
+   matching trials must be of one task (kernel, device, size, dtype, choices). If an implementation
+   has several environments, the one with the latest trial counts; if there are several
+   implementations, the fastest. AK_NOT_FOUND if no successful trial matches. The caller clears
+   `out`. */
 AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
                                  const ak_archive_filter *filter, ak_error *err);
 
-/* Formats, by name: see ak_list(AK_LIST_FORMATS). Export writes to `path` ("-": standard output)
-   all or nothing; import adds all trials of the file or none, but for those that the archive has
-   already: of the same run, time, task, configuration and result. `known` (may be NULL): how many
-   these were. */
+/* Writes and reads files of trials; ak_list(AK_LIST_FORMATS) names the formats. Export writes
+   `path` ("-": standard output) completely or not at all. Import adds all trials of the file or
+   none. It skips trials that the archive already has: those with the same configuration and time
+   stamp (or the same result, if there is no time stamp) and with the same run, task and environment
+   as far as the file gives them. `known` (may be NULL) counts the skipped trials. If `format` is
+   NULL, import recognises it by the contents. Files may be compressed with gzip. */
 AK_API ak_status ak_archive_export(ak_archive *archive, const ak_archive_filter *filter,
                                    const char *format, const char *path, ak_error *err);
+/* Gives what ak_archive_export would write. Free with ak_text_free. */
+AK_API ak_status ak_archive_export_text(char **out, ak_archive *archive,
+                                        const ak_archive_filter *filter, const char *format,
+                                        ak_error *err);
 AK_API ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *archive,
                                    const char *format, const char *path, ak_error *err);
 
-/* The configuration of a best_config.json as canonical text. Free with ak_text_free. */
+/* Writes a file that describes a task instead of trials. The format "t1" is its space as other
+   tuners read it, with sizes, options and device facts resolved. */
+AK_API ak_status ak_task_export(const ak_task *task, const char *format, const char *path,
+                                ak_error *err);
+
+/* Calls the visitor for each file of the kernel that a trial was made of, as it was then:
+   "matmul/host.c". AK_NOT_FOUND if the archive did not keep it. */
+typedef void (*ak_source_visitor)(void *context, const char *name, const char *data, size_t length);
+AK_API ak_status ak_archive_source(ak_archive *archive, int64_t trial, ak_source_visitor visit,
+                                   void *context, ak_error *err);
+
+/* Finds whether the kernel has changed since a trial measured it: the source of its implementation,
+   the space file, problem.json or the reference. If so, *out_place is where the changed kernel is,
+   a name for ak_problem_open (free with ak_text_free); NULL if the kernel is the same, or if that
+   cannot be known: for recordings, imported trials and kernels that no longer exist. The kernel is
+   looked for at `place` (may be NULL), then where the trial's run had it, then among the built-in
+   ones. */
+AK_API ak_status ak_archive_kernel_changed(char **out_place, ak_archive *archive,
+                                           const ak_trial *trial, const char *place, ak_error *err);
+
+/* Reads the configuration of a best_config.json as canonical text. Free with ak_text_free. */
 AK_API ak_status ak_best_config_read(char **out_text, const char *path, ak_error *err);
 
-/* ---- 6. tester and optimizer ---------------------------------------------------------------- */
+/* ---- 6. tester and optimizer ----------------------------------------------------------------- */
 
 /* Compiles, checks and times configurations of one task, one at a time, in a process of its own: a
    crash or a hang of a candidate costs one trial. */
@@ -348,132 +450,206 @@ typedef struct ak_tester ak_tester;
 
 AK_API ak_status ak_tester_open(ak_tester **out, const ak_task *task, ak_error *err);
 AK_API void ak_tester_close(ak_tester *tester);
-/* Fails only if the harness fails; what the candidate did is in `out`, which the caller clears. */
+/* Compiles, checks and times one configuration. It fails only if the harness fails; what the
+   candidate did is in `out`, which the caller clears. */
 AK_API ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *config,
                                ak_error *err);
-/* Correctness only, over the problem's awkward sizes and the task's own. */
+/* Calls `waiting` about every two seconds while a configuration is run or checked. */
+AK_API void ak_tester_on_wait(ak_tester *tester, void (*waiting)(void *context, double seconds),
+                              void *context);
+/* Only checks results, over the problem's edge-case sizes and the task's own. */
 AK_API ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_config *config,
                                  ak_error *err);
+/* With `on`, ak_tester_check also builds each configuration that passes with AddressSanitizer and
+   UndefinedBehaviorSanitizer (host only) and runs that build at the edge-case sizes. If the
+   sanitizers find an error, or each call leaks memory, the trial is AK_TRIAL_REJECTED. */
+AK_API void ak_tester_sanitize(ak_tester *tester, bool on);
+/* Writes what the sanitizers did so far, or why they did nothing, as a line; "" if they were not
+   asked for. */
+AK_API void ak_tester_sanitizing(char *out, size_t bytes, const ak_tester *tester);
 
-/* As ak_task_open; but where spec->implementation is NULL and several can do the task, measured
-   results choose: the archive's (may be NULL), in the environment of today, at this size or the
-   nearest, by no more than a factor of two, at which all of them were measured; else, with `race`,
-   their default configurations, each compiled, checked and timed now, and archived. Without either
-   it is the first of the kernel's folder. `cancel` may be NULL. */
+/* Opens a task like ak_task_open. If spec->implementation is NULL and several implementations can
+   run the task, it chooses the fastest by measurements. First it uses those of `archive` (may be
+   NULL) from the same environment, at this size or at the nearest one within a factor of two that
+   all implementations were measured at. Without these and with `race`, it compiles, checks, times
+   and archives the default configuration of each now. Otherwise it takes the first implementation
+   of the kernel's folder. `cancel` may be NULL. */
 AK_API ak_status ak_task_choose(ak_task **out, const ak_task_spec *spec, ak_archive *archive,
                                 bool race, const volatile int *cancel, ak_error *err);
 
-/* What happens during a run, as one stream: the log, the progress bar and --events all read it.
-   `json` is one object without line breaks, see docs/formats.md for the events and their fields. */
+/* Receives the events of a run: the log, the progress bar and --events all read this stream. `json`
+   is one object without line breaks; docs/formats.md lists the events and their fields. */
 typedef void (*ak_event_sink)(void *context, const char *event, const char *json);
 
 typedef struct ak_tune_options {
     /* NULL: "portfolio", with a language model "hybrid"; see ak_list(AK_LIST_STRATEGIES).
-       Hyper-parameters follow a colon:
-       "genetic:population=30,mutation=0.2"; see ak_list(AK_LIST_HYPERPARAMETERS) */
+       Hyper-parameters follow a colon: "genetic:population=30,mutation=0.2"; see
+       ak_list(AK_LIST_HYPERPARAMETERS). */
     const char *strategy;
-    size_t evaluations;    /* configurations to try, the resumed ones included; 0: 60 */
+    size_t evaluations;    /* configurations to try, resumed ones included; 0: 60 */
     double seconds;        /* wall time; 0: no limit */
-    double spent_seconds;  /* of these, by what came before: the race of ak_task_choose */
-    double target_speedup; /* stop when the baseline is beaten by this factor; 0: never. A
-                              recording has no baseline: AK_INVALID */
-    bool resume;           /* trials of the same key in the archive count as evaluated, so that
-                              a run that is resumed ends where it would have ended */
-    size_t finalists;      /* re-measured interleaved with the baseline, and the default; 0: 3 */
-    /* Configurations to try right after the default, as text; those that are not in the space are
-       passed over. Borrowed for the call. */
+    double spent_seconds;  /* part of `seconds` that was spent before the call, by the race of
+                              ak_task_choose */
+    double finish_seconds; /* time for which the finish measures each candidate; 0: 0.7 */
+    double target_speedup; /* stop when a configuration beats the fastest library, or the default if
+                              there is none, by this factor; 0: never. AK_INVALID on a recording,
+                              which has no finish */
+    bool resume;           /* count archived trials of the same task and environment as evaluated,
+                              so that the resumed run ends where it would have ended */
+    bool sanitize;         /* build finalists with sanitizers, too, as ak_tester_sanitize */
+    size_t finalists;      /* how many of the best the finish measures beside the baselines and the
+                              default; 0: 3 */
+    /* Configurations to try right after the default, as texts. Those that are not in the space are
+       skipped. Borrowed for the call. */
     const char *const *first;
     size_t first_count;
-    ak_event_sink sink;    /* may be NULL */
+    /* Recordings of this kernel at other sizes, dtypes or on other devices. Their best
+       configurations are tried after the default, one by one while it pays, at most a tenth of the
+       budget at a time; strategies with a model also learn from the order of all their
+       configurations. Without recordings, the archive's trials of this kernel elsewhere take their
+       place, unless `like_none`. The event "like" reports how many there are and their source.
+       Borrowed for the call. */
+    const struct ak_recording *const *like;
+    size_t like_count;
+    bool like_none;
+    ak_event_sink sink; /* may be NULL */
     void *sink_context;
     const volatile int *cancel; /* set to non-zero from a signal handler to end the run early */
-    /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. Its `cancel`
-       is that of the run. Where it cannot be reached, the run says so (the event "warning") and
-       carries on with "portfolio"; what no waiting can cure, such as a budget for a model without a
-       price, is refused. */
+    /* For strategies that ask a language model (llm, llm-oneshot, hybrid); NULL: none. The run's
+       `cancel` replaces its own. If the model cannot be reached, the run reports it (the event
+       "warning") and continues with "portfolio". What waiting cannot cure, such as a budget for a
+       model without a price, is refused. */
     const struct ak_llm_options *llm;
-    int generations; /* questions to the model; 0: the strategy's default. 1 is one shot */
-    size_t batch;    /* proposals a question; 0: what the budget leaves for each */
+    int generations; /* questions to the model; 0: the strategy's default; 1: one shot */
+    size_t batch;    /* proposals for each question; 0: what the budget leaves for each */
 } ak_tune_options;
 
-/* A contestant of an interleaved measurement. */
-typedef struct ak_contestant {
+/* X(NAME, word): what a comparison says of a candidate relative to another. NONE: it was not
+   measured, or it is the other one itself. TIE: the interval of the ratio reaches into the
+   difference between two measurements of identical code, which is taken as 1 % at least. UNDECIDED:
+   the interval, or the control's, is wider than a fifth. A tie or an undecided ratio is never shown
+   as a win. */
+#define AK_SPEED_MAP(X)                                                                            \
+    X(NONE, "none")                                                                                \
+    X(FASTER, "faster")                                                                            \
+    X(SLOWER, "slower")                                                                            \
+    X(TIE, "tie")                                                                                  \
+    X(UNDECIDED, "undecided")
+typedef enum ak_speed_verdict {
+#define AK_SPEED_ENUM(name, word) AK_SPEED_##name,
+    AK_SPEED_MAP(AK_SPEED_ENUM)
+#undef AK_SPEED_ENUM
+} ak_speed_verdict;
+AK_API const char *ak_speed_verdict_text(ak_speed_verdict verdict);
+
+/* A speed relative to another: above 1 is faster. Times are paired by rounds; the interval is a 95
+   % one. */
+typedef struct ak_speed {
+    double ratio, low, high; /* 0: not known */
+    ak_speed_verdict verdict;
+} ak_speed;
+
+/* What separates a difference from noise in one comparison. Pressure is the fraction of time in
+   which something on the machine waited for a processor, 0..1; negative: not known. */
+typedef struct ak_noise {
+    ak_speed control; /* one candidate against itself under another name; ratio 0: not measured */
+    double pressure_before, pressure, pressure_after; /* before, during and after the comparison */
+    size_t rounds, disturbed; /* disturbed: rounds in which a candidate waited for a processor */
+    bool extended;            /* the machine was busy, so more rounds were made than planned */
+} ak_noise;
+
+/* A candidate of a comparison: a configuration or a library. */
+typedef struct ak_compared {
     char *name;    /* "tuned", "default", or the library: "OpenBLAS" */
-    char *version; /* with the core type: "0.3.21 Cooperlake"; NULL for candidates */
+    char *version; /* with the core type: "0.3.21 Cooperlake"; NULL for configurations */
     char *config;  /* NULL for libraries */
-    char *library; /* what it is called in --libraries: "cublaslt-best"; NULL for candidates */
+    char *library; /* its name in --libraries: "cublaslt-best"; NULL for configurations */
     char *reason;  /* why it failed, in one line; NULL if it did not */
     double median_ms, ci_low_ms, ci_high_ms;
     double tflops, gbs, efficiency;
-    double ratio, ratio_low, ratio_high; /* speed relative to the first library, paired, 95 % */
-    bool tie;                            /* the interval of the ratio contains 1 */
-    /* as in ak_trial */
+    /* Speed relative to the reference: the fastest library or, without one, the default. */
+    double ratio, ratio_low, ratio_high;
+    ak_speed_verdict verdict;
+    bool tie;              /* the verdict is a tie */
+    ak_speed over_default; /* speed relative to the default; ratio 0 if that did not take part */
+    /* The clocks and the power while it ran, as in ak_trial. */
     double sm_clock_mhz, memory_clock_mhz, power_watts, temperature_celsius;
     char *throttle;
     double utilisation;
-    /* may kernels of a batch begin before those ahead of them have ended (CUDA: programmatic
-       launches)? "none", "within runs", "between runs"; NULL: not known */
+    /* Whether kernels of a batch may begin before those ahead of them have ended (programmatic
+       launches in CUDA): "none", "within runs", "between runs"; NULL: not known. */
     char *overlap;
-} ak_contestant;
+} ak_compared;
 
 typedef struct ak_tune_result {
     char *run;
-    size_t evaluated;                      /* trials of this run, resumed ones not counted */
-    size_t failed[AK_TRIAL_STATUS_COUNT];  /* by status */
+    size_t evaluated;                     /* trials of this run, resumed ones not counted */
+    size_t failed[AK_TRIAL_STATUS_COUNT]; /* by status */
     size_t resumed;
     double seconds;
-    /* "evaluations", "time", "target", "exhausted", "converged", "cancelled"; of a language model
-       "generations" (all its answers were tried) and "stalled" (two in a row gained nothing) */
+    /* "evaluations", "time", "target", "exhausted", "converged" or "cancelled"; with a language
+       model also "generations" (all its answers were tried) and "stalled" (two generations in a row
+       gained nothing) */
     const char *stopped_by;
-    bool found;             /* a verified best exists */
+    bool found; /* a verified best exists */
     ak_trial best;
-    double speedup; /* best against the baseline, from the interleaved finish; 0 without one */
-    ak_contestant *contestants; /* finalists and baselines, as re-measured */
-    size_t contestant_count;
-    size_t baseline; /* index in contestants of the fastest library; contestant_count if none */
-    char **warnings; /* what makes the finish less sure than its intervals say, one line each */
+    ak_placement placement; /* placement of the best */
+    double speedup; /* speed of the best relative to the reference, by the finish; 0 without one */
+    ak_compared *candidates; /* candidates of the finish: configurations and libraries */
+    size_t candidate_count;
+    size_t baseline;  /* index in `candidates` of the fastest library; candidate_count if none */
+    size_t reference; /* index of the candidate that ratios are relative to: the fastest library,
+                         else the default */
+    size_t tuned;     /* index of the best; candidate_count if there was no finish */
+    ak_noise noise;   /* noise of the finish */
+    char *summary;    /* the finish in words, "1.04 times the speed of oneDNN (1.02 .. 1.06)" */
+    char **warnings;  /* what makes the finish less sure than its intervals say, one line each */
     size_t warning_count;
+    char *sanitizers; /* what sanitizers said of the finalists; NULL: they were not asked for */
     /* The language model, if the strategy asked one. */
-    char *model; /* NULL: none */
-    size_t llm_calls, llm_failed; /* failed, or given up when the run ended: without an answer */
+    char *model;                  /* NULL: none */
+    size_t llm_calls, llm_failed; /* llm_failed: calls without an answer, by failure or by the end
+                                     of the run */
     int64_t llm_input_tokens, llm_output_tokens;
-    bool llm_priced; /* false: the price is not known, the cost is 0 */
+    bool llm_priced; /* false: the price is not known and the cost is 0 */
     double llm_cost_usd;
 } ak_tune_result;
 
-/* Finds the best configuration of the task. `archive` may be NULL (nothing is kept). */
+/* Finds the best configuration of the task. `archive` may be NULL; then nothing is kept. */
 AK_API ak_status ak_tune(ak_tune_result *out, const ak_task *task, ak_archive *archive,
                          const ak_tune_options *options, ak_error *err);
 AK_API void ak_tune_result_clear(ak_tune_result *result);
-/* The object that `autokernel tune --json` prints (docs/formats.md). Free with ak_text_free. */
+/* Returns the object that `autokernel tune --json` prints (docs/formats.md). Free with
+   ak_text_free. */
 AK_API ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result,
                                      const ak_task *task, ak_error *err);
 
-/* Many sizes. Each size is tuned by itself; the leaders of all sizes are measured at every size,
-   interleaved; and of these the few are chosen that, together, lose least against tuning each size
-   (geometric mean of the ratios of times). What they lose is then measured once more, so that the
+/* Many sizes. Each size is tuned by itself. The best configurations of all sizes are then measured
+   at every size, interleaved, and the few are chosen that together lose least against tuning each
+   size (geometric mean of the ratios of times). Their loss is measured once more, so that the
    figure does not profit from the choice. */
 #define AK_TUNE_SIZES_MAX 64
 
-/* One of the sizes. Indices are into `configs` of the result. */
+/* The result for one size. Indices point into `configs` of the result. */
 typedef struct ak_size_result {
     char *size;       /* "M=1024,N=1024,K=1024" */
-    char *run;        /* of its own tuning, for ak_report; NULL if it was not begun */
-    size_t evaluated; /* by that run */
+    char *run;        /* run of this size's tuning, for ak_report; NULL if it was not begun */
+    size_t evaluated; /* trials of that run */
     bool measured;    /* the members below are known */
-    size_t winner;    /* the fastest here of all leaders */
-    double ms;        /* of the winner */
-    char *library;    /* the fastest one, measured beside it; NULL if there is none */
+    size_t winner;    /* the fastest configuration at this size */
+    double ms;        /* time of the winner */
+    char *library;    /* the fastest library, measured beside it; NULL if there is none */
     double library_ms;
-    size_t config; /* what the table gives for this size */
-    double loss;   /* its time over the winner's, 1 if it is the winner; paired, measured again */
-    double loss_low, loss_high; /* 95 % */
+    size_t config; /* the configuration that the table assigns to this size */
+    double loss;   /* its time relative to the winner's, paired and measured again; 1 if it is the
+                      winner */
+    double loss_low, loss_high; /* 95 % interval of `loss` */
 } ak_size_result;
 
-/* What some configurations, chosen together, lose over all sizes, each served by its fastest. */
+/* What a set of configurations loses over all sizes, if each size uses the fastest of the set. */
 typedef struct ak_sizes_loss {
     size_t configs;
-    double geomean, worst; /* 0: they do not serve every size */
+    double geomean, worst; /* 0: the set does not serve every size */
     size_t worst_size;     /* index in `sizes` */
 } ak_sizes_loss;
 
@@ -482,92 +658,154 @@ typedef struct ak_sizes_result {
     char *kernel, *implementation, *device, *dtype, *choices; /* what the sizes have in common */
     ak_size_result *sizes;
     size_t size_count;
-    char **configs; /* the leaders, as text */
+    char **configs; /* the configurations measured at every size, as text */
     size_t config_count;
-    double *ms; /* ms[config * size_count + size], interleaved; 0: cannot be used there */
-    size_t *table; /* the chosen: indices into `configs`; none if the run ended early */
+    double *ms;    /* ms[config * size_count + size], interleaved; 0: it failed there */
+    size_t *table; /* the chosen indices into `configs`; none if the run ended early */
     size_t table_count;
-    bool exact;              /* of all choices the best one; else found greedily */
-    ak_sizes_loss loss;      /* of the table, as measured again */
-    ak_sizes_loss *tradeoff; /* 1, 2, ... configurations, by the measurement they are chosen by */
+    bool exact;              /* the table is the best of all possible ones; false: found greedily */
+    ak_sizes_loss loss;      /* loss of the table, measured again */
+    ak_sizes_loss *tradeoff; /* loss of 1, 2, ... configurations, by the measurement that chose
+                                them */
     size_t tradeoff_count;
     size_t evaluated;
-    /* The language model, by all sizes together; as in ak_tune_result. */
+    /* The language model over all sizes; as in ak_tune_result. */
     char *model;
     size_t llm_calls, llm_failed;
     int64_t llm_input_tokens, llm_output_tokens;
     bool llm_priced;
     double llm_cost_usd;
     double seconds;
-    const char *stopped_by; /* "done", "cancelled", or "nothing" if a size has no working one */
+    const char *stopped_by; /* "done", "cancelled", or "nothing" if no configuration works at some
+                               size */
 } ak_sizes_result;
 
-/* `spec->size` is not read. Without `spec->implementation` it is the one that most sizes choose
-   (ak_task_choose, with race). `table` is how many configurations may be chosen. Evaluations,
-   seconds and the language model's budget of the options are for all sizes together (evaluations
-   0: 60 each); what a size leaves goes to those after it. With `resume` a size whose own tuning
-   came to its end in an earlier run is not tuned again. AK_INVALID for a size given twice. */
-AK_API ak_status ak_tune_sizes(ak_sizes_result *out, const ak_task_spec *spec,
-                               const char *const *sizes, size_t size_count, size_t table,
+/* The request to tune several sizes. The caller owns everything. */
+typedef struct ak_sizes_request {
+    const ak_task_spec *spec; /* `size` is ignored. Without `implementation`, the one that most
+                                 sizes choose is used (ak_task_choose, with race) */
+    const char *const *sizes; /* `size_count` texts as in ak_task_spec; AK_INVALID if a size is
+                                 given twice */
+    size_t size_count;
+    size_t table; /* how many configurations may be chosen */
+} ak_sizes_request;
+
+/* Tunes several sizes. Evaluations, seconds and the language model's budget of the options apply to
+   all sizes together (evaluations 0: 60 for each size); what a size does not use goes to those
+   after it. With `resume`, a size whose tuning was completed in an earlier run is not tuned again.
+   `archive` may be NULL. */
+AK_API ak_status ak_tune_sizes(ak_sizes_result *out, const ak_sizes_request *request,
                                ak_archive *archive, const ak_tune_options *options, ak_error *err);
 AK_API void ak_sizes_result_clear(ak_sizes_result *result);
-/* The object that `autokernel tune --sizes --json` prints. Free with ak_text_free. */
+/* Returns the object that `autokernel tune --sizes --json` prints. Free with ak_text_free. */
 AK_API ak_status ak_sizes_result_json(char **out_text, const ak_sizes_result *result,
                                       ak_error *err);
 
-/* The configuration that a file gives for a task: a best_config.json its one, a dispatch.json the
-   one of the nearest size that is valid at the task's own (docs/formats.md has the rule). */
+/* Reads the configuration that a file has for a task: that of a best_config.json or, from a
+   dispatch.json, that of the nearest size that is valid at the task's own (docs/formats.md has the
+   rule). */
 AK_API ak_status ak_config_read(ak_config *out, const ak_task *task, const char *path,
                                 ak_error *err);
 
-/* ---- 7. comparing and reporting ------------------------------------------------------------- */
+/* ---- 7. comparing and reporting -------------------------------------------------------------- */
 
 typedef struct ak_comparison {
-    ak_contestant *contestants; /* libraries first, then the configurations in the order given */
+    ak_compared *candidates; /* libraries first, then the configurations in the order given */
     size_t count;
+    ak_placement placement; /* the task's limits; nothing is reached */
+    size_t reference; /* index of the candidate that ratios are relative to: the fastest library,
+                         else the first */
+    ak_noise noise;
+    char *summary;   /* the result of the last configuration in words; NULL: there is none */
     char **warnings; /* as in ak_tune_result */
     size_t warning_count;
 } ak_comparison;
 
-/* Measures the vendor libraries (if `baselines`) and configurations, interleaved in one run. */
-AK_API ak_status ak_compare(ak_comparison *out, const ak_task *task, const ak_config *configs,
-                            const char *const *names, size_t count, bool baselines,
-                            double seconds, ak_error *err);
+/* The candidates of a comparison, and its length. The caller owns everything. */
+typedef struct ak_compare_options {
+    const ak_config *configs; /* `count` of them, of the task's space */
+    const char *const *names; /* one for each configuration */
+    size_t count;
+    bool baselines; /* include the installed vendor libraries */
+    double seconds; /* measuring time for all candidates together; 0: 1 second for each, and more if
+                       the machine is busy */
+} ak_compare_options;
+
+/* Measures configurations and libraries in one comparison. */
+AK_API ak_status ak_compare(ak_comparison *out, const ak_task *task,
+                            const ak_compare_options *options, ak_error *err);
+/* Repeats the comparison, which shows how repeatable it is on this machine. Everything is opened
+   and compiled once; each comparison has new processes. The visitor may keep a comparison by
+   zeroing *comparison, and ends the series by returning false. */
+typedef bool (*ak_comparison_visitor)(void *context, ak_comparison *comparison);
+AK_API ak_status ak_compare_each(const ak_task *task, const ak_compare_options *options,
+                                 size_t times, ak_comparison_visitor visit, void *context,
+                                 ak_error *err);
 AK_API void ak_comparison_clear(ak_comparison *comparison);
-/* As JSON: kernel, device, size, dtype, choices and the contestants. Free with ak_text_free. */
+/* Returns the comparison as JSON: kernel, device, size, dtype, choices and the candidates. Free
+   with ak_text_free. */
 AK_API ak_status ak_comparison_json(char **out_text, const ak_comparison *comparison,
                                     const ak_task *task, ak_error *err);
 
-/* Report of a run (NULL: the latest) in "text", "csv", "json" or "md". Free with ak_text_free. */
+/* Writes the report of a run (NULL: the latest) in the format "text", "csv", "json", "md" or
+   "html", a page that needs no network. "text:80" is text for a screen of 80 columns ("text": 100);
+   "text:0" does not fold lines. Free with ak_text_free. */
 AK_API ak_status ak_report(char **out_text, ak_archive *archive, const char *run,
                            const char *format, ak_error *err);
-/* Which parameters make the difference among the trials that match, as JSON: the member "impact" of
-   a report (docs/formats.md). Trials of several tasks may match; their times are compared within
-   their task. Free with ak_text_free. */
-AK_API ak_status ak_archive_impact(char **out_text, ak_archive *archive,
-                                   const ak_archive_filter *filter, ak_error *err);
+/* Writes a report of two runs side by side, in the same formats: what each found, where their
+   configurations and environments differ, and the configurations that both tried. Free with
+   ak_text_free. */
+AK_API ak_status ak_report_versus(char **out_text, ak_archive *archive, const char *a,
+                                  const char *b, const char *format, ak_error *err);
+/* Returns the importance of the parameters among the trials that match, as JSON: the member
+   "impact" of a report (docs/formats.md). Trials of several tasks may match; times are compared
+   within a task. Free with ak_text_free. */
+AK_API ak_status ak_archive_importance(char **out_text, ak_archive *archive,
+                                       const ak_archive_filter *filter, ak_error *err);
 AK_API void ak_text_free(char *text);
 
-/* ---- 8. language models --------------------------------------------------------------------- */
+/* The options of the dashboard, a server for browsers that shows the runs of an archive, also while
+   they go on. The server only reads, and the archive need not exist yet. Without a token, it
+   answers only requests that are addressed to this machine's own names; with a token, only requests
+   that carry the token. A text may be NULL for its default. */
+typedef struct ak_serve_options {
+    const char *archive;    /* as for ak_archive_open */
+    const char *address;    /* IPv4 address; NULL: "127.0.0.1". An address that other machines can
+                               reach needs a token */
+    unsigned port;          /* 0: any free port */
+    const char *token_file; /* its first line is the token; only its owner may read it */
+    void (*ready)(void *context, const char *url); /* may be NULL */
+    void *context;
+    const volatile int *cancel; /* set to non-zero from a signal handler to end it */
+} ak_serve_options;
 
-/* Which language model to ask, and within which limits (docs/llm.md). Texts may be NULL and numbers
-   0 for the default. Keys are read from OPENAI_API_KEY or ANTHROPIC_API_KEY or from key_file, and
-   appear in nothing that autokernel writes or prints. */
+/* Runs the dashboard until it is cancelled. AK_UNAVAILABLE if libmicrohttpd, which this call loads,
+   is not installed. */
+AK_API ak_status ak_serve(const ak_serve_options *options, ak_error *err);
+
+/* ---- 8. language models ---------------------------------------------------------------------- */
+
+/* Which language model to ask, and within which limits (docs/llm.md). A text may be NULL and a
+   number 0 for its default. Keys are read from OPENAI_API_KEY, ANTHROPIC_API_KEY or key_file;
+   autokernel never writes or prints them. */
 typedef struct ak_llm_options {
-    const char *model;    /* "openai:gpt-5", provider and model; "replay:DIR"; NULL: `replay`'s */
-    const char *url;      /* base address of the server, with or without /v1 */
-    const char *effort;   /* of reasoning: none, minimal, low, medium, high, xhigh, max */
-    const char *key_file; /* first line is the key; only its owner may read it (mode 0600) */
-    const char *prices;   /* JSON file with prices that extend or replace the built-in ones */
-    const char *record;   /* folder, of one model and effort: every answer is kept; one that is
-                             there is not asked again */
-    const char *replay;   /* folder: answers come from there, nothing is sent */
-    double budget_usd;    /* no call is made that could exceed it; 0: no limit */
-    double connect_seconds; /* to reach the server; 0: 10 */
-    double stall_seconds;   /* without a byte; 0: 300, as long as a model may think in silence */
-    double timeout_seconds; /* of one attempt; 0: 900 */
-    int retries;            /* after the first attempt; 0: 4; negative: none */
-    uint64_t seed;          /* of the jitter between attempts */
+    const char *model;      /* provider and model, "openai:gpt-5", "file:DIR" or "replay:DIR"; NULL:
+                               the model of `replay` */
+    const char *url;        /* base address of the server, with or without /v1 */
+    const char *effort;     /* reasoning effort: none, minimal, low, medium, high, xhigh, max */
+    const char *key_file;   /* its first line is the key; only the owner may read it (mode 0600) */
+    const char *prices;     /* JSON file with prices that extend or replace the built-in ones */
+    const char *record;     /* folder that keeps every answer, for one model and effort; a question
+                               that it answers is not asked again */
+    const char *replay;     /* folder that all answers come from; nothing is sent */
+    double budget_usd;      /* a call that could exceed it is not made; 0: no limit */
+    double connect_seconds; /* limit on reaching the server; 0: 10 */
+    double stall_seconds;   /* limit on silence; 0: 300, which leaves a model time to think */
+    double timeout_seconds; /* limit on one attempt; 0: 900, with "file:DIR" 1800 */
+    int output_tokens;      /* most output tokens of a call, with reasoning; 0: by the question */
+    int calls;              /* most calls of a run; 0: no limit */
+    int retries;            /* retries after the first attempt; 0: 4; negative: none */
+    uint64_t seed;          /* seed of the jitter between attempts */
     const volatile int *cancel; /* set to non-zero from a signal handler to end calls at once */
 } ak_llm_options;
 
@@ -575,85 +813,96 @@ typedef struct ak_llm_options {
    object (docs/llm.md). Free with ak_text_free. */
 AK_API ak_status ak_llm_check(char **out_json, const ak_llm_options *options, ak_error *err);
 
-/* The conversations of a run (NULL: the latest) as a JSON text, {"run": ..., "calls": [...]}: of
-   each question the prompt, the reply or the error, tokens, cost and time, and of each proposal its
-   prediction and what came of it (docs/formats.md). ak_text_free. */
+/* Returns the conversations of a run (NULL: the latest) as JSON, {"run": ..., "calls": [...]}. Each
+   call has the prompt, the reply or the error, tokens, cost and time, and for each proposal its
+   prediction and outcome (docs/formats.md). Free with ak_text_free. */
 AK_API ak_status ak_llm_conversation(char **out_json, ak_archive *archive, const char *run,
                                      ak_error *err);
-/* What language models were worth in the trials that the filter selects, as a JSON text: success by
-   proposer, the best of each generation, predictions against outcomes, tokens and cost for each
-   percent gained (docs/formats.md). "null" if none took part. ak_text_free. */
-AK_API ak_status ak_llm_worth(char **out_json, ak_archive *archive,
-                              const ak_archive_filter *filter, ak_error *err);
+/* Returns what language models contributed to the trials that match, as JSON: success by proposer,
+   the best of each generation, predictions against outcomes, tokens and cost for each percent
+   gained (docs/formats.md); "null" if none took part. Free with ak_text_free. */
+AK_API ak_status ak_llm_worth(char **out_json, ak_archive *archive, const ak_archive_filter *filter,
+                              ak_error *err);
 
-/* ---- 9. lists ------------------------------------------------------------------------------- */
+/* ---- 9. lists -------------------------------------------------------------------------------- */
 
 typedef enum ak_list_kind {
     AK_LIST_KERNELS,
     AK_LIST_BACKENDS,
     AK_LIST_STRATEGIES,
-    AK_LIST_FORMATS, /* of export and import */
+    AK_LIST_FORMATS, /* formats of export and import */
     AK_LIST_DEVICES, /* probes the machine in a child process */
     AK_LIST_BASELINES,
-    AK_LIST_HYPERPARAMETERS, /* of strategies: "genetic:population", "20 (2 to 1000): ..." */
-    AK_LIST_PROVIDERS        /* of language models */
+    AK_LIST_HYPERPARAMETERS, /* hyper-parameters of strategies: "genetic:population", "20 (2 to
+                                1000): ..." */
+    AK_LIST_PROVIDERS        /* providers of language models */
 } ak_list_kind;
 
 typedef void (*ak_list_visitor)(void *context, const char *name, const char *description);
 AK_API ak_status ak_list(ak_list_kind kind, ak_list_visitor visit, void *context, ak_error *err);
 
-/* Everything `autokernel doctor` knows, as a JSON text: devices with measured ceilings, compilers,
-   libraries with versions, settings in force and where each came from. Free with ak_text_free. */
+/* Returns what `autokernel doctor` shows, as JSON: devices with measured ceilings, compilers,
+   libraries with versions, settings and where each came from. Free with ak_text_free. */
 AK_API ak_status ak_doctor(char **out_json, ak_error *err);
 
 /* Writes the skeleton of a new kernel into the folder `path`, which must not exist. */
 AK_API ak_status ak_kernel_new(const char *path, ak_error *err);
+/* Does the same, with an implementation for CUDA devices beside the one for the CPU. */
+AK_API ak_status ak_kernel_new_cuda(const char *path, ak_error *err);
+/* Does the same for a kernel that exists: `file` is a T1 file (.json) or a source (.cu, .cl, .c).
+   *out_note says, one line each, what the file does not say and where to write it; NULL if nothing
+   is missing. Free it with ak_text_free. */
+AK_API ak_status ak_kernel_adopt(char **out_note, const char *path, const char *file,
+                                 ak_error *err);
 
-/* The body of `autokernel worker`: the child processes that compile, check and time. A program that
-   embeds the library either installs the autokernel executable (found beside the program, in PATH
-   or by AUTOKERNEL_WORKER) or calls this from its own main when argv[1] is "worker". */
+/* Runs `autokernel worker`, the child processes that compile, check and time. A program that embeds
+   the library either installs the autokernel executable (found beside the program, in PATH or by
+   AUTOKERNEL_WORKER) or calls this function from its main when argv[1] is "worker". */
 AK_API int ak_worker_main(int argc, char **argv);
 
-/* ---- 10. recordings: searching without a device --------------------------------------------- */
+/* ---- 10. recordings: searching without a device ---------------------------------------------- */
 
-/* A space whose configurations were all measured once: what became of each, and what trying it
-   cost. A search over a recording needs no device, takes seconds and gives the same result every
-   time, so that strategies can be compared and tuned. */
+/* A space whose configurations were all measured once: the outcome of each, and what trying it
+   cost. A search on a recording needs no device, takes seconds and always gives the same result, so
+   that strategies can be compared and tuned. */
 typedef struct ak_recording ak_recording;
 
-/* `path` is a cache file of Kernel Tuner (also of a run that was stopped), a T4 file, the JSON
-   results of KTT, each also compressed with gzip, or an archive of ours that holds one task. Up to
-   64 MiB unpacked. docs/formats.md says what is read of each. */
+/* Opens a recording. `path` is a cache file of Kernel Tuner (also of an interrupted run), a T4 file
+   or the JSON results of KTT, each also compressed with gzip, or an archive that holds one task. At
+   most 64 MiB unpacked. docs/formats.md says what is read of each. */
 AK_API ak_status ak_recording_open(ak_recording **out, const char *path, ak_error *err);
-/* The same with the T1 file of its space, which has the parameters, their values and defaults, and
-   the conditions: all that was recorded must be valid there. NULL: as ak_recording_open. */
+/* Opens a recording with the T1 file of its space, which gives the parameters, their values and
+   defaults, and the conditions. Every recorded configuration must be valid there. If `t1` is NULL,
+   it does the same as ak_recording_open. */
 AK_API ak_status ak_recording_open_t1(ak_recording **out, const char *path, const char *t1,
                                       ak_error *err);
 AK_API void ak_recording_close(ak_recording *recording);
-/* The configurations that were recorded, failed ones too, and nothing else is valid in it. */
+/* Returns a space in which exactly the recorded configurations are valid, failed ones included. */
 AK_API const ak_space *ak_recording_space(const ak_recording *recording);
 
 typedef struct ak_recorded {
     ak_config config;
     ak_trial_status status;
-    double value;   /* of the objective, if ok */
+    double value;   /* value of the objective, if ok */
     double seconds; /* compiling, benchmarking, checking, framework and strategy together */
 } ak_recorded;
-/* By the index in the space. */
+/* Gives the outcome of the configuration with this index in the space. */
 AK_API void ak_recording_at(ak_recorded *out, const ak_recording *recording, uint64_t index);
 
-/* Texts are "" where the file does not say. The last five are of the score, see ak_simulate. */
+/* Facts about a recording. A text is "" if the file does not have it. The last five members belong
+   to the score, see ak_simulate. */
 typedef struct ak_recording_facts {
     const char *kernel, *device, *size;
     const char *objective; /* "time" */
-    bool maximise;         /* more of it is better */
+    bool maximise;         /* a larger objective is better */
     size_t configurations, ok;
-    double optimum, median; /* of the objective, over those that are ok */
-    double seconds_median;  /* cost of one */
-    double seconds_each;    /* mean cost of one that is ok, with the failures on the way to it */
+    double optimum, median; /* of the objective, over the successful configurations */
+    double seconds_median;  /* median cost of one configuration */
+    double seconds_each;    /* mean cost of a successful one, with the failures on the way to it */
     double target;          /* objective at the cut-off: 95 % of the way from median to optimum */
-    size_t evaluations;     /* that random search is expected to need for it */
-    double first_seconds, last_seconds; /* cut-offs at 1 % and 95 %: the score is taken between */
+    size_t evaluations;     /* expected number that random search needs for it */
+    double first_seconds, last_seconds; /* cut-offs at 1 % and 95 %; the score is taken between
+                                           them */
 } ak_recording_facts;
 AK_API const ak_recording_facts *ak_recording_describe(const ak_recording *recording);
 
@@ -661,16 +910,19 @@ typedef struct ak_simulate_options {
     const char *strategy; /* as in ak_tune_options; NULL: "portfolio" */
     size_t repeats;       /* 0: 25 */
     uint64_t seed;        /* the seeds of the repeats are derived from it, in order */
-    size_t batch;         /* proposals that are asked for at once; 0: 1 */
-    size_t evaluations;   /* of one repeat, and told to the strategy; 0: no limit */
-    /* Simulated, of one repeat; 0: 1.1 times the cut-off at 95 %, and, unless `evaluations` is
-       given, no further than to the optimum: nothing better can come. */
+    size_t batch;         /* proposals asked for at once; 0: 1 */
+    /* As in ak_tune_options. The recording that is searched is skipped. */
+    const ak_recording *const *like;
+    size_t like_count;
+    size_t evaluations; /* limit of one repeat, which the strategy is told; 0: no limit */
+    /* Simulated time limit of one repeat. 0: 1.1 times the cut-off at 95 %; unless `evaluations` is
+       set, the search also stops at the optimum, because nothing better can come. */
     double seconds;
-    int jobs;             /* threads; 0: one for each core. The result does not depend on it */
+    int jobs; /* threads; 0: one for each core. The result does not depend on it */
     const volatile int *cancel;
 } ak_simulate_options;
 
-/* One repeat. */
+/* The result of one repeat. */
 typedef struct ak_simulated {
     uint64_t seed;
     size_t evaluations, failed;
@@ -680,16 +932,18 @@ typedef struct ak_simulated {
     double best_value;
     size_t best_at; /* evaluation that found it, from 1 */
     double best_seconds;
-    double thinking_ms; /* processor time that the strategy took: measured, not simulated */
+    double thinking_ms; /* processor time of the strategy: measured, not simulated */
 } ak_simulated;
 
 typedef struct ak_simulation {
     ak_simulated *repeats;
     size_t count;
-    double median_best;     /* best_value, median over the repeats that found something; else 0 */
-    double ms_per_proposal; /* thinking, over all repeats */
-    /* 1 is the optimum at once, 0 as good as random search, below 0 worse. False: it cannot be
-       scored (the recording has no costs, or no configuration better than the median). */
+    char *like;             /* what was used of options.like, in one line; NULL: nothing */
+    double median_best;     /* median of best_value over the repeats that found something; 0: none
+                               did */
+    double ms_per_proposal; /* processor time for each proposal, over all repeats */
+    /* Score: 1 is the optimum at once, 0 as good as random search, below 0 worse. `scored` is false
+       if the recording has no costs, or no configuration better than the median. */
     bool scored;
     double score;
 } ak_simulation;
@@ -706,32 +960,76 @@ AK_API ak_status ak_simulate(ak_simulation *out, const ak_recording *recording,
                              const ak_simulate_options *options, ak_error *err);
 AK_API void ak_simulation_clear(ak_simulation *simulation);
 
-/* ---- 11. studies: which way of searching is worth its price? -------------------------------- */
+/* ---- 11. studies: comparing ways of searching ------------------------------------------------ */
 
-/* Each arm is a strategy; all get the same number of evaluations, the default configuration first,
-   and the same seeds. A run of an arm that asks a language model counts only if the model answered:
-   one that fell back to another strategy is reported and left out. */
+/* A study compares strategies, called arms. All arms get the same number of evaluations, begin with
+   the default configuration and use the same seeds. A run that asks a language model counts only if
+   the model answered; a run that fell back to another strategy is reported and left out. */
 typedef struct ak_study_options {
     const char *arms; /* strategies with commas; NULL: random,local,portfolio and, with a model,
-                         llm-oneshot,llm,hybrid too */
+                         also llm-oneshot,llm,hybrid */
+    /* As in ak_tune_options, for all arms alike. The archive is not used. */
+    const struct ak_recording *const *like;
+    size_t like_count;
     size_t evaluations;               /* of each run; 0: 60 */
     size_t seeds;                     /* runs of each arm; 0: 10 */
     uint64_t seed;                    /* the seeds of the runs are derived from it */
     const struct ak_llm_options *llm; /* NULL: none */
     int generations;                  /* as in ak_tune_options */
     size_t batch;
-    ak_event_sink sink; /* "run" after each run: arm, seed, best; and those of ak_tune; or NULL */
+    ak_event_sink sink; /* gets "run" after each run (arm, seed, best) and the events of ak_tune;
+                           may be NULL */
     void *sink_context;
     const volatile int *cancel;
 } ak_study_options;
 
-/* On a recording: nothing runs, the clock advances by what each configuration cost and by how long
-   each reply took. `out_json` is described in docs/formats.md; free it with ak_text_free. */
+/* Runs the study on a recording: the clock advances by what each configuration cost and by how long
+   each reply took. docs/formats.md describes `out_json`; free it with ak_text_free. */
 AK_API ak_status ak_study_recording(char **out_json, const ak_recording *recording,
                                     const ak_study_options *options, ak_error *err);
-/* On a device: each run is an ak_tune. `archive` may be NULL. */
+/* Runs the study on a device: each run is an ak_tune. `archive` may be NULL. */
 AK_API ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive *archive,
                                const ak_study_options *options, ak_error *err);
+
+/* ---- 12. bundles: results that run where autokernel is not ---------------------------------- */
+
+/* Selects what a bundle ships. docs/shipping.md says how a bundle is used, docs/formats.md what is
+   in it. */
+typedef struct ak_bundle_request {
+    const char *kernel;              /* as for ak_problem_open; its sources are read there */
+    const ak_archive_filter *filter; /* selects the trials whose best is shipped (ak_archive_best)
+                                        or, with `table`, the runs */
+    int64_t trial;                   /* ship the trial with this id instead of the best; 0: the
+                                        best */
+    bool table; /* ship the table of the latest run over many sizes, which serves each of them */
+} ak_bundle_request;
+
+/* Compiles the best configurations of the archive and writes them with all that is needed to run
+   them. The format "bundle" is one file, or a folder if `path` is a folder or ends in '/'. The path
+   "-" is standard output; without a path (NULL) the file is named after the kernel and its dtype.
+   Equal archives and compilers give equal bytes. *out_path is the path that was written (free with
+   ak_text_free). */
+AK_API ak_status ak_bundle_export(char **out_path, ak_archive *archive,
+                                  const ak_bundle_request *request, const char *format,
+                                  const char *path, ak_error *err);
+
+/* Checks that a bundle (a file or a folder) is whole, and returns its bundle.json. Free with
+   ak_text_free. */
+AK_API ak_status ak_bundle_read(char **out_json, const char *path, ak_error *err);
+
+typedef struct ak_bundle_verify_options {
+    double max_slowdown; /* a slowdown up to this fraction is accepted; 0: 0.05, a twentieth */
+    const volatile int *cancel;
+} ak_bundle_verify_options;
+
+/* Runs the code of a bundle again, confined as in a trial. It finds whether every result is right,
+   at the measured sizes and at the edge-case sizes of the problem, and whether each measured size
+   is as fast as the bundle says. A size counts as slower if three measurements find it slower by
+   more than `max_slowdown` at the low end of the interval. *good is true if no result is wrong and
+   no size is slower. `out_json` has a row for each measured size (docs/formats.md); free it with
+   ak_text_free. AK_UNAVAILABLE if this machine cannot run it. */
+AK_API ak_status ak_bundle_verify(char **out_json, bool *good, const char *path,
+                                  const ak_bundle_verify_options *options, ak_error *err);
 
 #ifdef __cplusplus
 }

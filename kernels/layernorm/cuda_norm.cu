@@ -1,14 +1,16 @@
 /*
- * cuda_norm.cu: layernorm (CENTRED = 1) and rmsnorm (CENTRED = 0) of rows; fp16, bf16 or fp32,
- * statistics in fp32. Comes after cuda_rows.cu of softmax, which has the parameters.
+ * cuda_norm.cu: layernorm (CENTRED = 1) and rmsnorm (CENTRED = 0) of rows in fp16, bf16 or fp32,
+ * with statistics in fp32. It follows cuda_rows.cu of softmax, which explains the shared
+ * parameters.
  *
- *   MOMENTS       layernorm. 0: the mean first, then the squares of the centred elements: two
- *                 reductions. 1: each thread takes mean and squares of its own part, and one
- *                 reduction brings them together by the formula of Chan, Golub and LeVeque, which
- *                 centres too.
- *   WEIGHT_EARLY  1: weight and bias are loaded before the reduction, which hides their latency
- *                 and costs registers. 2: once, before the first row of a block (only with WHOLE).
- *                 3: as 2, but to shared memory, where each thread has its own (only with WHOLE)
+ *   MOMENTS       for layernorm. 0: two reductions, of the elements and then of the squares of the
+ *                 centred elements. 1: each thread computes mean and squares of its own part, and
+ *                 one reduction combines them by the formula of Chan, Golub and LeVeque, which also
+ *                 uses centred squares.
+ *   WEIGHT_EARLY  1: loads weight and bias before the reduction, which hides their latency and
+ *                 costs registers. 2: loads them once, before the first row of a block (only with
+ *                 WHOLE). 3: as 2, but keeps them in shared memory, each thread its own (only with
+ *                 WHOLE)
  */
 #if WEIGHT_EARLY >= 2 && !WHOLE
 #error "weights stay where rows do not begin inside a vector"
@@ -30,43 +32,57 @@ DEVICE float vector_sum(const vector *v)
     float sum = 0;
     UNROLL for (int j = 0; j < V; j++)
     {
-        sum += element(v, j); /* 0 outside the row */
+        sum += element(v, j);
     }
     return sum;
 }
 
-/* The sum of (x - mean)^2. The vector begins with element e of the row. */
-DEVICE float vector_squares(const row *r, int e, const vector *v, float mean)
+/* Returns the sum of (x - mean)^2 over a vector. */
+DEVICE float vector_squares(const vector *v, float mean)
 {
-    const bool all = !CENTRED || whole(r, e); /* without a mean, what is outside counts 0 */
     float sum = 0;
     UNROLL for (int j = 0; j < V; j++)
     {
         const float d = element(v, j) - mean;
-        sum += all || inside(r, e, j) ? d * d : 0.0f;
+        sum += d * d;
     }
     return sum;
 }
 
-/* How many of its elements are inside the row. */
-DEVICE float vector_count(const row *r, int e)
+/* Returns the same sum over this thread's elements of the edges. */
+DEVICE float edge_squares(const place *p, const row *r, const float edge[EDGES + 1], float mean)
 {
-    const int before = e < 0 ? -e : 0;
-    const int after = e + V > r->cols ? e + V - r->cols : 0;
-    return (float)(whole(r, e) ? V : V - before - after);
+    float sum = 0;
+    EACH_EDGE(j)
+    {
+        const float d = edge_of(p, r, j) >= 0 ? edge[j] - mean : 0.0f;
+        sum += d * d;
+    }
+    return sum;
 }
 
-/* Takes another vector into mean, squares and count. */
-DEVICE part moments_and(part p, const row *r, int e, const vector *v)
+/* Returns how many elements this thread keeps; the rest are not counted. */
+DEVICE float kept_count(const place *p, const row *r)
+{
+    int count = (r->count < KEEP ? r->count : KEEP) * V;
+    EACH_EDGE(j)
+    {
+        count += edge_of(p, r, j) >= 0;
+    }
+    return (float)count;
+}
+
+/* Adds a vector to mean, squares and count. */
+DEVICE part moments_and(part so_far, const vector *v)
 {
     part q;
-    q.c = vector_count(r, e);
-    q.a = divide_fast(vector_sum(v), q.c);
-    q.b = vector_squares(r, e, v, q.a);
-    return combine(p, q, REDUCE_MOMENTS);
+    q.c = V;
+    q.a = vector_sum(v) / V;
+    q.b = vector_squares(v, q.a);
+    return combine(so_far, q, REDUCE_MOMENTS);
 }
 
-/* What belongs to vector i of a row. */
+/* Loads the weights and biases of vector i of a row. */
 DEVICE void load_weights(vector *w, vector *b, const place *p, const row *r, const void *weight,
                          const void *bias, int i)
 {
@@ -78,7 +94,8 @@ DEVICE void load_weights(vector *w, vector *b, const place *p, const row *r, con
 #endif
 }
 
-/* Where a thread has its own vector i of weight (which = 0) or bias (1): none waits for another. */
+/* Returns the place in shared memory of this thread's own vector i of weight (which = 0) or bias
+   (which = 1). No thread waits for another. */
 DEVICE unsigned char *place_of_weight(const place *p, int i, int which)
 {
     return p->stay + ((i64)which * KEEP + i) * THREADS * VEC_BYTES;
@@ -104,7 +121,7 @@ DEVICE void find_weights(vector *w, vector *b, const place *p, int i)
 #endif
 }
 
-/* (x - mean) * scale * weight + bias; mean and scale are all.a and all.b. */
+/* Stores (x - mean) * scale * weight + bias; mean and scale are all.a and all.b. */
 DEVICE void store_result(const place *p, const row *r, void *y, int i, const vector *v,
                          const vector *weight, const vector *bias, part all)
 {
@@ -122,14 +139,38 @@ DEVICE void store_result(const place *p, const row *r, void *y, int i, const vec
     store_vector(p, r, y, i, x);
 }
 
+/* Does the same for this thread's elements of the edges. */
+DEVICE void store_edges(const place *p, const row *r, unsigned char *to,
+                        const float edge[EDGES + 1], part all)
+{
+    EACH_EDGE(j)
+    {
+        const int at = edge_of(p, r, j);
+        if (at >= 0) {
+            float x = (edge[j] - all.a) * all.b;
+#if HAS_WEIGHT
+            x *= load_element((const unsigned char *)p->weight + (i64)at * ELEMENT);
+#endif
+#if HAS_BIAS
+            x += load_element((const unsigned char *)p->bias + (i64)at * ELEMENT);
+#endif
+            store_element(to + (i64)at * ELEMENT, x);
+        }
+    }
+}
+
 KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i64 rows, int cols,
                  float epsilon)
 {
     place p = place_begin();
     vector keep[BATCH][KEEP_ARRAY], w[KEEP_ARRAY], b[KEEP_ARRAY];
+    float edge[BATCH][EDGES + 1];
 #if PREFETCH
     vector next[1][KEEP_ARRAY];
+    float next_edge[1][EDGES + 1];
 #endif
+    p.weight = HAS_WEIGHT ? weight : NULL;
+    p.bias = HAS_BIAS ? bias : NULL;
     i64 index = row_first(&p);
     const u32 zero = (u32)(rows >> 62);
     launch_begin(&p, x, rows, cols);
@@ -137,7 +178,7 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
     ring q = ring_begin(&p, x, index, rows, cols);
 #else
     if (index < rows) {
-        batch_load(keep, &p, x, index, rows, cols, 0);
+        batch_load(keep, edge, &p, x, index, rows, cols, 0);
     }
 #endif
 #if WEIGHT_EARLY == 2
@@ -149,7 +190,7 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
         }
     }
 #elif WEIGHT_EARLY == 3
-    if (index < rows) { /* who leaves at once leaves no copy behind */
+    if (index < rows) { /* a thread that leaves at once must not leave a copy unfinished */
         const row r = row_at(&p, x, 0, cols);
         EACH_KEPT(i, &r)
         {
@@ -161,11 +202,11 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
         const row r = row_at(&p, x, index, cols);
         unsigned char *to = (unsigned char *)y + index * cols * ELEMENT;
         const i64 left = rows - index;
-        part all[BATCH]; /* mean and squares, then mean and scale */
-        index += row_step();
+        part all[BATCH]; /* first mean and squares, then mean and scale */
+        index = row_next(index);
 #if PREFETCH
         if (index < rows) {
-            batch_load(next, &p, x, index, rows, cols, 0);
+            batch_load(next, next_edge, &p, x, index, rows, cols, 0);
         }
 #endif
 #if WEIGHT_EARLY == 1
@@ -186,26 +227,28 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
             {
                 all[k].a += vector_sum(&keep[k][i]);
             }
+            EACH_EDGE(j)
+            {
+                all[k].a += edge[k][j]; /* 0 if this thread has no such element */
+            }
 #endif
         }
 #if CENTRED && MOMENTS
-        /* What is in registers needs no division for each vector: its mean first. */
+        /* For elements in registers the mean is computed first: no division for each vector. */
         EACH_ROW(k)
         {
-            EACH_KEPT(i, &r)
-            {
-                all[k].c += vector_count(&r, first_of(&p, &r, i));
-            }
+            all[k].c = kept_count(&p, &r);
             all[k].a = all[k].c > 0 ? divide_fast(all[k].a, all[k].c) : 0.0f;
             row_narrow(keep[k], all[k].a, zero);
             EACH_KEPT(i, &r)
             {
-                all[k].b += vector_squares(&r, first_of(&p, &r, i), &keep[k][i], all[k].a);
+                all[k].b += vector_squares(&keep[k][i], all[k].a);
             }
+            all[k].b += edge_squares(&p, &r, edge[k], all[k].a);
             EACH_REST(i, &r)
             {
-                const vector v = row_rest(&p, &r, i, 0);
-                all[k] = moments_and(all[k], &r, first_of(&p, &r, i), &v);
+                const vector v = row_rest(&p, &r, i);
+                all[k] = moments_and(all[k], &v);
             }
         }
         row_reduce(all, &p, REDUCE_MOMENTS);
@@ -216,7 +259,7 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
         {
             EACH_REST(i, &r)
             {
-                const vector v = row_rest(&p, &r, i, 0);
+                const vector v = row_rest(&p, &r, i);
                 all[k].a += vector_sum(&v);
             }
         }
@@ -232,12 +275,13 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
             sum[k].a = sum[k].b = sum[k].c = 0;
             EACH_KEPT(i, &r)
             {
-                sum[k].a += vector_squares(&r, first_of(&p, &r, i), &keep[k][i], all[k].a);
+                sum[k].a += vector_squares(&keep[k][i], all[k].a);
             }
+            sum[k].a += edge_squares(&p, &r, edge[k], all[k].a);
             EACH_REST(i, &r)
             {
-                const vector v = row_rest(&p, &r, i, 0);
-                sum[k].a += vector_squares(&r, first_of(&p, &r, i), &v, all[k].a);
+                const vector v = row_rest(&p, &r, i);
+                sum[k].a += vector_squares(&v, all[k].a);
             }
         }
         row_reduce(sum, &p, REDUCE_SUM);
@@ -266,27 +310,37 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
 #endif
             EACH_ROW(k)
             {
-                if (k == 0 || k < left) {
-                    store_result(&p, &r, to + k * (i64)cols * ELEMENT, i, &keep[k][i], &w[i], &b[i],
-                                 all[k]);
+                if (k == 0 || k * APART < left) {
+                    store_result(&p, &r, to + k * (i64)APART * cols * ELEMENT, i, &keep[k][i],
+                                 &w[i], &b[i], all[k]);
                 }
             }
         }
         EACH_REST(i, &r)
         {
-            const vector v = row_rest(&p, &r, i, 0);
+            const vector v = row_rest(&p, &r, i);
             vector more_w, more_b;
             load_weights(&more_w, &more_b, &p, &r, weight, bias, i);
             store_result(&p, &r, to, i, &v, &more_w, &more_b, all[0]);
+        }
+        EACH_ROW(k)
+        {
+            if (k == 0 || k * APART < left) {
+                store_edges(&p, &r, to + k * (i64)APART * cols * ELEMENT, edge[k], all[k]);
+            }
         }
 #if PREFETCH
         UNROLL for (int i = 0; i < KEEP && index < rows; i++)
         {
             keep[0][i] = next[0][i];
         }
+        EACH_EDGE(j)
+        {
+            edge[0][j] = next_edge[0][j];
+        }
 #elif !STAGES
         if (index < rows) {
-            batch_load(keep, &p, x, index, rows, cols, 0);
+            batch_load(keep, edge, &p, x, index, rows, cols, 0);
         }
 #endif
     }

@@ -29,12 +29,13 @@
 
 typedef struct norm {
     int64_t rows, cols;
-    const float *x, *weight, *bias; /* weight and bias: read if the problem has them */
+    const float *x, *weight, *bias; /* weight and bias are read only if the problem has them */
     float *y;
 } norm;
 
-/* The sum over a row of x - mean, or of its square. Sums of chunks are added up apart: a million
-   terms added one by one would lose several digits. ahead: what to prefetch, or NULL. */
+/* Returns the sum over a row of x - mean, or of its square. Chunks are summed separately, because a
+   million terms added one by one would lose several digits. `ahead` is the row to prefetch, or
+   NULL. */
 AK_INLINE float row_sum(const float *x, int64_t cols, float mean, const int square,
                         const float *ahead)
 {
@@ -83,7 +84,7 @@ AK_INLINE vec result(const norm *s, int64_t j, vec x, vec mean, vec scale)
     return HAS_BIAS ? y + vec_load(s->bias + j) : y;
 }
 
-/* The last vector of a row, or the first up to an aligned address. */
+/* Stores a partial vector: the last of a row, or the first up to an aligned address. */
 AK_INLINE void part_result(const norm *s, float *y, const float *x, int64_t j, int64_t count,
                            vec mean, vec scale)
 {

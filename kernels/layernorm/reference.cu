@@ -1,4 +1,4 @@
-/* layernorm, reference on a device: what reference.c computes, a block for each row. */
+/* layernorm, reference on a device: computes what reference.c does, one block for each row. */
 KERNEL ak_reference(const void *x, const void *weight, const void *bias, double *y, i64 rows,
                     i64 cols)
 {

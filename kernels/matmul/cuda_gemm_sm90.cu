@@ -1,16 +1,18 @@
 /*
- * cuda_gemm_sm90.cu: C = epilogue(alpha * A * B + beta * C_in) for Hopper, all of the tunable GEMM.
- * fp16 or bf16 in and out, sums in fp32; C row-major; A and B each in either layout.
+ * cuda_gemm_sm90.cu: C = epilogue(alpha * A * B + beta * C_in) for Hopper, the whole tunable
+ * GEMM. Input and output are fp16 or bf16, sums are in fp32. C is row-major, A and B are each in
+ * either layout.
  *
- * A block is one producer warp, which asks the tensor copy engine for tiles of A and B, and one to
- * three consumer warpgroups, which multiply them with wgmma. Between them is a ring of `num_stages`
- * slots in shared memory with two barriers each: `full` (the bytes have arrived) and `empty` (all
- * have read). Blocks are persistent: each takes tile after tile, and the producer runs ahead into
- * the next tile while the consumers store the last one.
+ * A block has one producer warp, which requests tiles of A and B from the tensor copy engine,
+ * and one to three consumer warpgroups, which multiply them with wgmma. A ring of `num_stages`
+ * slots in shared memory connects them. Each slot has two barriers: `full` (the bytes have
+ * arrived) and `empty` (all consumers have read them). Blocks are persistent: each takes tile
+ * after tile, and the producer runs ahead into the next tile while the consumers store the last
+ * one.
  *
- * In wgmma's terms, X is the operand on the side of the 64 rows and Y that on the side of the MMA_N
- * columns. Usually X is A and Y is B; with SWAP_AB the product is computed transposed, so that a
- * small M becomes MMA_N (down to 16) instead of being padded to 64.
+ * In wgmma's terms, X is the operand on the side of the 64 rows and Y the one on the side of the
+ * MMA_N columns. Usually X is A and Y is B. With SWAP_AB the product is computed transposed, so
+ * that a small M becomes MMA_N (down to 16) instead of being padded to 64.
  */
 /* clang-format off */
 /*
@@ -18,16 +20,16 @@
  *   BLOCK_SIZE_M, _N, _K   tile of C, depth of a slot (64 or 128 elements)
  *   num_stages             slots of the ring
  *   NUM_CONSUMERS          consumer warpgroups: 1, 2, 3
- *   PING_PONG              1: each consumer has its own tile, and one's epilogue runs under the
- *                          other's product; 0: they split the tile
+ *   PING_PONG              1: each consumer has its own tile, and the epilogue of one overlaps the
+ *                          product of the other; 0: they split the tile
  *   CLUSTER_M, CLUSTER_N   blocks of a cluster along M and N; they share tiles by multicast
- *   EARLY_SLOTS            so many slots, all of them once at most, are loaded before the blocks of a
- *                          cluster have met, by each block alone
+ *   EARLY_SLOTS            slots that each block loads alone, before the blocks of a cluster have
+ *                          synchronised; at most each slot once
  *   CLUSTER_K              blocks of a cluster along K; they exchange their sums through shared
  *                          memory
- *   SPLIT_K                parts of K that meet in the workspace
- *   SPLIT_WAIT             0: the last to arrive adds all parts; 1: all wait for each other, and
- *                          each adds and stores its share of the tile (the whole grid must be
+ *   SPLIT_K                parts of K, whose sums are added in the workspace
+ *   SPLIT_WAIT             0: the last block to arrive adds all parts; 1: all wait for each other,
+ *                          and each adds and stores its share of the tile (the whole grid must be
  *                          resident at once)
  *   GROUP_SIZE, RASTER     tiles are visited in groups of GROUP_SIZE rows (RASTER 0) or columns (1)
  *   SWAP_AB                see above
@@ -38,24 +40,27 @@
  *   EPILOGUE_COLUMNS       columns of C stored at a time: 64, 32, 16
  *   EPILOGUE_BUFFERS       staging buffers of each consumer
  *   BLOCKS_PER_SM          promised to the compiler
- *   EVICT_A, EVICT_B       how the level 2 cache treats them: 0 as usual, 1 first out, 2 last out
+ *   EVICT_A, EVICT_B       eviction from the level 2 cache: 0 as usual, 1 first, 2 last
  *   A_LAYOUT, B_LAYOUT     0: K is the contiguous direction; 1: M or N is
- *   PAD_A, PAD_B           1: rows of A (B) are no multiple of 16 bytes, so that the copy engine
- *                          cannot address them, and ak_pad, which is launched before, copies them
- *                          into rows of the workspace that are
- *   DIRECT_STORE           1: C by ordinary stores: where its rows are no multiple of 16 bytes
- *   LAUNCH_EARLY           1: programmatic dependent launch: this kernel starts while the one before
- *                          it ends, and waits for that end before it touches memory; 2: before that
- *                          wait it asks for the first boxes of A and B, into the level 2 cache only
+ *   PAD_A, PAD_B           1: the distance of rows of A (B) is not a multiple of 16 bytes, so the
+ *                          copy engine cannot address them; ak_pad, which is launched before, copies
+ *                          them to rows of the workspace that it can address
+ *   DIRECT_STORE           1: C is written by ordinary stores, because the distance of its rows is
+ *                          not a multiple of 16 bytes
+ *   LAUNCH_EARLY           1: programmatic dependent launch: this kernel starts while the previous
+ *                          one ends, and waits for that end before it touches memory; 2: before it
+ *                          waits, it prefetches the first boxes of A and B into the level 2 cache
  *   HAS_BIAS, EPILOGUE(x)  bias[column] is added, then EPILOGUE applied; from cuda_activation.cu
- *   HAS_ALPHA              1: alpha * A * B; with a bias not 0
- *   HAS_BETA               1: beta * C_in is added before EPILOGUE; laid out as C, and may be C
- *   HAS_RESIDUAL           1: the residual, laid out as C, is added behind EPILOGUE
- *   SIZE_M, SIZE_N, SIZE_K where defined: there is also an entry ak_kernel_sized, for just this
+ *   HAS_ALPHA              1: alpha * A * B; with a bias, alpha is not 0
+ *   HAS_BETA               1: beta * C_in is added before EPILOGUE; C_in has the layout of C and may
+ *                          be C
+ *   HAS_RESIDUAL           1: the residual, with the layout of C, is added after EPILOGUE
+ *   SIZE_M, SIZE_N, SIZE_K if defined, there is also an entry ak_kernel_sized, specialised for this
  *                          size; worth 1 to 4 % below 2048
- *   OWN_SIZE_ONLY          where defined, and they are: that is the only one
+ *   OWN_SIZE_ONLY          if defined with these, the specialised entry is the only one
  *
- * Names a reader may want: M, N, K in the host's sense; P, Q are the sizes on X's and Y's side.
+ * Names in the code: M, N and K are sizes in the host's sense; P and Q are the sizes on the
+ * sides of X and Y.
  */
 /* clang-format on */
 #ifndef EPILOGUE
@@ -85,33 +90,34 @@
 
 /* Workspace of a split K: counters, then SPLIT_K x BLOCK_SIZE_M x BLOCK_SIZE_N floats for each
    tile. */
-#define WORKSPACE_COUNTERS 65536 /* bytes at its start, zero between launches */
+#define WORKSPACE_COUNTERS 65536 /* bytes of counters, which are zero between launches */
 
 #define THREADS     (128 * NUM_CONSUMERS + 32 * PRODUCER_WARPS)
 #define CLUSTER     (CLUSTER_M * CLUSTER_N * CLUSTER_K)
-#define WARPGROUPS  (PING_PONG ? 1 : NUM_CONSUMERS) /* that share one tile */
-#define MMAS        (BLOCK_P / (64 * WARPGROUPS))   /* wgmmas side by side of one consumer */
+#define WARPGROUPS  (PING_PONG ? 1 : NUM_CONSUMERS) /* warpgroups that share one tile */
+#define MMAS        (BLOCK_P / (64 * WARPGROUPS))   /* wgmmas of one consumer, side by side */
 #define K_STEPS     (BLOCK_SIZE_K / 16)
 #define A_BLOCKS    ((BLOCK_SIZE_M + 63) / 64)
 #define B_BLOCKS    ((BLOCK_SIZE_N + 63) / 64)
 #define A_BYTES     ((A_LAYOUT ? A_BLOCKS * 64 : BLOCK_SIZE_M) * BLOCK_SIZE_K * 2)
 #define B_BYTES     ((B_LAYOUT ? B_BLOCKS * 64 : BLOCK_SIZE_N) * BLOCK_SIZE_K * 2)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
-/* The blocks of a cluster along K share out the columns of the accumulators, if there are enough,
-   to add and store; else the first one does it all. OWN_N: of MMA_N columns, those that a block
-   finishes. */
+/* The blocks of a cluster along K divide the columns of the accumulators among them, to add and
+   store, if there are enough; otherwise the first block does all. OWN_N is the number of the MMA_N
+   columns that a block finishes. */
 #define SHARES (CLUSTER_K > 1 && MMA_N % (CLUSTER_K * (SWAP_AB ? 16 : EPILOGUE_COLUMNS)) == 0)
 #define OWN_N  (SHARES ? MMA_N / CLUSTER_K : MMA_N)
 #define PLANE  (CLUSTER_M * CLUSTER_N) /* blocks of a cluster that share tiles */
-/* Where sums are not exchanged, a consumer is done with the others before it stores its last tile.
- */
+/* If sums are not exchanged, a consumer needs the other blocks no more when it stores its last
+   tile. */
 #define EARLY_END (PLANE > 1 && CLUSTER_K == 1)
-/* What one consumer of a block along K sends to another block. */
+/* Bytes that one consumer of a block along K sends to another block. */
 #define SLAB_BYTES (MMAS * (OWN_N / 8) * 2048)
-/* One piece of C on its way out: 64 rows x EPILOGUE_COLUMNS, or when swapped OWN_N rows x 64. */
+/* One piece of C on its way to memory: 64 rows x EPILOGUE_COLUMNS or, swapped, OWN_N rows x 64. */
 #define PITCH        (SWAP_AB ? 128 : EPILOGUE_COLUMNS * 2)
 #define PIECE_BYTES  (SWAP_AB ? OWN_N * 128 : 64 * EPILOGUE_COLUMNS * 2)
-#define PIECES       (SWAP_AB ? 1 : OWN_N / EPILOGUE_COLUMNS) /* of one wgmma's accumulator */
+#define PIECES       (SWAP_AB ? 1 : OWN_N / EPILOGUE_COLUMNS) /* pieces of one wgmma's
+                                                                 accumulator */
 #define SWIZZLE_BITS (PITCH == 128 ? 7 : PITCH == 64 ? 3 : 1)
 #define C_BYTES      (NUM_CONSUMERS * EPILOGUE_BUFFERS * PIECE_BYTES)
 #define BIAS_BYTES   (HAS_BIAS && !SWAP_AB ? NUM_CONSUMERS * 2 * MMA_N * 2 : 0)
@@ -126,8 +132,8 @@ static_assert(CLUSTER_K == 1 ||
                   (!PING_PONG && BLOCK_SIZE_M * BLOCK_SIZE_N * 4 <= num_stages * STAGE_BYTES),
               "sums fit the ring");
 
-/* Named barriers: 1.. each consumer's own; then the turns of ping-pong; all consumers; all threads.
- */
+/* Named barriers: from 1 on each consumer's own; then the turns of ping-pong, all consumers, and
+   all threads. */
 #define BARRIER_OWN  1
 #define BARRIER_TURN 4
 #define BARRIER_ALL  6
@@ -139,10 +145,10 @@ static_assert(CLUSTER_K == 1 ||
                   : 0x1000000000000000ull)
 
 typedef struct gemm_sizes {
-    int m, n, k, ldc; /* ldc: of C_in and the residual, too */
+    int m, n, k, ldc; /* ldc is also that of C_in and the residual */
     float alpha, beta;
     u64 by_group, by_last; /* 2^40 / divisor, rounded up, for the two divisions of work_at */
-    bool known;            /* to the compiler: m, n and k */
+    bool known;            /* the compiler knows m, n and k */
 } gemm_sizes;
 
 /* What is added to the products besides the bias. */
@@ -150,7 +156,7 @@ typedef struct addends {
     const unsigned short *c_in, *residual;
 } addends;
 
-/* Position in the ring: which slot, and the parity of the round that is waited for. */
+/* A position in the ring: the slot, and the parity of the round to wait for. */
 typedef struct ring {
     u32 slot, parity;
 } ring;
@@ -170,8 +176,7 @@ DEVICE void ring_skip(ring *r, u32 steps)
     r->slot = slot % num_stages;
 }
 
-/* One piece of work: a tile of C, the slots of K to be summed, and which part of a split K that is.
- */
+/* A piece of work: a tile of C, the slots of K to sum, and which part of a split K they are. */
 typedef struct work {
     int m0, n0, first, count, tile, part;
 } work;
@@ -187,14 +192,15 @@ DEVICE int work_items(gemm_sizes s)
            SPLIT_K;
 }
 
-/* n / divisor, with 2^40 / divisor rounded up: exact where n * divisor < 2^40. A division by what
-   is not known takes some hundred cycles, and the first request to memory waits for it. */
+/* Returns n / divisor, given 2^40 / divisor rounded up; this is exact if n * divisor < 2^40. A
+   division by a value that is not known takes some hundred cycles, which the first request to
+   memory would wait for. */
 DEVICE u32 divide(u32 n, u32 divisor, u64 inverse, bool known)
 {
     return known ? n / divisor : (u32)(n * inverse >> 40);
 }
 
-/* Work number `id` of the cluster that this block is part of. */
+/* Returns piece of work number `id` of the cluster that this block belongs to. */
 DEVICE work work_at(int id, gemm_sizes s, u32 rank)
 {
     const u32 rows = (u32)tiles_along(s.m, BLOCK_SIZE_M * CLUSTER_M);
@@ -230,10 +236,10 @@ DEVICE work work_at(int id, gemm_sizes s, u32 rank)
     return w;
 }
 
-/* Loads a share of one operand's tile (1/sharers of it) into a slot: of all blocks in `mask`, or,
-   if that is 0, of this one only. K contiguous: boxes of 64 along K x the share's rows. Otherwise
-   boxes of 64 along the other direction x K; the blocks of 64 are shared out if they can be, else
-   the rows. */
+/* Loads a share of one operand's tile (1/sharers of it) into a slot of all blocks in `mask` or, if
+   that is 0, of this block only. If K is contiguous, the boxes are 64 along K x the share's rows.
+   Otherwise they are 64 along the other direction x K; the blocks of 64 are divided among the
+   sharers if possible, else the rows. */
 DEVICE void load_operand(const tensor_map *map, u32 slot, u32 full, int layout, int size, int start,
                          int k, int sharers, int share, bool multicast, u32 mask, u64 policy)
 {
@@ -267,16 +273,16 @@ DEVICE void load_operand(const tensor_map *map, u32 slot, u32 full, int layout, 
 }
 
 #if SPLIT_K > 1
-enum { SUMS = MMAS * OWN_N / 2 * 128 }; /* of one consumer */
+enum { SUMS = MMAS * OWN_N / 2 * 128 }; /* sums of one consumer */
 
 DEVICE float *parts_of(unsigned char *workspace, int item)
 {
     return (float *)(workspace + WORKSPACE_COUNTERS) + (long long)item * SPLIT_K * SUMS;
 }
 
-/* Counters go up to COUNTS - 1 and then back to zero, as they were found. Those who count show what
-   they and the threads that they have met have written; who sees the count may read it. Nobody
-   waits for an answer that it does not need: it takes half a microsecond. */
+/* Counters go up to COUNTS - 1 and then back to zero. Counting up publishes what the thread, and
+   the threads it has synchronised with, have written; a thread that sees the count may read it. No
+   thread waits for an answer that it does not need, because an answer takes half a microsecond. */
 #define COUNTS (SPLIT_WAIT ? 2 * SPLIT_K : SPLIT_K)
 
 DEVICE u32 count_and_see(u32 *count)
@@ -302,8 +308,8 @@ DEVICE u32 counted(const u32 *count)
     return now;
 }
 
-/* Writes one part of a split K, in the order of the registers, so that the lanes of a warp are
-   adjacent. */
+/* Writes one part of a split K in the order of the registers, so that the lanes of a warp write
+   adjacent words. */
 DEVICE void write_part(float acc[MMAS][OWN_N / 2], float *parts, int part, int thread)
 {
     float *mine = parts + part * SUMS + thread * 4;
@@ -332,8 +338,8 @@ DEVICE float4 load_sums(const float *from)
 #endif
 
 #if SPLIT_K > 1 && !SPLIT_WAIT
-/* Adds up the parts of a split K, if this consumer is the last to arrive: all of them in order, so
-   that the result does not depend on who that is. */
+/* Adds the parts of a split K if this consumer is the last to arrive. They are added in order, so
+   the result does not depend on which consumer that is. */
 DEVICE bool add_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, int item, int part,
                       int consumer, u32 flag, int thread)
 {
@@ -376,9 +382,9 @@ DEVICE bool add_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, int 
 #endif
 
 #if CLUSTER_K > 1 && !SHARES
-/* The other blocks of a cluster that share a tile leave their sums in their own shared memory,
-   where the ring was: groups of four, in the order of the registers. Then the first adds up all, in
-   the order of the blocks. */
+/* Each of the other blocks that share a tile leaves its sums in its own shared memory, where the
+   ring was: groups of four, in the order of the registers. Then the first block adds them in the
+   order of the blocks. */
 DEVICE void leave_sums(float acc[MMAS][MMA_N / 2], u32 mine)
 {
 #pragma unroll
@@ -426,10 +432,10 @@ DEVICE void collect_sums(float own[MMAS][OWN_N / 2], u32 mine, u32 rank)
 #endif
 
 #if SHARES
-/* Sends every other block of those that share the tile its columns of these sums, as they are in
-   the registers, into the place of the sender where the ring was; `bar` there counts the bytes.
-   Everybody starts with its successor, so that not all send to the same block. `place` and `bar`
-   are addresses in this block; what is its own goes to `own`. */
+/* Sends each of the other blocks that share the tile its columns of these sums, in the order of the
+   registers, to the sender's place where the ring was. `bar` there counts the bytes. Each block
+   starts with its successor, so that not all send to the same block. `place` and `bar` are
+   addresses in this block; its own columns go to `own`. */
 DEVICE void push_sums(float acc[MMAS][MMA_N / 2], float own[MMAS][OWN_N / 2], u32 place, u32 bar,
                       u32 rank)
 {
@@ -475,7 +481,7 @@ DEVICE void push_sums(float acc[MMAS][MMA_N / 2], float own[MMAS][OWN_N / 2], u3
     }
 }
 
-/* Adds what the others sent, in their order. */
+/* Adds what the other blocks sent, in their order. */
 DEVICE void add_pushed(float own[MMAS][OWN_N / 2], u32 place)
 {
 #pragma unroll
@@ -500,8 +506,8 @@ DEVICE void add_pushed(float own[MMAS][OWN_N / 2], u32 place)
 }
 #endif
 
-/* Tells every block that writes to this block's slot that one consumer has read it: those of its
-   own column of the cluster, which share B, and those of its row, which share A. */
+/* Tells every block that writes to this block's slot that one consumer has read it: the blocks of
+   its column of the cluster, which share B, and of its row, which share A. */
 DEVICE void release_slot(u32 empty_slot, u32 rank, int thread)
 {
     if (CLUSTER_M * CLUSTER_N == 1) {
@@ -518,8 +524,8 @@ DEVICE void release_slot(u32 empty_slot, u32 rank, int thread)
     }
 }
 
-/* Keeps the compiler from moving what is done to the sums across this point: wgmma reads and writes
-   them behind its back. */
+/* Keeps the compiler from moving operations on the sums across this point, because wgmma reads and
+   writes them without its knowledge. */
 DEVICE void keep_in_place(float acc[MMAS][MMA_N / 2])
 {
 #pragma unroll
@@ -532,11 +538,11 @@ DEVICE void keep_in_place(float acc[MMAS][MMA_N / 2])
 }
 
 #if HAS_BETA || HAS_RESIDUAL
-/* Brings what this block's tile needs of C_in or the residual into the level 2 cache. */
+/* Prefetches what this block's tile needs of C_in or the residual into the level 2 cache. */
 DEVICE void prefetch_tile(const unsigned short *from, int m0, int n0, gemm_sizes s)
 {
     enum {
-        LINE = 64, /* elements */
+        LINE = 64, /* elements of a line */
         LINES = (BLOCK_SIZE_N + LINE - 1) / LINE,
         TOGETHER = 128 * WARPGROUPS /* threads that have this tile */
     };
@@ -549,14 +555,14 @@ DEVICE void prefetch_tile(const unsigned short *from, int m0, int n0, gemm_sizes
     }
 }
 
-/* The elements of C_in or the residual that belong to 16 columns of an accumulator, in its order:
-   pairs at (p, q), (p + 8, q), (p, q + 8), (p + 8, q + 8), the second being at q + 1. What is
-   beyond the matrix is 0. */
+/* Loads the elements of C_in or the residual that belong to 16 columns of an accumulator, in its
+   order: pairs at (p, q), (p + 8, q), (p, q + 8), (p + 8, q + 8), whose second element is at q + 1.
+   Elements beyond the matrix are 0. */
 DEVICE void load_pairs(u32 pairs[4], const unsigned short *from, int p, int q, gemm_sizes s)
 {
     int row = SWAP_AB ? q : p, column = SWAP_AB ? p : q;
-    /* Hides where they come from: else the addresses of all columns are computed in advance, and
-       take the registers of the sums. */
+    /* Hides the origin of row and column from the compiler. Otherwise it computes the addresses of
+       all columns in advance, which take the registers of the sums. */
     asm volatile("" : "+r"(row), "+r"(column));
     const unsigned short *base = from + (long long)row * s.ldc + column;
 #pragma unroll
@@ -585,8 +591,8 @@ DEVICE void add_pairs(float x[8], const u32 pairs[4], float factor)
 #endif
 
 #if HAS_BIAS
-/* The sums of the first part of K begin with the bias, divided by alpha: nothing is left to do for
-   it at the end, when everybody waits. It is fetched while the tile before is computed. */
+/* The sums of the first part of K begin with the bias divided by alpha, so that it needs nothing at
+   the end, when all threads wait. It is fetched while the previous tile is computed. */
 DEVICE float bias_scale(bool first_part, gemm_sizes s)
 {
     return first_part ? HAS_ALPHA ? 1.0f / s.alpha : 1.0f : 0.0f;
@@ -617,7 +623,7 @@ DEVICE void begin_with_bias(float acc[MMAS][MMA_N / 2], const unsigned short row
     }
 }
 #else
-/* Each thread brings two elements at a time; what lies beyond N becomes 0. */
+/* Loads the bias, two elements for each thread at a time; elements beyond N become 0. */
 DEVICE void fetch_bias(u32 to, const unsigned short *bias, int first, int limit, int thread)
 {
     for (int i = thread * 2; i < MMA_N; i += 256) {
@@ -671,9 +677,9 @@ DEVICE void store_one(unsigned short *c, float x, addends add, int p, int q, gem
     }
 }
 
-/* Waits for all parts and finishes this part's share of the tile: of the SUMS / 4 groups of four
-   sums, a contiguous range; several neighbouring threads add the parts of one group, and each has
-   several groups at once, as all of it comes from the level 2 cache. */
+/* Waits for all parts and finishes this part's share of the tile: a contiguous range of the SUMS /
+   4 groups of four sums. Several neighbouring threads add the parts of one group, and each thread
+   has several groups at once, because everything comes from the level 2 cache. */
 DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, unsigned short *c,
                         addends add, int item, int part, int p0, int q0, gemm_sizes s, int consumer,
                         int thread)
@@ -688,7 +694,7 @@ DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, un
         HELPERS = WANTED < SPLIT_K ? WANTED : 1, /* threads for each group */
         ACROSS = 128 / HELPERS,
         TURNS = (SHARE + ACROSS - 1) / ACROSS,
-        PARTS = (SPLIT_K + HELPERS - 1) / HELPERS, /* that each thread adds */
+        PARTS = (SPLIT_K + HELPERS - 1) / HELPERS, /* parts that each thread adds */
         WANTED_AT_ONCE = PARTS <= 4   ? 4
                          : PARTS <= 8 ? 2
                                       : 1,
@@ -699,7 +705,8 @@ DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, un
     write_part(acc, parts, part, thread);
     named_sync(BARRIER_OWN + consumer, 128);
     if (thread == 0) {
-        /* Up to SPLIT_K all arrive; the second round says who has read, and ends with zero. */
+        /* All SPLIT_K parts count up once; the second round counts who has read, and ends at
+           zero. */
         count_up(count);
         while (counted(count) < SPLIT_K) {
         }
@@ -757,15 +764,16 @@ DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, un
 }
 #endif
 
-/* Address of 16 bytes of a piece: the copy engine expects those of a row swizzled. */
+/* Returns the address of 16 bytes of a piece. The copy engine expects the bytes of a row
+   swizzled. */
 DEVICE u32 piece_at(u32 piece, u32 row, u32 chunk)
 {
     const u32 to = row * PITCH + chunk * 16;
     return piece + (to ^ (to >> 7 & SWIZZLE_BITS) << 4);
 }
 
-/* Stores this warp's part of a piece, 16 rows or, when swapped, 16 columns, `unit` elements at a
-   time. `row` and `column` are those of C where the part begins (the piece, when swapped). */
+/* Stores this warp's part of a piece, 16 rows or (swapped) 16 columns, `unit` elements at a time.
+   `row` and `column` are those of C where the part begins or, swapped, where the piece begins. */
 DEVICE void store_ordinary(const int unit, u32 piece, unsigned short *c, int row, int column,
                            gemm_sizes s, int warp, int lane)
 {
@@ -801,8 +809,8 @@ DEVICE void store_ordinary(const int unit, u32 piece, unsigned short *c, int row
     }
 }
 
-/* Finishes one wgmma's accumulator and sends it to C. p0 and q0 are its first row and column in X's
-   and Y's terms. `buffer` counts this consumer's staging buffers. */
+/* Applies the epilogue to one wgmma's accumulator and sends it to C. p0 and q0 are its first row
+   and column in terms of X and Y. `buffer` counts this consumer's staging buffers. */
 DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short *c, addends add,
                    u32 staging, u32 *buffer, int p0, int q0, gemm_sizes s, int consumer, int warp,
                    int lane)
@@ -811,8 +819,9 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
     for (int piece = 0; piece < PIECES; piece++) {
         enum { COLUMNS = OWN_N / PIECES };
 #if HAS_BETA || HAS_RESIDUAL
-        /* Loaded for up to 64 columns at once, so that their latency is paid once for all; for 16
-           where the sums leave no registers for more. Transposed it takes more instructions. */
+        /* Up to 64 columns are loaded at once, so that their latency is paid once. If the sums
+           leave no registers for that, it is 16 columns. Transposed, loading takes more
+           instructions. */
         enum {
             AHEAD = SWAP_AB || MMAS * MMA_N > 256 ? 1
                     : COLUMNS % 64 == 0           ? 4
@@ -866,7 +875,7 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
 #endif
             const u32 r0 = pack(x[0], x[1]), r1 = pack(x[2], x[3]);
             const u32 r2 = pack(x[4], x[5]), r3 = pack(x[6], x[7]);
-            /* Each lane gives the address of one row of 8: lanes 0-7 of the first matrix, and
+            /* Each lane gives the address of one row of 8: lanes 0-7 those of the first matrix, and
                so on. */
             const int matrix = lane / 8;
             const u32 row = SWAP_AB ? (u32)(first + matrix / 2 * 8 + lane % 8)
@@ -880,7 +889,7 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
             }
         }
         if (DIRECT_STORE) {
-            __syncwarp(); /* a warp stores what it has written itself */
+            __syncwarp(); /* a warp stores only what it has written itself */
             const int row = SWAP_AB ? q0 : p0 + warp * 16;
             const int column = SWAP_AB ? p0 : q0 + piece * COLUMNS;
             const bool even = s.n % 2 == 0 && s.ldc % 2 == 0;
@@ -917,7 +926,7 @@ typedef struct padding {
     int columns, ld, pitch;
 } padding;
 
-/* The 16 bytes at an aligned address, of which those outside of the matrix read as 0. */
+/* Loads the 16 bytes at an aligned address. Bytes outside of the matrix become 0. */
 DEVICE uint4 read_inside(u64 at, u64 begin, u64 end)
 {
     uint4 v = {0, 0, 0, 0};
@@ -938,7 +947,7 @@ DEVICE uint4 read_inside(u64 at, u64 begin, u64 end)
     return v;
 }
 
-/* Eight words, of which four are wanted, from byte `shift` on: the same in the whole warp. */
+/* Returns four of eight words, from byte `shift` on, which is the same in the whole warp. */
 DEVICE uint4 extract(uint4 low, uint4 high, u32 shift)
 {
     u32 w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
@@ -959,9 +968,9 @@ DEVICE uint4 extract(uint4 low, uint4 high, u32 shift)
                       __funnelshift_r(w[2], w[3], bits), __funnelshift_r(w[3], w[4], bits));
 }
 
-enum { PAD_VECTORS = 4 }; /* that each lane copies at a time */
+enum { PAD_VECTORS = 4 }; /* vectors that each lane copies at a time */
 
-/* Warp `warp` of `warps` copies its share, in pieces of PAD_VECTORS * 256 elements of a row. */
+/* Copies the share of warp `warp` of `warps`, in pieces of PAD_VECTORS * 256 elements of a row. */
 DEVICE void copy_rows(padding p, long long warp, long long warps, u32 lane)
 {
     const int pieces = tiles_along(p.columns, PAD_VECTORS * 256);
@@ -995,8 +1004,8 @@ DEVICE void copy_rows(padding p, long long warp, long long warps, u32 lane)
     }
 }
 
-/* Copies what cannot be addressed to its place in the workspace, so many bytes from its start.
-   Blocks of 256 threads, any number of them. */
+/* Copies the operands that the copy engine cannot address to their places in the workspace, so many
+   bytes from its start. It runs in any number of blocks of 256 threads. */
 extern "C" __global__ void __launch_bounds__(256)
     ak_pad(const unsigned short *a, const unsigned short *b, unsigned char *workspace,
            long long place_a, long long place_b, int a_rows, int a_columns, int lda, int b_rows,
@@ -1022,8 +1031,9 @@ extern "C" __global__ void __launch_bounds__(256)
 #endif
 
 #if LAUNCH_EARLY == 2
-/* The descriptors and one box of each operand, which also brings where their pages are. Into the
-   level 2 cache only: there, what the kernel before still writes is seen. */
+/* Prefetches the descriptors and one box of each operand, which also loads the translations of
+   their pages. The level 2 cache sees what the previous kernel still writes, so the data may be
+   prefetched there. */
 DEVICE void prefetch_first(const tensor_map *map_a, const tensor_map *map_b, work w)
 {
     const int k = w.first * BLOCK_SIZE_K;
@@ -1044,7 +1054,8 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
     const u32 empty = full + 8 * num_stages;
     const u32 pushed = empty + 8 * num_stages; /* one for each consumer */
     const u32 rank = CLUSTER > 1 ? cluster_rank() : 0;
-    const int warp = __shfl_sync(0xffffffffu, (int)threadIdx.x / 32, 0); /* the same in a warp */
+    /* the same value in all lanes of a warp */
+    const int warp = __shfl_sync(0xffffffffu, (int)threadIdx.x / 32, 0);
     const int group = warp / 4;
     const int items = work_items(s);
     const int first_item = (int)(blockIdx.x / CLUSTER);
@@ -1075,7 +1086,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
         }
     } else if (produces) {
         __syncwarp();
-        named_arrive(BARRIER_INIT, THREADS); /* and starts loading at once */
+        named_arrive(BARRIER_INIT, THREADS); /* the block starts loading at once */
     } else {
         named_sync(BARRIER_INIT, THREADS);
     }
@@ -1098,10 +1109,10 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             const int cn = (int)(rank / CLUSTER_M % CLUSTER_N);
             const int ck = (int)(rank / (CLUSTER_M * CLUSTER_N));
             u32 mask_a = 0, mask_b = 0;
-            ring r = {0, 1};            /* nothing to wait for in the first round */
-            bool together = PLANE == 1; /* the others' barriers exist */
-            /* No slot a second time: what signals that it is free counts the blocks that share its
-               data, and one that loads alone could be a round ahead of them. */
+            ring r = {0, 1};            /* the first round has nothing to wait for */
+            bool together = PLANE == 1; /* the barriers of the other blocks exist */
+            /* No slot may be loaded alone twice. The signal that a slot is free counts the blocks
+               that share its data, and a block that loads alone could be a round ahead of them. */
             int alone = EARLY_SLOTS < num_stages ? EARLY_SLOTS : num_stages;
             for (int i = 0; i < CLUSTER_N; i++) { /* A is shared along N */
                 mask_a |= 1u << ((ck * CLUSTER_N + i) * CLUSTER_M + cm);
@@ -1219,9 +1230,9 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                 named_sync(BARRIER_TURN + consumer, 256);
             }
             u32 before = 0;
-            /* Slots that nobody fills any more need not be released, and must not be: nothing tells
-               when the signal has reached another block, which could have left. Another item may
-               have a slot more or less. */
+            /* Slots that are not filled again need no release and must not have one: nothing tells
+               when the signal has reached another block, which might have ended. Another item may
+               have one slot more or less. */
             const int later = (items - 1 - id) / stride;
             const int awaited = PLANE > 1 ? w.count + later * (w.count + 1) - num_stages : w.count;
             for (int i = 0; i < w.count; i++) {
@@ -1244,7 +1255,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                 }
                 mma_commit();
                 MMA_WAIT(MMA_IN_FLIGHT);
-                /* The slot whose products are now done is free for whoever writes to it. */
+                /* The slot whose products are now complete may be filled again. */
                 const u32 done = MMA_IN_FLIGHT ? before : r.slot;
                 if (MMA_IN_FLIGHT ? i > 0 && i - 1 < awaited : i < awaited) {
                     release_slot(empty + 8 * done, rank, thread);
@@ -1261,16 +1272,16 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             }
             if (EARLY_END && id + (PING_PONG ? 2 : 1) * stride >= items) {
                 __syncwarp();
-                cluster_arrive(); /* signals nobody any more */
+                cluster_arrive(); /* it signals no block any more */
                 leaving = true;
             }
-            keep_in_place(acc); /* they are not to be read before the wait */
+            keep_in_place(acc); /* the sums must not be read before the wait */
             bool mine = true;
-            u32 column = 0; /* the first of those that this block finishes */
+            u32 column = 0; /* first of the columns that this block finishes */
 #if SHARES
             const u32 place = base + (u32)(consumer * SLAB_BYTES + thread * 16);
             float own[MMAS][OWN_N / 2];
-            cluster_meet(); /* all have read their rings */
+            cluster_meet(); /* all blocks have read their rings */
             push_sums(acc, own, place, pushed + 8 * (u32)consumer, rank);
             barrier_wait(pushed + 8 * (u32)consumer, 0);
             add_pushed(own, place);
@@ -1279,7 +1290,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             const u32 depth = rank / (CLUSTER_M * CLUSTER_N);
             const u32 place = base + (u32)(consumer * (MMAS * MMA_N / 2 * 128) + thread * 4) * 4;
             float own[MMAS][OWN_N / 2];
-            named_sync(BARRIER_ALL, 128 * NUM_CONSUMERS); /* all have read the ring */
+            named_sync(BARRIER_ALL, 128 * NUM_CONSUMERS); /* all consumers have read the ring */
             leave_sums(acc, place);
             cluster_sync();
             mine = depth == 0;
@@ -1328,7 +1339,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             STORE_WAIT(0);
         }
     }
-    /* Nobody leaves while others may still signal it or read its memory. */
+    /* No block may end while others may still signal it or read its memory. */
     if (EARLY_END) {
         if (produces) {
             __syncwarp();
@@ -1360,7 +1371,7 @@ ENTRY(ak_kernel)
 #endif
 
 #ifdef SIZE_M
-/* The same with sizes that the compiler knows. */
+/* The same kernel with sizes that the compiler knows. */
 ENTRY(ak_kernel_sized)
 {
     const addends add = {c_in, residual};

@@ -1,18 +1,19 @@
 /*
- * cuda_sm80.cu: C = epilogue(alpha * A * B + beta * C_in) for Ampere and everything after it:
- * mma.sync, ldmatrix and cp.async. fp16 or bf16 in and out, sums in fp32; C row-major; A and B each
- * in either layout; any size, any leading dimension. On Hopper it reaches about 60 % of what wgmma
- * does, so there it is for what the tensor copy engine cannot address and for tiny products.
+ * cuda_sm80.cu: C = epilogue(alpha * A * B + beta * C_in) for compute capability 8.0 and higher,
+ * with mma.sync, ldmatrix and cp.async. Input and output are fp16 or bf16, sums are in fp32. C
+ * is row-major, A and B are each in either layout; any size and leading dimension works. On
+ * Hopper it reaches about 60 % of the speed of wgmma, so there it serves what the tensor copy
+ * engine cannot address, and tiny products.
  *
- * A block computes one tile of C, its warps side by side parts of it. Slices of A and B,
- * BLOCK_SIZE_K deep, arrive through a ring of num_stages slots in shared memory: at each step the
- * block meets once, asks for the slice that is num_stages - 1 ahead, and multiplies the one that is
- * there, with the fragments of the next 16 of K on their way while those before are multiplied.
+ * A block computes one tile of C, and its warps compute parts of it side by side. Slices of A
+ * and B, BLOCK_SIZE_K deep, arrive through a ring of num_stages slots in shared memory. At each
+ * step the block synchronises once, requests the slice that is num_stages - 1 ahead, and
+ * multiplies the current one. The fragments of the next 16 of K are loaded while the current
+ * ones are multiplied.
  *
- * A slice lies in shared memory as it does in memory, in rows of its contiguous direction; the
- * pieces of 16 bytes of a row are exchanged by XOR with the row's number, so that the eight rows
- * that ldmatrix reads at once are in different banks. What is beyond the matrix is filled with
- * zeros.
+ * A slice has the same rows in shared memory as in memory, along its contiguous direction. The
+ * 16-byte pieces of a row are permuted by XOR with the row's number, so that the eight rows that
+ * ldmatrix reads at once are in different banks. Elements beyond the matrix are zeros.
  *
  * Parameters (macros):
  *   BLOCK_SIZE_M, _N, _K  tile of C; depth of a slot (16, 32, 64)
@@ -20,23 +21,23 @@
  *   num_stages            slots of the ring, 2 or more
  *   GROUP_SIZE_M          tiles are visited in groups of that many rows, for the level 2 cache
  *   SPLIT_K               blocks that share a tile, each with a part of K; the last to finish adds
- *                         the parts in order, so the result does not depend on who that is
- *   COPY_A, COPY_B        bytes copied at a time: 16, 8, 4, or 2, of which addresses and leading
- *                         dimensions must be multiples. 2 goes through registers: cp.async cannot
+ *                         the parts in order, so the result does not depend on which block that is
+ *   COPY_A, COPY_B        bytes copied at a time: 16, 8, 4 or 2. Addresses and leading dimensions
+ *                         must be multiples of it. 2 goes through registers: cp.async cannot do it
  *   BLOCKS_PER_SM         promised to the compiler
  *   A_LAYOUT, B_LAYOUT    0: K is the contiguous direction (A row-major, B column-major);
  *                         1: M or N is
  *   HAS_BIAS, EPILOGUE(x) bias[column] is added, then EPILOGUE applied; from cuda_activation.cu
  *   HAS_ALPHA             1: alpha * A * B
- *   HAS_BETA              1: beta * C_in is added before the bias; C_in is laid out as C, and may
+ *   HAS_BETA              1: beta * C_in is added before the bias; C_in has the layout of C and may
  *                         be C
- *   HAS_RESIDUAL          1: the residual, laid out as C, is added behind EPILOGUE
- *   SIZE_M, SIZE_N, SIZE_K  where defined: there is also an entry ak_kernel_sized, for just this
- *                         size
- *   OWN_SIZE_ONLY         where defined, and they are: that is the only one
+ *   HAS_RESIDUAL          1: the residual, with the layout of C, is added after EPILOGUE
+ *   SIZE_M, SIZE_N, SIZE_K  if defined, there is also an entry ak_kernel_sized, specialised for
+ *                         this size
+ *   OWN_SIZE_ONLY         if defined with these, the specialised entry is the only one
  *
  * Dynamic shared memory: the larger of num_stages * STAGE_BYTES and STAGING_BYTES.
- * Workspace, for SPLIT_K > 1: a counter for each tile, in a multiple of 128 bytes together, zero
+ * Workspace for SPLIT_K > 1: a counter for each tile, rounded up together to 128 bytes, zero
  * between launches; then SPLIT_K x BLOCK_SIZE_M x BLOCK_SIZE_N floats for each tile.
  *
  * tests/simt/simt.h defines SIMT and every function of the next section, and runs the rest on a
@@ -78,10 +79,10 @@ typedef long long i64;
 #define A_BYTES     (BLOCK_SIZE_M * BLOCK_SIZE_K * 2)
 #define B_BYTES     (BLOCK_SIZE_N * BLOCK_SIZE_K * 2)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
-#define A_HELD      ((A_BYTES / 16 + THREADS - 1) / THREADS) /* pieces of 16 bytes of a thread */
+#define A_HELD      ((A_BYTES / 16 + THREADS - 1) / THREADS) /* 16-byte pieces of a thread */
 #define B_HELD      ((B_BYTES / 16 + THREADS - 1) / THREADS)
 
-/* The tile of C on its way out; the padding keeps rows in different banks. */
+/* The tile of C before it is stored; the padding puts rows in different banks. */
 #define STAGING_PITCH (BLOCK_SIZE_N * 2 + 16)
 #define STAGING_BYTES (BLOCK_SIZE_M * STAGING_PITCH)
 
@@ -108,8 +109,8 @@ DEVICE u32 shared_base(void)
     return (u32)__cvta_generic_to_shared(shared);
 }
 
-/* Starts a copy of `width` bytes (a constant) of which the first `bytes` exist; zeros for the
-   others. */
+/* Starts a copy of `width` bytes (a constant), of which the first `bytes` exist; the others become
+   zeros. */
 DEVICE void copy_async(u32 to, const void *from, int width, int bytes)
 {
     if (width == 16) {
@@ -130,7 +131,7 @@ DEVICE void copy_commit(void)
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-/* Until at most that many groups, a constant, are unfinished. */
+/* Waits until at most `pending` groups (a constant) are unfinished. */
 #define COPY_WAIT(pending) asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory")
 
 DEVICE void block_sync(void)
@@ -165,8 +166,9 @@ DEVICE u32 load_shared_one(u32 from)
     return v;
 }
 
-/* Four matrices of 8 x 8; lanes 0-7 give the addresses of the rows of the first, and so on. Lane t
-   gets the elements 2 (t % 4) and the next of row t / 4 of each; transposed, of column t / 4. */
+/* Loads four matrices of 8 x 8. Lanes 0-7 give the addresses of the rows of the first, the next
+   eight lanes those of the second, and so on. Lane t gets elements 2 (t % 4) and the next of row t
+   / 4 of each matrix; if transposed, of column t / 4. */
 DEVICE void load_matrix(u32 v[4], u32 row, int transposed)
 {
     if (transposed) {
@@ -188,7 +190,7 @@ DEVICE void load_matrix(u32 v[4], u32 row, int transposed)
 #define PACK_OP "cvt.rn.bf16x2.f32"
 #endif
 
-/* d += a * b, 16 x 8 x 16. */
+/* Computes d += a * b for 16 x 8 x 16. */
 DEVICE void mma(float d[4], const u32 a[4], const u32 b[2])
 {
     asm volatile(MMA_OP " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
@@ -214,7 +216,7 @@ DEVICE float widen(u16 x)
 #endif
 }
 
-/* Four sums of another block. */
+/* Loads four sums of another block. */
 DEVICE void load_parts(float v[4], const float *from)
 {
     asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
@@ -241,8 +243,8 @@ DEVICE void store_line(void *to, const u32 v[4])
 
 /* ---- slices ---- */
 
-/* What the number of a row is XORed into its pieces' places with. Rows of less than 128 bytes share
-   a line of all banks, so the number counts lines. */
+/* Returns the number that is XORed into the places of a row's pieces. Rows shorter than 128 bytes
+   share a line of all banks, so the number counts lines. */
 DEVICE int swizzle(int row, int cols)
 {
     return cols % 64 == 0   ? row & 7
@@ -252,21 +254,21 @@ DEVICE int swizzle(int row, int cols)
                             : row & 1;
 }
 
-/* Where the piece of 8 elements is, from the start of the slice. */
+/* Returns where a piece of 8 elements is, from the start of the slice. */
 DEVICE u32 piece_at(int row, int piece, int cols)
 {
     return (u32)(row * cols * 2 + ((piece ^ swizzle(row, cols)) << 4));
 }
 
-/* Where a slice comes from: element (row0, col0) of a matrix of which rows and cols exist. */
+/* The source of a slice: element (row0, col0) of a matrix of rows x cols. */
 typedef struct slice {
     const u16 *from;
     i64 pitch;
     int row0, rows, col0, cols;
 } slice;
 
-/* Starts to copy a slice of tile_rows x tile_cols. With copies of 2 bytes it is only loaded, into
-   `held`; slice_end brings it to shared memory. */
+/* Starts to copy a slice of tile_rows x tile_cols. With copies of 2 bytes it is loaded into `held`,
+   and slice_end stores it to shared memory. */
 DEVICE void slice_begin(u32 held[][4], u32 to, const slice *s, int tile_rows, int tile_cols,
                         int copy)
 {
@@ -274,7 +276,7 @@ DEVICE void slice_begin(u32 held[][4], u32 to, const slice *s, int tile_rows, in
     const int width = copy / 2; /* elements of a copy */
     const int pieces = tile_cols / 8;
     if (copy > 2) {
-        /* Usually a thread's copies are in one column: the address is computed once. */
+        /* A thread's copies are usually in one column, so the address is computed once. */
         const int per_row = pieces * per_piece;
         const bool regular = THREADS % per_row == 0;
         const u16 *next = s->from + (i64)(s->row0 + (int)threadIdx.x / per_row) * s->pitch +
@@ -330,13 +332,13 @@ DEVICE void slice_end(u32 held[][4], u32 to, int tile_rows, int tile_cols, int c
 
 /* ---- fragments ---- */
 
-/* What a warp multiplies in one step of 16 of K. */
+/* The operands that a warp multiplies in one step of 16 of K. */
 typedef struct fragments {
     u32 a[MMAS_M][4];
     u32 b[MMAS_N / 2][4];
 } fragments;
 
-/* warp_m and warp_n: where the warp's tile begins in the block's. */
+/* Loads the fragments of a step. The warp's tile begins at (warp_m, warp_n) in the block's. */
 DEVICE void load_fragments(fragments *f, u32 slot, int step, int warp_m, int warp_n, int lane)
 {
     UNROLL for (int i = 0; i < MMAS_M; i++)
@@ -369,8 +371,8 @@ DEVICE void multiply(float acc[MMAS_M][MMAS_N][4], const fragments *f)
 }
 
 #if SPLIT_K > 1
-/* Leaves this block's sums in the workspace. The last block of a tile to do so gets all of them
-   added up, and true. */
+/* Leaves this block's sums in the workspace. The last block of a tile gets the sum of all parts in
+   `acc`, and true. */
 DEVICE bool add_parts(float acc[MMAS_M][MMAS_N][4], unsigned char *workspace, int tile, int tiles,
                       int part, u32 flag)
 {
@@ -388,7 +390,7 @@ DEVICE bool add_parts(float acc[MMAS_M][MMAS_N][4], unsigned char *workspace, in
         const u32 before = atomicAdd(count, 1u);
         store_shared_one(flag, before);
         if (before == SPLIT_K - 1) {
-            *count = 0; /* as found, for the next launch */
+            *count = 0; /* zero again, for the next launch */
         }
     }
     block_sync();
@@ -418,7 +420,7 @@ DEVICE bool add_parts(float acc[MMAS_M][MMAS_N][4], unsigned char *workspace, in
 }
 #endif
 
-/* Two elements of a row of which `left` are there, 0 for the others. */
+/* Loads two elements of a row, of which `left` exist; the others are 0. */
 DEVICE void load_pair(float *x, float *y, const u16 *from, int left)
 {
     *x = left > 0 ? widen(from[0]) : 0.0f;
@@ -435,7 +437,8 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
     const int warp_m = warp / WARPS_N * WARP_M;
     const int warp_n = warp % WARPS_N * WARP_N;
 
-    /* Which tile: groups of GROUP_SIZE_M rows of tiles, column after column inside a group. */
+    /* Chooses the tile: groups of GROUP_SIZE_M rows of tiles, column after column inside a
+       group. */
     const int rows = (m + BLOCK_SIZE_M - 1) / BLOCK_SIZE_M;
     const int columns = (n + BLOCK_SIZE_N - 1) / BLOCK_SIZE_N;
     const int tile = (int)blockIdx.x / SPLIT_K;
@@ -446,7 +449,7 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
     const int m0 = (first + inside % height) * BLOCK_SIZE_M;
     const int n0 = inside / height * BLOCK_SIZE_N;
 
-    /* Which slices of K. */
+    /* Chooses the slices of K. */
     const int slices = (k + BLOCK_SIZE_K - 1) / BLOCK_SIZE_K;
     const int begin = (int)((i64)slices * part / SPLIT_K);
     const int count = (int)((i64)slices * (part + 1) / SPLIT_K) - begin;
@@ -499,7 +502,7 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
     for (int i = 0; i < count; i++) {
         const bool more = i + num_stages - 1 < count;
         COPY_WAIT(num_stages - 2);
-        block_sync(); /* slice i is there for all, and all have read the slot that is filled now */
+        block_sync(); /* slice i is there for all, and all have read the slot that is filled next */
         load_fragments(&f[0], slot, 0, warp_m, warp_n, lane);
         if (more) {
             slice_begin(held_a, free, &sa, A_ROWS, A_COLS, COPY_A);
@@ -522,7 +525,7 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
         slot = slot + STAGE_BYTES == ring + num_stages * STAGE_BYTES ? ring : slot + STAGE_BYTES;
     }
     COPY_WAIT(0);
-    block_sync(); /* the ring is used for other things now */
+    block_sync(); /* the ring's memory is used for other things from here on */
 #if SPLIT_K > 1
     if (!add_parts(acc, workspace, tile, rows * columns, part, ring)) {
         return;
@@ -530,8 +533,8 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
     block_sync(); /* the flag has been read */
 #endif
 
-    /* Epilogue: the sums, lane t having elements 2 (t % 4) and the next of rows t / 4 and 8 more,
-       to a tile in shared memory, and from there in whole lines to C. */
+    /* Epilogue: the sums go to a tile in shared memory, and from there in whole lines to C. Lane t
+       has elements 2 (t % 4) and the next, of rows t / 4 and t / 4 + 8. */
     UNROLL for (int j = 0; j < MMAS_N; j++)
     {
         const int column = warp_n + j * 8 + lane % 4 * 2;
@@ -607,7 +610,7 @@ KERNEL ak_kernel(const u16 *a, const u16 *b, u16 *c, const u16 *bias, const u16 
 #endif
 
 #ifdef SIZE_M
-/* The same with sizes that the compiler knows. */
+/* The same kernel with sizes that the compiler knows. */
 KERNEL ak_kernel_sized(const u16 *a, const u16 *b, u16 *c, const u16 *bias, const u16 *c_in,
                        const u16 *residual, unsigned char *workspace, int m, int n, int k, int lda,
                        int ldb, int ldc, float alpha, float beta)

@@ -1,16 +1,15 @@
 /*
- * cuda_wgmma.cu: the Hopper instructions that the GEMM is made of, as small inline functions:
- * barriers in shared memory, the tensor copy engine, wgmma and stmatrix. PTX ISA 8.x names are
- * kept.
+ * cuda_wgmma.cu: the Hopper instructions of the GEMM as small inline functions: barriers in
+ * shared memory, the tensor copy engine, wgmma and stmatrix. Names follow PTX ISA 8.x.
  *
- * Device code includes nothing (NVRTC has no headers): the harness puts this text in front of
- * cuda_gemm_sm90.cu. It wants A_LAYOUT, B_LAYOUT, SWAP_AB and the block sizes to be defined (see
+ * Device code includes nothing (NVRTC has no headers); the harness puts this text in front of
+ * cuda_gemm_sm90.cu. A_LAYOUT, B_LAYOUT, SWAP_AB and the block sizes must be defined (see
  * there).
  */
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-/* CUtensorMap: opaque, made by the driver on the host. */
+/* CUtensorMap, which the driver fills on the host; its contents are opaque. */
 typedef struct __align__(64) tensor_map
 {
     u64 opaque[16];
@@ -25,7 +24,7 @@ tensor_map;
 #define PACK_OP  "cvt.rn.bf16x2.f32"
 #endif
 
-/* X is the operand on the side of the 64 rows of wgmma, Y that on the side of its MMA_N columns. */
+/* X is the operand on the side of wgmma's 64 rows, Y the one on the side of its MMA_N columns. */
 #if SWAP_AB
 #define MMA_N    BLOCK_SIZE_M
 #define BLOCK_P  BLOCK_SIZE_N /* X's side of a block's tile */
@@ -44,8 +43,9 @@ tensor_map;
 #define JOIN2(a, b) a##b
 #define JOIN(a, b)  JOIN2(a, b)
 
-/* wgmma's accumulator operands: MMA_N / 2 registers. PTX wants each named, so here is a table of
-   the register lists, of the C operands, and of the names of the four inputs that follow them. */
+/* The accumulator operands of wgmma are MMA_N / 2 registers, and PTX wants each of them named.
+   These tables have the register lists, the C operands, and the names of the four inputs after
+   them. */
 
 #define MMA_REGS_16  "%0, %1, %2, %3, %4, %5, %6, %7"
 #define MMA_REGS_32  MMA_REGS_16 ", %8, %9, %10, %11, %12, %13, %14, %15"
@@ -160,8 +160,8 @@ tensor_map;
 #define MMA_X_256   "%128"
 #define MMA_Y_256   "%129"
 #define MMA_ADD_256 "%130"
-/* d (+)= X * Y for one 64 x MMA_N x 16 step; add = 0 overwrites d. X_LAYOUT and Y_LAYOUT are 1 for
-   an operand whose K is not the contiguous direction. */
+/* Computes d (+)= X * Y for one 64 x MMA_N x 16 step; add = 0 overwrites d. X_LAYOUT and Y_LAYOUT
+   are 1 for an operand whose contiguous direction is not K. */
 DEVICE void mma(float d[MMA_N / 2], u64 x, u64 y, int add)
 {
     asm volatile(
@@ -190,8 +190,8 @@ DEVICE void mma_commit(void)
 #define MMA_WAIT(pending)                                                                          \
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory")
 
-/* Matrix descriptor of a tile with 128-byte swizzle: address, bytes between blocks of 64 (only used
-   when K is not contiguous), 1024 bytes between groups of 8 rows. */
+/* Returns the matrix descriptor of a tile with 128-byte swizzle: address, bytes between blocks of
+   64 (used only if K is not contiguous), 1024 bytes between groups of 8 rows. */
 DEVICE u64 mma_descriptor(u32 address, u32 block_bytes)
 {
     return (u64)((address & 0x3ffffu) >> 4) | (u64)(block_bytes >> 4) << 16 |
@@ -219,9 +219,9 @@ DEVICE void barrier_arrive(u32 barrier)
     asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-/* Arrives at the same barrier of another block of the cluster. Not with .release.cluster: that
-   compiles to a fence of the whole device, at every slot, and costs a third of the speed. Nothing
-   was written. */
+/* Arrives at the same barrier of another block of the cluster. It does not use .release.cluster,
+   which compiles to a fence of the whole device at every slot and costs a third of the speed. It
+   need not, because nothing was written. */
 DEVICE void barrier_arrive_remote(u32 barrier, u32 rank)
 {
     asm volatile("{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
@@ -239,7 +239,7 @@ DEVICE void barrier_wait(u32 barrier, u32 parity)
                  : "memory");
 }
 
-/* A barrier among some of the block's warps. Ids 1 to 15. */
+/* Synchronises some of the block's warps; ids are 1 to 15. */
 DEVICE void named_sync(int id, int threads)
 {
     asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
@@ -250,8 +250,8 @@ DEVICE void named_arrive(int id, int threads)
     asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-/* All threads of the cluster. The first makes what they wrote before visible to all after, which
-   costs a fence of the whole device; the second only waits. */
+/* Synchronise all threads of the cluster. cluster_sync makes earlier writes visible to all, which
+   costs a fence of the whole device; cluster_meet only waits. */
 DEVICE void cluster_sync(void)
 {
     asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
@@ -259,7 +259,7 @@ DEVICE void cluster_sync(void)
 }
 
 /* The two halves of waiting for all threads of the cluster, without a fence. The threads of a warp
-   may wait apart from each other. */
+   may arrive and wait separately. */
 DEVICE void cluster_arrive(void)
 {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
@@ -276,9 +276,9 @@ DEVICE void cluster_meet(void)
                      : "memory");
 }
 
-/* True in one thread of a warp that is here as a whole. The compiler knows that it is one, and then
-   gives the copy engine its operands without a loop over threads: without this, asking for a tile
-   takes some hundred cycles. */
+/* Returns true in one thread of a warp that is complete here. The compiler then knows that it is
+   one thread, and gives the copy engine its operands without a loop over threads. Otherwise each
+   request of a tile takes some hundred cycles. */
 DEVICE bool elect_one(void)
 {
     u32 one;
@@ -302,7 +302,8 @@ DEVICE void load_tile(u32 to, const tensor_map *map, u32 barrier, int x, int y, 
                  : "memory");
 }
 
-/* The same bytes to the same place of every block in `mask`, completing on each one's barrier. */
+/* Loads the same bytes to the same place of every block in `mask`; they complete each block's
+   barrier. */
 DEVICE void load_tile_multicast(u32 to, const tensor_map *map, u32 barrier, int x, int y,
                                 u64 policy, u32 mask)
 {
@@ -317,7 +318,7 @@ DEVICE void prefetch_map(const tensor_map *map)
     asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
-/* One box into the level 2 cache; nothing tells when it is there. */
+/* Prefetches one box into the level 2 cache; nothing signals its arrival. */
 DEVICE void prefetch_box(const tensor_map *map, int x, int y)
 {
     asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(map), "r"(x),
@@ -325,9 +326,9 @@ DEVICE void prefetch_box(const tensor_map *map, int x, int y)
                  : "memory");
 }
 
-/* Programmatic dependent launch: the kernel behind this one in the stream may begin once all blocks
-   have said so or are gone, and its blocks wait until this one has ended and what it wrote can be
-   seen. Without the launch attribute both do nothing. */
+/* Programmatic dependent launch. The next kernel of the stream may begin once all blocks have
+   called this or have ended; its blocks wait until this kernel has ended and its writes can be
+   seen. Without the launch attribute both functions do nothing. */
 DEVICE void let_next_kernel_start(void)
 {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

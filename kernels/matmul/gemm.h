@@ -43,10 +43,10 @@
 #endif
 
 enum {
-    GEMM_ROWS_MAX = 16, /* what the table of tile functions below provides */
+    GEMM_ROWS_MAX = 16, /* limits of the table of tile functions below */
     GEMM_VECS_MAX = 4,
     GEMM_NR = NV * VL,
-    GEMM_ALIGN = 16 /* floats: packed buffers start on a cache line */
+    GEMM_ALIGN = 16 /* in floats, so that packed buffers start on a cache line */
 };
 
 _Static_assert(MR >= 1 && MR <= GEMM_ROWS_MAX, "MR is beyond the table of tile functions");
@@ -55,30 +55,32 @@ _Static_assert(PACK_B || !B_TRANSPOSED, "tiles read rows of B");
 
 typedef struct gemm {
     int64_t m, n, k;
-    const float *a, *b, *bias, *c_in, *residual; /* the last three NULL where they are not used */
+    const float *a, *b, *bias, *c_in, *residual; /* the last three are NULL if they are not used */
     float *c;
-    int64_t lda, ldb, ldc; /* ldc: of C_in and the residual, too */
+    int64_t lda, ldb, ldc; /* ldc is also that of C_in and the residual */
     float alpha, beta;
-    float *packed_a, *packed_b; /* of all threads */
+    float *packed_a, *packed_b; /* buffers of all threads */
     int64_t packed_a_stride;    /* floats from one thread's part to the next */
     int64_t packed_b_stride;
     const ak_host_call *call;
 } gemm;
 
-/* One tile: c[rows x columns] (+)= a[rows x k] * b[k x columns]. c_in and residual are laid out as
-   c; they and bias begin where c begins. */
+/* One tile: c[rows x columns] (+)= a[rows x k] * b[k x columns]. c_in and residual have the layout
+   of c; they and bias begin where c begins. */
 typedef struct gemm_tile {
     const float *a, *b, *bias, *c_in, *residual;
     float *c;
     int64_t lda, ldb, ldc, k;
     float alpha, beta;
-    int64_t columns; /* less than the tile's width only for a lone partial vector at the right edge */
-    int64_t last;    /* column of the last vector: earlier than its place says where it overlaps */
-    int accumulate;  /* add to C instead of overwriting it: all blocks of depth but the first */
-    int finish;      /* apply the epilogue: the last block of depth */
+    int64_t columns; /* less than the tile's width only for a partial vector alone at the right
+                        edge */
+    int64_t last;    /* column of the last vector: lower than its index says if it overlaps its
+                        neighbour */
+    int accumulate;  /* add to C instead of overwriting it, in all blocks of depth but the first */
+    int finish;      /* apply the epilogue, in the last block of depth */
 } gemm_tile;
 
-/* Part number `index` of `parts` nearly equal parts of 0..total. */
+/* Returns where part `index` begins if 0..total is cut into `parts` nearly equal parts. */
 AK_INLINE int64_t gemm_part(int64_t total, int64_t parts, int64_t index)
 {
     return total * index / parts;
@@ -89,7 +91,7 @@ AK_INLINE int64_t gemm_ceil_div(int64_t x, int64_t y)
     return (x + y - 1) / y;
 }
 
-/* From a vec of sums to one of C, given the VL floats of each of bias, C_in and residual. */
+/* Turns a vector of sums into one of C, given VL floats each of bias, C_in and residual. */
 AK_INLINE vec gemm_finish(vec value, const gemm_tile *t, const float *bias, const float *c_in,
                           const float *residual)
 {
@@ -113,7 +115,7 @@ AK_INLINE vec gemm_finish(vec value, const gemm_tile *t, const float *bias, cons
     return value;
 }
 
-/* The same for what is at row i and the given column of a tile. */
+/* Does the same for row i and the given column of a tile. */
 AK_INLINE vec gemm_finish_at(vec value, const gemm_tile *t, int64_t i, int64_t column)
 {
     const int64_t at = i * t->ldc + column;
@@ -121,13 +123,14 @@ AK_INLINE vec gemm_finish_at(vec value, const gemm_tile *t, int64_t i, int64_t c
                        t->residual ? t->residual + at : NULL);
 }
 
-/* Where vector j of a tile of `vecs` lies. */
+/* Returns the column of vector j of a tile of `vecs` vectors. */
 AK_INLINE int64_t gemm_column(const int j, const int vecs, const gemm_tile *t)
 {
     return j < vecs - 1 ? (int64_t)j * VL : t->last;
 }
 
-/* Applies a long epilogue to a tile and stores it, in a loop instead of inline per accumulator. */
+/* Applies a long epilogue to a tile and stores it, in a loop instead of inline at every
+   accumulator. */
 AK_INLINE void gemm_store_rolled(const int rows, const int vecs, const gemm_tile *t,
                                  const float *tile)
 {
@@ -141,7 +144,7 @@ AK_INLINE void gemm_store_rolled(const int rows, const int vecs, const gemm_tile
     }
 }
 
-/* Stores a tile of one partial vector, which must not touch what lies beyond the row. */
+/* Stores a tile of one partial vector without touching what lies beyond the row. */
 AK_INLINE void gemm_store_partial(const int rows, const gemm_tile *t, const float *tile)
 {
     float bias[VL] = {0}, c_in[VL] = {0}, residual[VL] = {0};
@@ -177,8 +180,8 @@ AK_INLINE void gemm_store_partial(const int rows, const gemm_tile *t, const floa
     }
 }
 
-/* The heart. rows and vecs are constants wherever this is inlined: the accumulators become
-   registers and every loop but the one over k disappears. */
+/* Computes a tile. rows and vecs are constants wherever this is inlined, so the accumulators become
+   registers and every loop except the one over k disappears. */
 AK_INLINE void gemm_tile_run(const int rows, const int vecs, const gemm_tile *t)
 {
     vec sum[MR][NV];
@@ -186,7 +189,7 @@ AK_INLINE void gemm_tile_run(const int rows, const int vecs, const gemm_tile *t)
     const float *restrict b = t->b;
     const int64_t lda = t->lda;
     const int64_t ldb = PACK_B ? vecs * VL : t->ldb;
-    /* Packed, the last vector has its place like the others; in place, it may overlap. */
+    /* In a packed block the last vector has its place like the others; in place it may overlap. */
     const int64_t last = PACK_B ? (vecs - 1) * VL : t->last;
 
     AK_UNROLL_FULLY
@@ -196,7 +199,7 @@ AK_INLINE void gemm_tile_run(const int rows, const int vecs, const gemm_tile *t)
             sum[i][j] = (vec){0};
         }
     }
-    /* C is needed only after the last update: fetched now, it arrives meanwhile. */
+    /* C is needed only after the last update; a prefetch now lets it arrive meanwhile. */
     AK_UNROLL_FULLY
     for (int i = 0; i < rows; ++i) {
         AK_UNROLL_FULLY
@@ -293,7 +296,7 @@ AK_INLINE void gemm_tile_run(const int rows, const int vecs, const gemm_tile *t)
     }
 }
 
-/* A function for every shape. Those beyond MR x NV are empty and never called. */
+/* A table with a function for every shape. Those beyond MR x NV are empty and never called. */
 #define GEMM_SHAPES_ROWS(X, R) X(R, 1) X(R, 2) X(R, 3) X(R, 4)
 #define GEMM_SHAPES(X)                                                                             \
     GEMM_SHAPES_ROWS(X, 1)                                                                         \
@@ -326,8 +329,8 @@ GEMM_SHAPES(GEMM_TILE_FUNCTION)
 static void (*const gemm_tile_functions[GEMM_ROWS_MAX][GEMM_VECS_MAX])(const gemm_tile *) = {
     GEMM_SHAPES(GEMM_TILE_ENTRY)};
 
-/* to[k][vecs*VL] = from[k][0..columns): the last vector overlaps if it is partial and not alone, and
-   is padded with zeros if alone. */
+/* Copies to[k][vecs*VL] = from[k][0..columns). A partial last vector overlaps its neighbour; if it
+   is alone, it is padded with zeros. */
 static __attribute__((unused)) void gemm_pack_rows(float *to, const float *from, int64_t ld,
                                                    int64_t k, int64_t columns, int64_t vecs)
 {
@@ -348,7 +351,7 @@ static __attribute__((unused)) void gemm_pack_rows(float *to, const float *from,
 }
 
 /* A range of vectors of columns, cut into `panels` balanced panels of at most NV vectors. Panel p
-   of a packed block starts where its columns would: at (its first column) * depth. */
+   of a packed block starts at (its first column) * depth. */
 typedef struct gemm_panels {
     int64_t first_vec, vecs, panels;
 } gemm_panels;
@@ -358,8 +361,9 @@ AK_INLINE int64_t gemm_panel_begin(const gemm_panels *s, int64_t panel)
     return s->first_vec + gemm_part(s->vecs, s->panels, panel);
 }
 
-/* to[k][stride] = from[rows][k], `rows` of the stride: 4 x 4 blocks are transposed in registers,
-   because element by element the copy costs several per cent of a whole product. */
+/* Copies to[k][stride] = from[rows][k] for `rows` columns of the stride. Blocks of 4 x 4 are
+   transposed in registers, because copying single elements costs several per cent of a whole
+   product. */
 static __attribute__((unused)) void gemm_transpose(float *to, int64_t stride, const float *from,
                                                    int64_t ld, int64_t rows, int64_t depth)
 {
@@ -400,11 +404,11 @@ static __attribute__((unused)) void gemm_transpose(float *to, int64_t stride, co
     }
 }
 
-/* gemm_pack_rows where column j of the block is a row of memory, at from + j * ld. */
+/* Does what gemm_pack_rows does if column j of the block is a row of memory, at from + j * ld. */
 static __attribute__((unused)) void gemm_pack_columns(float *to, const float *from, int64_t ld,
                                                       int64_t k, int64_t columns, int64_t vecs)
 {
-    if (columns < VL) { /* alone: padded with zeros */
+    if (columns < VL) { /* a partial vector alone is padded with zeros */
         for (int64_t i = 0; i < k * VL; ++i) {
             to[i] = 0;
         }
@@ -417,9 +421,8 @@ static __attribute__((unused)) void gemm_pack_columns(float *to, const float *fr
     }
 }
 
-/* Packs rows k0..k1 of a block of B of `depth` rows. Rows are read whole, one after the other: the
-   reads then follow pages and hardware prefetchers, and it is the writes, to large pages, that
-   jump. */
+/* Packs rows k0..k1 of a block of B of `depth` rows. Whole rows are read one after the other, so
+   reads follow pages and hardware prefetchers. The writes jump, but to large pages. */
 static __attribute__((unused)) void gemm_pack_b(float *to, const gemm *g, const gemm_panels *s, int64_t pc, int64_t depth,
                         int64_t k0, int64_t k1)
 {
@@ -433,7 +436,8 @@ static __attribute__((unused)) void gemm_pack_b(float *to, const gemm *g, const 
                           columns < vecs * VL ? columns : vecs * VL, vecs);
     }
 #else
-    enum { ROWS_AT_ONCE = 4 }; /* amortises the arithmetic per panel; more would need more streams */
+    enum { ROWS_AT_ONCE = 4 }; /* amortises the arithmetic for each panel; more rows would need more
+                                  streams */
     for (int64_t k = k0; k < k1; k += ROWS_AT_ONCE) {
         int64_t rows = k1 - k < ROWS_AT_ONCE ? k1 - k : ROWS_AT_ONCE;
         const float *from = g->b + (pc + k) * g->ldb;
@@ -460,7 +464,7 @@ static __attribute__((unused)) void gemm_pack_b(float *to, const gemm *g, const 
 #endif
 }
 
-/* Packs a tile's rows of A: to[k][rows]. */
+/* Packs a tile's rows of A as to[k][rows]. */
 static __attribute__((unused)) void gemm_pack_a(float *to, const gemm *g, int64_t row, int64_t rows,
                                                 int64_t pc, int64_t depth)
 {
@@ -481,8 +485,8 @@ typedef struct gemm_block {
     const gemm *g;
     const gemm_panels *panels;
     float *packed_a, *packed_b, *edge;
-    int64_t row_begin, rows, row_tiles; /* the thread's rows and how many tiles they make */
-    int64_t tile_begin, tile_end;       /* those of this block */
+    int64_t row_begin, rows, row_tiles; /* the thread's rows, and the number of tiles they make */
+    int64_t tile_begin, tile_end;       /* tiles of this block */
     int64_t pc, depth;
 } gemm_block;
 
@@ -550,7 +554,8 @@ static void gemm_run_block(const gemm_block *w)
 static void gemm_thread(void *context, int thread, int threads)
 {
     const gemm *g = context;
-    /* Fewer threads than asked for: all share one packed B, for which there is always room. */
+    /* If fewer threads run than were asked for, all share one packed B, for which there is always
+       room. */
     const int64_t grid_m = threads == THREADS_M * THREADS_N ? THREADS_M : threads;
     const int64_t grid_n = threads / grid_m;
     const int64_t at_m = thread % grid_m;
@@ -565,14 +570,14 @@ static void gemm_thread(void *context, int thread, int threads)
     const int64_t all_vecs = gemm_ceil_div(g->n, VL);
     const int64_t vec_begin = gemm_part(all_vecs, grid_n, at_n);
     const int64_t vecs = gemm_part(all_vecs, grid_n, at_n + 1) - vec_begin;
-    /* The same for all threads, because each block has a barrier. */
+    /* All threads make the same number of turns, because each block has a barrier. */
     const int64_t column_blocks =
         gemm_ceil_div(gemm_ceil_div(all_vecs, grid_n), NC < GEMM_NR ? NV : NC / VL);
     const int64_t depth_blocks = gemm_ceil_div(g->k, KC);
 
     float *packed_a = g->packed_a + thread * g->packed_a_stride;
-    /* Two buffers that take turns, so that one barrier per block is enough: a thread that packs the
-       next block writes where nobody can still be reading. */
+    /* Two buffers take turns, so that one barrier for each block is enough: a thread that packs the
+       next block writes to a buffer that nobody can still be reading. */
     float *packed_b = g->packed_b + at_n * 2 * g->packed_b_stride;
     float *edge = g->packed_b + thread * g->packed_b_stride;
     int turn = 0;
@@ -629,8 +634,8 @@ static void gemm_thread(void *context, int thread, int threads)
     }
 }
 
-/* Lays out the workspace and runs. The space file's Workspace computes the same sizes, rounded up:
-   whoever changes one changes the other. */
+/* Lays out the workspace and runs the product. Workspace in the space file computes the same sizes,
+   rounded up; change both together. */
 static void gemm_run(gemm *g)
 {
     const ak_host_call *call = g->call;

@@ -1,7 +1,6 @@
-/*
- * matmul, host implementation: C[M,N] = alpha * A[M,K] * B[K,N] + beta * C_in[M,N], single precision.
- * The work is in gemm.h, which the harness puts in front of this file (see Include in host.json).
- */
+/* matmul, host implementation: C[M,N] = alpha * A[M,K] * B[K,N] + beta * C_in[M,N] in single
+   precision. gemm.h does the work; the harness puts it in front of this file (see Include in
+   host.json). */
 enum { CHOICE_ALPHA = 1, CHOICE_BETA = 2 }; /* in the order of problem.json */
 
 void ak_kernel(const ak_host_call *call)

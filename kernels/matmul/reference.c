@@ -1,16 +1,16 @@
 /*
  * matmul, reference: C[M,N] = alpha * A[M,K] * B[K,N] + beta * C_in[M,N] in double precision.
  *
- * The choices come at run time, in the order of problem.json: layout, alpha, beta, and the pads,
- * which do not concern a reference. Kept plain: what this computes must be beyond doubt. Four rows
- * at once by a block of columns small enough for its sums to stay in the first-level cache is all
- * the speed that is needed.
+ * The options come at run time, in the order of problem.json: layout, alpha, beta, and the pads,
+ * which do not concern a reference. The code is kept plain, because its result must be beyond
+ * doubt. It computes four rows at once by a block of columns whose sums stay in the first-level
+ * cache, which is fast enough.
  */
 enum { ROWS_AT_ONCE = 4, COLUMNS_AT_ONCE = 64 };
 
 enum { CHOICE_LAYOUT, CHOICE_ALPHA, CHOICE_BETA };
 
-/* Indices of the values of layout. */
+/* Indices of the values of the option layout. */
 enum { LAYOUT_NN, LAYOUT_NT, LAYOUT_TN, LAYOUT_TT };
 
 static void matmul_rows(void *context, int thread, int threads)
@@ -32,7 +32,7 @@ static void matmul_rows(void *context, int thread, int threads)
         for (int64_t j = 0; j < n; j += COLUMNS_AT_ONCE) {
             const int64_t columns = n - j < COLUMNS_AT_ONCE ? n - j : COLUMNS_AT_ONCE;
             double sum[ROWS_AT_ONCE][COLUMNS_AT_ONCE] = {{0}};
-            double gathered[COLUMNS_AT_ONCE]; /* a row of B that lies in a column */
+            double gathered[COLUMNS_AT_ONCE]; /* a row of B that is a column in memory */
             for (int64_t p = 0; p < k; ++p) {
                 const double *row = b_transposed ? gathered : b + p * n + j;
                 for (int64_t q = 0; b_transposed && q < columns; ++q) {

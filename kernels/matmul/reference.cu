@@ -1,4 +1,4 @@
-/* matmul, reference on a device: what reference.c computes, a block for each tile of C. */
+/* matmul, reference on a device: computes what reference.c does, one block for each tile of C. */
 #if layout_is_tn || layout_is_tt
 #define A_TRANSPOSED 1
 #else
@@ -18,7 +18,7 @@ KERNEL ak_reference(const void *a, const void *b, double *c, const void *c_in, i
     const i64 down = (m + TILE - 1) / TILE, across = (n + TILE - 1) / TILE;
     for (i64 y = 0, x = blockIdx.x;; x += gridDim.x) {
         double sum[EACH][EACH];
-        for (; x >= across; x -= across) { /* a division would be a call */
+        for (; x >= across; x -= across) { /* a division would compile to a call */
             y++;
         }
         if (y >= down) {

@@ -1,10 +1,10 @@
 /*
- * vector.h: the vector type that the host kernels are written in.
+ * vector.h: the vector type of the host kernels.
  *
- * GNU vector extensions instead of intrinsics: one source serves SSE, AVX2, AVX-512 and NEON, under
- * gcc and clang, and the vector length is a parameter of the space. VL is the number of floats in
- * a vector; a space never offers more than the machine has, because a compiler would then split
- * every operation and spill.
+ * It uses GNU vector extensions instead of intrinsics, so one source serves SSE, AVX2, AVX-512
+ * and NEON with gcc and clang, and the vector length is a parameter of the space. VL is the
+ * number of floats in a vector. A space never offers more than the machine has, because the
+ * compiler would then split every operation and spill.
  */
 #ifndef AK_VECTOR_H
 #define AK_VECTOR_H
@@ -13,8 +13,9 @@
 #define VL 4
 #endif
 
-/* The type of values in registers, and the same type as it lies in an array of float: aligned like
-   a float only, so that the compiler emits loads and stores that work at any address. */
+/* The type of values in registers, and the type of the same values in an array of float. The second
+   is aligned like a float only, so that the compiler emits loads and stores that work at any
+   address. */
 typedef float vec __attribute__((vector_size(VL * 4)));
 typedef float vec_in_memory __attribute__((vector_size(VL * 4), aligned(4), may_alias));
 typedef int32_t ivec __attribute__((vector_size(VL * 4)));
@@ -40,14 +41,14 @@ AK_INLINE void vec_store(float *to, vec value)
     *(vec_in_memory *)to = value;
 }
 
-/* x in every lane. Subtracting +0 changes no value, -0 and NaN included, so the compilers fold it
-   into a plain broadcast. */
+/* Returns x in every lane. Subtracting +0 changes no value, -0 and NaN included, so the compilers
+   fold it into a plain broadcast. */
 AK_INLINE vec vec_splat(float x)
 {
     return x - (vec){0};
 }
 
-/* The last, partial vector of a row: `count` of the array, and `fill` for the rest. */
+/* Loads the partial last vector of a row: `count` elements of the array, then `fill`. */
 AK_INLINE vec vec_load_part(const float *from, int64_t count, float fill)
 {
     float lanes[VL];
@@ -57,14 +58,14 @@ AK_INLINE vec vec_load_part(const float *from, int64_t count, float fill)
     return vec_load(lanes);
 }
 
-/* yes where a lane of mask is -1, no where it is 0: what a comparison yields. */
+/* Returns yes where a lane of mask is -1, as a true comparison gives it, and no where it is 0. */
 AK_INLINE vec vec_select(ivec mask, vec yes, vec no)
 {
     return (vec)((mask & (ivec)yes) | (~mask & (ivec)no));
 }
 
-/* The larger (smaller) of each pair, b where either is NaN. clang turns the selection into the one
-   instruction that x86 has for it; gcc does not, and is told. */
+/* Returns the larger (smaller) of each pair, b if one is NaN. clang turns the selection into the
+   single x86 instruction; gcc needs the builtin. */
 AK_INLINE vec vec_max(vec a, vec b)
 {
 #if defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__) && VL == 16
@@ -91,7 +92,8 @@ AK_INLINE vec vec_min(vec a, vec b)
 #endif
 }
 
-/* Folding a vector in halves: lane i takes in lane i + half. Only lane 0 of the result counts. */
+/* Folds a vector in halves: lane i is combined with lane i + half. Only lane 0 of the result
+   counts. */
 #if VL == 16
 #define AK_FOLDS(fold)                                                                             \
     fold(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7)                                     \

@@ -1,9 +1,6 @@
-/*
- * activation.h: the epilogue of matmul_act on vectors, chosen by the problem's choices, which arrive
- * as activation_is_..., bias_is_... and residual_is_... Needs vector.h and vexp.h; comes before gemm.h.
- *
- * None of these needs fast-math, and all let a NaN pass.
- */
+/* activation.h: the epilogue of matmul_act on vectors. The problem's options choose it by the
+   macros activation_is_..., bias_is_... and residual_is_... It needs vector.h and vexp.h and comes
+   before gemm.h. No function needs fast-math, and all let a NaN pass. */
 #ifndef AK_ACTIVATION_H
 #define AK_ACTIVATION_H
 
@@ -34,8 +31,8 @@ AK_INLINE vec activation(vec x)
 
 #elif activation_is_gelu_tanh
 
-/* 0.5 x (1 + tanh u) = x / (1 + exp(-2u)), u = sqrt(2/pi) (x + 0.044715 x^3): one exponential, and
-   no cancellation where tanh approaches -1. */
+/* 0.5 x (1 + tanh u) = x / (1 + exp(-2u)), u = sqrt(2/pi) (x + 0.044715 x^3): this form has one
+   exponential, and no cancellation where tanh approaches -1. */
 #define GEMM_EPILOGUE_ROLLED 1
 AK_INLINE vec activation(vec x)
 {
@@ -48,9 +45,9 @@ AK_INLINE vec activation(vec x)
 #elif activation_is_gelu_erf
 
 /* x Phi(x) = max(x, 0) - |x| Phi(-|x|): the tail Phi(-|x|) of the normal distribution is computed
-   directly, so that nothing cancels for negative x. Phi(-y) = exp(-y^2/2) t Q(t) with
-   t = 1 / (1 + 0.35 y); Q, of degree 8, was fitted for 0 <= y <= 13.3 (beyond, exp gives 0) to a
-   relative error of 4e-8. */
+   directly, so that nothing cancels for negative x. Phi(-y) = exp(-y^2/2) t Q(t) with t = 1 / (1 +
+   0.35 y). Q has degree 8 and was fitted for 0 <= y <= 13.3 (beyond, exp gives 0) to a relative
+   error of 4e-8. */
 #define GEMM_EPILOGUE_ROLLED 1
 AK_INLINE vec activation(vec x)
 {

@@ -1,11 +1,11 @@
 /*
- * cuda_activation.cu: the epilogue of matmul_act on Hopper, chosen by the problem's choices, which
- * arrive as activation_is_..., bias_is_... and residual_is_... Comes before cuda_gemm_sm90.cu or
- * cuda_sm80.cu.
+ * cuda_activation.cu: the epilogue of matmul_act on CUDA devices. The problem's options choose
+ * it by the macros activation_is_..., bias_is_... and residual_is_... It comes before
+ * cuda_gemm_sm90.cu or cuda_sm80.cu.
  *
- * The main loop leaves little time to hide these in, so they are built from single instructions:
- * ex2, rcp and, with FAST_TANH, tanh.approx, whose relative error of 2^-11 is a quarter of bf16's
- * rounding.
+ * The main loop leaves little time to hide these functions in, so they consist of single
+ * instructions: ex2, rcp and, with FAST_TANH, tanh.approx, whose relative error of 2^-11 is a
+ * quarter of bf16's rounding.
  */
 #if bias_is_add
 #define HAS_BIAS 1
@@ -28,7 +28,7 @@
 #define FAST_TANH 1
 #endif
 
-#ifndef SIMT /* tests/simt/simt.h has these on a CPU */
+#ifndef SIMT /* tests/simt/simt.h defines these for a CPU */
 
 __device__ __forceinline__ float tanh_fast(float x)
 {

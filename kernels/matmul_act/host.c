@@ -1,8 +1,9 @@
 /*
- * matmul_act, host implementation, single precision:
- * C[M,N] = activation(alpha * A[M,K] * B[K,N] + beta * C_in[M,N] + bias[N]) + residual[M,N].
- * The product is matmul's (gemm.h), the epilogue that it applies to finished tiles in activation.h;
- * the harness puts both in front of this file (see Include in host.json).
+ * matmul_act, host implementation in single precision: C[M,N] = activation(alpha * A[M,K] *
+ * B[K,N] + beta * C_in[M,N] + bias[N]) + residual[M,N].
+ *
+ * The product is that of matmul (gemm.h), and activation.h has the epilogue that it applies to
+ * finished tiles. The harness puts both in front of this file (see Include in host.json).
  */
 #ifndef bias_is_add
 #define bias_is_add 0

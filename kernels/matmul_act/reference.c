@@ -1,8 +1,8 @@
 /*
- * matmul_act, reference, in double precision:
- * C[M,N] = activation(alpha * A[M,K] * B[K,N] + beta * C_in[M,N] + bias[N]) + residual[M,N].
+ * matmul_act, reference in double precision: C[M,N] = activation(alpha * A[M,K] * B[K,N] + beta
+ * * C_in[M,N] + bias[N]) + residual[M,N].
  *
- * The choices come at run time, in the order of problem.json, texts as the index of their value.
+ * The options come at run time, in the order of problem.json, texts as the index of their value.
  * The product is computed as in matmul's reference.
  */
 #include <math.h>
@@ -18,7 +18,7 @@ enum {
     CHOICE_RESIDUAL
 };
 
-/* Indices of values. */
+/* Indices of the options' values. */
 enum { BIAS_NONE, BIAS_ADD };
 enum { LAYOUT_NN, LAYOUT_NT, LAYOUT_TN, LAYOUT_TT };
 enum { RESIDUAL_NONE, RESIDUAL_ADD };
@@ -55,7 +55,7 @@ static double activation_silu(double x)
     return x / (1 + exp(-x));
 }
 
-/* In the order of the values in problem.json. */
+/* The functions are in the order of the values in problem.json. */
 static double (*const activations[])(double) = {
     activation_none,      activation_relu,     activation_leaky_relu,
     activation_gelu_tanh, activation_gelu_erf, activation_silu,
@@ -85,7 +85,7 @@ static void matmul_act_rows(void *context, int thread, int threads)
         for (int64_t j = 0; j < n; j += COLUMNS_AT_ONCE) {
             const int64_t columns = n - j < COLUMNS_AT_ONCE ? n - j : COLUMNS_AT_ONCE;
             double sum[ROWS_AT_ONCE][COLUMNS_AT_ONCE] = {{0}};
-            double gathered[COLUMNS_AT_ONCE]; /* a row of B that lies in a column */
+            double gathered[COLUMNS_AT_ONCE]; /* a row of B that is a column in memory */
             for (int64_t p = 0; p < k; ++p) {
                 const double *row = b_transposed ? gathered : b + p * n + j;
                 for (int64_t q = 0; b_transposed && q < columns; ++q) {

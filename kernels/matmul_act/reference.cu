@@ -1,4 +1,5 @@
-/* matmul_act, reference on a device: what reference.c computes, a block for each tile of C. */
+/* matmul_act, reference on a device: computes what reference.c does, one block for each tile of
+   C. */
 #if layout_is_tn || layout_is_tt
 #define A_TRANSPOSED 1
 #else
@@ -39,7 +40,7 @@ KERNEL ak_reference(const void *a, const void *b, const void *bias, double *c, c
     (void)ldbias;
     for (i64 y = 0, x = blockIdx.x;; x += gridDim.x) {
         double sum[EACH][EACH];
-        for (; x >= across; x -= across) { /* a division would be a call */
+        for (; x >= across; x -= across) { /* a division would compile to a call */
             y++;
         }
         if (y >= down) {

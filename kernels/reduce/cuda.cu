@@ -1,14 +1,15 @@
 /*
- * cuda.cu: sums of rows; fp16, bf16 or fp32, added in fp32 and rounded once. Comes after
- * cuda_rows.cu of softmax, of which it uses all but CLUSTER, BATCH (1), REST and PREFETCH (0):
- * nothing is needed twice. KEEP is how many vectors a thread asks for before it adds the first of
- * them.
+ * cuda.cu: sums of rows in fp16, bf16 or fp32, added in fp32 and rounded once.
  *
- *   SPLIT  blocks that share a row, each with a contiguous part of it: for few long rows. They
+ * It follows cuda_rows.cu of softmax and uses its parameters except CLUSTER, BATCH (both 1),
+ * REST and PREFETCH (both 0), because no element is needed twice. KEEP is the number of vectors
+ * that a thread loads before it adds the first of them.
+ *
+ *   SPLIT  blocks that share a row, each with a contiguous part of it, for few long rows. They
  *          leave their sums in the workspace, and the last one adds them in order, so the result
- *          does not depend on who that is.
+ *          does not depend on which block that is.
  *
- * Workspace, for SPLIT > 1: a counter for each row, zero between launches, then SPLIT floats for
+ * Workspace for SPLIT > 1: a counter for each row, zero between launches, then SPLIT floats for
  * each row.
  */
 #if CLUSTER != 1 || BATCH != 1 || REST != 0 || PREFETCH != 0
@@ -17,17 +18,19 @@
 #error "a split row has blocks of its own"
 #endif
 
-/* The sum of a thread's vectors, KEEP of them asked for at a time. */
-DEVICE float row_sum(const place *p, const row *r)
+/* Returns the sum of a thread's vectors, loaded KEEP at a time, and of its elements of the
+   edges. */
+DEVICE float row_sum(const place *p, const row *r, const void *row_of_x)
 {
-    float total = 0;
+    float total = 0, edge[EDGES + 1];
+    edges_load(edge, p, r, row_of_x, 0);
     for (int first = 0; first < r->count; first += KEEP) {
         vector v[KEEP];
         float sum = 0;
         UNROLL for (int i = 0; i < KEEP; i++)
         {
             if (first + i < r->count) {
-                v[i] = load_vector(p, r, first + i, 0);
+                v[i] = load_vector(r, first + i);
             }
         }
         UNROLL for (int i = 0; i < KEEP; i++)
@@ -40,6 +43,10 @@ DEVICE float row_sum(const place *p, const row *r)
             }
         }
         total += sum;
+    }
+    EACH_EDGE(j)
+    {
+        total += edge[j];
     }
     return total;
 }
@@ -58,7 +65,7 @@ KERNEL ak_kernel(const void *x, void *y, void *workspace, i64 rows, int cols)
     place p = place_begin();
     launch_begin(&p, x, rows, cols);
 #if SPLIT > 1
-    /* Whole vectors of an aligned row for each part; the boundaries are the same in every row. */
+    /* Each part gets whole vectors of an aligned row; the boundaries are the same in every row. */
     const i64 index = blockIdx.x / SPLIT;
     const int part_of = (int)(blockIdx.x % SPLIT);
     const int share = (cols / V + SPLIT - 1) / SPLIT * V;
@@ -66,7 +73,7 @@ KERNEL ak_kernel(const void *x, void *y, void *workspace, i64 rows, int cols)
     const int end = part_of == SPLIT - 1 || begin + share > cols ? cols : begin + share;
     const unsigned char *start = (const unsigned char *)x + (index * cols + begin) * ELEMENT;
     const row r = row_at(&p, start, 0, end - begin);
-    part all[1] = {{row_sum(&p, &r), 0, 0}};
+    part all[1] = {{row_sum(&p, &r, start), 0, 0}};
     row_reduce(all, &p, REDUCE_SUM);
     if (p.thread == 0) {
         u32 *count = (u32 *)workspace + index;
@@ -80,14 +87,15 @@ KERNEL ak_kernel(const void *x, void *y, void *workspace, i64 rows, int cols)
                 sum += ((volatile float *)parts)[i];
             }
             store_sum(y, index, sum);
-            *count = 0; /* as found */
+            *count = 0; /* zero again, for the next launch */
         }
     }
 #else
     (void)workspace;
-    for (i64 index = row_first(&p); index < rows; index += row_step()) {
+    for (i64 index = row_first(&p); index < rows; index = row_next(index)) {
         const row r = row_at(&p, x, index, cols);
-        part all[1] = {{row_sum(&p, &r), 0, 0}};
+        const unsigned char *start = (const unsigned char *)x + index * cols * ELEMENT;
+        part all[1] = {{row_sum(&p, &r, start), 0, 0}};
         row_reduce(all, &p, REDUCE_SUM);
         if (p.thread == 0) {
             store_sum(y, index, all[0].a);

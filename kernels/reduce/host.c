@@ -1,14 +1,14 @@
 /*
  * reduce, host implementation: the sum of each row of X.
  *
- * With enough rows, each thread has its share of them (SPLIT = 0). With few long ones, all threads
- * share each row and leave their parts in the workspace, which the first thread then adds in order,
- * so the result does not depend on the timing (SPLIT = 1).
+ * With enough rows, each thread sums its share of them (SPLIT = 0). With few long rows, all
+ * threads share each row and leave their parts in the workspace; the first thread then adds them
+ * in order, so the result does not depend on the timing (SPLIT = 1).
  *
- * The sums of chunks of 64 turns are added up apart: a million terms added one by one to a sum
- * would lose two to three digits. UNROLL vectors are summed side by side, because an addition takes
- * several cycles; one core must keep many loads in flight to fill its share of the memory's
- * bandwidth, and PREFETCH asks for lines that many vectors ahead.
+ * Chunks of 64 turns are summed separately, because a million terms added one by one would lose
+ * two to three digits. UNROLL vectors are summed side by side, because an addition takes several
+ * cycles. One core must keep many loads in flight to use its share of the memory bandwidth, so
+ * PREFETCH requests lines that many vectors ahead.
  */
 typedef struct reduce {
     int64_t rows, cols;
@@ -33,7 +33,7 @@ AK_INLINE float sum_of(const float *x, int64_t count)
 #if PREFETCH
             AK_UNROLL_FULLY
             for (int u = 0; u < UNROLL * VL; u += LINE) {
-                /* An address beyond the end does nothing. */
+                /* A prefetch of an address beyond the end does nothing. */
                 __builtin_prefetch((const void *)((uintptr_t)(x + j + u) + PREFETCH * VL * 4));
             }
 #endif

@@ -1,20 +1,23 @@
 /*
- * cuda.cu: softmax of rows; fp16, bf16 or fp32. Comes after cuda_rows.cu, which has the parameters.
+ * cuda.cu: softmax of rows in fp16, bf16 or fp32. It follows cuda_rows.cu, which explains the
+ * shared parameters.
  *
- *   ONLINE  0: the largest element of the row first, then the sum: two reductions.
- *           1: each thread takes the largest and the sum of its own part, and one reduction brings
- *              both together: half the barriers for two more exponentials in each of its steps, and
- *              one reading less of vectors that were not kept.
+ *   ONLINE  0: two reductions, of the maximum of the row and then of the sum.
+ *           1: each thread computes maximum and sum of its own part, and one reduction combines
+ *              them. That halves the barriers, costs two more exponentials in each step, and saves
+ *              one reading of the vectors that were not kept.
  *
- * exp(x - max) is 2^(x log2(e) - max log2(e)): one multiply-add and one ex2. The rounding of the
- * second product is the same in the sum and in the result, and cancels. Exponentials of what is
- * kept are kept, in fp32: computing them again for the result would take more than half the time
- * that 16-bit elements have in memory (16 of them a cycle in an SM).
+ * exp(x - max) is computed as 2^(x log2(e) - max log2(e)): one multiply-add and one ex2. The
+ * rounding of the second product is the same in the sum and in the result, so it cancels. The
+ * exponentials of kept elements are kept in fp32, because computing them again for the result
+ * would take more than half the time that loading 16-bit elements from memory takes (an SM
+ * computes 16 a cycle).
  */
 #define LOG2_E 1.4426950408889634f
-#define LOWEST __uint_as_float(0xff800000u) /* -inf: the maximum of nothing, exp of which is 0 */
+#define LOWEST __uint_as_float(0xff800000u) /* -inf, the maximum of an empty set; its exponential is
+                                               0 */
 
-/* The largest so far: of 16-bit elements two at once, without widening them. */
+/* A running maximum. For 16-bit elements it holds two, which are compared without widening. */
 typedef u32 largest;
 
 DEVICE largest largest_of(largest top, const vector *v)
@@ -30,7 +33,7 @@ DEVICE largest largest_of(largest top, const vector *v)
     return top;
 }
 
-/* Of nothing yet: -inf. */
+/* Returns the maximum of an empty set, -inf. */
 DEVICE largest largest_none(void)
 {
 #if ELEMENT == 4
@@ -40,7 +43,7 @@ DEVICE largest largest_none(void)
 #endif
 }
 
-/* The number itself, times log2(e). */
+/* Returns the maximum as a number, times log2(e). */
 DEVICE float largest_value(largest top)
 {
 #if ELEMENT == 4
@@ -50,7 +53,8 @@ DEVICE float largest_value(largest top)
 #endif
 }
 
-/* exp of a vector's elements, for a largest that is given times log2(e), and their sum. */
+/* Computes exp of a vector's elements, for a maximum that is given times log2(e), and returns their
+   sum. */
 DEVICE float vector_exp(float *e, const vector *v, float max)
 {
     float sum = 0;
@@ -62,7 +66,7 @@ DEVICE float vector_exp(float *e, const vector *v, float max)
     return sum;
 }
 
-/* Takes another vector into a largest and a sum. */
+/* Adds a vector to a maximum and a sum. */
 DEVICE part part_and(part p, const vector *v)
 {
     float e[V];
@@ -87,8 +91,10 @@ KERNEL ak_kernel(const void *x, void *y, i64 rows, int cols)
 {
     place p = place_begin();
     vector keep[BATCH][KEEP_ARRAY];
+    float edge[BATCH][EDGES + 1];
 #if PREFETCH
     vector next[1][KEEP_ARRAY];
+    float next_edge[1][EDGES + 1];
 #endif
     i64 index = row_first(&p);
     launch_begin(&p, x, rows, cols);
@@ -96,7 +102,7 @@ KERNEL ak_kernel(const void *x, void *y, i64 rows, int cols)
     ring q = ring_begin(&p, x, index, rows, cols);
 #else
     if (index < rows) {
-        batch_load(keep, &p, x, index, rows, cols, LOWEST);
+        batch_load(keep, edge, &p, x, index, rows, cols, LOWEST);
     }
 #endif
     while (index < rows) {
@@ -105,10 +111,10 @@ KERNEL ak_kernel(const void *x, void *y, i64 rows, int cols)
         const i64 left = rows - index;
         part all[BATCH];
         float e[BATCH][KEEP_ARRAY][V], by[BATCH];
-        index += row_step();
+        index = row_next(index);
 #if PREFETCH
         if (index < rows) {
-            batch_load(next, &p, x, index, rows, cols, LOWEST);
+            batch_load(next, next_edge, &p, x, index, rows, cols, LOWEST);
         }
 #endif
 #if STAGES
@@ -125,26 +131,35 @@ KERNEL ak_kernel(const void *x, void *y, i64 rows, int cols)
 #if !ONLINE
             EACH_REST(i, &r)
             {
-                const vector v = row_rest(&p, &r, i, LOWEST);
+                const vector v = row_rest(&p, &r, i);
                 top = largest_of(top, &v);
             }
 #endif
             all[k].a = largest_value(top);
+            EACH_EDGE(j)
+            {
+                all[k].a = fmaxf(all[k].a, edge[k][j] * LOG2_E);
+            }
             all[k].b = 0;
             all[k].c = 0;
         }
 #if ONLINE
         EACH_ROW(k)
         {
-            by[k] = all[k].a; /* what the exponentials that are kept refer to */
+            by[k] = all[k].a; /* the maximum that the kept exponentials refer to */
             EACH_KEPT(i, &r)
             {
-                /* -inf - -inf would be NaN */
+                /* because -inf - -inf would be NaN */
                 all[k].b += vector_exp(e[k][i], &keep[k][i], by[k] == LOWEST ? 0.0f : by[k]);
+            }
+            EACH_EDGE(j)
+            {
+                edge[k][j] = exp2_fast(fmaf(edge[k][j], LOG2_E, by[k] == LOWEST ? 0.0f : -by[k]));
+                all[k].b += edge[k][j];
             }
             EACH_REST(i, &r)
             {
-                const vector v = row_rest(&p, &r, i, LOWEST);
+                const vector v = row_rest(&p, &r, i);
                 all[k] = part_and(all[k], &v);
             }
         }
@@ -164,9 +179,14 @@ KERNEL ak_kernel(const void *x, void *y, i64 rows, int cols)
             {
                 sum[k].a += vector_exp(e[k][i], &keep[k][i], all[k].a);
             }
+            EACH_EDGE(j)
+            {
+                edge[k][j] = exp2_fast(fmaf(edge[k][j], LOG2_E, -all[k].a));
+                sum[k].a += edge[k][j];
+            }
             EACH_REST(i, &r)
             {
-                const vector v = row_rest(&p, &r, i, LOWEST);
+                const vector v = row_rest(&p, &r, i);
                 float rest[V];
                 sum[k].a += vector_exp(rest, &v, all[k].a);
             }
@@ -182,29 +202,40 @@ KERNEL ak_kernel(const void *x, void *y, i64 rows, int cols)
 #endif
         EACH_ROW(k)
         {
-            if (k == 0 || k < left) {
+            if (k == 0 || k * APART < left) {
                 EACH_KEPT(i, &r)
                 {
                     store_scaled(&p, &r, to, i, e[k][i], by[k]);
                 }
+                EACH_EDGE(j)
+                {
+                    const int at = edge_of(&p, &r, j);
+                    if (at >= 0) {
+                        store_element(to + (i64)at * ELEMENT, edge[k][j] * by[k]);
+                    }
+                }
             }
             EACH_REST(i, &r)
             {
-                const vector v = row_rest(&p, &r, i, LOWEST);
+                const vector v = row_rest(&p, &r, i);
                 float rest[V];
                 (void)vector_exp(rest, &v, all[k].a);
                 store_scaled(&p, &r, to, i, rest, all[k].b);
             }
-            to += (i64)cols * ELEMENT;
+            to += (i64)APART * cols * ELEMENT;
         }
 #if PREFETCH
         UNROLL for (int i = 0; i < KEEP && index < rows; i++)
         {
             keep[0][i] = next[0][i];
         }
+        EACH_EDGE(j)
+        {
+            edge[0][j] = next_edge[0][j];
+        }
 #elif !STAGES
         if (index < rows) {
-            batch_load(keep, &p, x, index, rows, cols, LOWEST);
+            batch_load(keep, edge, &p, x, index, rows, cols, LOWEST);
         }
 #endif
     }

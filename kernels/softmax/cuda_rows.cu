@@ -1,42 +1,47 @@
 /*
- * cuda_rows.cu: what the kernels that work on rows of a matrix have in common (softmax, layernorm,
- * rmsnorm, reduce): who works on which part of a row, how it is loaded once and kept, and how the
- * threads of a row bring their sums together. Device code includes nothing; the harness puts this
- * text in front of each kernel's cuda.cu.
+ * cuda_rows.cu: the common part of the kernels on rows of a matrix (softmax, layernorm, rmsnorm,
+ * reduce): which thread works on which part of a row, how the part is loaded once and kept, and
+ * how the threads of a row combine their sums. Device code includes nothing; the harness puts
+ * this text in front of each kernel's cuda.cu.
  *
- * A row is worked on by THREADS_PER_ROW threads in each of CLUSTER blocks; a block works on ROWS
- * rows at a time and goes on to others if the grid is smaller than the matrix. A row is cut into
- * vectors of VEC_BYTES at aligned addresses. Its first element may lie inside a vector, and so may
- * its last: both vectors are loaded and stored by elements, all others whole. So rows of any length
- * and address work, and aligned ones cost nothing extra.
+ * THREADS_PER_ROW threads in each of CLUSTER blocks work on a row. A block works on ROWS rows at
+ * a time, and continues with others if the grid is smaller than the matrix. A row is cut into
+ * whole vectors of VEC_BYTES at aligned addresses. The elements before the first and after the
+ * last vector, fewer than a vector each, are the row's edges; the first threads of the row take
+ * one or a few of them each. So rows of any length and address are nearly as fast as aligned
+ * ones, nothing outside a row is touched, and aligned rows cost nothing extra.
  *
- * A thread keeps the first KEEP of its vectors in registers. The others, if the row has more, wait
- * in shared memory (REST = 1) or are read from memory again by every pass (REST = 0). Thus a
- * configuration that is too small for a row is slow, but right.
+ * A thread keeps the first KEEP of its vectors in registers. If the row has more, they wait in
+ * shared memory (REST = 1), or every pass reads them from memory again (REST = 0). So a
+ * configuration that is too small for a row is slow but right.
  *
- * Parameters (macros), all powers of two but KEEP:
- *   THREADS_PER_ROW  4 to 1024; up to 32 they are part of a warp and meet without a barrier
+ * Parameters (macros), all powers of two except KEEP:
+ *   THREADS_PER_ROW  4 to 1024; up to 32 threads are part of a warp and need no barrier
  *   ROWS             rows of a block; at most 15 if THREADS_PER_ROW > 32, 1 if CLUSTER > 1
  *   CLUSTER          blocks that share a row and exchange their sums through shared memory
  *   BATCH            rows that a thread works on at the same time: it loads what all rows share
- *                    once for them, and they meet once (WHOLE = 2, no PREFETCH, no STAGES)
+ *                    once for all of them, and needs one reduction for all of them. All are in
+ *                    registers (WHOLE = 2, or 0 and KEEP large enough; no REST, PREFETCH, STAGES).
+ *                    If rows are not whole vectors, the rows of a batch are V rows apart, so that
+ *                    all begin at the same place of a vector, and what all rows share is aligned
+ *                    with it once.
  *   VEC_BYTES        16, 8, 4, 2 (not below an element)
  *   KEEP, REST       see above
  *   PREFETCH         1: the next row is loaded before this one is worked on (not with REST = 1)
- *   WHOLE            what is known of rows beforehand. 0: nothing. 1: they consist of whole vectors
- *                    at aligned addresses, so there are no edges. 2: KEEP vectors for each thread,
- *                    neither more nor less, so there is nothing to ask at all (REST = 0).
- *   STAGES           rows that wait in shared memory, each thread group's own, while one is worked
- *                    on: whole rows brought by the copy engine, whose arrival a barrier in memory
- *                    counts (WHOLE = 2, compute capability 9.0). 0: rows come straight to
- * registers. BLOCKS_PER_SM    promised to the compiler, which limits registers accordingly
- *   LOAD_HINT        0 as usual, 1 past the level 1 cache, 2 first out of all caches
- *   STORE_HINT       0 as usual, 1 first out
- *   LAUNCH_EARLY     1: once all blocks have started the next kernel may start, and this one waits
- *                    for the end of the one before it where it first needs memory (programmatic
- *                    dependent launch, compute capability 9.0). 2: while it waits, its first rows
- *                    are on their way to the level 2 cache, where whatever is still written to
- *                    them is seen: a prefetch reads nothing itself.
+ *   WHOLE            what is known of rows beforehand. 0: nothing. 1: they consist of whole
+ *                    vectors at aligned addresses and have no edges. 2: they also have exactly
+ *                    KEEP vectors for each thread, so no test is needed (REST = 0)
+ *   STAGES           rows that wait in shared memory, for each thread group, while one is worked
+ *                    on. The copy engine brings whole rows, and a barrier in memory counts their
+ *                    arrival (WHOLE = 2, compute capability 9.0). 0: rows go to registers directly
+ *   BLOCKS_PER_SM    promised to the compiler, which limits registers accordingly
+ *   LOAD_HINT        0: as usual, 1: past the level 1 cache, 2: first to leave all caches
+ *   STORE_HINT       0: as usual, 1: first to leave the caches
+ *   LAUNCH_EARLY     1: the next kernel may start once all blocks of this one have started, and
+ *                    this one waits for the end of the previous one before it first needs memory
+ *                    (programmatic dependent launch, compute capability 9.0). 2: while it waits,
+ *                    its first rows are prefetched into the level 2 cache. What is still written to
+ *                    them is seen, because a prefetch returns no data
  *
  * Dynamic shared memory: SCRATCH_BYTES, STAY_BYTES, then for REST = 1 one vector for each thread
  * and each of its vectors beyond KEEP; for STAGES the rows, then 8 bytes for each of a group's
@@ -51,13 +56,17 @@ typedef long long i64;
 typedef unsigned long long u64;
 
 #define THREADS       (THREADS_PER_ROW * ROWS)
-#define LANES         (THREADS_PER_ROW < 32 ? THREADS_PER_ROW : 32) /* of a warp, for one row */
-#define WARPS         (THREADS_PER_ROW / LANES)                     /* of a row in one block */
+#define LANES         (THREADS_PER_ROW < 32 ? THREADS_PER_ROW : 32) /* lanes of a warp for one
+                                                                       row */
+#define WARPS         (THREADS_PER_ROW / LANES)                     /* warps of a row in one
+                                                                       block */
 #define KEEP_ARRAY    (KEEP > 0 ? KEEP : 1)
 #define WORDS         (VEC_BYTES < 4 ? 1 : VEC_BYTES / 4)
-#define PARTS_MAX     4 /* one of them for the alignment */
+#define PARTS_MAX     4 /* the fourth is for alignment */
 #define MEETS         (WARPS * CLUSTER > 1)
-#define EQUAL_PARTS   (WHOLE == 2)                          /* whenever two are brought together */
+#define EQUAL_PARTS   (WHOLE == 2)                          /* all threads have equally many
+                                                               elements whenever two parts are
+                                                               combined */
 #define HALF          (BATCH * WARPS * CLUSTER * PARTS_MAX) /* floats for a group's reduction */
 #define SCRATCH       (MEETS ? 2 * ROWS * HALF : 0)
 #define SCRATCH_BYTES (SCRATCH * 4 + (CLUSTER > 1 ? 16 : 0))
@@ -69,6 +78,14 @@ typedef unsigned long long u64;
 #endif
 #define V (VEC_BYTES / ELEMENT) /* elements of a vector */
 
+/* EDGE: most elements of one edge. EDGES: most elements of both edges for one thread. */
+#ifdef CENTRED /* with weights an edge may be longer: see row_at */
+#define EDGE (2 * V)
+#else
+#define EDGE V
+#endif
+#define EDGES (WHOLE || V == 1 ? 0 : (2 * EDGE + THREADS_PER_ROW - 1) / THREADS_PER_ROW)
+
 #if THREADS > 1024 || VEC_BYTES < ELEMENT
 #error "no such block"
 #elif CLUSTER > 1 && (ROWS > 1 || THREADS_PER_ROW < 32)
@@ -79,7 +96,7 @@ typedef unsigned long long u64;
 #error "the whole row is kept in registers"
 #elif STAGES && (WHOLE != 2 || PREFETCH || VEC_BYTES != 16)
 #error "whole rows of whole vectors wait in shared memory, and nowhere else"
-#elif BATCH > 1 && (WHOLE != 2 || PREFETCH || STAGES)
+#elif BATCH > 1 && (WHOLE == 1 || REST || PREFETCH || STAGES)
 #error "rows that are worked on at the same time are in registers, all of them"
 #elif PREFETCH && REST
 #error "the next row has no place of its own in shared memory"
@@ -89,7 +106,7 @@ typedef struct vector {
     u32 w[WORDS];
 } __attribute__((aligned(WORDS * 4))) vector;
 
-/* What stays in shared memory before all else: see cuda_norm.cu. */
+/* What stays at the start of shared memory: see cuda_norm.cu. */
 #if WEIGHT_EARLY == 3
 #define STAY_BYTES ((CENTRED ? 2 : 1) * KEEP * THREADS * VEC_BYTES)
 #else
@@ -140,7 +157,7 @@ DEVICE vector load_global(const void *from)
     return v;
 }
 
-/* What all rows need again and again: into the level 1 cache, whatever LOAD_HINT is. */
+/* Loads what all rows need, into the level 1 cache whatever LOAD_HINT is. */
 DEVICE vector load_cached(const void *from)
 {
     vector v;
@@ -185,26 +202,27 @@ DEVICE void copy_wait(void)
     asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
-/* The next kernel may start when all blocks have said this or have ended. */
+/* Lets the next kernel start when all blocks have called this or have ended. */
 DEVICE void launch_next(void)
 {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
-/* Until the kernel before has ended and what it wrote is seen. */
+/* Waits until the previous kernel has ended and its writes can be seen. */
 DEVICE void launch_wait(void)
 {
     asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
-/* Brings the line of 128 bytes that holds an address to the level 2 cache. */
+/* Prefetches the line of 128 bytes that holds an address into the level 2 cache. */
 DEVICE void prefetch_line(const void *at)
 {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
 }
 
-/* A barrier in shared memory that the arrival of `bytes` completes, each time it is told to expect
-   them. Waiting is for its first, third... completion with parity 0, for the others with 1. */
+/* Prepares a barrier in shared memory. It completes each time the bytes that it was told to expect
+   have arrived. Its first, third, ... completion is waited for with parity 0, the others with
+   parity 1. */
 DEVICE void arrival_begin(void *arrival)
 {
     asm volatile("mbarrier.init.shared.b64 [%0], 1;\nfence.mbarrier_init.release.cluster;" ::"r"(
@@ -212,7 +230,7 @@ DEVICE void arrival_begin(void *arrival)
                  : "memory");
 }
 
-/* Tells a barrier in memory to expect so many bytes, after which it is complete. */
+/* Tells a barrier in memory how many bytes complete it. */
 DEVICE void arrival_expect(void *arrival, u32 bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(
@@ -221,7 +239,7 @@ DEVICE void arrival_expect(void *arrival, u32 bytes)
                  : "memory");
 }
 
-/* Starts a copy to shared memory by the copy engine, multiples of 16 bytes. */
+/* Starts a copy to shared memory by the copy engine; `bytes` is a multiple of 16. */
 DEVICE void copy_bulk(void *to, const void *from, u32 bytes, void *arrival)
 {
     const u32 at = (u32)__cvta_generic_to_shared(arrival);
@@ -251,7 +269,7 @@ DEVICE void arrival_wait(void *arrival, u32 parity)
                  : "memory");
 }
 
-/* All lanes of a warp meet. */
+/* Synchronises all lanes of a warp. */
 DEVICE void warp_sync(void)
 {
     __syncwarp();
@@ -268,14 +286,14 @@ DEVICE float shuffle_xor(u32 lanes, float x, int distance)
     return __shfl_xor_sync(lanes, x, distance);
 }
 
-/* A barrier of `threads` threads of the block; ids 0 to 15. */
+/* Synchronises `threads` threads of the block; ids are 0 to 15. */
 DEVICE void barrier(int id, int threads)
 {
     asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-/* Orders only barriers in memory, whose beginning has a fence of its own: more would wait for all
-   that has been stored. */
+/* Orders only barriers in memory, whose preparation has a fence of its own. A stronger order would
+   wait for everything that has been stored. */
 DEVICE void cluster_arrive(void)
 {
     asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
@@ -294,7 +312,7 @@ DEVICE int cluster_rank(void)
 }
 
 /* Stores 1, 2 or 4 floats to the same place of another block's shared memory, and counts their
-   bytes in the same barrier there. Unlike a barrier of the cluster it does not wait for what this
+   bytes in the same barrier there. Unlike a barrier of the cluster, it does not wait for what this
    thread has stored elsewhere before. */
 DEVICE void store_remote(float *to, int rank, void *arrival, int count, float x, float y, float z)
 {
@@ -355,7 +373,7 @@ DEVICE float half_to_float(u16 x)
     return f;
 }
 
-/* The larger of each of two elements of 16 bits; of a NaN and a number, the number. */
+/* Returns the larger of each of two 16-bit elements; if one is NaN, the other. */
 DEVICE u32 max_pair(u32 x, u32 y)
 {
     u32 z;
@@ -367,7 +385,7 @@ DEVICE u32 max_pair(u32 x, u32 y)
     return z;
 }
 
-/* Two elements of 16 bits, rounded to nearest even; low first in memory. */
+/* Packs two 16-bit elements, rounded to nearest even; the low one is first in memory. */
 DEVICE u32 pack(float low, float high)
 {
     u32 both;
@@ -420,88 +438,79 @@ DEVICE vector vector_of(const float x[V])
     return v;
 }
 
-/* The elements lo to hi - 1 of a vector at `from`, `fill` in the place of the others. Rare, so a
-   loop: the code of every vector has one. */
-DEVICE vector load_part(const unsigned char *from, int lo, int hi, float fill)
+/* Loads and stores of single elements. */
+DEVICE float load_element(const unsigned char *from)
 {
-    float x[V];
-    vector v;
-    UNROLL for (int j = 0; j < V; j++)
-    {
-        x[j] = fill;
-    }
-    v = vector_of(x);
-    lo = lo < 0 ? 0 : lo;
-    hi = hi > V ? V : hi;
-    LOOP for (int j = lo; j < hi; j++)
-    {
 #if ELEMENT == 4
-        const u32 bits = ((const u32 *)from)[j];
-        const u32 mask = 0xffffffffu;
-        const int shift = 0;
+    return *(const float *)from;
 #else
-        const u32 bits = ((const u16 *)from)[j];
-        const u32 mask = 0xffffu;
-        const int shift = j % 2 * 16;
+    return widen(*(const u16 *)from);
 #endif
-        UNROLL for (int i = 0; i < WORDS; i++) /* registers cannot be indexed */
-        {
-            if (i == j * ELEMENT / 4) {
-                v.w[i] = (v.w[i] & ~(mask << shift)) | bits << shift;
-            }
-        }
-    }
-    return v;
 }
 
-DEVICE void store_part(unsigned char *to, int lo, int hi, const vector *v)
+DEVICE void store_element(unsigned char *to, float x)
 {
-    lo = lo < 0 ? 0 : lo;
-    hi = hi > V ? V : hi;
-    LOOP for (int j = lo; j < hi; j++)
-    {
-        u32 word = v->w[0];
-        UNROLL for (int i = 1; i < WORDS; i++)
-        {
-            word = i == j * ELEMENT / 4 ? v->w[i] : word;
-        }
 #if ELEMENT == 4
-        ((u32 *)to)[j] = word;
+    *(float *)to = x;
 #else
-        ((u16 *)to)[j] = (u16)(word >> (j % 2 * 16));
+    *(u16 *)to = (u16)pack(x, 0.0f);
 #endif
-    }
 }
 
-DEVICE bool aligned(const void *p)
+/* Returns the VEC_BYTES that begin at byte `skew` (below VEC_BYTES) of one vector and end in the
+   next. */
+DEVICE vector vector_between(const vector *v, const vector *behind, int skew)
 {
-    return WHOLE || ((size_t)p & (VEC_BYTES - 1)) == 0;
+    u32 x[2 * WORDS];
+    vector between;
+    UNROLL for (int j = 0; j < WORDS; j++)
+    {
+        x[j] = v->w[j];
+        x[WORDS + j] = behind->w[j];
+    }
+    UNROLL for (int by = WORDS / 2; by > 0; by /= 2)
+    {
+        UNROLL for (int j = 0; j + by < 2 * WORDS; j++)
+        {
+            x[j] = skew / 4 & by ? x[j + by] : x[j];
+        }
+    }
+    UNROLL for (int j = 0; j < WORDS; j++)
+    {
+        between.w[j] = (u32)(((u64)x[j + 1] << 32 | x[j]) >> (skew % 4 * 8));
+    }
+    return between;
 }
 
 /* ---- a row ---- */
 
-/* Where a thread stands; the same for all of its rows. */
+/* The position of a thread, which is the same for all of its rows. */
 typedef struct place {
-    int thread;          /* of the row, in this block */
-    int first;           /* of its vectors of a row */
-    int group;           /* which of the block's rows, or BATCH of them */
-    int rank;            /* of the block in its cluster */
-    u32 lanes;           /* of this row in this warp */
-    int reductions;      /* so far: the halves of the scratch memory take turns */
-    float *scratch;      /* of this group: [2][BATCH][WARPS * CLUSTER][PARTS_MAX] */
-    unsigned char *stay; /* this thread's first vector in shared memory that stays there */
-    unsigned char *held; /* and of a row */
+    int thread;                /* index among the row's threads in this block */
+    int first;                 /* index of its first vector of a row */
+    int group;                 /* index among the block's rows, or batches of rows */
+    int rank;                  /* rank of the block in its cluster */
+    u32 lanes;                 /* the lanes of this warp that share the row */
+    int reductions;            /* reductions so far: they use the halves of the scratch memory in
+                                  turn */
+    float *scratch;            /* scratch of this group: [2][BATCH][WARPS * CLUSTER][PARTS_MAX] */
+    unsigned char *stay;       /* this thread's first vector in shared memory that stays for all
+                                  rows */
+    unsigned char *held;       /* this thread's first vector in shared memory that changes with the
+                                  row */
+    const void *weight, *bias; /* arrays that all rows share, or NULL */
 } place;
 
-/* A row, seen by one of its threads. Vector c begins at element c * V - shift. */
+/* A row as one of its threads sees it. Vector c begins at element head + c * V. */
 typedef struct row {
     const unsigned char *x; /* this thread's first vector */
-    int cols, shift;
-    int count; /* vectors of this thread: c = first, first + stride, ... */
+    int cols;
+    int head, tail; /* elements before the first vector of the row and after the last */
+    int count;      /* this thread's vectors: c = first, first + stride, ... */
 } row;
 
-/* Vectors from one of a thread to its next. Blocks of a cluster take turns of THREADS_PER_ROW
-   vectors, but one piece each if all is known. */
+/* Distance of a thread's vectors. Blocks of a cluster take turns of THREADS_PER_ROW vectors, or one
+   contiguous piece each if the length is known. */
 #define STRIDE (WHOLE == 2 ? THREADS_PER_ROW : THREADS_PER_ROW * CLUSTER)
 #define PIECE  (WHOLE == 2 ? THREADS_PER_ROW * KEEP : THREADS_PER_ROW)
 
@@ -517,27 +526,28 @@ DEVICE place place_begin(void)
         arrival_begin(shared + SCRATCH * 4);
         arrival_begin(shared + SCRATCH * 4 + 8);
     }
-    cluster_arrive(); /* nobody writes to a block that has not started: see row_reduce */
+    cluster_arrive(); /* no block may write to another that has not started: see row_reduce */
 #endif
     p.thread = t % THREADS_PER_ROW;
     p.first = p.rank * PIECE + p.thread;
     p.group = t / THREADS_PER_ROW;
     p.lanes = LANES == 32 ? 0xffffffffu : ((1u << (LANES % 32)) - 1) << (t % 32 / LANES * LANES);
     p.reductions = 0;
+    p.weight = p.bias = NULL;
     p.scratch = (float *)shared + p.group * (2 * HALF);
     p.stay = shared + SCRATCH_BYTES + t * VEC_BYTES;
     p.held = p.stay + STAY_BYTES;
     return p;
 }
 
-/* Blocks that share a row: those of a cluster, or by SPLIT (cuda.cu of reduce). */
+/* Number of blocks that share a row: those of a cluster, or SPLIT (cuda.cu of reduce). */
 #ifdef SPLIT
 #define BLOCKS (CLUSTER * SPLIT)
 #else
 #define BLOCKS CLUSTER
 #endif
 
-/* What a block does before its first access to global memory. */
+/* Does what a block must do before its first access to global memory. */
 DEVICE void launch_begin(const place *p, const void *x, i64 rows, int cols)
 {
 #if LAUNCH_EARLY
@@ -545,7 +555,7 @@ DEVICE void launch_begin(const place *p, const void *x, i64 rows, int cols)
 #if LAUNCH_EARLY == 2
     const i64 index = (i64)(blockIdx.x / BLOCKS) * (ROWS * BATCH);
     const i64 there = rows - index < ROWS * BATCH ? rows - index : ROWS * BATCH;
-    const i64 bytes = there * cols * ELEMENT / BLOCKS; /* each block its share */
+    const i64 bytes = there * cols * ELEMENT / BLOCKS; /* each block prefetches its share */
     const int share = CLUSTER > 1 ? p->rank : (int)(blockIdx.x % BLOCKS);
     const unsigned char *from = (const unsigned char *)x + index * cols * ELEMENT + share * bytes;
     for (i64 at = (i64)threadIdx.x * 128; at < bytes; at += THREADS * 128) {
@@ -556,7 +566,7 @@ DEVICE void launch_begin(const place *p, const void *x, i64 rows, int cols)
 #endif
 }
 
-/* Nobody leaves while others of its cluster may still wait to write to it. */
+/* Keeps a block from ending while others of its cluster may still write to it. */
 DEVICE void place_end(const place *p)
 {
 #if CLUSTER > 1
@@ -566,26 +576,64 @@ DEVICE void place_end(const place *p)
 #endif
 }
 
-/* First row of this thread's group, and the step to its next one. */
-DEVICE i64 row_first(const place *p)
+/* Distance of the rows of a batch. Without APART, batches are consecutive rows. Otherwise a batch
+   is rows 0, V, 2V, ..., the next one 1, V + 1, ..., and after V batches it continues at BATCH *
+   V. */
+#define APART (WHOLE || BATCH == 1 ? 1 : V)
+
+DEVICE i64 row_of_batch(i64 number)
 {
-    return ((i64)(blockIdx.x / CLUSTER) * ROWS + p->group) * BATCH;
+    return number / APART * (APART * BATCH) + number % APART;
 }
 
-DEVICE i64 row_step(void)
+/* Returns the first row of this thread's group; row_next and row_step lead to its next ones. */
+DEVICE i64 row_first(const place *p)
+{
+    return row_of_batch((i64)(blockIdx.x / CLUSTER) * ROWS + p->group);
+}
+
+DEVICE i64 row_next(i64 row)
+{
+    const i64 number = row / (APART * BATCH) * APART + row % APART;
+    return row_of_batch(number + (i64)(gridDim.x / CLUSTER) * ROWS);
+}
+
+DEVICE i64 row_step(void) /* only if APART is 1 */
 {
     return (i64)(gridDim.x / CLUSTER) * (ROWS * BATCH);
 }
 
+/* Returns how many elements after the start of a vector an element of an array lies that all rows
+   share. */
+DEVICE int skew_at(const void *array, int element)
+{
+    return (int)(((size_t)array + (size_t)element * ELEMENT) & (VEC_BYTES - 1)) / ELEMENT;
+}
+
+/* Describes a row. The weights for one vector of x lie in two vectors of their array, and both must
+   be inside the array. So with weights an edge may be one vector longer. */
 DEVICE row row_at(const place *p, const void *x, i64 index, int cols)
 {
     row r;
     const unsigned char *first = (const unsigned char *)x + index * cols * ELEMENT;
-    const int bytes = WHOLE ? 0 : (int)((size_t)first & (VEC_BYTES - 1));
-    r.x = first - bytes + p->first * VEC_BYTES;
+    int vectors = cols / V;
     r.cols = cols;
-    r.shift = bytes / ELEMENT;
-    const int vectors = (int)(((i64)cols + r.shift + V - 1) / V);
+    r.head = r.tail = 0;
+#if EDGES
+    const void *const shared[2] = {p->weight, p->bias};
+    int beyond = 0;
+    r.head = (int)(-(size_t)first & (VEC_BYTES - 1)) / ELEMENT;
+    UNROLL for (int i = 0; i < 2; i++)
+    {
+        const int skew = shared[i] != NULL ? skew_at(shared[i], r.head) : 0;
+        r.head += skew > r.head ? V : 0;
+        beyond = skew > 0 && V - skew > beyond ? V - skew : beyond;
+    }
+    r.head = r.head < cols ? r.head : cols;
+    vectors = cols - r.head > beyond ? (cols - r.head - beyond) / V : 0;
+    r.tail = cols - r.head - vectors * V;
+#endif
+    r.x = first + r.head * ELEMENT + p->first * VEC_BYTES;
     r.count = vectors > p->first ? (vectors - p->first - 1) / STRIDE + 1 : 0;
 #if WHOLE == 2
     r.count = KEEP;
@@ -593,107 +641,117 @@ DEVICE row row_at(const place *p, const void *x, i64 index, int cols)
     return r;
 }
 
-/* The element of the row that this thread's vector i begins with: it may be before the row. */
-DEVICE int first_of(const place *p, const row *r, int i)
+/* Returns the element of the row that is this thread's k-th of the edges, or -1. Each edge has EDGE
+   places. */
+DEVICE int edge_of(const place *p, const row *r, int k)
 {
-    return (p->first + i * STRIDE) * V - r->shift;
+    const int at = p->thread + k * THREADS_PER_ROW, behind = at - EDGE;
+    if (p->rank > 0) {
+        return -1;
+    }
+    return at < r->head ? at : behind >= 0 && behind < r->tail ? r->cols - r->tail + behind : -1;
 }
 
-/* Is the element j of the vector that begins with element e inside the row? */
-DEVICE bool inside(const row *r, int e, int j)
+/* Loads this thread's elements of the edges, with `fill` where it has none. */
+DEVICE void edges_load(float edge[EDGES + 1], const place *p, const row *r, const void *row_of_x,
+                       float fill)
 {
-    return e + j >= 0 && e + j < r->cols;
+    UNROLL for (int k = 0; k < EDGES; k++)
+    {
+        const int e = edge_of(p, r, k);
+        edge[k] = fill;
+        if (e >= 0) {
+            edge[k] = load_element((const unsigned char *)row_of_x + (i64)e * ELEMENT);
+        }
+    }
 }
 
-DEVICE bool whole(const row *r, int e)
-{
-    return WHOLE || (e >= 0 && e + V <= r->cols);
-}
-
-/* Where the same elements are in another array of the row's length. The first part does not depend
-   on i: one address for all vectors. */
+/* Returns where the elements of this thread's vector i are in another array with rows of the same
+   length. The first part does not depend on i, so all vectors share one address. */
 DEVICE unsigned char *vector_of_array(const place *p, const row *r, void *array, int i)
 {
-    unsigned char *mine = (unsigned char *)array + (p->first * V - r->shift) * (i64)ELEMENT;
+    unsigned char *mine = (unsigned char *)array + (p->first * V + r->head) * (i64)ELEMENT;
     return mine + i * (i64)(STRIDE * VEC_BYTES);
 }
 
-/* Vector i of a row. */
-DEVICE vector load_vector(const place *p, const row *r, int i, float fill)
+/* Loads vector i of a row. */
+DEVICE vector load_vector(const row *r, int i)
 {
-    const int e = first_of(p, r, i);
-    const unsigned char *from = r->x + i * (i64)(STRIDE * VEC_BYTES);
-    if (whole(r, e)) {
-        return load_global(from);
-    }
-    return load_part(from, -e, r->cols - e, fill);
+    return load_global(r->x + i * (i64)(STRIDE * VEC_BYTES));
 }
 
-/* The same elements of an array that all rows share. */
+/* Loads the same elements of an array that all rows share. */
 DEVICE vector load_weight(const place *p, const row *r, const void *array, int i)
 {
-    const int e = first_of(p, r, i);
     const unsigned char *from = vector_of_array(p, r, (void *)array, i);
-    if (whole(r, e) && aligned(from)) {
-        return load_cached(from);
-    }
-    return load_part(from, -e, r->cols - e, 0);
+#if EDGES
+    const int skew = (int)((size_t)from & (VEC_BYTES - 1)); /* the same for the whole row */
+    const vector v = load_cached(from - skew);
+    const vector behind = load_cached(from - skew + (skew > 0 ? VEC_BYTES : 0));
+    return vector_between(&v, &behind, skew);
+#else
+    return load_cached(from);
+#endif
 }
 
+/* Stores a vector. If the result's rows are aligned differently from those of x, it stores single
+   elements. */
 DEVICE void store_vector(const place *p, const row *r, void *y, int i, const float x[V])
 {
-    const int e = first_of(p, r, i);
     unsigned char *to = vector_of_array(p, r, y, i);
     const vector v = vector_of(x);
-    if (whole(r, e) && aligned(to)) {
+    if (WHOLE || V == 1 || ((size_t)to & (VEC_BYTES - 1)) == 0) {
         store_global(to, v);
     } else {
-        store_part(to, -e, r->cols - e, &v);
+        UNROLL for (int j = 0; j < V; j++)
+        {
+            store_element(to + j * ELEMENT, x[j]);
+        }
     }
 }
 
-/* One pass over a row: a statement for each vector in registers, then the same for the rest. Rows
-   of a batch are alike: what is said of the first holds for all. */
+/* One pass over a row: a statement for each vector in registers, then for each of the rest. Rows of
+   a batch have the same shape, so the first stands for all. */
 #define EACH_ROW(k)     UNROLL for (int k = 0; k < BATCH; k++)
 #define EACH_KEPT(i, r) UNROLL for (int i = 0; i < KEEP; i++) if (i < (r)->count)
 #define EACH_REST(i, r) LOOP for (int i = KEEP; i < (r)->count; i++)
+#define EACH_EDGE(k)    UNROLL for (int k = 0; k < EDGES; k++)
 
-/* Asks for all of the row at once: what is kept in registers, and what waits in shared memory. The
-   second arrives with row_arrive. */
-DEVICE void row_load(vector keep[KEEP_ARRAY], const place *p, const row *r, float fill)
+/* Starts to load the whole row: what is kept in registers, and what waits in shared memory.
+   row_arrive completes the latter. */
+DEVICE void row_load(vector keep[KEEP_ARRAY], const place *p, const row *r)
 {
     UNROLL for (int i = 0; i < KEEP; i++)
     {
         if (i < r->count) {
-            keep[i] = load_vector(p, r, i, fill);
+            keep[i] = load_vector(r, i);
         }
     }
 #if REST
     for (int i = KEEP; i < r->count; i++) {
-        const int e = first_of(p, r, i);
         vector *to = (vector *)(p->held + (i64)(i - KEEP) * THREADS * VEC_BYTES);
-        if (VEC_BYTES >= 4 && whole(r, e)) {
-            copy_async(to, r->x + i * (i64)(STRIDE * VEC_BYTES));
-        } else {
-            const vector v = load_vector(p, r, i, fill);
 #if VEC_BYTES >= 4
-            *to = v;
+        copy_async(to, r->x + i * (i64)(STRIDE * VEC_BYTES));
 #else
-            *(u16 *)to = (u16)v.w[0];
+        *(u16 *)to = (u16)load_vector(r, i).w[0];
 #endif
-        }
     }
+#else
+    (void)p;
 #endif
 }
 
-/* The same for all rows of a batch. Beyond the last row it is loaded again, for nothing. */
-DEVICE void batch_load(vector keep[BATCH][KEEP_ARRAY], const place *p, const void *x, i64 index,
-                       i64 rows, int cols, float fill)
+/* Does the same for all rows of a batch and their edges, with `fill` where a thread has none.
+   Instead of a row beyond the last, the first is loaded again and not used. */
+DEVICE void batch_load(vector keep[BATCH][KEEP_ARRAY], float edge[BATCH][EDGES + 1], const place *p,
+                       const void *x, i64 index, i64 rows, int cols, float fill)
 {
     EACH_ROW(k)
     {
-        const row r = row_at(p, x, BATCH > 1 && index + k >= rows ? rows - 1 : index + k, cols);
-        row_load(keep[k], p, &r, fill);
+        const i64 at = index + k * APART < rows ? index + k * APART : index;
+        const row r = row_at(p, x, at, cols);
+        row_load(keep[k], p, &r);
+        edges_load(edge[k], p, &r, (const unsigned char *)x + at * cols * ELEMENT, fill);
     }
 }
 
@@ -701,25 +759,25 @@ DEVICE void row_arrive(const row *r)
 {
 #if REST
     if (r->count > KEEP) {
-        copy_wait(); /* every thread reads only what it has copied itself */
+        copy_wait(); /* each thread reads only what it has copied itself */
     }
 #endif
 }
 
 #if STAGES
-/* Groups of threads that have rows of their own: a warp at least, with all of its rows. */
+/* Groups of threads with rows of their own: at least a warp with all of its rows. */
 #define GROUP      (THREADS_PER_ROW < 32 ? 32 : THREADS_PER_ROW)
 #define GROUP_ROWS (GROUP / THREADS_PER_ROW)
 #define SLOT_BYTES (GROUP * KEEP * VEC_BYTES)
 
 typedef struct ring {
-    unsigned char *slots; /* of this group */
+    unsigned char *slots; /* the slots of this group */
     u64 *arrivals;
-    int slot; /* that is next */
+    int slot; /* the next slot */
     u32 parity;
 } ring;
 
-/* Asks for the rows that begin with `index`, that of the group's first thread. */
+/* Starts to load the rows from `index`, the row of the group's first thread. */
 DEVICE void ring_ask(const ring *q, const place *p, int slot, const void *x, i64 index, i64 rows,
                      int cols)
 {
@@ -767,13 +825,14 @@ DEVICE void ring_take(vector keep[KEEP_ARRAY], const ring *q, const place *p)
     }
 }
 
-/* After a reduction over what was taken: so all threads of a row have taken it. Row `index` is the
-   one to come. */
+/* Refills the slot that was just used, and moves on to the next. It must follow a reduction,
+   because then all threads of a row have read the slot. `index` is the next row to work on. */
 DEVICE void ring_next(ring *q, const place *p, const void *x, i64 index, i64 rows, int cols)
 {
     const i64 then = index - p->group % GROUP_ROWS + (STAGES - 1) * row_step();
     if (THREADS_PER_ROW < 32 && then < rows) {
-        warp_sync(); /* the warp's other rows; all are there, as they all have less than `then` */
+        warp_sync(); /* waits for the warp's other rows; all are here, because all have fewer than
+                        `then` */
     }
     ring_ask(q, p, q->slot, x, then, rows, cols);
     q->slot++;
@@ -784,9 +843,9 @@ DEVICE void ring_next(ring *q, const place *p, const void *x, i64 index, i64 row
 }
 #endif
 
-/* Elements of 16 bits are to be widened again after `known` is known, not kept in fp32 until then,
-   which would take twice the registers. `zero` is 0, which the compiler must not know: else it
-   would find out that nothing has changed. */
+/* Makes the compiler widen 16-bit elements again after `known` is known. Kept in fp32 until then,
+   they would take twice the registers. `zero` is 0 but the compiler must not know it; otherwise it
+   would see that nothing has changed. */
 DEVICE void row_narrow(vector keep[KEEP_ARRAY], float known, u32 zero)
 {
     UNROLL for (int i = 0; ELEMENT == 2 && i < KEEP; i++)
@@ -798,8 +857,8 @@ DEVICE void row_narrow(vector keep[KEEP_ARRAY], float known, u32 zero)
     }
 }
 
-/* A vector that is not in registers. */
-DEVICE vector row_rest(const place *p, const row *r, int i, float fill)
+/* Loads a vector that is not in registers. */
+DEVICE vector row_rest(const place *p, const row *r, int i)
 {
 #if REST
     const vector *from = (const vector *)(p->held + (i64)(i - KEEP) * THREADS * VEC_BYTES);
@@ -811,7 +870,8 @@ DEVICE vector row_rest(const place *p, const row *r, int i, float fill)
     return v;
 #endif
 #else
-    return load_vector(p, r, i, fill);
+    (void)p;
+    return load_vector(r, i);
 #endif
 }
 
@@ -819,14 +879,14 @@ DEVICE vector row_rest(const place *p, const row *r, int i, float fill)
 
 enum { REDUCE_SUM, REDUCE_MAX, REDUCE_SOFTMAX, REDUCE_MOMENTS };
 
-/* What a thread knows of its part of a row:
-   SUM: a; MAX: a; SOFTMAX: a is the largest, times log2(e), b the sum of 2^(x log2(e) - a);
-   MOMENTS: a the mean of c elements, b the sum of their squared deviations from it. */
+/* What a thread knows of its part of a row. SUM: a is the sum. MAX: a is the maximum. SOFTMAX: a is
+   the maximum times log2(e), b the sum of 2^(x log2(e) - a). MOMENTS: a is the mean of c elements,
+   b the sum of their squared deviations from it. */
 typedef struct part {
     float a, b, c;
 } part;
 
-/* 2^(x - y), where two equal infinities are no difference. */
+/* Returns 2^(x - y), where the difference of two equal infinities is 0. */
 DEVICE float exp2_difference(float x, float y)
 {
     return x == y ? 1.0f : exp2_fast(x - y);
@@ -865,10 +925,10 @@ DEVICE part shuffle_part(u32 lanes, part p, int distance, int how)
     return q;
 }
 
-/* Brings the parts of all threads of a row together, of each row of a batch; every thread gets the
-   whole. The two halves of the scratch memory are used in turn. Who writes to a half has passed the
-   barrier of the last reduction, at which everyone had read that of the one before: so there is
-   one barrier for each reduction, and none at the end. */
+/* Combines the parts of all threads of a row, for each row of a batch; every thread gets the
+   result. Reductions use the two halves of the scratch memory in turn. A thread that writes to a
+   half has passed the barrier of the previous reduction, before which all threads had read that
+   half. So each reduction needs one barrier at its start and none at its end. */
 DEVICE void row_reduce(part mine[BATCH], place *p, int how)
 {
     UNROLL for (int distance = LANES / 2; distance > 0; distance /= 2)

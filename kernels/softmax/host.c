@@ -30,7 +30,7 @@ typedef struct softmax {
     int64_t scratch_stride;
 } softmax;
 
-/* The last vector of a row, filled up with -inf: the maximum of nothing, exp of which is 0. */
+/* Loads the last vector of a row, filled up with -inf, whose exponential is 0. */
 AK_INLINE vec load_rest(const float *from, int64_t count)
 {
     return vec_load_part(from, count, -__builtin_inff());
@@ -61,13 +61,13 @@ AK_INLINE float row_max(const float *x, int64_t cols)
     return vec_largest(max[0]);
 }
 
-/* The sum of exp(x - max); the terms go to keep, if that is not NULL. keep_whole: keep has room for
-   whole vectors. ahead: what to prefetch, as far as a row goes. */
+/* Returns the sum of exp(x - max). The terms are stored in `keep` unless it is NULL; `keep_whole`
+   says that it has room for whole vectors. `ahead` is what to prefetch, as long as a row. */
 AK_INLINE float row_exp(float *keep, const int keep_whole, const float *x, int64_t cols, float max,
                         const float *ahead)
 {
-    /* A million terms added one by one to a sum would lose several digits: the sums of chunks are
-       added up apart. */
+    /* Chunks are summed separately, because a million terms added one by one would lose several
+       digits. */
     const int64_t chunk = 64 * UNROLL * VL;
     const vec top = vec_splat(max);
     vec total = (vec){0};
@@ -118,7 +118,7 @@ AK_INLINE float row_exp(float *keep, const int keep_whole, const float *x, int64
     return vec_sum(total);
 }
 
-/* One vector of the result: from the kept exponential, or from x again. */
+/* Returns one vector of the result, from the kept exponential or from x. */
 AK_INLINE vec result(vec from, vec scale, vec top)
 {
     return (KEEP_NOWHERE ? vec_exp_bounded(from - top) : from) * scale;
@@ -130,7 +130,7 @@ AK_INLINE void row_scale(float *y, const float *from, int64_t cols, float scale_
     const vec top = vec_splat(max);
     int64_t j = 0;
 #if STREAM && HAVE_STREAM
-    /* Up to the first aligned vector of y. */
+    /* The elements before the first aligned vector of y. */
     const int64_t ahead = (int64_t)((-(uintptr_t)y / sizeof(float)) % VL);
     if (ahead && ahead < cols) {
         store_rest(y, ahead, result(load_rest(from, ahead), scale, top));
@@ -171,7 +171,8 @@ static void softmax_rows(void *context, int thread, int threads)
         float *y = s->y + row * cols;
         float *keep = KEEP_NOWHERE ? NULL : KEEP_IN_SCRATCH ? scratch : y;
         const int64_t keep_stride = KEEP_IN_SCRATCH ? s->scratch_stride : cols;
-        const int64_t ahead = row + 2 * ROWS <= end ? ROWS * cols : 0; /* never past the end of X */
+        /* must not point beyond the end of X */
+        const int64_t ahead = row + 2 * ROWS <= end ? ROWS * cols : 0;
         for (int64_t r = 0; r < count; ++r) {
             max[r] = row_max(x + r * cols, cols);
         }
@@ -195,7 +196,8 @@ void ak_kernel(const ak_host_call *call)
         .x = call->arg[0],
         .y = call->arg[1],
         .scratch = call->workspace,
-        .scratch_stride = (call->size[1] + VL + 15) / 16 * 16, /* whole lines: no false sharing */
+        .scratch_stride = (call->size[1] + VL + 15) / 16 * 16, /* whole cache lines, which avoid
+                                                                  false sharing */
     };
     int threads = THREADS < call->threads ? THREADS : call->threads;
     if (threads > s.rows) {

@@ -1,4 +1,4 @@
-/* softmax, reference on a device: what reference.c computes, a block for each row. */
+/* softmax, reference on a device: computes what reference.c does, one block for each row. */
 KERNEL ak_reference(const void *x, double *y, i64 rows, i64 cols)
 {
     for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {

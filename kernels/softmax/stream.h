@@ -1,7 +1,5 @@
-/*
- * stream.h: stores past the caches, for the kernels that write more than fits. Needs vector.h; and
- * STREAM, whether the kernel uses them.
- */
+/* stream.h: stores that bypass the caches, for kernels that write more than fits them. It needs
+   vector.h, and STREAM, which says whether the kernel uses such stores. */
 #ifndef AK_STREAM_H
 #define AK_STREAM_H
 
@@ -20,7 +18,7 @@
 #define HAVE_STREAM 0
 #endif
 
-/* Stores past the caches; `to` is aligned to a vector. */
+/* Stores a vector past the caches; `to` is aligned to a vector. */
 AK_INLINE void vec_stream(float *to, vec value)
 {
 #if defined(__clang__)
@@ -32,7 +30,7 @@ AK_INLINE void vec_stream(float *to, vec value)
 #endif
 }
 
-/* Streaming stores of x86 may be seen late by other threads unless fenced. */
+/* Orders the streaming stores of x86, which other threads may otherwise see late. */
 AK_INLINE void stream_end(void)
 {
 #if STREAM && (defined(__x86_64__) || defined(__i386__))
@@ -40,7 +38,7 @@ AK_INLINE void stream_end(void)
 #endif
 }
 
-/* The first `count` lanes of a vector. */
+/* Stores the first `count` lanes of a vector. */
 AK_INLINE void store_rest(float *to, int64_t count, vec value)
 {
     for (int j = 0; j < VL; ++j) {

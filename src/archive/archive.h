@@ -1,55 +1,62 @@
 /*
  * archive.h: the archive's internal side; the public side is in autokernel.h.
  *
- * One SQLite file: a table of trials, one of runs, one of environments (schema.c, described in
- * docs/formats.md). archive.c opens it, rows.c adds and reads rows, trial.c is the trial
- * itself and its JSON, export.c and import.c drive the formats of formats.def.
+ * The archive is one SQLite file with a table of trials, one of runs and one of environments
+ * (schema.c; docs/formats.md describes them). archive_open.c opens it, runs.c and rows.c add
+ * and read runs and trials, waiting.c keeps what cannot be added yet, and trial.c is the trial
+ * itself and its JSON. Exchange formats are in formats/.
  */
 #ifndef AK_ARCHIVE_ARCHIVE_H
 #define AK_ARCHIVE_ARCHIVE_H
 
 #include "base/json.h"
+#include "base/pack.h"
 
-/* One row per run. Texts are borrowed by add and owned by the record when read. */
+/* A run, as one row of the archive. ak_archive_add_run borrows the texts; a run that was read owns
+   them. */
 typedef struct ak_run {
     char *id;              /* 16 hex digits */
-    char *started, *ended; /* UTC; ended NULL while it runs or if it was killed */
+    char *started, *ended; /* UTC; ended is NULL while the run goes on or if it was killed */
     char *kernel, *implementation, *device, *size, *dtype, *choices;
     char *strategy;
     char *environment;      /* hash */
-    char *environment_json; /* what was hashed, in words */
-    char *options_json;     /* budgets, seed, command line */
-    char *result_json;      /* the object that tune --json prints; NULL until the end */
-    bool imported;          /* set when read: only its trials are known */
+    char *environment_json; /* what was hashed, as JSON */
+    char *options_json;     /* JSON: budgets, seed, command line */
+    /* The object that tune --json prints; NULL until the run ends. */
+    char *result_json;
+    bool imported; /* set by reading: the run was added by an import of trials */
 } ak_run;
 void ak_run_clear(ak_run *run);
 
 ak_status ak_archive_add_run(ak_archive *archive, const ak_run *run, ak_error *err);
 ak_status ak_archive_end_run(ak_archive *archive, const char *id, const char *ended,
                              const char *result_json, ak_error *err);
-/* id NULL: the latest that was made here or, if there is none, the latest that was imported. */
+/* Reads a run by its id. If id is NULL, reads the latest run that was made here or, if there is
+   none, the latest imported run. */
 ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, ak_error *err);
-/* The latest run that was made here of the same kernel, implementation, size, dtype, choices and
-   environment as `like` and that came to its end. *found: there is one. */
+/* Reads the latest run that was made here, has ended, and has the same kernel, implementation,
+   size, dtype, options and environment as `like`. Clears *found if there is none. */
 ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, const ak_run *like,
                                ak_error *err);
-/* Durable when it returns; sets trial->id, and trial->timestamp if it is NULL. The run, if there is
-   one, must have been added. A reason or model that is not UTF-8 is stored with U+FFFD in place of
-   the bad bytes (a compiler may print anything); other texts that are not UTF-8 are refused. */
-ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_error *err);
 
-/* A question to a language model and what came back. Texts are borrowed by add and owned by the
-   record when read; numbers that are not known are 0. */
+/* Updates efficiency and bound of the successful trials of one task in one environment (the filter
+   needs all its texts except run and config) for these ceilings; 0 means that a ceiling is not
+   known. */
+ak_status ak_archive_place(ak_archive *archive, const ak_archive_filter *task, double peak_tflops,
+                           double bandwidth_gbs, ak_error *err);
+
+/* A question to a language model and its answer. ak_archive_add_call borrows the texts; a call that
+   was read owns them. Numbers that are not known are 0. */
 typedef struct ak_call {
     char *run;
     int generation;
     char *started;                /* UTC */
     char *model;                  /* "openai:gpt-5" */
     char *system, *brief, *state; /* the prompt, see llm/prompt.h */
-    char *reply;                  /* NULL: none came */
-    char *finish;                 /* why the model stopped; NULL: none came */
-    char *fault, *error;          /* kind and one line; NULL: it succeeded */
-    char *request_id;             /* the provider's */
+    char *reply;                  /* NULL: there was none */
+    char *finish;                 /* why the model stopped; NULL: no reply */
+    char *fault, *error;          /* kind and one line; NULL: success */
+    char *request_id;             /* the provider's id */
     char *proposals;              /* JSON array, see docs/formats.md */
     int attempts;
     int64_t elapsed_ns;
@@ -59,20 +66,49 @@ typedef struct ak_call {
 } ak_call;
 void ak_call_clear(ak_call *call);
 ak_status ak_archive_add_call(ak_archive *archive, const ak_call *call, ak_error *err);
-/* The calls of a run (of many sizes: of all of these), or of all (NULL), oldest first. */
+/* Visits the calls of a run, oldest first. For a run over many sizes, visits the calls of the runs
+   of all its sizes; if `run` is NULL, the calls of all runs. */
 typedef bool (*ak_call_visitor)(void *context, const ak_call *call);
 ak_status ak_archive_each_call(ak_archive *archive, const char *run, ak_call_visitor visit,
                                void *context, ak_error *err);
 
-/* What the environment's hash stands for; *out NULL if only the hash is known. ak_free. */
+/* A run must not end because another program, perhaps a backup, keeps the archive locked for a
+   while, or because the disk is full. Between `defer` and `settle`, runs, trials and calls that
+   cannot be written wait in memory, in order. They are tried again whenever something is added
+   and by `retry`, ever more rarely. A trial that waits has a negative id; ak_archive_trial_id
+   returns its real id once it is written and 0 before. `settle` waits at most a minute and then
+   writes the trials that remain to a file beside the archive, which `autokernel import` reads.
+   Calls may be nested: the outermost pair counts. `tell` gets lines for the user about all this;
+   it may be NULL. */
+typedef struct ak_archive_patience {
+    void (*tell)(void *context, const char *line);
+    void *context;
+    const volatile int *cancel; /* waiting ends when it is not 0; may be NULL */
+} ak_archive_patience;
+ak_status ak_archive_defer(ak_archive *archive, const ak_archive_patience *patience, ak_error *err);
+void ak_archive_retry(ak_archive *archive);
+size_t ak_archive_waiting(const ak_archive *archive);
+int64_t ak_archive_trial_id(const ak_archive *archive, int64_t id);
+ak_status ak_archive_settle(ak_archive *archive, ak_error *err);
+/* Ends the deferring as `settle` does, but writes nothing: the items that wait stay in memory until
+   another `defer` or until the archive is closed. */
+void ak_archive_undefer(ak_archive *archive);
+
+/* Stores the files of a kernel under their hash, which is the member "source" in the JSON of
+   environments. Files that the archive has already are left as they are. ak_archive_get_sources
+   reads them; it returns AK_NOT_FOUND if the archive does not have them. */
+ak_status ak_archive_keep_sources(ak_archive *archive, const char *hash, const ak_pack *sources,
+                                  ak_error *err);
+ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *hash,
+                                 ak_error *err);
+
+/* Gives the JSON that an environment's hash stands for; *out is NULL if only the hash is known. The
+   caller frees it with ak_free. */
 ak_status ak_archive_environment(char **out, ak_archive *archive, const char *hash, ak_error *err);
 
-/* A trial as the JSON object of `history --json` and of the exports, and back. A value that was not
-   measured is null; max_error is null where it is not finite. */
+/* Converts a trial to the JSON object of `history --json` and of the exports, and back. A value
+   that was not measured is null; max_error is null if it is not finite. */
 ak_status ak_trial_to_json(json_t **out, const ak_trial *trial, ak_error *err);
 ak_status ak_trial_from_json(ak_trial *out, const json_t *object, const char *where, ak_error *err);
-
-/* Names and descriptions of the formats of export and import, in the order of formats.def. */
-ak_status ak_formats_each(ak_list_visitor visit, void *context, ak_error *err);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * best.c: which configuration of a task is the best one?
+ * best.c: finds the best configuration of a task.
  *
- * The lowest of many noisy medians is partly luck, and its time too good. A run therefore ends with
- * its finalists measured again, interleaved with the baseline; what won there is believed before
- * any single trial. Trials of other tasks or of another environment never compete, and no trial
- * does of a configuration that was found wrong beside it: a search checks less than the end of a
- * run.
+ * The lowest of many noisy medians is partly luck, and its time is too good. A run therefore ends
+ * by measuring its best candidates again, interleaved with the baseline, and the winner of that
+ * comparison counts more than any single trial. Trials of other tasks or of another environment
+ * never compete. A configuration with a failed check never competes, even if an earlier trial
+ * passed: the finish checks more sizes than the search.
  */
 #include "archive/archive.h"
 
@@ -16,7 +16,39 @@
 #include "archive/store.h"
 #include "base/alloc.h"
 
-/* Refuses trials of several tasks: their times cannot be compared. */
+static ak_status none_matches(ak_archive *archive, const ak_archive_filter *filter, ak_error *err)
+{
+    sqlite3_stmt *rows;
+    ak_archive_filter all = *filter;
+    all.simulated = true;
+    ak_status status = ak_store_select(&rows, archive, "device", &all, " LIMIT 1", err);
+    if (status != AK_OK) {
+        return status;
+    }
+    if (sqlite3_step(rows) == SQLITE_ROW) {
+        status =
+            ak_fail(err, AK_NOT_FOUND, "%s: only simulated trials match; --device %s shows them",
+                    ak_archive_path(archive), (const char *)sqlite3_column_text(rows, 0));
+    } else {
+        (void)sqlite3_finalize(rows);
+        all.ok_only = false;
+        status = ak_store_select(&rows, archive, "kernel", &all, " LIMIT 1", err);
+        if (status == AK_OK && sqlite3_step(rows) == SQLITE_ROW) {
+            status = ak_fail(err, AK_NOT_FOUND,
+                             "%s: no trial that matches was successful; `autokernel history "
+                             "%.60s` shows why",
+                             ak_archive_path(archive), (const char *)sqlite3_column_text(rows, 0));
+        } else if (status == AK_OK) {
+            status = ak_fail(err, AK_NOT_FOUND,
+                             "%s: no trial matches; make some with `autokernel tune KERNEL`",
+                             ak_archive_path(archive));
+        }
+    }
+    (void)sqlite3_finalize(rows);
+    return status;
+}
+
+/* Refuses trials of several tasks, because their times are not comparable. */
 static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *filter, ak_error *err)
 {
     static const char *const names[] = {"kernel", "device", "size", "dtype", "choices"};
@@ -27,11 +59,7 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
     for (int row = 0; row < 2 && status == AK_OK; row++) {
         int code = sqlite3_step(rows);
         if (code == SQLITE_DONE) {
-            status = row > 0 ? AK_OK
-                             : ak_fail(err, AK_NOT_FOUND,
-                                       "%s: no successful trial matches; make "
-                                       "some with `autokernel tune KERNEL`",
-                                       ak_archive_path(archive));
+            status = row > 0 ? AK_OK : none_matches(archive, filter, err);
             break;
         }
         if (code != SQLITE_ROW) {
@@ -58,23 +86,24 @@ static ak_status check_one_task(ak_archive *archive, const ak_archive_filter *fi
     return status;
 }
 
-/* The first trial of a selection; AK_NOT_FOUND, without a message, if there is none. */
+/* Gives the first trial of a selection; returns AK_NOT_FOUND, without a message, if there is
+   none. */
 static ak_status first_trial(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                              const char *tail, ak_error *err)
 {
     sqlite3_stmt *rows;
-    ak_status status = ak_store_select(&rows, archive, ak_store_columns, filter, tail, err);
-    if (status == AK_OK) {
-        int code = sqlite3_step(rows);
-        status = code == SQLITE_ROW    ? ak_store_read_trial(out, rows, err)
-                 : code == SQLITE_DONE ? AK_NOT_FOUND
-                                       : ak_store_fault(archive, "cannot be read", err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_store_select(&rows, archive, ak_store_columns, filter, tail, err));
+    int code = sqlite3_step(rows);
+    AK_TRY(code == SQLITE_ROW    ? ak_store_read_trial(out, rows, err)
+           : code == SQLITE_DONE ? AK_NOT_FOUND
+                                 : ak_store_fault(archive, "cannot be read", err));
+out:
     (void)sqlite3_finalize(rows);
     return status;
 }
 
-/* What the finish of a run says about its winner. */
+/* The winner of a run's finish. */
 typedef struct winner {
     const char *config; /* borrowed from the document */
     double ms, low, high, tflops, gbs, efficiency;
@@ -86,8 +115,30 @@ static double number(const json_t *object, const char *key)
     return value > 0 ? value : 0;
 }
 
-/* False without a winner, and without a finish: a run that was cancelled also names a best, but
-   that one was measured only once, as every other trial. */
+/* Returns the winner that a run over many sizes names at `size`, in the form of a result of a run
+   over that size alone (a new reference), or NULL if it names none. That winner is the fastest of
+   the elites of all sizes, which were measured side by side there. */
+static json_t *best_at(const json_t *result, const char *size)
+{
+    size_t i;
+    const json_t *one, *configs = json_object_get(result, "configs");
+    json_array_foreach(json_object_get(result, "sizes"), i, one)
+    {
+        const char *name = json_string_value(json_object_get(one, "size"));
+        json_int_t which = json_integer_value(json_object_get(one, "winner"));
+        json_t *config = json_array_get(configs, (size_t)which);
+        json_t *ms = json_object_get(one, "ms");
+        if (name != NULL && strcmp(name, size) == 0 && json_is_number(ms) && config != NULL) {
+            return json_pack("{s:{s:O,s:O},s:[n]}", "best", "config", config, "ms", ms,
+                             "contestants");
+        }
+    }
+    return NULL;
+}
+
+/* Reads the winner of a run's finish; returns false if there is none. A run that was cancelled has
+   no finish: its result names a best configuration, too, but this was measured only once, like
+   every other trial. */
 static bool read_winner(winner *out, const json_t *result)
 {
     if (json_array_size(json_object_get(result, "contestants")) == 0) {
@@ -107,17 +158,22 @@ static bool read_winner(winner *out, const json_t *result)
     return out->config != NULL && out->ms > 0;
 }
 
-/* If the run's winner is faster than the one in `best`, and a trial of it matches, that one is it.
- */
+/* Replaces *best by a trial of this run's winner, with the winner's figures, if the winner is
+   faster than *best_ms and one of its trials matches. */
 static ak_status consider_run(ak_trial *best, double *best_ms, ak_archive *archive,
-                              const ak_archive_filter *filter, const char *result_text,
-                              ak_error *err)
+                              const ak_archive_filter *filter, const char *size,
+                              const char *result_text, ak_error *err)
 {
     json_t *result = NULL;
     winner won;
     ak_status status = ak_json_parse(&result, result_text, strlen(result_text), "result", err);
-    if (status != AK_OK) { /* what cannot be read names no winner */
+    if (status != AK_OK) { /* such a result names no winner */
         return status == AK_NO_MEMORY ? status : AK_OK;
+    }
+    if (json_object_get(result, "sizes") != NULL) {
+        json_t *of_size = best_at(result, size);
+        json_decref(result);
+        result = of_size;
     }
     status = ak_config_text_in_result(result, err);
     if (status == AK_OK && read_winner(&won, result) && (*best_ms <= 0 || won.ms < *best_ms) &&
@@ -143,14 +199,15 @@ static ak_status consider_run(ak_trial *best, double *best_ms, ak_archive *archi
     return status;
 }
 
-/* The finishes of all runs of the task, as `like` has it. */
+/* Calls consider_run for every run of the task of `like`. */
 static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_archive_filter *filter,
                                const ak_trial *like, ak_error *err)
 {
     sqlite3_stmt *rows;
     ak_status status = ak_store_prepare(
         &rows, archive,
-        "SELECT result FROM runs WHERE kernel = ?1 AND device = ?2 AND size = ?3 AND dtype = ?4 "
+        "SELECT result FROM runs WHERE kernel = ?1 AND device = ?2 AND (size = ?3 OR instr(size, "
+        "';') > 0) AND dtype = ?4 "
         "AND choices = ?5 AND environment IS ?6 AND (?7 IS NULL OR id IN " AK_STORE_RUNS(
             "?7") ") AND result IS NOT NULL",
         err);
@@ -167,14 +224,15 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
         }
         const char *text = code == SQLITE_ROW ? (const char *)sqlite3_column_text(rows, 0) : NULL;
         status = code != SQLITE_ROW ? ak_store_fault(archive, "cannot be read", err)
-                 : text == NULL     ? ak_fail_memory(err)
-                                    : consider_run(best, &best_ms, archive, filter, text, err);
+                 : text == NULL
+                     ? ak_fail_memory(err)
+                     : consider_run(best, &best_ms, archive, filter, like->size, text, err);
     }
     (void)sqlite3_finalize(rows);
     return status;
 }
 
-/* The fastest trial of a configuration with which nothing is wrong. */
+/* Selects the fastest trial of a configuration that has no failed check. */
 #define FASTEST_RIGHT                                                                              \
     " AND NOT EXISTS (SELECT 1 FROM trials AS w INDEXED BY trials_by_config WHERE w.config = "     \
     "trials.config AND w.kernel = trials.kernel AND w.implementation = trials.implementation AND " \
@@ -182,20 +240,20 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
     "= trials.choices AND w.environment IS trials.environment AND w.status IN ('wrong_result', "   \
     "'crashed')) ORDER BY ms IS NULL, ms, id LIMIT 1"
 
-/* Of trials of one implementation: those of its latest environment. AK_NOT_FOUND, without a
-   message, if something is wrong with each. */
+/* Gives the best of the trials of one implementation in its latest environment. Returns
+   AK_NOT_FOUND, without a message, if each of them has a failed check. */
 static ak_status best_of_one(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                              ak_error *err)
 {
     ak_archive_filter narrow = *filter;
     ak_trial newest = {0}, best = {0};
-    ak_status status = first_trial(&newest, archive, &narrow, " ORDER BY id DESC LIMIT 1", err);
-    if (status == AK_OK && newest.environment != NULL) {
+    ak_status status = AK_OK;
+    AK_TRY(first_trial(&newest, archive, &narrow, " ORDER BY id DESC LIMIT 1", err));
+    if (newest.environment != NULL) {
         narrow.environment = newest.environment;
     }
-    if (status == AK_OK) {
-        status = first_trial(&best, archive, &narrow, FASTEST_RIGHT, err);
-    }
+    AK_TRY(first_trial(&best, archive, &narrow, FASTEST_RIGHT, err));
+out:
     if (status == AK_OK || status == AK_NOT_FOUND) {
         ak_status runs = consider_runs(&best, archive, &narrow, &newest, err);
         status = runs != AK_OK || best.config != NULL ? runs : status;
@@ -214,8 +272,9 @@ static bool faster(const ak_trial *a, const ak_trial *b)
     return a->median_ms > 0 && (b->median_ms <= 0 || a->median_ms < b->median_ms);
 }
 
-/* An implementation is a part of the environment, so that each has a latest one of its own. */
-/* Do two environments differ in nothing but the source of what was measured? */
+/* Finds out whether two environments differ only in the source that was measured. The source of the
+   implementation is part of its environment, so each implementation has a latest environment of its
+   own. */
 static ak_status same_but_source(bool *out, ak_archive *archive, const char *one, const char *other,
                                  ak_error *err)
 {
@@ -244,22 +303,16 @@ static ak_status same_but_source(bool *out, ak_archive *archive, const char *one
 ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_filter *filter,
                           ak_error *err)
 {
-    ak_archive_filter narrow = {0};
-    if (filter != NULL) {
-        narrow = *filter;
-    }
+    ak_archive_filter narrow = filter != NULL ? *filter : (ak_archive_filter){0};
     narrow.ok_only = true;
     ak_trial best = {0}, newest = {0};
     bool found = false;
     sqlite3_stmt *rows = NULL;
-    ak_status status = check_one_task(archive, &narrow, err);
-    if (status == AK_OK) {
-        status = first_trial(&newest, archive, &narrow, " ORDER BY id DESC LIMIT 1", err);
-    }
-    if (status == AK_OK) {
-        status = ak_store_select(&rows, archive, "DISTINCT implementation", &narrow,
-                                 " ORDER BY implementation", err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(check_one_task(archive, &narrow, err));
+    AK_TRY(first_trial(&newest, archive, &narrow, " ORDER BY id DESC LIMIT 1", err));
+    AK_TRY(ak_store_select(&rows, archive, "DISTINCT implementation", &narrow,
+                           " ORDER BY implementation", err));
     while (status == AK_OK) {
         int code = sqlite3_step(rows);
         if (code == SQLITE_DONE) {
@@ -276,7 +329,8 @@ ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_f
             status = AK_OK;
             continue;
         }
-        bool comparable = false; /* one that was measured under another driver may be out of date */
+        /* A trial that was measured with another driver may be out of date. */
+        bool comparable = false;
         if (status == AK_OK) {
             status =
                 same_but_source(&comparable, archive, newest.environment, trial.environment, err);
@@ -289,6 +343,7 @@ ak_status ak_archive_best(ak_trial *out, ak_archive *archive, const ak_archive_f
             ak_trial_clear(&trial);
         }
     }
+out:
     ak_trial_clear(&newest);
     (void)sqlite3_finalize(rows);
     if (status == AK_OK && !found) {

@@ -1,4 +1,4 @@
-/* calls.c: conversations with language models, into the archive and out of it. */
+/* calls.c: writes conversations with language models to the archive and reads them. */
 #include "archive/archive.h"
 
 #include <string.h>
@@ -8,10 +8,12 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 
-/* A prompt or a reply; the largest reply that is read at all is the client's limit. */
+/* Limit for a stored prompt or reply. Separately, the client limits how many bytes of a reply it
+   reads. */
 #define TEXT_BYTES_MAX (4u << 20)
 
-/* X(column, member): texts, in the order of the statements; then numbers. */
+/* X(column): the columns with texts, in the order of the statements. The columns with numbers
+   follow them. */
 #define TEXT_MAP(X)                                                                                \
     X(run)                                                                                         \
     X(started)                                                                                     \
@@ -54,7 +56,22 @@ void ak_call_clear(ak_call *call)
     *call = (ak_call){0};
 }
 
-/* Whatever a model said: as UTF-8, and cut where it is too long. */
+ak_status ak_call_copy(ak_call *out, const ak_call *call, ak_error *err)
+{
+    bool lost = false;
+    *out = *call;
+#define COPY(column)                                                                               \
+    out->column = ak_strdup(call->column);                                                         \
+    lost = lost || (call->column != NULL && out->column == NULL);
+    TEXT_MAP(COPY)
+#undef COPY
+    if (lost) {
+        ak_call_clear(out);
+    }
+    return lost ? ak_fail_memory(err) : AK_OK;
+}
+
+/* Binds a text that a model wrote. The text is made valid UTF-8, and is cut if it is too long. */
 static bool bind_foreign(sqlite3_stmt *statement, int position, const char *text)
 {
     if (text == NULL) {
@@ -71,7 +88,7 @@ static bool bind_foreign(sqlite3_stmt *statement, int position, const char *text
     return bound;
 }
 
-ak_status ak_archive_add_call(ak_archive *archive, const ak_call *call, ak_error *err)
+ak_status ak_store_add_call(ak_archive *archive, const ak_call *call, ak_error *err)
 {
     sqlite3_stmt *statement;
     char now[AK_CLOCK_UTC_BYTES];

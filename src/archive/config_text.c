@@ -1,30 +1,34 @@
 /* config_text.c: see config_text.h. */
 #include "archive/config_text.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "archive/field.h"
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include "base/alloc.h"
 
 static bool name_starts(char c)
 {
-    return isalpha((unsigned char)c) || c == '_';
+    return ak_ascii_is_letter(c) || c == '_';
 }
 
-/* Length of the NAME of a "NAME=" that starts here, 0 if none does. */
+static bool name_goes_on(char c)
+{
+    return ak_ascii_is_word(c) || c == '.';
+}
+
+/* Returns the length of NAME if a "NAME=" starts here, otherwise 0. */
 static size_t name_length(const char *text)
 {
     size_t length = name_starts(text[0]) ? 1 : 0;
-    while (length > 0 && (name_starts(text[length]) || isdigit((unsigned char)text[length]) ||
-                          text[length] == '.')) {
+    while (length > 0 && name_goes_on(text[length])) {
         length++;
     }
     return text[length] == '=' ? length : 0;
 }
 
-/* The comma before the next "NAME=", or the end. */
+/* Returns the comma before the next "NAME=", or the end of the text. */
 static const char *value_end(const char *text)
 {
     const char *comma = strchr(text, ',');
@@ -41,10 +45,10 @@ json_t *ak_config_text_value(const char *text)
     if (strcmp(text, "True") == 0 || strcmp(text, "False") == 0) {
         return json_boolean(text[0] == 'T');
     }
-    /* "+5" and "007" are texts: as numbers they would come back different. */
+    /* "+5" and "007" stay texts, because as numbers they would come back different. */
     const char *digits = text[0] == '-' ? text + 1 : text;
-    bool plain = isdigit((unsigned char)digits[0]) &&
-                 !(digits[0] == '0' && isdigit((unsigned char)digits[1]));
+    bool plain =
+        ak_ascii_is_digit(digits[0]) && !(digits[0] == '0' && ak_ascii_is_digit(digits[1]));
     if (plain && ak_text_int(&integer, text)) {
         return json_integer(integer);
     }
@@ -108,7 +112,7 @@ static ak_status print_value(ak_buf *out, const json_t *value, const char *name,
     } else if (json_is_real(value)) {
         ak_buf_real(out, json_real_value(value));
         if (out->failed == AK_OK && strpbrk(out->data + before, ".e") == NULL) {
-            ak_buf_puts(out, ".0"); /* still a real when it is read */
+            ak_buf_puts(out, ".0"); /* so that it is read as a real again */
         }
     } else if (json_is_boolean(value)) {
         ak_buf_puts(out, json_is_true(value) ? "True" : "False");
@@ -135,12 +139,12 @@ static ak_status print_pair(ak_buf *out, const char *name, const json_t *value, 
     size_t length = strlen(name);
     bool good = name_starts(name[0]);
     for (size_t i = 1; i < length && good; i++) {
-        good = name_starts(name[i]) || isdigit((unsigned char)name[i]) || name[i] == '.';
+        good = name_goes_on(name[i]);
     }
     if (!good) {
         return ak_fail(err, AK_INVALID,
-                       "%s: \"%.60s\" is no parameter name: letters, digits, _ and . only", where,
-                       name);
+                       "%s: \"%.60s\" is not a parameter name: use only letters, digits, _ and .",
+                       where, name);
     }
     if (value == NULL) {
         return ak_fail(err, AK_INVALID, "%s: parameter \"%s\" is missing", where, name);
@@ -199,11 +203,11 @@ static ak_status config_to_text(json_t *holder, ak_error *err)
 ak_status ak_config_text_in_result(json_t *result, ak_error *err)
 {
     size_t i;
-    json_t *contestant;
+    json_t *candidate;
     ak_status status = config_to_text(json_object_get(result, "best"), err);
-    json_array_foreach(json_object_get(result, "contestants"), i, contestant)
+    json_array_foreach(json_object_get(result, "contestants"), i, candidate)
     {
-        status = status == AK_OK ? config_to_text(contestant, err) : status;
+        status = status == AK_OK ? config_to_text(candidate, err) : status;
     }
     return status;
 }

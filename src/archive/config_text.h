@@ -1,27 +1,28 @@
 /*
- * config_text.h: configurations as text and as JSON, without their space:
- * "MR=6,fast=True,cc=gcc" is {"MR": 6, "fast": true, "cc": "gcc"}. Other tools keep them as
- * objects, the archive as text.
+ * config_text.h: converts configurations between text and JSON, without their space:
+ * "MR=6,fast=True,cc=gcc" is {"MR": 6, "fast": true, "cc": "gcc"}. Other tools keep configurations
+ * as objects, the archive keeps them as text.
  */
 #ifndef AK_ARCHIVE_CONFIG_TEXT_H
 #define AK_ARCHIVE_CONFIG_TEXT_H
 
 #include "base/json.h"
 
-/* An object in the order of the text. A value may hold commas if what follows them does not look
-   like another NAME=. */
+/* Converts a text to an object in the same order. A value may hold commas if what follows them does
+   not look like another NAME=. */
 ak_status ak_config_text_to_json(json_t **out, const char *text, const char *where, ak_error *err);
 
-/* The text (ak_free) of an object of numbers, booleans and strings. With `order` (an array of
-   names) in that order, and all of them must be there; else in the object's. */
+/* Converts an object of numbers, booleans and strings to text, which the caller frees with ak_free.
+   `order` is an array of names, all of which must exist; NULL: the object's own order. */
 ak_status ak_config_text_from_json(char **out, const json_t *object, const json_t *order,
                                    const char *where, ak_error *err);
 
-/* Run results keep configurations as objects: makes the "config" of the best and of each contestant
-   the text that trials have. One that cannot be written as text becomes null. */
+/* Replaces the "config" objects of a run's result, in the best configuration and in each candidate,
+   by texts as in trials, or by null if an object cannot be written as text. */
 ak_status ak_config_text_in_result(json_t *result, ak_error *err);
 
-/* "6" is 6, "0.5" is 0.5, "True" is true, anything else a string. NULL: no memory, or not UTF-8. */
+/* Converts a value: "6" to 6, "0.5" to 0.5, "True" to true, any other text to a string. Returns
+   NULL if there is no memory or the text is not UTF-8. */
 json_t *ak_config_text_value(const char *text);
 
 #endif

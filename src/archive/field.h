@@ -1,7 +1,7 @@
 /*
- * field.h: the fields of a trial as a table, so that the archive's rows, the JSON objects and the
- * CSV columns can never disagree. A field of ak_trial is added here, in autokernel.h and in the
- * schema.
+ * field.h: the table of a trial's fields. The archive's columns and rows, the JSON objects, the CSV
+ * columns, copies and checksums are all made from this table. To add a field to ak_trial, add it
+ * here and in autokernel.h, and add a step to schema.c that gives older archives its column.
  *
  * X(name in the archive, in JSON and in CSV, kind, member of ak_trial)
  */
@@ -59,7 +59,7 @@
 typedef enum ak_field_kind {
     AK_FIELD_TEXT,      /* char *, NULL counts as "" */
     AK_FIELD_NULLABLE,  /* char * or NULL */
-    AK_FIELD_FOREIGN,   /* the same, but made by a compiler or a model: may be any bytes */
+    AK_FIELD_FOREIGN,   /* char * or NULL; any bytes, from a compiler or model */
     AK_FIELD_INT,       /* int */
     AK_FIELD_LONG,      /* int64_t */
     AK_FIELD_LINK,      /* int64_t, id of another trial; 0: none */
@@ -81,9 +81,9 @@ enum { AK_FIELD_COUNT = 0 AK_FIELD_MAP(AK_FIELD_ONE) };
 #undef AK_FIELD_ONE
 extern const ak_field ak_fields[AK_FIELD_COUNT];
 
-/* Bounds of what a trial may hold, wherever it comes from. */
+/* Limits for the texts and samples of a trial, whether it was measured here or imported. */
 #define AK_TRIAL_TEXT_BYTES_MAX 16384 /* 64 parameters of 250 bytes each */
-#define AK_TRIAL_SAMPLES_MAX    65536 /* 256 times what the timer takes */
+#define AK_TRIAL_SAMPLES_MAX    65536 /* 256 times as many as the timer takes */
 
 bool ak_field_is_text(ak_field_kind kind);
 char **ak_field_text(const ak_trial *trial, const ak_field *field);
@@ -91,9 +91,13 @@ int *ak_field_int(const ak_trial *trial, const ak_field *field);
 int64_t *ak_field_long(const ak_trial *trial, const ak_field *field);
 double *ak_field_real(const ak_trial *trial, const ak_field *field);
 
-/* Is it fit to be kept? Texts are UTF-8 (but see FOREIGN) and bounded, the kernel is named, numbers
-   are finite and none is negative that cannot be. */
+/* Checks a trial before it is stored: texts must be UTF-8 (except FOREIGN ones) and within their
+   limits, the kernel must have a name, numbers must be finite, and quantities that cannot be
+   negative must not be. */
 ak_status ak_trial_validate(const ak_trial *trial, const char *where, ak_error *err);
+/* Returns the checksum that the archive keeps beside a trial. It covers all fields except
+   efficiency and bound, which are computed again when higher ceilings are measured. */
+int64_t ak_trial_checksum(const ak_trial *trial);
 /* Replaces a text of a trial by a copy. */
 ak_status ak_trial_set(char **member, const char *text, ak_error *err);
 

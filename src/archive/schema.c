@@ -1,13 +1,15 @@
 /*
  * schema.c: the tables of the archive.
  *
- * Written for a person with the sqlite3 shell: statuses are words, times have their unit in the
- * name, texts are as the command line shows them. STRICT tables hold what they declare. Trials are
- * only ever added, so ids are never used twice.
+ * They are meant to be read with the sqlite3 shell: statuses are words, times have their unit in
+ * the name, and texts are as the command line shows them. STRICT tables accept only values of the
+ * declared types. Trials are added and never removed, so no id is used twice.
  */
 #include "archive/schema.h"
 
-/* Version 2: conversations with language models. */
+#include "archive/field.h"
+
+/* Version 2 adds conversations with language models. */
 #define CALLS                                                                                      \
     "CREATE TABLE calls (\n"                                                                       \
     "  id INTEGER PRIMARY KEY,\n"                                                                  \
@@ -18,7 +20,7 @@
     "  system TEXT NOT NULL,\n"                                                                    \
     "  brief TEXT NOT NULL,\n"                                                                     \
     "  state TEXT NOT NULL,\n"                                                                     \
-    "  reply TEXT,\n"  /* NULL: none came */                                                       \
+    "  reply TEXT,\n"  /* NULL: there was none */                                                  \
     "  finish TEXT,\n" /* why the model stopped */                                                 \
     "  fault TEXT,\n"  /* NULL: the call succeeded */                                              \
     "  error TEXT,\n"                                                                              \
@@ -35,7 +37,8 @@
     ") STRICT;\n"                                                                                  \
     "CREATE INDEX calls_by_run ON calls (run);\n"
 
-/* Version 3: which of several devices, and what it did meanwhile. */
+/* Version 3 adds to each trial which of several devices measured it, and the clocks, power,
+   temperature and throttling of that device. */
 #define ADD(column) "ALTER TABLE trials ADD COLUMN " column ";\n"
 #define CONDITIONS                                                                                 \
     ADD("measured_on TEXT")                                                                        \
@@ -47,10 +50,37 @@
     ADD("throttle TEXT")                                                                           \
     ADD("utilisation REAL")
 
+/* Version 4 adds a checksum of each trial; NULL: the trial is older. */
+#define CHECKSUMS ADD("checksum INTEGER")
+
+/* Version 5 adds the sources of kernels. */
+#define SOURCES                                                                                    \
+    "CREATE TABLE IF NOT EXISTS sources (\n"                                                       \
+    "  hash TEXT PRIMARY KEY,\n" /* as the words of an environment have it: \"source\" */          \
+    "  files BLOB NOT NULL,\n"   /* a tar file, compressed (RFC 1950) */                           \
+    "  first_seen TEXT NOT NULL\n"                                                                 \
+    ") STRICT, WITHOUT ROWID;\n"
+
 const char *const ak_schema_steps[AK_SCHEMA_VERSION - 1] = {
     "ALTER TABLE trials ADD COLUMN hypothesis TEXT;\n" CALLS,
     CONDITIONS,
+    CHECKSUMS,
+    SOURCES,
 };
+
+/* The columns of the fields of a trial, by their kinds in field.h. */
+#define COLUMN_TEXT                "TEXT NOT NULL"
+#define COLUMN_NULLABLE            "TEXT"
+#define COLUMN_FOREIGN             "TEXT"
+#define COLUMN_INT                 "INTEGER NOT NULL"
+#define COLUMN_LONG                "INTEGER NOT NULL"
+#define COLUMN_LINK                "INTEGER REFERENCES trials (id)"
+#define COLUMN_REAL                "REAL NOT NULL"
+#define COLUMN_MEASURED            "REAL" /* NULL: not measured */
+#define COLUMN_UNBOUNDED           "REAL" /* NULL: not a number */
+#define COLUMN_STATUS              "TEXT NOT NULL"
+#define COLUMN_SAMPLES             "BLOB" /* 64-bit IEEE numbers, little-endian */
+#define COLUMN(name, kind, member) "  " #name " " COLUMN_##kind ",\n"
 
 const char ak_schema_sql[] =
     "CREATE TABLE environments (\n"
@@ -60,7 +90,7 @@ const char ak_schema_sql[] =
     ") STRICT, WITHOUT ROWID;\n"
 
     "CREATE TABLE runs (\n"
-    "  number INTEGER PRIMARY KEY,\n" /* order in which they were started */
+    "  number INTEGER PRIMARY KEY,\n" /* order in which runs were started */
     "  id TEXT NOT NULL UNIQUE,\n"
     "  started TEXT NOT NULL,\n"
     "  ended TEXT,\n"
@@ -78,56 +108,17 @@ const char ak_schema_sql[] =
     ") STRICT;\n"
 
     "CREATE TABLE trials (\n"
-    "  id INTEGER PRIMARY KEY,\n"
-    "  run TEXT REFERENCES runs (id),\n"
-    "  timestamp TEXT NOT NULL,\n"
-    "  kernel TEXT NOT NULL,\n"
-    "  implementation TEXT NOT NULL,\n"
-    "  device TEXT NOT NULL,\n"
-    "  size TEXT NOT NULL,\n"
-    "  dtype TEXT NOT NULL,\n"
-    "  choices TEXT NOT NULL,\n"
-    "  config TEXT NOT NULL,\n"
-    "  environment TEXT REFERENCES environments (hash),\n"
-    "  strategy TEXT,\n"
-    "  model TEXT,\n"
-    "  generation INTEGER NOT NULL,\n"
-    "  parent INTEGER REFERENCES trials (id),\n"
-    "  predicted_gain REAL NOT NULL,\n"
-    "  hypothesis TEXT,\n" /* of a language model */
-    "  status TEXT NOT NULL,\n"
-    "  reason TEXT,\n"
-    "  propose_ns INTEGER NOT NULL,\n"
-    "  compile_ns INTEGER NOT NULL,\n"
-    "  check_ns INTEGER NOT NULL,\n"
-    "  measure_ns INTEGER NOT NULL,\n"
-    "  overhead_ns INTEGER NOT NULL,\n"
-    "  samples_ms BLOB,\n" /* 64-bit IEEE numbers, little-endian */
-    "  ms REAL,\n"         /* median; NULL: not measured, as in the columns that follow */
-    "  ci_low_ms REAL,\n"
-    "  ci_high_ms REAL,\n"
-    "  max_error REAL,\n" /* NULL: not a number */
-    "  registers INTEGER NOT NULL,\n"
-    "  shared_bytes INTEGER NOT NULL,\n"
-    "  spill_bytes INTEGER NOT NULL,\n"
-    "  occupancy REAL NOT NULL,\n"
-    "  tflops REAL,\n"
-    "  gbs REAL,\n"
-    "  efficiency REAL,\n"
-    "  bound TEXT,\n"
-    "  measured_on TEXT,\n"
-    "  device_uuid TEXT,\n"
-    "  sm_clock_mhz REAL,\n" /* of clocks and so on the mean; NULL: not known */
-    "  memory_clock_mhz REAL,\n"
-    "  power_watts REAL,\n"
-    "  temperature_celsius REAL,\n"
-    "  throttle TEXT,\n"
-    "  utilisation REAL\n"
-    ") STRICT;\n"
+    "  id INTEGER PRIMARY KEY,\n" AK_FIELD_MAP(
+        COLUMN) "  checksum INTEGER,\n"
+                "  FOREIGN KEY (run) REFERENCES runs (id),\n"
+                "  FOREIGN KEY (environment) REFERENCES environments (hash)\n"
+                ") STRICT;\n"
 
-    /* By task, most selective questions first; by run; by configuration. */
-    "CREATE INDEX trials_by_task ON trials (kernel, device, size, dtype, choices, implementation, "
-    "environment);\n"
-    "CREATE INDEX trials_by_run ON trials (run);\n"
-    "CREATE INDEX trials_by_config ON trials (config);\n"
-    "CREATE INDEX runs_by_task ON runs (kernel, device, size, dtype, choices);\n" CALLS;
+                /* Indices by task (most selective columns first), by run and by configuration. */
+                "CREATE INDEX trials_by_task ON trials (kernel, device, size, dtype, choices, "
+                "implementation, "
+                "environment);\n"
+                "CREATE INDEX trials_by_run ON trials (run);\n"
+                "CREATE INDEX trials_by_config ON trials (config);\n"
+                "CREATE INDEX runs_by_task ON runs (kernel, device, size, dtype, choices);\n" CALLS
+                    SOURCES;

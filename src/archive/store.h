@@ -1,4 +1,4 @@
-/* store.h: the open archive, shared by the files of this folder. */
+/* store.h: the open archive, for the files of this folder. */
 #ifndef AK_ARCHIVE_STORE_H
 #define AK_ARCHIVE_STORE_H
 
@@ -6,50 +6,81 @@
 
 #include "archive/archive.h"
 
+/* Limit for one value. Environments, options and results take a few KiB, far less than this. */
+#define AK_STORE_VALUE_MAX (16 << 20)
+
 struct ak_archive {
-    bool empty; /* opened to read where there is no file: in memory */
+    bool empty;  /* opened for reading, but there is no file: in memory */
+    bool copied; /* opened for reading where nothing can be written: a copy in memory */
     sqlite3 *db;
     char *path;
-    sqlite3_stmt *add_trial; /* prepared once: the only statement that a tuning run repeats */
-    char *environment;       /* hash that was last seen to be in its table */
+    sqlite3_stmt *add_trial;    /* prepared once, because a tuning run repeats it */
+    char *environment;          /* the last hash that was found in or added to its table */
+    int busy_ms;                /* how long to wait for other programs' locks */
+    struct ak_waiting *waiting; /* waiting.c: writes that have to wait, or NULL */
 };
 
-/* The one line for what SQLite just refused, and its status. `what` completes "PATH: ...". */
+/* Do what the functions with the same names without "store" in archive.h do, but never defer a
+   write. */
+ak_status ak_store_add_run(ak_archive *archive, const ak_run *run, ak_error *err);
+ak_status ak_store_end_run(ak_archive *archive, const char *id, const char *ended,
+                           const char *result_json, ak_error *err);
+ak_status ak_store_add_trial(ak_archive *archive, ak_trial *trial, ak_error *err);
+ak_status ak_store_add_call(ak_archive *archive, const ak_call *call, ak_error *err);
+ak_status ak_run_copy(ak_run *out, const ak_run *run, ak_error *err);
+ak_status ak_call_copy(ak_call *out, const ak_call *call, ak_error *err);
+void ak_store_busy(ak_archive *archive, int ms);
+void ak_waiting_free(ak_archive *archive);
+
+/* Reports the error that SQLite has just returned as one line, and returns the matching status.
+   `what` completes "PATH: ...". */
 ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *err);
 
-/* One statement without results or parameters, constant text. */
+/* Runs statements without results or parameters; `sql` is a constant text. */
 ak_status ak_store_execute(ak_archive *archive, const char *sql, ak_error *err);
 ak_status ak_store_prepare(sqlite3_stmt **out, ak_archive *archive, const char *sql, ak_error *err);
-/* Binds a text that outlives the step; NULL binds NULL. */
+/* Gives the first value of a statement, which is a constant text. */
+ak_status ak_store_ask(int64_t *out, ak_archive *archive, const char *sql, ak_error *err);
+/* Binds a text that must stay valid until the statement has run; NULL binds NULL. */
 bool ak_store_bind_text(sqlite3_stmt *statement, int position, const char *text);
-/* A copy of a text column: *out NULL for NULL. What some other program wrote into the file without
-   being UTF-8 is cleaned. */
+/* Copies a text column; *out is NULL for NULL. If another program stored a text that is not UTF-8,
+   the copy is cleaned. */
 ak_status ak_store_text(char **out, sqlite3_stmt *statement, int column, ak_error *err);
 
-/* All or nothing: begin takes the write lock, so that commit cannot be refused by another writer.
- */
+/* Begins a transaction. It takes the write lock at once, so that no other writer can make the
+   commit fail. */
 ak_status ak_store_begin(ak_archive *archive, ak_error *err);
-ak_status ak_store_commit(ak_archive *archive, ak_error *err); /* rolls back if it fails */
+/* Rolls back if it fails. */
+ak_status ak_store_commit(ak_archive *archive, ak_error *err);
 void ak_store_rollback(ak_archive *archive);
 
-/* The ids that a run's id stands for, of one parameter ("?"): a run over many sizes has no trials
-   of its own, those of its sizes are meant too. Its result says which these are. */
+/* Selects the ids of the runs whose trials belong to a run: its own id and, for a run over many
+   sizes, which has no trials of its own, the ids of the runs of its sizes, which its result lists.
+   The only SQL parameter is "?". */
 #define AK_STORE_RUNS(parameter)                                                                   \
     "(WITH asked (id) AS (SELECT " parameter                                                       \
     ") SELECT id FROM asked UNION ALL SELECT json_extract (one.value, '$.run') FROM asked JOIN "   \
     "runs USING (id), "                                                                            \
     "json_each(CASE WHEN json_valid(result) THEN result ELSE '{}' END, '$.sizes') AS one)"
 
-/* SELECT what FROM trials WHERE the filter holds, then `tail`; `what` and `tail` are constant
-   texts. The filter's texts must outlive the statement; its order and limit are the caller's
-   affair. */
+/* True if a row's device is a recording. */
+#define AK_STORE_SIMULATED "device GLOB 'sim:*'"
+
+/* Prepares SELECT `what` FROM trials WHERE the filter holds, then `tail`; `what` and `tail` are
+   constant texts. The filter's texts must outlive the statement. The filter's order and limit are
+   ignored here. */
 ak_status ak_store_select(sqlite3_stmt **out, ak_archive *archive, const char *what,
                           const ak_archive_filter *filter, const char *tail, ak_error *err);
-extern const char ak_store_columns[]; /* `what` of a whole trial */
+extern const char ak_store_columns[]; /* `what` for a whole trial */
 ak_status ak_store_read_trial(ak_trial *out, sqlite3_stmt *row, ak_error *err);
 
-/* As ak_archive_add_trial, within a transaction of the caller: a run that is not in the archive is
-   added, marked as imported. */
+/* Adds the row of an environment, to which trials and runs refer, unless it exists. */
+ak_status ak_store_need_environment(ak_archive *archive, const char *hash, const char *words,
+                                    ak_error *err);
+ak_status ak_store_insert_run(ak_archive *archive, const ak_run *run, bool imported, ak_error *err);
+
+/* Adds a trial as ak_archive_add_trial does, within a transaction of the caller. If its run is not
+   in the archive, adds that, marked as imported. */
 ak_status ak_store_import_trial(ak_archive *archive, ak_trial *trial, ak_error *err);
 
 #endif

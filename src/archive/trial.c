@@ -1,19 +1,21 @@
 /*
- * trial.c: the trial as a value: copying, clearing, validating, and its JSON.
+ * trial.c: copies, clears and validates trials and converts them to JSON and back.
  *
- * Everything walks the table of fields (field.h). JSON differs from the table in one place: the two
- * ends of the interval are one member, ci_ms: [low, high], as in `tune --json` and
+ * Every function walks the table of fields (field.h). JSON differs from the table in one place: the
+ * two ends of the interval are one member, ci_ms: [low, high], as in `tune --json` and
  * best_config.json.
  */
 #include "archive/archive.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "archive/field.h"
-#include "base/utf8.h"
 #include "base/alloc.h"
+#include "base/hash.h"
+#include "base/utf8.h"
 
 const ak_field ak_fields[AK_FIELD_COUNT] = {
 #define FIELD(name, kind, member) {#name, AK_FIELD_##kind, offsetof(ak_trial, member)},
@@ -55,21 +57,26 @@ static void *member(const ak_trial *trial, const ak_field *field)
 
 char **ak_field_text(const ak_trial *trial, const ak_field *field)
 {
+    assert(ak_field_is_text(field->kind));
     return member(trial, field);
 }
 
 int *ak_field_int(const ak_trial *trial, const ak_field *field)
 {
+    assert(field->kind == AK_FIELD_INT);
     return member(trial, field);
 }
 
 int64_t *ak_field_long(const ak_trial *trial, const ak_field *field)
 {
+    assert(field->kind == AK_FIELD_LONG || field->kind == AK_FIELD_LINK);
     return member(trial, field);
 }
 
 double *ak_field_real(const ak_trial *trial, const ak_field *field)
 {
+    assert(field->kind == AK_FIELD_REAL || field->kind == AK_FIELD_MEASURED ||
+           field->kind == AK_FIELD_UNBOUNDED);
     return member(trial, field);
 }
 
@@ -157,10 +164,7 @@ ak_status ak_trial_validate(const ak_trial *trial, const char *where, ak_error *
     for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
         const ak_field *field = &ak_fields[i];
         if (ak_field_is_text(field->kind)) {
-            ak_status status = validate_text(field, *ak_field_text(trial, field), where, err);
-            if (status != AK_OK) {
-                return status;
-            }
+            AK_DO(validate_text(field, *ak_field_text(trial, field), where, err));
         }
         bool real = field->kind == AK_FIELD_REAL || field->kind == AK_FIELD_MEASURED;
         if (real && !isfinite(*ak_field_real(trial, field))) {
@@ -183,6 +187,61 @@ ak_status ak_trial_validate(const ak_trial *trial, const char *where, ak_error *
         }
     }
     return AK_OK;
+}
+
+/* ---- the checksum ---------------------------------------------------------------------------- */
+
+static uint64_t hash_bytes(uint64_t hash, const void *data, size_t length)
+{
+    const uint64_t pair[2] = {hash, ak_hash64(data, length)};
+    return ak_hash64(pair, sizeof pair);
+}
+
+static uint64_t hash_real(uint64_t hash, double value)
+{
+    value = isnan(value) || value == 0 ? 0 : value; /* one pattern of bits for each */
+    return hash_bytes(hash, &value, sizeof value);
+}
+
+static uint64_t hash_field(uint64_t hash, const ak_trial *trial, const ak_field *field)
+{
+    switch (field->kind) {
+    case AK_FIELD_TEXT:
+    case AK_FIELD_NULLABLE:
+    case AK_FIELD_FOREIGN: {
+        const char *text = *ak_field_text(trial, field);
+        const char *none = field->kind == AK_FIELD_TEXT ? "" : "\xff";
+        return hash_bytes(hash, text == NULL ? none : text, strlen(text == NULL ? none : text));
+    }
+    case AK_FIELD_INT:
+        return hash_bytes(hash, ak_field_int(trial, field), sizeof(int));
+    case AK_FIELD_LONG:
+    case AK_FIELD_LINK:
+        return hash_bytes(hash, ak_field_long(trial, field), sizeof(int64_t));
+    case AK_FIELD_REAL:
+    case AK_FIELD_MEASURED:
+    case AK_FIELD_UNBOUNDED:
+        return hash_real(hash, *ak_field_real(trial, field));
+    case AK_FIELD_STATUS: {
+        const char *text = ak_trial_status_text(trial->status);
+        return hash_bytes(hash, text, strlen(text));
+    }
+    case AK_FIELD_SAMPLES:
+        return hash_bytes(hash, trial->samples_ms == NULL ? (const void *)"" : trial->samples_ms,
+                          trial->sample_count * sizeof(double));
+    }
+    return hash;
+}
+
+int64_t ak_trial_checksum(const ak_trial *trial)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
+        bool placed = ak_fields[i].offset == offsetof(ak_trial, efficiency) ||
+                      ak_fields[i].offset == offsetof(ak_trial, bound);
+        hash = placed ? hash : hash_field(hash, trial, &ak_fields[i]);
+    }
+    return (int64_t)hash;
 }
 
 /* ---- to JSON --------------------------------------------------------------------------------- */
@@ -262,10 +321,7 @@ static bool is_interval(const ak_field *field)
 
 ak_status ak_trial_to_json(json_t **out, const ak_trial *trial, ak_error *err)
 {
-    ak_status status = ak_trial_validate(trial, "trial", err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_trial_validate(trial, "trial", err));
     json_t *object = json_object();
     bool good = object != NULL &&
                 ak_json_set(object, "id", trial->id == 0 ? json_null() : json_integer(trial->id));
@@ -397,10 +453,8 @@ static ak_status get_interval(ak_trial *trial, const json_t *value, const char *
     if (!json_is_array(value) || json_array_size(value) != 2) {
         return mistyped(where, "ci_ms", "an array of two numbers", err);
     }
-    ak_status status = get_real(&trial->ci_low_ms, json_array_get(value, 0), "ci_ms", where, err);
-    return status == AK_OK
-               ? get_real(&trial->ci_high_ms, json_array_get(value, 1), "ci_ms", where, err)
-               : status;
+    AK_DO(get_real(&trial->ci_low_ms, json_array_get(value, 0), "ci_ms", where, err));
+    return get_real(&trial->ci_high_ms, json_array_get(value, 1), "ci_ms", where, err);
 }
 
 static ak_status only_known(const json_t *object, const char *where, ak_error *err)
@@ -418,7 +472,7 @@ static ak_status only_known(const json_t *object, const char *where, ak_error *e
     return ak_json_only(object, keys, where, err);
 }
 
-/* A member that is there and not null. */
+/* Returns a member that exists and is not null, or NULL. */
 static const json_t *present(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "backend/cuda/cuda.h"
-#include "backend/host/host.h"
-#include "backend/sim/sim.h"
+#define X(name) extern const ak_backend_ops ak_##name##_ops;
+#include "backend/backends.def"
+#undef X
 
 const ak_backend_ops *const ak_backends[] = {
 #define X(name) &ak_##name##_ops,
@@ -29,6 +29,24 @@ ak_status ak_backend_find(const ak_backend_ops **out, const char *name, ak_error
         ak_fail(err, AK_NOT_FOUND, "unknown backend \"%.64s\"; there are: %s", name, known.data);
     ak_buf_free(&known);
     return status;
+}
+
+ak_status ak_backend_in_block(size_t reserved, size_t offset, size_t bytes, ak_error *err)
+{
+    return offset > reserved || bytes > reserved - offset
+               ? ak_fail(err, AK_INTERNAL, "bytes %zu..%zu are beyond the reserved %zu", offset,
+                         offset + bytes, reserved)
+               : AK_OK;
+}
+
+const ak_backend_rules *ak_backend_rules_find(const char *backend)
+{
+    for (size_t i = 0; ak_backends[i] != NULL; i++) {
+        if (strcmp(ak_backends[i]->name, backend) == 0) {
+            return ak_backends[i]->rules;
+        }
+    }
+    return NULL;
 }
 
 typedef struct first_device {
@@ -117,6 +135,12 @@ ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t byt
     if (backend != NULL && backend->missing != NULL) {
         return backend->missing(wanted, err);
     }
+    static const char *const usual[] = {"host", "cuda:0", "auto", NULL};
+    const char *meant = ak_text_meant(wanted, usual);
+    if (meant != NULL) {
+        return ak_fail(err, AK_NOT_FOUND, "unknown device \"%.64s\"; did you mean %s?", wanted,
+                       meant);
+    }
     return ak_fail(
         err, AK_NOT_FOUND,
         "unknown device \"%.64s\"; `autokernel doctor` lists the devices of this machine", wanted);
@@ -148,25 +172,25 @@ static void collect(void *context, const char *device, const char *description)
 
 static ak_status too_many(ak_error *err)
 {
-    return ak_fail(err, AK_LIMIT, "more than %d devices cannot share a run; name those that shall",
+    return ak_fail(err, AK_LIMIT, "at most %d devices can share a run; name the ones to use",
                    AK_DEVICES_MAX);
 }
 
-/* "cuda:all" */
+/* Lists every device of a backend, for "cuda:all". */
 static ak_status all_devices(names *list, const ak_backend_ops *backend, const char *wanted,
                              ak_error *err)
 {
     collector c = {.list = list};
-    ak_status status = backend->probe(collect, &c, err);
-    if (status == AK_OK && c.overflow) {
+    AK_DO(backend->probe(collect, &c, err));
+    if (c.overflow) {
         return too_many(err);
     }
-    if (status == AK_OK && list->count == 0) {
+    if (list->count == 0) {
         return backend->missing != NULL
                    ? backend->missing(wanted, err)
                    : ak_fail(err, AK_NOT_FOUND, "there is no %s device", backend->name);
     }
-    return status;
+    return AK_OK;
 }
 
 static ak_status add_device(const ak_backend_ops **out, names *list, const char *wanted,
@@ -174,10 +198,7 @@ static ak_status add_device(const ak_backend_ops **out, names *list, const char 
 {
     const ak_backend_ops *backend = NULL;
     char name[AK_DEVICE_NAME_BYTES];
-    ak_status status = ak_backend_device(&backend, name, sizeof name, wanted, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_backend_device(&backend, name, sizeof name, wanted, err));
     if (*out != NULL && backend != *out) {
         return ak_fail(err, AK_INVALID, "devices of different kinds cannot share a run: %s, %s",
                        list->name[0], name);
@@ -195,7 +216,7 @@ static ak_status add_device(const ak_backend_ops **out, names *list, const char 
     return AK_OK;
 }
 
-/* "cuda:0,cuda:1", "cuda:0,1" */
+/* Lists devices that are named one by one: "cuda:0,cuda:1" or "cuda:0,1". */
 static ak_status listed_devices(const ak_backend_ops **out, names *list, const char *wanted,
                                 ak_error *err)
 {
@@ -225,7 +246,8 @@ static const char *name_of(const json_t *environment)
     return name == NULL ? "another" : name;
 }
 
-/* Times of unequal devices cannot be compared, and neither can configurations by them. */
+/* Refuses devices with different environments: their times are not comparable, and neither are
+   configurations that they measured. */
 static ak_status must_be_equal(const ak_backend_ops *backend, const names *list, ak_error *err)
 {
     json_t *first = NULL;
@@ -246,7 +268,7 @@ static ak_status must_be_equal(const ak_backend_ops *backend, const names *list,
     return status;
 }
 
-/* Several: named one by one, or all. */
+/* Lists several devices, named one by one or as all of a backend. */
 static ak_status name_several(const ak_backend_ops **out, names *list, const char *wanted,
                               ak_error *err)
 {
@@ -264,7 +286,7 @@ static ak_status name_several(const ak_backend_ops **out, names *list, const cha
                                                               : status;
 }
 
-/* Whether it names several devices: not if its backend takes any name. */
+/* Returns whether the name stands for several devices; never for a backend that takes any name. */
 static bool is_several(const char *wanted)
 {
     char name[AK_DEVICE_NAME_BYTES];
@@ -313,10 +335,7 @@ ak_status ak_backend_devices(const ak_backend_ops **out, ak_device_list *list, c
         }
         return status;
     }
-    ak_status status = name_several(&backend, &found, wanted, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(name_several(&backend, &found, wanted, err));
     size_t used = 0;
     for (size_t i = 0; i < found.count; i++) {
         used += (size_t)snprintf(list->all + used, sizeof list->all - used, "%s%s",

@@ -1,12 +1,13 @@
 /*
- * backend.h: what a kind of device must offer, split by lifetime:
+ * backend.h: what a backend must offer, grouped by where it runs:
  *
  *   probe, facts, environment   know the device without opening it     any process
  *   compile                     source + options -> artifact file      a compile worker; no device
  *   open .. close               memory, load, launch                   the device's worker process
  *
- * A backend without a machine (sim/) has `recall` instead of all that compiles, loads and launches:
- * what a configuration comes to is known, and so is what it costs, by which the pool's clock goes.
+ * A backend without a machine (sim/) has `recall` instead of everything that compiles, loads and
+ * launches: the result and the cost of each configuration are known, and the pool's clock advances
+ * by that cost.
  *
  * The harness owns every buffer, thread and clock. A backend is one folder and one line in
  * backends.def. Members marked (optional) may be NULL.
@@ -14,47 +15,60 @@
 #ifndef AK_BACKEND_BACKEND_H
 #define AK_BACKEND_BACKEND_H
 
+#include "base/proc.h"
 #include "base/fs.h"
 #include "check/compare.h"
+#include "check/guard.h"
 #include "measure/conditions.h"
 #include "measure/overlap.h"
 #include "measure/roofline.h"
+#include "problem/backend_rules.h"
 #include "problem/task.h"
 
 typedef void (*ak_device_visitor)(void *context, const char *device, const char *description);
 
-/* One compilation. Everything is text or a path, so that it travels to a compile worker. */
+/* One compilation. Every member is a number, a text or a path, so that a job can be sent to a
+   compile worker. */
 typedef struct ak_compile_job {
-    const char *source_path; /* whole source, written once a run */
+    const char *source_path; /* the whole source, written once per run */
     const char *compiler;    /* NULL: the backend's default */
-    const char *const *argv; /* options */
+    const char *const *argv; /* options of the compiler */
     size_t argc;
-    const char *folder;   /* artifacts go here */
-    const char *artifact; /* the path to write */
+    const char *folder;   /* folder for artifacts */
+    const char *artifact; /* path of the file to write */
+    /* Limit of processor time; ak_compile_limit derives the limit by the clock. */
     int64_t timeout_ns;
-    size_t memory_max; /* of the compiler and its children each */
+    size_t memory_max; /* bytes for the compiler and each of its children */
+    /* The code may keep state: a reference may, because its author decides what is right anyway. */
+    bool keeps_state;
+    /* Code that spills registers and the like is REJECTED if the backend can tell. */
+    bool reject_slow;
+    ak_proc_priority priority;
 } ak_compile_job;
 
 typedef struct ak_compile_result {
     ak_trial_status status; /* OK, COMPILE_ERROR, TIMED_OUT, REJECTED, OUT_OF_MEMORY */
     char *reason;           /* one line: the first error of the log; NULL when ok */
-    char *log;              /* bounded and without control characters; NULL if empty */
+    char *log;              /* bounded, no control characters; NULL if empty */
     int64_t compile_ns;
-    int registers, shared_bytes, spill_bytes; /* 0 where they mean nothing */
-    char artifact_hash[33]; /* of the code: equal for configurations that compile to the same */
+    int registers, shared_bytes, spill_bytes; /* 0 if they have no meaning */
+    char artifact_hash[33];                   /* of the code; equal for equal code */
 } ak_compile_result;
 void ak_compile_result_clear(ak_compile_result *result);
 
 #define AK_UUID_BYTES 64
 
-typedef struct ak_device ak_device;     /* an open device with one block of argument memory */
-typedef struct ak_runnable ak_runnable; /* a loaded candidate or a baseline */
+/* An open device with one block of memory for the arguments. */
+typedef struct ak_device ak_device;
+/* A loaded candidate or baseline. */
+typedef struct ak_runnable ak_runnable;
 
-/* A baseline of this name moves as many bytes as the problem must, and computes nothing: a bound to
-   hold results against, never a competitor. Its output is not judged. */
+/* The baseline of this name moves as many bytes as the problem must and computes nothing. It is a
+   bound to compare results with, never a competitor, and its output is not judged. */
 #define AK_BASELINE_COPY "copy"
 
-/* Baselines whose names begin so take seconds to start; they take part where they are asked for. */
+/* Baselines whose names begin with this take seconds to start and take part only if the user asks
+   for them. */
 #define AK_BASELINE_ON_DEMAND "torch-"
 
 /* What to load: either an artifact or a baseline. */
@@ -64,7 +78,7 @@ typedef struct ak_load {
     const char *symbol;   /* entry of the artifact; NULL: "ak_kernel" */
 } ak_load;
 
-/* One launch. The block holds the arguments at `offset`; see check/guard.h. */
+/* One launch. The block holds the arguments at `offset`; check/guard.h describes its layout. */
 typedef struct ak_launch {
     const ak_task *task;
     const ak_shape *shape;
@@ -73,158 +87,220 @@ typedef struct ak_launch {
     size_t workspace_bytes;
     int threads;
     uint32_t iterations;
-    int64_t timeout_ns; /* for all of them */
+    int64_t timeout_ns; /* for all iterations together */
 } ak_launch;
 
-/* What became of a launch. Not an ak_error: a failed candidate is data. */
+/* The result of a launch. It is not an ak_error: a failed candidate is data. */
 typedef struct ak_outcome {
     ak_trial_status status;
     char reason[240];
-    int64_t ns; /* for all iterations, by the harness' clock, its own cost subtracted */
+    /* Time for all iterations by the harness' clock, minus the harness' own cost. */
+    int64_t ns;
+    /* Time for which the candidate's threads, added up, could have run but waited for a
+       processor. */
+    int64_t waited_ns;
+    bool waits_known; /* if false, waited_ns has no meaning */
 } ak_outcome;
 
 /*
  * A referee: the reference and the comparison on the device itself, for arrays so large that
- * computing, fetching and comparing them on the host would take longer than the tuning. It computes
- * in double what reference.c computes, from the inputs in the block, for one shape; every element
- * of every output is held against it there. Who uses one holds it against reference.c first
- * (worker/stage.c).
+ * computing, fetching and comparing them on the host would take longer than the tuning. For one
+ * shape it computes in double what reference.c computes, from the inputs in the block, and compares
+ * every element of every output with that. Its user first compares it with reference.c
+ * (judge/stage.c).
  */
 typedef struct ak_referee ak_referee;
 
 typedef struct ak_referee_ops {
-    /* For arguments at `offset` of the block. AK_UNAVAILABLE if the problem has no reference for
-       such devices, or its dtypes or the device's memory do not allow it: the host does it then. */
+    /* Opens a referee for arguments at `offset` of the block. Returns AK_UNAVAILABLE if the problem
+       has no reference for such devices, or if its dtypes or the device's memory do not allow one;
+       the host then judges. */
     ak_status (*open)(ak_referee **out, ak_device *device, const ak_shape *shape,
                       const size_t *offset, ak_error *err);
-    /* From what is in the block now. Also after compare has found the reference damaged. */
+    /* Computes the reference from what the block holds now. Also called after `compare` has found
+       the reference damaged. */
     ak_status (*compute)(ak_referee *referee, ak_error *err);
-    /* Elements of the reference of an output that are NaN, and its root mean square. */
+    /* Gives the root mean square of an output's reference and how many of its elements are NaN. */
     void (*describe)(size_t *nans, double *rms, const ak_referee *referee, size_t argument);
-    /* Elements of it. */
+    /* Gives `count` elements of an output's reference, from `first` on. */
     ak_status (*values)(double *out, ak_referee *referee, size_t argument, size_t first,
                         size_t count, ak_error *err);
-    /* As ak_compare_output. `intact`: the reference is as it was computed; if not, something has
-       written to the harness' own memory and the comparison says nothing. */
+    /* Paints the gaps between the rows of an output (check/guard.h); does nothing if the rows
+       adjoin. */
+    ak_status (*paint_gaps)(ak_referee *referee, size_t argument, const ak_guard_stream *gaps,
+                            ak_error *err);
+    /* Compares an output as ak_compare_output does; `strays` counts what differs in the gaps
+       between rows from what was last painted there. Clears *intact if the reference itself was
+       changed: something has then written to the harness' memory, and the comparison says
+       nothing. */
     ak_status (*compare)(ak_compare_result *out, bool *intact, ak_referee *referee, size_t argument,
                          double relative, double rms, ak_error *err);
-    /* Of the bytes of an argument in the block: equal only for equal bytes, for all that a
-       candidate can know. */
+    /* Hashes the bytes of an argument in the block, with a key that no candidate knows, so that
+       none can find other bytes with the same hash. */
     ak_status (*fingerprint)(uint64_t *out, ak_referee *referee, size_t argument, ak_error *err);
     void (*close)(ak_referee *referee);
 } ak_referee_ops;
 
+/* Exit code of a role whose command line is not the one that autokernel itself uses. */
+#define AK_WORKER_EXIT_USAGE 2
+/* A role of `autokernel worker` that only this backend has, such as `worker --runner 5 6`. The
+   workers of the pool (worker/worker.c) are roles of every backend. */
+typedef struct ak_backend_role {
+    const char *option; /* "--runner" */
+    /* Runs the role and returns the exit code; argv[2] is the option. */
+    int (*main)(int argc, char **argv);
+} ak_backend_role;
+
+/* What a sanitizer found in a candidate. */
+typedef struct ak_sanitized {
+    bool ran;         /* false: `found` says why the sanitizer could not run */
+    size_t shapes;    /* number of shapes at which the candidate ran */
+    const char *tool; /* name of the sanitizer, for reports */
+    char found[320];  /* one line; "" if nothing was found */
+} ak_sanitized;
+
 typedef struct ak_backend_ops {
     const char *name, *description;
+    const ak_backend_rules *rules; /* (optional) rules for its space files */
+    const ak_backend_role *roles;  /* (optional) ends with a role without an option */
 
     ak_status (*probe)(ak_device_visitor visit, void *context, ak_error *err);
-    /* (optional) Why there is no device of this name: always fails, with a line that says what this
-       machine has, or why it has none. */
+    /* (optional) Explains why there is no device of this name. Always fails, with a line that says
+       what this machine has or why it has none. */
     ak_status (*missing)(const char *device, ak_error *err);
-    /* (optional) Names of devices whose facts are known by their data sheets, NULL-terminated, and
-       these: their spaces can be looked at on any machine, nothing can be run on them. */
+    /* (optional) Names of devices whose facts come from data sheets, NULL-terminated, and those
+       facts. Their spaces can be examined on any machine, but nothing runs on them. */
     const char *const *sheets;
     ak_status (*sheet_facts)(ak_scope *out, const char *device, ak_error *err);
-    /* (optional) For devices that probe cannot list: is there one of this name? */
+    /* (optional) For devices that `probe` cannot list: returns AK_OK if a device of this name
+       exists. */
     ak_status (*find)(const char *device, ak_error *err);
-    /* Facts for expressions. Host: cpu_threads, vector_bytes, vector_registers, l1d_bytes,
-       l2_bytes, l3_bytes. `threads` as in ak_task_spec. */
+    /* Gives the facts for expressions. Host: cpu_threads, vector_bytes, vector_registers,
+       l1d_bytes, l2_bytes, l3_bytes. `threads` as in ak_task_spec. */
     ak_status (*facts)(ak_scope *out, const char *device, int threads, ak_error *err);
-    /* What a result depends on besides the source: device name, compilers and versions, kernel,
-       libraries; hashed into every trial's key. */
+    /* Gives what a result depends on besides the source: device name, compilers and versions,
+       kernel, libraries. It is hashed into every trial's key. */
     ak_status (*environment)(json_t **out, const char *device, ak_error *err);
     bool (*available)(void *context, const char *compiler); /* (optional) as in ak_space_spec */
-    /* (optional) Where the device decides more of a task than facts can say: instead of them. */
+    /* (optional) Returns how many dense floating-point operations the device does per clock of its
+       arithmetic units, from its facts, by the vendor's tables; 0 if that is not known. */
+    double (*flops_per_clock)(const ak_scope *facts, ak_dtype dtype);
+
+    /* (optional) For `doctor`: names of facts to show, NULL-terminated; ceilings that can be
+       measured without a task; and anything else, such as compilers and libraries, as members of
+       the reply to `probe` (docs/protocol.md). */
+    const char *const *shown_facts;
+    ak_status (*quick_ceilings)(ak_ceilings *out, const char *device, ak_error *err);
+    ak_status (*describe)(json_t *object, ak_error *err);
+    /* (optional) Binds a task if the device decides more of it than facts can tell. */
     ak_status (*bind)(ak_task **out, const ak_task_spec *spec, const char *device, ak_error *err);
 
-    /* (optional) Status, reason, samples and statistics of a configuration, and as measure_ns what
-       it cost in all. With it there are no worker processes: `open` and `close` are called where
-       the pool is, and of the other members only those above. */
+    /* (optional) Gives status, reason, samples and statistics of a configuration and, as
+       measure_ns, what it cost in all. A backend that has this has no worker processes: `open` and
+       `close` are called in the pool's process, and of the other members only those above. */
     ak_status (*recall)(ak_trial *out, ak_device *device, const ak_config *config, ak_error *err);
 
-    /* The whole text that the compiler gets: what every kernel of this backend sees of the harness,
-       then `text`, which is called `name` in messages. */
+    /* Writes the whole text that the compiler gets: first what every kernel of this backend sees of
+       the harness, then `text`, which messages call `name`. */
     ak_status (*source)(ak_buf *out, const char *text, const char *name, ak_error *err);
     ak_status (*compile)(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
     const char *artifact_suffix; /* ".so" */
-    /* The device is the CPU itself: compilers run only where nothing else wants to (SCHED_IDLE).
-       Elsewhere they have the lowest usual priority: Linux takes a processor on which only such
-       tasks run for idle, and starts the next one there even if another is free
+    /* (optional) Gives what a machine needs to run the artifact of a job, in the form that bundles
+       use: {"os", "architecture", "cpu_features": [...]}. `version` gets one line that names the
+       compiler. */
+    ak_status (*requires)(json_t **out, char *version, size_t bytes, const ak_compile_job *job,
+                          ak_error *err);
+    /* (optional) Builds a configuration with sanitizers and runs it, confined, at the edge-case
+       shapes. Blocks for some seconds; may be called in any process. */
+    ak_status (*sanitize)(ak_sanitized *out, const ak_task *task, const ak_config *config,
+                          ak_error *err);
+    /* The device is the CPU itself, so compilers run only where nothing else wants to (SCHED_IDLE).
+       With other devices compilers have the lowest usual priority, because Linux treats a processor
+       that runs only SCHED_IDLE tasks as idle and starts the next task there even if another
+       processor is free
        (find_idlest_group_cpu in kernel/sched/fair.c, from 5.4 on). */
     bool is_cpu;
-    /* (optional) Folders that `compile` reads beyond those of the system and the compilers, and
-       writes beyond the job's: "" for none. Called before a compile worker is confined, and only
-       there. */
+    /* (optional) Gives the folders that `compile` reads beyond those of the system and the
+       compilers, and writes beyond the job's; "" for none. Called only in a compile worker, before
+       it is confined. */
     void (*folders)(char readable[AK_PATH_MAX], char writable[AK_PATH_MAX]);
 
     ak_status (*open)(ak_device **out, const ak_task *task, ak_error *err);
-    /* One block for all arguments; a second call replaces it. `map` gives its address where the
-       harness can touch it directly (NULL: not mapped, use upload and download). */
+    /* Reserves one block for all arguments; a second call replaces it. `map` gives its address if
+       the harness can access it directly; if not (NULL), `upload` and `download` copy. */
     ak_status (*reserve)(ak_device *device, size_t bytes, ak_error *err);
     void *(*map)(ak_device *device); /* (optional) */
     ak_status (*upload)(ak_device *device, size_t offset, const void *data, size_t bytes,
                         ak_error *err);
     ak_status (*download)(void *data, ak_device *device, size_t offset, size_t bytes,
                           ak_error *err);
-    /* (optional) `count` times the same element of 2 or 4 bytes, without sending them all. */
+    /* (optional) Writes the same element of 2 or 4 bytes `count` times without sending them all. */
     ak_status (*fill)(ak_device *device, size_t offset, const void *element, size_t bytes,
                       size_t count, ak_error *err);
-    /* Fails only if the harness fails; a candidate that cannot be loaded is in `outcome`. */
+    /* Loads a candidate or baseline. Fails only if the harness fails; `outcome` reports a candidate
+       that cannot be loaded. */
     ak_status (*load)(ak_runnable **out, ak_device *device, const ak_load *load,
                       ak_outcome *outcome, ak_error *err);
-    /* After any outcome but OK the runnable is dead: only unload is allowed. */
+    /* Runs one batch. After any outcome but OK the runnable is dead: only `unload` is allowed. */
     ak_status (*launch)(ak_outcome *out, ak_runnable *runnable, const ak_launch *launch,
                         ak_error *err);
-    /* (optional) Of a baseline of which the latest result was wrong: can its library do the work in
-       another way? Then that is what the next launch does, and the wrong one is not done again on
-       this device, whoever loads the baseline. */
+    /* (optional) After a wrong result of a baseline: returns whether its library can do the work in
+       another way. If so the next launch uses that way, and this device never uses the wrong one
+       again, whoever loads the baseline. */
     bool (*another)(ak_runnable *runnable);
     void (*unload)(ak_runnable *runnable);
-    /* (optional) What the device did in the timed batches since it was last asked. */
+    /* (optional) Gives what the device did in the timed batches since the last call. */
     void (*conditions)(ak_conditions *out, ak_device *device);
-    /* (optional) May kernels of its batches begin early? UNKNOWN until a batch of several runs has
-       been timed. */
+    /* (optional) Returns whether kernels of its batches may begin early; UNKNOWN until a batch of
+       several runs has been timed. */
     ak_overlap (*overlap)(const ak_runnable *runnable);
-    /* (optional) Which of several equal devices this is: "GPU-5fd4f087-86f3-...". */
+    /* (optional) Tells equal devices apart: gives "GPU-5fd4f087-86f3-...". */
     void (*uuid)(char *out, size_t bytes, const ak_device *device);
-    /* (optional) Has the device had an error that only a new process cures? Every launch is refused
-       from then on; the worker ends once it has answered, and is started again. */
+    /* (optional) Returns whether the device had an error that only a new process cures. Every
+       launch is refused from then on; the worker ends after its reply and is started again. */
     bool (*lost)(const ak_device *device);
     ak_status (*ceilings)(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err);
-    /* Names and versions of the baselines that apply to the task and are installed. `note` says
-       what is missing and how to install it where installed is false. */
+    /* Lists the baselines that apply to the task. If one is not installed, `note` says what is
+       missing and how to install it. */
     ak_status (*baselines)(ak_device *device, const ak_task *task,
                            void (*visit)(void *context, const char *name, const char *title,
                                          const char *version, bool installed, const char *note),
                            void *context, ak_error *err);
-    /* (optional) The version of a baseline where more is known once it has run: which of its
-       algorithms was chosen. "" if nothing is. */
+    /* (optional) Gives what is known of a baseline's version only after it has run, such as the
+       chosen algorithm; "" if there is nothing more to tell. */
     void (*baseline_version)(char *out, size_t bytes, const ak_device *device, const char *name);
     const ak_referee_ops *referee; /* (optional) */
     void (*close)(ak_device *device);
 } ak_backend_ops;
 
-/* The table: backends.def; NULL-terminated. */
+/* Refuses bytes that do not lie within the `reserved` bytes of a device's block. */
+ak_status ak_backend_in_block(size_t reserved, size_t offset, size_t bytes, ak_error *err);
+
+/* The table of backends.def, NULL-terminated. */
 extern const ak_backend_ops *const ak_backends[];
 ak_status ak_backend_find(const ak_backend_ops **out, const char *name, ak_error *err);
-/* "auto" is the first device of the last backend that has one; "host" is host. Splits "cuda:0". */
+/* Finds a device and its backend. "auto" is the first device of the last backend that has one;
+   "host" is the CPU; "cuda:0" names backend and number. */
 ak_status ak_backend_device(const ak_backend_ops **out, char *device, size_t bytes,
                             const char *wanted, ak_error *err);
 
-/* Devices that share the trials of a run, in the order in which they were named. */
+/* Names of devices that can share a run, such as "cuda:0". */
 #define AK_DEVICES_MAX       16
-#define AK_DEVICE_NAME_BYTES 64                /* of one that can share: "cuda:0" */
-#define AK_DEVICE_LIST_BYTES (AK_PATH_MAX + 8) /* "sim:FILE" */
+#define AK_DEVICE_NAME_BYTES 64
+/* Any name, such as "sim:FILE". */
+#define AK_DEVICE_LIST_BYTES (AK_PATH_MAX + 8)
+/* The devices that share the trials of a run, in the order in which they were named. */
 typedef struct ak_device_list {
-    bool sheet; /* there is none: its data sheet is what is known of it */
+    /* true: the device is not here; its facts come from a data sheet */
+    bool sheet;
     char first[AK_DEVICE_LIST_BYTES];
-    char all[AK_DEVICE_LIST_BYTES]; /* with commas, if there are several */
+    char all[AK_DEVICE_LIST_BYTES]; /* separated by commas */
     size_t count;
 } ak_device_list;
-/* One device as ak_backend_device has it; all of a backend, "cuda:all"; or several, "cuda:0,cuda:1"
-   or "cuda:0,1" for short. Several must be of one backend and equal: what a result depends on
-   (`environment`) is the same for all of them. What a backend with `find` is given is one name,
-   whatever is in it. A name of `sheets` is one device, too. */
+/* Finds the devices of a run: one device as for ak_backend_device; all of a backend, "cuda:all"; or
+   several, "cuda:0,cuda:1" or "cuda:0,1" for short. Several must be of one backend and have equal
+   environments. A backend with `find` gets the whole text as one name. A name from a backend's
+   `sheets` also stands for one device. */
 ak_status ak_backend_devices(const ak_backend_ops **out, ak_device_list *list, const char *wanted,
                              ak_error *err);
 

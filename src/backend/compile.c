@@ -1,11 +1,62 @@
 /* compile.c: see compile.h. */
 #include "backend/compile.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "base/number.h"
 
 #define ARTIFACT_MAX (256u << 20)
+/* ak_compile_limit explains these. */
+#define IDLE_PART   3
+#define CLOCK_TIMES 5
+
+const char *const ak_compile_reads[AK_COMPILE_READS + 1] = {"/usr",
+                                                            "/lib",
+                                                            "/lib32",
+                                                            "/lib64",
+                                                            "/bin",
+                                                            "/sbin",
+                                                            "/etc/alternatives",
+                                                            "/etc/ld.so.cache",
+                                                            "/dev/null",
+                                                            "/dev/urandom",
+                                                            "/opt",
+                                                            "/proc/cpuinfo",
+                                                            "/proc/meminfo",
+                                                            "/proc/stat",
+                                                            "/proc/sys",
+                                                            "/sys",
+                                                            NULL};
+
+bool ak_compile_home(char out[AK_PATH_MAX], const char *compiler)
+{
+    char found[AK_PATH_MAX];
+    if (!ak_fs_which(found, compiler) || realpath(found, out) == NULL) {
+        return false; /* AK_PATH_MAX is the system's limit */
+    }
+    char *slash = strrchr(out, '/');
+    *slash = 0;
+    slash = strrchr(out, '/');
+    if (slash != NULL && strcmp(slash, "/bin") == 0) {
+        *slash = 0;
+    }
+    return out[0] != 0;
+}
+
+bool ak_compile_listed(const char *const *beginnings, const char *option)
+{
+    for (size_t i = 0; beginnings[i] != NULL; i++) {
+        if (strncmp(option, beginnings[i], strlen(beginnings[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 void ak_compile_result_clear(ak_compile_result *result)
 {
@@ -14,8 +65,8 @@ void ak_compile_result_clear(ak_compile_result *result)
     *result = (ak_compile_result){0};
 }
 
-/* Control characters, the start of escape sequences among them, and what is not ASCII become '?'.
- */
+/* Replaces control characters, including the start of escape sequences, and what is not ASCII by
+   '?'. */
 static void clean(char *text)
 {
     for (; *text != 0; text++) {
@@ -26,14 +77,16 @@ static void clean(char *text)
     }
 }
 
-/* The first line with "error" in it, else the first line. */
+/* Returns a copy of the first line that contains "error", else of the first line. "1 error
+   generated." does not count: clang writes it to another descriptor, perhaps before the error. */
 static char *first_error(const char *log, const char *who)
 {
     const char *best = NULL;
     size_t best_length = 0;
     for (const char *line = log; *line != 0;) {
         size_t length = strcspn(line, "\n");
-        bool telling = memmem(line, length, "error", 5) != NULL;
+        bool telling = memmem(line, length, "error", 5) != NULL &&
+                       memmem(line, length, " generated.", 11) == NULL;
         if (length > 0 && (best == NULL || telling)) {
             best = line;
             best_length = length < 200 ? length : 200;
@@ -57,14 +110,79 @@ static bool is_memory(const char *log)
            strstr(log, "memory exhausted") != NULL || strstr(log, "bad_alloc") != NULL;
 }
 
-void ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak_compile_job *job,
-                      const char *who)
+void ak_compile_limit(ak_proc_spec *spec, const ak_compile_job *job)
+{
+    spec->priority = job->priority;
+    spec->cpu_seconds_max = (int)((job->timeout_ns + AK_SECOND_NS - 1) / AK_SECOND_NS);
+    spec->timeout_ns =
+        job->priority == AK_PROC_IDLE ? job->timeout_ns / IDLE_PART : job->timeout_ns * CLOCK_TIMES;
+}
+
+/* Returns the line of the log that says that the machine lacks something, or NULL. A line with
+   #error does not count, because a source can write it. */
+static const char *lack(const char *log)
+{
+    static const char *const texts[] = {"No space left on device",
+                                        "Disk quota exceeded",
+                                        "Read-only file system",
+                                        "Input/output error",
+                                        "Too many open files",
+                                        "Resource temporarily unavailable",
+                                        "annot create temporary file",
+                                        "cannot execute",
+                                        "posix_spawn",
+                                        "fork: "};
+    for (const char *line = log; *line != 0;) {
+        size_t length = strcspn(line, "\n");
+        for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+            if (memmem(line, length, texts[i], strlen(texts[i])) != NULL &&
+                memmem(line, length, "#error", 6) == NULL) {
+                return line;
+            }
+        }
+        line += length + (line[length] == '\n' ? 1 : 0);
+    }
+    return NULL;
+}
+
+/* Fails if the machine, not the configuration, made the compilation fail. */
+static ak_status look_around(const ak_proc_result *run, const ak_compile_job *job, const char *who,
+                             ak_error *err)
+{
+    const char *line = lack(run->output);
+    if (access(job->folder, W_OK) != 0 || access(job->source_path, R_OK) != 0) {
+        return ak_fail(err, AK_IO,
+                       "%.200s: %s; the folder for temporary files can no longer be used: "
+                       "set TMPDIR to one that stays",
+                       job->folder, strerror(errno));
+    }
+    if (line != NULL) {
+        return ak_fail(err, AK_IO,
+                       "%s failed: %.*s; free space in %.120s or set TMPDIR to "
+                       "another folder",
+                       who, (int)(strcspn(line, "\n") < 160 ? strcspn(line, "\n") : 160), line,
+                       job->folder);
+    }
+    return run->exit_code == 127 ? ak_fail(err, AK_IO, "%s could not be started", who) : AK_OK;
+}
+
+ak_status ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak_compile_job *job,
+                           const char *who, ak_error *err)
 {
     char text[200];
     clean(run->output);
-    if (run->timed_out) {
-        (void)snprintf(text, sizeof text, "%s took longer than %.3g s", who,
-                       (double)job->timeout_ns / 1e9);
+    bool failed = run->timed_out || run->signal != 0 || run->exit_code != 0;
+    bool used_up = failed && run->cpu_ns >= job->timeout_ns / 10 * 9;
+    if (run->timed_out && !used_up && job->priority == AK_PROC_IDLE) {
+        return ak_fail(err, AK_TIMED_OUT, "%s got no processor for %.3g s: the machine is busy",
+                       who, (double)run->wall_ns / 1e9);
+    }
+    AK_DO(failed && !used_up ? look_around(run, job, who, err) : AK_OK);
+    if (run->timed_out || used_up) {
+        (void)ak_number_print(text, sizeof text, "%s took longer than %.3g s%s", who,
+                              (double)(used_up ? job->timeout_ns : CLOCK_TIMES * job->timeout_ns) /
+                                  1e9,
+                              used_up ? " of processor time" : "");
         out->status = AK_TRIAL_TIMED_OUT;
         out->reason = ak_strdup(text);
     } else if (is_memory(run->output) && run->exit_code != 0) {
@@ -87,6 +205,7 @@ void ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak_comp
         out->log = run->output;
         run->output = NULL;
     }
+    return AK_OK;
 }
 
 ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
@@ -97,6 +216,12 @@ ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
     char *file = NULL;
     size_t length = 0;
     ak_status status = ak_fs_read(&file, &length, job->artifact, ARTIFACT_MAX, err);
+    if (status == AK_NOT_FOUND && access(job->folder, W_OK) != 0) {
+        return ak_fail(err, AK_IO,
+                       "%.200s: %s; the folder for temporary files can no longer be used: "
+                       "set TMPDIR to one that stays",
+                       job->folder, strerror(errno));
+    }
     if (status == AK_LIMIT || status == AK_NOT_FOUND) {
         out->status = AK_TRIAL_COMPILE_ERROR;
         out->reason = ak_strdup(status == AK_LIMIT ? "the compiler's output is too large"

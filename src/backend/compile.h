@@ -1,10 +1,10 @@
 /*
- * compile.h: what became of a compiler that ran as a child, and of what it wrote: shared by the
- * backends, whichever compiler theirs is.
+ * compile.h: judges how a compiler that ran as a child has ended, and what it wrote. All backends
+ * share it, whichever compiler they use.
  *
  *     status = ak_proc_run(&run, &spec, err);
- *     ak_compile_judge(&result, &run, job, "NVRTC");
- *     if (result.status == AK_TRIAL_OK) {
+ *     status = ak_compile_judge(&result, &run, job, "NVRTC", err);
+ *     if (status == AK_OK && result.status == AK_TRIAL_OK) {
  *         status = ak_compile_hash(&result, job, NULL, err);
  *     }
  *     status = status == AK_OK ? ak_compile_end(&result, err) : status;
@@ -13,23 +13,47 @@
 #define AK_BACKEND_COMPILE_H
 
 #include "backend/backend.h"
+#include "base/fs.h"
 #include "base/hash.h"
 #include "base/proc.h"
 
-/* Status, reason and log by how the child ended. The log is taken from `run`, and what a terminal
-   might obey in it replaced. `who` is the compiler in reasons: "the compiler", "NVRTC". */
-void ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak_compile_job *job,
-                      const char *who);
+/* Paths that every compiler may read: what is installed, but no user's files and no other process's
+   environment. NULL-terminated. */
+#define AK_COMPILE_READS 16
+extern const char *const ak_compile_reads[AK_COMPILE_READS + 1];
+/* Gives the folder that a compiler is installed under: .../bin/gcc gives ..., x/gcc gives x.
+   Returns false if there is no such compiler. */
+bool ak_compile_home(char out[AK_PATH_MAX], const char *compiler);
 
-/* The hash of the artifact: of its code where `of_code` can tell it from the rest of the file
-   (false: it cannot; NULL: nobody can), else of the file. A compiler that wrote nothing, or too
-   much, has failed after all. */
+/* Returns whether `option` begins with one of these. Such a table lists all that a compiler may be
+   told, because any other option could name a program to run, a file to read or where to write. */
+bool ak_compile_listed(const char *const *beginnings, const char *option);
+
+/* Sets limits and priority of the child. The limit counts processor time, because time by the
+   clock says more about the machine's other load than about the configuration. A compilation at
+   idle priority (SCHED_IDLE) is also stopped when a third of the limit has passed by the clock, and
+   is then repeated with a usual priority; any other one is stopped after several times the limit.
+ */
+void ak_compile_limit(ak_proc_spec *spec, const ak_compile_job *job);
+
+/* Sets status, reason and log by how the child ended. Takes the log from `run` and replaces in it
+   what a terminal might obey. `who` names the compiler in reasons: "the compiler", "NVRTC". A fault
+   of the machine is not a property of a configuration and makes the call fail: AK_TIMED_OUT if the
+   compiler got no processor; AK_IO if files cannot be written or no process can be started, with a
+   line that says what to do. */
+ak_status ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak_compile_job *job,
+                           const char *who, ak_error *err);
+
+/* Hashes the artifact: only its code if `of_code` is given and finds the code in the file, else the
+   whole file. `of_code` returns false if it cannot find the code. A compiler that wrote nothing, or
+   too much, has failed. */
 ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
                           bool (*of_code)(char out[AK_HASH_BYTES], const unsigned char *file,
                                           size_t length),
                           ak_error *err);
 
-/* AK_NO_MEMORY for a failure without a reason: there was no room for one. */
+/* Ends a compilation: returns AK_NO_MEMORY if a failed one has no reason, because there was no
+   memory for its text. */
 ak_status ak_compile_end(const ak_compile_result *result, ak_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * sandbox.c: see sandbox.h. The structures and numbers of Landlock are written out here, because
- * the headers of a distribution are older than the kernels that it runs on.
+ * the headers of a distribution may be older than the kernels that it runs on.
  */
 #include "backend/sandbox.h"
 
@@ -11,6 +11,8 @@
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -58,7 +60,7 @@ void ak_sandbox_limit(const ak_sandbox_limits *limits)
     }
     if (!limits->writes_files) {
         limit(RLIMIT_FSIZE, 0);
-        (void)signal(SIGXFSZ, SIG_IGN); /* the write fails instead */
+        (void)signal(SIGXFSZ, SIG_IGN); /* a write then fails */
     }
 }
 
@@ -73,12 +75,15 @@ void ak_sandbox_limit(const ak_sandbox_limits *limits)
 #define LL_EXECUTE   (UINT64_C(1) << 0)
 #define LL_READ_FILE (UINT64_C(1) << 2)
 #define LL_READ_DIR  (UINT64_C(1) << 3)
-/* Bits that mean something for a file that is not a folder. */
+/* These rights also apply to a file that is not a folder. */
 #define LL_OF_FILE (LL_EXECUTE | (UINT64_C(1) << 1) | LL_READ_FILE | (UINT64_C(1) << 14))
 
 typedef struct ll_ruleset {
     uint64_t access_fs;
-    uint64_t access_net; /* from version 4 */
+    /* From version 4 on: binding and connecting TCP ports. */
+    uint64_t access_net;
+    /* From version 6 on: abstract sockets and signals stay inside. */
+    uint64_t scoped;
 } ll_ruleset;
 
 typedef struct __attribute__((packed)) ll_path {
@@ -108,28 +113,42 @@ static void allow(int ruleset, const char *const *paths, uint64_t access)
     }
 }
 
+/* Returns a descriptor, or -1 if the kernel has no Landlock. */
+static int make_ruleset(const char *const *readable, const char *const *writable)
+{
+    int abi = ak_sandbox_landlock_abi();
+    if (abi < 1) {
+        return -1;
+    }
+    /* Every right that this version of the kernel can take away: 13 in the first version, one
+       more each in the second (moving files), the third (truncating) and the fifth (ioctl on
+       devices). */
+    int bits = abi >= 5 ? 16 : abi >= 3 ? 15 : abi >= 2 ? 14 : 13;
+    ll_ruleset rules = {.access_fs = (UINT64_C(1) << bits) - 1, .access_net = 3, .scoped = 3};
+    size_t size = abi >= 6   ? sizeof rules
+                  : abi >= 4 ? offsetof(ll_ruleset, scoped)
+                             : offsetof(ll_ruleset, access_net);
+    int ruleset = (int)syscall(LL_CREATE_RULESET, &rules, size, 0u);
+    if (ruleset >= 0) {
+        allow(ruleset, readable, LL_EXECUTE | LL_READ_FILE | LL_READ_DIR);
+        allow(ruleset, writable, rules.access_fs);
+    }
+    return ruleset;
+}
+
 bool ak_sandbox_files(const char *const *readable, const char *const *writable)
 {
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    int abi = ak_sandbox_landlock_abi();
-    if (abi < 1) {
-        return false;
+    int ruleset = make_ruleset(readable, writable);
+    bool good = ruleset >= 0 && syscall(LL_RESTRICT_SELF, ruleset, 0u) == 0;
+    if (ruleset >= 0) {
+        (void)close(ruleset);
     }
-    /* Every right that this version of the kernel can take away: 13 in the first, one more in each
-       of the second (moving files), third (truncating) and fifth (ioctl on devices). */
-    int bits = abi >= 5 ? 16 : abi >= 3 ? 15 : abi >= 2 ? 14 : 13;
-    ll_ruleset rules = {.access_fs = (UINT64_C(1) << bits) - 1, .access_net = abi >= 4 ? 3 : 0};
-    size_t size = abi >= 4 ? sizeof rules : sizeof rules.access_fs;
-    int ruleset = (int)syscall(LL_CREATE_RULESET, &rules, size, 0u);
-    if (ruleset < 0) {
-        return false;
-    }
-    allow(ruleset, readable, LL_EXECUTE | LL_READ_FILE | LL_READ_DIR);
-    allow(ruleset, writable, rules.access_fs);
-    bool good = syscall(LL_RESTRICT_SELF, ruleset, 0u) == 0;
-    (void)close(ruleset);
     return good;
 }
+
+/* base/proc_launch.c gives a child its own descriptors up to this number. */
+#define LOW_DESCRIPTORS 9
 
 /* ---- seccomp ------------------------------------------------------------------------------- */
 
@@ -139,8 +158,8 @@ bool ak_sandbox_files(const char *const *readable, const char *const *writable)
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
-/* What loading a shared object, computing, waiting and ending need. No process, thread, socket,
-   signal to others, or change of limits. */
+/* The system calls that loading a shared object, computing, waiting and ending need. None starts a
+   process, thread or socket, signals others, or changes limits. */
 static const int computing[] = {
 #ifdef __NR_open
     __NR_open,
@@ -190,7 +209,10 @@ static const int computing[] = {
     __NR_uname,
     __NR_getcpu,
     __NR_membarrier,
-    __NR_set_robust_list, /* these two by threads that are just starting */
+    /* Needed by ak_sandbox_seal_loaded; a further filter can only forbid more. */
+    __NR_seccomp,
+    /* These two are called by threads that are just starting. */
+    __NR_set_robust_list,
 #ifdef __NR_rseq
     __NR_rseq,
 #endif
@@ -200,7 +222,8 @@ static const int computing[] = {
     (struct sock_filter)                                                                           \
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offsetof(struct seccomp_data, member))
 #define RETURN(what) (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, what)
-/* The next instruction is skipped unless (if) the value is the one loaded. */
+/* SKIP_UNLESS skips the next instruction unless the loaded value equals `value`; SKIP_IF skips it
+   if they are equal. */
 #define SKIP_UNLESS(value)                                                                         \
     (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), 0, 1)
 #define SKIP_IF(value)                                                                             \
@@ -222,8 +245,8 @@ bool ak_sandbox_seal(void)
         code[n++] = SKIP_UNLESS(computing[i]);
         code[n++] = RETURN(SECCOMP_RET_ALLOW);
     }
-    /* abort() sends a signal, which is fine as long as it is to ourselves. The argument has 64
-       bits; a process id fits the lower half, and the upper one is ignored by the kernel. */
+    /* abort() signals the process itself, which is allowed. The argument has 64 bits, but a process
+       id fits the lower half, and the kernel ignores the upper one. */
     code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_tgkill, 0, 3);
     code[n++] = LOAD(args[0]);
     code[n++] = SKIP_UNLESS(getpid());
@@ -235,6 +258,155 @@ bool ak_sandbox_seal(void)
     }
     return syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
 #endif
+}
+
+/* System calls that loading needs and computing does not. */
+static const int loading[] = {
+#ifdef __NR_open
+    __NR_open,
+#endif
+#ifdef __NR_readlink
+    __NR_readlink,
+#endif
+    __NR_openat,
+    __NR_readlinkat,
+};
+
+/* Appends instructions that skip the `skipped` next ones if the 64 bits of the instruction pointer
+   are below `bound`; returns how many they are. They assume a little-endian machine, as
+   seccomp_data does for the processors that ARCHITECTURE knows. */
+static unsigned short skip_below(struct sock_filter *code, uint64_t bound, unsigned char skipped)
+{
+    const uint32_t high = (uint32_t)(bound >> 32), low = (uint32_t)bound;
+    const uint32_t at = (uint32_t)offsetof(struct seccomp_data, instruction_pointer);
+    const struct sock_filter block[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at + 4),
+        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, high, 3, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, high, 0, (unsigned char)(skipped + 2)),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at),
+        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, low, 0, skipped),
+    };
+    memcpy(code, block, sizeof block);
+    return sizeof block / sizeof block[0];
+}
+
+bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end)
+{
+#ifndef ARCHITECTURE
+    (void)begin, (void)end;
+    return false;
+#else
+    enum { CALLS = sizeof loading / sizeof loading[0], ONE = 5 };
+    struct sock_filter code[2 * CALLS + 2 * ONE + 10];
+    unsigned short n = 0;
+    n += skip_below(code + n, begin, ONE + 2);
+    n += skip_below(code + n, end, 1);
+    code[n++] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 1);
+    code[n++] = RETURN(SECCOMP_RET_KILL_PROCESS);
+    code[n++] = LOAD(nr); /* the first filter has checked the architecture */
+    for (int i = 0; i < CALLS; i++) {
+        code[n++] = SKIP_UNLESS(loading[i]);
+        code[n++] = RETURN(SECCOMP_RET_ERRNO | EACCES);
+    }
+    code[n++] = SKIP_UNLESS(__NR_mprotect);
+    code[n++] = RETURN(SECCOMP_RET_KILL_PROCESS);
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_mmap, 0, 3);
+    code[n++] = LOAD(args[2]);
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1);
+    code[n++] = RETURN(SECCOMP_RET_KILL_PROCESS);
+    code[n++] = RETURN(SECCOMP_RET_ALLOW);
+    struct sock_fprog program = {.len = n, .filter = code};
+    return !SANITIZED &&
+           syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
+#endif
+}
+
+/* System calls that no compiler needs. Each fails with EPERM, so that a program that merely tries
+   one goes on. */
+static const int reaching[] = {
+    __NR_socket,
+    __NR_socketpair,
+    __NR_setsid,
+    __NR_setpgid,
+    __NR_ptrace,
+    __NR_process_vm_readv,
+    __NR_process_vm_writev,
+    __NR_kcmp,
+    __NR_perf_event_open,
+    __NR_bpf,
+    __NR_userfaultfd,
+    __NR_add_key,
+    __NR_request_key,
+    __NR_keyctl,
+    __NR_unshare,
+    __NR_setns,
+    __NR_mount,
+    __NR_umount2,
+    __NR_pivot_root,
+    __NR_chroot,
+#ifdef __NR_io_uring_setup
+    __NR_io_uring_setup,
+    __NR_io_uring_enter,
+    __NR_io_uring_register,
+#endif
+#ifdef __NR_pidfd_getfd
+    __NR_pidfd_getfd,
+#endif
+};
+/* On x86-64 the same calls have other numbers (x32) from here on. */
+#define OTHER_NUMBERS 0x40000000u
+
+void ak_sandbox_plan_open(ak_sandbox_plan *out, const char *const *readable,
+                          const char *const *writable)
+{
+    *out = (ak_sandbox_plan){.ruleset = make_ruleset(readable, writable)};
+    if (out->ruleset >= 0 && out->ruleset <= LOW_DESCRIPTORS) {
+        int low = out->ruleset; /* a child uses those itself */
+        out->ruleset = fcntl(low, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS + 1);
+        (void)close(low);
+    }
+#ifdef ARCHITECTURE
+    enum { CALLS = sizeof reaching / sizeof reaching[0] };
+    struct sock_filter code[2 * CALLS + 8];
+    _Static_assert(sizeof code <= sizeof out->filter, "a longer filter");
+    const uint32_t refused = SECCOMP_RET_ERRNO | EPERM;
+    unsigned short n = 0;
+    code[n++] = LOAD(arch);
+    code[n++] = SKIP_IF(ARCHITECTURE);
+    code[n++] = RETURN(refused);
+    code[n++] = LOAD(nr);
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, OTHER_NUMBERS, 0, 1);
+    code[n++] = RETURN(refused);
+    for (int i = 0; i < CALLS; i++) {
+        code[n++] = SKIP_UNLESS(reaching[i]);
+        code[n++] = RETURN(refused);
+    }
+    code[n++] = RETURN(SECCOMP_RET_ALLOW);
+    memcpy(out->filter, code, n * sizeof code[0]);
+    out->length = n;
+#endif
+}
+
+void ak_sandbox_plan_apply(void *plan)
+{
+    const ak_sandbox_plan *p = plan;
+    struct sock_fprog program = {.len = p->length,
+                                 .filter = (struct sock_filter *)(uintptr_t)p->filter};
+    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (p->ruleset >= 0) {
+        (void)syscall(LL_RESTRICT_SELF, p->ruleset, 0u);
+    }
+    if (p->length > 0) {
+        (void)syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0u, &program);
+    }
+}
+
+void ak_sandbox_plan_close(ak_sandbox_plan *plan)
+{
+    if (plan->ruleset >= 0) {
+        (void)close(plan->ruleset);
+        plan->ruleset = -1;
+    }
 }
 
 bool ak_sandbox_seccomp(void)
@@ -250,12 +422,12 @@ bool ak_sandbox_seccomp(void)
 const char *ak_sandbox_missing(bool landlock, bool seccomp)
 {
     static const char *const lines[2][2] = {
-        {"this kernel has neither Landlock nor seccomp: candidates and compilers are not kept from "
-         "the user's files, and candidates not from any system call; tune trusted kernels only",
-         "this kernel has no Landlock: candidates and compilers are not kept from the user's "
+        {"this kernel has neither Landlock nor seccomp: candidates and compilers can access "
+         "the user's files, and candidates can make any system call; tune trusted kernels only",
+         "this kernel has no Landlock: candidates and compilers can access the user's "
          "files; tune trusted kernels only"},
-        {"this kernel has no seccomp filter, or this build is instrumented: candidates are not "
-         "kept from any system call; tune trusted kernels only",
+        {"this kernel has no seccomp filter, or this build is instrumented: candidates can "
+         "make any system call; tune trusted kernels only",
          NULL}};
     return lines[landlock ? 1 : 0][seccomp ? 1 : 0];
 }

@@ -1,44 +1,75 @@
 /*
- * sandbox.h: what a process gives up before it touches somebody else's code. Everything here is for
- * the calling process itself, cannot be undone, and costs microseconds.
+ * sandbox.h: takes rights from a process before it runs somebody else's code. Everything here
+ * applies to the calling process itself, cannot be undone, and costs microseconds.
  *
  *   limits   rlimits: memory, CPU time, no files written, no core dump
- *   files    Landlock: only what is listed can be read (or written); no network where the kernel
- * knows seal     seccomp: only the system calls that computing needs; anything else kills the
- * process with SIGSYS others   closes every descriptor that is not listed
+ *   files    Landlock: only listed paths can be read or written; no network if the kernel knows
+ *            that rule
+ *   seal     seccomp: only the system calls that computing needs; any other kills the process with
+ *            SIGSYS
+ *   others   closes every descriptor that is not listed
  *
- * A kernel without Landlock or seccomp leaves that layer out; ak_sandbox_missing says so, every run
+ * A kernel without Landlock or seccomp leaves that layer out. ak_sandbox_missing says so; every run
  * repeats it once and keeps it with its environment, and `autokernel doctor` shows it.
  */
 #ifndef AK_BACKEND_SANDBOX_H
 #define AK_BACKEND_SANDBOX_H
 
+#include <stdint.h>
+
 #include "base/status.h"
 
 typedef struct ak_sandbox_limits {
-    size_t memory_max;   /* of address space in bytes; 0: no limit */
+    size_t memory_max;   /* bytes of address space; 0: no limit */
     int cpu_seconds_max; /* 0: no limit */
     bool writes_files;   /* false: writing to a file fails */
 } ak_sandbox_limits;
 
 void ak_sandbox_limit(const ak_sandbox_limits *limits);
 
-/* 0: the kernel has no Landlock, or it is switched off. */
+/* Returns the version of Landlock, or 0 if the kernel has none or it is switched off. Files are
+   covered from version 1 on, TCP ports from 4, signals to others and abstract sockets from 6. */
 int ak_sandbox_landlock_abi(void);
-/* Paths are NULL-terminated lists; those that do not exist are skipped. False if not in force. */
+/* Restricts files to these NULL-terminated lists of paths; skips paths that do not exist. Returns
+   false if the restriction is not in force. */
 bool ak_sandbox_files(const char *const *readable, const char *const *writable);
 
-/* For all threads of the process, present and future. False if not in force. */
+/* Restricts the system calls of all threads, present and future. Returns false if the restriction
+   is not in force. */
 bool ak_sandbox_seal(void);
 
-/* Whether ak_sandbox_seal will work, without doing it. */
+/* Call this after ak_sandbox_seal, once a candidate is loaded: from then on the process opens no
+   file, makes no memory executable and changes no protection, and instructions that lie between
+   `begin` and `end`, the candidate's own, make no system call at all. Returns false if the
+   restriction is not in force. */
+bool ak_sandbox_seal_loaded(uint64_t begin, uint64_t end);
+
+/*
+ * The functions below confine a child that is about to become another program, a compiler. They
+ * restrict what the child reads and writes, and every system call that reaches out of it: no socket
+ * of any kind; no process group or session of its own, so that everything it starts ends with it;
+ * no access to other processes. The parent prepares the plan; ak_sandbox_plan_apply only makes
+ * system calls (`confine` in base/proc.h).
+ */
+#define AK_SANDBOX_FILTER_MAX 96
+typedef struct ak_sandbox_plan {
+    int ruleset; /* -1: no Landlock */
+    unsigned short length;
+    uint64_t filter[AK_SANDBOX_FILTER_MAX]; /* instructions of seccomp */
+} ak_sandbox_plan;
+void ak_sandbox_plan_open(ak_sandbox_plan *out, const char *const *readable,
+                          const char *const *writable);
+void ak_sandbox_plan_apply(void *plan);
+void ak_sandbox_plan_close(ak_sandbox_plan *plan);
+
+/* Returns whether ak_sandbox_seal would work, without doing it. */
 bool ak_sandbox_seccomp(void);
 
-/* What a machine with or without these layers does not keep candidates from, as one line for
-   people; NULL if nothing is missing. */
+/* Describes in one line what candidates can do on a machine that lacks one of these layers; NULL if
+   it has both. */
 const char *ak_sandbox_missing(bool landlock, bool seccomp);
 
-/* `keep` in ascending order. */
+/* Closes every descriptor that is not in `keep`, which must be in ascending order. */
 void ak_sandbox_close_others(const int *keep, size_t count);
 
 #endif

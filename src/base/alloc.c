@@ -1,5 +1,5 @@
-/* alloc.c: checked allocation, a counter that can be told to fail, and an arena of growing blocks.
- */
+/* alloc.c: checked allocation, an allocation counter that tests can make fail, and an arena of
+   growing blocks. */
 #include "base/alloc.h"
 
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 static atomic_size_t allocations;
-static atomic_size_t fail_at; /* absolute count; 0: never */
+static atomic_size_t fail_at; /* the value of `allocations` from which all fail; 0: never */
 
 static bool may_allocate(void)
 {
@@ -19,11 +19,6 @@ static bool may_allocate(void)
 void ak_alloc_fail_at(size_t nth)
 {
     atomic_store(&fail_at, nth == 0 ? 0 : atomic_load(&allocations) + nth);
-}
-
-size_t ak_alloc_count(void)
-{
-    return atomic_load(&allocations);
 }
 
 void *ak_alloc(size_t count, size_t size)

@@ -1,31 +1,40 @@
-/* alloc.h: all memory of the library. Sizes are checked for overflow, memory comes zeroed, and a
-   test can make the nth allocation fail. */
+/* alloc.h: all memory of the library. Sizes are checked for overflow, new memory is zeroed
+   (except what ak_resize and ak_grow add), and a test can make the nth allocation fail. */
 #ifndef AK_BASE_ALLOC_H
 #define AK_BASE_ALLOC_H
 
 #include "base/status.h"
 
-void *ak_alloc(size_t count, size_t size); /* zeroed; NULL on failure, never for count 0 */
-/* As realloc: the old block stays on failure. */
+/* Returns zeroed memory for `count` elements of `size` bytes; NULL on failure. A count of 0 is no
+   failure. */
+void *ak_alloc(size_t count, size_t size);
+/* Resizes a block as realloc does: on failure it returns NULL and the old block stays valid. */
 void *ak_resize(void *memory, size_t count, size_t size);
-char *ak_strdup(const char *text);                        /* NULL gives NULL */
+/* Both return a copy that the caller frees with ak_free, or NULL on failure. ak_strdup returns NULL
+   for NULL. */
+char *ak_strdup(const char *text);
 char *ak_strndup(const char *text, size_t length);
-void ak_free(void *memory); /* accepts NULL */
+/* Frees a block of any of the functions above. NULL is accepted. */
+void ak_free(void *memory);
 
-/* Makes room for `need` elements in a growing array: at least doubles, zeroes nothing. */
+/* Makes room for `need` elements in a growing array. The capacity doubles until it suffices; new
+   elements are not zeroed. */
 ak_status ak_grow(void **array, size_t *capacity, size_t need, size_t size, ak_error *err);
 
-/* For tests: the nth allocation from now (1 = the next) and all after it fail; 0 switches it off.
-   ak_alloc_count is the number of allocations so far. */
+/* Makes the nth allocation from now (1 is the next) and all after it fail; 0 ends this. For
+   tests. */
 void ak_alloc_fail_at(size_t nth);
-size_t ak_alloc_count(void);
 
-/* An arena: many small allocations that end together. */
+/* An arena holds many small allocations that are freed together. Functions that return a pointer
+   return NULL if there is no memory. */
 typedef struct ak_arena ak_arena;
 ak_arena *ak_arena_new(void);
-void *ak_arena_alloc(ak_arena *arena, size_t bytes); /* zeroed, aligned for any type */
+/* Returns zeroed memory that is aligned for any type. */
+void *ak_arena_alloc(ak_arena *arena, size_t bytes);
 char *ak_arena_strndup(ak_arena *arena, const char *text, size_t length);
-void ak_arena_reset(ak_arena *arena); /* keeps its memory for reuse */
+/* Frees everything that was allocated in the arena. The newest block is kept for reuse. */
+void ak_arena_reset(ak_arena *arena);
+/* Frees the arena with all its memory. NULL is accepted. */
 void ak_arena_free(ak_arena *arena);
 
 #endif

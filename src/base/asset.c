@@ -1,4 +1,4 @@
-/* asset.c: binary search in the generated table. */
+/* asset.c: finds an asset by binary search in the table that the build generates. */
 #include "base/asset.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* asset.h: files carried inside the executable (the built-in kernels), embedded by the build. */
+/* asset.h: the files of the built-in kernels and the scripts of pages, which the build embeds in
+   the executable. */
 #ifndef AK_BASE_ASSET_H
 #define AK_BASE_ASSET_H
 
@@ -6,13 +7,15 @@
 
 typedef struct ak_asset {
     const char *path; /* "kernels/matmul/problem.json" */
-    const char *data; /* followed by a 0 */
+    const char *data; /* `length` bytes and a 0 */
     size_t length;
+    const char *sha256; /* 64 hexadecimal digits, by which a browser recognises a script */
 } ak_asset;
 
 extern const ak_asset ak_assets[]; /* sorted by path */
 extern const size_t ak_asset_count;
 
-const ak_asset *ak_asset_find(const char *path); /* NULL if there is none */
+/* Returns the asset with this path, or NULL. */
+const ak_asset *ak_asset_find(const char *path);
 
 #endif

@@ -1,11 +1,12 @@
-/* buf.c: see buf.h. A failure sticks, so that a chain of appends is checked once. */
+/* buf.c: see buf.h. A failed buffer ignores further appends, so that a chain of them is checked
+   once. */
 #include "base/buf.h"
 
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/number.h"
 
 char ak_buf_empty[1];
 
@@ -54,11 +55,11 @@ void ak_buf_vprint(ak_buf *buf, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, args);
+    int length = ak_number_vprint(NULL, 0, format, args);
     if (length < 0) {
         buf->failed = buf->failed == AK_OK ? AK_INTERNAL : buf->failed;
     } else if (make_room(buf, (size_t)length)) {
-        (void)vsnprintf(buf->data + buf->length, (size_t)length + 1, format, again);
+        (void)ak_number_vprint(buf->data + buf->length, (size_t)length + 1, format, again);
         buf->length += (size_t)length;
     }
     va_end(again);
@@ -95,13 +96,13 @@ void ak_buf_free(ak_buf *buf)
 ak_status ak_buf_status(const ak_buf *buf, ak_error *err)
 {
     if (buf->failed == AK_LIMIT) {
-        return ak_fail(err, AK_LIMIT, "text longer than %zu bytes", buf->max);
+        return ak_fail(err, AK_LIMIT, "the text is longer than %zu bytes", buf->max);
     }
     if (buf->failed == AK_NO_MEMORY) {
         return ak_fail_memory(err);
     }
     if (buf->failed != AK_OK) {
-        return ak_fail(err, buf->failed, "text could not be formatted");
+        return ak_fail(err, buf->failed, "the text could not be formatted");
     }
     return AK_OK;
 }
@@ -129,20 +130,25 @@ ak_status ak_buf_take(char **out, ak_buf *buf, ak_error *err)
 
 void ak_buf_real(ak_buf *buf, double value)
 {
-    char text[40];
-    for (int digits = 15; digits <= 17; digits++) {
-        (void)snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) {
-            break;
+    char text[AK_REAL_BYTES];
+    ak_number_shortest(text, value);
+    ak_buf_puts(buf, text);
+}
+
+void ak_buf_unshared(ak_buf *out, const char *list, const char *base)
+{
+    while (*list != 0) {
+        size_t length = strcspn(list, ",");
+        bool shared = false;
+        for (const char *p = base; *p != 0 && !shared;) {
+            size_t other = strcspn(p, ",");
+            shared = other == length && memcmp(p, list, length) == 0;
+            p += other + (p[other] == ',' ? 1 : 0);
         }
-    }
-    const char *point = localeconv()->decimal_point;
-    char *at = strcmp(point, ".") == 0 ? NULL : strstr(text, point);
-    if (at == NULL) {
-        ak_buf_puts(buf, text);
-    } else {
-        ak_buf_append(buf, text, (size_t)(at - text));
-        ak_buf_putc(buf, '.');
-        ak_buf_puts(buf, at + strlen(point));
+        if (!shared) {
+            ak_buf_puts(out, out->length == 0 ? "" : ",");
+            ak_buf_append(out, list, length);
+        }
+        list += length + (list[length] == ',' ? 1 : 0);
     }
 }

@@ -1,12 +1,13 @@
 /*
  * buf.h: a growing text with a stated maximum.
  *
- *     ak_buf text = AK_BUF(AK_BUF_LINE_MAX);
+ *     ak_buf text = AK_BUF(4096);
  *     ak_buf_print(&text, "%d rows\n", rows);
- *     if (!ak_buf_ok(&text, err)) ...        // any append failed: too large, or no memory
+ *     status = ak_buf_status(&text, err);  // not AK_OK if any append failed
  *     ak_buf_free(&text);
  *
- * `data` always ends in a 0 that `length` does not count, and is "" before the first append.
+ * `data` always ends in a 0 that `length` does not count, and is "" before the first append. Once
+ * an append has failed (the text would be too long, or there is no memory), all others are ignored.
  */
 #ifndef AK_BASE_BUF_H
 #define AK_BASE_BUF_H
@@ -32,13 +33,20 @@ void ak_buf_puts(ak_buf *buf, const char *text);
 void ak_buf_putc(ak_buf *buf, char c);
 void ak_buf_print(ak_buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ak_buf_vprint(ak_buf *buf, const char *format, va_list args);
-/* A finite number with the fewest digits that read back as the same one (15 to 17 are needed at
-   most), and a point whatever the locale. */
+/* Appends a finite number with the fewest digits that read back as the same number (number.h). */
 void ak_buf_real(ak_buf *buf, double value);
-void ak_buf_clear(ak_buf *buf); /* empties, keeps the memory */
+/* Appends the items of the comma-separated list `list` that are not in the comma-separated list
+   `base`. The buffer is empty before. */
+void ak_buf_unshared(ak_buf *buf, const char *list, const char *base);
+/* Empties the buffer, forgets a failure and keeps the memory. */
+void ak_buf_clear(ak_buf *buf);
+/* Frees the memory. The buffer is empty and may be used again. */
 void ak_buf_free(ak_buf *buf);
-ak_status ak_buf_status(const ak_buf *buf, ak_error *err); /* AK_OK, AK_LIMIT or AK_NO_MEMORY */
-/* Gives the text to the caller (ak_free) and leaves the buffer empty. */
+/* Returns AK_OK, or why an append failed: AK_LIMIT (the text would be longer than the maximum),
+   AK_NO_MEMORY, or AK_INTERNAL (the format is wrong). */
+ak_status ak_buf_status(const ak_buf *buf, ak_error *err);
+/* Gives the text to the caller, who frees it with ak_free, and leaves the buffer empty. Fails as
+   ak_buf_status does. */
 ak_status ak_buf_take(char **out, ak_buf *buf, ak_error *err);
 
 #endif

@@ -8,15 +8,16 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/number.h"
 
 #define CORES_MAX 65536
-#define QUOTA_MAX 64 /* bytes of such a file */
+#define QUOTA_MAX 64 /* bytes of a quota file */
 
 int ak_cores_within(int cores, const char *quota)
 {
     char *end = NULL;
-    double limit = strtod(quota, &end);
-    double period = end == quota ? 0 : strtod(end, NULL);
+    double limit = ak_number_read(quota, &end);
+    double period = end == quota ? 0 : ak_number_read(end, NULL);
     if (!(limit > 0 && period > 0 && limit / period < cores)) {
         return cores;
     }
@@ -24,8 +25,8 @@ int ak_cores_within(int cores, const char *quota)
     return whole < limit / period || whole < 1 ? whole + 1 : whole;
 }
 
-/* The text of a file of the control group, "" if it is not there. Where a process is in a container
-   its own group is mounted as the root; elsewhere the root has no quota. */
+/* Reads the first line of a file of the control group; "" if it cannot be read. In a container
+   the process's own group is mounted as the root; elsewhere the root group has no quota. */
 static void read_quota(char out[QUOTA_MAX], const char *path)
 {
     char *text = NULL;

@@ -15,7 +15,7 @@ ak_status ak_dl_open(void **out, const char *const *names, ak_error *err)
     }
     const char *why = dlerror();
     return ak_fail(err, AK_UNAVAILABLE, "%s could not be loaded: %s", names[0],
-                   why == NULL ? "no reason given" : why);
+                   why == NULL ? "the loader gives no reason" : why);
 }
 
 void *ak_dl_symbol(void *library, const char *name)

@@ -1,14 +1,17 @@
-/* dl.h: shared libraries that may be absent. */
+/* dl.h: loading of shared libraries that a machine may not have. */
 #ifndef AK_BASE_DL_H
 #define AK_BASE_DL_H
 
 #include "base/status.h"
 
-/* Opens the first of a NULL-terminated list of names; AK_UNAVAILABLE if none is there. */
+/* Opens the first library of a NULL-terminated list of names that can be loaded. Returns
+   AK_UNAVAILABLE if none can. */
 ak_status ak_dl_open(void **out, const char *const *names, ak_error *err);
-void *ak_dl_symbol(void *library, const char *name); /* NULL if it has none */
-/* Path of the file that the library (any symbol of it) was loaded from; "" if unknown. */
+/* Returns the address of a symbol, or NULL if the library does not have it. */
+void *ak_dl_symbol(void *library, const char *name);
+/* Writes the path of the file from which the library with this symbol was loaded; "" if unknown. */
 void ak_dl_path(char *out, size_t bytes, void *symbol);
+/* Closes a library. NULL is accepted. */
 void ak_dl_close(void *library);
 
 #endif

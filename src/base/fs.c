@@ -83,9 +83,9 @@ bool ak_fs_begins(const char *path, const void *bytes, size_t count)
     return fd >= 0 && have == count && memcmp(head, bytes, count) == 0;
 }
 
-/* All of it; errno says why not. */
-static bool write_all(int fd, const char *bytes, size_t left)
+bool ak_fs_write_all(int fd, const void *data, size_t left)
 {
+    const char *bytes = data;
     while (left > 0) {
         ssize_t done = write(fd, bytes, left);
         if (done < 0 && errno == EINTR) {
@@ -100,21 +100,25 @@ static bool write_all(int fd, const char *bytes, size_t left)
     return true;
 }
 
-/* A device or a pipe is written to as it is: renaming over it would replace it. */
+/* Writes to a device or a pipe directly: a rename over its name would replace it by a file. */
 static ak_status write_through(const char *path, const void *data, size_t length, ak_error *err)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0) {
         return io_fault("cannot be written", path, err);
     }
-    bool good = write_all(fd, data, length);
+    bool good = ak_fs_write_all(fd, data, length);
     int why = errno;
     good = close(fd) == 0 && good;
     errno = why;
     return good ? AK_OK : io_fault("cannot be written", path, err);
 }
 
-ak_status ak_fs_write(const char *path, const void *data, size_t length, ak_error *err)
+#define PRIVATE 0600
+#define SHARED  0666 /* before the user's umask takes bits away */
+
+static ak_status write_as(const char *path, const void *data, size_t length, mode_t mode,
+                          ak_error *err)
 {
     char temp[AK_PATH_MAX];
     struct stat there;
@@ -123,13 +127,14 @@ ak_status ak_fs_write(const char *path, const void *data, size_t length, ak_erro
     }
     int written = snprintf(temp, sizeof temp, "%s.%ld.tmp", path, (long)getpid());
     if (written < 0 || (size_t)written >= sizeof temp) {
-        return ak_fail(err, AK_LIMIT, "%.200s...: path is too long", path);
+        return ak_fail(err, AK_LIMIT, "%.200s...: the path is too long", path);
     }
-    int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
     if (fd < 0) {
         return io_fault("cannot be written", path, err);
     }
-    bool good = write_all(fd, data, length) && fsync(fd) == 0;
+    bool good = (mode == SHARED || fchmod(fd, mode) == 0) && ak_fs_write_all(fd, data, length) &&
+                fsync(fd) == 0;
     int why = errno;
     good = close(fd) == 0 && good;
     if (good && rename(temp, path) == 0) {
@@ -141,12 +146,43 @@ ak_status ak_fs_write(const char *path, const void *data, size_t length, ak_erro
     return status;
 }
 
+ak_status ak_fs_write(const char *path, const void *data, size_t length, ak_error *err)
+{
+    return write_as(path, data, length, SHARED, err);
+}
+
+ak_status ak_fs_write_private(const char *path, const void *data, size_t length, ak_error *err)
+{
+    return write_as(path, data, length, PRIVATE, err);
+}
+
+bool ak_fs_create_private(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, PRIVATE);
+    if (fd < 0) {
+        return false;
+    }
+    (void)fchmod(fd, PRIVATE);
+    (void)close(fd);
+    return true;
+}
+
+bool ak_fs_is_within(const char *path, const char *folder)
+{
+    char file[AK_PATH_MAX], top[AK_PATH_MAX];
+    if (realpath(path, file) == NULL || realpath(folder, top) == NULL) {
+        return false;
+    }
+    size_t length = strlen(top);
+    return strncmp(file, top, length) == 0 && (file[length] == '/' || top[length - 1] == '/');
+}
+
 ak_status ak_fs_mkdirs(const char *path, ak_error *err)
 {
     char part[AK_PATH_MAX];
     size_t length = strlen(path);
     if (length >= sizeof part) {
-        return ak_fail(err, AK_LIMIT, "%.200s...: path is too long", path);
+        return ak_fail(err, AK_LIMIT, "%.200s...: the path is too long", path);
     }
     memcpy(part, path, length + 1);
     for (size_t i = 1; i <= length; i++) {
@@ -157,7 +193,7 @@ ak_status ak_fs_mkdirs(const char *path, ak_error *err)
         part[i] = 0;
         int why = mkdir(part, 0777) == 0 ? 0 : errno;
         if (why != 0 && !ak_fs_is_folder(part)) {
-            errno = why; /* looking has another one */
+            errno = why; /* ak_fs_is_folder has overwritten it */
             return io_fault("folder cannot be created", part, err);
         }
         part[i] = kept;
@@ -183,7 +219,7 @@ ak_status ak_fs_join(char out[AK_PATH_MAX], const char *folder, const char *name
     const char *slash = length > 0 && folder[length - 1] == '/' ? "" : "/";
     int written = snprintf(out, AK_PATH_MAX, "%s%s%s", folder, slash, name);
     if (written < 0 || written >= AK_PATH_MAX) {
-        return ak_fail(err, AK_LIMIT, "%.200s...: path is too long", folder);
+        return ak_fail(err, AK_LIMIT, "%.200s...: the path is too long", folder);
     }
     return AK_OK;
 }
@@ -203,20 +239,19 @@ ak_status ak_fs_list(char ***out, size_t *count, const char *folder, ak_error *e
     size_t used = 0, capacity = 0;
     ak_status status = AK_OK;
     const struct dirent *entry;
-    while (status == AK_OK && (entry = readdir(dir)) != NULL) {
+    while ((entry = readdir(dir)) != NULL) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
             continue;
         }
-        status = ak_grow(&names, &capacity, used + 1, sizeof(char *), err);
-        if (status == AK_OK) {
-            char *copy = ak_strdup(entry->d_name);
-            if (copy == NULL) {
-                status = ak_fail_memory(err);
-            } else {
-                ((char **)names)[used++] = copy;
-            }
+        AK_TRY(ak_grow(&names, &capacity, used + 1, sizeof(char *), err));
+        char *copy = ak_strdup(entry->d_name);
+        if (copy == NULL) {
+            AK_TRY(ak_fail_memory(err));
+        } else {
+            ((char **)names)[used++] = copy;
         }
     }
+out:
     (void)closedir(dir);
     if (status != AK_OK) {
         ak_fs_list_free(names, used);
@@ -271,7 +306,8 @@ const char *ak_env(const char *name)
 #define TEMP_PREFIX "autokernel-"
 #define TEMP_RANDOM "XXXXXX"
 #define OWNER_FILE  ".owner"
-/* Of one start: a folder takes a moment to remove, and there will be other starts. */
+/* Most stale folders that one start removes: each takes a moment, and later starts remove the
+   rest. */
 #define STALE_MAX 32
 
 static const char *temp_root(void)
@@ -282,25 +318,24 @@ static const char *temp_root(void)
 
 ak_status ak_fs_temp(char out[AK_PATH_MAX], ak_error *err)
 {
-    ak_status status = ak_fs_join(out, temp_root(), TEMP_PREFIX TEMP_RANDOM, err);
-    if (status == AK_OK && mkdtemp(out) == NULL) {
+    AK_DO(ak_fs_join(out, temp_root(), TEMP_PREFIX TEMP_RANDOM, err));
+    if (mkdtemp(out) == NULL) {
         return io_fault("temporary folder cannot be created", out, err);
     }
-    return status;
+    return AK_OK;
 }
 
-/* ---- folders with an owner --------------------------------------------------------------------
- */
+/* ---- folders with an owner ------------------------------------------------------------------- */
 
-/* The lock is taken before the file gets its name: whoever finds it under that name unlocked knows
-   that its owner is gone. */
+/* Creates and locks the owner's file. It gets its final name only after it is locked: if another
+   process can lock the file under that name, the owner has ended. */
 static ak_status lock_folder(ak_fs_owned *folder, ak_error *err)
 {
     char first[AK_PATH_MAX], final[AK_PATH_MAX];
-    ak_status status = ak_fs_join(first, folder->path, OWNER_FILE ".new", err);
-    if (status == AK_OK) {
-        status = ak_fs_join(final, folder->path, OWNER_FILE, err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_fs_join(first, folder->path, OWNER_FILE ".new", err));
+    AK_TRY(ak_fs_join(final, folder->path, OWNER_FILE, err));
+out:
     if (status != AK_OK) {
         return status;
     }
@@ -312,9 +347,9 @@ static ak_status lock_folder(ak_fs_owned *folder, ak_error *err)
     return AK_OK;
 }
 
-/* Removes a folder if it is ours and its owner is gone. Of two processes that try this at once one
-   has the lock; the other finds it taken or, a moment later, that what it has opened is no longer
-   what is there. */
+/* Removes a folder if it belongs to this user and its owner has ended. If two processes try this
+   at once, one gets the lock. The other finds the lock taken or, a moment later, that the file
+   it opened no longer has this name. */
 static bool remove_stale(const char *path)
 {
     char owner[AK_PATH_MAX];
@@ -337,7 +372,8 @@ static bool remove_stale(const char *path)
     return stale;
 }
 
-/* Tidying is a courtesy: what cannot be read or removed is left. */
+/* Removes the folders of ended processes. A folder that cannot be read or removed is left: no
+   run depends on this. */
 static void remove_stale_folders(void)
 {
     DIR *root = opendir(temp_root());
@@ -378,7 +414,8 @@ void ak_fs_owned_close(ak_fs_owned *folder)
     char owner[AK_PATH_MAX];
     if (folder->path[0] != 0) {
         ak_fs_remove(folder->path);
-        /* For want of memory the folder may still be there, with nothing else in it. */
+        /* Without memory ak_fs_remove may have left the folder. It is empty but for the owner's
+           file. */
         if (ak_fs_join(owner, folder->path, OWNER_FILE, NULL) == AK_OK) {
             (void)unlink(owner);
             (void)rmdir(folder->path);
@@ -403,8 +440,8 @@ static ak_status xdg_folder(char out[AK_PATH_MAX], const char *variable, const c
                        variable, variable);
     }
     char base[AK_PATH_MAX];
-    ak_status status = ak_fs_join(base, home, fallback, err);
-    return status == AK_OK ? ak_fs_join(out, base, "autokernel", err) : status;
+    AK_DO(ak_fs_join(base, home, fallback, err));
+    return ak_fs_join(out, base, "autokernel", err);
 }
 
 ak_status ak_fs_data_folder(char out[AK_PATH_MAX], ak_error *err)
@@ -415,6 +452,18 @@ ak_status ak_fs_data_folder(char out[AK_PATH_MAX], ak_error *err)
 ak_status ak_fs_cache_folder(char out[AK_PATH_MAX], ak_error *err)
 {
     return xdg_folder(out, "XDG_CACHE_HOME", ".cache", err);
+}
+
+const char *ak_fs_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+bool ak_fs_has_suffix(const char *path, const char *suffix)
+{
+    size_t length = strlen(path), tail = strlen(suffix);
+    return length > tail && strcmp(path + length - tail, suffix) == 0;
 }
 
 bool ak_fs_which(char out[AK_PATH_MAX], const char *name)

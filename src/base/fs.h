@@ -1,4 +1,5 @@
-/* fs.h: files, folders and where things are kept. Paths are texts of at most AK_PATH_MAX bytes. */
+/* fs.h: files, folders and the places where the product keeps its data. Paths are texts of fewer
+   than AK_PATH_MAX bytes. */
 #ifndef AK_BASE_FS_H
 #define AK_BASE_FS_H
 
@@ -6,42 +7,67 @@
 
 #define AK_PATH_MAX 4096
 
-/* Reads a whole file of at most `max` bytes; *out ends in a 0 (ak_free). */
+/* Reads a whole file of at most `max` bytes; a longer one is AK_LIMIT. *out ends in a 0 that
+ *length does not count, and the caller frees it with ak_free. `length` may be NULL. */
 ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, ak_error *err);
-/* Does the file begin with these bytes? At most 64 of them. */
+/* Returns true if the file begins with these bytes. `count` is at most 64. */
 bool ak_fs_begins(const char *path, const void *bytes, size_t count);
-/* Writes beside the target, flushes to disk and renames: the target is whole or untouched. What is
-   not a regular file (a device, a pipe) is written to directly. */
+/* Writes all bytes to a descriptor. Returns false with errno set if that fails. */
+bool ak_fs_write_all(int fd, const void *data, size_t length);
+/* Writes a temporary file beside the target, flushes it to disk and renames it, so that the
+   target is either the whole new content or unchanged. A target that is not a regular file (a
+   device, a pipe) is written to directly. */
 ak_status ak_fs_write(const char *path, const void *data, size_t length, ak_error *err);
+/* Writes a file as ak_fs_write does, and gives only the user the right to read it, whatever the
+   umask. */
+ak_status ak_fs_write_private(const char *path, const void *data, size_t length, ak_error *err);
+/* Creates an empty file that only the user may read. Returns false and does nothing if the file
+   exists or cannot be created. */
+bool ak_fs_create_private(const char *path);
+/* Returns true if the file, after links are followed, is in the folder or below it. */
+bool ak_fs_is_within(const char *path, const char *folder);
+/* Creates a folder and those above it. A folder that exists is no error. */
 ak_status ak_fs_mkdirs(const char *path, ak_error *err);
+/* Returns true for a regular file, or a link to one. */
 bool ak_fs_is_file(const char *path);
+/* Returns true for a folder, or a link to one. */
 bool ak_fs_is_folder(const char *path);
-/* folder/name, checked for length. */
+/* Writes "folder/name" to `out`. Returns AK_LIMIT if it is too long. */
 ak_status ak_fs_join(char out[AK_PATH_MAX], const char *folder, const char *name, ak_error *err);
-/* Names in a folder, sorted; free with ak_fs_list_free. */
+/* Returns the last part of a path, which is in `path` itself. */
+const char *ak_fs_base(const char *path);
+/* Returns whether a path ends with `suffix` and is longer than that. */
+bool ak_fs_has_suffix(const char *path, const char *suffix);
+/* Lists the names in a folder, sorted and without "." and "..". The caller frees them with
+   ak_fs_list_free. */
 ak_status ak_fs_list(char ***out, size_t *count, const char *folder, ak_error *err);
 void ak_fs_list_free(char **names, size_t count);
-/* Removes a file or a folder with what is in it; no error if it is not there. */
+/* Removes a file, or a folder with its content. A path that does not exist is no error. */
 void ak_fs_remove(const char *path);
-/* A fresh private folder under TMPDIR or /tmp. */
+/* Creates a new folder under TMPDIR or /tmp that only the user may enter. */
 ak_status ak_fs_temp(char out[AK_PATH_MAX], ak_error *err);
 
-/* The same with an owner: a process that is killed cannot remove its folder, so the next one that
-   opens a folder does. The owner holds a lock on the file ".owner" in it, which ends with the
-   process however that ends; folders without that file are left alone. */
+/* A temporary folder with an owner. A process that is killed cannot remove its folder, so the
+   next process that opens a folder removes it. The owner holds a lock on the file ".owner" in
+   the folder; the kernel releases it however the process ends. Folders without that file are
+   left alone. */
 typedef struct ak_fs_owned {
-    char path[AK_PATH_MAX]; /* "": not open */
-    int lock;
+    char path[AK_PATH_MAX]; /* "" if it is not open */
+    int lock;               /* descriptor of ".owner"; -1 if it is not open */
 } ak_fs_owned;
 ak_status ak_fs_owned_open(ak_fs_owned *out, ak_error *err);
-void ak_fs_owned_close(ak_fs_owned *folder); /* removes it with what is in it */
+/* Removes the folder with its content and releases the lock. Does nothing if it is not open. */
+void ak_fs_owned_close(ak_fs_owned *folder);
 
-/* $XDG_DATA_HOME/autokernel or ~/.local/share/autokernel; the same for the cache. Not created. */
+/* Write the path of the folder for data ($XDG_DATA_HOME/autokernel or ~/.local/share/autokernel) or
+   of that for the cache ($XDG_CACHE_HOME/autokernel or ~/.cache/autokernel). Neither creates it. */
 ak_status ak_fs_data_folder(char out[AK_PATH_MAX], ak_error *err);
 ak_status ak_fs_cache_folder(char out[AK_PATH_MAX], ak_error *err);
-/* The environment, read here and in cli/ only. NULL if unset or empty. */
+/* Returns the value of an environment variable, or NULL if it is unset or empty. Only base/ and
+   cli/ read the environment. */
 const char *ak_env(const char *name);
-/* Finds an executable as the shell would; false if there is none. */
+/* Finds an executable in PATH, or checks it if the name contains a '/'. Returns false if there
+   is none. */
 bool ak_fs_which(char out[AK_PATH_MAX], const char *name);
 
 #endif

@@ -1,4 +1,5 @@
-/* hash.h: XXH3, 128 bit as 32 hexadecimal digits: the identity of sources and environments. */
+/* hash.h: XXH3 hashes. The 128-bit hash, written as 32 hexadecimal digits, identifies sources
+   and environments. */
 #ifndef AK_BASE_HASH_H
 #define AK_BASE_HASH_H
 
@@ -9,12 +10,15 @@
 uint64_t ak_hash64(const void *data, size_t length);
 void ak_hash_text(char out[AK_HASH_BYTES], const void *data, size_t length);
 
-/* Several pieces into one hash. Each piece is framed by its length, so ("ab","c") differs from
-   ("a","bc"). */
+/* Hashes several pieces into one. Each piece is preceded by its length, so that ("ab", "c")
+   differs from ("a", "bc"). Without memory ak_hasher_new returns NULL, which the other functions
+   accept; ak_hasher_end then writes "". */
 typedef struct ak_hasher ak_hasher;
 ak_hasher *ak_hasher_new(void);
 void ak_hasher_add(ak_hasher *hasher, const void *data, size_t length);
-void ak_hasher_add_text(ak_hasher *hasher, const char *text); /* NULL counts as "" */
-void ak_hasher_end(char out[AK_HASH_BYTES], ak_hasher *hasher); /* frees it */
+/* Adds a text without its 0. NULL counts as "". */
+void ak_hasher_add_text(ak_hasher *hasher, const char *text);
+/* Writes the hash and frees the hasher. */
+void ak_hasher_end(char out[AK_HASH_BYTES], ak_hasher *hasher);
 
 #endif

@@ -1,5 +1,5 @@
-/* json.c: Jansson behind limits and one-line messages. Depth is checked before parsing, by a scan
-   that knows strings, so that no parser recursion is ever deeper than AK_JSON_DEPTH_MAX. */
+/* json.c: see json.h. A scan that skips strings checks the depth before Jansson parses, so that
+   its recursion is never deeper than AK_JSON_DEPTH_MAX. */
 #include "base/json.h"
 
 #include <math.h>
@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/number.h"
 
 static ak_status check_depth(const char *text, size_t length, const char *origin, ak_error *err)
 {
@@ -41,12 +42,11 @@ ak_status ak_json_parse(json_t **out, const char *text, size_t length, const cha
         return ak_fail(err, AK_LIMIT, "%s: JSON is larger than %u bytes", origin,
                        AK_JSON_BYTES_MAX);
     }
-    ak_status status = check_depth(text, length, origin, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    json_error_t fault;
+    AK_DO(check_depth(text, length, origin, err));
+    json_error_t fault = {0}; /* Jansson leaves it as it is where memory ends */
+    locale_t before = ak_number_enter();
     json_t *value = json_loadb(text, length, JSON_REJECT_DUPLICATES, &fault);
+    ak_number_leave(before);
     if (value == NULL) {
         /* Jansson leaves the text empty in some places where it runs out of memory. */
         if (json_error_code(&fault) == json_error_out_of_memory || fault.text[0] == 0) {
@@ -203,13 +203,12 @@ ak_status ak_json_only(const json_t *object, const char *const *keys, const char
     return AK_OK;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void print_string(ak_buf *out, const char *text, size_t length)
 {
     static const char plain[] = "\"\\\b\f\n\r\t", escaped[] = "\"\\bfnrt";
-    size_t done = 0; /* what needs no escape is appended in one piece */
+    size_t done = 0; /* bytes appended so far; those without an escape are appended in one piece */
     ak_buf_putc(out, '"');
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)text[i];
@@ -234,7 +233,7 @@ static void print_real(ak_buf *out, double value)
 {
     size_t before = out->length;
     ak_buf_real(out, value);
-    /* Read back it shall be a real again. */
+    /* A real without a fraction would be read back as an integer. */
     if (strpbrk(out->data + before, ".eE") == NULL) {
         ak_buf_puts(out, ".0");
     }
@@ -319,7 +318,7 @@ static void print_value(ak_buf *out, const json_t *value, bool indented, size_t 
 
 void ak_json_print(ak_buf *out, const json_t *value, bool indented)
 {
-    if (value == NULL) { /* it could not be made */
+    if (value == NULL) { /* its maker had no memory */
         out->failed = out->failed == AK_OK ? AK_NO_MEMORY : out->failed;
         return;
     }
@@ -350,7 +349,8 @@ bool ak_json_set_text(json_t *object, const char *key, const char *text)
 
 double ak_json_number_at(const json_t *object, const char *key)
 {
-    return json_number_value(json_object_get(object, key)); /* 0 unless it is a number */
+    /* Jansson returns 0 if it is not a number */
+    return json_number_value(json_object_get(object, key));
 }
 
 const char *ak_json_text_at(const json_t *object, const char *key)

@@ -1,6 +1,7 @@
-/* map.c: open addressing with linear probing, at most 2/3 full. */
+/* map.c: hash tables with open addressing and linear probing, at most 2/3 full. */
 #include "base/map.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -39,9 +40,11 @@ size_t ak_map_count(const ak_map *map)
     return map->count;
 }
 
-/* The slot that holds the key or the free one where it belongs. */
+/* Returns the slot that holds the key, or the free slot where it belongs. The table has a free
+   slot. */
 static slot *probe(slot *slots, size_t capacity, const char *key, uint64_t hash)
 {
+    assert(capacity > 0 && (capacity & (capacity - 1)) == 0);
     size_t i = (size_t)hash & (capacity - 1);
     while (slots[i].key != NULL && (slots[i].hash != hash || strcmp(slots[i].key, key) != 0)) {
         i = (i + 1) & (capacity - 1);
@@ -87,10 +90,7 @@ static ak_status widen(ak_map *map, ak_error *err)
 
 ak_status ak_map_put(ak_map *map, const char *key, size_t value, ak_error *err)
 {
-    ak_status status = widen(map, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(widen(map, err));
     uint64_t hash = ak_hash64(key, strlen(key));
     slot *s = probe(map->slots, map->capacity, key, hash);
     if (s->key == NULL) {
@@ -105,7 +105,7 @@ ak_status ak_map_put(ak_map *map, const char *key, size_t value, ak_error *err)
     return AK_OK;
 }
 
-/* The set keeps 0, which marks a free slot, beside the table. */
+/* A key of 0 marks a free slot, so `has_zero` says whether the number 0 is in the set. */
 struct ak_set {
     uint64_t *keys;
     size_t capacity, count;
@@ -132,7 +132,7 @@ size_t ak_set_count(const ak_set *set)
 
 static size_t set_probe(const uint64_t *keys, size_t capacity, uint64_t key)
 {
-    /* Fibonacci hashing: keys may be small integers in a row. */
+    /* Fibonacci hashing spreads keys that are small consecutive integers. */
     size_t i = (size_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 20) & (capacity - 1);
     while (keys[i] != 0 && keys[i] != key) {
         i = (i + 1) & (capacity - 1);

@@ -1,5 +1,5 @@
-/* map.h: a hash table from text to a number, which is usually an index into the owner's array. Keys
-   are copied. */
+/* map.h: a hash table from texts to numbers, which are usually indices into an array of the
+   owner. Keys are copied. */
 #ifndef AK_BASE_MAP_H
 #define AK_BASE_MAP_H
 
@@ -7,18 +7,22 @@
 
 typedef struct ak_map ak_map;
 
-ak_map *ak_map_new(void); /* NULL: no memory */
+/* Returns an empty table, or NULL if there is no memory. */
+ak_map *ak_map_new(void);
 void ak_map_free(ak_map *map);
 size_t ak_map_count(const ak_map *map);
-bool ak_map_get(size_t *out, const ak_map *map, const char *key); /* out may be NULL */
-ak_status ak_map_put(ak_map *map, const char *key, size_t value, ak_error *err); /* replaces */
+/* Gives the number of a key. Returns false if the key is not in the table. `out` may be NULL. */
+bool ak_map_get(size_t *out, const ak_map *map, const char *key);
+/* Sets the number of a key, in place of an earlier one. */
+ak_status ak_map_put(ak_map *map, const char *key, size_t value, ak_error *err);
 
-/* A set of 64-bit numbers. */
+/* A set of 64-bit numbers. ak_set_new returns NULL if there is no memory. */
 typedef struct ak_set ak_set;
 ak_set *ak_set_new(void);
 void ak_set_free(ak_set *set);
 size_t ak_set_count(const ak_set *set);
 bool ak_set_has(const ak_set *set, uint64_t key);
-ak_status ak_set_add(bool *added, ak_set *set, uint64_t key, ak_error *err); /* added may be NULL */
+/* Adds a number. *added says whether it is new; `added` may be NULL. */
+ak_status ak_set_add(bool *added, ak_set *set, uint64_t key, ak_error *err);
 
 #endif

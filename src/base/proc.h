@@ -1,6 +1,8 @@
 /*
- * proc.h: child processes. Always from an argv, never through a shell; each in a process group of
- * its own, which is what is killed; killed with its parent (PR_SET_PDEATHSIG).
+ * proc.h: child processes. They are started from an argv, never through a shell. Each is in a
+ * process group of its own, which is killed as a whole, and is killed when its parent ends
+ * (PR_SET_PDEATHSIG). A child starts with the usual signals, whatever its parent ignores or blocks,
+ * and with no file of its parent that it is not meant to have.
  */
 #ifndef AK_BASE_PROC_H
 #define AK_BASE_PROC_H
@@ -9,55 +11,103 @@
 
 #include "base/buf.h"
 
+typedef enum ak_proc_priority {
+    AK_PROC_USUAL,
+    AK_PROC_BATCH, /* SCHED_BATCH: for long computations that need no quick response */
+    /* SCHED_BATCH and the highest nice value: the smallest share of a processor that is not zero */
+    AK_PROC_LOW,
+    AK_PROC_IDLE /* SCHED_IDLE: runs only when nothing else runs; on a busy machine it may never run
+                  */
+} ak_proc_priority;
+
 typedef struct ak_proc_spec {
     const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
-    /* (ak_proc_run) Instead of the program: runs in a copy of this process, which saves starting
-       one and loading its libraries, and ends with what it returns. Only for processes with a
-       single thread. What is open above stderr is closed there. argv[0] is its name in messages. */
+    /* For ak_proc_run only, instead of a program: runs `call` in a copy of this process and ends
+       with its result, which saves starting a program and loading its libraries. This process
+       must have a single thread. Descriptors above stderr are closed in the copy. argv[0] is its
+       name in messages. */
     int (*call)(void *context);
     void *context;
-    const char *const *setenv; /* "NAME=value" added to the environment, NULL-terminated, or NULL */
-    const char *folder;        /* to run in; NULL: here */
-    int64_t timeout_ns;        /* 0: none */
-    size_t output_max;         /* bytes of stdout + stderr that are kept; the rest is dropped */
-    size_t memory_max;         /* RLIMIT_AS, 0: none */
-    int cpu_seconds_max;       /* RLIMIT_CPU, 0: none */
+    /* "NAME=value" texts to add to the environment, NULL-terminated, or NULL. Of our own
+       environment the child sees only the variables that proc_env.c lists. */
+    const char *const *setenv;
+    const char *folder; /* working folder of the child; NULL: that of this process */
+    int64_t timeout_ns; /* 0: none */
+    /* bytes of stdout and stderr that are kept; 0: 65536; the rest is dropped */
+    size_t output_max;
+    size_t memory_max;   /* RLIMIT_AS, 0: none */
+    int cpu_seconds_max; /* RLIMIT_CPU, 0: none */
+    ak_proc_priority priority;
+    /* If not NULL, called in the child right before the program starts. The child still shares
+       the memory of this process, so it may make system calls and nothing else. */
+    void (*confine)(void *context);
+    void *confine_context;
+    bool keep_files; /* the child inherits descriptors without close-on-exec */
+    /* For ak_proc_start only: the child lives as long as this process, not only as long as the
+       thread that starts it. It must call ak_proc_end_with_parent. */
+    bool any_thread;
+    /* For ak_proc_start only: the program of somebody else that starts a worker elsewhere. Its
+       standard input and output take the place of descriptors 3 and 4, its stderr becomes a third
+       pipe. It has a session of its own, so that it cannot ask for a password on the terminal,
+       and when this process ends it gets SIGTERM, so that it can end what it has started. */
+    bool stdio;
+    /* More variables that the child sees: whole names, or beginnings that end in '_'; NULL: none.
+       A whole name is passed even if it sounds secret. {"*"}: all. */
+    const char *const *passes;
 } ak_proc_spec;
 
 typedef struct ak_proc_result {
-    int exit_code; /* or -1 if it ended by a signal */
+    int exit_code; /* -1 if a signal ended it */
     int signal;    /* 0 if it exited */
     bool timed_out;
-    bool cut;     /* more output than output_max */
-    char *output; /* stdout and stderr together, ak_free */
+    bool cut;     /* there was more output than output_max */
+    char *output; /* stdout and stderr in the order of writing */
     size_t output_length;
     int64_t wall_ns;
+    int64_t cpu_ns; /* processor time of the child and of the children that it waited for */
 } ak_proc_result;
 
-/* Runs to the end. Fails only if the process could not be started. */
+/* Runs a child to its end, or kills it at the timeout. Fails only if the process cannot be
+   started or its exit status cannot be known. The caller frees the result with
+   ak_proc_result_clear. */
 ak_status ak_proc_run(ak_proc_result *out, const ak_proc_spec *spec, ak_error *err);
 void ak_proc_result_clear(ak_proc_result *result);
 
-/* Closes what is open of the descriptors from `first` to `last`. */
+/* Prepares a program that consists of this library alone, at the start of its main: resets
+   inherited signals that are ignored or blocked, except those of a terminal and nohup, raises a
+   low limit on open files as far as allowed, and declares that nobody else waits for children. */
+void ak_proc_own_program(void);
+/* Makes a child that was started with `any_thread` end with the process that started it,
+   together with the child that it runs itself. */
+void ak_proc_end_with_parent(void);
+
+/* Closes all open descriptors from `first` to `last`. */
 void ak_proc_close_range(unsigned first, unsigned last);
 
-/* A long-lived child that is spoken to over two pipes: it reads requests on descriptor 3 and writes
-   replies on descriptor 4; its stdin is /dev/null, its stderr ours. */
+/* A long-lived child that receives requests on its descriptor 3 and sends replies on its
+   descriptor 4. Its stdin and stdout are /dev/null, its stderr is that of this process. */
 typedef struct ak_proc {
-    pid_t pid; /* 0: not running */
-    int to;    /* we write here */
-    int from;  /* we read here; non-blocking */
+    pid_t pid;      /* 0 if it is not running */
+    int to;         /* pipe to the child, for writing */
+    int from;       /* pipe from the child, for reading; non-blocking */
+    int descriptor; /* pidfd of the child; 0: none */
+    int errors;     /* with `stdio`: pipe from its stderr; non-blocking; 0: none */
 } ak_proc;
 #define AK_PROC_REQUEST_FD 3
 #define AK_PROC_REPLY_FD   4
 
+/* Starts a long-lived child. The caller ends it with ak_proc_kill. */
 ak_status ak_proc_start(ak_proc *out, const ak_proc_spec *spec, ak_error *err);
-/* Kills the group, reaps it and closes the pipes. Safe to call on an ended one. */
+/* Closes the pipe to the child, which tells the child to end. */
+void ak_proc_hang_up(ak_proc *proc);
+/* Sends a signal to the child's group. */
+void ak_proc_signal(const ak_proc *proc, int number);
+/* Kills the child's group, reaps the child and closes the pipes. Does nothing if it has ended. */
 void ak_proc_kill(ak_proc *proc);
-/* Reaps without waiting. True if it has ended; then "exit code 3" or "signal 11 (Segmentation
-   fault)" is in `how`. */
+/* Returns true if the child has ended, without waiting for it. Then `how` says how: "exit code
+   3", "signal 11 (Segmentation fault)", or that this is unknown. */
 bool ak_proc_ended(char *how, size_t bytes, ak_proc *proc);
-/* Waits at most timeout_ns for the child to end by itself. */
+/* Waits at most timeout_ns for the child to end by itself. Returns true if it has ended. */
 bool ak_proc_wait(ak_proc *proc, int64_t timeout_ns);
 
 #endif

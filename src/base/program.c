@@ -25,8 +25,9 @@ ak_status ak_program_find(char out[AK_PATH_MAX], ak_error *err)
             return AK_OK;
         }
         if (slash != NULL) {
+            char beside[AK_PATH_MAX];
             *slash = 0;
-            if (ak_fs_join(out, self, PROGRAM, NULL) == AK_OK && ak_fs_which(out, out)) {
+            if (ak_fs_join(beside, self, PROGRAM, NULL) == AK_OK && ak_fs_which(out, beside)) {
                 return AK_OK;
             }
         }

@@ -1,11 +1,12 @@
-/* program.h: which program the child processes of a run are. */
+/* program.h: finds the executable that a run starts as its worker processes. */
 #ifndef AK_BASE_PROGRAM_H
 #define AK_BASE_PROGRAM_H
 
 #include "base/fs.h"
 
-/* The autokernel executable: AUTOKERNEL_WORKER; else this program if it is called autokernel; else
-   the one beside this program; else the one in PATH. */
+/* Writes the path of the autokernel executable. It is the first of these that exists: the path in
+   AUTOKERNEL_WORKER (an error if it is set and is not an executable); this program if its name is
+   autokernel; autokernel in the folder of this program; autokernel in PATH. */
 ak_status ak_program_find(char out[AK_PATH_MAX], ak_error *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* rng.c: see rng.h. */
 #include "base/rng.h"
 
+#include <assert.h>
 #include <math.h>
 
 static uint64_t splitmix(uint64_t *state)
@@ -39,7 +40,8 @@ uint64_t ak_rng_next(ak_rng *rng)
 
 uint64_t ak_rng_below(ak_rng *rng, uint64_t bound)
 {
-    /* Rejects the incomplete last range: 2^64 mod bound values. */
+    assert(bound >= 1);
+    /* Numbers below 2^64 mod `bound` are drawn again, or the low results would be more likely. */
     uint64_t threshold = (0 - bound) % bound;
     uint64_t x;
     do {
@@ -55,7 +57,8 @@ double ak_rng_real(ak_rng *rng)
 
 double ak_rng_normal(ak_rng *rng)
 {
-    /* Box and Muller 1958; the second value is dropped so that no state hides here. */
+    /* The method is that of Box and Muller (1958). The second value is dropped, so that the
+       generator's state is all there is. */
     double u = 1.0 - ak_rng_real(rng);
     double v = ak_rng_real(rng);
     return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);

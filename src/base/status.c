@@ -1,8 +1,10 @@
-/* status.c: one line per fault, safe to print anywhere. */
+/* status.c: see status.h. Every message is one line that is safe to print on a terminal. */
 #include "base/status.h"
 
 #include <stdarg.h>
 #include <string.h>
+
+#include "base/number.h"
 
 const char *ak_version(void)
 {
@@ -22,7 +24,8 @@ const char *ak_status_text(ak_status status)
     return texts[status];
 }
 
-/* Messages quote file contents and compiler output: no control character may reach a terminal. */
+/* Replaces control characters by spaces: messages quote files and compiler output, which must
+   not control a terminal. */
 static void clean(char *text)
 {
     for (char *p = text; *p != 0; p++) {
@@ -37,7 +40,7 @@ ak_status(ak_fail)(ak_error *err, ak_status status, const char *format, ...)
     if (err != NULL) {
         va_list args;
         va_start(args, format);
-        (void)vsnprintf(err->text, sizeof err->text, format, args);
+        (void)ak_number_vprint(err->text, sizeof err->text, format, args);
         va_end(args);
         clean(err->text);
         err->status = status;
@@ -54,12 +57,12 @@ ak_status ak_fail_within(ak_error *err, const char *format, ...)
     memcpy(inner, err->text, sizeof inner);
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(err->text, sizeof err->text, format, args);
+    int length = ak_number_vprint(err->text, sizeof err->text, format, args);
     va_end(args);
     size_t room = length < 0 ? 0 : sizeof err->text - 1;
     room = (size_t)length < room ? room - (size_t)length : 0;
     if (room > 2) {
-        /* The rest that does not fit is cut: it is a line for people. */
+        /* What does not fit is cut off: the line is for people. */
         (void)snprintf(err->text + length, room + 1, ": %.*s", (int)room - 2, inner);
     }
     clean(err->text);

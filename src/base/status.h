@@ -4,22 +4,60 @@
 
 #include "autokernel/autokernel.h"
 
-/* Writes the one line and returns `status`, so that a fault reads
+/* Writes the message of one line and returns `status`, so that a function can end with
+
        return ak_fail(err, AK_INVALID, "%s:%zu: parameter \"%s\" has no values", ...);
+
    Line breaks and control characters become spaces. err may be NULL. */
 ak_status ak_fail(ak_error *err, ak_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Puts "context: " in front of a message that is already there; returns err's status. */
+/* Puts the formatted context and ": " before the message in err. Returns err's status. */
 ak_status ak_fail_within(ak_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Writes "out of memory" and returns AK_NO_MEMORY. */
 ak_status ak_fail_memory(ak_error *err);
 
+/*
+ * Goes to `out:` if the call fails. A function that owns something declares `status` first, frees
+ * everything at `out:` in reverse order, on success and failure alike, and returns `status`. So the
+ * good path reads straight down:
+ *
+ *     ak_status status = AK_OK;
+ *     char *text = NULL;
+ *     AK_TRY(ak_json_text(&text, object, err));
+ *     AK_TRY(ak_archive_end_run(archive, id, ended, text, err));
+ * out:
+ *     ak_free(text);
+ *     return status;
+ */
+#define AK_TRY(call)                                                                               \
+    do {                                                                                           \
+        status = (call);                                                                           \
+        if (status != AK_OK) {                                                                     \
+            goto out;                                                                              \
+        }                                                                                          \
+    } while (0)
+
+/*
+ * Returns the status of the call at once if it fails; for functions that own nothing to free:
+ *
+ *     AK_DO(read_sizes(task, object, err));
+ *     return read_options(task, object, err);
+ */
+#define AK_DO(call)                                                                                \
+    do {                                                                                           \
+        const ak_status status_of_call = (call);                                                   \
+        if (status_of_call != AK_OK) {                                                             \
+            return status_of_call;                                                                 \
+        }                                                                                          \
+    } while (0)
+
 #ifdef __clang_analyzer__
-/* The analyzer cannot see that these never return AK_OK. */
+/* The analyzer cannot see that these functions never return AK_OK. */
 #define ak_fail(err, status, ...) ((void)(ak_fail)(err, status, __VA_ARGS__), (status))
-#define ak_fail_memory(err) ((void)(ak_fail_memory)(err), AK_NO_MEMORY)
+#define ak_fail_memory(err)       ((void)(ak_fail_memory)(err), AK_NO_MEMORY)
 #endif
 
 #endif

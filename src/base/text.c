@@ -6,7 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
+
 #define WORD_MAX 64
+#define NEAR_MAX 3 /* most typing errors in a word; with more it is another word */
+#define PART_MIN 3 /* fewest characters of a part; shorter ones occur in too many words */
 
 size_t ak_text_distance(const char *a, const char *b)
 {
@@ -40,6 +44,7 @@ const char *ak_text_nearest(const char *word, const char *const *words)
 {
     const char *best = NULL;
     size_t limit = strlen(word) / 3 + 1;
+    limit = limit < NEAR_MAX ? limit : NEAR_MAX;
     for (size_t i = 0; words[i] != NULL; i++) {
         size_t distance = ak_text_distance(word, words[i]);
         if (distance <= limit && distance < strlen(words[i])) {
@@ -51,6 +56,40 @@ const char *ak_text_nearest(const char *word, const char *const *words)
         }
     }
     return best;
+}
+
+/* Returns true if the word, or what follows one of its dashes, begins with `part`. */
+static bool is_part(const char *part, const char *word)
+{
+    size_t length = strlen(part);
+    for (const char *at = word; at != NULL && *at != 0;) {
+        if (strncmp(at, part, length) == 0) {
+            return true;
+        }
+        at = strchr(at, '-');
+        at = at == NULL ? NULL : at + 1;
+    }
+    return false;
+}
+
+const char *ak_text_meant(const char *word, const char *const *words)
+{
+    const char *meant = ak_text_synonym(word, words), *part = NULL;
+    const char *bare = word + strspn(word, "-");
+    size_t parts = 0;
+    for (size_t i = 0; words[i] != NULL && strlen(bare) >= PART_MIN; i++) {
+        if (is_part(bare, words[i] + strspn(words[i], "-"))) {
+            part = words[i];
+            parts++;
+        }
+    }
+    if (meant != NULL || parts == 1) {
+        return meant != NULL ? meant : part;
+    }
+    const char *near = ak_text_nearest(word, words);
+    size_t shorter = near == NULL ? 0 : strlen(near + strspn(near, "-"));
+    shorter = strlen(bare) < shorter ? strlen(bare) : shorter;
+    return near != NULL && 2 * ak_text_distance(word, near) <= shorter ? near : NULL;
 }
 
 bool ak_text_int(int64_t *out, const char *text)
@@ -75,7 +114,7 @@ bool ak_text_real(double *out, const char *text)
     }
     char *end;
     errno = 0;
-    double value = strtod(text, &end);
+    double value = ak_number_read(text, &end);
     if (*end != 0 || end == text || !isfinite(value)) {
         return false;
     }

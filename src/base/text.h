@@ -1,19 +1,28 @@
-/* text.h: small helpers on texts. */
+/* text.h: guesses at mistyped words, and reading of numbers and durations. */
 #ifndef AK_BASE_TEXT_H
 #define AK_BASE_TEXT_H
 
 #include "base/status.h"
 
-/* The word of a NULL-terminated list that a mistyped one most likely means (edit distance at most a
-   third of its length), or NULL. */
+/* Returns the word of a NULL-terminated list with the smallest edit distance to `word`, or NULL
+   if the distance is larger than 3 or than a third of the length of `word` plus 1. */
 const char *ak_text_nearest(const char *word, const char *const *words);
-/* Edit distance (Levenshtein) of two short words; long ones count as far apart. */
+/* Returns the word of the list that has the meaning of `word` in other programs (synonyms.c), or
+   NULL: "--cores" means "--threads", "cpu" means "host". Leading dashes do not count. */
+const char *ak_text_synonym(const char *word, const char *const *words);
+/* Returns the word of the list that `word` most likely means: a synonym; else the only one of
+   which `word` is a part ("--speedup" of "--target-speedup"); else the nearest. Returns NULL if
+   more than half of the shorter word's letters would have to change. */
+const char *ak_text_meant(const char *word, const char *const *words);
+/* Returns the edit distance (Levenshtein) of two words. Words of more than 64 bytes have the
+   distance 64. */
 size_t ak_text_distance(const char *a, const char *b);
 
-/* Whole-text numbers, no blanks around them; false if the text is anything else or out of range. */
+/* Read a number that is the whole text, without blanks around it. Return false if the text is
+   anything else, or the number is out of range; ak_text_real accepts finite numbers only. */
 bool ak_text_int(int64_t *out, const char *text);
-bool ak_text_real(double *out, const char *text); /* finite */
-/* "90", "90s", "10m", "1.5h" in seconds. */
+bool ak_text_real(double *out, const char *text);
+/* Reads a duration in seconds: "90", "90s", "10m" or "1.5h". Returns false for anything else. */
 bool ak_text_seconds(double *out, const char *text);
 
 #endif

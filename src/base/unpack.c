@@ -1,5 +1,5 @@
-/* unpack.c: gzip through zlib, a piece at a time, so that a small file that would unpack into a
-   huge one is refused when it passes the limit and not when memory is gone. */
+/* unpack.c: unpacks gzip with zlib piece by piece, so that a small file which would unpack into
+   a huge text is refused when it passes the limit, before memory is used up. */
 #include "base/unpack.h"
 
 #include <limits.h>
@@ -19,10 +19,11 @@ static void unpack_free(void *context, void *memory)
     ak_free(memory);
 }
 
-/* 15: the largest window, which any file may need; 16: gzip only (zlib.h, inflateInit2). */
+/* 15 is the largest window, which any file may need; 16 accepts gzip only (zlib.h,
+   inflateInit2). */
 #define WINDOW_GZIP (15 + 16)
 
-/* Members may follow each other, as `cat a.gz b.gz` makes them. */
+/* Unpacks all members of the file: several follow each other in a file made by `cat a.gz b.gz`. */
 static ak_status inflate_all(ak_buf *out, z_stream *z, const char *path, ak_error *err)
 {
     Bytef chunk[65536];
@@ -48,8 +49,8 @@ static ak_status inflate_all(ak_buf *out, z_stream *z, const char *path, ak_erro
             return ak_fail(err, AK_CORRUPT, "%s: ends in the middle of its gzip data", path);
         }
         if (code != Z_OK) {
-            return ak_fail(err, AK_CORRUPT, "%s: damaged gzip data (%s)", path,
-                           z->msg == NULL ? "no more is known" : z->msg);
+            return ak_fail(err, AK_CORRUPT, "%s: the gzip data is damaged (%s)", path,
+                           z->msg == NULL ? "zlib gives no reason" : z->msg);
         }
     }
 }

@@ -1,12 +1,12 @@
-/* utf8.c: one function knows the encoding: how long is the character that starts here? */
+/* utf8.c: see utf8.h. Only character() knows the encoding. */
 #include "base/utf8.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 
-/* Bytes of the character at `text`, 0 if it is not one. The 0 that ends the text is no continuation
-   byte, so nothing past it is read. */
+/* Returns the bytes of the character at `text`, or 0 if it is not UTF-8. The 0 that ends the
+   text is not a continuation byte, so that nothing after it is read. */
 static size_t character(const unsigned char *text)
 {
     unsigned char first = text[0];
@@ -44,7 +44,7 @@ bool ak_utf8_valid(const char *text)
 char *ak_utf8_clean(const char *text)
 {
     static const char replacement[] = "\xef\xbf\xbd";
-    /* The replacement has three bytes, so no text grows more than that. */
+    /* Each byte is replaced by at most three bytes. */
     char *out = ak_alloc(strlen(text) + 1, sizeof replacement - 1);
     if (out == NULL) {
         return NULL;

@@ -1,12 +1,14 @@
-/* utf8.h: is a text UTF-8 (RFC 3629: no surrogates, nothing overlong, at most U+10FFFF)? JSON
-   demands it; compilers, models and files do not promise it. */
+/* utf8.h: checking and repair of UTF-8 (RFC 3629: no surrogates, nothing overlong, at most
+   U+10FFFF). JSON demands it; compilers, language models and files do not guarantee it. */
 #ifndef AK_BASE_UTF8_H
 #define AK_BASE_UTF8_H
 
 #include "base/status.h"
 
+/* Returns true if the whole text is UTF-8. */
 bool ak_utf8_valid(const char *text);
-/* A copy in which each byte that does not belong is U+FFFD (ak_free). NULL: no memory. */
+/* Returns a copy in which U+FFFD replaces each byte that is not UTF-8, or NULL if there is no
+   memory. The caller frees it with ak_free. */
 char *ak_utf8_clean(const char *text);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * compare.c: full comparison of an output with its reference, for every candidate.
+ * compare.c: compares every element of an output with its reference, for every candidate.
  *
- * Speed: the output is widened to double in blocks that stay in the level 1 cache; the test of a
- * block is a loop without branches. Only a block with a failing element is looked at one by one,
- * where NaN, infinities and poison are told apart. So a right result costs what reading it costs.
+ * For speed the output is widened to double in blocks that stay in the level 1 cache, and a block
+ * is tested by a loop without branches. Only if an element fails are the block's elements tested
+ * one by one, which tells NaN, infinities and poison apart. So a right result costs no more than
+ * reading it.
  */
 #include "check/compare.h"
 
@@ -12,12 +13,14 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "check/guard.h"
 #include "check/inputs.h"
 
 enum { BLOCK = 1024, LANES = 4 };
 
-/* Root mean square of the finite elements, where squares overflow, vanish or are not numbers. */
+/* Returns the root mean square of the finite elements, scaled by the largest: for values whose
+   squares overflow, underflow or are not numbers. */
 static double rms_scaled(const double *values, size_t count)
 {
     double largest = 0.0;
@@ -53,13 +56,13 @@ static double rms_of(const double *values, size_t count)
     for (; i < count; i++) {
         sum += values[i] * values[i];
     }
-    /* Below 1e-290 squares may have lost digits to underflow. */
+    /* Below 1e-290 the squares may have lost digits to underflow. */
     return isfinite(sum) && sum > 1e-290 ? sqrt(sum / (double)count) : rms_scaled(values, count);
 }
 
-/* Largest error over tolerance of a block; false if an element fails or is not finite. Comparisons
-   with NaN are false, and an infinite reference must not allow an infinite error: whatever is odd
-   fails here and is sorted out by check_one. */
+/* Computes the largest ratio of error to tolerance in a block. Returns false if an element fails
+   or is not finite: comparisons with NaN are false, and an infinite reference must not allow an
+   infinite error, so check_one decides about all such elements. */
 static bool check_block(double *worst, const double *got, const double *want, size_t count,
                         double relative, double absolute)
 {
@@ -70,7 +73,7 @@ static bool check_block(double *worst, const double *got, const double *want, si
         for (size_t j = 0; j < LANES; j++) {
             double error = fabs(got[i + j] - want[i + j]);
             double allowed = relative * fabs(want[i + j]) + absolute;
-            double ratio = error / allowed; /* 0/0 is NaN and loses the comparison below */
+            double ratio = error / allowed; /* 0/0 is NaN, which is not larger than any number */
             most[j] = ratio > most[j] ? ratio : most[j];
             bad[j] += !((error <= allowed) & (error <= DBL_MAX));
         }
@@ -88,8 +91,8 @@ static bool check_block(double *worst, const double *got, const double *want, si
     return bad[0] + bad[1] + bad[2] + bad[3] == 0;
 }
 
-/* Error over tolerance of one element; infinity where a number was due and none came, or the
-   other way round. */
+/* Returns the ratio of error to tolerance of one element. It is infinite if only one of the two
+   is NaN, or if one is infinite and they differ. */
 static double check_one(double got, double want, double relative, double absolute)
 {
     if (isnan(want) || isnan(got)) {
@@ -103,7 +106,7 @@ static double check_one(double got, double want, double relative, double absolut
     if (error <= allowed) {
         return error > 0.0 ? error / allowed : 0.0;
     }
-    /* A tolerance of 0, or one that is no number, accepts nothing but equality. */
+    /* A tolerance of 0 accepts only equality; a tolerance of NaN accepts nothing. */
     return allowed > 0.0 ? error / allowed : error == 0.0 && allowed == 0.0 ? 0.0 : INFINITY;
 }
 
@@ -145,8 +148,8 @@ void ak_compare_output(ak_compare_result *out, const void *output, ak_dtype dtyp
 void ak_compare_text(char *out, size_t bytes, const ak_compare_result *result, const char *argument)
 {
     if (result->ok) {
-        (void)snprintf(out, bytes, "%s: %zu elements right, worst %.3g of the tolerance", argument,
-                       result->count, result->max_error);
+        (void)ak_number_print(out, bytes, "%s: %zu elements right, worst %.3g of the tolerance",
+                              argument, result->count, result->max_error);
         return;
     }
     char unwritten[64] = "";
@@ -155,11 +158,12 @@ void ak_compare_text(char *out, size_t bytes, const ak_compare_result *result, c
     }
     char worst[64] = "";
     if (isfinite(result->max_error)) {
-        (void)snprintf(worst, sizeof worst, ", worst %.3g times the tolerance", result->max_error);
+        (void)ak_number_print(worst, sizeof worst, ", worst %.3g times the tolerance",
+                              result->max_error);
     }
-    (void)snprintf(out, bytes, "%s[%zu]: got %.9g, expected %.9g; %zu of %zu elements wrong%s%s",
-                   argument, result->first, result->got, result->want, result->bad, result->count,
-                   unwritten, worst);
+    (void)ak_number_print(
+        out, bytes, "%s[%zu]: got %.9g, expected %.9g; %zu of %zu elements wrong%s%s", argument,
+        result->first, result->got, result->want, result->bad, result->count, unwritten, worst);
 }
 
 /* ---- self-test of a tolerance ---- */
@@ -170,9 +174,9 @@ typedef struct selftest {
     const double *reference;
     size_t count;
     double relative, rms;
-    double *values;         /* a wrong output */
-    unsigned char *encoded; /* the same in the dtype */
-    bool exact;             /* what passed last is the reference, not only near it */
+    double *values;         /* a wrong output that is tried */
+    unsigned char *encoded; /* that output in the dtype */
+    bool exact;             /* the output tried last equals the reference */
 } selftest;
 
 static bool passes(selftest *t, const double *values)
@@ -184,22 +188,23 @@ static bool passes(selftest *t, const double *values)
     return result.ok;
 }
 
-/* `what` has just passed. */
+/* Returns AK_INVALID for the wrong output `what`, which has just passed. */
 static ak_status refuse(const selftest *t, const char *what, ak_error *err)
 {
-    if (t->exact) { /* no tolerance would help */
+    if (t->exact) { /* no tolerance can tell them apart */
         return ak_fail(err, AK_INVALID,
-                       "%s: with these choices, inputs and sizes the right result of %s is %s, so "
-                       "that a kernel which computes nothing would pass: choose others",
+                       "%s: with these options, inputs and sizes the right result of %s is %s, so "
+                       "that a kernel which computes nothing would pass; choose others",
                        t->problem, t->argument, what);
     }
     return ak_fail(err, AK_INVALID,
                    "%s: the tolerance of %s (relative %.3g, rms %.3g) would accept %s as a right "
-                   "result: tighten \"tolerance\" in problem.json or choose other inputs or sizes",
+                   "result; tighten \"tolerance\" in problem.json or choose other inputs or sizes",
                    t->problem, t->argument, t->relative, t->rms, what);
 }
 
-/* Rounded to an integer dtype, 1.01 times a small number is that number: no wrong result. */
+/* Returns true if the values, rounded to an integer dtype, are the reference: 1.01 times a small
+   number rounds to that number and is not a wrong result. */
 static bool rounds_to_reference(const selftest *t, const double *values)
 {
     for (size_t i = 0; i < t->count; i++) {
@@ -222,7 +227,7 @@ static ak_status check_reference(const selftest *t, ak_error *err)
     for (size_t i = 0; i < t->count; i++) {
         if (isnan(t->reference[i])) {
             return ak_fail(err, AK_INVALID,
-                           "%s: the reference gives NaN at %s[%zu]: anything would be right there; "
+                           "%s: the reference gives NaN at %s[%zu], where NaN would then be right; "
                            "choose other inputs or mend the reference",
                            t->problem, t->argument, i);
         }
@@ -242,8 +247,8 @@ static ak_status check_reference(const selftest *t, ak_error *err)
     return AK_OK;
 }
 
-static ak_status check_wrong(selftest *t, const double *const *inputs,
-                             const size_t *input_counts, size_t input_count, ak_error *err)
+static ak_status check_wrong(selftest *t, const double *const *inputs, const size_t *input_counts,
+                             size_t input_count, ak_error *err)
 {
     set_all(t, 0.0);
     if (passes(t, t->values)) {

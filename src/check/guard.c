@@ -1,87 +1,252 @@
 /*
- * guard.c: red zones and poison.
+ * guard.c: see guard.h.
  *
- * One block of memory, for arguments 0, 1, ...:
- *
- *     | before 0 | array 0 | after 0 | gap | before 1 | array 1 | after 1 | ...
- *
- * The gap aligns the next array and staggers it by GAP_BYTES against the one before.
+ * Between two arrays lie the zone after the first, a gap, and the zone before the second. The gap
+ * aligns the second array and shifts it by GAP_BYTES, so that arrays begin at different places in a
+ * page. It is painted as a part of the zone after the first.
  */
 #include "check/guard.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
-    ALIGN = 256,    /* what kernels are promised, and what a GPU's own allocator gives */
-    GAP_BYTES = 256 /* sixteen arrays get sixteen different places in a page */
+    ALIGN = 256,     /* alignment that kernels may rely on; a GPU's own allocator gives as much */
+    GAP_BYTES = 256, /* sixteen arrays begin at sixteen different places in a page */
+    PAGE = 4096,
+    WORD = 8 /* bytes of a stream that are computed together */
 };
 
-/* Each half, word and double word of it is a NaN in f16, bf16, f32 and f64. */
-#define ZONE_PATTERN UINT16_C(0x7FFA)
-
-/* Signalling NaNs: the top bit of the fraction is 0. The last four bits tell the rounds apart. */
+/* Poison is signalling NaNs: the top bit of the fraction is 0. The last four bits differ between
+   rounds. */
 #define POISON_F16  UINT16_C(0x7D50)
 #define POISON_BF16 UINT16_C(0x7F90)
 #define POISON_F32  UINT32_C(0x7FA5C3D0)
 #define POISON_F64  UINT64_C(0x7FF5A5C3D2E1F0B0)
 #define ROUND_BITS  (AK_GUARD_ROUNDS - 1)
 
-size_t ak_guard_layout(size_t offset[AK_ARGUMENTS_MAX], const size_t *bytes, size_t count)
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static bool round_up(size_t *to, size_t unit)
+{
+    if (*to > SIZE_MAX - unit) {
+        return false;
+    }
+    *to = (*to + unit - 1) / unit * unit;
+    return true;
+}
+
+bool ak_guard_layout(ak_guard_arrays *arrays)
 {
     size_t end = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < arrays->count; i++) {
         size_t room = AK_GUARD_BYTES + GAP_BYTES + ALIGN;
-        if (end > SIZE_MAX - room || bytes[i] > SIZE_MAX - AK_GUARD_BYTES - (end + room)) {
-            return 0;
+        if (end > SIZE_MAX - room || arrays->bytes[i] > SIZE_MAX - AK_GUARD_BYTES - (end + room)) {
+            return false;
         }
-        size_t start = end + AK_GUARD_BYTES + (i > 0 ? GAP_BYTES : 0);
-        offset[i] = (start + ALIGN - 1) / ALIGN * ALIGN;
-        end = offset[i] + bytes[i] + AK_GUARD_BYTES;
+        arrays->offset[i] = end + AK_GUARD_BYTES + (i > 0 ? GAP_BYTES : 0);
+        (void)round_up(&arrays->offset[i], ALIGN);
+        end = arrays->offset[i] + arrays->bytes[i] + AK_GUARD_BYTES;
     }
-    return end;
+    arrays->total = end;
+    return round_up(&arrays->total, PAGE);
 }
 
-static void paint_zone(unsigned char *zone)
+/* Returns where the zone before array i begins; for i = count, where the zone after the last
+   array ends. */
+static size_t boundary(const ak_guard_arrays *arrays, size_t i)
 {
-    uint16_t pattern[AK_GUARD_BYTES / 2];
-    for (size_t i = 0; i < AK_GUARD_BYTES / 2; i++) {
-        pattern[i] = ZONE_PATTERN;
+    return i < arrays->count ? arrays->offset[i] - AK_GUARD_BYTES : arrays->total;
+}
+
+static size_t end_of(const ak_guard_arrays *arrays, size_t i)
+{
+    return arrays->offset[i] + arrays->bytes[i];
+}
+
+void ak_guard_zone(size_t *begin, size_t *end, const ak_guard_arrays *arrays, size_t zone)
+{
+    assert(zone <= arrays->count);
+    *begin = zone == 0 ? 0 : end_of(arrays, zone - 1);
+    *end = zone < arrays->count ? arrays->offset[zone] : arrays->total;
+}
+
+/* ---- contents -------------------------------------------------------------------------------- */
+
+/* Which bits of each 8 bytes are random (`keep`), and which of the others are 1 (`set`). For NaN
+   the exponent is all ones, and the fraction's top bit is 0 and its last bit 1. For numbers the
+   exponents are so large that every clamp changes the number. */
+typedef struct shape {
+    uint64_t keep, set;
+} shape;
+
+#define BOTH(x) (UINT64_C(0x0000000100000001) * (x)) /* both words of a double word */
+#define ALL(x)  (UINT64_C(0x0001000100010001) * (x)) /* all four half words */
+
+static shape shape_of(ak_dtype dtype, ak_guard_content content)
+{
+    shape nan = {0}, number = {0};
+    uint64_t sign = 0;
+    switch (dtype) {
+    case AK_DTYPE_F16:
+        nan = (shape){ALL(0x81FF), ALL(0x7C01)};
+        number = (shape){ALL(0x33FF), ALL(0x4000)};
+        sign = ALL(0x8000);
+        break;
+    case AK_DTYPE_BF16:
+        nan = (shape){ALL(0x803F), ALL(0x7F81)};
+        number = (shape){ALL(0x0FFF), ALL(0x4000)};
+        sign = ALL(0x8000);
+        break;
+    case AK_DTYPE_F32:
+        nan = (shape){BOTH(0x803FFFFF), BOTH(0x7F800001)};
+        number = (shape){BOTH(0x0FFFFFFF), BOTH(0x40000000)};
+        sign = BOTH(0x80000000);
+        break;
+    case AK_DTYPE_F64:
+        nan = (shape){UINT64_C(0x8007FFFFFFFFFFFF), UINT64_C(0x7FF0000000000001)};
+        number = (shape){UINT64_C(0x01FFFFFFFFFFFFFF), UINT64_C(0x4000000000000000)};
+        sign = UINT64_C(0x8000000000000000);
+        break;
+    case AK_DTYPE_I32:
+        nan = (shape){UINT64_MAX, 0};
+        number = (shape){BOTH(0x7FFFFFFF), 0};
+        sign = BOTH(0x80000000);
+        break;
     }
-    memcpy(zone, pattern, sizeof pattern);
+    if (content == AK_GUARD_NAN) {
+        return nan;
+    }
+    number.set |= content == AK_GUARD_NEGATIVE ? sign : 0;
+    return number;
 }
 
-static bool zone_is_whole(const unsigned char *zone)
+ak_guard_content ak_guard_content_of(unsigned round)
 {
-    uint16_t first = ZONE_PATTERN;
-    /* Begins with the pattern and equals itself moved by one pattern: all of it is the pattern. */
-    return memcmp(zone, &first, sizeof first) == 0 &&
-           memcmp(zone, zone + sizeof first, AK_GUARD_BYTES - sizeof first) == 0;
+    static const ak_guard_content turns[] = {AK_GUARD_NAN, AK_GUARD_POSITIVE, AK_GUARD_NAN,
+                                             AK_GUARD_NEGATIVE};
+    return turns[round % (sizeof turns / sizeof turns[0])];
 }
 
-void ak_guard_paint(void *memory, const size_t *offset, const size_t *bytes, size_t count)
+uint64_t ak_guard_word(uint64_t key, uint64_t i)
 {
-    unsigned char *base = memory;
-    for (size_t i = 0; i < count; i++) {
-        paint_zone(base + offset[i] - AK_GUARD_BYTES);
-        paint_zone(base + offset[i] + bytes[i]);
+    uint64_t z = key + (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+ak_guard_stream ak_guard_stream_of(const ak_guard_pattern *pattern, size_t argument,
+                                   ak_guard_side side, ak_dtype dtype)
+{
+    enum { SIDES = AK_GUARD_BETWEEN + 1 };
+    shape of = shape_of(dtype, pattern->content);
+    uint64_t place = (uint64_t)argument * SIDES + (uint64_t)side;
+    return (ak_guard_stream){
+        .key = ak_guard_word(~pattern->key, place), .keep = of.keep, .set = of.set};
+}
+
+static uint64_t word_of(const ak_guard_stream *stream, size_t i)
+{
+    return (ak_guard_word(stream->key, i) & stream->keep) | stream->set;
+}
+
+/* Returns how many of the bytes from `first` on are in one word, at most `bytes`. */
+static size_t piece(size_t first, size_t bytes)
+{
+    size_t rest = WORD - first % WORD;
+    return rest < bytes ? rest : bytes;
+}
+
+void ak_guard_write(void *place, size_t first, size_t bytes, const ak_guard_stream *stream)
+{
+    unsigned char *to = place;
+    for (size_t done = 0, length; done < bytes; done += length) {
+        uint64_t word = word_of(stream, (first + done) / WORD);
+        length = piece(first + done, bytes - done);
+        memcpy(to + done, (unsigned char *)&word + (first + done) % WORD, length);
     }
 }
 
-size_t ak_guard_damaged(bool *after, const void *memory, const size_t *offset, const size_t *bytes,
-                        size_t count)
+bool ak_guard_holds(const void *place, size_t first, size_t bytes, const ak_guard_stream *stream)
 {
-    const unsigned char *base = memory;
-    for (size_t i = 0; i < count; i++) {
-        bool before_whole = zone_is_whole(base + offset[i] - AK_GUARD_BYTES);
-        if (!before_whole || !zone_is_whole(base + offset[i] + bytes[i])) {
-            if (after != NULL) {
-                *after = before_whole;
+    const unsigned char *at = place;
+    for (size_t done = 0, length; done < bytes; done += length) {
+        uint64_t word = word_of(stream, (first + done) / WORD);
+        length = piece(first + done, bytes - done);
+        if (memcmp(at + done, (unsigned char *)&word + (first + done) % WORD, length) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- zones ----------------------------------------------------------------------------------- */
+
+/* Gives the bytes of an argument's zone on one side, where it begins, and the stream that it
+   holds. */
+static size_t side_of(size_t *begin, ak_guard_stream *stream, const ak_guard_arrays *arrays,
+                      const ak_guard_pattern *pattern, size_t i, ak_guard_side side)
+{
+    size_t end = side == AK_GUARD_BEFORE ? arrays->offset[i] : boundary(arrays, i + 1);
+    *begin = side == AK_GUARD_BEFORE ? boundary(arrays, i) : end_of(arrays, i);
+    *stream = ak_guard_stream_of(pattern, i, side, arrays->dtype[i]);
+    return end - *begin;
+}
+
+void ak_guard_paint(void *memory, const ak_guard_arrays *arrays, const ak_guard_pattern *pattern)
+{
+    for (size_t i = 0; i < arrays->count; i++) {
+        for (ak_guard_side side = AK_GUARD_BEFORE; side <= AK_GUARD_AFTER; side++) {
+            ak_guard_stream stream;
+            size_t begin, bytes = side_of(&begin, &stream, arrays, pattern, i, side);
+            ak_guard_write((unsigned char *)memory + begin, 0, bytes, &stream);
+        }
+    }
+}
+
+size_t ak_guard_damaged(bool *after, const void *memory, const ak_guard_arrays *arrays,
+                        const ak_guard_pattern *pattern)
+{
+    for (size_t i = 0; i < arrays->count; i++) {
+        for (ak_guard_side side = AK_GUARD_BEFORE; side <= AK_GUARD_AFTER; side++) {
+            ak_guard_stream stream;
+            size_t begin, bytes = side_of(&begin, &stream, arrays, pattern, i, side);
+            if (!ak_guard_holds((const unsigned char *)memory + begin, 0, bytes, &stream)) {
+                if (after != NULL) {
+                    *after = side == AK_GUARD_AFTER;
+                }
+                return i;
             }
-            return i;
         }
     }
-    return count;
+    return arrays->count;
 }
+
+/* ---- between rows ---------------------------------------------------------------------------- */
+
+void ak_guard_paint_gaps(void *array, const ak_guard_rows *rows, const ak_guard_stream *stream)
+{
+    for (size_t r = 0; r + 1 < rows->rows; r++) {
+        size_t first = r * rows->pitch + rows->row;
+        ak_guard_write((unsigned char *)array + first, first, rows->pitch - rows->row, stream);
+    }
+}
+
+bool ak_guard_gaps_whole(const void *array, const ak_guard_rows *rows,
+                         const ak_guard_stream *stream)
+{
+    for (size_t r = 0; r + 1 < rows->rows; r++) {
+        size_t first = r * rows->pitch + rows->row;
+        if (!ak_guard_holds((const unsigned char *)array + first, first, rows->pitch - rows->row,
+                            stream)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- poison ---------------------------------------------------------------------------------- */
 
 void ak_guard_poison(void *array, size_t bytes, ak_dtype dtype, unsigned round)
 {

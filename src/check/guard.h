@@ -1,30 +1,110 @@
 /*
- * guard.h: buffers that tell on a kernel. Each array sits between two red zones of a known pattern;
- * outputs are poisoned before every launch with a NaN pattern that differs between rounds; inputs
- * are hashed.
+ * guard.h: buffers that show what a kernel did wrong. Each array lies between two red zones with
+ * unpredictable bytes; outputs are poisoned before every launch with a NaN pattern that differs
+ * between rounds; inputs are hashed.
  *
- * The zones' pattern reads as NaN in every floating dtype: a kernel that reads beyond an array
- * spoils its own result. A zone reaches from the last byte of its array, not from the next aligned
- * one.
+ *     | zone 0 | array 0 | zone 1 | array 1 | ... | zone `count` |
+ *
+ * A zone reaches from the last byte of one array to the first of the next, so every byte between
+ * the first and the last zone is checked. A write outside of an array is detected unless it writes
+ * what is there already. Therefore the content is chosen so that a wrong kernel does not produce
+ * it:
+ *
+ * Each word is a hash of a secret key, the argument, the side and the position, so that copies from
+ * one zone to another, or within a zone to another position, are detected.
+ *
+ * In every second round the zones hold signalling NaNs with a random payload. Arithmetic of IEEE
+ * 754 on x86, AArch64 and NVIDIA devices never results in one: it gives a quiet NaN, with the
+ * payload of an operand or the canonical one. So z[n] = f(x[n], y[n]) is detected whatever f is,
+ * and a kernel that lets a zone into its result spoils the result.
+ *
+ * In the other rounds the zones hold numbers of one sign or the other. A kernel that works in place
+ * with min, max or comparisons ("x < 0 ? 0 : x") may leave a NaN as it is, but cannot leave both
+ * positive and negative numbers as they are.
+ *
+ * No content detects a kernel that reads a zone and writes back what it has read. Reading a zone
+ * does no harm: it is ordinary memory.
+ *
+ * If rows do not adjoin, the bytes between them are painted in the same way.
  */
 #ifndef AK_CHECK_GUARD_H
 #define AK_CHECK_GUARD_H
 
 #include "problem/problem.h"
 
-#define AK_GUARD_BYTES 4096 /* a page on either side: catches strides of a row or less */
+/* Bytes of the zone on either side of an array; between two arrays there are twice as many. A zone
+   is as large as some rows of a small matrix, or one row of 4096 elements of f32. A write that is
+   farther off hits another argument, which is checked too. The size is a multiple of a page. */
+#define AK_GUARD_BYTES 16384
 
-/* Layout of arguments in one block of memory: offset of each array, 256-byte aligned,
-   red zones before and after each. Returns the bytes of the whole, 0 if they exceed size_t. Offsets
-   differ modulo a page, so that arrays of a power of two do not compete for the same cache sets. */
-size_t ak_guard_layout(size_t offset[AK_ARGUMENTS_MAX], const size_t *bytes, size_t count);
-/* Writes all red zones. */
-void ak_guard_paint(void *memory, const size_t *offset, const size_t *bytes, size_t count);
-/* Index of the first argument with a damaged zone, or `count`. `after`: which side. */
-size_t ak_guard_damaged(bool *after, const void *memory, const size_t *offset, const size_t *bytes,
-                        size_t count);
-/* A signalling pattern that reads as NaN in every floating dtype (as a wild integer in i32). There
-   are AK_GUARD_ROUNDS of them; rounds wrap. */
+typedef struct ak_guard_arrays {
+    size_t count;
+    size_t bytes[AK_ARGUMENTS_MAX];
+    ak_dtype dtype[AK_ARGUMENTS_MAX];
+    /* set by ak_guard_layout: */
+    size_t offset[AK_ARGUMENTS_MAX]; /* multiples of 256 */
+    /* bytes of all arrays with their zones, a multiple of a page */
+    size_t total;
+} ak_guard_arrays;
+
+/* Lays arrays out in one block of memory, from `count`, `bytes` and `dtype`. Returns false if
+   they exceed size_t. Offsets differ modulo a page, so that arrays whose sizes are powers of two
+   do not compete for the same cache sets. */
+bool ak_guard_layout(ak_guard_arrays *arrays);
+/* Gives the bytes [*begin, *end) of a zone in the block. `zone` is at most arrays->count. */
+void ak_guard_zone(size_t *begin, size_t *end, const ak_guard_arrays *arrays, size_t zone);
+
+typedef enum ak_guard_content {
+    AK_GUARD_NAN,
+    AK_GUARD_POSITIVE,
+    AK_GUARD_NEGATIVE
+} ak_guard_content;
+
+/* The content of all zones, and of the bytes between rows, during a launch. */
+typedef struct ak_guard_pattern {
+    uint64_t key;
+    ak_guard_content content; /* integers: any number, or numbers of one sign */
+} ak_guard_pattern;
+
+/* Returns the content for a round: NaN in every second round, numbers of either sign in turn in the
+   others. */
+ak_guard_content ak_guard_content_of(unsigned round);
+/* Writes the pattern into all zones. `memory` has arrays->total bytes. */
+void ak_guard_paint(void *memory, const ak_guard_arrays *arrays, const ak_guard_pattern *pattern);
+/* Returns the index of the first argument with a damaged zone, or `count`. *after says whether the
+   damaged zone is the one after the argument; `after` may be NULL. */
+size_t ak_guard_damaged(bool *after, const void *memory, const ak_guard_arrays *arrays,
+                        const ak_guard_pattern *pattern);
+
+/* The bytes of a zone, or of all gaps of an array, as words of 8 bytes, the first in its lowest
+   byte: (ak_guard_word(key, i) & keep) | set. */
+typedef struct ak_guard_stream {
+    uint64_t key, keep, set;
+} ak_guard_stream;
+typedef enum ak_guard_side { AK_GUARD_BEFORE, AK_GUARD_AFTER, AK_GUARD_BETWEEN } ak_guard_side;
+/* Returns the stream of one side of an argument. */
+ak_guard_stream ak_guard_stream_of(const ak_guard_pattern *pattern, size_t argument,
+                                   ak_guard_side side, ak_dtype dtype);
+/* Returns word i of a key: the output function of SplitMix64 (Steele, Lea, Flood 2014). */
+uint64_t ak_guard_word(uint64_t key, uint64_t i);
+/* ak_guard_write writes the bytes first .. first + bytes of a stream to `place`. ak_guard_holds
+   returns true if `place` holds them. */
+void ak_guard_write(void *place, size_t first, size_t bytes, const ak_guard_stream *stream);
+bool ak_guard_holds(const void *place, size_t first, size_t bytes, const ak_guard_stream *stream);
+
+/* The rows of an array: `row` bytes of every `pitch` bytes. There is no gap after the last row. */
+typedef struct ak_guard_rows {
+    size_t rows, row, pitch;
+} ak_guard_rows;
+/* ak_guard_paint_gaps writes a stream into the gaps between rows. ak_guard_gaps_whole returns
+   true if all gaps still hold it. */
+void ak_guard_paint_gaps(void *array, const ak_guard_rows *rows, const ak_guard_stream *stream);
+bool ak_guard_gaps_whole(const void *array, const ak_guard_rows *rows,
+                         const ak_guard_stream *stream);
+
+/* ak_guard_poison fills an array with poison; ak_guard_is_poison returns true if an element
+   holds it. Poison is a signalling NaN in every floating dtype, and an unlikely integer in i32.
+   It differs between AK_GUARD_ROUNDS rounds; higher rounds wrap around. */
 #define AK_GUARD_ROUNDS 16
 void ak_guard_poison(void *array, size_t bytes, ak_dtype dtype, unsigned round);
 bool ak_guard_is_poison(const void *element, ak_dtype dtype);

@@ -1,16 +1,19 @@
 /*
  * inputs.c: seeded arrays, and the conversions between double and the dtypes.
  *
- * Content depends on (seed, stream, index) only: each block of 4096 elements starts its own
- * generator, so threads may fill any ranges of whole blocks and get the same numbers. Values are
- * rounded to the dtype before they are kept as double; reference and candidate see the same inputs.
+ * The content depends on (seed, stream, index) only: each block of 4096 elements starts its own
+ * generator, so that threads may fill any ranges of whole blocks and get the same numbers. Values
+ * are rounded to the dtype before they are kept as double, so that reference and candidate see the
+ * same inputs.
  *
  * Uniform values take one random number each. Normal values use the ziggurat (Marsaglia and Tsang,
- * "The ziggurat method for generating random variables", 2000): 99 % of them cost one number, one
- * multiplication and one comparison, where Box-Muller would cost a logarithm and a cosine.
+ * "The ziggurat method for generating random variables", 2000): 99 % of them cost one random
+ * number, one multiplication and one comparison, where Box-Muller would cost a logarithm and a
+ * cosine.
  */
 #include "check/inputs.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -36,11 +39,12 @@ static double from_bits(uint64_t bits)
 }
 
 #define DOUBLE_INFINITY (UINT64_C(0x7FF) << 52)
-/* Adding 2^52 leaves no room for a fraction: the hardware rounds to an integer, to nearest even. */
+/* Adding 2^52 leaves no room for a fraction, so the hardware rounds to the nearest integer, ties
+   to even. */
 #define DOUBLE_ROUND 0x1p52
 
-/* To a 16-bit float with `fraction` bits of fraction, straight from double: going through float
-   would round twice. `bias` is that of the small format's exponent. */
+/* Rounds to a 16-bit float with `fraction` bits of fraction, directly from double: a step
+   through float would round twice. `bias` is that of the small format's exponent. */
 static uint16_t narrow(double value, int fraction, int bias)
 {
     uint64_t bits = bits_of(value);
@@ -52,7 +56,7 @@ static uint16_t narrow(double value, int fraction, int bias)
     if (magnitude > DOUBLE_INFINITY) {
         narrowed = infinity | (UINT64_C(1) << (fraction - 1));
     } else if (magnitude < smallest_normal) {
-        /* In units of the smallest subnormal, 2^(1 - bias - fraction). */
+        /* Rounds in units of the smallest subnormal, 2^(1 - bias - fraction). */
         double units =
             from_bits(magnitude) * from_bits((uint64_t)(1023 + bias - 1 + fraction) << 52);
         narrowed = bits_of(units + DOUBLE_ROUND) & 0xFFFF;
@@ -66,8 +70,9 @@ static uint16_t narrow(double value, int fraction, int bias)
     return (uint16_t)(sign | narrowed);
 }
 
-/* Shifted into place, the small format is a double whose exponent is too small by the difference of
-   the biases; one multiplication corrects that, subnormals included. */
+/* Widens a 16-bit float to double. Shifted into place, the small format is a double whose
+   exponent is too small by the difference of the biases; one multiplication corrects that, also
+   for subnormals. */
 static inline double widen(uint16_t half, int fraction, int bias)
 {
     uint64_t magnitude = (uint64_t)(half & 0x7FFF) << (52 - fraction);
@@ -148,7 +153,7 @@ void ak_inputs_decode(double *out, const void *bytes, size_t count, ak_dtype dty
 
 static void round_to(double *values, size_t count, ak_dtype dtype)
 {
-    uint64_t encoded[BLOCK]; /* as large as any dtype needs */
+    uint64_t encoded[BLOCK]; /* enough for any dtype */
     if (dtype != AK_DTYPE_F64) {
         ak_inputs_encode(encoded, values, count, dtype);
         ak_inputs_decode(values, encoded, count, dtype);
@@ -157,15 +162,17 @@ static void round_to(double *values, size_t count, ak_dtype dtype)
 
 /* ---- the ziggurat ---- */
 
-/* The right half of exp(-x*x/2) is covered by LAYERS regions of equal area: a stack of rectangles
-   and, at the bottom, one rectangle with the tail beyond x = TAIL. Constants from the paper. */
+/* LAYERS regions of equal area cover the right half of exp(-x*x/2): a stack of rectangles and,
+   at the bottom, one rectangle with the tail beyond x = TAIL. The constants are those of the
+   paper. */
 enum { LAYERS = 256 };
 #define TAIL 3.6541528853610088
 #define AREA 0.00492867323399
 
 typedef struct ziggurat {
-    double edge[LAYERS + 1]; /* right edges, widest first; edge[0] is the bottom's virtual width */
-    double height[LAYERS + 1]; /* exp(-edge^2/2) */
+    /* right edges, widest first; edge[0] is the virtual width of the bottom */
+    double edge[LAYERS + 1];
+    double height[LAYERS + 1]; /* exp(-edge^2/2) of each edge */
 } ziggurat;
 
 static void ziggurat_build(ziggurat *z)
@@ -196,7 +203,8 @@ static double draw_tail(ak_rng *rng)
 static double draw_normal(const ziggurat *z, ak_rng *rng)
 {
     for (;;) {
-        /* One number gives layer, sign and position: bits 0..7, 8 and 11..63. */
+        /* One random number gives the layer (bits 0..7), the sign (bit 8) and the position (bits
+           11..63). */
         uint64_t random = ak_rng_next(rng);
         size_t layer = random & (LAYERS - 1);
         double sign = random & LAYERS ? -1.0 : 1.0;
@@ -216,16 +224,16 @@ static double draw_normal(const ziggurat *z, ak_rng *rng)
 
 /* ---- filling ---- */
 
-static void fill_uniform(double *out, size_t count, const ak_argument_spec *argument,
-                         ak_dtype dtype, ak_rng *rng)
+static void fill_uniform(double *out, size_t count, const ak_fill *fill, ak_dtype dtype,
+                         ak_rng *rng)
 {
-    double low = argument->fill_a;
-    double range = argument->fill_b - low;
+    double low = fill->a;
+    double range = fill->b - low;
     if (dtype == AK_DTYPE_I32) {
-        /* Integers low..high, both included and equally likely; rounding a real would halve the
-           share of the ends. */
+        /* Integers from low to high are equally likely, both ends included. Rounding a real
+           would halve the share of the ends. */
         low = ceil(low);
-        range = floor(argument->fill_b) - low + 1.0;
+        range = floor(fill->b) - low + 1.0;
         for (size_t i = 0; i < count; i++) {
             out[i] = low + floor(range * ak_rng_real(rng));
         }
@@ -236,17 +244,78 @@ static void fill_uniform(double *out, size_t count, const ak_argument_spec *argu
     }
 }
 
-void ak_inputs_fill(double *out, size_t count, const ak_argument_spec *argument, ak_dtype dtype,
-                    uint64_t seed, uint64_t stream)
+/* ---- numbers at equal distances ---- */
+
+/* Returns the place of i in a permutation of 0 .. count - 1 that is computed for each element by
+   itself. A Feistel network (Luby and Rackoff, "How to construct pseudorandom permutations from
+   pseudorandom functions", 1988) permutes 0 .. 4^half_bits - 1; a result that is too large goes
+   through it again. */
+static uint64_t permuted(uint64_t i, uint64_t count, uint64_t key)
 {
-    ak_inputs_fill_part(out, 0, count, argument, dtype, seed, stream);
+    enum { ROUNDS = 4 };
+    unsigned half_bits = 1;
+    while (half_bits < 32 && UINT64_C(1) << (2 * half_bits) < count) {
+        half_bits++;
+    }
+    uint64_t mask = (UINT64_C(1) << half_bits) - 1;
+    do {
+        uint64_t left = i >> half_bits, right = i & mask;
+        for (uint64_t round = 0; round < ROUNDS; round++) {
+            uint64_t place[3] = {key, round, right};
+            uint64_t next = left ^ (ak_hash64(place, sizeof place) & mask);
+            left = right;
+            right = next;
+        }
+        i = left << half_bits | right;
+    } while (i >= count);
+    return i;
 }
 
-void ak_inputs_fill_part(double *out, size_t first, size_t count, const ak_argument_spec *argument,
+/* Fills with numbers at equal distances from low to high, both included. A single element is
+   high. */
+static void fill_spread(double *out, size_t first, size_t count, const ak_fill *fill, uint64_t key)
+{
+    double steps = fill->elements > 1 ? (double)(fill->elements - 1) : 1.0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t place = permuted(first + i, fill->elements, key);
+        out[i] =
+            fill->elements > 1 ? fill->a + (double)place * ((fill->b - fill->a) / steps) : fill->b;
+    }
+}
+
+/* Moves numbers of the usual habit within the same range. Different numbers stay different, because
+   rows of equal numbers are a case of their own. */
+static void change_habit(double *values, size_t count, const ak_fill *fill)
+{
+    const bool normal = fill->kind == AK_FILL_NORMAL;
+    if (fill->habit == AK_HABIT_USUAL || (!normal && fill->kind != AK_FILL_UNIFORM)) {
+        return;
+    }
+    double middle = normal ? fill->a : (fill->a + fill->b) / 2;
+    double unit = normal ? fill->b : (fill->b - fill->a) / 2;
+    for (size_t i = 0; unit > 0 && i < count; i++) {
+        double t = (values[i] - middle) / unit, size = fabs(t);
+        if (fill->habit == AK_HABIT_ENDS) {
+            t = copysign(0.75 + 0.25 * fmin(size, 1.0), t);
+        } else {
+            t *= normal ? fmin(size, 3.0) / sqrt(3.0) : size;
+        }
+        values[i] = middle + t * unit;
+    }
+}
+
+void ak_inputs_fill(double *out, size_t count, const ak_fill *fill, ak_dtype dtype, uint64_t seed,
+                    uint64_t stream)
+{
+    ak_inputs_fill_part(out, 0, count, fill, dtype, seed, stream);
+}
+
+void ak_inputs_fill_part(double *out, size_t first, size_t count, const ak_fill *fill,
                          ak_dtype dtype, uint64_t seed, uint64_t stream)
 {
     ziggurat z;
-    if (argument->fill == AK_FILL_NORMAL) {
+    assert(first % BLOCK == 0);
+    if (fill->kind == AK_FILL_NORMAL) {
         ziggurat_build(&z);
     }
     for (size_t start = 0; start < count; start += BLOCK) {
@@ -255,21 +324,26 @@ void ak_inputs_fill_part(double *out, size_t first, size_t count, const ak_argum
         uint64_t place[3] = {seed, stream, (first + start) / BLOCK};
         ak_rng rng;
         ak_rng_seed(&rng, ak_hash64(place, sizeof place));
-        switch (argument->fill) {
+        switch (fill->kind) {
         case AK_FILL_UNIFORM:
-            fill_uniform(block, length, argument, dtype, &rng);
+            fill_uniform(block, length, fill, dtype, &rng);
             break;
         case AK_FILL_NORMAL:
             for (size_t i = 0; i < length; i++) {
-                block[i] = argument->fill_a + argument->fill_b * draw_normal(&z, &rng);
+                block[i] = fill->a + fill->b * draw_normal(&z, &rng);
             }
             break;
+        case AK_FILL_FILE: /* the judge reads it (judge/stage.c) */
         case AK_FILL_CONSTANT:
             for (size_t i = 0; i < length; i++) {
-                block[i] = argument->fill_a;
+                block[i] = fill->a;
             }
             break;
+        case AK_FILL_SPREAD:
+            fill_spread(block, first + start, length, fill, ak_hash64(place, sizeof *place * 2));
+            break;
         }
+        change_habit(block, length, fill);
         round_to(block, length, dtype);
     }
 }

@@ -1,22 +1,36 @@
 /*
- * inputs.h: what a kernel is fed: seeded random arrays, rounded to the dtype under test and kept as
- * double beside it, so that the reference sees exactly the numbers that the candidate sees.
+ * inputs.h: the inputs of a kernel: seeded random arrays that are rounded to the dtype under test
+ * and kept as double beside it, so that the reference sees exactly the numbers that the candidate
+ * sees.
  */
 #ifndef AK_CHECK_INPUTS_H
 #define AK_CHECK_INPUTS_H
 
 #include "problem/problem.h"
 
-/* Fills `count` elements. Each block of 4096 elements has its own stream derived from (seed,
-   stream, block), so the content does not depend on how the work is split. */
-void ak_inputs_fill(double *out, size_t count, const ak_argument_spec *argument, ak_dtype dtype,
-                    uint64_t seed, uint64_t stream);
-/* Elements first .. first + count of the same array, for threads that each fill a part; `first` is
-   a multiple of AK_INPUTS_BLOCK. */
+/* How numbers of uniform and normal fills lie within their range: as the problem says, near the
+   ends (of a normal fill: one deviation from the mean), or most of them near the middle and some
+   far out. A right kernel is right for all three. */
+typedef enum ak_fill_habit { AK_HABIT_USUAL, AK_HABIT_ENDS, AK_HABIT_MIDDLE } ak_fill_habit;
+
+/* The fill of an argument at one shape. */
+typedef struct ak_fill {
+    ak_fill_kind kind;
+    ak_fill_habit habit;
+    double a, b;     /* as in ak_argument_spec */
+    size_t elements; /* elements of the whole array */
+} ak_fill;
+
+/* Fills an array of `count` elements. Each block of 4096 elements has its own generator, seeded
+   by (seed, stream, block), so that the content does not depend on how the work is divided. */
+void ak_inputs_fill(double *out, size_t count, const ak_fill *fill, ak_dtype dtype, uint64_t seed,
+                    uint64_t stream);
+/* Fills the elements first .. first + count of the same array, for threads that each fill a
+   part. `first` is a multiple of AK_INPUTS_BLOCK. */
 #define AK_INPUTS_BLOCK 4096
-void ak_inputs_fill_part(double *out, size_t first, size_t count, const ak_argument_spec *argument,
+void ak_inputs_fill_part(double *out, size_t first, size_t count, const ak_fill *fill,
                          ak_dtype dtype, uint64_t seed, uint64_t stream);
-/* To and from the dtype's bytes, round to nearest even. */
+/* Convert between doubles and the dtype's bytes. Encoding rounds to nearest, ties to even. */
 void ak_inputs_encode(void *out, const double *values, size_t count, ak_dtype dtype);
 void ak_inputs_decode(double *out, const void *bytes, size_t count, ak_dtype dtype);
 

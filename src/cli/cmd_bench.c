@@ -1,70 +1,122 @@
-/* cmd_bench.c: how fast are these configurations, and the libraries? */
+/* cmd_bench.c: checks and measures given configurations, and the libraries, at one size or
+   several. */
 #include <string.h>
 
 #include "base/alloc.h"
+#include "cli/compared.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "cli/size_list.h"
 #include "cli/table.h"
 #include "cli/task_args.h"
 
-/* Seconds of interleaved measuring for each contestant. */
+/* Seconds of interleaved measuring for each candidate of the comparison. */
 #define SECONDS_EACH 0.7
 
-typedef struct bench {
-    const ak_args *args;
+/* The trials and the comparison of one size. */
+typedef struct measured {
     ak_task *task;
-    ak_tester *tester;
-    ak_progress progress;
     ak_candidate list[AK_CONFIGS_MAX];
     ak_trial trials[AK_CONFIGS_MAX];
     size_t count, done, failed;
     ak_comparison comparison;
+    bool cancelled;
+} measured;
+
+typedef struct bench {
+    const ak_args *args;
+    ak_progress progress;
+    ak_archive *archive; /* NULL: nothing is archived */
+    char why_not[480];   /* why a result was not archived; "" if all were */
+    measured *sizes;
+    size_t size_count, begun;
 } bench;
 
-static void add_row(ak_table *table, const ak_candidate *candidate, const ak_trial *trial)
+/* ---- printing -------------------------------------------------------------------------------- */
+
+static void add_row(ak_table *table, const measured *m, size_t i, bool many)
 {
     char a[AK_NUMBER_BYTES];
-    ak_table_cell(table, "%s", candidate->name);
+    const ak_trial *trial = &m->trials[i];
+    if (many) {
+        ak_table_cell(table, "%s", ak_task_size(m->task));
+    }
+    ak_table_cell(table, "%s", m->list[i].name);
+    if (trial->id > 0) {
+        ak_table_cell(table, "#%lld", (long long)trial->id);
+    } else {
+        ak_table_cell(table, "-");
+    }
     ak_table_cell(table, "%s", ak_trial_status_text(trial->status));
     ak_table_cell(table, "%s", ak_show_real(a, trial->median_ms));
     ak_table_cell(table, "%s", ak_show_interval(a, trial->ci_low_ms, trial->ci_high_ms));
-    ak_table_cell(table, "%s", ak_show_real(a, trial->tflops));
-    ak_table_cell(table, "%s", ak_show_real(a, trial->gbs));
+    ak_table_cell(table, "%s", ak_show_rate(a, trial->tflops, trial->gbs, trial->bound));
     ak_table_cell(table, "%s", ak_show_percent(a, trial->efficiency));
+    /* With many sizes a configuration is the same in each row, so only the first row shows it. */
+    bool shown = !many || trial->reason != NULL;
     ak_table_cell(table, "%s",
-                  trial->reason != NULL   ? trial->reason
+                  !shown                  ? ""
+                  : trial->reason != NULL ? trial->reason
                   : trial->config == NULL ? ""
                                           : trial->config);
+}
+
+static void print_comparison(const measured *m, bool many)
+{
+    if (m->comparison.count > 0) {
+        ak_out("\ninterleaved%s%s:\n", many ? ", " : "", many ? ak_task_size(m->task) : "");
+        ak_compared_print(m->comparison.candidates, m->comparison.count, &m->comparison.placement,
+                          m->task);
+        ak_summary_print(&m->comparison);
+    }
 }
 
 static void print(const bench *b)
 {
     ak_table table;
-    ak_table_begin(&table, "configuration", "status", ">ms", "95 % interval", ">TFLOP/s", ">GB/s",
-                   ">roofline", "", NULL);
-    for (size_t i = 0; i < b->done; i++) {
-        add_row(&table, &b->list[i], &b->trials[i]);
+    bool many = b->size_count > 1;
+    if (many) {
+        ak_table_begin(&table, "size", "configuration", ">id", "status", ">ms", "95 % interval",
+                       ">rate", ">roofline", "_", NULL);
+    } else {
+        ak_table_begin(&table, "configuration", ">id", "status", ">ms", "95 % interval", ">rate",
+                       ">roofline", "_", NULL);
     }
-    ak_task_print(b->task);
+    for (size_t s = 0; s < b->begun; s++) {
+        for (size_t i = 0; i < b->sizes[s].done; i++) {
+            add_row(&table, &b->sizes[s], i, many);
+        }
+    }
+    const measured *first = &b->sizes[0];
+    if (many) {
+        for (size_t i = 0; i < first->done; i++) {
+            ak_out("%s: %s\n", first->list[i].name,
+                   first->trials[i].config == NULL ? "" : first->trials[i].config);
+        }
+    } else {
+        ak_task_print(first->task);
+    }
     ak_table_print(&table);
-    if (b->comparison.count > 0) {
-        ak_out("\ninterleaved:\n");
-        ak_contestants_print(b->comparison.contestants, b->comparison.count);
-        ak_warnings_print(b->comparison.warnings, b->comparison.warning_count);
+    if (b->why_not[0] != 0) {
+        ak_out("not archived: %s\n", b->why_not);
+    }
+    for (size_t s = 0; s < b->begun; s++) {
+        print_comparison(&b->sizes[s], many);
     }
     ak_out("\n");
-    ak_next_on_task("compare", "libraries, default and best, interleaved", b->args, b->task, false);
+    ak_next_on_task("compare", "libraries, default and best, interleaved", b->args, first->task,
+                    false);
 }
 
-static json_t *trials_json(const bench *b)
+static json_t *trials_json(const measured *m)
 {
     json_t *rows = json_array();
-    for (size_t i = 0; rows != NULL && i < b->done; i++) {
+    for (size_t i = 0; rows != NULL && i < m->done; i++) {
         char *text = NULL;
         json_t *row = NULL;
-        bool good = ak_trial_json(&text, &b->trials[i], NULL) == AK_OK &&
+        bool good = ak_trial_json(&text, &m->trials[i], NULL) == AK_OK &&
                     ak_json_parse(&row, text, strlen(text), "trial", NULL) == AK_OK &&
-                    ak_json_set_text(row, "name", b->list[i].name);
+                    ak_json_set_text(row, "name", m->list[i].name);
         ak_text_free(text);
         if (json_array_append_new(rows, row) != 0 || !good) {
             json_decref(rows);
@@ -74,142 +126,257 @@ static json_t *trials_json(const bench *b)
     return rows;
 }
 
-static json_t *comparison_json(const bench *b)
+/* Adds the members of the comparison that do not describe the task. */
+static bool set_comparison(json_t *to, const measured *m)
 {
+    static const char *const keys[] = {"roofline", "contestants", "reference",
+                                       "summary",  "noise",       "warnings"};
     char *text = NULL;
-    json_t *object = NULL, *contestants = NULL;
-    if (ak_comparison_json(&text, &b->comparison, b->task, NULL) == AK_OK &&
-        ak_json_parse(&object, text, strlen(text), "comparison", NULL) == AK_OK) {
-        contestants = json_incref(json_object_get(object, "contestants"));
+    json_t *object = NULL;
+    bool good = ak_comparison_json(&text, &m->comparison, m->task, NULL) == AK_OK &&
+                ak_json_parse(&object, text, strlen(text), "comparison", NULL) == AK_OK;
+    for (size_t i = 0; good && i < sizeof keys / sizeof keys[0]; i++) {
+        good = ak_json_set(to, keys[i], json_incref(json_object_get(object, keys[i])));
     }
     json_decref(object);
     ak_text_free(text);
-    return contestants;
+    return good;
 }
 
-static ak_status print_json(const bench *b, ak_error *err)
+static json_t *size_json(const measured *m)
 {
     json_t *object = json_object();
-    bool good =
-        object != NULL && ak_task_json(object, b->task) &&
-        ak_json_set(object, "configurations", trials_json(b)) &&
-        (b->comparison.count == 0 || ak_json_set(object, "contestants", comparison_json(b))) &&
-        ak_out_json(object);
+    bool good = object != NULL && ak_task_json(object, m->task) &&
+                ak_json_set(object, "configurations", trials_json(m)) &&
+                (m->comparison.count == 0 || set_comparison(object, m));
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+/* Prints an object for one size, an object with a list for several. */
+static ak_status print_json(const bench *b, ak_error *err)
+{
+    json_t *object = b->size_count == 1 ? size_json(&b->sizes[0]) : json_object();
+    json_t *list = json_array();
+    bool good = object != NULL && list != NULL;
+    for (size_t s = 0; s < b->begun && good && b->size_count > 1; s++) {
+        good = json_array_append_new(list, size_json(&b->sizes[s])) == 0;
+    }
+    good = good && (b->size_count == 1 || json_object_set(object, "sizes", list) == 0) &&
+           (b->why_not[0] == 0 || ak_json_set_text(object, "not_archived", b->why_not)) &&
+           ak_out_json(object);
+    json_decref(list);
     json_decref(object);
     return good ? AK_OK : ak_fail_memory(err);
 }
 
-static ak_status measure(bench *b, ak_error *err)
+/* ---- measuring ------------------------------------------------------------------------------- */
+
+/* Archives a trial. If the archive refuses one, the measurement goes on and the reason is reported
+   with the result. */
+static void keep(bench *b, ak_trial *trial)
 {
-    ak_status status = AK_OK;
-    while (status == AK_OK && b->done < b->count) {
-        ak_progress_step(&b->progress, "measuring", b->done, b->count);
-        status = ak_tester_run(&b->trials[b->done], b->tester, &b->list[b->done].config, err);
-        b->failed += status == AK_OK && b->trials[b->done].status != AK_TRIAL_OK;
-        b->done += status == AK_OK ? 1 : 0;
+    ak_error err = AK_ERROR_INIT;
+    if (b->archive == NULL || b->why_not[0] != 0) {
+        return;
     }
-    ak_progress_step(&b->progress, "", 1, 1);
-    return status == AK_CANCELLED ? AK_OK : status; /* what was measured until then is shown */
+    ak_free(trial->strategy);
+    trial->strategy = ak_strdup("bench");
+    ak_status status = trial->strategy == NULL ? ak_fail_memory(&err)
+                                               : ak_archive_add_trial(b->archive, trial, &err);
+    if (status != AK_OK) {
+        (void)snprintf(b->why_not, sizeof b->why_not, "%s", err.text);
+    }
 }
 
-/* What worked, against the libraries, in one interleaved measurement. */
-static ak_status compare(bench *b, ak_error *err)
+static ak_status measure_all(bench *b, measured *m, ak_error *err)
+{
+    ak_tester *tester = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_tester_open(&tester, m->task, err));
+    while (m->done < m->count) {
+        ak_progress_wait wait = {.progress = &b->progress, .name = m->list[m->done].name};
+        ak_tester_on_wait(tester, ak_progress_waiting, &wait);
+        ak_progress_step(&b->progress, "measuring", m->done, m->count);
+        AK_TRY(ak_tester_run(&m->trials[m->done], tester, &m->list[m->done].config, err));
+        keep(b, &m->trials[m->done]);
+        m->failed += m->trials[m->done].status != AK_TRIAL_OK ? 1 : 0;
+        m->done++;
+    }
+out:
+    ak_progress_step(&b->progress, "", 1, 1);
+    ak_tester_close(tester); /* its processes must not run beside the comparison */
+    m->cancelled = status == AK_CANCELLED;
+    return m->cancelled ? AK_OK : status; /* what was measured before the interrupt is shown */
+}
+
+/* Measures the configurations that worked against the libraries, interleaved. */
+static ak_status compare(bench *b, measured *m, ak_error *err)
 {
     ak_config configs[AK_CONFIGS_MAX];
     const char *names[AK_CONFIGS_MAX];
     size_t count = 0;
-    for (size_t i = 0; i < b->done; i++) {
-        if (b->trials[i].status == AK_TRIAL_OK) {
-            configs[count] = b->list[i].config;
-            names[count++] = b->list[i].name;
+    for (size_t i = 0; i < m->done; i++) {
+        if (m->trials[i].status == AK_TRIAL_OK) {
+            configs[count] = m->list[i].config;
+            names[count++] = m->list[i].name;
         }
     }
-    if (!ak_args_has(b->args, AK_OPTION_BASELINES) || b->done < b->count) {
+    if (!ak_args_has(b->args, AK_OPTION_BASELINES) || m->done < m->count) {
         return AK_OK;
     }
     double seconds = ak_args_has(b->args, AK_OPTION_TIME) ? b->args->number[AK_OPTION_TIME]
                                                           : SECONDS_EACH * (double)(count + 2);
-    return ak_compare(&b->comparison, b->task, configs, names, count, true, seconds, err);
+    const ak_compare_options options = {
+        .configs = configs, .names = names, .count = count, .baselines = true, .seconds = seconds};
+    ak_status status = ak_compare(&m->comparison, m->task, &options, err);
+    m->cancelled = status == AK_CANCELLED;
+    return m->cancelled ? AK_OK : status;
+}
+
+static ak_status measure_size(bench *b, measured *m, const char *size, ak_error *err)
+{
+    ak_args args = *b->args;
+    args.text[AK_OPTION_SIZE] = size == NULL ? args.text[AK_OPTION_SIZE] : size;
+    ak_status status = AK_OK;
+    AK_TRY(ak_args_known_task(&m->task, &args, err));
+    AK_TRY(ak_args_candidates(m->list, &m->count, &args, m->task, err));
+out:
+    if (status != AK_OK) {
+        return status;
+    }
+    if (strncmp(ak_task_device(m->task), "sim:", 4) == 0) {
+        (void)snprintf(b->why_not, sizeof b->why_not,
+                       "a recording was recalled, nothing was measured");
+    }
+    ak_task_set_cancel(m->task, &ak_interrupted);
+    status = measure_all(b, m, err);
+    return status == AK_OK ? compare(b, m, err) : status;
+}
+
+static ak_status measure(bench *b, const ak_size_list *sizes, ak_error *err)
+{
+    ak_status status = AK_OK;
+    for (size_t s = 0; s < b->size_count && status == AK_OK; s++) {
+        if (s > 0 && b->sizes[s - 1].cancelled) {
+            break;
+        }
+        status = measure_size(b, &b->sizes[s], sizes->count == 0 ? NULL : sizes->items[s], err);
+        b->begun += status == AK_OK ? 1 : 0;
+    }
+    return status;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static ak_status prepare(bench *b, ak_size_list *sizes, ak_error *err)
+{
+    const ak_args *args = b->args;
+    ak_status status = AK_OK;
+    if (ak_args_has(args, AK_OPTION_SIZES) && ak_args_has(args, AK_OPTION_SIZE)) {
+        return ak_fail(err, AK_INVALID, "--size and --sizes contradict each other");
+    }
+    if (ak_args_has(args, AK_OPTION_SIZES)) {
+        status = ak_size_list_read(sizes, args->text[AK_OPTION_SIZES], err);
+    }
+    b->size_count = sizes->count == 0 ? 1 : sizes->count;
+    b->sizes = status == AK_OK ? ak_alloc(b->size_count, sizeof *b->sizes) : NULL;
+    if (status == AK_OK && b->sizes == NULL) {
+        status = ak_fail_memory(err);
+    }
+    ak_error why = AK_ERROR_INIT;
+    if (status == AK_OK &&
+        ak_archive_open(&b->archive, args->text[AK_OPTION_ARCHIVE], &why) != AK_OK) {
+        (void)snprintf(b->why_not, sizeof b->why_not, "%s", why.text);
+    }
+    return status == AK_OK
+               ? ak_progress_open(&b->progress, NULL, ak_args_has(args, AK_OPTION_QUIET),
+                                  ak_args_has(args, AK_OPTION_JSON), err)
+               : status;
+}
+
+/* Reports what failed or was interrupted, after everything is printed, and returns the exit
+   code. */
+static int conclude(const bench *b)
+{
+    ak_error err = AK_ERROR_INIT;
+    size_t done = 0, wanted = 0, failed = 0;
+    bool cancelled = b->begun < b->size_count;
+    for (size_t s = 0; s < b->begun; s++) {
+        done += b->sizes[s].done;
+        wanted += b->sizes[s].count;
+        failed += b->sizes[s].failed;
+        cancelled = cancelled || b->sizes[s].cancelled;
+    }
+    if (cancelled && done == wanted && b->begun == b->size_count) {
+        (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted before the libraries were measured",
+                      b->args->operand[0]);
+        return ak_complain_error(&err);
+    }
+    if (cancelled) {
+        (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted after %zu of %zu configuration%s",
+                      b->args->operand[0], done, wanted, ak_plural(wanted));
+        return ak_complain_error(&err);
+    }
+    if (failed > 0) {
+        (void)ak_fail(&err, AK_CRASHED, "%.80s: %zu of %zu configuration%s failed",
+                      b->args->operand[0], failed, done, ak_plural(done));
+        return ak_complain_error(&err);
+    }
+    return AK_EXIT_DONE;
 }
 
 static int run(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
-    bool json = ak_args_has(args, AK_OPTION_JSON);
-    bench *b = ak_alloc(1, sizeof *b);
-    if (b == NULL) {
-        (void)ak_fail_memory(&err);
-        return ak_complain_error(&err);
-    }
-    b->args = args;
-    ak_status status = ak_args_known_task(&b->task, args, &err);
-    if (status == AK_OK) {
-        status = ak_args_candidates(b->list, &b->count, args, b->task, &err);
-    }
-    if (status == AK_OK) {
-        status =
-            ak_progress_open(&b->progress, NULL, ak_args_has(args, AK_OPTION_QUIET), json, &err);
-    }
+    bench b = {.args = args};
+    ak_size_list sizes = {0};
     ak_catch_interrupts();
+    ak_status status = prepare(&b, &sizes, &err);
     if (status == AK_OK) {
-        ak_task_set_cancel(b->task, &ak_interrupted);
-        status = ak_tester_open(&b->tester, b->task, &err);
+        status = measure(&b, &sizes, &err);
     }
-    if (status == AK_OK) {
-        status = measure(b, &err);
-    }
-    if (status == AK_OK) {
-        ak_tester_close(b->tester); /* its processes must not run beside the comparison */
-        b->tester = NULL;
-        status = compare(b, &err);
-    }
-    if (status == AK_OK && json) {
-        status = print_json(b, &err);
+    if (status == AK_OK && ak_args_has(args, AK_OPTION_JSON)) {
+        status = print_json(&b, &err);
     } else if (status == AK_OK) {
-        print(b);
+        print(&b);
     }
-    int code = AK_EXIT_DONE;
-    if (status != AK_OK && status != AK_CANCELLED) {
-        code = ak_complain_error(&err);
-    } else if (b->done == b->count && status == AK_CANCELLED) {
-        (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted before the libraries were measured",
-                      args->operand[0]);
-        code = ak_complain_error(&err);
-    } else if (b->done < b->count) {
-        (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted after %zu of %zu configuration%s",
-                      args->operand[0], b->done, b->count, ak_plural(b->count));
-        code = ak_complain_error(&err);
-    } else if (b->failed > 0) {
-        (void)ak_fail(&err, AK_CRASHED, "%.80s: %zu of %zu configuration%s failed",
-                      args->operand[0], b->failed, b->done, ak_plural(b->done));
-        code = ak_complain_error(&err);
+    int code = status == AK_OK ? conclude(&b) : ak_complain_error(&err);
+    for (size_t s = 0; b.sizes != NULL && s < b.size_count; s++) {
+        for (size_t i = 0; i < AK_CONFIGS_MAX; i++) {
+            ak_trial_clear(&b.sizes[s].trials[i]);
+        }
+        ak_comparison_clear(&b.sizes[s].comparison);
+        ak_task_close(b.sizes[s].task);
     }
-    for (size_t i = 0; i < AK_CONFIGS_MAX; i++) {
-        ak_trial_clear(&b->trials[i]);
-    }
-    ak_comparison_clear(&b->comparison);
-    ak_tester_close(b->tester);
-    ak_task_close(b->task);
-    ak_free(b);
+    ak_free(b.sizes);
+    ak_size_list_free(&sizes);
+    ak_archive_close(b.archive);
     return code;
 }
 
 const ak_command ak_cmd_bench = {
     .name = "bench",
-    .summary = "measure configurations and libraries",
+    .summary = "measure configurations and libraries, at one size or several",
     .operands = "KERNEL",
     .least = 1,
     .most = 1,
-    .options = AK_O_TASK | AK_O_RUN | AK_O(LIBRARIES) | AK_O(PROTOCOL) | AK_O(CONFIG) |
-               AK_O(BASELINES) | AK_O(TIME) | AK_O(ARCHIVE) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
-    .about =
-        "Checks and measures each --config (the default configuration if there is none). A file\n"
-        "written by 'autokernel export' also gives the size, type and choices that are not given\n"
-        "here. Nothing is archived; of several implementations it is the one that the archive has "
-        "the\n"
-        "best result of. --time is for the interleaved part of --baselines.",
+    .options = AK_O_TASK | AK_O_RUN | AK_O(SIZES) | AK_O(LIBRARIES) | AK_O(PROTOCOL) |
+               AK_O(CONFIG) | AK_O(BASELINES) | AK_O(TIME) | AK_O(ARCHIVE) | AK_O(JSON) |
+               AK_O(QUIET) | AK_O(HELP),
+    .about = "Checks and measures each --config, or the default configuration without any; with "
+             "--sizes, at each size. A file that 'autokernel export' wrote, or a trial ('#5'), "
+             "also gives the size, type and options of the problem if they are not given here. If "
+             "several implementations exist, the one with the best archived result is used.\n\n"
+             "The results are archived. --baselines adds an interleaved comparison with the "
+             "libraries, which takes --time; it is not archived, because its ratios hold only "
+             "within it.",
     .examples = "  autokernel bench matmul --size 64\n"
                 "  autokernel bench matmul --size 64 --config default --config KC=128 --baselines\n"
+                "  autokernel bench matmul --sizes '64;96;128' --config NV=3\n"
                 "  autokernel bench matmul --config @best_config.json\n",
     .run = run,
 };

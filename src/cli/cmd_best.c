@@ -1,7 +1,8 @@
-/* cmd_best.c: the fastest of each kernel, size, type, choices and device. */
+/* cmd_best.c: shows the fastest configuration of each kernel, size, type, options and device. */
 #include <string.h>
 
 #include "base/fs.h"
+#include "cli/outdated.h"
 #include "cli/options.h"
 #include "cli/task_args.h"
 #include "cli/trial_table.h"
@@ -11,8 +12,9 @@ static const char *text_of(const char *text)
     return text == NULL ? "" : text;
 }
 
-/* Trials of the same kernel and size may differ in type, choices or device, which export must know
-   then. Imports need not have any of them; export cannot tell apart what has none. */
+/* Suggests the export of the first row. If other rows have the same kernel and size, the command
+   also names type, options, implementation and device. Imported trials may lack a size; several of
+   those cannot be told apart by options, so nothing is suggested for them. */
 static void print_next(const ak_trial *list, size_t count, const ak_args *args)
 {
     const ak_trial *first = &list[0];
@@ -46,7 +48,8 @@ static void print_next(const ak_trial *list, size_t count, const ak_args *args)
     ak_buf_free(&command);
 }
 
-static void print_table(const ak_trial *list, size_t count, size_t all, const ak_args *args)
+static ak_status print_table(const ak_trial *list, size_t count, size_t all,
+                             const ak_selection *selection, const ak_args *args, ak_error *err)
 {
     ak_table table;
     ak_best_begin(&table);
@@ -54,7 +57,14 @@ static void print_table(const ak_trial *list, size_t count, size_t all, const ak
         ak_best_row(&table, &list[i]);
     }
     ak_table_print(&table);
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < count; i++) {
+        AK_TRY(ak_say_environment(selection->archive, &list[i], err));
+    }
+    AK_TRY(ak_say_changed(selection->archive, list, count, args, false, err));
+out:
     print_next(list, all, args);
+    return status;
 }
 
 static int run(const ak_args *args)
@@ -74,11 +84,13 @@ static int run(const ak_args *args)
     if (status == AK_OK && ak_args_has(args, AK_OPTION_JSON)) {
         status = ak_trials_print_json(list, shown, &err);
     } else if (status == AK_OK && count > 0) {
-        print_table(list, shown, count, args);
+        status = print_table(list, shown, count, &selection, args, &err);
     }
     int code = status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
     if (status == AK_OK && count == 0) {
-        ak_complain("no successful trial matches; 'autokernel tune KERNEL' makes some");
+        ak_trial none = {0};
+        (void)ak_archive_best(&none, selection.archive, &selection.filter, &err);
+        (void)ak_complain_error(&err);
         code = AK_EXIT_FAILED;
     }
     ak_trials_free(list, count);
@@ -88,13 +100,12 @@ static int run(const ak_args *args)
 
 const ak_command ak_cmd_best = {
     .name = "best",
-    .summary = "the fastest configuration of each kernel and size",
+    .summary = "list the fastest configuration of each kernel and size",
     .operands = "[KERNEL]",
     .most = 1,
     .options = AK_O_FILTER | AK_O(LIMIT) | AK_O(JSON) | AK_O(HELP),
-    .about =
-        "One row for each kernel, size, type, choices and device of the archive. Exit code 1 if\n"
-        "there is none.",
+    .about = "Prints one row for each kernel, size, type, set of options and device of the "
+             "archive. Exit code 1 says that there is none.",
     .examples = "  autokernel best\n"
                 "  autokernel best matmul --size M=512,N=512,K=512\n"
                 "  autokernel best --json\n",

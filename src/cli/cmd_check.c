@@ -1,4 +1,4 @@
-/* cmd_check.c: are the results right, over awkward sizes? No timing. */
+/* cmd_check.c: checks results over edge-case sizes and the given one, without timing. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -9,7 +9,8 @@
 #include "cli/task_args.h"
 
 #define RANDOM_DEFAULT 3
-/* Random draws for one more configuration that is not there yet; a small space has no more. */
+/* Draws beyond the wanted number before the search for new configurations gives up: a small space
+   may have no more. */
 #define DRAWS_MAX 100
 
 /* Adds up to `wanted` random configurations that are not in the list yet. */
@@ -49,26 +50,28 @@ static ak_status show_one(json_t *rows, const ak_candidate *candidate, const ak_
                     ak_json_set_real(row, "max_error", trial->max_error);
         return json_array_append_new(rows, row) == 0 && good ? AK_OK : ak_fail_memory(err);
     }
-    ak_status status = ak_config_text(&text, space, &candidate->config, err);
-    if (status == AK_OK) {
-        ak_out("%s%-13s%s %-9s ", ak_style_on(stdout, ok ? AK_STYLE_GOOD : AK_STYLE_BAD),
-               ak_trial_status_text(trial->status), ak_style_on(stdout, AK_STYLE_PLAIN),
-               candidate->name);
-        if (ok) {
-            ak_out("largest error %s of what is allowed; %s\n",
-                   ak_show_percent(error, trial->max_error), text);
-        } else {
-            ak_out("%s; %s\n", trial->reason == NULL ? "no reason given" : trial->reason, text);
-        }
+    ak_status status = AK_OK;
+    AK_TRY(ak_config_text(&text, space, &candidate->config, err));
+    ak_out("%s%-13s%s %-9s ", ak_style_on(stdout, ok ? AK_STYLE_GOOD : AK_STYLE_BAD),
+           ak_trial_status_text(trial->status), ak_style_on(stdout, AK_STYLE_PLAIN),
+           candidate->name);
+    if (ok) {
+        ak_out("largest error %s of what is allowed; %s\n",
+               ak_show_percent(error, trial->max_error), text);
+    } else {
+        ak_out("%s; %s\n", trial->reason == NULL ? "no reason given" : trial->reason, text);
     }
+out:
     ak_free(text);
     return status;
 }
 
-/* Of `count` that were checked: `wrong`; and `rejected` of those drawn at random, of which the
-   compiler's report says that running them is not worth while, so that nothing can be said. */
+/* Prints the summary and returns the exit code. `wrong` of `count` configurations failed the check.
+   `rejected` random ones were never run, because the compiler's report ruled them out (spills, for
+   instance): whether they are right is not known. `wanted` more than `count` means that the check
+   was interrupted. */
 static int finish(const ak_args *args, const ak_task *task, json_t *rows, size_t count,
-                  size_t wrong, size_t rejected, size_t wanted)
+                  size_t wrong, size_t rejected, size_t wanted, const char *sanitizers)
 {
     char also[64] = "";
     if (rejected > 0) {
@@ -80,16 +83,21 @@ static int finish(const ak_args *args, const ak_task *task, json_t *rows, size_t
         json_t *object = json_object();
         bool good = object != NULL && ak_task_json(object, task) &&
                     ak_json_set(object, "checked", json_incref(rows)) &&
-                    ak_json_set(object, "ok", json_boolean(wrong == 0)) && ak_out_json(object);
+                    ak_json_set(object, "ok", json_boolean(wrong == 0)) &&
+                    (sanitizers[0] == 0 || ak_json_set_text(object, "sanitizers", sanitizers)) &&
+                    ak_out_json(object);
         json_decref(object);
         if (!good) {
             (void)ak_fail_memory(&err);
             return ak_complain_error(&err);
         }
     } else {
-        ak_out("%zu of %zu configuration%s %s right over awkward sizes and %s%s\n",
+        ak_out("%zu of %zu configuration%s %s right over edge-case sizes and %s%s\n",
                count - wrong - rejected, count, ak_plural(count), count == 1 ? "is" : "are",
                ak_task_size(task), also);
+        if (sanitizers[0] != 0) {
+            ak_out("%s\n", sanitizers);
+        }
         ak_next_on_task(wrong == 0 ? "tune" : "list",
                         wrong == 0 ? "find the fastest" : "what the parameters mean", args, task,
                         false);
@@ -107,12 +115,14 @@ static int finish(const ak_args *args, const ak_task *task, json_t *rows, size_t
     return AK_EXIT_DONE;
 }
 
+/* This function is long because the counts and what must be closed belong to the whole command. */
 static int run(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
     ak_task *task = NULL;
     ak_tester *tester = NULL;
     ak_progress progress = {0};
+    char sanitizers[640] = "";
     size_t count = 0, named = 0, done = 0, wrong = 0, rejected = 0;
     size_t wanted = ak_args_has(args, AK_OPTION_CONFIGS) ? (size_t)args->number[AK_OPTION_CONFIGS]
                     : args->config_count == 0            ? RANDOM_DEFAULT
@@ -143,6 +153,9 @@ static int run(const ak_args *args)
         status = ak_tester_open(&tester, task, &err);
     }
     if (status == AK_OK) {
+        ak_tester_sanitize(tester, ak_args_has(args, AK_OPTION_SANITIZE));
+    }
+    if (status == AK_OK) {
         status = ak_progress_open(&progress, NULL, ak_args_has(args, AK_OPTION_QUIET), json, &err);
     }
     if (status == AK_OK && !json) {
@@ -150,11 +163,14 @@ static int run(const ak_args *args)
     }
     while (status == AK_OK && done < count) {
         ak_trial trial = {0};
+        ak_progress_wait wait = {.progress = &progress, .name = list[done].name};
+        ak_tester_on_wait(tester, ak_progress_waiting, &wait);
         ak_progress_step(&progress, "checking", done, count);
         status = ak_tester_check(&trial, tester, &list[done].config, &err);
         ak_progress_step(&progress, "", 1, 1);
         if (status == AK_OK) {
-            bool never_ran = trial.status == AK_TRIAL_REJECTED && done >= named;
+            bool never_ran =
+                trial.status == AK_TRIAL_REJECTED && done >= named && trial.check_ns == 0;
             rejected += never_ran;
             wrong += trial.status != AK_TRIAL_OK && !never_ran;
             status = show_one(rows, &list[done], &trial, ak_task_space(task), json, &err);
@@ -163,12 +179,15 @@ static int run(const ak_args *args)
         ak_trial_clear(&trial);
     }
     if (status == AK_CANCELLED && done > 0) {
-        status = AK_OK; /* what was checked until then is shown */
+        status = AK_OK; /* what was checked before the interrupt is shown */
     } else if (status == AK_CANCELLED) {
         (void)ak_fail(&err, AK_CANCELLED, "%.80s: interrupted before a configuration was checked",
                       args->operand[0]);
     }
-    code = status == AK_OK ? finish(args, task, rows, done, wrong, rejected, count)
+    if (status == AK_OK) {
+        ak_tester_sanitizing(sanitizers, sizeof sanitizers, tester);
+    }
+    code = status == AK_OK ? finish(args, task, rows, done, wrong, rejected, count, sanitizers)
                            : ak_complain_error(&err);
     ak_tester_close(tester);
     ak_task_close(task);
@@ -179,19 +198,19 @@ static int run(const ak_args *args)
 
 const ak_command ak_cmd_check = {
     .name = "check",
-    .summary = "are the results right? over sizes that include awkward ones",
+    .summary = "check results against a reference, over edge-case sizes too",
     .operands = "KERNEL",
     .least = 1,
     .most = 1,
     .options = AK_O_TASK | AK_O_RUN | AK_O(CONFIG) | AK_O(CONFIGS) | AK_O(ARCHIVE) | AK_O(JSON) |
-               AK_O(QUIET) | AK_O(HELP),
-    .about = "Compares results with a reference in double precision: fresh inputs, poisoned "
-             "outputs, red\n"
-             "zones around every buffer, awkward sizes and the given one. By default the default\n"
-             "configuration and a few random ones, of several implementations of the one that the "
-             "archive\n"
-             "has the best result of. Exit code 1 if one is wrong, or if one that was\n"
-             "named with --config could not be run.",
+               AK_O(QUIET) | AK_O(SANITIZE) | AK_O(HELP),
+    .about = "Compares results with a reference computed in double precision. Inputs are fresh, "
+             "outputs are poisoned, and red zones surround every buffer. The check covers "
+             "edge-case sizes and the given size.\n\n"
+             "Without --config it checks the default configuration and a few random ones. If "
+             "several implementations exist, the one with the best archived result is used. Exit "
+             "code 1 says that a result is wrong, or that a configuration of --config could not be "
+             "run.",
     .examples = "  autokernel check matmul --size 64\n"
                 "  autokernel check matmul --config KC=128 --size 64\n"
                 "  autokernel check softmax --configs 5 --seed 7\n",

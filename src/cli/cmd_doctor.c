@@ -1,9 +1,9 @@
 /*
- * cmd_doctor.c: what works here, and what to install.
+ * cmd_doctor.c: shows what works on this machine and what to install.
  *
- * The library's findings are JSON whose parts grow with backends, so they are shown by shape: a
- * list of objects is a table of their members, anything else a line. The settings are the command
- * line's own.
+ * The library's findings are JSON whose parts grow with backends, so they are printed by shape: a
+ * list of objects as a table of their members, anything else as a line. The settings are the
+ * command line's own.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 #define CELL_BYTES 512
 
-/* A member as a person reads it; nested objects as "peak_tflops 0.17, copy_gbs 12". */
+/* Formats a member for people; a nested object becomes "peak_tflops 0.17, copy_gbs 12". */
 static void show(char *out, size_t bytes, const json_t *value)
 {
     char number[AK_NUMBER_BYTES];
@@ -52,7 +52,16 @@ static void show(char *out, size_t bytes, const json_t *value)
     }
 }
 
-/* The columns of a table are the members of its rows, in the order in which they first occur. */
+/* True if the value has a text to show other than "" and "-". */
+static bool says(const json_t *value)
+{
+    char text[CELL_BYTES];
+    show(text, sizeof text, value);
+    return text[0] != 0 && strcmp(text, "-") != 0;
+}
+
+/* Collects the columns of a table: the members that have a text to show in some row, in the order
+   in which they first occur. */
 static size_t columns_of(const char *columns[AK_COLUMNS_MAX], const json_t *rows)
 {
     size_t count = 0, i;
@@ -62,7 +71,7 @@ static size_t columns_of(const char *columns[AK_COLUMNS_MAX], const json_t *rows
         void *iterator = json_object_iter(row);
         for (; iterator != NULL; iterator = json_object_iter_next(row, iterator)) {
             const char *key = json_object_iter_key(iterator);
-            bool known = false;
+            bool known = !says(json_object_iter_value(iterator));
             for (size_t c = 0; c < count; c++) {
                 known |= strcmp(columns[c], key) == 0;
             }
@@ -72,6 +81,12 @@ static size_t columns_of(const char *columns[AK_COLUMNS_MAX], const json_t *rows
         }
     }
     return count;
+}
+
+static void print_title(const char *title)
+{
+    ak_out("\n%s%s%s\n", ak_style_on(stdout, AK_STYLE_GOOD), title,
+           ak_style_on(stdout, AK_STYLE_PLAIN));
 }
 
 static void print_rows(const char *title, const json_t *rows)
@@ -90,12 +105,231 @@ static void print_rows(const char *title, const json_t *rows)
         for (size_t c = 0; c < count; c++) {
             char text[CELL_BYTES];
             show(text, sizeof text, json_object_get(row, columns[c]));
+            ak_table_cell(&table, "%s", strcmp(text, "-") == 0 ? "" : text);
+        }
+    }
+    print_title(title);
+    ak_table_print(&table);
+}
+
+/* Prints an object as lines of a name and a value. */
+static void print_pairs(const char *title, const json_t *object)
+{
+    ak_table table;
+    ak_table_begin(&table, "", "", NULL);
+    void *iterator = json_object_iter((json_t *)(uintptr_t)object);
+    for (; iterator != NULL;
+         iterator = json_object_iter_next((json_t *)(uintptr_t)object, iterator)) {
+        char text[CELL_BYTES];
+        show(text, sizeof text, json_object_iter_value(iterator));
+        if (says(json_object_iter_value(iterator))) {
+            ak_table_cell(&table, "%s", json_object_iter_key(iterator));
             ak_table_cell(&table, "%s", text);
         }
     }
-    ak_out("\n%s%s%s\n", ak_style_on(stdout, AK_STYLE_GOOD), title,
-           ak_style_on(stdout, AK_STYLE_PLAIN));
+    print_title(title);
     ak_table_print(&table);
+}
+
+/* Returns the settings that were made; the others have the defaults that --help names. */
+static json_t *settings_made(const json_t *settings)
+{
+    json_t *made = json_array(), *row;
+    size_t i;
+    json_array_foreach(settings, i, row)
+    {
+        if (says(json_object_get(row, "value"))) {
+            (void)json_array_append(made, row);
+        }
+    }
+    return made;
+}
+
+static void print_settings(const json_t *settings)
+{
+    json_t *made = settings_made(settings);
+    if (json_array_size(made) > 0) {
+        print_rows("settings that were made", made);
+    } else {
+        print_title("settings");
+        ak_out("none is made: all have their defaults\n");
+    }
+    json_decref(made);
+}
+
+/* ---- the verdict ----------------------------------------------------------------------------- */
+
+static bool add_verdict(json_t *list, const char *what, bool works, const char *text)
+{
+    json_t *row = json_object();
+    bool good = ak_json_set_text(row, "what", what) &&
+                ak_json_set(row, "works", json_boolean(works)) &&
+                ak_json_set_text(row, "text", text);
+    return json_array_append_new(list, row) == 0 && good;
+}
+
+/* Joins the texts of `member` of all rows in which the member `wanted` is true (NULL: all rows):
+   "gcc, clang". */
+static void join(char out[CELL_BYTES], const json_t *rows, const char *member, const char *wanted)
+{
+    size_t i;
+    json_t *row;
+    out[0] = 0;
+    json_array_foreach(rows, i, row)
+    {
+        const char *text = json_string_value(json_object_get(row, member));
+        size_t used = strlen(out);
+        /* our own reference for memory-bound kernels, not a library */
+        bool copy = strcmp(ak_json_text_at(row, "name"), "copy") == 0;
+        if (text != NULL && !copy &&
+            (wanted == NULL || json_is_true(json_object_get(row, wanted)))) {
+            (void)snprintf(out + used, CELL_BYTES - used, "%s%s", used == 0 ? "" : ", ", text);
+        }
+    }
+}
+
+static bool judge_cpu(json_t *list, const json_t *findings)
+{
+    char compilers[CELL_BYTES], libraries[CELL_BYTES], text[3 * CELL_BYTES];
+    join(compilers, json_object_get(findings, "compilers"), "name", NULL);
+    join(libraries, json_object_get(findings, "libraries"), "title", "installed");
+    if (compilers[0] == 0) {
+        return add_verdict(list, "kernels for this CPU", false,
+                           "no compiler is installed: apt-get install gcc");
+    }
+    (void)snprintf(text, sizeof text, "compiled by %s; compared with %s", compilers,
+                   libraries[0] == 0 ? "no library: none is installed" : libraries);
+    return add_verdict(list, "kernels for this CPU", true, text);
+}
+
+static bool judge_gpu(json_t *list, const json_t *findings)
+{
+    char text[CELL_BYTES];
+    const json_t *cuda = json_object_get(findings, "cuda");
+    const char *why = json_string_value(json_object_get(cuda, "driver_missing"));
+    size_t i, used = 0;
+    json_t *device;
+    text[0] = 0;
+    json_array_foreach(json_object_get(findings, "devices"), i, device)
+    {
+        const char *name = ak_json_text_at(device, "device");
+        if (strncmp(name, "cuda:", 5) == 0 && used + 2 < sizeof text) {
+            (void)snprintf(text + used, sizeof text - used, "%s%s", used == 0 ? "" : ", ", name);
+            used = strlen(text);
+        }
+    }
+    if (cuda == NULL && used == 0) {
+        return true; /* this build has no CUDA */
+    }
+    return add_verdict(list, "kernels for NVIDIA devices", used > 0,
+                       used > 0      ? text
+                       : why == NULL ? "no device was found"
+                                     : why);
+}
+
+static bool judge_llm(json_t *list, const json_t *findings)
+{
+    char keyed[CELL_BYTES] = "", text[2 * CELL_BYTES];
+    size_t i;
+    json_t *row;
+    json_array_foreach(json_object_get(findings, "providers"), i, row)
+    {
+        size_t used = strlen(keyed);
+        if (strcmp(ak_json_text_at(row, "key"), "set") == 0) {
+            (void)snprintf(keyed + used, sizeof keyed - used, "%s%s", used == 0 ? "" : ", ",
+                           ak_json_text_at(row, "provider"));
+        }
+    }
+    bool curl = json_is_string(json_object_get(findings, "curl"));
+    (void)snprintf(text, sizeof text, "%s%s%s",
+                   !curl           ? "libcurl is not installed: apt-get install libcurl4"
+                   : keyed[0] == 0 ? "no key is set (OPENAI_API_KEY, ANTHROPIC_API_KEY); models of "
+                                     "this machine need none: --llm ollama:MODEL"
+                                   : "keys are set for ",
+                   curl ? keyed : "",
+                   curl && keyed[0] != 0 ? "; 'autokernel llm check' asks one" : "");
+    return add_verdict(list, "language models (not needed)", curl && keyed[0] != 0, text);
+}
+
+static bool judge_confinement(json_t *list, const json_t *findings)
+{
+    bool landlock = ak_json_number_at(findings, "landlock") > 0;
+    bool seccomp = json_is_true(json_object_get(findings, "seccomp"));
+    const char *text = landlock && seccomp ? "by Landlock and seccomp"
+                       : seccomp  ? "by seccomp only: this kernel has no Landlock (Linux 5.13)"
+                       : landlock ? "by Landlock only: this kernel has no seccomp"
+                                  : "not at all: this kernel has neither Landlock nor seccomp";
+    return add_verdict(list, "confinement of candidates", landlock && seccomp, text);
+}
+
+/* Returns the packages that would add something: those that notes of libraries name, and
+   compilers. */
+static json_t *packages_of(const json_t *findings)
+{
+    static const char phrase[] = "apt-get install ";
+    char compilers[CELL_BYTES];
+    json_t *list = json_array(), *row;
+    size_t i;
+    join(compilers, json_object_get(findings, "compilers"), "name", NULL);
+    bool good = list != NULL;
+    good = good && (strstr(compilers, "gcc") != NULL ||
+                    json_array_append_new(list, json_string("gcc")) == 0);
+    good = good && (strstr(compilers, "clang") != NULL ||
+                    json_array_append_new(list, json_string("clang")) == 0);
+    json_array_foreach(json_object_get(findings, "libraries"), i, row)
+    {
+        const char *note = ak_json_text_at(row, "note"), *at = strstr(note, phrase);
+        char name[80];
+        if (at != NULL && !json_is_true(json_object_get(row, "installed"))) {
+            at += sizeof phrase - 1;
+            (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " ,;:)"), at);
+            good = good && json_array_append_new(list, json_string(name)) == 0;
+        }
+    }
+    if (!json_is_string(json_object_get(findings, "curl"))) {
+        good = good && json_array_append_new(list, json_string("libcurl4")) == 0;
+    }
+    if (!good) {
+        json_decref(list);
+        return NULL;
+    }
+    return list;
+}
+
+/* Returns what works, and what does not with the reason. */
+static json_t *verdict_of(const json_t *findings)
+{
+    json_t *list = json_array();
+    bool good = list != NULL && judge_cpu(list, findings) && judge_gpu(list, findings) &&
+                judge_llm(list, findings) && judge_confinement(list, findings);
+    if (!good) {
+        json_decref(list);
+        return NULL;
+    }
+    return list;
+}
+
+static void print_verdict(const json_t *findings)
+{
+    char text[CELL_BYTES];
+    ak_table table;
+    size_t i;
+    json_t *row;
+    print_title("verdict");
+    ak_table_begin(&table, "", "", "", NULL);
+    json_array_foreach(json_object_get(findings, "verdict"), i, row)
+    {
+        ak_table_cell(&table, "%s", json_is_true(json_object_get(row, "works")) ? "yes" : "no");
+        ak_table_cell(&table, "%s", ak_json_text_at(row, "what"));
+        ak_table_cell(&table, "%s", ak_json_text_at(row, "text"));
+    }
+    ak_table_print(&table);
+    show(text, sizeof text, json_object_get(findings, "install"));
+    if (text[0] != 0) {
+        ak_out("to install what is missing: sudo apt-get install %s\n", text);
+    } else {
+        ak_out("nothing is missing that a package could add\n");
+    }
 }
 
 static void print(json_t *findings)
@@ -105,28 +339,29 @@ static void print(json_t *findings)
     char text[8 * CELL_BYTES];
     json_object_foreach(findings, key, value)
     {
-        if (!json_is_array(value) || !json_is_object(json_array_get(value, 0))) {
-            show(text, sizeof text, value);
-            if (text[0] != 0) {
-                ak_out("%s: %s\n", key, text);
-            }
+        bool table = json_is_array(value) && json_is_object(json_array_get(value, 0));
+        show(text, sizeof text, value);
+        if (!table && !json_is_object(value) && says(value) && strcmp(key, "install") != 0) {
+            ak_out("%s: %s\n", key, text);
         }
     }
     json_object_foreach(findings, key, value)
     {
-        if (json_is_array(value) && json_is_object(json_array_get(value, 0))) {
+        bool table = json_is_array(value) && json_is_object(json_array_get(value, 0));
+        if (strcmp(key, "settings") == 0) {
+            print_settings(value);
+        } else if (strcmp(key, "verdict") != 0 && table) {
             print_rows(key, value);
+        } else if (json_is_object(value)) {
+            print_pairs(key, value);
         }
     }
+    print_verdict(findings);
     ak_out("\n");
-    show(text, sizeof text, json_object_get(findings, "install"));
-    if (text[0] != 0) {
-        ak_out("to install what is missing: apt-get install %s\n", text);
-    }
     ak_out_next("tune matmul", "find the fastest matrix product of this machine");
 }
 
-/* Where results are kept unless an option says otherwise. */
+/* Adds the path of the archive that is used unless an option names another. */
 static bool add_archive(json_t *findings, const ak_settings *settings)
 {
     char folder[AK_PATH_MAX], path[AK_PATH_MAX];
@@ -138,14 +373,11 @@ static bool add_archive(json_t *findings, const ak_settings *settings)
     return ak_json_set_text(findings, "archive", set == NULL ? path : set);
 }
 
-/* Adds the settings, the files they may be in and misspelled variables. */
+/* Adds the settings, the files that may hold them, and misspelled variables. */
 static ak_status add_settings(json_t *findings, ak_error *err)
 {
     ak_settings settings;
-    ak_status status = ak_settings_open(&settings, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_settings_open(&settings, err));
     json_t *unknown = ak_settings_unknown();
     bool good =
         unknown != NULL && add_archive(findings, &settings) &&
@@ -153,6 +385,8 @@ static ak_status add_settings(json_t *findings, ak_error *err)
                          settings.has_project ? settings.project : "none") &&
         ak_json_set_text(findings, "user_settings", settings.has_user ? settings.user : "none") &&
         ak_json_set(findings, "settings", ak_settings_json(&settings)) &&
+        ak_json_set(findings, "verdict", verdict_of(findings)) &&
+        ak_json_set(findings, "install", packages_of(findings)) &&
         (json_array_size(unknown) == 0 ||
          ak_json_set(findings, "unknown_variables", json_incref(unknown)));
     json_decref(unknown);
@@ -165,18 +399,16 @@ static int run(const ak_args *args)
     ak_error err = AK_ERROR_INIT;
     char *text = NULL;
     json_t *findings = NULL;
-    ak_status status = ak_doctor(&text, &err);
-    if (status == AK_OK) {
-        status = ak_json_parse(&findings, text, strlen(text), "doctor", &err);
-    }
-    if (status == AK_OK) {
-        status = add_settings(findings, &err);
-    }
-    if (status == AK_OK && !ak_args_has(args, AK_OPTION_JSON)) {
+    ak_status status = AK_OK;
+    AK_TRY(ak_doctor(&text, &err));
+    AK_TRY(ak_json_parse(&findings, text, strlen(text), "doctor", &err));
+    AK_TRY(add_settings(findings, &err));
+    if (!ak_args_has(args, AK_OPTION_JSON)) {
         print(findings);
-    } else if (status == AK_OK && !ak_out_json(findings)) {
-        status = ak_fail_memory(&err);
+    } else if (!ak_out_json(findings)) {
+        AK_TRY(ak_fail_memory(&err));
     }
+out:
     json_decref(findings);
     ak_text_free(text);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
@@ -184,12 +416,12 @@ static int run(const ak_args *args)
 
 const ak_command ak_cmd_doctor = {
     .name = "doctor",
-    .summary = "what works on this machine, and what to install",
+    .summary = "show what works on this machine, and what to install",
     .operands = "",
     .options = AK_O(JSON) | AK_O(HELP),
-    .about = "Devices with the ceilings that were measured just now, compilers, libraries with "
-             "versions,\n"
-             "the settings in force and where each comes from, and what to install.",
+    .about = "Shows the devices with their ceilings, which it measures now, the compilers, the "
+             "libraries with their versions, and the settings with where each comes from. At the "
+             "end it says what works, what does not work and why, and which packages to install.",
     .examples = "  autokernel doctor\n"
                 "  autokernel doctor --json\n",
     .run = run,

@@ -1,13 +1,15 @@
-/* cmd_export.c: trials out of the archive, above all the best configuration for production. */
+/* cmd_export.c: writes best_config.json, or trials of the archive in another format. */
 #include <string.h>
 
 #include "base/fs.h"
+#include "cli/outdated.h"
 #include "cli/formats.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/task_args.h"
 
-/* A table is for the sizes that it has; the kernel's own default need not be near any of them. */
+/* Adds the first size of a dispatch table as --size: the kernel's default size may be far from all
+   of the table's. */
 static void add_first_size(ak_buf *command, const char *path)
 {
     json_t *document = NULL, *value;
@@ -34,10 +36,17 @@ static int tell(const ak_args *args, const char *format, const char *path)
         return good ? AK_EXIT_DONE : AK_EXIT_FAILED;
     }
     ak_out("wrote %s\n", path);
-    /* Trials may be of a kernel that is not here, which cannot be measured. */
+    return AK_EXIT_DONE;
+}
+
+/* Suggests what to do with the file that was written. */
+static void suggest(const ak_args *args, const char *format, const char *path)
+{
+    /* A kernel that only the archive knows cannot be measured, so nothing is suggested. */
     ak_problem *problem = NULL;
     bool measurable = strcmp(format, "best") == 0 || strcmp(format, "dispatch") == 0;
-    if (measurable && ak_problem_open(&problem, args->operand[0], NULL) == AK_OK) {
+    if (measurable && !ak_args_has(args, AK_OPTION_JSON) &&
+        ak_problem_open(&problem, args->operand[0], NULL) == AK_OK) {
         ak_buf command = AK_BUF(4 * AK_PATH_MAX);
         ak_buf_puts(&command, "bench ");
         ak_quote(&command, args->operand[0]);
@@ -52,39 +61,154 @@ static int tell(const ak_args *args, const char *format, const char *path)
         ak_buf_free(&command);
         ak_problem_close(problem);
     }
-    return AK_EXIT_DONE;
 }
 
-/* Where the archive has several tasks of the kernel and the options leave it open, the one that
-   `autokernel tune KERNEL` works on is meant. `err` holds the complaint about several tasks and
-   keeps it if that one is not among them. */
-static ak_status export_default(const ak_selection *selection, const char *format, const char *path,
-                                const ak_args *args, ak_error *err)
+/* Writes a file that describes a task; no archive is needed. */
+static int export_task(const char *format, const char *path, const ak_args *args)
 {
+    ak_error err = AK_ERROR_INIT;
     ak_task *task = NULL;
-    ak_error second = AK_ERROR_INIT;
-    ak_archive_filter filter = selection->filter;
-    if (ak_args_task(&task, args, NULL) != AK_OK) {
-        return err->status;
-    }
-    filter.implementation = ak_task_implementation(task);
-    filter.device = ak_task_device(task);
-    filter.size = ak_task_size(task);
-    filter.dtype = ak_task_dtype(task);
-    filter.choices = ak_task_choices(task);
-    ak_status status = ak_archive_export(selection->archive, &filter, format, path, &second);
+    ak_task_spec spec = {.look = true};
+    ak_args_spec(&spec, args);
+    ak_status status = AK_OK;
+    AK_TRY(ak_task_open(&task, &spec, &err));
+    AK_TRY(ak_check_target(path, ak_problem_name(ak_task_problem(task)), args, &err));
+    AK_TRY(ak_task_export(task, format, path, &err));
+out:
     ak_task_close(task);
-    if (status == AK_NOT_FOUND) {
-        return err->status;
+    if (status != AK_OK) {
+        return ak_complain_error(&err);
     }
-    *err = second;
-    return status;
+    return strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path);
+}
+
+/* Reads the trial of a --config such as "#5"; 0: no --config names a trial. */
+static ak_status read_trial(int64_t *out, const ak_args *args, ak_error *err)
+{
+    *out = 0;
+    if (args->config_count == 0) {
+        return AK_OK;
+    }
+    if (args->config_count > 1 || args->config[0][0] != '#' ||
+        !ak_text_int(out, args->config[0] + 1) || *out < 1) {
+        return ak_fail(err, AK_INVALID,
+                       "--config %.60s: a bundle is of one trial, by its id, such as '#5'; "
+                       "'autokernel history' shows them",
+                       args->config[0]);
+    }
+    if (ak_args_has(args, AK_OPTION_TABLE)) {
+        return ak_fail(err, AK_INVALID, "--config and --table contradict each other");
+    }
+    return AK_OK;
+}
+
+/* If several tasks of the archive match the options, narrows the filter to the task that
+   `autokernel tune KERNEL` works on. *out is the best trial of that task (ak_trial_clear). The
+   filter borrows texts of *task, which the caller closes, too. */
+static ak_status narrow(ak_trial *out, ak_task **task, ak_archive_filter *filter,
+                        const ak_selection *selection, const ak_args *args, ak_error *err)
+{
+    *filter = selection->filter;
+    ak_status status = ak_archive_best(out, selection->archive, filter, err);
+    if (status != AK_INVALID || ak_args_task(task, args, NULL) != AK_OK) {
+        return status;
+    }
+    filter->implementation = ak_task_implementation(*task);
+    filter->device = ak_task_device(*task);
+    filter->size = ak_task_size(*task);
+    filter->dtype = ak_task_dtype(*task);
+    filter->choices = ak_task_choices(*task);
+    return ak_archive_best(out, selection->archive, filter, NULL) == AK_OK ? AK_OK : err->status;
+}
+
+static int export_bundle(const char *format, const ak_args *args)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_selection selection = {0};
+    ak_archive_filter filter = {0};
+    ak_task *task = NULL;
+    ak_trial best = {0};
+    char *path = NULL;
+    const char *target = args->text[AK_OPTION_OUTPUT];
+    ak_bundle_request request = {
+        .kernel = args->operand[0], .filter = &filter, .table = ak_args_has(args, AK_OPTION_TABLE)};
+    int code = AK_EXIT_FAILED;
+    ak_status status = AK_OK;
+    AK_TRY(read_trial(&request.trial, args, &err));
+    AK_TRY(ak_selection_open(&selection, args, &err));
+    filter = selection.filter;
+    if (!request.table && request.trial == 0) {
+        AK_TRY(narrow(&best, &task, &filter, &selection, args, &err));
+    }
+    AK_TRY(target == NULL ? AK_OK : ak_check_target(target, selection.kernel, args, &err));
+    AK_TRY(ak_bundle_export(&path, selection.archive, &request, format, target, &err));
+    code = strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path);
+    ak_archive_filter shipped = {.id = best.id > 0 ? best.id : request.trial};
+    if (!request.table) {
+        AK_TRY(ak_say_changed_matching(selection.archive, &shipped, args, true, &err));
+    }
+out:
+    if (status != AK_OK) {
+        code = ak_complain_error(&err);
+        code = status == AK_NOT_FOUND ? AK_EXIT_FAILED : code;
+    }
+    ak_text_free(path);
+    ak_trial_clear(&best);
+    ak_task_close(task);
+    ak_selection_close(&selection);
+    return code;
+}
+
+/* Writes a file of trials, or of what was chosen from them, once it is known what is in it. */
+static int export_trials(const char *format, const char *path, const ak_args *args)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_selection selection = {0};
+    ak_archive_filter filter = {0};
+    ak_task *task = NULL;
+    ak_trial best = {0};
+    char *text = NULL;
+    int code = AK_EXIT_DONE;
+    ak_status status = AK_OK;
+    bool asked = false; /* the command was right; the archive may have no answer yet */
+    const bool one = strcmp(format, "best") == 0, to_file = strcmp(path, "-") != 0;
+    AK_TRY(ak_selection_open(&selection, args, &err));
+    asked = true;
+    filter = selection.filter;
+    if (one) {
+        AK_TRY(narrow(&best, &task, &filter, &selection, args, &err));
+    }
+    AK_TRY(ak_archive_export_text(&text, selection.archive, &filter, format, &err));
+    if (to_file) {
+        AK_TRY(ak_check_target(path, selection.kernel, args, &err));
+        AK_TRY(ak_fs_write(path, text, strlen(text), &err));
+        code = tell(args, format, path);
+    } else {
+        ak_out_whole(text);
+    }
+    if (one && to_file && !ak_args_has(args, AK_OPTION_JSON)) {
+        AK_TRY(ak_say_environment(selection.archive, &best, &err));
+    }
+    AK_TRY(one ? ak_say_changed(selection.archive, &best, 1, args, true, &err)
+               : ak_say_changed_matching(selection.archive, &filter, args, true, &err));
+    if (to_file) {
+        suggest(args, format, path);
+    }
+out:
+    if (status != AK_OK) {
+        code = ak_complain_error(&err);
+        code = asked && status == AK_NOT_FOUND ? AK_EXIT_FAILED : code;
+    }
+    ak_text_free(text);
+    ak_trial_clear(&best);
+    ak_task_close(task);
+    ak_selection_close(&selection);
+    return code;
 }
 
 static int run(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
-    ak_selection selection = {0};
     const char *format = NULL;
     const char *path = args->text[AK_OPTION_OUTPUT];
     ak_status status = ak_format_named(
@@ -97,43 +221,46 @@ static int run(const ak_args *args)
                : strcmp(format, "dispatch") == 0 ? "dispatch.json"
                                                  : "-";
     }
-    int code;
-    if (ak_selection_open(&selection, args, &err) != AK_OK) {
+    if (strcmp(format, "t1") == 0) {
+        return export_task(format, path, args);
+    }
+    if (strcmp(format, "bundle") == 0 || strcmp(format, "c") == 0) {
+        return export_bundle(format, args);
+    }
+    if (ak_args_has(args, AK_OPTION_TABLE) || args->config_count > 0) {
+        (void)ak_fail(&err, AK_INVALID, "--%s is for bundles: --format bundle",
+                      args->config_count > 0 ? "config" : "table");
         return ak_complain_error(&err);
     }
-    status = ak_archive_export(selection.archive, &selection.filter, format, path, &err);
-    if (status == AK_INVALID && strcmp(format, "best") == 0) {
-        status = export_default(&selection, format, path, args, &err);
-    }
-    if (status == AK_OK) {
-        code = strcmp(path, "-") == 0 ? AK_EXIT_DONE : tell(args, format, path);
-    } else {
-        code = ak_complain_error(&err);
-        /* The question was right; the archive has no answer yet. */
-        code = status == AK_NOT_FOUND ? AK_EXIT_FAILED : code;
-    }
-    ak_selection_close(&selection);
-    return code;
+    return export_trials(format, path, args);
 }
 
 const ak_command ak_cmd_export = {
     .name = "export",
-    .summary = "write best_config.json, or trials as CSV, JSON and more",
+    .summary = "write the winner as a bundle or best_config.json; trials as CSV, JSON and more",
     .operands = "KERNEL",
     .least = 1,
     .most = 1,
-    .options = AK_O_FILTER | AK_O(FORMAT) | AK_O(OUTPUT) | AK_O(JSON) | AK_O(HELP),
-    .about =
-        "Formats: best (the default, to best_config.json), dispatch (what 'tune --sizes' chose, "
-        "to\n"
-        "dispatch.json), csv, json, kernels, kernel-tuner, t4; these go to standard output unless\n"
-        "--output names a file. A file is written whole or not at all. Where the archive has "
-        "several\n"
-        "sizes or types and the options leave it open, best takes the size and type that\n"
-        "'autokernel tune KERNEL' works on.",
+    .options = AK_O_FILTER | AK_O(FORMAT) | AK_O(OUTPUT) | AK_O(CONFIG) | AK_O(TABLE) |
+               AK_O(FORCE) | AK_O(JSON) | AK_O(HELP),
+    .about = "Writes one of these formats: best (the default, to best_config.json), dispatch (the "
+             "choice of 'tune --sizes', to dispatch.json), csv, json, kernels, kernel-tuner, t4, "
+             "and t1 (the space of a task, for other tuners). The last six go to standard output "
+             "unless --output names a file.\n\n"
+             "A file is written whole or not at all. One that exists and that export did not "
+             "write for this kernel is replaced only with --force. A kernel that has changed "
+             "since it was measured is named in a warning. If the archive has several sizes or "
+             "types and no option "
+             "selects one, best takes the size and type that 'autokernel tune KERNEL' "
+             "tunes.\n\n"
+             "bundle compiles the winner, the trial that --config '#5' names or, with --table, the "
+             "choice of 'tune --sizes', and writes KERNEL_TYPE.akb: one file that runs without "
+             "autokernel. It writes a folder if --output is one or ends in '/'. docs/shipping.md "
+             "says how to use it.",
     .examples = "  autokernel export matmul\n"
                 "  autokernel export matmul --size M=512,N=512,K=512 --output best512.json\n"
                 "  autokernel export matmul --format dispatch\n"
+                "  autokernel export matmul --format bundle\n"
                 "  autokernel export matmul --format csv --output matmul.csv\n",
     .run = run,
 };

@@ -1,7 +1,10 @@
-/* cmd_help.c: the list of commands, or one of them. */
+/* cmd_help.c: lists the commands, or explains one. */
 #include "cli/help.h"
+#include "cli/manual.h"
 #include "cli/options.h"
 #include "cli/output.h"
+
+#include <string.h>
 
 static bool print_json(const ak_command *only)
 {
@@ -47,9 +50,33 @@ static const ak_command *find(const char *name, ak_error *err)
     return NULL;
 }
 
+/* Prints the manual page or the completion of a shell. */
+static int print_manual(const char *name)
+{
+    ak_error err = AK_ERROR_INIT;
+    for (size_t i = 0; i < ak_manual_count; i++) {
+        if (strcmp(ak_manuals[i].name, name) == 0) {
+            ak_buf out = AK_BUF((size_t)1 << 20);
+            ak_manuals[i].write(&out);
+            ak_status status = ak_buf_status(&out, &err);
+            if (status == AK_OK) {
+                ak_out_whole(out.data);
+            }
+            ak_buf_free(&out);
+            return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+        }
+    }
+    (void)ak_fail(&err, AK_INVALID,
+                  "help: there is no format \"%.40s\"; choose man, bash, zsh or fish", name);
+    return ak_complain_error(&err);
+}
+
 static int run(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
+    if (ak_args_has(args, AK_OPTION_FORMAT)) {
+        return print_manual(args->text[AK_OPTION_FORMAT]);
+    }
     const ak_command *command = NULL;
     if (args->operand_count > 0 && (command = find(args->operand[0], &err)) == NULL) {
         return ak_complain_error(&err);
@@ -67,12 +94,16 @@ static int run(const ak_args *args)
 
 const ak_command ak_cmd_help = {
     .name = "help",
-    .summary = "this list, or help on a command",
+    .summary = "list the commands, or explain one",
     .operands = "[COMMAND]",
     .most = 1,
-    .options = AK_O(JSON) | AK_O(HELP),
-    .about = "Lists the commands, or explains one: the same as 'autokernel COMMAND --help'.",
+    .options = AK_O(FORMAT) | AK_O(JSON) | AK_O(HELP),
+    .about =
+        "Lists the commands, or explains one as 'autokernel COMMAND --help' does. --format man "
+        "prints the manual page; --format bash, zsh or fish prints the completion of commands "
+        "and options for that shell. 'make install' installs all of them.",
     .examples = "  autokernel help\n"
-                "  autokernel help tune\n",
+                "  autokernel help tune\n"
+                "  autokernel help --format bash\n",
     .run = run,
 };

@@ -1,27 +1,39 @@
-/* cmd_history.c: the trials of the archive. */
+/* cmd_history.c: lists the trials of the archive. */
+#include <string.h>
+
 #include "base/alloc.h"
+#include "base/fs.h"
+#include "cli/outdated.h"
 #include "cli/options.h"
 #include "cli/task_args.h"
 #include "cli/trial_table.h"
 
-/* The archive gives the oldest first and people want the latest, so a ring of the last `limit` is
- * kept. */
+/* How many trials a table shows by default. The archive gives the oldest first and people want the
+   latest, so a ring keeps the last `limit`. */
 #define SHOWN_DEFAULT 20
 
 typedef struct ring {
     ak_trial *trials;
-    size_t limit;                 /* 0: all */
+    size_t limit;                 /* 0: no limit */
     size_t capacity, count, next; /* `next` is the oldest once the ring is full */
     bool by_status;
     ak_trial_status wanted;
-    size_t matched;
+    size_t seen, matched; /* matched: those of `seen` that have the status */
     ak_status status;
     ak_error *err;
 } ring;
 
+static bool count_one(void *context, const ak_trial *trial)
+{
+    (void)trial;
+    *(size_t *)context += 1;
+    return true;
+}
+
 static bool keep(void *context, const ak_trial *trial)
 {
     ring *r = context;
+    r->seen++;
     if (r->by_status && trial->status != r->wanted) {
         return true;
     }
@@ -42,7 +54,32 @@ static bool keep(void *context, const ak_trial *trial)
     return r->status == AK_OK;
 }
 
-static void print_table(const ring *r, const ak_args *args)
+/* Says that nothing matches, and suggests what shows something: the same without --status, else
+   all trials of the kernel, else a run. */
+static void print_none(const ring *r, const ak_selection *selection, const ak_args *args)
+{
+    const char *kernel = args->operand_count > 0 ? args->operand[0] : NULL;
+    ak_archive_filter of_kernel = {.kernel = selection->filter.kernel};
+    ak_buf command = AK_BUF(2 * AK_PATH_MAX);
+    size_t seen = r->seen;
+    if (r->by_status && seen > 0) {
+        ak_out("no trial has the status %s; %zu ha%s another\n", ak_trial_status_text(r->wanted),
+               seen, seen == 1 ? "s" : "ve");
+    } else {
+        ak_out("no trial matches%s\n", ak_selection_hint(selection));
+        (void)ak_archive_each(selection->archive, &of_kernel, count_one, &seen, NULL);
+    }
+    ak_buf_puts(&command, seen > 0 ? "history" : "tune");
+    if (kernel != NULL || seen == 0) {
+        ak_buf_putc(&command, ' ');
+        ak_quote(&command, kernel == NULL ? "matmul" : kernel);
+    }
+    ak_next_on_archive(command.data, seen > 0 ? "what there is" : "make some", args);
+    ak_buf_free(&command);
+}
+
+static ak_status print_table(const ring *r, const ak_selection *selection, const ak_args *args,
+                             ak_error *err)
 {
     ak_table table;
     ak_history_begin(&table);
@@ -51,17 +88,18 @@ static void print_table(const ring *r, const ak_args *args)
     }
     ak_table_print(&table);
     if (r->matched == 0) {
-        ak_out("no trial matches\n");
-        ak_next_on_archive("tune matmul", "make some", args);
-        return;
+        print_none(r, selection, args);
+        return AK_OK;
     }
     if (r->matched > r->count) {
         ak_out("the latest %zu of %zu; --limit shows more\n", r->count, r->matched);
     }
+    ak_status status = ak_say_changed(selection->archive, r->trials, r->count, args, false, err);
     ak_next_on_archive("best", "the fastest of each kernel and size", args);
+    return status;
 }
 
-/* The ring as a list, oldest first. */
+/* Turns the ring into a list, oldest first. */
 static ak_status straighten(ring *r, ak_error *err)
 {
     if (r->next == 0) {
@@ -100,8 +138,77 @@ static ak_status read_status(ring *r, const ak_args *args, ak_error *err)
     return ak_fail(err, AK_INVALID, "there is no status '%.60s'; %s", text, hint);
 }
 
+/* ---- sources ----------------------------------------------------------------------------------
+ */
+
+typedef struct sources {
+    const char *folder; /* NULL: standard output */
+    json_t *list;       /* list for --json */
+    ak_status status;
+    ak_error *err;
+} sources;
+
+static void show_file(void *context, const char *name, const char *data, size_t length)
+{
+    sources *s = context;
+    char path[AK_PATH_MAX];
+    if (s->status != AK_OK) {
+        return;
+    }
+    if (s->folder != NULL) {
+        s->status = ak_fs_join(path, s->folder, name, s->err);
+        char *slash = s->status == AK_OK ? strrchr(path, '/') : NULL;
+        if (slash != NULL) {
+            *slash = 0;
+            s->status = ak_fs_mkdirs(path, s->err);
+            *slash = '/';
+        }
+        s->status = s->status == AK_OK ? ak_fs_write(path, data, length, s->err) : s->status;
+    }
+    if (s->list != NULL) {
+        json_t *one = json_pack("{s:s, s:s%}", "name", name, "text", data, length);
+        s->status = one != NULL && json_array_append_new(s->list, one) == 0
+                        ? s->status
+                        : ak_fail_memory(s->err);
+    } else {
+        ak_out(s->folder == NULL ? "==== %s\n%s\n" : "wrote %s%s\n",
+               s->folder == NULL ? name : path, s->folder == NULL ? data : "");
+    }
+}
+
+static int show_source(const ak_args *args)
+{
+    const char *text = args->text[AK_OPTION_SOURCE];
+    ak_error err = AK_ERROR_INIT;
+    ak_archive *archive = NULL;
+    int64_t id = 0;
+    bool json = ak_args_has(args, AK_OPTION_JSON);
+    sources s = {.folder = args->text[AK_OPTION_OUTPUT],
+                 .list = json ? json_array() : NULL,
+                 .status = AK_OK,
+                 .err = &err};
+    bool good = ak_text_int(&id, text[0] == '#' ? text + 1 : text) && id > 0;
+    ak_status status = good ? ak_args_archive(&archive, args, &err)
+                            : ak_fail(&err, AK_INVALID,
+                                      "--source %.60s: a trial is named by its id, such as '#5'; "
+                                      "'autokernel history' shows them",
+                                      text);
+    status = status == AK_OK ? ak_archive_source(archive, id, show_file, &s, &err) : status;
+    status = status == AK_OK ? s.status : status;
+    if (status == AK_OK && json) {
+        status = ak_out_json(s.list) ? AK_OK : ak_fail_memory(&err);
+    }
+    json_decref(s.list);
+    ak_archive_close(archive);
+    int code = status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+    return status == AK_NOT_FOUND ? AK_EXIT_FAILED : code;
+}
+
 static int run(const ak_args *args)
 {
+    if (ak_args_has(args, AK_OPTION_SOURCE)) {
+        return show_source(args);
+    }
     ak_error err = AK_ERROR_INIT;
     ak_selection selection = {0};
     bool json = ak_args_has(args, AK_OPTION_JSON);
@@ -109,22 +216,18 @@ static int run(const ak_args *args)
     r.limit = ak_args_has(args, AK_OPTION_LIMIT) ? (size_t)args->number[AK_OPTION_LIMIT]
               : json                             ? 0
                                                  : SHOWN_DEFAULT;
-    ak_status status = read_status(&r, args, &err);
-    if (status == AK_OK) {
-        status = ak_selection_open(&selection, args, &err);
+    ak_status status = AK_OK;
+    AK_TRY(read_status(&r, args, &err));
+    AK_TRY(ak_selection_open(&selection, args, &err));
+    AK_TRY(ak_archive_each(selection.archive, &selection.filter, keep, &r, &err));
+    AK_TRY(r.status);
+    AK_TRY(straighten(&r, &err));
+    if (json) {
+        AK_TRY(ak_trials_print_json(r.trials, r.count, &err));
+    } else {
+        AK_TRY(print_table(&r, &selection, args, &err));
     }
-    if (status == AK_OK) {
-        status = ak_archive_each(selection.archive, &selection.filter, keep, &r, &err);
-        status = status == AK_OK ? r.status : status;
-    }
-    if (status == AK_OK) {
-        status = straighten(&r, &err);
-    }
-    if (status == AK_OK && json) {
-        status = ak_trials_print_json(r.trials, r.count, &err);
-    } else if (status == AK_OK) {
-        print_table(&r, args);
-    }
+out:
     ak_trials_free(r.trials, r.count);
     ak_selection_close(&selection);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
@@ -132,13 +235,15 @@ static int run(const ak_args *args)
 
 const ak_command ak_cmd_history = {
     .name = "history",
-    .summary = "the trials of the archive",
+    .summary = "list the trials of the archive",
     .operands = "[KERNEL]",
     .most = 1,
-    .options = AK_O_FILTER | AK_O(STATUS) | AK_O(LIMIT) | AK_O(JSON) | AK_O(HELP),
-    .about =
-        "Every configuration that was ever tried, failures included; the latest 20 unless --limit\n"
-        "says otherwise. --json prints all that match as an array.",
+    .options = AK_O_FILTER | AK_O(STATUS) | AK_O(LIMIT) | AK_O(SOURCE) | AK_O(OUTPUT) | AK_O(JSON) |
+               AK_O(HELP),
+    .about = "Lists every configuration that was ever tried, failures included: the latest 20, or "
+             "as many as --limit says. --json prints all that match as an array. Trials on "
+             "recordings are shown only with --device sim (or sim:FILE). --source '#5' prints the "
+             "kernel of a trial as it was then, or writes it to the folder that --output names.",
     .examples = "  autokernel history\n"
                 "  autokernel history matmul --status compile_error --limit 5\n"
                 "  autokernel history matmul --json\n",

@@ -1,32 +1,20 @@
-/* cmd_import.c: trials into the archive. */
-#include <string.h>
-
+/* cmd_import.c: adds the trials of a file to the archive. */
 #include "cli/formats.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/task_args.h"
 
-/* Without --format the end of the name decides, where it can only mean one. */
-static const char *guess(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot != NULL && strcmp(dot, ".csv") == 0 ? "csv" : NULL;
-}
-
 static int run(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
     ak_archive *archive = NULL;
-    const char *format = NULL;
+    const char *format = NULL; /* NULL: the contents of the file decide */
     const char *path = args->operand[0];
-    const char *name =
-        ak_args_has(args, AK_OPTION_FORMAT) ? args->text[AK_OPTION_FORMAT] : guess(path);
     size_t added = 0, known = 0;
-    ak_status status = name == NULL ? ak_fail(&err, AK_INVALID,
-                                              "%.200s: which format? --format csv, json, kernels, "
-                                              "kernel-tuner or t4",
-                                              path)
-                                    : ak_format_named(&format, name, &err);
+    ak_status status = AK_OK;
+    if (ak_args_has(args, AK_OPTION_FORMAT)) {
+        status = ak_format_named(&format, args->text[AK_OPTION_FORMAT], &err);
+    }
     if (status == AK_OK) {
         status = ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err);
     }
@@ -63,13 +51,13 @@ const ak_command ak_cmd_import = {
     .least = 1,
     .most = 1,
     .options = AK_O(FORMAT) | AK_O(ARCHIVE) | AK_O(JSON) | AK_O(HELP),
-    .about = "Formats: csv, json, kernels, kernel-tuner, t4; a name that ends in .csv needs no "
-             "--format.\n"
-             "All trials of the file are added, or none; those that the archive has already are "
-             "passed over.",
+    .about = "Reads one of the formats csv, json, kernels, kernel-tuner and t4; the file may be "
+             "compressed with gzip. Its contents decide on the format, unless --format names one. "
+             "All trials of the file are added or none; trials that the archive already has are "
+             "skipped.",
     .examples = "  autokernel export matmul --format csv --output matmul.csv\n"
                 "  autokernel import matmul.csv --archive copy.db\n"
                 "  autokernel export matmul --format json --output matmul.json\n"
-                "  autokernel import matmul.json --format json --archive copy2.db\n",
+                "  autokernel import matmul.json --archive copy2.db\n",
     .run = run,
 };

@@ -1,4 +1,4 @@
-/* cmd_list.c: what this build offers, or what can be tuned in one kernel. */
+/* cmd_list.c: lists what this build offers, or the parameters and conditions of one kernel. */
 #include <math.h>
 #include <string.h>
 
@@ -8,11 +8,10 @@
 #include "cli/table.h"
 #include "cli/task_args.h"
 
-/* A list of values longer than this is cut in the table; --json has all of them. */
+/* Characters of a list of values that a table shows; --json prints all of it. */
 #define VALUES_SHOWN 100
 
-/* ---- the build --------------------------------------------------------------------------------
- */
+/* ---- the build ------------------------------------------------------------------------------- */
 
 typedef struct listing {
     json_t *rows;
@@ -46,7 +45,7 @@ static void add_row(void *context, const char *name, const char *description)
     list->failed |= json_array_append_new(list->rows, row) != 0 || !good;
 }
 
-/* implementations as one text, "" if there are none */
+/* Joins the names of implementations; "" if there are none. */
 static void join(char *out, size_t bytes, const json_t *names)
 {
     size_t i;
@@ -118,8 +117,7 @@ static int list_build(const ak_args *args)
     return AK_EXIT_DONE;
 }
 
-/* ---- one kernel -------------------------------------------------------------------------------
- */
+/* ---- one kernel ------------------------------------------------------------------------------ */
 
 static const char *use_text(ak_parameter_use use)
 {
@@ -154,7 +152,7 @@ static json_t *whole_json(double count)
     return count < 9e15 ? json_integer((json_int_t)count) : json_real(count);
 }
 
-static json_t *task_json(const ak_task *task)
+json_t *ak_space_json(const ak_task *task)
 {
     const ak_space *space = ak_task_space(task);
     const ak_problem *problem = ak_task_problem(task);
@@ -190,7 +188,7 @@ static json_t *task_json(const ak_task *task)
     return object;
 }
 
-/* The values, the default marked: "64 [128] 256" */
+/* Formats the values of a parameter with its default in brackets: "64 [128] 256". */
 static void show_values(char *out, size_t bytes, const ak_parameter *p)
 {
     size_t used = 0;
@@ -199,7 +197,7 @@ static void show_values(char *out, size_t bytes, const ak_parameter *p)
         char value[VALUES_SHOWN];
         ak_value_show(value, sizeof value, &p->values[v]);
         bool is_default = v == p->default_index;
-        /* The default is shown however long the list is. */
+        /* The default is shown even if the list is cut before it. */
         if (used + strlen(value) > VALUES_SHOWN && !is_default) {
             if (v < p->default_index) {
                 continue;
@@ -213,12 +211,31 @@ static void show_values(char *out, size_t bytes, const ak_parameter *p)
     }
 }
 
+/* Prints lines of a label, blanks and a text as two columns. */
+static void print_description(const char *text)
+{
+    ak_table table;
+    ak_table_begin(&table, "", "", NULL);
+    while (*text != 0) {
+        size_t line = strcspn(text, "\n"), label = 0;
+        while (label < line && strncmp(text + label, "  ", 2) != 0) {
+            label++;
+        }
+        size_t begin = label + strspn(text + label, " ");
+        ak_table_cell(&table, "%.*s", (int)label, text);
+        ak_table_cell(&table, "%.*s", (int)(begin < line ? line - begin : 0), text + begin);
+        text += line + (text[line] == '\n' ? 1 : 0);
+    }
+    ak_table_print(&table);
+}
+
 static void print_task(const ak_task *task, const char *description)
 {
     const ak_space *space = ak_task_space(task);
     char values[4 * VALUES_SHOWN], valid[AK_NUMBER_BYTES], cartesian[AK_NUMBER_BYTES];
     ak_task_print(task);
-    ak_out("%s%s", description, description[0] == 0 ? "" : "\n");
+    print_description(description);
+    ak_out("%s", description[0] == 0 ? "" : "\n");
     ak_table table;
     ak_table_begin(&table, "parameter", "values [default]", "", NULL);
     for (size_t i = 0; i < ak_space_parameter_count(space); i++) {
@@ -250,14 +267,15 @@ static int list_kernel(const ak_args *args)
     ak_args_spec(&spec, args);
     ak_status status = ak_task_open(&task, &spec, &err);
     if (status == AK_OK && ak_args_has(args, AK_OPTION_JSON)) {
-        json_t *object = task_json(task);
+        json_t *object = ak_space_json(task);
         status = ak_out_json(object) ? AK_OK : ak_fail_memory(&err);
         json_decref(object);
     } else if (status == AK_OK) {
         status = ak_problem_describe(&description, ak_task_problem(task), &err);
         if (status == AK_OK) {
             print_task(task, description);
-            /* A space alone has no sizes: nothing that could be compiled and timed. */
+            /* A space file without a problem has no sizes and cannot be compiled or timed, so
+               nothing is suggested. */
             if (ak_task_size(task)[0] == 0) {
                 ak_out_next("new kernel my_kernel", "a kernel folder to put this space into");
             } else if (!ak_task_by_sheet(task)) {
@@ -275,7 +293,8 @@ static int run(const ak_args *args)
     if (args->operand_count > 0) {
         return list_kernel(args);
     }
-    /* Settings may say what a kernel runs on; an option of the command line means one. */
+    /* An option that is about a kernel is a mistake without one; the same setting from a file is
+       not. */
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
         if (i != AK_OPTION_JSON && ak_args_typed(args, (ak_option_id)i)) {
             ak_error err = AK_ERROR_INIT;
@@ -289,17 +308,17 @@ static int run(const ak_args *args)
 
 const ak_command ak_cmd_list = {
     .name = "list",
-    .summary = "what there is: kernels, strategies, formats; or what can be tuned in a kernel",
+    .summary = "list kernels, strategies and formats, or the parameters of one kernel",
     .operands = "[KERNEL]",
     .most = 1,
     .options = AK_O_TASK | AK_O(THREADS) | AK_O(JSON) | AK_O(HELP),
-    .about =
-        "Without a KERNEL: the kernels, backends, strategies, baselines and formats of this "
-        "build.\n"
-        "With one: its parameters and their values, the conditions between them with the reasons,\n"
-        "and how many configurations there are at this size on this device. A device that this\n"
-        "machine does not have is looked at by its data sheet: --device cuda:H200, cuda:H100 or\n"
-        "cuda:A100. An implementation for devices that are not here is shown on the first of them.",
+    .about = "Without a KERNEL, lists the kernels, backends, strategies, baselines and formats of "
+             "this build.\n\n"
+             "With a KERNEL, lists its parameters with their values, the conditions between them "
+             "with the reasons, and how many configurations are valid at this size on this device. "
+             "A device that this machine does not have is described by its data sheet: --device "
+             "cuda:H200, cuda:H100 or cuda:A100. An implementation for devices that this machine "
+             "lacks is shown for the first of these.",
     .examples = "  autokernel list\n"
                 "  autokernel list matmul\n"
                 "  autokernel list matmul --size 64 --json\n"

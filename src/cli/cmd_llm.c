@@ -1,10 +1,13 @@
-/* cmd_llm.c: language models: does the one that is set up answer, and what does it cost; what was
-   said in a run (llm_show.c). */
+/* cmd_llm.c: asks the configured language model for one word, and shows conversations
+   (llm_show.c). */
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/llm_args.h"
 #include "cli/llm_show.h"
+#include "cli/options.h"
 #include "cli/output.h"
 
 static volatile int interrupted;
@@ -62,57 +65,44 @@ static int run_check(const ak_args *args)
     json_t *result = NULL;
     (void)signal(SIGINT, on_interrupt);
     (void)signal(SIGTERM, on_interrupt);
-    ak_status status = ak_llm_args(&options, args, &interrupted, &err);
-    if (status == AK_OK) {
-        status = ak_llm_check(&text, &options, &err);
+    ak_status status = AK_OK;
+    AK_TRY(ak_llm_args(&options, args, &interrupted, &err));
+    if (isatty(STDERR_FILENO)) {
+        const char *model = options.model == NULL ? "the tape" : options.model;
+        (void)fprintf(stderr, "asking %s; a model may think for minutes, Ctrl-C ends it\n", model);
     }
-    if (status == AK_OK) {
-        status = ak_json_parse(&result, text, strlen(text), "llm", &err);
-    }
-    if (status == AK_OK && !ak_args_has(args, AK_OPTION_JSON)) {
+    AK_TRY(ak_llm_check(&text, &options, &err));
+    AK_TRY(ak_json_parse(&result, text, strlen(text), "llm", &err));
+    if (!ak_args_has(args, AK_OPTION_JSON)) {
         print(result);
-    } else if (status == AK_OK && !ak_out_json(result)) {
-        status = ak_fail_memory(&err);
+    } else if (!ak_out_json(result)) {
+        AK_TRY(ak_fail_memory(&err));
     }
+out:
     json_decref(result);
     ak_text_free(text);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 
-static const struct {
-    const char *name;
-    int (*run)(const ak_args *args);
-} verbs[] = {{"check", run_check}, {"show", ak_llm_show_run}};
-
 static int run(const ak_args *args)
 {
-    const char *names[sizeof verbs / sizeof verbs[0] + 1] = {NULL};
-    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
-        names[i] = verbs[i].name;
-        if (strcmp(verbs[i].name, args->operand[0]) == 0) {
-            return verbs[i].run(args);
-        }
-    }
-    ak_error err = AK_ERROR_INIT;
-    char hint[120];
-    ak_hint(hint, sizeof hint, args->operand[0], names, "see 'autokernel llm --help'");
-    (void)ak_fail(&err, AK_INVALID, "llm cannot '%.80s'; %s", args->operand[0], hint);
-    return ak_complain_error(&err);
+    static const ak_verb verbs[] = {{"check", run_check}, {"show", ak_llm_show_run}};
+    return ak_verb_run(verbs, sizeof verbs / sizeof verbs[0], args, "llm has no subcommand",
+                       "see 'autokernel llm --help'");
 }
 
 const ak_command ak_cmd_llm = {
     .name = "llm",
-    .summary = "does the language model answer, what does it cost, what was said in a run",
+    .summary = "test a language model, or show what was said to it in a run",
     .operands = "check|show [RUN]",
     .least = 1,
     .most = 2,
     .options = AK_O_LLM | AK_O(SEED) | AK_O(ARCHIVE) | AK_O(JSON) | AK_O(HELP),
-    .about =
-        "check asks for one word and prints what came back, the tokens and the price. Keys are "
-        "read\n"
-        "from OPENAI_API_KEY or ANTHROPIC_API_KEY or from --llm-key-file, and shown nowhere.\n"
-        "show prints each prompt, reply, proposal and prediction of a run (the latest, if none is\n"
-        "named), and what came of it.",
+    .about = "check asks for one word and prints the answer, the tokens and the price. Keys are "
+             "read from OPENAI_API_KEY, ANTHROPIC_API_KEY or the file of --llm-key-file, and are "
+             "never printed.\n\n"
+             "show prints each prompt, reply, proposal and prediction of a run, with what came of "
+             "it; without RUN, of the latest run.",
     .examples = "  autokernel llm check --llm openai:gpt-5-mini --llm-budget 0.05\n"
                 "  autokernel llm check --llm ollama:qwen3:8b\n"
                 "  autokernel llm check --llm compatible:qwen3 --llm-url http://127.0.0.1:8000\n"

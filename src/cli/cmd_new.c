@@ -1,4 +1,4 @@
-/* cmd_new.c: the skeleton of a kernel. */
+/* cmd_new.c: writes the skeleton of a kernel. */
 #include <string.h>
 
 #include "cli/options.h"
@@ -14,18 +14,27 @@ static int run(const ak_args *args)
         return ak_complain_error(&err);
     }
     const char *path = args->operand[1];
-    if (ak_kernel_new(path, &err) != AK_OK) {
+    char *note = NULL;
+    ak_status status =
+        ak_args_has(args, AK_OPTION_FROM)
+            ? ak_kernel_adopt(&note, path, args->text[AK_OPTION_FROM], &err)
+            : (ak_args_has(args, AK_OPTION_CUDA) ? ak_kernel_new_cuda : ak_kernel_new)(path, &err);
+    if (status != AK_OK) {
         return ak_complain_error(&err);
     }
     if (ak_args_has(args, AK_OPTION_JSON)) {
         json_t *object = json_object();
-        bool good = ak_json_set_text(object, "path", path) && ak_out_json(object);
+        bool good = ak_json_set_text(object, "path", path) &&
+                    (note == NULL || ak_json_set_text(object, "note", note)) && ak_out_json(object);
         json_decref(object);
+        ak_text_free(note);
         return good ? AK_EXIT_DONE : AK_EXIT_FAILED;
     }
     const char *here = strchr(path, '/') == NULL ? "./" : "";
     char command[600];
     ak_out("wrote the kernel folder %s: edit problem.json, the space and the source in it\n", path);
+    ak_out("%s", note == NULL ? "" : note);
+    ak_text_free(note);
     (void)snprintf(command, sizeof command, "check %s%.500s", here, path);
     ak_out_next(command, "is it right?");
     (void)snprintf(command, sizeof command, "tune %s%.500s", here, path);
@@ -39,11 +48,16 @@ const ak_command ak_cmd_new = {
     .operands = "kernel NAME",
     .least = 2,
     .most = 2,
-    .options = AK_O(JSON) | AK_O(HELP),
-    .about = "Writes a folder NAME with a commented problem.json, a space and a source that "
-             "already work,\n"
-             "to be changed into your kernel. NAME may be a path; the folder must not exist.",
+    .options = AK_O(FROM) | AK_O(CUDA) | AK_O(JSON) | AK_O(HELP),
+    .about = "Writes a folder NAME with a commented problem.json, a space file and a source. They "
+             "work as they are; change them into your kernel. NAME may be a path; the folder must "
+             "not exist.\n\n"
+             "With --from FILE the folder is made of a kernel that exists: of a T1 file, or of a "
+             "source, whose entry, arguments and parameters (template arguments, #ifndef/#define, "
+             "-DNAME=16) are found in it. What could not be found is said, with where to write "
+             "it.",
     .examples = "  autokernel new kernel saxpy\n"
-                "  autokernel check ./saxpy\n",
+                "  autokernel check ./saxpy\n"
+                "  autokernel new kernel mine --from kernel.cu\n",
     .run = run,
 };

@@ -1,30 +1,32 @@
-/* cmd_simulate.c: strategies on recordings, without a device. */
+/* cmd_simulate.c: replays strategies on recordings, without a device. */
 #include <string.h>
 
 #include "base/alloc.h"
+#include "cli/like_args.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/task_args.h"
 
 #define STRATEGIES_MAX 32
 
-/* One strategy on all recordings. */
+/* The results of one strategy on all recordings. */
 typedef struct entry {
     char *strategy;
     ak_simulation results[AK_OPERANDS_MAX];
-    bool scored;                   /* on every recording */
+    bool scored;                   /* true if it has a score on every recording */
     double score, ms_per_proposal; /* means over the recordings */
 } entry;
 
 typedef struct board {
     ak_recording *recordings[AK_OPERANDS_MAX];
     size_t recording_count;
+    ak_like_files like;
     entry entries[STRATEGIES_MAX];
     size_t entry_count;
 } board;
 
-/* "genetic:population=20,mutation=0.1,random" is two strategies: a part with '=' and no ':' before
-   it belongs to the strategy before. */
+/* True if this part of a comma list continues the strategy before it: it has '=' and no ':' before
+   that. So "genetic:population=20,mutation=0.1,random" names two strategies. */
 static bool belongs_to_previous(const char *part, size_t length)
 {
     const char *equals = memchr(part, '=', length), *colon = memchr(part, ':', length);
@@ -64,6 +66,8 @@ static ak_status simulate(board *b, const ak_args *args, ak_error *err)
         .evaluations = (size_t)args->number[AK_OPTION_EVALS],
         .seconds = args->number[AK_OPTION_TIME],
         .jobs = (int)args->number[AK_OPTION_JOBS],
+        .like = (const ak_recording *const *)b->like.list,
+        .like_count = b->like.count,
         .cancel = &ak_interrupted,
     };
     for (size_t e = 0; e < b->entry_count; e++) {
@@ -72,10 +76,7 @@ static ak_status simulate(board *b, const ak_args *args, ak_error *err)
         options.strategy = at->strategy;
         for (size_t i = 0; i < b->recording_count; i++) {
             ak_simulation *result = &at->results[i];
-            ak_status status = ak_simulate(result, b->recordings[i], &options, err);
-            if (status != AK_OK) {
-                return status;
-            }
+            AK_DO(ak_simulate(result, b->recordings[i], &options, err));
             at->scored = at->scored && result->scored;
             at->score += result->score / (double)b->recording_count;
             at->ms_per_proposal += result->ms_per_proposal / (double)b->recording_count;
@@ -136,7 +137,8 @@ static json_t *result_json(const board *b, const entry *e, size_t i, const ak_ar
     const ak_simulation *result = &e->results[i];
     means m = means_of(result);
     json_t *object = facts_json(args->operand[i], ak_recording_describe(b->recordings[i]));
-    bool good = ak_json_set(object, "repeats", json_integer((json_int_t)result->count)) &&
+    bool good = (result->like == NULL || ak_json_set_text(object, "like", result->like)) &&
+                ak_json_set(object, "repeats", json_integer((json_int_t)result->count)) &&
                 ak_json_set_real(object, "best", result->median_best) &&
                 ak_json_set_real(object, "best_seconds", m.best_seconds) &&
                 ak_json_set_real(object, "evaluations", m.evaluations) &&
@@ -165,7 +167,7 @@ static json_t *entry_json(const board *b, const entry *e, const ak_args *args)
     for (size_t i = 0; i < b->recording_count && good; i++) {
         good = json_array_append_new(list, result_json(b, e, i, args)) == 0;
     }
-    good = ak_json_set(object, "recordings", list) && good; /* takes the list in any case */
+    good = ak_json_set(object, "recordings", list) && good; /* releases the list even on failure */
     if (!good) {
         json_decref(object);
         return NULL;
@@ -173,7 +175,7 @@ static json_t *entry_json(const board *b, const entry *e, const ak_args *args)
     return object;
 }
 
-/* One strategy is an object; several are a list of such objects. */
+/* Prints an object for one strategy, a list of objects for several. */
 static bool print_json(const board *b, const ak_args *args)
 {
     if (b->entry_count == 1) {
@@ -221,6 +223,12 @@ static void print_recordings(const board *b, const ak_args *args)
                       ak_show_count(c, (double)f->evaluations));
     }
     ak_table_print(&table);
+    for (size_t i = 0; i < b->recording_count; i++) {
+        const char *like = b->entries[0].results[i].like;
+        if (like != NULL) {
+            ak_out("%s: %s\n", args->operand[i], like);
+        }
+    }
 }
 
 static void print_results(const board *b, const ak_args *args)
@@ -290,6 +298,9 @@ static int run(const ak_args *args)
         b->recording_count += status == AK_OK ? 1 : 0;
     }
     if (status == AK_OK) {
+        status = ak_like_files_open(&b->like, args, &err);
+    }
+    if (status == AK_OK) {
         status = simulate(b, args, &err);
     }
     if (status == AK_OK) {
@@ -308,42 +319,42 @@ static int run(const ak_args *args)
     for (size_t i = 0; b != NULL && i < b->recording_count; i++) {
         ak_recording_close(b->recordings[i]);
     }
+    if (b != NULL) {
+        ak_like_files_close(&b->like);
+    }
     ak_free(b);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 
 const ak_command ak_cmd_simulate = {
     .name = "simulate",
-    .summary = "replay searches on recorded spaces, and compare strategies",
+    .summary = "replay searches on recorded spaces, and score strategies",
     .operands = "RECORDING...",
     .least = 1,
     .most = AK_OPERANDS_MAX,
     .options = AK_O(STRATEGY) | AK_O(REPEATS) | AK_O(SEED) | AK_O(SCORE) | AK_O(SPACE) |
-               AK_O(EVALS) | AK_O(TIME) | AK_O(BATCH) | AK_O(JOBS) | AK_O(JSON) | AK_O(HELP),
-    .about =
-        "A RECORDING is a space of which every configuration was measured: a cache file of "
-        "Kernel\n"
-        "Tuner, T4 results, results of KTT (each also with gzip), or an archive of one task.\n"
-        "Searches run on it in seconds, with a clock that advances by what each "
-        "configuration cost\n"
-        "when it was recorded, until 1.1 times the time at which random search is expected "
-        "to be 95 %\n"
-        "of the way from the median to the optimum, or to the optimum. The same seed gives the "
-        "same\n"
-        "result.\n"
-        "--score adds how much better than random search each strategy is over that time: 1 "
-        "is the\n"
-        "optimum at once, 0 random search (Willemsen et al. 2024, doi "
-        "10.1016/j.future.2024.05.021).\n"
-        "--space names the T1 file of the space: it gives the default configuration, which "
-        "each repeat\n"
-        "draws at random otherwise.\n"
-        "--strategy takes several, with commas between them; hyper-parameters follow a "
-        "colon.\n"
-        "--time is simulated time here, and --evals bounds each repeat.",
+               AK_O(LIKE) | AK_O(EVALS) | AK_O(TIME) | AK_O(BATCH) | AK_O(JOBS) | AK_O(JSON) |
+               AK_O(HELP),
+    .about = "A RECORDING is a space whose configurations were all measured once: a cache file of "
+             "Kernel Tuner, T4 results, results of KTT (each also compressed with gzip), or an "
+             "archive of one task. A search on it takes seconds: its clock advances by what each "
+             "configuration cost when it was recorded. The same seed gives the same result.\n\n"
+             "A search ends at the optimum, or at 1.1 times the time at which random search is "
+             "expected to be 95 % of the way from the median to the optimum. --time sets another "
+             "limit, in simulated time, and --evals bounds each repeat.\n\n"
+             "--strategy takes several names with commas between them; hyper-parameters follow a "
+             "colon. --score compares each strategy with random search over that time: 1 means the "
+             "optimum at once, 0 as good as random search (Willemsen et al. 2024, doi "
+             "10.1016/j.future.2024.05.021).\n\n"
+             "--space names the T1 file of the space, which gives the default configuration; "
+             "without it each repeat draws one at random.\n\n"
+             "--like names another recording of the kernel, at another size, dtype or on another "
+             "device; it may be repeated. Its best configurations are tried first, as long as that "
+             "pays, and its order guides the strategies with a model.",
     .examples = "  autokernel simulate cache.json.gz --strategy random,local --score\n"
                 "  autokernel simulate a.json.gz b.json --strategy evolve --repeats 10 --json\n"
                 "  autokernel simulate cache.json.gz --space t1.json --strategy local --score\n"
+                "  autokernel simulate here.json.gz --like there.json.gz --evals 40\n"
                 "  autokernel simulate autokernel.db --strategy local --evals 50 --seed 7\n",
     .run = run,
 };

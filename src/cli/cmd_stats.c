@@ -1,4 +1,4 @@
-/* cmd_stats.c: how the archive's trials ended, and where their time went. */
+/* cmd_stats.c: shows how the archive's trials ended, and where their time went. */
 #include <string.h>
 
 #include "base/fs.h"
@@ -49,14 +49,14 @@ static double success_rate(const tally *t)
     return t->trials == 0 ? 0 : (double)t->by_status[AK_TRIAL_OK] / (double)t->trials;
 }
 
-/* The library's word on what makes the difference, taken apart; NULL if there is nothing to say. */
-static ak_status read_impact(json_t **out, const ak_selection *selection, ak_error *err)
+/* Reads the library's parameter importance; *out is NULL if there is none for these trials. */
+static ak_status read_importance(json_t **out, const ak_selection *selection, ak_error *err)
 {
     char *text = NULL;
-    ak_status status = ak_archive_impact(&text, selection->archive, &selection->filter, err);
-    if (status == AK_OK) {
-        status = ak_json_parse(out, text, strlen(text), "impact", err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_archive_importance(&text, selection->archive, &selection->filter, err));
+    AK_TRY(ak_json_parse(out, text, strlen(text), "impact", err));
+out:
     ak_text_free(text);
     return status;
 }
@@ -84,7 +84,7 @@ static json_t *best_json(const ak_trial *list, size_t count)
     return rows;
 }
 
-static bool print_json(const tally *t, const ak_trial *best, size_t count, json_t *impact,
+static bool print_json(const tally *t, const ak_trial *best, size_t count, json_t *importance,
                        const json_t *worth, const char *path)
 {
     json_t *object = json_object(), *status = json_object(), *seconds = json_object();
@@ -102,7 +102,7 @@ static bool print_json(const tally *t, const ak_trial *best, size_t count, json_
            ak_json_set_real(object, "success_rate", success_rate(t)) &&
            ak_json_set(object, "seconds", json_incref(seconds)) &&
            ak_json_set(object, "best", best_json(best, count)) &&
-           (impact == NULL || json_object_set(object, "impact", impact) == 0) &&
+           (importance == NULL || json_object_set(object, "impact", importance) == 0) &&
            (worth == NULL || json_object_set(object, "llm", (json_t *)(uintptr_t)worth) == 0) &&
            ak_out_json(object);
     json_decref(status);
@@ -121,24 +121,24 @@ static void print_region(const char *label, const json_t *region)
     }
 }
 
-/* Which parameters make the difference, with how much of it is understood at all. */
-static void print_impact(const json_t *impact)
+/* Prints the parameter importance, and the fraction of the variance that the model explains. */
+static void print_importance(const json_t *importance)
 {
-    const char *why = json_string_value(json_object_get(impact, "why_not"));
-    const json_t *list = json_object_get(impact, "parameters");
-    const json_t *pairs = json_object_get(impact, "pairs");
+    const char *why = json_string_value(json_object_get(importance, "why_not"));
+    const json_t *list = json_object_get(importance, "parameters");
+    const json_t *pairs = json_object_get(importance, "pairs");
     ak_table table;
-    ak_out("\nwhat makes the difference: ");
+    ak_out("\nparameter importance: ");
     if (why != NULL) {
-        ak_out("%s (%.0f successful)\n", why, ak_json_number_at(impact, "trials"));
+        ak_out("%s (%.0f successful)\n", why, ak_json_number_at(importance, "trials"));
         return;
     }
     ak_out(
         "shares of the variance of log time, of which a model\nexplains %.0f %% on trials that it "
         "did not see (out-of-bag R2 %.2f, %.0f trials)\n",
-        ak_json_number_at(impact, "r2") * 100, ak_json_number_at(impact, "r2"),
-        ak_json_number_at(impact, "learned"));
-    ak_table_begin(&table, "parameter", ">by itself", ">with its pairs", NULL);
+        ak_json_number_at(importance, "r2") * 100, ak_json_number_at(importance, "r2"),
+        ak_json_number_at(importance, "learned"));
+    ak_table_begin(&table, "parameter", ">alone", ">with its pairs", NULL);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *p = json_array_get(list, i);
         if (json_array_size(json_object_get(p, "values")) > 1) {
@@ -156,11 +156,11 @@ static void print_impact(const json_t *impact)
         ak_table_cell(&table, "%s", "");
     }
     ak_table_print(&table);
-    print_region("fastest", json_object_get(impact, "best_region"));
-    print_region("slowest", json_object_get(impact, "worst_region"));
+    print_region("fastest", json_object_get(importance, "best_region"));
+    print_region("slowest", json_object_get(importance, "worst_region"));
 }
 
-static void print_text(const tally *t, const ak_trial *best, size_t count, const json_t *impact,
+static void print_text(const tally *t, const ak_trial *best, size_t count, const json_t *importance,
                        const json_t *worth, const char *path, const ak_args *args)
 {
     ak_table table;
@@ -198,8 +198,8 @@ static void print_text(const tally *t, const ak_trial *best, size_t count, const
     }
     ak_out("\n");
     ak_table_print(&table);
-    if (impact != NULL) {
-        print_impact(impact);
+    if (importance != NULL) {
+        print_importance(importance);
     }
     if (worth != NULL) {
         ak_llm_worth_print(worth);
@@ -216,7 +216,7 @@ static void print_text(const tally *t, const ak_trial *best, size_t count, const
     ak_buf_free(&next);
 }
 
-/* *out NULL if no language model took part. */
+/* Reads what language models contributed; *out is NULL if none took part. */
 static ak_status get_worth(json_t **out, const ak_selection *selection, ak_error *err)
 {
     char *text = NULL;
@@ -236,31 +236,25 @@ static int run(const ak_args *args)
     ak_selection selection = {0};
     tally t = {0};
     ak_trial *best = NULL;
-    json_t *impact = NULL;
+    json_t *importance = NULL;
     size_t count = 0;
-    ak_status status = ak_selection_open(&selection, args, &err);
-    if (status == AK_OK) {
-        status = ak_archive_each(selection.archive, &selection.filter, count_trial, &t, &err);
+    ak_status status = AK_OK;
+    AK_TRY(ak_selection_open(&selection, args, &err));
+    AK_TRY(ak_archive_each(selection.archive, &selection.filter, count_trial, &t, &err));
+    AK_TRY(ak_trials_best(&best, &count, selection.archive, &selection.filter, &err));
+    /* Parameter importance is shown for one kernel or one run only. */
+    if (args->operand_count > 0 || ak_args_has(args, AK_OPTION_RUN)) {
+        AK_TRY(read_importance(&importance, &selection, &err));
     }
-    if (status == AK_OK) {
-        status = ak_trials_best(&best, &count, selection.archive, &selection.filter, &err);
+    AK_TRY(get_worth(&worth, &selection, &err));
+    const char *path = ak_archive_path(selection.archive);
+    if (!ak_args_has(args, AK_OPTION_JSON)) {
+        print_text(&t, best, count, importance, worth, path, args);
+    } else if (!print_json(&t, best, count, importance, worth, path)) {
+        AK_TRY(ak_fail_memory(&err));
     }
-    /* Of several kernels nothing can be said at once. */
-    if (status == AK_OK && (args->operand_count > 0 || ak_args_has(args, AK_OPTION_RUN))) {
-        status = read_impact(&impact, &selection, &err);
-    }
-    if (status == AK_OK) {
-        status = get_worth(&worth, &selection, &err);
-    }
-    if (status == AK_OK) {
-        const char *path = ak_archive_path(selection.archive);
-        if (!ak_args_has(args, AK_OPTION_JSON)) {
-            print_text(&t, best, count, impact, worth, path, args);
-        } else if (!print_json(&t, best, count, impact, worth, path)) {
-            status = ak_fail_memory(&err);
-        }
-    }
-    json_decref(impact);
+out:
+    json_decref(importance);
     json_decref(worth);
     ak_trials_free(best, count);
     ak_selection_close(&selection);
@@ -269,17 +263,16 @@ static int run(const ak_args *args)
 
 const ak_command ak_cmd_stats = {
     .name = "stats",
-    .summary = "how the trials ended, where their time went, the best of each",
+    .summary = "show how trials ended, where their time went, and parameter importance",
     .operands = "[KERNEL]",
     .most = 1,
     .options = AK_O_FILTER | AK_O(JSON) | AK_O(HELP),
-    .about =
-        "Counts by status, the share that worked, the time of each stage, and the best of each\n"
-        "kernel, size, type, choices and device. With a KERNEL or --run also which parameters\n"
-        "make the difference, by a random forest over its trials; times of several sizes are\n"
-        "compared within their size. Where a language model took part: success by proposer, the\n"
-        "best of each generation, predictions against outcomes, tokens and cost for each percent\n"
-        "gained.",
+    .about = "Counts the trials by status, shows the time of each stage, and lists the best of "
+             "each kernel, size, type, set of options and device.\n\n"
+             "With a KERNEL or --run it also shows parameter importance, by a random forest over "
+             "the trials; times are compared within their size. If a language model took part, it "
+             "shows success by proposer, the best of each generation, predictions against "
+             "outcomes, and tokens and cost for each percent gained.",
     .examples = "  autokernel stats\n"
                 "  autokernel stats matmul --json\n",
     .run = run,

@@ -1,9 +1,10 @@
-/* cmd_study.c: which way of searching is worth its price: strategies at equal budgets. */
+/* cmd_study.c: compares ways of searching at equal budgets. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "cli/like_args.h"
 #include "cli/llm_args.h"
 #include "cli/progress.h"
 #include "cli/table.h"
@@ -14,7 +15,7 @@ typedef struct watch {
     size_t done, total;
 } watch;
 
-/* A step for each run; what a tune says within a run is said there. */
+/* Counts the runs for the progress; ak_tune reports what happens within a run. */
 static void on_event(void *context, const char *event, const char *json)
 {
     watch *w = context;
@@ -29,8 +30,7 @@ static void on_event(void *context, const char *event, const char *json)
 static const char *const axes[] = {"evaluations", "seconds", "usd"};
 #define AXES (sizeof axes / sizeof axes[0])
 
-/* ---- printing ---------------------------------------------------------------------------------
- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static void print_csv(const json_t *study)
 {
@@ -43,7 +43,7 @@ static void print_csv(const json_t *study)
             const json_t *curve = json_object_get(json_object_get(arm, "quality"), axes[axis]);
             json_array_foreach(curve, i, step)
             {
-                /* An arm with hyper-parameters has commas: in quotes. */
+                /* An arm with hyper-parameters may contain commas, so it is quoted. */
                 ak_out("\"%s\",%s,%.6g,%.6g,%.6g,%.6g\n", ak_json_text_at(arm, "arm"), axes[axis],
                        ak_json_number_at(step, "at"), ak_json_number_at(step, "quality"),
                        ak_json_number_at(step, "low"), ak_json_number_at(step, "high"));
@@ -52,7 +52,7 @@ static void print_csv(const json_t *study)
     }
 }
 
-/* The last step of a curve, or NULL. */
+/* Returns the last step of a curve, or NULL. */
 static const json_t *last_of(const json_t *curve)
 {
     size_t count = json_array_size(curve);
@@ -90,7 +90,7 @@ static void print_arms(const json_t *study)
     ak_table_print(&table);
 }
 
-/* Arms beside each other along one axis. Empty where no arm has a curve. */
+/* Prints the arms beside each other along one axis; nothing if no arm has a curve. */
 static void print_axis(const json_t *study, const char *axis)
 {
     const json_t *arm, *step, *longest = NULL;
@@ -166,10 +166,9 @@ static void print_text(const json_t *study)
     }
 }
 
-/* ---- the command ------------------------------------------------------------------------------
- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
-/* A recording is of one task; what would choose another is refused rather than ignored. */
+/* Refuses options that would choose a task: a recording is of one task already. */
 static ak_status only_recorded(const ak_args *args, ak_error *err)
 {
     static const ak_option_id others[] = {AK_OPTION_DEVICE, AK_OPTION_IMPL, AK_OPTION_SIZE,
@@ -178,7 +177,8 @@ static ak_status only_recorded(const ak_args *args, ak_error *err)
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         const char *origin = args->origin[others[i]];
         if (origin != NULL &&
-            strncmp(origin, "--", 2) == 0) { /* settings are for other commands too */
+            strncmp(origin, "--", 2) == 0) { /* settings from files and the environment are for
+                                                other commands too */
             return ak_fail(err, AK_INVALID, "%s has no meaning with a recording: %s", origin,
                            args->operand[0]);
         }
@@ -235,7 +235,7 @@ static ak_status print_study(const char *text, const ak_args *args, ak_error *er
     return status;
 }
 
-/* How many arms there will be, for the progress: commas that begin a new one are close enough. */
+/* Estimates the number of arms for the progress, by the commas that begin a new one. */
 static size_t arms_of(const ak_study_options *options)
 {
     const char *text =
@@ -281,8 +281,16 @@ static int run(const ak_args *args)
                                 .sink_context = &w,
                                 .cancel = &ak_interrupted};
     w.total = arms_of(&options) * (options.seeds == 0 ? 10 : options.seeds);
-    ak_status status = ak_progress_open(&w.progress, NULL, ak_args_has(args, AK_OPTION_QUIET),
-                                        ak_args_has(args, AK_OPTION_JSON), &err);
+    ak_like_files like;
+    ak_status status = ak_like_files_open(&like, args, &err);
+    options.like = (const ak_recording *const *)like.list;
+    options.like_count = like.count;
+    if (status != AK_OK) {
+        ak_like_files_close(&like);
+        return ak_complain_error(&err);
+    }
+    status = ak_progress_open(&w.progress, NULL, ak_args_has(args, AK_OPTION_QUIET),
+                              ak_args_has(args, AK_OPTION_JSON), &err);
     if (status == AK_OK) {
         ak_catch_interrupts();
         status = do_study(&text, args, &options, &err);
@@ -292,30 +300,29 @@ static int run(const ak_args *args)
         status = print_study(text, args, &err);
     }
     ak_text_free(text);
+    ak_like_files_close(&like);
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 
 const ak_command ak_cmd_study = {
     .name = "study",
-    .summary = "compare strategies, language models too, at equal budgets over several seeds",
+    .summary = "compare strategies and language models at equal budgets, over several seeds",
     .operands = "KERNEL|RECORDING",
     .least = 1,
     .most = 1,
     .options = AK_O_TASK | AK_O_RUN | AK_O_LLM | AK_O(ARMS) | AK_O(SEEDS) | AK_O(EVALS) |
-               AK_O(SPACE) | AK_O(GENERATIONS) | AK_O(BATCH) | AK_O(FORMAT) | AK_O(ARCHIVE) |
-               AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
-    .about = "Each arm is a strategy; all get the same evaluations, the default configuration "
-             "first, and the\n"
-             "same seeds. A file is a recording, on which nothing runs and the optimum is known; "
-             "a kernel is\n"
-             "tuned again and again on the device. Quality is the speed of the best so far, "
-             "relative to the\n"
-             "optimum or to the best that any run found, with 95 % intervals of the bootstrap over "
-             "the seeds,\n"
-             "against evaluations, seconds and money. Runs in which the model failed are reported "
-             "and left out.\n"
-             "--llm-record keeps the answers; with --llm-replay the study runs again without "
-             "network or money.",
+               AK_O(SPACE) | AK_O(LIKE) | AK_O(GENERATIONS) | AK_O(BATCH) | AK_O(FORMAT) |
+               AK_O(ARCHIVE) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
+    .about = "Each arm is a strategy. All arms get the same number of evaluations, begin with the "
+             "default configuration and use the same seeds. A file is a recording: nothing is run, "
+             "and the optimum is known. A kernel is tuned repeatedly on the device.\n\n"
+             "Quality is the speed of the best configuration so far, relative to the optimum or, "
+             "on a device, to the best of all runs. It is shown against evaluations, seconds and "
+             "money, with 95 % bootstrap intervals over the seeds. Runs in which the model failed "
+             "are reported and left out.\n\n"
+             "--like makes all arms try the best configurations of another recording first. "
+             "--llm-record keeps the answers; --llm-replay repeats the study from them, without "
+             "network or cost.",
     .examples = "  autokernel study gemm.json.gz --seeds 25 --evals 100\n"
                 "  autokernel study matmul --arms random,portfolio --seeds 3 --evals 20\n"
                 "  autokernel study gemm.json.gz --llm openai:gpt-5-mini --llm-record answers "

@@ -1,20 +1,22 @@
-/* cmd_tune.c: the main job: search, and say what was found. */
+/* cmd_tune.c: searches for the fastest configuration, and prints what was found. */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "cli/like_args.h"
 #include "cli/llm_args.h"
 #include "cli/llm_show.h"
+#include "cli/compared.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/task_args.h"
 #include "cli/tune_sizes.h"
 
-/* With a time budget and no --evals, evaluations are no limit of their own. */
+/* The limit on evaluations when there is a time budget and no --evals: in effect none. */
 #define EVALUATIONS_OPEN 1000000
 
-/* Why the search ended, in words. */
+/* Says in words why the search ended. */
 static const char *ending(const char *stopped_by)
 {
     static const struct {
@@ -27,6 +29,7 @@ static const char *ending(const char *stopped_by)
                    {"generations", "all proposals of the model were tried"},
                    {"stalled", "two generations of the model gained nothing"},
                    {"satisfied", "the model expects nothing better"},
+                   {"fault", "the machine failed, not the configurations"},
                    {"cancelled", "interrupted"}};
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
         if (strcmp(endings[i].code, stopped_by) == 0) {
@@ -36,7 +39,8 @@ static const char *ending(const char *stopped_by)
     return stopped_by;
 }
 
-/* The search stops at the target by its own measurements; only the finish can confirm it. */
+/* Says why the search ended. It stops at the target by its own measurements, which only the finish
+   can confirm. */
 static const char *ending_of(const ak_tune_result *result, double target)
 {
     if (strcmp(result->stopped_by, "target") == 0 && !(result->speedup >= target)) {
@@ -45,21 +49,21 @@ static const char *ending_of(const ak_tune_result *result, double target)
     return ending(result->stopped_by);
 }
 
-/* Without a library at the end: was there none, or was there no finish? Every finish has
-   contestants, the finalists at least; a recording has no finish. */
-static void print_alone(const ak_tune_result *result, const ak_task *task, double target)
+/* Prints the comparison with other candidates. Every finish has some; a recording has no finish. */
+static void print_beside(const ak_tune_result *result, const ak_task *task)
 {
     if (strncmp(ak_task_device(task), "sim:", 4) == 0) {
         ak_out("     as it was recorded: nothing was measured now\n");
         return;
     }
-    if (result->contestant_count == 0) {
+    if (result->candidate_count == 0) {
         ak_out("     stopped before the finish: measured during the search, not beside the "
                "libraries\n");
         return;
     }
-    ak_out("     no library to compare with%s; 'autokernel doctor' says what to install\n",
-           target > 0 ? ", so --target-speedup had no effect" : "");
+    ak_out("     %s\n", result->summary == NULL
+                            ? "nothing else worked that it could be compared with"
+                            : result->summary);
 }
 
 static void print_counts(const ak_tune_result *result, double target)
@@ -82,46 +86,26 @@ static void print_counts(const ak_tune_result *result, double target)
     ak_out("; %s\n", ending_of(result, target));
 }
 
-static void print_best(const ak_tune_result *result, const ak_task *task, double target)
+/* Prints a line of the placement. The first has no label, because its text says what it is. */
+static void print_fact(void *context, const char *name, const char *text)
+{
+    (void)context;
+    bool roofline = strcmp(name, "roofline") == 0;
+    ak_out("     %s%s%s\n", roofline ? "" : name, roofline ? "" : ": ", text);
+}
+
+static void print_best(const ak_tune_result *result, const ak_task *task)
 {
     const ak_trial *best = &result->best;
-    char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES], c[AK_NUMBER_BYTES];
+    char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
     ak_out("\n%sbest%s %s ms (%s)", ak_style_on(stdout, AK_STYLE_GOOD),
            ak_style_on(stdout, AK_STYLE_PLAIN), ak_show_real(a, best->median_ms),
            ak_show_interval(b, best->ci_low_ms, best->ci_high_ms));
-    if (best->tflops > 0) {
-        ak_out(", %s TFLOP/s", ak_show_real(a, best->tflops));
-    }
-    if (best->gbs > 0) {
-        ak_out(", %s GB/s", ak_show_real(a, best->gbs));
-    }
-    if (best->efficiency > 1 && best->bound != NULL && strcmp(best->bound, "memory") == 0) {
-        ak_out("; %s of the memory's bandwidth, as the data stay in a cache",
-               ak_show_percent(b, best->efficiency));
-    } else if (best->efficiency > 0) {
-        ak_out("; %s of what this device can do, bound by %s", ak_show_percent(b, best->efficiency),
-               best->bound == NULL ? "?" : best->bound);
-    }
-    ak_out("\n");
-    if (result->baseline < result->contestant_count) {
-        const ak_contestant *library = &result->contestants[result->baseline];
-        const ak_contestant *tuned = NULL;
-        for (size_t i = 0; i < result->contestant_count; i++) {
-            if (strcmp(result->contestants[i].name, "tuned") == 0) {
-                tuned = &result->contestants[i];
-            }
-        }
-        bool brief = library->version != NULL && strlen(library->version) <= AK_VERSION_BESIDE;
-        ak_out("     %s the speed of %s%s%s", ak_show_ratio(a, result->speedup), library->name,
-               brief ? " " : "", brief ? library->version : "");
-        if (tuned != NULL) {
-            ak_out(" (%s .. %s%s)", ak_show_ratio(b, tuned->ratio_low),
-                   ak_show_ratio(c, tuned->ratio_high), tuned->tie ? ": a tie" : "");
-        }
-        ak_out("\n");
-    } else {
-        print_alone(result, task, target);
-    }
+    bool known = best->tflops > 0 || best->gbs > 0;
+    ak_out("%s%s\n", known ? ", " : "",
+           known ? ak_show_rate(a, best->tflops, best->gbs, best->bound) : "");
+    ak_placement_describe(&result->placement, print_fact, NULL);
+    print_beside(result, task);
     ak_out("     %s\n", best->config);
 }
 
@@ -129,12 +113,15 @@ static void print_next(const ak_task *task, const ak_tune_result *result, const 
 {
     char command[80];
     ak_out("\n");
+    if (strcmp(result->stopped_by, "cancelled") == 0) {
+        ak_next_resume("tune", args);
+    }
     ak_next_on_task("export", "write best_config.json", args, task, true);
     (void)snprintf(command, sizeof command, "report %s", result->run);
     ak_next_on_archive(command, "what happened in this run", args);
 }
 
-/* Nothing worked: says why in one line. */
+/* Reports in one line why no configuration worked. */
 static int nothing_found(const ak_tune_result *result, const ak_progress *progress,
                          const ak_args *args)
 {
@@ -162,7 +149,8 @@ static ak_status print_result(const ak_tune_result *result, const ak_task *task,
         char *text = NULL;
         ak_status status = ak_tune_result_json(&text, result, task, err);
         if (status == AK_OK) {
-            ak_out("%s\n", text);
+            ak_out_whole(text);
+            ak_out_whole("\n");
         }
         ak_text_free(text);
         return status;
@@ -176,26 +164,32 @@ static ak_status print_result(const ak_tune_result *result, const ak_task *task,
                          result->llm_priced ? &result->llm_cost_usd : NULL);
     }
     if (result->found) {
-        if (result->contestant_count > 0) {
+        if (result->candidate_count > 0) {
             ak_out("\n");
-            ak_contestants_print(result->contestants, result->contestant_count);
+            ak_compared_print(result->candidates, result->candidate_count, &result->placement,
+                              task);
         }
-        print_best(result, task, target);
+        print_best(result, task);
         print_next(task, result, args);
     }
     return AK_OK;
 }
 
-/* `llm` must live as long as the options. */
+/* Fills the options from the arguments. `llm` and `like` must live as long as the result. */
 static ak_tune_options options_of(const ak_args *args, ak_progress *progress,
-                                  const ak_llm_options *llm)
+                                  const ak_llm_options *llm, const ak_like_files *like)
 {
     bool has_llm = llm->model != NULL || llm->replay != NULL;
     ak_tune_options options = {.strategy = args->text[AK_OPTION_STRATEGY],
                                .evaluations = (size_t)args->number[AK_OPTION_EVALS],
                                .seconds = args->number[AK_OPTION_TIME],
+                               .finish_seconds = args->number[AK_OPTION_FINISH_TIME],
                                .target_speedup = args->number[AK_OPTION_TARGET_SPEEDUP],
                                .resume = ak_args_has(args, AK_OPTION_RESUME),
+                               .sanitize = ak_args_has(args, AK_OPTION_SANITIZE),
+                               .like = (const ak_recording *const *)like->list,
+                               .like_count = like->count,
+                               .like_none = like->none,
                                .llm = has_llm ? llm : NULL,
                                .generations = (int)args->number[AK_OPTION_GENERATIONS],
                                .batch = (size_t)args->number[AK_OPTION_BATCH],
@@ -208,7 +202,31 @@ static ak_tune_options options_of(const ak_args *args, ak_progress *progress,
     return options;
 }
 
-static int run_one(const ak_args *args, const ak_llm_options *llm)
+/* The configurations of --config, as texts for ak_tune_options.first. */
+typedef struct hand_made {
+    char *texts[AK_CONFIGS_MAX];
+    size_t count;
+} hand_made;
+
+static ak_status read_hand_made(hand_made *out, const ak_args *args, const ak_task *task,
+                                ak_error *err)
+{
+    size_t count = 0;
+    if (args->config_count == 0) {
+        return AK_OK;
+    }
+    ak_candidate *list = ak_alloc(AK_CONFIGS_MAX, sizeof *list);
+    ak_status status =
+        list == NULL ? ak_fail_memory(err) : ak_args_candidates(list, &count, args, task, err);
+    for (size_t i = 0; i < count && status == AK_OK; i++) {
+        status = ak_config_text(&out->texts[i], ak_task_space(task), &list[i].config, err);
+        out->count += status == AK_OK ? 1 : 0;
+    }
+    ak_free(list);
+    return status;
+}
+
+static int run_one(const ak_args *args, const ak_llm_options *llm, const ak_like_files *like)
 {
     ak_error err = AK_ERROR_INIT;
     ak_task *task = NULL;
@@ -217,19 +235,23 @@ static int run_one(const ak_args *args, const ak_llm_options *llm)
     ak_tune_result result = {0};
     int code = AK_EXIT_FAILED;
     bool json = ak_args_has(args, AK_OPTION_JSON);
-    ak_tune_options options = options_of(args, &progress, llm);
+    ak_tune_options options = options_of(args, &progress, llm, like);
+    hand_made hand = {0};
     int64_t begin_ns = ak_clock_ns();
     ak_catch_interrupts();
     if (ak_args_task(&task, args, &err) != AK_OK ||
         ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err) != AK_OK ||
         ak_args_measured_task(&task, args, archive, true, &err) != AK_OK ||
+        read_hand_made(&hand, args, task, &err) != AK_OK ||
         ak_progress_open(&progress, args->text[AK_OPTION_EVENTS],
                          ak_args_has(args, AK_OPTION_QUIET), json, &err) != AK_OK) {
         code = ak_complain_error(&err);
         goto out;
     }
+    options.first = (const char *const *)hand.texts;
+    options.first_count = hand.count;
     options.spent_seconds = (double)(ak_clock_ns() - begin_ns) / 1e9;
-    /* One of the settings is for devices. */
+    /* --target-speedup from a setting is meant for devices; on a recording it is ignored. */
     if (strncmp(ak_task_device(task), "sim:", 4) == 0 &&
         !ak_args_typed(args, AK_OPTION_TARGET_SPEEDUP)) {
         options.target_speedup = 0;
@@ -247,11 +269,17 @@ static int run_one(const ak_args *args, const ak_llm_options *llm)
     if (status != AK_OK) {
         code = ak_complain_error(&err);
     } else if (!result.found) {
+        if (strcmp(result.stopped_by, "cancelled") == 0 && !json) {
+            ak_next_resume("tune", args);
+        }
         code = nothing_found(&result, &progress, args);
     } else {
         code = events == AK_OK ? AK_EXIT_DONE : ak_complain_error(&events_err);
     }
 out:
+    for (size_t i = 0; i < hand.count; i++) {
+        ak_free(hand.texts[i]);
+    }
     ak_tune_result_clear(&result);
     ak_archive_close(archive);
     ak_task_close(task);
@@ -262,15 +290,20 @@ static int run(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
     ak_llm_options llm;
-    if (ak_llm_args(&llm, args, &ak_interrupted, &err) != AK_OK) {
-        return ak_complain_error(&err);
+    ak_like_files like = {0};
+    int code = AK_EXIT_FAILED;
+    if (ak_llm_args(&llm, args, &ak_interrupted, &err) != AK_OK ||
+        ak_like_files_open(&like, args, &err) != AK_OK) {
+        code = ak_complain_error(&err);
+    } else if (!ak_args_has(args, AK_OPTION_SIZES) && !ak_args_has(args, AK_OPTION_DISPATCH)) {
+        code = run_one(args, &llm, &like);
+    } else {
+        ak_progress progress = {0};
+        ak_tune_options options = options_of(args, &progress, &llm, &like);
+        code = ak_tune_sizes_run(args, &options, &progress);
     }
-    if (!ak_args_has(args, AK_OPTION_SIZES) && !ak_args_has(args, AK_OPTION_DISPATCH)) {
-        return run_one(args, &llm);
-    }
-    ak_progress progress = {0};
-    ak_tune_options options = options_of(args, &progress, &llm);
-    return ak_tune_sizes_run(args, &options, &progress);
+    ak_like_files_close(&like);
+    return code;
 }
 
 const ak_command ak_cmd_tune = {
@@ -280,38 +313,42 @@ const ak_command ak_cmd_tune = {
     .least = 1,
     .most = 1,
     .options = AK_O_TASK | AK_O_RUN | AK_O(LIBRARIES) | AK_O(PROTOCOL) | AK_O_LLM |
-               AK_O(GENERATIONS) | AK_O(BATCH) | AK_O(SIZES) | AK_O(DISPATCH) | AK_O(STRATEGY) |
-               AK_O(EVALS) | AK_O(TIME) | AK_O(TARGET_SPEEDUP) | AK_O(RESUME) | AK_O(EVENTS) |
+               AK_O(GENERATIONS) | AK_O(BATCH) | AK_O(CONFIG) | AK_O(SIZES) | AK_O(DISPATCH) |
+               AK_O(STRATEGY) | AK_O(EVALS) | AK_O(TIME) | AK_O(TARGET_SPEEDUP) |
+               AK_O(FINISH_TIME) | AK_O(RESUME) | AK_O(SANITIZE) | AK_O(LIKE) | AK_O(EVENTS) |
                AK_O(ARCHIVE) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
-    .about = "Tries configurations: compiles each, checks its results, times it and archives it. "
-             "The best\n"
-             "few are measured again, interleaved with the vendor libraries that are installed.\n"
-             "With --llm a language model proposes: alone (--strategy llm, llm-oneshot) or seeding "
-             "a search\n"
-             "(hybrid, then the default). Without it, or when it fails, portfolio searches.\n"
-             "--time is for all of it: the choice of the implementation, the libraries, the search "
-             "and the\n"
-             "last measurement.\n"
-             "Ctrl-C ends the search early and keeps everything; a second one ends at once.\n"
-             "Exit code 0 says that a verified best was found, also after Ctrl-C. The same command "
-             "with\n"
-             "--resume goes on where it was.\n"
-             "With --device sim:FILE a recording (see 'autokernel simulate --help') stands for the "
-             "device: nothing\n"
-             "runs, time is what was recorded, and the same seed gives the same events and "
-             "trials. KERNEL is what\n"
-             "was recorded, or the file itself, with --device sim.\n"
-             "\n"
-             "With --sizes, each size is tuned, the leaders of all are measured at every size, and "
-             "--dispatch\n"
-             "K configurations are chosen that lose least against tuning each size. --evals and "
-             "--time are\n"
-             "then for all sizes together (without them, 60 evaluations each).",
+    .about =
+        "Tries configurations: compiles each, checks its results, times it and archives the "
+        "trial. The finish measures the best few again, interleaved with the installed vendor "
+        "libraries.\n\n"
+        "Exit code 0 says that a verified best was found, even after Ctrl-C. Ctrl-C ends the "
+        "search early and keeps every trial; a second Ctrl-C ends the process at once. The "
+        "same command with --resume continues.\n\n"
+        "--time bounds the whole command: the choice of the implementation, the libraries, "
+        "the search and the finish.\n\n"
+        "--config names configurations to try right after the default: written by hand, read "
+        "from a file, or taken from a trial.\n\n"
+        "--llm names a language model that proposes configurations: alone (--strategy llm or "
+        "llm-oneshot), or as the start of a search (hybrid, the default with --llm). If the "
+        "model fails, portfolio carries on.\n\n"
+        "--like names recordings of the same kernel at other sizes, dtypes or on other "
+        "devices. Their best configurations are tried first, as long as that pays. Without "
+        "--like the archive is used in the same way; --like none turns this off.\n\n"
+        "--device sim:FILE replaces the device by a recording (see 'autokernel simulate "
+        "--help'). Nothing is run; the clock advances by the recorded times, and the same "
+        "seed gives the same events and trials. KERNEL is the recorded kernel, or the file "
+        "itself with --device sim.\n\n"
+        "--sizes tunes each size, measures the best configurations of each size at every size, and "
+        "chooses the --dispatch K configurations that lose least against tuning each size. "
+        "--evals and --time then apply to all sizes together (default: 60 evaluations for "
+        "each size).",
     .examples = "  autokernel tune matmul\n"
                 "  autokernel tune matmul --size M=512,N=512,K=512 --evals 20\n"
                 "  autokernel tune matmul_act --set activation=relu --time 2m\n"
                 "  autokernel tune matmul --sizes '256;512;M=64,N=2048,K=64' --dispatch 2\n"
+                "  autokernel tune matmul --config 'MR=6,NV=3;MR=8,NV=3' --evals 20\n"
                 "  autokernel tune softmax --strategy random --seed 7 --json\n"
+                "  autokernel tune matmul --like other-machine.json.gz\n"
                 "  autokernel tune gemm.json.gz --device sim --evals 200\n",
     .run = run,
 };

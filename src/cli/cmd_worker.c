@@ -1,5 +1,5 @@
-/* cmd_worker.c: the child processes that compile, check and time candidates. Started by the
-   library, never by people, and so without options, settings or help. */
+/* cmd_worker.c: runs the child processes that compile, check and time candidates. The library
+   starts them, people never do, so the command has no options, settings or help. */
 #include "cli/command.h"
 #include "cli/output.h"
 
@@ -8,8 +8,8 @@ static int run_worker(int argc, char **argv)
     int code = ak_worker_main(argc, argv);
     if (code == AK_EXIT_USAGE) {
         ak_complain(
-            "worker is started by the other commands, never by people; 'autokernel help' lists "
-            "what is");
+            "the other commands start worker; people use one of those that 'autokernel help' "
+            "lists");
     }
     return code;
 }

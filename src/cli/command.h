@@ -1,9 +1,9 @@
 /*
- * command.h: what a command of the command line is.
+ * command.h: describes a command of the command line.
  *
  * A command is one file, cmd_<name>.c, that defines `const ak_command ak_cmd_<name>`, and one line
- * in commands.def. It names the options it takes from the one list in options.def; parsing,
- * settings, help and complaints about mistakes are the same for all.
+ * in commands.def. It selects its options from the list in options.def; parsing, settings, help and
+ * messages about mistakes are shared by all commands.
  */
 #ifndef AK_CLI_COMMAND_H
 #define AK_CLI_COMMAND_H
@@ -15,8 +15,9 @@ typedef enum ak_option_kind {
     AK_KIND_TEXT,
     AK_KIND_WHOLE,
     AK_KIND_REAL,
-    AK_KIND_TIME,  /* in seconds */
-    AK_KIND_CONFIG /* a text that may be repeated */
+    AK_KIND_TIME,   /* in seconds */
+    AK_KIND_CONFIG, /* a text; the option may be repeated */
+    AK_KIND_LIKE    /* as AK_KIND_CONFIG, kept in a list of its own */
 } ak_option_kind;
 
 typedef enum ak_option_id {
@@ -30,55 +31,61 @@ typedef struct ak_option {
     const char *name; /* without the dashes */
     ak_option_kind kind;
     double low, high;
-    const char *value; /* what help calls it */
+    const char *value; /* the placeholder in help: "FILE" */
     bool setting;
     const char *help;
 } ak_option;
 
 extern const ak_option ak_options_all[AK_OPTION_COUNT];
 
-/* Sets of options. */
+/* Sets of options: bits by ak_option_id. */
 #define AK_O(id) (UINT64_C(1) << AK_OPTION_##id)
 #define AK_O_TASK                                                                                  \
     (AK_O(DEVICE) | AK_O(IMPL) | AK_O(SIZE) | AK_O(DTYPE) | AK_O(SET) | AK_O(FIX) |                \
      AK_O(ALLOW_NUMERICS))
-#define AK_O_RUN (AK_O(THREADS) | AK_O(SEED))
+#define AK_O_RUN (AK_O(THREADS) | AK_O(SEED) | AK_O(LAUNCHER) | AK_O(WORKERS))
 #define AK_O_LLM                                                                                   \
-    (AK_O(LLM) | AK_O(LLM_URL) | AK_O(LLM_EFFORT) | AK_O(LLM_BUDGET) | AK_O(LLM_KEY_FILE) |        \
-     AK_O(LLM_PRICES) | AK_O(LLM_RECORD) | AK_O(LLM_REPLAY))
+    (AK_O(LLM) | AK_O(LLM_URL) | AK_O(LLM_EFFORT) | AK_O(LLM_BUDGET) | AK_O(LLM_TIMEOUT) |         \
+     AK_O(LLM_TOKENS) | AK_O(LLM_CALLS) | AK_O(LLM_KEY_FILE) | AK_O(LLM_PRICES) |                  \
+     AK_O(LLM_RECORD) | AK_O(LLM_REPLAY))
 #define AK_O_FILTER                                                                                \
     (AK_O(RUN) | AK_O(DEVICE) | AK_O(IMPL) | AK_O(SIZE) | AK_O(DTYPE) | AK_O(SET) | AK_O(ARCHIVE))
 
 #define AK_OPERANDS_MAX 64 /* recordings of one simulate; other commands take one or two */
-#define AK_CONFIGS_MAX                                                                             \
-    64 /* contestants of one bench: more would not be a measurement but a search */
+#define AK_CONFIGS_MAX  64 /* candidates of one bench; more than these would be a search */
 
-/* The command line, taken apart; texts are borrowed from argv, the environment and the settings. */
+#define AK_LIKES_MAX 16
+
+/* The parsed command line. Texts are borrowed from argv, the environment and the settings. */
 typedef struct ak_args {
     const char *operand[AK_OPERANDS_MAX]; /* NULL past the end */
     size_t operand_count;
-    const char *text[AK_OPTION_COUNT];   /* NULL: not given; a flag that is off is not given */
+    const char *text[AK_OPTION_COUNT];   /* NULL: not given, or a flag set to false */
     const char *origin[AK_OPTION_COUNT]; /* "--evals", "AUTOKERNEL_EVALS", a file; NULL: default */
     double number[AK_OPTION_COUNT];
     const char *config[AK_CONFIGS_MAX];
     size_t config_count;
+    const char *like[AK_LIKES_MAX];
+    size_t like_count;
+    char **words; /* what was typed after the command's name */
+    int word_count;
 } ak_args;
 
 typedef struct ak_command {
     const char *name;
     const char *summary;  /* one line */
     const char *operands; /* "KERNEL", "[KERNEL]" or "" */
-    size_t least, most;   /* how many operands */
+    size_t least, most;   /* number of operands */
     uint64_t options;
-    const char *about;    /* paragraphs */
+    const char *about;    /* paragraphs of help */
     const char *examples; /* lines that work as written */
     bool hidden;
-    bool raw;                        /* gets argc and argv as they are, through `main` */
+    bool raw;                        /* gets argc and argv unparsed, by `main` */
     int (*run)(const ak_args *args); /* returns the exit code */
     int (*main)(int argc, char **argv);
 } ak_command;
 
-/* Every command, NULL-terminated. */
+/* All commands; the last element is NULL. */
 extern const ak_command *const ak_commands[];
 const ak_command *ak_command_find(const char *name); /* NULL if there is none */
 

@@ -15,7 +15,7 @@ static void add(void *context, const char *name, const char *description)
     (void)description;
     names *n = context;
     if (n->count < FORMATS_MAX) {
-        n->at[n->count++] = name; /* of a static table */
+        n->at[n->count++] = name; /* a text of the library's static table */
     }
 }
 
@@ -31,10 +31,7 @@ ak_status ak_format_named(const char **out, const char *name, ak_error *err)
 {
     names known = {0};
     char hint[120];
-    ak_status status = ak_list(AK_LIST_FORMATS, add, &known, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_list(AK_LIST_FORMATS, add, &known, err));
     for (size_t i = 0; i < known.count; i++) {
         if (same(known.at[i], name)) {
             *out = known.at[i];

@@ -1,40 +1,90 @@
 /* help.c: see help.h. */
 #include "cli/help.h"
 
-#include "cli/output.h"
+#include <string.h>
+
+#include "cli/options.h"
+#include "cli/table.h"
+
+#define WIDTH_ELSEWHERE 80  /* columns in a pipe or a file, since help is prose */
+#define WIDTH_MOST      100 /* longer lines are hard to read */
+
+static size_t width_of_help(void)
+{
+    size_t width = ak_columns(stdout);
+    return width == 0 ? WIDTH_ELSEWHERE : width < WIDTH_MOST ? width : WIDTH_MOST;
+}
+
+static void print_prose(const char *text)
+{
+    ak_buf filled = AK_BUF(1 << 16);
+    ak_layout_paragraphs(&filled, text, width_of_help());
+    ak_out_whole(filled.data);
+    ak_buf_free(&filled);
+}
+
+/* Prints the examples, each a command that can be copied, on a line of its own. */
+static void print_examples(const char *examples)
+{
+    ak_buf out = AK_BUF(1 << 16);
+    while (*examples != 0) {
+        char line[512];
+        size_t length = strcspn(examples, "\n"), indent = strspn(examples, " ");
+        (void)snprintf(line, sizeof line, "%.*s", (int)(length - indent), examples + indent);
+        ak_buf_print(&out, "%*s", (int)indent, "");
+        ak_layout_command(&out, line, width_of_help(), indent, 2 * indent + 2);
+        ak_buf_putc(&out, '\n');
+        examples += length + (examples[length] == '\n' ? 1 : 0);
+    }
+    ak_out_whole(out.data);
+    ak_buf_free(&out);
+}
 
 void ak_help_overview(void)
 {
+    ak_table table;
     ak_out("autokernel %s finds fast, correct configurations of compute kernels.\n\n"
            "usage: autokernel COMMAND [options]\n\n",
            ak_version());
+    ak_table_begin(&table, "", "", NULL);
+    table.width = WIDTH_ELSEWHERE;
     for (size_t i = 0; ak_commands[i] != NULL; i++) {
         if (!ak_commands[i]->hidden) {
-            ak_out("  %-9s %s\n", ak_commands[i]->name, ak_commands[i]->summary);
+            ak_table_cell(&table, "  %s", ak_commands[i]->name);
+            ak_table_cell(&table, "%s", ak_commands[i]->summary);
         }
     }
-    ak_out("\nKERNEL is the name of a built-in kernel ('autokernel list') or a path: a kernel "
-           "folder or "
-           "a\nT1 file. 'autokernel COMMAND --help' explains a command and shows examples.\n"
-           "Exit codes: 0 done, 1 failed, 2 wrong usage or input (damaged files too).\n\n"
-           "Options marked * may also be set by AUTOKERNEL_NAME in the environment, in\n"
-           "autokernel.json here or in the user's config.json; 'autokernel doctor' shows them.\n\n"
-           "A good start:\n"
-           "  autokernel doctor\n"
-           "  autokernel tune matmul\n");
+    ak_table_print(&table);
+    print_prose("\nKERNEL is the name of a built-in kernel ('autokernel list') or a path: a kernel "
+                "folder or a T1 file. 'autokernel COMMAND --help' explains a command and shows "
+                "examples.\n\n"
+                "Exit codes: 0 done, 1 failed, 2 wrong usage or input (damaged files too).\n\n"
+                "Options marked * may also be set by AUTOKERNEL_NAME in the environment, in "
+                "autokernel.json here or in the user's config.json; 'autokernel doctor' shows "
+                "them.\n\n"
+                "A good start:\n"
+                "  autokernel doctor\n"
+                "  autokernel tune matmul\n");
 }
 
 void ak_help_command(const ak_command *command)
 {
-    ak_out("usage: autokernel %s%s%s [options]\n\n%s\n\noptions:\n", command->name,
-           command->operands[0] == 0 ? "" : " ", command->operands, command->about);
+    ak_table table;
+    ak_out("usage: autokernel %s%s%s [options]\n\n", command->name,
+           command->operands[0] == 0 ? "" : " ", command->operands);
+    print_prose(command->about);
+    ak_out("\noptions:\n");
+    ak_table_begin(&table, "", "", "", NULL);
+    table.width = WIDTH_ELSEWHERE;
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
         const ak_option *option = &ak_options_all[i];
         if (command->options & (UINT64_C(1) << i)) {
-            char left[64];
-            (void)snprintf(left, sizeof left, "--%s %s", option->name, option->value);
-            ak_out("  %-26s%s %s\n", left, option->setting ? "*" : " ", option->help);
+            ak_table_cell(&table, "  --%s %s", option->name, option->value);
+            ak_table_cell(&table, "%s", option->setting ? "*" : "");
+            ak_table_cell(&table, "%s", ak_option_help(command, (ak_option_id)i));
         }
     }
-    ak_out("\nexamples:\n%s", command->examples);
+    ak_table_print(&table);
+    ak_out("\nexamples:\n");
+    print_examples(command->examples);
 }

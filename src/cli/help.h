@@ -1,4 +1,4 @@
-/* help.h: help texts, made from the commands and options themselves. */
+/* help.h: prints help, made from the tables of commands and options. */
 #ifndef AK_CLI_HELP_H
 #define AK_CLI_HELP_H
 

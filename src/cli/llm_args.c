@@ -6,8 +6,9 @@
 static ak_status need_model(const ak_args *args, ak_error *err)
 {
     static const ak_option_id about[] = {
-        AK_OPTION_LLM_URL,    AK_OPTION_LLM_EFFORT, AK_OPTION_LLM_BUDGET,  AK_OPTION_LLM_KEY_FILE,
-        AK_OPTION_LLM_PRICES, AK_OPTION_LLM_RECORD, AK_OPTION_GENERATIONS, AK_OPTION_BATCH};
+        AK_OPTION_LLM_URL,    AK_OPTION_LLM_EFFORT,  AK_OPTION_LLM_BUDGET, AK_OPTION_LLM_KEY_FILE,
+        AK_OPTION_LLM_PRICES, AK_OPTION_LLM_TIMEOUT, AK_OPTION_LLM_TOKENS, AK_OPTION_LLM_CALLS,
+        AK_OPTION_LLM_RECORD, AK_OPTION_GENERATIONS, AK_OPTION_BATCH};
     for (size_t i = 0; i < sizeof about / sizeof about[0]; i++) {
         const char *origin = args->origin[about[i]];
         if (origin != NULL && strncmp(origin, "--", 2) == 0) {
@@ -31,6 +32,11 @@ ak_status ak_llm_args(ak_llm_options *out, const ak_args *args, const volatile i
                             .record = args->text[AK_OPTION_LLM_RECORD],
                             .replay = args->text[AK_OPTION_LLM_REPLAY],
                             .budget_usd = args->number[AK_OPTION_LLM_BUDGET],
+                            .timeout_seconds = args->number[AK_OPTION_LLM_TIMEOUT],
+                            /* a server may be silent for as long as it may take */
+                            .stall_seconds = args->number[AK_OPTION_LLM_TIMEOUT],
+                            .output_tokens = (int)args->number[AK_OPTION_LLM_TOKENS],
+                            .calls = (int)args->number[AK_OPTION_LLM_CALLS],
                             .seed = (uint64_t)args->number[AK_OPTION_SEED],
                             .cancel = cancel};
     return out->model == NULL && out->replay == NULL ? need_model(args, err) : AK_OK;

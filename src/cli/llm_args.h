@@ -1,11 +1,12 @@
-/* llm_args.h: the --llm options as the library takes them. */
+/* llm_args.h: turns the --llm options into ak_llm_options. */
 #ifndef AK_CLI_LLM_ARGS_H
 #define AK_CLI_LLM_ARGS_H
 
 #include "cli/options.h"
 
-/* Texts are borrowed from `args`; `cancel` is the caller's. AK_INVALID for an option of the command
-   line that is about a language model where none is named; settings hold for other commands too. */
+/* Fills *out. Texts are borrowed from `args`; `cancel` is the caller's. AK_INVALID if the command
+   line has an option about a language model but names no model. Such options from settings are
+   accepted, because settings hold for other commands too. */
 ak_status ak_llm_args(ak_llm_options *out, const ak_args *args, const volatile int *cancel,
                       ak_error *err);
 

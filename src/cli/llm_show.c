@@ -1,5 +1,5 @@
-/* llm_show.c: see llm_show.h. Prompts and replies are printed as they were, line by line, with a
-   margin, so that they can be told from our own words. */
+/* llm_show.c: see llm_show.h. Prompts and replies are printed unchanged, line by line, with a
+   margin that sets them apart from our own words. */
 #include "cli/llm_show.h"
 
 #include <string.h>
@@ -24,7 +24,8 @@ static void print_text(const char *title, const char *text)
     }
 }
 
-/* "ok 0.157 ms, +12.3 %", "wrong_result: ...", or why it was not tried. */
+/* Writes what came of a proposal: "ok 0.157 ms, +12.3 %", "wrong_result: ...", or why it was not
+   tried. */
 static void show_outcome(char *out, size_t bytes, const json_t *proposal)
 {
     const json_t *outcome = json_object_get(proposal, "outcome");
@@ -49,7 +50,7 @@ static void print_proposals(const json_t *call)
     const json_t *list = json_object_get(call, "proposals"), *proposal;
     ak_table table;
     size_t i;
-    ak_table_begin(&table, "proposal", ">parent", ">predicted", "verdict", "outcome", "hypothesis",
+    ak_table_begin(&table, "proposal", ">parent", ">predicted", "verdict", "outcome", "_hypothesis",
                    NULL);
     json_array_foreach(list, i, proposal)
     {
@@ -87,7 +88,7 @@ static void print_call(const json_t *call, bool first)
         ak_out(", $%.4f", ak_json_number_at(call, "cost_usd"));
     }
     ak_out("\n");
-    if (first) { /* the same in all generations */
+    if (first) { /* it is the same in all generations */
         print_text("system", ak_json_text_at(call, "system"));
         print_text("brief", ak_json_text_at(call, "brief"));
     }
@@ -140,12 +141,27 @@ int ak_llm_show_run(const ak_args *args)
         return AK_EXIT_DONE;
     }
     int code = ak_complain_error(&err);
-    /* Without a name the question was right, and there is no run yet. */
+    /* Without a named run the command was right and the archive has no run yet: exit code 1. */
     return status == AK_NOT_FOUND && args->operand[1] == NULL ? AK_EXIT_FAILED : code;
 }
 
-/* ---- stats ------------------------------------------------------------------------------------
- */
+/* ---- stats ----------------------------------------------------------------------------------- */
+
+/* Adds the interval of a speed; one that contains 1 does not decide. */
+static void interval_cell(ak_table *table, const json_t *interval)
+{
+    char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
+    double low = json_number_value(json_array_get(interval, 0));
+    double high = json_number_value(json_array_get(interval, 1));
+    if (!(high > 0)) {
+        ak_table_cell(table, "-");
+    } else if (low == 1 && high == 1) {
+        ak_table_cell(table, "%s", "");
+    } else {
+        ak_table_cell(table, "%s .. %s%s", ak_show_ratio(a, low), ak_show_ratio(b, high),
+                      low <= 1 && high >= 1 ? "  not decided" : "");
+    }
+}
 
 static void print_proposers(const json_t *list)
 {
@@ -153,7 +169,8 @@ static void print_proposers(const json_t *list)
     const char *status;
     size_t i;
     ak_table table;
-    ak_table_begin(&table, "proposed by", "model", ">trials", ">ok", ">best speed", "failed", NULL);
+    ak_table_begin(&table, "proposed by", "model", ">trials", ">ok", ">best speed", "95 % interval",
+                   "failed", NULL);
     json_array_foreach(list, i, row)
     {
         char share[AK_NUMBER_BYTES], speed[AK_NUMBER_BYTES];
@@ -168,6 +185,7 @@ static void print_proposers(const json_t *list)
         ak_table_cell(&table, "%.0f", ak_json_number_at(row, "trials"));
         ak_table_cell(&table, "%s", ak_show_percent(share, ak_json_number_at(row, "success_rate")));
         ak_table_cell(&table, "%s", ak_show_ratio(speed, ak_json_number_at(row, "best_speed")));
+        interval_cell(&table, json_object_get(row, "best_speed_ci"));
         ak_table_cell(&table, "%s", failed.data);
         ak_buf_free(&failed);
     }
@@ -197,9 +215,13 @@ static void print_calibration(const json_t *calibration)
     const json_t *row;
     size_t i;
     ak_table table;
+    double undecided = ak_json_number_at(calibration, "undecided");
     ak_out("\npredictions: %.0f, of which %.0f could be judged; %.0f were faster than their parent",
            ak_json_number_at(calibration, "predicted"), ak_json_number_at(calibration, "judged"),
            ak_json_number_at(calibration, "faster"));
+    if (undecided > 0) {
+        ak_out("; %.0f not decided, as times vary too much", undecided);
+    }
     if (json_is_number(json_object_get(calibration, "mean_error"))) {
         ak_out("; off by %.1f points on average",
                ak_json_number_at(calibration, "mean_error") * 100);

@@ -1,5 +1,5 @@
-/* main.c: finds the command, reads options and settings, runs it, and sees to it that what was
-   printed has been written. */
+/* main.c: finds the command, reads options and settings, runs it, and reports an output that could
+   not be written. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/proc.h"
 #include "cli/help.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -36,13 +37,13 @@ const ak_command *ak_command_find(const char *name)
     return NULL;
 }
 
-/* A file that is opened while a standard stream is closed would take its place, and then our
-   messages would be written into it. */
+/* Opens closed standard streams on /dev/null. Otherwise a file that is opened later would take the
+   place of one, and messages would be written into it. */
 static void hold_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++) {
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
-            (void)open("/dev/null", O_RDONLY); /* writing to it fails, as it should */
+            (void)open("/dev/null", O_RDONLY); /* read-only: writing to it must fail */
         }
     }
 }
@@ -90,10 +91,14 @@ static int run_command(const ak_command *command, int argc, char **argv)
     return code;
 }
 
-/* This program is the worker too, under whatever name it was installed. */
+/* Makes this executable the worker, whatever its name, unless the user has set
+   AUTOKERNEL_WORKER. */
 static void name_worker(void)
 {
     char path[AK_PATH_MAX];
+    if (ak_env("AUTOKERNEL_WORKER") != NULL) {
+        return;
+    }
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     if (length > 0) {
         path[length] = 0;
@@ -104,6 +109,7 @@ static void name_worker(void)
 int main(int argc, char **argv)
 {
     hold_standard_streams();
+    ak_proc_own_program();
     name_worker();
     const char *word = argc > 1 ? argv[1] : NULL;
     if (word == NULL) {
@@ -125,7 +131,7 @@ int main(int argc, char **argv)
     if (command->raw) {
         return command->main(argc, argv);
     }
-    /* A reader that went away is noticed by the failed write, which must not kill a run. */
+    /* If the reader of a pipe ends, the write fails with EPIPE; the signal would kill a run. */
     (void)signal(SIGPIPE, SIG_IGN);
     return ak_out_end(run_command(command, argc - 2, argv + 2));
 }

@@ -1,10 +1,13 @@
-/* options.c: see options.h. One pass over argv; every option is checked when it is met, so that the
-   first mistake is the one that is reported. */
+/* options.c: see options.h. Arguments are read in one pass and each option is checked when it is
+   met, so that the first mistake is the one reported. */
 #include "cli/options.h"
 
+#include <assert.h>
 #include <string.h>
 
-#define SHOWN_MAX 80 /* characters of a wrong word that are repeated in the message */
+#include "cli/output.h"
+
+#define SHOWN_MAX 80 /* characters of a wrong word that a message repeats */
 
 const ak_option ak_options_all[AK_OPTION_COUNT] = {
 #define X(id, name, kind, low, high, value, setting, help)                                         \
@@ -13,7 +16,26 @@ const ak_option ak_options_all[AK_OPTION_COUNT] = {
 #undef X
 };
 
-/* Short forms that everybody tries. */
+const char *ak_option_help(const ak_command *command, ak_option_id id)
+{
+    static const struct {
+        const char *command;
+        ak_option_id id;
+        const char *help;
+    } words[] = {
+#define X(command, id, help) {#command, AK_OPTION_##id, help},
+#include "cli/option_words.def"
+#undef X
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (words[i].id == id && strcmp(words[i].command, command->name) == 0) {
+            return words[i].help;
+        }
+    }
+    return ak_options_all[id].help;
+}
+
+/* Short forms of common options. */
 static const struct {
     char letter;
     ak_option_id id;
@@ -22,7 +44,7 @@ static const struct {
 void ak_hint(char *out, size_t bytes, const char *word, const char *const *known,
              const char *otherwise)
 {
-    const char *nearest = ak_text_nearest(word, known);
+    const char *nearest = ak_text_meant(word, known);
     if (nearest != NULL) {
         (void)snprintf(out, bytes, "did you mean %s?", nearest);
     } else {
@@ -49,6 +71,7 @@ static ak_status refuse_number(const ak_option *option, const char *text, const 
                    option->high, SHOWN_MAX, text);
 }
 
+/* This function is long because each kind of option has a range and an error of its own. */
 ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const char *origin,
                       ak_error *err)
 {
@@ -94,6 +117,12 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
         }
         args->config[args->config_count++] = text;
         break;
+    case AK_KIND_LIKE:
+        if (args->like_count == AK_LIKES_MAX) {
+            return ak_fail(err, AK_INVALID, "%s: at most %d recordings", origin, AK_LIKES_MAX);
+        }
+        args->like[args->like_count++] = text;
+        break;
     case AK_KIND_TEXT:
         break;
     }
@@ -106,6 +135,44 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
     return AK_OK;
 }
 
+/* Words that people try although there is no such option, and how to do it instead. */
+static const struct {
+    const char *word, *instead;
+} explained[] = {
+    {"--kernel", "the kernel needs no option: 'autokernel %s KERNEL'"},
+    {"--kernel-name", "the kernel needs no option: 'autokernel %s KERNEL'"},
+    {"--problem", "the kernel needs no option: 'autokernel %s KERNEL'"},
+    {"--api-key", "keys are no options, as they would be seen by everybody on this machine: set "
+                  "OPENAI_API_KEY or ANTHROPIC_API_KEY, or give a file of mode 0600 by "
+                  "--llm-key-file"},
+    {"--key",
+     "keys are no options: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or give a file of mode "
+     "0600 by --llm-key-file"},
+    {"--llm-key", "keys are no options: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or give a file of "
+                  "mode 0600 by --llm-key-file"},
+    {"--llm-api-key",
+     "keys are no options: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or give a file "
+     "of mode 0600 by --llm-key-file"},
+    {"--version", "'autokernel --version' says it"},
+    {"--verbose", "--events FILE writes all that happens; 'autokernel report' explains a run"},
+    {"--debug", "--events FILE writes all that happens; 'autokernel report' explains a run"},
+    {"-v", "'autokernel --version' says the version; --events FILE writes all that happens"},
+};
+
+/* Returns the explanation for `word`, which may be followed by '=' and a value; NULL if there is
+   none. */
+static const char *explanation(const char *word)
+{
+    size_t length = strcspn(word, "=");
+    for (size_t i = 0; i < sizeof explained / sizeof explained[0]; i++) {
+        if (strlen(explained[i].word) == length && memcmp(explained[i].word, word, length) == 0) {
+            return explained[i].instead;
+        }
+    }
+    return NULL;
+}
+
+/* Complains about an unknown option. Its value is not repeated, because it may be a key. */
 static ak_status unknown_option(const ak_command *command, const char *word, ak_error *err)
 {
     static const char *spelled[AK_OPTION_COUNT] = {
@@ -121,15 +188,23 @@ static ak_status unknown_option(const ak_command *command, const char *word, ak_
         }
     }
     known[count] = NULL;
-    char otherwise[80], hint[120];
+    char otherwise[80], hint[300], name[SHOWN_MAX + 1];
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     (void)snprintf(otherwise, sizeof otherwise, "see 'autokernel %s --help'", command->name);
-    ak_hint(hint, sizeof hint, word, known, otherwise);
-    return ak_fail(err, AK_INVALID, "%s has no option %.*s; %s", command->name, SHOWN_MAX, word,
-                   hint);
+    const char *instead = explanation(name);
+    if (instead != NULL) {
+        const char *blank = strstr(instead, "%s");
+        int before = blank == NULL ? (int)strlen(instead) : (int)(blank - instead);
+        (void)snprintf(hint, sizeof hint, "%.*s%s%s", before, instead,
+                       blank == NULL ? "" : command->name, blank == NULL ? "" : blank + 2);
+    } else {
+        ak_hint(hint, sizeof hint, name, known, otherwise);
+    }
+    return ak_fail(err, AK_INVALID, "%s has no option %s; %s", command->name, name, hint);
 }
 
-/* Finds the option of `word` ("--evals", "--evals=3", "-q"); *value is the text after '=' or NULL.
- */
+/* Finds the option that `word` names ("--evals", "--evals=3", "-q"); *value is the text after '='
+   or NULL. */
 static bool find_option(ak_option_id *out, const char **value, const ak_command *command,
                         const char *word)
 {
@@ -190,7 +265,7 @@ static bool wants_help(const ak_command *command, int argc, char **argv)
 ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char **argv,
                         ak_error *err)
 {
-    *out = (ak_args){0};
+    *out = (ak_args){.words = argv, .word_count = argc};
     if (wants_help(command, argc, argv)) {
         return ak_args_set(out, AK_OPTION_HELP, "true", "--help", err);
     }
@@ -208,7 +283,7 @@ ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char 
             status = unknown_option(command, word, err);
         } else {
             const ak_option *option = &ak_options_all[id];
-            /* Messages name the option as the user would write it. */
+            /* Where values of the command line come from, as messages name it: "--evals". */
             static const char *const origins[AK_OPTION_COUNT] = {
 #define X(id, name, kind, low, high, value, setting, help) [AK_OPTION_##id] = "--" name,
 #include "cli/options.def"
@@ -234,4 +309,22 @@ ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char 
                        command->operands, command->name);
     }
     return AK_OK;
+}
+
+int ak_verb_run(const ak_verb *verbs, size_t count, const ak_args *args, const char *refusal,
+                const char *fallback)
+{
+    const char *names[16] = {NULL}, *word = args->operand[0];
+    assert(count < sizeof names / sizeof names[0]);
+    for (size_t i = 0; i < count; i++) {
+        names[i] = verbs[i].name;
+        if (strcmp(verbs[i].name, word) == 0) {
+            return verbs[i].run(args);
+        }
+    }
+    ak_error err = AK_ERROR_INIT;
+    char hint[120];
+    ak_hint(hint, sizeof hint, word, names, fallback);
+    (void)ak_fail(&err, AK_INVALID, "%s '%.80s'; %s", refusal, word, hint);
+    return ak_complain_error(&err);
 }

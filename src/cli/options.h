@@ -1,25 +1,40 @@
-/* options.h: the command line as ak_args. Table-driven and not GNU argp, because a mistake must
-   cost exactly one line that names the command, the option and the nearest right word. */
+/* options.h: parses the command line into ak_args.
+   The parser is table-driven and not GNU argp, because a mistake must cost exactly one line that
+   names the command, the option and the nearest right word. */
 #ifndef AK_CLI_OPTIONS_H
 #define AK_CLI_OPTIONS_H
 
 #include "cli/command.h"
 
-/* Reads what follows the command's name. AK_INVALID with the one line to print. --help ends the
-   reading successfully, whatever else is wrong. */
+/* Reads the words after the command's name. On a mistake it fails with AK_INVALID and the line to
+   print. --help ends the reading successfully, whatever else is wrong. */
 ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char **argv,
                         ak_error *err);
-/* Checks a value as if it had been given on the command line and takes it. `origin` is what
-   messages call its source and must outlive the arguments. */
+/* Checks a value as if it had been given on the command line, and stores it. `origin` is the source
+   as messages name it and must outlive the arguments. */
 ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const char *origin,
                       ak_error *err);
+/* Returns what an option does in this command, for help. */
+const char *ak_option_help(const ak_command *command, ak_option_id id);
 bool ak_args_has(const ak_args *args, ak_option_id id);
-/* The same of the command line alone: settings do not count. */
+/* True if the option is on the command line itself; settings do not count. */
 bool ak_args_typed(const ak_args *args, ak_option_id id);
 
-/* "did you mean X?" or where to find the right words: the end of a message about an unknown word.
- */
+/* Writes the end of a message about an unknown word: "did you mean X?", or where to find the right
+   words. */
 void ak_hint(char *out, size_t bytes, const char *word, const char *const *known,
              const char *otherwise);
+
+/* A word that says what a command is to do: its first operand. */
+typedef struct ak_verb {
+    const char *name;
+    int (*run)(const ak_args *args);
+} ak_verb;
+
+/* Runs the verb that the first operand names and returns its exit code. If none has that name,
+   complains "REFUSAL 'WORD'; HINT", where the hint is the nearest name or `fallback`. At most 15
+   verbs. */
+int ak_verb_run(const ak_verb *verbs, size_t count, const ak_args *args, const char *refusal,
+                const char *fallback);
 
 #endif

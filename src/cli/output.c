@@ -6,16 +6,18 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/layout.h"
+#include "base/text.h"
 
-/* The largest JSON value that is printed in one piece: a kernel's whole space of parameters fits.
- */
+/* Largest JSON value that is printed in one piece; a kernel's whole space of parameters fits. */
 #define JSON_PIECE_MAX (64u << 20)
 
-/* errno of the first write to standard output that failed; stdio forgets it. */
+/* errno of the first failed write to standard output; stdio does not keep it. */
 static int write_error;
 
 static void note_error(bool failed)
@@ -25,12 +27,92 @@ static void note_error(bool failed)
     }
 }
 
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+#define COLUMNS_DEFAULT 80 /* for a terminal that does not report its width */
+#define COLUMNS_LEAST   20
+#define COLUMNS_MOST    10000
+#define LINE_BYTES_MAX  (1u << 20)
+#define HANGING         2 /* indentation of the rest of a folded line */
+
+size_t ak_columns(FILE *stream)
+{
+    struct winsize size;
+    int64_t wanted = 0;
+    const char *set = ak_env("COLUMNS");
+    if (!isatty(fileno(stream))) {
+        return 0;
+    }
+    if (set != NULL && ak_text_int(&wanted, set) && wanted >= COLUMNS_LEAST &&
+        wanted <= COLUMNS_MOST) {
+        return (size_t)wanted;
+    }
+    bool known = ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col >= COLUMNS_LEAST;
+    return known ? size.ws_col : COLUMNS_DEFAULT;
+}
+
+/* The incomplete last line of standard output; used on a terminal only. */
+static ak_buf pending = AK_BUF(LINE_BYTES_MAX);
+
+static void write_text(const char *text, size_t bytes)
+{
+    note_error(fwrite(text, 1, bytes, stdout) < bytes);
+}
+
+static void write_line(char *line, size_t bytes, size_t width)
+{
+    ak_buf folded = AK_BUF(2 * LINE_BYTES_MAX);
+    char after = line[bytes];
+    line[bytes] = 0;
+    ak_layout_fill(&folded, line, width, 0, strspn(line, " ") + HANGING);
+    line[bytes] = after;
+    if (ak_buf_status(&folded, NULL) == AK_OK) {
+        write_text(folded.data, folded.length);
+    } else {
+        write_text(line, bytes);
+    }
+    ak_buf_free(&folded);
+}
+
+/* Writes the complete lines of `pending` and, with `all`, the rest. */
+static void write_pending(size_t width, bool all)
+{
+    size_t begin = 0;
+    for (size_t at = 0; at < pending.length; at++) {
+        if (pending.data[at] == '\n') {
+            write_line(pending.data + begin, at - begin, width);
+            write_text("\n", 1);
+            begin = at + 1;
+        }
+    }
+    ak_buf rest = AK_BUF(LINE_BYTES_MAX);
+    if (all) {
+        write_text(pending.data + begin, pending.length - begin);
+    } else {
+        ak_buf_append(&rest, pending.data + begin, pending.length - begin);
+    }
+    ak_buf_free(&pending);
+    pending = rest;
+}
+
 void ak_out(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    note_error(vprintf(format, args) < 0);
+    size_t width = ak_columns(stdout);
+    if (width == 0) {
+        note_error(vprintf(format, args) < 0);
+    } else {
+        ak_buf_vprint(&pending, format, args);
+        write_pending(width, pending.failed != AK_OK);
+    }
     va_end(args);
+}
+
+void ak_out_whole(const char *text)
+{
+    write_pending(0, true);
+    write_text(text, strlen(text));
 }
 
 bool ak_out_json(const json_t *value)
@@ -41,7 +123,8 @@ bool ak_out_json(const json_t *value)
     }
     bool good = value != NULL && ak_buf_status(&text, NULL) == AK_OK;
     if (good) {
-        ak_out("%s\n", text.data);
+        ak_buf_putc(&text, '\n');
+        ak_out_whole(text.data);
     }
     ak_buf_free(&text);
     return good;
@@ -49,16 +132,48 @@ bool ak_out_json(const json_t *value)
 
 void ak_out_next(const char *command, const char *why)
 {
-    ak_out("%snext:%s autokernel %s  %s(%s)%s\n", ak_style_on(stdout, AK_STYLE_BOLD),
-           ak_style_on(stdout, AK_STYLE_PLAIN), command, ak_style_on(stdout, AK_STYLE_DIM), why,
+    static const char label[] = "next: ";
+    const size_t width = ak_columns(stdout), indent = sizeof label - 1;
+    ak_buf whole = AK_BUF(LINE_BYTES_MAX), line = AK_BUF(LINE_BYTES_MAX);
+    ak_buf_print(&whole, "autokernel %s", command);
+    ak_layout_command(&line, whole.data, width, indent, indent + HANGING);
+    const char *last = strrchr(line.data, '\n');
+    size_t used = last == NULL ? indent + ak_layout_width(line.data) : ak_layout_width(last + 1);
+    bool beside = width == 0 || used + ak_layout_width(why) + 4 <= width;
+    ak_out("%snext:%s %s", ak_style_on(stdout, AK_STYLE_BOLD), ak_style_on(stdout, AK_STYLE_PLAIN),
+           line.data);
+    ak_out("%s%s(%s)%s\n", beside ? "  " : "\n      ", ak_style_on(stdout, AK_STYLE_DIM), why,
            ak_style_on(stdout, AK_STYLE_PLAIN));
+    ak_buf_free(&whole);
+    ak_buf_free(&line);
+}
+
+static void print_error(const char *label, const char *text)
+{
+    const size_t indent = strlen(label);
+    ak_buf line = AK_BUF(LINE_BYTES_MAX);
+    /* Results that were printed earlier come first, even if both streams are one file. */
+    write_pending(ak_columns(stdout), true);
+    note_error(fflush(stdout) != 0);
+    ak_layout_fill(&line, text, ak_columns(stderr), indent, indent);
+    (void)fprintf(stderr, "%s%s\n", label, line.data);
+    ak_buf_free(&line);
 }
 
 void ak_complain(const char *text)
 {
-    /* Results that were printed before come first, also where both streams are one file. */
-    note_error(fflush(stdout) != 0);
-    (void)fprintf(stderr, "autokernel: %s\n", text);
+    print_error("autokernel: ", text);
+}
+
+void ak_warn(const char *format, ...)
+{
+    ak_buf text = AK_BUF(LINE_BYTES_MAX);
+    va_list args;
+    va_start(args, format);
+    ak_buf_vprint(&text, format, args);
+    va_end(args);
+    print_error("warning: ", text.data);
+    ak_buf_free(&text);
 }
 
 int ak_complain_error(const ak_error *err)
@@ -68,7 +183,7 @@ int ak_complain_error(const ak_error *err)
     case AK_INVALID:
     case AK_NOT_FOUND:
     case AK_LIMIT:
-    case AK_CORRUPT: /* input, too: what was given cannot be used as it is */
+    case AK_CORRUPT: /* damaged input counts as unusable input */
         return AK_EXIT_USAGE;
     default:
         return AK_EXIT_FAILED;
@@ -77,6 +192,8 @@ int ak_complain_error(const ak_error *err)
 
 int ak_out_end(int code)
 {
+    write_pending(ak_columns(stdout), true);
+    ak_buf_free(&pending);
     note_error(fflush(stdout) != 0);
     if (write_error == 0 && ferror(stdout)) {
         write_error = EIO;
@@ -84,7 +201,7 @@ int ak_out_end(int code)
     if (write_error == 0) {
         return code;
     }
-    if (write_error != EPIPE) { /* a reader that has seen enough, such as head, is no fault */
+    if (write_error != EPIPE) { /* a reader that has seen enough, such as head, is not an error */
         char text[160];
         (void)snprintf(text, sizeof text, "cannot write to standard output: %s",
                        strerror(write_error));
@@ -114,7 +231,7 @@ const char *ak_show_real(char out[AK_NUMBER_BYTES], double value)
         (void)snprintf(out, AK_NUMBER_BYTES, "%s", value == 0 ? "-" : "?");
         return out;
     }
-    /* The digits before the point decide how many follow it. */
+    /* Four significant digits: the more digits stand before the point, the fewer follow it. */
     int decimals = 3 - (int)floor(log10(fabs(value)));
     decimals = decimals < 0 ? 0 : decimals > 9 ? 9 : decimals;
     (void)snprintf(out, AK_NUMBER_BYTES, fabs(value) < 1e15 ? "%.*f" : "%.*e", decimals, value);
@@ -140,6 +257,16 @@ const char *ak_show_ratio(char out[AK_NUMBER_BYTES], double value)
     } else {
         (void)snprintf(out, AK_NUMBER_BYTES, "%.*fx", value < 10 ? 3 : 1, value);
     }
+    return out;
+}
+
+const char *ak_show_rate(char out[AK_NUMBER_BYTES], double tflops, double gbs, const char *bound)
+{
+    char number[AK_NUMBER_BYTES];
+    bool bytes = gbs > 0 && (!(tflops > 0) || (bound != NULL && strcmp(bound, "memory") == 0));
+    const char *unit = bytes ? " GB/s" : tflops > 0 ? " TFLOP/s" : "";
+    (void)snprintf(out, AK_NUMBER_BYTES, "%.30s%s", ak_show_real(number, bytes ? gbs : tflops),
+                   unit);
     return out;
 }
 

@@ -1,7 +1,11 @@
 /*
- * output.h: what the command line prints. Results go to standard output, progress and complaints to
- * standard error. Text from outside (archives, kernels, compilers) is shown with control characters
- * replaced, so that it cannot steer a terminal.
+ * output.h: prints for people and programs.
+ *
+ * Results go to standard output, progress and complaints to standard error. Control characters in
+ * text from outside (archives, kernels, compilers) are replaced, so that such text cannot steer a
+ * terminal. On a terminal no line is wider than the screen: lines are folded between words, tables
+ * in their columns (table.h). A pipe or a file gets whole lines. COLUMNS, if it is set, overrides
+ * the width that the terminal reports.
  */
 #ifndef AK_CLI_OUTPUT_H
 #define AK_CLI_OUTPUT_H
@@ -11,15 +15,23 @@
 typedef enum ak_exit { AK_EXIT_DONE = 0, AK_EXIT_FAILED = 1, AK_EXIT_USAGE = 2 } ak_exit;
 
 void ak_out(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* A JSON value, or a text that is one, and a line break. False: no memory. */
+/* Prints a text without folding its lines. */
+void ak_out_whole(const char *text);
+/* Returns the current width of the terminal that a stream is connected to; 0 if it is not a
+   terminal. */
+size_t ak_columns(FILE *stream);
+/* Prints a JSON value and a line break. Returns false if memory is out. */
 bool ak_out_json(const json_t *value);
-/* "next:" and a command to try. */
+/* Prints "next:" and a command to try, with what it does. */
 void ak_out_next(const char *command, const char *why);
-/* One line on standard error, with "autokernel: " in front. */
+/* Prints one line on standard error, with "autokernel: " in front. */
 void ak_complain(const char *text);
-/* The same for an error; returns the exit code: 2 for wrong input, else 1. */
+/* Prints one line on standard error, with "warning: " in front. */
+void ak_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Complains about an error and returns the exit code: 2 for wrong input, else 1. */
 int ak_complain_error(const ak_error *err);
-/* At the very end: flushes, and turns a failed write into a complaint and exit code 1. */
+/* Flushes standard output; to be called last. A failed write becomes a complaint and exit code
+   1. */
 int ak_out_end(int code);
 
 typedef enum ak_style {
@@ -29,18 +41,22 @@ typedef enum ak_style {
     AK_STYLE_GOOD,
     AK_STYLE_BAD
 } ak_style;
-/* The escape sequence, or "" where colour is not wanted: NO_COLOR, not a terminal, TERM=dumb. */
+/* Returns the escape sequence, or "" where colour is not wanted: NO_COLOR, no terminal,
+   TERM=dumb. */
 const char *ak_style_on(FILE *stream, ak_style style);
 
-/* Numbers for people. Each returns `out`. */
+/* Numbers for people. Each function returns `out`. */
 #define AK_NUMBER_BYTES 48
 /* Four significant digits without an exponent: 1365, 12.34, 0.001234; "-" for 0. */
 const char *ak_show_real(char out[AK_NUMBER_BYTES], double value);
 const char *ak_show_interval(char out[AK_NUMBER_BYTES], double low, double high);
 /* "1.23x"; "-" for 0. */
 const char *ak_show_ratio(char out[AK_NUMBER_BYTES], double value);
+/* The rate of the limit that binds, "0.2081 TFLOP/s" or "39.97 GB/s"; "-" if neither is known.
+   `bound` is "compute", "memory" or NULL. */
+const char *ak_show_rate(char out[AK_NUMBER_BYTES], double tflops, double gbs, const char *bound);
 const char *ak_show_percent(char out[AK_NUMBER_BYTES], double fraction);
-/* 1234567 as "1,234,567"; large ones as 2.4e+09. */
+/* 1234567 as "1,234,567", large numbers as 2.4e+09. */
 const char *ak_show_count(char out[AK_NUMBER_BYTES], double count);
 /* "12 s", "3:05", "1:02:03" */
 const char *ak_show_seconds(char out[AK_NUMBER_BYTES], double seconds);

@@ -1,22 +1,22 @@
-/* progress.c: see progress.h. Events are read by name; unknown ones and missing fields are no
-   fault, so that the stream can grow. */
+/* progress.c: see progress.h. Events are read by name; unknown ones and missing fields are ignored,
+   so that the stream can grow. */
 #include "cli/progress.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/layout.h"
 
-#define LINE_MAX_BYTES  512
-#define BAR_CELLS_MIN   5
-#define BAR_CELLS_MAX   24
-#define COLUMNS_DEFAULT 80
-/* Above this the number of evaluations is no plan but "as many as time allows". */
+#define LINE_MAX_BYTES 512
+#define BAR_CELLS_MIN  5
+#define BAR_CELLS_MAX  24
+#define HANGING        2
+/* A number of evaluations from here on is not a plan but means "as many as time allows". */
 #define OPEN_ENDED 1000000
 
 ak_status ak_progress_open(ak_progress *out, const char *events_path, bool quiet, bool json,
@@ -40,16 +40,22 @@ ak_status ak_progress_open(ak_progress *out, const char *events_path, bool quiet
     return AK_OK;
 }
 
+/* Erases the line that was drawn. A terminal that became narrower has folded it, so all its rows
+   are erased. */
 static void erase(ak_progress *p)
 {
-    if (p->drawn) {
-        (void)fputs("\r\033[K", stderr);
-        p->drawn = false;
+    if (p->drawn > 0) {
+        size_t width = ak_columns(stderr), rows = width == 0 ? 0 : (p->drawn - 1) / width;
+        if (rows > 0) {
+            (void)fprintf(stderr, "\033[%zuA", rows);
+        }
+        (void)fputs(rows > 0 ? "\r\033[J" : "\r\033[K", stderr);
+        p->drawn = 0;
     }
 }
 
-/* A line that stays, above the bar. Texts come from kernels and compilers: no control characters.
- */
+/* Prints a line that stays, above the bar. Control characters are replaced: texts come from kernels
+   and compilers. */
 static void say(ak_progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void say(ak_progress *p, const char *format, ...)
 {
@@ -65,25 +71,27 @@ static void say(ak_progress *p, const char *format, ...)
         *c = (unsigned char)*c < 0x20 || *c == 0x7f ? ' ' : *c;
     }
     erase(p);
-    (void)fprintf(stderr, "%s\n", line);
+    ak_buf folded = AK_BUF(4 * LINE_MAX_BYTES);
+    ak_layout_fill(&folded, line, ak_columns(stderr), 0, HANGING);
+    (void)fprintf(stderr, "%s\n", folded.data);
+    ak_buf_free(&folded);
 }
 
-static int columns_of_terminal(void)
-{
-    struct winsize size;
-    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-    return known ? size.ws_col : COLUMNS_DEFAULT;
-}
-
-/* A line that is overwritten, cut to the terminal. */
+/* Draws a line that is overwritten later, cut to the width of the terminal. */
 static void draw(ak_progress *p, const char *line)
 {
-    (void)fprintf(stderr, "\r%.*s\033[K", columns_of_terminal() - 1, line);
+    size_t width = ak_columns(stderr), bytes = strlen(line);
+    if (width > 0 && ak_layout_width(line) >= width) {
+        bytes = ak_layout_cut(line, width - 1);
+    }
+    erase(p);
+    (void)fprintf(stderr, "%.*s", (int)bytes, line);
     (void)fflush(stderr);
-    p->drawn = true;
+    p->drawn = width > 0 && ak_layout_width(line) >= width ? width - 1 : ak_layout_width(line);
 }
 
-/* How much of the run is over, 0..1: of its evaluations or of its time, whichever ends first. */
+/* Returns the part of the run that is over, 0..1: of its evaluations or of its time, whichever ends
+   first. */
 static double fraction_of(const ak_progress *p, double elapsed)
 {
     double by_count = p->total > 0 ? (double)p->done / (double)p->total : 0;
@@ -92,19 +100,23 @@ static double fraction_of(const ak_progress *p, double elapsed)
     return fraction > 1 ? 1 : fraction;
 }
 
-/* Appends to the line; what does not fit is cut. */
+/* Appends to the line if the terminal has room for all of it: a figure is never cut. */
 static void add(char line[LINE_MAX_BYTES], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static void add(char line[LINE_MAX_BYTES], const char *format, ...)
 {
-    size_t used = strlen(line);
+    size_t used = strlen(line), width = ak_columns(stderr);
     va_list args;
     va_start(args, format);
     (void)vsnprintf(line + used, LINE_MAX_BYTES - used, format, args);
     va_end(args);
+    if (width > 0 && used > 0 && ak_layout_width(line) >= width) {
+        line[used] = 0;
+    }
 }
 
-/* "[####......] 23/60, 12.3 ms, 0.174 TFLOP/s, ..."; the bar gets what room the figures leave. */
+/* Draws "[####......] 23/60, 12.3 ms, 0.174 TFLOP/s, ..."; the bar gets the room that the figures
+   leave. */
 static void draw_bar(ak_progress *p)
 {
     double elapsed = (double)(ak_clock_ns() - p->begin_ns) / 1e9;
@@ -115,7 +127,10 @@ static void draw_bar(ak_progress *p)
         add(text, "/%zu", p->total);
     }
     if (p->best_ms > 0) {
-        add(text, ", best %.3g ms, %.3g TFLOP/s", p->best_ms, p->best_tflops);
+        char rate[AK_NUMBER_BYTES];
+        add(text, ", best %.3g ms, %s", p->best_ms,
+            ak_show_rate(rate, p->best_tflops, p->bytes / p->best_ms / 1e6,
+                         p->memory_bound ? "memory" : "compute"));
     }
     if (p->best_ms > 0 && p->default_ms > 0) {
         add(text, ", %.2fx default", p->default_ms / p->best_ms);
@@ -129,7 +144,8 @@ static void draw_bar(ak_progress *p)
     if (fraction > 0 && fraction < 1) {
         add(text, ", %s left", ak_show_seconds(left, elapsed / fraction * (1 - fraction)));
     }
-    int cells = columns_of_terminal() - (int)strlen(text) - 4; /* brackets, blank, last column */
+    int cells =
+        (int)ak_columns(stderr) - (int)ak_layout_width(text) - 4; /* brackets, blank, last column */
     cells = cells > BAR_CELLS_MAX ? BAR_CELLS_MAX : cells;
     if (cells >= BAR_CELLS_MIN) {
         add(line, "[");
@@ -142,19 +158,20 @@ static void draw_bar(ak_progress *p)
     draw(p, line);
 }
 
-/* ---- events -----------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void on_start(ak_progress *p, const json_t *event)
 {
     char valid[AK_NUMBER_BYTES], cartesian[AK_NUMBER_BYTES];
-    /* Of several runs (one a size) each begins anew. */
+    /* With several sizes each run begins anew. */
     p->done = p->failed = 0;
     p->default_ms = p->baseline_ms = 0;
-    p->best_ms = ak_json_number_at(event, "best_ms"); /* of the resumed trials */
+    p->best_ms = ak_json_number_at(event, "best_ms"); /* best time of the resumed trials */
     p->best_tflops = ak_json_number_at(event, "best_tflops");
     p->total = (size_t)ak_json_number_at(event, "evaluations");
     p->seconds_budget = ak_json_number_at(event, "seconds");
+    p->bytes = ak_json_number_at(event, "bytes");
+    p->memory_bound = strcmp(ak_json_text_at(event, "bound"), "memory") == 0;
     p->begin_ns = ak_clock_ns();
     say(p, "tuning %s %s %s %s on %s (implementation %s)", ak_json_text_at(event, "kernel"),
         ak_json_text_at(event, "size"), ak_json_text_at(event, "choices"),
@@ -193,9 +210,10 @@ static void on_baseline(ak_progress *p, const json_t *event)
         p->baseline_ms = ms;
         (void)snprintf(p->baseline, sizeof p->baseline, "%s", ak_json_text_at(event, "name"));
     }
-    say(p, "library %s %s: %s ms, %s TFLOP/s", ak_json_text_at(event, "name"),
+    say(p, "library %s %s: %s ms, %s", ak_json_text_at(event, "name"),
         ak_json_text_at(event, "version"), ak_show_real(a, ms),
-        ak_show_real(b, ak_json_number_at(event, "tflops")));
+        ak_show_rate(b, ak_json_number_at(event, "tflops"), ak_json_number_at(event, "gbs"),
+                     p->memory_bound ? "memory" : "compute"));
 }
 
 static void on_trial(ak_progress *p, const json_t *event)
@@ -225,10 +243,12 @@ static void on_trial(ak_progress *p, const json_t *event)
         (void)snprintf(of, sizeof of, "/%zu", p->total);
     }
     if (ok) {
-        double tflops = ak_json_number_at(event, "tflops"); /* 0: not known, or no arithmetic */
-        say(p, "%zu%s ok %s ms%s%s%s%s", p->done, of, ak_show_real(a, ms), tflops > 0 ? " " : "",
-            tflops > 0 ? ak_show_real(b, tflops) : "", tflops > 0 ? " TFLOP/s" : "",
-            better ? " best" : "");
+        const char *rate =
+            ak_show_rate(b, ak_json_number_at(event, "tflops"), ak_json_number_at(event, "gbs"),
+                         ak_json_text_at(event, "bound"));
+        bool known = strcmp(rate, "-") != 0;
+        say(p, "%zu%s ok %s ms%s%s%s", p->done, of, ak_show_real(a, ms), known ? " " : "",
+            known ? rate : "", better ? " best" : "");
     } else {
         say(p, "%zu%s %s: %s", p->done, of, status, ak_json_text_at(event, "reason"));
     }
@@ -238,11 +258,12 @@ static void on_phase(ak_progress *p, const json_t *event)
 {
     static const struct {
         const char *name, *text;
-    } phases[] = {{"survey", "measuring the libraries that are installed"},
-                  {"finish", "measuring the best again, interleaved with the libraries"},
-                  {"size", "tuning"},
-                  {"cross", "measuring the leaders of all sizes"},
-                  {"confirm", "measuring the shared configuration beside the winner"}};
+    } phases[] = {
+        {"survey", "measuring the libraries that are installed"},
+        {"finish", "measuring the best again, in turns with the default and the libraries"},
+        {"size", "tuning"},
+        {"cross", "measuring the best of all sizes at every size"},
+        {"confirm", "measuring the shared configuration beside the winner"}};
     for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++) {
         if (strcmp(ak_json_text_at(event, "name"), phases[i].name) != 0) {
             continue;
@@ -256,8 +277,8 @@ static void on_phase(ak_progress *p, const json_t *event)
     }
 }
 
-/* What the user has to know, even when only results are wanted; once, if a run of several parts
-   says it again. */
+/* Prints a warning even when only results are wanted. If several parts of a run repeat it, it is
+   printed once. */
 static void on_warning(ak_progress *p, const json_t *event)
 {
     const char *text = ak_json_text_at(event, "text");
@@ -268,6 +289,11 @@ static void on_warning(ak_progress *p, const json_t *event)
         p->lines = wanted;
         (void)snprintf(p->warned, sizeof p->warned, "%s", text);
     }
+}
+
+static void on_like(ak_progress *p, const json_t *event)
+{
+    say(p, "%s", ak_json_text_at(event, "text"));
 }
 
 static void on_llm(ak_progress *p, const json_t *event)
@@ -293,10 +319,11 @@ void ak_progress_event(void *progress, const char *name, const char *json)
     static const struct {
         const char *name;
         void (*handle)(ak_progress *, const json_t *);
-        bool redraw; /* whether the bar is shown after it */
+        bool redraw; /* whether the bar is drawn again after it */
     } handlers[] = {{"start", on_start, true},      {"baseline", on_baseline, false},
                     {"trial", on_trial, true},      {"phase", on_phase, false},
-                    {"warning", on_warning, false}, {"llm", on_llm, false}};
+                    {"warning", on_warning, false}, {"llm", on_llm, false},
+                    {"like", on_like, false}};
     ak_progress *p = progress;
     if (p->events != NULL && p->events_error == 0 &&
         (fprintf(p->events, "%s\n", json) < 0 || fflush(p->events) != 0)) {
@@ -324,6 +351,21 @@ void ak_progress_step(ak_progress *p, const char *word, size_t done, size_t tota
     } else {
         erase(p);
     }
+}
+
+void ak_progress_waiting(void *wait, double seconds)
+{
+    ak_progress_wait *w = wait;
+    char line[LINE_MAX_BYTES];
+    (void)snprintf(line, sizeof line,
+                   "%s: compiling or running for %.0f s; a kernel that does not end is given up",
+                   w->name, seconds);
+    if (w->progress->bar) {
+        draw(w->progress, line);
+    } else if (!w->said) {
+        say(w->progress, "%s", line);
+    }
+    w->said = true;
 }
 
 ak_status ak_progress_close(ak_progress *p, ak_error *err)

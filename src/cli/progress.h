@@ -1,38 +1,49 @@
-/*
- * progress.h: a run as it is watched: the event stream of ak_tune as one redrawn line on a
- * terminal, as plain lines elsewhere, and as JSON lines in a file. All on standard error: standard
- * output is for results.
- */
+/* progress.h: shows a run while it goes on: the event stream of ak_tune as a redrawn line on a
+   terminal, as plain lines elsewhere, and as JSON lines in a file. All of it goes to standard
+   error, because standard output is for results. */
 #ifndef AK_CLI_PROGRESS_H
 #define AK_CLI_PROGRESS_H
 
 #include "cli/output.h"
 
 typedef struct ak_progress {
-    bool bar, lines; /* how it is shown, if at all */
-    FILE *events;    /* NULL: not written */
+    bool bar, lines; /* how progress is shown; neither: not at all */
+    FILE *events;    /* NULL: events are not written */
     const char *events_path;
     int events_error; /* errno of the first write that failed */
-    /* what has been seen */
+    /* What has been seen so far. */
     char baseline[64]; /* name of the fastest library */
     double baseline_ms;
     size_t total, done, failed;
     double best_ms, best_tflops, default_ms, seconds_budget;
-    int64_t begin_ns; /* of the search */
-    char reason[240]; /* of the first failure */
-    bool drawn;
-    char warned[320]; /* the latest warning: one that several runs repeat is said once */
+    double bytes; /* traffic of one run of the kernel */
+    bool memory_bound;
+    int64_t begin_ns; /* when the search began */
+    char reason[240]; /* reason of the first failure */
+    size_t drawn;     /* columns of the line that is overwritten; 0: there is none */
+    char warned[320]; /* the latest warning; repetitions are not shown */
 } ak_progress;
 
-/* Shown if asked for: not with --quiet; with --json on a terminal only. */
+/* Opens *out. `quiet` hides progress; with `json` it is shown on a terminal only. AK_IO if the file
+   for events cannot be opened. */
 ak_status ak_progress_open(ak_progress *out, const char *events_path, bool quiet, bool json,
                            ak_error *err);
-/* An ak_event_sink; the context is the ak_progress. */
+/* Shows one event. It is an ak_event_sink whose context is the ak_progress. */
 void ak_progress_event(void *progress, const char *event, const char *json);
-/* Ends the line. AK_IO if the events could not all be written. */
+/* The context of ak_progress_waiting, a callback for ak_tester_on_wait. It says that the run waits
+   for the configuration `name`, and that a configuration that does not end is given up: on a
+   terminal in the line of the step, elsewhere once. */
+typedef struct ak_progress_wait {
+    ak_progress *progress;
+    const char *name;
+    bool said;
+} ak_progress_wait;
+void ak_progress_waiting(void *wait, double seconds);
+
+/* Ends the line and closes the file. AK_IO if an event could not be written. */
 ak_status ak_progress_close(ak_progress *progress, ak_error *err);
 
-/* For loops that are not ak_tune: shows "word 3/10" while a terminal is there. */
+/* Shows "word 3/10" on a terminal, for loops that do not run in ak_tune. */
 void ak_progress_step(ak_progress *progress, const char *word, size_t done, size_t total);
 
 #endif

@@ -1,32 +1,35 @@
-/* settings.c: see settings.h. A value becomes text whatever its JSON type and is then checked by
-   the same code as on the command line, so that it is right or wrong in the same way everywhere. */
+/* settings.c: see settings.h. A value of any JSON type becomes text and is then checked by the code
+   that checks the command line, so that the rules are the same everywhere. */
 #include "cli/settings.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/ascii.h"
 #include "cli/options.h"
 
 #define NAME_MAX_BYTES 64
 #define ORIGIN_MAX     (AK_PATH_MAX + NAME_MAX_BYTES)
 #define PREFIX         "AUTOKERNEL_"
 
-/* Variables of the library and of the build that are no settings. */
+/* Variables of the library and of the build that are not settings. */
 static const char *const other_variables[] = {
-    "AUTOKERNEL_WORKER",      "AUTOKERNEL_LIBCUDA",  "AUTOKERNEL_LIBNVRTC", "AUTOKERNEL_LIBNVML",
-    "AUTOKERNEL_LIBCUBLASLT", "AUTOKERNEL_LIBCUDNN", "AUTOKERNEL_PYTHON",   NULL};
+    "AUTOKERNEL_WORKER",  "AUTOKERNEL_LIBCUDA",     "AUTOKERNEL_LIBNVRTC",
+    "AUTOKERNEL_LIBNVML", "AUTOKERNEL_LIBCUBLASLT", "AUTOKERNEL_LIBCUDNN",
+    "AUTOKERNEL_PYTHON",  "AUTOKERNEL_BEAT_MS",     NULL};
 
-/* Where a key comes from and where it is sent is for the user to say, not for a file that came with
-   a project. */
+/* True for options that say where a key comes from or goes, or which commands are run. The user
+   decides on these, not a file that came with a project. */
 static bool is_private(ak_option_id id)
 {
-    return id == AK_OPTION_LLM_URL || id == AK_OPTION_LLM_KEY_FILE;
+    return id == AK_OPTION_LLM_URL || id == AK_OPTION_LLM_KEY_FILE || id == AK_OPTION_LAUNCHER ||
+           id == AK_OPTION_WORKERS;
 }
 
-/* "target-speedup" as "target_speedup" (a key) or "AUTOKERNEL_TARGET_SPEEDUP" (a variable). */
+/* Writes an option's name as a key ("target_speedup") or as a variable
+   ("AUTOKERNEL_TARGET_SPEEDUP"). */
 static void key_of(char out[NAME_MAX_BYTES], ak_option_id id)
 {
     (void)snprintf(out, NAME_MAX_BYTES, "%s", ak_options_all[id].name);
@@ -41,11 +44,11 @@ static void variable_of(char out[NAME_MAX_BYTES], ak_option_id id)
     key_of(key, id);
     (void)snprintf(out, NAME_MAX_BYTES, PREFIX "%.*s", NAME_MAX_BYTES - (int)sizeof PREFIX, key);
     for (char *p = out; *p != 0; p++) {
-        *p = (char)toupper((unsigned char)*p);
+        *p = ak_ascii_upper(*p);
     }
 }
 
-/* Takes a setting unless a stronger one is there, and checks it in any case. */
+/* Checks a setting, and keeps it unless a stronger source has set it. */
 static ak_status offer(ak_settings *settings, ak_option_id id, const char *text, const char *origin,
                        ak_error *err)
 {
@@ -55,12 +58,12 @@ static ak_status offer(ak_settings *settings, ak_option_id id, const char *text,
         return ak_fail_memory(err);
     }
     ak_args scratch = {0};
-    ak_status status = ak_args_set(&scratch, id, kept_text, kept_origin, err);
-    if (status == AK_OK && settings->at[id].text == NULL) {
+    AK_DO(ak_args_set(&scratch, id, kept_text, kept_origin, err));
+    if (settings->at[id].text == NULL) {
         settings->at[id].text = kept_text;
         settings->at[id].origin = kept_origin;
     }
-    return status;
+    return AK_OK;
 }
 
 static ak_status offer_member(ak_settings *settings, ak_option_id id, const json_t *value,
@@ -84,7 +87,7 @@ static ak_status offer_member(ak_settings *settings, ak_option_id id, const json
     return offer(settings, id, text, origin, err);
 }
 
-enum { PROJECT, USER }; /* slots of ak_settings.documents */
+enum { PROJECT, USER }; /* indices into ak_settings.documents */
 
 static ak_status read_file(ak_settings *settings, size_t slot, const char *path, ak_error *err)
 {
@@ -98,25 +101,27 @@ static ak_status read_file(ak_settings *settings, size_t slot, const char *path,
         }
     }
     keys[count] = NULL;
-    ak_status status = ak_json_read(&settings->documents[slot], path, err);
-    if (status == AK_OK && !json_is_object(settings->documents[slot])) {
-        status = ak_fail(err, AK_INVALID, "%s: must be an object such as {\"evals\": 100}", path);
+    AK_DO(ak_json_read(&settings->documents[slot], path, err));
+    if (!json_is_object(settings->documents[slot])) {
+        return ak_fail(err, AK_INVALID, "%s: must be an object such as {\"evals\": 100}", path);
     }
-    if (status == AK_OK) {
-        status = ak_json_only(settings->documents[slot], keys, path, err);
-    }
-    for (size_t i = 0; i < AK_OPTION_COUNT && status == AK_OK; i++) {
+    AK_DO(ak_json_only(settings->documents[slot], keys, path, err));
+    for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
         const json_t *value = json_object_get(settings->documents[slot], names[i]);
         if (value != NULL && slot == PROJECT && is_private((ak_option_id)i)) {
-            status = ak_fail(err, AK_INVALID,
-                             "%s: \"%s\" says where a key comes from or goes: set it in %s, in the "
-                             "environment or on the command line",
-                             path, names[i], settings->user[0] != 0 ? settings->user : "~/.config");
+            return ak_fail(err, AK_INVALID,
+                           "%s: \"%s\" says %s: set it in %s, in the environment or on the "
+                           "command line",
+                           path, names[i],
+                           i == AK_OPTION_LAUNCHER || i == AK_OPTION_WORKERS
+                               ? "which commands are run"
+                               : "where a key comes from or goes",
+                           settings->user[0] != 0 ? settings->user : "~/.config");
         } else if (value != NULL) {
-            status = offer_member(settings, (ak_option_id)i, value, path, err);
+            AK_DO(offer_member(settings, (ak_option_id)i, value, path, err));
         }
     }
-    return status;
+    return AK_OK;
 }
 
 static ak_status find_files(ak_settings *out, ak_error *err)
@@ -125,7 +130,7 @@ static ak_status find_files(ak_settings *out, ak_error *err)
     const char *root = ak_env("XDG_CONFIG_HOME"), *home = ak_env("HOME");
     char folder[AK_PATH_MAX] = "";
     ak_status status = AK_OK;
-    if (root != NULL && root[0] == '/') { /* the specification ignores relative ones */
+    if (root != NULL && root[0] == '/') { /* the XDG specification says to ignore relative paths */
         status = ak_fs_join(folder, root, "autokernel", err);
     } else if (home != NULL) {
         status = ak_fs_join(folder, home, ".config/autokernel", err);
@@ -174,15 +179,14 @@ void ak_settings_close(ak_settings *settings)
 ak_status ak_settings_apply(ak_args *args, const ak_command *command, const ak_settings *settings,
                             ak_error *err)
 {
-    ak_status status = AK_OK;
-    for (size_t i = 0; i < AK_OPTION_COUNT && status == AK_OK; i++) {
+    for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
         if ((command->options & (UINT64_C(1) << i)) && settings->at[i].text != NULL &&
             args->origin[i] == NULL) {
-            status = ak_args_set(args, (ak_option_id)i, settings->at[i].text,
-                                 settings->at[i].origin, err);
+            AK_DO(ak_args_set(args, (ak_option_id)i, settings->at[i].text, settings->at[i].origin,
+                              err));
         }
     }
-    return status;
+    return AK_OK;
 }
 
 json_t *ak_settings_json(const ak_settings *settings)
@@ -228,7 +232,7 @@ json_t *ak_settings_unknown(void)
             meant |= strcmp(other_variables[i], name) == 0;
         }
         if (!meant && json_array_append_new(list, json_string(name)) != 0) {
-            json_decref(list); /* not UTF-8: nothing to say about it that could be shown */
+            json_decref(list); /* a name that is not UTF-8 cannot be shown */
             list = json_array();
         }
     }

@@ -1,8 +1,9 @@
 /*
- * table.h: aligned columns for people.
+ * table.h: aligned columns for people, as wide as the terminal at most.
  *
  *     ak_table table;
- *     ak_table_begin(&table, "kernel", ">ms", NULL);      '>': to the right
+ *     ak_table_begin(&table, "kernel", ">ms", "_configuration", NULL);
+ *                    '>': to the right; '_': below its row, indented, on a terminal
  *     ak_table_cell(&table, "%s", name);                   row by row
  *     ak_table_cell(&table, "%.3f", ms);
  *     ak_table_print(&table);                              and ends it
@@ -10,23 +11,25 @@
 #ifndef AK_CLI_TABLE_H
 #define AK_CLI_TABLE_H
 
+#include "base/layout.h"
 #include "cli/output.h"
 
-#define AK_COLUMNS_MAX 16
+#define AK_COLUMNS_MAX AK_LAYOUT_COLUMNS_MAX
 
 typedef struct ak_table {
     const char *headers[AK_COLUMNS_MAX];
-    bool right[AK_COLUMNS_MAX];
+    bool right[AK_COLUMNS_MAX], below[AK_COLUMNS_MAX];
     size_t columns;
+    size_t width; /* line width in a pipe or a file (used for help); 0: no limit */
     char **cells;
     size_t count, capacity;
-    bool failed; /* no memory: the rest is left out, and printing says so */
+    bool failed; /* memory is out: the rest is left out, and printing says so */
 } ak_table;
 
 void ak_table_begin(ak_table *table, const char *header, ...) __attribute__((sentinel));
 void ak_table_cell(ak_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 size_t ak_table_rows(const ak_table *table);
-/* Prints (nothing if there is no row) and frees. */
+/* Prints the table, or nothing if it has no row, and frees it. */
 void ak_table_print(ak_table *table);
 
 #endif

@@ -1,4 +1,5 @@
-/* task_args.c: see task_args.h. */
+/* task_args.c: see task_args.h. It is long because every command that
+   has a task, a configuration or an archive among its arguments takes them from here. */
 #include "cli/task_args.h"
 
 #include <errno.h>
@@ -13,20 +14,20 @@
 #include "cli/options.h"
 #include "cli/table.h"
 
-/* ---- from options to a task -------------------------------------------------------------------
- */
+/* ---- from options to a task ------------------------------------------------------------------ */
 
 #define ASSIGNMENTS_BYTES 512
 
-/* A best_config.json among the --config: what it is the best of. */
+/* What a best_config.json or a trial given by --config is a result of. */
 typedef struct best_file {
-    const char *path; /* NULL: there is none */
+    const char *path; /* NULL: --config names neither */
     json_t *document;
     const char *kernel;
     char size[ASSIGNMENTS_BYTES], choices[ASSIGNMENTS_BYTES];
+    ak_trial trial; /* the trial of "#5" */
 } best_file;
 
-/* {"M": 64, "N": 64} as "M=64,N=64"; "" if there is no such member. */
+/* Writes {"M": 64, "N": 64} as "M=64,N=64"; "" if there is no such member. */
 static ak_status read_assignments(char out[ASSIGNMENTS_BYTES], const best_file *file,
                                   const char *key, ak_error *err)
 {
@@ -59,10 +60,75 @@ static ak_status read_assignments(char out[ASSIGNMENTS_BYTES], const best_file *
     return status;
 }
 
+typedef struct found_trial {
+    ak_trial *trial;
+    bool found;
+    ak_status status;
+    ak_error *err;
+} found_trial;
+
+static bool keep_found(void *context, const ak_trial *trial)
+{
+    found_trial *f = context;
+    f->found = true;
+    f->status = ak_trial_copy(f->trial, trial, f->err);
+    return false;
+}
+
+/* Finds the trial that "#5" names. */
+static ak_status find_trial(ak_trial *out, const char *text, const ak_args *args, ak_error *err)
+{
+    ak_archive *archive = NULL;
+    ak_archive_filter filter = {.limit = 1, .simulated = true};
+    found_trial f = {.trial = out, .status = AK_OK, .err = err};
+    char id[32]; /* others may follow after a ';' */
+    (void)snprintf(id, sizeof id, "%.*s", (int)strcspn(text + 1, ";"), text + 1);
+    if (!ak_text_int(&filter.id, id) || filter.id < 1) {
+        return ak_fail(err, AK_INVALID,
+                       "--config %.60s: a trial is named by its id, such as '#5'; 'autokernel "
+                       "history' shows them",
+                       text);
+    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_args_archive(&archive, args, err));
+    AK_TRY(ak_archive_each(archive, &filter, keep_found, &f, err));
+    AK_TRY(f.status);
+    if (!f.found) {
+        AK_TRY(ak_fail(err, AK_NOT_FOUND,
+                       "--config %.60s: there is no such trial in %.200s; 'autokernel history' "
+                       "shows their ids",
+                       text, ak_archive_path(archive)));
+    }
+out:
+    ak_archive_close(archive);
+    return status;
+}
+
+/* Fills what the options leave open from the trial's task. */
+static ak_status read_trial(best_file *file, ak_task_spec *spec, const char *text,
+                            const ak_args *args, ak_error *err)
+{
+    AK_DO(find_trial(&file->trial, text, args, err));
+    const ak_trial *trial = &file->trial;
+    file->kernel = trial->kernel;
+    spec->implementation = trial->implementation;
+    spec->device = trial->device;
+    spec->dtype = trial->dtype;
+    spec->size = trial->size;
+    spec->choices = trial->choices;
+    return AK_OK;
+}
+
 static ak_status read_best(best_file *file, ak_task_spec *spec, const ak_args *args, ak_error *err)
 {
+    const char *trial = NULL;
     for (size_t i = 0; i < args->config_count && file->path == NULL; i++) {
         file->path = args->config[i][0] == '@' ? args->config[i] + 1 : NULL;
+        trial = args->config[i][0] == '#' && trial == NULL ? args->config[i] : trial;
+    }
+    if (file->path == NULL && trial != NULL) {
+        file->path = trial;
+        return read_trial(file, spec, trial, args, err);
     }
     if (file->path == NULL) {
         return AK_OK;
@@ -72,11 +138,12 @@ static ak_status read_best(best_file *file, ak_task_spec *spec, const ak_args *a
                        "--config @ needs the name of a file, such as "
                        "--config @best_config.json");
     }
-    ak_status status = ak_json_read(&file->document, file->path, err);
-    if (status == AK_OK && !json_is_object(file->document)) {
-        status = ak_fail(err, AK_INVALID,
-                         "%s: is no best_config.json; 'autokernel export KERNEL' writes one",
-                         file->path);
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_read(&file->document, file->path, err));
+    if (!json_is_object(file->document)) {
+        AK_TRY(ak_fail(err, AK_INVALID,
+                       "%s: this is not a best_config.json; 'autokernel export KERNEL' writes one",
+                       file->path));
     }
     const struct {
         const char *key;
@@ -85,16 +152,13 @@ static ak_status read_best(best_file *file, ak_task_spec *spec, const ak_args *a
                    {"implementation", &spec->implementation},
                    {"device", &spec->device},
                    {"dtype", &spec->dtype}};
-    for (size_t m = 0; m < sizeof members / sizeof members[0] && status == AK_OK; m++) {
-        status =
-            ak_json_string_or(members[m].to, file->document, members[m].key, NULL, file->path, err);
+    for (size_t m = 0; m < sizeof members / sizeof members[0]; m++) {
+        AK_TRY(ak_json_string_or(members[m].to, file->document, members[m].key, NULL, file->path,
+                                 err));
     }
-    if (status == AK_OK) {
-        status = read_assignments(file->size, file, "size", err);
-    }
-    if (status == AK_OK) {
-        status = read_assignments(file->choices, file, "choices", err);
-    }
+    AK_TRY(read_assignments(file->size, file, "size", err));
+    AK_TRY(read_assignments(file->choices, file, "choices", err));
+out:
     spec->size = file->size[0] == 0 ? NULL : file->size;
     spec->choices = file->choices[0] == 0 ? NULL : file->choices;
     return status;
@@ -108,7 +172,8 @@ void ak_args_spec(ak_task_spec *spec, const ak_args *args)
     } texts[] = {{AK_OPTION_IMPL, &spec->implementation}, {AK_OPTION_DEVICE, &spec->device},
                  {AK_OPTION_SIZE, &spec->size},           {AK_OPTION_DTYPE, &spec->dtype},
                  {AK_OPTION_SET, &spec->choices},         {AK_OPTION_FIX, &spec->fix},
-                 {AK_OPTION_LIBRARIES, &spec->libraries}, {AK_OPTION_PROTOCOL, &spec->protocol}};
+                 {AK_OPTION_LIBRARIES, &spec->libraries}, {AK_OPTION_PROTOCOL, &spec->protocol},
+                 {AK_OPTION_LAUNCHER, &spec->launcher},   {AK_OPTION_WORKERS, &spec->workers}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (ak_args_has(args, texts[i].id)) {
             *texts[i].to = args->text[texts[i].id];
@@ -132,14 +197,17 @@ static ak_status open_task(ak_task **out, const ak_args *args, bool measured, ak
         status = measured ? ak_task_choose(&task, &spec, archive, race, &ak_interrupted, err)
                           : ak_task_open(&task, &spec, err);
     }
-    /* Sizes of another kernel are no sizes of this one; the kernel is what is wrong then. */
+    /* If the file is of another kernel, its sizes do not fit either; the message must name the
+       kernel. */
     const char *name = status == AK_OK ? ak_problem_name(ak_task_problem(task)) : spec.kernel;
     if (file.kernel != NULL && strcmp(file.kernel, name) != 0 &&
         (status == AK_OK || strchr(name, '/') == NULL)) {
-        status = ak_fail(err, AK_INVALID, "%s: is the best of kernel \"%.60s\", not of \"%.60s\"",
-                         file.path, file.kernel, name);
+        status =
+            ak_fail(err, AK_INVALID, "%s: this is a result of kernel \"%.60s\", not of \"%.60s\"",
+                    file.path, file.kernel, name);
     }
     json_decref(file.document);
+    ak_trial_clear(&file.trial);
     if (status != AK_OK) {
         ak_task_close(task);
         return status;
@@ -166,12 +234,10 @@ ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive 
     if (!has_choice(args, *task)) {
         return AK_OK;
     }
-    ak_status status = open_task(&better, args, true, archive, race, err);
-    if (status == AK_OK) {
-        ak_task_close(*task);
-        *task = better;
-    }
-    return status;
+    AK_DO(open_task(&better, args, true, archive, race, err));
+    ak_task_close(*task);
+    *task = better;
+    return AK_OK;
 }
 
 ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err)
@@ -192,14 +258,24 @@ ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err)
     return AK_OK;
 }
 
-static ak_status read_candidate(ak_candidate *out, const char *text, const ak_task *task,
-                                ak_error *err)
+static ak_status read_candidate(ak_candidate *out, const char *text, const ak_args *args,
+                                const ak_task *task, ak_error *err)
 {
     const ak_space *space = ak_task_space(task);
     if (strcmp(text, "default") == 0) {
         ak_space_default(&out->config, space);
         (void)snprintf(out->name, sizeof out->name, "default");
         return AK_OK;
+    }
+    if (text[0] == '#') {
+        ak_trial trial = {0};
+        ak_status status = find_trial(&trial, text, args, err);
+        if (status == AK_OK) {
+            (void)snprintf(out->name, sizeof out->name, "%s", text);
+            status = ak_config_parse(&out->config, space, trial.config, err);
+        }
+        ak_trial_clear(&trial);
+        return status;
     }
     if (text[0] != '@') {
         return ak_config_parse(&out->config, space, text, err);
@@ -209,24 +285,47 @@ static ak_status read_candidate(ak_candidate *out, const char *text, const ak_ta
     return ak_config_read(&out->config, task, text + 1, err);
 }
 
+/* Reads one --config, which may hold several configurations with ';' between them. */
+static ak_status read_candidates(ak_candidate *out, size_t *count, const char *text,
+                                 const ak_args *args, const ak_task *task, ak_error *err)
+{
+    ak_status status = AK_OK;
+    while (status == AK_OK && *text != 0) {
+        size_t length = text[0] == '@' ? strlen(text) : strcspn(text, ";");
+        char *part = ak_strndup(text, length);
+        if (part == NULL) {
+            return ak_fail_memory(err);
+        }
+        if (part[0] == 0) {
+            status = AK_OK; /* an empty item, as after the last ';' */
+        } else if (*count == AK_CONFIGS_MAX) {
+            status = ak_fail(err, AK_INVALID, "--config: at most %d configurations at once",
+                             AK_CONFIGS_MAX);
+        } else {
+            (void)snprintf(out[*count].name, sizeof out->name, "config %zu", *count + 1);
+            status = read_candidate(&out[*count], part, args, task, err);
+            *count += 1;
+        }
+        ak_free(part);
+        text += length + (text[length] == ';' ? 1 : 0);
+    }
+    return status;
+}
+
 ak_status ak_args_candidates(ak_candidate *out, size_t *count, const ak_args *args,
                              const ak_task *task, ak_error *err)
 {
     static const char *const fallback[] = {"default"};
     const char *const *texts = args->config_count > 0 ? args->config : fallback;
-    *count = args->config_count > 0 ? args->config_count : 1;
-    for (size_t i = 0; i < *count; i++) {
-        (void)snprintf(out[i].name, sizeof out[i].name, "config %zu", i + 1);
-        ak_status status = read_candidate(&out[i], texts[i], task, err);
-        if (status != AK_OK) {
-            return status;
-        }
+    size_t given = args->config_count > 0 ? args->config_count : 1;
+    *count = 0;
+    for (size_t i = 0; i < given; i++) {
+        AK_DO(read_candidates(out, count, texts[i], args, task, err));
     }
     return AK_OK;
 }
 
-/* ---- configurations and values ----------------------------------------------------------------
- */
+/* ---- configurations and values --------------------------------------------------------------- */
 
 ak_status ak_config_text(char **out, const ak_space *space, const ak_config *config, ak_error *err)
 {
@@ -270,8 +369,7 @@ void ak_value_show(char *out, size_t bytes, const ak_value *value)
     }
 }
 
-/* ---- tasks and contestants --------------------------------------------------------------------
- */
+/* ---- tasks ----------------------------------------------------------------------------------- */
 
 void ak_task_print(const ak_task *task)
 {
@@ -280,6 +378,9 @@ void ak_task_print(const ak_task *task)
            ak_problem_name(ak_task_problem(task)), ak_style_on(stdout, AK_STYLE_PLAIN),
            ak_task_size(task), choices[0] == 0 ? "" : "  ", choices, ak_task_dtype(task),
            ak_task_devices(task), ak_task_implementation(task));
+    if (ak_task_reference(task) != NULL) {
+        ak_out("reference: %s\n", ak_task_reference(task));
+    }
     if (ak_task_reason(task) != NULL && ak_task_by_sheet(task)) {
         ak_out("%s\n", ak_task_reason(task));
     } else if (ak_task_reason(task) != NULL) {
@@ -296,111 +397,11 @@ bool ak_task_json(json_t *object, const ak_task *task)
            ak_json_set_text(object, "device", ak_task_device(task)) &&
            ak_json_set_text(object, "size", ak_task_size(task)) &&
            ak_json_set_text(object, "dtype", ak_task_dtype(task)) &&
-           ak_json_set_text(object, "choices", ak_task_choices(task));
+           ak_json_set_text(object, "choices", ak_task_choices(task)) &&
+           ak_json_set_text(object, "checked_against", ak_task_reference(task));
 }
 
-/* Only where the device's driver says. */
-static void print_conditions(const ak_contestant *list, size_t count)
-{
-    ak_table table;
-    char a[AK_NUMBER_BYTES];
-    bool any = false;
-    for (size_t i = 0; i < count; i++) {
-        any = any || list[i].sm_clock_mhz > 0;
-    }
-    if (!any) {
-        return;
-    }
-    ak_out("\n");
-    ak_table_begin(&table, "while it ran", ">SM MHz", ">memory MHz", ">W", ">degrees C",
-                   "held back by", ">utilisation", NULL);
-    for (size_t i = 0; i < count; i++) {
-        const ak_contestant *c = &list[i];
-        ak_table_cell(&table, "%s", c->name);
-        ak_table_cell(&table, "%.0f", c->sm_clock_mhz);
-        ak_table_cell(&table, "%.0f", c->memory_clock_mhz);
-        ak_table_cell(&table, "%.0f", c->power_watts);
-        ak_table_cell(&table, "%.0f", c->temperature_celsius);
-        ak_table_cell(&table, "%s", c->throttle == NULL ? "-" : c->throttle);
-        ak_table_cell(&table, "%s", c->utilisation > 0 ? ak_show_percent(a, c->utilisation) : "-");
-    }
-    ak_table_print(&table);
-}
-
-/* Who begins early, and where; nothing if nobody does. */
-static void print_overlap(const ak_contestant *list, size_t count)
-{
-    static const struct {
-        const char *word, *text;
-    } lines[] = {
-        {"between runs", "runs that may begin before the one before has ended (programmatic "
-                         "launches)"},
-        {"within runs", "kernels of one run that may begin before the one before has ended "
-                        "(programmatic launches)"},
-    };
-    for (size_t k = 0; k < sizeof lines / sizeof lines[0]; k++) {
-        bool any = false;
-        for (size_t i = 0; i < count; i++) {
-            if (list[i].overlap != NULL && strcmp(list[i].overlap, lines[k].word) == 0) {
-                ak_out("%s%s %s", any ? ";" : lines[k].text, any ? "" : ":", list[i].name);
-                any = true;
-            }
-        }
-        ak_out("%s", any ? "\n" : "");
-    }
-}
-
-void ak_contestants_print(const ak_contestant *list, size_t count)
-{
-    ak_table table;
-    char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
-    ak_table_begin(&table, "contestant", ">ms", "95 % interval", ">TFLOP/s", ">GB/s", ">roofline",
-                   ">speed", "95 % interval", "", NULL);
-    for (size_t i = 0; i < count; i++) {
-        const ak_contestant *c = &list[i];
-        bool measured = c->median_ms > 0;
-        bool brief = c->version != NULL && strlen(c->version) <= AK_VERSION_BESIDE;
-        ak_table_cell(&table, "%s%s%s", c->name, brief ? " " : "", brief ? c->version : "");
-        ak_table_cell(&table, "%s", ak_show_real(a, c->median_ms));
-        ak_table_cell(&table, "%s", ak_show_interval(a, c->ci_low_ms, c->ci_high_ms));
-        ak_table_cell(&table, "%s", ak_show_real(a, c->tflops));
-        ak_table_cell(&table, "%s", ak_show_real(a, c->gbs));
-        ak_table_cell(&table, "%s", ak_show_percent(a, c->efficiency));
-        ak_table_cell(&table, "%s", ak_show_ratio(a, c->ratio));
-        if (measured && c->ratio_high > 0) {
-            ak_table_cell(&table, "%s .. %s", ak_show_ratio(a, c->ratio_low),
-                          ak_show_ratio(b, c->ratio_high));
-        } else {
-            ak_table_cell(&table, "-");
-        }
-        /* The reference itself has the ratio 1 exactly. */
-        bool reference = c->ratio_low == 1 && c->ratio_high == 1;
-        ak_table_cell(&table, "%s%s",
-                      !measured   ? "failed: "
-                      : reference ? "reference"
-                      : c->tie    ? "tie"
-                                  : "",
-                      measured || c->reason == NULL ? "" : c->reason);
-    }
-    ak_table_print(&table);
-    for (size_t i = 0; i < count; i++) {
-        if (list[i].version != NULL && strlen(list[i].version) > AK_VERSION_BESIDE) {
-            ak_out("%s: %s\n", list[i].name, list[i].version);
-        }
-    }
-    print_overlap(list, count);
-    print_conditions(list, count);
-}
-
-void ak_warnings_print(char *const *texts, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        ak_out("warning: %s\n", texts[i]);
-    }
-}
-
-/* ---- what to do next --------------------------------------------------------------------------
- */
+/* ---- what to do next ------------------------------------------------------------------------- */
 
 #define HINT_BYTES (4 * AK_PATH_MAX)
 
@@ -434,8 +435,7 @@ static void add_option(ak_buf *out, ak_option_id id, const char *value)
     ak_quote(out, value);
 }
 
-/* Settings of files and the environment hold for the next command too; those of the command line
-   would be lost. */
+/* Adds --archive if it was typed. Settings hold for the next command anyway. */
 static void add_archive(ak_buf *out, const ak_args *args)
 {
     if (ak_args_typed(args, AK_OPTION_ARCHIVE)) {
@@ -443,7 +443,7 @@ static void add_archive(ak_buf *out, const ak_args *args)
     }
 }
 
-/* A suggestion that is too long to be of use, or for which there is no memory, is left out. */
+/* Prints a suggestion, unless it is too long to be useful or memory is out. */
 static void suggest(ak_buf *command, const char *why)
 {
     if (ak_buf_status(command, NULL) == AK_OK) {
@@ -460,17 +460,32 @@ void ak_next_on_archive(const char *words, const char *why, const ak_args *args)
     suggest(&command, why);
 }
 
+void ak_next_resume(const char *verb, const ak_args *args)
+{
+    ak_buf command = AK_BUF(HINT_BYTES);
+    ak_buf_puts(&command, verb);
+    for (int i = 0; i < args->word_count; i++) {
+        if (strcmp(args->words[i], "--resume") != 0) {
+            ak_buf_putc(&command, ' ');
+            ak_quote(&command, args->words[i]);
+        }
+    }
+    ak_buf_puts(&command, " --resume");
+    suggest(&command, "go on where it was");
+}
+
 void ak_next_on_task(const char *verb, const char *why, const ak_args *args, const ak_task *task,
-                     bool sized)
+                     bool with_size)
 {
     ak_buf command = AK_BUF(HINT_BYTES);
     uint64_t takes = ak_command_find(verb)->options;
     bool from_file = false;
     for (size_t i = 0; i < args->config_count; i++) {
-        from_file = from_file || args->config[i][0] == '@';
+        from_file = from_file || args->config[i][0] == '@' || args->config[i][0] == '#';
     }
     ak_buf_print(&command, "%s ", verb);
-    /* A recording's file is no kernel to other commands; its trials have the kernel's name. */
+    /* Other commands take no recording as KERNEL; its trials have the name of the recorded
+       kernel. */
     bool recorded = strncmp(ak_task_device(task), "sim:", 4) == 0;
     ak_quote(&command, recorded ? ak_problem_name(ak_task_problem(task)) : args->operand[0]);
     const char *fix = args->text[AK_OPTION_FIX];
@@ -478,7 +493,7 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
         ak_option_id id;
         const char *value;
         bool forced;
-    } parts[] = {{AK_OPTION_SIZE, ak_task_size(task), sized || from_file},
+    } parts[] = {{AK_OPTION_SIZE, ak_task_size(task), with_size || from_file},
                  {AK_OPTION_DTYPE, ak_task_dtype(task), from_file},
                  {AK_OPTION_SET, ak_task_choices(task), from_file},
                  {AK_OPTION_FIX, fix == NULL ? "" : fix, false},
@@ -500,8 +515,7 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
     suggest(&command, why);
 }
 
-/* ---- the archive ------------------------------------------------------------------------------
- */
+/* ---- the archive ----------------------------------------------------------------------------- */
 
 static bool seen_one(void *context, const ak_trial *trial)
 {
@@ -510,24 +524,18 @@ static bool seen_one(void *context, const ak_trial *trial)
     return false;
 }
 
-/* The name under which the archive knows a kernel operand. */
+/* Finds the name under which the archive has a kernel operand. */
 static ak_status kernel_name(char **out, bool *archived_out, ak_archive *archive,
                              const char *operand, ak_error *err)
 {
     ak_problem *problem = NULL;
-    ak_archive_filter filter = {.kernel = operand, .limit = 1};
+    ak_archive_filter filter = {.kernel = operand, .simulated = true, .limit = 1};
     bool archived = false;
     if (strchr(operand, '/') == NULL) {
-        ak_status status = ak_archive_each(archive, &filter, seen_one, &archived, err);
-        if (status != AK_OK) {
-            return status;
-        }
+        AK_DO(ak_archive_each(archive, &filter, seen_one, &archived, err));
     }
     if (!archived) {
-        ak_status status = ak_problem_open(&problem, operand, err);
-        if (status != AK_OK) {
-            return status;
-        }
+        AK_DO(ak_problem_open(&problem, operand, err));
     }
     char *name = ak_strdup(archived ? operand : ak_problem_name(problem));
     ak_problem_close(problem);
@@ -539,8 +547,8 @@ static ak_status kernel_name(char **out, bool *archived_out, ak_archive *archive
     return AK_OK;
 }
 
-/* The archive knows sizes and choices in their canonical form only; a task knows how to write it.
- */
+/* Brings sizes and options to the canonical form in which the archive has them, by opening a
+   task. */
 static ak_status canonical(ak_selection *out, const ak_args *args, bool archived, ak_error *err)
 {
     const char *size = args->text[AK_OPTION_SIZE], *set = args->text[AK_OPTION_SET];
@@ -564,7 +572,7 @@ static ak_status canonical(ak_selection *out, const ak_args *args, bool archived
                          .look = true};
     ak_status status = ak_task_open(&out->task, &spec, err);
     if (status != AK_OK) {
-        /* Trials of a kernel or device that is not here are found by what they are called. */
+        /* Without the kernel or device here, trials are found by the size as it was typed. */
         return archived && size != NULL && strchr(size, '=') != NULL ? AK_OK : status;
     }
     out->filter.size = size == NULL ? NULL : ak_task_size(out->task);
@@ -585,6 +593,54 @@ ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err)
             ak_archive_close(*out);
             *out = NULL;
         }
+    }
+    return status;
+}
+
+#define ENVIRONMENTS_MAX 32
+
+typedef struct environments {
+    char *at[ENVIRONMENTS_MAX];
+    size_t count;
+    bool failed;
+} environments;
+
+static bool note_environment(void *context, const ak_trial *trial)
+{
+    environments *e = context;
+    for (size_t i = 0; i < e->count; i++) {
+        if (trial->environment == NULL || strcmp(e->at[i], trial->environment) == 0) {
+            return true;
+        }
+    }
+    if (trial->environment != NULL && e->count < ENVIRONMENTS_MAX) {
+        e->at[e->count] = ak_strdup(trial->environment);
+        e->failed = e->at[e->count] == NULL;
+        e->count += e->failed ? 0 : 1;
+    }
+    return !e->failed && e->count < ENVIRONMENTS_MAX;
+}
+
+ak_status ak_say_environment(ak_archive *archive, const ak_trial *taken, ak_error *err)
+{
+    environments e = {0};
+    ak_archive_filter filter = {.kernel = taken->kernel,
+                                .implementation = taken->implementation,
+                                .device = taken->device,
+                                .size = taken->size,
+                                .dtype = taken->dtype,
+                                .choices = taken->choices,
+                                .ok_only = true};
+    ak_status status = ak_archive_each(archive, &filter, note_environment, &e, err);
+    if (status == AK_OK && e.count > 1 && taken->environment != NULL) {
+        ak_out("%s %s: results of %zu%s environments are archived (compilers, sources, machine); "
+               "taken is the latest, %.12s, which trial #%lld is from\n",
+               taken->kernel, taken->size == NULL ? "" : taken->size, e.count,
+               e.count == ENVIRONMENTS_MAX ? " or more" : "", taken->environment,
+               (long long)taken->id);
+    }
+    for (size_t i = 0; i < e.count; i++) {
+        ak_free(e.at[i]);
     }
     return status;
 }
@@ -615,6 +671,15 @@ ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *er
     return status;
 }
 
+const char *ak_selection_hint(const ak_selection *selection)
+{
+    ak_archive_filter filter = selection->filter;
+    bool seen = false;
+    filter.simulated = true;
+    (void)ak_archive_each(selection->archive, &filter, seen_one, &seen, NULL);
+    return seen ? "; --device sim shows those on recordings" : "";
+}
+
 void ak_selection_close(ak_selection *selection)
 {
     ak_task_close(selection->task);
@@ -623,13 +688,12 @@ void ak_selection_close(ak_selection *selection)
     *selection = (ak_selection){0};
 }
 
-/* ---- interrupts -------------------------------------------------------------------------------
- */
+/* ---- interrupts ------------------------------------------------------------------------------ */
 
 volatile int ak_interrupted;
 
-/* `timeout` and supervisors signal the child and then its group: two signals within a second are
-   one. Only a second Ctrl-C is impatience. */
+/* Handles SIGINT and SIGTERM. `timeout` and supervisors signal the child and then its group, so two
+   signals within a second count as one. Only a second Ctrl-C ends the process. */
 static void interrupt(int number)
 {
     static volatile int64_t first_ns;
@@ -638,7 +702,7 @@ static void interrupt(int number)
         first_ns = now;
         ak_interrupted = 1;
     } else if (number == SIGINT && now - first_ns > AK_SECOND_NS) {
-        _exit(130); /* 128 + SIGINT, as a shell reports it */
+        _exit(130); /* 128 + SIGINT, as shells report it */
     }
 }
 

@@ -1,5 +1,5 @@
-/* task_args.h: what commands that work on a kernel share: from options to a task and
-   configurations, from trials and contestants to tables. */
+/* task_args.h: what commands on a kernel share: options to a task and its configurations, and
+   suggestions of the next command. */
 #ifndef AK_CLI_TASK_ARGS_H
 #define AK_CLI_TASK_ARGS_H
 
@@ -7,17 +7,18 @@
 #include "cli/command.h"
 #include "cli/output.h"
 
-/* What the options say about a task; texts are borrowed. */
+/* Copies the options about a task into *spec; texts are borrowed. */
 void ak_args_spec(ak_task_spec *spec, const ak_args *args);
-/* The task that the options describe. A best_config.json among the --config gives what they leave
-   open: device, implementation, size, dtype, choices. */
+/* Opens the task that the options describe. A best_config.json or a trial given by --config fills
+   what they leave open: device, implementation, size, dtype, options. */
 ak_status ak_args_task(ak_task **out, const ak_args *args, ak_error *err);
 
-/* Puts another in its place where several implementations can do it and what was measured or, with
-   `race`, is measured now, speaks for that one (ak_task_choose). */
+/* If several implementations can run the task, replaces *task by the one measured fastest: in the
+   archive or, with `race`, now (ak_task_choose). */
 ak_status ak_args_measured_task(ak_task **task, const ak_args *args, ak_archive *archive, bool race,
                                 ak_error *err);
-/* The same for commands that only read the archive. */
+/* Does ak_args_task and then ak_args_measured_task without a race, for commands that measure or
+   check given configurations. */
 ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err);
 
 /* A configuration to measure or check, with the name that tables show. */
@@ -25,54 +26,61 @@ typedef struct ak_candidate {
     ak_config config;
     char name[64];
 } ak_candidate;
-/* The --config options, or the default where there are none. At most AK_CONFIGS_MAX. */
+/* Reads the configurations of --config, or the default if there are none. At most
+   AK_CONFIGS_MAX. */
 ak_status ak_args_candidates(ak_candidate *out, size_t *count, const ak_args *args,
                              const ak_task *task, ak_error *err);
-/* Canonical text (ak_free). */
+/* Returns the canonical text; free with ak_free. */
 ak_status ak_config_text(char **out, const ak_space *space, const ak_config *config, ak_error *err);
-/* A value as it is written in a configuration. */
+/* Writes a value as it stands in a configuration. */
 void ak_value_show(char *out, size_t bytes, const ak_value *value);
 
-/* "matmul  M=64,N=64,K=64  f32  on host (host)" */
+/* Prints "matmul  M=64,N=64,K=64  f32  on host (implementation host)", and why this implementation
+   if several could run. */
 void ak_task_print(const ak_task *task);
-/* kernel, implementation, device, size, dtype, choices as members of `object`. */
+/* Sets kernel, implementation, device, size, dtype and choices as members of `object`. */
 bool ak_task_json(json_t *object, const ak_task *task);
+/* Returns the same members with parameters, conditions and counts: the object of `autokernel list
+   KERNEL --json` (cmd_list.c). NULL: no memory. */
+json_t *ak_space_json(const ak_task *task);
 
-/* Libraries and candidates, as re-measured. */
-/* A version longer than this stands below the table and not beside the name. */
-#define AK_VERSION_BESIDE 32
-void ak_contestants_print(const ak_contestant *list, size_t count);
-/* What makes a comparison less sure than its intervals say. */
-void ak_warnings_print(char *const *texts, size_t count);
-
-/* Suggests the command `verb` on the same kernel and task: the kernel as it was given, and again
-   the options of this command line that the other command takes too. The size is repeated where it
-   was given, by an option or by a best_config.json, and where `sized` says so. */
+/* Suggests the command `verb` on the same kernel and task. It repeats the kernel as it was given
+   and the options that the other command takes too. The size is repeated if an option or a
+   best_config.json gave it, and always if `with_size`. */
 void ak_next_on_task(const char *verb, const char *why, const ak_args *args, const ak_task *task,
-                     bool sized);
+                     bool with_size);
+/* Suggests this command line again with --resume. */
+void ak_next_resume(const char *verb, const ak_args *args);
 /* Suggests a command on the same archive; `words` is the whole command. */
 void ak_next_on_archive(const char *words, const char *why, const ak_args *args);
-/* An argument as the shell takes it, in quotes where it needs them. */
+/* Appends an argument as a shell takes it, quoted where needed. */
 void ak_quote(ak_buf *out, const char *word);
 
-/* Opens the archive to read it: one that --archive names must be there already. A configured or the
-   default one is created, as it is empty rather than missing before the first run. */
+/* Opens the archive for reading. An archive that --archive names must exist; the default archive,
+   or that of a setting, counts as empty if it does not exist yet. */
 ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err);
-/* "1 trial", "2 trials": the ending of a counted noun. */
+/* If the archive has trials of this task from several environments (machines, compilers, sources),
+   prints which one `taken` is from. */
+ak_status ak_say_environment(ak_archive *archive, const ak_trial *taken, ak_error *err);
+/* Returns the ending of a counted noun: "1 trial", "2 trials". */
 const char *ak_plural(size_t count);
 
-/* The archive and what the options and the optional KERNEL select of it. */
+/* The archive, and the filter that the options and the optional KERNEL describe. */
 typedef struct ak_selection {
     ak_archive *archive;
-    ak_archive_filter filter; /* texts belong to the arguments and to the members below */
-    char *kernel;             /* NULL: all */
-    ak_task *task;            /* NULL unless sizes or choices had to be understood */
+    ak_archive_filter filter; /* its texts belong to the arguments and to the members below */
+    char *kernel;             /* NULL: all kernels */
+    ak_task *task;            /* NULL unless sizes or options had to be parsed */
 } ak_selection;
-/* KERNEL is a kernel as everywhere or, if trials of that name are archived, just a name. */
+/* Opens the archive and fills the filter. KERNEL may also be just a name if trials of that name are
+   archived. */
 ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *err);
 void ak_selection_close(ak_selection *selection);
+/* Returns what to say if nothing matches: "" or, if trials on recordings would match and were not
+   asked for, how to see them. */
+const char *ak_selection_hint(const ak_selection *selection);
 
-/* Ctrl-C and SIGTERM set ak_interrupted; the second one ends the process at once with 130. */
+/* ak_interrupted is set by Ctrl-C and SIGTERM; the second one ends the process at once with 130. */
 extern volatile int ak_interrupted;
 void ak_catch_interrupts(void);
 

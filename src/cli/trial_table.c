@@ -13,25 +13,32 @@ static const char *or_empty(const char *text)
     return text == NULL ? "" : text;
 }
 
+static void size_cell(ak_table *table, const ak_trial *trial)
+{
+    ak_table_cell(table, "%s%s%s", or_empty(trial->size),
+                  or_empty(trial->choices)[0] == 0 ? "" : " ", or_empty(trial->choices));
+}
+
 void ak_history_begin(ak_table *table)
 {
-    ak_table_begin(table, ">id", "time (UTC)", "kernel", "device", "size", "status", ">ms",
-                   ">TFLOP/s", ">roofline", "configuration or reason", NULL);
+    ak_table_begin(table, ">id", "time (UTC)", "kernel", "device", "size", "status", ">ms", ">rate",
+                   ">roofline", "_configuration or reason", NULL);
 }
 
 void ak_history_row(ak_table *table, const ak_trial *trial)
 {
     char a[AK_NUMBER_BYTES];
+    const char *time = or_empty(trial->timestamp); /* shown without the fraction of a second */
     bool ok = trial->status == AK_TRIAL_OK;
     ak_table_cell(table, "%lld", (long long)trial->id);
-    ak_table_cell(table, "%.19s", or_empty(trial->timestamp)); /* without the fraction */
+    ak_table_cell(table, "%.10s%s%.8s", time, strlen(time) > 11 ? " " : "",
+                  strlen(time) > 11 ? time + 11 : "");
     ak_table_cell(table, "%s", or_empty(trial->kernel));
     ak_table_cell(table, "%s", or_empty(trial->device));
-    ak_table_cell(table, "%s%s%s", or_empty(trial->size),
-                  or_empty(trial->choices)[0] == 0 ? "" : " ", or_empty(trial->choices));
+    size_cell(table, trial);
     ak_table_cell(table, "%s", ak_trial_status_text(trial->status));
     ak_table_cell(table, "%s", ak_show_real(a, trial->median_ms));
-    ak_table_cell(table, "%s", ak_show_real(a, trial->tflops));
+    ak_table_cell(table, "%s", ak_show_rate(a, trial->tflops, trial->gbs, trial->bound));
     ak_table_cell(table, "%s", ak_show_percent(a, trial->efficiency));
     ak_table_cell(table, "%s",
                   ok || trial->reason == NULL ? or_empty(trial->config) : trial->reason);
@@ -39,29 +46,27 @@ void ak_history_row(ak_table *table, const ak_trial *trial)
 
 void ak_best_begin(ak_table *table)
 {
-    ak_table_begin(table, "kernel", "implementation", "device", "size", "type", ">ms",
-                   "95 % interval", ">TFLOP/s", ">GB/s", ">roofline", "configuration", NULL);
+    ak_table_begin(table, "kernel", "device", "size", "type", ">ms", "95 % interval", ">rate",
+                   ">roofline", "_configuration", NULL);
 }
 
 void ak_best_row(ak_table *table, const ak_trial *trial)
 {
     char a[AK_NUMBER_BYTES];
+    const char *device = or_empty(trial->device), *implementation = or_empty(trial->implementation);
+    bool same = strcmp(device, implementation) == 0 || implementation[0] == 0;
     ak_table_cell(table, "%s", or_empty(trial->kernel));
-    ak_table_cell(table, "%s", or_empty(trial->implementation));
-    ak_table_cell(table, "%s", or_empty(trial->device));
-    ak_table_cell(table, "%s%s%s", or_empty(trial->size),
-                  or_empty(trial->choices)[0] == 0 ? "" : " ", or_empty(trial->choices));
+    ak_table_cell(table, "%s%s%s", same ? "" : implementation, same ? "" : " on ", device);
+    size_cell(table, trial);
     ak_table_cell(table, "%s", or_empty(trial->dtype));
     ak_table_cell(table, "%s", ak_show_real(a, trial->median_ms));
     ak_table_cell(table, "%s", ak_show_interval(a, trial->ci_low_ms, trial->ci_high_ms));
-    ak_table_cell(table, "%s", ak_show_real(a, trial->tflops));
-    ak_table_cell(table, "%s", ak_show_real(a, trial->gbs));
+    ak_table_cell(table, "%s", ak_show_rate(a, trial->tflops, trial->gbs, trial->bound));
     ak_table_cell(table, "%s", ak_show_percent(a, trial->efficiency));
     ak_table_cell(table, "%s", or_empty(trial->config));
 }
 
-/* ---- the best of each task --------------------------------------------------------------------
- */
+/* ---- the best of each task ------------------------------------------------------------------- */
 
 typedef struct gather {
     ak_map *seen;
@@ -94,7 +99,7 @@ static bool gather_task(void *context, const ak_trial *trial)
     return g->status == AK_OK;
 }
 
-/* Replaces one trial of a task by the best of it. */
+/* Replaces a trial by the best one of its task. */
 static ak_status replace_by_best(ak_trial *trial, ak_archive *archive,
                                  const ak_archive_filter *filter, ak_error *err)
 {
@@ -106,12 +111,10 @@ static ak_status replace_by_best(ak_trial *trial, ak_archive *archive,
     narrow.dtype = trial->dtype;
     narrow.choices = trial->choices;
     ak_trial best = {0};
-    ak_status status = ak_archive_best(&best, archive, &narrow, err);
-    if (status == AK_OK) {
-        ak_trial_clear(trial);
-        *trial = best;
-    }
-    return status;
+    AK_DO(ak_archive_best(&best, archive, &narrow, err));
+    ak_trial_clear(trial);
+    *trial = best;
+    return AK_OK;
 }
 
 ak_status ak_trials_best(ak_trial **out, size_t *count, ak_archive *archive,
@@ -146,16 +149,14 @@ void ak_trials_free(ak_trial *list, size_t count)
 
 ak_status ak_trials_print_json(const ak_trial *list, size_t count, ak_error *err)
 {
-    ak_out("[");
+    ak_out_whole("[");
     for (size_t i = 0; i < count; i++) {
         char *text = NULL;
-        ak_status status = ak_trial_json(&text, &list[i], err);
-        if (status != AK_OK) {
-            return status;
-        }
-        ak_out("%s\n%s", i == 0 ? "" : ",", text);
+        AK_DO(ak_trial_json(&text, &list[i], err));
+        ak_out_whole(i == 0 ? "\n" : ",\n");
+        ak_out_whole(text);
         ak_text_free(text);
     }
-    ak_out("%s]\n", count == 0 ? "" : "\n");
+    ak_out_whole(count == 0 ? "]\n" : "\n]\n");
     return AK_OK;
 }

@@ -1,18 +1,18 @@
-/* trial_table.h: trials of the archive as tables. */
+/* trial_table.h: prints trials of the archive as tables. */
 #ifndef AK_CLI_TRIAL_TABLE_H
 #define AK_CLI_TRIAL_TABLE_H
 
 #include "cli/table.h"
 
-/* One row a trial, oldest first. */
+/* A table with one row for each trial, oldest first. */
 void ak_history_begin(ak_table *table);
 void ak_history_row(ak_table *table, const ak_trial *trial);
-/* One row a task: the best of it. */
+/* A table with one row for each task: its best trial. */
 void ak_best_begin(ak_table *table);
 void ak_best_row(ak_table *table, const ak_trial *trial);
 
-/* The best trial of every task that the filter matches, in the order in which the tasks were first
-   tried. Free with ak_trials_free. */
+/* Finds the best trial of every task that the filter matches, in the order in which the tasks were
+   first tried. Free with ak_trials_free. */
 ak_status ak_trials_best(ak_trial **out, size_t *count, ak_archive *archive,
                          const ak_archive_filter *filter, ak_error *err);
 void ak_trials_free(ak_trial *list, size_t count);

@@ -1,72 +1,19 @@
-/* tune_sizes.c: reads the list of sizes, and says which configurations serve them and at what loss.
- */
+/* tune_sizes.c: tunes many sizes, and prints which configurations serve them at what loss. */
 #include "cli/tune_sizes.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "cli/llm_show.h"
 #include "cli/options.h"
+#include "cli/size_list.h"
 #include "cli/table.h"
 #include "cli/task_args.h"
 
-#define LIST_BYTES_MAX 65536
+/* ---- the answer ------------------------------------------------------------------------------ */
 
-/* ---- the list ---------------------------------------------------------------------------------
- */
-
-typedef struct size_list {
-    char *text; /* owns the items */
-    const char *items[AK_TUNE_SIZES_MAX];
-    size_t count;
-} size_list;
-
-/* Items end at ';' or a line break; blanks around them, empty ones and comments do not count. */
-static ak_status split(size_list *list, const char *origin, ak_error *err)
-{
-    for (char *at = list->text; *at != 0;) {
-        char *item = at + strspn(at, " \t\r");
-        size_t length = strcspn(item, item[0] == '#' ? "\n" : ";\n");
-        at = item + length + (item[length] == 0 ? 0 : 1);
-        item[length] = 0;
-        while (length > 0 && isspace((unsigned char)item[length - 1])) {
-            item[--length] = 0;
-        }
-        if (length == 0 || item[0] == '#') {
-            continue;
-        }
-        if (list->count == AK_TUNE_SIZES_MAX) {
-            return ak_fail(err, AK_INVALID, "%.200s: more than %d sizes", origin,
-                           AK_TUNE_SIZES_MAX);
-        }
-        list->items[list->count++] = item;
-    }
-    return list->count > 0 ? AK_OK
-                           : ak_fail(err, AK_INVALID,
-                                     "%.200s: no size is given; one is written "
-                                     "as M=64,N=64,K=64",
-                                     origin);
-}
-
-static ak_status read_list(size_list *out, const char *text, ak_error *err)
-{
-    ak_status status = AK_OK;
-    bool from_file = text[0] == '@';
-    if (from_file) {
-        status = ak_fs_read(&out->text, NULL, text + 1, LIST_BYTES_MAX, err);
-    } else {
-        out->text = ak_strdup(text);
-        status = out->text == NULL ? ak_fail_memory(err) : AK_OK;
-    }
-    return status == AK_OK ? split(out, from_file ? text + 1 : "--sizes", err) : status;
-}
-
-/* ---- the answer -------------------------------------------------------------------------------
- */
-
-/* A ratio of times as "3.1 %"; "-" where nothing is known. */
+/* Writes a ratio of times as "3.1 %"; "-" if it is not known. */
 static const char *show_loss(char out[AK_NUMBER_BYTES], double loss)
 {
     if (loss > 0) {
@@ -79,7 +26,7 @@ static const char *show_loss(char out[AK_NUMBER_BYTES], double loss)
     return out;
 }
 
-/* Number of a configuration in the table, from 1; 0 if it is not in it. */
+/* Returns the number of a configuration in the table, from 1; 0 if it is not in it. */
 static size_t number_in_table(const ak_sizes_result *r, size_t config)
 {
     for (size_t i = 0; i < r->table_count; i++) {
@@ -116,7 +63,7 @@ static void print_sizes(const ak_sizes_result *r)
     ak_table_print(&table);
 }
 
-/* The winners' rows of the measurement, against each size's own. */
+/* Prints how the winner of each size does at the other sizes. */
 static void print_stability(const ak_sizes_result *r)
 {
     ak_table table;
@@ -175,13 +122,13 @@ static void print_tradeoff(const ak_sizes_result *r)
 static void print_table(const ak_sizes_result *r)
 {
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
-    ak_out(
-        "\n%s%zu configuration%s for %zu size%s%s, %s of %zu leader%s: %s slower than tuning each "
-        "size\n(geometric mean), %s at worst",
-        ak_style_on(stdout, AK_STYLE_GOOD), r->table_count, ak_plural(r->table_count),
-        r->size_count, ak_plural(r->size_count), ak_style_on(stdout, AK_STYLE_PLAIN),
-        r->exact ? "the best choice" : "chosen greedily", r->config_count,
-        ak_plural(r->config_count), show_loss(a, r->loss.geomean), show_loss(b, r->loss.worst));
+    ak_out("\n%s%zu configuration%s for %zu size%s%s, %s of %zu candidate%s: %s slower than tuning "
+           "each "
+           "size\n(geometric mean), %s at worst",
+           ak_style_on(stdout, AK_STYLE_GOOD), r->table_count, ak_plural(r->table_count),
+           r->size_count, ak_plural(r->size_count), ak_style_on(stdout, AK_STYLE_PLAIN),
+           r->exact ? "the best choice" : "chosen greedily", r->config_count,
+           ak_plural(r->config_count), show_loss(a, r->loss.geomean), show_loss(b, r->loss.worst));
     if (r->loss.worst > 1) {
         ak_out(" (%s)", r->sizes[r->loss.worst_size].size);
     }
@@ -215,20 +162,21 @@ static ak_status print_result(const ak_sizes_result *r, const ak_args *args, ak_
         char *text = NULL;
         ak_status status = ak_sizes_result_json(&text, r, err);
         if (status == AK_OK) {
-            ak_out("%s\n", text);
+            ak_out_whole(text);
+            ak_out_whole("\n");
         }
         ak_text_free(text);
         return status;
     }
     if (r->table_count == 0) {
-        return AK_OK; /* the caller says why */
+        return AK_OK; /* the caller reports why */
     }
     char a[AK_NUMBER_BYTES];
     ak_out("%s%s%s  %zu size%s%s%s  %s  on %s (implementation %s)\n",
            ak_style_on(stdout, AK_STYLE_BOLD), r->kernel, ak_style_on(stdout, AK_STYLE_PLAIN),
            r->size_count, ak_plural(r->size_count), r->choices[0] == 0 ? "" : "  ", r->choices,
            r->dtype, r->device, r->implementation);
-    ak_out("%zu configuration%s in %s; %zu leader%s measured at every size\n", r->evaluated,
+    ak_out("%zu configuration%s in %s; %zu candidate%s measured at every size\n", r->evaluated,
            ak_plural(r->evaluated), ak_show_seconds(a, r->seconds), r->config_count,
            ak_plural(r->config_count));
     if (r->model != NULL) {
@@ -244,7 +192,7 @@ static ak_status print_result(const ak_sizes_result *r, const ak_args *args, ak_
     return AK_OK;
 }
 
-/* No table: why, in one line. */
+/* Fails with one line that says why there is no table. */
 static ak_status no_table(const ak_sizes_result *r, const ak_args *args, ak_error *err)
 {
     size_t tuned = 0, working = 0;
@@ -270,49 +218,64 @@ static ak_status no_table(const ak_sizes_result *r, const ak_args *args, ak_erro
                    args->number[AK_OPTION_DISPATCH] > 1 ? "s" : "");
 }
 
+static ak_status read_request(ak_size_list *out, const ak_args *args, ak_error *err)
+{
+    if (!ak_args_has(args, AK_OPTION_SIZES)) {
+        return ak_fail(err, AK_INVALID, "--dispatch is for several sizes: give them by --sizes");
+    }
+    if (ak_args_has(args, AK_OPTION_SIZE)) {
+        return ak_fail(err, AK_INVALID, "--size and --sizes contradict each other");
+    }
+    if (args->config_count > 0) {
+        return ak_fail(err, AK_INVALID,
+                       "--config %.60s and --sizes %.60s contradict each other: a search tries a "
+                       "configuration by hand at one --size; 'autokernel bench --sizes' measures "
+                       "it at all of these",
+                       args->config[0], args->text[AK_OPTION_SIZES]);
+    }
+    return ak_size_list_read(out, args->text[AK_OPTION_SIZES], err);
+}
+
+static ak_status tune(ak_sizes_result *out, const ak_size_list *list, const ak_args *args,
+                      ak_archive *archive, const ak_tune_options *options, ak_error *err)
+{
+    size_t table = (size_t)args->number[AK_OPTION_DISPATCH];
+    ak_task_spec spec = {0};
+    ak_args_spec(&spec, args);
+    const ak_sizes_request request = {.spec = &spec,
+                                      .sizes = list->items,
+                                      .size_count = list->count,
+                                      .table = table == 0 ? 1 : table};
+    ak_catch_interrupts();
+    return ak_tune_sizes(out, &request, archive, options, err);
+}
+
 int ak_tune_sizes_run(const ak_args *args, const ak_tune_options *options, ak_progress *progress)
 {
-    ak_error err = AK_ERROR_INIT, events_err = AK_ERROR_INIT;
-    ak_task_spec spec = {0};
-    ak_archive *archive = NULL;
-    size_list list = {0};
-    ak_sizes_result result = {0};
-    bool json = ak_args_has(args, AK_OPTION_JSON);
     ak_status status = AK_OK, events = AK_OK;
-    if (!ak_args_has(args, AK_OPTION_SIZES)) {
-        status = ak_fail(&err, AK_INVALID, "--dispatch is for several sizes: give them by --sizes");
-    } else if (ak_args_has(args, AK_OPTION_SIZE)) {
-        status = ak_fail(&err, AK_INVALID, "--size and --sizes contradict each other");
+    ak_error err = AK_ERROR_INIT, events_err = AK_ERROR_INIT;
+    ak_archive *archive = NULL;
+    ak_size_list list = {0};
+    ak_sizes_result result = {0};
+    AK_TRY(read_request(&list, args, &err));
+    AK_TRY(ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err));
+    AK_TRY(ak_progress_open(progress, args->text[AK_OPTION_EVENTS],
+                            ak_args_has(args, AK_OPTION_QUIET), ak_args_has(args, AK_OPTION_JSON),
+                            &err));
+    status = tune(&result, &list, args, archive, options, &err);
+    events = ak_progress_close(progress, &events_err);
+    AK_TRY(status);
+    AK_TRY(print_result(&result, args, &err));
+    AK_TRY(result.table_count == 0 ? no_table(&result, args, &err) : AK_OK);
+out:
+    if (status == AK_CANCELLED ||
+        (result.stopped_by != NULL && strcmp(result.stopped_by, "cancelled") == 0)) {
+        ak_next_resume("tune", args);
     }
-    if (status == AK_OK) {
-        status = read_list(&list, args->text[AK_OPTION_SIZES], &err);
-    }
-    if (status == AK_OK) {
-        status = ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], &err);
-    }
-    if (status == AK_OK) {
-        status = ak_progress_open(progress, args->text[AK_OPTION_EVENTS],
-                                  ak_args_has(args, AK_OPTION_QUIET), json, &err);
-    }
-    if (status == AK_OK) {
-        size_t table = (size_t)args->number[AK_OPTION_DISPATCH];
-        ak_args_spec(&spec, args);
-        ak_catch_interrupts();
-        status = ak_tune_sizes(&result, &spec, list.items, list.count, table == 0 ? 1 : table,
-                               archive, options, &err);
-        events = ak_progress_close(progress, &events_err);
-    }
-    if (status == AK_OK) {
-        status = print_result(&result, args, &err);
-    }
-    if (status == AK_OK && result.table_count == 0) {
-        status = no_table(&result, args, &err);
-    }
-    int code = status != AK_OK   ? ak_complain_error(&err)
-               : events != AK_OK ? ak_complain_error(&events_err)
-                                 : AK_EXIT_DONE;
     ak_sizes_result_clear(&result);
     ak_archive_close(archive);
-    ak_free(list.text);
-    return code;
+    ak_size_list_free(&list);
+    return status != AK_OK   ? ak_complain_error(&err)
+           : events != AK_OK ? ak_complain_error(&events_err)
+                             : AK_EXIT_DONE;
 }

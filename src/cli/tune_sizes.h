@@ -1,11 +1,12 @@
-/* tune_sizes.h: `tune --sizes`: one kernel for many sizes. */
+/* tune_sizes.h: runs `tune --sizes`: one kernel, many sizes. */
 #ifndef AK_CLI_TUNE_SIZES_H
 #define AK_CLI_TUNE_SIZES_H
 
 #include "cli/command.h"
 #include "cli/progress.h"
 
-/* Returns the exit code. The options report to the progress, which is opened and closed here. */
+/* Tunes all sizes and returns the exit code. Opens and closes `progress`, to which the options
+   report. */
 int ak_tune_sizes_run(const ak_args *args, const ak_tune_options *options, ak_progress *progress);
 
 #endif

@@ -1,9 +1,10 @@
-/* answer.c: see answer.h; and the texts of the enumerations of llm.h. */
+/* answer.c: see answer.h. It also holds the texts of the enumerations of llm.h. */
 #include "llm/answer.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "llm/extract.h"
 
@@ -81,7 +82,7 @@ ak_status ak_answer_fail(ak_llm_answer *out, ak_llm_fault fault, ak_error *err, 
     char text[sizeof((ak_error *)0)->text];
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(text, sizeof text, format, args);
+    (void)ak_number_vprint(text, sizeof text, format, args);
     va_end(args);
     out->fault = fault;
     (void)ak_fail(err, faults[fault].status, "%s", text);
@@ -110,7 +111,8 @@ void ak_reply_free(ak_reply *reply)
     ak_buf_free(&reply->reasoning);
 }
 
-/* The text of a buffer to the caller. A full buffer is a cut text, not a failure. */
+/* Hands the text of a buffer to the caller. A full buffer means that the text is cut, which is not
+   a failure. */
 static ak_status text_of(char **out, ak_buf *buf, ak_error *err)
 {
     if (buf->failed == AK_LIMIT) {
@@ -127,11 +129,8 @@ static ak_status find_elements(ak_llm_answer *out, const ak_llm_chat *chat, ak_e
             continue;
         }
         ak_extract found;
-        ak_status status = ak_extract_read(&found, places[i], strlen(places[i]), chat->array, err);
-        if (status != AK_OK) {
-            return status;
-        }
-        /* The reasoning counts only where the content has nothing. */
+        AK_DO(ak_extract_read(&found, places[i], strlen(places[i]), chat->array, err));
+        /* The reasoning counts only if the content holds nothing. */
         bool better = out->elements == NULL || (out->value == NULL && found.value != NULL) ||
                       (json_array_size(out->elements) == 0 && json_array_size(found.elements) > 0);
         if (better) {

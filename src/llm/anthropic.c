@@ -2,9 +2,9 @@
  * anthropic.c: Anthropic's Messages API.
  *
  * Source: platform.claude.com/docs/en/api/messages, "Streaming messages", "Structured outputs",
- * "Extended thinking", "Effort". max_tokens is needed and includes thinking. input_tokens leaves
- * out what was read from or written to the cache; here, as everywhere, input is all of it. Thinking
- * and temperature exclude each other.
+ * "Extended thinking", "Effort". max_tokens is required and includes thinking. The API's
+ * input_tokens excludes what was read from or written to the cache; ak_llm_usage.input includes
+ * it. Thinking and temperature exclude each other.
  */
 #include "llm/dialect.h"
 
@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 
-/* "Extended thinking": at least 1024, and less than max_tokens. */
+/* Smallest thinking budget; it must also be less than max_tokens ("Extended thinking"). */
 #define THINKING_LEAST 1024
 
 static bool thinks(const ak_request *request)
@@ -20,7 +20,8 @@ static bool thinks(const ak_request *request)
     return request->effort != NULL && strcmp(request->effort, "none") != 0;
 }
 
-/* The share of the output tokens that may go into thinking, where the model must be told. */
+/* Returns how many output tokens may go into thinking, for models that take a number instead of an
+   effort. */
 static int thinking_tokens(const ak_request *request)
 {
     static const struct {
@@ -71,10 +72,7 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
 {
     const ak_llm_chat *chat = request->chat;
     char *system = NULL;
-    ak_status status = ak_system_text(&system, request, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_system_text(&system, request, err));
     json_t *body = json_object(), *config = output_config(request);
     bool thinking_on =
         thinks(request) &&

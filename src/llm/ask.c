@@ -1,10 +1,12 @@
 /*
- * ask.c: a call from question to answer: tape, budget, attempts, corrections, waits.
+ * ask.c: takes a call from question to answer, through tape, budget, attempts, corrections and
+ * waits.
  *
- * The wait between attempts is the server's or else 0.5 s doubled each time up to 8 s, less up to a
- * quarter at random, as in both vendors' own clients; a server that asks for more than WAIT_MAX has
- * refused.
+ * The wait between attempts is the one that the server asks for. Without one it is 0.5 s, doubled
+ * each time up to 8 s and shortened by up to a quarter at random, as in the clients of OpenAI and
+ * Anthropic. A server that asks for more than WAIT_MAX_MS counts as having refused.
  */
+#include <limits.h>
 #include <signal.h>
 #include <string.h>
 
@@ -18,16 +20,21 @@
 #define WAIT_FIRST_MS 500
 #define WAIT_LAST_MS  8000
 #define WAIT_MAX_MS   120000
-/* How often a cancel is looked for. */
+/* Interval at which a wait looks for a cancel. */
 #define SLICE_NS (50 * AK_MS_NS)
-/* A local server loads a model of 100 GB in minutes: it is asked every two seconds, or when it
-   says, until that makes 5 minutes. */
+/* A local server takes minutes to load a model of 100 GB. The client asks again every two seconds,
+   or after the wait that the server names, for at most 5 minutes in all. */
 #define LOADING_WAIT_MS  2000
 #define LOADING_TOTAL_MS 300000
 #define LOADING_TRIES    (LOADING_TOTAL_MS / LOADING_WAIT_MS)
-/* A lowered output limit that is refused again, and again. */
+/* Factors over what earlier calls have used: for the bound on input tokens, and for the least
+   output limit to which a call may be lowered to fit into the budget. */
+#define LEARNED_MARGIN 1.5
+#define OUTPUT_MARGIN  2
+/* Most corrections of the output limit within one call. */
 #define LIMIT_CORRECTIONS 3
-/* Special tokens around a message and what a provider adds for a schema, generously. */
+/* Generous allowances for the special tokens around a message and for what a provider adds for a
+   schema. */
 #define MESSAGE_TOKENS 16
 #define REQUEST_TOKENS 1024
 
@@ -47,9 +54,10 @@ static void unlock(ak_llm *llm)
     (void)pthread_mutex_unlock(&llm->lock);
 }
 
-/* ---- what a call may cost ------------------------------------------------------------------ */
+/* ---- worst-case cost of a call --------------------------------------------------------------- */
 
-/* Every tokenizer in use works on bytes or larger pieces, so no text has more tokens than bytes. */
+/* Checks the question and computes an upper bound on its tokens. Tokenizers work on bytes or larger
+   pieces, so a text never has more tokens than bytes. */
 static ak_status measure(size_t *out, const ak_llm_chat *chat, ak_error *err)
 {
     size_t bytes = chat->system == NULL ? 0 : strlen(chat->system);
@@ -61,14 +69,11 @@ static ak_status measure(size_t *out, const ak_llm_chat *chat, ak_error *err)
     }
     if (!valid) {
         return ak_fail(err, AK_INVALID,
-                       "a question is UTF-8 and begins with a message of the user");
+                       "a question must be UTF-8 and begin with a message of the user");
     }
     if (chat->schema != NULL) {
         char *text = NULL;
-        ak_status status = ak_json_text(&text, chat->schema, err);
-        if (status != AK_OK) {
-            return status;
-        }
+        AK_DO(ak_json_text(&text, chat->schema, err));
         bytes += strlen(text);
         ak_free(text);
     }
@@ -92,9 +97,30 @@ void ak_llm_request(ak_request *out, ak_llm_call *call)
     lock(llm);
     out->abilities = llm->abilities;
     unlock(llm);
-    int most = out->abilities.output_tokens_max;
-    if (most > 0 && out->output_tokens > most) {
-        out->output_tokens = most;
+    const int limits[] = {out->abilities.output_tokens_max, llm->output_tokens_max,
+                          call->output_tokens_fit};
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        if (limits[i] > 0 && out->output_tokens > limits[i]) {
+            out->output_tokens = limits[i];
+        }
+    }
+}
+
+/* Returns a bound on the input tokens of a call. Every byte counts as one token until earlier calls
+   have shown the number of tokens per byte; then the bound is that number times LEARNED_MARGIN. */
+static size_t input_tokens(ak_llm *llm, size_t prompt_tokens_max)
+{
+    double learned = llm->tokens_per_byte * LEARNED_MARGIN;
+    return learned > 0 && learned < 1 ? (size_t)((double)prompt_tokens_max * learned) + 1
+                                      : prompt_tokens_max;
+}
+
+static void learn(ak_llm *llm, size_t prompt_tokens_max, const ak_llm_usage *usage)
+{
+    double rate = (double)usage->input / (double)prompt_tokens_max;
+    if (usage->known && usage->input > 0) {
+        llm->tokens_per_byte = rate > llm->tokens_per_byte ? rate : llm->tokens_per_byte;
+        llm->output_most = usage->output > llm->output_most ? usage->output : llm->output_most;
     }
 }
 
@@ -102,24 +128,44 @@ ak_status ak_llm_worst_case(double *out_usd, ak_llm *llm, const ak_llm_chat *cha
 {
     ak_llm_call call = {.llm = llm, .chat = chat};
     ak_request request;
-    ak_status status = measure(&call.prompt_tokens_max, chat, err);
-    if (status == AK_OK) {
-        ak_llm_request(&request, &call);
-        *out_usd = ak_price_worst(&llm->price, request.prompt_tokens_max, request.output_tokens);
-    }
-    return status;
+    AK_DO(measure(&call.prompt_tokens_max, chat, err));
+    ak_llm_request(&request, &call);
+    lock(llm);
+    *out_usd = ak_price_worst(&llm->price, input_tokens(llm, request.prompt_tokens_max),
+                              request.output_tokens);
+    unlock(llm);
+    return AK_OK;
 }
 
-/* Sets the worst case aside, or refuses. */
+/* Lowers the output limit of a call to the tokens that `left` dollars allow, if this is at least
+   OUTPUT_MARGIN times what any earlier call has used. *worst becomes the worst-case cost with the
+   lower limit. */
+static void fit_output(double *worst, ak_llm_call *call, size_t input, double left)
+{
+    const ak_llm *llm = call->llm;
+    double tokens = (left - ak_price_worst(&llm->price, input, 0)) / llm->price.output * 1e6;
+    if (llm->price.output > 0 && llm->output_most > 0 && call->answer.attempts == 0 &&
+        tokens >= (double)(llm->output_most * OUTPUT_MARGIN) && tokens < INT_MAX) {
+        call->output_tokens_fit = (int)tokens;
+        *worst = ak_price_worst(&llm->price, input, call->output_tokens_fit);
+    }
+}
+
+/* Reserves the worst-case cost of an attempt in the budget. Fails if the budget does not allow
+   it. */
 static ak_status reserve(double *out, ak_llm_call *call, ak_error *err)
 {
     ak_llm *llm = call->llm;
     ak_request request;
     ak_llm_request(&request, call);
-    double worst = ak_price_worst(&llm->price, request.prompt_tokens_max, request.output_tokens);
-    bool dear = llm->price.output > 0 && request.prompt_tokens_max > AK_PRICE_PROMPT_TOKENS_MAX;
     lock(llm);
+    size_t input = input_tokens(llm, request.prompt_tokens_max);
+    double worst = ak_price_worst(&llm->price, input, request.output_tokens);
+    bool dear = llm->price.output > 0 && input > AK_PRICE_PROMPT_TOKENS_MAX;
     double left = llm->budget_usd - llm->totals.cost_usd - llm->reserved_usd;
+    if (llm->budget_usd > 0 && worst > left) {
+        fit_output(&worst, call, input, left);
+    }
     bool refused = llm->budget_usd > 0 && (worst > left || dear);
     llm->reserved_usd += refused ? 0 : worst;
     unlock(llm);
@@ -144,7 +190,7 @@ static void release(ak_llm *llm, double reserved)
     unlock(llm);
 }
 
-/* Books what an attempt cost in place of what was reserved for it. */
+/* Replaces the reservation of an attempt by its actual cost. */
 static void book(ak_llm_call *call, const ak_attempt *attempt, double reserved)
 {
     ak_llm *llm = call->llm;
@@ -158,16 +204,16 @@ static void book(ak_llm_call *call, const ak_attempt *attempt, double reserved)
     llm->totals.uncertain_usd += attempt->uncertain ? cost : 0;
     llm->totals.attempts++;
     ak_usage_add(&llm->totals.usage, &attempt->usage);
+    learn(llm, call->prompt_tokens_max, &attempt->usage);
     unlock(llm);
 }
 
-/* ---- waiting ------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
-/* False: cancelled meanwhile. */
-static bool wait_ms(ak_llm_call *call, int64_t ms)
+bool ak_call_wait(const ak_llm_call *call, int64_t ns)
 {
     const ak_llm_seam *seam = &call->llm->seam;
-    int64_t left = ms * AK_MS_NS;
+    int64_t left = ns;
     while (left > 0 && !ak_call_cancelled(call)) {
         int64_t slice = left < SLICE_NS ? left : SLICE_NS;
         if (seam->sleep_ns != NULL) {
@@ -192,7 +238,7 @@ static int64_t backoff_ms(ak_llm *llm, int tries)
     return (int64_t)((double)(ms < WAIT_LAST_MS ? ms : WAIT_LAST_MS) * (1 - less));
 }
 
-/* ---- failing ------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static ak_status fail(ak_llm_call *call, const ak_attempt *attempt, ak_error *err)
 {
@@ -209,7 +255,8 @@ static ak_status fail(ak_llm_call *call, const ak_attempt *attempt, ak_error *er
     }
     ak_llm_fault fault =
         attempt->fault == AK_LLM_FAULT_NONE ? AK_LLM_FAULT_DAMAGED : attempt->fault;
-    const char *advice = ak_llm_fault_advice(fault);
+    /* the advice is about servers */
+    const char *advice = llm->provider->ask != NULL ? "" : ak_llm_fault_advice(fault);
     return ak_answer_fail(&call->answer, fault, err, "%s: %s%s%s%s%s%s", llm->name, status,
                           attempt->text[0] == 0 ? ak_llm_fault_text(fault) : attempt->text, id,
                           tries, advice[0] == 0 ? "" : "; ", advice);
@@ -221,9 +268,10 @@ static ak_status fail_cancelled(ak_llm_call *call, ak_error *err)
                           call->llm->name);
 }
 
-/* ---- corrections --------------------------------------------------------------------------- */
+/* ---- corrections ----------------------------------------------------------------------------- */
 
-/* Learns what the server has refused. False: there is nothing left to drop. */
+/* Adapts the client's abilities to what the server refused. Returns false if there is nothing left
+   to change. */
 static bool correct(ak_llm_call *call, const ak_request *sent, const ak_attempt *attempt,
                     int *limits)
 {
@@ -246,16 +294,17 @@ static bool correct(ak_llm_call *call, const ak_request *sent, const ak_attempt 
             changed = true;
         } else if ((attempt->ability & bit) != 0 && on &&
                    llm->abilities.set != sent->abilities.set) {
-            changed = true; /* another call was told the same while this one was under way */
+            changed = true; /* another call has made this correction meanwhile */
         }
     }
     unlock(llm);
     return changed;
 }
 
-/* ---- the call ------------------------------------------------------------------------------ */
+/* ---- the call -------------------------------------------------------------------------------- */
 
-/* The answer of an attempt becomes the call's, which goes on counting attempts and costs. */
+/* Makes the answer of an attempt the answer of the call. The number of attempts and the costs of
+   the call are kept. */
 static void adopt(ak_llm_call *call, ak_attempt *attempt)
 {
     ak_llm_answer *answer = &call->answer;
@@ -284,7 +333,7 @@ static ak_status one_attempt(ak_attempt *out, ak_request *request, ak_llm_call *
     call->answer.attempts++;
     status = ak_attempt_run(out, call, request, err);
     if (status != AK_OK) {
-        /* Memory ran out somewhere on the way; it may have been sent. */
+        /* Memory ran out at an unknown point, so the request may have been sent and billed. */
         *out = (ak_attempt){.uncertain = true};
         call->answer.fault = AK_LLM_FAULT_LOCAL;
     }
@@ -337,13 +386,13 @@ static ak_status run(ak_llm_call *call, ak_error *err)
             ms = ms < loading_left_ms ? ms : loading_left_ms;
             loading_left_ms -= ms;
         }
-        if (!wait_ms(call, ms)) {
+        if (!ak_call_wait(call, ms * AK_MS_NS)) {
             return fail_cancelled(call, err);
         }
     }
 }
 
-/* Numbers the question and looks for it on the tape. *found: the call has its answer. */
+/* Numbers the question and looks for it on the tape. *found is true if the call has its answer. */
 static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
 {
     ak_llm *llm = call->llm;
@@ -371,7 +420,7 @@ static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
     if (status == AK_OK) {
         double reserved = 0;
         *found = true;
-        status = reserve(&reserved, call, err); /* a budget holds in a replay, too */
+        status = reserve(&reserved, call, err); /* a budget holds for a tape, too */
         release(llm, reserved);
     }
     if (status == AK_OK) {
@@ -380,13 +429,14 @@ static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
         llm->totals.cost_usd += call->answer.cost_usd;
         llm->totals.attempts += (size_t)call->answer.attempts;
         ak_usage_add(&llm->totals.usage, &call->answer.usage);
+        learn(llm, call->prompt_tokens_max, &call->answer.usage);
         unlock(llm);
     }
     ak_reply_free(&reply);
     return status;
 }
 
-/* After the end: accounts, tape, and nothing half done in the answer. */
+/* Ends a call: updates the totals, writes the tape and clears an incomplete answer. */
 static void finish(ak_llm_call *call)
 {
     ak_llm *llm = call->llm;
@@ -420,7 +470,21 @@ static void finish(ak_llm_call *call)
     atomic_store(&call->done, 1);
 }
 
-/* Everything that needs no waiting. *found: the call has ended. */
+/* Counts the call. Fails if the user allows no further one. */
+static ak_status count_call(ak_llm_call *call, ak_error *err)
+{
+    ak_llm *llm = call->llm;
+    lock(llm);
+    bool over = llm->calls_max > 0 && llm->begun >= llm->calls_max;
+    llm->begun += !over;
+    unlock(llm);
+    return over ? ak_answer_fail(&call->answer, AK_LLM_FAULT_BUDGET, err,
+                                 "%s: %zu calls were made, as many as --llm-calls allows",
+                                 llm->name, llm->calls_max)
+                : AK_OK;
+}
+
+/* Does the part of a call that needs no waiting. *found is true if the call has ended. */
 static void begin(bool *found, ak_llm_call *call, ak_llm *llm, const ak_llm_chat *chat)
 {
     *call = (ak_llm_call){.llm = llm, .chat = chat, .error = AK_ERROR_INIT};
@@ -428,7 +492,10 @@ static void begin(bool *found, ak_llm_call *call, ak_llm *llm, const ak_llm_chat
     *found = false;
     call->status = measure(&call->prompt_tokens_max, chat, &call->error);
     if (call->status == AK_OK) {
-        call->status = look_on_tape(found, call, &call->error);
+        call->status = count_call(call, &call->error);
+        if (call->status == AK_OK) {
+            call->status = look_on_tape(found, call, &call->error);
+        }
     } else if (call->status == AK_INVALID || call->status == AK_LIMIT) {
         call->answer.fault = AK_LLM_FAULT_REQUEST;
     }
@@ -463,7 +530,7 @@ static void *thread_main(void *context)
     return NULL;
 }
 
-/* Signals are the main thread's. */
+/* Starts the thread of a call with all signals blocked, so that the main thread receives them. */
 static bool start_thread(ak_llm_call *call)
 {
     sigset_t all, before;

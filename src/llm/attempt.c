@@ -1,9 +1,9 @@
 /*
- * attempt.c: one request and what came of it.
+ * attempt.c: makes one request and judges its reply.
  *
- * A reply may be a stream although none was asked for, or whole although one was: what it is, its
- * content type says, or its first byte. A stream that breaks off keeps what it had if that holds
- * complete elements, because they were paid for.
+ * A server may stream its reply although the request asked for a whole one, or the reverse. Its
+ * content type decides which of the two it is, or else its first byte. A stream that breaks off
+ * keeps the complete elements it had, because they were paid for.
  */
 #include <string.h>
 
@@ -12,12 +12,14 @@
 #include "base/utf8.h"
 #include "llm/answer.h"
 #include "llm/client.h"
+#include "llm/extract.h"
 #include "llm/key.h"
 #include "llm/relaxed.h"
 #include "llm/stream.h"
 
-#define ERROR_BYTES_MAX (64u << 10) /* of an error page */
+#define ERROR_BYTES_MAX (64u << 10) /* bytes kept of an error page */
 #define HEADERS_MAX     16
+#define LOOK_BYTES      512 /* a stream is looked at again after this and an eighth of its text */
 
 typedef enum body_kind { UNDECIDED, STREAMED, WHOLE } body_kind;
 
@@ -26,17 +28,20 @@ typedef struct exchange {
     const ak_provider *provider;
     body_kind kind;
     ak_stream stream;
-    ak_buf whole; /* a whole reply, or an error page */
+    ak_buf whole; /* a whole reply or an error page */
     ak_reply reply;
-    bool last;    /* "[DONE]" */
-    bool damaged; /* an event was not JSON */
+    bool last;               /* true after "[DONE]" */
+    bool enough;             /* the reply has all that was asked for; the rest is not read */
+    size_t looked, complete; /* length of the text at the last look, and its complete elements */
+    bool damaged;            /* true if an event was not JSON */
     bool too_long;
-    ak_status failed; /* ours: no memory */
+    ak_status failed; /* a failure on this side: out of memory */
 } exchange;
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-/* JSON from a server, whose texts may be anything. *out is NULL if it is not JSON or was cut. */
+/* Reads JSON from a server, whose text may be malformed. *out is NULL if the text is not a complete
+   JSON object. */
 static ak_status read_json(json_t **out, const char *text, size_t length, ak_error *err)
 {
     ak_relaxed read;
@@ -60,7 +65,7 @@ static ak_status read_json(json_t **out, const char *text, size_t length, ak_err
     return status;
 }
 
-/* The same of a body, in which a zero byte is a blank, as it is in a stream. */
+/* Reads the body of a reply as JSON. A zero byte in it counts as a blank, as in a stream. */
 static ak_status read_body(json_t **out, ak_buf *body, ak_error *err)
 {
     for (char *p = body->data;
@@ -70,25 +75,55 @@ static ak_status read_body(json_t **out, ak_buf *body, ak_error *err)
     return read_json(out, body->data, body->length, err);
 }
 
+/* Ends a stream that goes on although it has all elements that were asked for: they were complete
+   at the last look already, or there are more than were asked for. The function does not end a
+   stream at once, because a model that keeps to its schema stops by itself, and then its usage is
+   known. A stream that begins with words may be a draft, so it runs to its end. */
+static ak_status end_if_enough(exchange *x, ak_error *err)
+{
+    const ak_llm_chat *chat = x->call->chat;
+    const ak_buf *text = &x->reply.text;
+    if (chat->elements_max <= 0 || chat->array == NULL ||
+        text->length < x->looked + x->looked / 8 + LOOK_BYTES ||
+        strchr("{[`", text->data[strspn(text->data, " \t\r\n")]) == NULL) {
+        return AK_OK;
+    }
+    ak_extract found;
+    AK_DO(ak_extract_read(&found, text->data, text->length, chat->array, err));
+    size_t wanted = (size_t)chat->elements_max, complete = json_array_size(found.elements);
+    json_decref(found.value);
+    json_decref(found.elements);
+    if (complete > wanted || (complete == wanted && x->complete == wanted)) {
+        x->last = x->enough = x->reply.ended = true;
+        x->reply.finish = AK_LLM_FINISH_STOP;
+    }
+    x->looked = text->length;
+    x->complete = complete;
+    return AK_OK;
+}
+
 static ak_status on_event(void *context, const char *event, const char *data, size_t length,
                           ak_error *err)
 {
     exchange *x = context;
     json_t *value = NULL;
+    if (x->last) {
+        return AK_OK;
+    }
     if (strcmp(data, "[DONE]") == 0) {
         x->last = x->reply.ended = true;
         return AK_OK;
     }
-    ak_status status = read_json(&value, data, length, err);
-    if (status == AK_OK && value == NULL) {
+    ak_status status = AK_OK;
+    AK_TRY(read_json(&value, data, length, err));
+    if (value == NULL) {
         x->damaged = true;
         return AK_OK;
     }
-    if (status == AK_OK) {
-        status = x->provider->delta(&x->reply, event, value, err);
-    }
+    AK_TRY(x->provider->delta(&x->reply, event, value, err));
+out:
     json_decref(value);
-    return status;
+    return status == AK_OK ? end_if_enough(x, err) : status;
 }
 
 static body_kind kind_of(const char *content_type, ak_stream_kind *stream, const char *bytes,
@@ -157,7 +192,7 @@ static bool cancelled(void *context)
     return ak_call_cancelled(((exchange *)context)->call);
 }
 
-/* ---- sending ------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static ak_status post(ak_http_reply *out, exchange *x, const ak_request *request, ak_error *err)
 {
@@ -206,7 +241,7 @@ static ak_status post(ak_http_reply *out, exchange *x, const ak_request *request
     return status;
 }
 
-/* ---- judging ------------------------------------------------------------------------------- */
+/* ---- judging --------------------------------------------------------------------------------- */
 
 static void end(ak_attempt *out, ak_llm_fault fault, const char *text)
 {
@@ -215,7 +250,7 @@ static void end(ak_attempt *out, ak_llm_fault fault, const char *text)
     (void)snprintf(out->text, sizeof out->text, "%.239s", text);
 }
 
-/* The reply is there, or as much of it as will ever be. */
+/* Reads the answer from the reply. `lost` says that the stream broke off. */
 static ak_status take_answer(ak_attempt *out, exchange *x, bool lost, ak_error *err)
 {
     const ak_llm_call *call = x->call;
@@ -236,7 +271,7 @@ static ak_status take_answer(ak_attempt *out, exchange *x, bool lost, ak_error *
     }
     if (status == AK_OK && lost && json_array_size(answer.elements) == 0) {
         ak_llm_answer_clear(&answer);
-        return AK_OK; /* the loss counts, not the rest */
+        return AK_OK; /* no complete element was received, so the attempt ends as lost */
     }
     if (status != AK_OK) {
         end(out, answer.fault, why.text + strlen(call->llm->name) + 2);
@@ -246,6 +281,7 @@ static ak_status take_answer(ak_attempt *out, exchange *x, bool lost, ak_error *
         ak_llm_answer_clear(&answer);
         return AK_OK;
     }
+    answer.cut = answer.cut && !x->enough;
     out->answer = answer;
     out->end = AK_ATTEMPT_ANSWERED;
     out->fault = AK_LLM_FAULT_NONE;
@@ -263,8 +299,9 @@ static ak_status judge_whole(ak_attempt *out, exchange *x, const ak_http_reply *
         out->end = AK_ATTEMPT_FATAL;
         return AK_OK;
     }
-    ak_status status = read_body(&body, &x->whole, err);
-    if (status == AK_OK && body == NULL) {
+    ak_status status = AK_OK;
+    AK_TRY(read_body(&body, &x->whole, err));
+    if (body == NULL) {
         bool lost = http->fault != AK_LLM_FAULT_NONE;
         end(out, lost ? http->fault : AK_LLM_FAULT_DAMAGED,
             lost                   ? http->text
@@ -272,14 +309,14 @@ static ak_status judge_whole(ak_attempt *out, exchange *x, const ak_http_reply *
                                    : "the reply is not complete JSON");
         return AK_OK;
     }
-    if (status == AK_OK) {
-        status = x->provider->reply(&x->reply, body, err);
-    }
+    AK_TRY(x->provider->reply(&x->reply, body, err));
+out:
     json_decref(body);
     return status;
 }
 
-/* Some servers count in every piece of a stream: what they said last is final only at its end. */
+/* Returns true if the usage is final. Some servers report it in every piece of a stream, and only
+   the last figure counts. */
 static bool usage_final(const ak_reply *reply)
 {
     return reply->usage.known && reply->ended;
@@ -335,8 +372,9 @@ static int64_t utc_seconds(const ak_llm *llm)
                                          : ak_clock_utc_seconds();
 }
 
-/* A gateway that gives up (408, 502, 504) or a server that breaks (500) may have let the model
-   work, and bill it, all the same. One that is busy or still loading has not begun. */
+/* Returns true if a request with this HTTP status may have been billed. A gateway that gives up
+   (408, 502, 504) or a server that breaks (500) may have let the model work; a busy or loading one
+   (503, 529) has not begun. */
 static bool may_have_cost(int status)
 {
     return status == 408 || (status >= 500 && status != 503 && status != 529);
@@ -350,10 +388,7 @@ static ak_status judge_refusal(ak_attempt *out, exchange *x, const ak_http_reply
     ak_reply_headers headers = {or_null(http->retry_after), or_null(http->retry_after_ms),
                                 or_null(http->should_retry), or_null(http->request_id),
                                 or_null(http->content_type)};
-    ak_status status = read_body(&body, &x->whole, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(read_body(&body, &x->whole, err));
     x->provider->classify(&verdict, http->status, &headers, body, utc_seconds(x->call->llm));
     json_decref(body);
     if (http->status >= 300 && http->status <= 399) {
@@ -373,6 +408,29 @@ static ak_status judge_refusal(ak_attempt *out, exchange *x, const ak_http_reply
     return AK_OK;
 }
 
+static bool wait_ns(void *context, int64_t ns)
+{
+    return ak_call_wait(((exchange *)context)->call, ns);
+}
+
+/* Asks a provider without HTTP. Any failure is final, because the provider has already waited as
+   long as it may. */
+static ak_status ask_provider(ak_attempt *out, exchange *x, const ak_request *request,
+                              ak_error *err)
+{
+    const ak_llm *llm = x->call->llm;
+    const ak_errand errand = {llm->url, llm->timeout_ns, now_ns, wait_ns, x};
+    ak_status status = x->provider->ask(&x->reply, request, &errand, err);
+    out->usage = x->reply.usage;
+    if (status == AK_OK && x->reply.fault == AK_LLM_FAULT_NONE) {
+        status = take_answer(out, x, false, err);
+    } else if (status == AK_OK) {
+        end(out, x->reply.fault, x->reply.fault_text);
+    }
+    out->end = out->end == AK_ATTEMPT_ANSWERED ? AK_ATTEMPT_ANSWERED : AK_ATTEMPT_FATAL;
+    return status;
+}
+
 ak_status ak_attempt_run(ak_attempt *out, const ak_llm_call *call, const ak_request *request,
                          ak_error *err)
 {
@@ -381,6 +439,11 @@ ak_status ak_attempt_run(ak_attempt *out, const ak_llm_call *call, const ak_requ
     ak_http_reply http;
     *out = (ak_attempt){.wait_ms = -1};
     ak_reply_init(&x.reply);
+    if (x.provider->ask != NULL) {
+        ak_status asked = ask_provider(out, &x, request, err);
+        ak_reply_free(&x.reply);
+        return asked;
+    }
     ak_status status = post(&http, &x, request, err);
     if (status == AK_OK) {
         out->status = http.status;
@@ -388,7 +451,7 @@ ak_status ak_attempt_run(ak_attempt *out, const ak_llm_call *call, const ak_requ
         status = x.failed == AK_OK ? AK_OK : ak_fail_memory(err);
     }
     if (status != AK_OK) {
-        /* said already */
+        /* err is set already */
     } else if (http.fault == AK_LLM_FAULT_CANCELLED || http.fault == AK_LLM_FAULT_LOCAL ||
                (http.status == 0 && http.fault != AK_LLM_FAULT_NONE)) {
         end(out, http.fault, http.text);

@@ -1,16 +1,18 @@
-/* brief.c: the harness' own arithmetic about a task: what the shape asks for, and what the device
-   has. */
+/* brief.c: computes what a task's shape requires and what its device offers. */
 #include "llm/brief.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/text.h"
+#include "measure/placement.h"
 
 #define LINE_MAX_BYTES 400
 
-/* Facts of devices that need a word more than their name. What is not listed is shown as it is. */
+/* Explains device facts whose name does not say enough. Facts that are not listed appear under
+   their name alone. */
 static const struct {
     const char *name, *meaning;
 } meanings[] = {
@@ -37,7 +39,7 @@ static bool ends_with(const char *text, const char *end)
     return a >= b && strcmp(text + a - b, end) == 0;
 }
 
-/* "131072 bytes (128 KiB)" */
+/* Formats a number of bytes: "131072 bytes (128 KiB)". */
 static void show_bytes(char *out, size_t bytes, double value)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
@@ -48,9 +50,9 @@ static void show_bytes(char *out, size_t bytes, double value)
         unit++;
     }
     if (value < 1024.0) {
-        (void)snprintf(out, bytes, "%.0f bytes", value);
+        (void)ak_number_print(out, bytes, "%.0f bytes", value);
     } else {
-        (void)snprintf(out, bytes, "%.0f bytes (%.4g %s)", value, scaled, units[unit]);
+        (void)ak_number_print(out, bytes, "%.0f bytes (%.4g %s)", value, scaled, units[unit]);
     }
 }
 
@@ -61,10 +63,7 @@ static ak_status add_fact(ak_brief *brief, bool hardware, const char *name, cons
     size_t *count = hardware ? &brief->hardware_count : &brief->shape_count;
     size_t *capacity = hardware ? &brief->hardware_capacity : &brief->shape_capacity;
     void *grown = *list;
-    ak_status status = ak_grow(&grown, capacity, *count + 1, sizeof **list, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_grow(&grown, capacity, *count + 1, sizeof **list, err));
     *list = grown;
     ak_fact *fact = &(*list)[*count];
     fact->name = ak_arena_strndup(brief->arena, name, strlen(name));
@@ -76,10 +75,10 @@ static ak_status add_fact(ak_brief *brief, bool hardware, const char *name, cons
     return AK_OK;
 }
 
-/* ---- hardware ---------------------------------------------------------------------------------
- */
+/* ---- hardware -------------------------------------------------------------------------------- */
 
-/* Names of the problem, not of the device, that share the scope. */
+/* Returns true if the name belongs to the problem and not to the device, whose facts are in the
+   same scope. */
 static bool of_the_problem(const ak_task *task, const char *name)
 {
     if (strcmp(name, "dtype") == 0 || strcmp(name, "dtype_bytes") == 0 ||
@@ -121,8 +120,8 @@ static ak_status add_ceiling(ak_brief *brief, const char *name, double value, co
                              bool measured, ak_error *err)
 {
     char text[LINE_MAX_BYTES];
-    (void)snprintf(text, sizeof text, "%.4g %s%s", value, unit,
-                   measured ? ", measured here" : ", from the data sheet");
+    (void)ak_number_print(text, sizeof text, "%.4g %s%s", value, unit,
+                          measured ? ", measured here" : ", from the data sheet");
     return value > 0 ? add_fact(brief, true, name, text, err) : AK_OK;
 }
 
@@ -131,10 +130,9 @@ static ak_status add_hardware(ak_brief *brief, const ak_task *task, const ak_cei
 {
     const char *name;
     ak_value value;
-    ak_status status = AK_OK;
-    for (size_t i = 0; status == AK_OK && ak_scope_at(&name, &value, task->constants, i); i++) {
+    for (size_t i = 0; ak_scope_at(&name, &value, task->constants, i); i++) {
         if (!of_the_problem(task, name)) {
-            status = add_device_fact(brief, name, &value, err);
+            AK_DO(add_device_fact(brief, name, &value, err));
         }
     }
     const struct {
@@ -147,15 +145,14 @@ static ak_status add_hardware(ak_brief *brief, const ak_task *task, const ak_cei
         {"copying within the first-level cache", "GB/s", ceilings->l1_gbs},
         {"copying within the last private cache", "GB/s", ceilings->cache_gbs},
     };
-    for (size_t i = 0; status == AK_OK && i < sizeof rows / sizeof rows[0]; i++) {
-        status =
-            add_ceiling(brief, rows[i].name, rows[i].value, rows[i].unit, ceilings->measured, err);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        AK_DO(
+            add_ceiling(brief, rows[i].name, rows[i].value, rows[i].unit, ceilings->measured, err));
     }
-    return status;
+    return AK_OK;
 }
 
-/* ---- shape ------------------------------------------------------------------------------------
- */
+/* ---- shape ----------------------------------------------------------------------------------- */
 
 static double constant(const ak_task *task, const char *name)
 {
@@ -168,8 +165,7 @@ static ak_status add_arguments(ak_brief *brief, const ak_task *task, ak_error *e
 {
     char text[LINE_MAX_BYTES], size[80], name[80];
     double total = 0;
-    ak_status status = AK_OK;
-    for (size_t i = 0; status == AK_OK && i < task->problem->argument_count; i++) {
+    for (size_t i = 0; i < task->problem->argument_count; i++) {
         static const char *const access[] = {"read", "written", "read and written"};
         const ak_argument_spec *argument = &task->problem->arguments[i];
         total += (double)task->shape.bytes[i];
@@ -177,70 +173,60 @@ static ak_status add_arguments(ak_brief *brief, const ak_task *task, ak_error *e
         (void)snprintf(name, sizeof name, "argument %.40s", argument->name);
         (void)snprintf(text, sizeof text, "%zu elements, %s, %s", task->shape.elements[i], size,
                        access[argument->access]);
-        status = add_fact(brief, false, name, text, err);
+        AK_DO(add_fact(brief, false, name, text, err));
     }
     show_bytes(size, sizeof size, total);
-    if (status == AK_OK) {
-        status = add_fact(brief, false, "all arguments together", size, err);
-    }
+    AK_DO(add_fact(brief, false, "all arguments together", size, err));
     static const struct {
         const char *fact, *text;
         bool shared;
     } caches[] = {{"l1d_bytes", "the first-level cache of one core", false},
                   {"l2_bytes", "the second-level cache (on a CPU, of one core)", false},
                   {"l3_bytes", "the shared last-level cache", true}};
-    for (size_t i = 0; status == AK_OK && i < sizeof caches / sizeof caches[0]; i++) {
+    for (size_t i = 0; i < sizeof caches / sizeof caches[0]; i++) {
         double cache = constant(task, caches[i].fact);
         if (cache > 0) {
-            (void)snprintf(text, sizeof text, "%.3g times %s", total / cache, caches[i].text);
-            status = add_fact(brief, false, "that is", text, err);
+            (void)ak_number_print(text, sizeof text, "%.3g times %s", total / cache,
+                                  caches[i].text);
+            AK_DO(add_fact(brief, false, "that is", text, err));
         }
     }
-    return status;
+    return AK_OK;
 }
 
-/* Intensity, the machine's balance, and the least time that the ceilings allow. */
+/* Adds the arithmetic intensity, the balance of the device, and the least time that the ceilings
+   allow. */
 static ak_status add_roofline(ak_brief *brief, const ak_task *task, const ak_ceilings *ceilings,
                               ak_error *err)
 {
     char text[LINE_MAX_BYTES];
-    double flops = task->shape.flops, traffic = task->shape.traffic;
-    ak_roofline roof;
-    (void)snprintf(text, sizeof text, "%.6g", flops);
-    ak_status status = add_fact(brief, false, "useful floating-point operations", text, err);
-    show_bytes(text, sizeof text, traffic);
-    if (status == AK_OK) {
-        status = add_fact(brief, false, "compulsory memory traffic", text, err);
+    ak_placement p;
+    ak_place(&p, ceilings, task->shape.flops, task->shape.traffic, 0, false);
+    (void)ak_number_print(text, sizeof text, "%.6g", p.flops);
+    AK_DO(add_fact(brief, false, "useful floating-point operations", text, err));
+    show_bytes(text, sizeof text, p.bytes);
+    AK_DO(add_fact(brief, false, "compulsory memory traffic", text, err));
+    if (p.bytes > 0) {
+        (void)ak_number_print(text, sizeof text, "%.4g flop/byte", p.intensity);
+        AK_DO(add_fact(brief, false, "arithmetic intensity", text, err));
     }
-    ak_roofline_of(&roof, ceilings, flops, traffic, 0);
-    if (status == AK_OK && traffic > 0) {
-        (void)snprintf(text, sizeof text, "%.4g flop/byte", roof.intensity);
-        status = add_fact(brief, false, "arithmetic intensity", text, err);
+    if (!(p.bandwidth_gbs > 0) || !(p.peak_tflops > 0)) {
+        return AK_OK;
     }
-    double bandwidth = fmax(fmax(ceilings->copy_gbs, ceilings->triad_gbs), 0) * 1e9;
-    double peak = ceilings->peak_tflops * 1e12;
-    if (status != AK_OK || !(bandwidth > 0) || !(peak > 0)) {
-        return status;
-    }
-    (void)snprintf(text, sizeof text, "%.4g flop/byte: below it memory limits, above it arithmetic",
-                   peak / bandwidth);
-    status = add_fact(brief, false, "balance of this device", text, err);
-    if (status == AK_OK) {
-        status = add_fact(brief, false, "bound for this shape",
-                          roof.memory_bound ? "memory" : "arithmetic", err);
-    }
-    if (status == AK_OK) {
-        double seconds = fmax(flops / peak, traffic / bandwidth);
-        (void)snprintf(text, sizeof text,
-                       "%.4g ms, if all data comes from memory and only the ceilings limit",
-                       seconds * 1e3);
-        status = add_fact(brief, false, "least possible time", text, err);
-    }
-    return status;
+    (void)ak_number_print(text, sizeof text,
+                          "%.4g flop/byte: below it memory limits, above it arithmetic",
+                          p.peak_tflops * 1e3 / p.bandwidth_gbs);
+    AK_DO(add_fact(brief, false, "balance of this device", text, err));
+    AK_DO(add_fact(brief, false, "bound for this shape", p.memory_bound ? "memory" : "arithmetic",
+                   err));
+    brief->least_ms = fmax(p.compute_ms, p.memory_ms);
+    (void)ak_number_print(text, sizeof text,
+                          "%.4g ms, if all data comes from memory and only the ceilings limit",
+                          fmax(p.compute_ms, p.memory_ms));
+    return add_fact(brief, false, "least possible time", text, err);
 }
 
-/* ---- facts of the space file ------------------------------------------------------------------
- */
+/* ---- facts of the space file ----------------------------------------------------------------- */
 
 static ak_status check_names(const ak_brief *brief, const ak_expr *expr, const char *where,
                              ak_error *err)
@@ -266,9 +252,9 @@ static ak_status read_derived(ak_brief *brief, const ak_task *task, ak_error *er
     static const char *const keys[] = {"Name", "Expression", "Unit", NULL};
     json_t *list, *entry;
     size_t i;
-    ak_status status = ak_json_array_or_null(&list, task->implementation->definition, "Facts",
-                                             task->implementation->where, err);
-    if (status == AK_OK && json_array_size(list) > AK_FACTS_MAX) {
+    AK_DO(ak_json_array_or_null(&list, task->implementation->definition, "Facts",
+                                task->implementation->where, err));
+    if (json_array_size(list) > AK_FACTS_MAX) {
         return ak_fail(err, AK_LIMIT, "%s: \"Facts\" has more than %d entries",
                        task->implementation->where, AK_FACTS_MAX);
     }
@@ -278,33 +264,18 @@ static ak_status read_derived(ak_brief *brief, const ak_task *task, ak_error *er
         const char *expression = NULL;
         ak_derived *derived = &brief->derived[brief->derived_count];
         (void)snprintf(where, sizeof where, "%.180s: fact %zu", task->implementation->where, i + 1);
-        if (status == AK_OK) {
-            status = ak_json_only(entry, keys, where, err);
+        AK_DO(ak_json_only(entry, keys, where, err));
+        AK_DO(ak_json_string(&derived->name, entry, "Name", where, err));
+        AK_DO(ak_json_string(&expression, entry, "Expression", where, err));
+        AK_DO(ak_json_string_or(&derived->unit, entry, "Unit", "", where, err));
+        if (task->recorded && !ak_task_knows(task, expression)) {
+            continue; /* a recording may lack a name that the fact reads */
         }
-        if (status == AK_OK) {
-            status = ak_json_string(&derived->name, entry, "Name", where, err);
-        }
-        if (status == AK_OK) {
-            status = ak_json_string(&expression, entry, "Expression", where, err);
-        }
-        if (status == AK_OK) {
-            status = ak_json_string_or(&derived->unit, entry, "Unit", "", where, err);
-        }
-        if (status == AK_OK && task->recorded && !ak_task_knows(task, expression)) {
-            continue; /* of a recording not everything is known */
-        }
-        if (status == AK_OK) {
-            status = ak_expr_parse(&derived->expr, expression, where, err);
-        }
-        if (status == AK_OK) {
-            brief->derived_count++;
-            status = check_names(brief, derived->expr, where, err);
-        }
-        if (status != AK_OK) {
-            return status;
-        }
+        AK_DO(ak_expr_parse(&derived->expr, expression, where, err));
+        brief->derived_count++;
+        AK_DO(check_names(brief, derived->expr, where, err));
     }
-    return status;
+    return AK_OK;
 }
 
 void ak_derived_show(char *out, size_t bytes, const ak_brief *brief, const ak_derived *derived,
@@ -328,15 +299,14 @@ void ak_derived_show(char *out, size_t bytes, const ak_brief *brief, const ak_de
     } else if (value.type == AK_VALUE_STRING) {
         (void)ak_value_format(out, bytes, &value);
     } else {
-        (void)snprintf(out, bytes, "%.6g%s%.40s", number, derived->unit[0] == 0 ? "" : " ",
-                       derived->unit);
+        (void)ak_number_print(out, bytes, "%.6g%s%.40s", number, derived->unit[0] == 0 ? "" : " ",
+                              derived->unit);
     }
     ak_arena_free(arena);
     ak_scope_free(scope);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
- */
+/* ---- public functions ------------------------------------------------------------------------ */
 
 ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *ceilings,
                         ak_error *err)
@@ -357,19 +327,13 @@ ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *c
                       .space = task->space,
                       .constants = task->constants};
     out->arena = ak_arena_new();
-    ak_status status = out->arena == NULL ? ak_fail_memory(err) : AK_OK;
-    if (status == AK_OK) {
-        status = add_hardware(out, task, ceilings, err);
-    }
-    if (status == AK_OK) {
-        status = add_roofline(out, task, ceilings, err);
-    }
-    if (status == AK_OK) {
-        status = add_arguments(out, task, err);
-    }
-    if (status == AK_OK) {
-        status = read_derived(out, task, err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(out->arena == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(add_hardware(out, task, ceilings, err));
+    AK_TRY(add_roofline(out, task, ceilings, err));
+    AK_TRY(add_arguments(out, task, err));
+    AK_TRY(read_derived(out, task, err));
+out:
     if (status != AK_OK) {
         ak_brief_close(out);
     }
@@ -389,7 +353,19 @@ ak_status ak_brief_space(ak_brief *out, const ak_space *space, const ak_scope *c
                       .space = space,
                       .constants = constants};
     out->arena = ak_arena_new();
-    return out->arena == NULL ? ak_fail_memory(err) : AK_OK;
+    const char *name;
+    ak_value value;
+    ak_status status = out->arena == NULL ? ak_fail_memory(err) : AK_OK;
+    for (size_t i = 0;
+         status == AK_OK && constants != NULL && ak_scope_at(&name, &value, constants, i); i++) {
+        char text[LINE_MAX_BYTES];
+        (void)ak_value_format(text, sizeof text, &value);
+        status = add_fact(out, false, name, text, err);
+    }
+    if (status != AK_OK) {
+        ak_brief_close(out);
+    }
+    return status;
 }
 
 void ak_brief_close(ak_brief *brief)

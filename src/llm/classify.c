@@ -1,18 +1,18 @@
 /*
- * classify.c: what an error reply means. The policy is the one of both vendors' own clients: 408,
- * 409, 429 and 5xx may pass; x-should-retry overrules; retry-after-ms before Retry-After, which is
- * seconds or a date. Statuses say little, so the words of the body come first: an exhausted account
- * and a rate limit are both 429.
+ * classify.c: decides what an error reply means. The policy follows OpenAI's and Anthropic's
+ * own clients: 408, 409, 429 and 5xx may be retried, x-should-retry overrules that, and
+ * retry-after-ms comes before Retry-After, which holds seconds or a date. A status says little (an
+ * exhausted account and a rate limit are both 429), so the words of the body are read first.
  */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "llm/provider.h"
 
-/* Part of a code or a message, in small letters, and what it means. First match counts. */
+/* Lower-case parts of a code or a message and the fault they mean. The first match counts. */
 static const struct {
     const char *words;
     ak_llm_fault fault;
@@ -37,7 +37,7 @@ static const struct {
 
 static bool contains(const char *text, const char *part)
 {
-    return text != NULL && strcasestr(text, part) != NULL;
+    return text != NULL && ak_ascii_find(text, part) != NULL;
 }
 
 ak_llm_fault ak_classify_words(const char *code, const char *message)
@@ -52,8 +52,10 @@ ak_llm_fault ak_classify_words(const char *code, const char *message)
 
 void ak_error_words(const char **code, const char **message, const json_t *body)
 {
-    /* OpenAI, Anthropic, vLLM: {"error": {"message", "type", "code"}}. Ollama: {"error": "text"}.
-       Older vLLM: {"object": "error", "message"}. FastAPI: {"detail": "text"}. */
+    /* Servers write errors in five forms. OpenAI, Anthropic, vLLM: {"error": {"message", "type",
+       "code"}}. Ollama: {"error": "text"}. Older vLLM: {"object": "error", "message"}. FastAPI:
+       {"detail": "text"}, and with status 422 {"detail": [{"loc": ["body", "temperature"], "msg":
+       "Extra inputs are not permitted"}]}. */
     const json_t *error = json_object_get(body, "error");
     const json_t *source = json_is_object(error) ? error : body;
     *message =
@@ -61,13 +63,17 @@ void ak_error_words(const char **code, const char **message, const json_t *body)
     if (**message == 0) {
         *message = ak_json_text_at(body, "detail");
     }
+    const json_t *detail = json_array_get(json_object_get(body, "detail"), 0);
+    if (**message == 0) {
+        *message = ak_json_text_at(detail, "msg");
+    }
     *code = ak_json_text_at(source, "code");
     if (**code == 0) {
         *code = ak_json_text_at(source, "type");
     }
 }
 
-/* ---- waiting ------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 bool ak_http_date(int64_t *out, const char *text)
 {
@@ -98,7 +104,8 @@ bool ak_http_date(int64_t *out, const char *text)
             if (date.tm_mday < 0) {
                 date.tm_mday = (int)number;
             } else {
-                /* Two digits are of the last hundred years, as RFC 9110 has it for our century. */
+                /* A two-digit year below 70 lies in this century, another one in the last (see RFC
+                   9110, 5.6.7). */
                 date.tm_year =
                     (int)(length <= 2 ? number + (number < 70 ? 100 : 0) : number - 1900);
             }
@@ -113,12 +120,13 @@ bool ak_http_date(int64_t *out, const char *text)
     return true;
 }
 
-/* What the server asks for, in ms; -1 if it asks for nothing. */
+/* Returns the wait that the server asks for in ms, or -1 if it asks for none. */
 static int64_t wait_of(const ak_reply_headers *headers, int64_t now)
 {
     double number;
     int64_t date;
-    /* A day at most: more is no wait but a refusal, and the client gives up on less. */
+    /* The wait is capped at a day, which keeps the arithmetic in range. The caller gives up on much
+       shorter waits. */
     const double day_ms = 24.0 * 3600 * 1000;
     if (headers->retry_after_ms != NULL && ak_text_real(&number, headers->retry_after_ms) &&
         number >= 0) {
@@ -137,7 +145,7 @@ static int64_t wait_of(const ak_reply_headers *headers, int64_t now)
     return -1;
 }
 
-/* ---- parameters that are not taken --------------------------------------------------------- */
+/* ---- parameters that the server does not take ------------------------------------------------ */
 
 static const char *const ability_words[AK_ABILITY_COUNT] = {
 #define X(name, words) words,
@@ -145,23 +153,18 @@ static const char *const ability_words[AK_ABILITY_COUNT] = {
 #undef X
 };
 
-static bool word_character(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-/* Does `text` have the word, with nothing that belongs to a longer name beside it? */
+/* Returns true if `text` holds `word` as a whole word. */
 static bool has_word(const char *text, const char *word, size_t length)
 {
-    for (const char *p = strcasestr(text, word); p != NULL; p = strcasestr(p + 1, word)) {
-        if ((p == text || !word_character(p[-1])) && !word_character(p[length])) {
+    for (const char *p = ak_ascii_find(text, word); p != NULL; p = ak_ascii_find(p + 1, word)) {
+        if ((p == text || !ak_ascii_is_word(p[-1])) && !ak_ascii_is_word(p[length])) {
             return true;
         }
     }
     return false;
 }
 
-/* The abilities that the text names. */
+/* Returns the set of abilities that the text names. */
 static unsigned abilities_in(const char *text)
 {
     unsigned found = 0;
@@ -177,7 +180,8 @@ static unsigned abilities_in(const char *text)
     return found;
 }
 
-/* "max_tokens: 64000 > 8192, which is the maximum": the smallest number that can be a limit. */
+/* Finds the smallest number in the text that can be a token limit: 8192 in "max_tokens: 64000 >
+   8192, which is the maximum". Returns 0 if there is none. */
 static int token_limit_in(const char *text)
 {
     int64_t least = 0;
@@ -188,7 +192,7 @@ static int token_limit_in(const char *text)
         }
         char *end;
         long long number = strtoll(p, &end, 10);
-        bool part_of_name = p > text && (word_character(p[-1]) || p[-1] == '-' || p[-1] == '.');
+        bool part_of_name = p > text && (ak_ascii_is_word(p[-1]) || p[-1] == '-' || p[-1] == '.');
         if (!part_of_name && number >= 256 && number <= 10000000 &&
             (least == 0 || number < least)) {
             least = number;
@@ -198,11 +202,22 @@ static int token_limit_in(const char *text)
     return (int)least;
 }
 
-/* A 400 or 422: which parameter is it about? */
+/* Returns the parameter that FastAPI's first complaint is about, or "". */
+static const char *located(const json_t *body)
+{
+    const json_t *detail = json_array_get(json_object_get(body, "detail"), 0);
+    const char *name = json_string_value(json_array_get(json_object_get(detail, "loc"), 1));
+    return name == NULL ? "" : name;
+}
+
+/* Finds the parameter or limit that a reply with status 400 or 422 complains about. */
 static void read_complaint(ak_verdict *out, const json_t *body, const char *message)
 {
     const json_t *error = json_object_get(body, "error");
     const char *param = ak_json_text_at(json_is_object(error) ? error : body, "param");
+    if (param[0] == 0) {
+        param = located(body);
+    }
     bool tokens = has_word(message, "max_tokens", 10) ||
                   has_word(message, "max_completion_tokens", 21) ||
                   has_word(message, "max_output_tokens", 17);
@@ -210,7 +225,7 @@ static void read_complaint(ak_verdict *out, const json_t *body, const char *mess
                  contains(message, "at most") || strchr(message, '>') != NULL;
     bool renamed = contains(message, "max_completion_tokens") && contains(message, "max_tokens");
     if (contains(message, "context length") || contains(message, "prompt is too long")) {
-        return; /* less output would not help */
+        return; /* a lower output limit would not help */
     }
     if (tokens && limit && !renamed) {
         out->output_tokens_max = token_limit_in(message);
@@ -224,7 +239,7 @@ static void read_complaint(ak_verdict *out, const json_t *body, const char *mess
     }
 }
 
-/* ---- the verdict --------------------------------------------------------------------------- */
+/* ---- the verdict ----------------------------------------------------------------------------- */
 
 static ak_llm_fault fault_of_status(int status)
 {
@@ -253,7 +268,7 @@ void ak_classify(ak_verdict *out, int status, const ak_reply_headers *headers, c
     (void)snprintf(out->text, sizeof out->text, "%.239s", message[0] == 0 ? code : message);
     out->fault = fault_of_status(status);
     ak_llm_fault words = ak_classify_words(code, message);
-    /* Words make a status more precise; they do not make a failed server a bad request. */
+    /* Words make a status more precise, but a failed server (5xx) stays one. */
     bool precise = words == AK_LLM_FAULT_QUOTA || words == AK_LLM_FAULT_OVERLOADED ||
                    words == AK_LLM_FAULT_LOADING ||
                    (status < 500 && status != 429 &&
@@ -268,8 +283,8 @@ void ak_classify(ak_verdict *out, int status, const ak_reply_headers *headers, c
     }
     if (headers->should_retry != NULL && out->action != AK_VERDICT_CAPABILITY &&
         out->fault != AK_LLM_FAULT_QUOTA && out->fault != AK_LLM_FAULT_KEY) {
-        out->action = strcasecmp(headers->should_retry, "true") == 0    ? AK_VERDICT_RETRY
-                      : strcasecmp(headers->should_retry, "false") == 0 ? AK_VERDICT_FATAL
-                                                                        : out->action;
+        out->action = ak_ascii_equal(headers->should_retry, "true")    ? AK_VERDICT_RETRY
+                      : ak_ascii_equal(headers->should_retry, "false") ? AK_VERDICT_FATAL
+                                                                       : out->action;
     }
 }

@@ -1,4 +1,4 @@
-/* client.c: opens a client from what the user wrote, and keeps its accounts. */
+/* client.c: opens a client from the user's options and keeps its accounts. */
 #include "llm/client.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "llm/key.h"
 
-/* What ak_llm_options calls the defaults. */
+/* Defaults of ak_llm_options. */
 #define CONNECT_SECONDS 10
 #define STALL_SECONDS   300
 #define TIMEOUT_SECONDS 900
@@ -15,9 +15,10 @@
 #define RETRIES_MAX     100
 #define SECONDS_MAX     86400.0
 
-/* ---- the address --------------------------------------------------------------------------- */
+/* ---- address --------------------------------------------------------------------------------- */
 
-/* Has the path a segment such as v1, v1beta? Then the version is the user's choice. */
+/* Returns true if the path has a version segment such as v1 or v1beta. Then the version is the
+   user's choice. */
 static bool has_version(const char *path)
 {
     for (const char *p = strchr(path, '/'); p != NULL; p = strchr(p + 1, '/')) {
@@ -39,7 +40,7 @@ static bool is_local(const char *host, size_t length)
     return false;
 }
 
-/* Base address and the provider's path, whichever part of the path the user has written. */
+/* Joins the base address and the provider's path, leaving out what the user has already written. */
 static ak_status build_url(ak_llm *llm, const char *base, ak_error *err)
 {
     const char *path = llm->provider->path;
@@ -81,7 +82,7 @@ static ak_status build_url(ak_llm *llm, const char *base, ak_error *err)
     return AK_OK;
 }
 
-/* ---- the specification --------------------------------------------------------------------- */
+/* ---- specification --------------------------------------------------------------------------- */
 
 static ak_status take_effort(ak_llm *llm, const char *effort, ak_error *err)
 {
@@ -100,26 +101,14 @@ static ak_status take_effort(ak_llm *llm, const char *effort, ak_error *err)
                                     effort);
 }
 
-/* "provider:model" */
-static ak_status take_model(ak_llm *llm, const char *text, ak_error *err)
+static ak_status take_name(ak_llm *llm, const char *model, ak_error *err)
 {
-    size_t length = strcspn(text, ":");
-    const char *model = text + length + 1;
-    if (text[length] == 0 || *model == 0) {
-        return ak_fail(err, AK_INVALID,
-                       "a language model is PROVIDER:MODEL, such as openai:gpt-5 or "
-                       "ollama:qwen3:8b, not \"%.80s\"",
-                       text);
-    }
-    ak_status status = ak_provider_find(&llm->provider, text, length, err);
-    if (status != AK_OK) {
-        return status;
-    }
     for (const char *p = model; *p != 0; p++) {
         if ((unsigned char)*p <= 0x20 || (unsigned char)*p >= 0x7f) {
-            return ak_fail(err, AK_INVALID,
-                           "the name of the model has a blank or other character "
-                           "that no name has");
+            return ak_fail(
+                err, AK_INVALID,
+                "the name of the model has a blank or another character that is not printable "
+                "ASCII");
         }
     }
     if (strlen(model) >= sizeof llm->model) {
@@ -131,7 +120,42 @@ static ak_status take_model(ak_llm *llm, const char *text, ak_error *err)
     return AK_OK;
 }
 
-/* A recording is of one model and effort: a replay looks for the answers of those alone. */
+/* Stores the place of a provider without HTTP. The model is named after the last folder of the
+   path, because the whole path would reveal facts about this machine to readers of an archive. */
+static ak_status take_place(ak_llm *llm, const char *place, ak_error *err)
+{
+    size_t length = strlen(place);
+    while (length > 1 && place[length - 1] == '/') {
+        length--;
+    }
+    if (length >= sizeof llm->url) {
+        return ak_fail(err, AK_LIMIT, "the path of the folder is too long");
+    }
+    (void)snprintf(llm->url, sizeof llm->url, "%.*s", (int)length, place);
+    const char *slash = strrchr(llm->url, '/');
+    return take_name(llm, slash == NULL || slash[1] == 0 ? llm->url : slash + 1, err);
+}
+
+/* Reads "provider:model". */
+static ak_status take_model(ak_llm *llm, const char *text, ak_error *err)
+{
+    size_t length = strcspn(text, ":");
+    const char *model = text + length + 1;
+    if (text[length] == 0 || *model == 0) {
+        return ak_fail(err, AK_INVALID,
+                       "a language model is named PROVIDER:MODEL, such as openai:gpt-5 or "
+                       "ollama:qwen3:8b, not \"%.80s\"",
+                       text);
+    }
+    AK_DO(ak_provider_find(&llm->provider, text, length, err));
+    if (llm->provider->ask != NULL) {
+        return take_place(llm, model, err);
+    }
+    return take_name(llm, model, err);
+}
+
+/* Checks that a tape under recording holds answers of this model and effort only, because a replay
+   asks only for such answers. */
 static ak_status check_recording(const ak_llm *llm, ak_error *err)
 {
     const char *model = ak_tape_model(llm->tape), *effort = ak_tape_effort(llm->tape);
@@ -139,14 +163,14 @@ static ak_status check_recording(const ak_llm *llm, ak_error *err)
         return AK_OK;
     }
     return ak_fail(err, AK_INVALID,
-                   "the recording has the answers of %s%s%s, not of %s%s%s: give --llm-record a "
-                   "folder of its own",
+                   "the tape has the answers of %s%s%s, not of %s%s%s: give --llm-record a "
+                   "different folder",
                    model, effort[0] == 0 ? "" : " at effort ", effort, llm->name,
                    llm->effort[0] == 0 ? "" : " at effort ", llm->effort);
 }
 
-/* Opens the tape if there is one; "replay:PATH", or a replay without a model, takes model and
-   effort from it. */
+/* Opens the tape if one is named. "replay:PATH", or a replay without a model, takes model and
+   effort from the tape. */
 static ak_status take_tape(ak_llm *llm, const ak_llm_options *options, ak_error *err)
 {
     static const char prefix[] = "replay:";
@@ -183,41 +207,45 @@ static bool replays(const ak_llm *llm)
     return llm->tape != NULL && !ak_tape_recording(llm->tape);
 }
 
-/* What only a client that sends something needs: key, address, libcurl. */
+/* Prepares what only a sending client needs: key, address, libcurl. */
 static ak_status prepare_sending(ak_llm *llm, const ak_llm_options *options, ak_error *err)
 {
     const ak_provider *provider = llm->provider;
     const char *base = options->url != NULL ? options->url : provider->url;
-    ak_status status = ak_key_read(&llm->key, provider, options->key_file, err);
-    if (status == AK_OK && llm->key == NULL && provider->key_needed) {
-        status = ak_fail(err, AK_UNAVAILABLE,
-                         "%s needs a key: set %s, or name a file that holds it with --llm-key-file",
-                         provider->name, provider->key_variable);
+    if (provider->ask != NULL) {
+        return ak_fs_mkdirs(llm->url, err);
     }
-    if (status == AK_OK && base == NULL) {
-        status = ak_fail(err, AK_INVALID,
-                         "%s needs the address of its server: --llm-url http://127.0.0.1:8000",
-                         provider->name);
+    AK_DO(ak_key_read(&llm->key, provider, options->key_file, err));
+    if (llm->key == NULL && provider->key_needed) {
+        return ak_fail(err, AK_UNAVAILABLE,
+                       "%s needs a key: set %s, or name a file that holds it with --llm-key-file",
+                       provider->name, provider->key_variable);
     }
-    if (status == AK_OK) {
-        status = build_url(llm, base, err);
+    if (base == NULL) {
+        return ak_fail(
+            err, AK_INVALID,
+            "%s needs the address of its server; give it with --llm-url http://127.0.0.1:8000",
+            provider->name);
     }
-    return status == AK_OK ? ak_http_load(err) : status;
+    AK_DO(build_url(llm, base, err));
+    return ak_http_load(err);
 }
 
 static ak_status take_numbers(ak_llm *llm, const ak_llm_options *options, ak_error *err)
 {
+    bool carried = llm->provider != NULL && llm->provider->ask != NULL;
+    double timeout = carried ? llm->provider->timeout_seconds : TIMEOUT_SECONDS;
     const struct {
         double given, fallback;
         int64_t *out;
     } times[] = {{options->connect_seconds, CONNECT_SECONDS, &llm->connect_ns},
                  {options->stall_seconds, STALL_SECONDS, &llm->stall_ns},
-                 {options->timeout_seconds, TIMEOUT_SECONDS, &llm->timeout_ns}};
+                 {options->timeout_seconds, timeout, &llm->timeout_ns}};
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
         double seconds = times[i].given == 0 ? times[i].fallback : times[i].given;
         if (!(seconds > 0) || !(seconds <= SECONDS_MAX)) {
             return ak_fail(err, AK_INVALID,
-                           "a time limit of a language model is over 0 s and at "
+                           "a time limit of a language model must be above 0 s and at "
                            "most a day");
         }
         *times[i].out = (int64_t)(seconds * (double)AK_SECOND_NS);
@@ -230,6 +258,11 @@ static ak_status take_numbers(ak_llm *llm, const ak_llm_options *options, ak_err
                    : options->retries > RETRIES_MAX ? RETRIES_MAX
                                                     : options->retries;
     llm->budget_usd = options->budget_usd;
+    if (options->output_tokens < 0 || options->calls < 0) {
+        return ak_fail(err, AK_INVALID, "a limit of tokens or calls must not be negative");
+    }
+    llm->output_tokens_max = options->output_tokens;
+    llm->calls_max = (size_t)options->calls;
     llm->cancel = options->cancel;
     ak_rng_seed(&llm->rng, options->seed);
     return AK_OK;
@@ -238,7 +271,8 @@ static ak_status take_numbers(ak_llm *llm, const ak_llm_options *options, ak_err
 static ak_status take_price(ak_llm *llm, const ak_llm_options *options, ak_error *err)
 {
     ak_status status = AK_OK;
-    bool sends = llm->provider != NULL; /* a script of answers names no model and costs nothing */
+    /* a tape that names no model has no provider and costs nothing */
+    bool sends = llm->provider != NULL;
     if (sends) {
         ak_abilities_find(&llm->abilities, llm->provider, llm->model);
         status = ak_price_find(&llm->price, llm->provider, llm->model, options->prices, err);
@@ -259,7 +293,8 @@ ak_status ak_llm_open(ak_llm **out, const ak_llm_options *options, const ak_llm_
                       ak_error *err)
 {
     if (options->model == NULL && options->replay == NULL) {
-        return ak_fail(err, AK_INVALID, "which language model? --llm openai:gpt-5, for example");
+        return ak_fail(err, AK_INVALID,
+                       "no language model is named; give one, such as --llm openai:gpt-5");
     }
     ak_llm *llm = ak_alloc(1, sizeof *llm);
     if (llm == NULL) {
@@ -269,19 +304,15 @@ ak_status ak_llm_open(ak_llm **out, const ak_llm_options *options, const ak_llm_
     if (seam != NULL) {
         llm->seam = *seam;
     }
-    ak_status status = take_effort(llm, options->effort, err);
-    if (status == AK_OK) {
-        status = take_tape(llm, options, err);
+    ak_status status = AK_OK;
+    AK_TRY(take_effort(llm, options->effort, err));
+    AK_TRY(take_tape(llm, options, err));
+    AK_TRY(take_numbers(llm, options, err));
+    AK_TRY(take_price(llm, options, err));
+    if (!replays(llm)) {
+        AK_TRY(prepare_sending(llm, options, err));
     }
-    if (status == AK_OK) {
-        status = take_numbers(llm, options, err);
-    }
-    if (status == AK_OK) {
-        status = take_price(llm, options, err);
-    }
-    if (status == AK_OK && !replays(llm)) {
-        status = prepare_sending(llm, options, err);
-    }
+out:
     if (status != AK_OK) {
         ak_llm_close(llm);
         return status;
@@ -303,6 +334,11 @@ void ak_llm_close(ak_llm *llm)
 const char *ak_llm_name(const ak_llm *llm)
 {
     return llm->name;
+}
+
+bool ak_llm_is_slow(const ak_llm *llm)
+{
+    return !replays(llm) && llm->provider->ask != NULL;
 }
 
 void ak_llm_total(ak_llm_totals *out, ak_llm *llm)
@@ -336,14 +372,19 @@ json_t *ak_llm_doctor(void)
         const char *variable = provider->key_variable;
         bool set = variable != NULL && ak_env(variable) != NULL;
         json_t *row = json_object();
-        good =
-            ak_json_set_text(row, "provider", provider->name) &&
-            ak_json_set_text(row, "address", provider->url == NULL ? "--llm-url" : provider->url) &&
-            ak_json_set_text(row, "key",
-                             variable == NULL ? "none needed"
-                             : set            ? "set"
-                                              : "not set") &&
-            ak_json_set_text(row, "from", variable == NULL ? "--llm-key-file" : variable);
+        good = ak_json_set_text(row, "provider", provider->name) &&
+               ak_json_set_text(row, "address",
+                                provider->ask != NULL   ? "the folder behind its name"
+                                : provider->url == NULL ? "--llm-url"
+                                                        : provider->url) &&
+               ak_json_set_text(row, "key",
+                                variable == NULL ? "none needed"
+                                : set            ? "set"
+                                                 : "not set") &&
+               ak_json_set_text(row, "from",
+                                provider->ask != NULL ? "none"
+                                : variable == NULL    ? "--llm-key-file"
+                                                      : variable);
         good = json_array_append_new(list, row) == 0 && good;
     }
     good =

@@ -1,5 +1,5 @@
-/* client.h: what the parts of the client share: client.c opens it and keeps the accounts, attempt.c
-   makes one request, ask.c decides what becomes of a call. */
+/* client.h: declares what the parts of the client share. client.c opens a client and keeps its
+   accounts, attempt.c makes one request, ask.c carries out a call. */
 #ifndef AK_LLM_CLIENT_H
 #define AK_LLM_CLIENT_H
 
@@ -16,50 +16,59 @@
 
 struct ak_llm {
     char name[2 * AK_LLM_NAME_MAX]; /* "openai:gpt-5" */
-    const ak_provider *provider;    /* NULL: a script that names no model */
+    const ak_provider *provider;    /* NULL for a tape that names no model */
     char model[AK_LLM_NAME_MAX];
-    char effort[16]; /* "" if not given */
-    char url[AK_LLM_URL_MAX];
-    bool direct; /* the address is this machine's, in clear: no proxy may see what goes there */
-    char *key;   /* NULL: none */
+    char effort[16];          /* "" if not given */
+    char url[AK_LLM_URL_MAX]; /* address of the server, or the place of `ask` */
+    bool direct; /* unencrypted address on this machine: no proxy may see the traffic */
+    char *key;   /* NULL if there is none */
     ak_price price;
-    ak_tape *tape; /* NULL: nothing is recorded or replayed */
+    ak_tape *tape; /* NULL if nothing is recorded or replayed */
     int64_t connect_ns, stall_ns, timeout_ns;
     int retries;
+    int output_tokens_max; /* the user's limit of a call; 0: none */
+    size_t calls_max;      /* 0: no limit */
     const volatile int *cancel;
     ak_llm_seam seam;
     double budget_usd;
-    /* Guards all below, which calls of several threads change, and the tape. */
+    /* Guards the tape and every field below, because calls of several threads change them. */
     pthread_mutex_t lock;
     ak_abilities abilities;
-    unsigned corrected; /* AK_ABILITY_... that a server has corrected */
+    unsigned corrected; /* bits of AK_ABILITY_... that a server has corrected */
     ak_rng rng;
     ak_llm_totals totals;
-    double reserved_usd; /* worst cases of the attempts that are under way */
+    size_t begun; /* calls that were begun, for calls_max */
+    /* most that any call has used so far; 0 until a call has reported its usage */
+    double tokens_per_byte; /* input tokens for each of prompt_tokens_max */
+    int64_t output_most;
+    double reserved_usd; /* sum of the worst-case costs of the attempts under way */
 };
 
 struct ak_llm_call {
     ak_llm *llm;
     const ak_llm_chat *chat;
-    json_t *question;              /* for the tape; NULL without one */
-    char name[AK_HASH_BYTES + 16]; /* of the question on the tape */
+    json_t *question;              /* key of the tape entry; NULL without a tape */
+    char name[AK_HASH_BYTES + 16]; /* name of the question on the tape */
     size_t prompt_tokens_max;
+    int output_tokens_fit; /* limit that makes the call fit into the budget; 0: not needed */
     int64_t start_ns;
     ak_llm_answer answer;
     ak_status status;
     ak_error error;
     bool threaded;
     pthread_t thread;
-    atomic_int stop; /* set to give the call up */
+    atomic_int stop; /* set to abandon the call */
     atomic_int done;
 };
 
 int64_t ak_llm_now(const ak_llm *llm);
 bool ak_call_cancelled(const ak_llm_call *call);
+/* Waits. Returns false if the call was cancelled meanwhile. */
+bool ak_call_wait(const ak_llm_call *call, int64_t ns);
 
-/* What one request led to. */
+/* The outcome of one request. */
 typedef enum ak_attempt_end {
-    AK_ATTEMPT_ANSWERED, /* `answer` is one */
+    AK_ATTEMPT_ANSWERED, /* `answer` is valid */
     AK_ATTEMPT_RETRY,
     AK_ATTEMPT_FATAL,
     AK_ATTEMPT_CORRECT /* the server named a parameter that it does not take */
@@ -68,22 +77,22 @@ typedef enum ak_attempt_end {
 typedef struct ak_attempt {
     ak_attempt_end end;
     ak_llm_fault fault;
-    int status; /* of HTTP, 0: none */
+    int status; /* HTTP status; 0 if there is none */
     unsigned ability;
     int output_tokens_max;
-    int64_t wait_ms;    /* -1: the server does not say */
-    char text[240];     /* the server's words, or what went wrong */
-    ak_llm_usage usage; /* whatever became of it */
-    bool uncertain;     /* it may have cost something that nobody told us */
+    int64_t wait_ms;    /* wait that the server asks for; -1 if it asks for none */
+    char text[240];     /* the server's words or a description of the fault */
+    ak_llm_usage usage; /* reported even if the attempt failed */
+    bool uncertain;     /* the request may have been billed without a usage report */
     char request_id[AK_LLM_NAME_MAX];
-    ak_llm_answer answer; /* the caller's, if it ANSWERED; else empty */
+    ak_llm_answer answer; /* owned by the caller after ANSWERED, else empty */
 } ak_attempt;
 
-/* Sends one request. AK_NO_MEMORY is the only status besides AK_OK. */
+/* Sends one request. Returns AK_OK, whatever the server replies, or AK_NO_MEMORY. */
 ak_status ak_attempt_run(ak_attempt *out, const ak_llm_call *call, const ak_request *request,
                          ak_error *err);
 
-/* A request with what the client knows now. */
+/* Fills in a request with the abilities that the client knows now. */
 void ak_llm_request(ak_request *out, ak_llm_call *call);
 
 #endif

@@ -1,9 +1,10 @@
 /*
  * compatible.c: any server that speaks Chat Completions at --llm-url: vLLM, llama.cpp, LM Studio,
- * gateways. OPENAI_API_KEY is not sent to them, it is OpenAI's: a key comes from --llm-key-file.
+ * gateways. OPENAI_API_KEY is never sent to such a server because it belongs to OpenAI; a key
+ * comes from --llm-key-file.
  *
  * Sources: docs.vllm.ai "OpenAI-compatible server", llama.cpp tools/server/README.md, lmstudio.ai
- * "Structured output". Effort none turns thinking off where the chat template knows how.
+ * "Structured output". The effort "none" turns thinking off if the chat template supports that.
  */
 #include "llm/dialect.h"
 
@@ -17,13 +18,13 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
     if (off) {
         inner.effort = NULL;
     }
-    ak_status status = ak_chat_request(out, &inner, err);
-    if (status == AK_OK && off &&
+    AK_DO(ak_chat_request(out, &inner, err));
+    if (off &&
         !ak_json_set(*out, "chat_template_kwargs", json_pack("{s:b}", "enable_thinking", 0))) {
         json_decref(*out);
         return ak_fail_memory(err);
     }
-    return status;
+    return AK_OK;
 }
 
 const ak_provider ak_provider_compatible = {

@@ -1,5 +1,5 @@
-/* dialect.h: what the providers share. All getters take a value of any type, NULL included, and
-   give nothing for what is not there: a server may send anything. */
+/* dialect.h: functions that the providers share. A server may send anything, so every getter takes
+   a JSON value of any type or NULL and returns an empty value for what is missing. */
 #ifndef AK_LLM_DIALECT_H
 #define AK_LLM_DIALECT_H
 
@@ -7,30 +7,38 @@
 
 bool ak_can(const ak_request *request, unsigned ability);
 const char *ak_schema_name(const ak_llm_chat *chat);
-/* The system text; with the schema in words where the model does not take one. NULL if there is
-   neither. The caller frees. */
+/* Builds the system text. If the model does not take a schema, the text describes it in words. *out
+   is NULL if there is neither text nor schema. The caller frees it. */
 ak_status ak_system_text(char **out, const ak_request *request, ak_error *err);
-/* [{"role", "content"}]; `system` as the first of them, unless NULL. NULL: no memory. */
+/* Builds [{"role", "content"}]. `system` becomes the first message unless it is NULL. Returns NULL
+   without memory. */
 json_t *ak_messages_json(const ak_llm_chat *chat, const char *system);
-/* A copy of a schema without keywords that a provider refuses; what they would have enforced is for
-   the caller to check. Keywords are left out, properties of the same name are not. */
+/* Copies a schema without the given keywords, which a provider refuses. The caller checks what they
+   would have enforced. Properties that are named like a keyword are kept. */
 json_t *ak_schema_without(const json_t *schema, const char *const *keywords);
 extern const char *const ak_schema_not_openai[], *const ak_schema_not_anthropic[];
-/* May OpenAI's strict mode be asked for: no other properties, and all of them required? */
+/* Changes a schema to the form in which a provider demands every property: one that was not
+   required becomes required and may be null instead. Returns false without memory. */
+bool ak_schema_strict_form(json_t *schema);
+/* Returns the schema of a request as OpenAI's API takes it: in the strict form if the model is
+   known to enforce that, else as it is, because other servers with this API need no such form. */
+json_t *ak_schema_openai(const ak_request *request);
+/* Returns true if the schema meets OpenAI's strict mode: no additional properties, and every
+   property required. */
 bool ak_schema_strict(const json_t *schema);
-/* The end of a request: takes the body, which is complete if `good`. */
+/* Finishes a request and takes ownership of the body. `good` says whether the body is complete. */
 ak_status ak_request_end(json_t **out, json_t *body, bool good, ak_error *err);
 
 void ak_append_at(ak_buf *out, const json_t *object, const char *key);
-int64_t ak_count_at(const json_t *object, const char *key); /* 0 if it is no count */
-/* "usage" of OpenAI's APIs, which count the same under other names: `input`_tokens with its
-   details, `output`_tokens with theirs. Nothing changes where there is none. */
+int64_t ak_count_at(const json_t *object, const char *key); /* 0 if it is not a count */
+/* Reads "usage" of OpenAI's APIs, which count the same tokens under different names: `input`_tokens
+   and `output`_tokens, each with details. Leaves *out unchanged if there is none. */
 void ak_usage_at(ak_llm_usage *out, const json_t *object, const char *input, const char *output);
 void ak_copy_at(char out[AK_LLM_NAME_MAX], const json_t *object, const char *key);
-/* An error object that came inside a reply or stream. */
+/* Reads an error object that came inside a reply or stream. */
 void ak_reply_error(ak_reply *out, const json_t *body);
 
-/* Chat Completions, which several servers speak; openai_chat.c. */
+/* Chat Completions (openai_chat.c), which several servers speak. */
 ak_status ak_chat_request(json_t **out, const ak_request *request, ak_error *err);
 ak_status ak_chat_reply(ak_reply *out, const json_t *body, ak_error *err);
 ak_status ak_chat_delta(ak_reply *out, const char *event, const json_t *data, ak_error *err);

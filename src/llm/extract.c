@@ -1,4 +1,4 @@
-/* extract.c: see extract.h. Every '{' or '[' outside of a value that was read starts a candidate;
+/* extract.c: see extract.h. Every '{' or '[' outside a value that was read starts a candidate; the
    candidates are ranked. */
 #include "llm/extract.h"
 
@@ -6,8 +6,8 @@
 
 #include "llm/relaxed.h"
 
-/* Braces that start nothing ("f(x) = {x | x > 0}") are common in reasoning; more than this many are
-   not an answer any more. */
+/* Braces that start no JSON ("f(x) = {x | x > 0}") are common in reasoning. A text with more starts
+   than this holds no answer. */
 #define STARTS_MAX 4096
 
 typedef enum rank_of { NOTHING, SCALARS, OBJECTS, ARRAY, WANTED_CUT, WANTED } rank_of;
@@ -20,7 +20,7 @@ typedef struct search {
     size_t best_end, best_start;
 } search;
 
-/* The wanted array in `value` or one level below; NULL if it is not there. Borrowed. */
+/* Returns the member `name` of `value` or of one of its members, borrowed, or NULL. */
 static json_t *wanted_in(json_t *value, const char *name)
 {
     json_t *found = json_object_get(value, name);
@@ -35,7 +35,8 @@ static json_t *wanted_in(json_t *value, const char *name)
     return found;
 }
 
-/* What is under the wanted name as an array: also one object alone, or an array inside a string. */
+/* Returns the wanted member as an array. A single object becomes an array of one, and a string that
+   holds an array is read. */
 static ak_status as_array(json_t **out, bool *cut, json_t *found, ak_error *err)
 {
     *out = NULL;
@@ -48,11 +49,7 @@ static ak_status as_array(json_t **out, bool *cut, json_t *found, ak_error *err)
         }
     } else if (json_is_string(found)) {
         ak_relaxed inner;
-        ak_status status =
-            ak_relaxed_read(&inner, json_string_value(found), json_string_length(found), err);
-        if (status != AK_OK) {
-            return status;
-        }
+        AK_DO(ak_relaxed_read(&inner, json_string_value(found), json_string_length(found), err));
         *cut = *cut || (json_is_array(inner.value) && inner.cut);
         if (json_is_array(inner.value)) {
             *out = inner.value;
@@ -77,7 +74,7 @@ static void take(search *s, rank_of rank, const ak_relaxed *read, json_t *elemen
     s->best_end = start + read->end;
 }
 
-/* One object beside others: each is an element. */
+/* Adds an object that stands beside other objects. Each of these objects is an element. */
 static ak_status add_object(search *s, const ak_relaxed *read, size_t start, ak_error *err)
 {
     if (s->rank < OBJECTS) {
@@ -100,7 +97,7 @@ static ak_status consider(search *s, const ak_relaxed *read, size_t start, ak_er
     json_t *list = NULL;
     bool cut = read->cut;
     if (s->array == NULL) {
-        /* The longest whole container is the answer, the others are examples. */
+        /* The longest complete container is the answer; the others are examples. */
         bool longer = s->best == NULL || read->end >= s->best_end - s->best_start;
         if (s->rank < (cut ? ARRAY : WANTED) || (s->rank == WANTED && !cut && longer)) {
             take(s, cut ? ARRAY : WANTED, read, NULL, start, cut);
@@ -118,14 +115,15 @@ static ak_status consider(search *s, const ak_relaxed *read, size_t start, ak_er
         take(s, got, read, list, start, cut);
         return AK_OK;
     }
-    if (list != NULL) { /* an empty one beside one that was found before */
+    if (list != NULL) { /* an empty array does not replace what was found before */
         json_decref(list);
         return AK_OK;
     }
     bool object = json_is_object(read->value) && json_object_size(read->value) > 0 && !cut &&
-                  found == NULL; /* the wanted member of a wrong type makes it no element */
+                  /* an object whose wanted member has the wrong type is not an element */
+                  found == NULL;
     if (object && s->cut && s->rank >= ARRAY) {
-        /* What went wrong was one element; those behind it are elements too. */
+        /* Only one element was broken; the objects after it are elements too. */
         s->best_end = start + read->end;
         return json_array_append(s->elements, read->value) == 0 ? AK_OK : ak_fail_memory(err);
     }
@@ -174,7 +172,8 @@ ak_status ak_extract_read(ak_extract *out, const char *text, size_t length, cons
         if (something) {
             status = consider(&s, &read, at, err);
         }
-        /* What a broken value holds was considered with it; inside it there may be a whole one. */
+        /* A broken value that is not the best so far may contain a complete value, so the search
+           continues inside it. */
         bool used = something && (!read.cut || s.best == read.value);
         json_decref(read.value);
         at += used ? read.end : 1;

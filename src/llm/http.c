@@ -1,25 +1,26 @@
 /*
- * http.c: see http.h. The multi interface with one transfer, because its poll comes back every
- * POLL_MS, so that a Ctrl-C, a stall and the time limit are seen at once and by our own clock;
- * curl_easy_perform would look once a second.
+ * http.c: see http.h. It uses libcurl's multi interface with one transfer. The poll returns every
+ * POLL_MS, so that a Ctrl-C, a stall and the time limit are noticed at once. The limits are
+ * measured by the caller's clock. curl_easy_perform would look only once a second.
  */
 #include "llm/http.h"
 
 #include <pthread.h>
 #include <string.h>
-#include <strings.h>
 
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 
+#include "base/ascii.h"
 #include "base/clock.h"
 #include "base/dl.h"
 #include "base/fs.h"
+#include "base/number.h"
 
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 
-/* Short enough to feel immediate, long enough to cost nothing. */
+/* Interval of polls: short enough to seem immediate, long enough to cost nothing. */
 #define POLL_MS 50
 
 static struct {
@@ -28,7 +29,7 @@ static struct {
 #undef X
 } curl;
 
-/* Guards `curl` and `load_error`, which are written once. */
+/* Makes sure that `curl` and `load_error` are written once. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static ak_error load_error;
 
@@ -77,20 +78,20 @@ void ak_http_version(char *out, size_t bytes)
     }
 }
 
-/* ---- the transfer -------------------------------------------------------------------------- */
+/* ---- transfer -------------------------------------------------------------------------------- */
 
 typedef struct transfer {
     const ak_http_job *job;
     ak_http_reply *reply;
     CURL *easy;
-    int64_t last_ns; /* when something last happened */
+    int64_t last_ns; /* time of the last activity */
     char error[CURL_ERROR_SIZE];
 } transfer;
 
 static void keep(char *out, size_t bytes, const char *line, size_t count, const char *name)
 {
     size_t length = strlen(name);
-    if (count <= length || strncasecmp(line, name, length) != 0 || line[length] != ':') {
+    if (count <= length || !ak_ascii_begins(line, name) || line[length] != ':') {
         return;
     }
     const char *value = line + length + 1, *end = line + count;
@@ -112,7 +113,8 @@ static size_t on_header(char *line, size_t size, size_t count, void *context)
     transfer *t = context;
     ak_http_reply *reply = t->reply;
     count *= size;
-    if (count > 5 && memcmp(line, "HTTP/", 5) == 0) { /* also of a proxy, before the real one */
+    /* also the status line of a proxy, before the real one */
+    if (count > 5 && memcmp(line, "HTTP/", 5) == 0) {
         reply->content_type[0] = reply->retry_after[0] = reply->retry_after_ms[0] = 0;
         reply->should_retry[0] = reply->request_id[0] = reply->location[0] = 0;
     }
@@ -142,7 +144,7 @@ static size_t on_data(char *bytes, size_t size, size_t count, void *context)
     t->last_ns = t->job->now_ns(t->job->context);
     if (!t->job->data(t->job->context, t->reply, bytes, count)) {
         t->reply->stopped = true;
-        return 0; /* ends the transfer */
+        return 0; /* makes libcurl end the transfer */
     }
     return count;
 }
@@ -201,7 +203,7 @@ static void end(ak_http_reply *reply, ak_llm_fault fault, const char *text)
     (void)snprintf(reply->text, sizeof reply->text, "%.239s", text);
 }
 
-/* Limits that are ours. True: the transfer is to end. */
+/* Checks the limits that libcurl does not. Returns true if the transfer must end. */
 static bool over_limit(transfer *t, int64_t start_ns)
 {
     const ak_http_job *job = t->job;
@@ -212,14 +214,14 @@ static bool over_limit(transfer *t, int64_t start_ns)
         return true;
     }
     if (now - start_ns > job->total_ns) {
-        (void)snprintf(text, sizeof text, "no complete reply after %g s",
-                       (double)job->total_ns / (double)AK_SECOND_NS);
+        (void)ak_number_print(text, sizeof text, "no complete reply after %g s",
+                              (double)job->total_ns / (double)AK_SECOND_NS);
         end(t->reply, AK_LLM_FAULT_TIMEOUT, text);
         return true;
     }
     if (now - t->last_ns > job->stall_ns) {
-        (void)snprintf(text, sizeof text, "the server was silent for %g s",
-                       (double)job->stall_ns / (double)AK_SECOND_NS);
+        (void)ak_number_print(text, sizeof text, "the server was silent for %g s",
+                              (double)job->stall_ns / (double)AK_SECOND_NS);
         end(t->reply, AK_LLM_FAULT_TIMEOUT, text);
         return true;
     }
@@ -256,7 +258,7 @@ static void run(transfer *t, CURLM *multi)
 
 static struct curl_slist *header_list(const ak_http_job *job)
 {
-    /* Without it libcurl waits a second for permission to send a large body. */
+    /* Without this header libcurl waits a second for permission to send a large body. */
     struct curl_slist *list = curl.curl_slist_append(NULL, "Expect:");
     for (size_t i = 0; list != NULL && job->headers[i] != NULL; i++) {
         struct curl_slist *longer = curl.curl_slist_append(list, job->headers[i]);

@@ -5,11 +5,13 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/ascii.h"
 #include "base/fs.h"
 
-/* "sk-" and so many characters of a key are one; fewer are the masked rest that servers repeat. */
+/* "sk-" and at least this many characters are taken for a key; shorter ones are the masked keys
+   that servers repeat. */
 #define LOOKS_LIKE_KEY 16
-#define SHORTEST_KEY   8 /* less would redact half of a text */
+#define SHORTEST_KEY   8 /* redacting a shorter string would hit ordinary text */
 
 void ak_key_free(char *key)
 {
@@ -39,16 +41,13 @@ static ak_status read_file(char **out, const char *path, ak_error *err)
         return ak_fail(err, AK_INVALID, "%s: others may read this key file; chmod 600 %s", path,
                        path);
     }
-    ak_status status = ak_fs_read(&text, &length, path, AK_KEY_MAX, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_fs_read(&text, &length, path, AK_KEY_MAX, err));
     text[strcspn(text, "\r\n")] = 0;
-    status = check_key(text, path, err);
-    if (status == AK_OK) {
-        *out = ak_strdup(text);
-        status = *out == NULL ? ak_fail_memory(err) : AK_OK;
-    }
+    ak_status status = AK_OK;
+    AK_TRY(check_key(text, path, err));
+    *out = ak_strdup(text);
+    AK_TRY(*out == NULL ? ak_fail_memory(err) : AK_OK);
+out:
     explicit_bzero(text, length);
     ak_free(text);
     return status;
@@ -64,18 +63,14 @@ ak_status ak_key_read(char **out, const ak_provider *provider, const char *file,
     if (key == NULL) {
         return AK_OK;
     }
-    ak_status status = check_key(key, provider->key_variable, err);
-    if (status == AK_OK) {
-        *out = ak_strdup(key);
-        status = *out == NULL ? ak_fail_memory(err) : AK_OK;
-    }
-    return status;
+    AK_DO(check_key(key, provider->key_variable, err));
+    *out = ak_strdup(key);
+    return *out == NULL ? ak_fail_memory(err) : AK_OK;
 }
 
 static bool key_character(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_';
+    return ak_ascii_is_word(c) || c == '-';
 }
 
 void ak_key_redact(char *text, const char *key)
@@ -88,7 +83,7 @@ void ak_key_redact(char *text, const char *key)
     for (char *p = strstr(text, "sk-"); p != NULL; p = strstr(p + 1, "sk-")) {
         size_t count = 3;
         if (p > text && key_character(p[-1])) {
-            continue; /* "task-...": the middle of a word */
+            continue; /* "task-..." is not a key: the match lies inside a word */
         }
         while (key_character(p[count])) {
             count++;

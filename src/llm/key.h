@@ -1,4 +1,4 @@
-/* key.h: the secrets: where they come from, and that they go nowhere else. */
+/* key.h: reads API keys and keeps them out of messages and files. */
 #ifndef AK_LLM_KEY_H
 #define AK_LLM_KEY_H
 
@@ -6,13 +6,14 @@
 
 #define AK_KEY_MAX 4096
 
-/* The first line of `file`, or the provider's variable if `file` is NULL; *out is NULL if there is
-   neither. The caller ends it with ak_key_free. A file that others may read is refused. */
+/* Reads the first line of `file` or, if `file` is NULL, the provider's environment variable. *out
+   is NULL if there is neither. The caller frees it with ak_key_free. A file that others may read is
+   refused. */
 ak_status ak_key_read(char **out, const ak_provider *provider, const char *file, ak_error *err);
-/* Wipes and frees. */
+/* Wipes and frees a key. */
 void ak_key_free(char *key);
 
-/* Overwrites with '*' the key, and what looks like any other key (sk-...). `key` may be NULL. */
+/* Overwrites the key, and whatever looks like another key (sk-...), with '*'. `key` may be NULL. */
 void ak_key_redact(char *text, const char *key);
 
 #endif

@@ -1,11 +1,12 @@
-/* llm_check.c: ak_llm_check: one small question that shows whether everything fits together. */
+/* llm_check.c: implements ak_llm_check, which asks one small question to show whether model, key
+   and address work together. */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "llm/answer.h"
 #include "llm/client.h"
 
-/* Enough for a model that cannot be kept from thinking first. */
+/* Enough for a model that thinks before it answers. */
 #define OUTPUT_TOKENS 2048
 
 static json_t *schema_of_check(void)
@@ -31,7 +32,8 @@ static ak_status report(char **out, const ak_llm *llm, const ak_llm_answer *answ
         ak_json_set_text(result, "provider",
                          llm->provider == NULL ? "replay" : llm->provider->name) &&
         ak_json_set_text(result, "model", answer->model[0] == 0 ? llm->model : answer->model) &&
-        ak_json_set_text(result, "address", llm->url[0] == 0 ? NULL : llm->url) &&
+        ak_json_set_text(result, "address",
+                         llm->url[0] == 0 || answer->replayed ? NULL : llm->url) &&
         ak_json_set_text(result, "reply", answer->text) &&
         ak_json_set(result, "schema_kept", json_boolean(kept)) &&
         ak_json_set_text(result, "found_in", ak_llm_found_text(answer->found)) &&
@@ -52,10 +54,7 @@ ak_status ak_llm_check(char **out_json, const ak_llm_options *options, ak_error 
 {
     ak_llm *llm = NULL;
     ak_llm_answer answer = {0};
-    ak_status status = ak_llm_open(&llm, options, NULL, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_llm_open(&llm, options, NULL, err));
     json_t *schema = schema_of_check();
     ak_llm_message question = {AK_LLM_USER, "Reply with the word ready."};
     ak_llm_chat chat = {.system = "You are being tested for availability. Be brief.",
@@ -64,10 +63,10 @@ ak_status ak_llm_check(char **out_json, const ak_llm_options *options, ak_error 
                         .schema = schema,
                         .schema_name = "check",
                         .max_output_tokens = OUTPUT_TOKENS};
-    status = schema == NULL ? ak_fail_memory(err) : ak_llm_ask(&answer, llm, &chat, err);
-    if (status == AK_OK) {
-        status = report(out_json, llm, &answer, err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(schema == NULL ? ak_fail_memory(err) : ak_llm_ask(&answer, llm, &chat, err));
+    AK_TRY(report(out_json, llm, &answer, err));
+out:
     ak_llm_answer_clear(&answer);
     json_decref(schema);
     ak_llm_close(llm);

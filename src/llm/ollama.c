@@ -1,20 +1,19 @@
 /*
  * ollama.c: Ollama's own API on this machine.
  *
- * Source: github.com/ollama/ollama docs/api.md. Streams are JSON lines. A prompt that is longer
- * than num_ctx is cut by the server without a word, and the default is small, so num_ctx is always
- * sent. With a schema, thinking is off unless an effort is asked for: thinking models put the JSON
- * into their thoughts otherwise.
+ * Source: github.com/ollama/ollama docs/api.md. Streams are JSON lines. The server silently cuts a
+ * prompt that is longer than num_ctx, and the default is small, so num_ctx is always sent. With a
+ * schema, thinking is off unless an effort is requested, because thinking models would put the
+ * JSON into their thoughts.
  */
 #include "llm/dialect.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
-#include "llm/price.h"
 
-/* Code and JSON have about three bytes a token; two leave a margin. Memory grows with it, so it is
-   not the strict bound of one. */
+/* Code and JSON have about three bytes per token; two leave a margin. The strict bound of one byte
+   is not used because the server's memory grows with num_ctx. */
 #define BYTES_PER_TOKEN 2
 #define CONTEXT_STEP    4096
 
@@ -24,7 +23,7 @@ static int64_t context_of(const ak_request *request)
     return (need + CONTEXT_STEP - 1) / CONTEXT_STEP * CONTEXT_STEP;
 }
 
-/* gpt-oss takes levels, other models on and off. */
+/* For the parameter "think", gpt-oss takes levels; other models take true or false. */
 static json_t *think(const ak_request *request)
 {
     const char *effort = request->effort;
@@ -42,10 +41,7 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
 {
     const ak_llm_chat *chat = request->chat;
     char *system = NULL;
-    ak_status status = ak_system_text(&system, request, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_system_text(&system, request, err));
     json_t *body = json_object();
     json_t *options = json_pack("{s:i,s:I}", "num_predict", request->output_tokens, "num_ctx",
                                 (json_int_t)context_of(request));
@@ -93,7 +89,7 @@ static ak_status reply(ak_reply *out, const json_t *body, ak_error *err)
 static ak_status delta(ak_reply *out, const char *event, const json_t *data, ak_error *err)
 {
     (void)event;
-    return reply(out, data, err); /* every line has the form of a whole reply */
+    return reply(out, data, err); /* every line has the form of a complete reply */
 }
 
 const ak_provider ak_provider_ollama = {

@@ -2,8 +2,8 @@
  * openai.c: OpenAI's Responses API.
  *
  * Source: developers.openai.com/api/reference, "Responses" and "Streaming events"; "Structured
- * outputs" for what strict schemas may hold. A reply that reached its output limit is not an error
- * but has status "incomplete". Nothing is stored at the server (store: false).
+ * outputs" for what strict schemas may hold. A reply that reached its output limit has the status
+ * "incomplete" and is not an error. The server stores nothing (store: false).
  */
 #include "llm/dialect.h"
 
@@ -15,17 +15,14 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
 {
     const ak_llm_chat *chat = request->chat;
     char *system = NULL;
-    ak_status status = ak_system_text(&system, request, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_system_text(&system, request, err));
     json_t *body = json_object();
     bool good = ak_json_set_text(body, "model", request->model) &&
                 (system == NULL || ak_json_set_text(body, "instructions", system)) &&
                 ak_json_set(body, "input", ak_messages_json(chat, NULL)) &&
                 ak_json_set(body, "max_output_tokens", json_integer(request->output_tokens));
     if (good && chat->schema != NULL && ak_can(request, AK_ABILITY_SCHEMA)) {
-        json_t *schema = ak_schema_without(chat->schema, ak_schema_not_openai);
+        json_t *schema = ak_schema_openai(request);
         good = ak_json_set(body, "text",
                            json_pack("{s:{s:s,s:s,s:o,s:b}}", "format", "type", "json_schema",
                                      "name", ak_schema_name(chat), "schema", schema, "strict",
@@ -47,7 +44,7 @@ static ak_status request(json_t **out, const ak_request *request, ak_error *err)
     return ak_request_end(out, body, good, err);
 }
 
-/* The parts of output[]: messages with text or a refusal, reasoning with summaries. */
+/* Reads the parts of output[]: messages with text or a refusal, and reasoning with summaries. */
 static void read_output(ak_reply *out, const json_t *response, bool with_text)
 {
     size_t i, j;

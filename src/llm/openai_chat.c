@@ -1,8 +1,8 @@
 /*
  * openai_chat.c: OpenAI's Chat Completions API.
  *
- * Source: developers.openai.com/api/reference, "Chat completions". Usage comes in a last chunk
- * without choices, and only if asked for; "[DONE]" ends the stream (the client knows it). Servers
+ * Source: developers.openai.com/api/reference, "Chat completions". The usage comes in a last chunk
+ * without choices, and only on request. "[DONE]" ends the stream; attempt.c handles it. Servers
  * that copy this API put reasoning into reasoning_content or reasoning.
  */
 #include "llm/dialect.h"
@@ -15,10 +15,7 @@ ak_status ak_chat_request(json_t **out, const ak_request *request, ak_error *err
 {
     const ak_llm_chat *chat = request->chat;
     char *system = NULL;
-    ak_status status = ak_system_text(&system, request, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_system_text(&system, request, err));
     json_t *body = json_object();
     const char *limit =
         ak_can(request, AK_ABILITY_COMPLETION_TOKENS) ? "max_completion_tokens" : "max_tokens";
@@ -26,7 +23,7 @@ ak_status ak_chat_request(json_t **out, const ak_request *request, ak_error *err
                 ak_json_set(body, "messages", ak_messages_json(chat, system)) &&
                 ak_json_set(body, limit, json_integer(request->output_tokens));
     if (good && chat->schema != NULL && ak_can(request, AK_ABILITY_SCHEMA)) {
-        json_t *schema = ak_schema_without(chat->schema, ak_schema_not_openai);
+        json_t *schema = ak_schema_openai(request);
         good = ak_json_set(body, "response_format",
                            json_pack("{s:s,s:{s:s,s:o,s:b}}", "type", "json_schema", "json_schema",
                                      "name", ak_schema_name(chat), "schema", schema, "strict",

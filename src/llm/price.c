@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define DOLLARS_MAX 1e6 /* for a million tokens: no price, a mistake */
+#define DOLLARS_MAX 1e6 /* a higher price per million tokens must be a mistake */
 
 static const struct {
     const char *provider, *model;
@@ -16,30 +16,8 @@ static const struct {
 #undef X
 };
 
-bool ak_llm_glob(const char *pattern, const char *text)
-{
-    const char *star = NULL, *resume = NULL;
-    while (*text != 0) {
-        if (*pattern == '*') {
-            star = pattern++;
-            resume = text;
-        } else if (*pattern == *text) {
-            pattern++;
-            text++;
-        } else if (star != NULL) {
-            pattern = star + 1;
-            text = ++resume;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*') {
-        pattern++;
-    }
-    return *pattern == 0;
-}
-
-/* The model itself or a snapshot of it: -YYYY-MM-DD or -YYYYMMDD behind the name. */
+/* Returns true if `name` is the model or a snapshot of it, which has -YYYY-MM-DD or -YYYYMMDD
+   appended. */
 static bool is_model(const char *name, const char *model)
 {
     size_t length = strlen(model);
@@ -108,7 +86,7 @@ static ak_status find_in_file(ak_price *out, const char *name, const char *path,
         char where[AK_LLM_NAME_MAX + 512];
         ak_price price;
         (void)snprintf(where, sizeof where, "%.400s: \"%.100s\"", path, key);
-        /* Every entry is checked, so that a mistake shows before its model is used. */
+        /* Checks every entry, so that a mistake shows before its model is used. */
         if (status == AK_OK) {
             status = read_price(&price, entry, where, err);
         }
@@ -126,15 +104,15 @@ ak_status ak_price_find(ak_price *out, const ak_provider *provider, const char *
     char name[2 * AK_LLM_NAME_MAX];
     *out = (ak_price){0};
     (void)snprintf(name, sizeof name, "%s:%s", provider->name, model);
-    ak_status status = file == NULL ? AK_OK : find_in_file(out, name, file, err);
-    if (status != AK_OK || out->known) {
-        return status;
+    AK_DO(file == NULL ? AK_OK : find_in_file(out, name, file, err));
+    if (out->known) {
+        return AK_OK;
     }
     if (provider->free) {
         out->known = true;
         return AK_OK;
     }
-    /* "openai-chat" is another way to the models of "openai". */
+    /* "openai-chat" gives access to the same models as "openai". */
     size_t length = strcspn(provider->name, "-");
     for (size_t i = 0; i < sizeof prices / sizeof prices[0] && !out->known; i++) {
         if (strlen(prices[i].provider) == length &&

@@ -1,24 +1,25 @@
-/* prompt.c: the stable parts: rules, brief and schema; and what all parts share: foreign text,
-   differences, the portfolio. The changing part is prompt_state.c. */
+/* prompt.c: writes the stable parts of a prompt (rules, brief, schema) and what all parts share
+   (foreign text, differences, the portfolio). prompt_state.c writes the changing part. */
 #include "llm/prompt.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/value_json.h"
 
 #define VALUE_BYTES 256
-/* A parameter with more values is shown as a range, and is a plain type in the schema. */
+/* A parameter with more values than this is shown as a range and has a plain type in the schema. */
 #define VALUES_SHOWN 64
-/* Providers bound the enums of a schema: 500 values in all is what each of them takes. */
+/* Limit of enum values in a schema; every provider takes 500. */
 #define SCHEMA_VALUES_MAX 500
-/* Lines of context that a skeleton keeps around each line that names a parameter. */
+/* Lines of context that a skeleton keeps around each line with a parameter's name. */
 #define SKELETON_CONTEXT 2
 
-/* ---- foreign text -----------------------------------------------------------------------------
- */
+/* ---- foreign text ---------------------------------------------------------------------------- */
 
-/* Length of the escape sequence at `text`: ESC [ ... letter, or ESC and one character. */
+/* Returns the length of the escape sequence at `text`: ESC [ ... letter, or ESC and one
+   character. */
 static size_t escape_length(const char *text)
 {
     size_t n = 1;
@@ -31,8 +32,8 @@ static size_t escape_length(const char *text)
     return text[n] == 0 ? n : n + 1;
 }
 
-/* Length of the UTF-8 sequence at `text`, and whether it is a typographic quotation mark (U+2018 to
-   U+201F), in which compilers wrap names. */
+/* Returns the length of the UTF-8 sequence at `text`. *quotation is true for a typographic
+   quotation mark (U+2018 to U+201F), in which compilers wrap names. */
 static size_t sequence_length(const char *text, bool *quotation)
 {
     const unsigned char *u = (const unsigned char *)text;
@@ -47,7 +48,7 @@ static size_t sequence_length(const char *text, bool *quotation)
 void ak_prompt_quote(ak_buf *out, const char *text, size_t max)
 {
     size_t written = 0;
-    bool blank = true; /* the last one written, or the beginning */
+    bool blank = true; /* the last character written was a blank, or none was written */
     ak_buf_putc(out, '"');
     while (text != NULL && *text != 0 && written < max) {
         unsigned char c = (unsigned char)*text;
@@ -76,7 +77,8 @@ void ak_prompt_quote(ak_buf *out, const char *text, size_t max)
     ak_buf_puts(out, text != NULL && *text != 0 ? "...\"" : "\"");
 }
 
-/* Source as it is, but for control characters; a line that could close the fence is indented. */
+/* Writes a line of source with its control characters replaced. A line that could close the fence
+   is indented. */
 static void put_line(ak_buf *out, const char *line, size_t length)
 {
     if (length >= 3 && memcmp(line, "~~~", 3) == 0) {
@@ -89,23 +91,19 @@ static void put_line(ak_buf *out, const char *line, size_t length)
     ak_buf_putc(out, '\n');
 }
 
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-/* Does the line have a parameter's name as a word, or as the beginning of NAME_is_VALUE? */
+/* Returns true if the line holds a parameter's name as a word or as the beginning of
+   NAME_is_VALUE. */
 static bool names_parameter(const char *line, size_t length, const ak_space *space)
 {
     for (size_t i = 0; i < length; i++) {
-        if (!is_word(line[i]) || (i > 0 && is_word(line[i - 1]))) {
+        if (!ak_ascii_is_word(line[i]) || (i > 0 && ak_ascii_is_word(line[i - 1]))) {
             continue;
         }
         for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
             const char *name = ak_space_parameter(space, p)->name;
             size_t n = strlen(name);
             if (i + n <= length && memcmp(line + i, name, n) == 0 &&
-                (i + n == length || !is_word(line[i + n]) ||
+                (i + n == length || !ak_ascii_is_word(line[i + n]) ||
                  (length - i - n >= 4 && memcmp(line + i + n, "_is_", 4) == 0))) {
                 return true;
             }
@@ -114,14 +112,14 @@ static bool names_parameter(const char *line, size_t length, const ak_space *spa
     return false;
 }
 
-/* The line after this one, or NULL. */
+/* Returns the next line or NULL, and the length of this one. */
 static const char *next_line(const char *line, size_t *length)
 {
     *length = strcspn(line, "\n");
     return line[*length] == 0 ? NULL : line + *length + 1;
 }
 
-/* Lines that name a parameter, with a little around them; what is left out is counted. */
+/* Writes the lines that name a parameter and their context. Omitted lines are counted. */
 static void put_skeleton(ak_buf *out, const char *source, const ak_space *space, size_t max)
 {
     size_t start = out->length, skipped = 0, keep = 0, length, ahead;
@@ -153,8 +151,7 @@ static void put_skeleton(ak_buf *out, const char *source, const ak_space *space,
     }
 }
 
-/* ---- shared -----------------------------------------------------------------------------------
- */
+/* ---- shared by all parts --------------------------------------------------------------------- */
 
 static void show_value(char out[VALUE_BYTES], const ak_space *space, size_t p, size_t v)
 {
@@ -180,11 +177,14 @@ void ak_prompt_difference(ak_buf *out, const ak_space *space, const ak_config *f
     }
 }
 
-void ak_prompt_portfolio(ak_portfolio *out, size_t batch, double failed)
+void ak_prompt_portfolio(ak_portfolio *out, size_t batch, double failed, bool late)
 {
     if (failed >= 1.0 / 3) {
         out->near = (batch * 4 + 4) / 5;
         out->bold = 0;
+    } else if (late) {
+        out->near = (batch * 3 + 4) / 5;
+        out->bold = batch / 10;
     } else {
         out->near = (batch * 2 + 4) / 5;
         out->bold = batch / 5;
@@ -192,8 +192,7 @@ void ak_prompt_portfolio(ak_portfolio *out, size_t batch, double failed)
     out->balanced = batch - out->near - out->bold;
 }
 
-/* ---- rules ------------------------------------------------------------------------------------
- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 ak_status ak_prompt_system(ak_buf *out, ak_error *err)
 {
@@ -227,21 +226,26 @@ ak_status ak_prompt_system(ak_buf *out, ak_error *err)
     return ak_buf_status(out, err);
 }
 
-/* ---- brief ------------------------------------------------------------------------------------
- */
+/* ---- brief ----------------------------------------------------------------------------------- */
 
-/* "4, 8, 16", or for many "1, 2, 3, 4, ... , 1024 (1024 values)". */
+/* Writes the values of a parameter that occur in valid configurations: "4, 8, 16", or for many "1,
+   2, 3, 4, ... , 1024 (1024 values)". */
 static void put_values(ak_buf *out, const ak_space *space, size_t p)
 {
     char text[VALUE_BYTES];
-    size_t count = ak_space_parameter(space, p)->value_count;
-    for (size_t v = 0; v < count; v++) {
-        if (count > VALUES_SHOWN && v == VALUES_SHOWN / 2) {
-            ak_buf_puts(out, ", ...");
-            v = count - 4;
+    size_t count = ak_space_occurring(space, p), at = 0;
+    for (size_t v = 0; v < ak_space_parameter(space, p)->value_count; v++) {
+        if (!ak_space_occurs(space, p, v)) {
+            continue;
         }
-        show_value(text, space, p, v);
-        ak_buf_print(out, "%s%s", v == 0 ? "" : ", ", text);
+        bool left_out = count > VALUES_SHOWN && at >= VALUES_SHOWN / 2 && at < count - 4;
+        if (left_out && at == VALUES_SHOWN / 2) {
+            ak_buf_puts(out, ", ...");
+        } else if (!left_out) {
+            show_value(text, space, p, v);
+            ak_buf_print(out, "%s%s", at == 0 ? "" : ", ", text);
+        }
+        at++;
     }
     if (count > VALUES_SHOWN) {
         ak_buf_print(out, " (%zu values)", count);
@@ -259,7 +263,11 @@ static void put_parameters(ak_buf *out, const ak_space *space)
         show_value(text, space, p, fallback.at[p]);
         ak_buf_print(out, "- %s: ", parameter->name);
         put_values(out, space, p);
-        ak_buf_print(out, "; default %s", text);
+        if (ak_space_occurring(space, p) == 1) {
+            ak_buf_puts(out, "; fixed by the constraints, not for you to change");
+        } else {
+            ak_buf_print(out, "; default %s", text);
+        }
         if (parameter->description[0] != 0) {
             ak_buf_putc(out, ' ');
             ak_prompt_quote(out, parameter->description, 300);
@@ -303,8 +311,12 @@ ak_status ak_prompt_brief(ak_buf *out, const ak_brief *brief, ak_error *err)
     }
     ak_buf_putc(out, '\n');
     if (brief->size[0] != 0) {
-        ak_buf_print(out, "Size %s, element type %s%s%s. These are fixed.\n", brief->size,
-                     brief->dtype, brief->choices[0] == 0 ? "" : ", ", brief->choices);
+        ak_buf_print(out, "Size %s", brief->size);
+        if (brief->dtype[0] != 0) {
+            ak_buf_print(out, ", element type %s", brief->dtype);
+        }
+        ak_buf_print(out, "%s%s. These are fixed.\n", brief->choices[0] == 0 ? "" : ", ",
+                     brief->choices);
     }
     put_parameters(out, brief->space);
     put_facts(out, "Hardware", brief->hardware, brief->hardware_count);
@@ -337,8 +349,7 @@ ak_status ak_prompt_brief(ak_buf *out, const ak_brief *brief, ak_error *err)
     return ak_buf_status(out, err);
 }
 
-/* ---- schema -----------------------------------------------------------------------------------
- */
+/* ---- schema ---------------------------------------------------------------------------------- */
 
 static const char *type_of(const ak_parameter *parameter)
 {
@@ -359,71 +370,102 @@ static const char *type_of(const ak_parameter *parameter)
     return type;
 }
 
-/* {"type": ["integer", "null"], "enum": [4, 8, 16, null]} */
-static json_t *parameter_schema(const ak_parameter *parameter, size_t *room)
+/* Returns {"type": "integer", "enum": [4, 8, 16]} with the values that occur. The enum is left out
+   if *room is too small. */
+static json_t *parameter_schema(const ak_space *space, size_t p, size_t *room)
 {
-    json_t *schema = json_pack("{s:[s,s]}", "type", type_of(parameter), "null");
-    if (schema == NULL || parameter->value_count > VALUES_SHOWN || parameter->value_count > *room) {
+    const ak_parameter *parameter = ak_space_parameter(space, p);
+    size_t count = ak_space_occurring(space, p);
+    json_t *schema = json_pack("{s:s}", "type", type_of(parameter));
+    if (schema == NULL || count > VALUES_SHOWN || count > *room) {
         return schema;
     }
-    *room -= parameter->value_count;
+    *room -= count;
     json_t *values = json_array();
     bool good = values != NULL;
     for (size_t v = 0; good && v < parameter->value_count; v++) {
-        good = json_array_append_new(values, ak_value_json(&parameter->values[v])) == 0;
+        good = !ak_space_occurs(space, p, v) ||
+               json_array_append_new(values, ak_value_json(&parameter->values[v])) == 0;
     }
-    good = good && json_array_append_new(values, json_null()) == 0;
-    if (!good) {
-        json_decref(values);
+    if (!good || !ak_json_set(schema, "enum", json_incref(values))) {
         json_decref(schema);
-        return NULL;
+        schema = NULL;
     }
-    if (!ak_json_set(schema, "enum", values)) {
-        json_decref(schema);
-        return NULL;
-    }
+    json_decref(values);
     return schema;
 }
 
 static json_t *changes_schema(const ak_space *space)
 {
     size_t room = SCHEMA_VALUES_MAX;
-    json_t *properties = json_object(), *required = json_array();
-    bool good = properties != NULL && required != NULL;
+    json_t *properties = json_object();
+    bool good = properties != NULL;
     for (size_t p = 0; good && p < ak_space_parameter_count(space); p++) {
-        const ak_parameter *parameter = ak_space_parameter(space, p);
-        good = ak_json_set(properties, parameter->name, parameter_schema(parameter, &room)) &&
-               json_array_append_new(required, json_string(parameter->name)) == 0;
+        good = ak_space_occurring(space, p) < 2 ||
+               ak_json_set(properties, ak_space_parameter(space, p)->name,
+                           parameter_schema(space, p, &room));
     }
     if (!good) {
         json_decref(properties);
-        json_decref(required);
         return NULL;
     }
-    return json_pack("{s:s,s:o,s:o,s:b}", "type", "object", "properties", properties, "required",
-                     required, "additionalProperties", 0);
+    return json_pack("{s:s,s:o,s:b}", "type", "object", "properties", properties,
+                     "additionalProperties", 0);
 }
 
-ak_status ak_prompt_schema(json_t **out, const ak_space *space, size_t batch, ak_error *err)
+/* Returns {"type": ["integer", "null"], "enum": [3, 12, null]}, or {"type": "null"} if no trial can
+   be a parent. */
+static json_t *parent_schema(const ak_brief *brief, const ak_history *history)
+{
+    size_t parents[AK_PROMPT_PARENTS], count = 0;
+    if (ak_prompt_parents(parents, &count, brief, history) != AK_OK) {
+        return NULL;
+    }
+    json_t *values = json_array();
+    bool good = values != NULL;
+    for (size_t i = 0; good && i < count; i++) {
+        good = json_array_append_new(values, json_integer((json_int_t)parents[i])) == 0;
+    }
+    good = good && json_array_append_new(values, json_null()) == 0;
+    json_t *schema = !good ? NULL
+                     : count == 0
+                         ? json_pack("{s:s}", "type", "null")
+                         : json_pack("{s:[s,s],s:O}", "type", "integer", "null", "enum", values);
+    json_decref(values);
+    if (schema != NULL &&
+        !ak_json_set_text(schema, "description",
+                          "number of the configuration that is changed; null: the default")) {
+        json_decref(schema);
+        return NULL;
+    }
+    return schema;
+}
+
+ak_status ak_prompt_schema(json_t **out, const ak_brief *brief, const ak_history *history,
+                           ak_error *err)
 {
     char wanted[80];
-    (void)snprintf(wanted, sizeof wanted, "%zu different configurations to try", batch);
-    json_t *changes = changes_schema(space);
+    (void)snprintf(wanted, sizeof wanted, "at most %zu different configurations to try",
+                   history->batch);
+    json_t *changes = changes_schema(brief->space), *parent = parent_schema(brief, history);
+    bool good = changes != NULL && parent != NULL;
     json_t *schema =
-        changes == NULL
+        !good
             ? NULL
-            : json_pack(
-                  "{s:s,s:{s:{s:s,s:s,s:{s:s,s:{s:{s:s,s:s},s:{s:s,s:s},s:{s:[s,s],s:s},s:o},"
-                  "s:[s,s,s,s],s:b}}},s:[s],s:b}",
-                  "type", "object", "properties", "proposals", "type", "array", "description",
-                  wanted, "items", "type", "object", "properties", "hypothesis", "type", "string",
-                  "description", "the reason, in one line of at most 200 characters",
-                  "expected_gain_pct", "type", "number", "description",
-                  "expected speed over the parent, in percent more", "parent", "type", "integer",
-                  "null", "description",
-                  "number of the configuration that is changed; null: the default", "changes",
-                  changes, "required", "hypothesis", "expected_gain_pct", "parent", "changes",
-                  "additionalProperties", 0, "required", "proposals", "additionalProperties", 0);
+            : json_pack("{s:s,s:{s:{s:s,s:s,s:i,s:I,s:{s:s,s:{s:{s:s,s:s,s:i},s:{s:s,s:s},s:O,s:O},"
+                        "s:[s,s,s,s],s:b}}},s:[s],s:b}",
+                        "type", "object", "properties", "proposals", "type", "array", "description",
+                        wanted, "minItems", history->count == 0 ? 1 : 0, "maxItems",
+                        (json_int_t)history->batch, "items", "type", "object", "properties",
+                        "hypothesis", "type", "string", "description",
+                        "the reason, in one line of at most 200 characters", "maxLength",
+                        AK_PROMPT_TEXT_MAX, "expected_gain_pct", "type", "number", "description",
+                        "expected speed over the parent, in percent more", "parent", parent,
+                        "changes", changes, "required", "hypothesis", "expected_gain_pct", "parent",
+                        "changes", "additionalProperties", 0, "required", "proposals",
+                        "additionalProperties", 0);
+    json_decref(changes);
+    json_decref(parent);
     if (schema == NULL) {
         return ak_fail_memory(err);
     }

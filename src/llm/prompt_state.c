@@ -1,5 +1,5 @@
-/* prompt_state.c: what was tried and what came of it, compressed: nothing that failed is left out,
-   and nothing is said twice. */
+/* prompt_state.c: writes the changing part of a prompt: what was tried and what came of it. It is
+   compressed, but no kind of failure is omitted and nothing is stated twice. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +7,18 @@
 #include "llm/prompt.h"
 
 #define VALUE_BYTES 256
-/* The second anchor differs from the best in at least this many parameters, and is not slower by
-   more than this factor. */
+/* The second anchor differs from the best in at least this many parameters and is slower by at most
+   this factor. */
 #define ANCHOR_DISTANCE 2
 #define ANCHOR_SLOWER   1.5
-/* A prediction came true if the gain was at least this part of what was expected. */
+/* A prediction came true if the gain differs from the expected gain by at most this share of the
+   expected gain, or by at most TRUE_LEAST. */
 #define TRUE_SHARE 0.5
+#define TRUE_LEAST 0.02
+/* Share of the best time that a proposal is asked to save, unless the bound is nearer. */
+#define AIM 0.1
+/* If the bound is at least this share of the best time, little is left to gain. */
+#define NEAR_BOUND 0.95
 
 typedef struct placed {
     double ms;
@@ -24,7 +30,7 @@ typedef struct view {
     const ak_history *history;
     placed *order; /* trials that are ok, fastest first */
     size_t ok;
-    size_t start; /* number of the default's trial, 0: it was not tried */
+    size_t start; /* number of the default's trial; 0 if it was not tried */
 } view;
 
 static const ak_experience *trial_at(const view *v, size_t number)
@@ -32,8 +38,7 @@ static const ak_experience *trial_at(const view *v, size_t number)
     return &v->history->trials[number - 1];
 }
 
-/* ---- order ------------------------------------------------------------------------------------
- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static int compare_times(const void *a, const void *b)
 {
@@ -67,7 +72,8 @@ static size_t distance(const ak_space *space, const ak_config *a, const ak_confi
     return count;
 }
 
-/* Of the dozen best the one most unlike the best; the faster of equals. 0: none is unlike. */
+/* Returns the number of the trial, among the dozen best, that differs from the best in the most
+   parameters; among equals it is the fastest. Returns 0 if none differs enough. */
 static size_t second_anchor(const view *v)
 {
     size_t chosen = 0, most = ANCHOR_DISTANCE - 1;
@@ -82,8 +88,22 @@ static size_t second_anchor(const view *v)
     return chosen;
 }
 
-/* ---- parts ------------------------------------------------------------------------------------
- */
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+/* Writes a time: "1.2 ms", or "1.2 ms (1.1 .. 1.4)" if its interval is known. */
+static void put_time(ak_buf *out, const ak_experience *t)
+{
+    ak_buf_print(out, "%.4g ms", t->ms);
+    if (t->high_ms > t->low_ms && t->low_ms > 0) {
+        ak_buf_print(out, " (%.4g .. %.4g)", t->low_ms, t->high_ms);
+    }
+}
+
+/* Returns true if the intervals overlap, so that the two may be equally fast. */
+static bool overlap(const ak_experience *a, const ak_experience *b)
+{
+    return a->high_ms > 0 && b->high_ms > 0 && a->low_ms <= b->high_ms && b->low_ms <= a->high_ms;
+}
 
 static void put_summary(ak_buf *out, const view *v)
 {
@@ -98,12 +118,14 @@ static void put_summary(ak_buf *out, const view *v)
         return;
     }
     const ak_experience *best = trial_at(v, v->order[0].number);
-    ak_buf_print(out, "Best: #%zu, %.4g ms", v->order[0].number, best->ms);
+    ak_buf_print(out, "Best: #%zu, ", v->order[0].number);
+    put_time(out, best);
     if (v->start != 0 && trial_at(v, v->start)->status == AK_TRIAL_OK &&
         v->start != v->order[0].number) {
-        double start = trial_at(v, v->start)->ms;
-        ak_buf_print(out, ", %.3g times the speed of the default (#%zu, %.4g ms)", start / best->ms,
-                     v->start, start);
+        const ak_experience *start = trial_at(v, v->start);
+        ak_buf_print(out, ", %.3g times the speed of the default (#%zu, %.4g ms%s)",
+                     start->ms / best->ms, v->start, start->ms,
+                     overlap(start, best) ? ": not decided, the intervals overlap" : "");
     }
     if (h->library_ms > 0) {
         ak_buf_print(out, ", %.3g times the speed of the library ", h->library_ms / best->ms);
@@ -118,7 +140,9 @@ static void put_anchor(ak_buf *out, const view *v, char letter, size_t number)
     const ak_experience *t = trial_at(v, number);
     const ak_space *space = v->brief->space;
     char text[VALUE_BYTES];
-    ak_buf_print(out, "- %c = #%zu, %.4g ms: ", letter, number, t->ms);
+    ak_buf_print(out, "- %c = #%zu, ", letter, number);
+    put_time(out, t);
+    ak_buf_puts(out, ": ");
     for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
         ak_value value = ak_config_value(space, &t->config, p);
         (void)ak_value_format(text, sizeof text, &value);
@@ -149,10 +173,20 @@ static void put_best(ak_buf *out, const view *v)
         put_anchor(out, v, 'B', second);
     }
     ak_buf_puts(out, "\n## The fastest, as differences from A\n\n");
-    for (size_t i = 0; i < v->ok && i < AK_PROMPT_BEST; i++) {
+    for (size_t i = 0; i < v->ok; i++) {
+        if (i >= AK_PROMPT_BEST && i + AK_PROMPT_WORST < v->ok) {
+            continue;
+        }
+        if (i >= AK_PROMPT_BEST && (i == AK_PROMPT_BEST || i + AK_PROMPT_WORST == v->ok)) {
+            ak_buf_puts(out, "\n## The slowest\n\n");
+        }
         const ak_experience *t = trial_at(v, v->order[i].number);
-        ak_buf_print(out, "- #%zu %.4g ms%s%s", v->order[i].number, t->ms,
-                     t->again ? " (measured again)" : "",
+        ak_buf_print(out, "- #%zu ", v->order[i].number);
+        put_time(out, t);
+        if (t->author != NULL) {
+            ak_buf_print(out, " (by %s)", t->author);
+        }
+        ak_buf_print(out, "%s%s", t->again ? " (measured again)" : "",
                      t->same_code ? " (compiles to the same code as an earlier one)" : "");
         if (t->spill_bytes > 0) {
             ak_buf_print(out, " (spills %d bytes)", t->spill_bytes);
@@ -168,7 +202,7 @@ static void put_best(ak_buf *out, const view *v)
     }
 }
 
-/* How often each value occurs among the better half, at most a dozen. */
+/* Writes how often each value occurs in the better half of the trials, at most a dozen of them. */
 static void put_frequencies(ak_buf *out, const view *v)
 {
     const ak_space *space = v->brief->space;
@@ -203,12 +237,15 @@ static void put_coverage(ak_buf *out, const view *v)
     ak_buf_puts(out, "\n## Values never tried\n\n");
     bool any = false;
     for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
+        if (ak_space_occurring(space, p) < 2) {
+            continue;
+        }
         const ak_parameter *parameter = ak_space_parameter(space, p);
         size_t untried = 0, shown = 0;
         size_t before = out->length;
         ak_buf_print(out, "- %s:", parameter->name);
         for (size_t value = 0; value < parameter->value_count; value++) {
-            bool tried = false;
+            bool tried = !ak_space_occurs(space, p, value);
             for (size_t i = 0; i < v->history->count && !tried; i++) {
                 tried = v->history->trials[i].config.at[p] == value;
             }
@@ -219,7 +256,7 @@ static void put_coverage(ak_buf *out, const view *v)
             }
         }
         if (untried > shown) {
-            ak_buf_print(out, ", ... (%zu of %zu values)", untried, parameter->value_count);
+            ak_buf_print(out, ", ... (%zu of %zu values)", untried, ak_space_occurring(space, p));
         }
         ak_buf_putc(out, '\n');
         if (untried == 0 && out->failed == AK_OK) {
@@ -260,7 +297,7 @@ static void put_failure(ak_buf *out, const view *v, size_t number)
     ak_buf_putc(out, '\n');
 }
 
-/* By kind, with the latest of each. */
+/* Writes the number of failures of each kind, with the latest ones. */
 static void put_failures(ak_buf *out, const view *v)
 {
     if (v->ok == v->history->count) {
@@ -285,13 +322,24 @@ static void put_failures(ak_buf *out, const view *v)
     }
 }
 
-/* The trial that a prediction was relative to, or NULL if it has no time. */
+/* Returns the trial that a prediction refers to, or NULL if this trial has no time. */
 static const ak_experience *parent_of(const view *v, const ak_experience *t)
 {
     size_t number = t->parent == 0 ? v->start : t->parent;
     const ak_experience *parent =
         number == 0 || number > v->history->count ? NULL : trial_at(v, number);
     return parent != NULL && parent->status == AK_TRIAL_OK ? parent : NULL;
+}
+
+/* Says in words how a measured gain compares with the expected one. */
+static const char *verdict_of(double gain, double expected)
+{
+    double off = gain - expected, size = expected < 0 ? -expected : expected;
+    double allowed = size * TRUE_SHARE > TRUE_LEAST ? size * TRUE_SHARE : TRUE_LEAST;
+    return off >= -allowed && off <= allowed ? "came true"
+           : off > 0                         ? "better than expected"
+           : gain > 0                        ? "faster, but by less"
+                                             : "not faster";
 }
 
 static void put_claim(ak_buf *out, const view *v, size_t number)
@@ -311,9 +359,8 @@ static void put_claim(ak_buf *out, const view *v, size_t number)
     } else {
         double gain = parent->ms / t->ms - 1;
         ak_buf_print(out, "measured %+.3g %%: %s", gain * 100,
-                     gain >= t->expected * TRUE_SHARE && gain > 0 ? "came true"
-                     : gain > 0                                   ? "faster, but by less"
-                                                                  : "not faster");
+                     overlap(parent, t) ? "not decided, the intervals overlap"
+                                        : verdict_of(gain, t->expected));
     }
     if (t->hypothesis != NULL && t->hypothesis[0] != 0) {
         ak_buf_puts(out, ". ");
@@ -335,7 +382,7 @@ static void put_claims(ak_buf *out, const view *v)
         if (t->status == AK_TRIAL_OK && parent != NULL) {
             double gain = parent->ms / t->ms - 1;
             judged++;
-            faster += gain > 0;
+            faster += gain > 0 && !overlap(parent, t);
             error += gain > t->expected ? gain - t->expected : t->expected - gain;
         }
     }
@@ -377,7 +424,8 @@ static void put_refusals(ak_buf *out, const ak_history *h)
     }
 }
 
-/* Share of failures among the trials of the generation before this one, or of all. */
+/* Returns the share of failures among the trials of the previous generation, or among all trials if
+   it has none. */
 static double failed_share(const ak_history *h)
 {
     size_t latest = 0, latest_failed = 0, failed = 0;
@@ -393,14 +441,35 @@ static double failed_share(const ak_history *h)
                           : 0;
 }
 
+/* Writes the time to aim for: a tenth less than the best, but never less than the bound. */
+static void put_aim(ak_buf *out, const view *v)
+{
+    if (v->ok == 0) {
+        return;
+    }
+    double best = v->order[0].ms, bound = v->brief->least_ms, aim = best * (1 - AIM);
+    if (bound > 0 && bound < best && bound >= best * NEAR_BOUND) {
+        ak_buf_print(out, "A is at %.3g %% of the least possible time: little is left to gain.\n",
+                     bound / best * 100);
+    } else if (bound > aim && bound < best) {
+        ak_buf_print(out, "Aim for %.4g ms, the least possible time.\n", bound);
+    } else {
+        ak_buf_print(out, "Aim for less than %.4g ms, a tenth less than A, where you see a way.\n",
+                     aim);
+    }
+    ak_buf_puts(out, "Propose only what you expect to be faster or to teach something. If that is "
+                     "nothing, answer with an empty list.\n");
+}
+
 static void put_wish(ak_buf *out, const view *v)
 {
     const ak_history *h = v->history;
     ak_portfolio portfolio;
     double failed = failed_share(h);
-    ak_prompt_portfolio(&portfolio, h->batch, failed);
-    ak_buf_print(out, "\n## Your answer\n\nPropose %zu configuration%s:\n", h->batch,
-                 h->batch == 1 ? "" : "s");
+    bool late = h->generation > 1 && h->generation * 2 > h->generations && h->generations > 0;
+    ak_prompt_portfolio(&portfolio, h->batch, failed, late);
+    ak_buf_print(out, "\n## Your answer\n\nPropose %s%zu configuration%s, such as:\n",
+                 h->count == 0 ? "" : "up to ", h->batch, h->batch == 1 ? "" : "s");
     if (portfolio.near > 0) {
         ak_buf_print(out, "- %zu near %s: one or two parameters changed\n", portfolio.near,
                      v->ok > 0 ? "A, most of them with A as the parent" : "the default");
@@ -423,23 +492,64 @@ static void put_wish(ak_buf *out, const view *v)
         ak_buf_puts(out, "Nothing was measured yet. Let at least three differ clearly in their "
                          "blocking.\n");
     }
-    if (v->ok > 0) {
-        ak_buf_print(out,
-                     "Aim for less than %.4g ms, a tenth less than A. If you expect nothing "
-                     "better, answer with an empty list.\n",
-                     trial_at(v, v->order[0].number)->ms * 0.9);
+    put_aim(out, v);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+static ak_status open_view(view *out, const ak_brief *brief, const ak_history *history,
+                           ak_error *err)
+{
+    *out = (view){.brief = brief, .history = history};
+    out->order = ak_alloc(history->count + 1, sizeof *out->order);
+    if (out->order == NULL) {
+        return ak_fail_memory(err);
     }
+    rank_trials(out);
+    return AK_OK;
+}
+
+ak_status ak_prompt_parents(size_t out[AK_PROMPT_PARENTS], size_t *count, const ak_brief *brief,
+                            const ak_history *history)
+{
+    view v;
+    size_t all = 0, claims = 0, kept = 0;
+    AK_DO(open_view(&v, brief, history, NULL));
+    for (size_t i = 0; i < v.ok; i++) {
+        if (i < AK_PROMPT_BEST || i + AK_PROMPT_WORST >= v.ok) {
+            out[all++] = v.order[i].number;
+        }
+    }
+    for (size_t n = history->count; n > 0 && claims < AK_PROMPT_CLAIMS; n--) {
+        const ak_experience *t = trial_at(&v, n);
+        claims += t->proposed;
+        if (t->proposed && t->status == AK_TRIAL_OK) {
+            out[all++] = n;
+        }
+    }
+    if (v.start != 0 && trial_at(&v, v.start)->status == AK_TRIAL_OK) {
+        out[all++] = v.start;
+    }
+    qsort(out, all, sizeof *out, compare_numbers);
+    for (size_t i = 0; i < all; i++) {
+        if (kept == 0 || out[i] != out[kept - 1]) {
+            out[kept++] = out[i];
+        }
+    }
+    *count = kept;
+    ak_free(v.order);
+    return AK_OK;
 }
 
 ak_status ak_prompt_state(ak_buf *out, const ak_brief *brief, const ak_history *history,
                           ak_error *err)
 {
-    view v = {.brief = brief, .history = history};
-    v.order = ak_alloc(history->count + 1, sizeof *v.order);
-    if (v.order == NULL) {
-        return ak_fail_memory(err);
-    }
-    rank_trials(&v);
+    view v;
+    AK_DO(open_view(&v, brief, history, err));
     put_summary(out, &v);
     put_best(out, &v);
     put_frequencies(out, &v);

@@ -1,12 +1,14 @@
-/* proposal.c: an answer is input from outside: nothing about it is assumed. */
+/* proposal.c: see proposal.h. An answer is foreign input, so nothing about it is assumed. */
 #include "llm/proposal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
+
 #define VALUE_BYTES 256
-/* A value of a proposal that is longer is not worth showing. */
+/* A value of a proposal that is longer than this is not shown. */
 #define WISH_BYTES_MAX 4096
 
 const char *ak_verdict_text(ak_verdict verdict)
@@ -19,7 +21,7 @@ const char *ak_verdict_text(ak_verdict verdict)
     return texts[verdict];
 }
 
-/* Foreign text without the quotes that ak_prompt_quote puts around it. */
+/* Copies foreign text as ak_prompt_quote cleans it, without its quotes. */
 static void copy_clean(char *out, size_t bytes, const char *text, size_t max)
 {
     ak_buf clean = AK_BUF(4096);
@@ -36,14 +38,13 @@ static void refuse(ak_suggestion *out, ak_verdict verdict, const char *format, .
     char text[1024];
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(text, sizeof text, format, args);
+    (void)ak_number_vprint(text, sizeof text, format, args);
     va_end(args);
     out->verdict = verdict;
     copy_clean(out->note, sizeof out->note, text, sizeof out->note - 4);
 }
 
-/* ---- values -----------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool number_of(double *out, const ak_value *value)
 {
@@ -57,8 +58,9 @@ static bool number_of(double *out, const ak_value *value)
     return true;
 }
 
-/* Is the JSON value this legal value? 1, 1.0, true and "1" say the same where only one of them can
-   be meant; texts are compared as they are written in configurations. */
+/* Returns true if the JSON value stands for this legal value. Where only one meaning is possible,
+   1, 1.0, true and "1" are equal. Strings are compared with the form of values in
+   configurations. */
 static bool same(const json_t *wish, const ak_value *value)
 {
     char text[VALUE_BYTES];
@@ -82,7 +84,7 @@ static bool same(const json_t *wish, const ak_value *value)
     return false;
 }
 
-/* The number that is meant: 96, or "96". */
+/* Returns the number that is meant by 96 or "96". */
 static bool wished_number(double *out, const json_t *wish)
 {
     if (json_is_number(wish)) {
@@ -92,7 +94,8 @@ static bool wished_number(double *out, const json_t *wish)
     return json_is_string(wish) && ak_text_real(out, json_string_value(wish));
 }
 
-/* The nearer of the legal numbers around it; false if it is not between two. */
+/* Finds the legal number nearest to `wish`. Returns false if `wish` does not lie between two legal
+   numbers. */
 static bool snap(size_t *out, const ak_parameter *parameter, double wish)
 {
     size_t below = SIZE_MAX, above = SIZE_MAX;
@@ -126,7 +129,7 @@ static void wish_text(char out[VALUE_BYTES], const json_t *wish)
     ak_buf_free(&text);
 }
 
-/* False: the suggestion is refused. */
+/* Sets parameter `p` to the proposed value. Returns false if the suggestion is refused. */
 static bool set_value(ak_suggestion *out, const ak_space *space, size_t p, const json_t *wish)
 {
     const ak_parameter *parameter = ak_space_parameter(space, p);
@@ -153,41 +156,37 @@ static bool set_value(ak_suggestion *out, const ak_space *space, size_t p, const
     return true;
 }
 
-/* ---- elements ---------------------------------------------------------------------------------
- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
-static bool read_parent(ak_suggestion *out, const json_t *element, const ak_space *space,
+/* Copies the configuration of the parent. An unknown parent is replaced by the default, because the
+   rest of the proposal is still worth a trial; the note says so. */
+static void read_parent(ak_suggestion *out, const json_t *element, const ak_space *space,
                         const ak_experience *trials, size_t trial_count)
 {
     const json_t *parent = json_object_get(element, "parent");
-    json_int_t number = 0;
+    char text[VALUE_BYTES];
+    int64_t number = 0;
     ak_space_default(&out->config, space);
     if (parent == NULL || json_is_null(parent)) {
-        return true;
+        return;
     }
-    if (json_is_integer(parent)) {
+    bool known = json_is_integer(parent);
+    if (known) {
         number = json_integer_value(parent);
-    } else if (json_is_string(parent)) { /* "#12" */
-        const char *text = json_string_value(parent);
-        int64_t read;
-        if (!ak_text_int(&read, text[0] == '#' ? text + 1 : text)) {
-            refuse(out, AK_VERDICT_MALFORMED, "parent must be the number of a trial or null");
-            return false;
-        }
-        number = read;
-    } else {
-        refuse(out, AK_VERDICT_MALFORMED, "parent must be the number of a trial or null");
-        return false;
+    } else if (json_is_string(parent)) { /* such as "#12" */
+        const char *digits = json_string_value(parent);
+        known = ak_text_int(&number, digits[0] == '#' ? digits + 1 : digits);
     }
-    if (number < 0 || (uint64_t)number > trial_count) {
-        refuse(out, AK_VERDICT_UNKNOWN, "there is no trial #%lld", (long long)number);
-        return false;
+    if (!known || number < 0 || (uint64_t)number > trial_count) {
+        wish_text(text, parent);
+        refuse(out, AK_VERDICT_SNAPPED, "the parent %s is no trial and was taken for the default",
+               text);
+        return;
     }
     out->parent = (size_t)number;
-    if (number > 0) { /* 0 stands for the default, which has no number before it is tried */
+    if (number > 0) { /* 0 stands for the default, which may have no trial yet */
         out->config = trials[number - 1].config;
     }
-    return true;
 }
 
 static bool read_changes(ak_suggestion *out, const json_t *changes, const ak_space *space)
@@ -211,7 +210,7 @@ static bool read_changes(ak_suggestion *out, const json_t *changes, const ak_spa
     return true;
 }
 
-/* The changes as they were proposed, without those that are null. */
+/* Writes the changes as proposed, leaving out those that are null. */
 static void describe(ak_suggestion *out, const json_t *changes)
 {
     ak_buf text = AK_BUF(65536);
@@ -250,13 +249,13 @@ void ak_suggestion_read(ak_suggestion *out, const json_t *element, const ak_spac
     out->expected = expected < AK_EXPECTED_LOW    ? AK_EXPECTED_LOW
                     : expected > AK_EXPECTED_HIGH ? AK_EXPECTED_HIGH
                                                   : expected;
-    if (!read_parent(out, element, space, trials, trial_count) ||
-        !read_changes(out, changes, space)) {
+    read_parent(out, element, space, trials, trial_count);
+    if (!read_changes(out, changes, space)) {
         return;
     }
     ak_error why = AK_ERROR_INIT;
     if (ak_config_explain(space, &out->config, &why) != AK_OK) {
-        /* A recording has configurations, but no conditions that could be named. */
+        /* A recording lists its configurations and has no conditions that could be named. */
         refuse(out, AK_VERDICT_CONDITION, "%s",
                why.status == AK_INVALID ? why.text : "is not among the valid configurations");
     }

@@ -1,32 +1,34 @@
 /*
- * proposal.h: what a model proposed, checked against the space.
+ * proposal.h: checks the proposals of a model against the space.
  *
- * A schema is a wish that servers may ignore, so every element of an answer is checked here as if
- * there were none. One rule changes a proposal instead of refusing it, and the change is recorded:
+ * A server may ignore the schema, so every element of an answer is checked here as if there were
+ * none. Two rules change a proposal instead of refusing it, and the change is recorded:
  *
- *     a number that lies between two legal values is taken as the nearer one, the lower of two
- *     equally near; a number outside of all legal values, and any other value that is not legal,
- *     is refused
+ *     a number between two legal values is replaced by the nearer of the two, or by the lower one
+ *     if both are equally near; a number below or above all legal values, and any other value
+ *     that is not legal, is refused
  *
- * A configuration that breaks a condition is refused, with the condition. What was refused or
- * changed is told to the model in the next prompt.
+ *     a parent that is not a trial is replaced by the default
+ *
+ * A configuration that breaks a condition is refused, and the condition is named. The next prompt
+ * tells the model what was refused or changed.
  */
 #ifndef AK_LLM_PROPOSAL_H
 #define AK_LLM_PROPOSAL_H
 
 #include "llm/prompt.h"
 
-/* Of one answer. The rest is not looked at, only counted. */
+/* Proposals read from one answer; further ones are ignored. */
 #define AK_PROPOSALS_MAX 256
 
-/* X(NAME, text as archived and shown) */
+/* Verdicts on a proposal. X(NAME, text in archives and messages) */
 #define AK_VERDICT_MAP(X)                                                                          \
     X(ACCEPTED, "accepted")                                                                        \
-    X(SNAPPED, "snapped")     /* accepted, a value moved to a legal one */                         \
-    X(MALFORMED, "malformed") /* not of the form that was asked for */                             \
-    X(UNKNOWN, "unknown")     /* names no parameter of the space, or no trial */                   \
-    X(OFF_GRID, "off_grid")   /* a value that is not legal and not near one */                     \
-    X(CONDITION, "condition") /* breaks a condition */                                             \
+    X(SNAPPED, "snapped")     /* accepted after moving a value or the parent to a legal one */     \
+    X(MALFORMED, "malformed") /* not in the requested form */                                      \
+    X(UNKNOWN, "unknown")     /* names an unknown parameter */                                     \
+    X(OFF_GRID, "off_grid")   /* has a value outside of the legal ones */                          \
+    X(CONDITION, "condition") /* violates a condition */                                           \
     X(REPEATED, "repeated")   /* tried before, or twice in this answer */                          \
     X(SURPLUS, "surplus")     /* more than were asked for */
 
@@ -40,20 +42,23 @@ const char *ak_verdict_text(ak_verdict verdict);
 
 typedef struct ak_suggestion {
     ak_verdict verdict;
-    ak_config config;                        /* if accepted or snapped */
-    size_t parent;                           /* number of a trial, 0: the default */
-    double expected;                         /* gain of speed over the parent: 0.1 is 10 % */
+    ak_config config; /* valid if accepted or snapped */
+    size_t parent;    /* number of a trial; 0 is the default */
+    /* expected gain of speed over the parent: 0.1 is 10 % */
+    double expected;
     char hypothesis[AK_PROMPT_TEXT_MAX + 8]; /* printable ASCII */
-    char text[AK_PROMPT_TEXT_MAX + 8];       /* the changes as proposed, cut */
-    char note[AK_PROMPT_TEXT_MAX + 104];     /* why refused, or what was changed; "" if neither */
+    char text[AK_PROMPT_TEXT_MAX + 8];       /* proposed changes, cut to fit */
+    /* why it was refused or what was changed; "" if neither */
+    char note[AK_PROMPT_TEXT_MAX + 104];
 } ak_suggestion;
 
-/* Gains are kept within these: what is beyond is no prediction. */
+/* Expected gains are clamped to this range. */
 #define AK_EXPECTED_LOW  (-0.99)
 #define AK_EXPECTED_HIGH 100.0
 
-/* Checks one element. `trials` are those that the model was shown, for parents. Never fails:
-   whatever `element` is becomes a verdict. It does not know what was tried (REPEATED, SURPLUS). */
+/* Checks one element. `trials` are those that the model was shown; parents refer to them. Never
+   fails: any `element` gets a verdict. The verdicts REPEATED and SURPLUS are the caller's, because
+   they depend on what was tried. */
 void ak_suggestion_read(ak_suggestion *out, const json_t *element, const ak_space *space,
                         const ak_experience *trials, size_t trial_count);
 

@@ -1,32 +1,36 @@
 /*
- * provider.h: a dialect of the language-model APIs, as pure functions: JSON in, JSON out.
+ * provider.h: a provider implements one dialect of the language-model APIs, as pure functions from
+ * JSON to JSON.
  *
- * A provider does no input or output, keeps no state and reads no clock; the client (client.c) owns
- * the connection, time, money and retries, so a provider is tested with texts alone. Adding one is
- * one file and one line in providers.def; docs/howto-provider.md is the walk-through.
+ * A provider does no input or output, keeps no state and reads no clock. The client (client.c)
+ * owns the connection, time, money and retries, so tests of a provider need only texts. A new
+ * provider takes one file and one line in providers.def; docs/howto-provider.md walks through it.
  *
  *     request    a chat, as the body of a POST
  *     reply      the body of a whole reply, into ak_reply
  *     delta      one event of a streamed reply, into the same ak_reply
  *     classify   what a reply that is not 2xx means: retry, give up, or drop a parameter
+ *
+ * A model that is reached by other means than HTTP has one function instead, `ask` (file.c).
  */
 #ifndef AK_LLM_PROVIDER_H
 #define AK_LLM_PROVIDER_H
 
 #include "llm/llm.h"
 
-/* ---- abilities ----------------------------------------------------------------------------- */
+/* ---- abilities ------------------------------------------------------------------------------- */
 
-/* What a model takes. X(NAME, words): the first knowledge comes from models.def; a 400 that names
-   one of the words (a "param" of the error, or a word of its message) takes the ability away, once,
-   and the request is sent again without. Words end in a comma; all matches count. */
+/* Parameters and features that a model takes. X(NAME, words): models.def gives the first estimate.
+   If a 400 names one of the words (in "param" of the error or in its message), the ability is
+   removed once and the request is sent again. Each word ends in a comma; all matches count. */
 #define AK_ABILITY_MAP(X)                                                                          \
     X(TEMPERATURE, "temperature,")                                                                 \
+    X(STRICT, "strict,") /* a schema is enforced if it demands every property */                   \
     X(SCHEMA, "response_format,output_format,json_schema,schema,format,structured_outputs,")       \
     X(ADAPTIVE, "adaptive,thinking,")      /* the model decides how long it thinks */              \
-    X(THINKING, "budget_tokens,thinking,") /* it is told how long */                               \
+    X(THINKING, "budget_tokens,thinking,") /* the request sets the thinking budget */              \
     X(EFFORT, "reasoning_effort,effort,reasoning,think,thinking,")                                 \
-    X(COMPLETION_TOKENS, "max_completion_tokens,max_tokens,") /* the first, else the second */     \
+    X(COMPLETION_TOKENS, "max_completion_tokens,max_tokens,") /* max_completion_tokens if set */   \
     X(SEED, "seed,")                                                                               \
     X(STREAM_USAGE, "stream_options,include_usage,")                                               \
     X(STREAM, "stream,")                                                                           \
@@ -45,47 +49,48 @@ enum {
 };
 
 typedef struct ak_abilities {
-    unsigned set;          /* AK_ABILITY_... */
-    int output_tokens_max; /* 0: not known */
-    int context_tokens;    /* 0: not known */
+    unsigned set;          /* bits of AK_ABILITY_... */
+    int output_tokens_max; /* 0 if unknown */
+    int context_tokens;    /* 0 if unknown */
 } ak_abilities;
 
-/* ---- request ------------------------------------------------------------------------------- */
+/* ---- request --------------------------------------------------------------------------------- */
 
-/* A chat with everything decided. */
+/* A chat with all settings that the request needs. */
 typedef struct ak_request {
-    const char *model;  /* without the provider */
-    const char *effort; /* NULL: the model's own */
+    const char *model;  /* name of the model without its provider */
+    const char *effort; /* NULL for the model's default */
     const ak_llm_chat *chat;
     ak_abilities abilities;
-    int output_tokens;        /* the chat's, within the model's limit */
-    size_t prompt_tokens_max; /* no prompt has more: its bytes, and some for each message */
+    int output_tokens; /* the chat's limit, capped by the model's */
+    /* upper bound: the prompt's bytes and an allowance for each message */
+    size_t prompt_tokens_max;
 } ak_request;
 
-/* ---- reply --------------------------------------------------------------------------------- */
+/* ---- reply ----------------------------------------------------------------------------------- */
 
-/* What a reply says, filled by `reply` at once or by `delta` piece by piece. */
+/* The content of a reply. `reply` fills it at once, `delta` piece by piece. */
 typedef struct ak_reply {
     ak_buf text, reasoning;
     char model[AK_LLM_NAME_MAX], id[AK_LLM_NAME_MAX];
     ak_llm_finish finish;
     ak_llm_usage usage;
-    bool ended;         /* the reply said that it is complete */
-    ak_llm_fault fault; /* an error inside a stream that began well */
+    bool ended;         /* true if the reply said that it is complete */
+    ak_llm_fault fault; /* error inside a stream that began normally */
     char fault_text[240];
 } ak_reply;
 void ak_reply_init(ak_reply *reply);
 void ak_reply_free(ak_reply *reply);
 
-/* ---- errors -------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 typedef enum ak_verdict_action {
     AK_VERDICT_RETRY,
     AK_VERDICT_FATAL,
-    AK_VERDICT_CAPABILITY /* drop `ability`, or lower the output limit, and send again */
+    AK_VERDICT_CAPABILITY /* drop `ability` or lower the output limit, then send again */
 } ak_verdict_action;
 
-/* Header fields that matter; NULL where the server did not send them. */
+/* Header fields that matter; NULL if the server did not send them. */
 typedef struct ak_reply_headers {
     const char *retry_after, *retry_after_ms, *should_retry, *request_id, *content_type;
 } ak_reply_headers;
@@ -93,24 +98,38 @@ typedef struct ak_reply_headers {
 typedef struct ak_verdict {
     ak_verdict_action action;
     ak_llm_fault fault;
-    unsigned ability;      /* AK_ABILITY_... the first that was sent is dropped, COMPLETION_TOKENS
-                              turned over; 0: none */
-    int output_tokens_max; /* the limit that the server named; 0: none */
-    int64_t wait_ms;       /* what the server asks for; -1: it does not say */
+    /* bits of AK_ABILITY_...; the first one that was sent is dropped, and COMPLETION_TOKENS is
+       toggled; 0 for none */
+    unsigned ability;
+    int output_tokens_max; /* limit that the server named; 0 if none */
+    int64_t wait_ms;       /* wait that the server asks for; -1 if it asks for none */
     char text[240];        /* the server's own words, one line */
 } ak_verdict;
 
-/* What the classify of every provider so far is: statuses and the words of all dialects' errors. */
+/* Classifies an error reply by its status and by the words of all dialects. Every provider so far
+   uses it. */
 void ak_classify(ak_verdict *out, int status, const ak_reply_headers *headers, const json_t *body,
                  int64_t now);
-/* The same for the words of an error inside a stream: its type or code, and its message. */
+/* Classifies an error inside a stream by its type or code and its message. */
 ak_llm_fault ak_classify_words(const char *code, const char *message);
-/* Type or code and message of an error object in any dialect; "" where there is none. Borrowed. */
+/* Finds type or code and message of an error object in any dialect. Missing ones are "". Both are
+   borrowed. */
 void ak_error_words(const char **code, const char **message, const json_t *body);
-/* Seconds since 1970 of an HTTP date in any of its three forms (RFC 9110, 5.6.7); false: none. */
+/* Reads an HTTP date in any of its three forms (RFC 9110, 5.6.7) as seconds since 1970. Returns
+   false if the text is not an HTTP date. */
 bool ak_http_date(int64_t *out, const char *text);
 
-/* ---- the provider -------------------------------------------------------------------------- */
+/* ---- provider -------------------------------------------------------------------------------- */
+
+/* What the client passes to a provider that reaches its model without HTTP. */
+typedef struct ak_errand {
+    const char *place; /* text after the provider's name in the specification: a folder */
+    int64_t timeout_ns;
+    int64_t (*now_ns)(void *context); /* monotonic */
+    /* Waits. Returns false if the call was cancelled meanwhile. */
+    bool (*wait)(void *context, int64_t ns);
+    void *context;
+} ak_errand;
 
 typedef enum ak_stream_kind { AK_STREAM_SSE, AK_STREAM_NDJSON } ak_stream_kind;
 
@@ -118,32 +137,44 @@ typedef enum ak_stream_kind { AK_STREAM_SSE, AK_STREAM_NDJSON } ak_stream_kind;
 
 typedef struct ak_provider {
     const char *name, *description;
-    const char *url;          /* where it is when --llm-url does not say; NULL: must be said */
-    const char *path;         /* "/v1/responses" */
-    const char *key_variable; /* NULL: none is read; --llm-key-file works for all */
+    const char *url;  /* default address; NULL if --llm-url is required */
+    const char *path; /* "/v1/responses" */
+    /* environment variable of the key; NULL if none is read. --llm-key-file works for all */
+    const char *key_variable;
     bool key_needed;
-    bool free;                                    /* runs on the user's machine: costs nothing */
+    /* true if it runs on the user's machine at no cost */
+    bool free;
     const char *key_header;                       /* "Authorization: Bearer " or "x-api-key: " */
-    const char *headers[AK_PROVIDER_HEADERS_MAX]; /* sent with every request, NULL-terminated */
+    const char *headers[AK_PROVIDER_HEADERS_MAX]; /* sent with every request; NULL-terminated */
     ak_stream_kind stream;
     ak_status (*request)(json_t **out, const ak_request *request, ak_error *err);
     ak_status (*reply)(ak_reply *out, const json_t *body, ak_error *err);
     /* `event` is the name of a server-sent event, "" if it has none. */
     ak_status (*delta)(ak_reply *out, const char *event, const json_t *data, ak_error *err);
-    /* `body` is NULL if it was not JSON; `now` in seconds since 1970, for dates in headers. */
+    /* `body` is NULL if it was not JSON. `now` is in seconds since 1970 and is used for dates in
+       headers. */
     void (*classify)(ak_verdict *out, int status, const ak_reply_headers *headers,
                      const json_t *body, int64_t now);
+    /* Passes the question to the model and waits for its reply. A provider with this function has
+       none of the four above and no address. It is asked only once: if no reply comes, `ask` says
+       so in `fault` and `fault_text` of the reply. NULL for all providers that use HTTP. */
+    ak_status (*ask)(ak_reply *out, const ak_request *request, const ak_errand *errand,
+                     ak_error *err);
+    double timeout_seconds; /* of `ask`, unless the user sets another limit */
 } ak_provider;
 
 #define X(name) extern const ak_provider ak_provider_##name;
 #include "llm/providers.def"
 #undef X
 
-/* The table: providers.def, in its order; NULL-terminated. */
+/* The providers in the order of providers.def, those with `ask` last; NULL-terminated. */
 extern const ak_provider *const ak_providers[];
-/* What models.def knows of a model. */
+/* Looks up what models.def says about a model. */
 void ak_abilities_find(ak_abilities *out, const ak_provider *provider, const char *model);
-/* `name` need not end: `length` characters count. Names the known ones when there is none. */
+/* Finds a provider by the first `length` characters of `name`. If there is none, the error lists
+   the known names. */
 ak_status ak_provider_find(const ak_provider **out, const char *name, size_t length, ak_error *err);
+/* Returns true if the text matches the pattern, in which '*' stands for any text. */
+bool ak_llm_glob(const char *pattern, const char *text);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * relaxed.c: see relaxed.h. One descent over the text. A fault is not reported but ends the
- * reading: `cut` is set once, and on the way back every container decides what of it is worth
- * keeping.
+ * relaxed.c: see relaxed.h. The reader descends recursively. A syntax error is not reported but
+ * ends the reading: `cut` is set once, and on the way back each container decides which of its
+ * parts are worth keeping.
  */
 #include "llm/relaxed.h"
 
@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/ascii.h"
+#include "base/number.h"
 
-#define NUMBER_MAX 400 /* digits of a double written out: 1.8e308 has 309 */
+#define NUMBER_MAX 400 /* longest double written out: 1.8e308 has 309 digits */
 
 typedef struct reader {
     const char *at, *end;
@@ -37,7 +39,7 @@ static json_t *made(reader *r, json_t *value)
     return value;
 }
 
-/* ---- blanks and comments ------------------------------------------------------------------- */
+/* ---- blanks and comments --------------------------------------------------------------------- */
 
 static bool skip_comment(reader *r)
 {
@@ -64,19 +66,19 @@ static void skip_blanks(reader *r)
     } while (skip_comment(r));
 }
 
-/* The next character after blanks, 0 at the end. */
+/* Returns the next character after blanks, or 0 at the end. */
 static char peek(reader *r)
 {
     skip_blanks(r);
     return r->at < r->end ? *r->at : 0;
 }
 
-/* ---- strings ------------------------------------------------------------------------------- */
+/* ---- strings --------------------------------------------------------------------------------- */
 
 static void put_character(ak_buf *out, unsigned code)
 {
     if (code == 0 || (code >= 0xd800 && code <= 0xdfff)) {
-        code = 0xfffd; /* half a surrogate pair, or what C texts cannot hold */
+        code = 0xfffd; /* an unpaired surrogate, or a zero, which C strings cannot hold */
     }
     if (code < 0x80) {
         ak_buf_putc(out, (char)code);
@@ -95,7 +97,7 @@ static void put_character(ak_buf *out, unsigned code)
     }
 }
 
-/* Four hexadecimal digits at `p`; false if they are not there. */
+/* Reads four hexadecimal digits at `p`. Returns false if they are not there. */
 static bool hex4(unsigned *out, const char *p, const char *end)
 {
     unsigned code = 0;
@@ -117,7 +119,7 @@ static bool hex4(unsigned *out, const char *p, const char *end)
     return true;
 }
 
-/* `\u....`, at the first digit. */
+/* Reads the digits after `\u`, and a second such escape if the two form a surrogate pair. */
 static void read_unicode(reader *r)
 {
     unsigned code = 0, low = 0;
@@ -147,14 +149,14 @@ static void read_escape(reader *r)
     } else if (found != NULL) {
         ak_buf_putc(&r->scratch, meanings[found - letters]);
     } else {
-        r->repaired = true; /* a backslash that means nothing: what follows it counts */
+        r->repaired = true; /* an unknown escape: the backslash is dropped */
         if (c != '\n' && c != 0) {
             ak_buf_putc(&r->scratch, c);
         }
     }
 }
 
-/* A string at its opening quote, into scratch. False if it does not end. */
+/* Reads a string from its opening quote into scratch. Returns false if it does not end. */
 static bool read_string(reader *r)
 {
     char quote = *r->at++;
@@ -194,26 +196,21 @@ static bool read_string(reader *r)
     return true;
 }
 
-/* ---- numbers and words --------------------------------------------------------------------- */
+/* ---- numbers and words ----------------------------------------------------------------------- */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* Is it a number by the letter of RFC 8259? */
+/* Returns true if the text is a number as RFC 8259 defines it. */
 static bool strict_number(const char *p)
 {
     p += *p == '-';
     if (*p == '0') {
         p++;
-    } else if (is_digit(*p)) {
+    } else if (ak_ascii_is_digit(*p)) {
         p += strspn(p, "0123456789");
     } else {
         return false;
     }
     if (*p == '.') {
-        if (!is_digit(*++p)) {
+        if (!ak_ascii_is_digit(*++p)) {
             return false;
         }
         p += strspn(p, "0123456789");
@@ -221,7 +218,7 @@ static bool strict_number(const char *p)
     if (*p == 'e' || *p == 'E') {
         p++;
         p += *p == '+' || *p == '-';
-        if (!is_digit(*p)) {
+        if (!ak_ascii_is_digit(*p)) {
             return false;
         }
         p += strspn(p, "0123456789");
@@ -239,11 +236,11 @@ static json_t *read_number(reader *r)
     }
     text[length] = 0;
     if (r->at == r->end && r->depth > 0) {
-        return stop(r); /* perhaps not all of its digits */
+        return stop(r); /* further digits may be missing */
     }
     const char *start = text + (text[0] == '+');
     char *end = NULL;
-    double real = strtod(start, &end);
+    double real = ak_number_read(start, &end);
     if (end == start || *end != 0) {
         return stop(r);
     }
@@ -264,8 +261,7 @@ static size_t word_length(const reader *r)
     size_t length = 0;
     while (r->at + length < r->end) {
         char c = r->at[length];
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-              (length > 0 && is_digit(c)))) {
+        if (!ak_ascii_is_word(c) || (length == 0 && ak_ascii_is_digit(c))) {
             break;
         }
         length++;
@@ -300,9 +296,10 @@ static json_t *read_word(reader *r)
     return stop(r);
 }
 
-/* ---- containers ---------------------------------------------------------------------------- */
+/* ---- containers ------------------------------------------------------------------------------ */
 
-/* After an element: true if another one follows. Sets cut where neither ',' nor `closing` is. */
+/* Moves past an element. Returns true if another one follows. Sets cut if neither ',' nor `closing`
+   is there. */
 static bool another(reader *r, char closing)
 {
     char c = peek(r);
@@ -321,7 +318,7 @@ static bool another(reader *r, char closing)
         return false;
     }
     if (c != 0 && strchr("{[\"", c) != NULL) {
-        r->repaired = true; /* the comma was forgotten */
+        r->repaired = true; /* the comma is missing */
         return true;
     }
     r->cut = true;
@@ -354,7 +351,7 @@ static json_t *read_array(reader *r, bool keep)
     return array;
 }
 
-/* A key, into *out (ak_free). */
+/* Reads a key into *out, which the caller frees with ak_free. */
 static bool read_key(char **out, reader *r)
 {
     char c = peek(r);
@@ -406,7 +403,8 @@ static json_t *read_object(reader *r, bool keep)
     return object;
 }
 
-/* NULL when cut, unless `keep` and something inside is complete. */
+/* Reads one value. Returns NULL if it is cut, unless `keep` is set and something inside is
+   complete. */
 static json_t *read_value(reader *r, bool keep)
 {
     char c = peek(r);
@@ -427,7 +425,7 @@ static json_t *read_value(reader *r, bool keep)
         r->at++; /* -Infinity */
         return read_word(r);
     }
-    return c == '-' || c == '+' || c == '.' || is_digit(c) ? read_number(r) : read_word(r);
+    return c == '-' || c == '+' || c == '.' || ak_ascii_is_digit(c) ? read_number(r) : read_word(r);
 }
 
 ak_status ak_relaxed_read(ak_relaxed *out, const char *text, size_t length, ak_error *err)

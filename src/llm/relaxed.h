@@ -1,11 +1,11 @@
 /*
- * relaxed.h: JSON as language models write it.
+ * relaxed.h: reads JSON as language models write it.
  *
- * Reads what JSON readers read, to the same value, and also: trailing commas, single quotes, names
- * without quotes, comments, True, False, None, NaN (null), line breaks in strings, a comma that was
- * forgotten between two elements. Text that ends early, or goes wrong in the middle, gives what was
- * complete until there: an array keeps its complete elements, the object around it is kept for the
- * array's sake, and an element that was not finished is left out.
+ * Strict JSON gives the same value as in any reader. The reader also takes trailing commas, single
+ * quotes, names without quotes, comments, True, False, None, NaN (as null), line breaks in
+ * strings, and a missing comma between two elements. If a text ends early or is wrong in the
+ * middle, the reader keeps what was complete before that place: an array keeps its complete
+ * elements, the object around it is kept with it, and an unfinished element is left out.
  *
  *     {"proposals": [{"a": 1}, {"b": 2}, {"c":      ->  {"proposals": [{"a": 1}, {"b": 2}]}, cut
  */
@@ -15,15 +15,15 @@
 #include "base/json.h"
 
 typedef struct ak_relaxed {
-    json_t *value; /* the caller's reference; NULL if nothing was complete */
-    size_t end;    /* bytes read: the value ends here, or what is wrong begins */
-    bool cut;      /* the text ended, or went wrong, before the value did */
-    bool repaired; /* not JSON by the letter */
+    json_t *value; /* owned by the caller; NULL if nothing was complete */
+    size_t end;    /* bytes read, up to the end of the value or the error */
+    bool cut;      /* the text ended or broke before the value did */
+    bool repaired; /* the text was not strict JSON */
 } ak_relaxed;
 
-/* Reads the one value at the start of `text`, after blanks; what follows it is left alone. The text
-   must be UTF-8. Fails only for want of memory; a text that starts no value gives NULL and cut.
-   Nesting beyond AK_JSON_DEPTH_MAX counts as wrong. Of equal keys the last one counts. */
+/* Reads the value at the start of `text`, after blanks, and ignores what follows it. The text must
+   be UTF-8. Fails only without memory. If no value starts there, `value` is NULL and `cut` is set.
+   Nesting beyond AK_JSON_DEPTH_MAX is an error. The last of equal keys counts. */
 ak_status ak_relaxed_read(ak_relaxed *out, const char *text, size_t length, ak_error *err);
 
 #endif

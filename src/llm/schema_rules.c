@@ -1,5 +1,5 @@
 /*
- * schema_rules.c: the subset of JSON schema that each vendor enforces.
+ * schema_rules.c: the subsets of JSON schema that OpenAI and Anthropic enforce.
  *
  * Sources: developers.openai.com "Structured outputs", supported schemas; platform.claude.com
  * "Structured outputs", JSON schema limitations.
@@ -25,9 +25,9 @@ static bool listed(const char *word, const char *const *words)
     return false;
 }
 
-/* Values of these are maps from names to schemas. */
+/* Keywords whose values map names to schemas. */
 static const char *const maps[] = {"properties", "$defs", "definitions", NULL};
-/* Values of these are values, not schemas. */
+/* Keywords whose values are plain values, not schemas. */
 static const char *const values[] = {"enum", "const", "required", NULL};
 
 static json_t *copy(const json_t *schema, const char *const *keywords, bool map)
@@ -71,23 +71,91 @@ json_t *ak_schema_without(const json_t *schema, const char *const *keywords)
     return copy(schema, keywords, false);
 }
 
+static bool is_listed(const json_t *list, const char *text)
+{
+    json_t *entry;
+    size_t i;
+    json_array_foreach(list, i, entry)
+    {
+        if (json_is_string(entry) && strcmp(json_string_value(entry), text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool all_required(const json_t *properties, const json_t *required)
 {
     const char *key;
-    json_t *value, *name;
-    size_t i;
+    json_t *value;
     json_object_foreach((json_t *)(uintptr_t)properties, key, value)
     {
-        bool found = false;
-        json_array_foreach(required, i, name)
-        {
-            found = found || (json_is_string(name) && strcmp(json_string_value(name), key) == 0);
-        }
-        if (!found) {
+        if (!is_listed(required, key)) {
             return false;
         }
     }
     return true;
+}
+
+/* Adds null to the types and to the values of a property. */
+static bool allow_null(json_t *property)
+{
+    json_t *type = json_object_get(property, "type"), *legal = json_object_get(property, "enum");
+    bool good = true;
+    if (json_is_string(type)) {
+        good = json_object_set_new(property, "type", json_pack("[O,s]", type, "null")) == 0;
+    }
+    return good && (legal == NULL || json_array_append_new(legal, json_null()) == 0);
+}
+
+bool ak_schema_strict_form(json_t *schema)
+{
+    const char *key;
+    json_t *member, *properties = json_object_get(schema, "properties");
+    json_t *required = json_object_get(schema, "required");
+    size_t i;
+    bool good = true;
+    json_array_foreach(schema, i, member)
+    {
+        good = good && ak_schema_strict_form(member);
+    }
+    if (json_is_object(properties) && required == NULL) {
+        required = json_array();
+        good = json_object_set_new(schema, "required", required) == 0;
+    }
+    json_object_foreach(properties, key, member)
+    {
+        if (good && !is_listed(required, key)) {
+            good = allow_null(member) && json_array_append_new(required, json_string(key)) == 0;
+        }
+    }
+    json_object_foreach(schema, key, member)
+    {
+        const char *name;
+        json_t *named;
+        if (good && !listed(key, values) && !listed(key, maps)) {
+            good = ak_schema_strict_form(member);
+        }
+        json_object_foreach(listed(key, maps) ? member : NULL, name, named)
+        {
+            good = good && ak_schema_strict_form(named);
+        }
+    }
+    return good;
+}
+
+json_t *ak_schema_openai(const ak_request *request)
+{
+    const json_t *schema = request->chat->schema;
+    if (!ak_can(request, AK_ABILITY_STRICT)) {
+        return json_deep_copy(schema);
+    }
+    json_t *result = ak_schema_without(schema, ak_schema_not_openai);
+    if (result != NULL && !ak_schema_strict_form(result)) {
+        json_decref(result);
+        return NULL;
+    }
+    return result;
 }
 
 bool ak_schema_strict(const json_t *schema)
@@ -112,8 +180,16 @@ bool ak_schema_strict(const json_t *schema)
     }
     json_object_foreach((json_t *)(uintptr_t)schema, key, member)
     {
-        if (!listed(key, values) && !ak_schema_strict(member)) {
+        const char *name;
+        json_t *named;
+        if (!listed(key, values) && !listed(key, maps) && !ak_schema_strict(member)) {
             return false;
+        }
+        json_object_foreach(listed(key, maps) ? member : NULL, name, named)
+        {
+            if (!ak_schema_strict(named)) {
+                return false;
+            }
         }
     }
     return true;

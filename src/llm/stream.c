@@ -1,4 +1,4 @@
-/* stream.c: see stream.h. Both kinds are lines; they differ in what a line means. */
+/* stream.c: see stream.h. Both kinds consist of lines, which they interpret differently. */
 #include "llm/stream.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static ak_status dispatch(ak_stream *stream, ak_error *err)
 {
     ak_status status = ak_buf_status(&stream->data, err);
     if (status == AK_OK && stream->data.length > 0) {
-        size_t length = stream->data.length - 1; /* without the line break behind the last line */
+        size_t length = stream->data.length - 1; /* without the final line break */
         stream->data.data[length] = 0;
         status = stream->sink(stream->context, stream->event, stream->data.data, length, err);
     }
@@ -48,7 +48,7 @@ static ak_status event_line(ak_stream *stream, ak_error *err)
     if (name == 5 && memcmp(line, "event", 5) == 0) {
         (void)snprintf(stream->event, sizeof stream->event, "%s", value);
     }
-    return AK_OK; /* a comment, an id, a retry, or something newer */
+    return AK_OK; /* a comment, an id, a retry, or an unknown field */
 }
 
 static ak_status end_line(ak_stream *stream, ak_error *err)
@@ -69,7 +69,8 @@ static ak_status end_line(ak_stream *stream, ak_error *err)
     return status;
 }
 
-/* JSON and event fields have no zero bytes, and C texts end there: what is one becomes a blank. */
+/* Appends bytes to a line. A zero byte becomes a blank, because it would end a C string; neither
+   JSON nor event fields contain one. */
 static void append(ak_buf *line, const char *bytes, size_t count)
 {
     size_t from = line->length;
@@ -108,9 +109,9 @@ ak_status ak_stream_feed(ak_stream *stream, const char *bytes, size_t count, ak_
 
 ak_status ak_stream_end(ak_stream *stream, ak_error *err)
 {
-    ak_status status = stream->line.length > 0 ? end_line(stream, err) : AK_OK;
-    if (status == AK_OK && stream->kind == AK_STREAM_SSE) {
-        status = dispatch(stream, err);
+    AK_DO(stream->line.length > 0 ? end_line(stream, err) : AK_OK);
+    if (stream->kind == AK_STREAM_SSE) {
+        AK_DO(dispatch(stream, err));
     }
-    return status;
+    return AK_OK;
 }

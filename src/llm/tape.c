@@ -11,18 +11,18 @@
 #define FORMAT     "autokernel-llm-tape"
 #define VERSION    1
 #define ABOUT_NAME "tape.json"
-#define LINES_MAX  100000 /* of a script */
+#define LINES_MAX  100000 /* lines of a script */
 
 struct ak_tape {
     char path[AK_PATH_MAX];
     bool recording;
-    json_t *about;  /* tape.json, NULL if there is none */
-    json_t *script; /* an array, NULL for a folder */
-    size_t next;    /* line of the script */
-    ak_map *asked;  /* how often each question was asked */
+    json_t *about;  /* tape.json; NULL if there is none */
+    json_t *script; /* array of answers; NULL if the tape is a folder */
+    size_t next;    /* index of the next answer of the script */
+    ak_map *asked;  /* number of times each question was asked */
 };
 
-/* ---- opening ------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static ak_status read_script(ak_tape *tape, ak_error *err)
 {
@@ -60,24 +60,18 @@ static ak_status read_about(ak_tape *tape, ak_error *err)
     char path[AK_PATH_MAX];
     int64_t version = 0;
     const char *format = NULL, *ignored = NULL;
-    ak_status status = ak_fs_join(path, tape->path, ABOUT_NAME, err);
-    if (status != AK_OK || !ak_fs_is_file(path)) {
-        return status;
+    AK_DO(ak_fs_join(path, tape->path, ABOUT_NAME, err));
+    if (!ak_fs_is_file(path)) {
+        return AK_OK;
     }
-    status = ak_json_read(&tape->about, path, err);
-    if (status == AK_OK) {
-        status = ak_json_string(&format, tape->about, "format", path, err);
+    AK_DO(ak_json_read(&tape->about, path, err));
+    AK_DO(ak_json_string(&format, tape->about, "format", path, err));
+    AK_DO(ak_json_int(&version, tape->about, "version", path, err));
+    AK_DO(ak_json_string(&ignored, tape->about, "model", path, err));
+    if (strcmp(format, FORMAT) != 0 || version != VERSION) {
+        return ak_fail(err, AK_INVALID, "%s: not a tape of version %d", path, VERSION);
     }
-    if (status == AK_OK) {
-        status = ak_json_int(&version, tape->about, "version", path, err);
-    }
-    if (status == AK_OK) {
-        status = ak_json_string(&ignored, tape->about, "model", path, err);
-    }
-    if (status == AK_OK && (strcmp(format, FORMAT) != 0 || version != VERSION)) {
-        status = ak_fail(err, AK_INVALID, "%s: not a recording of version %d", path, VERSION);
-    }
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_tape_open(ak_tape **out, const char *path, bool recording, ak_error *err)
@@ -88,20 +82,18 @@ ak_status ak_tape_open(ak_tape **out, const char *path, bool recording, ak_error
     }
     tape->recording = recording;
     tape->asked = ak_map_new();
-    ak_status status = tape->asked == NULL ? ak_fail_memory(err) : AK_OK;
-    if (status == AK_OK &&
-        (size_t)snprintf(tape->path, sizeof tape->path, "%s", path) >= sizeof tape->path) {
-        status = ak_fail(err, AK_LIMIT, "the path of the recording is too long");
+    ak_status status = AK_OK;
+    AK_TRY(tape->asked == NULL ? ak_fail_memory(err) : AK_OK);
+    if ((size_t)snprintf(tape->path, sizeof tape->path, "%s", path) >= sizeof tape->path) {
+        AK_TRY(ak_fail(err, AK_LIMIT, "the path of the tape is too long"));
     }
-    if (status == AK_OK && recording) {
-        status = ak_fs_mkdirs(path, err);
-    } else if (status == AK_OK && !ak_fs_is_folder(path) && !ak_fs_is_file(path)) {
-        status = ak_fail(err, AK_NOT_FOUND, "there is no recording \"%s\"; --llm-record makes one",
-                         path);
+    if (recording) {
+        AK_TRY(ak_fs_mkdirs(path, err));
+    } else if (!ak_fs_is_folder(path) && !ak_fs_is_file(path)) {
+        AK_TRY(ak_fail(err, AK_NOT_FOUND, "there is no tape \"%s\"; --llm-record makes one", path));
     }
-    if (status == AK_OK) {
-        status = ak_fs_is_folder(path) ? read_about(tape, err) : read_script(tape, err);
-    }
+    AK_TRY(ak_fs_is_folder(path) ? read_about(tape, err) : read_script(tape, err));
+out:
     if (status != AK_OK) {
         ak_tape_close(tape);
         return status;
@@ -141,7 +133,7 @@ bool ak_tape_recording(const ak_tape *tape)
     return tape->recording;
 }
 
-/* ---- questions ----------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 json_t *ak_tape_question(const char *model, const char *effort, const ak_llm_chat *chat)
 {
@@ -184,10 +176,7 @@ ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t
     if (question == NULL) {
         return ak_fail_memory(err);
     }
-    ak_status status = ak_json_text(&text, question, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_json_text(&text, question, err));
     ak_hash_text(hash, text, strlen(text));
     ak_free(text);
     size_t before = 0;
@@ -196,7 +185,7 @@ ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t
     return ak_map_put(tape->asked, hash, before + 1, err);
 }
 
-/* ---- answers ------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static ak_status find(json_t **out, char origin[AK_PATH_MAX], ak_tape *tape, const char *name,
                       ak_error *err)
@@ -212,23 +201,21 @@ static ak_status find(json_t **out, char origin[AK_PATH_MAX], ak_tape *tape, con
                                       tape->path, json_array_size(tape->script));
     }
     (void)snprintf(file, sizeof file, "%s.json", name);
-    ak_status status = ak_fs_join(origin, tape->path, file, err);
-    if (status == AK_OK && !ak_fs_is_file(origin)) {
+    ak_status status = AK_OK;
+    json_t *document = NULL;
+    AK_TRY(ak_fs_join(origin, tape->path, file, err));
+    if (!ak_fs_is_file(origin)) {
         return ak_fail(err, AK_NOT_FOUND,
                        "%s: this question was not recorded (%s): model, effort, prompt, limits and "
-                       "seed must be those of the recording",
+                       "seed must be those of the tape",
                        tape->path, name);
     }
-    json_t *document = NULL;
-    if (status == AK_OK) {
-        status = ak_json_read(&document, origin, err);
+    AK_TRY(ak_json_read(&document, origin, err));
+    *out = json_incref(json_object_get(document, "answer"));
+    if (!json_is_object(*out)) {
+        AK_TRY(ak_fail(err, AK_CORRUPT, "%s: has no \"answer\"", origin));
     }
-    if (status == AK_OK) {
-        *out = json_incref(json_object_get(document, "answer"));
-        if (!json_is_object(*out)) {
-            status = ak_fail(err, AK_CORRUPT, "%s: has no \"answer\"", origin);
-        }
-    }
+out:
     json_decref(document);
     return status;
 }
@@ -299,10 +286,10 @@ ak_status ak_tape_read(ak_llm_answer *out, ak_reply *reply, ak_tape *tape, const
 {
     char where[AK_PATH_MAX];
     json_t *answer = NULL;
-    ak_status status = find(&answer, where, tape, name, err);
-    if (status == AK_OK) {
-        status = read_answer(out, reply, answer, where, err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(find(&answer, where, tape, name, err));
+    AK_TRY(read_answer(out, reply, answer, where, err));
+out:
     json_decref(answer);
     return status;
 }
@@ -350,13 +337,11 @@ static ak_status write_json(const ak_tape *tape, const char *file, const json_t 
     ak_buf text = AK_BUF(AK_JSON_BYTES_MAX);
     ak_json_print(&text, value, true);
     ak_buf_putc(&text, '\n');
-    ak_status status = ak_buf_status(&text, err);
-    if (status == AK_OK) {
-        status = ak_fs_join(path, tape->path, file, err);
-    }
-    if (status == AK_OK) {
-        status = ak_fs_write(path, text.data, text.length, err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_buf_status(&text, err));
+    AK_TRY(ak_fs_join(path, tape->path, file, err));
+    AK_TRY(ak_fs_write_private(path, text.data, text.length, err));
+out:
     ak_buf_free(&text);
     return status;
 }
@@ -382,14 +367,13 @@ ak_status ak_tape_write(ak_tape *tape, const char *name, const json_t *question,
     ak_status status = AK_OK;
     if (!ak_json_set(document, "question", json_deep_copy(question)) ||
         !ak_json_set(document, "answer", answer_json(answer))) {
-        status = ak_fail_memory(err);
+        AK_TRY(ak_fail_memory(err));
     }
-    if (status == AK_OK && tape->about == NULL) {
-        status = write_about(tape, model, effort, err);
+    if (tape->about == NULL) {
+        AK_TRY(write_about(tape, model, effort, err));
     }
-    if (status == AK_OK) {
-        status = write_json(tape, file, document, err);
-    }
+    AK_TRY(write_json(tape, file, document, err));
+out:
     json_decref(document);
     return status;
 }

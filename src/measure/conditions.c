@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A mean that takes in another; the same value stays exactly what it is. */
+/* Moves a mean towards another by `weight`. If both are equal, it stays exactly what it is. */
 static void mix(double *to, double more, double weight)
 {
     *to += (more - *to) * weight;
@@ -47,30 +47,4 @@ void ak_throttle_text(char out[AK_THROTTLE_BYTES], uint32_t reasons)
         (void)snprintf(out + used, AK_THROTTLE_BYTES - used, "%s%s", used == 0 ? "" : ",",
                        left != 0 ? "other" : "none");
     }
-}
-
-/* X(compute capability, 16-bit floats on tensor cores, f32 elsewhere): "Throughput of native
-   arithmetic instructions" of the CUDA programming guide (an FMA is two operations), and the
-   architecture's white papers for tensor cores, without sparsity and with f32 accumulation. */
-#define RATES(X)                                                                                   \
-    X(80, 2048, 128)                                                                               \
-    X(90, 4096, 256)
-
-double ak_flops_per_clock(int64_t compute_capability, ak_dtype dtype)
-{
-    static const struct {
-        int capability, half, single;
-    } rates[] = {
-#define RATE(capability, half, single) {capability, half, single},
-        RATES(RATE)
-#undef RATE
-    };
-    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
-        if (rates[i].capability == compute_capability) {
-            return dtype == AK_DTYPE_F16 || dtype == AK_DTYPE_BF16 ? rates[i].half
-                   : dtype == AK_DTYPE_F32                         ? rates[i].single
-                                                                   : 0;
-        }
-    }
-    return 0;
 }

@@ -1,17 +1,19 @@
 /*
- * conditions.h: what a device did while it was measured: clocks, power, temperature, and why its
- * clock was held back. A time alone does not tell a better kernel from a cooler device.
+ * conditions.h: the state of a device while it was measured: clocks, power, temperature, and why
+ * its clock was held back. The time alone does not show whether a kernel is faster or the device
+ * was cooler.
  *
- * A backend that can ask its driver samples while timed batches run (backend.h, `conditions`); what
- * is kept of a trial or a contestant is the mean of its samples and every reason that was seen.
+ * A backend that can ask its driver takes samples while timed batches run (backend.h,
+ * `conditions`). A trial or a candidate keeps the mean of its samples and every reason that
+ * occurred.
  */
 #ifndef AK_MEASURE_CONDITIONS_H
 #define AK_MEASURE_CONDITIONS_H
 
-#include "problem/problem.h"
+#include "base/status.h"
 
-/* X(NAME, bit of nvmlClocksEventReasons, word): NVIDIA's are the only ones so far. "idle" is what a
-   device says between two kernels; it holds nothing back. */
+/* X(NAME, bit of nvmlClocksEventReasons, word). So far only NVIDIA's reasons are known. A device
+   reports "idle" between two kernels; this reason does not lower the clock of a kernel. */
 #define AK_THROTTLE_MAP(X)                                                                         \
     X(IDLE, 0x001, "idle")                                                                         \
     X(APPLICATION, 0x002, "application_clocks")                                                    \
@@ -28,21 +30,18 @@ enum {
     AK_THROTTLE_MAP(AK_THROTTLE_ENUM)
 #undef AK_THROTTLE_ENUM
 };
-#define AK_THROTTLE_BYTES 160 /* all words with commas */
+#define AK_THROTTLE_BYTES 160 /* enough for all words with commas */
 
 typedef struct ak_conditions {
     double sm_clock_mhz, memory_clock_mhz, power_watts, temperature_celsius; /* means */
-    uint32_t samples;  /* 0: nobody knows, and all else is 0 */
-    uint32_t throttle; /* reasons seen in any sample */
+    uint32_t samples;  /* 0: the conditions are unknown, and all else is 0 */
+    uint32_t throttle; /* bits of the reasons that occur in at least one sample */
 } ak_conditions;
 
-/* The samples of both together. */
+/* Adds the samples of `more` to `to`: `to` then holds the means and the reasons of all samples. */
 void ak_conditions_add(ak_conditions *to, const ak_conditions *more);
-/* "power_cap,thermal"; "none" without a reason; a bit that has no word is "other". */
+/* Writes the reasons as "power_cap,thermal"; "none" if there is none. A bit without a word is
+   "other". */
 void ak_throttle_text(char out[AK_THROTTLE_BYTES], uint32_t reasons);
-
-/* Dense floating-point operations that one multiprocessor does in a clock, by the vendor's
-   tables; 0 where they are not known. `compute_capability` as the device fact: 90 for 9.0. */
-double ak_flops_per_clock(int64_t compute_capability, ak_dtype dtype);
 
 #endif

@@ -1,5 +1,5 @@
-/* cover.c: see cover.h. Losses are kept as logarithms, so that the geometric mean is a sum;
-   a size that a configuration cannot serve has an infinite one. */
+/* cover.c: see cover.h. Losses are kept as logarithms, so that the geometric mean is a sum. A
+   size that a configuration cannot serve has an infinite loss. */
 #include "measure/cover.h"
 
 #include <math.h>
@@ -7,19 +7,21 @@
 
 #include "base/alloc.h"
 
-/* Sums that differ by less are equal: the order of additions must not decide. */
+/* Two sums that differ by less than this count as equal, so that the order of additions does not
+   decide. */
 #define SAME 1e-12
 
 typedef struct chooser {
     size_t configs, sizes, k;
     double *loss;   /* [config][size] */
-    double *low;    /* [depth][size]: the least loss of what is chosen so far */
-    size_t *picked; /* while searching */
+    double *low;    /* [depth][size]: least loss of the configurations that are picked so far */
+    size_t *picked; /* the subset that is being tried */
     size_t *best;
     double best_sum, best_worst;
     bool found;
 } chooser;
 
+/* Returns the least time of any configuration at size `s`; 0 if none can be used there. */
 static double fastest(const double *ms, size_t configs, size_t sizes, size_t s)
 {
     double best = 0;
@@ -30,7 +32,8 @@ static double fastest(const double *ms, size_t configs, size_t sizes, size_t s)
     return best;
 }
 
-/* Compares a choice, as its losses at each size, with the best so far, and keeps the better. */
+/* Compares a subset, given by its loss at each size, with the best so far and keeps the better
+   one. Returns true if the subset is better. */
 static bool consider(chooser *x, const double *low)
 {
     double sum = 0, worst = 0;
@@ -49,6 +52,7 @@ static bool consider(chooser *x, const double *low)
     return better;
 }
 
+/* Computes the losses after `config` is added to a subset with the losses `low`. */
 static void add(double *to, const chooser *x, const double *low, size_t config)
 {
     for (size_t s = 0; s < x->sizes; s++) {
@@ -57,7 +61,7 @@ static void add(double *to, const chooser *x, const double *low, size_t config)
     }
 }
 
-/* Every subset of k, in lexicographic order: of equals the first stays. */
+/* Tries every subset of k configurations in lexicographic order; the first of equal ones stays. */
 static void try_all(chooser *x, size_t depth, size_t from)
 {
     const double *low = x->low + depth * x->sizes;
@@ -72,7 +76,8 @@ static void try_all(chooser *x, size_t depth, size_t from)
     }
 }
 
-/* How much is lost with `low`: first the sizes that are not served, then the sum of the others. */
+/* Computes two figures of the losses `low`: the number of sizes that are not served, and the sum of
+   the losses of the other sizes. */
 static void measure(size_t *unserved, double *sum, const chooser *x, const double *low)
 {
     *unserved = 0;
@@ -86,6 +91,7 @@ static void measure(size_t *unserved, double *sum, const chooser *x, const doubl
     }
 }
 
+/* Computes the losses of the picked subset without its member `left_out`. */
 static void low_without(double *low, const chooser *x, size_t left_out)
 {
     for (size_t s = 0; s < x->sizes; s++) {
@@ -98,7 +104,7 @@ static void low_without(double *low, const chooser *x, size_t left_out)
     }
 }
 
-/* The configuration that helps most beside what `low` says is chosen. */
+/* Returns the configuration that helps most if it is added to a subset with the losses `low`. */
 static size_t most_helpful(const chooser *x, const double *low, double *scratch)
 {
     size_t best = 0, best_unserved = SIZE_MAX;
@@ -117,10 +123,11 @@ static size_t most_helpful(const chooser *x, const double *low, double *scratch)
     return best;
 }
 
+/* Adds configurations one by one, then exchanges them as long as that helps. */
 static void greedy(chooser *x)
 {
     double *low = x->low, *scratch = x->low + x->sizes;
-    for (size_t i = 0; i < x->k; i++) { /* nothing chosen yet: any first one, infinitely bad */
+    for (size_t i = 0; i < x->k; i++) { /* nothing is picked yet: every size has an infinite loss */
         x->picked[i] = 0;
     }
     for (size_t s = 0; s < x->sizes; s++) {
@@ -131,7 +138,7 @@ static void greedy(chooser *x)
         add(low, x, low, x->picked[i]);
     }
     (void)consider(x, low);
-    /* Every accepted exchange makes the sum smaller, so this ends. */
+    /* Every exchange that is kept makes the sum smaller, so the loop ends. */
     for (bool improved = true; improved;) {
         improved = false;
         for (size_t i = 0; i < x->k; i++) {
@@ -148,6 +155,7 @@ static void greedy(chooser *x)
     }
 }
 
+/* Returns the number of subsets of k among n. */
 static double subsets(size_t n, size_t k)
 {
     double count = 1;
@@ -157,7 +165,8 @@ static double subsets(size_t n, size_t k)
     return count;
 }
 
-/* Ascending, without doubles and without what serves no size. */
+/* Writes the best subset in ascending order, without duplicates and without configurations that
+   serve no size, and says which one serves each size. */
 static void settle(ak_cover *p, const chooser *x)
 {
     for (size_t c = 0; c < x->configs; c++) {
@@ -191,8 +200,7 @@ ak_status ak_cover_choose(ak_cover *out, const double *ms, size_t configs, size_
 {
     if (configs == 0 || sizes == 0 || k == 0) {
         return ak_fail(err, AK_INVALID,
-                       "there is nothing to choose: %zu of %zu configurations "
-                       "for %zu sizes",
+                       "there is nothing to choose from: %zu of %zu configurations for %zu sizes",
                        k, configs, sizes);
     }
     chooser x = {.configs = configs, .sizes = sizes, .k = k < configs ? k : configs};
@@ -225,7 +233,7 @@ ak_status ak_cover_choose(ak_cover *out, const double *ms, size_t configs, size_
     }
     if (!x.found) {
         status = ak_fail(err, AK_NOT_FOUND,
-                         "no %zu of the %zu configurations serve all %zu sizes between them", x.k,
+                         "no %zu of the %zu configurations together serve all %zu sizes", x.k,
                          configs, sizes);
         goto out;
     }

@@ -1,11 +1,12 @@
 /*
- * overlap.h: may kernels of a timed batch begin before those ahead of them have ended? CUDA calls
- * such launches programmatic: the launch, and the part of the next kernel that needs no results,
- * are hidden behind the end of the one before.
+ * overlap.h: says whether a kernel of a timed batch may begin before the kernel ahead of it has
+ * ended. CUDA calls this programmatic dependent launch: the launch of the next kernel, and the part
+ * of it that needs no results, run while the previous kernel ends.
  *
- * Between runs this is a time that a program sees which calls the kernel again and again or has
- * others in its stream that allow it, not one that calls it now and then. Contestants that differ
- * in it differ in more than their code, so it is kept with each of them.
+ * If runs overlap, the measured time holds for a program that calls the kernel repeatedly, or whose
+ * other kernels in the stream allow the overlap. It does not hold for a program that calls the
+ * kernel now and then. Two candidates with different overlap differ in more than their code, so the
+ * overlap is stored with each candidate.
  */
 #ifndef AK_MEASURE_OVERLAP_H
 #define AK_MEASURE_OVERLAP_H
@@ -15,7 +16,7 @@
 /* X(NAME, word) */
 #define AK_OVERLAP_MAP(X)                                                                          \
     X(NONE, "none")                                                                                \
-    X(WITHIN, "within runs") /* a run is several kernels; each waits for the whole run before */   \
+    X(WITHIN, "within runs") /* each run of several kernels waits for the run before */            \
     X(BETWEEN, "between runs")
 
 typedef enum ak_overlap {
@@ -25,9 +26,9 @@ typedef enum ak_overlap {
 #undef AK_OVERLAP_ENUM
 } ak_overlap;
 
-/* NULL if it is not known. */
+/* Returns the word, or NULL for AK_OVERLAP_UNKNOWN. */
 const char *ak_overlap_text(ak_overlap overlap);
-/* False if the text is none of these. */
+/* Finds the overlap with this word. Returns false if there is none. */
 bool ak_overlap_parse(ak_overlap *out, const char *text);
 
 #endif

@@ -2,7 +2,7 @@
  * roofline.c: see roofline.h.
  *
  * Everything is computed in base units (flop, byte, second) and converted once, at the end, by the
- * two constants below: a factor of a thousand has nowhere to get lost.
+ * two constants below, so that no factor of a thousand can get lost.
  */
 #include "measure/roofline.h"
 
@@ -11,14 +11,17 @@
 #define TERA 1e12
 #define GIGA 1e9
 
+double ak_roofline_bandwidth(const ak_ceilings *ceilings)
+{
+    double both = fmax(ceilings->copy_gbs, ceilings->triad_gbs);
+    return both > 0.0 ? both : fmax(ceilings->read_gbs, 0.0);
+}
+
 void ak_roofline_of(ak_roofline *out, const ak_ceilings *ceilings, double flops, double bytes,
                     double ms)
 {
     double peak = ceilings->peak_tflops * TERA;
-    double bandwidth = fmax(ceilings->copy_gbs, ceilings->triad_gbs) * GIGA;
-    if (!(bandwidth > 0.0)) {
-        bandwidth = ceilings->read_gbs * GIGA;
-    }
+    double bandwidth = ak_roofline_bandwidth(ceilings) * GIGA;
     double seconds = ms / 1e3;
     double compute_seconds = peak > 0.0 ? flops / peak : 0.0;
     double memory_seconds = bandwidth > 0.0 ? bytes / bandwidth : 0.0;

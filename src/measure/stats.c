@@ -3,8 +3,9 @@
  *
  * Whatever the distribution of run times, each sample is below its median with probability 1/2. So
  * the median lies between the r-th smallest and the r-th largest of n samples unless fewer than r
- * fell on one side, which has probability 2 * P(Binomial(n, 1/2) < r). The largest r with at most 5
- * % gives the interval (Hahn and Meeker, "Statistical Intervals", 1991, table A.3).
+ * fall on one side, which has the probability 2 * P(Binomial(n, 1/2) < r). The largest r for which
+ * this is at most 5 % gives the interval (Hahn and Meeker, "Statistical Intervals", 1991, table
+ * A.3).
  */
 #include "measure/stats.h"
 
@@ -16,8 +17,8 @@
 #include "base/rng.h"
 
 enum {
-    INTERVAL_MIN = 6, /* 2 * 2^-n is below 5 % from 6 samples on */
-    EXACT_MAX = 60,   /* above, the normal approximation differs by at most one rank */
+    INTERVAL_MIN = 6, /* from 6 samples on 2 * 2^-n is below 5 % */
+    EXACT_MAX = 60,   /* for more samples the normal approximation differs by at most one rank */
     RESAMPLES = 2000  /* the 2.5 % quantile of the bootstrap is then its 50th value */
 };
 
@@ -27,7 +28,8 @@ size_t ak_stats_interval_rank(size_t count)
         return 1;
     }
     if (count > EXACT_MAX) {
-        /* Mean n/2 and deviation sqrt(n)/2, with the correction for continuity. */
+        /* The binomial distribution has mean n/2 and deviation sqrt(n)/2; 0.5 corrects for
+           continuity. */
         double rank = 0.5 * ((double)count + 1.0 - 1.959963984540054 * sqrt((double)count));
         return (size_t)rank;
     }
@@ -61,7 +63,7 @@ static void set_nan(ak_stats *out, size_t count)
     *out = (ak_stats){nan, nan, nan, nan, nan, nan, count};
 }
 
-/* Sorts `values` and describes them. */
+/* Sorts the values and computes their statistics. */
 static void describe(ak_stats *out, double *values, size_t count)
 {
     double sum = 0.0;
@@ -83,7 +85,7 @@ static void describe(ak_stats *out, double *values, size_t count)
                       .count = count};
 }
 
-/* Room for a copy: `room` if it is large enough. NULL: no memory. */
+/* Returns memory for a copy: `room` if that is large enough. NULL: no memory. */
 static double *borrow(double room[AK_STATS_INLINE], size_t count)
 {
     return count <= AK_STATS_INLINE ? room : ak_alloc(count, sizeof(double));
@@ -111,8 +113,8 @@ void ak_stats_of(ak_stats *out, const double *samples, size_t count)
     give_back(values, room);
 }
 
-/* The median of a resample of sorted values depends only on how often each rank was drawn. `drawn`
-   is scratch of `count` numbers. */
+/* Draws a resample of sorted values and returns its median, which depends only on how often each
+   rank is drawn. `drawn` is scratch for `count` numbers. */
 static double resample_median(const double *sorted, double *drawn, size_t count, ak_rng *rng)
 {
     for (size_t i = 0; i < count; i++) {
@@ -121,7 +123,7 @@ static double resample_median(const double *sorted, double *drawn, size_t count,
     for (size_t i = 0; i < count; i++) {
         drawn[ak_rng_below(rng, count)] += 1.0;
     }
-    size_t lower = (count - 1) / 2; /* ranks of the one or two middle draws */
+    size_t lower = (count - 1) / 2; /* ranks of the one or two draws in the middle */
     size_t upper = count / 2;
     double seen = 0.0;
     size_t i = 0;
@@ -169,16 +171,4 @@ void ak_stats_ratio(ak_stats *out, const double *numerator, const double *denomi
     }
     give_back(drawn, drawn_room);
     give_back(ratios, ratio_room);
-}
-
-double ak_stats_geomean(const double *values, size_t count)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < count; i++) {
-        if (!(values[i] > 0.0)) {
-            return (double)NAN;
-        }
-        sum += log(values[i]);
-    }
-    return count == 0 ? (double)NAN : exp(sum / (double)count);
 }

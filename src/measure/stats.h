@@ -1,4 +1,5 @@
-/* stats.h: medians and their intervals: distribution-free, because run times are skewed. */
+/* stats.h: medians and their confidence intervals. They assume no distribution, because run
+   times are skewed. */
 #ifndef AK_MEASURE_STATS_H
 #define AK_MEASURE_STATS_H
 
@@ -7,26 +8,27 @@
 #include <stdint.h>
 
 typedef struct ak_stats {
-    double median, low, high; /* 95 % interval of the median, from order statistics (binomial) */
+    /* 95 % interval of the median, from order statistics or a bootstrap */
+    double median, low, high;
     double min, max, mean;
     size_t count;
 } ak_stats;
 
-/* `samples` is not changed. Fewer than 6 samples: the interval is min..max. Count 0, a NaN among
-   the samples, or no memory (needed above AK_STATS_INLINE samples only): all NaN. */
+/* Computes the statistics of samples, which are not changed. With fewer than 6 samples the
+   interval is min..max. All members are NaN if there is no sample, if one is NaN, or if there is
+   no memory, which more than AK_STATS_INLINE samples need. */
 #define AK_STATS_INLINE 512
 void ak_stats_of(ak_stats *out, const double *samples, size_t count);
 
-/* Paired ratios a[i]/b[i] (speed of b over a when they are times): median and a 95 % bootstrap
-   interval over the pairs. Fewer than 6 pairs: the interval is min..max. The same seed gives the
-   same interval. */
+/* Computes the statistics of the paired ratios numerator[i] / denominator[i]: their median and a
+   95 % bootstrap interval over the pairs. If both are times, a ratio is the speed of the
+   denominator's candidate over the numerator's. With fewer than 6 pairs the interval is
+   min..max. Equal seeds give equal intervals. */
 void ak_stats_ratio(ak_stats *out, const double *numerator, const double *denominator, size_t count,
                     uint64_t seed);
-/* NaN if there is no value or one is not positive. */
-double ak_stats_geomean(const double *values, size_t count);
 
-/* The interval runs from the rank-th smallest to the rank-th largest sample; ranks count from 1.
-   For tests and for people who want to check. */
+/* Returns the rank r of the ends of the interval, which runs from the r-th smallest to the r-th
+   largest sample, counted from 1. The function is public so that tests and people can check it. */
 size_t ak_stats_interval_rank(size_t count);
 
 #endif

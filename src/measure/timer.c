@@ -1,9 +1,9 @@
-/* timer.c: a state machine with three phases and one exit. */
+/* timer.c: see timer.h. A session is a state machine with three phases and one end. */
 #include "measure/timer.h"
 
 enum { SIZING, WARMING, SAMPLING, ENDED };
 
-/* What is enough for a decision about a candidate: the median of 3 survives one outlier. */
+/* Number of samples that suffice to judge a candidate: the median of 3 survives one outlier. */
 enum { SAMPLES_FEW = 3 };
 
 #define BATCH_NS    INT64_C(1000000)
@@ -50,7 +50,8 @@ static ak_timer_step take_sample(ak_timer *timer, int64_t batch_ns)
     }
     ak_stats stats;
     ak_stats_of(&stats, timer->samples_ms, timer->sample_count);
-    /* The fastest is the evidence in the candidate's favour: a disturbance cannot condemn it. */
+    /* The fastest sample is the best evidence for the candidate, so that a disturbance cannot
+       condemn it. */
     timer->hopeless = plan->give_up_ms > 0.0 && stats.min > plan->give_up_ms;
     bool precise = timer->sample_count >= plan->samples_min &&
                    (stats.high - stats.low) / 2.0 <= plan->precision * stats.median;

@@ -80,10 +80,7 @@ ak_status ak_features_open(ak_features *out, const ak_space *space, ak_error *er
         if (parameter->value_count > 1) {
             ak_column *column = &out->column[out->count++];
             column->parameter = p;
-            ak_status status = open_column(column, parameter, err);
-            if (status != AK_OK) {
-                return status;
-            }
+            AK_DO(open_column(column, parameter, err));
         }
     }
     return AK_OK;

@@ -1,21 +1,21 @@
 /*
- * feature.h: a configuration as a model sees it: one column for each parameter that varies, and in
- * it the level of the value.
+ * feature.h: describes a configuration for a model, as one column for each parameter that varies.
+ * The column holds the level of the parameter's value.
  *
- * Numbers are levelled by rank, so that 64, 128, 256 are equally far apart whatever the order in
- * which a space file lists them; equal numbers share a level. Texts and lists keep their index:
- * their levels are names, not amounts.
+ * The level of a number is its rank among the values, so that 64, 128 and 256 are equally far apart
+ * whatever their order in the space file; equal numbers share a level. The level of a text or a
+ * list is its index, which only tells values apart.
  */
 #ifndef AK_MODEL_FEATURE_H
 #define AK_MODEL_FEATURE_H
 
-#include "problem/space.h"
+#include "space/space.h"
 
 typedef struct ak_column {
-    size_t parameter; /* of the space */
+    size_t parameter; /* index in the space */
     size_t levels;    /* 2 or more */
-    bool ordered;     /* false: levels are either equal or different */
-    uint16_t *level;  /* of each value */
+    bool ordered;     /* false: levels have no order, they are equal or different */
+    uint16_t *level;  /* level of each value of the parameter */
 } ak_column;
 
 typedef struct ak_features {
@@ -23,11 +23,12 @@ typedef struct ak_features {
     ak_column column[AK_PARAMETERS_MAX];
 } ak_features;
 
-/* The features own their levels; they do not keep the space. */
+/* Reads the features of a space. They own their levels and do not keep the space. The caller
+   closes them with ak_features_close, also after a failure. */
 ak_status ak_features_open(ak_features *out, const ak_space *space, ak_error *err);
-void ak_features_close(ak_features *features); /* also after a failed open */
+void ak_features_close(ak_features *features);
 
-/* Writes features->count levels. */
+/* Writes the levels of a configuration to `row`, which has room for features->count. */
 void ak_features_row(uint16_t *row, const ak_features *features, const ak_config *config);
 
 #endif

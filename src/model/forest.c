@@ -1,9 +1,10 @@
 /*
  * forest.c: see forest.h.
  *
- * Nodes of all trees lie in one array, each tree in preorder: the child that takes the rows that
- * satisfy a split follows its parent, the other one is `other`. Since rows hold levels, a split is
- * found from one count and one sum per level, in time proportional to rows + levels.
+ * The nodes of all trees lie in one array, each tree in preorder: the child of the rows that
+ * satisfy a split follows its parent, and `other` is the index of the other child. Since rows hold
+ * levels, a split is found from one count and one sum per level, in time proportional to rows +
+ * levels.
  */
 #include "model/forest.h"
 
@@ -18,10 +19,10 @@ enum {
 };
 
 typedef struct node {
-    double mean, variance; /* of the rows of the node */
-    double share;          /* of the levels that reach this node, those that satisfy the split */
-    uint32_t other;        /* the child of rows that do not satisfy it */
-    uint16_t column;       /* NOWHERE: a leaf */
+    double mean, variance; /* of y over the rows of the node */
+    double share;          /* share of the levels that reach this node which satisfy the split */
+    uint32_t other;        /* index of the child of rows that do not satisfy the split */
+    uint16_t column;       /* NOWHERE: the node is a leaf */
     uint16_t level;
 } node;
 
@@ -33,19 +34,21 @@ struct ak_forest {
     size_t node_count, node_capacity;
     size_t trees;
     uint32_t *root;
-    double *total;     /* variance of each tree over the product of all levels */
-    double out_of_bag; /* R2 */
+    double *total;     /* variance of each tree's prediction over the product of all levels */
+    double out_of_bag; /* the R2 of ak_forest_out_of_bag */
 };
 
-/* Which levels of a column reach a node: of an ordered one low..high, of others how many. */
+/* The levels of a column that reach a node: low..high if it is ordered; else only their number,
+   high - low + 1, is kept. */
 typedef struct range {
     uint16_t low, high;
 } range;
 
-/* Rows that are waiting to become a node. */
+/* Rows that will become a node. */
 typedef struct task {
     size_t first, count;
-    size_t parent; /* whose `other` this will be; SIZE_MAX if it follows its parent */
+    /* index of the node whose `other` this will be; SIZE_MAX: it follows its parent */
+    size_t parent;
     size_t depth;
     range reach[AK_PARAMETERS_MAX];
 } task;
@@ -60,16 +63,15 @@ typedef struct builder {
     const ak_forest_data *data;
     const ak_forest_options *options;
     ak_rng rng;
-    uint32_t *order; /* rows, those of a node side by side */
-    double *sum;     /* per level */
-    uint32_t *hits;
-    task *tasks; /* a stack: one waiting sibling per depth */
+    uint32_t *order; /* indices of rows; those of a node are adjacent */
+    double *sum;     /* scratch: sum of y per level */
+    uint32_t *hits;  /* scratch: rows per level */
+    task *tasks;     /* a stack with one waiting sibling per depth */
     size_t task_count;
-    /* of each row: by the tree at work; sum and number of predictions by trees that did not see it
-     */
-    bool *seen;
-    double *opinions;
-    uint32_t *asked;
+    /* of each row: */
+    bool *seen;       /* the current tree has seen it */
+    double *opinions; /* sum of the predictions by trees that have not seen it */
+    uint32_t *asked;  /* number of those trees */
 } builder;
 
 static double square(double x)
@@ -82,13 +84,15 @@ static uint16_t level_at(const builder *b, size_t row, size_t column)
     return b->data->rows[row * b->forest->columns + column];
 }
 
+/* Returns true if a value satisfies a split: at most the level, or equal to it if the column has no
+   order. */
 static bool satisfies(const ak_forest *forest, uint16_t column, uint16_t level, uint16_t value)
 {
     return forest->ordered[column] ? value <= level : value == level;
 }
 
-/* The best split of the rows by one column, if it is better than *best. The gain of a split is the
-   fall of the sum of squares, less a constant of the node. */
+/* Puts the best split of the rows by one column into *best if it is better. The gain of a split
+   is the fall of the sum of squares, plus a constant of the node. */
 static void try_column(split *best, builder *b, const task *t, size_t column)
 {
     range reach = t->reach[column];
@@ -126,7 +130,8 @@ static void try_column(split *best, builder *b, const task *t, size_t column)
     }
 }
 
-/* Between two levels that were seen, every threshold does the same to the rows: draw one. */
+/* Draws a threshold between the split's level and the next level that a row has. All thresholds
+   there split the rows in the same way. */
 static uint16_t draw_threshold(builder *b, const task *t, const split *s)
 {
     uint16_t next = t->reach[s->column].high;
@@ -137,7 +142,8 @@ static uint16_t draw_threshold(builder *b, const task *t, const split *s)
     return (uint16_t)(s->level + ak_rng_below(&b->rng, (uint64_t)next - s->level));
 }
 
-/* A split that gains nothing is taken too: what two columns do together may need it first. */
+/* Finds a split of the rows by some of the columns. A split without a gain is accepted, because an
+   effect of two columns together may show only after a split by the first of them. */
 static split find_split(builder *b, const task *t)
 {
     split best = {.gain = -1.0, .column = NOWHERE};
@@ -148,7 +154,7 @@ static split find_split(builder *b, const task *t)
         pick[c] = (uint16_t)c;
     }
     for (size_t tried = 0; tried < columns; tried++) {
-        /* If none of those drawn splits anything, go on. */
+        /* If none of the columns that were drawn splits the rows, more are drawn. */
         if (tried >= wanted && best.column != NOWHERE) {
             break;
         }
@@ -164,7 +170,7 @@ static split find_split(builder *b, const task *t)
     return best;
 }
 
-/* Moves the rows that satisfy the split to the front; returns how many. */
+/* Moves the rows that satisfy the split to the front and returns their number. */
 static size_t partition(builder *b, const task *t, const split *s)
 {
     size_t front = t->first;
@@ -178,6 +184,7 @@ static size_t partition(builder *b, const task *t, const split *s)
     return front - t->first;
 }
 
+/* Computes mean and variance of y over the rows of a task. */
 static void describe(double *mean, double *variance, const builder *b, const task *t)
 {
     double sum = 0.0;
@@ -192,7 +199,7 @@ static void describe(double *mean, double *variance, const builder *b, const tas
     *variance = squares / (double)t->count;
 }
 
-/* Of the levels that reach a node, the share that satisfies its split. */
+/* Returns the share of the levels reaching the node that satisfies its split. */
 static double level_share(const ak_forest *forest, const task *t, const split *s)
 {
     range reach = t->reach[s->column];
@@ -200,15 +207,14 @@ static double level_share(const ak_forest *forest, const task *t, const split *s
     return forest->ordered[s->column] ? (double)(s->level - reach.low + 1) / levels : 1.0 / levels;
 }
 
+/* Takes a task from the stack and makes its node. If the node splits, pushes a task for each
+   child. */
 static ak_status grow_node(builder *b, ak_error *err)
 {
     ak_forest *forest = b->forest;
     task t = b->tasks[--b->task_count];
-    ak_status status = ak_grow((void **)&forest->nodes, &forest->node_capacity,
-                               forest->node_count + 1, sizeof *forest->nodes, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_grow((void **)&forest->nodes, &forest->node_capacity, forest->node_count + 1,
+                  sizeof *forest->nodes, err));
     size_t index = forest->node_count++;
     if (t.parent != SIZE_MAX) {
         forest->nodes[t.parent].other = (uint32_t)index;
@@ -216,7 +222,7 @@ static ak_status grow_node(builder *b, ak_error *err)
     node made = {.column = NOWHERE};
     describe(&made.mean, &made.variance, b, &t);
     split s = {.column = NOWHERE};
-    bool pure = made.variance <= 1e-18 * square(made.mean); /* but for rounding */
+    bool pure = made.variance <= 1e-18 * square(made.mean); /* all y are equal but for rounding */
     if (!pure && t.count >= 2 * b->options->leaf_min && t.depth + 1 < DEPTH_MAX) {
         s = find_split(b, &t);
     }
@@ -250,7 +256,7 @@ static ak_status grow_node(builder *b, ak_error *err)
     return AK_OK;
 }
 
-/* The leaf of a tree that a row falls into. */
+/* Returns the leaf of a tree that a row falls into. */
 static const node *leaf_of(const ak_forest *forest, size_t tree, const uint16_t *row)
 {
     size_t at = forest->root[tree];
@@ -261,7 +267,7 @@ static const node *leaf_of(const ak_forest *forest, size_t tree, const uint16_t 
     return &forest->nodes[at];
 }
 
-/* The rows that a tree did not see hear its opinion. */
+/* Adds the tree's predictions for the rows that it has not seen, and clears `seen`. */
 static void ask_unseen(builder *b, size_t tree)
 {
     for (size_t i = 0; i < b->data->count; i++) {
@@ -305,21 +311,21 @@ static ak_status grow_tree(builder *b, ak_error *err)
     for (size_t c = 0; c < b->forest->columns; c++) {
         t->reach[c] = (range){0, (uint16_t)(b->forest->levels[c] - 1)};
     }
-    ak_status status = AK_OK;
-    while (b->task_count > 0 && status == AK_OK) {
-        status = grow_node(b, err);
+    while (b->task_count > 0) {
+        AK_DO(grow_node(b, err));
     }
-    return status;
+    return AK_OK;
 }
 
-/* A node on the way through a tree, and the share of all configurations that get there. */
+/* A node that is reached, and the share of all configurations that reach it. */
 typedef struct step {
     uint32_t node;
     double share;
 } step;
 
-/* The mean prediction of a tree if some columns are fixed and all levels of the others are equally
-   likely; `*square_mean` the mean of its square, if wanted. value[c] < 0: not fixed. */
+/* Returns the mean prediction of a tree if some columns are fixed and all levels of the others
+   are equally likely. value[c] is the level of a fixed column, or negative. *square_mean gets
+   the mean of the squared prediction; it may be NULL. */
 static double average(double *square_mean, const ak_forest *forest, size_t tree,
                       const int32_t *value)
 {
@@ -382,7 +388,8 @@ static ak_status check(const ak_forest_data *data, const ak_forest_options *opti
     for (size_t i = 0; i < data->count; i++) {
         if (!isfinite(data->y[i])) {
             return ak_fail(err, AK_INVALID,
-                           "trial %zu: a forest learns from finite numbers only; give failures one",
+                           "trial %zu: a forest learns from finite numbers only; give failed "
+                           "trials one",
                            i);
         }
     }
@@ -482,7 +489,8 @@ void ak_forest_predict(double *mean, double *variance, const ak_forest *forest, 
     double squares = 0.0;
     double within = 0.0;
     double trees = (double)forest->trees;
-    double first = 0.0; /* subtracted before squaring: means are alike, their squares are large */
+    /* subtracted before squaring: the means are close and their squares large */
+    double first = 0.0;
     for (size_t tree = 0; tree < forest->trees; tree++) {
         const node *leaf = leaf_of(forest, tree, row);
         first = tree == 0 ? leaf->mean : first;
@@ -512,7 +520,8 @@ void ak_forest_marginal(double *out, const ak_forest *forest, size_t column)
     }
 }
 
-/* Variance of the average of a tree over the levels of a column, or of two. */
+/* Returns the variance of a tree's prediction over the levels of one column, or of two if b is
+   not SIZE_MAX, averaged over all other columns. */
 static double explained(const ak_forest *forest, size_t tree, size_t a, size_t b)
 {
     int32_t value[AK_PARAMETERS_MAX];

@@ -1,7 +1,7 @@
 /*
- * forest.h: a random forest (Breiman, "Random forests", 2001) over the levels of parameters: what
- * the trials say about configurations that were not tried, how sure that is, and which parameters
- * and pairs of parameters make the difference.
+ * forest.h: a random forest (Breiman, "Random forests", 2001) over the levels of parameters. It
+ * predicts the times of untried configurations, says how uncertain each prediction is, and which
+ * parameters and pairs of parameters make the difference.
  *
  *     ak_forest *forest;
  *     ak_forest_data data = {&features, rows, y, count};
@@ -12,15 +12,16 @@
  *     share = ak_forest_interaction(forest, 3, 5);    what 3 and 5 do together beyond that
  *
  * A number is split by a threshold, a text by one of its values. Thresholds are drawn between the
- * levels that were seen, so that trees disagree where nothing was measured. Mean and variance are
- * those of a mixture: the trees' means and the spread within their leaves (Hutter, Xu, Hoos,
- * Leyton-Brown, "Algorithm runtime prediction", 2014, section 4.3).
+ * levels that were seen, so that trees disagree where nothing was measured. The trees' predictions
+ * form a mixture: its variance comes from the differences between the trees' means and from the
+ * spread within their leaves (Hutter, Xu, Hoos, Leyton-Brown, "Algorithm runtime prediction", 2014,
+ * section 4.3).
  *
  * Effects are a functional analysis of variance (Hutter, Hoos, Leyton-Brown, "An efficient approach
- * for assessing hyperparameter importance", 2014): the variance, over the Cartesian product of all
- * levels with equal weights, of the prediction averaged over all other parameters, as a share of
- * the whole variance. Effects and interactions of all orders add up to 1. Conditions of the space
- * are not looked at: where they leave holes, the forest interpolates.
+ * for assessing hyperparameter importance", 2014). The effect of a parameter is the variance of the
+ * prediction averaged over all other parameters, as a share of the whole variance, over the
+ * Cartesian product of all levels with equal weights. Effects and interactions of all orders add up
+ * to 1. Conditions of the space are ignored: the forest interpolates over what they exclude.
  */
 #ifndef AK_MODEL_FOREST_H
 #define AK_MODEL_FOREST_H
@@ -32,51 +33,56 @@
 
 typedef struct ak_forest ak_forest;
 
-/* All borrowed for the call of fit; of the features, columns and levels are copied. */
+/* The data that a forest learns from. Everything is borrowed during ak_forest_fit, which copies
+   what it needs of the columns. */
 typedef struct ak_forest_data {
     const ak_features *features;
     const uint16_t *rows; /* count * features->count levels, one row after the other */
-    const double *y;      /* finite; take the logarithm of times */
+    const double *y;      /* finite; logarithms for times */
     size_t count;         /* at least 1 */
 } ak_forest_data;
 
 typedef struct ak_forest_options {
     size_t trees;
-    size_t leaf_min;    /* fewest rows of a leaf */
-    double share;       /* of the columns that each split may choose from, (0, 1] */
-    bool bootstrap;     /* each tree sees as many rows, drawn with replacement; else all of them */
-    double leaf_spread; /* smallest standard deviation that a leaf is believed to have */
+    size_t leaf_min; /* least number of rows in a leaf */
+    double share;    /* share of the columns that each split may choose from, in (0, 1] */
+    /* each tree learns from `count` rows drawn with replacement; else from all */
+    bool bootstrap;
+    double leaf_spread; /* least standard deviation that a leaf is assumed to have */
     uint64_t seed;
 } ak_forest_options;
 
-/* The shares and leaves of the paper on runtime prediction; 32 trees predict as well as 100 within
-   a few per cent on spaces of kernels and cost a third. */
+/* `leaf_min` and `share` are those of the paper on runtime prediction. On spaces of kernels the
+   predictions of 32 trees are within a few per cent as good as those of 100, at a third of the
+   cost. */
 #define AK_FOREST_DEFAULT                                                                          \
     {                                                                                              \
         .trees = 32, .leaf_min = 2, .share = 5.0 / 6.0, .bootstrap = true, .leaf_spread = 1e-3,    \
         .seed = 1                                                                                  \
     }
 
-/* AK_INVALID if there are no rows, or a y is not finite. The same data, options and seed give the
-   same forest. */
+/* Fits a forest, which the caller frees with ak_forest_free. Returns AK_INVALID if there are no
+   rows or too many, or if a y is not finite. Equal data, options and seeds give equal forests. */
 ak_status ak_forest_fit(ak_forest **out, const ak_forest_data *data,
                         const ak_forest_options *options, ak_error *err);
 void ak_forest_free(ak_forest *forest);
 
-/* How much of the variance of y the forest explains, each row predicted only by the trees that did
-   not see it (Breiman's out-of-bag estimate): 1 all of it, 0 or less nothing. NAN without
-   bootstrap, if all y are equal, or if every tree saw every row. */
+/* Returns the share of the variance of y that the forest explains, where a row is predicted only
+   by the trees that have not seen it (Breiman's out-of-bag estimate): 1 is all of it, 0 or less is
+   nothing. It is NAN without bootstrap, if all y are equal, or if every tree has seen every row. */
 double ak_forest_out_of_bag(const ak_forest *forest);
 
-/* `variance` may be NULL. The row need not have been seen, nor any of its levels. */
+/* Predicts y for a row of levels, which need not occur in the data. `variance` may be NULL. */
 void ak_forest_predict(double *mean, double *variance, const ak_forest *forest,
                        const uint16_t *row);
 
-/* The prediction for each level of one column, averaged over the levels of all others: writes
-   features->column[column].levels values. */
+/* Writes the prediction for each level of one column, averaged over the levels of all others:
+   features->column[column].levels numbers. */
 void ak_forest_marginal(double *out, const ak_forest *forest, size_t column);
-/* Shares of the variance, averaged over the trees: 0 if all y are equal. */
+/* Both functions return a share of the variance, averaged over the trees. The first returns the
+   share that one column explains alone, the second the share that two different columns explain
+   together beyond their own effects. The share is 0 if all y are equal. */
 double ak_forest_effect(const ak_forest *forest, size_t column);
-double ak_forest_interaction(const ak_forest *forest, size_t a, size_t b); /* a != b */
+double ak_forest_interaction(const ak_forest *forest, size_t a, size_t b);
 
 #endif

@@ -1,13 +1,13 @@
 /*
  * gp.c: see gp.h.
  *
- * With K the similarities of the n rows plus noise on the diagonal, L its Cholesky factor and y
- * what was learned less what was expected beforehand,
+ * Let K be the similarities of the n rows, with the noise added to the diagonal, L its Cholesky
+ * factor, and y the learned values less their priors. Then
  *
  *     mean(x)     = prior(x) + v . L^-1 y,           v = L^-1 k(x)
  *     variance(x) = scale * (k(x,x) - v . v),    scale = |L^-1 y|^2 / n
  *
- * A new row appends one element to v, so a watched candidate keeps its v. L is stored as a
+ * A new row appends one element to v, so each watched candidate keeps its v. L is stored as a
  * triangle, row by row.
  */
 #include "model/gp.h"
@@ -18,28 +18,30 @@
 #include "base/alloc.h"
 
 enum {
-    NOISE = 2 * AK_PARAMETERS_MAX,        /* the noise is tuned like the weights */
-    ADDITIVE = 2 * AK_PARAMETERS_MAX + 1, /* and what each parameter does by itself */
-    HYPER = 2 * AK_PARAMETERS_MAX + 2,
+    NOISE = 2 * AK_PARAMETERS_MAX,        /* index of the noise, which is tuned like the weights */
+    ADDITIVE = 2 * AK_PARAMETERS_MAX + 1, /* index of the weight `a` of single parameters */
+    HINT = 2 * AK_PARAMETERS_MAX + 2,     /* index of the weight of the hint */
+    HYPER = 2 * AK_PARAMETERS_MAX + 3,
     TUNED_MAX = 128, /* rows that the weights are tuned on: more cost much and change little */
     LANES = 8,
     CHUNK = 16
 };
 
-#define VARIANCE_CONSTANT 1.0  /* the level is not known beforehand */
-#define VARIANCE_ALONE    0.5  /* of what each parameter does by itself, at first */
-#define VARIANCE_SLOPE    4.0  /* of the prior: the trials say soon whether it is right at all */
-#define NOMINAL           0.05 /* weight of whether numbers differ, to that of how far */
-#define STEP              0.9  /* in the logarithm of a weight */
-#define SPREAD            1.5  /* deviation of that logarithm from its start */
-#define LOG_LIMIT         5.0  /* and the farthest it may go */
-#define DIAGONAL_MIN      1e-9 /* equal rows without noise */
+#define VARIANCE_CONSTANT 1.0  /* of the level of all y, which is unknown beforehand */
+#define VARIANCE_ALONE    0.5  /* of the sum of single parameters, at first */
+#define VARIANCE_SLOPE    4.0  /* of prior and hint: the trials soon tell whether they are right */
+#define HINT_WORTH        0.5  /* rise of the log likelihood without which a hint is left out */
+#define NOMINAL           0.05 /* weight of whether numbers differ, relative to that of how far */
+#define STEP              0.9  /* step in the logarithm of a weight */
+#define SPREAD            1.5  /* prior standard deviation of that logarithm from its start */
+#define LOG_LIMIT         5.0  /* largest distance of that logarithm from its start */
+#define DIAGONAL_MIN      1e-9 /* for equal rows without noise */
 #define SCALE_MIN         1e-18
 
 typedef struct watched {
     bool used;
     ak_point point;
-    double self; /* similarity to itself */
+    double self; /* the point's similarity to itself */
     double *v;
 } watched;
 
@@ -54,16 +56,16 @@ struct ak_gp {
     size_t rows_max, slots, count;
     float weight[HYPER]; /* start * exp(log_ratio) */
     double start[HYPER], log_ratio[HYPER];
-    float weight_sum; /* of the distances */
-    size_t next;      /* weight to be reconsidered */
-    double prior_mean, scale;
+    float weight_sum; /* sum of the weights of all distances */
+    size_t next;      /* index of the weight that is tuned next */
+    double prior_mean, hint_mean, scale;
     ak_point *points;
-    double *y; /* less the prior */
+    double *y; /* of each row, less its prior */
     double *l, *half;
     double *tuned_l;
-    ranked *order; /* scratch */
+    ranked *order; /* scratch of pick_rows */
     watched *watched;
-    double *v; /* of all that is watched */
+    double *v; /* memory of the members `v` of `watched` */
 };
 
 static double square(double x)
@@ -76,16 +78,18 @@ static size_t triangle(size_t rows)
     return rows * (rows + 1) / 2;
 }
 
+/* Returns true if a column also has the second distance, whether its levels differ at all. */
 static bool has_nominal(const ak_column *column)
 {
     return column->ordered && column->levels > 2;
 }
 
-/* A place by itself: 1 - d is the covariance of a walk, and weighted sums of such are what is left
-   of the sum of all weights after the distance. */
+/* Computes the sum of the distances' weights, so that the term of single parameters can be
+   written with the weighted sum of distances: 1 - d is the covariance of a random walk, and so
+   is a weighted mean of such terms. */
 static void sum_weights(ak_gp *gp)
 {
-    gp->weight_sum = 1e-9F; /* there may be no parameter */
+    gp->weight_sum = 1e-9F; /* not 0, because there may be no parameter */
     for (size_t p = 0; p < 2 * AK_PARAMETERS_MAX; p++) {
         gp->weight_sum += gp->weight[p];
     }
@@ -105,6 +109,7 @@ static void start_weights(ak_gp *gp, const ak_gp_options *options)
     gp->chunks = (places + CHUNK - 1) / CHUNK;
     gp->start[NOISE] = options->noise;
     gp->start[ADDITIVE] = VARIANCE_ALONE;
+    gp->start[HINT] = VARIANCE_SLOPE;
     for (size_t h = 0; h < HYPER; h++) {
         gp->weight[h] = (float)gp->start[h];
     }
@@ -185,8 +190,8 @@ size_t ak_gp_count(const ak_gp *gp)
     return gp->count;
 }
 
-/* Eight sums at a time: without leave to reorder a sum, a compiler adds one by one, and each
-   addition would wait for the one before. */
+/* Computes a dot product as eight sums at a time. The compiler may not reorder a sum, so with one
+   sum each addition would wait for the previous one. */
 static double dot(const double *a, const double *b, size_t count)
 {
     double lane[LANES] = {0};
@@ -215,10 +220,10 @@ static float chunk_sum(float term[CHUNK])
     return (term[0] + term[1]) + (term[2] + term[3]);
 }
 
-/* Sums of w d and w d^2 over CHUNK places. Levels are whole numbers, so that different
-   ones are 1 apart or more, which counts as 1: the minimum of distance and 1, written without a
-   choice. Such loops, of constant length, become vector instructions; this is where a strategy
-   spends its time. */
+/* Adds w d and w d^2 over CHUNK places. Different levels of a nominal place are 1 apart or more,
+   which must count as 1, so d is the minimum of the distance and 1, written without a branch.
+   The compiler turns loops of constant length into vector instructions; a strategy spends most
+   of its time here. */
 static void chunk_distance(float *rough, float *smooth, const float *weight, const float *a,
                            const float *b)
 {
@@ -238,7 +243,7 @@ double ak_gp_similarity(const ak_gp *gp, const ak_point *a, const ak_point *b)
 {
     float rough = 0.0F;
     float smooth = 0.0F;
-    for (size_t i = 0; i < gp->chunks; i++) { /* weights beyond the last place are 0 */
+    for (size_t i = 0; i < gp->chunks; i++) { /* places beyond the last have the weight 0 */
         size_t p = i * CHUNK;
         chunk_distance(&rough, &smooth, gp->weight + p, a->at + p, b->at + p);
     }
@@ -246,10 +251,12 @@ double ak_gp_similarity(const ak_gp *gp, const ak_point *a, const ak_point *b)
     float matern = (1.0F + r + r * r / 3.0F) * expf(-r);
     double alone = (double)(gp->weight[ADDITIVE] * (1.0F - rough / gp->weight_sum));
     return VARIANCE_CONSTANT + alone + 0.5 * ((double)expf(-rough) + (double)matern) +
-           VARIANCE_SLOPE * (a->prior - gp->prior_mean) * (b->prior - gp->prior_mean);
+           VARIANCE_SLOPE * (a->prior - gp->prior_mean) * (b->prior - gp->prior_mean) +
+           (double)gp->weight[HINT] * (a->hint - gp->hint_mean) * (b->hint - gp->hint_mean);
 }
 
-/* Row i of a factor, given those above it. `pick` says which points it is made of; NULL: all. */
+/* Computes row i of a factor from the rows above it. `pick` says which rows of the data it is
+   made of; NULL: all in order. */
 static void factor_row(double *l, const ak_gp *gp, const ranked *pick, size_t i)
 {
     const ak_point *point = &gp->points[pick == NULL ? i : pick[i].row];
@@ -264,6 +271,7 @@ static void factor_row(double *l, const ak_gp *gp, const ranked *pick, size_t i)
     row[i] = sqrt(diagonal > DIAGONAL_MIN ? diagonal : DIAGONAL_MIN);
 }
 
+/* Appends element i to the v of a watched candidate. */
 static void watch_row(watched *w, const ak_gp *gp, size_t i)
 {
     const double *row = gp->l + triangle(i);
@@ -297,7 +305,7 @@ void ak_gp_truncate(ak_gp *gp, size_t count)
     gp->count = count < gp->count ? count : gp->count;
 }
 
-/* L^-1 y and the scale. */
+/* Computes L^-1 y and the scale. */
 static void solve(ak_gp *gp)
 {
     double fit = 0.0;
@@ -327,8 +335,8 @@ static int compare_ranked(const void *a, const void *b)
     return x->y != y->y ? (x->y > y->y) - (x->y < y->y) : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Puts the rows to tune on in front: if there are too many, the best of them, whose order matters,
-   and of the rest every so-manieth. Returns how many. */
+/* Puts the rows to tune on in front and returns their number. If there are more than TUNED_MAX,
+   these are the best ones, whose order matters, and an even selection of the others. */
 static size_t pick_rows(ak_gp *gp)
 {
     for (size_t i = 0; i < gp->count; i++) {
@@ -345,8 +353,8 @@ static size_t pick_rows(ak_gp *gp)
     return TUNED_MAX;
 }
 
-/* Logarithm of the marginal likelihood of the first `count` rows of the order, the scale profiled
-   out; the last term says that weights are near their start. */
+/* Returns the logarithm of the marginal likelihood of the first `count` rows of the order, at
+   the best scale, plus that of the weights' prior, which keeps them near their start. */
 static double likelihood(ak_gp *gp, size_t count)
 {
     double half[TUNED_MAX];
@@ -367,6 +375,7 @@ static double likelihood(ak_gp *gp, size_t count)
     return sum;
 }
 
+/* Sets a weight to its start times exp(log_ratio). */
 static void set_hyper(ak_gp *gp, size_t h, double log_ratio)
 {
     gp->log_ratio[h] = log_ratio;
@@ -374,7 +383,8 @@ static void set_hyper(ak_gp *gp, size_t h, double log_ratio)
     sum_weights(gp);
 }
 
-/* Tries one weight a step down and up. Returns how many tries that took. */
+/* Tries one weight a step down and a step up, and keeps the first that makes y more likely.
+   Returns the number of tries. */
 static size_t improve(double *now, ak_gp *gp, size_t h, size_t count)
 {
     double before = gp->log_ratio[h];
@@ -396,6 +406,18 @@ static size_t improve(double *now, ak_gp *gp, size_t h, size_t count)
     return tries;
 }
 
+/* Leaves the hint out if the rows are about as likely without the hint. `with` is the log
+   likelihood with the current weights. Each tuning decides this anew. */
+static void judge_hint(ak_gp *gp, double with, size_t count)
+{
+    double ratio = gp->log_ratio[HINT];
+    gp->log_ratio[HINT] = 0.0;
+    gp->weight[HINT] = 0.0F;
+    bool believed = with > likelihood(gp, count) + HINT_WORTH;
+    set_hyper(gp, HINT, ratio);
+    gp->weight[HINT] = believed ? gp->weight[HINT] : 0.0F;
+}
+
 void ak_gp_tune(ak_gp *gp, size_t tries)
 {
     if (gp->count == 0) {
@@ -403,20 +425,30 @@ void ak_gp_tune(ak_gp *gp, size_t tries)
     }
     size_t count = pick_rows(gp);
     gp->prior_mean = 0.0;
+    gp->hint_mean = 0.0;
     for (size_t i = 0; i < gp->count; i++) {
+        gp->hint_mean += gp->points[i].hint / (double)gp->count;
         gp->prior_mean += gp->points[i].prior / (double)gp->count;
     }
+    bool hinted = false;
+    for (size_t i = 0; i < gp->count && !hinted; i++) {
+        hinted = gp->points[i].hint != gp->points[0].hint;
+    }
+    set_hyper(gp, HINT, gp->log_ratio[HINT]);
     double now = likelihood(gp, count);
     size_t used = 0;
-    size_t idle = 0; /* weights in a row that are right */
+    size_t idle = 0; /* weights in a row that needed no change */
     while (idle < HYPER && used < tries) {
         size_t h = gp->next;
         gp->next = (gp->next + 1) % HYPER;
         double before = now;
-        if (gp->start[h] > 0.0) {
+        if (gp->start[h] > 0.0 && (h != HINT || hinted)) {
             used += improve(&now, gp, h, count);
         }
         idle = now > before ? 0 : idle + 1;
+    }
+    if (hinted) {
+        judge_hint(gp, now, count);
     }
     for (size_t i = 0; i < gp->count; i++) {
         factor_row(gp->l, gp, NULL, i);
@@ -432,6 +464,7 @@ void ak_gp_tune(ak_gp *gp, size_t tries)
 
 /* ---- predictions ---- */
 
+/* Computes mean and standard deviation of a point from its v. */
 static void describe(double *mean, double *deviation, const ak_gp *gp, double prior, double self,
                      const double *v)
 {

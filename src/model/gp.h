@@ -1,27 +1,28 @@
 /*
  * gp.h: a Gaussian process over configurations (Rasmussen and Williams, "Gaussian Processes for
- * Machine Learning", 2006, chapters 2 and 5): what the trials say about others, and how sure that
- * is.
+ * Machine Learning", 2006, chapters 2 and 5). It predicts the times of untried configurations and
+ * says how uncertain each prediction is.
  *
- * Two configurations are alike if their parameters are: with distances d between their levels and
+ * Two configurations are similar if their parameters are. With distances d between their levels and
  * weights w,
  *
  *     similarity = 1 + a (1 - sum of w d / sum of w)
  *                    + (exp(-sum of w d) + matern(sqrt(sum of w d^2))) / 2
  *
- * The 1 is the unknown level of all. The next term is what each parameter does by itself, whatever
- * the others are: it carries what was learned to parts of the space where nothing was tried. Of
- * what they do together half is rough: one step of a parameter may change everything, as alignments
- * do; the other half, Matern's with 5/2 degrees of freedom, is smooth, as amounts of work are. A
- * text has one distance, 0 or 1. A number has two, of which the second starts with a smaller
- * weight: how far apart the levels are, 0..1 over their range, and whether they differ at all,
- * since numbers may be names too ("method 0, 1, 2"). How much each matters, w, and a are learned
- * (tune), so a hundred parameters of which five matter are no harder than five.
+ * The 1 stands for the unknown level of all times. The next term is the effect of each parameter by
+ * itself, whatever the others are: it carries what was learned to parts of the space where nothing
+ * was tried. The last term is the joint effect. One half of it is rough: one step of a parameter
+ * may change everything, as alignments do. The other half, Matern's with 5/2 degrees of freedom, is
+ * smooth, as amounts of work are. A text has one distance, 0 or 1. A number has two: how far apart
+ * the levels are, 0..1 over their range, and, with a smaller weight at first, whether they differ
+ * at all, since numbers may also be mere names ("method 0, 1, 2"). The weights w and a are learned
+ * (ak_gp_tune), so a hundred parameters of which five matter are no harder than five.
  *
- * Rows are added one by one at a cost that grows with the square of their number (the Cholesky
- * factor is extended, not made again); the last ones can be taken back (truncate), which is how
- * trials under way are pretended. Candidates that are looked at again and again are watched: each
- * has a slot that is kept up to date at a cost that is linear in the rows.
+ * Rows are added one by one at a cost that grows with the square of their number, because the
+ * Cholesky factor is extended and not computed anew. The last rows can be removed (ak_gp_truncate);
+ * so a trial in progress can be added with its predicted time until it ends. Candidates that are
+ * predicted repeatedly are watched: each has a slot that is kept up to date at a cost linear in the
+ * rows.
  */
 #ifndef AK_MODEL_GP_H
 #define AK_MODEL_GP_H
@@ -30,49 +31,57 @@
 
 #define AK_GP_ROWS_MAX 1024
 
-/* A configuration as the model sees it: first one place per column, 0..1 if ordered, else the
-   level; then once more the level of each ordered column that has more than two. */
+/* A configuration as the model sees it. `at` first has one place per column: for an ordered column
+   the position in the range, 0..1, else the level. Then it has a second place, the level, for each
+   ordered column with more than two levels. */
 typedef struct ak_point {
     float at[2 * AK_PARAMETERS_MAX];
-    double prior; /* what is expected beforehand, in the units of y; 0: nothing */
+    double prior; /* expected y in its units; 0: nothing is expected */
+    /* a quantity that y may be proportional to; the factor is learned, 0 at first, and ak_gp_tune
+       leaves the hint out while the rows are no likelier with it than without */
+    double hint;
 } ak_point;
 
 typedef struct ak_gp_options {
-    size_t rows, slots; /* most rows (at most AK_GP_ROWS_MAX) and watched candidates */
-    /* What the weights add up to at first. Random pairs are about 2/5 of all ranges apart: at 5
-       they start at a similarity of e^-2. */
+    size_t rows, slots; /* most rows (up to AK_GP_ROWS_MAX) and watched candidates */
+    /* Sum of the weights at first. Random pairs of configurations are about 2/5 of all ranges
+       apart, so that a sum of 5 gives them a similarity of e^-2. */
     double steepness;
-    double noise; /* of y at first: variance, relative to that of the joint effect */
+    double noise; /* variance of the noise of y at first, relative to that of the joint effect */
 } ak_gp_options;
 
 typedef struct ak_gp ak_gp;
 
-/* Borrows the features until it is closed. */
+/* Opens a model without rows. It borrows the features until it is closed. */
 ak_status ak_gp_open(ak_gp **out, const ak_features *features, const ak_gp_options *options,
                      ak_error *err);
 void ak_gp_close(ak_gp *gp);
 
-/* Its prior is 0, for the caller to set. */
+/* Makes the point of a configuration. The prior and the hint are 0; the caller may set them. */
 void ak_gp_point(ak_point *out, const ak_gp *gp, const ak_config *config);
-/* Between two points, with the weights of now; without noise. */
+/* Returns the similarity of two points with the current weights, without noise. */
 double ak_gp_similarity(const ak_gp *gp, const ak_point *a, const ak_point *b);
 
 size_t ak_gp_count(const ak_gp *gp);
-/* Adds a row whose y is as predicted until learn says otherwise. Ignored when there are
-   options.rows already. */
+/* Adds a row, whose y is the prediction until ak_gp_learn sets it. If the model has options.rows
+   rows already, the new row is ignored. */
 void ak_gp_add(ak_gp *gp, const ak_point *point);
-void ak_gp_truncate(ak_gp *gp, size_t count); /* forgets all rows but the first `count` */
-/* The y of every row, all finite. What was watched stays watched. */
+/* Removes all rows but the first `count`. */
+void ak_gp_truncate(ak_gp *gp, size_t count);
+/* Sets the y of every row; all are finite. Watched candidates stay watched. */
 void ak_gp_learn(ak_gp *gp, const double *y);
-/* Tries up to `tries` changes of one weight at a time and keeps those under which y is more likely.
-   Looks at 128 rows at most. Costs a factorisation of all rows at the end. */
+/* Tries up to `tries` changes of one weight at a time on at most 128 rows, and keeps those that
+   make y more likely. Then all rows are factored anew. */
 void ak_gp_tune(ak_gp *gp, size_t tries);
 
-/* Mean and standard deviation of y without noise. */
+/* Predicts the mean and the standard deviation of y, without noise. */
 void ak_gp_predict(double *mean, double *deviation, const ak_gp *gp, const ak_point *point);
 
-void ak_gp_watch(ak_gp *gp, size_t slot, const ak_point *point); /* replaces what was there */
+/* Watches a point in a slot, in place of the point that was there. `slot` is less than
+   options.slots. */
+void ak_gp_watch(ak_gp *gp, size_t slot, const ak_point *point);
 void ak_gp_unwatch(ak_gp *gp, size_t slot);
+/* Predicts y of the point that a slot watches, as ak_gp_predict does but faster. */
 void ak_gp_watched(double *mean, double *deviation, const ak_gp *gp, size_t slot);
 
 #endif

@@ -1,20 +1,20 @@
-/* implementation.c: the KernelSpecification of a space file: which sources, joined into one text,
-   and how they are compiled. The parameters themselves are read when a task is bound
+/* implementation.c: reads the KernelSpecification of a space file: the sources, which are joined
+   into one text, and how they are compiled. The parameters are read when a task is bound
    (space_read.c). */
 #include "problem/kernel_files.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
-#include "problem/expr.h"
-#include "problem/launch.h"
+#include "space/expr.h"
+#include "problem/backend_rules.h"
 
 static const char *const our_keys[] = {
     "Language", "KernelName", "KernelFile", "Include",        "CompilerOptions",    "Workspace",
     "Threads",  "GlobalSize", "LocalSize",  "GlobalSizeType", "SharedMemory",       "ProblemSize",
     "GridDivX", "GridDivY",   "GridDivZ",   "Arguments",      "ReferenceArguments", "BenchmarkName",
     "Stream",   "Misc",       "Dtypes",     "Needs",          "Architecture",       "Launch",
-    "Defines",  NULL};
+    "Defines",  "Spills",     NULL};
 
 static ak_status check_keys(const json_t *object, const char *where, ak_error *err)
 {
@@ -31,15 +31,46 @@ static ak_status check_keys(const json_t *object, const char *where, ak_error *e
     return AK_OK;
 }
 
+/* Returns AK_INVALID if "Language" is not the backend's. All sources of a backend are compiled
+   as its language. */
+static ak_status check_language(const json_t *kernel, const char *backend, const char *where,
+                                ak_error *err)
+{
+    static const struct {
+        const char *backend, *language, *lower;
+    } taken[] = {{"host", "C", "c"},
+                 {"host", "C++", "c++"},
+                 {"cuda", "CUDA", "cuda"},
+                 {"opencl", "OpenCL", "opencl"}};
+    const char *wanted = NULL;
+    const char *language = NULL;
+    AK_DO(ak_json_string_or(&language, kernel, "Language", NULL, where, err));
+    if (language == NULL) {
+        return AK_OK;
+    }
+    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
+        if (strcmp(backend, taken[i].backend) != 0) {
+            continue;
+        }
+        if (strcmp(language, taken[i].language) == 0 || strcmp(language, taken[i].lower) == 0) {
+            return AK_OK;
+        }
+        wanted = strcmp(backend, "host") == 0 ? "C or C++" : taken[i].language;
+    }
+    return wanted == NULL
+               ? AK_OK
+               : ak_fail(err, AK_INVALID,
+                         "%s: \"Language\" is \"%.40s\", which is not supported: a kernel for %s "
+                         "is written in %s",
+                         where, language, backend, wanted);
+}
+
 static ak_status read_strings(const char *const **out, size_t *count, ak_problem *problem,
                               const json_t *object, const char *key, size_t max, const char *where,
                               ak_error *err)
 {
     json_t *array;
-    ak_status status = ak_json_array_or_null(&array, object, key, where, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_json_array_or_null(&array, object, key, where, err));
     *count = json_array_size(array);
     if (*count > max) {
         return ak_fail(err, AK_LIMIT, "%s: \"%s\" has more than %zu entries", where, key, max);
@@ -62,14 +93,14 @@ static ak_status add_source(ak_buf *source, ak_problem *problem, const ak_kernel
                             const char *name, ak_error *err)
 {
     const char *text;
-    ak_status status = ak_kernel_read(&text, problem, files, name, err);
-    if (status == AK_OK) {
-        /* the compiler's messages then name the file that people know */
-        ak_buf_print(source, "#line 1 \"%s\"\n", name);
-        ak_buf_puts(source, text);
-        ak_buf_puts(source, "\n");
-        status = ak_buf_status(source, err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_kernel_read(&text, problem, files, name, err));
+    /* Compiler messages then name the file that people know. */
+    ak_buf_print(source, "#line 1 \"%s\"\n", name);
+    ak_buf_puts(source, text);
+    ak_buf_puts(source, "\n");
+    AK_TRY(ak_buf_status(source, err));
+out:
     return status;
 }
 
@@ -80,42 +111,37 @@ static ak_status read_source(ak_implementation_spec *implementation, ak_problem 
     const char *const *includes = NULL;
     size_t count = 0;
     ak_buf source = AK_BUF(AK_SOURCE_BYTES_MAX);
-    ak_status status =
-        read_strings(&includes, &count, problem, kernel, "Include", AK_INCLUDES_MAX, where, err);
-    if (status == AK_OK) {
-        status = ak_json_string(&file, kernel, "KernelFile", where, err);
+    ak_status status = AK_OK;
+    AK_TRY(
+        read_strings(&includes, &count, problem, kernel, "Include", AK_INCLUDES_MAX, where, err));
+    AK_TRY(ak_json_string(&file, kernel, "KernelFile", where, err));
+    for (size_t i = 0; i < count; i++) {
+        AK_TRY(add_source(&source, problem, files, includes[i], err));
     }
-    for (size_t i = 0; i < count && status == AK_OK; i++) {
-        status = add_source(&source, problem, files, includes[i], err);
-    }
-    if (status == AK_OK) {
-        status = add_source(&source, problem, files, file, err);
-    }
-    if (status == AK_OK) {
-        status = ak_problem_text(&implementation->source, problem, source.data, err);
-    }
+    AK_TRY(add_source(&source, problem, files, file, err));
+    AK_TRY(ak_problem_text(&implementation->source, problem, source.data, err));
+out:
     ak_buf_free(&source);
     return status == AK_OK || status == AK_NO_MEMORY ? status : ak_fail_within(err, "%s", where);
 }
 
-/* Parsed only to find mistakes early; names are known when a task is bound. */
+/* Reads an expression. It is parsed only to find mistakes early; its names are known when a task
+   is bound. */
 static ak_status read_expression(const char **out, const json_t *kernel, const char *key,
                                  const char *fallback, const char *where, ak_error *err)
 {
     char place[256];
-    ak_expr *expr;
-    ak_status status = ak_json_string_or(out, kernel, key, fallback, where, err);
-    if (status == AK_OK) {
-        (void)snprintf(place, sizeof place, "%.200s: %s", where, key);
-        status = ak_expr_parse(&expr, *out, place, err);
-    }
-    if (status == AK_OK) {
-        ak_expr_free(expr);
-    }
+    ak_expr *expr = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_string_or(out, kernel, key, fallback, where, err));
+    (void)snprintf(place, sizeof place, "%.200s: %s", where, key);
+    AK_TRY(ak_expr_parse(&expr, *out, place, err));
+out:
+    ak_expr_free(expr);
     return status;
 }
 
-/* Macros that depend on the task, as expressions. */
+/* Reads "Defines": macros whose values are expressions over the task. */
 static ak_status read_defines(ak_implementation_spec *implementation, const json_t *kernel,
                               ak_error *err)
 {
@@ -128,7 +154,7 @@ static ak_status read_defines(ak_implementation_spec *implementation, const json
     json_object_foreach(defines, name, value)
     {
         if (!ak_expr_is_name(name) || strlen(name) > AK_KERNEL_NAME_MAX) {
-            status = ak_fail(err, AK_INVALID, "%s: Defines: \"%.60s\" is no name", where, name);
+            status = ak_fail(err, AK_INVALID, "%s: Defines: \"%.60s\" is not a name", where, name);
         } else {
             status = read_expression(&text, defines, name, "", where, err);
         }
@@ -140,7 +166,7 @@ static ak_status read_defines(ak_implementation_spec *implementation, const json
     return status;
 }
 
-/* Which dtypes it computes in; each must be one of the problem's. */
+/* Reads the dtypes that the implementation computes in. Each must be one of the problem's. */
 static ak_status read_dtypes(ak_implementation_spec *implementation, ak_problem *problem,
                              const json_t *kernel, ak_error *err)
 {
@@ -156,7 +182,7 @@ static ak_status read_dtypes(ak_implementation_spec *implementation, ak_problem 
             has = has || problem->dtypes[d] == dtype;
         }
         if (!has) {
-            return ak_fail(err, AK_INVALID, "%s: Dtypes: \"%.40s\" is no dtype of %s",
+            return ak_fail(err, AK_INVALID, "%s: Dtypes: \"%.40s\" is not a dtype of %s",
                            implementation->where, names[i], problem->name);
         }
         dtypes |= 1u << dtype;
@@ -171,35 +197,119 @@ static ak_status read_needs(ak_implementation_spec *implementation, const json_t
     static const char *const keys[] = {"Expression", "Description", NULL};
     json_t *needs;
     const char *where = implementation->where, *text, *reason;
-    ak_status status = ak_json_array_or_null(&needs, kernel, "Needs", where, err);
-    for (size_t i = 0; status == AK_OK && i < json_array_size(needs); i++) {
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_array_or_null(&needs, kernel, "Needs", where, err));
+    for (size_t i = 0; i < json_array_size(needs); i++) {
         const json_t *need = json_array_get(needs, i);
-        status = ak_json_only(need, keys, where, err);
-        status =
-            status == AK_OK ? read_expression(&text, need, "Expression", "", where, err) : status;
-        status =
-            status == AK_OK ? ak_json_string(&reason, need, "Description", where, err) : status;
+        AK_TRY(ak_json_only(need, keys, where, err));
+        AK_TRY(read_expression(&text, need, "Expression", "", where, err));
+        AK_TRY(ak_json_string(&reason, need, "Description", where, err));
     }
     implementation->needs = needs;
+out:
     return status;
 }
 
-static ak_status read_launch(ak_implementation_spec *implementation, const ak_problem *problem,
+static ak_status read_spills(ak_implementation_spec *implementation, const json_t *kernel,
+                             ak_error *err)
+{
+    const char *text;
+    AK_DO(ak_json_string_or(&text, kernel, "Spills", "allow", implementation->where, err));
+    implementation->rejects_spills = strcmp(text, "reject") == 0;
+    return implementation->rejects_spills || strcmp(text, "allow") == 0
+               ? AK_OK
+               : ak_fail(err, AK_INVALID, "%s: \"Spills\" is \"%.40s\"; it must be allow or reject",
+                         implementation->where, text);
+}
+
+static ak_status adapt(ak_implementation_spec *implementation, ak_problem *problem,
+                       const ak_backend_rules *rules, ak_error *err)
+{
+    ak_buf source = AK_BUF(AK_SOURCE_BYTES_MAX);
+    ak_status status = AK_OK;
+    ak_buf_puts(&source, implementation->source);
+    AK_TRY(rules->adapt(&source, implementation->launch, implementation->kernel_name, problem,
+                        implementation->where, err));
+    AK_TRY(ak_buf_status(&source, err));
+    AK_TRY(ak_problem_text(&implementation->source, problem, source.data, err));
+    implementation->kernel_name = "ak_kernel";
+out:
+    ak_buf_free(&source);
+    return status;
+}
+
+static ak_status read_launch(ak_implementation_spec *implementation, ak_problem *problem,
                              const json_t *kernel, ak_error *err)
 {
     const char *where = implementation->where;
-    implementation->launch = json_object_get(kernel, "Launch");
-    implementation->sized =
-        implementation->launch != NULL && ak_launch_is_sized(implementation->launch);
-    ak_status status = ak_json_string_or(&implementation->kernel_name, kernel, "KernelName",
-                                         "ak_kernel", where, err);
-    if (status == AK_OK) {
-        status = ak_json_string_or(&implementation->architecture, kernel, "Architecture", NULL,
-                                   where, err);
+    const ak_backend_rules *rules = ak_backend_rules_find(implementation->backend);
+    const json_t *launch = json_object_get(kernel, "Launch");
+    implementation->launch = launch;
+    implementation->specialised = launch != NULL && rules != NULL &&
+                                  rules->is_specialised != NULL && rules->is_specialised(launch);
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_string_or(&implementation->kernel_name, kernel, "KernelName", "ak_kernel", where,
+                             err));
+    AK_TRY(
+        ak_json_string_or(&implementation->architecture, kernel, "Architecture", NULL, where, err));
+    AK_TRY(read_spills(implementation, kernel, err));
+    if (launch != NULL && rules != NULL && rules->check_launch != NULL) {
+        AK_TRY(rules->check_launch(launch, problem, where, err));
     }
-    return status == AK_OK && implementation->launch != NULL
-               ? ak_launch_check(implementation->launch, problem, where, err)
-               : status;
+    if (launch != NULL && rules != NULL && rules->adapt != NULL) {
+        AK_TRY(adapt(implementation, problem, rules, err));
+    }
+out:
+    return status;
+}
+
+ak_status ak_implementation_check_option(const ak_implementation_spec *implementation,
+                                         const char *option, ak_error *err)
+{
+    const ak_backend_rules *rules = ak_backend_rules_find(implementation->backend);
+    return rules == NULL || rules->allows_option == NULL || rules->allows_option(option)
+               ? AK_OK
+               : ak_fail(err, AK_INVALID,
+                         "%s: the compiler option \"%.80s\" is refused: a space file may choose "
+                         "how code is generated, not programs, files or libraries",
+                         implementation->where, option);
+}
+
+/* Reads "KernelSpecification". For a T1 file by itself (`files` is NULL) it reads only what a
+   space needs. */
+static ak_status read_specification(ak_implementation_spec *implementation, ak_problem *problem,
+                                    const ak_kernel_files *files, const json_t *kernel,
+                                    ak_error *err)
+{
+    const char *where = implementation->where;
+    ak_status status = AK_OK;
+    AK_TRY(read_strings(&implementation->options, &implementation->option_count, problem, kernel,
+                        "CompilerOptions", AK_INCLUDES_MAX, where, err));
+    if (files != NULL) {
+        for (size_t i = 0; i < implementation->option_count; i++) {
+            AK_TRY(ak_implementation_check_option(implementation, implementation->options[i], err));
+        }
+        AK_TRY(check_keys(kernel, where, err));
+        AK_TRY(check_language(kernel, implementation->backend, where, err));
+        AK_TRY(read_source(implementation, problem, files, kernel, err));
+    }
+    AK_TRY(read_expression(&implementation->workspace, kernel, "Workspace", "0", where, err));
+    AK_TRY(read_expression(&implementation->threads, kernel, "Threads", "1", where, err));
+    if (files != NULL && strcmp(implementation->threads, "openmp") == 0) {
+        return ak_fail(
+            err, AK_INVALID,
+            "%s: \"Threads\" is \"openmp\", and OpenMP is not supported: run threads with "
+            "call->parallel (ak_host.h)",
+            where);
+    }
+    if (files != NULL) {
+        AK_TRY(read_dtypes(implementation, problem, kernel, err));
+        AK_TRY(read_defines(implementation, kernel, err));
+        AK_TRY(read_needs(implementation, kernel, err));
+        AK_TRY(read_launch(implementation, problem, kernel, err));
+    }
+out:
+    return status;
 }
 
 ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *files,
@@ -216,51 +326,21 @@ ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *fil
                                                .threads = "1",
                                                .kernel_name = "ak_kernel",
                                                .dtypes = ~0u};
-    ak_status status = ak_problem_text(&implementation->name, problem, name, err);
-    if (status == AK_OK) {
-        status = ak_problem_text(&implementation->backend, problem, backend, err);
+    ak_status status = AK_OK;
+    AK_TRY(ak_problem_text(&implementation->name, problem, name, err));
+    AK_TRY(ak_problem_text(&implementation->backend, problem, backend, err));
+    AK_TRY(ak_json_object_or_null(&space, definition, "ConfigurationSpace", where, err));
+    if (space == NULL) {
+        return ak_fail(err, AK_INVALID, "%s: \"ConfigurationSpace\" is missing", where);
     }
-    if (status == AK_OK) {
-        status = ak_json_object_or_null(&space, definition, "ConfigurationSpace", where, err);
+    AK_TRY(ak_json_object_or_null(&kernel, definition, "KernelSpecification", where, err));
+    if (kernel == NULL && files != NULL) {
+        return ak_fail(err, AK_INVALID, "%s: \"KernelSpecification\" is missing", where);
     }
-    if (status == AK_OK && space == NULL) {
-        status = ak_fail(err, AK_INVALID, "%s: \"ConfigurationSpace\" is missing", where);
+    if (kernel != NULL) {
+        AK_TRY(read_specification(implementation, problem, files, kernel, err));
     }
-    if (status == AK_OK) {
-        status = ak_json_object_or_null(&kernel, definition, "KernelSpecification", where, err);
-    }
-    if (status == AK_OK && kernel == NULL && files != NULL) {
-        status = ak_fail(err, AK_INVALID, "%s: \"KernelSpecification\" is missing", where);
-    }
-    if (status == AK_OK && kernel != NULL) {
-        status = read_strings(&implementation->options, &implementation->option_count, problem,
-                              kernel, "CompilerOptions", AK_INCLUDES_MAX, where, err);
-        if (status == AK_OK && files != NULL) {
-            status = check_keys(kernel, where, err);
-        }
-        if (status == AK_OK && files != NULL) {
-            status = read_source(implementation, problem, files, kernel, err);
-        }
-        if (status == AK_OK) {
-            status =
-                read_expression(&implementation->workspace, kernel, "Workspace", "0", where, err);
-        }
-        if (status == AK_OK) {
-            status = read_expression(&implementation->threads, kernel, "Threads", "1", where, err);
-        }
-        if (status == AK_OK && files != NULL) {
-            status = read_dtypes(implementation, problem, kernel, err);
-        }
-        if (status == AK_OK && files != NULL) {
-            status = read_defines(implementation, kernel, err);
-        }
-        if (status == AK_OK && files != NULL) {
-            status = read_needs(implementation, kernel, err);
-        }
-        if (status == AK_OK && files != NULL) {
-            status = read_launch(implementation, problem, kernel, err);
-        }
-    }
-    problem->implementation_count += status == AK_OK ? 1 : 0;
+    problem->implementation_count++;
+out:
     return status;
 }

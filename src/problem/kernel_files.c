@@ -1,4 +1,5 @@
-/* kernel_files.c: reads a kernel's files, wherever they are, and never outside its surroundings. */
+/* kernel_files.c: reads a kernel's files from the executable or from a folder, and refuses names
+   and links that lead elsewhere. */
 #include "problem/kernel_files.h"
 
 #include <string.h>
@@ -24,8 +25,8 @@ ak_status ak_problem_keep(ak_problem *problem, json_t *document, ak_error *err)
     return AK_OK;
 }
 
-/* A relative name that leaves the folder at most to a folder beside it, and can stand in a #line.
- */
+/* Returns AK_INVALID unless the name is relative, leads at most into a folder beside the
+   kernel's, and can stand in a #line. */
 static ak_status check_name(const char *name, const char *folder, ak_error *err)
 {
     int depth = 0;
@@ -54,9 +55,7 @@ static ak_status check_name(const char *name, const char *folder, ak_error *err)
         folder, name);
 }
 
-/* "kernels/a" and "../b/c.h" are "kernels/b/c.h". The name has been checked. */
-static ak_status normalise(char out[AK_PATH_MAX], const char *folder, const char *name,
-                           ak_error *err)
+ak_status ak_kernel_path(char out[AK_PATH_MAX], const char *folder, const char *name, ak_error *err)
 {
     ak_status status = ak_fs_join(out, folder, "", err);
     size_t length = strlen(folder);
@@ -71,7 +70,9 @@ static ak_status normalise(char out[AK_PATH_MAX], const char *folder, const char
                 length--;
             }
         } else if (n > 0 && !(n == 1 && name[0] == '.')) {
-            out[length++] = '/';
+            if (length > 0 || folder[0] == '/') {
+                out[length++] = '/';
+            }
             memcpy(out + length, name, n);
             length += n;
         }
@@ -82,7 +83,22 @@ static ak_status normalise(char out[AK_PATH_MAX], const char *folder, const char
     return AK_OK;
 }
 
-/* The text is the caller's (`owned`) or the executable's. */
+/* Returns AK_INVALID if a link leads out of the folder that the name itself leads to. A file
+   that does not exist is reported when it is read. */
+static ak_status check_links(const char *path, const char *folder, const char *name, ak_error *err)
+{
+    char allowed[AK_PATH_MAX];
+    bool beside = strncmp(name, "../", 3) == 0 || strstr(name, "/../") != NULL;
+    AK_DO(ak_fs_join(allowed, folder, beside ? ".." : ".", err));
+    if (!ak_fs_is_file(path) || ak_fs_is_within(path, allowed)) {
+        return AK_OK;
+    }
+    return ak_fail(err, AK_INVALID,
+                   "%s: is a link out of the kernel's folder: put the file itself there", path);
+}
+
+/* Finds the text of a file. It belongs to the caller, who frees *owned, or to the executable
+   (*owned is NULL). */
 static ak_status find_text(const char **out, size_t *length, char **owned, char path[AK_PATH_MAX],
                            const ak_kernel_files *files, const char *name, ak_error *err)
 {
@@ -93,13 +109,14 @@ static ak_status find_text(const char **out, size_t *length, char **owned, char 
     }
     if (!files->builtin) {
         status = ak_fs_join(path, files->folder, name, err);
+        status = status == AK_OK ? check_links(path, files->folder, name, err) : status;
         if (status == AK_OK) {
             status = ak_fs_read(owned, length, path, AK_SOURCE_BYTES_MAX, err);
         }
         *out = *owned;
         return status;
     }
-    status = normalise(path, files->folder, name, err);
+    status = ak_kernel_path(path, files->folder, name, err);
     if (status != AK_OK) {
         return status;
     }
@@ -113,6 +130,20 @@ static ak_status find_text(const char **out, size_t *length, char **owned, char 
     return AK_OK;
 }
 
+ak_status ak_kernel_locate(char path[AK_PATH_MAX], const ak_kernel_files *files, const char *name,
+                           ak_error *err)
+{
+    ak_status status = AK_OK;
+    AK_TRY(files == NULL || files->builtin
+               ? ak_fail(err, AK_INVALID, "\"%.100s\": a built-in kernel has no data files", name)
+               : AK_OK);
+    AK_TRY(check_name(name, files->folder, err));
+    AK_TRY(ak_fs_join(path, files->folder, name, err));
+    status = check_links(path, files->folder, name, err);
+out:
+    return status;
+}
+
 bool ak_kernel_has(const ak_kernel_files *files, const char *name)
 {
     char path[AK_PATH_MAX];
@@ -120,6 +151,25 @@ bool ak_kernel_has(const ak_kernel_files *files, const char *name)
         return false;
     }
     return files->builtin ? ak_asset_find(path) != NULL : ak_fs_is_file(path);
+}
+
+ak_status ak_kernel_note(ak_problem *problem, const char *name, const char *text, size_t length,
+                         ak_error *err)
+{
+    void *files = problem->files;
+    ak_status status = ak_grow(&files, &problem->file_capacity, problem->file_count + 1,
+                               sizeof *problem->files, err);
+    problem->files = files;
+    if (status != AK_OK) {
+        return status;
+    }
+    const ak_kernel_file file = {ak_arena_strndup(problem->arena, name, strlen(name)),
+                                 ak_arena_strndup(problem->arena, text, length), length};
+    if (file.name == NULL || file.text == NULL) {
+        return ak_fail_memory(err);
+    }
+    problem->files[problem->file_count++] = file;
+    return AK_OK;
 }
 
 ak_status ak_kernel_read(const char **out, ak_problem *problem, const ak_kernel_files *files,
@@ -133,10 +183,10 @@ ak_status ak_kernel_read(const char **out, ak_problem *problem, const ak_kernel_
         return status;
     }
     if (memchr(text, 0, length) != NULL) {
-        status = ak_fail(err, AK_INVALID, "%s: not a text: it contains a 0 byte", path);
+        status = ak_fail(err, AK_INVALID, "%s: is not a text: it contains a 0 byte", path);
     } else {
-        *out = ak_arena_strndup(problem->arena, text, length);
-        status = *out == NULL ? ak_fail_memory(err) : AK_OK;
+        status = ak_kernel_note(problem, name, text, length, err);
+        *out = status == AK_OK ? problem->files[problem->file_count - 1].text : NULL;
     }
     ak_free(owned);
     return status;
@@ -150,21 +200,19 @@ ak_status ak_kernel_read_json(json_t **out, const char **where, ak_problem *prob
     size_t length;
     json_t *document = NULL;
     ak_status status = find_text(&text, &length, &owned, path, files, name, err);
-    if (status == AK_OK) {
-        status = ak_json_parse(&document, text, length, path, err);
-        ak_free(owned);
+    if (status != AK_OK) {
+        return status;
     }
-    if (status == AK_OK) {
-        status = ak_problem_keep(problem, document, err);
-    }
-    if (status == AK_OK) {
-        status = ak_problem_text(where, problem, path, err);
-    }
-    if (status == AK_OK && !json_is_object(document)) {
+    AK_TRY(ak_kernel_note(problem, name, text, length, err));
+    AK_TRY(ak_json_parse(&document, text, length, path, err));
+    AK_TRY(ak_problem_keep(problem, document, err));
+    AK_TRY(ak_problem_text(where, problem, path, err));
+    if (!json_is_object(document)) {
         status = ak_fail(err, AK_INVALID, "%s: must be a JSON object", path);
+        goto out;
     }
-    if (status == AK_OK) {
-        *out = document;
-    }
+    *out = document;
+out:
+    ak_free(owned);
     return status;
 }

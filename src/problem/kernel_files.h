@@ -1,48 +1,68 @@
-/* kernel_files.h: the files of a kernel, from the executable or from a folder, and what is read
-   from them. Internal to problem/. */
+/* kernel_files.h: access to the files of a kernel, which are in the executable or in a folder,
+   and the functions that read a problem from them. Internal to problem/. */
 #ifndef AK_PROBLEM_KERNEL_FILES_H
 #define AK_PROBLEM_KERNEL_FILES_H
 
 #include "base/fs.h"
 #include "problem/problem.h"
 
-#define AK_IMPLEMENTATIONS_MAX 64
-#define AK_INCLUDES_MAX        64
-#define AK_KERNEL_NAME_MAX     63
+#define AK_INCLUDES_MAX    64
+#define AK_KERNEL_NAME_MAX 63
+#define AK_PROBLEM_FILE    "problem.json"
 
-/* Where a kernel's files are. */
+/* The place of a kernel's files. */
 typedef struct ak_kernel_files {
     bool builtin;
-    char folder[AK_PATH_MAX]; /* "kernels/matmul" if built in */
+    char folder[AK_PATH_MAX]; /* "kernels/matmul" for a built-in kernel */
 } ak_kernel_files;
 
-/* The text of a file whose name is relative to the kernel's folder; it may be in the folder beside
-   ("../matmul/gemm.h"), not further up. Owned by the problem's arena. */
+/* Reads a text file. Its name is relative to the kernel's folder and may lead into a folder
+   beside it ("../matmul/gemm.h"), not further up. The problem's arena owns the text. */
 ak_status ak_kernel_read(const char **out, ak_problem *problem, const ak_kernel_files *files,
                          const char *name, ak_error *err);
-/* The same, parsed; owned by the problem. `where` gets the path for messages. */
+/* Reads and parses a JSON file; it must be an object. The problem owns it. *where is the file's
+   path for messages. */
 ak_status ak_kernel_read_json(json_t **out, const char **where, ak_problem *problem,
                               const ak_kernel_files *files, const char *name, ak_error *err);
-/* Is there a file of this name? */
+/* Joins a folder and a checked name without ".": "kernels/a" and "../b/c.h" give "kernels/b/c.h",
+   and "a" and "../b/c.h" give "b/c.h". */
+ak_status ak_kernel_path(char out[AK_PATH_MAX], const char *folder, const char *name,
+                         ak_error *err);
+/* Gives the path of a file in the kernel's folder, or in one beside it. Returns AK_INVALID if the
+   name leads elsewhere. Built-in kernels have no such files. */
+ak_status ak_kernel_locate(char path[AK_PATH_MAX], const ak_kernel_files *files, const char *name,
+                           ak_error *err);
+/* Returns true if the kernel has a file with this name. */
 bool ak_kernel_has(const ak_kernel_files *files, const char *name);
-/* The problem takes the document, also on failure. */
+/* Remembers a text as one of the kernel's files, so that a caller can keep the sources
+   (sources.h). */
+ak_status ak_kernel_note(ak_problem *problem, const char *name, const char *text, size_t length,
+                         ak_error *err);
+/* Gives a document to the problem, which releases the document when it is closed. On failure the
+   document is released at once. */
 ak_status ak_problem_keep(ak_problem *problem, json_t *document, ak_error *err);
 
-/* What problem.json says, into the problem (problem_read.c). problem->where is its path. */
+/* Reads a kernel's problem.json and its space files into the problem (kernel_folder.c). */
+ak_status ak_kernel_open(ak_problem *problem, const ak_kernel_files *files, ak_error *err);
+/* Reads problem.json into the problem (problem_read.c). problem->where is the path of the file. */
 ak_status ak_problem_read(ak_problem *problem, const ak_kernel_files *files, const json_t *json,
                           ak_error *err);
-/* One space file into problem->implementations, which has room (implementation.c). `files` NULL: a
-   T1 file by itself, whose sources are not looked for. */
+/* Reads one space file into the next element of problem->implementations, which has room for it
+   (implementation.c). If `files` is NULL, `definition` is a T1 file by itself, and the sources that
+   it names are not read. */
 ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *files,
                                  const char *name, const char *backend, const json_t *definition,
                                  const char *where, ak_error *err);
-/* A T1 file as a problem of its own (t1.c). */
+/* Reads a T1 file as a problem of its own (t1.c). */
 ak_status ak_t1_open(ak_problem *problem, const char *path, ak_error *err);
-/* The same of a document, which the problem keeps already. */
+/* Reads a T1 document, which the problem owns already, as a space without a problem. */
 ak_status ak_t1_fill(ak_problem *problem, const char *name, const json_t *document,
                      const char *where, ak_error *err);
+/* Returns AK_INVALID if the backend does not let a space file give its compiler this option. */
+ak_status ak_implementation_check_option(const ak_implementation_spec *implementation,
+                                         const char *option, ak_error *err);
 
-/* Copies a text into the problem. */
+/* Copies a text into the problem's arena. */
 ak_status ak_problem_text(const char **out, ak_problem *problem, const char *text, ak_error *err);
 
 #endif

@@ -1,21 +1,23 @@
 /*
  * problem.h: a kernel folder, loaded and validated (docs/formats.md has the file formats).
  *
- * A problem says what to compute and holds no numbers of one run; ak_task (task.h) binds it to
- * sizes, a dtype, choices and a device. Everything here is immutable after loading and owned by the
- * problem.
+ * A problem says what to compute and holds no numbers of a run; ak_task (task.h) binds it to sizes,
+ * a dtype, problem options and a device. Everything here is immutable after loading and owned by
+ * the problem.
  */
 #ifndef AK_PROBLEM_PROBLEM_H
 #define AK_PROBLEM_PROBLEM_H
 
 #include "base/json.h"
 
-#define AK_SIZES_MAX         8
-#define AK_CHOICES_MAX       16
-#define AK_ARGUMENTS_MAX     16
-#define AK_CHOICE_NUMBER_MAX 9007199254740992.0 /* 2^53: whole numbers are exact up to there */
-#define AK_RANK_MAX          4
-#define AK_SOURCE_BYTES_MAX  (4u << 20)
+#define AK_SIZES_MAX     8
+#define AK_CHOICES_MAX   16
+#define AK_ARGUMENTS_MAX 16
+/* 2^53: up to there reals hold whole numbers exactly */
+#define AK_CHOICE_NUMBER_MAX   9007199254740992.0
+#define AK_RANK_MAX            4
+#define AK_SOURCE_BYTES_MAX    (4u << 20)
+#define AK_IMPLEMENTATIONS_MAX 64
 
 /* X(NAME, text, bytes, machine epsilon) */
 #define AK_DTYPE_MAP(X)                                                                            \
@@ -31,9 +33,11 @@ typedef enum ak_dtype {
 #undef AK_DTYPE_ENUM
 } ak_dtype;
 
+/* The columns of the table above: bytes of an element, machine epsilon (0 for i32), and name. */
 size_t ak_dtype_bytes(ak_dtype dtype);
 double ak_dtype_epsilon(ak_dtype dtype);
 const char *ak_dtype_text(ak_dtype dtype);
+/* Finds the dtype with this name. Returns false if there is none. */
 bool ak_dtype_parse(ak_dtype *out, const char *text);
 
 typedef struct ak_size_spec {
@@ -41,31 +45,51 @@ typedef struct ak_size_spec {
     int64_t fallback; /* the default */
 } ak_size_spec;
 
-/* One of some texts, or a number. */
+/* A problem option ("choices" in problem.json) is one of some texts, a whole number or a real. */
 typedef enum ak_choice_kind { AK_CHOICE_TEXT, AK_CHOICE_WHOLE, AK_CHOICE_REAL } ak_choice_kind;
 
 typedef struct ak_choice_spec {
     const char *name, *description;
     ak_choice_kind kind;
-    const char *const *values; /* of a text */
+    const char *const *values; /* AK_CHOICE_TEXT only */
     size_t value_count, default_index;
-    double low, high, fallback; /* of a number; fallback is the default */
-    bool implicit;              /* not named in a task's choices where it has its default */
+    double low, high, fallback; /* numbers only; `fallback` is the default */
+    bool implicit;              /* a task's text leaves it out if it has its default */
 } ak_choice_spec;
 
 typedef enum ak_access { AK_ACCESS_IN, AK_ACCESS_OUT, AK_ACCESS_INOUT } ak_access;
-typedef enum ak_fill_kind { AK_FILL_UNIFORM, AK_FILL_NORMAL, AK_FILL_CONSTANT } ak_fill_kind;
+/* How an argument is filled; check/inputs.h fills it. AK_FILL_SPREAD gives numbers at equal
+   distances in a random order; AK_FILL_FILE gives the numbers of a file (check/npy.h). */
+typedef enum ak_fill_kind {
+    AK_FILL_UNIFORM,
+    AK_FILL_NORMAL,
+    AK_FILL_CONSTANT,
+    AK_FILL_SPREAD,
+    AK_FILL_FILE
+} ak_fill_kind;
+
+/* Returns the name of a kind: "uniform". */
+const char *ak_fill_text(ak_fill_kind kind);
+/* Returns true if the two numbers make sense: a range is not empty, a deviation is positive. */
+bool ak_fill_sane(ak_fill_kind kind, double a, double b);
 
 typedef struct ak_argument_spec {
     const char *name;
-    bool dtype_follows; /* "dtype": the task's; else `dtype` */
+    bool dtype_follows; /* the argument has the task's dtype; else `dtype` */
     ak_dtype dtype;
     const char *shape[AK_RANK_MAX]; /* expressions over the sizes */
     size_t rank;
-    const char *pitch; /* elements from one row to the next, an expression; NULL: rows adjoin */
+    const char *pitch; /* expression: elements from one row to the next; NULL: rows adjoin */
     ak_access access;
+    /* a condition on the options; where it holds, nobody reads the argument; NULL: never */
+    const char *unused;
     ak_fill_kind fill;
-    double fill_a, fill_b; /* uniform(a, b), normal(mean, deviation), constant(a) */
+    /* The numbers of uniform(a, b), normal(mean, deviation), constant(a) or spread(a, b):
+       expressions over the sizes and problem options (NULL: not needed), and their values at the
+       default sizes. */
+    const char *fill_text[2];
+    double fill_a, fill_b;
+    const char *fill_file; /* path, for AK_FILL_FILE */
 } ak_argument_spec;
 
 typedef struct ak_tolerance_spec {
@@ -73,24 +97,45 @@ typedef struct ak_tolerance_spec {
     const char *relative, *rms; /* expressions over the sizes and eps; see check/compare.h */
 } ak_tolerance_spec;
 
+/* The compiler option for code that is launched at the task's own sizes only. If an
+   implementation has an entry that is specialised for these sizes, its source may leave out the
+   general entry, and compiling takes half as long. */
+#define AK_OWN_SIZE_ONLY "-DOWN_SIZE_ONLY=1"
+
 typedef struct ak_implementation_spec {
     const char *name;           /* "host", "cuda_sm90": the stem of the space file */
-    const char *backend;        /* "host": the part before the first '_' */
+    const char *backend;        /* "host": the part of the name before the first '_' */
     const json_t *definition;   /* the whole space file */
-    const char *source;         /* text of Include files and of KernelFile, joined */
+    const char *source;         /* text of the Include files and of KernelFile, joined */
     const char *const *options; /* CompilerOptions */
     size_t option_count;
-    const json_t *defines;    /* object: macros and expressions over the task; NULL: none */
-    const char *workspace;    /* expression in bytes; "0" if none */
-    const char *threads;      /* expression; "1" if none */
-    const char *kernel_name;  /* "ak_kernel" if none */
+    const json_t *defines;    /* object of macros and expressions over the task; NULL: none */
+    const char *workspace;    /* expression, in bytes; "0" if the file has none */
+    const char *threads;      /* expression; "1" if the file has none */
+    const char *kernel_name;  /* "ak_kernel" if the file has none */
     const char *architecture; /* "sm_90a"; NULL: the device's */
-    const json_t *launch;     /* NULL: none; see launch.h */
-    bool sized;               /* it has an entry for the task's own sizes only (SizedKernelName) */
-    const json_t *needs;      /* array of conditions on the task; NULL: none */
-    unsigned dtypes;          /* bit 1 << dtype for each that it computes in */
+    bool rejects_spills;      /* a configuration whose code spills registers is no candidate */
+    const json_t *launch;     /* "Launch", for the backend; NULL: none */
+    bool specialised;         /* it has an entry specialised for the task's own sizes */
+    const json_t *needs;      /* array of "Needs", conditions on the task; NULL: none */
+    unsigned dtypes;          /* bit 1 << dtype is set for each dtype that it computes in */
     const char *where;        /* path for messages */
 } ak_implementation_spec;
+
+/* The reference that results are compared with ("reference" in problem.json). */
+typedef struct ak_reference_spec {
+    const char *kind;     /* a line of judge/references.def, or "default" */
+    const char *text;     /* what outputs call it: "Python function reference.py:reference" */
+    const char *name;     /* of the file ("c", "python") or implementation ("kernel"); else NULL */
+    const char *function; /* its entry ("c", "python"); else NULL */
+    const char *array[AK_ARGUMENTS_MAX]; /* paths ("arrays"); NULL for inputs */
+} ak_reference_spec;
+
+/* A file of the kernel as it was read; the name is relative to the kernel's folder. */
+typedef struct ak_kernel_file {
+    const char *name, *text;
+    size_t length;
+} ak_kernel_file;
 
 struct ak_problem {
     const char *name, *description, *where;
@@ -102,39 +147,53 @@ struct ak_problem {
     size_t choice_count;
     ak_argument_spec arguments[AK_ARGUMENTS_MAX];
     size_t argument_count;
-    const char *flops, *bytes; /* expressions over sizes, dtype_bytes and `choice_NAME` indices */
-    const char
-        *reference_source; /* text of reference.c; "" if none: a space without a problem (T1) */
-    const char *device_reference; /* text of reference.cu beside it; NULL if there is none */
+    /* expressions over sizes, dtype_bytes and option indices (choice_NAME) */
+    const char *flops, *bytes;
+    ak_reference_spec reference;
+    /* text of the reference's file, or its kind; "": a space without a problem (T1) */
+    const char *reference_source;
+    const char *unread; /* unused members of a T1 file, separated by commas; NULL: none */
+    const char *lacks;  /* why a T1 file is a space without a problem; NULL: not tried */
+    const char *data;   /* for each data file a line with its name and hash; "" if there is none */
+    const char *device_reference; /* text of reference.cu; NULL if there is none */
     ak_tolerance_spec tolerances[8];
     size_t tolerance_count;
-    int64_t (*awkward)[AK_SIZES_MAX];
-    size_t awkward_count;
+    int64_t (*edge_cases)[AK_SIZES_MAX];
+    size_t edge_case_count;
     int64_t tune_size[AK_SIZES_MAX];
     ak_implementation_spec *implementations;
     size_t implementation_count;
     bool builtin;
+    ak_kernel_file *files; /* all that were read, in order */
+    size_t file_count, file_capacity;
     /* owners of all of the above */
     struct ak_arena *arena;
     json_t **documents;
     size_t document_count, document_capacity;
 };
 
-/* A problem of which only the space is known, as ak_problem_open of a T1 file gives it. `name` ""
-   is "space". Takes the document, which is like a T1 file's, also on failure. */
+/* Opens spec->kernel as ak_problem_open does. With spec->kept, the kernel may have the name of a
+   built-in kernel that is different today. */
+ak_status ak_problem_open_spec(ak_problem **out, const ak_task_spec *spec, ak_error *err);
+
+/* Makes a problem from a document like that of a T1 file, as ak_problem_open does from the file.
+   Only the space of such a problem is known. An empty `name` becomes "space". Takes the document,
+   also on failure. */
 ak_status ak_problem_of_space(ak_problem **out, const char *name, json_t *document,
                               const char *where, ak_error *err);
 
-/* Finds an implementation by name. */
+/* Finds an implementation by name. Returns AK_NOT_FOUND with the nearest name, or with all
+   names. */
 ak_status ak_problem_find(const ak_implementation_spec **out, const ak_problem *problem,
                           const char *name, ak_error *err);
 
-/* AK_INVALID, saying what is missing, for a T1 file by itself: it can be listed and simulated, but
-   there is nothing to compile, check or time. */
+/* Returns AK_INVALID for a T1 file by itself, with what is missing: it can be listed and
+   simulated, but there is nothing to compile, check or time. */
 ak_status ak_problem_runnable(const ak_problem *problem, ak_error *err);
 
+/* Returns true if a built-in kernel has this name. */
 bool ak_problem_is_builtin(const char *name);
-/* Names of the built-in kernels, sorted, and their descriptions. */
+/* Visits the names of the built-in kernels, sorted, and their descriptions. */
 ak_status ak_problem_each_builtin(ak_list_visitor visit, void *context, ak_error *err);
 
 #endif

@@ -1,66 +1,211 @@
-/* t1.c: a T1 file of another tool, by itself: a space without a problem. It can be listed and
-   simulated; to be tuned or checked it needs a kernel folder (ak_problem_runnable says so). */
+/* t1.c: reads a T1 file of another tool by itself. If the file describes its kernel and the
+   kernel's source is found, the file becomes a problem with one implementation. If not, it becomes
+   a space without a problem, which can be listed and simulated (ak_problem_runnable says what is
+   missing). */
 #include "problem/kernel_files.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/fs.h"
+#include "problem/t1_kernel.h"
 
-/* T1 names languages where we name backends. */
-static const char *backend_of(const json_t *document)
+ak_status ak_t1_backend(const char **out, const json_t *document, const char *where, ak_error *err)
 {
     static const struct {
         const char *language, *backend;
     } known[] = {
         {"C", "host"}, {"C++", "host"}, {"CUDA", "cuda"}, {"HIP", "hip"}, {"OpenCL", "opencl"}};
-    const json_t *kernel = json_object_get(document, "KernelSpecification");
-    const char *language = json_string_value(json_object_get(kernel, "Language"));
-    for (size_t i = 0; language != NULL && i < sizeof known / sizeof known[0]; i++) {
+    json_t *kernel = NULL;
+    const char *language = NULL;
+    *out = "none";
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_object_or_null(&kernel, document, "KernelSpecification", where, err));
+    if (kernel != NULL) {
+        AK_TRY(ak_json_string_or(&language, kernel, "Language", NULL, where, err));
+    }
+    if (language == NULL) {
+        return AK_OK;
+    }
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(language, known[i].language) == 0) {
-            return known[i].backend;
+            *out = known[i].backend;
+            return AK_OK;
         }
     }
-    return "none";
+    return ak_fail(err, AK_INVALID,
+                   "%s: \"Language\" is \"%.40s\", which is not supported; spaces may be for C, "
+                   "C++, CUDA, HIP and OpenCL",
+                   where, language);
+out:
+    return status;
+}
+
+/* Gives the problem a document that was made here, and notes its text as a kernel file called
+   `name`, which is how the archive keeps it. Takes over the document. */
+static ak_status take(json_t **out, ak_problem *problem, const char *name, json_t *document,
+                      ak_error *err)
+{
+    char *text = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_text(&text, document, err));
+    AK_TRY(ak_kernel_note(problem, name, text, strlen(text), err));
+    AK_TRY(ak_problem_keep(problem, json_incref(document), err));
+    *out = document;
+out:
+    json_decref(document);
+    ak_free(text);
+    return status;
+}
+
+/* Finds the folder that the kernel's file is relative to: that of the T1 file, or the one above. */
+static ak_status find_file(ak_kernel_files *files, json_t *kernel, const char *path, ak_error *err)
+{
+    char above[AK_PATH_MAX + 4];
+    const char *slash = strrchr(path, '/'), *file = ak_json_text_at(kernel, "KernelFile");
+    (void)snprintf(files->folder, sizeof files->folder, "%.*s",
+                   slash == NULL || slash == path ? 1 : (int)(slash - path),
+                   slash == NULL ? "." : path);
+    (void)snprintf(above, sizeof above, "../%.*s", AK_PATH_MAX - 1, file);
+    if (ak_kernel_has(files, file)) {
+        return AK_OK;
+    }
+    if (*file != 0 && ak_kernel_has(files, above)) {
+        return ak_json_set_text(kernel, "KernelFile", above) ? AK_OK : ak_fail_memory(err);
+    }
+    return ak_fail(err, AK_NOT_FOUND,
+                   "%s: its KernelFile \"%.100s\" is neither in its folder nor "
+                   "in the one above",
+                   path, file);
+}
+
+/* Notes the members of the file that are not used: they name things or say how other tools
+   search. */
+static ak_status note_unread(ak_problem *problem, const json_t *document, ak_error *err)
+{
+    static const char *const read[] = {"ConfigurationSpace", "KernelSpecification"};
+    static const char *const in_kernel[] = {"Device", "SimulationInput", "BenchmarkName"};
+    const json_t *kernel = json_object_get(document, read[1]);
+    ak_buf text = AK_BUF(4096);
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)document, key, value)
+    {
+        if (strcmp(key, read[0]) != 0 && strcmp(key, read[1]) != 0) {
+            ak_buf_print(&text, "%s%.60s", text.length == 0 ? "" : ", ", key);
+        }
+    }
+    for (size_t i = 0; i < sizeof in_kernel / sizeof *in_kernel; i++) {
+        if (json_object_get(kernel, in_kernel[i]) != NULL) {
+            ak_buf_print(&text, "%s%s", text.length == 0 ? "" : ", ", in_kernel[i]);
+        }
+    }
+    ak_status status = ak_buf_status(&text, err);
+    if (status == AK_OK && text.length > 0) {
+        status = ak_problem_text(&problem->unread, problem, text.data, err);
+    }
+    ak_buf_free(&text);
+    return status;
+}
+
+/* Reads the T1 file as a problem that can be run. Returns an error if the file cannot be read so;
+   the caller then discards what was set in the problem. */
+static ak_status open_kernel(ak_problem *problem, const char *stem, json_t *document,
+                             const char *path, ak_error *err)
+{
+    json_t *made = NULL, *space = NULL;
+    json_t *kernel = json_object_get(document, "KernelSpecification");
+    char name[AK_KERNEL_NAME_MAX + 4], file[AK_KERNEL_NAME_MAX];
+    const char *backend;
+    ak_kernel_files *files = ak_alloc(1, sizeof *files);
+    ak_status status = files == NULL ? ak_fail_memory(err) : AK_OK;
+    AK_TRY(status);
+    AK_TRY(ak_t1_backend(&backend, document, path, err));
+    AK_TRY(json_object_get(kernel, "Arguments") != NULL
+               ? AK_OK
+               : ak_fail(err, AK_INVALID,
+                         "%s: it has no \"Arguments\", so it is a space without a problem: "
+                         "add them, or make a kernel folder with a problem.json",
+                         path));
+    AK_TRY(find_file(files, kernel, path, err));
+    (void)snprintf(name, sizeof name, "%s%.*s", ak_problem_is_builtin(stem) ? "t1_" : "",
+                   AK_KERNEL_NAME_MAX - 3, stem);
+    for (char *p = name; *p != 0; p++) {
+        *p = strchr("-+ .,", *p) != NULL ? '_' : *p;
+    }
+    AK_TRY(ak_t1_convert(&made, &space, document, name, backend, path, err));
+    status = take(&made, problem, AK_PROBLEM_FILE, made, err);
+    if (status != AK_OK) {
+        json_decref(space);
+        goto out;
+    }
+    (void)snprintf(file, sizeof file, "%s.json", backend);
+    AK_TRY(take(&space, problem, file, space, err));
+    AK_TRY(ak_problem_text(&problem->where, problem, path, err));
+    AK_TRY(note_unread(problem, document, err));
+    problem->implementations = ak_arena_alloc(problem->arena, sizeof *problem->implementations);
+    AK_TRY(problem->implementations == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_problem_read(problem, files, made, err));
+    status = ak_implementation_read(problem, files, backend, backend, space, problem->where, err);
+out:
+    ak_free(files);
+    return status;
 }
 
 ak_status ak_t1_open(ak_problem *problem, const char *path, ak_error *err)
 {
     json_t *document;
     char stem[AK_KERNEL_NAME_MAX + 1];
-    const char *slash = strrchr(path, '/'), *base = slash == NULL ? path : slash + 1;
+    const char *base = ak_fs_base(path);
     size_t length = strcspn(base, ".");
     length = length < sizeof stem ? length : sizeof stem - 1;
     memcpy(stem, base, length);
     stem[length] = 0;
-    ak_status status = ak_json_read(&document, path, err);
-    if (status == AK_OK) {
-        status = ak_problem_keep(problem, document, err);
+    ak_status status = AK_OK;
+    ak_error why = AK_ERROR_INIT;
+    AK_TRY(ak_json_read(&document, path, err));
+    status =
+        json_is_object(document) ? open_kernel(problem, stem, document, path, &why) : AK_INVALID;
+    if (status == AK_OK || status == AK_NO_MEMORY) {
+        json_decref(document);
+        return status == AK_OK ? AK_OK : ak_fail_memory(err);
     }
-    return status == AK_OK ? ak_t1_fill(problem, stem, document, path, err) : status;
+    /* Only the arena, with the memory taken from it, stays of the attempt. */
+    struct ak_arena *arena = problem->arena;
+    for (size_t i = 0; i < problem->document_count; i++) {
+        json_decref(problem->documents[i]);
+    }
+    ak_free(problem->documents);
+    ak_free(problem->files);
+    *problem = (ak_problem){.arena = arena};
+    AK_TRY(ak_problem_keep(problem, document, err));
+    AK_TRY(ak_problem_text(&problem->lacks, problem, why.text, err));
+    status = ak_t1_fill(problem, stem, document, path, err);
+out:
+    return status;
 }
 
 ak_status ak_t1_fill(ak_problem *problem, const char *name, const json_t *document,
                      const char *where, ak_error *err)
 {
-    ak_status status = json_is_object(document)
-                           ? ak_problem_text(&problem->where, problem, where, err)
-                           : ak_fail(err, AK_INVALID, "%s: must be a JSON object", where);
-    if (status == AK_OK) {
-        status = ak_problem_text(&problem->name, problem, *name == 0 ? "space" : name, err);
-    }
-    if (status != AK_OK) {
-        return status;
-    }
+    ak_status status = AK_OK;
+    AK_TRY(json_is_object(document) ? ak_problem_text(&problem->where, problem, where, err)
+                                    : ak_fail(err, AK_INVALID, "%s: must be a JSON object", where));
+    AK_TRY(ak_problem_text(&problem->name, problem, *name == 0 ? "space" : name, err));
     problem->description = "a tuning space (T1) without a problem";
     problem->flops = "0";
     problem->bytes = "0";
     problem->reference_source = "";
-    problem->dtypes[0] = AK_DTYPE_F32; /* a task has one, even if nothing depends on it */
+    problem->dtypes[0] = AK_DTYPE_F32; /* a task has a dtype even if nothing depends on it */
     problem->dtype_count = 1;
     problem->implementations = ak_arena_alloc(problem->arena, sizeof *problem->implementations);
     if (problem->implementations == NULL) {
         return ak_fail_memory(err);
     }
-    return ak_implementation_read(problem, NULL, problem->name, backend_of(document), document,
-                                  problem->where, err);
+    const char *backend;
+    AK_TRY(ak_t1_backend(&backend, document, problem->where, err));
+    status = ak_implementation_read(problem, NULL, problem->name, backend, document, problem->where,
+                                    err);
+out:
+    return status;
 }

@@ -1,69 +1,82 @@
 /*
- * recording.h: a space whose configurations were all measured once, so that a search can be
- * replayed without the device. The public part is in autokernel.h.
+ * recording.h: a recording holds the result and the cost of every measured configuration of a
+ * space, so that a search can be repeated without the device. The public part is in autokernel.h.
  *
- * recording.c opens a file: it unpacks it, finds the format by what is in it and lets a reader fill
- * a draft (draft.h); the draft becomes a space whose valid configurations are those that were
- * recorded, and a result for each. A configuration that failed when it was recorded is valid: it
- * could be proposed, and costs what it cost.
+ * Four words lie close together. A recording holds measurements of configurations. A replay
+ * (lab/replay.c) runs a strategy on a recording, without the tuner. A recall
+ * (worker/pool_recall.c) answers a trial of the whole tuner from a recording, with the backend sim
+ * as its device. A tape (llm/tape.h) holds the questions to a language model and its answers.
+ *
+ * formats/recording_open.c reads the files. The valid configurations of a recording's space are
+ * those that were recorded. This includes configurations that failed: a search may propose them
+ * and pays what they cost.
  */
 #ifndef AK_RECORDING_RECORDING_H
 #define AK_RECORDING_RECORDING_H
 
 #include "base/json.h"
-#include "problem/space.h"
+#include "space/space.h"
 
-/* What a configuration came to. */
+/* The recorded result of one configuration. */
 typedef struct ak_record {
     ak_trial_status status;
-    double value;   /* of the objective, as recorded; above 0 if ok, else 0 */
-    double seconds; /* what trying it cost */
+    double value;   /* value of the objective as recorded; above 0 if ok, else 0 */
+    double seconds; /* seconds that the trial cost */
 } ak_record;
 
 struct ak_recording {
     char *path, *kernel, *device, *size, *objective;
-    char *implementation, *dtype, *choices; /* "" where only archives of ours say them */
+    char *implementation, *dtype, *choices; /* "" unless an archive of autokernel is the source */
     bool maximise;
-    bool has_default;       /* a space file says which configuration is the default */
-    json_t *definition;     /* of the space, as in a T1 file; reads no constants */
-    char *rank;             /* the space file's "Rank", if all that it reads is known; NULL: none */
-    ak_scope *device_facts; /* those that the file says */
-    ak_scope *constants;    /* these, and the sizes, as far as the recording has them */
-    ak_config *configs;     /* sorted: the place is the index in the space */
-    ak_record *records;     /* of each */
+    bool has_default;   /* true if a space file declares the default configuration */
+    json_t *definition; /* definition of the space as in a T1 file; it reads no constants */
+    /* "Rank" of the space file; NULL if it has none or reads an unknown name */
+    char *rank;
+    ak_scope *device_facts; /* device facts that the file states */
+    ak_scope *constants;    /* device facts and sizes, as far as the recording states them */
+    ak_config *configs;     /* sorted; the position is the index in the space */
+    ak_record *records;     /* records[i] belongs to configs[i] */
     size_t count;
     ak_space *space;
-    ak_recording_facts facts; /* its texts are those above */
-    double *ascending;        /* what is minimised, of the facts.ok that worked, best first */
-    double seconds_each;      /* facts.seconds_each */
+    ak_recording_facts facts; /* its strings are the ones above */
+    /* minimised objectives of the facts.ok configurations that worked, best first */
+    double *ascending;
+    double seconds_each; /* equal to facts.seconds_each */
 };
 
-/* With the space file of a kernel, whose expressions may read `constants` (NULL: those that the
-   recording has): what was recorded is valid whatever the conditions say, so those that read more
-   than parameters are left out; so is a default or a rank of which something is not known. `space`
-   NULL: as ak_recording_open. */
+/* Opens a recording together with the space file of its kernel. The expressions of the space file
+   may read `constants`; NULL stands for the constants of the recording. Every recorded
+   configuration is valid, so conditions that read more than parameters are left out. A default or a
+   rank that reads an unknown name is left out too. If `space` is NULL, the function does what
+   ak_recording_open does. */
 ak_status ak_recording_open_space(ak_recording **out, const char *path, const json_t *space,
                                   const char *where, const ak_scope *constants, ak_error *err);
 
-/* The objective as something to minimise: the value, or its negative if more is better. */
+/* Returns the objective as a value to minimise: the recorded value, or its negative if more is
+   better. */
 double ak_recording_minimised(const ak_recording *recording, const ak_record *record);
-/* The same as a positive number of the kind that strategies expect (a time): the value, or its
-   reciprocal if more is better. */
+/* Returns the objective as a positive number to minimise, which strategies take for a time: the
+   recorded value, or its reciprocal if more is better. */
 double ak_recording_time(const ak_recording *recording, const ak_record *record);
 
-/* Another space of the same configurations with the same indices, for another thread: a space is
-   used by one thread at a time. */
+/* Computes `facts`, `ascending` and `seconds_each` from the other fields. Returns AK_INVALID if no
+   configuration worked. */
+ak_status ak_recording_summarise(ak_recording *recording, ak_error *err);
+
+/* Builds a second space with the same configurations at the same indices. Each thread needs its
+   own, because a space may only be used by one thread at a time. */
 ak_status ak_recording_space_new(ak_space **out, const ak_recording *recording, ak_error *err);
 
-/* The cut-off of the score: where random search is expected to have gone the fraction `p` of the
-   way from the median to the optimum (see ak_simulate). */
+/* The cut-off of the score is the point at which random search is expected to have covered the
+   fraction `p` of the way from the median to the optimum (see ak_simulate). */
 typedef struct ak_cutoff {
     double target; /* minimised objective */
     size_t evaluations;
     double seconds;
 } ak_cutoff;
 void ak_recording_cutoff(ak_cutoff *out, const ak_recording *recording, double p);
-/* The minimised objective that random search is expected to have found after `seconds`. */
+/* Returns the minimised objective that random search is expected to have reached after
+   `seconds`. */
 double ak_recording_baseline(const ak_recording *recording, double seconds);
 
 #endif

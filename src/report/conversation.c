@@ -1,4 +1,4 @@
-/* conversation.c: what was asked and answered in a run, each proposal beside what came of it. */
+/* conversation.c: the conversations of a run as JSON, each proposal with its outcome. */
 #include <string.h>
 
 #include "archive/archive.h"
@@ -11,7 +11,7 @@ typedef struct conversation {
     bool good;
 } conversation;
 
-/* Speed over the parent, less 1; false if one of them has no time. */
+/* Gives the speed relative to the parent, less 1; false if one of the two has no time. */
 static bool gain_of(double *out, const ak_gathered *trials, const ak_trial *trial)
 {
     const ak_trial *parent = ak_gathered_trial(trials, trial->parent);
@@ -23,7 +23,7 @@ static bool gain_of(double *out, const ak_gathered *trials, const ak_trial *tria
     return known;
 }
 
-/* Adds "outcome" to a proposal: null if it was not tried. */
+/* Adds "outcome" to a proposal, null if it was not tried. */
 static bool add_outcome(json_t *proposal, const conversation *c)
 {
     const char *verdict = json_string_value(json_object_get(proposal, "verdict"));

@@ -1,4 +1,5 @@
-/* gather.h: the trials that a filter selects, in memory, with ways to find one. */
+/* gather.h: reads the trials that a filter selects into memory, and finds them by id and
+   configuration. */
 #ifndef AK_REPORT_GATHER_H
 #define AK_REPORT_GATHER_H
 
@@ -8,14 +9,14 @@
 typedef struct ak_gathered {
     ak_trial *trials; /* oldest first */
     size_t count, capacity;
-    ak_map *configs; /* "config" to the first trial of it */
+    ak_map *configs; /* canonical text to the first trial with it */
 } ak_gathered;
 
 ak_status ak_gather(ak_gathered *out, ak_archive *archive, const ak_archive_filter *filter,
                     ak_error *err);
 void ak_gathered_clear(ak_gathered *gathered);
 
-/* By id, by canonical text; NULL if there is none. */
+/* Find a trial by its id, and the first one by its canonical text; NULL if there is none. */
 const ak_trial *ak_gathered_trial(const ak_gathered *gathered, int64_t id);
 const ak_trial *ak_gathered_config(const ak_gathered *gathered, const char *config);
 

@@ -8,13 +8,14 @@
 
 #include "base/alloc.h"
 
-/* A region, and what is outside, has a tenth of the trials and this many at least. */
+/* A region and its complement each have a tenth of the trials, and at least this many. */
 #define INSIDE_MIN 5
-/* The best single conditions that are tried with a second one. */
+/* Number of the best single conditions that are combined with a second one. */
 #define SEEDS 8
-/* A second condition must separate this much better than the first alone: words cost attention. */
+/* A second condition must improve the score by this factor, because a longer text is harder to
+   read. */
 #define SECOND_GAIN 1.1
-/* Less than 5 % is not said. */
+/* A smaller ratio of the medians is not reported. */
 #define RATIO_MIN 1.05
 
 typedef enum relation { IS, AT_LEAST, AT_MOST } relation;
@@ -23,7 +24,7 @@ typedef struct condition {
     size_t feature;
     uint16_t level;
     relation relation;
-    double score; /* by itself */
+    double score; /* of this condition alone */
 } condition;
 
 typedef struct finder {
@@ -37,7 +38,7 @@ typedef struct finder {
 typedef struct part {
     size_t inside;
     double ratio; /* median outside over median inside */
-    double score; /* 0: of no use */
+    double score; /* 0: not usable */
 } part;
 
 static bool holds(const finder *f, const condition *c, size_t trial)
@@ -48,10 +49,11 @@ static bool holds(const finder *f, const condition *c, size_t trial)
                                      : level <= c->level;
 }
 
-/* Median and sum of sorted values that are told one by one: elements (n - 1) / 2 and n / 2. */
+/* Finds median and sum of sorted values that are added one by one: elements (n - 1) / 2 and n /
+   2. */
 typedef struct median {
     size_t n, seen;
-    double middle; /* the median, once all are told */
+    double middle; /* the median, after all values were added */
     double sum;
 } median;
 
@@ -122,7 +124,7 @@ static ak_status list_conditions(finder *f, ak_error *err)
         size_t levels = features->column[c].levels;
         for (size_t v = 0; v < levels && status == AK_OK; v++) {
             status = add(f, c, v, IS, err);
-            /* The ends are the same as IS, and all of them is nothing. */
+            /* At the ends, >= and <= are the same as = or hold for all trials. */
             bool inner = features->column[c].ordered && v > 0 && v + 1 < levels;
             if (status == AK_OK && inner) {
                 status = add(f, c, v, AT_LEAST, err);
@@ -141,13 +143,13 @@ static ak_status list_conditions(finder *f, ak_error *err)
 static void put_condition(ak_buf *out, const finder *f, const condition *c)
 {
     static const char *const signs[] = {[IS] = "=", [AT_LEAST] = ">=", [AT_MOST] = "<="};
-    const ak_impact_parameter *p =
+    const ak_importance_parameter *p =
         &f->data->parameters[f->data->features->column[c->feature].parameter];
     ak_buf_print(out, "%s%s%s%s", out->length == 0 ? "" : " and ", p->name, signs[c->relation],
                  p->values[c->level].text);
 }
 
-static ak_status choose(ak_impact_region *out, const finder *f, ak_error *err)
+static ak_status choose(ak_importance_region *out, const finder *f, ak_error *err)
 {
     const condition *first = NULL, *second = NULL;
     part best = {0}, alone = {0};
@@ -186,7 +188,7 @@ static ak_status choose(ak_impact_region *out, const finder *f, ak_error *err)
     return status;
 }
 
-/* Ascending by y, ties by place; merge sort, because qsort has no context. */
+/* Sorts by rising y, ties by index. Merge sort, because the comparison of qsort has no context. */
 static void sort_by_time(size_t *order, size_t *scratch, size_t count, const double *y)
 {
     for (size_t width = 1; width < count; width *= 2) {
@@ -203,23 +205,21 @@ static void sort_by_time(size_t *order, size_t *scratch, size_t count, const dou
     }
 }
 
-ak_status ak_region_find(ak_impact_region *out, const ak_region_data *data, bool fastest,
+ak_status ak_region_find(ak_importance_region *out, const ak_region_data *data, bool fastest,
                          ak_error *err)
 {
     finder f = {.data = data, .fastest = fastest};
     size_t *scratch = ak_alloc(data->count, sizeof *scratch);
     f.order = ak_alloc(data->count, sizeof *f.order);
-    ak_status status = f.order == NULL || scratch == NULL ? ak_fail_memory(err) : AK_OK;
-    if (status == AK_OK) {
-        for (size_t i = 0; i < data->count; i++) {
-            f.order[i] = i;
-        }
-        sort_by_time(f.order, scratch, data->count, data->y);
-        status = list_conditions(&f, err);
+    ak_status status = AK_OK;
+    AK_TRY(f.order == NULL || scratch == NULL ? ak_fail_memory(err) : AK_OK);
+    for (size_t i = 0; i < data->count; i++) {
+        f.order[i] = i;
     }
-    if (status == AK_OK) {
-        status = choose(out, &f, err);
-    }
+    sort_by_time(f.order, scratch, data->count, data->y);
+    AK_TRY(list_conditions(&f, err));
+    AK_TRY(choose(out, &f, err));
+out:
     ak_free(scratch);
     ak_free(f.order);
     ak_free(f.conditions);

@@ -1,29 +1,50 @@
 /*
- * region.h: the part of the tried configurations, in words of one or two conditions, in which
- * trials are fastest or slowest: "UNROLL=4 and KC>=256: median 1.9 times as fast as the rest".
+ * region.h: finds one or two conditions on parameters under which trials are fastest or slowest:
+ * "UNROLL=4 and KC>=256: median 1.9x faster than the rest".
  *
- * Conditions are NAME=value and, for numbers, NAME>=value and NAME<=value. Those are chosen that
- * separate best: the difference of the means of log time inside and outside, weighted by the square
- * root of inside * outside / all (its square is the variance that the split of a tree would
- * explain). So a few lucky trials do not make a region, and neither does a trifle that many share.
- * What is reported is the ratio of the medians.
+ * Conditions are NAME=value and, for numbers, NAME>=value and NAME<=value. The chosen ones
+ * maximise the difference of the means of log time inside and outside, weighted by the square
+ * root of inside * outside / all. (The square of this score is the variance that a tree would
+ * explain by this split.) The weight keeps a few lucky trials, or a small difference that many
+ * share, from winning. The reported figure is the ratio of the medians.
  */
 #ifndef AK_REPORT_REGION_H
 #define AK_REPORT_REGION_H
 
 #include "model/feature.h"
-#include "report/impact.h"
+
+/* How often a value was tried, and how often that worked. */
+typedef struct ak_importance_value {
+    char *text;
+    size_t tried, ok;
+} ak_importance_value;
+
+typedef struct ak_importance_parameter {
+    char *name;
+    ak_importance_value *values; /* numbers by value, texts by the alphabet */
+    size_t value_count;
+    double share;  /* share of the variance of the parameter alone */
+    double shared; /* the same plus its interactions with single other parameters */
+} ak_importance_parameter;
+
+/* Trials that share one or two conditions: "UNROLL=4 and KC>=256". */
+typedef struct ak_importance_region {
+    char *text;   /* NULL: nothing stands out */
+    double ratio; /* median of the others over the median here: above 1 it is faster here */
+    size_t trials, others;
+} ak_importance_region;
 
 typedef struct ak_region_data {
-    const ak_impact_parameter *parameters; /* indexed by the features' `parameter` */
+    const ak_importance_parameter *parameters; /* indexed by the features' `parameter` */
     const ak_features *features;
     const uint16_t *rows; /* [trial][feature]: levels */
     const double *y;      /* log times */
     size_t count;
 } ak_region_data;
 
-/* The fastest region, or the slowest. `out->text` stays NULL if nothing stands out. */
-ak_status ak_region_find(ak_impact_region *out, const ak_region_data *data, bool fastest,
+/* Finds the fastest region or, if not `fastest`, the slowest. `out->text` stays NULL if nothing
+   stands out. */
+ak_status ak_region_find(ak_importance_region *out, const ak_region_data *data, bool fastest,
                          ak_error *err);
 
 #endif

@@ -1,20 +1,22 @@
 /*
- * report.h: what is to be said about a run, gathered once (report.c) and shown in several ways.
+ * report.h: the model of a run, gathered once (run_model.c) and shown in several formats.
  *
- * json shows the model itself; text, md and csv show it as sheets (sheet.h). A format is one file
- * report_NAME.c with a table ak_report_NAME, and a line in reports.def.
+ * json shows the model itself; text, md and csv show it as sections (section.h), html both, with
+ * every trial and each question to a language model (page.h). A format is one file report_NAME.c
+ * with a table ak_report_NAME, and a line in reports.def.
  */
 #ifndef AK_REPORT_REPORT_H
 #define AK_REPORT_REPORT_H
 
 #include "archive/archive.h"
-#include "report/impact.h"
+#include "report/changes.h"
+#include "report/importance.h"
 
-/* Trials that failed in the same way, with the same message. Texts are borrowed from the trials. */
+/* Trials that failed with the same status and message. Texts are borrowed from the trials. */
 typedef struct ak_report_failure {
     ak_trial_status status;
     const char *reason; /* "" if none was given */
-    const char *config; /* of the first one */
+    const char *config; /* configuration of the first one */
     size_t count;
 } ak_report_failure;
 
@@ -35,8 +37,8 @@ typedef struct ak_report_device {
     const char *name, *uuid; /* uuid "" if it has none */
     size_t trials, ok;
     double best_ms; /* 0: none was ok */
-    double mhz;     /* sum of the clocks of trials that know it */
-    size_t clocked; /* how many these are */
+    double mhz;     /* sum of the clocks of trials that recorded one */
+    size_t clocked; /* number of these trials */
 } ak_report_device;
 
 /* How often a parameter has a value among the fastest and among all successful trials. */
@@ -49,10 +51,11 @@ typedef struct ak_report_best {
     bool found;
     const char *config;
     const ak_trial *trial; /* NULL if it was resumed from another run */
-    size_t evaluation;     /* 0 likewise */
+    size_t evaluation;     /* 0: resumed */
     double ms, low_ms, high_ms, tflops, gbs, efficiency;
-    double speedup;   /* over the baseline; 0: no baseline */
-    bool from_finish; /* measured again beside the baseline, at the end of the run */
+    double speedup; /* relative to the baseline; 0: no baseline */
+    ak_placement placement;
+    bool from_finish; /* the finish measured it again beside the baseline */
 } ak_report_best;
 
 typedef struct ak_report_model {
@@ -60,10 +63,10 @@ typedef struct ak_report_model {
     json_t *options, *result, *environment; /* NULL if not recorded */
     ak_trial *trials;                       /* in the order of evaluation */
     size_t count, capacity;
-    size_t elsewhere, elsewhere_ok; /* of a run over many sizes: trials of its sizes' own runs */
-    const ak_trial **ranking; /* the successful ones, fastest first */
+    size_t elsewhere, elsewhere_ok; /* trials of the sizes' own runs, if the run has many sizes */
+    const ak_trial **ranking;       /* the successful ones, fastest first */
     size_t ok_count;
-    size_t top_count; /* of these, that the comparison of values calls the top */
+    size_t top_count; /* how many of these count as the top in `values` */
     size_t by_status[AK_TRIAL_STATUS_COUNT];
     ak_report_failure *failures; /* most frequent first */
     size_t failure_count;
@@ -71,7 +74,7 @@ typedef struct ak_report_model {
     size_t step_count;
     size_t within_5, within_1; /* evaluations until the best so far was within 5 % and 1 % of the
                                   best of the run; 0: none was ok */
-    ak_impact impact;
+    ak_importance importance;
     ak_report_author *authors;
     size_t author_count;
     ak_report_device *devices; /* in the order of their first trials */
@@ -83,23 +86,44 @@ typedef struct ak_report_model {
     const char *baseline, *baseline_version; /* NULL: none */
     double baseline_ms;
     ak_report_best best;
-    char *command; /* that makes the run again */
+    const char *default_config;    /* NULL: not known */
+    const ak_trial *default_trial; /* its first successful trial in this run; NULL: none */
+    ak_matrix matrix;              /* the configurations of the trials */
+    ak_report_change *changes;     /* changes of the best from the default */
+    size_t change_count;
+    json_t *conversation, *worth; /* the JSON of ak_llm_conversation and ak_llm_worth; NULL: no
+                                     language model was asked */
+    char *command;                /* command that repeats the run */
+    char *changed; /* place of the kernel, if it has changed since; NULL: it has not, or that is not
+                      known */
 } ak_report_model;
 
 ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char *run,
                            ak_error *err);
 void ak_report_model_clear(ak_report_model *model);
+/* Writes the command that was typed or, if it was not recorded, an equivalent one: the model needs
+   its run and its options. */
+ak_status ak_report_command(ak_report_model *model, ak_error *err);
 
+/* Returns the object of the json report. NULL: no memory. */
+json_t *ak_report_object(const ak_report_model *model);
+
+struct ak_sections; /* section.h */
+
+/* A format has one of the two functions. `width`: columns of a screen, for the formats that people
+   read; 0: whole lines. */
 typedef struct ak_report_ops {
     const char *name;
-    ak_status (*render)(ak_buf *out, const ak_report_model *model, ak_error *err);
+    ak_status (*render)(ak_buf *out, const ak_report_model *model, size_t width, ak_error *err);
+    void (*print)(ak_buf *out, const char *title, const struct ak_sections *sections, size_t width);
 } ak_report_ops;
 
 #define X(name) extern const ak_report_ops ak_report_##name;
 #include "report/reports.def"
 #undef X
 
+#define AK_REPORT_WIDTH     100 /* columns, unless the format has its own: "text:80" */
 #define AK_REPORT_BYTES_MAX (64u << 20)
-#define AK_REPORT_ROWS_MAX  10 /* of a table for people; json has all of them */
+#define AK_REPORT_ROWS_MAX  10 /* rows of a table for people; json has all */
 
 #endif

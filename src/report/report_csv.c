@@ -1,8 +1,6 @@
-/*
- * report_csv.c: the report in long form, one figure a row: section, row, column, value. (A table
- * with a row per trial is `export --format csv`.)
- */
-#include "report/sheet.h"
+/* report_csv.c: the report as CSV in long form, one figure a row: section, row, column, value.
+   `export --format csv` writes a row for each trial instead. */
+#include "report/section.h"
 
 #include <string.h>
 
@@ -20,36 +18,31 @@ static void put_value(ak_buf *out, const char *text)
     ak_buf_putc(out, '"');
 }
 
-static void put_sheet(ak_buf *out, const ak_sheet *sheet)
+static void put_sheet(ak_buf *out, const ak_section *section)
 {
-    bool pairs = sheet->headers[0] == NULL;
-    for (size_t i = 0; i < sheet->cell_count; i++) {
-        size_t row = i / sheet->columns, c = i % sheet->columns;
+    bool pairs = section->headers[0] == NULL;
+    for (size_t i = 0; i < section->cell_count; i++) {
+        size_t row = i / section->columns, c = i % section->columns;
         if (pairs && c == 0) {
-            continue; /* the label is the name of the column */
+            continue; /* the label became the name of the column */
         }
-        put_value(out, sheet->title);
+        put_value(out, section->title);
         ak_buf_print(out, ",%zu,", row + 1);
-        put_value(out, pairs ? sheet->cells[i - 1] : sheet->headers[c]);
+        put_value(out, pairs ? section->cells[i - 1] : section->headers[c]);
         ak_buf_putc(out, ',');
-        put_value(out, sheet->cells[i]);
+        put_value(out, section->cells[i]);
         ak_buf_putc(out, '\n');
     }
 }
 
-static ak_status render(ak_buf *out, const ak_report_model *model, ak_error *err)
+static void print(ak_buf *out, const char *title, const ak_sections *sections, size_t width)
 {
-    ak_sheets sheets;
-    ak_status status = ak_sheets_build(&sheets, model, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    (void)title;
+    (void)width;
     ak_buf_puts(out, "section,row,column,value\n");
-    for (size_t i = 0; i < sheets.count; i++) {
-        put_sheet(out, &sheets.items[i]);
+    for (size_t i = 0; i < sections->count; i++) {
+        put_sheet(out, &sections->items[i]);
     }
-    ak_sheets_clear(&sheets);
-    return ak_buf_status(out, err);
 }
 
-const ak_report_ops ak_report_csv = {.name = "csv", .render = render};
+const ak_report_ops ak_report_csv = {.name = "csv", .print = print};

@@ -1,8 +1,10 @@
-/* report_json.c: the model as one object, for programs; docs/formats.md lists its members.
- */
+/* report_json.c: the model as one JSON object; docs/formats.md lists its members. */
 #include "report/report.h"
 
-/* json_pack takes "s?": a text or null, and "o?": a value or null, which it then owns. */
+#include "measure/placement.h"
+
+/* Format characters of json_pack: "s?" takes a text or NULL, "o?" a value or NULL, which it then
+   owns. */
 
 static json_t *measured(double value)
 {
@@ -17,12 +19,13 @@ static json_t *interval(double low, double high)
 static json_t *run_of(const ak_report_model *model)
 {
     const ak_run *run = &model->run;
-    return json_pack("{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:O?, s:O?}",
+    return json_pack("{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:O?, s:O?, s:b}",
                      "id", run->id, "started", run->started, "ended", run->ended, "kernel",
                      run->kernel, "implementation", run->implementation, "device", run->device,
                      "size", run->size, "dtype", run->dtype, "choices", run->choices, "strategy",
                      run->strategy, "environment", run->environment, "asked", model->options,
-                     "environment_words", model->environment);
+                     "environment_words", model->environment, "kernel_changed",
+                     model->changed != NULL);
 }
 
 static json_t *counts_of(const ak_report_model *model)
@@ -74,7 +77,7 @@ static json_t *best_of(const ak_report_model *model)
                      trial == NULL ? json_null() : json_integer(trial->id), "proposed_by", author);
 }
 
-/* Fills an array with count items; NULL if one cannot be made. */
+/* Fills an array of `count` items; NULL if an item cannot be made. */
 static json_t *array_of(const ak_report_model *model, size_t count,
                         json_t *(*item)(const ak_report_model *, size_t))
 {
@@ -154,14 +157,20 @@ static json_t *evaluation(size_t n)
     return n == 0 ? json_null() : json_integer((json_int_t)n);
 }
 
-/* Of a run over many sizes its whole result; else null. */
+/* Returns the result of a run over many sizes; null for other runs. */
 static json_t *sizes_of(const ak_report_model *model)
 {
     return json_is_array(json_object_get(model->result, "sizes")) ? json_deep_copy(model->result)
                                                                   : json_null();
 }
 
-static ak_status render(ak_buf *out, const ak_report_model *model, ak_error *err)
+static json_t *llm_of(const ak_report_model *model)
+{
+    const json_t *llm = json_object_get(model->result, "llm");
+    return json_is_object(llm) ? json_deep_copy(llm) : json_null();
+}
+
+json_t *ak_report_object(const ak_report_model *model)
 {
     const json_t *finish = json_object_get(model->result, "contestants");
     const json_t *warnings = json_object_get(model->result, "warnings");
@@ -172,15 +181,21 @@ static ak_status render(ak_buf *out, const ak_report_model *model, ak_error *err
         ak_json_set(report, "run", run_of(model)) &&
         ak_json_set(report, "trials", counts_of(model)) &&
         ak_json_set(report, "best", best_of(model)) &&
+        ak_json_set(report, "roofline",
+                    model->best.found ? ak_placement_json(&model->best.placement) : json_null()) &&
         ak_json_set(report, "baseline", baseline_of(model)) &&
+        ak_json_set(report, "llm", llm_of(model)) &&
         ak_json_set(report, "finish", finish == NULL ? json_array() : json_deep_copy(finish)) &&
         ak_json_set(report, "warnings",
                     warnings == NULL ? json_array() : json_deep_copy(warnings)) &&
+        (json_object_get(model->result, "sanitizers") == NULL ||
+         ak_json_set(report, "sanitizers",
+                     json_deep_copy(json_object_get(model->result, "sanitizers")))) &&
         ak_json_set(report, "devices", array_of(model, model->device_count, device_item)) &&
         ak_json_set(report, "fastest", array_of(model, top, top_item)) &&
         ak_json_set(report, "top_count", json_integer((json_int_t)model->top_count)) &&
         ak_json_set(report, "values", array_of(model, model->value_count, value_item)) &&
-        ak_json_set(report, "impact", ak_impact_to_json(&model->impact)) &&
+        ak_json_set(report, "impact", ak_importance_to_json(&model->importance)) &&
         ak_json_set(report, "within_5_percent", evaluation(model->within_5)) &&
         ak_json_set(report, "within_1_percent", evaluation(model->within_1)) &&
         ak_json_set(report, "sizes", sizes_of(model)) &&
@@ -190,12 +205,24 @@ static ak_status render(ak_buf *out, const ak_report_model *model, ak_error *err
         ak_json_set(report, "proposers", array_of(model, model->author_count, author_item)) &&
         ak_json_set_text(report, "command", model->command) &&
         ak_json_set_text(report, "autokernel", AK_VERSION);
-    if (good) {
-        ak_json_print(out, report, true);
-        ak_buf_putc(out, '\n');
+    if (!good) {
+        json_decref(report);
+        return NULL;
     }
+    return report;
+}
+
+static ak_status render(ak_buf *out, const ak_report_model *model, size_t width, ak_error *err)
+{
+    (void)width;
+    json_t *report = ak_report_object(model);
+    if (report == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_json_print(out, report, true);
+    ak_buf_putc(out, '\n');
     json_decref(report);
-    return good ? ak_buf_status(out, err) : ak_fail_memory(err);
+    return ak_buf_status(out, err);
 }
 
 const ak_report_ops ak_report_json = {.name = "json", .render = render};

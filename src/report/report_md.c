@@ -1,10 +1,9 @@
-/* report_md.c: Markdown with tables as GitHub shows them. */
-#include "report/sheet.h"
+/* report_md.c: the report as Markdown, with tables as GitHub shows them. */
+#include "report/section.h"
 
 #include <string.h>
 
-/* Every character that Markdown might take for its own is escaped: a configuration is not emphasis.
- */
+/* Escapes every character that Markdown could interpret: "*" in a configuration is not emphasis. */
 static void put_escaped(ak_buf *out, const char *text)
 {
     for (; *text != 0; text++) {
@@ -25,37 +24,34 @@ static void put_row(ak_buf *out, const char *const *cells, size_t columns)
     ak_buf_puts(out, "|\n");
 }
 
-static void put_sheet(ak_buf *out, const ak_sheet *sheet)
+static void put_sheet(ak_buf *out, const ak_section *section)
 {
-    ak_buf_print(out, "%s## %s\n\n", out->length == 0 ? "" : "\n", sheet->title);
-    if (sheet->note != NULL) {
-        ak_buf_print(out, "%s\n\n", sheet->note);
+    ak_buf_print(out, "%s## %s\n\n", out->length == 0 ? "" : "\n", section->title);
+    if (section->note != NULL) {
+        ak_buf_print(out, "%s\n\n", section->note);
     }
-    put_row(out, sheet->headers, sheet->columns);
-    for (size_t c = 0; c < sheet->columns; c++) {
-        ak_buf_puts(out, sheet->right[c] ? "| ---: " : "| --- ");
+    if (section->picture != NULL) {
+        ak_buf_print(out, "```text\n%s```\n\n", section->picture);
+    }
+    put_row(out, section->headers, section->columns);
+    for (size_t c = 0; c < section->columns; c++) {
+        ak_buf_puts(out, section->right[c] ? "| ---: " : "| --- ");
     }
     ak_buf_puts(out, "|\n");
-    for (size_t i = 0; i < sheet->cell_count; i += sheet->columns) {
-        put_row(out, sheet->cells + i, sheet->columns);
+    for (size_t i = 0; i < section->cell_count; i += section->columns) {
+        put_row(out, section->cells + i, section->columns);
     }
 }
 
-static ak_status render(ak_buf *out, const ak_report_model *model, ak_error *err)
+static void print(ak_buf *out, const char *title, const ak_sections *sections, size_t width)
 {
-    ak_sheets sheets;
-    ak_status status = ak_sheets_build(&sheets, model, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    (void)width;
     ak_buf_puts(out, "# autokernel: ");
-    put_escaped(out, sheets.items[0].cells[3]); /* the kernel, in the second pair of the first */
+    put_escaped(out, title);
     ak_buf_puts(out, "\n");
-    for (size_t i = 0; i < sheets.count; i++) {
-        put_sheet(out, &sheets.items[i]);
+    for (size_t i = 0; i < sections->count; i++) {
+        put_sheet(out, &sections->items[i]);
     }
-    ak_sheets_clear(&sheets);
-    return ak_buf_status(out, err);
 }
 
-const ak_report_ops ak_report_md = {.name = "md", .render = render};
+const ak_report_ops ak_report_md = {.name = "md", .print = print};

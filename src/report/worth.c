@@ -1,29 +1,39 @@
 /*
- * worth.c: what language models were worth: who proposed what worked, the learning curve, whether
- * predictions came true, and the price of a percent.
+ * worth.c: what language models contributed: success by proposer, the learning curve,
+ * predictions against outcomes, and the price of a percent gained.
  *
- * Gains are of speed: 0.1 is 1.10 times the speed. The archive's predicted_gain is of time.
+ * Gains are gains of speed: 0.1 means 1.10 times the speed. (The archive's predicted_gain is a
+ * reduction of time.) Times come from the run's finish if the configuration took part in it. The
+ * default always does, because a single trial of it on a briefly busy machine would make all
+ * others look fast. A configuration without a finish has the median of its trial with its
+ * interval. If its interval overlaps that of the configuration it is compared with, the
+ * comparison is not decided.
  */
 #include <math.h>
 #include <string.h>
 
 #include "archive/archive.h"
+#include "archive/config_text.h"
 #include "base/alloc.h"
+#include "measure/verdict.h"
 #include "report/gather.h"
 
 #define PROPOSERS_MAX   64
 #define GENERATIONS_MAX 128
-/* Upper ends of the bins of predictions, in speed. */
+/* An interval whose ends differ by more than this factor decides nothing, as in a comparison. */
+#define WIDEST AK_VERDICT_WIDEST
+/* Upper ends of the bins of predictions, as gains of speed. */
 static const double bins[] = {0, 0.05, 0.1, 0.25, INFINITY};
 #define BINS (sizeof bins / sizeof bins[0])
 
 typedef struct proposer {
-    const char *strategy, *model; /* of a trial; model NULL: none */
+    const char *strategy, *model; /* of the trials; model NULL: none */
     size_t trials, by_status[AK_TRIAL_STATUS_COUNT];
-    double best_ratio; /* best speed over the default of its run; 0: none */
+    double best_ratio;          /* best speed relative to the run's default; 0: none */
+    double best_low, best_high; /* interval of best_ratio */
 } proposer;
 
-/* Means over runs, so that kernels of different times may be counted together. */
+/* Sums over runs of relative speeds, so that kernels with different times count alike. */
 typedef struct generation {
     size_t trials, ok, runs;
     double speed; /* sum over runs of the best so far, relative to the default */
@@ -41,16 +51,16 @@ typedef struct worth {
     generation generations[GENERATIONS_MAX];
     size_t generation_count;
     bin bins[BINS];
-    size_t predicted, judged, faster;
+    size_t predicted, judged, faster, undecided;
     double error; /* sum of |expected - measured| */
     size_t calls, failed_calls, replayed;
     int64_t input_tokens, output_tokens;
     bool priced;
     double cost_usd, seconds;
-    double gain_pct; /* sum over runs of the model's best over the default */
-    size_t runs;     /* in which a model took part and the default has a time */
+    double gain_pct; /* sum over runs of the model's best relative to the default */
+    size_t runs;     /* runs in which a model took part and the default has a time */
     ak_map *asked;   /* runs that asked a model; only their trials count */
-    ak_map *run_ids; /* those of them that have selected trials */
+    ak_map *run_ids; /* those of them with selected trials */
     ak_status status;
     ak_error *err;
 } worth;
@@ -60,7 +70,7 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-/* NULL: there are too many. */
+/* Finds or adds the proposer of a trial; NULL if there are too many. */
 static proposer *proposer_of(worth *w, const ak_trial *trial)
 {
     for (size_t i = 0; i < w->proposer_count; i++) {
@@ -77,61 +87,154 @@ static proposer *proposer_of(worth *w, const ak_trial *trial)
     return p;
 }
 
-static void judge(worth *w, const ak_trial *trial)
+/* ---- times ----------------------------------------------------------------------------------- */
+
+/* A time or ratio with its interval; 0: not known. */
+typedef struct timing {
+    double ms, low, high;
+} timing;
+
+/* Returns the candidates of a run's finish; NULL if it had none. */
+static json_t *finish_of(ak_archive *archive, const char *id)
+{
+    ak_run record = {0};
+    json_t *result = NULL, *list = NULL;
+    if (ak_archive_get_run(&record, archive, id, NULL) == AK_OK && record.result_json != NULL &&
+        ak_json_parse(&result, record.result_json, strlen(record.result_json), "result", NULL) ==
+            AK_OK) {
+        list = json_incref(json_object_get(result, "contestants"));
+    }
+    json_decref(result);
+    ak_run_clear(&record);
+    return list;
+}
+
+/* True if the configuration, an object of the result, equals that of the trial, a text. */
+static bool same_config(const json_t *config, const char *text)
+{
+    json_t *other = NULL;
+    bool same = json_is_object(config) &&
+                ak_config_text_to_json(&other, text, "trial", NULL) == AK_OK &&
+                json_equal(config, other);
+    json_decref(other);
+    return same;
+}
+
+static timing time_of(const json_t *finish, const ak_trial *trial)
+{
+    size_t i;
+    const json_t *one;
+    json_array_foreach(finish, i, one)
+    {
+        const json_t *interval = json_object_get(one, "ci_ms");
+        double ms = ak_json_number_at(one, "ms");
+        if (ms > 0 && trial->config != NULL &&
+            same_config(json_object_get(one, "config"), trial->config)) {
+            return (timing){.ms = ms,
+                            .low = json_number_value(json_array_get(interval, 0)),
+                            .high = json_number_value(json_array_get(interval, 1))};
+        }
+    }
+    return trial->status == AK_TRIAL_OK
+               ? (timing){trial->median_ms, trial->ci_low_ms, trial->ci_high_ms}
+               : (timing){0};
+}
+
+static timing none(void)
+{
+    return (timing){0};
+}
+
+/* Returns how many times as fast as `start` a timing is. */
+static timing speed_over(timing start, timing t)
+{
+    if (!(start.ms > 0 && t.ms > 0)) {
+        return none();
+    }
+    bool known = start.low > 0 && t.low > 0;
+    return (timing){.ms = start.ms / t.ms,
+                    .low = known ? start.low / t.high : start.ms / t.ms,
+                    .high = known ? start.high / t.low : start.ms / t.ms};
+}
+
+/* Compares the prediction of a trial with its outcome. */
+static void judge(worth *w, const json_t *finish, const ak_trial *trial)
 {
     const ak_trial *parent = ak_gathered_trial(&w->trials, trial->parent);
     double expected =
         trial->predicted_gain < 1 ? trial->predicted_gain / (1 - trial->predicted_gain) : 0;
     w->predicted++;
-    if (trial->status != AK_TRIAL_OK || parent == NULL || parent->status != AK_TRIAL_OK ||
-        !(trial->median_ms > 0) || !(parent->median_ms > 0)) {
+    if (trial->status != AK_TRIAL_OK || parent == NULL || parent->status != AK_TRIAL_OK) {
         return;
     }
-    double measured = parent->median_ms / trial->median_ms - 1;
+    timing speed = speed_over(time_of(finish, parent), time_of(finish, trial));
+    if (!(speed.low > 0)) {
+        return;
+    }
+    if (speed.high > WIDEST * speed.low) { /* the interval is too wide to judge the prediction */
+        w->undecided++;
+        return;
+    }
+    double measured = speed.ms - 1;
     size_t b = 0;
     while (expected > bins[b]) {
         b++;
     }
     w->judged++;
-    w->faster += measured > 0;
+    w->faster += speed.low > 1;
     w->error += fabs(expected - measured);
     w->bins[b].count++;
     w->bins[b].expected += expected;
     w->bins[b].measured += measured;
 }
 
-/* ---- one run ----------------------------------------------------------------------------------
- */
+/* ---- one run --------------------------------------------------------------------------------- */
 
 static bool of_run(const ak_trial *trial, const char *run)
 {
     return same_text(trial->run, run);
 }
 
-/* The default's time in a run, 0 if it has none. */
-static double default_ms(const worth *w, const char *run)
+/* Returns the default's time in a run. In a resumed run, the trial of the default is in an earlier
+   one. */
+static timing default_time(const worth *w, const json_t *finish, const char *run)
 {
     for (size_t i = 0; i < w->trials.count; i++) {
         const ak_trial *t = &w->trials.trials[i];
         if (of_run(t, run) && same_text(t->strategy, "default") && t->status == AK_TRIAL_OK) {
-            return t->median_ms;
+            return time_of(finish, t);
         }
     }
-    return 0;
+    return none();
 }
 
-/* Speeds over the default: of each proposer, and best so far by generation of the model. */
-static void count_run(worth *w, const char *run)
+/* Judges the predictions of a run. */
+static void judge_run(worth *w, const json_t *finish, const char *run)
 {
-    double start = default_ms(w, run), best[GENERATIONS_MAX] = {0}, model_best = 0;
+    for (size_t i = 0; i < w->trials.count; i++) {
+        const ak_trial *t = &w->trials.trials[i];
+        if (of_run(t, run) && t->model != NULL) {
+            judge(w, finish, t);
+        }
+    }
+}
+
+/* Adds speeds relative to the default: of each proposer, and the best so far by generation. */
+static void count_run(worth *w, const json_t *finish, const char *run)
+{
+    timing start = default_time(w, finish, run);
+    double best[GENERATIONS_MAX] = {0}, model_best = 0;
     size_t last = 0;
     for (size_t i = 0; i < w->trials.count; i++) {
         const ak_trial *t = &w->trials.trials[i];
         proposer *p = of_run(t, run) ? proposer_of(w, t) : NULL;
-        double speed =
-            start > 0 && t->status == AK_TRIAL_OK && t->median_ms > 0 ? start / t->median_ms : 0;
-        if (p != NULL) {
-            p->best_ratio = fmax(p->best_ratio, speed);
+        timing over =
+            p == NULL || t->status != AK_TRIAL_OK ? none() : speed_over(start, time_of(finish, t));
+        double speed = over.ms;
+        if (p != NULL && speed > p->best_ratio) {
+            p->best_ratio = speed;
+            p->best_low = over.low;
+            p->best_high = over.high;
         }
         if (p == NULL || t->model == NULL || t->generation < 1 ||
             t->generation >= GENERATIONS_MAX) {
@@ -145,7 +248,7 @@ static void count_run(worth *w, const char *run)
         last = g > last ? g : last;
     }
     double so_far = 0;
-    for (size_t g = 1; g <= last && start > 0; g++) {
+    for (size_t g = 1; g <= last && start.ms > 0; g++) {
         so_far = fmax(so_far, best[g]);
         if (so_far > 0) {
             w->generations[g].runs++;
@@ -153,13 +256,13 @@ static void count_run(worth *w, const char *run)
         }
     }
     w->generation_count = last > w->generation_count ? last : w->generation_count;
-    if (last > 0 && start > 0) {
+    if (last > 0 && start.ms > 0) {
         w->runs++;
         w->gain_pct += model_best > 1 ? (model_best - 1) * 100 : 0;
     }
 }
 
-static ak_status count_trials(worth *w, ak_error *err)
+static ak_status count_trials(worth *w, ak_archive *archive, ak_error *err)
 {
     ak_status status = AK_OK;
     for (size_t i = 0; status == AK_OK && i < w->trials.count; i++) {
@@ -172,12 +275,12 @@ static ak_status count_trials(worth *w, ak_error *err)
             p->trials++;
             p->by_status[t->status]++;
         }
-        if (t->model != NULL) {
-            judge(w, t);
-        }
         if (!ak_map_get(NULL, w->run_ids, t->run)) {
+            json_t *finish = finish_of(archive, t->run);
             status = ak_map_put(w->run_ids, t->run, i, err);
-            count_run(w, t->run);
+            judge_run(w, finish, t->run);
+            count_run(w, finish, t->run);
+            json_decref(finish);
         }
     }
     return status;
@@ -206,10 +309,10 @@ static bool count_call(void *context, const ak_call *call)
     return true;
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* Appends and says whether all went well; takes the object, which may be NULL. */
+/* Appends an object, which may be NULL, and takes ownership of it. Returns `good` if that
+   worked. */
 static bool append(json_t *list, json_t *object, bool good)
 {
     if (!good) {
@@ -239,7 +342,10 @@ static json_t *proposers_json(const worth *w)
                ak_json_set_real(object, "success_rate",
                                 (double)p->by_status[AK_TRIAL_OK] / (double)p->trials) &&
                ak_json_set(object, "best_speed",
-                           p->best_ratio > 0 ? json_real(p->best_ratio) : json_null());
+                           p->best_ratio > 0 ? json_real(p->best_ratio) : json_null()) &&
+               ak_json_set(object, "best_speed_ci",
+                           p->best_ratio > 0 ? json_pack("[f,f]", p->best_low, p->best_high)
+                                             : json_null());
         good = append(list, object, good);
     }
     if (!good) {
@@ -291,6 +397,7 @@ static json_t *calibration_json(const worth *w)
     good = ak_json_set(object, "bins", list) && good;
     good = good && ak_json_set(object, "predicted", json_integer((json_int_t)w->predicted)) &&
            ak_json_set(object, "judged", json_integer((json_int_t)w->judged)) &&
+           ak_json_set(object, "undecided", json_integer((json_int_t)w->undecided)) &&
            ak_json_set(object, "faster", json_integer((json_int_t)w->faster)) &&
            ak_json_set(object, "mean_error",
                        w->judged > 0 ? json_real(w->error / judged) : json_null());
@@ -353,23 +460,19 @@ ak_status ak_llm_worth(char **out_json, ak_archive *archive, const ak_archive_fi
     w->run_ids = ak_map_new();
     w->asked = ak_map_new();
     w->err = err;
-    ak_status status = w->run_ids == NULL || w->asked == NULL
-                           ? ak_fail_memory(err)
-                           : ak_archive_each_call(archive, NULL, note_run, w, err);
-    status = status == AK_OK ? w->status : status;
-    /* Most archives have no calls: nothing more is read then. */
-    if (status == AK_OK && ak_map_count(w->asked) > 0) {
-        status = ak_gather(&w->trials, archive, filter, err);
-        if (status == AK_OK) {
-            status = count_trials(w, err);
-        }
-        if (status == AK_OK) {
-            status = ak_archive_each_call(archive, NULL, count_call, w, err);
-        }
+    ak_status status = AK_OK;
+    AK_TRY(w->run_ids == NULL || w->asked == NULL
+               ? ak_fail_memory(err)
+               : ak_archive_each_call(archive, NULL, note_run, w, err));
+    AK_TRY(w->status);
+    /* Most archives have no calls, and nothing more is read. */
+    if (ak_map_count(w->asked) > 0) {
+        AK_TRY(ak_gather(&w->trials, archive, filter, err));
+        AK_TRY(count_trials(w, archive, err));
+        AK_TRY(ak_archive_each_call(archive, NULL, count_call, w, err));
     }
-    if (status == AK_OK) {
-        status = write_worth(out_json, w, err);
-    }
+    AK_TRY(write_worth(out_json, w, err));
+out:
     ak_gathered_clear(&w->trials);
     ak_map_free(w->run_ids);
     ak_map_free(w->asked);

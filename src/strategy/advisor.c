@@ -1,4 +1,5 @@
-/* advisor.c: see advisor.h. */
+/* advisor.c: see advisor.h. It is long because it holds one state machine: question, answer,
+   observations and rechecks share its state. */
 #include "strategy/advisor.h"
 
 #include <stdio.h>
@@ -7,20 +8,20 @@
 #include "base/clock.h"
 #include "llm/proposal.h"
 
-/* A generation gained if the best improved by this much: less is noise. */
+/* A generation counts as a gain if the best time improved by this share; less is noise. */
 #define GAIN 0.005
-/* Generations in a row without a gain that end the advice, and answers without a usable proposal
-   that mean that the model cannot do it. */
+/* The advice ends after STALLED_MAX generations in a row without a gain, and fails after BARREN_MAX
+   answers in a row without a usable proposal. */
 #define STALLED_MAX 2
 #define BARREN_MAX  2
-/* A proposal of thirty parameters, all of them spelled out as null, is about 250 tokens; reasoning
-   comes on top, of whatever the model thinks it needs. */
+/* A proposal with thirty parameters, all of them spelled out as null, takes about 250 tokens. The
+   allowance for reasoning comes on top. */
 #define TOKENS_EACH     256
 #define TOKENS_THINKING 8192
-#define TEXT_MAX        400 /* bytes of a reason that are kept */
+#define TEXT_MAX        400 /* bytes kept of a trial's reason */
 #define AWAIT_STEP_NS   (5 * AK_MS_NS)
 
-/* A suggestion that was accepted: handed out, or still to be. */
+/* An accepted suggestion, handed out or still waiting. */
 typedef struct advice {
     ak_suggestion what;
     ak_config parent;
@@ -29,10 +30,10 @@ typedef struct advice {
 } advice;
 
 struct ak_advisor {
-    const ak_counsel *counsel;
+    const ak_advisor_options *options;
     const ak_space *space;
     const ak_walk *walk;
-    ak_arena *arena; /* reasons, hypotheses */
+    ak_arena *arena; /* holds reasons and hypotheses */
     ak_brief brief;
     ak_advice_plan plan;
     uint64_t seed;
@@ -41,29 +42,29 @@ struct ak_advisor {
     char fault[480]; /* why it failed */
     bool yielded;
 
-    ak_experience *trials; /* all observed, numbered from 1 */
+    ak_experience *trials; /* all observed trials; trial number n is trials[n - 1] */
     size_t count, capacity;
-    double best_ms, asked_ms; /* now; when the last question was asked */
-    int generation;           /* of the last question, 0: none was asked */
+    double best_ms, asked_ms; /* best time now and when the last question was asked */
+    int generation;           /* of the last question; 0 if none was asked */
     int stalled, barren;
     bool used;
 
-    ak_buf system, brief_text, prompt; /* the question that is on its way borrows them */
+    ak_buf system, brief_text, prompt; /* borrowed by the question under way */
     json_t *schema;
     ak_llm_message messages[2];
     ak_llm_chat chat;
     void *call;
     int64_t asked_ns;
-    size_t shown; /* trials that the model was shown */
+    size_t shown; /* number of trials that the model was shown */
 
     advice *list; /* accepted suggestions of all answers */
     size_t advice_count, advice_capacity, next;
-    ak_suggestion refused[AK_PROMPT_REFUSALS]; /* of the latest answer, for the next prompt */
+    /* refused suggestions of the latest answer, for the next prompt */
+    ak_suggestion refused[AK_PROMPT_REFUSALS];
     size_t refused_count;
 };
 
-/* ---- open -------------------------------------------------------------------------------------
- */
+/* ---- open ------------------------------------------------------------------------------------ */
 
 static void fail(ak_advisor *a, const char *why)
 {
@@ -71,34 +72,35 @@ static void fail(ak_advisor *a, const char *why)
     (void)snprintf(a->fault, sizeof a->fault, "%s", why);
 }
 
+static const char *or_else(const char *text, const char *fallback)
+{
+    return text == NULL || text[0] == 0 ? fallback : text;
+}
+
 static ak_status describe(ak_advisor *a, const ak_strategy_context *context, ak_error *err)
 {
-    ak_status status = a->counsel->task != NULL
-                           ? ak_brief_open(&a->brief, a->counsel->task, a->counsel->ceilings, err)
-                           : ak_brief_space(&a->brief, context->space, context->constants,
-                                            context->kernel == NULL ? "unnamed" : context->kernel,
-                                            "a recording", err);
-    if (status == AK_OK) {
-        status = ak_prompt_system(&a->system, err);
+    AK_DO(a->options->task != NULL
+              ? ak_brief_open(&a->brief, a->options->task, a->options->ceilings, err)
+              : ak_brief_space(&a->brief, context->space, context->constants,
+                               context->kernel == NULL ? "unnamed" : context->kernel,
+                               or_else(a->options->device, "a recording"), err));
+    if (a->options->task == NULL) {
+        a->brief.size = or_else(a->options->size, "");
+        a->brief.dtype = or_else(a->options->dtype, "");
     }
-    if (status == AK_OK) {
-        status = ak_prompt_brief(&a->brief_text, &a->brief, err);
-    }
-    if (status == AK_OK) {
-        status = ak_prompt_schema(&a->schema, a->space, a->plan.batch, err);
-    }
-    return status;
+    AK_DO(ak_prompt_system(&a->system, err));
+    return ak_prompt_brief(&a->brief_text, &a->brief, err);
 }
 
 ak_status ak_advisor_open(ak_advisor **out, const ak_strategy_context *context,
                           const ak_advice_plan *plan, const ak_walk *walk, ak_error *err)
 {
-    static const ak_counsel nobody = {0};
+    static const ak_advisor_options nobody = {0};
     ak_advisor *a = ak_alloc(1, sizeof *a);
     if (a == NULL) {
         return ak_fail_memory(err);
     }
-    *a = (ak_advisor){.counsel = context->counsel == NULL ? &nobody : context->counsel,
+    *a = (ak_advisor){.options = context->advisor == NULL ? &nobody : context->advisor,
                       .space = context->space,
                       .walk = walk,
                       .plan = *plan,
@@ -108,9 +110,9 @@ ak_status ak_advisor_open(ak_advisor **out, const ak_strategy_context *context,
                       .prompt = AK_BUF(AK_PROMPT_BYTES_MAX)};
     a->arena = ak_arena_new();
     ak_status status = a->arena == NULL ? ak_fail_memory(err) : AK_OK;
-    if (a->counsel->model == NULL) {
+    if (a->options->model == NULL) {
         fail(a,
-             a->counsel->missing == NULL ? "no language model is configured" : a->counsel->missing);
+             a->options->missing == NULL ? "no language model is configured" : a->options->missing);
     } else if (status == AK_OK) {
         status = describe(a, context, err);
     }
@@ -140,16 +142,15 @@ int ak_advisor_generation(const ak_advisor *a)
 void ak_advisor_yield(ak_advisor *a, const char *strategy)
 {
     char line[600];
-    if (!a->yielded && a->counsel->notice != NULL) {
+    if (!a->yielded && a->options->notice != NULL) {
         (void)snprintf(line, sizeof line, "%s; carrying on with the strategy %s", a->fault,
                        strategy);
-        a->counsel->notice(a->counsel->context, line);
+        a->options->notice(a->options->context, line);
     }
     a->yielded = true;
 }
 
-/* ---- the question -----------------------------------------------------------------------------
- */
+/* ---- question -------------------------------------------------------------------------------- */
 
 static ak_status write_prompt(ak_advisor *a, ak_error *err)
 {
@@ -161,16 +162,20 @@ static ak_status write_prompt(ak_advisor *a, ak_error *err)
                           .count = a->count,
                           .refusals = refusals,
                           .refusal_count = a->refused_count,
-                          .library = a->counsel->library,
-                          .library_ms = a->counsel->library_ms,
+                          .library = a->options->library,
+                          .library_ms = a->options->library_ms,
                           .generation = a->generation,
                           .generations = a->plan.generations,
                           .batch = a->plan.batch};
     ak_buf_clear(&a->prompt);
-    return ak_prompt_state(&a->prompt, &a->brief, &history, err);
+    json_decref(a->schema);
+    a->schema = NULL;
+    AK_DO(ak_prompt_state(&a->prompt, &a->brief, &history, err));
+    return ak_prompt_schema(&a->schema, &a->brief, &history, err);
 }
 
-/* Two in a row without a gain, or as many as there were to be: no further question. */
+/* Decides whether to stop asking: after STALLED_MAX generations without a gain, or when all planned
+   generations were asked. */
 static bool is_over(ak_advisor *a)
 {
     if (a->generation > 0) {
@@ -193,7 +198,7 @@ ak_status ak_advisor_ask(ak_advisor *a, ak_error *err)
         if (!a->used) {
             char why[240];
             (void)snprintf(why, sizeof why, "%.100s gave no usable proposal",
-                           a->counsel->model->name);
+                           a->options->model->name);
             fail(a, why);
         }
         return AK_OK;
@@ -201,10 +206,7 @@ ak_status ak_advisor_ask(ak_advisor *a, ak_error *err)
     a->generation++;
     a->asked_ms = a->best_ms;
     a->shown = a->count;
-    ak_status status = write_prompt(a, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(write_prompt(a, err));
     a->messages[0] = (ak_llm_message){AK_LLM_USER, a->brief_text.data};
     a->messages[1] = (ak_llm_message){AK_LLM_USER, a->prompt.data};
     a->chat = (ak_llm_chat){.system = a->system.data,
@@ -213,10 +215,11 @@ ak_status ak_advisor_ask(ak_advisor *a, ak_error *err)
                             .schema = a->schema,
                             .schema_name = "proposals",
                             .array = "proposals",
+                            .elements_max = (int)a->plan.batch,
                             .max_output_tokens = TOKENS_THINKING + TOKENS_EACH * (int)a->plan.batch,
                             .seed = a->seed};
     ak_error why = AK_ERROR_INIT;
-    const ak_model *model = a->counsel->model;
+    const ak_model *model = a->options->model;
     if (model->start(&a->call, model->context, &a->chat, &why) != AK_OK) {
         a->call = NULL;
         fail(a, why.text);
@@ -233,14 +236,13 @@ bool ak_advisor_await(ak_advisor *a, int64_t timeout_ns)
         return false;
     }
     int64_t end_ns = ak_clock_ns() + timeout_ns;
-    while (!a->counsel->model->done(a->call) && ak_clock_ns() < end_ns) {
+    while (!a->options->model->done(a->call) && ak_clock_ns() < end_ns) {
         ak_clock_sleep_ns(AWAIT_STEP_NS);
     }
     return true;
 }
 
-/* ---- the answer -------------------------------------------------------------------------------
- */
+/* ---- answer ---------------------------------------------------------------------------------- */
 
 static bool repeated(const ak_advisor *a, const ak_config *config, size_t first)
 {
@@ -254,11 +256,8 @@ static bool repeated(const ak_advisor *a, const ak_config *config, size_t first)
 
 static ak_status keep(ak_advisor *a, const ak_suggestion *s, ak_error *err)
 {
-    ak_status status =
-        ak_grow((void **)&a->list, &a->advice_capacity, a->advice_count + 1, sizeof *a->list, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(
+        ak_grow((void **)&a->list, &a->advice_capacity, a->advice_count + 1, sizeof *a->list, err));
     advice *kept = &a->list[a->advice_count];
     *kept = (advice){.what = *s, .generation = a->generation};
     if (s->parent > 0) {
@@ -274,7 +273,8 @@ static ak_status keep(ak_advisor *a, const ak_suggestion *s, ak_error *err)
     return AK_OK;
 }
 
-/* {"verdict", "hypothesis", "expected_gain", "parent", "changes", "config", "note"} */
+/* Returns what the archive keeps of a suggestion: {"verdict", "hypothesis", "expected_gain",
+   "parent", "changes", "config", "note"}. */
 static json_t *record(const ak_advisor *a, const ak_suggestion *s)
 {
     char text[4096] = "";
@@ -314,7 +314,8 @@ static void judge(ak_advisor *a, ak_suggestion *s, const json_t *element, size_t
     }
 }
 
-/* Checks the elements; *out_record is what the archive keeps of them. */
+/* Checks the elements of an answer and keeps the accepted ones. *out_record is the list for the
+   archive. */
 static ak_status take_elements(ak_advisor *a, const json_t *elements, json_t **out_record,
                                ak_error *err)
 {
@@ -345,16 +346,17 @@ static ak_status take_elements(ak_advisor *a, const json_t *elements, json_t **o
     return AK_OK;
 }
 
-/* The call as the archive keeps it. The texts are only lent. */
+/* Reports the call in the form that the archive keeps. The strings are borrowed for the duration of
+   the report. */
 static void tell(const ak_advisor *a, const ak_llm_answer *answer, const char *proposals,
                  const char *error)
 {
-    if (a->counsel->tell == NULL) {
+    if (a->options->tell == NULL) {
         return;
     }
 #define LENT(text) ((char *)(uintptr_t)(text))
     ak_call call = {.generation = a->generation,
-                    .model = LENT(a->counsel->model->name),
+                    .model = LENT(a->options->model->name),
                     .system = a->system.data,
                     .brief = a->brief_text.data,
                     .state = a->prompt.data,
@@ -375,10 +377,11 @@ static void tell(const ak_advisor *a, const ak_llm_answer *answer, const char *p
                     .replayed = answer->replayed,
                     .cost_usd = answer->cost_usd};
 #undef LENT
-    a->counsel->tell(a->counsel->context, &call);
+    a->options->tell(a->options->context, &call);
 }
 
-/* A whole answer with an empty list: what the prompt asks for where nothing better is expected. */
+/* Returns true for a complete answer with an empty list, by which the prompt lets a model say that
+   it expects nothing better. */
 static bool expects_nothing(const ak_llm_answer *answer)
 {
     const json_t *list =
@@ -392,13 +395,11 @@ static ak_status take_answer(ak_advisor *a, const ak_llm_answer *answer, ak_erro
     json_t *list = NULL;
     char *proposals = NULL;
     size_t before = a->advice_count;
-    ak_status status = take_elements(a, answer->elements, &list, err);
-    if (status == AK_OK) {
-        status = ak_json_text(&proposals, list, err);
-    }
-    if (status == AK_OK) {
-        tell(a, answer, proposals, NULL);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(take_elements(a, answer->elements, &list, err));
+    AK_TRY(ak_json_text(&proposals, list, err));
+    tell(a, answer, proposals, NULL);
+out:
     ak_free(proposals);
     json_decref(list);
     if (status != AK_OK) {
@@ -416,7 +417,7 @@ static ak_status take_answer(ak_advisor *a, const ak_llm_answer *answer, ak_erro
     if (a->barren >= BARREN_MAX) {
         char why[240];
         (void)snprintf(why, sizeof why, "%.100s gave no usable proposal %d times in a row",
-                       a->counsel->model->name, a->barren);
+                       a->options->model->name, a->barren);
         fail(a, why);
     }
     return AK_OK;
@@ -424,7 +425,7 @@ static ak_status take_answer(ak_advisor *a, const ak_llm_answer *answer, ak_erro
 
 ak_status ak_advisor_poll(ak_advisor *a, ak_error *err)
 {
-    if (a->state != AK_ADVICE_ASKED || !a->counsel->model->done(a->call)) {
+    if (a->state != AK_ADVICE_ASKED || !a->options->model->done(a->call)) {
         return AK_OK;
     }
     ak_llm_answer answer = {0};
@@ -432,7 +433,7 @@ ak_status ak_advisor_poll(ak_advisor *a, ak_error *err)
     void *call = a->call;
     a->call = NULL;
     ak_status status = AK_OK;
-    if (a->counsel->model->end(&answer, call, &why) == AK_OK) {
+    if (a->options->model->end(&answer, call, &why) == AK_OK) {
         status = take_answer(a, &answer, err);
     } else {
         tell(a, &answer, NULL, why.text);
@@ -449,7 +450,8 @@ bool ak_advisor_next(ak_proposal *out, ak_advisor *a)
         if (a->next == a->advice_count) {
             a->state = AK_ADVICE_IDLE;
         }
-        /* Another strategy may have come to the same while the reply was on its way. */
+        /* Another strategy may have proposed the same configuration while the reply was under
+           way. */
         if (!ak_walk_seen(a->walk, &given->what.config)) {
             *out =
                 (ak_proposal){.config = given->what.config,
@@ -457,7 +459,7 @@ bool ak_advisor_next(ak_proposal *out, ak_advisor *a)
                               .has_parent = true,
                               .generation = given->generation,
                               .predicted_gain = given->what.expected / (1 + given->what.expected),
-                              .model = a->counsel->model->name,
+                              .model = a->options->model->name,
                               .hypothesis = given->hypothesis};
             return true;
         }
@@ -465,15 +467,14 @@ bool ak_advisor_next(ak_proposal *out, ak_advisor *a)
     return false;
 }
 
-/* ---- close ------------------------------------------------------------------------------------
- */
+/* ---- close ----------------------------------------------------------------------------------- */
 
-/* What is given up may have cost something, and the archive has it too. */
+/* Abandons the call under way and reports it, because it may have cost something. */
 static void abandon(ak_advisor *a)
 {
     char why[240];
     ak_llm_answer answer = {0};
-    const ak_model *model = a->counsel->model;
+    const ak_model *model = a->options->model;
     model->abandon(&answer, model->context, a->call);
     a->call = NULL;
     answer.elapsed_ns = ak_clock_ns() - a->asked_ns;
@@ -502,8 +503,7 @@ void ak_advisor_close(ak_advisor *a)
     ak_free(a);
 }
 
-/* ---- observations -----------------------------------------------------------------------------
- */
+/* ---- observations ---------------------------------------------------------------------------- */
 
 static ak_status copy_reason(const char **out, ak_advisor *a, const char *reason, ak_error *err)
 {
@@ -526,6 +526,8 @@ static void correct(ak_advisor *a, const ak_observation *observation)
         if (memcmp(&t->config, observation->config, sizeof t->config) == 0) {
             t->again = true;
             t->ms = observation->ok ? observation->ms : t->ms;
+            t->low_ms = observation->ok ? observation->low_ms : t->low_ms;
+            t->high_ms = observation->ok ? observation->high_ms : t->high_ms;
         }
         if (t->status == AK_TRIAL_OK && (a->best_ms <= 0 || t->ms < a->best_ms)) {
             a->best_ms = t->ms;
@@ -553,16 +555,22 @@ ak_status ak_advisor_observe(ak_advisor *a, const ak_observation *observation, a
                          .ms = observation->ms,
                          .same_code = observation->repeated};
     if (trial != NULL) {
+        t->low_ms = observation->ok ? trial->ci_low_ms : 0;
+        t->high_ms = observation->ok ? trial->ci_high_ms : 0;
         t->max_error = trial->max_error;
         t->spill_bytes = trial->spill_bytes;
         t->registers = trial->registers;
         t->shared_bytes = trial->shared_bytes;
         status = copy_reason(&t->reason, a, trial->reason, err);
+        if (trial->strategy != NULL) {
+            t->author = ak_arena_strndup(a->arena, trial->strategy, strlen(trial->strategy));
+        }
     }
     for (size_t i = a->advice_count; i > 0 && !t->proposed; i--) {
         const advice *given = &a->list[i - 1];
         if (i <= a->next && memcmp(&given->what.config, &t->config, sizeof t->config) == 0) {
             t->proposed = true;
+            t->author = NULL;
             t->generation = given->generation;
             t->parent = given->what.parent;
             t->expected = given->what.expected;
@@ -576,8 +584,8 @@ ak_status ak_advisor_observe(ak_advisor *a, const ak_observation *observation, a
     return status;
 }
 
-/* The fastest few, fastest first. */
-static size_t find_leaders(size_t leaders[AK_ADVICE_LEADERS], const ak_advisor *a)
+/* Finds the fastest trials, fastest first. */
+static size_t find_elites(size_t elites[AK_ADVICE_ELITES], const ak_advisor *a)
 {
     size_t count = 0;
     for (size_t i = 0; i < a->count; i++) {
@@ -585,38 +593,38 @@ static size_t find_leaders(size_t leaders[AK_ADVICE_LEADERS], const ak_advisor *
             continue;
         }
         size_t place = count;
-        while (place > 0 && a->trials[i].ms < a->trials[leaders[place - 1]].ms) {
+        while (place > 0 && a->trials[i].ms < a->trials[elites[place - 1]].ms) {
             place--;
         }
-        if (place == AK_ADVICE_LEADERS) {
+        if (place == AK_ADVICE_ELITES) {
             continue;
         }
-        count += count < AK_ADVICE_LEADERS;
+        count += count < AK_ADVICE_ELITES;
         for (size_t k = count - 1; k > place; k--) {
-            leaders[k] = leaders[k - 1];
+            elites[k] = elites[k - 1];
         }
-        leaders[place] = i;
+        elites[place] = i;
     }
     return count;
 }
 
 bool ak_advisor_in_doubt(const ak_advisor *a)
 {
-    size_t leaders[AK_ADVICE_LEADERS], count = find_leaders(leaders, a), doubts = 0;
+    size_t elites[AK_ADVICE_ELITES], count = find_elites(elites, a), doubts = 0;
     for (size_t i = 0; i < count; i++) {
-        doubts += !a->trials[leaders[i]].doubted;
+        doubts += !a->trials[elites[i]].doubted;
     }
     return doubts > 0 && count > 1 && a->generation < a->plan.generations;
 }
 
 size_t ak_advisor_doubts(ak_config *out, ak_advisor *a, size_t max)
 {
-    size_t leaders[AK_ADVICE_LEADERS];
-    size_t count = ak_advisor_in_doubt(a) ? find_leaders(leaders, a) : 0;
+    size_t elites[AK_ADVICE_ELITES];
+    size_t count = ak_advisor_in_doubt(a) ? find_elites(elites, a) : 0;
     for (size_t i = 0; i < count; i++) {
-        a->trials[leaders[i]].doubted = true; /* once is enough, whatever comes of it */
+        a->trials[elites[i]].doubted = true; /* an elite is measured again only once */
         if (i < max) {
-            out[i] = a->trials[leaders[i]].config;
+            out[i] = a->trials[elites[i]].config;
         }
     }
     return count < max ? count : max;
@@ -624,12 +632,11 @@ size_t ak_advisor_doubts(ak_config *out, ak_advisor *a, size_t max)
 
 ak_status ak_advisor_retell(const ak_advisor *a, ak_strategy *strategy, ak_error *err)
 {
-    ak_status status = AK_OK;
-    for (size_t i = 0; status == AK_OK && i < a->count; i++) {
+    for (size_t i = 0; i < a->count; i++) {
         const ak_experience *t = &a->trials[i];
         ak_observation observation = {
             .config = &t->config, .ok = t->status == AK_TRIAL_OK, .ms = t->ms};
-        status = strategy->ops->observe(strategy, &observation, err);
+        AK_DO(strategy->ops->observe(strategy, &observation, err));
     }
-    return status;
+    return AK_OK;
 }

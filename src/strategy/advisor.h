@@ -1,7 +1,7 @@
 /*
- * advisor.h: the conversation with a language model about one task, for the strategies that have
- * one: prompts from all that was observed, answers checked, proposals handed out, and everything
- * told to the archive.
+ * advisor.h: leads the conversation with a language model about one task. It writes prompts from
+ * all observations, checks the answers, hands out their proposals and reports every call to the
+ * archive.
  *
  *     ak_advisor_open(&advisor, context, &plan, err)
  *     ak_advisor_ask(advisor, err)         the next generation's question is on its way
@@ -9,18 +9,63 @@
  *     ak_advisor_next(&proposal, advisor)  its proposals, one by one
  *     ak_advisor_observe(advisor, ...)     every result, whoever proposed it
  *
- * Its states: see ak_advisor_state. A call that fails, or two answers in a row without a usable
- * proposal, end the advice; the reason is one line that is told to the user once.
+ * The states are those of ak_advice_state. A failed call, or two answers in a row without a usable
+ * proposal, end the advice; the user is told the reason once, in one line.
+ *
+ * The model is a table of functions, so that a test or a study can replace it by a script;
+ * ak_model_llm makes one from a client. A question is started and its answer is collected later,
+ * so that the tuner can measure meanwhile.
  */
 #ifndef AK_STRATEGY_ADVISOR_H
 #define AK_STRATEGY_ADVISOR_H
 
+#include "archive/archive.h"
+#include "llm/llm.h"
+#include "llm/prompt.h"
 #include "strategy/strategy.h"
 #include "strategy/walk.h"
 
-/* What is asked for, when neither the user nor the budget says. */
-#define AK_ADVICE_BATCH_MAX 64 /* proposals of one answer: about 6,000 output tokens */
-#define AK_ADVICE_LEADERS   4  /* measured again before they are shown as the best */
+typedef struct ak_model {
+    void *context;
+    const char *name; /* name that trials store as their model, such as "openai:gpt-5" */
+    /* Starts a call. `chat` must live until `end` or `abandon`. */
+    ak_status (*start)(void **out_call, void *context, const ak_llm_chat *chat, ak_error *err);
+    bool (*done)(void *call);
+    /* Waits if necessary, returns the answer as ak_llm_ask does, and frees the call. */
+    ak_status (*end)(ak_llm_answer *out, void *call, ak_error *err);
+    /* Cancels the call and frees it. *out gets the fault and the cost that is known, as after a
+       failure. */
+    void (*abandon)(ak_llm_answer *out, void *context, void *call);
+} ak_model;
+
+/* Makes a model of an open client. The client must outlive it. */
+void ak_model_llm(ak_model *out, ak_llm *llm);
+
+struct ak_advisor_options {
+    const ak_model *model; /* NULL if there is none; then `missing` says why in one line */
+    const char *missing;
+    const ak_task *task;         /* NULL if only the space is known, as with a recording */
+    const ak_ceilings *ceilings; /* NULL if unknown */
+    /* Facts of a recording, which are used if there is no task; NULL or "" if unknown. */
+    const char *device, *size, *dtype;
+    const char *library; /* fastest library and its time; NULL if there is none */
+    double library_ms;
+    int generations; /* number of questions; 0: the strategy's default */
+    size_t batch;    /* proposals per question; 0: an equal share of the budget */
+    /* Makes the strategy wait for replies, so that the trials do not depend on how long replies
+       take. It is set if results come from a recording. */
+    bool patient;
+    bool rechecks; /* the caller measures what ak_strategy_ops.recheck returns */
+    /* Called when a call has ended and when the user should be told something; NULL if nobody
+       listens. */
+    void (*tell)(void *context, const ak_call *call); /* `run` and `started` are not set */
+    void (*notice)(void *context, const char *text);  /* one line for the user */
+    void *context;
+};
+
+/* Limits of the advice; batch and generations are the strategy's if the user does not set them. */
+#define AK_ADVICE_BATCH_MAX 64 /* proposals per answer, which take about 6,000 output tokens */
+#define AK_ADVICE_ELITES    4  /* best configurations that are measured again */
 
 typedef struct ak_advice_plan {
     int generations;
@@ -29,44 +74,49 @@ typedef struct ak_advice_plan {
 
 typedef enum ak_advice_state {
     AK_ADVICE_IDLE,   /* the next question may be asked */
-    AK_ADVICE_ASKED,  /* a reply is on its way */
-    AK_ADVICE_READY,  /* there are proposals to hand out */
-    AK_ADVICE_ENDED,  /* no more to ask: see ak_advisor_ending */
-    AK_ADVICE_FAILED, /* no model, a call that failed, or nothing usable in what it said */
+    AK_ADVICE_ASKED,  /* a reply is under way */
+    AK_ADVICE_READY,  /* proposals are waiting */
+    AK_ADVICE_ENDED,  /* nothing more to ask; see ak_advisor_ending */
+    AK_ADVICE_FAILED, /* no model, a failed call, or no usable proposal */
 } ak_advice_state;
 
 typedef struct ak_advisor ak_advisor;
 
-/* Opens in the state FAILED if there is no model. `walk` says what was proposed or observed; it is
-   the strategy's, which must observe with it first. */
+/* Opens an advisor; without a model it starts as FAILED. `walk` belongs to the strategy and says
+   what was proposed or observed. The strategy passes each observation to the walk before it calls
+   ak_advisor_observe. */
 ak_status ak_advisor_open(ak_advisor **out, const ak_strategy_context *context,
                           const ak_advice_plan *plan, const ak_walk *walk, ak_error *err);
-/* Gives up what is on its way, and tells that it did and what that may have cost. */
+/* Abandons a call under way and reports it with what it may have cost. */
 void ak_advisor_close(ak_advisor *advisor);
 
 ak_advice_state ak_advisor_state(const ak_advisor *advisor);
-/* Why it ENDED: "generations", "stalled" (two in a row gained nothing) or "satisfied" (after
-   proposals that were used, the model gave an empty list: it expects nothing better). */
+/* Returns why the advice ENDED: "generations" (all questions were asked), "stalled" (two
+   generations in a row gained nothing), or "satisfied" (after usable proposals the model gave an
+   empty list because it expects nothing better). */
 const char *ak_advisor_ending(const ak_advisor *advisor);
-int ak_advisor_generation(const ak_advisor *advisor); /* of the latest question; 0: none yet */
+int ak_advisor_generation(const ak_advisor *advisor); /* number of the latest question; 0 if none */
 
-/* From IDLE to ASKED, ENDED if there is nothing more to ask for, or FAILED. */
+/* Asks the next question. The state changes from IDLE to ASKED, to ENDED if there is nothing more
+   to ask, or to FAILED. */
 ak_status ak_advisor_ask(ak_advisor *advisor, ak_error *err);
-/* From ASKED to READY, IDLE (nothing usable: ask again), ENDED or FAILED when the reply is there.
- */
+/* Takes the reply if it has arrived. The state then changes from ASKED to READY, to IDLE if no
+   proposal was usable, to ENDED or to FAILED. */
 ak_status ak_advisor_poll(ak_advisor *advisor, ak_error *err);
-/* Waits at most timeout_ns for the reply. False: none is on its way. */
+/* Waits at most timeout_ns for the reply. Returns false if none is under way. */
 bool ak_advisor_await(ak_advisor *advisor, int64_t timeout_ns);
-/* From READY, the last one leads to IDLE. False: there is none. */
+/* Hands out the next proposal while READY; the last one leads to IDLE. Returns false if there is
+   none. */
 bool ak_advisor_next(ak_proposal *out, ak_advisor *advisor);
 ak_status ak_advisor_observe(ak_advisor *advisor, const ak_observation *observation, ak_error *err);
 
-/* Is there a leader that was measured only once, and another question to come? */
+/* Returns true if another question will follow and an elite was measured only once. */
 bool ak_advisor_in_doubt(const ak_advisor *advisor);
-/* The leaders, if it is: all of them, so that they are measured side by side. */
+/* If ak_advisor_in_doubt, writes all elites, so that they are measured side by side. Returns their
+   number. */
 size_t ak_advisor_doubts(ak_config *out, ak_advisor *advisor, size_t max);
 
-/* Tells another strategy all that was observed, as far as a time and a configuration say it. */
+/* Passes all observations on to another strategy, with configuration and time only. */
 ak_status ak_advisor_retell(const ak_advisor *advisor, ak_strategy *strategy, ak_error *err);
 
 /* Tells the user, once, that `strategy` carries on without the model. */

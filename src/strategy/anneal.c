@@ -2,10 +2,10 @@
  * anneal.c: simulated annealing (Kirkpatrick, Gelatt, Vecchi, "Optimization by simulated
  * annealing", 1983) over neighbours, with reheating.
  *
- * A step that is slower by the factor f is taken with probability f^(-1/T): the temperature is in
- * units of the logarithm of time, so it means the same for every kernel. It falls with each trial;
- * once it is cold, or no neighbour is left, the walk starts again from the best of a few random
- * configurations.
+ * A step that is slower by the factor f is accepted with probability f^(-1/T). The temperature T
+ * has the unit of the logarithm of time, so it means the same for every kernel. It falls with each
+ * trial. When it is cold, or no neighbour is left, the walk starts again from the best of a few
+ * random configurations.
  */
 #include "strategy/frame.h"
 
@@ -32,7 +32,7 @@ typedef struct anneal {
     double hot, cold, cooling, near;
     size_t starts_left;
     bool walking;
-    size_t current; /* place of the configuration that the walk is at; SIZE_MAX: none yet */
+    size_t current; /* index of the walk's position in frame.known; SIZE_MAX if none */
     double temperature;
 } anneal;
 
@@ -119,8 +119,8 @@ static ak_status observe_anneal(ak_strategy *strategy, const ak_observation *obs
 {
     anneal *self = (anneal *)strategy;
     size_t place, tag;
-    ak_status status = ak_frame_observe(&place, &tag, &self->frame, observation, err);
-    if (status == AK_OK && place != SIZE_MAX) {
+    AK_DO(ak_frame_observe(&place, &tag, &self->frame, observation, err));
+    if (place != SIZE_MAX) {
         if (tag == 1) {
             self->temperature *= self->cooling;
         }
@@ -128,7 +128,7 @@ static ak_status observe_anneal(ak_strategy *strategy, const ak_observation *obs
             self->current = place;
         }
     }
-    return status;
+    return AK_OK;
 }
 
 const ak_strategy_ops ak_strategy_anneal = {

@@ -1,24 +1,26 @@
 /*
- * bayes.c: Bayesian optimisation: a Gaussian process over numbers and texts (gp.h) and the expected
- * improvement, over valid configurations only (guided.h).
+ * bayes.c: Bayesian optimisation with a Gaussian process over numbers and strings (gp.h) and the
+ * expected improvement, over valid configurations only (guided.h).
  */
 #include "strategy/guided.h"
 
 #define HYPERS(X)                                                                                  \
     X(START, "start", 12, 2, 1000, true, "configurations tried before the model is asked",         \
       "fewer mislead it, more are trials that it would have placed better")                        \
-    X(POOL, "pool", 1024, 16, 8192, true, "candidates that it weighs",                             \
+    X(POOL, "pool", 1024, 16, 8192, true, "candidates that the model predicts",                    \
       "more cost time in proportion and find the same")                                            \
-    X(FRESH, "fresh", 24, 1, 8192, true, "of these, replaced with each proposal",                  \
+    X(FRESH, "fresh", 24, 1, 8192, true, "candidates replaced with each proposal",                 \
       "one in forty: after forty trials the whole pool is another one")                            \
-    X(ROWS, "rows", 500, 16, 900, true, "most trials that the model looks at",                     \
+    X(ROWS, "rows", 500, 16, 900, true, "most trials that the model learns from",                  \
       "its cost grows with the square; beyond, the best half and a random quarter stay")           \
-    X(KNEE, "knee", 0.4, 0.01, 10, false, "log time over the best from which it counts less",      \
+    X(KNEE, "knee", 0.4, 0.01, 10, false, "log time over the best above which it counts less",     \
       "what is half again as slow as the best need not be known exactly")                          \
-    X(SHARE, "share", 0.25, 0, 1, false, "what it counts from there", "it keeps the direction")    \
-    X(CEILING, "ceiling", 1.4, 0.02, 20, false, "what a failure counts, and the most of all",      \
+    X(SHARE, "share", 0.25, 0, 1, false, "weight of log time above the knee",                      \
+      "it keeps the direction")                                                                    \
+    X(CEILING, "ceiling", 1.4, 0.02, 20, false, "largest log time, which failures get",            \
       "as bad as what is e^4.4 times as slow")                                                     \
-    X(STEEPNESS, "steepness", 5, 0.1, 100, false, "how unlike configurations are before learning", \
+    X(STEEPNESS, "steepness", 5, 0.1, 100, false,                                                  \
+      "dissimilarity of configurations before learning",                                           \
       "random pairs start at a similarity of about e^-2")                                          \
     X(NOISE, "noise", 0.003, 1e-6, 1, false, "variance of measurements before learning",           \
       "a few per cent of the differences, as repeated runs show")

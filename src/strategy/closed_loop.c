@@ -1,13 +1,14 @@
 /*
- * closed_loop.c: a language model proposes, generation by generation: `llm`, and `llm-oneshot`,
- * which is the same with one generation.
+ * closed_loop.c: the strategies `llm`, in which a language model proposes generation by
+ * generation, and `llm-oneshot`, which has one generation.
  *
- * While the first reply is on its way, the default (by the tuner) and a few random configurations
- * are measured: a sample of the space that the model's proposals can be held against. A generation
- * is over when all of it was observed; then the leaders are measured again, side by side, and the
- * next question is asked with everything that is known. Two generations without a gain end it.
+ * While the first reply is under way, the default (which the tuner tries) and a few random
+ * configurations are measured; they sample the space for comparison with the model's proposals. A
+ * generation is over when all its proposals were observed. Then the elites are measured again,
+ * side by side, and the next question is asked with everything that is known. Two generations
+ * without a gain end the search.
  *
- * Without a model, or when it fails, `portfolio` carries on, under its own name.
+ * Without a model, or when it fails, `portfolio` carries on under its own name.
  */
 #include "strategy/advisor.h"
 
@@ -19,9 +20,10 @@ enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
 /* Three rounds reached what 500 evaluations of a surrogate search did (pytorch/helion pull request
-   2003); the fourth shows that there is nothing more. */
+   2003); the fourth shows that nothing more is to be gained. */
 #define GENERATIONS 4
-/* The whole budget where none is given, and the largest part of it that is random. */
+/* Assumed budget if none is given, and the part of the budget (one in FILL_SHARE) that may be
+   random. */
 #define EVALUATIONS 60
 #define FILL_SHARE  6
 
@@ -29,9 +31,9 @@ typedef struct closed_loop {
     ak_strategy base;
     ak_walk walk;
     ak_advisor *advisor;
-    ak_strategy *fallback; /* NULL: the model is in charge */
+    ak_strategy *fallback; /* NULL while the model is in charge */
     ak_strategy_context context;
-    size_t fill; /* random configurations still to be proposed */
+    size_t fill; /* random configurations left to propose */
     bool rechecks;
 } closed_loop;
 
@@ -50,15 +52,15 @@ static void close_loop(ak_strategy *strategy)
 
 static ak_advice_plan plan_of(const ak_strategy_context *context, size_t fill, int generations)
 {
-    const ak_counsel *counsel = context->counsel;
+    const ak_advisor_options *options = context->advisor;
     ak_advice_plan plan = {.generations = generations,
-                           .batch = counsel == NULL ? 0 : counsel->batch};
-    if (counsel != NULL && counsel->generations > 0 && generations > 1) {
-        plan.generations = counsel->generations;
+                           .batch = options == NULL ? 0 : options->batch};
+    if (options != NULL && options->generations > 0 && generations > 1) {
+        plan.generations = options->generations;
     }
     if (plan.batch == 0) {
         size_t all = context->evaluations == 0 ? EVALUATIONS : context->evaluations;
-        size_t left = all > fill + 1 ? all - fill - 1 : 1; /* the default is one of them */
+        size_t left = all > fill + 1 ? all - fill - 1 : 1; /* the tuner tries the default */
         plan.batch = (left + (size_t)plan.generations - 1) / (size_t)plan.generations;
     }
     plan.batch = plan.batch > AK_ADVICE_BATCH_MAX ? AK_ADVICE_BATCH_MAX : plan.batch;
@@ -74,16 +76,16 @@ static ak_status open_loop(ak_strategy **out, const ak_strategy_context *context
     }
     self->base.ops = ops;
     self->context = *context;
-    self->context.hyper = NULL; /* for the fallback, which has others */
-    self->rechecks = context->counsel != NULL && context->counsel->rechecks;
+    self->context.hyper = NULL; /* the fallback has hyper-parameters of its own */
+    self->rechecks = context->advisor != NULL && context->advisor->rechecks;
     self->fill = (size_t)ak_strategy_hyper(context, hypers, HYPER_FILL);
     size_t all = context->evaluations == 0 ? EVALUATIONS : context->evaluations;
     self->fill = self->fill < all / FILL_SHARE ? self->fill : all / FILL_SHARE;
     ak_advice_plan plan = plan_of(context, self->fill, generations);
-    ak_status status = ak_walk_open(&self->walk, context->space, context->seed, err);
-    if (status == AK_OK) {
-        status = ak_advisor_open(&self->advisor, context, &plan, &self->walk, err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_walk_open(&self->walk, context->space, context->seed, err));
+    AK_TRY(ak_advisor_open(&self->advisor, context, &plan, &self->walk, err));
+out:
     if (status != AK_OK) {
         close_loop(&self->base);
         return status;
@@ -102,14 +104,13 @@ static ak_status open_oneshot(ak_strategy **out, const ak_strategy_context *cont
     return open_loop(out, context, &ak_strategy_llm_oneshot, 1, err);
 }
 
-/* ---- the fallback -----------------------------------------------------------------------------
- */
+/* ---- fallback -------------------------------------------------------------------------------- */
 
 static ak_status fall_back(closed_loop *self, ak_error *err)
 {
     ak_advisor_yield(self->advisor, AK_STRATEGY_FINISHER.name);
-    ak_status status = AK_STRATEGY_FINISHER.open(&self->fallback, &self->context, err);
-    return status == AK_OK ? ak_advisor_retell(self->advisor, self->fallback, err) : status;
+    AK_DO(AK_STRATEGY_FINISHER.open(&self->fallback, &self->context, err));
+    return ak_advisor_retell(self->advisor, self->fallback, err);
 }
 
 static ak_status propose_fallback(ak_proposal *out, size_t *count, closed_loop *self, size_t max,
@@ -121,7 +122,8 @@ static ak_status propose_fallback(ak_proposal *out, size_t *count, closed_loop *
         given = 0;
         status = self->fallback->ops->propose(out, &given, self->fallback, max, err);
         for (size_t i = 0; status == AK_OK && i < given; i++) {
-            /* What the model or chance proposed and is still under way, it does not know. */
+            /* The fallback does not know about configurations under way that the model or the
+               random fill proposed. */
             if (!ak_walk_seen(&self->walk, &out[i].config)) {
                 out[n] = out[i];
                 out[n].strategy = AK_STRATEGY_FINISHER.name;
@@ -134,8 +136,7 @@ static ak_status propose_fallback(ak_proposal *out, size_t *count, closed_loop *
     return status;
 }
 
-/* ---- ask and tell -----------------------------------------------------------------------------
- */
+/* ---- ask and tell ---------------------------------------------------------------------------- */
 
 static bool draw_random(ak_proposal *out, closed_loop *self)
 {
@@ -145,7 +146,7 @@ static bool draw_random(ak_proposal *out, closed_loop *self)
     return found;
 }
 
-/* False: nothing now. */
+/* Makes the next proposal. *found is false if there is none now. */
 static ak_status next_proposal(bool *found, ak_proposal *out, closed_loop *self, ak_error *err)
 {
     ak_status status = ak_advisor_poll(self->advisor, err);
@@ -161,8 +162,8 @@ static ak_status next_proposal(bool *found, ak_proposal *out, closed_loop *self,
     if (status != AK_OK || state == AK_ADVICE_FAILED) {
         return status;
     }
-    /* Chance first, and all of it: then the reply may take as long as it likes, and the same
-       configurations are tried. */
+    /* All random configurations go first. Then the same ones are tried however long the reply
+       takes. */
     if (self->fill > 0) {
         *found = draw_random(out, self);
     }
@@ -198,14 +199,12 @@ static ak_status observe_loop(ak_strategy *strategy, const ak_observation *obser
                               ak_error *err)
 {
     closed_loop *self = (closed_loop *)strategy;
-    ak_status status = ak_walk_observe(&self->walk, observation->config, err);
-    if (status == AK_OK) {
-        status = ak_advisor_observe(self->advisor, observation, err);
+    AK_DO(ak_walk_observe(&self->walk, observation->config, err));
+    AK_DO(ak_advisor_observe(self->advisor, observation, err));
+    if (self->fallback != NULL && !observation->again) {
+        AK_DO(self->fallback->ops->observe(self->fallback, observation, err));
     }
-    if (status == AK_OK && self->fallback != NULL && !observation->again) {
-        status = self->fallback->ops->observe(self->fallback, observation, err);
-    }
-    return status;
+    return AK_OK;
 }
 
 static bool await_loop(ak_strategy *strategy, int64_t timeout_ns)

@@ -1,10 +1,10 @@
 /*
- * diffevo.c: differential evolution (Storn, Price, "Differential evolution", 1997), of the kind
- * current-to-best/1/bin, one member after the other.
+ * diffevo.c: differential evolution (Storn, Price, "Differential evolution", 1997) of the variant
+ * current-to-best/1/bin, one member at a time.
  *
- * Parameters are coordinates, the places of their values in order. A member moves towards a leader
- * and along the difference of two others; some coordinates stay. The nearest valid configuration
- * to the point is tried, and takes the member's place if it is faster.
+ * Parameters are coordinates: the ranks of their values. A member moves towards an elite and along
+ * the difference of two others, while some coordinates stay. The nearest valid configuration to
+ * the resulting point is tried and replaces the member if it is faster.
  */
 #include "strategy/frame.h"
 
@@ -15,22 +15,23 @@
       "below the usual ten for each parameter, as budgets are small")                              \
     X(DIFFERENCE, "difference", 0.7, 0, 2, false, "share of the difference of two members",        \
       "within the 0.5 to 1 of the paper")                                                          \
-    X(LEAD, "lead", 1, 0, 2, false, "share of the way to a leader", "all: budgets are small")      \
-    X(LEADERS, "leaders", 0.2, 0, 1, false, "share of the members that lead",                      \
-      "fewer gather too soon, more are no leaders")                                                \
+    X(LEAD, "lead", 1, 0, 2, false, "share of the way to an elite", "all: budgets are small")      \
+    X(ELITES, "elites", 0.2, 0, 1, false, "share of the members that lead",                        \
+      "fewer gather too soon, more are no elites")                                                 \
     X(CROSSOVER, "crossover", 0.2, 0, 1, false, "probability that a coordinate moves",             \
       "moving all at once leaves the valleys that conditions and interactions make")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
-enum { TRIES = 20 }; /* points that were seen already; then a mutant, then a random one */
+/* attempts at an unseen point before a neighbour or a random configuration is taken */
+enum { TRIES = 20 };
 
 typedef struct diffevo {
     ak_frame frame;
     size_t population;
-    double difference, lead, leaders, crossover;
-    size_t *member; /* places, SIZE_MAX: nothing yet */
-    size_t *order;  /* the members by their time: places, best first */
+    double difference, lead, elites, crossover;
+    size_t *member; /* indices into frame.known; SIZE_MAX if empty */
+    size_t *order;  /* the members' indices into frame.known, fastest first */
     size_t order_count;
     size_t next;
     size_t initial;
@@ -57,7 +58,7 @@ static ak_status open_diffevo(ak_strategy **out, const ak_strategy_context *cont
     self->population = (size_t)ak_strategy_hyper(context, hypers, HYPER_POPULATION);
     self->difference = ak_strategy_hyper(context, hypers, HYPER_DIFFERENCE);
     self->lead = ak_strategy_hyper(context, hypers, HYPER_LEAD);
-    self->leaders = ak_strategy_hyper(context, hypers, HYPER_LEADERS);
+    self->elites = ak_strategy_hyper(context, hypers, HYPER_ELITES);
     self->crossover = ak_strategy_hyper(context, hypers, HYPER_CROSSOVER);
     self->member = ak_alloc(self->population, sizeof *self->member);
     self->order = ak_alloc(self->population, sizeof *self->order);
@@ -84,20 +85,20 @@ static const ak_config *draw(diffevo *self)
 static void move(ak_config *out, diffevo *self, const ak_known *from)
 {
     ak_frame *frame = &self->frame;
-    size_t leaders = (size_t)(self->leaders * (double)self->order_count);
-    size_t leader = self->order[ak_rng_below(&frame->rng, leaders < 1 ? 1 : leaders)];
+    size_t elites = (size_t)(self->elites * (double)self->order_count);
+    size_t elite = self->order[ak_rng_below(&frame->rng, elites < 1 ? 1 : elites)];
     ak_spot at, lead, plus, minus;
     ak_frame_spot(&at, frame, &from->config);
-    ak_frame_spot(&lead, frame, &frame->known[leader].config);
+    ak_frame_spot(&lead, frame, &frame->known[elite].config);
     ak_frame_spot(&plus, frame, draw(self));
     ak_frame_spot(&minus, frame, draw(self));
-    /* A new scale for each move, so that few members make many points ("dither"). */
+    /* Each move draws a new scale ("dither"), so that few members can reach many points. */
     double f = self->difference * (0.5 + ak_rng_real(&frame->rng));
     size_t sure = (size_t)ak_rng_below(&frame->rng, frame->parameters);
     for (size_t p = 0; p < frame->parameters; p++) {
         if (p == sure || ak_rng_real(&frame->rng) < self->crossover) {
             at.at[p] += self->lead * (lead.at[p] - at.at[p]) + f * (plus.at[p] - minus.at[p]);
-            /* reflected at the ends; what is farther out than the range is wide is cut off */
+            /* reflects at the ends of the range and clamps what lies beyond the reflection */
             at.at[p] = at.at[p] < 0.0 ? -at.at[p] : at.at[p] > 1.0 ? 2.0 - at.at[p] : at.at[p];
             at.at[p] = at.at[p] < 0.0 ? 0.0 : at.at[p] > 1.0 ? 1.0 : at.at[p];
         }
@@ -143,11 +144,12 @@ static ak_status observe_diffevo(ak_strategy *strategy, const ak_observation *ob
     diffevo *self = (diffevo *)strategy;
     ak_frame *frame = &self->frame;
     size_t place, tag;
-    ak_status status = ak_frame_observe(&place, &tag, frame, observation, err);
-    if (status != AK_OK || place == SIZE_MAX || !(frame->known[place].ms < HUGE_VAL)) {
-        return status;
+    AK_DO(ak_frame_observe(&place, &tag, frame, observation, err));
+    if (place == SIZE_MAX || !(frame->known[place].ms < HUGE_VAL)) {
+        return AK_OK;
     }
-    if (tag == AK_FRAME_NO_TAG) { /* somebody else's: instead of the slowest */
+    /* somebody else proposed this configuration, so it competes with the slowest member */
+    if (tag == AK_FRAME_NO_TAG) {
         tag = 0;
         for (size_t i = 1; i < self->population && self->member[tag] != SIZE_MAX; i++) {
             if (self->member[i] == SIZE_MAX ||

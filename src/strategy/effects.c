@@ -1,30 +1,32 @@
-/* effects.c: an additive model, fitted a parameter at a time to what the others leave. */
+/* effects.c: fits an additive model, one parameter at a time, to the residuals of the others. */
 #include "strategy/effects.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Levels are logarithms of the time over the best. Beyond KNEE, half as slow again, differences
-   count for a quarter, and beyond CEILING, which failures get too, not at all: how bad the bad are
-   is of no use. */
+/* Levels are logarithms of the time relative to the best. Above KNEE, which is half again as slow,
+   differences count a quarter. CEILING is the largest level and the level of failures, because the
+   order among bad configurations does not matter. */
 #define KNEE    0.4
 #define SHARE   0.25
 #define CEILING 1.4
-/* A trial that is slower by e^WIDTH counts for 1/e of the best; none for less than FLOOR. */
+/* The weight of a trial falls by the factor e for each WIDTH of its level, and FLOOR is added to
+   every weight. */
 #define WIDTH 0.3
 #define FLOOR 0.01
-/* An effect is that of its trials and one more of effect 0. */
+/* Number of pseudo-trials with effect 0 that shrink each effect. */
 #define SHRINK 1.0
 
 enum { RELEARN = 64 };
 
 struct ak_effects {
     size_t parameters;
-    size_t first[AK_PARAMETERS_MAX + 1]; /* of each parameter, into the arrays below */
-    double *effect, *sum, *weight;       /* one for each value of each parameter */
-    double *left, *share;                /* of each trial: what is not explained; its weight */
+    /* index of each parameter's first value in the arrays below */
+    size_t first[AK_PARAMETERS_MAX + 1];
+    double *effect, *sum, *weight; /* one entry for each value of each parameter */
+    double *left, *share;          /* residual and weight of each trial */
     size_t left_capacity, share_capacity;
-    size_t learned; /* trials */
+    size_t learned; /* number of trials that were learned from */
 };
 
 ak_status ak_effects_new(ak_effects **out, const ak_space *space, ak_error *err)
@@ -74,7 +76,7 @@ static double level(double ms, double best_ms)
     return y < CEILING ? y : CEILING;
 }
 
-/* The effects of one parameter anew, from what the others leave. */
+/* Refits the effects of one parameter to the residuals of the others. */
 static void refit(ak_effects *e, const ak_frame *frame, size_t p)
 {
     size_t first = e->first[p], values = e->first[p + 1] - first;
@@ -87,7 +89,7 @@ static void refit(ak_effects *e, const ak_frame *frame, size_t p)
     }
     for (size_t v = first; v < first + values; v++) {
         double fresh = e->sum[v] / (e->weight[v] + SHRINK);
-        e->sum[v] = fresh - e->effect[v]; /* from here on: the change */
+        e->sum[v] = fresh - e->effect[v]; /* from here on the change of the effect */
         e->effect[v] = fresh;
     }
     for (size_t i = 0; i < e->learned; i++) {
@@ -99,11 +101,10 @@ ak_status ak_effects_learn(ak_effects *effects, const ak_frame *frame, ak_error 
 {
     ak_effects *e = effects;
     size_t count = frame->known_count;
-    ak_status status =
-        ak_grow((void **)&e->left, &e->left_capacity, count + 1, sizeof *e->left, err);
-    if (status == AK_OK) {
-        status = ak_grow((void **)&e->share, &e->share_capacity, count + 1, sizeof *e->share, err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_grow((void **)&e->left, &e->left_capacity, count + 1, sizeof *e->left, err));
+    AK_TRY(ak_grow((void **)&e->share, &e->share_capacity, count + 1, sizeof *e->share, err));
+out:
     if (status != AK_OK || frame->best == SIZE_MAX) {
         return status;
     }
@@ -115,7 +116,7 @@ ak_status ak_effects_learn(ak_effects *effects, const ak_frame *frame, ak_error 
         sum += e->share[i] * e->left[i];
         weight += e->share[i];
     }
-    /* The effects of the last time are the start: one round of improvement is enough. */
+    /* The previous effects are the start, so one round of refitting is enough. */
     for (size_t i = 0; i < count; i++) {
         e->left[i] -= sum / weight + ak_effects_predict(e, &frame->known[i].config);
     }

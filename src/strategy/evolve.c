@@ -1,14 +1,14 @@
 /*
- * evolve.c: a genetic search that widens as it goes on, with children that are looked at before
- * they are born. Ours; the parts are known:
+ * evolve.c: a genetic search that widens with time and selects children by a model before it tries
+ * them. The combination is ours; its parts are known:
  *
- *   - The parents are the best trials so far, few at first and more with the square root of the
- *     trials: a short run descends at once, a long one does not get stuck. (A population of fixed
- *     size is right for one budget only, and the budget is seldom known.)
- *   - Of several children the one is tried that an additive model of the values' effects says is
- *     the fastest (pre-selection: Jin, "A comprehensive survey of fitness approximation in
- *     evolutionary computation", 2005). Few children: the model is simple, and whoever believes
- *     it blindly sees only what it expects.
+ *     - The parents are the best trials so far. Their number starts small and grows with the square
+ *       root of the trials, so that a short run descends at once and a long one does not get stuck.
+ *       A population of fixed size suits one budget only, and the budget is seldom known.
+ *     - Several children are made, and only one is tried: the child that an additive model of the
+ *       values' effects predicts to be the fastest (pre-selection: Jin, "A comprehensive survey
+ *       of fitness approximation in evolutionary computation", 2005). The children are few because
+ *       the model is simple; a search that trusts it blindly sees only what the model expects.
  */
 #include "strategy/effects.h"
 
@@ -19,7 +19,7 @@
       "fewer mislead the model, more delay the descent")                                           \
     X(PARENTS, "parents", 3, 2, 256, true, "the best trials, which have children, at the start",   \
       "short runs have to descend at once")                                                        \
-    X(GROWTH, "growth", 1.5, 0, 20, false, "more parents, times the square root of the trials",    \
+    X(GROWTH, "growth", 1.5, 0, 20, false, "additional parents per square root of the trials",     \
       "24 after 200 trials, 50 after 1000")                                                        \
     X(BIAS, "bias", 2, 1, 10, false, "preference of the better parents: 1 is none",                \
       "the first half of them has 7 of 10 children")                                               \
@@ -39,7 +39,7 @@ static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
 enum {
     PARENTS_MAX = 256,
-    TRIES = 20, /* children that exist already, besides three for each that is wanted */
+    TRIES = 20, /* attempts at an unseen child, besides three for each wanted one */
 };
 
 typedef struct evolve {
@@ -47,7 +47,7 @@ typedef struct evolve {
     ak_effects *effects;
     size_t starts_left, parents, children;
     double growth, bias, crossover, mutation, near, random;
-    size_t parent[PARENTS_MAX]; /* places of the best, best first */
+    size_t parent[PARENTS_MAX]; /* indices of the best trials in frame.known, fastest first */
     size_t parent_count;
 } evolve;
 
@@ -76,10 +76,10 @@ static ak_status open_evolve(ak_strategy **out, const ak_strategy_context *conte
     self->mutation = ak_strategy_hyper(context, hypers, HYPER_MUTATION);
     self->near = ak_strategy_hyper(context, hypers, HYPER_NEAR);
     self->random = ak_strategy_hyper(context, hypers, HYPER_RANDOM);
-    ak_status status = ak_frame_open(&self->frame, &ak_strategy_evolve, context, err);
-    if (status == AK_OK) {
-        status = ak_effects_new(&self->effects, context->space, err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_frame_open(&self->frame, &ak_strategy_evolve, context, err));
+    AK_TRY(ak_effects_new(&self->effects, context->space, err));
+out:
     if (status != AK_OK) {
         close_evolve(&self->frame.base);
         return status;
@@ -158,11 +158,11 @@ static ak_status observe_evolve(ak_strategy *strategy, const ak_observation *obs
 {
     evolve *self = (evolve *)strategy;
     size_t place, tag;
-    ak_status status = ak_frame_observe(&place, &tag, &self->frame, observation, err);
-    if (status == AK_OK && place != SIZE_MAX) {
+    AK_DO(ak_frame_observe(&place, &tag, &self->frame, observation, err));
+    if (place != SIZE_MAX) {
         ak_frame_rank(self->parent, &self->parent_count, PARENTS_MAX, &self->frame, place);
     }
-    return status;
+    return AK_OK;
 }
 
 const ak_strategy_ops ak_strategy_evolve = {

@@ -1,4 +1,4 @@
-/* exhaustive.c: every configuration, in the order of the space. */
+/* exhaustive.c: proposes every configuration in the order of the space. */
 #include "strategy/strategy.h"
 
 #include "base/map.h"
@@ -7,7 +7,7 @@ typedef struct exhaustive {
     ak_strategy base;
     const ak_space *space;
     uint64_t next;
-    ak_set *skip; /* indices ahead of `next` that were observed without having been proposed */
+    ak_set *skip; /* indices from `next` on that were observed without being proposed */
 } exhaustive;
 
 static void close_exhaustive(ak_strategy *strategy)

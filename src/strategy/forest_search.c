@@ -1,29 +1,30 @@
 /*
  * forest_search.c: the strategy `forest`: a random forest (forest.h) and the expected improvement,
- * over valid configurations only (guided.h); sequential model-based optimisation after Hutter,
- * Hoos, Leyton-Brown, "Sequential model-based optimization for general algorithm configuration",
- * 2011.
+ * over valid configurations only (guided.h). It is sequential model-based optimisation after
+ * Hutter, Hoos, Leyton-Brown, "Sequential model-based optimization for general algorithm
+ * configuration", 2011.
  */
 #include "strategy/guided.h"
 
 #define HYPERS(X)                                                                                  \
     X(START, "start", 12, 2, 1000, true, "configurations tried before the model is asked",         \
       "fewer mislead it, more are trials that it would have placed better")                        \
-    X(TREES, "trees", 32, 2, 1000, true, "of the forest",                                          \
+    X(TREES, "trees", 32, 2, 1000, true, "number of trees of the forest",                          \
       "enough for a variance; the cost grows in proportion")                                       \
-    X(POOL, "pool", 1024, 16, 8192, true, "candidates that it weighs",                             \
+    X(POOL, "pool", 1024, 16, 8192, true, "candidates that the model predicts",                    \
       "more cost time in proportion and find the same")                                            \
-    X(FRESH, "fresh", 64, 1, 8192, true, "of these, replaced with each proposal",                  \
+    X(FRESH, "fresh", 64, 1, 8192, true, "candidates replaced with each proposal",                 \
       "new ones are cheap to predict")                                                             \
-    X(KNEE, "knee", 0.4, 0.01, 10, false, "log time over the best from which it counts less",      \
+    X(KNEE, "knee", 0.4, 0.01, 10, false, "log time over the best above which it counts less",     \
       "what is half again as slow as the best need not be known exactly")                          \
-    X(SHARE, "share", 0.25, 0, 1, false, "what it counts from there", "it keeps the direction")    \
-    X(CEILING, "ceiling", 1.4, 0.02, 20, false, "what a failure counts, and the most of all",      \
+    X(SHARE, "share", 0.25, 0, 1, false, "weight of log time above the knee",                      \
+      "it keeps the direction")                                                                    \
+    X(CEILING, "ceiling", 1.4, 0.02, 20, false, "largest log time, which failures get",            \
       "as bad as what is e^4.4 times as slow")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
-enum { ROWS = 900 /* most trials that it looks at; it is refitted when there are 3 % more */ };
+enum { ROWS = 900 /* most trials used for a fit; 3 % more trials cause a new fit */ };
 
 static ak_status open_forest(ak_strategy **out, const ak_strategy_context *context, ak_error *err)
 {

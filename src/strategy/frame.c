@@ -1,12 +1,13 @@
-/* frame.c: memory and moves of the classical strategies. */
+/* frame.c: the memory and the moves of the classical strategies. */
 #include "strategy/frame.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 enum { NEIGHBOURS_MAX = 512, SLOTS_MIN = 256 };
 
-/* ---- memory ---- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 ak_status ak_frame_open(ak_frame *frame, const ak_strategy_ops *ops,
                         const ak_strategy_context *context, ak_error *err)
@@ -31,7 +32,7 @@ void ak_frame_close(ak_frame *frame)
     ak_free(frame->errands);
 }
 
-/* The slot of a configuration, or the empty one where it belongs. */
+/* Returns the slot of a configuration, or the empty one in which it belongs. */
 static size_t slot_of(const ak_frame *frame, const ak_config *config)
 {
     size_t mask = frame->slot_count - 1;
@@ -52,13 +53,13 @@ const ak_known *ak_frame_find(const ak_frame *frame, const ak_config *config)
     return place == 0 ? NULL : &frame->known[place - 1];
 }
 
-/* Room for one more, at most half full. */
+/* Makes room for one more configuration. The hash table stays at most half full. */
 static ak_status make_room(ak_frame *frame, ak_error *err)
 {
-    ak_status status = ak_grow((void **)&frame->known, &frame->known_capacity,
-                               frame->known_count + 1, sizeof *frame->known, err);
-    if (status != AK_OK || 2 * (frame->known_count + 1) <= frame->slot_count) {
-        return status;
+    AK_DO(ak_grow((void **)&frame->known, &frame->known_capacity, frame->known_count + 1,
+                  sizeof *frame->known, err));
+    if (2 * (frame->known_count + 1) <= frame->slot_count) {
+        return AK_OK;
     }
     size_t count = frame->slot_count == 0 ? SLOTS_MIN : 2 * frame->slot_count;
     uint32_t *slots = ak_alloc(count, sizeof *slots);
@@ -79,10 +80,10 @@ ak_status ak_frame_observe(size_t *place, size_t *tag, ak_frame *frame,
 {
     *place = SIZE_MAX;
     *tag = AK_FRAME_NO_TAG;
-    ak_status status = make_room(frame, err);
-    if (status == AK_OK) {
-        status = ak_walk_observe(&frame->walk, observation->config, err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(make_room(frame, err));
+    AK_TRY(ak_walk_observe(&frame->walk, observation->config, err));
+out:
     if (status != AK_OK) {
         return status;
     }
@@ -112,7 +113,7 @@ ak_status ak_frame_observe(size_t *place, size_t *tag, ak_frame *frame,
     return AK_OK;
 }
 
-/* ---- the loop ---- */
+/* ---- loop ------------------------------------------------------------------------------------ */
 
 bool ak_frame_random(ak_config *out, ak_frame *frame)
 {
@@ -145,7 +146,7 @@ void ak_frame_rank(size_t *list, size_t *count, size_t max, const ak_frame *fram
     list[at] = place;
 }
 
-/* *found is false if there is nothing to propose now. */
+/* Makes one proposal. *found is false if there is none now. */
 static ak_status propose_one(ak_proposal *out, bool *found, ak_frame *frame, ak_frame_next next,
                              ak_error *err)
 {
@@ -160,16 +161,13 @@ static ak_status propose_one(ak_proposal *out, bool *found, ak_frame *frame, ak_
     if (!*found) {
         return AK_OK;
     }
-    ak_status status = ak_grow((void **)&frame->errands, &frame->errand_capacity,
-                               frame->errand_count + 1, sizeof *frame->errands, err);
-    if (status == AK_OK) {
-        status = ak_walk_propose(&frame->walk, &out->config, err);
-    }
-    if (status == AK_OK) {
-        frame->errands[frame->errand_count++] =
-            (ak_errand){.config = out->config, .tag = tag, .generation = out->generation};
-    }
-    return status;
+    AK_DO(ak_grow((void **)&frame->errands, &frame->errand_capacity, frame->errand_count + 1,
+                  sizeof *frame->errands, err));
+    assert(!ak_walk_seen(&frame->walk, &out->config));
+    AK_DO(ak_walk_propose(&frame->walk, &out->config, err));
+    frame->errands[frame->errand_count++] =
+        (ak_errand){.config = out->config, .tag = tag, .generation = out->generation};
+    return AK_OK;
 }
 
 ak_status ak_frame_propose(ak_proposal *out, size_t *count, ak_frame *frame, size_t max,
@@ -178,17 +176,14 @@ ak_status ak_frame_propose(ak_proposal *out, size_t *count, ak_frame *frame, siz
     size_t n = 0;
     bool found = true;
     while (n < max && found) {
-        ak_status status = propose_one(&out[n], &found, frame, next, err);
-        if (status != AK_OK) {
-            return status;
-        }
+        AK_DO(propose_one(&out[n], &found, frame, next, err));
         n += found;
     }
     *count = n;
     return AK_OK;
 }
 
-/* ---- moves ---- */
+/* ---- moves ----------------------------------------------------------------------------------- */
 
 static double scale_of(const ak_space *space, size_t p)
 {
@@ -253,11 +248,12 @@ void ak_frame_cross(ak_config *config, ak_frame *frame, const ak_config *other)
     }
 }
 
-/* Changed parameters should stay so; of the others, as few as possible give way. */
+/* Cost function of repairing a mutant. Changed parameters should keep their values, and as few
+   others as possible should change. */
 typedef struct mutant {
     const ak_space *space;
     const ak_config *config;
-    double keep[AK_PARAMETERS_MAX]; /* what it costs to have another value */
+    double keep[AK_PARAMETERS_MAX]; /* cost of giving this parameter another value */
 } mutant;
 
 static double distance_to_mutant(const void *context, size_t p, uint16_t value)

@@ -1,18 +1,18 @@
 /*
- * frame.h: what the classical strategies share: what is known, what is under way, and the loop
- * around one function that has the idea.
+ * frame.h: holds what the classical strategies share: the memory of trials, the proposals under
+ * way, and a loop that calls the function `next` of the strategy.
  *
- * A strategy's state starts with an ak_frame. Its `next` proposes one configuration that was not
- * seen, with a tag of its own choice (a particle, a place in the population); its `observe` gets
- * that tag back. `next` may give up: with nothing under way, an unseen random configuration takes
- * its place, so that every strategy covers a small space in the end.
+ * The state of a strategy starts with an ak_frame. `next` proposes one unseen configuration with a
+ * tag of its choice (a particle, a place in the population); `observe` gets that tag back. `next`
+ * may return false. If nothing is under way then, an unseen random configuration is proposed, so
+ * that every strategy covers a small space in the end.
  */
 #ifndef AK_STRATEGY_FRAME_H
 #define AK_STRATEGY_FRAME_H
 
 #include "strategy/walk.h"
 
-#define AK_FRAME_NO_TAG SIZE_MAX /* of what somebody else proposed */
+#define AK_FRAME_NO_TAG SIZE_MAX /* tag of a configuration that somebody else proposed */
 
 /* A configuration that was tried. */
 typedef struct ak_known {
@@ -30,19 +30,21 @@ typedef struct ak_errand {
 typedef struct ak_frame {
     ak_strategy base;
     const ak_space *space;
-    size_t parameters, vary; /* of them, those with more than one value; at least 1 */
+    /* number of parameters, and number of parameters with several values (at least 1) */
+    size_t parameters, vary;
     ak_walk walk;
     ak_rng rng;
-    ak_known *known; /* in the order in which they were told */
+    ak_known *known; /* in the order of observation */
     size_t known_count, known_capacity;
-    uint32_t *slots; /* hash table: places in `known` plus 1, 0 is empty */
+    uint32_t *slots; /* hash table of indices into `known` plus 1; 0 is empty */
     size_t slot_count;
-    ak_errand *errands; /* under way */
+    ak_errand *errands; /* proposals under way */
     size_t errand_count, errand_capacity;
-    size_t best; /* place in `known`; SIZE_MAX: none is ok */
+    size_t best; /* index into `known`; SIZE_MAX if none is ok */
 } ak_frame;
 
-/* False: no idea now. Fills the configuration and, if it was derived, parent and generation. */
+/* Proposes a configuration, with parent and generation if it was derived from another. Returns
+   false if there is no idea now. */
 typedef bool (*ak_frame_next)(ak_proposal *out, size_t *tag, ak_frame *frame);
 
 ak_status ak_frame_open(ak_frame *frame, const ak_strategy_ops *ops,
@@ -51,39 +53,41 @@ void ak_frame_close(ak_frame *frame); /* also after a failed open; does not free
 
 ak_status ak_frame_propose(ak_proposal *out, size_t *count, ak_frame *frame, size_t max,
                            ak_frame_next next, ak_error *err);
-/* Remembers it. *place is that in `known`, or SIZE_MAX if it was told before; *tag is what `next`
-   gave, or AK_FRAME_NO_TAG. */
+/* Stores an observation. *place is its index in `known`, or SIZE_MAX if the configuration was
+   observed before. *tag is the tag that `next` gave to the proposal, or AK_FRAME_NO_TAG. */
 ak_status ak_frame_observe(size_t *place, size_t *tag, ak_frame *frame,
                            const ak_observation *observation, ak_error *err);
 
-/* What is known of a configuration, or NULL. */
+/* Returns what is known of a configuration, or NULL. */
 const ak_known *ak_frame_find(const ak_frame *frame, const ak_config *config);
-/* A configuration that nobody saw, uniformly random; false if there is none. */
+/* Draws an unseen configuration uniformly at random. Returns false if there is none. */
 bool ak_frame_random(ak_config *out, ak_frame *frame);
-/* Says what a proposal was derived from. */
+/* Sets parent and generation of a proposal that was derived from `parent`. */
 void ak_frame_derive(ak_proposal *out, const ak_known *parent);
 
-/* Inserts a place into a list of at most `max`, the fastest first; failures are left out. */
+/* Inserts an index into a list of at most `max` entries, fastest first. Failures are left out. */
 void ak_frame_rank(size_t *list, size_t *count, size_t max, const ak_frame *frame, size_t place);
 
-/* ---- moves ---- */
+/* ---- moves ----------------------------------------------------------------------------------- */
 
-/* Parameters as coordinates: the place of the value in order, 0..1. */
+/* A configuration as coordinates: for each parameter the rank of its value, scaled to 0..1. */
 typedef struct ak_spot {
     double at[AK_PARAMETERS_MAX];
 } ak_spot;
 void ak_frame_spot(ak_spot *out, const ak_frame *frame, const ak_config *config);
-/* The valid configuration nearest to a point (ak_space_cheapest, squares of distances). */
+/* Finds the valid configuration nearest to a point (ak_space_cheapest with squared distances). */
 void ak_frame_snap(ak_config *out, const ak_frame *frame, const ak_spot *spot);
 
-/* A random valid neighbour, of the kind given, that was not seen; false if there is none. */
+/* Draws an unseen valid neighbour of the given kind. Returns false if there is none. */
 bool ak_frame_step(ak_config *out, ak_frame *frame, const ak_config *from, ak_neighbourhood kind);
-/* The same, of an adjacent value with probability `near` as long as there is one, else of any. */
+/* Draws an unseen valid neighbour: with probability `near` a neighbour with an adjacent value, if
+   there is one, else any neighbour. */
 bool ak_frame_step_near(ak_config *out, ak_frame *frame, const ak_config *from, double near);
-/* Takes each parameter from one or the other; the result may be invalid, see ak_frame_mutate. */
+/* Crosses `config` with `other`: takes each parameter from one of the two at random. The result may
+   be invalid; ak_frame_mutate repairs it. */
 void ak_frame_cross(ak_config *config, ak_frame *frame, const ak_config *other);
-/* Changes each parameter with this probability, numbers by `near` to an adjacent value, else to any
-   value, and makes the result valid. */
+/* Changes each parameter with this probability and makes the result valid. An ordered parameter
+   moves to an adjacent value with probability `near`, else to any value. */
 void ak_frame_mutate(ak_config *config, ak_frame *frame, double probability, double near);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * genetic.c: a steady-state genetic algorithm (Whitley, "The GENITOR algorithm and selection
- * pressure", 1989): one child at a time, which takes the place of the worst.
+ * pressure", 1989): children come one at a time and replace the worst.
  *
- * Parents are chosen by tournament; a child takes each parameter from one or the other (uniform
- * crossover, Syswerda 1989), is mutated, and is led to the nearest valid configuration. No
+ * Parents are chosen by tournament. A child takes each parameter from one or the other (uniform
+ * crossover, Syswerda 1989), is mutated, and is replaced by the nearest valid configuration. No
  * generation has to be complete, so children can be measured in any number and order.
  */
 #include "strategy/frame.h"
@@ -12,7 +12,7 @@
     X(POPULATION, "population", 20, 2, 1000, true, "configurations that may be parents",           \
       "fewer lose variety, more delay the descent")                                                \
     X(TOURNAMENT, "tournament", 4, 1, 100, true,                                                   \
-      "how many are drawn for each parent, the best of which it is",                               \
+      "configurations drawn for each parent, of which the best is taken",                          \
       "more pressure than the usual 2, as budgets are small")                                      \
     X(CROSSOVER, "crossover", 1, 0, 1, false, "share of children that have two parents",           \
       "parents are often alike, and then it is a mutation anyway")                                 \
@@ -24,15 +24,15 @@
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
-enum { TRIES = 20 }; /* children that were seen already; then one is drawn at random */
+enum { TRIES = 20 }; /* attempts at an unseen child before a random one is drawn */
 
 typedef struct genetic {
     ak_frame frame;
     size_t population, tournament;
     double crossover, mutation, near;
-    size_t *member; /* places of the best that are known, best first */
+    size_t *member; /* indices of the best trials in frame.known, fastest first */
     size_t member_count;
-    size_t initial; /* random ones, still to be proposed */
+    size_t initial; /* random configurations left to propose */
 } genetic;
 
 static void close_genetic(ak_strategy *strategy)
@@ -117,11 +117,11 @@ static ak_status observe_genetic(ak_strategy *strategy, const ak_observation *ob
     genetic *self = (genetic *)strategy;
     ak_frame *frame = &self->frame;
     size_t place, tag;
-    ak_status status = ak_frame_observe(&place, &tag, frame, observation, err);
-    if (status == AK_OK && place != SIZE_MAX) {
+    AK_DO(ak_frame_observe(&place, &tag, frame, observation, err));
+    if (place != SIZE_MAX) {
         ak_frame_rank(self->member, &self->member_count, self->population, frame, place);
     }
-    return status;
+    return AK_OK;
 }
 
 const ak_strategy_ops ak_strategy_genetic = {

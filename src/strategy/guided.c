@@ -1,42 +1,48 @@
-/* guided.c: see guided.h. */
+/* guided.c: see guided.h. It is long because the design, the pool and the model share one state. */
 #include "strategy/guided.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/forest.h"
 #include "model/gp.h"
-#include "strategy/rank.h"
+#include "space/rank.h"
+#include "strategy/transfer.h"
 #include "strategy/walk.h"
 
 enum {
-    LEADERS = 8,           /* the best trials, from which mutants and crosses are made */
-    NEIGHBOURS_MAX = 1024, /* of one configuration: every parameter with a few dozen values */
-    PRETEND_MAX = 32,      /* trials under way that the model is told of */
-    DESIGN_TRIES = 5,      /* each of the design is the farthest of so many: not the corners */
-    SAMPLE = 512,          /* configurations that a ranked design is chosen from */
-    SAMPLE_BEST = 8,       /* the best eighth of them */
-    DESIGN_MAX = 48,       /* of a ranked design */
-    DESIGN_MIN = 4,        /* the model has nothing to say before */
-    DESIGN_SHARE = 6,      /* one trial in six */
-    LEARN_MIN = 2,         /* trials without which a model has nothing to say */
-    BATCH_MAX = 16         /* the later ones of a batch know too little to be worth a trial */
+    ELITES = 8, /* best trials from which mutants and crosses are made */
+    /* most neighbours of one configuration; enough if every parameter has a few dozen values */
+    NEIGHBOURS_MAX = 1024,
+    PRETEND_MAX = 32, /* most trials under way that the model is told about */
+    /* random draws for each member of the design; the farthest draw is taken */
+    DESIGN_TRIES = 5,
+    SAMPLE = 512,     /* configurations from which a ranked design is chosen */
+    SAMPLE_BEST = 8,  /* the design is chosen from the best eighth */
+    DESIGN_MAX = 48,  /* largest ranked design */
+    DESIGN_MIN = 4,   /* smallest design; with less the model has nothing to say */
+    DESIGN_SHARE = 6, /* a design takes one trial in six */
+    SPREAD_FIRST = 5, /* members of a design without a rank that come before the model's turn */
+    LEARN_MIN = 2,    /* fewest trials that a model can learn from */
+    /* later members of a batch would be chosen with too little information */
+    BATCH_MAX = 16
 };
 
-/* The weights are reconsidered, and a forest grown anew, when there is so much more to learn from.
- */
+/* Growth of the number of rows after which the weights are tuned again or a forest is grown
+   anew. */
 #define TUNE_GROWTH      1.12
-#define TUNE_ALWAYS      12 /* trials up to which each is a reason */
-#define TUNE_TRIES       40 /* about once up and down for ten parameters */
-#define TUNE_CHEAP       60 /* trials up to which many tries cost nothing */
+#define TUNE_ALWAYS      12 /* up to this many trials, each one is a reason to tune */
+#define TUNE_TRIES       40 /* about one step up and down for ten parameters */
+#define TUNE_CHEAP       60 /* up to this many trials, many tries cost next to nothing */
 #define TUNE_TRIES_CHEAP 200
 #define FOREST_GROWTH    1.03
 
 typedef struct trial {
     ak_config config;
     ak_point point;
-    double log_ms; /* infinite if it failed */
+    double log_ms; /* infinite if the trial failed */
     int generation;
 } trial;
 
@@ -66,37 +72,42 @@ typedef struct guided {
     ak_walk walk;
     ak_rng rng;
     ak_rank *rank;
-    double rank_best; /* of the design's sample */
+    const ak_transfer *transfer; /* results of other places, or NULL */
+    const ak_like *like;         /* the same once they are believed; else NULL */
+    double rank_best;            /* best rank in the sample for the design */
     ak_features features;
     ak_gp *gp;
     ak_forest *forest;
-    bool stale; /* there is something that the model was not told */
+    bool any_default; /* the space declares no default */
+    size_t expected;  /* trials of the whole run; 0 if unknown */
+    size_t modelled;  /* proposals that the model chose */
+    bool stale;       /* there are results that the model has not learned */
     double learned_at;
 
-    candidate *design; /* if it is planned */
+    candidate *design; /* planned part of the design */
     size_t design_count, design_next;
 
     trial *trials;
     size_t trial_count, trial_capacity;
     pending *pending;
     size_t pending_count, pending_capacity;
-    size_t leader[LEADERS]; /* best trials, best first */
-    size_t leader_count;
+    size_t elite[ELITES]; /* indices of the best trials, fastest first */
+    size_t elite_count;
 
-    size_t *row; /* the trials that the model looks at */
+    size_t *row; /* indices of the trials that the model learns from */
     double *y;
-    size_t row_count, told; /* trials before `told` were considered for a row */
+    size_t row_count, told; /* trials before `told` have been considered for a row */
     ranked *order;
     size_t order_capacity;
-    uint16_t *levels; /* of the rows, for a forest */
+    uint16_t *levels; /* feature rows of a forest */
 
     candidate *pool;
     bool filled;
-    size_t expanded; /* trial whose neighbours were admitted */
+    size_t expanded; /* trial whose neighbours were admitted to the pool */
     ak_config *neighbours;
 } guided;
 
-/* ---- what the model is told ---- */
+/* ---- training data --------------------------------------------------------------------------- */
 
 static double compress(const guided *self, double log_ratio)
 {
@@ -105,13 +116,17 @@ static double compress(const guided *self, double log_ratio)
     return y < o->ceiling ? y : o->ceiling;
 }
 
-/* A rank is a time too, as yet without a scale: the best of those of the design counts as 0.
-   Infinite less infinite, if the rank never has a value, would say nothing. */
+/* Computes the model's coordinates of a configuration. A rank is an estimate of time without a
+   scale, so the prior is relative to the best rank in the sample of the design. If the rank never
+   had a value, that difference would be infinite minus infinite, so the prior stays 0. */
 static void locate(ak_point *out, guided *self, const ak_config *config)
 {
     ak_gp_point(out, self->gp, config);
     if (self->rank != NULL && self->rank_best < HUGE_VAL) {
         out->prior = compress(self, ak_rank_log(self->rank, config) - self->rank_best);
+    }
+    if (self->like != NULL) {
+        out->hint = ak_like_expects(self->like, config);
     }
 }
 
@@ -123,15 +138,13 @@ static int compare_ranked(const void *a, const void *b)
                                   : (x->index > y->index) - (x->index < y->index);
 }
 
-/* When there are more trials than rows: two thirds of the rows for the best, the rest at random, so
-   that there is room for new ones and the model does not forget what is bad. */
+/* Selects rows when there are more trials than rows. Two thirds of the selected rows are the best
+   trials and the others are random, which leaves room for new trials and keeps the model from
+   forgetting what is bad. */
 static ak_status thin_rows(guided *self, ak_error *err)
 {
-    ak_status status = ak_grow((void **)&self->order, &self->order_capacity, self->trial_count,
-                               sizeof *self->order, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_grow((void **)&self->order, &self->order_capacity, self->trial_count,
+                  sizeof *self->order, err));
     for (size_t i = 0; i < self->trial_count; i++) {
         self->order[i] = (ranked){self->trials[i].log_ms, i};
     }
@@ -153,7 +166,7 @@ static ak_status thin_rows(guided *self, ak_error *err)
 
 static void set_y(guided *self)
 {
-    double best = self->leader_count > 0 ? self->trials[self->leader[0]].log_ms : 0.0;
+    double best = self->elite_count > 0 ? self->trials[self->elite[0]].log_ms : 0.0;
     for (size_t i = 0; i < self->row_count; i++) {
         self->y[i] = compress(self, self->trials[self->row[i]].log_ms - best);
     }
@@ -179,17 +192,15 @@ static ak_status learn_forest(guided *self, ak_error *err)
     ak_forest_options options = AK_FOREST_DEFAULT;
     options.trees = self->options.trees;
     options.leaf_min = 1;
-    options.share = 0.7; /* trees that differ more know better what they do not know */
+    options.share = 0.7; /* more different trees estimate the uncertainty better */
     options.leaf_spread = 0.03;
     options.seed = ak_rng_next(&self->rng);
     ak_forest *grown = NULL;
-    ak_status status = ak_forest_fit(&grown, &data, &options, err);
-    if (status == AK_OK) {
-        ak_forest_free(self->forest);
-        self->forest = grown;
-        self->learned_at = (double)rows;
-    }
-    return status;
+    AK_DO(ak_forest_fit(&grown, &data, &options, err));
+    ak_forest_free(self->forest);
+    self->forest = grown;
+    self->learned_at = (double)rows;
+    return AK_OK;
 }
 
 static void learn_gp(guided *self)
@@ -214,10 +225,7 @@ static ak_status learn(guided *self, ak_error *err)
     ak_gp_truncate(self->gp, self->row_count);
     size_t new = self->trial_count - self->told;
     if (self->row_count + new > self->options.rows) {
-        ak_status status = thin_rows(self, err);
-        if (status != AK_OK) {
-            return status;
-        }
+        AK_DO(thin_rows(self, err));
     } else {
         for (size_t i = self->told; i < self->trial_count; i++) {
             self->row[self->row_count++] = i;
@@ -233,7 +241,7 @@ static ak_status learn(guided *self, ak_error *err)
     return AK_OK;
 }
 
-/* ---- the pool ---- */
+/* ---- pool ------------------------------------------------------------------------------------ */
 
 static bool in_pool(const guided *self, uint64_t key)
 {
@@ -245,7 +253,15 @@ static bool in_pool(const guided *self, uint64_t key)
     return false;
 }
 
-/* Takes a free place or that of the least promising candidate. */
+/* Lets the model keep its prediction of a slot of the pool up to date. */
+static void watch(guided *self, size_t slot)
+{
+    if (self->options.trees == 0) {
+        ak_gp_watch(self->gp, slot, &self->pool[slot].point);
+    }
+}
+
+/* Puts a configuration into a free slot of the pool or replaces the least promising candidate. */
 static void admit(guided *self, const ak_config *config, size_t parent)
 {
     uint64_t key = ak_config_key(self->walk.space, config);
@@ -267,9 +283,7 @@ static void admit(guided *self, const ak_config *config, size_t parent)
         c->has_parent = true;
     }
     locate(&c->point, self, config);
-    if (self->options.trees == 0) {
-        ak_gp_watch(self->gp, slot, &c->point);
-    }
+    watch(self, slot);
 }
 
 static void leave(guided *self, size_t slot)
@@ -280,17 +294,17 @@ static void leave(guided *self, size_t slot)
     }
 }
 
-/* A leader; better ones more often. */
-static size_t pick_leader(guided *self)
+/* Picks an elite; better ones are more likely. */
+static size_t pick_elite(guided *self)
 {
     size_t i = 0;
-    while (i + 1 < self->leader_count && ak_rng_below(&self->rng, 2) == 0) {
+    while (i + 1 < self->elite_count && ak_rng_below(&self->rng, 2) == 0) {
         i++;
     }
-    return self->leader[i];
+    return self->elite[i];
 }
 
-/* Two or three parameters changed at once: what neighbours cannot reach. */
+/* Changes two or three parameters at once, which neighbours cannot do. */
 static void mutate(ak_config *config, guided *self)
 {
     size_t changes = 2 + (size_t)ak_rng_below(&self->rng, 2);
@@ -302,10 +316,10 @@ static void mutate(ak_config *config, guided *self)
     }
 }
 
-/* Each parameter from one of two leaders. */
+/* Takes each parameter from one of two elites. */
 static void cross(ak_config *config, guided *self)
 {
-    size_t other = self->leader[ak_rng_below(&self->rng, self->leader_count)];
+    size_t other = self->elite[ak_rng_below(&self->rng, self->elite_count)];
     for (size_t c = 0; c < self->features.count; c++) {
         size_t p = self->features.column[c].parameter;
         if (ak_rng_below(&self->rng, 2) == 0) {
@@ -316,7 +330,7 @@ static void cross(ak_config *config, guided *self)
 
 static void admit_offspring(guided *self)
 {
-    size_t parent = pick_leader(self);
+    size_t parent = pick_elite(self);
     ak_config config = self->trials[parent].config;
     if (ak_rng_below(&self->rng, 3) == 0) {
         cross(&config, self);
@@ -330,8 +344,8 @@ static void admit_offspring(guided *self)
 
 static void refresh_pool(guided *self)
 {
-    if (self->leader_count > 0 && self->expanded != self->leader[0]) {
-        self->expanded = self->leader[0];
+    if (self->elite_count > 0 && self->expanded != self->elite[0]) {
+        self->expanded = self->elite[0];
         size_t count = ak_space_neighbours(self->neighbours, NEIGHBOURS_MAX, self->walk.space,
                                            &self->trials[self->expanded].config, AK_NEIGHBOUR_ANY);
         for (size_t i = 0; i < count; i++) {
@@ -340,7 +354,7 @@ static void refresh_pool(guided *self)
     }
     size_t fresh = self->filled ? self->options.fresh : self->options.pool;
     for (size_t i = 0; i < fresh; i++) {
-        if (self->filled && self->leader_count > 0 && i % 2 == 0) {
+        if (self->filled && self->elite_count > 0 && i % 2 == 0) {
             admit_offspring(self);
         } else {
             ak_config config;
@@ -351,8 +365,8 @@ static void refresh_pool(guided *self)
     self->filled = true;
 }
 
-/* Expected gain over the best trial, whose y is 0, for a normal prediction. Far out, where it is
-   nothing in numbers, the order is still right. */
+/* Returns the expected gain over the best trial, whose y is 0, for a normal prediction. Far below
+   the best, where the gain underflows, a substitute keeps the order right. */
 static double expected_improvement(double mean, double deviation)
 {
     if (deviation <= 0.0) {
@@ -380,10 +394,75 @@ static void predict(candidate *c, const guided *self, size_t slot)
     c->score = expected_improvement(c->mean, deviation);
 }
 
-/* *found is false if every candidate was seen. */
+static void update_elites(guided *self, size_t index)
+{
+    double log_ms = self->trials[index].log_ms;
+    size_t place = self->elite_count;
+    while (place > 0 && log_ms < self->trials[self->elite[place - 1]].log_ms) {
+        place--;
+    }
+    if (place == ELITES || !(log_ms < HUGE_VAL)) {
+        return;
+    }
+    self->elite_count += self->elite_count < ELITES;
+    for (size_t i = self->elite_count - 1; i > place; i--) {
+        self->elite[i] = self->elite[i - 1];
+    }
+    self->elite[place] = index;
+}
+
+static ak_status add_trial(guided *self, const trial *t, ak_error *err)
+{
+    AK_DO(ak_grow((void **)&self->trials, &self->trial_capacity, self->trial_count + 1,
+                  sizeof *self->trials, err));
+    self->trials[self->trial_count] = *t;
+    update_elites(self, self->trial_count++);
+    self->stale = true;
+    return AK_OK;
+}
+
+/* Once the results of other places are believed, tells the model of the candidates that were tried,
+   and sets the hint of every known point to its expected rank in the list. Before that the model is
+   told nothing, so that a misleading list costs one trial and nothing else. */
+static ak_status follow_list(guided *self, ak_error *err)
+{
+    const ak_transfer *t = self->transfer;
+    const ak_config *list;
+    if (t == NULL || !t->believed || self->like != NULL) {
+        return AK_OK;
+    }
+    self->like = t->like;
+    size_t count = ak_like_candidates(&list, self->like);
+    for (size_t i = 0; i < count; i++) {
+        if (t->state[i] == AK_TRANSFER_ENDED) {
+            trial told = {.config = list[i], .log_ms = log(t->ms[i])};
+            AK_DO(add_trial(self, &told, err));
+        }
+    }
+    for (size_t i = 0; i < self->trial_count; i++) {
+        locate(&self->trials[i].point, self, &self->trials[i].config);
+    }
+    for (size_t i = 0; i < self->pending_count; i++) {
+        locate(&self->pending[i].candidate.point, self, &self->pending[i].candidate.config);
+    }
+    ak_gp_truncate(self->gp, 0);
+    for (size_t i = 0; i < self->options.pool; i++) {
+        if (self->pool[i].used) {
+            locate(&self->pool[i].point, self, &self->pool[i].config);
+            watch(self, i);
+        }
+    }
+    return AK_OK;
+}
+
+/* Chooses the candidate with the largest expected improvement. *found is false if every candidate
+   was seen. */
 static ak_status choose(candidate *out, bool *found, guided *self, ak_error *err)
 {
-    ak_status status = self->stale ? learn(self, err) : AK_OK;
+    ak_status status = follow_list(self, err);
+    if (status == AK_OK && self->stale) {
+        status = learn(self, err);
+    }
     if (status != AK_OK) {
         return status;
     }
@@ -407,7 +486,7 @@ static ak_status choose(candidate *out, bool *found, guided *self, ak_error *err
     return AK_OK;
 }
 
-/* ---- the design ---- */
+/* ---- design ---------------------------------------------------------------------------------- */
 
 static double distance(const guided *self, const ak_point *a, const ak_point *b)
 {
@@ -418,7 +497,7 @@ static double distance(const guided *self, const ak_point *a, const ak_point *b)
     return sum;
 }
 
-/* From what is known so far. */
+/* Returns the distance of a point to the nearest trial, finished or under way. */
 static double nearest(const guided *self, const ak_point *point)
 {
     double least = HUGE_VAL;
@@ -431,8 +510,8 @@ static double nearest(const guided *self, const ak_point *point)
     return least;
 }
 
-/* The farthest of a few random ones. The very farthest would be the corners of the space, which are
-   seldom fast. */
+/* Takes the farthest of a few random configurations. The farthest of the whole space is not taken,
+   because it lies in a corner of the space, where configurations are seldom fast. */
 static bool spread_out(candidate *out, guided *self)
 {
     bool found = false;
@@ -461,7 +540,8 @@ static int compare_scores(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of the best ranked of a sample, each the farthest from those already chosen. */
+/* Fills the design from the best-ranked part of a sample; each member is the farthest one from
+   those already chosen. */
 static void spread_ranked(guided *self, candidate *sample)
 {
     double near[SAMPLE / SAMPLE_BEST];
@@ -486,7 +566,7 @@ static void spread_ranked(guided *self, candidate *sample)
     }
 }
 
-/* As the rank says. */
+/* Plans the design by the rank. */
 static ak_status plan_ranked(guided *self, ak_error *err)
 {
     candidate *sample = ak_alloc(SAMPLE, sizeof *sample);
@@ -507,7 +587,8 @@ static ak_status plan_ranked(guided *self, ak_error *err)
     return AK_OK;
 }
 
-/* The default first, then what was best at sizes near these. */
+/* Plans the design: first the default, then the best configurations of nearby sizes, then those by
+   rank. */
 static ak_status plan(guided *self, ak_error *err)
 {
     const ak_config *starts;
@@ -517,9 +598,12 @@ static ak_status plan(guided *self, ak_error *err)
     if (self->design == NULL) {
         return ak_fail_memory(err);
     }
-    ak_space_default(&self->design[self->design_count++].config, self->walk.space);
+    if (self->options.expert || !self->any_default) {
+        ak_space_default(&self->design[self->design_count++].config, self->walk.space);
+    }
     for (size_t i = 0; i < start_count; i++) {
-        if (memcmp(&starts[i], &self->design[0].config, sizeof starts[i]) != 0) {
+        if (self->design_count == 0 ||
+            memcmp(&starts[i], &self->design[0].config, sizeof starts[i]) != 0) {
             self->design[self->design_count++].config = starts[i];
         }
     }
@@ -527,6 +611,23 @@ static ak_status plan(guided *self, ak_error *err)
         locate(&self->design[i].point, self, &self->design[i].config);
     }
     return self->rank != NULL ? plan_ranked(self, err) : AK_OK;
+}
+
+static size_t within(size_t value, size_t least, size_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+/* Returns true if a design without a rank needs another member. This design is not planned but
+   drawn during the run: the longer the run, the larger the design. Later members take turns with
+   the model. */
+static bool wants_spread(const guided *self)
+{
+    size_t most = self->options.start, least = DESIGN_MIN < most ? DESIGN_MIN : most;
+    size_t size = self->expected == 0 ? most : within(self->expected / DESIGN_SHARE, least, most);
+    size_t spread = self->trial_count + self->pending_count - self->modelled;
+    return self->trial_count < LEARN_MIN ||
+           (spread < size && (spread < SPREAD_FIRST || self->modelled > spread - SPREAD_FIRST));
 }
 
 static bool next_of_design(candidate *out, guided *self)
@@ -537,13 +638,10 @@ static bool next_of_design(candidate *out, guided *self)
             return true;
         }
     }
-    size_t begun = self->trial_count + self->pending_count;
-    bool planned = self->rank != NULL;
-    return (begun < self->options.start || self->trial_count < LEARN_MIN) && !planned &&
-           spread_out(out, self);
+    return self->rank == NULL && wants_spread(self) && spread_out(out, self);
 }
 
-/* ---- the interface ---- */
+/* ---- interface ------------------------------------------------------------------------------- */
 
 void ak_guided_close(ak_strategy *strategy)
 {
@@ -565,15 +663,6 @@ void ak_guided_close(ak_strategy *strategy)
         ak_free(self->neighbours);
         ak_free(self);
     }
-}
-
-/* Of a design, if the budget is known: more from a rank, which is worth looking at closely. */
-static size_t plan_size(const guided *self, size_t evaluations)
-{
-    size_t share = evaluations / DESIGN_SHARE;
-    size_t most = self->rank != NULL ? DESIGN_MAX : self->options.start;
-    size_t size = share < most ? share : most;
-    return size > DESIGN_MIN ? size : DESIGN_MIN;
 }
 
 static ak_status open_arrays(guided *self, ak_error *err)
@@ -599,32 +688,33 @@ ak_status ak_guided_open(ak_strategy **out, const ak_strategy_ops *ops,
     }
     self->base.ops = ops;
     self->options = *options;
+    self->transfer = context->transfer;
+    self->expected = context->evaluations;
+    self->any_default = context->any_default;
     self->rank_best = HUGE_VAL;
     self->expanded = SIZE_MAX;
     ak_rng_seed(&self->rng, context->seed);
-    ak_status status = ak_walk_open(&self->walk, context->space, ak_rng_next(&self->rng), err);
-    if (status == AK_OK) {
-        status = ak_features_open(&self->features, context->space, err);
+    ak_status status = AK_OK;
+    AK_TRY(ak_walk_open(&self->walk, context->space, ak_rng_next(&self->rng), err));
+    AK_TRY(ak_features_open(&self->features, context->space, err));
+    if (options->expert) {
+        char where[256];
+        (void)snprintf(where, sizeof where, "kernel %.100s, %.100s", context->kernel,
+                       context->implementation);
+        AK_TRY(ak_rank_open(&self->rank, context->space, context->constants, context->rank, where,
+                            err));
     }
-    if (status == AK_OK && options->expert) {
-        status = ak_rank_open(&self->rank, context, err);
+    if (context->evaluations > 0 && self->rank != NULL) {
+        self->options.start = within(context->evaluations / DESIGN_SHARE, DESIGN_MIN, DESIGN_MAX);
     }
-    if (status == AK_OK && context->evaluations > 0) {
-        self->options.start = plan_size(self, context->evaluations);
-    }
-    if (status == AK_OK) {
-        ak_gp_options gp = {.rows = options->rows + PRETEND_MAX,
-                            .slots = options->trees > 0 ? 1 : options->pool,
-                            .steepness = options->steepness,
-                            .noise = options->noise};
-        status = ak_gp_open(&self->gp, &self->features, &gp, err);
-    }
-    if (status == AK_OK) {
-        status = open_arrays(self, err);
-    }
-    if (status == AK_OK && options->expert) {
-        status = plan(self, err);
-    }
+    ak_gp_options gp = {.rows = options->rows + PRETEND_MAX,
+                        .slots = options->trees > 0 ? 1 : options->pool,
+                        .steepness = options->steepness,
+                        .noise = options->noise};
+    AK_TRY(ak_gp_open(&self->gp, &self->features, &gp, err));
+    AK_TRY(open_arrays(self, err));
+    AK_TRY(plan(self, err));
+out:
     if (status != AK_OK) {
         ak_guided_close(&self->base);
         return status;
@@ -633,7 +723,7 @@ ak_status ak_guided_open(ak_strategy **out, const ak_strategy_ops *ops,
     return AK_OK;
 }
 
-/* *found is false if there is nothing to propose. */
+/* Makes one proposal. *found is false if there is none. */
 static ak_status propose_one(ak_proposal *out, bool *found, guided *self, ak_error *err)
 {
     candidate chosen = {0};
@@ -643,6 +733,7 @@ static ak_status propose_one(ak_proposal *out, bool *found, guided *self, ak_err
     if (!*found && self->trial_count >= LEARN_MIN && self->features.count > 0) {
         status = choose(&chosen, &modelled, self, err);
         *found = modelled;
+        self->modelled += modelled;
     }
     if (status == AK_OK && !*found) {
         chosen = (candidate){0};
@@ -667,7 +758,7 @@ static ak_status propose_one(ak_proposal *out, bool *found, guided *self, ak_err
         out->parent = parent->config;
         out->has_parent = true;
         out->generation = parent->generation + 1;
-        double best = self->trials[self->leader[0]].log_ms;
+        double best = self->trials[self->elite[0]].log_ms;
         out->predicted_gain = 1.0 - exp(chosen.mean + best - parent->log_ms);
     }
     self->pending[self->pending_count++] = (pending){chosen, out->generation};
@@ -681,56 +772,29 @@ ak_status ak_guided_propose(ak_proposal *out, size_t *count, ak_strategy *strate
     size_t n = 0;
     bool found = true;
     while (found && n < max && n < BATCH_MAX) {
-        ak_status status = propose_one(&out[n], &found, self, err);
-        if (status != AK_OK) {
-            return status;
-        }
+        AK_DO(propose_one(&out[n], &found, self, err));
         n += found;
     }
     *count = n;
     return AK_OK;
 }
 
-static void update_leaders(guided *self, size_t index)
-{
-    double log_ms = self->trials[index].log_ms;
-    size_t place = self->leader_count;
-    while (place > 0 && log_ms < self->trials[self->leader[place - 1]].log_ms) {
-        place--;
-    }
-    if (place == LEADERS || !(log_ms < HUGE_VAL)) {
-        return;
-    }
-    self->leader_count += self->leader_count < LEADERS;
-    for (size_t i = self->leader_count - 1; i > place; i--) {
-        self->leader[i] = self->leader[i - 1];
-    }
-    self->leader[place] = index;
-}
-
 ak_status ak_guided_observe(ak_strategy *strategy, const ak_observation *observation, ak_error *err)
 {
     guided *self = (guided *)strategy;
-    ak_status status = ak_grow((void **)&self->trials, &self->trial_capacity, self->trial_count + 1,
-                               sizeof *self->trials, err);
-    if (status == AK_OK) {
-        status = ak_walk_observe(&self->walk, observation->config, err);
-    }
-    if (status != AK_OK) {
-        return status;
-    }
-    trial *t = &self->trials[self->trial_count++];
-    *t = (trial){.config = *observation->config};
-    t->log_ms = observation->ok && observation->ms > 0.0 ? log(observation->ms) : HUGE_VAL;
-    locate(&t->point, self, &t->config);
+    AK_DO(ak_walk_observe(&self->walk, observation->config, err));
+    self->expected = observation->expected > 0 ? observation->expected : self->expected;
+    trial t = {.config = *observation->config};
+    t.log_ms = observation->ok && observation->ms > 0.0 ? log(observation->ms) : HUGE_VAL;
+    locate(&t.point, self, &t.config);
+    bool foreign = self->transfer != NULL && ak_transfer_tried(self->transfer, &t.config);
     for (size_t i = 0; i < self->pending_count; i++) {
-        if (memcmp(&self->pending[i].candidate.config, &t->config, sizeof t->config) == 0) {
-            t->generation = self->pending[i].generation;
+        if (memcmp(&self->pending[i].candidate.config, &t.config, sizeof t.config) == 0) {
+            t.generation = self->pending[i].generation;
             self->pending[i] = self->pending[--self->pending_count];
+            foreign = false;
             break;
         }
     }
-    update_leaders(self, self->trial_count - 1);
-    self->stale = true;
-    return AK_OK;
+    return foreign && self->like == NULL ? AK_OK : add_trial(self, &t, err);
 }

@@ -1,17 +1,17 @@
 /*
- * heuristic.c: what is known beforehand, then what the trials teach.
+ * heuristic.c: a search that starts from prior knowledge and then learns from trials.
  *
- * As bayes (guided.h), but the default comes first, then what won at sizes near these
- * (ak_space_starts), and if the kernel's author ranks its configurations (rank.h), some of the best
- * ranked, as different from each other as possible, are the design, and the rank is what the model
- * expects before it learns better.
+ * It works as bayes does (guided.h), with two differences. The default comes first, then the
+ * winners of nearby sizes (ak_space_starts). If the kernel's author ranks its configurations
+ * (rank.h), the design consists of some of the best-ranked ones, as different from each other as
+ * possible, and the rank is the model's prior.
  */
 #include "strategy/guided.h"
 
 #define HYPERS(X)                                                                                  \
     X(START, "start", 12, 2, 1000, true, "configurations tried before the model is asked",         \
       "with a rank and a known budget it is one trial in six")                                     \
-    X(POOL, "pool", 1024, 16, 8192, true, "candidates that it weighs",                             \
+    X(POOL, "pool", 1024, 16, 8192, true, "candidates that the model predicts",                    \
       "more cost time in proportion and find the same")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};

@@ -1,12 +1,12 @@
 /*
  * hybrid.c: a language model seeds a classical search, which finishes.
  *
- * A model alone stops short of the optimum; a search alone spends most of its budget on finding out
- * what the model knows (pytorch/helion: seeding its surrogate search repaired six of the eight
- * losses of the model alone, with a quarter of the evaluations of the search alone). Here
- * `portfolio` runs throughout and learns from everything. The model is asked at the start, and
- * again after each further part of the budget; its proposals go first when they arrive. While a
- * reply is on its way, the search goes on, so the device never waits for the model.
+ * A model alone stops short of the optimum, and a search alone spends most of its budget on
+ * finding out what the model knows (pytorch/helion: seeding its surrogate search repaired six of
+ * the eight losses of the model alone, with a quarter of the evaluations of the search alone).
+ * Here `portfolio` runs throughout and learns from every trial. The model is asked at the start
+ * and again after each further part of the budget; its proposals go first when they arrive. While
+ * a reply is under way the search goes on, so the device never waits for the model.
  *
  * Without a model, or when it fails, this is `portfolio`.
  */
@@ -19,14 +19,15 @@ enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
 #define GENERATIONS 3
-#define EVALUATIONS 60 /* where no budget is given */
+#define EVALUATIONS 60 /* assumed budget if none is given */
 
 typedef struct hybrid {
     ak_strategy base;
     ak_walk walk;
     ak_advisor *advisor;
     ak_strategy *search;
-    size_t interval, since; /* evaluations between questions; proposed by the search since one */
+    /* evaluations between questions; proposals of the search since the last question */
+    size_t interval, since;
     bool patient;
 } hybrid;
 
@@ -45,13 +46,13 @@ static void close_hybrid(ak_strategy *strategy)
 
 static ak_advice_plan plan_of(hybrid *self, const ak_strategy_context *context)
 {
-    const ak_counsel *counsel = context->counsel;
+    const ak_advisor_options *options = context->advisor;
     double all = (double)(context->evaluations == 0 ? EVALUATIONS : context->evaluations);
     double share = ak_strategy_hyper(context, hypers, HYPER_SHARE);
     ak_advice_plan plan = {.generations = GENERATIONS,
-                           .batch = counsel == NULL ? 0 : counsel->batch};
-    if (counsel != NULL && counsel->generations > 0) {
-        plan.generations = counsel->generations;
+                           .batch = options == NULL ? 0 : options->batch};
+    if (options != NULL && options->generations > 0) {
+        plan.generations = options->generations;
     }
     if (plan.batch == 0) {
         plan.batch = (size_t)(all * share / plan.generations + 0.5);
@@ -59,7 +60,7 @@ static ak_advice_plan plan_of(hybrid *self, const ak_strategy_context *context)
     plan.batch = plan.batch < 1                     ? 1
                  : plan.batch > AK_ADVICE_BATCH_MAX ? AK_ADVICE_BATCH_MAX
                                                     : plan.batch;
-    /* What the model leaves, in as many parts as there are questions. */
+    /* The evaluations that the model leaves are split into as many parts as there are questions. */
     double left = all - (double)plan.batch * plan.generations;
     self->interval = left > plan.generations ? (size_t)(left / plan.generations) : 1;
     return plan;
@@ -72,20 +73,19 @@ static ak_status open_hybrid(ak_strategy **out, const ak_strategy_context *conte
         return ak_fail_memory(err);
     }
     self->base.ops = &ak_strategy_hybrid;
-    self->patient = context->counsel != NULL && context->counsel->patient;
+    self->patient = context->advisor != NULL && context->advisor->patient;
     ak_advice_plan plan = plan_of(self, context);
     ak_strategy_context search = *context;
     search.hyper = NULL;
-    if (context->counsel != NULL && context->counsel->model != NULL) {
-        search.evaluations = 1; /* of a design only what won elsewhere: the model's seeds are one */
+    if (context->advisor != NULL && context->advisor->model != NULL) {
+        /* shrinks the design to what won at other sizes; the model's seeds replace the rest */
+        search.evaluations = 1;
     }
-    ak_status status = ak_walk_open(&self->walk, context->space, context->seed, err);
-    if (status == AK_OK) {
-        status = ak_advisor_open(&self->advisor, context, &plan, &self->walk, err);
-    }
-    if (status == AK_OK) {
-        status = AK_STRATEGY_FINISHER.open(&self->search, &search, err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_walk_open(&self->walk, context->space, context->seed, err));
+    AK_TRY(ak_advisor_open(&self->advisor, context, &plan, &self->walk, err));
+    AK_TRY(AK_STRATEGY_FINISHER.open(&self->search, &search, err));
+out:
     if (status != AK_OK) {
         close_hybrid(&self->base);
         return status;
@@ -94,7 +94,7 @@ static ak_status open_hybrid(ak_strategy **out, const ak_strategy_context *conte
     return AK_OK;
 }
 
-/* From the search, what is not known yet. *found is false if there is nothing. */
+/* Takes an unseen proposal from the search. *found is false if there is none. */
 static ak_status search_on(bool *found, ak_proposal *out, hybrid *self, ak_error *err)
 {
     size_t given = 1;
@@ -154,14 +154,12 @@ static ak_status observe_hybrid(ak_strategy *strategy, const ak_observation *obs
                                 ak_error *err)
 {
     hybrid *self = (hybrid *)strategy;
-    ak_status status = ak_walk_observe(&self->walk, observation->config, err);
-    if (status == AK_OK) {
-        status = ak_advisor_observe(self->advisor, observation, err);
+    AK_DO(ak_walk_observe(&self->walk, observation->config, err));
+    AK_DO(ak_advisor_observe(self->advisor, observation, err));
+    if (!observation->again) {
+        AK_DO(self->search->ops->observe(self->search, observation, err));
     }
-    if (status == AK_OK && !observation->again) {
-        status = self->search->ops->observe(self->search, observation, err);
-    }
-    return status;
+    return AK_OK;
 }
 
 static bool await_hybrid(ak_strategy *strategy, int64_t timeout_ns)

@@ -1,9 +1,10 @@
 /*
  * local.c: iterated local search (Lourenco, Martin, Stutzle, "Iterated local search", 2003).
  *
- * From the best of a few configurations, try those that differ in one parameter, and move as soon
- * as one is faster: adjacent values first, then all others. When no neighbour is, start again: now
- * and then somewhere else, mostly at a mutant of the best so far, as good places are near others.
+ * The search starts at the best of a few configurations. It tries the neighbours, which differ in
+ * one parameter, adjacent values first, and moves as soon as a neighbour is faster. If no neighbour
+ * is faster it restarts: mostly at a mutant of the best so far, because good configurations lie
+ * near others, and sometimes at random.
  */
 #include "strategy/frame.h"
 
@@ -23,21 +24,22 @@
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
-/* Of one configuration: every parameter with a few dozen values. What exceeds it waits for a move.
- */
+/* Neighbours of one configuration: every parameter with a few dozen values. Further ones wait until
+   the centre moves. */
 enum { NEIGHBOURS_MAX = 1024 };
 
 typedef struct local {
     ak_frame frame;
     size_t starts;
     double jump, strength, wide;
-    size_t starts_left;    /* of this descent: not proposed yet */
-    bool started;          /* the default was proposed */
-    bool jumping;          /* the starts of this descent are mutants of the best */
-    size_t centre;         /* place; SIZE_MAX: none yet */
-    ak_config *neighbours; /* of the centre, not tried yet, in random order; taken from the end */
+    size_t starts_left; /* starts of this descent that are not proposed yet */
+    bool started;       /* the default was proposed */
+    bool jumping;       /* the starts of this descent are mutants of the best */
+    size_t centre;      /* index in frame.known; SIZE_MAX if there is none yet */
+    /* untried neighbours of the centre in random order, taken from the end */
+    ak_config *neighbours;
     size_t neighbour_count;
-    ak_neighbourhood widest; /* of those that were listed for this centre */
+    ak_neighbourhood widest; /* widest kind of neighbours listed for this centre */
     bool listed;
 } local;
 
@@ -91,7 +93,7 @@ static void list_neighbours(local *self, ak_neighbourhood kind)
     self->listed = true;
 }
 
-/* The next neighbour of the centre that was not tried; false when there is none left. */
+/* Returns the next untried neighbour of the centre, or false if none is left. */
 static bool next_neighbour(ak_config *out, local *self)
 {
     for (;;) {
@@ -112,7 +114,7 @@ static bool next_neighbour(ak_config *out, local *self)
     }
 }
 
-enum { TRIES = 20 }; /* mutants that were seen already; then a random one */
+enum { TRIES = 20 }; /* attempts at an unseen mutant before a random configuration is taken */
 
 static bool next_start(ak_proposal *out, local *self)
 {
@@ -146,13 +148,13 @@ static bool next_local(ak_proposal *out, size_t *tag, ak_frame *frame)
             return true;
         }
         if (frame->walk.outstanding > 0) {
-            return false; /* one of these may be better than the centre */
+            return false; /* a trial under way may be better than the centre */
         }
         self->centre = SIZE_MAX;
         self->jumping = ak_rng_real(&frame->rng) < self->jump;
         self->starts_left = self->jumping ? 1 : self->starts;
     }
-    /* Starts are independent of each other: as many as are asked for. */
+    /* Starts do not depend on each other, so a batch may hold several. */
     return next_start(out, self);
 }
 
@@ -168,14 +170,14 @@ static ak_status observe_local(ak_strategy *strategy, const ak_observation *obse
     local *self = (local *)strategy;
     const ak_frame *frame = &self->frame;
     size_t place, tag;
-    ak_status status = ak_frame_observe(&place, &tag, &self->frame, observation, err);
-    if (status == AK_OK && place != SIZE_MAX && frame->known[place].ms < HUGE_VAL &&
+    AK_DO(ak_frame_observe(&place, &tag, &self->frame, observation, err));
+    if (place != SIZE_MAX && frame->known[place].ms < HUGE_VAL &&
         (self->centre == SIZE_MAX || frame->known[place].ms < frame->known[self->centre].ms)) {
         self->centre = place;
         self->listed = false;
         self->neighbour_count = 0;
     }
-    return status;
+    return AK_OK;
 }
 
 const ak_strategy_ops ak_strategy_local = {

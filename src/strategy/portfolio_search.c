@@ -1,13 +1,13 @@
 /*
- * portfolio_search.c: the strategy `portfolio`: several strategies share the budget, and those that
- * find something get more of it.
+ * portfolio_search.c: the strategy `portfolio`: several strategies share the budget, and
+ * successful ones get more of it.
  *
- * Every member is told every trial, so none starts from nothing when its turn comes. Who is next is
- * a multi-armed bandit: each member's last trials are credited 1 if they were the best so far,
- * later ones weighing more (the area under the curve of its successes), plus a bonus for members
- * that were not asked for long (Fialho, Da Costa, Schoenauer, Sebag, "Analyzing bandit-based
+ * Every member is told every trial, so each is up to date when its turn comes. A multi-armed
+ * bandit chooses the next member. A member gets credit for those of its last trials that were the
+ * best so far; later trials weigh more (the area under the curve of its successes). A bonus goes to
+ * members that were rarely asked (Fialho, Da Costa, Schoenauer, Sebag, "Analyzing bandit-based
  * adaptive operator selection mechanisms", 2010; Ansel et al., "OpenTuner", 2014, section 3.2).
- * Ties go to the first.
+ * Ties go to the first member.
  */
 #include <math.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 enum {
     MEMBERS = 2,
     BATCH_MAX = 16,
-    ATTEMPTS = 32 /* a member may propose what is under way for another: ask again */
+    ATTEMPTS = 32 /* how often a member is asked again after it proposed a known configuration */
 };
 
 typedef struct outcome {
@@ -42,8 +42,8 @@ typedef struct portfolio {
     ak_strategy *member[MEMBERS]; /* in the order of trust */
     size_t alone, window;
     double explore;
-    double best_ms;    /* infinite until there is one */
-    outcome *outcomes; /* of all proposals, in their order */
+    double best_ms;    /* infinite until a trial is ok */
+    outcome *outcomes; /* all proposals in their order */
     size_t count, capacity;
 } portfolio;
 
@@ -62,9 +62,9 @@ static void close_portfolio(ak_strategy *strategy)
     }
 }
 
-/* A model first: of a kernel whose author has ranked its configurations the one that begins with
-   the rank and believes it as far as it proves right. What a model takes for hopeless, descents
-   with restarts look at. */
+/* Returns the operations of member i. The first member is a search with a model: `heuristic` if
+   the kernel's author has ranked the configurations, else `bayes`. The second member, `local`,
+   descends with restarts and so tries configurations that the model considers hopeless. */
 static const ak_strategy_ops *member_of(const ak_strategy_context *context, size_t i)
 {
     return i > 0                   ? &ak_strategy_local
@@ -102,7 +102,7 @@ static ak_status open_portfolio(ak_strategy **out, const ak_strategy_context *co
 }
 
 typedef struct credit {
-    double success, places; /* the area: places of successes over all places, 1, 2, 3... */
+    double success, places; /* area: positions of successes over all positions 1, 2, 3, ... */
     size_t asked;
 } credit;
 
@@ -115,7 +115,7 @@ static double worth(const portfolio *self, const credit *c, size_t window)
     return area + self->explore * sqrt(2.0 * log2((double)window + 1.0) / (double)c->asked);
 }
 
-/* The member with the most credit among those that are not `excluded`. */
+/* Returns the member with the most credit that is not `excluded`. */
 static size_t pick_member(const portfolio *self, const bool *excluded)
 {
     if (self->count < self->alone && !excluded[0]) {
@@ -143,7 +143,8 @@ static size_t pick_member(const portfolio *self, const bool *excluded)
     return best;
 }
 
-/* One that nobody proposed; *found is false if the member has none now. */
+/* Asks one member for a configuration that no member has proposed yet. *found is false if the
+   member has none now. */
 static ak_status ask(ak_proposal *out, bool *found, portfolio *self, size_t member, ak_error *err)
 {
     *found = false;
@@ -165,10 +166,7 @@ static ak_status propose_one(ak_proposal *out, bool *found, portfolio *self, ak_
     size_t member = SIZE_MAX;
     *found = false;
     while (!*found && (member = pick_member(self, excluded)) != SIZE_MAX) {
-        ak_status status = ask(out, found, self, member, err);
-        if (status != AK_OK) {
-            return status;
-        }
+        AK_DO(ask(out, found, self, member, err));
         excluded[member] = !*found;
     }
     if (!*found) {
@@ -179,15 +177,11 @@ static ak_status propose_one(ak_proposal *out, bool *found, portfolio *self, ak_
     if (!*found) {
         return AK_OK;
     }
-    ak_status status = ak_grow((void **)&self->outcomes, &self->capacity, self->count + 1,
-                               sizeof *self->outcomes, err);
-    if (status == AK_OK) {
-        status = ak_walk_propose(&self->walk, &out->config, err);
-    }
-    if (status == AK_OK) {
-        self->outcomes[self->count++] = (outcome){.config = out->config, .member = member};
-    }
-    return status;
+    AK_DO(ak_grow((void **)&self->outcomes, &self->capacity, self->count + 1,
+                  sizeof *self->outcomes, err));
+    AK_DO(ak_walk_propose(&self->walk, &out->config, err));
+    self->outcomes[self->count++] = (outcome){.config = out->config, .member = member};
+    return AK_OK;
 }
 
 static ak_status propose_portfolio(ak_proposal *out, size_t *count, ak_strategy *strategy,
@@ -197,10 +191,7 @@ static ak_status propose_portfolio(ak_proposal *out, size_t *count, ak_strategy 
     size_t n = 0;
     bool found = true;
     while (found && n < max && n < BATCH_MAX) {
-        ak_status status = propose_one(&out[n], &found, self, err);
-        if (status != AK_OK) {
-            return status;
-        }
+        AK_DO(propose_one(&out[n], &found, self, err));
         n += found;
     }
     *count = n;

@@ -2,11 +2,12 @@
  * pso.c: a particle swarm (Kennedy, Eberhart 1995) of the bare-bones kind (Kennedy, "Bare bones
  * particle swarms", 2003), which needs no velocities.
  *
- * Parameters are coordinates, the places of their values in order. A particle remembers the best
- * place where it was. Next it keeps some coordinates of that place and draws the others from a
- * normal distribution between it and the best place of the swarm, as wide as they are apart; the
- * nearest valid configuration is tried. A particle that only comes to known places, because it is
- * where the swarm is, steps to a neighbour instead.
+ * Parameters are coordinates: the ranks of their values. A particle remembers its best position.
+ * Its next position keeps some coordinates of the particle's best position. The others are drawn
+ * from a normal distribution centred between that position and the best position of the swarm, with
+ * the distance of the two as its width. The nearest valid configuration is tried. A particle that
+ * only reaches known positions, because it lies close to the best of the swarm, steps to a
+ * neighbour instead.
  */
 #include "strategy/frame.h"
 
@@ -31,8 +32,8 @@ typedef struct pso {
     ak_frame frame;
     size_t count, tries;
     double keep, width, pull, near;
-    size_t *best;    /* of each particle: a place; SIZE_MAX: none */
-    size_t launched; /* particles that have started, somewhere at random */
+    size_t *best;    /* best trial of each particle, an index into frame.known; SIZE_MAX if none */
+    size_t launched; /* particles that have started at a random position */
     size_t next;
 } pso;
 
@@ -100,7 +101,8 @@ static bool next_pso(ak_proposal *out, size_t *tag, ak_frame *frame)
         self->launched += self->launched < self->count;
         return ak_frame_random(&out->config, frame);
     }
-    /* One that failed so far, or whose result is late, flies with the best. */
+    /* A particle without a result that worked starts its move at the best position of the
+       swarm. */
     const ak_known *own = &frame->known[self->best[i] == SIZE_MAX ? frame->best : self->best[i]];
     for (size_t n = 0; n < self->tries; n++) {
         fly(&out->config, self, &own->config);
@@ -113,7 +115,7 @@ static bool next_pso(ak_proposal *out, size_t *tag, ak_frame *frame)
         ak_frame_derive(out, own);
         return true;
     }
-    self->best[i] = SIZE_MAX; /* all around is known: start again */
+    self->best[i] = SIZE_MAX; /* everything around is known, so the particle starts again */
     return ak_frame_random(&out->config, frame);
 }
 

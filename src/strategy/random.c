@@ -1,4 +1,5 @@
-/* random.c: configurations drawn uniformly, each once: what every other strategy has to beat. */
+/* random.c: draws configurations uniformly, each once. It is the baseline of every other
+   strategy. */
 #include "strategy/walk.h"
 
 typedef struct uniform {
@@ -38,10 +39,7 @@ static ak_status propose_random(ak_proposal *out, size_t *count, ak_strategy *st
     size_t n = 0;
     ak_config config;
     while (n < max && ak_walk_next(&config, &self->walk)) {
-        ak_status status = ak_walk_propose(&self->walk, &config, err);
-        if (status != AK_OK) {
-            return status;
-        }
+        AK_DO(ak_walk_propose(&self->walk, &config, err));
         out[n++] = (ak_proposal){.config = config};
     }
     *count = n;

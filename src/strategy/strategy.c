@@ -1,4 +1,4 @@
-/* strategy.c: the table of strategies; choosing one by a text. */
+/* strategy.c: the table of strategies, and the choice of one by its text. */
 #include "strategy/strategy.h"
 
 #include <math.h>
@@ -15,6 +15,8 @@ const ak_strategy_ops *const ak_strategies[] = {
     NULL,
 };
 
+#define NAMES_MAX 64 /* most strategy names considered for a hint */
+
 ak_status ak_strategy_find(const ak_strategy_ops **out, const char *name, ak_error *err)
 {
     for (size_t i = 0; ak_strategies[i] != NULL; i++) {
@@ -23,17 +25,24 @@ ak_status ak_strategy_find(const ak_strategy_ops **out, const char *name, ak_err
             return AK_OK;
         }
     }
+    const char *names[NAMES_MAX + 1] = {NULL};
     ak_buf known = AK_BUF(256);
-    for (size_t i = 0; ak_strategies[i] != NULL; i++) {
+    for (size_t i = 0; ak_strategies[i] != NULL && i < NAMES_MAX; i++) {
+        names[i] = ak_strategies[i]->name;
         ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", ak_strategies[i]->name);
     }
-    ak_status status = ak_fail(
-        err, AK_NOT_FOUND, "there is no strategy \"%.80s\"; choose one of: %s", name, known.data);
+    const char *meant = ak_text_meant(name, names);
+    ak_status status =
+        meant != NULL
+            ? ak_fail(err, AK_NOT_FOUND, "there is no strategy \"%.80s\"; did you mean %s?", name,
+                      meant)
+            : ak_fail(err, AK_NOT_FOUND, "there is no strategy \"%.80s\"; choose one of: %s", name,
+                      known.data);
     ak_buf_free(&known);
     return status;
 }
 
-/* ---- hyper-parameters ---- */
+/* ---- hyper-parameters ------------------------------------------------------------------------ */
 
 size_t ak_strategy_hyper_count(const ak_strategy_ops *ops)
 {
@@ -74,7 +83,7 @@ static ak_status no_such_hyper(const ak_strategy_ops *ops, const char *name, ak_
     return status;
 }
 
-/* One "name=value"; `text` is cut up. */
+/* Reads one "name=value" and modifies `text`. */
 static ak_status choose_hyper(ak_strategy_choice *choice, bool *given, char *text, ak_error *err)
 {
     const char *strategy = choice->ops->name;
@@ -155,10 +164,10 @@ ak_status ak_strategy_text(char out[AK_STRATEGY_TEXT_MAX], const ak_strategy_cho
             separator = ',';
         }
     }
-    ak_status status = ak_buf_status(&text, err);
-    if (status == AK_OK) {
-        memcpy(out, text.data, text.length + 1);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_buf_status(&text, err));
+    memcpy(out, text.data, text.length + 1);
+out:
     ak_buf_free(&text);
     return status;
 }

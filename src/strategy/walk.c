@@ -1,11 +1,14 @@
 /*
- * walk.c: a random order without a list.
+ * walk.c: walks through a space in random order without a list.
  *
- * A Feistel network permutes the numbers of 2b bits whatever its round function is. Numbers beyond
- * the space are permuted again until they fall inside ("cycle walking", Black and Rogaway, "Ciphers
- * with arbitrary finite domains", 2002): a permutation of 0..count-1 that is evaluated one by one.
+ * A Feistel network permutes the numbers of 2b bits, whatever its round function is. Numbers
+ * beyond the space are permuted again until they fall inside ("cycle walking", Black and Rogaway,
+ * "Ciphers with arbitrary finite domains", 2002). The result is a permutation of 0..count-1 that
+ * is evaluated one element at a time.
  */
 #include "strategy/walk.h"
+
+#include <assert.h>
 
 #include "base/hash.h"
 
@@ -41,22 +44,21 @@ bool ak_walk_seen(const ak_walk *walk, const ak_config *config)
 
 ak_status ak_walk_propose(ak_walk *walk, const ak_config *config, ak_error *err)
 {
-    ak_status status = ak_set_add(NULL, walk->proposed, ak_config_key(walk->space, config), err);
-    if (status == AK_OK) {
-        walk->outstanding++;
-    }
-    return status;
+    AK_DO(ak_set_add(NULL, walk->proposed, ak_config_key(walk->space, config), err));
+    walk->outstanding++;
+    return AK_OK;
 }
 
 ak_status ak_walk_observe(ak_walk *walk, const ak_config *config, ak_error *err)
 {
     bool fresh = false;
     uint64_t key = ak_config_key(walk->space, config);
-    ak_status status = ak_set_add(&fresh, walk->observed, key, err);
-    if (status == AK_OK && fresh && ak_set_has(walk->proposed, key)) {
+    AK_DO(ak_set_add(&fresh, walk->observed, key, err));
+    if (fresh && ak_set_has(walk->proposed, key)) {
+        assert(walk->outstanding > 0);
         walk->outstanding--;
     }
-    return status;
+    return AK_OK;
 }
 
 static uint64_t permute(const ak_walk *walk, uint64_t index)

@@ -1,8 +1,9 @@
 /*
- * walk.h: what every strategy has to remember, and a way through all of a space in random order.
+ * walk.h: the memory that every strategy needs, and a walk through the whole space in random
+ * order.
  *
- * Seen are the configurations that were proposed or observed; none of them is proposed again.
- * Outstanding are those that this strategy proposed and nobody has reported on yet.
+ * A configuration is seen if it was proposed or observed; it is not proposed again. It is
+ * outstanding if this strategy proposed it and has not observed its result yet.
  */
 #ifndef AK_STRATEGY_WALK_H
 #define AK_STRATEGY_WALK_H
@@ -14,7 +15,7 @@ typedef struct ak_walk {
     const ak_space *space;
     ak_set *proposed, *observed;
     size_t outstanding;
-    uint64_t count, position; /* of the random order: the next place */
+    uint64_t count, position; /* size of the space; next position in the random order */
     unsigned half_bits;
     uint64_t key[4];
 } ak_walk;
@@ -23,12 +24,13 @@ ak_status ak_walk_open(ak_walk *walk, const ak_space *space, uint64_t seed, ak_e
 void ak_walk_close(ak_walk *walk); /* also after a failed open */
 
 bool ak_walk_seen(const ak_walk *walk, const ak_config *config);
-/* To be called for each configuration that is handed out, and for each observation. */
+/* The strategy must call the first for each configuration that it hands out, and the second for
+   each observation. */
 ak_status ak_walk_propose(ak_walk *walk, const ak_config *config, ak_error *err);
 ak_status ak_walk_observe(ak_walk *walk, const ak_config *config, ak_error *err);
 
-/* The next configuration of the random order that was not seen; false when all were. Each is
-   equally likely to be next. Needs no memory, whatever the size of the space. */
+/* Returns the next unseen configuration of the random order, or false if all were seen. Each is
+   equally likely to be next. The walk needs no memory, whatever the size of the space. */
 bool ak_walk_next(ak_config *out, ak_walk *walk);
 
 #endif

@@ -1,13 +1,15 @@
 /*
- * choose.c: ak_task_choose: which of several implementations that can do a task.
+ * choose.c: implements ak_task_choose, which picks one of several implementations that can do a
+ * task.
  *
- * By what was measured, never by name: first the archive, where all of them were measured at this
- * size or one near it, in the environment of today; else their default configurations, measured
- * now. Only where neither is to be had does the order of the kernel's folder decide. Each of the
- * three says so in a line that goes with the task.
+ * Measurements decide, not names. First the archive is asked: it must hold results of all
+ * implementations at this size or one near it, in the present environment. Otherwise their default
+ * configurations are measured now. Only if neither is possible, the order in the kernel's folder
+ * decides. In each case the task carries a line that says how the choice was made.
  *
- * The defaults are measured one after the other and not interleaved: implementations have workers
- * of their own. What sets them apart is more than that blurs; what is closer does not matter much.
+ * The defaults are measured one after the other and not interleaved, because each implementation
+ * has its own workers. Implementations usually differ by more than the noise that this adds;
+ * smaller differences matter little.
  */
 #include "archive/archive.h"
 
@@ -17,20 +19,21 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "tuner/near.h"
 #include "tuner/session.h"
 
 #define CANDIDATES_MAX 8
 #define SIZES_MAX      128
-/* Sizes are near if the ratios of their extents multiply to no more than this. */
+/* Sizes are near each other if the ratios of their extents multiply to at most this. */
 #define NEAR         2.0
 #define RACE_WAIT_NS (3600 * AK_SECOND_NS)
 #define PROPOSED_BY  "race of implementations"
 
-/* The best of one implementation at one size, as far as the archive knows. */
+/* The best result of one implementation at one size in the archive. */
 typedef struct known {
     char size[256];
-    double distance, ms; /* ms 0: only that its default fails there */
-    size_t trials;       /* that were ok */
+    double distance, ms; /* ms is 0 if only a failure of the default is known there */
+    size_t trials;       /* number of trials that were ok */
     char why[160];
 } known;
 
@@ -40,9 +43,9 @@ typedef struct candidate {
     char *environment_json;
     known sizes[SIZES_MAX];
     size_t count;
-    double ms; /* of what it is chosen by; 0: none */
+    double ms; /* time that decides; 0 if there is none */
     size_t trials;
-    char why[160]; /* of a default that failed */
+    char why[160]; /* reason for which the default failed */
 } candidate;
 
 typedef struct chooser {
@@ -51,32 +54,10 @@ typedef struct chooser {
     const volatile int *cancel;
 } chooser;
 
-/* ---- what the archive knows ------------------------------------------------------------------ */
+/* ---- archive --------------------------------------------------------------------------------- */
 
-/* The product of the ratios of extents, each above 1, as a logarithm; infinite if the texts are not
-   of one kernel. */
-static double distance_of(const char *a, const char *b)
-{
-    double sum = 0;
-    while (*a != 0 && *b != 0) {
-        size_t name = strcspn(a, "=");
-        if (a[name] != '=' || strncmp(a, b, name + 1) != 0) {
-            return (double)INFINITY;
-        }
-        char *end_a, *end_b;
-        double x = (double)strtoll(a + name + 1, &end_a, 10);
-        double y = (double)strtoll(b + name + 1, &end_b, 10);
-        if (x < 1 || y < 1 || *end_a != *end_b) {
-            return (double)INFINITY;
-        }
-        sum += fabs(log2(x / y));
-        a = end_a + (*end_a == ',' ? 1 : 0);
-        b = end_b + (*end_b == ',' ? 1 : 0);
-    }
-    return *a == *b ? sum : (double)INFINITY;
-}
-
-/* Is it a failure that would be there again? What may be the machine's fault is tried anew. */
+/* Returns true if the failure would happen again. If the machine may have caused the failure, the
+   configuration is tried again. */
 static bool is_lasting(const ak_trial *trial)
 {
     return trial->strategy != NULL && strcmp(trial->strategy, PROPOSED_BY) == 0 &&
@@ -93,7 +74,7 @@ static void tell_why(char out[160], const ak_trial *trial)
 static bool learn(void *context, const ak_trial *trial)
 {
     candidate *c = context;
-    double distance = distance_of(trial->size, c->task->size_text);
+    double distance = ak_near_sizes(trial->size, c->task->size_text);
     size_t at = 0;
     bool ok = trial->status == AK_TRIAL_OK && trial->median_ms > 0;
     if (distance > log2(NEAR) || !(ok || (distance == 0 && is_lasting(trial))) ||
@@ -123,7 +104,8 @@ static bool learn(void *context, const ak_trial *trial)
 
 static ak_status ask_archive(candidate *c, ak_archive *archive, ak_error *err)
 {
-    /* Not the device: equal ones have the same environment, whatever their numbers are. */
+    /* The filter does not name the device, because equal devices have the same environment whatever
+       their numbers. */
     ak_archive_filter filter = {.kernel = c->task->problem->name,
                                 .implementation = c->task->implementation->name,
                                 .dtype = ak_dtype_text(c->task->dtype),
@@ -142,8 +124,8 @@ static const known *known_at(const candidate *c, const char *size)
     return NULL;
 }
 
-/* The nearest size at which `needed` of the candidates were tried and one worked; NULL if there is
-   none. */
+/* Returns the nearest size at which at least `needed` of the candidates were tried and at least one
+   of them worked; NULL if there is no such size. */
 static const known *nearest(const chooser *ch, size_t needed)
 {
     const known *best = NULL;
@@ -165,45 +147,50 @@ static const known *nearest(const chooser *ch, size_t needed)
     return best;
 }
 
-/* ---- the race -------------------------------------------------------------------------------- */
+/* ---- race ------------------------------------------------------------------------------------ */
+
+/* Stores a trial. If the archive is locked, the trial is written during the run that follows or
+   when the archive is closed. */
+static ak_status keep_trial(ak_archive *archive, ak_trial *trial, const chooser *ch, ak_error *err)
+{
+    const ak_archive_patience patience = {.cancel = ch->cancel};
+    ak_status status = ak_archive_defer(archive, &patience, err);
+    if (status == AK_OK) {
+        status = ak_archive_add_trial(archive, trial, err);
+        ak_archive_undefer(archive);
+    }
+    return status;
+}
 
 static ak_status run_default(candidate *c, const chooser *ch, ak_archive *archive, ak_error *err)
 {
-    ak_session session;
-    ak_session_options options = {.compile_workers = 1, .cancel = ch->cancel};
+    ak_status status = AK_OK;
+    ak_session session = {0};
+    const ak_session_options options = {.compile_workers = 1, .cancel = ch->cancel};
     ak_job job = {.kind = AK_JOB_TRIAL};
     ak_result result = {0};
-    ak_status status = ak_session_open(&session, c->task, &options, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    ak_trial *trial = &result.trial;
+    AK_TRY(ak_session_open(&session, c->task, &options, err));
     job.id = session.next_job++;
     ak_space_default(&job.config, c->task->space);
-    status = ak_pool_submit(session.pool, &job, err);
-    if (status == AK_OK) {
-        status = ak_pool_wait(&result, session.pool, RACE_WAIT_NS, err);
-    }
-    ak_trial *trial = &result.trial;
-    if (status == AK_OK) {
-        status = ak_session_complete(trial, &session, &job.config, NULL, err);
-    }
-    if (status == AK_OK) {
-        trial->strategy = ak_strdup(PROPOSED_BY);
-        status = trial->strategy == NULL ? ak_fail_memory(err)
-                 : archive == NULL       ? AK_OK
-                                         : ak_archive_add_trial(archive, trial, err);
-    }
-    if (status == AK_OK && trial->status == AK_TRIAL_OK) {
+    AK_TRY(ak_pool_submit(session.pool, &job, err));
+    AK_TRY(ak_pool_wait(&result, session.pool, RACE_WAIT_NS, err));
+    AK_TRY(ak_session_complete(trial, &session, &job.config, NULL, err));
+    trial->strategy = ak_strdup(PROPOSED_BY);
+    AK_TRY(trial->strategy == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(archive == NULL ? AK_OK : keep_trial(archive, trial, ch, err));
+    if (trial->status == AK_TRIAL_OK) {
         c->ms = trial->median_ms;
-    } else if (status == AK_OK) {
+    } else {
         tell_why(c->why, trial);
     }
+out:
     ak_result_clear(&result);
     ak_session_close(&session);
     return status;
 }
 
-/* ---- the choice ------------------------------------------------------------------------------ */
+/* ---- choice ---------------------------------------------------------------------------------- */
 
 static size_t fastest(const chooser *ch)
 {
@@ -222,7 +209,7 @@ static const char *name_of(const candidate *c)
     return c->task->implementation->name;
 }
 
-/* The winner first, then the others. */
+/* Appends the results of the candidates other than the winner. */
 static void put_others(ak_buf *out, const chooser *ch, size_t winner, bool raced)
 {
     for (size_t i = 0; i < ch->count; i++) {
@@ -267,12 +254,8 @@ static void choose_by_archive(size_t *out, ak_buf *reason, chooser *ch, const kn
 static ak_status choose_by_race(size_t *out, ak_buf *reason, chooser *ch, ak_archive *archive,
                                 ak_error *err)
 {
-    ak_status status = AK_OK;
-    for (size_t i = 0; i < ch->count && status == AK_OK; i++) {
-        status = run_default(&ch->list[i], ch, archive, err);
-    }
-    if (status != AK_OK) {
-        return status;
+    for (size_t i = 0; i < ch->count; i++) {
+        AK_DO(run_default(&ch->list[i], ch, archive, err));
     }
     *out = fastest(ch);
     const candidate *won = &ch->list[*out];
@@ -291,19 +274,14 @@ static ak_status choose(size_t *out, ak_buf *reason, chooser *ch, ak_archive *ar
                         ak_error *err)
 {
     ak_status status = AK_OK;
-    for (size_t i = 0; i < ch->count && status == AK_OK; i++) {
+    for (size_t i = 0; i < ch->count; i++) {
         candidate *c = &ch->list[i];
-        status = ak_session_environment(c->environment, &c->environment_json, c->task, err);
-        if (status == AK_OK && archive != NULL) {
-            status = ask_archive(c, archive, err);
-        }
-    }
-    if (status != AK_OK) {
-        return status;
+        AK_TRY(ak_session_environment(c->environment, &c->environment_json, c->task, err));
+        AK_TRY(archive == NULL ? AK_OK : ask_archive(c, archive, err));
     }
     const known *at = nearest(ch, ch->count);
     if (at == NULL && !race) {
-        at = nearest(ch, 1); /* better than nothing */
+        at = nearest(ch, 1); /* results of some candidates are better than none */
     }
     if (at != NULL) {
         choose_by_archive(out, reason, ch, at);
@@ -315,11 +293,12 @@ static ak_status choose(size_t *out, ak_buf *reason, chooser *ch, ak_archive *ar
     *out = 0;
     ak_buf_print(reason,
                  "the first of the kernel's folder that can do it; nothing is measured yet");
-    return AK_OK;
+out:
+    return status;
 }
 
-/* Every implementation that can do what `first` does, which is one of them and comes first. Takes
-   `first`. */
+/* Collects every implementation that can do the task of `first`, which becomes the first candidate.
+   Takes ownership of `first`. */
 static ak_status gather(chooser *ch, ak_task *first, const ak_task_spec *spec, ak_error *err)
 {
     ch->list = ak_alloc(CANDIDATES_MAX, sizeof *ch->list);
@@ -360,18 +339,15 @@ ak_status ak_task_choose(ak_task **out, const ak_task_spec *spec, ak_archive *ar
         *out = first;
         return AK_OK;
     }
-    status = gather(&ch, first, spec, err);
-    if (status == AK_OK && ch.count > 1) {
-        status = choose(&chosen, &reason, &ch, archive, race, err);
-        status = status == AK_OK ? ak_buf_status(&reason, err) : status;
+    AK_TRY(gather(&ch, first, spec, err));
+    if (ch.count > 1) {
+        AK_TRY(choose(&chosen, &reason, &ch, archive, race, err));
+        AK_TRY(ak_buf_status(&reason, err));
+        AK_TRY(ak_buf_take(&ch.list[chosen].task->reason, &reason, err));
     }
-    if (status == AK_OK && ch.count > 1) {
-        status = ak_buf_take(&ch.list[chosen].task->reason, &reason, err);
-    }
-    if (status == AK_OK) {
-        *out = ch.list[chosen].task;
-        ch.list[chosen].task = NULL;
-    }
+    *out = ch.list[chosen].task;
+    ch.list[chosen].task = NULL;
+out:
     for (size_t i = 0; i < ch.count; i++) {
         ak_task_close(ch.list[i].task);
         ak_free(ch.list[i].environment_json);

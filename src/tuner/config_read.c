@@ -1,5 +1,6 @@
-/* config_read.c: ak_config_read: where a file's configurations meet the space of a task. */
-#include "archive/config_file.h"
+/* config_read.c: implements ak_config_read, which reads a configuration from a file for the space
+   of a task. */
+#include "formats/config_file.h"
 #include "problem/task.h"
 
 ak_status ak_config_read(ak_config *out, const ak_task *task, const char *path, ak_error *err)
@@ -10,7 +11,8 @@ ak_status ak_config_read(ak_config *out, const ak_task *task, const char *path, 
     if (status != AK_OK) {
         return status;
     }
-    ak_error why = AK_ERROR_INIT; /* why the nearest is not valid: said if none is */
+    /* why the nearest configuration is invalid; reported if all are */
+    ak_error why = AK_ERROR_INIT;
     status = ak_config_parse(out, task->space, texts[0], &why);
     ak_status nearest = status;
     for (size_t i = 1; i < count && status != AK_OK; i++) {

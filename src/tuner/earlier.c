@@ -1,4 +1,4 @@
-/* earlier.c: see earlier.h. The archive keeps a run's result as the JSON that was printed of it. */
+/* earlier.c: see earlier.h. The archive keeps the result of a run as the JSON that was printed. */
 #include "tuner/earlier.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static const char *text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* A run that was held to a part of the space (--fix) knows that part. */
+/* Returns true if the run was held to the same part of the space (--fix). */
 static bool same_part(const json_t *options, const ak_task *task)
 {
     const char *fix = text_of(options, "fix");
@@ -26,7 +26,8 @@ static bool had_no_more(const json_t *result)
     return why != NULL && (strcmp(why, "exhausted") == 0 || strcmp(why, "converged") == 0);
 }
 
-/* The text of a configuration of the result, if it is still one of the space; else NULL. */
+/* Copies the text of a configuration of the result if it is still in the space; else *out is
+   NULL. */
 static ak_status take_config(char **out, const json_t *of, const ak_task *task, ak_error *err)
 {
     ak_config config;
@@ -39,28 +40,29 @@ static ak_status take_config(char **out, const json_t *of, const ak_task *task, 
     return *out == NULL ? ak_fail_memory(err) : AK_OK;
 }
 
-static ak_status take_contestants(ak_tune_result *out, const json_t *list, const ak_task *task,
-                                  ak_error *err)
+static ak_status take_candidates(ak_tune_result *out, const json_t *list, const ak_task *task,
+                                 ak_error *err)
 {
     size_t count = json_array_size(list);
     if (count == 0) {
         return AK_OK;
     }
-    out->contestants = ak_alloc(count, sizeof *out->contestants);
-    if (out->contestants == NULL) {
+    out->candidates = ak_alloc(count, sizeof *out->candidates);
+    if (out->candidates == NULL) {
         return ak_fail_memory(err);
     }
-    out->contestant_count = out->baseline = count;
-    ak_status status = AK_OK;
-    for (size_t i = 0; i < count && status == AK_OK; i++) {
-        status = take_config(&out->contestants[i].config, json_array_get(list, i), task, err);
+    out->candidate_count = out->baseline = count;
+    for (size_t i = 0; i < count; i++) {
+        AK_DO(take_config(&out->candidates[i].config, json_array_get(list, i), task, err));
     }
-    return status;
+    return AK_OK;
 }
 
-static ak_status take(bool *known, ak_tune_result *out, const ak_run *run, json_t *result,
-                      const ak_task *task, size_t evaluations, ak_error *err)
+/* Reads a result. If it does not count, out->found stays false. */
+static ak_status take(ak_tune_result *out, const ak_run *run, json_t *result, const ak_task *task,
+                      size_t evaluations, ak_error *err)
 {
+    ak_status status = AK_OK;
     size_t tried = (size_t)json_integer_value(json_object_get(result, "evaluated")) +
                    (size_t)json_integer_value(json_object_get(result, "resumed"));
     const json_t *best = json_object_get(result, "best");
@@ -68,59 +70,53 @@ static ak_status take(bool *known, ak_tune_result *out, const ak_run *run, json_
     if (!json_is_object(best) || (tried < evaluations && !had_no_more(result))) {
         return AK_OK;
     }
-    ak_status status = ak_config_text_in_result(result, err);
-    if (status == AK_OK) {
-        status = take_config(&found.best.config, best, task, err);
-    }
-    if (status != AK_OK || found.best.config == NULL) {
-        return status;
+    AK_TRY(ak_config_text_in_result(result, err));
+    AK_TRY(take_config(&found.best.config, best, task, err));
+    if (found.best.config == NULL) {
+        return AK_OK;
     }
     found.found = true;
     found.run = ak_strdup(run->id);
-    status = found.run == NULL ? ak_fail_memory(err) : AK_OK;
-    if (status == AK_OK) {
-        status = take_contestants(&found, json_object_get(result, "contestants"), task, err);
-    }
-    if (status != AK_OK) {
-        ak_tune_result_clear(&found);
-        return status;
-    }
-    *known = true;
+    AK_TRY(found.run == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(take_candidates(&found, json_object_get(result, "contestants"), task, err));
     *out = found;
     return AK_OK;
+out:
+    ak_tune_result_clear(&found);
+    return status;
 }
 
 ak_status ak_earlier_result(bool *known, ak_tune_result *out, const ak_task *task,
                             ak_archive *archive, size_t evaluations, ak_error *err)
 {
+    ak_status status = AK_OK;
     char hash[AK_ENVIRONMENT_BYTES], *words = NULL;
     ak_run run = {0};
     json_t *result = NULL, *options = NULL;
     bool there = false;
     *known = false;
-    ak_status status = ak_session_environment(hash, &words, task, err);
-    ak_free(words);
-    if (status == AK_OK) {
-        const ak_run like = {.kernel = (char *)(uintptr_t)task->problem->name,
-                             .implementation = (char *)(uintptr_t)task->implementation->name,
-                             .size = task->size_text,
-                             .dtype = (char *)(uintptr_t)ak_dtype_text(task->dtype),
-                             .choices = task->choices_text,
-                             .environment = hash};
-        status = ak_archive_ended_run(&there, &run, archive, &like, err);
+    AK_TRY(ak_session_environment(hash, &words, task, err));
+    const ak_run like = {.kernel = (char *)(uintptr_t)task->problem->name,
+                         .implementation = (char *)(uintptr_t)task->implementation->name,
+                         .size = task->size_text,
+                         .dtype = (char *)(uintptr_t)ak_dtype_text(task->dtype),
+                         .choices = task->choices_text,
+                         .environment = hash};
+    AK_TRY(ak_archive_ended_run(&there, &run, archive, &like, err));
+    if (there) {
+        const char *text = run.options_json == NULL ? "{}" : run.options_json;
+        AK_TRY(ak_json_parse(&result, run.result_json, strlen(run.result_json), "result of a run",
+                             err));
+        AK_TRY(ak_json_parse(&options, text, strlen(text), "options of a run", err));
     }
-    if (status == AK_OK && there) {
-        const char *texts[] = {run.result_json, run.options_json == NULL ? "{}" : run.options_json};
-        status = ak_json_parse(&result, texts[0], strlen(texts[0]), "result of a run", err);
-        status = status == AK_OK
-                     ? ak_json_parse(&options, texts[1], strlen(texts[1]), "options of a run", err)
-                     : status;
-        if (status == AK_OK && same_part(options, task)) {
-            status = take(known, out, &run, result, task, evaluations, err);
-        }
+    if (there && same_part(options, task)) {
+        AK_TRY(take(out, &run, result, task, evaluations, err));
+        *known = out->found;
     }
+out:
     json_decref(options);
     json_decref(result);
     ak_run_clear(&run);
+    ak_free(words);
     return status;
 }

@@ -1,14 +1,14 @@
-/* earlier.h: what an earlier run found of a task, so that a run over many sizes that is resumed
-   does not measure again what was done. */
+/* earlier.h: finds the result of an earlier run of a task, so that a resumed run over many sizes
+   does not repeat what was done. */
 #ifndef AK_TUNER_EARLIER_H
 #define AK_TUNER_EARLIER_H
 
 #include "problem/task.h"
 
-/* The result of the latest run of this task, in the environment of today, that came to its end with
-   a winner and has at least so many evaluations or had no more to try. Of the result:
-   `run`, `resumed` (its evaluations), `found`, and the configurations of `best` and of the
-   contestants; the caller clears it (ak_tune_result_clear). *known is false if there is none. */
+/* Finds the latest run of this task in the present environment that ended with a winner and either
+   has at least `evaluations` evaluations or had nothing more to try. Fills in `run`, `resumed` (its
+   evaluations), `found`, and the configurations of `best` and of the candidates; the caller clears
+   *out with ak_tune_result_clear. *known is false if there is no such run. */
 ak_status ak_earlier_result(bool *known, ak_tune_result *out, const ak_task *task,
                             ak_archive *archive, size_t evaluations, ak_error *err);
 

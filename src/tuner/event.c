@@ -1,5 +1,5 @@
-/* event.c: see event.h. An event that cannot be formatted for lack of memory is dropped: the stream
-   is for watching; what must not be lost is in the archive. */
+/* event.c: see event.h. Events are dropped if there is no memory to format them. They only serve to
+   watch a run; what must not be lost is in the archive. */
 #include "tuner/event.h"
 
 #include "base/alloc.h"

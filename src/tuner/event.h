@@ -1,4 +1,4 @@
-/* event.h: the one stream of what happens in a run (docs/formats.md lists the events). */
+/* event.h: sends the events of a run (docs/formats.md lists them). */
 #ifndef AK_TUNER_EVENT_H
 #define AK_TUNER_EVENT_H
 
@@ -9,10 +9,11 @@ typedef struct ak_events {
     void *context;
     const char *run;
     int64_t start_ns;
-    const ak_pool *pool; /* whose clock it is; NULL: the machine's */
+    const ak_pool *pool; /* its clock gives the time; NULL: the machine's clock */
 } ak_events;
 
-/* Sends {"event": name, "run": ..., "t": seconds since the start, ...fields}. Takes `fields`. */
+/* Sends {"event": name, "run": ..., "t": seconds since the start, ...fields}. Takes ownership of
+   `fields`. */
 void ak_event_send(const ak_events *events, const char *name, json_t *fields);
 
 #endif

@@ -1,22 +1,20 @@
-/* lists.c: what this build and this machine offer: ak_list and ak_doctor. */
+/* lists.c: implements ak_list and ak_doctor, which say what this build and this machine offer. */
 #include <stdio.h>
 #include <string.h>
 
-#include "archive/archive.h"
 #include "base/alloc.h"
+#include "formats/format.h"
 #include "llm/llm.h"
 #include "strategy/strategy.h"
 #include "tuner/session.h"
 
-/* Devices and libraries are known only to a worker: nothing here loads a driver or a library. */
+/* Lists what only a worker knows, such as devices and libraries: the tuner itself loads no driver
+   or library. */
 static ak_status list_probed(const char *key, const char *name_key, const char *text_key,
                              ak_list_visitor visit, void *context, ak_error *err)
 {
     json_t *probe = NULL;
-    ak_status status = ak_pool_probe(&probe, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_pool_probe(&probe, err));
     size_t i;
     json_t *entry;
     json_array_foreach(json_object_get(probe, key), i, entry)
@@ -35,21 +33,18 @@ static ak_status list_probed(const char *key, const char *name_key, const char *
 
 static ak_status list_hypers(ak_list_visitor visit, void *context, ak_error *err)
 {
-    ak_status status = AK_OK;
     for (size_t i = 0; ak_strategies[i] != NULL; i++) {
         const ak_strategy_ops *ops = ak_strategies[i];
-        for (size_t h = 0; h < ak_strategy_hyper_count(ops) && status == AK_OK; h++) {
+        for (size_t h = 0; h < ak_strategy_hyper_count(ops); h++) {
             char *text = NULL;
             char name[AK_STRATEGY_TEXT_MAX];
-            status = ak_strategy_hyper_text(&text, &ops->hypers[h], err);
-            if (status == AK_OK) {
-                (void)snprintf(name, sizeof name, "%s:%s", ops->name, ops->hypers[h].name);
-                visit(context, name, text);
-                ak_free(text);
-            }
+            AK_DO(ak_strategy_hyper_text(&text, &ops->hypers[h], err));
+            (void)snprintf(name, sizeof name, "%s:%s", ops->name, ops->hypers[h].name);
+            visit(context, name, text);
+            ak_free(text);
         }
     }
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_list(ak_list_kind kind, ak_list_visitor visit, void *context, ak_error *err)
@@ -84,20 +79,15 @@ ak_status ak_list(ak_list_kind kind, ak_list_visitor visit, void *context, ak_er
 
 ak_status ak_doctor(char **out_json, ak_error *err)
 {
-    json_t *probe = NULL;
-    ak_status status = ak_pool_probe(&probe, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    json_t *llm = ak_llm_doctor();
-    if (llm == NULL || json_object_update(probe, llm) != 0 ||
-        !ak_json_set_text(probe, "autokernel", AK_VERSION)) {
-        status = ak_fail_memory(err);
-    }
+    ak_status status = AK_OK;
+    json_t *probe = NULL, *llm = NULL;
+    AK_TRY(ak_pool_probe(&probe, err));
+    llm = ak_llm_doctor();
+    bool good = llm != NULL && json_object_update(probe, llm) == 0 &&
+                ak_json_set_text(probe, "autokernel", AK_VERSION);
+    AK_TRY(good ? ak_json_text(out_json, probe, err) : ak_fail_memory(err));
+out:
     json_decref(llm);
-    if (status == AK_OK) {
-        status = ak_json_text(out_json, probe, err);
-    }
     json_decref(probe);
     return status;
 }

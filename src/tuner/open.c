@@ -1,35 +1,38 @@
-/* open.c: ak_task_open: where a task meets its device. problem/ does not know backends and backends
-   do not choose devices; here the two are put together. */
+/* open.c: implements ak_task_open, which binds a task to its device. problem/ does not know
+   backends and backends do not choose devices, so this file brings the two together. */
 #include <string.h>
 
 #include "backend/backend.h"
 #include "base/alloc.h"
-#include "measure/pace.h"
+#include "measure/protocol.h"
 #include "problem/task.h"
 #include "recording/recording.h"
 
-/* Where the task is to be: a backend, its devices, and why, where that needs saying. */
+/* Where a task will run: a backend and its devices, with a reason if one is needed. */
 typedef struct place {
     const ak_backend_ops *backend;
     ak_device_list list;
-    ak_error why; /* "" if there is nothing to say */
+    ak_error why; /* "" if there is none */
 } place;
 
-static ak_status open_problem(ak_problem **out, const char *kernel, ak_error *err)
+static ak_status open_problem(ak_problem **out, const ak_task_spec *spec, ak_error *err)
 {
+    const char *kernel = spec->kernel;
     ak_recording *recording = NULL;
-    ak_status status = ak_problem_open(out, kernel, err);
-    /* Neither is a T1 file a recording nor a recording a T1 file. */
+    ak_status status = ak_problem_open_spec(out, spec, err);
+    /* A file cannot be both a T1 file and a recording, so opening it as a recording tells which one
+       it is. */
     if (status == AK_OK || kernel == NULL || !ak_fs_is_file(kernel) ||
         ak_recording_open(&recording, kernel, NULL) != AK_OK) {
         return status;
     }
     ak_recording_close(recording);
     return ak_fail(err, AK_INVALID,
-                   "%.300s: is a recording, not a kernel; --device sim searches on it", kernel);
+                   "%.300s: this is a recording, not a kernel; --device sim searches on it",
+                   kernel);
 }
 
-/* "auto", with an implementation that is named: the first device that it is for. */
+/* Finds the first device for a named implementation when the device is "auto". */
 static ak_status place_of_implementation(place *out, const ak_problem *problem,
                                          const ak_task_spec *spec, ak_error *err)
 {
@@ -58,69 +61,71 @@ static ak_status find_place(place *out, ak_problem **problem, const ak_task_spec
                             ak_error *err)
 {
     const char *device = spec->device == NULL ? "auto" : spec->device;
-    if (strcmp(device, "auto") == 0 && spec->implementation != NULL) {
-        ak_status status = open_problem(problem, spec->kernel, err);
-        if (status != AK_OK) {
-            return status;
+    const bool file = spec->kernel != NULL && ak_fs_is_file(spec->kernel);
+    if (strcmp(device, "auto") == 0 && (spec->implementation != NULL || file)) {
+        ak_task_spec named = *spec;
+        AK_DO(open_problem(problem, spec, err));
+        if (named.implementation == NULL && (*problem)->implementation_count == 1) {
+            named.implementation = (*problem)->implementations[0].name; /* of a T1 file */
         }
-        if (ak_problem_runnable(*problem, NULL) == AK_OK) {
-            return place_of_implementation(out, *problem, spec, err);
+        if (named.implementation != NULL && ak_problem_runnable(*problem, NULL) == AK_OK) {
+            return place_of_implementation(out, *problem, &named, err);
         }
     }
     return ak_backend_devices(&out->backend, &out->list, device, err);
 }
 
-/* Takes the problem. */
+/* Binds the task. Takes ownership of the problem. */
 static ak_status bind(ak_task **out, const ak_task_spec *spec, const place *at, ak_problem *problem,
                       ak_error *err)
 {
+    ak_status status = AK_OK;
     const ak_backend_ops *backend = at->backend;
+    const char *device = at->list.first;
     ak_task *task = NULL;
     ak_scope *facts = ak_scope_new(NULL);
-    ak_status status = facts == NULL    ? ak_fail_memory(err)
-                       : at->list.sheet ? backend->sheet_facts(facts, at->list.first, err)
-                                        : backend->facts(facts, at->list.first, spec->threads, err);
-    if (status != AK_OK) {
-        ak_problem_close(problem);
-    } else {
-        ak_device_facts known = {.backend = backend->name,
-                                 .device = at->list.first,
-                                 .devices = at->list.all,
-                                 .facts = facts,
-                                 .sheet = at->list.sheet,
-                                 .available = backend->available,
-                                 .problem = problem};
-        status = ak_task_bind(&task, spec, &known, err);
-    }
-    if (status == AK_OK && at->why.text[0] != 0) {
+    AK_TRY(facts == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(at->list.sheet ? backend->sheet_facts(facts, device, err)
+                          : backend->facts(facts, device, spec->threads, err));
+    const ak_device_facts known = {.backend = backend->name,
+                                   .device = at->list.first,
+                                   .devices = at->list.all,
+                                   .facts = facts,
+                                   .sheet = at->list.sheet,
+                                   .available = backend->available,
+                                   .problem = problem};
+    problem = NULL; /* now owned by ak_task_bind, even if it fails */
+    AK_TRY(ak_task_bind(&task, spec, &known, err));
+    if (at->why.text[0] != 0) {
         task->reason = ak_strdup(at->why.text);
-        status = task->reason == NULL ? ak_fail_memory(err) : AK_OK;
-    }
-    ak_scope_free(facts);
-    if (status != AK_OK) {
-        ak_task_close(task);
-        return status;
+        AK_TRY(task->reason == NULL ? ak_fail_memory(err) : AK_OK);
     }
     *out = task;
-    return AK_OK;
+    task = NULL;
+out:
+    ak_task_close(task);
+    ak_problem_close(problem);
+    ak_scope_free(facts);
+    return status;
 }
 
 ak_status ak_task_open(ak_task **out, const ak_task_spec *spec, ak_error *err)
 {
-    const ak_pace *pace;
+    ak_status status = AK_OK;
+    const ak_protocol *protocol;
     place at = {.why = AK_ERROR_INIT};
     ak_problem *problem = NULL;
-    ak_status status = ak_pace_find(&pace, spec->protocol, err);
-    if (status == AK_OK) {
-        status = find_place(&at, &problem, spec, err);
+    AK_TRY(ak_protocol_find(&protocol, spec->protocol, err));
+    AK_TRY(find_place(&at, &problem, spec, err));
+    if (at.backend->bind != NULL) { /* a recording brings its own problem */
+        AK_TRY(at.backend->bind(out, spec, at.list.first, err));
+    } else {
+        AK_TRY(problem == NULL ? open_problem(&problem, spec, err) : AK_OK);
+        ak_problem *taken = problem;
+        problem = NULL;
+        AK_TRY(bind(out, spec, &at, taken, err));
     }
-    bool recalls = status == AK_OK && at.backend->bind != NULL;
-    if (status == AK_OK && !recalls && problem == NULL) {
-        status = open_problem(&problem, spec->kernel, err);
-    }
-    if (status != AK_OK || recalls) {
-        ak_problem_close(problem);
-        return status == AK_OK ? at.backend->bind(out, spec, at.list.first, err) : status;
-    }
-    return bind(out, spec, &at, problem, err);
+out:
+    ak_problem_close(problem);
+    return status;
 }

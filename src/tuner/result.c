@@ -6,10 +6,13 @@
 #include "archive/archive.h"
 #include "base/alloc.h"
 #include "base/value_json.h"
-#include "problem/space.h"
+#include "measure/placement.h"
+#include "measure/verdict.h"
+#include "space/space.h"
+#include "tuner/side_by_side.h"
 #include "tuner/warning.h"
 
-/* Canonical text to an object with typed values. */
+/* Turns the canonical text of a configuration into an object with typed values. */
 static json_t *config_json(const char *text, const ak_space *space)
 {
     ak_config config;
@@ -35,15 +38,63 @@ static json_t *measured(double value)
 ak_status ak_trial_json(char **out_text, const ak_trial *trial, ak_error *err)
 {
     json_t *object = NULL;
-    ak_status status = ak_trial_to_json(&object, trial, err);
-    if (status == AK_OK) {
-        status = ak_json_text(out_text, object, err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_trial_to_json(&object, trial, err));
+    AK_TRY(ak_json_text(out_text, object, err));
+out:
     json_decref(object);
     return status;
 }
 
-json_t *ak_contestant_json(const ak_contestant *c, const ak_space *space)
+/* Returns null if there is no verdict. */
+static json_t *verdict_json(ak_speed_verdict verdict)
+{
+    return verdict == AK_SPEED_NONE ? json_null() : json_string(ak_speed_verdict_text(verdict));
+}
+
+/* Returns null if the speed was not measured. */
+static json_t *speed_json(const ak_speed *speed)
+{
+    return !(speed->ratio > 0)
+               ? json_null()
+               : json_pack("{s:f,s:[f,f],s:o}", "ratio", speed->ratio, "ratio_ci", speed->low,
+                           speed->high, "verdict", verdict_json(speed->verdict));
+}
+
+static json_t *pressure_json(double part)
+{
+    return part < 0 ? json_null() : json_real(part);
+}
+
+static json_t *noise_json(const ak_noise *noise)
+{
+    const ak_speed *control = &noise->control;
+    json_t *pressure = json_object(), *object = json_object();
+    bool good = ak_json_set(pressure, "before", pressure_json(noise->pressure_before)) &&
+                ak_json_set(pressure, "during", pressure_json(noise->pressure)) &&
+                ak_json_set(pressure, "after", pressure_json(noise->pressure_after));
+    good = ak_json_set(object, "pressure", pressure) && good;
+    good = good && ak_json_set(object, "control", speed_json(control)) &&
+           ak_json_set(object, "deviation",
+                       control->ratio > 0 ? json_real(ak_verdict_deviation(control->ratio))
+                                          : json_null()) &&
+           ak_json_set(object, "rounds", json_integer((json_int_t)noise->rounds)) &&
+           ak_json_set(object, "disturbed", json_integer((json_int_t)noise->disturbed)) &&
+           ak_json_set(object, "extended", json_boolean(noise->extended));
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+/* Returns the verdict on a candidate, or null if the index is out of range. */
+static json_t *verdict_of(const ak_compared *list, size_t count, size_t which)
+{
+    return which < count ? verdict_json(list[which].verdict) : json_null();
+}
+
+json_t *ak_compared_json(const ak_compared *c, const ak_space *space)
 {
     json_t *object = json_object();
     bool good = ak_json_set_text(object, "name", c->name) &&
@@ -59,6 +110,8 @@ json_t *ak_contestant_json(const ak_contestant *c, const ak_space *space)
                 ak_json_set_real(object, "ratio", c->ratio) &&
                 ak_json_set(object, "ratio_ci", interval(c->ratio_low, c->ratio_high)) &&
                 ak_json_set(object, "tie", json_boolean(c->tie)) &&
+                ak_json_set(object, "verdict", verdict_json(c->verdict)) &&
+                ak_json_set(object, "over_default", speed_json(&c->over_default)) &&
                 ak_json_set(object, "sm_clock_mhz", measured(c->sm_clock_mhz)) &&
                 ak_json_set(object, "memory_clock_mhz", measured(c->memory_clock_mhz)) &&
                 ak_json_set(object, "power_watts", measured(c->power_watts)) &&
@@ -73,11 +126,11 @@ json_t *ak_contestant_json(const ak_contestant *c, const ak_space *space)
     return object;
 }
 
-static json_t *contestants_json(const ak_contestant *list, size_t count, const ak_space *space)
+static json_t *candidates_json(const ak_compared *list, size_t count, const ak_space *space)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++) {
-        if (json_array_append_new(array, ak_contestant_json(&list[i], space)) != 0) {
+        if (json_array_append_new(array, ak_compared_json(&list[i], space)) != 0) {
             json_decref(array);
             return NULL;
         }
@@ -106,6 +159,7 @@ static bool set_task(json_t *object, const ak_task *task)
            ak_json_set_text(object, "size", task->size_text) &&
            ak_json_set_text(object, "dtype", ak_dtype_text(task->dtype)) &&
            ak_json_set_text(object, "choices", task->choices_text) &&
+           ak_json_set_text(object, "checked_against", ak_task_reference(task)) &&
            ak_json_set(object, "seed", json_integer((json_int_t)task->seed));
 }
 
@@ -134,10 +188,10 @@ static json_t *best_json(const ak_tune_result *result, const ak_task *task)
 
 static json_t *baseline_json(const ak_tune_result *result)
 {
-    if (result->baseline >= result->contestant_count) {
+    if (result->baseline >= result->candidate_count) {
         return json_null();
     }
-    const ak_contestant *c = &result->contestants[result->baseline];
+    const ak_compared *c = &result->candidates[result->baseline];
     return json_pack("{s:s,s:s?,s:f,s:[f,f]}", "name", c->name, "version", c->version, "ms",
                      c->median_ms, "ci_ms", c->ci_low_ms, c->ci_high_ms);
 }
@@ -188,10 +242,23 @@ ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, con
         ak_json_set_real(object, "seconds", result->seconds) &&
         ak_json_set_text(object, "stopped_by", result->stopped_by) &&
         ak_json_set(object, "best", best_json(result, task)) &&
+        ak_json_set(object, "roofline",
+                    result->found ? ak_placement_json(&result->placement) : json_null()) &&
         ak_json_set(object, "baseline", baseline_json(result)) &&
         ak_json_set(object, "contestants",
-                    contestants_json(result->contestants, result->contestant_count, task->space)) &&
+                    candidates_json(result->candidates, result->candidate_count, task->space)) &&
+        ak_json_set(object, "reference",
+                    result->reference < result->candidate_count
+                        ? json_string(result->candidates[result->reference].name)
+                        : json_null()) &&
+        ak_json_set(object, "verdict",
+                    verdict_of(result->candidates, result->candidate_count, result->tuned)) &&
+        ak_json_set_text(object, "summary", result->summary) &&
+        ak_json_set(object, "noise",
+                    result->candidate_count > 0 ? noise_json(&result->noise) : json_null()) &&
         ak_json_set(object, "warnings", warnings_json(result->warnings, result->warning_count)) &&
+        (result->sanitizers == NULL ||
+         ak_json_set_text(object, "sanitizers", result->sanitizers)) &&
         ak_json_set(object, "llm", ak_llm_use_json(&llm)) &&
         ak_json_set_text(object, "run", result->run);
     ak_status status = good ? ak_json_text(out_text, object, err) : ak_fail_memory(err);
@@ -206,8 +273,15 @@ ak_status ak_comparison_json(char **out_text, const ak_comparison *comparison, c
     json_t *object = json_object();
     bool good =
         set_task(object, task) &&
+        ak_json_set(object, "roofline", ak_placement_json(&comparison->placement)) &&
         ak_json_set(object, "contestants",
-                    contestants_json(comparison->contestants, comparison->count, task->space)) &&
+                    candidates_json(comparison->candidates, comparison->count, task->space)) &&
+        ak_json_set(object, "reference",
+                    comparison->reference < comparison->count
+                        ? json_string(comparison->candidates[comparison->reference].name)
+                        : json_null()) &&
+        ak_json_set_text(object, "summary", comparison->summary) &&
+        ak_json_set(object, "noise", noise_json(&comparison->noise)) &&
         ak_json_set(object, "warnings",
                     warnings_json(comparison->warnings, comparison->warning_count));
     ak_status status = good ? ak_json_text(out_text, object, err) : ak_fail_memory(err);
@@ -224,8 +298,10 @@ static void free_warnings(char **texts, size_t count)
 void ak_tune_result_clear(ak_tune_result *result)
 {
     free_warnings(result->warnings, result->warning_count);
-    ak_contestants_free(result->contestants, result->contestant_count);
+    ak_free(result->sanitizers);
+    ak_compared_free(result->candidates, result->candidate_count);
     ak_free(result->run);
+    ak_free(result->summary);
     ak_free(result->model);
     ak_trial_clear(&result->best);
     *result = (ak_tune_result){0};
@@ -234,6 +310,7 @@ void ak_tune_result_clear(ak_tune_result *result)
 void ak_comparison_clear(ak_comparison *comparison)
 {
     free_warnings(comparison->warnings, comparison->warning_count);
-    ak_contestants_free(comparison->contestants, comparison->count);
+    ak_compared_free(comparison->candidates, comparison->count);
+    ak_free(comparison->summary);
     *comparison = (ak_comparison){0};
 }

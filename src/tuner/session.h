@@ -1,6 +1,7 @@
 /*
  * session.h: what tuning, testing and comparing share: a pool of workers for one task, the
- * ceilings and baselines of its device, the environment, and how a raw result becomes a full trial.
+ * ceilings and baselines of its device, the environment, and the completion of raw results to
+ * trials.
  */
 #ifndef AK_TUNER_SESSION_H
 #define AK_TUNER_SESSION_H
@@ -10,50 +11,72 @@
 #include "worker/pool.h"
 
 #define AK_ENVIRONMENT_BYTES 33
-/* Of a run whose options do not say. */
+/* Evaluations of a run whose options do not set them. */
 #define AK_EVALUATIONS_DEFAULT 60
+
+/* What sanitizers reported for the configurations of a session. */
+typedef struct ak_sanitizing {
+    size_t configs, shapes; /* number of configurations that ran, and most shapes for one */
+    size_t found;           /* number of configurations with a report */
+    char tool[64];
+    char missing[320]; /* why a configuration could not be built or run; "" if all could */
+} ak_sanitizing;
 
 typedef struct ak_session {
     const ak_task *task;
     ak_pool *pool;
-    ak_ceilings ceilings; /* all 0 until ak_session_survey */
+    ak_ceilings ceilings; /* all 0 until ak_session_survey; the highest measured so far */
+    char *ceilings_key;   /* key of the ceilings (measure/ceilings.h) */
     ak_baseline_info *baselines;
     size_t baseline_count;
     char environment[AK_ENVIRONMENT_BYTES];
     char *environment_json;
     uint64_t next_job;
+    bool sanitize; /* ak_session_check also runs what passes with sanitizers */
+    ak_sanitizing sanitizing;
 } ak_session;
 
 typedef struct ak_session_options {
     int compile_workers;
-    bool every_device; /* all of the task's devices, for trials; default: the first */
+    bool every_device; /* use all of the task's devices for trials, not only the first */
+    const char *artifact, *symbol; /* as in ak_pool_options */
     const volatile int *cancel;
 } ak_session_options;
 
-/* What results of the task depend on, hashed, and the same in words (ak_free). */
+/* Computes everything on which results of the task depend, as a hash and as JSON, which the caller
+   frees with ak_free. */
 ak_status ak_session_environment(char hash[AK_ENVIRONMENT_BYTES], char **out_json,
                                  const ak_task *task, ak_error *err);
-/* How the task wants to be measured where claims are made. */
-const ak_pace *ak_session_pace(const ak_session *session);
+/* Returns the task's protocol for comparisons. */
+const ak_protocol *ak_session_protocol(const ak_session *session);
 
-/* Starts the workers, hashes the environment. */
+/* Keeps the sources of the task in the archive (NULL: does nothing). A failure to store them does
+   not end the run, because the next run tries again. */
+void ak_session_keep_sources(const ak_task *task, ak_archive *archive);
+
+/* Opens a session: starts the workers and computes the environment. */
 ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session_options *options,
                           ak_error *err);
-/* Measures the ceilings and lists the baselines; blocks for about half a second. */
+/* Measures the ceilings and lists the baselines. Blocks for about half a second. */
 ak_status ak_session_survey(ak_session *session, ak_error *err);
-/* Measures the ceilings once more: they rise if the machine was busy the first time. */
+/* Measures the ceilings again. The session keeps the highest values measured: they rise if the
+   machine was busy every time before, and never sink. */
 ak_status ak_session_ceilings(ak_session *session, ak_error *err);
+/* Places the archived trials of the task against the present ceilings. */
+ak_status ak_session_place_archived(const ak_session *session, ak_archive *archive, ak_error *err);
 void ak_session_close(ak_session *session);
 
-/* The clock of the run (pool.h), and what it says in words: if results are recalled, of 1970. */
+/* Return the time of the run's clock (pool.h), in nanoseconds and as text. If results are recalled,
+   the clock starts in 1970. */
 int64_t ak_session_now_ns(const ak_session *session);
 void ak_session_utc(char out[AK_CLOCK_UTC_BYTES], const ak_session *session);
 
-/* A new run's id: 16 hexadecimal digits. */
+/* Creates the id of a new run: 16 hexadecimal digits. */
 #define AK_RUN_ID_BYTES 17
 void ak_run_id(char out[AK_RUN_ID_BYTES]);
-/* If results are recalled, the id of what is asked for (`words`), so that the same gives the same
-   bytes: the first of a series that the archive (or NULL) does not have yet. Else as ak_run_id. */
+/* Creates the id of a run. If results are recalled, it is derived from the options (`words`), so
+   that the same run gives the same bytes: it is the first id of a derived series that the archive
+   (NULL if there is none) does not have yet. Otherwise the id is random, as from ak_run_id. */
 ak_status ak_session_run_id(char out[AK_RUN_ID_BYTES], const ak_session *session, const char *words,
                             ak_archive *archive, ak_error *err);
 
@@ -62,24 +85,33 @@ ak_status ak_session_run_id(char out[AK_RUN_ID_BYTES], const ak_session *session
 ak_status ak_session_complete(ak_trial *trial, const ak_session *session, const ak_config *config,
                               const char *run, ak_error *err);
 
-/* Checks configurations on every awkward size and the task's own, compiling all at once; out[i] is
-   of configs[i]. After AK_CANCELLED those that were not reached are zero, after another failure
-   all. `run` may be NULL. */
+/* Checks configurations on every edge-case size and the task's own; all are compiled at once.
+   out[i] belongs to configs[i]. After AK_CANCELLED the unchecked ones are zero, after another
+   failure all are. `run` may be NULL. */
 ak_status ak_session_check(ak_trial *out, ak_session *session, const ak_config *configs,
                            size_t count, const char *run, ak_error *err);
 
-/* An interleaved measurement. Contestants are named, in the order of the duelists; the ratio is the
-   speed relative to the fastest library, or to the first contestant where there is none. */
-typedef struct ak_duel_spec {
-    const ak_duelist *duelists;
-    const char *const *names;
-    size_t count;
-    double seconds;
-    const ak_pace *pace; /* NULL: interleaved */
-    bool own_size;       /* as in ak_job */
-} ak_duel_spec;
-ak_status ak_session_duel(ak_contestant **out, size_t *reference, ak_session *session,
-                          const ak_duel_spec *spec, ak_error *err);
-void ak_contestants_free(ak_contestant *list, size_t count);
+/* If `sanitize` is set, builds and runs a configuration that has passed its check with sanitizers.
+   If they report something, the trial becomes `rejected`. */
+ak_status ak_session_sanitize(ak_trial *trial, ak_session *session, const ak_config *config,
+                              ak_error *err);
+/* Writes the outcome as a line: "AddressSanitizer and ...: 3 of 3 configurations without a finding,
+   at 5 shapes". The line is "" if no sanitizer was asked for. */
+void ak_sanitizing_text(char *out, size_t bytes, const ak_session *session);
+
+/* Returns true, with the reason in `why`, if the device cannot do the work in this time. */
+#define AK_IMPLAUSIBLE_BYTES 160
+bool ak_session_implausible(char why[AK_IMPLAUSIBLE_BYTES], const ak_session *session, double ms);
+/* Places the task, and a time, on the roofline; with ms 0 only the limits are set. */
+void ak_session_place(ak_placement *out, const ak_session *session, double ms);
+/* Places a time that was measured at a known clock. *utilisation is the used share of the
+   arithmetic units' work at that clock; 0 if unknown. */
+void ak_session_reach(ak_roofline *out, double *utilisation, const ak_session *session, double ms,
+                      double sm_clock_mhz);
+
+/* Waits until one of `count` jobs, from `first` on, has finished. Results of other jobs, which a
+   cancelled search may still have in flight, are dropped. */
+ak_status ak_session_wait(ak_result *out, ak_session *session, uint64_t first, size_t count,
+                          ak_error *err);
 
 #endif

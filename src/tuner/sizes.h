@@ -1,11 +1,12 @@
-/* sizes.h: what a run over many sizes found, as the object that `tune --sizes --json` prints, the
-   archive keeps and reports and `export --format dispatch` read; see docs/formats.md. */
+/* sizes.h: writes the result of a run over many sizes as the object that `tune --sizes --json`
+   prints and the archive keeps. Reports and `export --format dispatch` read it; see
+   docs/formats.md. */
 #ifndef AK_TUNER_SIZES_H
 #define AK_TUNER_SIZES_H
 
 #include "base/json.h"
 
-/* NULL: no memory. */
+/* Returns NULL without memory. */
 json_t *ak_sizes_to_json(const ak_sizes_result *result);
 
 #endif

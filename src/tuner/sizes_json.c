@@ -79,7 +79,7 @@ static json_t *tradeoff_json(const ak_sizes_result *r, size_t i)
     return object;
 }
 
-/* Where does one size's winner lose, and how much? NULL: no memory. */
+/* Returns where and how much the winner of one size loses at the others, or NULL without memory. */
 static json_t *stability_json(const ak_sizes_result *r, size_t config)
 {
     json_t *sizes = json_array(), *object = json_object();

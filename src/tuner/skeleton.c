@@ -1,17 +1,18 @@
 /*
- * skeleton.c: `autokernel new kernel NAME`: a folder that works as it is (tune it, then change it).
- * The example is Z = 2 * X + Y: small enough to read in a minute, with everything that a kernel
- * folder has.
+ * skeleton.c: implements `autokernel new kernel NAME`, which writes a folder that can be tuned as
+ * it is and then changed. The example is Z = 2 * X + Y: small enough to read in a minute, with
+ * everything that a kernel folder has.
  */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "problem/problem.h"
+#include "tuner/skeleton.h"
 
 #define SKELETON_BYTES_MAX 16384
 
-/* "@" stands for the kernel's name. */
+/* In these texts '@' stands for the kernel's name. */
 static const char problem_json[] =
     "{\n"
     "  \"schema\": 1,\n"
@@ -115,6 +116,49 @@ static const char reference_c[] =
     "    }\n"
     "}\n";
 
+static const char cuda_json[] =
+    "{\n"
+    "  \"ConfigurationSpace\": {\n"
+    "    \"TuningParameters\": [\n"
+    "      { \"Name\": \"THREADS\", \"Type\": \"int\", \"Values\": [64, 128, 256, 512], "
+    "\"Default\": 256,\n"
+    "        \"Description\": \"threads of a block\" },\n"
+    "      { \"Name\": \"ITEMS\", \"Type\": \"int\", \"Values\": [1, 2, 4, 8], \"Default\": 4,\n"
+    "        \"Description\": \"elements of a thread\" }\n"
+    "    ],\n"
+    "    \"Conditions\": [\n"
+    "      { \"Expression\": \"THREADS * ITEMS <= 2048\",\n"
+    "        \"Description\": \"an example of a condition: say why here\" }\n"
+    "    ]\n"
+    "  },\n"
+    "  \"KernelSpecification\": {\n"
+    "    \"Language\": \"CUDA\",\n"
+    "    \"KernelName\": \"@\",\n"
+    "    \"KernelFile\": \"cuda.cu\",\n"
+    "    \"Launch\": {\n"
+    "      \"Block\": [\"THREADS\"],\n"
+    "      \"Grid\": [\"(n + THREADS * ITEMS - 1)//(THREADS * ITEMS)\"],\n"
+    "      \"Arguments\": [{ \"Buffer\": \"X\" }, { \"Buffer\": \"Y\" }, { \"Buffer\": \"Z\" }, "
+    "{ \"Int32\": \"n\" }]\n"
+    "    }\n"
+    "  }\n"
+    "}\n";
+
+static const char cuda_cu[] =
+    "/* cuda.cu: Z = 2 * X + Y on a CUDA device. The parameters of cuda.json arrive as macros:\n"
+    "   THREADS, ITEMS. How it is started is the \"Launch\" there. */\n"
+    "\n"
+    "extern \"C\" __global__ void @(const float *x, const float *y, float *z, int n)\n"
+    "{\n"
+    "    const int first = blockIdx.x * THREADS * ITEMS + threadIdx.x;\n"
+    "    for (int k = 0; k < ITEMS; k++) {\n"
+    "        const int i = first + k * THREADS;\n"
+    "        if (i < n) {\n"
+    "            z[i] = 2.0f * x[i] + y[i];\n"
+    "        }\n"
+    "    }\n"
+    "}\n";
+
 static const char readme[] =
     "# @\n"
     "\n"
@@ -124,7 +168,7 @@ static const char readme[] =
     "    autokernel check ./@\n"
     "    autokernel tune ./@\n"
     "\n"
-    "* `problem.json`: what is computed: sizes, arguments with shapes, work, tolerance, awkward "
+    "* `problem.json`: what is computed: sizes, arguments with shapes, work, tolerance, edge-case "
     "sizes.\n"
     "* `reference.c`: the same in double, plain C; every candidate is checked against it.\n"
     "* `host.json`: the parameters of the CPU implementation, their values and conditions.\n"
@@ -137,23 +181,21 @@ static const char readme[] =
 static ak_status write_one(const char *folder, const char *file, const char *text,
                            const char *kernel, ak_error *err)
 {
+    ak_status status = AK_OK;
     char path[AK_PATH_MAX];
-    ak_buf out = AK_BUF(SKELETON_BYTES_MAX);
+    ak_buf filled = AK_BUF(SKELETON_BYTES_MAX);
     for (const char *p = text; *p != 0; p++) {
         if (*p == '@') {
-            ak_buf_puts(&out, kernel);
+            ak_buf_puts(&filled, kernel);
         } else {
-            ak_buf_putc(&out, *p);
+            ak_buf_putc(&filled, *p);
         }
     }
-    ak_status status = ak_buf_status(&out, err);
-    if (status == AK_OK) {
-        status = ak_fs_join(path, folder, file, err);
-    }
-    if (status == AK_OK) {
-        status = ak_fs_write(path, out.data, out.length, err);
-    }
-    ak_buf_free(&out);
+    AK_TRY(ak_buf_status(&filled, err));
+    AK_TRY(ak_fs_join(path, folder, file, err));
+    AK_TRY(ak_fs_write(path, filled.data, filled.length, err));
+out:
+    ak_buf_free(&filled);
     return status;
 }
 
@@ -165,6 +207,40 @@ static bool is_identifier(const char *name)
            !(name[0] >= '0' && name[0] <= '9');
 }
 
+ak_status ak_skeleton_folder(const char *path, ak_error *err)
+{
+    const char *name = ak_fs_base(path);
+    if (!is_identifier(name)) {
+        return ak_fail(
+            err, AK_INVALID,
+            "\"%s\": a kernel's name has only letters, digits and _, and does not start with a "
+            "digit",
+            name);
+    }
+    if (ak_problem_is_builtin(name)) {
+        return ak_fail(err, AK_INVALID, "\"%s\" is a built-in kernel; choose another name", name);
+    }
+    if (ak_fs_is_folder(path) || ak_fs_is_file(path)) {
+        return ak_fail(err, AK_INVALID, "%s already exists; choose another name", path);
+    }
+    return ak_fs_mkdirs(path, err);
+}
+
+ak_status ak_kernel_new_cuda(const char *path, ak_error *err)
+{
+    const char *name = ak_fs_base(path);
+    ak_status status = ak_kernel_new(path, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    AK_TRY(write_one(path, "cuda.json", cuda_json, name, err));
+    AK_TRY(write_one(path, "cuda.cu", cuda_cu, name, err));
+    return AK_OK;
+out:
+    ak_fs_remove(path);
+    return status;
+}
+
 ak_status ak_kernel_new(const char *path, ak_error *err)
 {
     static const struct {
@@ -174,27 +250,16 @@ ak_status ak_kernel_new(const char *path, ak_error *err)
                  {"host.c", host_c},
                  {"reference.c", reference_c},
                  {"README.md", readme}};
-    const char *slash = strrchr(path, '/');
-    const char *name = slash == NULL ? path : slash + 1;
-    if (!is_identifier(name)) {
-        return ak_fail(err, AK_INVALID,
-                       "\"%s\": a kernel's name has letters, digits and _ only, and starts with a "
-                       "letter",
-                       name);
+    const char *name = ak_fs_base(path);
+    ak_status status = ak_skeleton_folder(path, err);
+    if (status != AK_OK) {
+        return status;
     }
-    if (ak_problem_is_builtin(name)) {
-        return ak_fail(err, AK_INVALID, "\"%s\" is a built-in kernel; choose another name", name);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        AK_TRY(write_one(path, files[i].file, files[i].text, name, err));
     }
-    if (ak_fs_is_folder(path) || ak_fs_is_file(path)) {
-        return ak_fail(err, AK_INVALID, "%s: exists already; choose another name", path);
-    }
-    ak_status status = ak_fs_mkdirs(path, err);
-    bool made = status == AK_OK;
-    for (size_t i = 0; status == AK_OK && i < sizeof files / sizeof files[0]; i++) {
-        status = write_one(path, files[i].file, files[i].text, name, err);
-    }
-    if (status != AK_OK && made) {
-        ak_fs_remove(path); /* all or nothing */
-    }
+    return AK_OK;
+out:
+    ak_fs_remove(path); /* nothing is left behind after a failure */
     return status;
 }

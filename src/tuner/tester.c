@@ -1,32 +1,42 @@
-/* tester.c: one configuration at a time, and configurations against libraries. */
+/* tester.c: runs or checks one configuration at a time, and compares configurations with
+   libraries. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "tuner/summary.h"
 #include "tuner/warning.h"
+
+/* Seconds of interleaved measurement for each candidate if the caller sets none. */
+#define SECONDS_EACH 1.0
+
+#define WAIT_NS (2 * AK_SECOND_NS)
 
 struct ak_tester {
     ak_session session;
+    void (*waiting)(void *context, double seconds); /* may be NULL */
+    void *waiting_context;
+    bool ceilings_known; /* measured before the first run; a check needs no ceilings */
 };
 
 ak_status ak_tester_open(ak_tester **out, const ak_task *task, ak_error *err)
 {
+    ak_status status = AK_OK;
+    const ak_session_options options = {.compile_workers = 1};
     ak_tester *tester = ak_alloc(1, sizeof *tester);
     if (tester == NULL) {
         return ak_fail_memory(err);
     }
-    ak_session_options options = {.compile_workers = 1};
-    ak_status status = ak_session_open(&tester->session, task, &options, err);
-    if (status == AK_OK) {
-        status = ak_session_survey(&tester->session, err);
-    }
-    if (status != AK_OK) {
-        ak_tester_close(tester);
-        return status;
+    AK_TRY(ak_session_open(&tester->session, task, &options, err));
+    if (task->cancel != NULL && *task->cancel != 0) {
+        AK_TRY(ak_fail(err, AK_CANCELLED, "cancelled"));
     }
     *out = tester;
     return AK_OK;
+out:
+    ak_tester_close(tester);
+    return status;
 }
 
 void ak_tester_close(ak_tester *tester)
@@ -37,6 +47,41 @@ void ak_tester_close(ak_tester *tester)
     }
 }
 
+void ak_tester_on_wait(ak_tester *tester, void (*waiting)(void *context, double seconds),
+                       void *context)
+{
+    tester->waiting = waiting;
+    tester->waiting_context = context;
+}
+
+/* Waits for the result and calls `waiting` now and then, so that the caller can show that it
+   waits. */
+static ak_status await_result(ak_result *out, ak_tester *tester, ak_error *err)
+{
+    int64_t begin = ak_clock_ns(), end = begin + 3600 * AK_SECOND_NS;
+    for (;;) {
+        int64_t slice = ak_clock_ns() + WAIT_NS, left = end - ak_clock_ns();
+        bool last = tester->waiting == NULL || left <= WAIT_NS;
+        ak_error why = AK_ERROR_INIT;
+        ak_status status =
+            ak_pool_wait(out, tester->session.pool, last ? left : WAIT_NS, last ? err : &why);
+        if (status != AK_TIMED_OUT || last || ak_clock_ns() < slice) {
+            return status == AK_OK || last ? status : ak_fail(err, status, "%s", why.text);
+        }
+        tester->waiting(tester->waiting_context, (double)(ak_clock_ns() - begin) / 1e9);
+    }
+}
+
+void ak_tester_sanitize(ak_tester *tester, bool on)
+{
+    tester->session.sanitize = on;
+}
+
+void ak_tester_sanitizing(char *out, size_t bytes, const ak_tester *tester)
+{
+    ak_sanitizing_text(out, bytes, &tester->session);
+}
+
 static ak_status run_job(ak_trial *out, ak_tester *tester, const ak_config *config,
                          ak_job_kind kind, ak_error *err)
 {
@@ -45,26 +90,30 @@ static ak_status run_job(ak_trial *out, ak_tester *tester, const ak_config *conf
         return ak_fail(err, AK_INVALID, "the configuration is not in the space of %s",
                        session->task->implementation->where);
     }
+    ak_status status = AK_OK;
     ak_job job = {.kind = kind, .id = session->next_job++, .config = *config};
     ak_result result = {0};
-    ak_status status = ak_pool_submit(session->pool, &job, err);
-    if (status == AK_OK) {
-        status = ak_pool_wait(&result, session->pool, 3600 * AK_SECOND_NS, err);
-    }
-    if (status == AK_OK) {
-        status = ak_session_complete(&result.trial, session, config, NULL, err);
-    }
-    if (status == AK_OK) {
-        *out = result.trial;
-        result.trial = (ak_trial){0};
-    }
+    AK_TRY(ak_pool_submit(session->pool, &job, err));
+    AK_TRY(await_result(&result, tester, err));
+    AK_TRY(kind == AK_JOB_CHECK ? ak_session_sanitize(&result.trial, session, config, err) : AK_OK);
+    AK_TRY(ak_session_complete(&result.trial, session, config, NULL, err));
+    *out = result.trial;
+    result.trial = (ak_trial){0};
+out:
     ak_result_clear(&result);
     return status;
 }
 
 ak_status ak_tester_run(ak_trial *out, ak_tester *tester, const ak_config *config, ak_error *err)
 {
-    return run_job(out, tester, config, AK_JOB_TRIAL, err);
+    ak_status status = AK_OK;
+    if (!tester->ceilings_known) {
+        AK_TRY(ak_session_ceilings(&tester->session, err));
+        tester->ceilings_known = true;
+    }
+    status = run_job(out, tester, config, AK_JOB_TRIAL, err);
+out:
+    return status;
 }
 
 ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_config *config, ak_error *err)
@@ -72,68 +121,131 @@ ak_status ak_tester_check(ak_trial *out, ak_tester *tester, const ak_config *con
     return run_job(out, tester, config, AK_JOB_CHECK, err);
 }
 
-ak_status ak_compare(ak_comparison *out, const ak_task *task, const ak_config *configs,
-                     const char *const *names, size_t count, bool baselines, double seconds,
-                     ak_error *err)
+/* ---- comparisons ----------------------------------------------------------------------------- */
+
+static ak_status warn(ak_comparison *out, ak_error *err)
 {
-    ak_session session;
-    ak_session_options options = {.compile_workers = 0};
-    ak_status status = ak_session_open(&session, task, &options, err);
+    ak_status status = AK_OK;
+    ak_warnings warnings = {0};
+    AK_TRY(ak_warn_conditions(&warnings, out->candidates, out->count, err));
+    AK_TRY(ak_warn_noise(&warnings, &out->noise, err));
+out:
+    out->warnings = warnings.texts;
+    out->warning_count = warnings.count;
+    return status;
+}
+
+static ak_status take_comparison(ak_comparison *out, ak_session *session,
+                                 const ak_comparison_spec *spec, ak_error *err)
+{
+    ak_comparison_result comparison;
+    ak_status status = ak_session_comparison(&comparison, session, spec, err);
     if (status != AK_OK) {
         return status;
     }
-    ak_duelist *duelists = NULL;
-    const char **titles = NULL;
-    size_t all = 0;
-    status = ak_session_survey(&session, err);
-    if (status == AK_OK) {
-        duelists = ak_alloc(session.baseline_count + count, sizeof *duelists);
-        titles = ak_alloc(session.baseline_count + count, sizeof *titles);
-        if (duelists == NULL || titles == NULL) {
-            status = ak_fail_memory(err);
+    ak_comparison found = {.candidates = comparison.list,
+                           .count = spec->count,
+                           .reference = comparison.reference,
+                           .noise = comparison.noise};
+    ak_session_place(&found.placement, session, 0);
+    AK_TRY(warn(&found, err));
+    size_t last = spec->count - 1;
+    if (spec->candidates[last].config != NULL && comparison.list[last].median_ms > 0) {
+        AK_TRY(ak_summary(&found.summary, &comparison, spec->count, last, spec->fallback, err));
+    }
+    *out = found;
+    return AK_OK;
+out:
+    ak_comparison_clear(&found);
+    return status;
+}
+
+/* The candidates of the comparison: the libraries, then `count` configurations. */
+typedef struct lineup {
+    ak_comparison_candidate *candidates;
+    const char **names;
+    size_t libraries, all;
+} lineup;
+
+static void clear_lineup(lineup *l)
+{
+    ak_free(l->candidates);
+    ak_free((void *)l->names);
+}
+
+static ak_status line_up(lineup *out, const ak_session *session, const ak_compare_options *options,
+                         ak_error *err)
+{
+    size_t most = session->baseline_count + options->count;
+    *out = (lineup){.candidates = ak_alloc(most, sizeof *out->candidates),
+                    .names = ak_alloc(most, sizeof *out->names)};
+    if (out->candidates == NULL || out->names == NULL) {
+        return ak_fail_memory(err);
+    }
+    for (size_t i = 0; options->baselines && i < session->baseline_count; i++) {
+        if (session->baselines[i].installed) {
+            out->candidates[out->all] =
+                (ak_comparison_candidate){.baseline = session->baselines[i].name};
+            out->names[out->all++] = session->baselines[i].title;
         }
     }
-    for (size_t i = 0; status == AK_OK && baselines && i < session.baseline_count; i++) {
-        if (session.baselines[i].installed) {
-            duelists[all] = (ak_duelist){.baseline = session.baselines[i].name};
-            titles[all++] = session.baselines[i].title;
-        }
+    out->libraries = out->all;
+    for (size_t i = 0; i < options->count; i++) {
+        out->candidates[out->all] = (ak_comparison_candidate){.config = &options->configs[i]};
+        out->names[out->all++] = options->names[i];
     }
-    for (size_t i = 0; status == AK_OK && i < count; i++) {
-        duelists[all] = (ak_duelist){.config = &configs[i]};
-        titles[all++] = names[i];
-    }
-    if (status == AK_OK && all == 0) {
-        status = ak_fail(err, AK_NOT_FOUND,
+    return out->all > 0
+               ? AK_OK
+               : ak_fail(err, AK_NOT_FOUND,
                          "nothing to measure: no configuration was given and no library that "
                          "applies is installed (see autokernel doctor)");
+}
+
+ak_status ak_compare_each(const ak_task *task, const ak_compare_options *options, size_t times,
+                          ak_comparison_visitor visit, void *context, ak_error *err)
+{
+    ak_status status = AK_OK;
+    ak_session session;
+    const ak_session_options own = {.compile_workers = 0};
+    lineup l = {.all = 0};
+    status = ak_session_open(&session, task, &own, err);
+    if (status != AK_OK) {
+        return status;
     }
-    if (status == AK_OK) {
-        ak_duel_spec spec = {.duelists = duelists,
-                             .names = titles,
-                             .count = all,
-                             .pace = ak_session_pace(&session),
-                             .seconds = seconds > 0 ? seconds : 1.0 * (double)all};
-        size_t reference;
-        ak_contestant *list;
-        status = ak_session_duel(&list, &reference, &session, &spec, err);
-        ak_warnings warnings = {0};
-        if (status == AK_OK) {
-            status = ak_warn_conditions(&warnings, list, all, err);
-            if (status != AK_OK) {
-                ak_contestants_free(list, all);
-                ak_warnings_free(&warnings);
-            }
-        }
-        if (status == AK_OK) {
-            out->contestants = list;
-            out->count = all;
-            out->warnings = warnings.texts;
-            out->warning_count = warnings.count;
-        }
+    AK_TRY(ak_session_survey(&session, err));
+    AK_TRY(line_up(&l, &session, options, err));
+    const double seconds = SECONDS_EACH * (double)l.all;
+    const ak_comparison_spec spec = {.candidates = l.candidates,
+                                     .names = l.names,
+                                     .count = l.all,
+                                     .protocol = ak_session_protocol(&session),
+                                     .control = true,
+                                     .twice = l.all - 1,
+                                     .fallback = l.libraries,
+                                     .seconds = options->seconds > 0 ? options->seconds : seconds,
+                                     .extra = options->seconds > 0 ? 0 : seconds};
+    bool more = true;
+    for (size_t i = 0; more && i < times; i++) {
+        ak_comparison comparison;
+        AK_TRY(take_comparison(&comparison, &session, &spec, err));
+        more = visit(context, &comparison);
+        ak_comparison_clear(&comparison);
     }
-    ak_free(duelists);
-    ak_free(titles);
+out:
+    clear_lineup(&l);
     ak_session_close(&session);
     return status;
+}
+
+static bool take(void *context, ak_comparison *comparison)
+{
+    *(ak_comparison *)context = *comparison;
+    *comparison = (ak_comparison){0};
+    return true;
+}
+
+ak_status ak_compare(ak_comparison *out, const ak_task *task, const ak_compare_options *options,
+                     ak_error *err)
+{
+    return ak_compare_each(task, options, 1, take, out, err);
 }

@@ -5,9 +5,16 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/number.h"
+#include "measure/ceilings.h"
+#include "measure/verdict.h"
 
 #define CLOCK_DIFFERENCE 1.02
-/* The survey is short, and a cold cache or a core that wakes up costs some percent. */
+/* Ceilings that rise by more than this factor cause a warning. On an idle machine they differ by
+   some per cent from one measurement to the next. */
+#define CEILINGS_ROSE 1.1
+/* A library that is slower by more than this factor causes a warning. The survey is short, so a
+   cold cache or a waking core costs some per cent. */
 #define FAR_SLOWER 1.5
 #define TEXT_BYTES 400
 
@@ -27,30 +34,29 @@ static ak_status add(ak_warnings *out, ak_error *err, const char *format, ...)
     char text[TEXT_BYTES];
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(text, sizeof text, format, args);
+    (void)ak_number_vprint(text, sizeof text, format, args);
     va_end(args);
     void *texts = out->texts;
-    ak_status status = ak_grow(&texts, &out->capacity, out->count + 1, sizeof *out->texts, err);
+    AK_DO(ak_grow(&texts, &out->capacity, out->count + 1, sizeof *out->texts, err));
     out->texts = texts;
-    char *copy = status == AK_OK ? ak_strdup(text) : NULL;
-    if (copy == NULL) {
-        return status == AK_OK ? ak_fail_memory(err) : status;
+    out->texts[out->count] = ak_strdup(text);
+    if (out->texts[out->count] == NULL) {
+        return ak_fail_memory(err);
     }
-    out->texts[out->count++] = copy;
+    out->count++;
     return AK_OK;
 }
 
-static bool clocked(const ak_contestant *c)
+static bool clocked(const ak_compared *c)
 {
     return c->median_ms > 0 && c->sm_clock_mhz > 0;
 }
 
-ak_status ak_warn_conditions(ak_warnings *out, const ak_contestant *list, size_t count,
-                             ak_error *err)
+ak_status ak_warn_conditions(ak_warnings *out, const ak_compared *list, size_t count, ak_error *err)
 {
-    const ak_contestant *slow = NULL, *fast = NULL, *first = NULL, *other = NULL;
+    const ak_compared *slow = NULL, *fast = NULL, *first = NULL, *other = NULL;
     for (size_t i = 0; i < count; i++) {
-        const ak_contestant *c = &list[i];
+        const ak_compared *c = &list[i];
         if (clocked(c)) {
             slow = slow == NULL || c->sm_clock_mhz < slow->sm_clock_mhz ? c : slow;
             fast = fast == NULL || c->sm_clock_mhz > fast->sm_clock_mhz ? c : fast;
@@ -60,25 +66,69 @@ ak_status ak_warn_conditions(ak_warnings *out, const ak_contestant *list, size_t
             other = other == NULL && strcmp(c->throttle, first->throttle) != 0 ? c : other;
         }
     }
-    ak_status status = AK_OK;
     if (slow != NULL && fast->sm_clock_mhz > CLOCK_DIFFERENCE * slow->sm_clock_mhz) {
-        status =
-            add(out, err,
-                "the clock differed by %.1f %%: %.0f MHz for %.80s, %.0f MHz for %.80s; compare "
-                "their utilisation, which does not depend on it",
-                (fast->sm_clock_mhz / slow->sm_clock_mhz - 1) * 100, fast->sm_clock_mhz, fast->name,
-                slow->sm_clock_mhz, slow->name);
+        AK_DO(add(out, err,
+                  "the clock differed by %.1f %%: %.0f MHz for %.80s, %.0f MHz for %.80s; compare "
+                  "their utilisation, which does not depend on it",
+                  (fast->sm_clock_mhz / slow->sm_clock_mhz - 1) * 100, fast->sm_clock_mhz,
+                  fast->name, slow->sm_clock_mhz, slow->name));
     }
-    if (status == AK_OK && other != NULL) {
-        status = add(out, err,
-                     "the clock was held back for different reasons: %.60s for %.80s, "
-                     "%.60s for %.80s",
-                     first->throttle, first->name, other->throttle, other->name);
+    if (other != NULL) {
+        AK_DO(add(out, err,
+                  "the clock was held back for different reasons: %.60s for %.80s, "
+                  "%.60s for %.80s",
+                  first->throttle, first->name, other->throttle, other->name));
     }
-    return status;
+    return AK_OK;
 }
 
-ak_status ak_warn_slower(ak_warnings *out, const ak_contestant *library, double before_ms,
+ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, ak_error *err)
+{
+    double same = noise->control.ratio > 0 ? ak_verdict_deviation(noise->control.ratio) : 0;
+    if (ak_verdict_busy(noise)) {
+        AK_DO(
+            add(out, err,
+                "the machine was busy with other work: tasks waited for a processor %.0f %% of the "
+                "time, and in %zu of %zu rounds the measurement itself waited; run it "
+                "again when the machine is idle",
+                100 * noise->pressure, noise->disturbed, noise->rounds));
+    }
+    if (same > AK_VERDICT_LEAST - 1) {
+        AK_DO(add(out, err,
+                  "one candidate measured twice differed by %.1f %%: smaller differences count as "
+                  "ties",
+                  100 * same));
+    }
+    return AK_OK;
+}
+
+ak_status ak_warn_start(ak_warnings *out, double pressure, ak_error *err)
+{
+    if (!(pressure > AK_VERDICT_BUSY)) {
+        return AK_OK;
+    }
+    return add(out, err,
+               "the machine is busy with other work (tasks wait for a processor %.0f %% of the "
+               "time): times will be less certain; Ctrl-C ends the run and keeps what it found",
+               100 * pressure);
+}
+
+ak_status ak_warn_ceilings(ak_warnings *out, const ak_ceilings *before, const ak_ceilings *after,
+                           ak_error *err)
+{
+    if (!(ak_ceilings_growth(before, after) > CEILINGS_ROSE)) {
+        return AK_OK;
+    }
+    return add(
+        out, err,
+        "this device can do more than was measured when the run began: %.4g TFLOP/s (%.4g "
+        "then), %.4g GB/s (%.4g then); the machine was busy. The archived trials of this task "
+        "are now compared with the higher figures",
+        after->peak_tflops, before->peak_tflops, ak_roofline_bandwidth(after),
+        ak_roofline_bandwidth(before));
+}
+
+ak_status ak_warn_slower(ak_warnings *out, const ak_compared *library, double before_ms,
                          ak_error *err)
 {
     if (before_ms <= 0 || library->median_ms <= FAR_SLOWER * before_ms) {
@@ -86,6 +136,6 @@ ak_status ak_warn_slower(ak_warnings *out, const ak_contestant *library, double 
     }
     return add(out, err,
                "%.80s took %.4g ms in the finish and %.4g ms when the run began: the machine was "
-               "busy, and what is said against it is not to be trusted; run it again",
+               "busy, and the comparison with it is unreliable; run it again",
                library->name, library->median_ms, before_ms);
 }

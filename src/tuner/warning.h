@@ -1,10 +1,12 @@
-/* warning.h: what makes a comparison less sure than its intervals say. */
+/* warning.h: writes warnings about what makes a comparison less certain than its intervals
+   suggest. */
 #ifndef AK_TUNER_WARNING_H
 #define AK_TUNER_WARNING_H
 
 #include "tuner/session.h"
 
-/* Texts that people read; freed by whoever has the result. */
+/* A list of texts for people. ak_warnings_free frees it, unless its texts have moved into a result,
+   which then owns them. */
 typedef struct ak_warnings {
     char **texts;
     size_t count, capacity;
@@ -12,13 +14,21 @@ typedef struct ak_warnings {
 
 void ak_warnings_free(ak_warnings *warnings);
 
-/* Contestants whose clocks differ by more than 2 %, or were held back for different reasons: a part
-   of what sets them apart is then the device's and not theirs. */
-ak_status ak_warn_conditions(ak_warnings *out, const ak_contestant *list, size_t count,
+/* Warns if clocks of candidates differ by more than 2 % or were throttled for different reasons.
+   Then a part of the difference in time comes from the device. */
+ak_status ak_warn_conditions(ak_warnings *out, const ak_compared *list, size_t count,
                              ak_error *err);
-/* A library that is far slower than it was a while ago on the same device: the machine was busy,
-   and a speed-up against it would be no merit. `before_ms` 0: not known. */
-ak_status ak_warn_slower(ak_warnings *out, const ak_contestant *library, double before_ms,
+/* Warns if the machine was busy during the measurement or the control differed from its
+   original. */
+ak_status ak_warn_noise(ak_warnings *out, const ak_noise *noise, ak_error *err);
+/* Warns before anything is timed if the machine is busy: `pressure` as in measure/pressure.h. */
+ak_status ak_warn_start(ak_warnings *out, double pressure, ak_error *err);
+/* Warns if the ceilings rose during a run, which means that it began on a busy machine. */
+ak_status ak_warn_ceilings(ak_warnings *out, const ak_ceilings *before, const ak_ceilings *after,
+                           ak_error *err);
+/* Warns if a library is far slower than earlier on the same device. Then the machine was busy, and
+   a speed-up over the library would mean nothing. `before_ms` is 0 if unknown. */
+ak_status ak_warn_slower(ak_warnings *out, const ak_compared *library, double before_ms,
                          ak_error *err);
 
 #endif

@@ -1,12 +1,12 @@
-/* message.c: see message.h. Whatever is read may come from a worker that a candidate has damaged:
-   every number has a range and every list a limit. */
+/* message.c: see message.h. A message may come from a worker that a candidate has damaged.
+   Therefore every number is checked against a range and every list against a limit. */
 #include "worker/message.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 
-#define WHERE       "worker protocol"
+#define WHERE       "wire protocol"
 #define SAMPLES_MAX 100000
 #define TEXTS_MAX   4096
 
@@ -50,7 +50,7 @@ static json_t *whole(json_t *object, bool good)
     return object;
 }
 
-static bool set_samples(json_t *object, const double *samples, size_t count)
+static bool set_numbers(json_t *object, const char *key, const double *samples, size_t count)
 {
     json_t *array = json_array();
     bool good = array != NULL;
@@ -61,13 +61,19 @@ static bool set_samples(json_t *object, const double *samples, size_t count)
         json_decref(array);
         return false;
     }
-    return ak_json_set(object, "samples_ms", array);
+    return ak_json_set(object, key, array);
 }
 
-static ak_status get_samples(double **out, size_t *count, const json_t *object, ak_error *err)
+static bool set_samples(json_t *object, const double *samples, size_t count)
+{
+    return set_numbers(object, "samples_ms", samples, count);
+}
+
+static ak_status get_numbers(double **out, size_t *count, const json_t *object, const char *key,
+                             ak_error *err)
 {
     json_t *array;
-    ak_status status = ak_json_array_or_null(&array, object, "samples_ms", WHERE, err);
+    ak_status status = ak_json_array_or_null(&array, object, key, WHERE, err);
     size_t length = status == AK_OK && array != NULL ? json_array_size(array) : 0;
     if (status != AK_OK || length == 0) {
         return status;
@@ -84,7 +90,8 @@ static ak_status get_samples(double **out, size_t *count, const json_t *object, 
         samples[i] = json_number_value(item);
         if (!json_is_number(item) || samples[i] < 0.0) {
             ak_free(samples);
-            return ak_fail(err, AK_INVALID, WHERE ": a sample is not a time");
+            return ak_fail(err, AK_INVALID, WHERE ": \"%s\" holds something that is not a time",
+                           key);
         }
     }
     *out = samples;
@@ -92,17 +99,22 @@ static ak_status get_samples(double **out, size_t *count, const json_t *object, 
     return AK_OK;
 }
 
+static ak_status get_samples(double **out, size_t *count, const json_t *object, ak_error *err)
+{
+    return get_numbers(out, count, object, "samples_ms", err);
+}
+
 static ak_status get_status(ak_trial_status *out, const json_t *object, ak_error *err)
 {
     const char *text;
-    ak_status status = ak_json_string(&text, object, "outcome", WHERE, err);
-    if (status == AK_OK && !ak_trial_status_parse(out, text)) {
-        status = ak_fail(err, AK_INVALID, WHERE ": unknown outcome \"%.40s\"", text);
+    AK_DO(ak_json_string(&text, object, "outcome", WHERE, err));
+    if (!ak_trial_status_parse(out, text)) {
+        return ak_fail(err, AK_INVALID, WHERE ": unknown outcome \"%.40s\"", text);
     }
-    return status;
+    return AK_OK;
 }
 
-/* A text that may be missing or null. */
+/* Copies a text that may be missing or null; *out is then left unchanged. */
 static ak_status get_text(char **out, const json_t *object, const char *key, ak_error *err)
 {
     const json_t *value = json_object_get(object, key);
@@ -116,7 +128,7 @@ static ak_status get_text(char **out, const json_t *object, const char *key, ak_
     return *out == NULL ? ak_fail_memory(err) : AK_OK;
 }
 
-/* Null stands for a number that JSON cannot hold. */
+/* Reads a number, or 0 where null stands for a number that JSON cannot hold. */
 static ak_status get_real(double *out, const json_t *object, const char *key, ak_error *err)
 {
     if (json_is_null(json_object_get(object, key))) {
@@ -146,7 +158,7 @@ static bool set_conditions(json_t *object, const ak_conditions *c)
     return ak_json_set(object, "conditions", inner);
 }
 
-/* A measured number: finite (JSON has no others) and not negative. */
+/* Reads a measured number, which is finite (JSON has no others) and not negative. */
 static ak_status get_amount(double *out, const json_t *object, const char *key, ak_error *err)
 {
     ak_status status = get_real(out, object, key, err);
@@ -160,28 +172,23 @@ static ak_status get_conditions(ak_conditions *out, const json_t *object, ak_err
     ak_conditions c = {0};
     int64_t samples = 0, throttle = 0;
     json_t *inner;
-    ak_status status = ak_json_object_or_null(&inner, object, "conditions", WHERE, err);
-    if (status != AK_OK || inner == NULL) {
-        return status;
+    AK_DO(ak_json_object_or_null(&inner, object, "conditions", WHERE, err));
+    if (inner == NULL) {
+        return AK_OK;
     }
-    status = ak_json_int_or(&samples, inner, "samples", 0, WHERE, err);
-    status = status == AK_OK ? get_amount(&c.sm_clock_mhz, inner, "sm_clock_mhz", err) : status;
-    status =
-        status == AK_OK ? get_amount(&c.memory_clock_mhz, inner, "memory_clock_mhz", err) : status;
-    status = status == AK_OK ? get_amount(&c.power_watts, inner, "power_watts", err) : status;
-    status = status == AK_OK ? get_amount(&c.temperature_celsius, inner, "temperature_celsius", err)
-                             : status;
-    status = status == AK_OK ? ak_json_int_or(&throttle, inner, "throttle", 0, WHERE, err) : status;
-    if (status == AK_OK &&
-        (samples < 0 || samples > UINT32_MAX || throttle < 0 || throttle > UINT32_MAX)) {
-        status = ak_fail(err, AK_INVALID, WHERE ": \"conditions\" is out of range");
+    AK_DO(ak_json_int_or(&samples, inner, "samples", 0, WHERE, err));
+    AK_DO(get_amount(&c.sm_clock_mhz, inner, "sm_clock_mhz", err));
+    AK_DO(get_amount(&c.memory_clock_mhz, inner, "memory_clock_mhz", err));
+    AK_DO(get_amount(&c.power_watts, inner, "power_watts", err));
+    AK_DO(get_amount(&c.temperature_celsius, inner, "temperature_celsius", err));
+    AK_DO(ak_json_int_or(&throttle, inner, "throttle", 0, WHERE, err));
+    if (samples < 0 || samples > UINT32_MAX || throttle < 0 || throttle > UINT32_MAX) {
+        return ak_fail(err, AK_INVALID, WHERE ": \"conditions\" is out of range");
     }
-    if (status == AK_OK) {
-        c.samples = (uint32_t)samples;
-        c.throttle = (uint32_t)throttle;
-        *out = c;
-    }
-    return status;
+    c.samples = (uint32_t)samples;
+    c.throttle = (uint32_t)throttle;
+    *out = c;
+    return AK_OK;
 }
 
 static ak_status get_time(int64_t *out, const json_t *object, const char *key, ak_error *err)
@@ -214,25 +221,24 @@ ak_status ak_message_to_trial(ak_trial *out, ak_conditions *conditions, const js
 {
     ak_trial trial = {0};
     *conditions = (ak_conditions){0};
-    ak_status status = get_status(&trial.status, object, err);
-    status = status == AK_OK ? get_text(&trial.reason, object, "reason", err) : status;
-    status = status == AK_OK ? get_time(&trial.check_ns, object, "check_ns", err) : status;
-    status = status == AK_OK ? get_time(&trial.measure_ns, object, "measure_ns", err) : status;
-    status = status == AK_OK ? get_time(&trial.overhead_ns, object, "overhead_ns", err) : status;
-    status = status == AK_OK ? get_real(&trial.median_ms, object, "median_ms", err) : status;
-    status = status == AK_OK ? get_real(&trial.ci_low_ms, object, "ci_low_ms", err) : status;
-    status = status == AK_OK ? get_real(&trial.ci_high_ms, object, "ci_high_ms", err) : status;
-    status = status == AK_OK ? get_real(&trial.max_error, object, "max_error", err) : status;
-    status = status == AK_OK ? get_conditions(conditions, object, err) : status;
-    status =
-        status == AK_OK ? get_samples(&trial.samples_ms, &trial.sample_count, object, err) : status;
-    if (status != AK_OK) {
-        ak_free(trial.reason);
-        ak_free(trial.samples_ms);
-        return status;
-    }
+    ak_status status = AK_OK;
+    AK_TRY(get_status(&trial.status, object, err));
+    AK_TRY(get_text(&trial.reason, object, "reason", err));
+    AK_TRY(get_time(&trial.check_ns, object, "check_ns", err));
+    AK_TRY(get_time(&trial.measure_ns, object, "measure_ns", err));
+    AK_TRY(get_time(&trial.overhead_ns, object, "overhead_ns", err));
+    AK_TRY(get_real(&trial.median_ms, object, "median_ms", err));
+    AK_TRY(get_real(&trial.ci_low_ms, object, "ci_low_ms", err));
+    AK_TRY(get_real(&trial.ci_high_ms, object, "ci_high_ms", err));
+    AK_TRY(get_real(&trial.max_error, object, "max_error", err));
+    AK_TRY(get_conditions(conditions, object, err));
+    AK_TRY(get_samples(&trial.samples_ms, &trial.sample_count, object, err));
     *out = trial;
-    return AK_OK;
+out:
+    if (status != AK_OK) {
+        ak_trial_clear(&trial);
+    }
+    return status;
 }
 
 json_t *ak_message_from_plan(const ak_timer_plan *plan)
@@ -253,23 +259,21 @@ ak_status ak_message_to_plan(ak_timer_plan *out, const json_t *object, ak_error 
     ak_timer_plan plan = {0};
     int64_t least = 0, most = 0;
     json_t *inner;
-    ak_status status = ak_json_object_or_null(&inner, object, "timer", WHERE, err);
-    if (status != AK_OK || inner == NULL) {
-        *out = plan;
-        return status;
+    *out = plan;
+    AK_DO(ak_json_object_or_null(&inner, object, "timer", WHERE, err));
+    if (inner == NULL) {
+        return AK_OK;
     }
-    status = get_time(&plan.batch_ns, inner, "batch_ns", err);
-    status = status == AK_OK ? get_time(&plan.budget_ns, inner, "budget_ns", err) : status;
-    status = status == AK_OK ? get_real(&plan.precision, inner, "precision", err) : status;
-    status = status == AK_OK ? get_time(&least, inner, "samples_min", err) : status;
-    status = status == AK_OK ? get_time(&most, inner, "samples_max", err) : status;
-    status = status == AK_OK ? get_real(&plan.give_up_ms, inner, "give_up_ms", err) : status;
-    if (status == AK_OK) {
-        plan.samples_min = (size_t)least;
-        plan.samples_max = (size_t)most;
-        *out = plan;
-    }
-    return status;
+    AK_DO(get_time(&plan.batch_ns, inner, "batch_ns", err));
+    AK_DO(get_time(&plan.budget_ns, inner, "budget_ns", err));
+    AK_DO(get_real(&plan.precision, inner, "precision", err));
+    AK_DO(get_time(&least, inner, "samples_min", err));
+    AK_DO(get_time(&most, inner, "samples_max", err));
+    AK_DO(get_real(&plan.give_up_ms, inner, "give_up_ms", err));
+    plan.samples_min = (size_t)least;
+    plan.samples_max = (size_t)most;
+    *out = plan;
+    return AK_OK;
 }
 
 json_t *ak_message_from_compile(const ak_compile_result *result)
@@ -278,7 +282,8 @@ json_t *ak_message_from_compile(const ak_compile_result *result)
     bool good = object != NULL;
     good = good && ak_json_set_text(object, "outcome", ak_trial_status_text(result->status));
     good = good && ak_json_set_text(object, "reason", result->reason);
-    /* Jansson takes UTF-8 only, and a compiler may quote anything. */
+    /* The log becomes null if it is not UTF-8: Jansson takes nothing else, and a compiler may quote
+       any bytes. */
     json_t *log = result->log == NULL ? NULL : json_string(result->log);
     good = good && ak_json_set(object, "log", log == NULL ? json_null() : log);
     good = good && ak_json_set(object, "compile_ns", json_integer(result->compile_ns));
@@ -304,41 +309,45 @@ ak_status ak_message_to_compile(ak_compile_result *out, const json_t *object, ak
 {
     ak_compile_result result = {0};
     const char *hash = NULL;
-    ak_status status = get_status(&result.status, object, err);
-    status = status == AK_OK ? get_text(&result.reason, object, "reason", err) : status;
-    status = status == AK_OK ? get_text(&result.log, object, "log", err) : status;
-    status = status == AK_OK ? get_time(&result.compile_ns, object, "compile_ns", err) : status;
-    status = status == AK_OK ? get_int(&result.registers, object, "registers", err) : status;
-    status = status == AK_OK ? get_int(&result.shared_bytes, object, "shared_bytes", err) : status;
-    status = status == AK_OK ? get_int(&result.spill_bytes, object, "spill_bytes", err) : status;
-    status = status == AK_OK ? ak_json_string_or(&hash, object, "artifact_hash", "", WHERE, err)
-                             : status;
-    if (status == AK_OK && strlen(hash) >= sizeof result.artifact_hash) {
-        status = ak_fail(err, AK_INVALID, WHERE ": \"artifact_hash\" is too long");
-    }
-    if (status != AK_OK) {
-        ak_compile_result_clear(&result);
-        return status;
+    ak_status status = AK_OK;
+    AK_TRY(get_status(&result.status, object, err));
+    AK_TRY(get_text(&result.reason, object, "reason", err));
+    AK_TRY(get_text(&result.log, object, "log", err));
+    AK_TRY(get_time(&result.compile_ns, object, "compile_ns", err));
+    AK_TRY(get_int(&result.registers, object, "registers", err));
+    AK_TRY(get_int(&result.shared_bytes, object, "shared_bytes", err));
+    AK_TRY(get_int(&result.spill_bytes, object, "spill_bytes", err));
+    AK_TRY(ak_json_string_or(&hash, object, "artifact_hash", "", WHERE, err));
+    if (strlen(hash) >= sizeof result.artifact_hash) {
+        AK_TRY(ak_fail(err, AK_INVALID, WHERE ": \"artifact_hash\" is too long"));
     }
     (void)snprintf(result.artifact_hash, sizeof result.artifact_hash, "%s", hash);
     *out = result;
-    return AK_OK;
+out:
+    if (status != AK_OK) {
+        ak_compile_result_clear(&result);
+    }
+    return status;
 }
 
-json_t *ak_message_from_duel(const ak_duel_entry *entry)
+json_t *ak_message_from_comparison(const ak_comparison_entry *entry)
 {
     json_t *object = json_object();
     bool good = object != NULL;
     good = good && ak_json_set_text(object, "outcome", ak_trial_status_text(entry->status));
     good = good && ak_json_set_text(object, "reason", entry->reason);
+    good = good && (!entry->culprit || ak_json_set(object, "culprit", json_true()));
     good = good && ak_json_set_text(object, "version", entry->version);
     good = good && set_samples(object, entry->samples_ms, entry->sample_count);
+    good = good && (entry->waited == NULL ||
+                    set_numbers(object, "waited", entry->waited, entry->sample_count));
     good = good && set_conditions(object, &entry->conditions);
     good = good && ak_json_set_text(object, "overlap", ak_overlap_text(entry->overlap));
     return whole(object, good);
 }
 
-/* Null: not known. */
+/* Reads how much batches overlapped. *out is left unchanged if that is missing or null: not
+   known. */
 static ak_status get_overlap(ak_overlap *out, const json_t *object, ak_error *err)
 {
     const json_t *value = json_object_get(object, "overlap");
@@ -349,22 +358,64 @@ static ak_status get_overlap(ak_overlap *out, const json_t *object, ak_error *er
     return ak_fail(err, AK_INVALID, WHERE ": unknown overlap \"%.40s\"", text == NULL ? "" : text);
 }
 
-ak_status ak_message_to_duel(ak_duel_entry *out, const json_t *object, ak_error *err)
+ak_status ak_message_to_comparison(ak_comparison_entry *out, const json_t *object, ak_error *err)
 {
-    ak_duel_entry entry = {0};
-    ak_status status = get_status(&entry.status, object, err);
-    status = status == AK_OK ? get_text(&entry.reason, object, "reason", err) : status;
-    status = status == AK_OK ? get_text(&entry.version, object, "version", err) : status;
-    status = status == AK_OK ? get_conditions(&entry.conditions, object, err) : status;
-    status = status == AK_OK ? get_overlap(&entry.overlap, object, err) : status;
-    status =
-        status == AK_OK ? get_samples(&entry.samples_ms, &entry.sample_count, object, err) : status;
-    if (status != AK_OK) {
-        ak_free(entry.reason);
-        ak_free(entry.version);
-        return status;
+    ak_comparison_entry entry = {0};
+    ak_status status = AK_OK;
+    AK_TRY(get_status(&entry.status, object, err));
+    AK_TRY(get_text(&entry.reason, object, "reason", err));
+    AK_TRY(ak_json_bool_or(&entry.culprit, object, "culprit", false, WHERE, err));
+    AK_TRY(get_text(&entry.version, object, "version", err));
+    AK_TRY(get_conditions(&entry.conditions, object, err));
+    AK_TRY(get_overlap(&entry.overlap, object, err));
+    size_t waits = 0;
+    AK_TRY(get_samples(&entry.samples_ms, &entry.sample_count, object, err));
+    AK_TRY(get_numbers(&entry.waited, &waits, object, "waited", err));
+    if (waits != 0 && waits != entry.sample_count) {
+        AK_TRY(ak_fail(err, AK_INVALID, WHERE ": %zu waits for %zu samples", waits,
+                       entry.sample_count));
     }
     *out = entry;
+out:
+    if (status != AK_OK) {
+        ak_comparison_entry_clear(&entry);
+    }
+    return status;
+}
+
+bool ak_message_set_course(json_t *reply, const ak_comparison_course *course)
+{
+    return ak_json_set(reply, "group", json_integer((json_int_t)course->group)) &&
+           ak_json_set(reply, "extended", json_boolean(course->extended)) &&
+           ak_json_set(reply, "pressure",
+                       json_pack("[f,f,f]", course->before, course->during, course->after));
+}
+
+/* Reads the course of a comparison. If a worker of another version sends none, each round is a
+   group of its own and the pressure is not known. */
+ak_status ak_message_to_course(ak_comparison_course *out, const json_t *reply, ak_error *err)
+{
+    ak_comparison_course course = {.group = 1, .before = -1, .during = -1, .after = -1};
+    double *const parts[] = {&course.before, &course.during, &course.after};
+    int64_t group = 1;
+    json_t *list = NULL;
+    AK_DO(ak_json_int_or(&group, reply, "group", 1, WHERE, err));
+    AK_DO(ak_json_bool_or(&course.extended, reply, "extended", false, WHERE, err));
+    AK_DO(ak_json_array_or_null(&list, reply, "pressure", WHERE, err));
+    if (group < 1 || group > SAMPLES_MAX) {
+        return ak_fail(err, AK_INVALID, WHERE ": \"group\" is %lld rounds, out of range",
+                       (long long)group);
+    }
+    for (size_t i = 0; list != NULL && i < sizeof parts / sizeof parts[0]; i++) {
+        const json_t *part = json_array_get(list, i);
+        *parts[i] = json_number_value(part);
+        if (!json_is_number(part) || *parts[i] > 1) {
+            return ak_fail(err, AK_INVALID,
+                           WHERE ": \"pressure\" must be three numbers of at most 1");
+        }
+    }
+    course.group = (size_t)group;
+    *out = course;
     return AK_OK;
 }
 
@@ -385,18 +436,15 @@ json_t *ak_message_from_ceilings(const ak_ceilings *ceilings)
 ak_status ak_message_to_ceilings(ak_ceilings *out, const json_t *object, ak_error *err)
 {
     ak_ceilings c = {0};
-    ak_status status = get_real(&c.peak_tflops, object, "peak_tflops", err);
-    status = status == AK_OK ? get_real(&c.copy_gbs, object, "copy_gbs", err) : status;
-    status = status == AK_OK ? get_real(&c.triad_gbs, object, "triad_gbs", err) : status;
-    status = status == AK_OK ? get_real(&c.read_gbs, object, "read_gbs", err) : status;
-    status = status == AK_OK ? get_real(&c.l1_gbs, object, "l1_gbs", err) : status;
-    status = status == AK_OK ? get_real(&c.cache_gbs, object, "cache_gbs", err) : status;
-    status = status == AK_OK ? ak_json_bool_or(&c.measured, object, "measured", false, WHERE, err)
-                             : status;
-    if (status == AK_OK) {
-        *out = c;
-    }
-    return status;
+    AK_DO(get_real(&c.peak_tflops, object, "peak_tflops", err));
+    AK_DO(get_real(&c.copy_gbs, object, "copy_gbs", err));
+    AK_DO(get_real(&c.triad_gbs, object, "triad_gbs", err));
+    AK_DO(get_real(&c.read_gbs, object, "read_gbs", err));
+    AK_DO(get_real(&c.l1_gbs, object, "l1_gbs", err));
+    AK_DO(get_real(&c.cache_gbs, object, "cache_gbs", err));
+    AK_DO(ak_json_bool_or(&c.measured, object, "measured", false, WHERE, err));
+    *out = c;
+    return AK_OK;
 }
 
 json_t *ak_message_from_baseline(const ak_baseline_info *info)
@@ -414,16 +462,16 @@ json_t *ak_message_from_baseline(const ak_baseline_info *info)
 ak_status ak_message_to_baseline(ak_baseline_info *out, const json_t *object, ak_error *err)
 {
     ak_baseline_info info = {0};
-    ak_status status = get_text(&info.name, object, "name", err);
-    status = status == AK_OK ? get_text(&info.title, object, "title", err) : status;
-    status = status == AK_OK ? get_text(&info.version, object, "version", err) : status;
-    status = status == AK_OK ? get_text(&info.note, object, "note", err) : status;
-    status = status == AK_OK
-                 ? ak_json_bool_or(&info.installed, object, "installed", false, WHERE, err)
-                 : status;
-    if (status == AK_OK && info.name == NULL) {
-        status = ak_fail(err, AK_INVALID, WHERE ": a baseline has no name");
+    ak_status status = AK_OK;
+    AK_TRY(get_text(&info.name, object, "name", err));
+    AK_TRY(get_text(&info.title, object, "title", err));
+    AK_TRY(get_text(&info.version, object, "version", err));
+    AK_TRY(get_text(&info.note, object, "note", err));
+    AK_TRY(ak_json_bool_or(&info.installed, object, "installed", false, WHERE, err));
+    if (info.name == NULL) {
+        AK_TRY(ak_fail(err, AK_INVALID, WHERE ": a baseline has no name"));
     }
+out:
     if (status != AK_OK) {
         ak_free(info.name);
         ak_free(info.title);

@@ -1,27 +1,32 @@
 /*
- * pool.h: the processes of a run, seen from the tuner: compile workers (one per core) and one
- * device worker per device, all children that may crash or hang without hurting anybody.
+ * pool.h: manages the processes of a run for the tuner: compile workers (one per core) and one
+ * device worker per device. All are children, so that a crash or a hang of one does not harm the
+ * tuner.
  *
- * Single-threaded: submit jobs, wait for outcomes. A job is compiled, then queued for a device;
- * compiling of later jobs overlaps measuring of earlier ones. A device does not start its next
- * job until ak_pool_wait is called again after it gave out the last outcome of that device, so the
- * caller can make a trial durable first; other devices go on meanwhile. Protocol: protocol.h.
+ * A pool is used from one thread, which submits jobs and waits for results. A job is compiled, then
+ * queued for a device; later jobs compile while earlier ones are measured. After the caller has
+ * received a device's result, that device starts its next job only when ak_pool_wait is called
+ * again, so that the caller can store a trial durably first; other devices go on meanwhile. wire.h
+ * describes the protocol.
  *
- * Several devices share trials: each goes to one that is free, and trials begin when all are ready.
- * Checks, duels and questions go to the first device only. A device whose worker dies is started
- * again, and its job is reported as crashed, while the others go on. One that dies again and again,
- * with no job that finished between, is given up; if it is the first, waiting fails: AK_CRASHED.
+ * Several devices share trials: each trial goes to a free device, and trials begin when all devices
+ * are ready. Checks, comparisons and questions go to one device only, the home: the first. A device
+ * whose worker dies is started again and its job is reported as crashed, while the others go on. A
+ * device whose worker dies again and again without finishing a job is given up. If it is the home,
+ * another becomes the home; if there is none, waiting fails with AK_CRASHED.
  *
- * A backend that recalls (backend.h) has no processes: a job is answered when it is waited for, one
- * after the other, and the pool's clock goes by what trials cost.
+ * With a launcher the device workers stand on other machines. Trials begin when as many as
+ * `workers` says are ready; others join later. If the connection to a worker breaks, its job is
+ * given to another, because that says nothing about the configuration.
+ *
+ * A backend that recalls (backend.h) has no processes: its pool answers jobs one after the other
+ * when they are waited for, and the pool's clock advances by the recorded cost of each trial.
  */
 #ifndef AK_WORKER_POOL_H
 #define AK_WORKER_POOL_H
 
 #include "backend/backend.h"
-#include "measure/conditions.h"
-#include "measure/overlap.h"
-#include "measure/pace.h"
+#include "judge/comparison.h"
 #include "measure/timer.h"
 
 typedef struct ak_pool ak_pool;
@@ -29,109 +34,114 @@ typedef struct ak_pool ak_pool;
 typedef struct ak_pool_options {
     int compile_workers;        /* 0: one per core */
     int64_t compile_timeout_ns; /* 0: 60 s */
-    int64_t launch_timeout_ns;  /* 0: 30 s, for one batch */
-    size_t memory_max;          /* of one compiler process; 0: 4 GiB */
+    int64_t launch_timeout_ns;  /* limit for one batch; 0: 30 s */
+    size_t memory_max;          /* bytes for one compiler process; 0: 4 GiB */
     bool no_device;             /* compile only */
-    bool every_device;          /* all of the task's devices; default: the first */
+    bool every_device;          /* use all of the task's devices, not only the first */
+    /* A compiled file and the entry `symbol` in it, which the pool uses for every configuration
+       instead of compiling. NULL: the pool compiles configurations. Both must outlive the pool. */
+    const char *artifact, *symbol;
+    /* As in ak_task_spec; NULL: the workers are processes of this machine. Both must outlive the
+       pool. */
+    const char *launcher, *workers;
+    /* An environment as JSON. Workers on other machines are refused unless theirs is the same;
+       NULL: any environment will do. */
+    const char *environment;
     const volatile int *cancel;
 } ak_pool_options;
 
 ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options *options,
                        ak_error *err);
-void ak_pool_close(ak_pool *pool); /* kills every child, removes the run's temporary folder */
+/* Kills every child and removes the run's temporary folder. */
+void ak_pool_close(ak_pool *pool);
 
 typedef enum ak_job_kind {
-    AK_JOB_TRIAL, /* compile, check on the task's shape and, unless own_size, an awkward one;
-                     measure */
-    AK_JOB_CHECK, /* compile, check on every awkward size and the task's own; no timing */
-    AK_JOB_DUEL /* measure contestants interleaved; those with a config are checked before and after
-                 */
+    /* Compiles, checks on the task's shape and, unless own_size, on one edge-case shape, and
+       measures. */
+    AK_JOB_TRIAL,
+    /* Compiles and checks on every edge-case shape and the task's own; measures nothing. */
+    AK_JOB_CHECK,
+    /* Measures candidates interleaved; each configuration is checked before and after. */
+    AK_JOB_COMPARISON
 } ak_job_kind;
 
-typedef struct ak_duelist {
-    const char *baseline;    /* or NULL: config */
-    const ak_config *config; /* already compiled in this pool, or compiled now */
-} ak_duelist;
-
-/* Rounds that every duel has, however little time it is given. */
-#define AK_DUEL_ROUNDS_MIN 9
-typedef struct ak_duel_plan {
-    double seconds;      /* for the whole duel */
-    const ak_pace *pace; /* NULL: interleaved */
-} ak_duel_plan;
+typedef struct ak_comparison_candidate {
+    const char *baseline;    /* NULL: the candidate is `config` */
+    const ak_config *config; /* compiled now unless this pool has compiled it already */
+} ak_comparison_candidate;
 
 typedef struct ak_job {
     ak_job_kind kind;
-    uint64_t id; /* the caller's; comes back in the result */
+    uint64_t id; /* chosen by the caller; the result repeats it */
     ak_config config;
-    ak_timer_plan timer; /* of a trial */
-    /* Of a trial or duel: where the implementation has an entry for the task's own sizes, nothing
-       else is compiled and no awkward shape is run. For a search, which times that entry; whoever
-       claims something of a configuration has it checked as a whole. */
+    ak_timer_plan timer; /* for AK_JOB_TRIAL */
+    /* For trials and comparisons: if the implementation has an entry for the task's own sizes, only
+       that entry is compiled and no edge-case shape is checked. A search uses this because it times
+       that entry; a configuration whose result is to be reported must be checked without it. */
     bool own_size;
-    /* of a duel */
-    const ak_duelist *duelists;
-    size_t duelist_count;
-    ak_duel_plan plan;
+    /* The rest is for AK_JOB_COMPARISON. */
+    const ak_comparison_candidate *candidates;
+    size_t candidate_count;
+    ak_comparison_plan plan;
 } ak_job;
-
-/* One contestant of a duel. samples_ms[r] of all contestants belong to the same round. */
-typedef struct ak_duel_entry {
-    ak_trial_status status;
-    char *reason;
-    char *version; /* of a library that knows more of itself once it has run; else NULL */
-    double *samples_ms;
-    size_t sample_count;
-    ak_conditions conditions;
-    ak_overlap overlap;
-} ak_duel_entry;
 
 typedef struct ak_result {
     uint64_t id;
     ak_job_kind kind;
-    size_t device; /* the place among the task's of that which did it; SIZE_MAX: none of them */
-    ak_trial
-        trial; /* status, reason, times, samples, errors; texts of the task are not filled in */
-    char *log; /* of the compiler; NULL if empty */
+    /* Index of the task's device that did the job; SIZE_MAX if no device did. */
+    size_t device;
+    /* Holds status, reason, times, samples and errors; the texts of the task are not filled in. */
+    ak_trial trial;
+    char *log; /* the compiler's output; NULL if empty */
     char artifact_hash[33];
-    bool repeated; /* compiled to the same code as an earlier job: samples are those of that one */
-    ak_duel_entry *entries;
+    /* The code is the same as an earlier job's, and so are the samples. */
+    bool repeated;
+    ak_comparison_entry *entries;
     size_t entry_count;
+    ak_comparison_course course;
+    /* The worker died during a comparison; which candidate caused it is not known. */
+    bool died;
 } ak_result;
 void ak_result_clear(ak_result *result);
 
 ak_status ak_pool_submit(ak_pool *pool, const ak_job *job, ak_error *err);
-/* Are results recalled? Then only one job at a time makes sense: nothing overlaps. */
+/* Returns whether results are recalled. Nothing overlaps then, so that submitting more than one job
+   at a time gains nothing. */
 bool ak_pool_recalls(const ak_pool *pool);
-/* The clock of the run: the machine's or, if results are recalled, one that starts at 0 and goes by
-   what trials cost and by what is added for others, such as replies that were recorded too. */
+/* Returns the time of the run's clock. If results are recalled, that clock starts at 0 and advances
+   by the cost of each trial and by what ak_pool_pass_ns adds, such as the time of recorded replies;
+   otherwise it is the machine's. */
 int64_t ak_pool_now_ns(const ak_pool *pool);
-void ak_pool_pass_ns(ak_pool *pool, int64_t ns); /* of the machine's clock: nothing */
+/* Advances the clock of a pool that recalls; has no effect on any other pool. */
+void ak_pool_pass_ns(ak_pool *pool, int64_t ns);
 
-/* Takes back what has been submitted and not begun: jobs that the device is not at and of which
-   nothing is being compiled. There will be no result for them. */
+/* Removes the submitted jobs that have not begun: no device runs them and none of their
+   configurations is being compiled. They give no result. */
 void ak_pool_withdraw(ak_pool *pool);
-size_t ak_pool_pending(const ak_pool *pool); /* submitted, no result yet */
-/* Devices whose workers died too often in a row, and that get no more jobs. Never the first:
-   without it the run ends. */
+size_t ak_pool_pending(const ak_pool *pool); /* submitted, but without a result yet */
+/* Returns how many devices get no more jobs because their workers died too often in a row, or could
+   not be started. */
 size_t ak_pool_given_up(const ak_pool *pool);
-size_t ak_pool_compiling(const ak_pool *pool); /* of these, not compiled yet */
-/* AK_TIMED_OUT if nothing finished in time, AK_CANCELLED if the cancel flag was set, AK_NOT_FOUND
-   if nothing is pending. A worker that died is restarted and its job is reported as crashed. */
+/* Returns why the latest device was given up; "" if that is not known. */
+const char *ak_pool_given_up_why(const ak_pool *pool);
+/* Return the number of devices, and the index of the one with this name; 0 if there is none. */
+size_t ak_pool_devices(const ak_pool *pool);
+size_t ak_pool_device_named(const ak_pool *pool, const char *name);
+size_t ak_pool_compiling(const ak_pool *pool); /* pending jobs that are not compiled yet */
+/* Waits for a result. Returns AK_TIMED_OUT if nothing finished in time, AK_CANCELLED if the cancel
+   flag was set, AK_NOT_FOUND if nothing is pending. If a worker dies, it is restarted and its job
+   is reported as crashed. */
 ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_error *err);
 
-/* What the device worker needed to open the task, as in docs/protocol.md: {"judge": "device",
-   "inputs_ns": ...}; NULL before it has, or if there is no memory. The caller's. */
+/* Returns how long the parts of opening the task took on the home, as in docs/protocol.md:
+   {"judge": "device", "inputs_ns": ...}; NULL before the home is ready or if there is no memory.
+   The caller owns the object. */
 json_t *ak_pool_preparation(const ak_pool *pool);
-/* Asked of the device worker; each blocks. */
+/* Ask the home's worker for its ceilings and its baselines, and block until it answers. */
 ak_status ak_pool_ceilings(ak_ceilings *out, ak_pool *pool, ak_error *err);
-typedef struct ak_baseline_info {
-    char *name, *title, *version, *note;
-    bool installed;
-} ak_baseline_info;
 ak_status ak_pool_baselines(ak_baseline_info **out, size_t *count, ak_pool *pool, ak_error *err);
-void ak_baseline_info_free(ak_baseline_info *list, size_t count);
-/* Host loads libraries only in a child: devices, versions and so on for doctor, as JSON. */
+/* Returns devices, versions and so on for `autokernel doctor`, as JSON. A child process collects
+   them, because libraries are loaded only in children. */
 ak_status ak_pool_probe(json_t **out, ak_error *err);
 
 #endif

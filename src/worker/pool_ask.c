@@ -1,23 +1,32 @@
-/* pool_ask.c: questions to a device worker: of a pool, or one started for the purpose. */
+/* pool_ask.c: asks a device worker questions. The worker belongs to a pool, or is started for the
+   question. */
 #include "worker/pool_state.h"
+
+#include <poll.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/program.h"
 #include "worker/process.h"
 
-/* Asks the worker of the first device when it is free, and waits for the answer. */
+/* A probe loads compilers and libraries and measures ceilings, which takes some seconds. */
+#define PROBE_SECONDS 120
+
+/* Asks the home's worker as soon as it is free, and waits for the answer. */
 static ak_status ask(json_t **out, ak_pool *pool, const char *op, ak_error *err)
 {
     bool asked = false;
     if (pool->device_count == 0) {
         return ak_fail(err, AK_INVALID, "the pool was opened without a device");
     }
-    ak_pool_device *home = &pool->devices[0];
     json_decref(pool->answer);
     pool->answer = NULL;
     pool->asked = 0;
+    pool->ask_again = false;
     for (;;) {
+        ak_pool_device *home = &pool->devices[pool->home];
+        asked = asked && !pool->ask_again;
+        pool->ask_again = false;
         if (pool->answer != NULL) {
             json_t *answer = pool->answer;
             pool->answer = NULL;
@@ -35,20 +44,18 @@ static ak_status ask(json_t **out, ak_pool *pool, const char *op, ak_error *err)
         if (!asked && home->state == AK_DEVICE_FREE) {
             asked = true;
             home->state = AK_DEVICE_ASKED;
-            (void)ak_pool_worker_ask(&home->worker, pool, op, json_object(), AK_POOL_DEVICE_JOB_NS,
+            (void)ak_pool_worker_ask(&home->worker, pool, op, json_object(), AK_POOL_QUESTION_NS,
                                      NULL);
             pool->asked = pool->next_request;
         }
-        ak_status status = ak_pool_turn(pool, AK_POOL_CANCEL_POLL_NS, false, err);
-        if (status != AK_OK) {
-            return status;
-        }
+        AK_DO(ak_pool_turn(pool, AK_POOL_CANCEL_POLL_NS, false, err));
     }
 }
 
 json_t *ak_pool_preparation(const ak_pool *pool)
 {
-    json_t *out = pool->prepared == NULL ? NULL : json_deep_copy(pool->prepared);
+    json_t *prepared = pool->device_count == 0 ? NULL : pool->devices[pool->home].prepared;
+    json_t *out = prepared == NULL ? NULL : json_deep_copy(prepared);
     (void)json_object_del(out, "ok");
     (void)json_object_del(out, "id");
     return out;
@@ -58,7 +65,7 @@ ak_status ak_pool_ceilings(ak_ceilings *out, ak_pool *pool, ak_error *err)
 {
     json_t *answer = NULL;
     if (ak_pool_recalls(pool)) {
-        *out = (ak_ceilings){0}; /* unknown */
+        *out = (ak_ceilings){0}; /* all zero: unknown */
         return AK_OK;
     }
     ak_status status = ask(&answer, pool, "ceilings", err);
@@ -81,7 +88,7 @@ ak_status ak_pool_baselines(ak_baseline_info **out, size_t *count, ak_pool *pool
     if (status != AK_OK) {
         return status;
     }
-    status = ak_json_array_or_null(&list, answer, "baselines", "worker protocol", err);
+    status = ak_json_array_or_null(&list, answer, "baselines", "wire protocol", err);
     size_t length = list == NULL ? 0 : json_array_size(list), done = 0;
     ak_baseline_info *infos = NULL;
     if (status == AK_OK && (infos = ak_alloc(length + 1, sizeof *infos)) == NULL) {
@@ -107,25 +114,25 @@ ak_status ak_pool_probe(json_t **out, ak_error *err)
     ak_proc proc = {0};
     ak_line_reader reader;
     json_t *request = NULL, *reply = NULL;
-    ak_status status = ak_program_find(program, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_program_find(program, err));
     const char *const argv[] = {program, "worker", "--device", "auto", NULL};
     ak_proc_spec spec = {.argv = argv};
     ak_line_reader_init(&reader);
-    status = ak_proc_start(&proc, &spec, err);
-    if (status == AK_OK) {
-        request = json_pack("{s:s, s:i}", "op", "probe", "id", 1);
-        status = request == NULL ? ak_fail_memory(err) : ak_protocol_send(proc.to, request, err);
+    ak_status status = AK_OK;
+    AK_TRY(ak_proc_start(&proc, &spec, err));
+    request = json_pack("{s:s, s:i}", "op", "probe", "id", 1);
+    AK_TRY(request == NULL ? ak_fail_memory(err) : ak_wire_send(proc.to, request, err));
+    struct pollfd ready = {.fd = proc.from, .events = POLLIN};
+    if (poll(&ready, 1, PROBE_SECONDS * 1000) == 0) {
+        AK_TRY(ak_fail(err, AK_TIMED_OUT,
+                       "no answer within %d s about the devices of this machine: a driver may "
+                       "hang; try `nvidia-smi`",
+                       PROBE_SECONDS));
     }
-    if (status == AK_OK) {
-        status = ak_protocol_receive(&reply, proc.from, &reader, err);
-    }
-    if (status == AK_OK) {
-        status = reply == NULL ? ak_fail(err, AK_CRASHED, "%s: the worker ended at once", program)
-                               : ak_message_fault(reply, err);
-    }
+    AK_TRY(ak_wire_receive(&reply, proc.from, &reader, err));
+    AK_TRY(reply == NULL ? ak_fail(err, AK_CRASHED, "%s: the worker ended at once", program)
+                         : ak_message_fault(reply, err));
+out:
     json_decref(request);
     ak_line_reader_free(&reader);
     ak_process_kill_tree(&proc);

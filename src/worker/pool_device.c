@@ -1,15 +1,27 @@
-/* pool_device.c: what device workers are given, and what they answer; see pool_state.h. */
+/* pool_device.c: gives jobs to device workers and handles their replies; see pool_state.h. */
 #include "worker/pool_state.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "judge/evaluate.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
 
-/* Artifacts that are kept for later duels. */
+/* job_limit explains these limits. */
+#define LATE_TIMES  4
+#define LOAD_NS     (20 * AK_SECOND_NS)
+#define JUDGE_TIMES 20
+/* Extra time for each candidate of a comparison: a library may compile and choose an algorithm when
+   it first runs. */
+#define CANDIDATE_NS (120 * AK_SECOND_NS)
+/* At most this many artifacts are kept for later comparisons. */
 #define ARTIFACTS_MAX 512
 
-static bool set_contestant(json_t *object, const ak_pool *pool, const ak_pool_job *j, size_t i)
+static bool set_candidate(json_t *object, const ak_pool *pool, const ak_pool_job *j, size_t i)
 {
     if (object == NULL || j->units[i] == AK_POOL_NONE) {
         return object != NULL && ak_json_set_text(object, "baseline", j->baselines[i]);
@@ -17,10 +29,12 @@ static bool set_contestant(json_t *object, const ak_pool *pool, const ak_pool_jo
     const ak_pool_unit *u = &pool->units[j->units[i]];
     return ak_json_set_text(object, "artifact", u->artifact) &&
            ak_json_set_text(object, "config", u->text) &&
+           (pool->options.symbol == NULL ||
+            ak_json_set_text(object, "symbol", pool->options.symbol)) &&
            (!u->own_size || ak_json_set(object, "own_size", json_true()));
 }
 
-/* Contestants that did not compile are left out of what the device gets. */
+/* Candidates that did not compile are left out of the request to the device. */
 static bool compiled_well(const ak_pool *pool, const ak_pool_job *j, size_t i)
 {
     return j->units[i] == AK_POOL_NONE || pool->units[j->units[i]].compiled.status == AK_TRIAL_OK;
@@ -30,8 +44,8 @@ static json_t *job_request(const ak_pool *pool, const ak_pool_job *j)
 {
     json_t *request = json_object();
     bool good = request != NULL;
-    if (j->kind != AK_JOB_DUEL) {
-        good = good && set_contestant(request, pool, j, 0) &&
+    if (j->kind != AK_JOB_COMPARISON) {
+        good = good && set_candidate(request, pool, j, 0) &&
                ak_json_set(request, "timer", ak_message_from_plan(&j->timer));
     } else {
         json_t *list = json_array();
@@ -39,13 +53,15 @@ static json_t *job_request(const ak_pool *pool, const ak_pool_job *j)
         for (size_t i = 0; good && i < j->count; i++) {
             if (compiled_well(pool, j, i)) {
                 json_t *entry = json_object();
-                good = set_contestant(entry, pool, j, i);
+                good = set_candidate(entry, pool, j, i);
                 good = json_array_append_new(list, entry) == 0 && good;
             }
         }
-        good = good && json_object_set(request, "contestants", list) == 0 &&
+        good = good && json_object_set(request, "candidates", list) == 0 &&
                ak_json_set_real(request, "seconds", j->plan.seconds) &&
-               (j->plan.pace == NULL || ak_json_set_text(request, "pace", j->plan.pace->name));
+               ak_json_set_real(request, "extra", j->plan.extra) &&
+               (j->plan.protocol == NULL ||
+                ak_json_set_text(request, "protocol", j->plan.protocol->name));
         json_decref(list);
     }
     if (!good) {
@@ -55,7 +71,9 @@ static json_t *job_request(const ak_pool *pool, const ak_pool_job *j)
     return request;
 }
 
-/* Equal code that is run with other threads or another workspace is another thing to measure. */
+/* Writes the key under which the outcome of a unit is remembered; returns false if the outcome must
+   not be remembered. The key contains the number of threads and the workspace, because the same
+   code may behave differently with other values of these. */
 static bool outcome_key(char *out, size_t bytes, const ak_pool *pool, const ak_pool_unit *u)
 {
     size_t workspace = 0;
@@ -66,7 +84,7 @@ static bool outcome_key(char *out, size_t bytes, const ak_pool *pool, const ak_p
         return false;
     }
     if (pool->task->implementation->launch != NULL) {
-        return false; /* equal code may be launched in another way */
+        return false; /* equal code may be launched with another grid */
     }
     (void)snprintf(out, bytes, "%s:%zu:%d", u->compiled.artifact_hash, workspace, threads);
     return true;
@@ -99,7 +117,8 @@ static ak_status remember(ak_pool *pool, const ak_pool_unit *u, const ak_trial *
     return AK_OK;
 }
 
-/* Disk space is bounded: what failed goes at once, and beyond a number the slowest goes. */
+/* Limits the disk space of artifacts: deletes the artifact of a failed trial at once and, if there
+   are too many artifacts, the one of the slowest configuration that no job needs. */
 static void tidy_artifacts(ak_pool *pool, ak_pool_unit *latest, bool failed)
 {
     ak_pool_unit *gone = failed ? latest : NULL;
@@ -115,6 +134,7 @@ static void tidy_artifacts(ak_pool *pool, ak_pool_unit *latest, bool failed)
     }
     if (gone != NULL && gone->users <= (gone == latest ? 1u : 0u)) {
         ak_fs_remove(gone->artifact);
+        assert(!gone->deleted && pool->artifacts > 0);
         gone->deleted = true;
         pool->artifacts--;
     }
@@ -143,12 +163,22 @@ static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, 
     ak_pool_unit *u = &pool->units[j->units[0]];
     ak_status status = ak_pool_result_begin(&result, pool, j, err);
     status = status == AK_OK ? ak_message_to_trial(&measured, &conditions, reply, err) : status;
+    if (status == AK_OK && measured.status == AK_TRIAL_LAUNCH_ERROR &&
+        access(u->artifact, R_OK) != 0) {
+        status = ak_fail(err, AK_IO,
+                         "%.200s: %s; the folder for temporary files can no longer be used: "
+                         "set TMPDIR to one that stays",
+                         u->artifact, strerror(errno));
+        ak_free(measured.reason);
+        ak_free(measured.samples_ms);
+    }
     if (status == AK_OK) {
         result.trial.status = measured.status;
         result.trial.reason = measured.reason;
         result.trial.check_ns = measured.check_ns;
         result.trial.measure_ns = measured.measure_ns;
-        /* What the device worker spent besides, and what it took to get there and back. */
+        /* The overhead is the rest of the time: other work of the device worker, and the messages
+           to and from it. */
         int64_t all = ak_clock_ns() - j->begin_ns;
         int64_t known = measured.check_ns + measured.measure_ns;
         result.trial.overhead_ns = all > known ? all - known : 0;
@@ -174,32 +204,30 @@ static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, 
     return status;
 }
 
-static ak_status duel_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, ak_error *err)
+static ak_status comparison_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, ak_error *err)
 {
     ak_result result;
     json_t *list = NULL;
-    ak_status status = ak_pool_result_begin(&result, pool, j, err);
-    status = status == AK_OK
-                 ? ak_json_array_or_null(&list, reply, "entries", "worker protocol", err)
-                 : status;
-    if (status == AK_OK) {
-        result.entries = ak_alloc(j->count, sizeof *result.entries);
-        result.entry_count = result.entries == NULL ? 0 : j->count;
-        status = result.entries == NULL ? ak_fail_memory(err) : AK_OK;
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_pool_result_begin(&result, pool, j, err));
+    AK_TRY(ak_json_array_or_null(&list, reply, "entries", "wire protocol", err));
+    result.entries = ak_alloc(j->count, sizeof *result.entries);
+    result.entry_count = result.entries == NULL ? 0 : j->count;
+    AK_TRY(result.entries == NULL ? ak_fail_memory(err) : AK_OK);
     size_t next = 0;
-    for (size_t i = 0; status == AK_OK && i < j->count; i++) {
+    for (size_t i = 0; i < j->count; i++) {
         if (compiled_well(pool, j, i)) {
             const json_t *entry = json_array_get(list, next++);
-            status = entry == NULL
-                         ? ak_fail(err, AK_CORRUPT, "worker protocol: a contestant is missing")
-                         : ak_message_to_duel(&result.entries[i], entry, err);
+            AK_TRY(entry == NULL ? ak_fail(err, AK_CORRUPT, "wire protocol: a candidate is missing")
+                                 : ak_message_to_comparison(&result.entries[i], entry, err));
         } else {
             const ak_compile_result *compiled = &pool->units[j->units[i]].compiled;
             result.entries[i].status = compiled->status;
             result.entries[i].reason = ak_strdup(compiled->reason);
         }
     }
+    AK_TRY(ak_message_to_course(&result.course, reply, err));
+out:
     if (status == AK_OK) {
         status = ak_pool_give(pool, &result, err);
     } else {
@@ -209,12 +237,18 @@ static ak_status duel_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, a
     return status;
 }
 
-/* Ready for the first time, or again. */
-static void opened(ak_pool_device *d, const json_t *reply)
+/* Notes that a device is ready, for the first time or after a restart. */
+static void opened(ak_pool *pool, ak_pool_device *d, json_t *reply)
 {
     const char *uuid = json_string_value(json_object_get(reply, "uuid"));
     d->opened = true;
     (void)snprintf(d->uuid, sizeof d->uuid, "%s", uuid == NULL ? "" : uuid);
+    json_decref(d->prepared);
+    d->prepared = json_incref(reply);
+    d->failures = 0;
+    if (pool->launcher.ops != NULL) {
+        (void)ak_pool_promote(pool); /* whoever is ready first; a local home is worth waiting for */
+    }
 }
 
 ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply, ak_error *err)
@@ -229,7 +263,7 @@ ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply
     d->worker.deaths = j == NULL || last ? d->worker.deaths : 0;
     d->job = NULL;
     if (before == AK_DEVICE_ASKED) {
-        /* Not if the one who asked was cancelled meanwhile. */
+        /* If the question was cancelled meanwhile, its answer is dropped. */
         if (json_integer_value(json_object_get(reply, "id")) == pool->asked) {
             json_decref(pool->answer);
             pool->answer = json_incref(reply);
@@ -239,14 +273,14 @@ ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply
     ak_status status = ak_message_fault(reply, &why);
     if (before == AK_DEVICE_OPENING) {
         if (status == AK_OK) {
-            opened(d, reply);
-            if (d == &pool->devices[0]) {
-                json_decref(pool->prepared);
-                pool->prepared = json_incref(reply);
-            }
-        } else if (d != pool->devices && d->opened) { /* it has been at work: the others go on */
-            ak_pool_worker_stop(&d->worker);
-            d->state = AK_DEVICE_GIVEN_UP;
+            opened(pool, d, reply);
+        } else if (pool->launcher.ops != NULL) {
+            /* these failures are permanent; others may pass */
+            d->worker.final =
+                status == AK_UNAVAILABLE || status == AK_NOT_FOUND || status == AK_INVALID;
+            ak_pool_seat_ended(pool, d, why.text, true);
+        } else if (d->opened && pool->device_count > 1) {
+            ak_pool_give_up(pool, d, why.text); /* the others go on */
         } else {
             d->state = AK_DEVICE_CLOSED;
             ak_pool_fault(pool, &why);
@@ -256,21 +290,35 @@ ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply
     if (j == NULL) {
         return AK_OK;
     }
-    if (status != AK_OK) { /* the harness could not do it; the message says why */
+    if (status != AK_OK) { /* the harness failed; `why` says how */
+        d->held = false;   /* there is no result for the caller to handle */
         ak_pool_job_leave(pool, j);
         return ak_fail(err, status, "%s", why.text);
     }
-    return j->kind == AK_JOB_DUEL ? duel_done(pool, j, reply, err)
-                                  : trial_done(pool, j, reply, err);
+    status = j->kind == AK_JOB_COMPARISON ? comparison_done(pool, j, reply, err)
+                                          : trial_done(pool, j, reply, err);
+    d->held = d->held && status == AK_OK;
+    return status;
 }
 
-/* Ends without the device what can be: what did not compile, and what was measured before. */
+/* Removes the job and reports the fault of the machine instead of a result, because the fault says
+   nothing about the configuration. */
+static ak_status machine_failed(ak_pool *pool, ak_pool_job *j, ak_pool_unit *u, ak_error *err)
+{
+    ak_error why = u->fault;
+    u->attempts = 0;
+    ak_pool_job_leave(pool, j);
+    return ak_fail(err, why.status, "%s", why.text);
+}
+
+/* Finishes a job without the device if that is possible: its configuration did not compile, or
+   equal code was measured before. */
 static ak_status settle(bool *settled, ak_pool *pool, ak_pool_job *j, ak_error *err)
 {
     char key[96];
     size_t known = 0;
     *settled = true;
-    if (j->kind == AK_JOB_DUEL) {
+    if (j->kind == AK_JOB_COMPARISON) {
         bool any = false;
         for (size_t i = 0; i < j->count; i++) {
             any = any || compiled_well(pool, j, i);
@@ -279,7 +327,10 @@ static ak_status settle(bool *settled, ak_pool *pool, ak_pool_job *j, ak_error *
         return any ? AK_OK
                    : ak_pool_job_fails(pool, j, AK_TRIAL_COMPILE_ERROR, "it did not compile", err);
     }
-    const ak_pool_unit *u = &pool->units[j->units[0]];
+    ak_pool_unit *u = &pool->units[j->units[0]];
+    if (u->compiled.status != AK_TRIAL_OK && u->attempts >= AK_POOL_ATTEMPTS) {
+        return machine_failed(pool, j, u, err);
+    }
     if (u->compiled.status != AK_TRIAL_OK) {
         return ak_pool_job_fails(
             pool, j, u->compiled.status,
@@ -307,31 +358,31 @@ static ak_status settle(bool *settled, ak_pool *pool, ak_pool_job *j, ak_error *
     return status;
 }
 
-/* May trials begin? Not before every device is ready: one that prepares its reference takes the
-   cores that the others' checks and the compilers want, and the first to be ready would be given
-   what the slowest should share. */
-static bool all_ready(const ak_pool *pool)
+/* Returns whether trials may begin. The devices of this machine must all be ready. A device that
+   still prepares its reference would compete for cores with the compilers and with the checks of
+   other devices, and the first device that is ready would take trials from the slower ones. Devices
+   of other machines do not disturb each other, so `least` of them suffice. */
+static bool enough_ready(const ak_pool *pool)
 {
+    size_t opened = 0;
     for (size_t i = 0; i < pool->device_count; i++) {
-        if (!pool->devices[i].opened) {
-            return false;
-        }
+        opened += pool->devices[i].opened ? 1 : 0;
     }
-    return true;
+    return opened >= pool->least;
 }
 
-/* Who does this job now: trials any free device, of several the one that has had the fewest; what
-   is measured to be claimed, and everything beside it, the first device. */
+/* Picks the device for a job. Trials: the free device with the fewest trials so far. Checks and
+   comparisons: always the home, whose figures are reported. */
 static size_t device_for(const ak_pool *pool, const ak_pool_job *j)
 {
     size_t best = AK_POOL_NONE;
-    size_t count = j->kind == AK_JOB_TRIAL ? pool->device_count : 1;
-    if (j->kind == AK_JOB_TRIAL && !all_ready(pool)) {
+    bool any = j->kind == AK_JOB_TRIAL;
+    if (any && !enough_ready(pool)) {
         return AK_POOL_NONE;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < pool->device_count; i++) {
         const ak_pool_device *d = &pool->devices[i];
-        if (d->state == AK_DEVICE_FREE && !d->held &&
+        if ((any || i == pool->home) && d->state == AK_DEVICE_FREE && !d->held &&
             (best == AK_POOL_NONE || d->given < pool->devices[best].given)) {
             best = i;
         }
@@ -339,11 +390,32 @@ static size_t device_for(const ak_pool *pool, const ak_pool_job *j)
     return best;
 }
 
+/* Returns how long to wait for a reply. A load or launch that exceeds its time-out ends the job; on
+   a busy machine this may take LATE_TIMES the time-out. Checking results may take JUDGE_TIMES as
+   long as preparing the task took. */
+static int64_t job_limit(const ak_pool *pool, const ak_pool_job *j)
+{
+    static const char *const parts[] = {"inputs_ns", "upload_ns", "reference_ns", "witness_ns"};
+    int64_t launch = ak_evaluate_limit(&j->timer, pool->options.launch_timeout_ns), prepared = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        const json_t *home = pool->devices[pool->home].prepared;
+        prepared += json_integer_value(json_object_get(home, parts[i]));
+    }
+    int64_t limit = AK_POOL_SPARE_NS + LATE_TIMES * (LOAD_NS + launch) + JUDGE_TIMES * prepared;
+    if (j->kind == AK_JOB_COMPARISON) {
+        return limit + (int64_t)(2e9 * (j->plan.seconds + j->plan.extra)) +
+               (int64_t)j->count * CANDIDATE_NS;
+    }
+    size_t shapes = j->kind == AK_JOB_CHECK ? pool->task->problem->edge_case_count + 1 : 2;
+    return limit + j->timer.budget_ns + (int64_t)shapes * launch;
+}
+
 static ak_status give_job(ak_pool *pool, size_t device, ak_pool_job *j, ak_error *err)
 {
     static const char *const ops[] = {
-        [AK_JOB_TRIAL] = "trial", [AK_JOB_CHECK] = "check", [AK_JOB_DUEL] = "duel"};
+        [AK_JOB_TRIAL] = "trial", [AK_JOB_CHECK] = "check", [AK_JOB_COMPARISON] = "comparison"};
     ak_pool_device *d = &pool->devices[device];
+    assert(d->state == AK_DEVICE_FREE && d->job == NULL && !d->held);
     json_t *request = job_request(pool, j);
     if (request == NULL) {
         return ak_fail_memory(err);
@@ -353,12 +425,10 @@ static ak_status give_job(ak_pool *pool, size_t device, ak_pool_job *j, ak_error
     d->state = AK_DEVICE_JOB;
     d->job = j;
     d->given += j->kind == AK_JOB_TRIAL ? 1 : 0;
-    (void)ak_pool_worker_ask(&d->worker, pool, ops[j->kind], request,
-                             AK_POOL_DEVICE_JOB_NS + (int64_t)(2e9 * j->plan.seconds), NULL);
+    (void)ak_pool_worker_ask(&d->worker, pool, ops[j->kind], request, job_limit(pool, j), NULL);
     return AK_OK;
 }
 
-/* Only called from ak_pool_wait: see pool.h. */
 ak_status ak_pool_feed_devices(ak_pool *pool, ak_error *err)
 {
     for (size_t i = 0; i < pool->job_count;) {
@@ -373,9 +443,9 @@ ak_status ak_pool_feed_devices(ak_pool *pool, ak_error *err)
             return status;
         }
         if (settled) {
-            continue; /* the next has moved to i */
+            continue; /* the next job has moved to i */
         }
-        size_t device = device_for(pool, j);
+        size_t device = ak_pool_is_loud(pool) ? AK_POOL_NONE : device_for(pool, j);
         if (device != AK_POOL_NONE) {
             status = give_job(pool, device, j, err);
         }

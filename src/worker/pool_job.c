@@ -1,37 +1,25 @@
-/* pool_job.c: jobs and results, see pool_state.h. */
+/* pool_job.c: submits jobs and makes their results; see pool_state.h. */
 #include "worker/pool_state.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"
 
 #define CONFIG_TEXT_MAX 4096
+#define ARTIFACT_MAX    (256u << 20)
 
 void ak_result_clear(ak_result *result)
 {
     ak_trial_clear(&result->trial);
     ak_free(result->log);
     for (size_t i = 0; i < result->entry_count; i++) {
-        ak_free(result->entries[i].reason);
-        ak_free(result->entries[i].version);
-        ak_free(result->entries[i].samples_ms);
+        ak_comparison_entry_clear(&result->entries[i]);
     }
     ak_free(result->entries);
     *result = (ak_result){0};
 }
 
-void ak_baseline_info_free(ak_baseline_info *list, size_t count)
-{
-    for (size_t i = 0; list != NULL && i < count; i++) {
-        ak_free(list[i].name);
-        ak_free(list[i].title);
-        ak_free(list[i].version);
-        ak_free(list[i].note);
-    }
-    ak_free(list);
-}
-
-/* Takes the contents of *result, also on failure. */
 ak_status ak_pool_give(ak_pool *pool, ak_result *result, ak_error *err)
 {
     void *results = pool->results;
@@ -61,7 +49,6 @@ static ak_status copy_samples(ak_trial *out, const ak_trial *from, ak_error *err
     return AK_OK;
 }
 
-/* What was measured, without the times that this job itself took. */
 ak_status ak_pool_copy_outcome(ak_trial *out, const ak_trial *from, ak_error *err)
 {
     out->status = from->status;
@@ -102,6 +89,7 @@ void ak_pool_job_leave(ak_pool *pool, ak_pool_job *j)
 {
     for (size_t i = 0; i < j->count; i++) {
         if (j->units[i] != AK_POOL_NONE) {
+            assert(pool->units[j->units[i]].users > 0);
             pool->units[j->units[i]].users--;
         }
     }
@@ -116,13 +104,34 @@ void ak_pool_job_leave(ak_pool *pool, ak_pool_job *j)
     ak_pool_job_free(j);
 }
 
-/* The unit of a configuration, new or compiled before. */
+/* Gives a unit a copy of the file in `options.artifact`, for a pool that compiles nothing. The pool
+   deletes the copy. */
+static ak_status take_artifact(ak_pool_unit *u, ak_pool *pool, ak_error *err)
+{
+    char *code = NULL;
+    size_t length = 0;
+    if (pool->options.artifact == NULL) {
+        return AK_OK;
+    }
+    ak_status status = ak_fs_read(&code, &length, pool->options.artifact, ARTIFACT_MAX, err);
+    status = status == AK_OK ? ak_fs_write(u->artifact, code, length, err) : status;
+    ak_free(code);
+    if (status == AK_OK) {
+        u->state = AK_UNIT_COMPILED;
+        u->compiled = (ak_compile_result){.status = AK_TRIAL_OK};
+        pool->artifacts++;
+    }
+    return status;
+}
+
+/* Finds the unit of a configuration, or adds it. A unit whose artifact was deleted waits to be
+   compiled again. */
 static ak_status unit_for(size_t *out, ak_pool *pool, const ak_config *config, bool own_size,
                           ak_error *err)
 {
     char key[CONFIG_TEXT_MAX + 1], name[64], path[AK_PATH_MAX];
     char *const text = key + 1;
-    key[0] = own_size ? 'o' : 'e'; /* own size, every size */
+    key[0] = own_size ? 'o' : 'e'; /* 'o': own size only; 'e': every size */
     if (ak_config_format(text, CONFIG_TEXT_MAX, pool->task->space, config) >= CONFIG_TEXT_MAX) {
         return ak_fail(err, AK_LIMIT, "a configuration is longer than %d bytes", CONFIG_TEXT_MAX);
     }
@@ -132,6 +141,7 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_config *config, b
             ak_compile_result_clear(&known->compiled);
             known->state = AK_UNIT_WAITING;
             known->deleted = false;
+            AK_DO(take_artifact(known, pool, err));
         }
         if (known->state == AK_UNIT_WAITING && *out < pool->next_unit) {
             pool->next_unit = *out;
@@ -163,37 +173,36 @@ static ak_status unit_for(size_t *out, ak_pool *pool, const ak_config *config, b
     }
     *out = pool->unit_count;
     pool->units[pool->unit_count++] = made;
-    return AK_OK;
+    return take_artifact(&pool->units[*out], pool, err);
 }
 
 static ak_status job_fill(ak_pool_job *j, ak_pool *pool, const ak_job *from, ak_error *err)
 {
-    ak_status status = AK_OK;
-    const bool own = from->own_size && pool->task->implementation->sized;
-    for (size_t i = 0; status == AK_OK && i < j->count; i++) {
+    const bool own = from->own_size && pool->task->implementation->specialised;
+    for (size_t i = 0; i < j->count; i++) {
         j->units[i] = AK_POOL_NONE;
-        if (from->kind != AK_JOB_DUEL) {
-            status = unit_for(&j->units[i], pool, &from->config, own, err);
-        } else if (from->duelists[i].baseline != NULL) {
-            j->baselines[i] = ak_strdup(from->duelists[i].baseline);
-            status = j->baselines[i] == NULL ? ak_fail_memory(err) : AK_OK;
-        } else if (from->duelists[i].config != NULL) {
-            status = unit_for(&j->units[i], pool, from->duelists[i].config, own, err);
+        if (from->kind != AK_JOB_COMPARISON) {
+            AK_DO(unit_for(&j->units[i], pool, &from->config, own, err));
+        } else if (from->candidates[i].baseline != NULL) {
+            j->baselines[i] = ak_strdup(from->candidates[i].baseline);
+            AK_DO(j->baselines[i] == NULL ? ak_fail_memory(err) : AK_OK);
+        } else if (from->candidates[i].config != NULL) {
+            AK_DO(unit_for(&j->units[i], pool, from->candidates[i].config, own, err));
         } else {
-            status = ak_fail(err, AK_INVALID,
-                             "contestant %zu is neither a library nor a "
-                             "configuration",
-                             i + 1);
+            return ak_fail(err, AK_INVALID,
+                           "candidate %zu is neither a library nor a "
+                           "configuration",
+                           i + 1);
         }
     }
-    return status;
+    return AK_OK;
 }
 
 ak_status ak_pool_submit(ak_pool *pool, const ak_job *from, ak_error *err)
 {
-    size_t count = from->kind == AK_JOB_DUEL ? from->duelist_count : 1;
+    size_t count = from->kind == AK_JOB_COMPARISON ? from->candidate_count : 1;
     if (count == 0) {
-        return ak_fail(err, AK_INVALID, "a comparison of nothing");
+        return ak_fail(err, AK_INVALID, "a comparison needs at least one candidate");
     }
     ak_pool_job *j = ak_alloc(1, sizeof *j);
     if (j == NULL) {
@@ -273,6 +282,26 @@ size_t ak_pool_given_up(const ak_pool *pool)
     return count;
 }
 
+const char *ak_pool_given_up_why(const ak_pool *pool)
+{
+    return pool->gone;
+}
+
+size_t ak_pool_devices(const ak_pool *pool)
+{
+    return pool->device_count;
+}
+
+size_t ak_pool_device_named(const ak_pool *pool, const char *name)
+{
+    for (size_t i = 0; name != NULL && i < pool->device_count; i++) {
+        if (strcmp(pool->devices[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return 0;
+}
+
 size_t ak_pool_compiling(const ak_pool *pool)
 {
     size_t count = 0;
@@ -282,12 +311,11 @@ size_t ak_pool_compiling(const ak_pool *pool)
     return count;
 }
 
-/* A result with what compiling found out. */
 ak_status ak_pool_result_begin(ak_result *out, const ak_pool *pool, const ak_pool_job *j,
                                ak_error *err)
 {
     *out = (ak_result){.id = j->id, .kind = j->kind, .device = j->on};
-    if (j->kind == AK_JOB_DUEL) {
+    if (j->kind == AK_JOB_COMPARISON) {
         return AK_OK;
     }
     const ak_pool_device *d = j->on == AK_POOL_NONE ? NULL : &pool->devices[j->on];
@@ -308,16 +336,15 @@ ak_status ak_pool_result_begin(ak_result *out, const ak_pool *pool, const ak_poo
     return compiled->log != NULL && out->log == NULL ? ak_fail_memory(err) : AK_OK;
 }
 
-/* Ends a job that never got to the device, or died there. For a duel, the contestants that could
-   not be compiled say so and the rest share the reason. */
 ak_status ak_pool_job_fails(ak_pool *pool, ak_pool_job *j, ak_trial_status trial_status,
                             const char *reason, ak_error *err)
 {
     ak_result result;
     ak_status status = ak_pool_result_begin(&result, pool, j, err);
-    if (status == AK_OK && j->kind == AK_JOB_DUEL) {
+    if (status == AK_OK && j->kind == AK_JOB_COMPARISON) {
         result.entries = ak_alloc(j->count, sizeof *result.entries);
         result.entry_count = result.entries == NULL ? 0 : j->count;
+        result.died = j->on != AK_POOL_NONE;
         status = result.entries == NULL ? ak_fail_memory(err) : AK_OK;
         for (size_t i = 0; status == AK_OK && i < j->count; i++) {
             const ak_compile_result *compiled =

@@ -1,6 +1,9 @@
-/* pool_recall.c: a pool without processes: jobs are answered from what was recorded. Checks and
-   comparisons were made when it was recorded, so that only trials cost. */
+/* pool_recall.c: a pool without processes, which answers jobs from a recording. Checks and
+   comparisons cost nothing here, because they were made when the recording was: only trials advance
+   the clock. */
 #include "worker/pool_state.h"
+
+#include <assert.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -20,14 +23,15 @@ void ak_pool_pass_ns(ak_pool *pool, int64_t ns)
     pool->now_ns += ns > 0 ? ns : 0;
 }
 
-static ak_status recall(ak_trial *out, ak_pool *pool, const ak_pool_job *j, size_t contestant,
+static ak_status recall(ak_trial *out, ak_pool *pool, const ak_pool_job *j, size_t candidate,
                         ak_error *err)
 {
-    return pool->backend->recall(out, pool->recorded, &pool->units[j->units[contestant]].config,
+    return pool->backend->recall(out, pool->recorded, &pool->units[j->units[candidate]].config,
                                  err);
 }
 
-static ak_status recall_duel(ak_result *result, ak_pool *pool, const ak_pool_job *j, ak_error *err)
+static ak_status recall_comparison(ak_result *result, ak_pool *pool, const ak_pool_job *j,
+                                   ak_error *err)
 {
     ak_status status = AK_OK;
     result->entries = ak_alloc(j->count, sizeof *result->entries);
@@ -37,9 +41,9 @@ static ak_status recall_duel(ak_result *result, ak_pool *pool, const ak_pool_job
     result->entry_count = j->count;
     for (size_t i = 0; i < j->count && status == AK_OK; i++) {
         ak_trial trial = {0};
-        ak_duel_entry *entry = &result->entries[i];
+        ak_comparison_entry *entry = &result->entries[i];
         if (j->units[i] == AK_POOL_NONE) {
-            return ak_fail(err, AK_INVALID, "%s: no library was recorded", j->baselines[i]);
+            return ak_fail(err, AK_INVALID, "%s: a recording holds no libraries", j->baselines[i]);
         }
         status = recall(&trial, pool, j, i, err);
         entry->status = trial.status;
@@ -52,10 +56,11 @@ static ak_status recall_duel(ak_result *result, ak_pool *pool, const ak_pool_job
 
 ak_status ak_pool_recall(ak_pool *pool, ak_error *err)
 {
+    assert(pool->job_count > 0);
     ak_pool_job *j = pool->jobs[0];
     ak_result result = {.id = j->id, .kind = j->kind};
-    ak_status status = j->kind == AK_JOB_DUEL ? recall_duel(&result, pool, j, err)
-                                              : recall(&result.trial, pool, j, 0, err);
+    ak_status status = j->kind == AK_JOB_COMPARISON ? recall_comparison(&result, pool, j, err)
+                                                    : recall(&result.trial, pool, j, 0, err);
     if (status == AK_OK && j->kind == AK_JOB_CHECK) {
         ak_trial checked = {.status = result.trial.status, .reason = result.trial.reason};
         result.trial.reason = NULL;

@@ -1,90 +1,115 @@
 /*
- * pool_state.h: the insides of a pool, for the files that share them:
+ * pool_state.h: the internals of a pool, for the files that share them:
  *
- *   pool_job.c      jobs, the units they need compiled, their results
- *   pool_worker.c   worker processes; compiling
- *   pool_device.c   what device workers are given, and what they answer
- *   pool_ask.c      questions to a device worker
- *   pool_recall.c   a pool without processes
- *   pool.c          opening, waiting, closing, and workers that die
+ *   pool_job.c      submits jobs, finds the units they need, makes their results
+ *   pool_worker.c   starts worker processes and compiles units
+ *   pool_device.c   gives jobs to device workers and handles their replies
+ *   pool_fleet.c    keeps workers on other machines
+ *   pool_ask.c      asks a device worker questions
+ *   pool_recall.c   answers jobs of a pool without processes
+ *   pool_open.c     opens and closes
+ *   pool_turn.c     waits, and restarts workers that died
  */
 #ifndef AK_WORKER_POOL_STATE_H
 #define AK_WORKER_POOL_STATE_H
 
 #include "base/map.h"
 #include "base/proc.h"
+#include "launcher/launcher.h"
 #include "worker/message.h"
+#include "worker/pool.h"
 
 #define AK_POOL_WORKERS_MAX 256
-/* Beyond its own limits a worker gets this much more before it is taken for hung. */
+#define AK_POOL_DEVICES_MAX AK_SEATS_MAX
+/* A job whose worker was lost this many times is reported as crashed. */
+#define AK_POOL_LOSSES 3
+/* A worker that has not answered this long after its own limit counts as hung. */
 #define AK_POOL_SPARE_NS (60 * AK_SECOND_NS)
-/* A trial makes at most some hundred launches; a check a few for each shape. Each may take its
-   time-out, but then the first that does ends the job. This is for a worker that has lost its way.
- */
-#define AK_POOL_DEVICE_JOB_NS (3600 * AK_SECOND_NS)
-/* How often the cancel flag is looked at. */
+/* Limit for a question. Ceilings take half a second, but asking for the libraries loads and times
+   every version of each to find the fastest; the limit is for a worker that hangs. */
+#define AK_POOL_QUESTION_NS (900 * AK_SECOND_NS)
+/* A compilation that fails because of the machine is tried this many times in all, with a pause
+   that doubles: a full disk may be emptied, a busy machine become idle. */
+#define AK_POOL_ATTEMPTS 4
+#define AK_POOL_PAUSE_NS (500 * AK_MS_NS)
+/* The cancel flag is read this often. */
 #define AK_POOL_CANCEL_POLL_NS (100 * AK_MS_NS)
 #define AK_POOL_NONE           SIZE_MAX
 
 typedef enum ak_unit_state { AK_UNIT_WAITING, AK_UNIT_COMPILING, AK_UNIT_COMPILED } ak_unit_state;
 
-typedef struct ak_pool_unit { /* one configuration's way to an artifact */
+/* One configuration and what it is compiled to. */
+typedef struct ak_pool_unit {
     ak_unit_state state;
     ak_config config;
-    bool own_size; /* without the entry for other sizes: another unit than that with it */
-    char *text;    /* canonical */
+    bool own_size; /* compile only the entry for the task's sizes */
+    char *text;    /* the configuration in canonical form */
     char *artifact;
     ak_compile_result compiled;
     size_t users; /* jobs that need it */
     double median_ms;
-    bool deleted; /* the artifact is gone: compile again */
+    bool deleted;       /* the artifact was removed: compile again */
+    int attempts;       /* failures because of the machine */
+    int64_t not_before; /* earliest time of the next attempt */
+    ak_error fault;     /* the latest failure because of the machine */
 } ak_pool_unit;
 
 typedef struct ak_pool_job {
     ak_job_kind kind;
     uint64_t id;
     ak_timer_plan timer;
-    ak_duel_plan plan;
-    size_t count;     /* contestants; 1 for a trial or check */
-    size_t *units;    /* of each; AK_POOL_NONE for a baseline */
-    char **baselines; /* of each; NULL for a configuration */
+    ak_comparison_plan plan;
+    size_t count;     /* number of candidates; 1 for a trial or check */
+    size_t *units;    /* one per candidate; AK_POOL_NONE: a library */
+    char **baselines; /* one per candidate; NULL: a configuration */
     int64_t begin_ns;
-    size_t on; /* device that has it; AK_POOL_NONE: none yet */
+    size_t on;  /* device that runs it, or AK_POOL_NONE */
+    int losses; /* workers that were lost with it */
 } ak_pool_job;
 
 typedef struct ak_pool_worker {
     ak_proc proc;
     ak_line_reader reader;
     bool busy;
-    size_t at;        /* unit (compile worker) */
-    int64_t deadline; /* of what it is at */
-    int deaths;       /* in a row: nothing that it was given has finished between */
+    size_t at;        /* for compile workers: the current unit */
+    int64_t deadline; /* for the current request */
+    int deaths;       /* deaths in a row, without a finished request between them */
+    int64_t request;  /* id of the current request */
+    /* Only for a worker on another machine (relay.h): */
+    bool linked;
+    bool greeted;     /* it has said hello */
+    bool lost, final; /* how the worker ended, as in relay.h */
+    char why[256];    /* why it ended, as its relay said; "" if it did not */
 } ak_pool_worker;
 
-/* What a device worker is asked; it does one thing at a time. */
+/* What a device worker is doing; it does one thing at a time. */
 typedef enum ak_device_state {
     AK_DEVICE_CLOSED,
     AK_DEVICE_OPENING,
     AK_DEVICE_FREE,
     AK_DEVICE_JOB,
     AK_DEVICE_ASKED,
-    AK_DEVICE_LOST,    /* it has answered, and that was its last */
-    AK_DEVICE_GIVEN_UP /* it died too often, or could not be opened again: the others go on */
+    AK_DEVICE_LOST,    /* its last answer said that it ends */
+    AK_DEVICE_GIVEN_UP /* it died too often, or did not open again */
 } ak_device_state;
 
-/* One device and its worker. Number 0 is where everything is measured that claims rest on. */
+/* One device and its worker. The home makes all measurements whose results are reported. */
 typedef struct ak_pool_device {
     ak_pool_worker worker;
-    char name[AK_DEVICE_NAME_BYTES];
-    char uuid[AK_UUID_BYTES]; /* "" until it is open, or if it has none */
+    char name[AK_DEVICE_NAME_BYTES]; /* "cuda:0"; on another machine "cuda:0@node3" */
+    char uuid[AK_UUID_BYTES];        /* "" before it is open, or if it has none */
     ak_device_state state;
     ak_pool_job *job;
-    size_t given; /* trials, so far */
-    bool opened;  /* has been ready at least once */
-    bool held;    /* the caller has not dealt with its last outcome: it gets no job until then */
+    size_t given;       /* number of trials so far */
+    bool opened;        /* has been ready at least once */
+    bool held;          /* gets no job: the caller still handles its last result */
+    json_t *prepared;   /* reply to "open"; NULL before the first */
+    int failures;       /* starts in a row that failed */
+    int64_t not_before; /* earliest time of the next start */
 } ak_pool_device;
 
-typedef struct ak_pool_outcome { /* of code that has been measured */
+/* The result of code that was measured. */
+typedef struct ak_pool_outcome {
     ak_trial trial;
 } ak_pool_outcome;
 
@@ -98,78 +123,114 @@ struct ak_pool {
     size_t compiler_count;
     ak_pool_device *devices;
     size_t device_count;
-    json_t *prepared; /* what the first device's worker said when it was ready */
-    json_t *answer;   /* to what was asked */
-    int64_t asked;    /* id of the question that somebody still waits for */
-    ak_error fault;   /* a device or all compilers are beyond repair */
+    size_t home;          /* index of the device that makes the measurements that are reported */
+    size_t least;         /* trials begin when this many devices are ready */
+    ak_launcher launcher; /* if its `ops` is NULL, the workers are processes of this machine */
+    char gone[320];       /* why the latest device was lost */
+    json_t *answer;       /* the reply to the latest question */
+    int64_t asked;        /* id of the question that is waited for */
+    bool ask_again;       /* the worker was lost before it answered, so ask again */
+    ak_error fault;       /* ends the run: a device or all compilers failed for good */
     ak_pool_unit *units;
     size_t unit_count, unit_capacity, next_unit;
-    size_t artifacts;   /* on disk */
-    ak_map *unit_of;    /* by text and own_size */
-    ak_pool_job **jobs; /* in order; a job leaves when its result is made */
+    size_t artifacts;   /* number of artifacts on disk */
+    ak_map *unit_of;    /* key: own_size and text */
+    ak_pool_job **jobs; /* in order; a job is removed when its result exists */
     size_t job_count, job_capacity;
-    ak_result *results; /* ready to be given out */
+    ak_result *results; /* not given out yet */
     size_t result_count, result_capacity, result_first;
-    size_t given_out; /* device of the result that the caller has now; AK_POOL_NONE */
+    size_t given_out; /* device of the caller's current result, or AK_POOL_NONE */
     ak_pool_outcome *outcomes;
     size_t outcome_count, outcome_capacity;
-    ak_map *outcome_of; /* by key */
+    ak_map *outcome_of; /* key: outcome_key in pool_device.c */
     int64_t next_request;
-    ak_device *recorded; /* of a backend that recalls, which is all there is then; else NULL */
-    int64_t now_ns;      /* its clock */
+    ak_device *recorded; /* device of a backend that recalls, which has no workers; else NULL */
+    int64_t now_ns;      /* clock of a pool that recalls */
 };
 
 /* pool_job.c */
 
-/* Puts a result where ak_pool_wait finds it. Takes its contents, also on failure. */
+/* Queues a result for ak_pool_wait. Takes its contents, also on failure. */
 ak_status ak_pool_give(ak_pool *pool, ak_result *result, ak_error *err);
-/* What was measured, without the times that the job itself took. */
+/* Copies what was measured, without the times that the job itself took. */
 ak_status ak_pool_copy_outcome(ak_trial *out, const ak_trial *from, ak_error *err);
+/* Returns whether every configuration of the job is compiled, successfully or not. */
 bool ak_pool_job_compiled(const ak_pool *pool, const ak_pool_job *j);
 /* Removes a job from the pool and frees it. */
 void ak_pool_job_leave(ak_pool *pool, ak_pool_job *j);
 void ak_pool_job_free(ak_pool_job *j);
-/* A result with what compiling found out; the caller clears it, also on failure. */
+/* Starts a result and fills in what the compilation reported. The caller clears the result, also on
+   failure. */
 ak_status ak_pool_result_begin(ak_result *out, const ak_pool *pool, const ak_pool_job *j,
                                ak_error *err);
-/* Ends a job that never got to the device, or died there. For a duel, the contestants that could
-   not be compiled say so and the rest share the reason. */
+/* Ends a job that never reached the device, or died there. In a comparison, candidates that did not
+   compile keep their own reason and all others get this one. */
 ak_status ak_pool_job_fails(ak_pool *pool, ak_pool_job *j, ak_trial_status trial_status,
                             const char *reason, ak_error *err);
 
 /* pool_worker.c */
 
+/* Ends a worker and frees what belongs to it. A worker on another machine gets some seconds to end
+   there. */
 void ak_pool_worker_stop(ak_pool_worker *w);
-/* Sends {"op": op, "id": ...} with the fields of `request`, which is taken. */
+/* Starts a worker with this command line. */
+ak_status ak_pool_worker_start(ak_pool_worker *w, const ak_proc_spec *spec, ak_error *err);
+/* Sends {"op": op, "id": ...} with the fields of `request`, which it frees. The worker counts as
+   busy even if sending fails; its end is then noticed. */
 ak_status ak_pool_worker_ask(ak_pool_worker *w, ak_pool *pool, const char *op, json_t *request,
                              int64_t limit_ns, ak_error *err);
 ak_status ak_pool_compiler_start(ak_pool *pool, ak_pool_worker *w, ak_error *err);
 ak_status ak_pool_device_start(ak_pool *pool, ak_pool_device *d, ak_error *err);
-/* The run cannot go on; the first reason is kept. */
+/* Notes a fault after which the run cannot go on. Only the first such fault is kept. */
 void ak_pool_fault(ak_pool *pool, const ak_error *err);
 /* Gives waiting units to free compile workers. */
 void ak_pool_compile(ak_pool *pool);
-/* Compiled, with this result. */
+/* Returns whether something is being compiled at a priority that disturbs timings on this
+   machine. */
+bool ak_pool_is_loud(const ak_pool *pool);
+/* Handles a compilation that failed because of the machine: the unit waits for its next attempt or,
+   after the last, fails. */
+void ak_pool_unit_again(ak_pool *pool, size_t at, const ak_error *why);
+/* Marks a unit as compiled with this failure. */
 void ak_pool_unit_fails(ak_pool_unit *u, ak_trial_status status, const char *reason);
 void ak_pool_compiler_replied(ak_pool *pool, ak_pool_worker *w, const json_t *reply);
 
 /* pool_device.c */
 
-/* Settles what needs no device and hands each free device its next job. Only for ak_pool_wait: see
-   pool.h. */
+/* Finishes jobs that need no device and gives each free device its next job. Only ak_pool_wait may
+   call this: see pool.h. */
 ak_status ak_pool_feed_devices(ak_pool *pool, ak_error *err);
 ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply, ak_error *err);
 
+/* pool_fleet.c */
+
+/* Gives the pool a device for each seat of the launcher. */
+ak_status ak_pool_seats(ak_pool *pool, ak_error *err);
+/* Starts the device worker of a seat. */
+ak_status ak_pool_seat_start(ak_pool *pool, ak_pool_device *d, ak_error *err);
+/* Starts again the workers on other machines whose pause is over. */
+void ak_pool_seats_again(ak_pool *pool);
+/* Handles the end of a worker on another machine: it is started again after a pause or given up.
+   `opening`: it was not ready yet. */
+void ak_pool_seat_ended(ak_pool *pool, ak_pool_device *d, const char *text, bool opening);
+/* Handles a message that a relay sends about itself. Returns false if the message comes from the
+   worker. *over is true if the worker has ended. */
+bool ak_pool_link_said(bool *over, ak_pool *pool, ak_pool_device *d, const json_t *message);
+/* If the home cannot work now and another device can, makes the other device the home. Returns
+   false if the home was given up and there is no other. */
+bool ak_pool_promote(ak_pool *pool);
+/* Gives a device up. Ends the run if too few are left. */
+void ak_pool_give_up(ak_pool *pool, ak_pool_device *d, const char *text);
+
 /* pool_recall.c */
 
-/* Answers the first job. */
+/* Answers the first job of a pool that recalls; there must be one. */
 ak_status ak_pool_recall(ak_pool *pool, ak_error *err);
 
-/* pool.c */
+/* pool_turn.c */
 
 bool ak_pool_cancelled(const ak_pool *pool);
-/* Starts what can be started, waits at most `wait_ns` for something to happen, and deals with
-   it. */
+/* Starts what can be started, waits at most `wait_ns` for an event, and handles it. */
 ak_status ak_pool_turn(ak_pool *pool, int64_t wait_ns, bool feed_devices, ak_error *err);
 
 #endif

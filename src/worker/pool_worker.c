@@ -1,32 +1,50 @@
-/* pool_worker.c: starting workers and compiling, see pool_state.h. */
+/* pool_worker.c: starts workers and compiles units; see pool_state.h. */
 #include "worker/pool_state.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "problem/launch.h"
+#include "problem/task_options.h"
 #include "worker/process.h"
 
-/* The reference of a large problem, in double. */
+/* A compilation is limited in processor time. On the wall clock it may take this many times that
+   limit, which is longer than the compile worker itself waits (compile.h). */
+#define COMPILE_CLOCK_TIMES 6
+/* Limit for opening a task: the reference of a large problem is computed in double. */
 #define OPEN_NS (1800 * AK_SECOND_NS)
+/* A relay needs at most this long to end a launcher (relay_near.c). */
+#define LINK_END_NS (6 * AK_SECOND_NS)
 
 void ak_pool_worker_stop(ak_pool_worker *w)
 {
+    if (w->linked) {
+        ak_proc_hang_up(&w->proc); /* the relay ends the launcher, which ends the worker */
+        (void)ak_proc_wait(&w->proc, LINK_END_NS);
+    }
     ak_process_kill_tree(&w->proc);
     ak_line_reader_free(&w->reader);
-    w->busy = false;
+    w->busy = w->linked = w->greeted = w->lost = w->final = false;
+    w->why[0] = 0;
+}
+
+ak_status ak_pool_worker_start(ak_pool_worker *w, const ak_proc_spec *spec, ak_error *err)
+{
+    ak_pool_worker_stop(w);
+    ak_line_reader_init(&w->reader);
+    return ak_proc_start(&w->proc, spec, err);
 }
 
 static ak_status worker_start(ak_pool_worker *w, const ak_pool *pool, const char *role,
                               const char *what, ak_error *err)
 {
     const char *const argv[] = {pool->program, "worker", role, what, NULL};
-    ak_proc_spec spec = {.argv = argv};
-    ak_pool_worker_stop(w);
-    ak_line_reader_init(&w->reader);
-    return ak_proc_start(&w->proc, &spec, err);
+    const ak_proc_spec spec = {.argv = argv, .any_thread = true};
+    return ak_pool_worker_start(w, &spec, err);
 }
 
-/* Sends {"op": op, "id": ...} with the fields of `request`, which is taken. */
 ak_status ak_pool_worker_ask(ak_pool_worker *w, ak_pool *pool, const char *op, json_t *request,
                              int64_t limit_ns, ak_error *err)
 {
@@ -35,10 +53,12 @@ ak_status ak_pool_worker_ask(ak_pool_worker *w, ak_pool *pool, const char *op, j
         !ak_json_set(request, "id", json_integer(++pool->next_request))) {
         status = ak_fail_memory(err);
     } else {
-        status = ak_protocol_send(w->proc.to, request, err);
+        w->request = pool->next_request;
+        status = ak_wire_send(w->proc.to, request, err);
     }
     json_decref(request);
-    w->busy = true; /* if sending failed, its end will be noticed */
+    /* If sending failed, the end of the worker will be noticed. */
+    w->busy = true;
     w->deadline = ak_clock_ns() + limit_ns;
     return status;
 }
@@ -79,10 +99,27 @@ ak_status ak_pool_compiler_start(ak_pool *pool, ak_pool_worker *w, ak_error *err
     return status;
 }
 
+/* Adds the fields that only a worker on another machine needs. */
+static bool add_elsewhere(json_t *request, json_t *task, const ak_pool *pool)
+{
+    char folder[PATH_MAX];
+    json_t *environment = NULL;
+    if (ak_fs_is_folder(pool->task->kernel) && realpath(pool->task->kernel, folder) != NULL &&
+        !ak_json_set_text(task, "kernel", folder)) {
+        return false;
+    }
+    const char *text = pool->options.environment;
+    return text == NULL ||
+           (ak_json_parse(&environment, text, strlen(text), "environment", NULL) == AK_OK &&
+            ak_json_set(request, "environment", environment));
+}
+
 ak_status ak_pool_device_start(ak_pool *pool, ak_pool_device *d, ak_error *err)
 {
     json_t *task = NULL;
-    ak_status status = worker_start(&d->worker, pool, "--device", d->name, err);
+    bool elsewhere = pool->launcher.ops != NULL;
+    ak_status status = elsewhere ? ak_pool_seat_start(pool, d, err)
+                                 : worker_start(&d->worker, pool, "--device", d->name, err);
     d->state = AK_DEVICE_CLOSED;
     status = status == AK_OK ? ak_task_spec_to_json(&task, pool->task, err) : status;
     if (status != AK_OK) {
@@ -92,6 +129,7 @@ ak_status ak_pool_device_start(ak_pool *pool, ak_pool_device *d, ak_error *err)
     bool good =
         request != NULL && ak_json_set(request, "task", task) &&
         ak_json_set_text(request, "folder", pool->folder.path) &&
+        (!elsewhere || add_elsewhere(request, task, pool)) &&
         ak_json_set(request, "launch_timeout_ns", json_integer(pool->options.launch_timeout_ns));
     if (!good) {
         json_decref(request);
@@ -114,31 +152,38 @@ static ak_status compile_request(json_t **out, const ak_pool *pool, const ak_poo
                                  ak_error *err)
 {
     ak_options options = {0};
-    ak_status status = ak_task_options(&options, pool->task, &u->config, err);
-    if (status == AK_OK && u->own_size) {
-        status = ak_options_add(&options, AK_LAUNCH_OWN_SIZE_ONLY, err);
-    }
+    size_t bytes;
+    int threads;
+    ak_status status = AK_OK;
     json_t *request = NULL, *list = NULL;
-    if (status == AK_OK) {
-        request = json_object();
-        list = json_array();
-        bool good = request != NULL && list != NULL;
-        for (size_t i = 0; good && i < options.count; i++) {
-            good = json_array_append_new(list, json_string(options.argv[i])) == 0;
-        }
-        good = good && json_object_set(request, "options", list) == 0;
-        good = good && ak_json_set_text(request, "source", pool->source);
-        good = good && (options.compiler == NULL ||
-                        ak_json_set_text(request, "compiler", options.compiler));
-        good = good && ak_json_set_text(request, "folder", pool->folder.path);
-        good = good && ak_json_set_text(request, "artifact", u->artifact);
-        good = good &&
-               ak_json_set(request, "timeout_ns", json_integer(pool->options.compile_timeout_ns));
-        good = good && ak_json_set(request, "memory_max",
-                                   json_integer((json_int_t)pool->options.memory_max));
-        json_decref(list);
-        status = good ? AK_OK : ak_fail_memory(err);
+    /* A configuration that cannot be run is not compiled. */
+    AK_TRY(ak_task_workspace(&bytes, &threads, pool->task, &pool->task->shape, &u->config, err));
+    AK_TRY(ak_task_options(&options, pool->task, &u->config, err));
+    if (u->own_size) {
+        AK_TRY(ak_options_add(&options, AK_OWN_SIZE_ONLY, err));
     }
+    request = json_object();
+    list = json_array();
+    bool good = request != NULL && list != NULL;
+    for (size_t i = 0; good && i < options.count; i++) {
+        good = json_array_append_new(list, json_string(options.argv[i])) == 0;
+    }
+    good = good && json_object_set(request, "options", list) == 0;
+    good = good && ak_json_set_text(request, "source", pool->source);
+    good = good &&
+           (options.compiler == NULL || ak_json_set_text(request, "compiler", options.compiler));
+    good = good && ak_json_set_text(request, "folder", pool->folder.path);
+    good = good && ak_json_set_text(request, "artifact", u->artifact);
+    good =
+        good && ak_json_set(request, "timeout_ns", json_integer(pool->options.compile_timeout_ns));
+    good = good && (u->attempts == 0 || ak_json_set(request, "again", json_true()));
+    good = good &&
+           ak_json_set(request, "memory_max", json_integer((json_int_t)pool->options.memory_max));
+    good = good && ak_json_set(request, "reject_slow",
+                               json_boolean(pool->task->implementation->rejects_spills));
+    json_decref(list);
+    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+out:
     ak_options_clear(&options);
     if (status != AK_OK) {
         json_decref(request);
@@ -154,6 +199,49 @@ void ak_pool_unit_fails(ak_pool_unit *u, ak_trial_status status, const char *rea
     u->compiled = (ak_compile_result){.status = status, .reason = ak_strdup(reason)};
 }
 
+/* Returns the first unit that may be compiled now, or unit_count if there is none. */
+static size_t next_waiting(ak_pool *pool)
+{
+    int64_t now = ak_clock_ns();
+    while (pool->next_unit < pool->unit_count &&
+           (pool->units[pool->next_unit].state != AK_UNIT_WAITING ||
+            pool->units[pool->next_unit].users == 0)) {
+        pool->next_unit++;
+    }
+    size_t at = pool->next_unit;
+    while (at < pool->unit_count &&
+           (pool->units[at].state != AK_UNIT_WAITING || pool->units[at].users == 0 ||
+            pool->units[at].not_before > now)) {
+        at++;
+    }
+    return at;
+}
+
+bool ak_pool_is_loud(const ak_pool *pool)
+{
+    for (size_t i = 0; i < pool->compiler_count; i++) {
+        const ak_pool_worker *w = &pool->compilers[i];
+        if (w->busy && w->at != AK_POOL_NONE && pool->units[w->at].attempts > 0) {
+            return pool->backend->is_cpu;
+        }
+    }
+    return false;
+}
+
+void ak_pool_unit_again(ak_pool *pool, size_t at, const ak_error *why)
+{
+    ak_pool_unit *u = &pool->units[at];
+    u->not_before = ak_clock_ns() + (AK_POOL_PAUSE_NS << u->attempts);
+    u->fault = *why;
+    if (++u->attempts < AK_POOL_ATTEMPTS) {
+        u->state = AK_UNIT_WAITING;
+        pool->next_unit = at < pool->next_unit ? at : pool->next_unit;
+        return;
+    }
+    ak_pool_unit_fails(u, AK_TRIAL_TIMED_OUT, why->text);
+    u->deleted = true; /* a later job compiles it again */
+}
+
 void ak_pool_compile(ak_pool *pool)
 {
     for (size_t i = 0; i < pool->compiler_count; i++) {
@@ -161,15 +249,11 @@ void ak_pool_compile(ak_pool *pool)
         if (w->busy || w->proc.pid == 0) {
             continue;
         }
-        while (pool->next_unit < pool->unit_count &&
-               (pool->units[pool->next_unit].state != AK_UNIT_WAITING ||
-                pool->units[pool->next_unit].users == 0)) {
-            pool->next_unit++;
-        }
-        if (pool->next_unit == pool->unit_count) {
+        size_t at = next_waiting(pool);
+        if (at == pool->unit_count) {
             return;
         }
-        ak_pool_unit *u = &pool->units[pool->next_unit];
+        ak_pool_unit *u = &pool->units[at];
         ak_error err = AK_ERROR_INIT;
         json_t *request = NULL;
         if (compile_request(&request, pool, u, &err) != AK_OK) {
@@ -177,9 +261,10 @@ void ak_pool_compile(ak_pool *pool)
             continue;
         }
         u->state = AK_UNIT_COMPILING;
-        w->at = pool->next_unit++;
-        (void)ak_pool_worker_ask(w, pool, "compile", request,
-                                 pool->options.compile_timeout_ns + AK_POOL_SPARE_NS, &err);
+        w->at = at;
+        (void)ak_pool_worker_ask(
+            w, pool, "compile", request,
+            COMPILE_CLOCK_TIMES * pool->options.compile_timeout_ns + AK_POOL_SPARE_NS, &err);
     }
 }
 
@@ -189,14 +274,17 @@ void ak_pool_compiler_replied(ak_pool *pool, ak_pool_worker *w, const json_t *re
     w->busy = false;
     w->deaths = 0;
     if (w->at == AK_POOL_NONE) {
-        return; /* it has started */
+        return; /* the reply to "start" */
     }
-    ak_pool_unit *u = &pool->units[w->at];
+    size_t at = w->at;
+    ak_pool_unit *u = &pool->units[at];
     w->at = AK_POOL_NONE;
     ak_status status = ak_message_fault(reply, &err);
-    if (status == AK_UNAVAILABLE) { /* no compiler: no other configuration will do better */
-        ak_pool_fault(pool, &err);
+    if (status != AK_OK && status != AK_INVALID && status != AK_LIMIT) {
+        ak_pool_unit_again(pool, at, &err);
+        return;
     }
+    u->attempts = 0;
     status = status == AK_OK ? ak_message_to_compile(&u->compiled, reply, &err) : status;
     if (status != AK_OK) {
         ak_pool_unit_fails(u, AK_TRIAL_COMPILE_ERROR, err.text);

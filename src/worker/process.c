@@ -1,24 +1,28 @@
 /* process.c: see process.h. */
 #include "worker/process.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/text.h"
 
-/* Compiler driver, compiler, assembler, a wrapper or two: a tree deeper or wider than this is not
-   one that we started. */
-#define TREE_DEPTH_MAX 16
-#define TREE_TEXT_MAX  65536
+/* Limits for a tree of processes: its depth, and the bytes of the list of one process's children. A
+   compilation starts a driver, a compiler, an assembler and a wrapper or two, which is far below
+   both. */
+#define TREE_DEPTH_MAX    16
+#define TREE_TEXT_MAX     65536
+#define DESCENDANT_ROUNDS 5000 /* a second */
 
 static void kill_below(pid_t pid, int depth)
 {
     char path[64], *text = NULL;
-    /* Of the first thread only: our workers start processes from no other. */
+    /* This file lists only the children of the first thread: our workers start processes from no
+       other. */
     (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
     if (depth >= TREE_DEPTH_MAX || ak_fs_read(&text, NULL, path, TREE_TEXT_MAX, NULL) != AK_OK) {
         return;
@@ -29,13 +33,29 @@ static void kill_below(pid_t pid, int depth)
         char after = at[digits];
         at[digits] = 0;
         if (ak_text_int(&child, at) && child > 1) {
-            (void)kill((pid_t)child, SIGSTOP); /* so that it starts no others meanwhile */
+            (void)kill((pid_t)child, SIGSTOP); /* so that it starts no more children */
             kill_below((pid_t)child, depth + 1);
             (void)kill((pid_t)child, SIGKILL);
         }
         at += digits + (after == 0 ? 0 : 1);
     }
     ak_free(text);
+}
+
+void ak_process_end_descendants(void)
+{
+    /* When a process is killed its children become ours, so this repeats until none is left. */
+    for (int round = 0; round < DESCENDANT_ROUNDS; round++) {
+        pid_t ended;
+        do {
+            ended = waitpid(-1, NULL, WNOHANG | __WALL);
+        } while (ended > 0);
+        if (ended < 0) {
+            return; /* no children are left */
+        }
+        kill_below(getpid(), 0);
+        ak_clock_sleep_ns(AK_MS_NS / 5);
+    }
 }
 
 void ak_process_kill_tree(ak_proc *proc)

@@ -1,4 +1,4 @@
-/* process.h: how workers are ended. */
+/* process.h: ends workers and everything that they have started. */
 #ifndef AK_WORKER_PROCESS_H
 #define AK_WORKER_PROCESS_H
 
@@ -7,5 +7,8 @@
 
 /* Kills a child, its children and theirs, whatever groups they are in, and reaps the child. */
 void ak_process_kill_tree(ak_proc *proc);
+/* Kills and reaps every child of this process and every process that these children have left
+   behind. Call it only in a process that is a subreaper and needs none of its children any more. */
+void ak_process_end_descendants(void);
 
 #endif

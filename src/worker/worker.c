@@ -1,14 +1,13 @@
 /*
- * worker.c: the child processes of a run. One executable, five roles:
+ * worker.c: the child processes of a run. One executable has two roles for every backend:
  *
- *   worker --compile BACKEND     compiles what it is told, at the lowest priority
+ *   worker --compile BACKEND     compiles what it is told to, at the lowest priority
  *   worker --device DEVICE       owns a device: checks and times candidates and libraries
- *   worker --runner FD FD        started by the host's device worker: runs one candidate
- *   worker --inventory cuda      says which CUDA devices and libraries there are
- *   worker --nvrtc SOURCE CUBIN OPTION...   started by a compile worker: runs NVRTC once
  *
- * The first two read requests on descriptor 3 and write replies on descriptor 4 until the other
- * side closes. They are never started by hand.
+ *   worker --link, --stdio       connect the tuner with a worker on another machine (relay.h)
+ *
+ * and those that a backend adds (`roles` in backend.h). These two read requests on descriptor 3
+ * and write replies on descriptor 4 until the other side closes. They are never started by hand.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,27 +15,30 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "backend/cuda/cuda.h"
-#include "backend/host/host.h"
-#include "backend/host/host_runner.h"
+#include "backend/backend.h"
+#include "backend/compile.h"
 #include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/proc.h"
 #include "base/program.h"
-#include "worker/evaluate.h"
+#include "judge/evaluate.h"
+#include "worker/environment.h"
 #include "worker/message.h"
 #include "worker/probe.h"
+#include "worker/process.h"
+#include "worker/relay.h"
 
-#define WHERE             "worker protocol"
+#define WHERE             "wire protocol"
 #define LAUNCH_TIMEOUT_NS (30 * AK_SECOND_NS)
 #define COMPILERS_MAX     16
-/* No source of ours compiles to a hundredth of this. */
+/* Largest file that a compiler may write. No source of ours compiles to a hundredth of this
+   size. */
 #define COMPILED_BYTES_MAX ((rlim_t)256 << 20)
-#define EXIT_USAGE         2
 #define EXIT_BROKEN        1
 #define EXIT_LOST          3
 
@@ -52,71 +54,41 @@ typedef ak_status (*handler)(json_t **out, worker *w, const json_t *request, ak_
 
 /* ---- compile worker ------------------------------------------------------------------------ */
 
-/* The folder that a compiler was installed under: .../bin/gcc gives ..., x/gcc gives x. */
-static bool home_of(char out[AK_PATH_MAX], const char *compiler)
-{
-    char found[AK_PATH_MAX];
-    if (!ak_fs_which(found, compiler)) {
-        return false;
-    }
-    if (realpath(found, out) == NULL) { /* AK_PATH_MAX is the system's limit */
-        return false;
-    }
-    char *slash = strrchr(out, '/');
-    *slash = 0;
-    slash = strrchr(out, '/');
-    if (slash != NULL && strcmp(slash, "/bin") == 0) {
-        *slash = 0;
-    }
-    return out[0] != 0;
-}
-
-/* Told once, before the first compilation: where files may be written and which compilers there
-   are. Compilers may read what is installed, not what is somebody's. */
+/* Handles the first request of a compile worker, which names the folder that it may write to and
+   the compilers. Compilers may read what is installed, but not the files of users. */
 static ak_status start(json_t **out, worker *w, const json_t *request, ak_error *err)
 {
-    static const char *const usual[] = {"/usr",
-                                        "/lib",
-                                        "/lib32",
-                                        "/lib64",
-                                        "/bin",
-                                        "/sbin",
-                                        "/etc/alternatives",
-                                        "/etc/ld.so.cache",
-                                        "/dev",
-                                        "/opt",
-                                        "/proc",
-                                        "/sys"};
-    enum { USUAL = sizeof usual / sizeof usual[0] };
     char homes[COMPILERS_MAX][AK_PATH_MAX];
     char extra[3][AK_PATH_MAX] = {"", "", ""};
-    const char *readable[USUAL + COMPILERS_MAX + 3 + 1];
+    const char *readable[AK_COMPILE_READS + COMPILERS_MAX + 4 + 1];
     const char *folder;
     const char **compilers = NULL;
     size_t count = 0, n = 0;
     (void)out;
-    ak_status status = ak_json_string(&folder, request, "folder", WHERE, err);
-    if (status == AK_OK) {
-        status = ak_message_texts(&compilers, &count, request, "compilers", err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_string(&folder, request, "folder", WHERE, err));
+    AK_TRY(ak_message_texts(&compilers, &count, request, "compilers", err));
+out:
     if (status != AK_OK) {
         return status;
     }
-    for (size_t i = 0; i < USUAL; i++) {
-        readable[n++] = usual[i];
+    for (size_t i = 0; i < AK_COMPILE_READS; i++) {
+        readable[n++] = ak_compile_reads[i];
     }
     for (size_t i = 0; i < count && i < COMPILERS_MAX; i++) {
-        if (home_of(homes[i], compilers[i])) {
+        if (ak_compile_home(homes[i], compilers[i])) {
             readable[n++] = homes[i];
         }
     }
     if (w->backend->folders != NULL) {
-        /* also for itself: such a backend's compiler runs in a child that is this program */
+        /* The compiler of such a backend runs in a child that is this program, so it must be
+           readable. */
         w->backend->folders(extra[0], extra[1]);
         for (size_t i = 0; i < 2; i++) {
             readable[n] = extra[i];
             n += extra[i][0] != 0 ? 1 : 0;
         }
+        readable[n++] = "/proc/self";
         if (ak_program_find(extra[2], NULL) == AK_OK) {
             readable[n++] = extra[2];
         }
@@ -133,33 +105,54 @@ static ak_status compile(json_t **out, worker *w, const json_t *request, ak_erro
     ak_compile_job job = {0};
     const char **argv = NULL;
     int64_t memory = 0;
+    bool again = false;
     ak_compile_result result = {0};
-    ak_status status = ak_json_string(&job.source_path, request, "source", WHERE, err);
-    status = status == AK_OK
-                 ? ak_json_string_or(&job.compiler, request, "compiler", NULL, WHERE, err)
-                 : status;
-    status = status == AK_OK ? ak_json_string(&job.folder, request, "folder", WHERE, err) : status;
-    status =
-        status == AK_OK ? ak_json_string(&job.artifact, request, "artifact", WHERE, err) : status;
-    status =
-        status == AK_OK ? ak_json_int(&job.timeout_ns, request, "timeout_ns", WHERE, err) : status;
-    status = status == AK_OK ? ak_json_int(&memory, request, "memory_max", WHERE, err) : status;
-    status = status == AK_OK ? ak_message_texts(&argv, &job.argc, request, "options", err) : status;
-    if (status == AK_OK) {
-        job.argv = argv;
-        job.memory_max = memory > 0 ? (size_t)memory : 0;
-        status = w->backend->compile(&result, &job, err);
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_string(&job.source_path, request, "source", WHERE, err));
+    AK_TRY(ak_json_string_or(&job.compiler, request, "compiler", NULL, WHERE, err));
+    AK_TRY(ak_json_string(&job.folder, request, "folder", WHERE, err));
+    AK_TRY(ak_json_string(&job.artifact, request, "artifact", WHERE, err));
+    AK_TRY(ak_json_int(&job.timeout_ns, request, "timeout_ns", WHERE, err));
+    AK_TRY(ak_json_int(&memory, request, "memory_max", WHERE, err));
+    AK_TRY(ak_json_bool_or(&job.reject_slow, request, "reject_slow", false, WHERE, err));
+    AK_TRY(ak_json_bool_or(&again, request, "again", false, WHERE, err));
+    AK_TRY(ak_message_texts(&argv, &job.argc, request, "options", err));
+    job.argv = argv;
+    job.memory_max = memory > 0 ? (size_t)memory : 0;
+    job.priority = again ? AK_PROC_BATCH : w->backend->is_cpu ? AK_PROC_IDLE : AK_PROC_LOW;
+    status = w->backend->compile(&result, &job, err);
+    ak_process_end_descendants();
+    if (status != AK_OK) {
+        goto out;
     }
-    if (status == AK_OK) {
-        *out = ak_message_from_compile(&result);
-        status = *out == NULL ? ak_fail_memory(err) : AK_OK;
-    }
+    *out = ak_message_from_compile(&result);
+    AK_TRY(*out == NULL ? ak_fail_memory(err) : AK_OK);
+out:
     ak_compile_result_clear(&result);
     ak_free(argv);
     return status;
 }
 
 /* ---- device worker ------------------------------------------------------------------------- */
+
+/* Refuses to work for a tuner whose environment differs from this machine's, because the same
+   configuration would give other results here. */
+static ak_status same_environment(const worker *w, const json_t *request, ak_error *err)
+{
+    char what[320], host[64] = "";
+    json_t *wanted = NULL, *found = NULL;
+    ak_status status = ak_json_object_or_null(&wanted, request, "environment", WHERE, err);
+    if (status != AK_OK || wanted == NULL) {
+        return status; /* the worker runs on the tuner's own machine */
+    }
+    status = ak_environment_facts(&found, w->task, err);
+    if (status == AK_OK && ak_environment_differs(what, sizeof what, found, wanted)) {
+        (void)gethostname(host, sizeof host - 1);
+        status = ak_fail(err, AK_UNAVAILABLE, "%s is another environment: %s", host, what);
+    }
+    json_decref(found);
+    return status;
+}
 
 static ak_status open_task(json_t **out, worker *w, const json_t *request, ak_error *err)
 {
@@ -170,63 +163,58 @@ static ak_status open_task(json_t **out, worker *w, const json_t *request, ak_er
     if (w->task != NULL) {
         return ak_fail(err, AK_INVALID, WHERE ": a task is open already");
     }
-    ak_status status = ak_json_object_or_null(&object, request, "task", WHERE, err);
-    if (status == AK_OK && object == NULL) {
-        status = ak_fail(err, AK_INVALID, WHERE ": \"task\" is missing");
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_object_or_null(&object, request, "task", WHERE, err));
+    if (object == NULL) {
+        AK_TRY(ak_fail(err, AK_INVALID, WHERE ": \"task\" is missing"));
     }
-    status = status == AK_OK ? ak_json_string(&folder, request, "folder", WHERE, err) : status;
-    status = status == AK_OK ? ak_json_int_or(&w->launch_timeout_ns, request, "launch_timeout_ns",
-                                              LAUNCH_TIMEOUT_NS, WHERE, err)
-                             : status;
-    status = status == AK_OK ? ak_task_spec_from_json(&spec, object, err) : status;
-    if (status == AK_OK && (facts = ak_scope_new(NULL)) == NULL) {
-        status = ak_fail_memory(err);
+    AK_TRY(ak_json_string(&folder, request, "folder", WHERE, err));
+    AK_TRY(ak_json_int_or(&w->launch_timeout_ns, request, "launch_timeout_ns", LAUNCH_TIMEOUT_NS,
+                          WHERE, err));
+    AK_TRY(ak_task_spec_from_json(&spec, object, err));
+    if ((facts = ak_scope_new(NULL)) == NULL) {
+        AK_TRY(ak_fail_memory(err));
     }
-    status = status == AK_OK ? w->backend->facts(facts, w->device, spec.threads, err) : status;
-    if (status == AK_OK) {
-        ak_device_facts device = {.backend = w->backend->name,
-                                  .device = w->device,
-                                  .facts = facts,
-                                  .available = w->backend->available};
-        status = ak_task_bind(&w->task, &spec, &device, err);
-    }
-    if (status == AK_OK) {
-        status = ak_evaluator_open(&w->evaluator, w->backend, w->task, folder, err);
-    }
-    if (status == AK_OK) {
-        ak_stage_times took;
-        bool referee = ak_evaluator_preparation(&took, w->evaluator);
-        char uuid[AK_UUID_BYTES];
-        ak_evaluator_uuid(uuid, sizeof uuid, w->evaluator);
-        *out = json_pack("{s:s?, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "uuid",
-                         uuid[0] == 0 ? NULL : uuid, "judge", referee ? "device" : "host",
-                         "device_ns", took.device_ns, "inputs_ns", took.inputs_ns, "upload_ns",
-                         took.upload_ns, "reference_ns", took.reference_ns, "witness_ns",
-                         took.witness_ns, "selftest_ns", took.selftest_ns);
-        status = *out == NULL ? ak_fail_memory(err) : AK_OK;
-    }
+    AK_TRY(w->backend->facts(facts, w->device, spec.threads, err));
+    ak_device_facts device = {.backend = w->backend->name,
+                              .device = w->device,
+                              .facts = facts,
+                              .available = w->backend->available};
+    AK_TRY(ak_task_bind(&w->task, &spec, &device, err));
+    AK_TRY(same_environment(w, request, err));
+    AK_TRY(ak_evaluator_open(&w->evaluator, w->backend, w->task, folder, err));
+    ak_stage_times took;
+    bool referee = ak_evaluator_preparation(&took, w->evaluator);
+    char uuid[AK_UUID_BYTES];
+    ak_evaluator_uuid(uuid, sizeof uuid, w->evaluator);
+    *out =
+        json_pack("{s:s?, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "uuid", uuid[0] == 0 ? NULL : uuid,
+                  "judge", referee ? "device" : "host", "device_ns", took.device_ns, "inputs_ns",
+                  took.inputs_ns, "upload_ns", took.upload_ns, "reference_ns", took.reference_ns,
+                  "witness_ns", took.witness_ns, "selftest_ns", took.selftest_ns);
+    AK_TRY(*out == NULL ? ak_fail_memory(err) : AK_OK);
+out:
     ak_scope_free(facts);
     return status;
 }
 
-static ak_status read_entrant(ak_entrant *out, const worker *w, const json_t *object, ak_error *err)
+static ak_status read_candidate(ak_judge_candidate *out, const worker *w, const json_t *object,
+                                ak_error *err)
 {
     const char *config;
-    *out = (ak_entrant){0};
-    ak_status status = ak_json_string_or(&out->artifact, object, "artifact", NULL, WHERE, err);
-    status = status == AK_OK
-                 ? ak_json_string_or(&out->baseline, object, "baseline", NULL, WHERE, err)
-                 : status;
-    if (status != AK_OK || out->artifact == NULL) {
-        return status == AK_OK && out->baseline == NULL
-                   ? ak_fail(err, AK_INVALID, WHERE ": neither artifact nor baseline")
-                   : status;
+    *out = (ak_judge_candidate){0};
+    AK_DO(ak_json_string_or(&out->artifact, object, "artifact", NULL, WHERE, err));
+    AK_DO(ak_json_string_or(&out->baseline, object, "baseline", NULL, WHERE, err));
+    if (out->artifact == NULL) {
+        return out->baseline == NULL
+                   ? ak_fail(err, AK_INVALID,
+                             WHERE ": a candidate has neither artifact nor baseline")
+                   : AK_OK;
     }
-    status = ak_json_string(&config, object, "config", WHERE, err);
-    status = status == AK_OK
-                 ? ak_json_bool_or(&out->own_size, object, "own_size", false, WHERE, err)
-                 : status;
-    return status == AK_OK ? ak_config_parse(&out->config, w->task->space, config, err) : status;
+    AK_DO(ak_json_string(&config, object, "config", WHERE, err));
+    AK_DO(ak_json_string_or(&out->symbol, object, "symbol", NULL, WHERE, err));
+    AK_DO(ak_json_bool_or(&out->own_size, object, "own_size", false, WHERE, err));
+    return ak_config_parse(&out->config, w->task->space, config, err);
 }
 
 static ak_status need_task(const worker *w, ak_error *err)
@@ -234,20 +222,37 @@ static ak_status need_task(const worker *w, ak_error *err)
     return w->evaluator == NULL ? ak_fail(err, AK_INVALID, WHERE ": no task is open") : AK_OK;
 }
 
+static bool is_lost(const worker *w)
+{
+    return w->evaluator != NULL && ak_evaluator_lost(w->evaluator);
+}
+
 static ak_status try_one(json_t **out, worker *w, const json_t *request, bool timed, ak_error *err)
 {
-    ak_entrant entrant;
+    ak_judge_candidate candidate;
     ak_timer_plan plan;
     ak_trial trial = {0};
     ak_conditions conditions = {0};
+    ak_error why = AK_ERROR_INIT;
     ak_status status = need_task(w, err);
-    status = status == AK_OK ? read_entrant(&entrant, w, request, err) : status;
+    status = status == AK_OK ? read_candidate(&candidate, w, request, err) : status;
     status = status == AK_OK ? ak_message_to_plan(&plan, request, err) : status;
     if (status == AK_OK) {
-        status = timed
-                     ? ak_evaluate_trial(&trial, &conditions, w->evaluator, &entrant, &plan,
-                                         w->launch_timeout_ns, err)
-                     : ak_evaluate_check(&trial, w->evaluator, &entrant, w->launch_timeout_ns, err);
+        ak_stage_times took;
+        (void)ak_evaluator_preparation(&took, w->evaluator);
+        int64_t limit = ak_evaluate_plain_limit(took.reference_ns, w->launch_timeout_ns);
+        status = timed ? ak_evaluate_trial(&trial, &conditions, w->evaluator, &candidate, &plan,
+                                           limit, &why)
+                       : ak_evaluate_check(&trial, w->evaluator, &candidate, limit, &why);
+        bool lost = status != AK_OK && status != AK_NO_MEMORY && is_lost(w);
+        /* The candidate left the device in an error, which the next call reported. */
+        if (lost) {
+            ak_free(trial.reason);
+            trial.status = AK_TRIAL_CRASHED;
+            trial.reason = ak_strdup(why.text);
+            status = trial.reason == NULL ? AK_NO_MEMORY : AK_OK;
+        }
+        status = status == AK_OK ? AK_OK : ak_fail(err, status, "%s", why.text);
     }
     if (status == AK_OK) {
         *out = ak_message_from_trial(&trial, &conditions);
@@ -268,44 +273,43 @@ static ak_status check(json_t **out, worker *w, const json_t *request, ak_error 
     return try_one(out, w, request, false, err);
 }
 
-static ak_status duel(json_t **out, worker *w, const json_t *request, ak_error *err)
+static ak_status comparison(json_t **out, worker *w, const json_t *request, ak_error *err)
 {
-    ak_entrant entrants[AK_CONTESTANTS_MAX];
-    ak_duel_entry entries[AK_CONTESTANTS_MAX] = {0};
+    ak_judge_candidate candidates[AK_JUDGED_MAX];
+    ak_comparison_entry entries[AK_JUDGED_MAX] = {0};
     json_t *array = NULL, *list = NULL;
-    ak_duel_plan plan = {.seconds = 0.0};
-    const char *pace = NULL;
-    ak_status status = need_task(w, err);
-    status = status == AK_OK ? ak_json_array_or_null(&array, request, "contestants", WHERE, err)
-                             : status;
-    status = status == AK_OK ? ak_json_real_or(&plan.seconds, request, "seconds", 1.0, WHERE, err)
-                             : status;
-    status = status == AK_OK ? ak_json_string_or(&pace, request, "pace", NULL, WHERE, err) : status;
-    status = status == AK_OK ? ak_pace_find(&plan.pace, pace, err) : status;
+    ak_comparison_plan plan = {.seconds = 0.0};
+    ak_comparison_course course = {0};
+    const char *protocol = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(need_task(w, err));
+    AK_TRY(ak_json_array_or_null(&array, request, "candidates", WHERE, err));
+    AK_TRY(ak_json_real_or(&plan.seconds, request, "seconds", 1.0, WHERE, err));
+    AK_TRY(ak_json_real_or(&plan.extra, request, "extra", 0.0, WHERE, err));
+    AK_TRY(ak_json_string_or(&protocol, request, "protocol", NULL, WHERE, err));
+    AK_TRY(ak_protocol_find(&plan.protocol, protocol, err));
     size_t count = array == NULL ? 0 : json_array_size(array);
-    if (status == AK_OK && (count == 0 || count > AK_CONTESTANTS_MAX)) {
-        status = ak_fail(err, AK_INVALID, "a comparison of %zu contestants: must be 1..%d", count,
-                         AK_CONTESTANTS_MAX);
+    if (count == 0 || count > AK_JUDGED_MAX) {
+        AK_TRY(ak_fail(err, AK_INVALID, "a comparison has %zu candidates: it must have 1..%d",
+                       count, AK_JUDGED_MAX));
     }
-    for (size_t i = 0; status == AK_OK && i < count; i++) {
-        status = read_entrant(&entrants[i], w, json_array_get(array, i), err);
+    for (size_t i = 0; i < count; i++) {
+        AK_TRY(read_candidate(&candidates[i], w, json_array_get(array, i), err));
     }
-    if (status == AK_OK) {
-        status = ak_evaluate_duel(entries, w->evaluator, entrants, count, &plan,
-                                  w->launch_timeout_ns, err);
-    }
-    if (status == AK_OK && (*out = json_object()) != NULL && (list = json_array()) != NULL) {
+    AK_TRY(ak_evaluate_comparison(entries, &course, w->evaluator, candidates, count, &plan,
+                                  w->launch_timeout_ns, err));
+    if ((*out = json_object()) != NULL && (list = json_array()) != NULL) {
         bool good = true;
         for (size_t i = 0; good && i < count; i++) {
-            good = json_array_append_new(list, ak_message_from_duel(&entries[i])) == 0;
+            good = json_array_append_new(list, ak_message_from_comparison(&entries[i])) == 0;
         }
         good = ak_json_set(*out, "entries", list) && good;
-        status = good ? AK_OK : ak_fail_memory(err);
+        good = good && ak_message_set_course(*out, &course);
+        AK_TRY(good ? AK_OK : ak_fail_memory(err));
     }
-    for (size_t i = 0; i < AK_CONTESTANTS_MAX; i++) {
-        ak_free(entries[i].reason);
-        ak_free(entries[i].version);
-        ak_free(entries[i].samples_ms);
+out:
+    for (size_t i = 0; i < AK_JUDGED_MAX; i++) {
+        ak_comparison_entry_clear(&entries[i]);
     }
     return status;
 }
@@ -314,11 +318,11 @@ static ak_status ceilings(json_t **out, worker *w, const json_t *request, ak_err
 {
     ak_ceilings found;
     (void)request;
-    ak_status status = need_task(w, err);
-    status = status == AK_OK ? ak_evaluate_ceilings(&found, w->evaluator, err) : status;
-    if (status == AK_OK) {
-        *out = ak_message_from_ceilings(&found);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(need_task(w, err));
+    AK_TRY(ak_evaluate_ceilings(&found, w->evaluator, err));
+    *out = ak_message_from_ceilings(&found);
+out:
     return status == AK_OK && *out == NULL ? ak_fail_memory(err) : status;
 }
 
@@ -355,16 +359,12 @@ static const struct {
     const char *op;
     handler handle;
 } compile_ops[] = {{"start", start}, {"compile", compile}, {NULL, NULL}},
-  device_ops[] = {{"probe", probe},         {"open", open_task}, {"trial", trial},
-                  {"check", check},         {"duel", duel},      {"ceilings", ceilings},
-                  {"baselines", baselines}, {NULL, NULL}};
+  device_ops[] = {{"probe", probe},           {"open", open_task},
+                  {"trial", trial},           {"check", check},
+                  {"comparison", comparison}, {"ceilings", ceilings},
+                  {"baselines", baselines},   {NULL, NULL}};
 
-static bool is_lost(const worker *w)
-{
-    return w->evaluator != NULL && ak_evaluator_lost(w->evaluator);
-}
-
-/* Answers one request. False if the other side has gone. */
+/* Answers one request. Returns false if the other side has ended. */
 static bool answer(worker *w, bool is_device, const json_t *request)
 {
     ak_error err = AK_ERROR_INIT;
@@ -395,10 +395,10 @@ static bool answer(worker *w, bool is_device, const json_t *request)
         json_decref(reply);
         reply = ak_message_failure(id, status, err.text);
     }
-    if (is_lost(w)) { /* so that nothing more is asked of this process */
+    if (is_lost(w)) { /* then the pool asks this process nothing more */
         (void)ak_json_set(reply, "last", json_true());
     }
-    bool sent = reply != NULL && ak_protocol_send(AK_PROC_REPLY_FD, reply, NULL) == AK_OK;
+    bool sent = reply != NULL && ak_wire_send(AK_PROC_REPLY_FD, reply, NULL) == AK_OK;
     json_decref(reply);
     return sent;
 }
@@ -410,7 +410,7 @@ static int serve(worker *w, bool is_device)
     int code = 0;
     for (;;) {
         json_t *request = NULL;
-        if (ak_protocol_receive(&request, AK_PROC_REQUEST_FD, &reader, NULL) != AK_OK) {
+        if (ak_wire_receive(&request, AK_PROC_REQUEST_FD, &reader, NULL) != AK_OK) {
             code = EXIT_BROKEN;
             break;
         }
@@ -420,8 +420,8 @@ static int serve(worker *w, bool is_device)
         bool good = answer(w, is_device, request);
         json_decref(request);
         if (good && is_lost(w)) {
-            _exit(
-                EXIT_LOST); /* not in good order: freeing what is on the device would wait for it */
+            /* Skips the clean end: freeing memory on a lost device would wait for it. */
+            _exit(EXIT_LOST);
         }
         if (!good) {
             code = EXIT_BROKEN;
@@ -436,19 +436,24 @@ static int serve(worker *w, bool is_device)
 
 /* ---- roles --------------------------------------------------------------------------------- */
 
-/* Compilers shall run when nobody is being measured, and disturb as little as possible when
-   somebody is. */
+/* Serves compile requests. Compilers must not disturb measurements: if measurements run on this
+   machine's own processors, compilers get only processors that are idle (SCHED_IDLE), because even
+   the lowest priority would take time from the code that is timed. A compilation that gets no
+   processor in this way is repeated at the usual priority (`again`) while nothing is timed. The
+   worker itself has little to do. */
 static int compile_worker(const char *backend)
 {
     worker w = {0};
     struct sched_param parameters = {0};
     if (ak_backend_find(&w.backend, backend, NULL) != AK_OK) {
-        return EXIT_USAGE;
+        return AK_WORKER_EXIT_USAGE;
     }
     struct rlimit file = {.rlim_cur = COMPILED_BYTES_MAX, .rlim_max = COMPILED_BYTES_MAX};
-    (void)setrlimit(RLIMIT_FSIZE, &file); /* of compilers too, so that none can fill the disk */
-    (void)setpriority(PRIO_PROCESS, 0, 19);
-    (void)sched_setscheduler(0, w.backend->is_cpu ? SCHED_IDLE : SCHED_BATCH, &parameters);
+    /* This limits compilers too, so that none can fill the disk. */
+    (void)setrlimit(RLIMIT_FSIZE, &file);
+    /* Processes that a compiler leaves behind become children of this one. */
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    (void)sched_setscheduler(0, SCHED_BATCH, &parameters);
     return serve(&w, false);
 }
 
@@ -456,7 +461,7 @@ static int device_worker(const char *device)
 {
     worker w = {0};
     if (ak_backend_device(&w.backend, w.device, sizeof w.device, device, NULL) != AK_OK) {
-        return EXIT_USAGE;
+        return AK_WORKER_EXIT_USAGE;
     }
     return serve(&w, true);
 }
@@ -466,30 +471,48 @@ static bool is_open(int fd)
     return fcntl(fd, F_GETFD) >= 0;
 }
 
+/* Returns the role that a backend adds under this option, or NULL. */
+static const ak_backend_role *find_role(const char *option)
+{
+    for (size_t i = 0; ak_backends[i] != NULL; i++) {
+        const ak_backend_role *role = ak_backends[i]->roles;
+        while (role != NULL && role->option != NULL && strcmp(role->option, option) != 0) {
+            role++;
+        }
+        if (role != NULL && role->option != NULL) {
+            return role;
+        }
+    }
+    return NULL;
+}
+
 int ak_worker_main(int argc, char **argv)
 {
-    int64_t block, page;
-    if (argc >= 4 && strcmp(argv[2], "--inventory") == 0 && strcmp(argv[3], "cuda") == 0) {
-        return ak_cuda_inventory_main();
+    const ak_backend_role *role = argc > 2 ? find_role(argv[2]) : NULL;
+    if (role != NULL) {
+        return role->main(argc, argv);
     }
-    if (argc >= 4 && strcmp(argv[2], "--nvrtc") == 0) {
-        return ak_cuda_nvrtc_main(argc, argv);
+    if (argc > 2 && strcmp(argv[2], "--stdio") == 0) {
+        ak_proc_own_program();
+        (void)signal(SIGPIPE, SIG_IGN);
+        return ak_relay_far(argc, argv);
     }
     if (argc < 4 || !is_open(AK_PROC_REQUEST_FD) || !is_open(AK_PROC_REPLY_FD)) {
-        return EXIT_USAGE;
+        return AK_WORKER_EXIT_USAGE;
     }
     (void)fcntl(AK_PROC_REQUEST_FD, F_SETFD, FD_CLOEXEC);
     (void)fcntl(AK_PROC_REPLY_FD, F_SETFD, FD_CLOEXEC);
+    ak_proc_own_program();
     (void)signal(SIGPIPE, SIG_IGN);
-    if (strcmp(argv[2], "--runner") == 0 && argc == 5 && ak_text_int(&block, argv[3]) &&
-        ak_text_int(&page, argv[4]) && block > 2 && page > 2 && block < 4096 && page < 4096) {
-        return ak_runner_main((int)block, (int)page);
+    if (strcmp(argv[2], "--link") == 0) {
+        return ak_relay_near(argc, argv); /* it outlives the tuner, to end what it has started */
     }
+    ak_proc_end_with_parent();
     if (strcmp(argv[2], "--compile") == 0) {
         return compile_worker(argv[3]);
     }
     if (strcmp(argv[2], "--device") == 0) {
         return device_worker(argv[3]);
     }
-    return EXIT_USAGE;
+    return AK_WORKER_EXIT_USAGE;
 }

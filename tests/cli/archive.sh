@@ -35,6 +35,15 @@ echo "exit $?"
 autokernel export matmul --size M=500,N=500,K=500 --output best500.json
 autokernel export matmul --size M=500,N=500,K=500 --output - | grep -c '"kernel": *"matmul"'
 autokernel export matmul --format csv | head -n 1 | cut -d, -f1-6
+echo "-- what a file holds is seen by what is in it"
+autokernel export matmul --format json | gzip >trials.json.gz
+autokernel import trials.json.gz --archive seen.db | head -n 1
+autokernel export matmul --size M=1000,N=1000,K=1000 --format kernel-tuner --output seen.json
+autokernel import seen.json --archive seen2.db | head -n 1
+echo '{"a": 1}' >none.json
+autokernel import none.json --archive seen.db
+echo "exit $?"
+echo "-- in formats"
 for format in csv json; do
     autokernel export matmul --format $format --output "out.$format"
     autokernel import "out.$format" --format $format --archive "copy-$format.db"

@@ -9,7 +9,7 @@ try /proc/nosuch/archive.db
 try text.db/archive.db
 cp "$TESTS"/../data/recordings/tiny.json .
 AUTOKERNEL_ARCHIVE=good.db autokernel tune tiny.json --device sim --evals 3 --quiet >/dev/null
-AUTOKERNEL_ARCHIVE=good.db autokernel stats | head -n 1
+AUTOKERNEL_ARCHIVE=good.db autokernel stats --device sim | head -n 1
 head -c 6000 good.db >cut.db
 sum=$(md5sum <cut.db)
 try cut.db

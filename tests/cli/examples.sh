@@ -1,12 +1,30 @@
-# Every example that help shows works as written (with fewer evaluations, where it tunes).
+# Every example that help shows works as written, with less to try and to measure: one configuration,
+# short comparisons, few libraries. Those of the commands that measure what is tuned have a test of
+# their own: examples_measure.sh.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
-autokernel tune matmul --size M=512,N=512,K=512 --evals 1 --quiet >/dev/null || echo "tune failed"
+commands=${commands:-help list doctor tune history best stats export import report new}
+autokernel tune matmul --size M=512,N=512,K=512 --evals 1 --libraries none --quiet >/dev/null || echo "tune failed"
+autokernel export matmul >/dev/null 2>&1 || echo "export failed"
 cp "$TESTS/../../bench/recordings/matmul.json.gz" gemm.json.gz # what the examples call it
-for command in help list doctor tune history best stats export import report check bench compare new; do
+cp gemm.json.gz other-machine.json.gz
+cat >kernel.cu <<'END'
+#define TILE 32
+extern "C" __global__ void scale(float *y, const float *x, int n)
+{
+    int i = blockIdx.x * TILE + threadIdx.x;
+    if (i < n) y[i] = 2 * x[i];
+}
+END
+for command in $commands; do
     while IFS= read -r line; do
         case $line in
-        'autokernel tune '*--sizes*) line="$line --evals 3" ;; # one for each
-        'autokernel tune '*) line="$line --evals 1" ;;
+        'autokernel tune '*--sizes*) line="$line --evals 3 --libraries none" ;; # one for each
+        'autokernel tune matmul') line="$line --evals 1" ;;
+        'autokernel tune '*.gz*' sim '*) line="$line --evals 1" ;;
+        'autokernel tune '*) line="$line --evals 1 --libraries none" ;;
+        'autokernel compare '*--config*) line="$line --time 0.3s --libraries none" ;;
+        'autokernel compare '*) line="$line --time 0.3s --libraries openblas" ;;
+        'autokernel bench '*) line="$line --time 0.3s" ;;
         esac
         echo "$line"
         eval "words=($line)"

@@ -17,6 +17,7 @@ for signal in INT TERM; do
     grep -E -c '; interrupted' out
     grep -E -c '^best ' out
     grep -c 'stopped before the finish' out
+    grep -c '^next: autokernel tune matmul --size 32 --evals 100000 --events events --quiet --resume ' out
     [ "$(autokernel history --json | grep -c '"status"')" -gt 0 ] || echo "nothing was archived"
 done
 # When the search is over and its finalists are checked, too; which moment of that the signal meets is

@@ -46,3 +46,28 @@ ls
 OPENAI_API_KEY=sk-secret-0123456789abcdefghij autokernel doctor --json >doctor.json
 grep -c sk-secret doctor.json
 grep -o '"provider":"[a-z-]*","address":"[^"]*","key":"[a-z ]*"' doctor.json
+
+# A model that is reached by hand: a prompt becomes a file, and the answer is read from one.
+( until [ -e box/0001.prompt.md ]; do sleep 0.05; done
+  echo '{"model": "a colleague", "word": "ready"}' >box/0001.reply.json ) &
+try check --llm file:box --llm-record said
+wait
+head -1 box/0001.prompt.md
+stat -c %a box/0001.prompt.md
+try check --llm replay:said
+try check --llm file:box --llm-timeout 0.2
+ls box
+try check --llm file:box --llm-budget 1
+# In a run, with the strategy that would not wait for a model that answers at once.
+mkdir hand
+( for n in 0001 0002; do
+      until [ -e hand/$n.prompt.md ]; do sleep 0.05; done
+      echo '{"proposals": [{"hypothesis": "", "expected_gain_pct": 5, "parent": null, "changes": {"x": '${n#000}', "y": 3, "z": "a"}}]}' >hand/$n.reply.json
+  done ) &
+cp "$TESTS"/../data/recordings/tiny.json .
+autokernel tune tiny.json --device sim --strategy hybrid --generations 2 --batch 1 --evals 8 --llm file:hand --quiet >/dev/null
+wait
+autokernel llm show | grep '^generation\|accepted'
+# The brief of a recording names the device and the size that it states.
+autokernel study tiny.json --arms llm --seeds 1 --evals 4 --llm file:study --llm-timeout 0.2 >/dev/null 2>&1
+grep -A1 '^Kernel' study/0001.expired.md

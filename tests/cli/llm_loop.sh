@@ -20,7 +20,7 @@ cat >worth.jsonl <<'END'
 {"text": {"proposals": [{"hypothesis": "more of it", "expected_gain_pct": 10, "parent": null, "changes": {"x": 8, "y": 3}}]}}
 END
 autokernel tune tiny.json --device sim --strategy llm:fill=0 --generations 2 --batch 2 --evals 8 --llm replay:worth.jsonl --quiet >/dev/null
-autokernel stats tiny | sed -n '/language model/,$p'
+autokernel stats tiny --device sim | sed -n '/language model/,$p'
 echo "- no model, and a model that is not there"
 autokernel tune ./mine --strategy llm --evals 2 2>&1 >/dev/null | grep carrying
 OPENAI_API_KEY= autokernel tune ./mine --strategy llm-oneshot --evals 2 --llm openai:gpt-5 --quiet 2>&1 >/dev/null

@@ -1,7 +1,7 @@
 # A folder with the name of a built-in kernel must hold the same; what is new in it has a new name.
 kernels=$TESTS/../../kernels
 try() { autokernel list ./ours/reduce >out 2>err; echo "exit $?"; cat err; }
-cp -r $kernels ours
+cp -r "$kernels" ours
 try
 echo "-- another implementation"
 echo '/* ours */' >>ours/reduce/host.c

@@ -59,7 +59,7 @@ void ak_kernel(const ak_host_call *call)
     y[0] += sum;
 }
 END
-autokernel list ./gap | sed -n 1,8p
+autokernel list ./gap | sed -n 1,9p
 for fault in 0 1 2 3; do
     autokernel check ./gap --set factor=2 --config FAULT=$fault 2>&1 | grep -v '^[0-9]* of\|^next'
 done

@@ -2,7 +2,7 @@
 export AUTOKERNEL_LIBCUDA=$PWD/nowhere.so # as on a machine without a driver
 try() { autokernel "$@" >out 2>err; echo "exit $?"; grep -v '^warning' err; }
 try list matmul --impl cuda_sm90 --dtype bf16
-sed -n 1,2p out
+sed -n 1,3p out
 grep -E -c '^(num_stages|CLUSTER_M) ' out
 grep '^Cartesian' out
 grep '^next:' out

@@ -4,14 +4,30 @@ cp "$TESTS"/../data/recordings/tiny.json .
 cp "$TESTS"/../../bench/recordings/matmul.json.gz .
 echo "- a recording by itself"
 autokernel tune tiny.json --device sim --evals 5 --seed 3 2>&1
-autokernel history tiny --limit 2
+autokernel history tiny --limit 2 --device sim
 autokernel report | sed -n '/^Run/,/trials/p'
+echo "- what was measured is apart from what was simulated"
+autokernel tune tiny.json --device sim:tiny.json --evals 4 --archive both.db --quiet >/dev/null
+autokernel stats tiny --archive both.db | head -1
+autokernel best tiny --archive both.db
+autokernel import tiny.json --format kernel-tuner --archive both.db | head -1
+autokernel stats tiny --archive both.db | head -1
+autokernel stats tiny --archive both.db --device sim | head -1
+autokernel history --archive both.db --limit 1000 | grep -c 'sim:'
+autokernel history --archive both.db --device sim --limit 1000 | grep -c 'sim:'
+autokernel best tiny --archive both.db | sed -n 2p | grep -c 'sim:'
+autokernel export tiny --archive both.db --output both.json
+grep -c 'sim:' both.json
+autokernel export tiny --archive both.db --format kernel-tuner | grep -c '"time"'
+autokernel export tiny --archive both.db --format csv | grep -c 'sim:'
+autokernel simulate both.db --strategy random | sed -n 2p
 echo "- the same bytes"
 for i in 1 2; do
     autokernel tune tiny.json --device sim:tiny.json --strategy local --evals 30 --archive $i.db --events $i.events --quiet >/dev/null
-    autokernel export tiny --archive $i.db --format json --output $i.json >/dev/null
-    autokernel export tiny --archive $i.db --format csv --output $i.csv >/dev/null
+    autokernel export tiny --archive $i.db --device sim --format json --output $i.json >/dev/null
+    autokernel export tiny --archive $i.db --device sim --format csv --output $i.csv >/dev/null
 done
+grep -c sim: 1.csv
 cmp 1.events 2.events && cmp 1.json 2.json && cmp 1.csv 2.csv && echo same
 echo "- again, by the report's own command"
 eval "$(autokernel report --archive 1.db | grep -o 'autokernel tune .*' | head -1) --archive again.db --quiet" | tail -n +2 | head -1

@@ -1,7 +1,7 @@
 # One kernel for many sizes: tune, look at the report, export the table, use it for other sizes.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 kernel=$TESTS/../data/kernels/double
-autokernel tune $kernel --sizes '100;n=200000' --evals 4 --dispatch 2 --events events.jsonl >tuned 2>progress
+autokernel tune "$kernel" --sizes '100;n=200000' --evals 4 --dispatch 2 --events events.jsonl >tuned 2>progress
 echo "exit $?"
 grep '^size ' progress
 cat tuned
@@ -11,7 +11,7 @@ echo "-- the report"
 autokernel report | grep -E '^[A-Z][a-z]|^  trials'
 autokernel report --json | grep -c '"stability"'
 echo "-- the table"
-autokernel export $kernel --format dispatch
+autokernel export "$kernel" --format dispatch
 echo "exit $?"
 grep -E '^  "(schema|kind|kernel|implementation|device|dtype|method)":' dispatch.json
 grep -c '"loss_ci"' dispatch.json
@@ -21,7 +21,7 @@ autokernel history --run $run | grep -c '  double  '
 autokernel stats --run $run | head -n 1 | grep -o '[0-9]* trials'
 autokernel best --run $run | grep -c '^double'
 echo "-- resumed: what is known counts"
-autokernel tune $kernel --sizes '100;n=200000' --evals 4 --resume --json >resumed.json 2>progress
+autokernel tune "$kernel" --sizes '100;n=200000' --evals 4 --resume --json >resumed.json 2>progress
 echo "exit $?"
 grep -o '"evaluated":[0-9]*' resumed.json | tr '\n' ' '
 echo
@@ -34,18 +34,18 @@ sed -e '/"configs": \[/,/^  \],/d' -e '/"sizes": \[/,/^  \],/d' dispatch.json |
     sed 's/"dtype": "f32",/&\n  "configs": [{"UNROLL": 64}, {"UNROLL": 1}],\n  "sizes": [{"size": {"n": 4096}, "config": 0}, {"size": {"n": 200}, "config": 1}],/' >own.json
 # At n=950 the first is nearer, but not valid.
 for n in 100000 300 950; do
-    autokernel bench $kernel --config @own.json --size $n --json | grep -o '"\(size\|config\)":"[^"]*"' | sort -u | tr '\n' ' '
+    autokernel bench "$kernel" --config @own.json --size $n --json | grep -o '"\(size\|config\)":"[^"]*"' | sort -u | tr '\n' ' '
     echo
 done
 echo "-- a list in a file, as JSON"
 printf '# ours\n 100 \n\nn=5000\n' >sizes.txt
-autokernel tune $kernel --sizes @sizes.txt --evals 2 --time 3s --json >one.json
+autokernel tune "$kernel" --sizes @sizes.txt --evals 2 --time 3s --json >one.json
 echo "exit $?"
 grep -o '"size":"n=[0-9]*"' one.json | tr '\n' ' '
 grep -o '"\(method\|stopped_by\|geomean\|worst\|tradeoff\|stability\)":' one.json | sort -u | tr '\n' ' '
 echo
 echo "-- what is refused"
-bad() { autokernel tune $kernel "$@"; echo "exit $?"; }
+bad() { autokernel tune "$kernel" "$@"; echo "exit $?"; }
 bad --sizes '100;n=100'
 bad --sizes '100;200' --size 300
 bad --dispatch 2
@@ -55,13 +55,13 @@ bad --sizes @missing.txt
 bad --sizes '100;m=3'
 bad --sizes '100;200' --evals 1
 bad --sizes "$(seq -s ';' 1 65)"
-autokernel export $kernel --format dispatch --size 100
+autokernel export "$kernel" --format dispatch --size 100
 echo "exit $?"
 sed 's/"schema": 1/"schema": 9/' own.json >new.json
-autokernel bench $kernel --config @new.json
+autokernel bench "$kernel" --config @new.json
 echo "exit $?"
 sed 's/"config": 1/"config": 7/' own.json >wrong.json
-autokernel bench $kernel --config @wrong.json
+autokernel bench "$kernel" --config @wrong.json
 echo "exit $?"
-AUTOKERNEL_ARCHIVE=empty.db autokernel export $kernel --format dispatch
+AUTOKERNEL_ARCHIVE=empty.db autokernel export "$kernel" --format dispatch
 echo "exit $?"

@@ -7,7 +7,7 @@ cat progress tuned
 sed 's/.*"event": *"\([a-z_]*\)".*/\1/' events.jsonl | grep -v -x -e baseline -e phase -e warning -e prepared | tr '\n' ' '
 echo
 echo "-- JSON"
-autokernel tune matmul --size $size --evals 2 --seed 2 --json >tuned.json
+autokernel tune matmul --size $size --evals 2 --seed 2 --libraries openblas --json >tuned.json
 echo "exit $?"
 wc -l <tuned.json
 tr -d ' ' <tuned.json | tr '{,' '\n\n' | grep -o -E '^"(kernel|implementation|device|size|dtype|evaluated|failed|seconds|best|config|ms|ci_ms|tflops|gbs|efficiency|speedup|baseline|run|stopped_by)":' | sort -u | tr '\n' ' '
@@ -15,7 +15,7 @@ echo
 tr ',' '\n' <tuned.json | grep -E '"(kernel|device|dtype|evaluated)"'
 echo "-- the archive"
 autokernel history matmul --json | grep -c '"kernel": *"matmul"'
-autokernel tune matmul --size $size --evals 5 --seed 2 --resume --json | tr ',' '\n' | grep -E '"resumed"'
+autokernel tune matmul --size $size --evals 5 --seed 2 --resume --libraries none --json | tr ',' '\n' | grep -E '"resumed"'
 autokernel best matmul --size $size | wc -l
 autokernel stats | head -n 1
 echo "-- out again"
@@ -26,9 +26,9 @@ echo "exit $?"
 grep -o -E '"size": ?"[^"]*"' benched.json | sort -u
 autokernel bench softmax --config @best_config.json
 echo "exit $?"
-autokernel bench matmul --size $size --config default --baselines --time 1s --quiet
+autokernel bench matmul --size $size --config default --baselines --time 0.3s --quiet
 echo "exit $?"
-autokernel compare matmul --size $size --time 1s
+autokernel compare matmul --size $size --time 0.3s
 echo "exit $?"
 autokernel report
 echo "exit $?"

@@ -30,7 +30,7 @@ try new kernel
 try help tuen
 try history --status okk
 try history --limit 0
-try report --format html2
+try report --format exel
 try report --format md --json
 try export matmul --format exel
 try import trials.txt

@@ -16,7 +16,9 @@
  * FAKE_CUDA in the environment injects faults: words "FAULT" or "FAULT@NAME=VALUE" (only for code
  * compiled with -DNAME=VALUE), separated by blanks:
  *
- *   no_device old_driver no_memory | spill serialised compile_error | launch_error illegal_address
+ *   no_device old_driver no_memory | spill (40 bytes) stack (48 bytes of each thread) serialised
+ *   compile_error | launch_error illegal_address
+ *   die (the process, as a library may) late (illegal_address, after so many runs that checks pass)
  *   hang wrong overrun lazy (does nothing but in every second run) no_cluster
  *   mixed (the second device is of another model) alone (there is no second one)
  *   lt_pairs (cuBLASLt's products are two kernels, the second begun early)
@@ -25,7 +27,9 @@
  *   them) all_inexact
  *
  * and, where B has more than LARGE elements only: large_wrong, large_overrun, large_idle (does
- * nothing), large_input (changes A), large_scribble (writes into all other memory of the device).
+ * nothing), large_input (changes A), large_past (copies what lies behind A behind C), large_gap and
+ * large_gap_copy (writes between the rows of C: what outputs are poisoned with, and what lies
+ * between those of A), large_scribble (writes into all other memory of the device).
  * small_bad_reference and large_bad_reference spoil one element of what ak_reference computes: the
  * first where B is not large, the last where it is.
  */
@@ -41,6 +45,7 @@
 
 #include "backend/cuda/cuda_api.h"
 #include "fake_referee.h"
+#include "zones.h"
 
 #define EXPORT                       __attribute__((visibility("default")))
 #define X(member, symbol, arguments) EXPORT int cuda_##member arguments __asm__(symbol);
@@ -75,7 +80,8 @@ enum {
     DEVICES = 4,
     SMS = 132,
     TYPE_F16 = 6, /* else bf16 */
-    LARGE = 500000
+    LARGE = 500000,
+    LATE_RUNS = 12
 };
 #define MAGIC      "FAKE CUBIN\n"
 #define L2_BYTES   (64 << 10)
@@ -371,6 +377,8 @@ static void scribble(const void *c)
     }
 }
 
+static unsigned late_runs; /* of this process */
+
 static int run_gemm(const node *w)
 {
     const char *options = w->f->module->options;
@@ -419,7 +427,10 @@ static int run_gemm(const node *w)
     if (option(options, "residual_is_add", 0)) {
         q.residual = (const uint16_t *)(uintptr_t)argument_address(w, 6);
     }
-    if (fault("illegal_address", options)) {
+    if (fault("die", options)) {
+        abort();
+    }
+    if (fault("illegal_address", options) || (fault("late", options) && ++late_runs > LATE_RUNS)) {
         return ILLEGAL_ADDRESS;
     }
     if (fault("hang", options)) {
@@ -438,6 +449,16 @@ static int run_gemm(const node *w)
     }
     if (fault("overrun", options) || (large && fault("large_overrun", options))) {
         c[(size_t)m * (size_t)n] = 0;
+    }
+    if (large && fault("large_past", options)) {
+        memcpy(c + (size_t)(m - 1) * q.ldc + (size_t)n, q.a + (size_t)(m - 1) * q.lda + (size_t)k,
+               8);
+    }
+    if (large && fault("large_gap", options)) {
+        c[n] = 0x7F91;
+    }
+    if (large && fault("large_gap_copy", options)) {
+        memcpy(c + n, q.a + k, 8);
     }
     if (large && fault("large_input", options)) {
         ((uint16_t *)(uintptr_t)a.address)[1] ^= 1;
@@ -473,6 +494,28 @@ static int run_pass(const node *w)
     return 0;
 }
 
+/* X, Y, Z, workspace, rows, columns, pitch, workspace_bytes: see zones.h. */
+static int run_zones(const node *w)
+{
+    const char *options = w->f->module->options;
+    zones_call c = {.x = (void *)(uintptr_t)argument_address(w, 0),
+                    .y = (void *)(uintptr_t)argument_address(w, 1),
+                    .z = (void *)(uintptr_t)argument_address(w, 2),
+                    .workspace = (void *)(uintptr_t)argument_address(w, 3),
+                    .rows = (int64_t)argument_address(w, 4),
+                    .cols = (int64_t)argument_address(w, 5),
+                    .pitch = (int64_t)argument_address(w, 6),
+                    .workspace_bytes = (int64_t)argument_address(w, 7),
+                    .write = (int)option(options, "WRITE", 0),
+                    .in_place = (int)option(options, "IN_PLACE", 0),
+                    .bytes = (int)option(options, "BYTES", 0),
+                    .is_f32 = (int)option(options, "IS_F32", 0),
+                    .is_f64 = (int)option(options, "IS_F64", 0),
+                    .is_i32 = (int)option(options, "IS_I32", 0)};
+    zones_run(&c);
+    return 0;
+}
+
 static void run(node *w)
 {
     int code = 0;
@@ -482,6 +525,7 @@ static void run(node *w)
     if (w->f != NULL) {
         code = strcmp(w->f->name, "ak_bias_activation") == 0 ? run_pass(w)
                : strcmp(w->f->name, "ak_rate") == 0          ? 0
+               : strcmp(w->f->name, "zones_kernel") == 0     ? run_zones(w)
                                                              : run_gemm(w);
     } else if (w->kind == 1) {
         code = inside(w->to, w->bytes) && inside(w->from, w->bytes) ? 0 : ILLEGAL_ADDRESS;
@@ -872,7 +916,8 @@ static bool has_entry(const module *m, const char *name)
 int cuda_module_function(void **out, void *m, const char *name)
 {
     if (!has_entry(m, name) && strcmp(name, "ak_rate") != 0 &&
-        strcmp(name, "ak_bias_activation") != 0 && fake_referee_find(name) < 0) {
+        strcmp(name, "ak_bias_activation") != 0 && strcmp(name, "zones_kernel") != 0 &&
+        fake_referee_find(name) < 0) {
         return NOT_FOUND;
     }
     function *f = &functions[function_count++ % 4096];
@@ -892,6 +937,7 @@ static long cluster_of(const function *f)
 int cuda_function_get(int *out, int attribute, void *f)
 {
     *out = attribute == 0    ? 1024
+           : attribute == 3  ? (fault("stack", ((function *)f)->module->options) ? 48 : 0)
            : attribute == 11 ? (is_gemm(((function *)f)->name) ? (int)cluster_of(f) : 0)
                              : 0;
     return 0;
@@ -949,6 +995,12 @@ int cuda_launch(const ak_cuda_launch_config *config, void *f, void **arguments, 
     }
     for (uint32_t i = 0; i < config->attribute_count; i++) {
         w.early = w.early || (config->attributes[i].id == 6 && config->attributes[i].as.value != 0);
+    }
+    if (strcmp(what->name, "zones_kernel") == 0) {
+        for (int i = 0; i < 8; i++) {
+            memcpy(w.values[i], arguments[i], 8);
+        }
+        return enqueue(&w);
     }
     int count = gemm ? counts[0] : strcmp(what->name, "ak_rate") == 0 ? counts[2] : counts[1];
     for (int i = 0; i < count; i++) {

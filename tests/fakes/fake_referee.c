@@ -30,10 +30,16 @@ static void squares(void)
     ak_squares(POINTER(u64 *, 0), (i64)v[1], v[2], from_bits(v[3]), POINTER(finding *, 4));
 }
 
+static void paint(void)
+{
+    ak_paint(POINTER(unsigned char *, 0), (i64)v[1], (i64)v[2], (i64)v[3], v[4], v[5], v[6]);
+}
+
 static void examine(void)
 {
     ak_examine(POINTER(void *, 0), POINTER(u64 *, 1), (i64)v[2], (i64)v[3], (i64)v[4], (int)v[5],
-               (u32)v[6], v[7], from_bits(v[8]), from_bits(v[9]), POINTER(finding *, 10));
+               (u32)v[6], v[7], from_bits(v[8]), from_bits(v[9]), v[10], v[11], v[12],
+               POINTER(finding *, 13));
 }
 
 static void fingerprint(void)
@@ -49,7 +55,8 @@ static const struct {
 } kernels[] = {{"ak_reference", 11, 0, reference},
                {"ak_seal", 4, 0, seal},
                {"ak_squares", 5, 0, squares},
-               {"ak_examine", 11, 1 << 5 | 1 << 6, examine},
+               {"ak_paint", 7, 0, paint},
+               {"ak_examine", 14, 1 << 5 | 1 << 6, examine},
                {"ak_fingerprint", 4, 0, fingerprint}};
 enum { KERNELS = sizeof kernels / sizeof kernels[0] };
 

@@ -2,7 +2,7 @@
 #ifndef AK_FAKE_REFEREE_H
 #define AK_FAKE_REFEREE_H
 
-#define FAKE_REFEREE_ARGUMENTS 11
+#define FAKE_REFEREE_ARGUMENTS 14
 
 /* A number for a kernel's name; -1 if it is none of the referee's. */
 int fake_referee_find(const char *name);

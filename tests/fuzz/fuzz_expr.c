@@ -2,7 +2,7 @@
  */
 #include <string.h>
 
-#include "problem/expr.h"
+#include "space/expr.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "archive/archive.h"
-#include "archive/config_file.h"
-#include "archive/format.h"
+#include "formats/config_file.h"
+#include "formats/format.h"
 #include "base/alloc.h"
 #include "base/fs.h"
 

@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const int statuses[] = {301, 400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 503, 529};
     size_t providers = 0;
-    while (ak_providers[providers] != NULL) {
+    while (ak_providers[providers] != NULL && ak_providers[providers]->ask == NULL) {
         providers++;
     }
     char *raw = size < 1 ? NULL : ak_strndup((const char *)data + 1, size - 1);

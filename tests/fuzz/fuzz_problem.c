@@ -3,7 +3,7 @@
 
 #include "problem/kernel_files.h"
 #include "base/alloc.h"
-#include "problem/space.h"
+#include "space/space.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "problem/space.h"
+#include "space/space.h"
 
 static char folder[AK_PATH_MAX], input[AK_PATH_MAX];
 

@@ -1,6 +1,6 @@
 /*
  * gemm.c: one configuration of the matrix product with mma.sync (cuda_sm80.cu), run on the CPU over
- * shapes that are awkward for it and compared with the sums in double. See simt.h and cases.txt.
+ * edge-case shapes and compared with the sums in double. See simt.h and cases.txt.
  */
 #include "simt.h"
 

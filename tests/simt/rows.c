@@ -1,5 +1,5 @@
 /*
- * rows.c: one configuration of a kernel on rows, run on the CPU over shapes that are awkward for it
+ * rows.c: one configuration of a kernel on rows, run on the CPU over edge-case shapes
  * and compared with the formula in double. SIMT_KERNEL says which: 1 softmax, 2 layernorm,
  * 3 rmsnorm, 4 reduce. See tests/simt/simt.h and cases.txt.
  */
@@ -131,7 +131,7 @@ static int run(int rows, int cols, size_t offset, unsigned blocks, int special)
     q.rows = rows;
     q.cols = cols;
     q.x = simt_buffer(count * ELEMENT, VEC_BYTES, offset * ELEMENT % VEC_BYTES);
-    q.weight = simt_buffer((size_t)cols * ELEMENT, 16, 0);
+    q.weight = simt_buffer((size_t)cols * ELEMENT, 16, offset * ELEMENT % 16);
     q.bias = simt_buffer((size_t)cols * ELEMENT, 16, 0);
     q.y = simt_buffer(results * ELEMENT, VEC_BYTES, offset / 2 * ELEMENT % VEC_BYTES);
     simt.random = count + offset;
@@ -204,14 +204,17 @@ int main(void)
     }
     return wrong > 0;
 #endif
-    wrong += run(3, most + 1, 0, 0, 0);
+    wrong += run(3, most + (V > 1), 0, 0, 0);
     wrong += run(ROWS + 1, most - 1, 1, 1, 0); /* one block goes over all rows */
-    wrong += run(2, 2 * most + 3, 3, 0, 0);
+    wrong += run(7 * ROWS + 3, most - 3 > 0 ? most - 3 : 1, 2, 2, 0);
+    if (BATCH == 1) { /* else all rows must fit the registers */
+        wrong += run(2, 2 * most + 3, 3, 0, 0);
+    }
     wrong += run(3, 1, 0, 0, 0);
     wrong += run(5, V + 1, 1, 2, 0);
     wrong += run(2, 33, 5, 1, 0);
     for (int special = 1; special <= 3 && SIMT_KERNEL == 1; special++) {
-        wrong += run(2, most + 2, 0, 0, special);
+        wrong += run(2, most + (BATCH == 1 ? 2 : 1), 0, 0, special);
     }
     return wrong > 0;
 }

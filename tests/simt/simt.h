@@ -444,6 +444,21 @@ static inline float shuffle_xor(uint32_t lanes, float x, int distance)
     return __uint_as_float(simt.self->out[0]);
 }
 
+static inline void simt_shift_all(simt_thread *lane[32], uint32_t lanes, int distance)
+{
+    (void)lanes;
+    for (int i = 0; i < 32; i++) {
+        lane[i]->out[0] = lane[i < distance ? i : i - distance]->in[0];
+    }
+}
+
+static inline int shuffle_up(int x, int distance)
+{
+    simt.self->in[0] = (uint32_t)x;
+    simt_collective("a shuffle upwards", 0xffffffffu, simt_shift_all, distance);
+    return (int)simt.self->out[0];
+}
+
 static inline void simt_copy_now(simt_copy *c)
 {
     if (!c->done) {
@@ -810,6 +825,29 @@ static inline void load_matrix(uint32_t v[4], uint32_t row, int transposed)
     memcpy(v, simt.self->out, 16);
 }
 
+/* A matrix of 8 x 8 that lies among the lanes as load_matrix leaves it. */
+static inline void simt_transpose(simt_thread *lane[32], uint32_t lanes, int how)
+{
+    uint16_t m[8][8];
+    (void)lanes;
+    (void)how;
+    for (int t = 0; t < 32; t++) {
+        m[t / 4][t % 4 * 2] = (uint16_t)lane[t]->in[0];
+        m[t / 4][t % 4 * 2 + 1] = (uint16_t)(lane[t]->in[0] >> 16);
+    }
+    for (int t = 0; t < 32; t++) {
+        const int r = t / 4, c = t % 4 * 2;
+        lane[t]->out[0] = (uint32_t)m[c][r] | (uint32_t)m[c + 1][r] << 16;
+    }
+}
+
+static inline uint32_t transpose(uint32_t v)
+{
+    simt.self->in[0] = v;
+    simt_collective("movmatrix", 0xffffffffu, simt_transpose, 0);
+    return simt.self->out[0];
+}
+
 /* m16n8k16: lane t has of A rows t / 4 and 8 more, columns 2 (t % 4) and the next, and 8 more; of B
    the same columns as rows, and column t / 4; of D rows as of A, columns 2 (t % 4) and the next.
    Operands: 0-3 A, 4-5 B, 6-9 D. */
@@ -867,6 +905,51 @@ static inline void load_parts(float v[4], const float *from)
 static inline void store_parts(float *to, const float v[4])
 {
     simt_vector(to, v, 16, to);
+}
+
+/* Words that blocks hand over without a barrier. */
+static inline void load_four(uint32_t v[4], const uint32_t *from)
+{
+    simt_vector(v, from, 16, from);
+}
+
+static inline void load_couple(uint32_t v[2], const uint32_t *from)
+{
+    simt_vector(v, from, 8, from);
+}
+
+static inline void store_four(uint32_t *to, const uint32_t v[4])
+{
+    simt_vector(to, v, 16, to);
+}
+
+static inline void store_couple(uint32_t *to, const uint32_t v[2])
+{
+    simt_vector(to, v, 8, to);
+}
+
+/* Others go on, and it is asked again. Blocks that wait for each other are run as one cluster. */
+static inline void wait_a_little(void)
+{
+    static unsigned long turns;
+    if (turns++ > 10000000) {
+        SIMT_FAIL("waits for ever for another block");
+    }
+    (void)swapcontext(&simt.self->context, &simt.scheduler);
+}
+
+static inline void store_pair(void *to, uint32_t low, uint32_t high)
+{
+    const uint32_t both[2] = {low, high};
+    simt_vector(to, both, 8, to);
+}
+
+static inline uint32_t load_two(const uint16_t *from)
+{
+    uint32_t v;
+    simt_access();
+    simt_vector(&v, from, 4, from);
+    return v;
 }
 
 static inline void store_line(void *to, const uint32_t v[4])

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "strategy/strategy.h"
+#include "strategy/advisor.h"
 
 #define SCRIPT_QUESTIONS 16
 

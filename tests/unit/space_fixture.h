@@ -3,7 +3,7 @@
 #define SPACE_FIXTURE_H
 
 #include "base/json.h"
-#include "problem/space.h"
+#include "space/space.h"
 
 static inline ak_status fixture_build(ak_space **out, const char *json, const ak_scope *constants,
                                       bool numerics, ak_error *err)

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -389,6 +390,35 @@ static void test_best(void **state)
     ak_trial_clear(&best);
 }
 
+/* A run over many sizes measures all leaders side by side at each size: its winner there is one
+   that no trial of that size's own run has to be. */
+static void test_best_of_many_sizes(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_trial best, own = literal_trial("MR=4", 0.8), other = literal_trial("MR=6", 0.9);
+    (void)add_trial(f->archive, own);
+    (void)add_trial(f->archive, other);
+    char sizes[200], result[500];
+    (void)snprintf(sizes, sizeof sizes, "%s;M=1,N=1,K=1", own.size);
+    (void)snprintf(result, sizeof result,
+                   "{\"configs\": [{\"MR\": 4}, {\"MR\": 6}], \"sizes\": [{\"size\": "
+                   "\"M=1,N=1,K=1\", \"winner\": 0, \"ms\": 0.1}, {\"size\": \"%s\", "
+                   "\"winner\": 1, \"ms\": 0.7}]}",
+                   own.size);
+    ak_run run = literal_run("many");
+    run.size = sizes;
+    run.environment = own.environment;
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    assert_ok(ak_archive_best(&best, f->archive, NULL, err));
+    assert_string_equal(best.config, "MR=4");
+    ak_trial_clear(&best);
+    assert_ok(ak_archive_end_run(f->archive, "many", "2026-11-21T11:00:00.000Z", result, err));
+    assert_ok(ak_archive_best(&best, f->archive, NULL, err));
+    assert_string_equal(best.config, "MR=6");
+    assert_true(best.median_ms == 0.7);
+    ak_trial_clear(&best);
+}
+
 /* ---- opening ----------------------------------------------------------------------------------
  */
 
@@ -521,6 +551,92 @@ static void test_newer_schema(void **state)
     assert_left_alone(f, AK_CORRUPT, "damaged");
 }
 
+static void test_altered_rows(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_archive *archive = NULL;
+    ak_trial best, trial = literal_trial("MR=4", 1), broken = literal_trial("MR=6", 0);
+    broken.status = AK_TRIAL_CRASHED;
+    broken.reason = (char *)"not \xff UTF-8";
+    broken.max_error = (double)NAN;
+    assert_ok(ak_archive_open(&archive, f->path, err));
+    (void)add_trial(archive, trial);
+    (void)add_trial(archive, broken);
+    assert_ok(ak_archive_best(&best, archive, NULL, err));
+    ak_trial_clear(&best);
+    const ak_archive_filter second = {.id = 2};
+    assert_int_equal(count_trials(archive, &second), 1);
+    ak_archive_close(archive);
+    /* What is worked out again may change, and what is older has no checksum. */
+    execute(f->path, "UPDATE trials SET efficiency = 0.5, bound = 'memory' WHERE id = 1");
+    assert_ok(ak_archive_open(&archive, f->path, err));
+    assert_int_equal(count_trials(archive, NULL), 2);
+    ak_archive_close(archive);
+    static const char *const changes[] = {"ms = 0.5", "config = 'MR=8'", "status = 'crashed'",
+                                          "samples_ms = x'0000000000000000'",
+                                          "run = NULL, model = 'x'"};
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        char sql[200];
+        (void)snprintf(
+            sql, sizeof sql,
+            "DROP TABLE IF EXISTS kept; CREATE TABLE kept AS SELECT * FROM trials WHERE id = "
+            "1; UPDATE trials SET %s WHERE id = 1",
+            changes[i]);
+        execute(f->path, sql);
+        assert_ok(ak_archive_open(&archive, f->path, err));
+        size_t seen = 0;
+        assert_refused(ak_archive_each(archive, NULL, count_one, &seen, err), AK_CORRUPT,
+                       "trial 1 was changed");
+        ak_archive_close(archive);
+        execute(f->path, "DELETE FROM trials WHERE id = 1; INSERT INTO trials SELECT * FROM kept; "
+                         "DROP TABLE kept");
+    }
+    execute(f->path, "UPDATE trials SET ms = 0.5, checksum = NULL WHERE id = 1");
+    assert_ok(ak_archive_open(&archive, f->path, err));
+    assert_ok(ak_archive_best(&best, archive, NULL, err));
+    assert_true(best.median_ms == 0.5);
+    ak_trial_clear(&best);
+    ak_archive_close(archive);
+}
+
+/* An archive on a disk, or of a user, that takes no write. */
+static void test_read_only(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_archive *archive = NULL;
+    char folder[AK_PATH_MAX];
+    make_archive(f, 2);
+    (void)snprintf(folder, sizeof folder, "%s", f->path);
+    *strrchr(folder, '/') = 0;
+    const bool root = geteuid() == 0;
+    for (int older = 0; older < 2; older++) {
+        if (older) {
+            execute(f->path, "ALTER TABLE trials DROP COLUMN checksum; PRAGMA user_version = 3");
+        }
+        assert_int_equal(chmod(f->path, 0444), 0);
+        assert_int_equal(chmod(folder, 0555), 0);
+        assert_true(!root || seteuid(65534) == 0);
+        ak_error why = AK_ERROR_INIT;
+        ak_status read = ak_archive_open_existing(&archive, f->path, &why);
+        ak_archive *other = NULL;
+        ak_error refused = AK_ERROR_INIT;
+        ak_status written = ak_archive_open(&other, f->path, &refused);
+        assert_true(!root || seteuid(0) == 0);
+        if (read != AK_OK) {
+            fail_msg("%s", why.text);
+        }
+        assert_int_equal(count_trials(archive, NULL), 2);
+        ak_archive_close(archive);
+        assert_true(written != AK_OK);
+        assert_non_null(strstr(refused.text, f->path));
+        assert_int_equal(chmod(folder, 0755), 0);
+        assert_int_equal(chmod(f->path, 0644), 0);
+    }
+    char wal[AK_PATH_MAX + 8];
+    (void)snprintf(wal, sizeof wal, "%s-wal", f->path);
+    assert_int_not_equal(access(wal, F_OK), 0); /* nothing was left beside it */
+}
+
 /* The tables as version 1 had them. */
 static void go_back_to_version_1(const char *path)
 {
@@ -533,6 +649,7 @@ static void go_back_to_version_1(const char *path)
                   "ALTER TABLE trials DROP COLUMN temperature_celsius; "
                   "ALTER TABLE trials DROP COLUMN throttle; "
                   "ALTER TABLE trials DROP COLUMN utilisation; "
+                  "ALTER TABLE trials DROP COLUMN checksum; "
                   "PRAGMA user_version = 1");
 }
 
@@ -1073,12 +1190,15 @@ int main(void)
         WITH_ARCHIVE(test_dangling),
         WITH_ARCHIVE(test_best_of_implementations),
         WITH_ARCHIVE(test_best),
+        WITH_ARCHIVE(test_best_of_many_sizes),
         WITH_ARCHIVE(test_what_failed_a_later_check_is_not_best),
         WITH_FOLDER(test_paths),
         WITH_FOLDER(test_unusable_paths),
         WITH_FOLDER(test_not_a_database),
         WITH_FOLDER(test_other_database),
         WITH_FOLDER(test_newer_schema),
+        WITH_FOLDER(test_altered_rows),
+        WITH_FOLDER(test_read_only),
         WITH_FOLDER(test_migration),
         WITH_FOLDER(test_newer_schema_with_log),
         WITH_FOLDER(test_damaged),

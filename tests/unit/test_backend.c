@@ -221,6 +221,10 @@ static void ceilings(const ak_backend_ops *b, const ak_task *task, ak_device *de
     if (b->ceilings(&c, device, task->dtype, &err) != AK_OK) {
         fail_msg("%s", err.text);
     }
+    if (!c.measured) { /* a backend may have none */
+        assert_true(c.peak_tflops == 0 && c.copy_gbs == 0);
+        return;
+    }
     assert_true(c.peak_tflops > 0 && c.copy_gbs > 0);
     assert_true(c.peak_tflops < 1e5 && c.copy_gbs < 1e6); /* units: TFLOP/s and GB/s */
 }
@@ -244,7 +248,7 @@ static void baselines(const ak_backend_ops *b, const ak_task *task, ak_device *d
 {
     size_t count = 0;
     assert_int_equal(b->baselines(device, task, note_baseline, &count, NULL), AK_OK);
-    assert_true(count > 0);
+    assert_true(count > 0 || strcmp(b->name, "opencl") == 0); /* no library is known to it */
 }
 
 static void baselines_have_names_and_versions(void **state)

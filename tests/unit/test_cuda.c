@@ -21,6 +21,8 @@
 #include "worker/pool_state.h"
 
 #define LAUNCH_TIMEOUT_NS (8 * AK_SECOND_NS)
+/* Candidates of so many stages hang, and whoever submits them knows that others are fast. */
+#define HANG_STAGES 9
 
 /* num_stages tells the candidates apart; the fake does this to each. */
 static const struct {
@@ -34,7 +36,7 @@ static const struct {
     {5, "overrun", AK_TRIAL_WRONG_RESULT, "outside of C, behind its end"},
     {7, "illegal_address", AK_TRIAL_CRASHED, "CUDA_ERROR_ILLEGAL_ADDRESS"},
     {3, "launch_error", AK_TRIAL_LAUNCH_ERROR, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"},
-    {9, "hang", AK_TRIAL_TIMED_OUT, "did not end within 8 s"},
+    {HANG_STAGES, "hang", AK_TRIAL_TIMED_OUT, "did not end within 2 s"},
     {11, "spill", AK_TRIAL_REJECTED, "spills 40 bytes"},
     {13, "serialised", AK_TRIAL_REJECTED, "serialised tensor instructions"},
     {20, "compile_error", AK_TRIAL_COMPILE_ERROR, "said by the fake compiler"},
@@ -43,22 +45,36 @@ static const struct {
 enum { CASES = sizeof cases / sizeof cases[0] };
 
 /* The same where B is so large that results are judged on the device. */
-static const struct {
+typedef struct large_case {
     int stages;
     const char *fault;
     ak_trial_status status;
     const char *reason;
-} large_cases[] = {
+} large_case;
+static const large_case large_cases[] = {
     {8, NULL, AK_TRIAL_OK, NULL},
     {4, "large_wrong", AK_TRIAL_WRONG_RESULT, "1 of 65536 elements wrong, worst"},
     {5, "large_overrun", AK_TRIAL_WRONG_RESULT, "outside of C, behind its end"},
+    {6, "large_past", AK_TRIAL_WRONG_RESULT, "outside of C, behind its end"},
     {8, NULL, AK_TRIAL_OK, NULL},
     {7, "large_idle", AK_TRIAL_WRONG_RESULT, "65536 of 65536 elements wrong (65536 never"},
     {3, "large_input", AK_TRIAL_WRONG_RESULT, "it changes its input A"},
-    {9, "large_scribble", AK_TRIAL_WRONG_RESULT, "memory that is none of its arguments"},
+    {9, "large_scribble", AK_TRIAL_WRONG_RESULT, "memory outside of its arguments"},
     {8, NULL, AK_TRIAL_OK, NULL},
 };
-enum { LARGE_CASES = sizeof large_cases / sizeof large_cases[0] };
+/* And with rows at a distance. */
+static const large_case apart_cases[] = {
+    {8, NULL, AK_TRIAL_OK, NULL},
+    {5, "large_gap", AK_TRIAL_WRONG_RESULT, "it writes between the rows of C"},
+    {6, "large_gap_copy", AK_TRIAL_WRONG_RESULT, "it writes between the rows of C"},
+    {4, "large_past", AK_TRIAL_WRONG_RESULT, "outside of C, behind its end"},
+    {3, "large_wrong", AK_TRIAL_WRONG_RESULT, "1 of 65536 elements wrong, worst"},
+    {8, NULL, AK_TRIAL_OK, NULL},
+};
+enum {
+    LARGE_CASES = sizeof large_cases / sizeof large_cases[0],
+    APART_CASES = sizeof apart_cases / sizeof apart_cases[0]
+};
 
 static char folder[AK_PATH_MAX];
 
@@ -146,13 +162,27 @@ static ak_config config_of(const ak_task *task, int stages)
     return config_with(task, stages, "");
 }
 
-static void submit(ak_pool *pool, const ak_config *config, ak_job_kind kind, uint64_t id)
+static void submit_after(ak_pool *pool, const ak_config *config, ak_job_kind kind, uint64_t id,
+                         double give_up_ms)
 {
     ak_error err = AK_ERROR_INIT;
-    ak_job job = {.kind = kind, .id = id, .config = *config, .timer = {.budget_ns = 20 * AK_MS_NS}};
+    ak_job job = {.kind = kind,
+                  .id = id,
+                  .config = *config,
+                  .timer = {.budget_ns = 20 * AK_MS_NS, .give_up_ms = give_up_ms}};
     if (ak_pool_submit(pool, &job, &err) != AK_OK) {
         fail_msg("%s", err.text);
     }
+}
+
+static void submit(ak_pool *pool, const ak_config *config, ak_job_kind kind, uint64_t id)
+{
+    submit_after(pool, config, kind, id, 0);
+}
+
+static double give_up_of(int stages)
+{
+    return stages == HANG_STAGES ? 0.01 : 0;
 }
 
 static void every_fate_is_named(void **state)
@@ -164,7 +194,7 @@ static void every_fate_is_named(void **state)
     ak_pool *pool = open_pool(task);
     for (size_t i = 0; i < CASES; i++) {
         ak_config config = config_of(task, cases[i].stages);
-        submit(pool, &config, AK_JOB_TRIAL, i);
+        submit_after(pool, &config, AK_JOB_TRIAL, i, give_up_of(cases[i].stages));
     }
     for (size_t n = 0; n < CASES; n++) {
         ak_result result = wait_one(pool);
@@ -197,9 +227,119 @@ static void every_fate_is_named(void **state)
     ak_task_close(task);
 }
 
+/* Of a kernel whose CASE decides which part of its launch is impossible. */
+static const char *const odd_launch[][2] = {
+    {"problem.json",
+     "{\"schema\": 1, \"name\": \"odd\", \"description\": \"y = 2 x\",\n"
+     " \"sizes\": [{\"name\": \"N\", \"default\": 5000, \"description\": \"length\"}],\n"
+     " \"dtypes\": [\"f32\"], \"choices\": [], \"arguments\": [\n"
+     "  {\"name\": \"X\", \"dtype\": \"dtype\", \"shape\": [\"N\"], \"access\": \"in\",\n"
+     "   \"fill\": \"uniform(-1,1)\"},\n"
+     "  {\"name\": \"Y\", \"dtype\": \"dtype\", \"shape\": [\"N\"], \"access\": \"out\"}],\n"
+     " \"flops\": \"N\", \"bytes\": \"8*N\", \"reference\": \"reference.c\",\n"
+     " \"tolerance\": {\"f32\": {\"relative\": \"eps\", \"rms\": \"eps\"}}, \"awkward\": []}\n"},
+    {"reference.c", "void ak_reference(const ak_host_call *call)\n"
+                    "{\n"
+                    "    const double *x = call->arg[0];\n"
+                    "    double *y = call->arg[1];\n"
+                    "    for (int64_t i = 0; i < call->size[0]; i++) {\n"
+                    "        y[i] = 2.0 * x[i];\n"
+                    "    }\n"
+                    "}\n"},
+    {"cuda.cu", "extern \"C\" __global__ void ak_kernel(float *y, const float *x, int n) {}\n"},
+    {"cuda.json",
+     "{\"ConfigurationSpace\": {\"TuningParameters\": [{\"Name\": \"CASE\", \"Type\": \"int\",\n"
+     "   \"Values\": [9, 0, 1, 2, 3, 4, 5, 6, 7]}], \"Conditions\": []},\n"
+     " \"KernelSpecification\": {\"Language\": \"CUDA\", \"KernelName\": \"ak_kernel\",\n"
+     "  \"KernelFile\": \"cuda.cu\", \"Launch\": {\n"
+     "   \"Let\": [{\"Name\": \"part\", \"Value\": \"N // CASE if CASE < 2 else 1\"}],\n"
+     "   \"Block\": [\"2048 if CASE == 2 else 32\", \"64 if CASE == 3 else 1\"],\n"
+     "   \"Grid\": [\"N // 100000 if CASE == 1 else part\"],\n"
+     "   \"SharedMemory\": \"240000 if CASE == 4 else 2**40 if CASE == 5 else 0\",\n"
+     "   \"Cluster\": [\"32 if CASE == 6 else 1\"],\n"
+     "   \"Arguments\": [{\"Buffer\": \"Y\"}, {\"Buffer\": \"X\"},\n"
+     "    {\"Int32\": \"2**40 if CASE == 7 else N\"}]}}}\n"},
+};
+
+/* A launch that is impossible for some configurations is the fault of these. */
+static void an_impossible_launch_is_a_trial(void **state)
+{
+    static const char *const reasons[] = {
+        "Launch: part: \"N // CASE if CASE < 2 else 1\": division by zero, for CASE=0",
+        "Launch: Grid[0]: \"N // 100000 if CASE == 1 else part\" is 0",
+        "Launch: Block[0]: \"2048 if CASE == 2 else 32\" is 2048",
+        "a block has 2048 threads",
+        NULL, /* what the device has */
+        "SharedMemory: \"240000 if CASE == 4 else 2**40 if CASE == 5 else 0\" is 1099511627776",
+        "Cluster[0]",
+        "Int32: \"2**40 if CASE == 7 else N\" is 1099511627776",
+    };
+    enum { REASONS = sizeof reasons / sizeof reasons[0] };
+    char kernel[AK_PATH_MAX], path[AK_PATH_MAX], text[16];
+    (void)state;
+    assert_int_equal(ak_fs_join(kernel, folder, "odd", NULL), AK_OK);
+    assert_int_equal(ak_fs_mkdirs(kernel, NULL), AK_OK);
+    for (size_t i = 0; i < sizeof odd_launch / sizeof odd_launch[0]; i++) {
+        assert_int_equal(ak_fs_join(path, kernel, odd_launch[i][0], NULL), AK_OK);
+        assert_int_equal(ak_fs_write(path, odd_launch[i][1], strlen(odd_launch[i][1]), NULL),
+                         AK_OK);
+    }
+    ak_task *task = open_task(kernel, NULL, NULL, NULL);
+    ak_pool *pool = open_pool(task);
+    for (size_t i = 0; i < REASONS; i++) {
+        ak_config config;
+        (void)snprintf(text, sizeof text, "CASE=%zu", i);
+        assert_int_equal(ak_config_parse(&config, ak_task_space(task), text, NULL), AK_OK);
+        submit(pool, &config, i % 2 == 0 ? AK_JOB_TRIAL : AK_JOB_CHECK, i);
+        ak_result result = wait_one(pool);
+        expect_fate(&result, text, AK_TRIAL_INVALID, reasons[i]);
+        expect_fate(&result, text, AK_TRIAL_INVALID, i == 4 ? "shared memory" : text);
+        ak_result_clear(&result);
+    }
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
+/* A candidate that loses the device, or ends the process that all of them are in, is named and
+   left out; the others are measured without it, the libraries too. */
+static void a_comparison_outlives_its_candidates(void **state)
+{
+    static const char *const ways[] = {"late@num_stages=7", "illegal_address@num_stages=7",
+                                       "die@num_stages=7", "late@num_stages=7 late@num_stages=8"};
+    static const char *const names[] = {"first", "culprit", "third"};
+    char *faults = ak_strdup(getenv("FAKE_CUDA"));
+    (void)state;
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        (void)setenv("FAKE_CUDA", ways[i], 1);
+        ak_task *task = open_task("matmul", "M=40,N=64,K=128", NULL, NULL);
+        const ak_config configs[] = {config_of(task, 8), config_of(task, 7), config_of(task, 6)};
+        ak_comparison comparison = {0};
+        ak_error err = AK_ERROR_INIT;
+        const ak_compare_options options = {
+            .configs = configs, .names = names, .count = 3, .baselines = true, .seconds = 0.1};
+        if (ak_compare(&comparison, task, &options, &err) != AK_OK) {
+            fail_msg("%s: %s", ways[i], err.text);
+        }
+        assert_true(comparison.count > 3);
+        for (size_t k = 0; k < comparison.count; k++) {
+            const ak_compared *c = &comparison.candidates[k];
+            bool bad = strcmp(c->name, "culprit") == 0 ||
+                       (strstr(ways[i], "=8") != NULL && strcmp(c->name, "first") == 0);
+            if (bad ? c->median_ms > 0 || c->reason == NULL || strstr(c->reason, "another") != NULL
+                    : !(c->median_ms > 0)) {
+                fail_msg("%s: %s: %s", ways[i], c->name, c->reason == NULL ? "ok" : c->reason);
+            }
+        }
+        ak_comparison_clear(&comparison);
+        ak_task_close(task);
+    }
+    (void)setenv("FAKE_CUDA", faults, 1);
+    ak_free(faults);
+}
+
 /* A trial of a search is compiled without the entry for other sizes and so runs at its own size
    only, which the fault shows that is in no other code; where that entry is missing, running an
-   awkward shape would fail. A check has both. */
+   edge-case shape would fail. A check has both. */
 static void a_search_compiles_what_it_times(void **state)
 {
     enum { SEARCH, WHOLE, CHECK, KINDS };
@@ -255,7 +395,7 @@ static void deaths_in_a_row_have_a_limit(void **state)
     }
     submit(pool, &good, AK_JOB_CHECK, 99);
     assert_int_equal(ak_pool_wait(&over, pool, WAIT_NS, &err), AK_CRASHED);
-    assert_non_null(strstr(err.text, "20 times in a row without one trial that finished"));
+    assert_non_null(strstr(err.text, "20 times in a row without one finished trial"));
     ak_pool_close(pool);
     ak_task_close(task);
 }
@@ -268,7 +408,7 @@ static void devices_share_the_trials(void **state)
     static const struct {
         int stages;
         const char *more;
-    } mixed[] = {{9, ""},
+    } mixed[] = {{HANG_STAGES, ""},
                  {8, ""},
                  {8, ",EVICT_B=0,L2_PROMOTION=256"},
                  {7, ""},
@@ -287,15 +427,15 @@ static void devices_share_the_trials(void **state)
     ak_pool *pool = open_pool(task);
     for (size_t i = 0; i < TRIALS; i++) {
         ak_config config = config_with(task, mixed[i].stages, mixed[i].more);
-        submit(pool, &config, AK_JOB_TRIAL, i);
+        submit_after(pool, &config, AK_JOB_TRIAL, i, give_up_of(mixed[i].stages));
     }
     for (size_t n = 0; n < TRIALS; n++) {
         ak_result result = wait_one(pool);
         const ak_trial *trial = &result.trial;
         int stage = mixed[result.id].stages;
-        ak_trial_status status = stage == 9   ? AK_TRIAL_TIMED_OUT
-                                 : stage == 7 ? AK_TRIAL_CRASHED
-                                              : AK_TRIAL_OK;
+        ak_trial_status status = stage == HANG_STAGES ? AK_TRIAL_TIMED_OUT
+                                 : stage == 7         ? AK_TRIAL_CRASHED
+                                                      : AK_TRIAL_OK;
         if (trial->status != status) {
             fail_msg("num_stages=%d: %s: %s", stage, ak_trial_status_text(trial->status),
                      trial->reason == NULL ? "" : trial->reason);
@@ -460,16 +600,16 @@ static void devices_are_named(void **state)
 }
 
 /* Loads, checks and measures what is named; the entries are the caller's to clear. */
-static ak_result duel_of(ak_pool *pool, const char *const *libraries, size_t count)
+static ak_result comparison_of(ak_pool *pool, const char *const *libraries, size_t count)
 {
-    ak_duelist duelists[4];
+    ak_comparison_candidate candidates[4];
     ak_error err = AK_ERROR_INIT;
     for (size_t i = 0; i < count; i++) {
-        duelists[i] = (ak_duelist){.baseline = libraries[i]};
+        candidates[i] = (ak_comparison_candidate){.baseline = libraries[i]};
     }
-    ak_job job = {.kind = AK_JOB_DUEL,
-                  .duelists = duelists,
-                  .duelist_count = count,
+    ak_job job = {.kind = AK_JOB_COMPARISON,
+                  .candidates = candidates,
+                  .candidate_count = count,
                   .plan = {.seconds = 0.1}};
     if (ak_pool_submit(pool, &job, &err) != AK_OK) {
         fail_msg("%s", err.text);
@@ -480,11 +620,12 @@ static ak_result duel_of(ak_pool *pool, const char *const *libraries, size_t cou
 }
 
 /* The same of what is right; what it says of itself goes to `versions`. */
-static void duel(char versions[][200], ak_pool *pool, const char *const *libraries, size_t count)
+static void comparison(char versions[][200], ak_pool *pool, const char *const *libraries,
+                       size_t count)
 {
-    ak_result result = duel_of(pool, libraries, count);
+    ak_result result = comparison_of(pool, libraries, count);
     for (size_t i = 0; i < count; i++) {
-        const ak_duel_entry *entry = &result.entries[i];
+        const ak_comparison_entry *entry = &result.entries[i];
         if (entry->status != AK_TRIAL_OK) {
             fail_msg("%s: %s", libraries[i], entry->reason == NULL ? "-" : entry->reason);
         }
@@ -496,30 +637,28 @@ static void duel(char versions[][200], ak_pool *pool, const char *const *librari
 
 /* Results are judged on the device, by what is the real device code but for the machine that runs
    it. What one candidate damages, the next does not notice. */
-static void large_results_are_judged_there(void **state)
+static void try_large(const large_case *what, size_t count, const char *choices)
 {
     char before[1024], faults[1024] = "";
     size_t used = 0;
-    (void)state;
     (void)snprintf(before, sizeof before, "%s", getenv("FAKE_CUDA"));
-    for (size_t i = 0; i < LARGE_CASES; i++) {
-        if (large_cases[i].fault != NULL) {
+    for (size_t i = 0; i < count; i++) {
+        if (what[i].fault != NULL) {
             used += (size_t)snprintf(faults + used, sizeof faults - used, "%s@num_stages=%d ",
-                                     large_cases[i].fault, large_cases[i].stages);
+                                     what[i].fault, what[i].stages);
         }
     }
     (void)setenv("FAKE_CUDA", faults, 1);
-    ak_task *task = open_task("matmul", "M=16,N=4096,K=256", "bf16", NULL);
+    ak_task *task = open_task("matmul", "M=16,N=4096,K=256", "bf16", choices);
     ak_pool *pool = open_pool(task);
-    for (size_t i = 0; i < LARGE_CASES; i++) {
-        ak_config config = config_of(task, large_cases[i].stages);
+    for (size_t i = 0; i < count; i++) {
+        ak_config config = config_of(task, what[i].stages);
         submit(pool, &config, AK_JOB_CHECK, i);
     }
-    for (size_t n = 0; n < LARGE_CASES; n++) {
+    for (size_t n = 0; n < count; n++) {
         ak_result result = wait_one(pool);
-        size_t i = (size_t)result.id;
-        expect_fate(&result, large_cases[i].fault == NULL ? "ok" : large_cases[i].fault,
-                    large_cases[i].status, large_cases[i].reason);
+        const large_case *one = &what[result.id];
+        expect_fate(&result, one->fault == NULL ? "ok" : one->fault, one->status, one->reason);
         assert_true(result.trial.status != AK_TRIAL_OK ||
                     (result.trial.max_error > 0 && result.trial.max_error <= 1));
         ak_result_clear(&result);
@@ -529,8 +668,20 @@ static void large_results_are_judged_there(void **state)
     (void)setenv("FAKE_CUDA", before, 1);
 }
 
+static void large_results_are_judged_there(void **state)
+{
+    (void)state;
+    try_large(large_cases, LARGE_CASES, NULL);
+}
+
+static void between_rows_nobody_writes_there(void **state)
+{
+    (void)state;
+    try_large(apart_cases, APART_CASES, "pad_a=8,pad_c=8");
+}
+
 /* A reference on the device that is not that of reference.c by a millionth, in one element: on an
-   awkward size, or in the last row of the size to be tuned. */
+   edge-case size, or in the last row of the size to be tuned. */
 static void a_wrong_referee_is_refused(void **state)
 {
     static const struct {
@@ -561,7 +712,7 @@ static void a_wrong_referee_is_refused(void **state)
 }
 
 /* The library's first answer and the best of all, which the fake has elsewhere; an activation that
-   it has no epilogue for has our own pass behind, and where it has one that is a contestant too. A
+   it has no epilogue for has our own pass behind, and where it has one that is a candidate too. A
    product of odd rows takes another pass. */
 static void libraries_are_listed(void **state)
 {
@@ -596,7 +747,7 @@ static void libraries_are_listed(void **state)
             assert_string_equal(infos[i].version, "13.1.0, 64 MiB workspace");
         }
         ak_baseline_info_free(infos, count);
-        duel(versions, pool, names, count);
+        comparison(versions, pool, names, count);
         assert_non_null(strstr(versions[0], "13.1.0, first heuristic (algorithm 0, tile 1, "));
         assert_non_null(strstr(versions[1], "13.1.0, no. 23 of 29 heuristics (algorithm 23, "));
         assert_non_null(strstr(versions[0], tasks[k].way));
@@ -627,7 +778,7 @@ static void inexact_algorithms_are_left_out(void **state)
         ak_task *task = open_task("matmul", sizes[i], "bf16", NULL);
         ak_pool *pool = open_pool(task);
         for (size_t again = i; again < 2; again++) { /* what is known need not be found again */
-            duel(versions, pool, names, i == 0 ? 2 : 1);
+            comparison(versions, pool, names, i == 0 ? 2 : 1);
             assert_string_equal(versions[0],
                                 "13.1.0, no. 2 of 31 heuristics (algorithm 2, tile 1, split-K 1), "
                                 "0 of 64 MiB workspace; 1 of 31 algorithms rejected: inaccurate");
@@ -663,8 +814,9 @@ static void a_library_may_have_nothing_right(void **state)
         ak_task *task = open_task(tasks[i].kernel, "M=32,N=64,K=256", "bf16", tasks[i].choices);
         ak_pool *pool = open_pool(task);
         for (int again = 0; again < 2; again++) {
-            ak_result result = duel_of(pool, names, 1);
-            const char *reason = again == 0 ? "at M=32,N=64,K=256: C[" : "no accurate algorithm";
+            ak_result result = comparison_of(pool, names, 1);
+            const char *reason =
+                again == 0 ? "at M=32,N=64,K=256: C[" : "algorithms for this is accurate";
             if (result.entries[0].status != AK_TRIAL_WRONG_RESULT ||
                 strstr(result.entries[0].reason, reason) == NULL) {
                 fail_msg("%s, %s: %s", tasks[i].kernel, result.entries[0].version,
@@ -689,7 +841,7 @@ static void libraries_are_chosen(void **state)
                     {"none", ""},
                     {"copy", "copy "},
                     {"none,cudnn", "cudnn "},
-                    {"cudn", "\"cudn\" is none for this kernel and device; there are default, all, "
+                    {"cudn", "no library \"cudn\" for this kernel and device; choose default, all, "
                              "none"}};
     (void)state;
     for (size_t k = 0; k < sizeof cases_of / sizeof cases_of[0]; k++) {
@@ -716,7 +868,7 @@ static void libraries_are_chosen(void **state)
         ak_baseline_info_free(infos, count);
         if (k == 0) { /* it is right, too */
             static const char *const cudnn[] = {"cudnn"};
-            duel(versions, pool, cudnn, 1);
+            comparison(versions, pool, cudnn, 1);
         }
         ak_pool_close(pool);
         ak_task_close(task);
@@ -724,7 +876,7 @@ static void libraries_are_chosen(void **state)
 }
 
 /* PyTorch in a process of its own: the real other side of the pipe, on a torch that is faked. Where
-   there is none, the contestant says so and the others carry on. */
+   there is none, the candidate says so and the others carry on. */
 static void torch_takes_part(void **state)
 {
     static const char *const names[] = {"torch-eager", "copy", "torch-compile"};
@@ -746,20 +898,20 @@ static void torch_takes_part(void **state)
         (void)setenv("AUTOKERNEL_PYTHON", k == 0 ? "python3" : "false", 1);
         assert_int_equal(ak_task_open(&task, &spec, &err), AK_OK);
         ak_pool *pool = open_pool(task);
-        ak_duelist duelists[3];
+        ak_comparison_candidate candidates[3];
         for (size_t i = 0; i < 3; i++) {
-            duelists[i] = (ak_duelist){.baseline = names[i]};
+            candidates[i] = (ak_comparison_candidate){.baseline = names[i]};
         }
-        ak_job job = {.kind = AK_JOB_DUEL,
-                      .duelists = duelists,
-                      .duelist_count = 3,
+        ak_job job = {.kind = AK_JOB_COMPARISON,
+                      .candidates = candidates,
+                      .candidate_count = 3,
                       .plan = {.seconds = 0.1}};
         assert_int_equal(ak_pool_submit(pool, &job, &err), AK_OK);
         ak_result result = wait_one(pool);
         assert_int_equal(result.entry_count, 3);
         assert_int_equal(result.entries[1].status, AK_TRIAL_OK);
         for (size_t i = 0; i < 3; i += 2) {
-            const ak_duel_entry *entry = &result.entries[i];
+            const ak_comparison_entry *entry = &result.entries[i];
             const char *reason = entry->reason == NULL ? "" : entry->reason;
             if (k == 0 && entry->status != AK_TRIAL_OK) {
                 fail_msg("%s: %s", names[i], reason);
@@ -919,11 +1071,11 @@ static void early_beginnings_are_known(void **state)
         ak_pool *pool = open_pool(task);
         ak_config configs[2] = {config_with(task, 8, ",LAUNCH_EARLY=0"),
                                 config_with(task, 8, ",LAUNCH_EARLY=1")};
-        ak_duelist duelists[3] = {
+        ak_comparison_candidate candidates[3] = {
             {.config = &configs[0]}, {.config = &configs[1]}, {.baseline = "cublaslt"}};
-        ak_job job = {.kind = AK_JOB_DUEL,
-                      .duelists = duelists,
-                      .duelist_count = 3,
+        ak_job job = {.kind = AK_JOB_COMPARISON,
+                      .candidates = candidates,
+                      .candidate_count = 3,
                       .plan = {.seconds = 0.05}};
         assert_int_equal(ak_pool_submit(pool, &job, &err), AK_OK);
         ak_result result = wait_one(pool);
@@ -939,38 +1091,38 @@ static void early_beginnings_are_known(void **state)
     (void)setenv("FAKE_CUDA", before, 1);
 }
 
-/* A pace is a plan for batches; what it measures is the same thing. */
-static void every_pace_measures(void **state)
+/* A protocol is a plan for batches; what it measures is the same thing. */
+static void every_protocol_measures(void **state)
 {
     ak_error err = AK_ERROR_INIT;
     (void)state;
     ak_task *task = open_task("matmul", "M=40,N=64,K=128", NULL, NULL);
     ak_pool *pool = open_pool(task);
     ak_config config = config_of(task, 8);
-    ak_duelist duelist = {.config = &config};
-    double ms[AK_PACE_COUNT];
-    for (size_t i = 0; i < AK_PACE_COUNT; i++) {
-        ak_job job = {.kind = AK_JOB_DUEL,
+    ak_comparison_candidate candidate = {.config = &config};
+    double ms[AK_PROTOCOL_COUNT];
+    for (size_t i = 0; i < AK_PROTOCOL_COUNT; i++) {
+        ak_job job = {.kind = AK_JOB_COMPARISON,
                       .id = i,
-                      .duelists = &duelist,
-                      .duelist_count = 1,
-                      .plan = {.seconds = 0.05, .pace = &ak_paces[i]}};
+                      .candidates = &candidate,
+                      .candidate_count = 1,
+                      .plan = {.seconds = 0.05, .protocol = &ak_protocols[i]}};
         assert_int_equal(ak_pool_submit(pool, &job, &err), AK_OK);
         ak_result result = wait_one(pool);
         assert_int_equal(result.entry_count, 1);
         assert_int_equal(result.entries[0].status, AK_TRIAL_OK);
-        assert_true(result.entries[0].sample_count >= AK_DUEL_ROUNDS_MIN);
+        assert_true(result.entries[0].sample_count >= AK_COMPARISON_ROUNDS_MIN);
         assert_true(result.entries[0].conditions.samples > 0);
         assert_true(result.entries[0].conditions.sm_clock_mhz == 1755);
         ms[i] = result.entries[0].samples_ms[0];
         assert_true(ms[i] > 0.99 * ms[0] && ms[i] < 1.01 * ms[0]);
         ak_result_clear(&result);
     }
-    const ak_pace *pace = NULL;
-    assert_int_equal(ak_pace_find(&pace, "burst", &err), AK_OK);
-    assert_ptr_equal(pace, &ak_paces[AK_PACE_BURST]);
-    assert_true(ak_pace_seconds(pace, 2, 9) > 9.0);
-    assert_int_equal(ak_pace_find(&pace, "slow", &err), AK_INVALID);
+    const ak_protocol *protocol = NULL;
+    assert_int_equal(ak_protocol_find(&protocol, "burst", &err), AK_OK);
+    assert_ptr_equal(protocol, &ak_protocols[AK_PROTOCOL_BURST]);
+    assert_true(ak_protocol_seconds(protocol, 2, 9) > 9.0);
+    assert_int_equal(ak_protocol_find(&protocol, "slow", &err), AK_INVALID);
     assert_non_null(strstr(err.text, "interleaved burst sustained"));
     ak_pool_close(pool);
     ak_task_close(task);
@@ -1013,8 +1165,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_fate_is_named),
+        cmocka_unit_test(an_impossible_launch_is_a_trial),
+        cmocka_unit_test(a_comparison_outlives_its_candidates),
         cmocka_unit_test(a_search_compiles_what_it_times),
         cmocka_unit_test(large_results_are_judged_there),
+        cmocka_unit_test(between_rows_nobody_writes_there),
         cmocka_unit_test(a_wrong_referee_is_refused),
         cmocka_unit_test(libraries_are_listed),
         cmocka_unit_test(inexact_algorithms_are_left_out),
@@ -1029,7 +1184,7 @@ int main(void)
         cmocka_unit_test(versions_are_in_the_environment),
         cmocka_unit_test(results_choose_the_implementation),
         cmocka_unit_test(early_beginnings_are_known),
-        cmocka_unit_test(every_pace_measures),
+        cmocka_unit_test(every_protocol_measures),
         cmocka_unit_test(cubins_are_kept), /* last: it takes the compiler away */
     };
     return cmocka_run_group_tests(tests, use_fake, drop_folder);

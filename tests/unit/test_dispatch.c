@@ -1,7 +1,7 @@
 /* dispatch.json: written from the latest run over many sizes, read back for any size. */
 #include "archive_fixture.h"
 
-#include "archive/config_file.h"
+#include "formats/config_file.h"
 
 static const char result[] =
     "{\"kernel\":\"matmul\",\"sizes\":["

@@ -2,9 +2,11 @@
    a file is imported or nothing. */
 #include "archive_fixture.h"
 
+#include <zlib.h>
+
 #include <unistd.h>
 
-#include "archive/format.h"
+#include "formats/format.h"
 
 /* ---- helpers ----------------------------------------------------------------------------------
  */
@@ -87,7 +89,7 @@ static void test_formats(void **state)
     ak_buf names = AK_BUF(256);
     size_t added;
     assert_ok(ak_formats_each(collect_names, &names, err));
-    assert_string_equal(names.data, "csv json kernels kernel-tuner t4 best dispatch ");
+    assert_string_equal(names.data, "csv json kernels kernel-tuner t4 t1 best dispatch bundle c ");
     ak_buf_free(&names);
     assert_refused(ak_archive_export(f->archive, NULL, "xml", f->file, err), AK_INVALID,
                    "kernel-tuner");
@@ -99,6 +101,29 @@ static void test_formats(void **state)
                    f->file);
     assert_refused(ak_archive_import(&added, NULL, f->archive, "json", f->folder, err), AK_INVALID,
                    "not a file");
+    write_file(f->file, "{\"kernel\": \"k\"}");
+    assert_refused(ak_archive_import(&added, NULL, f->archive, NULL, f->file, err), AK_INVALID,
+                   "holds no trials");
+}
+
+/* The file needs no format to be named, packed or not: its trials are in the archive already. */
+static void assert_recognised(fixture *f, ak_archive *archive, size_t count)
+{
+    char packed[AK_PATH_MAX];
+    size_t added = 1, known = 0;
+    assert_ok(ak_fs_join(packed, f->folder, "packed", err));
+    char *text = slurp(f->file);
+    gzFile out = gzopen(packed, "wb");
+    assert_int_equal(gzwrite(out, text, (unsigned)strlen(text)), strlen(text));
+    assert_int_equal(gzclose(out), Z_OK);
+    ak_free(text);
+    const char *const paths[] = {f->file, packed};
+    for (size_t i = 0; i < 2; i++) {
+        assert_ok(ak_archive_import(&added, &known, archive, NULL, paths[i], err));
+        assert_int_equal(added, 0);
+        assert_int_equal(known, count);
+    }
+    ak_fs_remove(packed);
 }
 
 /* csv, json and kernels lose nothing. */
@@ -117,6 +142,7 @@ static void test_lossless(void **state)
         export_to_file(f, f->archive, formats[i]);
         assert_ok(ak_archive_import(&added, NULL, second, formats[i], f->file, err));
         assert_int_equal(added, before.count);
+        assert_recognised(f, second, added);
         assert_ok(ak_archive_each(second, NULL, collect, &after, err));
         assert_int_equal(after.count, before.count + 1);
         for (size_t j = 0; j < before.count; j++) {
@@ -160,6 +186,7 @@ static void test_exchange(void **state)
         export_to_file(f, f->archive, formats[i]);
         assert_ok(ak_archive_import(&added, NULL, second, formats[i], f->file, err));
         assert_int_equal(added, 2);
+        assert_recognised(f, second, added);
         assert_ok(ak_archive_each(second, NULL, collect, &after, err));
         const ak_trial *got = &after.items[0];
         assert_string_equal(got->kernel, "matmul");
@@ -294,7 +321,7 @@ static void test_csv_refusals(void **state)
         {"name,config,status,ms\nk,A=1,ok,nan\n", ":2: column \"ms\""},
         {"name,config,status,ms\nk,A=1,ok,1e999\n", ":2: column \"ms\""},
         {"name,config,status,registers\nk,A=1,ok,1.5\n", ":2: column \"registers\""},
-        {"name,config,status,timestamp\nk,A=1,ok,today\n", ":2: \"today\" is no time"},
+        {"name,config,status,timestamp\nk,A=1,ok,today\n", ":2: \"today\" is not a time"},
         {"name,config,status,samples_ms\nk,A=1,ok,1 x\n", ":2: column \"samples_ms\""},
         {"name,config,status,id\nk,A=1,ok,x\n", ":2: column \"id\""},
         {"name,config,status\nk\xff,A=1,ok\n", ":2: \"kernel\" is not UTF-8"},
@@ -337,9 +364,9 @@ static void test_json_refusals(void **state)
     write_file(f->file, deep);
     assert_refused(ak_archive_import(&added, NULL, f->archive, "json", f->file, err), AK_LIMIT,
                    "deeper");
-    assert_ok(ak_fs_write(f->file, "\x1f\x8b\x08\x00zip", 8, err)); /* a compressed file */
-    assert_refused(ak_archive_import(&added, NULL, f->archive, "json", f->file, err), AK_INVALID,
-                   "unpack");
+    assert_ok(ak_fs_write(f->file, "\x1f\x8b\x08\x00zip", 8, err)); /* compressed, and cut */
+    assert_refused(ak_archive_import(&added, NULL, f->archive, "json", f->file, err), AK_CORRUPT,
+                   "gzip");
     (void)snprintf(text, sizeof text, "[%s]", good);
     write_file(f->file, text);
     assert_ok(ak_archive_import(&added, NULL, f->archive, "json", f->file, err));

@@ -250,6 +250,41 @@ static void test_nothing_to_learn(void **state)
     ak_gp_close(empty);
 }
 
+/* What a hint is worth: how far the prediction moves if it alone does. */
+static double weight_of_hint(void)
+{
+    double low, high, deviation;
+    ak_point at = others[0];
+    ak_gp_truncate(gp, 0);
+    add(0, 20);
+    ak_gp_learn(gp, y);
+    ak_gp_tune(gp, 200);
+    at.hint = 0.0;
+    ak_gp_predict(&low, &deviation, gp, &at);
+    at.hint = 1.0;
+    ak_gp_predict(&high, &deviation, gp, &at);
+    return fabs(high - low);
+}
+
+/* A hint that explains y is followed; one that does not is not believed at all, and may be again.
+ */
+static void test_hint(void **state)
+{
+    (void)state;
+    ak_rng rng;
+    ak_rng_seed(&rng, 5);
+    for (size_t right = 0; right < 3; right++) {
+        for (size_t i = 0; i < 20; i++) {
+            points[i].hint = right != 1 ? y[i] : (double)ak_rng_below(&rng, 1000) / 1000.0;
+        }
+        double weight = weight_of_hint();
+        assert_true(right != 1 ? weight > 0.3 : weight == 0.0);
+    }
+    for (size_t i = 0; i < 20; i++) {
+        points[i].hint = 0.0;
+    }
+}
+
 static void test_refuses(void **state)
 {
     (void)state;
@@ -276,7 +311,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_posterior),        cmocka_unit_test(test_prior),
         cmocka_unit_test(test_incremental),      cmocka_unit_test(test_learns),
-        cmocka_unit_test(test_nothing_to_learn), cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_nothing_to_learn), cmocka_unit_test(test_hint),
+        cmocka_unit_test(test_refuses),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,4 +1,5 @@
-/* Red zones and poison. */
+/* Red zones and poison: no byte of a zone can be changed unseen, and what wrong kernels write there
+   is never what lies there already. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,22 +15,44 @@
 
 static const ak_dtype every_dtype[] = {AK_DTYPE_F16, AK_DTYPE_BF16, AK_DTYPE_F32, AK_DTYPE_F64,
                                        AK_DTYPE_I32};
-enum { DTYPES = sizeof every_dtype / sizeof every_dtype[0] };
+enum { DTYPES = sizeof every_dtype / sizeof every_dtype[0], FLOATS = DTYPES - 1 };
+static const ak_guard_content every_content[] = {AK_GUARD_NAN, AK_GUARD_POSITIVE,
+                                                 AK_GUARD_NEGATIVE};
+enum { CONTENTS = sizeof every_content / sizeof every_content[0] };
+#define KEY UINT64_C(0x243f6a8885a308d3)
+
+static ak_guard_arrays lay_out(ak_dtype dtype, const size_t *bytes, size_t count)
+{
+    ak_guard_arrays arrays = {.count = count};
+    for (size_t i = 0; i < count; i++) {
+        arrays.bytes[i] = bytes[i];
+        arrays.dtype[i] = dtype;
+    }
+    assert_true(ak_guard_layout(&arrays));
+    return arrays;
+}
 
 static void test_layout(void **state)
 {
     (void)state;
     const size_t bytes[] = {4096, 1, 0, 4194304, 7};
-    size_t offset[AK_ARGUMENTS_MAX];
-    size_t total = ak_guard_layout(offset, bytes, 5);
-    size_t end = 0;
+    ak_guard_arrays arrays = lay_out(AK_DTYPE_F32, bytes, 5);
+    size_t end = 0, seen = 0;
     for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(offset[i] % 64, 0);
-        assert_true(offset[i] >= end + AK_GUARD_BYTES); /* zones do not overlap */
-        end = offset[i] + bytes[i] + AK_GUARD_BYTES;
+        assert_int_equal(arrays.offset[i] % 256, 0);
+        assert_true(arrays.offset[i] >= end + AK_GUARD_BYTES); /* zones do not overlap */
+        end = arrays.offset[i] + bytes[i] + AK_GUARD_BYTES;
     }
-    assert_int_equal(total, end);
-    assert_int_equal(ak_guard_layout(offset, bytes, 0), 0);
+    assert_true(arrays.total >= end && arrays.total % 4096 == 0);
+    for (size_t zone = 0; zone <= 5; zone++) { /* between zones is an array, and nothing else */
+        size_t first, past;
+        ak_guard_zone(&first, &past, &arrays, zone);
+        assert_int_equal(first, zone == 0 ? 0 : seen + bytes[zone - 1]);
+        assert_true(past - first >= AK_GUARD_BYTES);
+        seen = past;
+    }
+    assert_int_equal(seen, arrays.total);
+    assert_int_equal(lay_out(AK_DTYPE_F32, bytes, 0).total, 0);
 }
 
 /* Arrays of a power of two must not all begin at the same place of a page. */
@@ -40,11 +63,10 @@ static void test_layout_staggers(void **state)
     for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {
         bytes[i] = 1 << 20;
     }
-    size_t offset[AK_ARGUMENTS_MAX];
-    assert_true(ak_guard_layout(offset, bytes, AK_ARGUMENTS_MAX) > 0);
+    ak_guard_arrays arrays = lay_out(AK_DTYPE_F32, bytes, AK_ARGUMENTS_MAX);
     for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {
         for (size_t j = 0; j < i; j++) {
-            assert_int_not_equal(offset[i] % 4096, offset[j] % 4096);
+            assert_int_not_equal(arrays.offset[i] % 4096, arrays.offset[j] % 4096);
         }
     }
 }
@@ -52,11 +74,12 @@ static void test_layout_staggers(void **state)
 static void test_layout_overflow(void **state)
 {
     (void)state;
-    size_t offset[AK_ARGUMENTS_MAX];
-    const size_t huge[] = {SIZE_MAX - 100};
-    assert_int_equal(ak_guard_layout(offset, huge, 1), 0);
-    const size_t halves[] = {SIZE_MAX / 2, SIZE_MAX / 2};
-    assert_int_equal(ak_guard_layout(offset, halves, 2), 0);
+    static const size_t cases[][2] = {
+        {SIZE_MAX - 100, 1}, {SIZE_MAX / 2, SIZE_MAX / 2}, {SIZE_MAX - 3 * AK_GUARD_BYTES, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ak_guard_arrays arrays = {.count = 2, .bytes = {cases[i][0], cases[i][1]}};
+        assert_false(ak_guard_layout(&arrays));
+    }
 }
 
 /* One changed byte anywhere in a zone is found and its side told; the arrays are the kernel's. */
@@ -64,51 +87,194 @@ static void test_damage(void **state)
 {
     (void)state;
     const size_t bytes[] = {100, 4, 260};
-    size_t offset[AK_ARGUMENTS_MAX];
-    size_t total = ak_guard_layout(offset, bytes, 3);
-    unsigned char *memory = ak_alloc(total, 1);
+    ak_guard_arrays arrays = lay_out(AK_DTYPE_F32, bytes, 3);
+    unsigned char *memory = ak_alloc(arrays.total, 1);
     assert_non_null(memory);
-    ak_guard_paint(memory, offset, bytes, 3);
-    bool after = true;
-    assert_int_equal(ak_guard_damaged(&after, memory, offset, bytes, 3), 3);
-    for (size_t i = 0; i < 3; i++) {
-        memset(memory + offset[i], 0x5A, bytes[i]); /* allowed */
-        assert_int_equal(ak_guard_damaged(&after, memory, offset, bytes, 3), 3);
-        for (size_t at = 0; at < AK_GUARD_BYTES; at += at < 8 || at > 4080 ? 1 : 37) {
-            unsigned char *below = memory + offset[i] - AK_GUARD_BYTES + at;
-            *below ^= 1;
-            assert_int_equal(ak_guard_damaged(&after, memory, offset, bytes, 3), i);
-            assert_false(after);
-            *below ^= 1;
-            unsigned char *above = memory + offset[i] + bytes[i] + at;
-            *above ^= 0x80;
-            assert_int_equal(ak_guard_damaged(&after, memory, offset, bytes, 3), i);
-            assert_true(after);
-            assert_int_equal(ak_guard_damaged(NULL, memory, offset, bytes, 3), i);
-            *above ^= 0x80;
+    for (size_t c = 0; c < CONTENTS; c++) {
+        const ak_guard_pattern pattern = {.key = KEY, .content = every_content[c]};
+        ak_guard_paint(memory, &arrays, &pattern);
+        bool after = true;
+        assert_int_equal(ak_guard_damaged(&after, memory, &arrays, &pattern), 3);
+        for (size_t i = 0; i < 3; i++) {
+            memset(memory + arrays.offset[i], 0x5A, bytes[i]); /* allowed */
+            assert_int_equal(ak_guard_damaged(&after, memory, &arrays, &pattern), 3);
+        }
+        for (size_t zone = 0; zone <= 3; zone++) {
+            size_t first, past;
+            ak_guard_zone(&first, &past, &arrays, zone);
+            for (size_t at = first; at < past; at += at < first + 8 || at >= past - 9 ? 1 : 37) {
+                bool behind = zone == 3 || (zone > 0 && at < arrays.offset[zone] - AK_GUARD_BYTES);
+                memory[at] ^= at % 2 ? 1 : 0x80;
+                assert_int_equal(ak_guard_damaged(&after, memory, &arrays, &pattern),
+                                 behind ? zone - 1 : zone);
+                assert_int_equal(after, behind);
+                assert_int_not_equal(ak_guard_damaged(NULL, memory, &arrays, &pattern), 3);
+                memory[at] ^= at % 2 ? 1 : 0x80;
+            }
         }
     }
     ak_free(memory);
 }
 
-/* What a kernel reads beyond its array spoils its result, whatever the dtype and the offset. */
-static void test_zones_read_as_nan(void **state)
+/* What a kernel reads beyond its array spoils its result, whatever the dtype and the offset; of
+   numbers the sign is what was asked for. */
+static void test_contents(void **state)
 {
+    enum { COUNT = 1000 };
     (void)state;
-    const size_t bytes[] = {48};
-    size_t offset[AK_ARGUMENTS_MAX];
-    size_t total = ak_guard_layout(offset, bytes, 1);
-    unsigned char *memory = ak_alloc(total, 1);
-    assert_non_null(memory);
-    ak_guard_paint(memory, offset, bytes, 1);
-    for (size_t d = 0; d < 4; d++) {
-        double values[16];
-        ak_inputs_decode(values, memory + offset[0] + bytes[0], 16, every_dtype[d]);
-        for (size_t i = 0; i < 16; i++) {
-            assert_true(isnan(values[i]));
+    for (size_t d = 0; d < DTYPES; d++) {
+        for (size_t c = 0; c < CONTENTS; c++) {
+            const ak_guard_pattern pattern = {.key = KEY + d, .content = every_content[c]};
+            const ak_guard_stream stream =
+                ak_guard_stream_of(&pattern, 2, AK_GUARD_AFTER, every_dtype[d]);
+            unsigned char bytes[COUNT * 8];
+            double values[COUNT];
+            ak_guard_write(bytes, 0, sizeof bytes, &stream);
+            ak_inputs_decode(values, bytes, COUNT, every_dtype[d]);
+            for (size_t i = 0; i < COUNT; i++) {
+                if (every_content[c] != AK_GUARD_NAN) {
+                    assert_true(isfinite(values[i]));
+                    assert_true(every_content[c] == AK_GUARD_NEGATIVE ? values[i] < 0
+                                                                      : values[i] >= 0);
+                } else if (d < FLOATS) {
+                    assert_true(isnan(values[i]));
+                }
+            }
         }
     }
-    ak_free(memory);
+    assert_int_equal(ak_guard_content_of(0), AK_GUARD_NAN);
+    for (unsigned round = 0; round < 8; round++) { /* NaN in one of any two, either sign in four */
+        assert_true((ak_guard_content_of(round) == AK_GUARD_NAN) !=
+                    (ak_guard_content_of(round + 1) == AK_GUARD_NAN));
+        assert_true(ak_guard_content_of(round) == AK_GUARD_NAN ||
+                    ak_guard_content_of(round) != ak_guard_content_of(round + 2));
+    }
+}
+
+/* The top bit of the fraction is 0: arithmetic makes it 1 in whatever NaN it hands on. */
+static void test_every_nan_is_signalling(void **state)
+{
+    static const uint64_t quiet[FLOATS] = {0x0200, 0x0040, 0x00400000, UINT64_C(1) << 51};
+    (void)state;
+    for (size_t d = 0; d < FLOATS; d++) {
+        const ak_guard_pattern pattern = {.key = KEY, .content = AK_GUARD_NAN};
+        const ak_guard_stream stream =
+            ak_guard_stream_of(&pattern, 0, AK_GUARD_AFTER, every_dtype[d]);
+        const size_t size = ak_dtype_bytes(every_dtype[d]);
+        unsigned char bytes[4096];
+        ak_guard_write(bytes, 0, sizeof bytes, &stream);
+        for (size_t at = 0; at < sizeof bytes; at += size) {
+            uint64_t element = 0;
+            memcpy(&element, bytes + at, size);
+            assert_int_equal(element & quiet[d], 0);
+        }
+    }
+}
+
+/* x + y of the elements behind two arrays, as this processor has it, differs from what lies behind
+   a third: in every element, not in most. */
+static void test_arithmetic_on_zones_shows(void **state)
+{
+    enum { COUNT = 512 };
+    (void)state;
+    const ak_guard_pattern pattern = {.key = KEY, .content = AK_GUARD_NAN};
+    volatile float x[COUNT], y[COUNT];
+    volatile double u[COUNT], v[COUNT];
+    float z[COUNT];
+    double w[COUNT];
+    ak_guard_stream s[3], t[3];
+    for (size_t i = 0; i < 3; i++) {
+        s[i] = ak_guard_stream_of(&pattern, i, AK_GUARD_AFTER, AK_DTYPE_F32);
+        t[i] = ak_guard_stream_of(&pattern, i, AK_GUARD_AFTER, AK_DTYPE_F64);
+    }
+    ak_guard_write((void *)x, 0, sizeof x, &s[0]);
+    ak_guard_write((void *)y, 0, sizeof y, &s[1]);
+    ak_guard_write((void *)u, 0, sizeof u, &t[0]);
+    ak_guard_write((void *)v, 0, sizeof v, &t[1]);
+    for (size_t i = 0; i < COUNT; i++) {
+        static const double factors[] = {1, 2, -1, 0};
+        const double factor = factors[i % 4];
+        z[i] = (float)factor * x[i] + y[i];
+        w[i] = factor * u[i] + v[i];
+        assert_false(ak_guard_holds(&z[i], i * sizeof z[i], sizeof z[i], &s[2]));
+        assert_false(ak_guard_holds(&w[i], i * sizeof w[i], sizeof w[i], &t[2]));
+    }
+}
+
+/* No stream resembles another: of another argument, side, key, content, or itself further on. */
+static void test_streams_differ(void **state)
+{
+    enum { BYTES = 4096, STREAMS = 2 * 3 * 3 };
+    (void)state;
+    for (size_t d = 0; d < DTYPES; d++) {
+        static unsigned char bytes[STREAMS][BYTES];
+        const size_t size = ak_dtype_bytes(every_dtype[d]);
+        size_t count = 0, most = BYTES / size / 16;
+        for (uint64_t key = KEY; key < KEY + 2; key++) {
+            for (size_t argument = 0; argument < 3; argument++) {
+                for (ak_guard_side side = AK_GUARD_BEFORE; side <= AK_GUARD_BETWEEN; side++) {
+                    const ak_guard_pattern pattern = {.key = key, .content = AK_GUARD_NAN};
+                    ak_guard_stream s =
+                        ak_guard_stream_of(&pattern, argument, side, every_dtype[d]);
+                    ak_guard_write(bytes[count++], 0, BYTES, &s);
+                }
+            }
+        }
+        for (size_t i = 0; i < STREAMS; i++) {
+            for (size_t j = 0; j <= i; j++) {
+                for (size_t shift = i == j; shift <= 3; shift++) {
+                    size_t equal = 0;
+                    for (size_t at = 0; at + shift * size < BYTES; at += size) {
+                        equal += memcmp(bytes[i] + at, bytes[j] + at + shift * size, size) == 0;
+                    }
+                    assert_true(equal < most);
+                }
+            }
+        }
+    }
+}
+
+/* A stream is the same whether it is written at once or by bytes, and beside it nothing is. */
+static void test_streams_in_pieces(void **state)
+{
+    (void)state;
+    const ak_guard_pattern pattern = {.key = KEY, .content = AK_GUARD_POSITIVE};
+    const ak_guard_stream stream = ak_guard_stream_of(&pattern, 1, AK_GUARD_BETWEEN, AK_DTYPE_F64);
+    unsigned char whole[99], part[64];
+    ak_guard_write(whole, 0, sizeof whole, &stream);
+    for (size_t first = 0; first < 20; first++) {
+        for (size_t length = 0; length < 40; length++) {
+            memset(part, 0x11, sizeof part);
+            ak_guard_write(part + 1, first, length, &stream);
+            assert_memory_equal(part + 1, whole + first, length);
+            assert_true(part[0] == 0x11 && part[1 + length] == 0x11);
+            assert_true(ak_guard_holds(part + 1, first, length, &stream));
+            if (length > 0) {
+                part[length] ^= 4;
+                assert_false(ak_guard_holds(part + 1, first, length, &stream));
+            }
+        }
+    }
+}
+
+static void test_gaps(void **state)
+{
+    (void)state;
+    const ak_guard_rows rows = {.rows = 5, .row = 6, .pitch = 10};
+    const ak_guard_pattern pattern = {.key = KEY, .content = AK_GUARD_NAN};
+    const ak_guard_stream stream = ak_guard_stream_of(&pattern, 0, AK_GUARD_BETWEEN, AK_DTYPE_F16);
+    unsigned char array[46 + 10];
+    memset(array, 0x11, sizeof array);
+    ak_guard_paint_gaps(array, &rows, &stream);
+    for (size_t i = 0; i < sizeof array; i++) {
+        bool gap = i < 40 && i % 10 >= 6;
+        if (!gap) {
+            assert_int_equal(array[i], 0x11);
+        }
+        array[i] ^= 1;
+        assert_int_equal(ak_guard_gaps_whole(array, &rows, &stream), !gap);
+        array[i] ^= 1;
+    }
 }
 
 static void test_poison(void **state)
@@ -158,7 +324,12 @@ int main(void)
         cmocka_unit_test(test_layout_staggers),
         cmocka_unit_test(test_layout_overflow),
         cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_zones_read_as_nan),
+        cmocka_unit_test(test_contents),
+        cmocka_unit_test(test_every_nan_is_signalling),
+        cmocka_unit_test(test_arithmetic_on_zones_shows),
+        cmocka_unit_test(test_streams_differ),
+        cmocka_unit_test(test_streams_in_pieces),
+        cmocka_unit_test(test_gaps),
         cmocka_unit_test(test_poison),
         cmocka_unit_test(test_other_values_are_not_poison),
     };

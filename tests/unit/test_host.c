@@ -252,7 +252,7 @@ static void a_compiler_may_fail_in_any_way(void **state)
     write_compiler(path, "#!/bin/sh\nsleep 1000\n");
     result = compile_with(path, AK_SECOND_NS / 5);
     assert_int_equal(result.status, AK_TRIAL_TIMED_OUT);
-    assert_non_null(strstr(result.reason, "0.2 s"));
+    assert_non_null(strstr(result.reason, "longer than 1 s")); /* it used no processor time */
     ak_compile_result_clear(&result);
 
     write_compiler(path, "#!/bin/sh\nexit 0\n");
@@ -390,7 +390,7 @@ static void the_device_is_known(void **state)
     int cpus = ak_host_cpus();
     ak_error err = AK_ERROR_INIT;
     assert_int_equal(ak_host_facts(facts, "host", cpus + 1, &err), AK_INVALID);
-    assert_non_null(strstr(err.text, "were asked for; this machine has"));
+    assert_non_null(strstr(err.text, "is more than this machine's"));
     assert_int_equal(ak_host_facts(facts, "host", cpus, NULL), AK_OK);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         ak_value value;

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "report/impact.h"
+#include "report/importance.h"
 
 #define TRIALS_MAX 400
 
@@ -74,10 +74,10 @@ static double together(int a, int b, int mode)
     return 0.1 * a + ((b == 0) != (mode == 1) ? 2.0 : 0.0);
 }
 
-static size_t place(const ak_impact *impact, const char *name)
+static size_t place(const ak_importance *importance, const char *name)
 {
-    for (size_t i = 0; i < impact->parameter_count; i++) {
-        if (strcmp(impact->parameters[i].name, name) == 0) {
+    for (size_t i = 0; i < importance->parameter_count; i++) {
+        if (strcmp(importance->parameters[i].name, name) == 0) {
             return i;
         }
     }
@@ -85,43 +85,43 @@ static size_t place(const ak_impact *impact, const char *name)
     return 0;
 }
 
-static double share(const ak_impact *impact, const char *name)
+static double share(const ak_importance *importance, const char *name)
 {
-    return impact->parameters[place(impact, name)].share;
+    return importance->parameters[place(importance, name)].share;
 }
 
 static void test_main_effects(void **state)
 {
     (void)state;
     made m = {0};
-    ak_impact impact;
+    ak_importance importance;
     all_combinations(&m, additive);
-    assert_int_equal(ak_impact_of(&impact, m.trials, m.count, NULL), AK_OK);
-    assert_null(impact.why);
-    assert_int_equal(impact.trials, 72);
-    assert_int_equal(impact.tasks, 1);
-    assert_true(impact.r2 > 0.95);
-    assert_string_equal(impact.parameters[0].name, "A");
-    assert_string_equal(impact.parameters[1].name, "MODE");
-    assert_true(fabs(share(&impact, "A") - 5.0 / 5.25) < 0.05);
-    assert_true(fabs(share(&impact, "MODE") - 0.25 / 5.25) < 0.03);
-    assert_true(share(&impact, "B") < 0.01 && share(&impact, "NOTHING") < 0.01);
-    assert_true(share(&impact, "FIXED") == 0);
-    for (size_t i = 0; i < impact.pair_count; i++) {
-        assert_true(impact.pairs[i].share < 0.05);
+    assert_int_equal(ak_importance_of(&importance, m.trials, m.count, NULL), AK_OK);
+    assert_null(importance.why);
+    assert_int_equal(importance.trials, 72);
+    assert_int_equal(importance.tasks, 1);
+    assert_true(importance.r2 > 0.95);
+    assert_string_equal(importance.parameters[0].name, "A");
+    assert_string_equal(importance.parameters[1].name, "MODE");
+    assert_true(fabs(share(&importance, "A") - 5.0 / 5.25) < 0.05);
+    assert_true(fabs(share(&importance, "MODE") - 0.25 / 5.25) < 0.03);
+    assert_true(share(&importance, "B") < 0.01 && share(&importance, "NOTHING") < 0.01);
+    assert_true(share(&importance, "FIXED") == 0);
+    for (size_t i = 0; i < importance.pair_count; i++) {
+        assert_true(importance.pairs[i].share < 0.05);
     }
     /* A=1 or A<=2: which separates better is the median's affair; faster it is in any case. */
-    assert_non_null(impact.best.text);
-    assert_int_equal(strncmp(impact.best.text, "A", 1), 0);
-    assert_true(impact.best.ratio > 5);
-    assert_int_equal(impact.best.trials + impact.best.others, 72);
-    assert_true(impact.worst.ratio < 0.2);
-    const ak_impact_parameter *a = &impact.parameters[place(&impact, "A")];
+    assert_non_null(importance.best.text);
+    assert_int_equal(strncmp(importance.best.text, "A", 1), 0);
+    assert_true(importance.best.ratio > 5);
+    assert_int_equal(importance.best.trials + importance.best.others, 72);
+    assert_true(importance.worst.ratio < 0.2);
+    const ak_importance_parameter *a = &importance.parameters[place(&importance, "A")];
     assert_int_equal(a->value_count, 4);
     assert_string_equal(a->values[3].text, "8"); /* by size, not by the alphabet */
     assert_int_equal(a->values[3].tried, 18);
     assert_int_equal(a->values[3].ok, 18);
-    ak_impact_clear(&impact);
+    ak_importance_clear(&importance);
     forget(&m);
 }
 
@@ -129,22 +129,22 @@ static void test_an_interaction(void **state)
 {
     (void)state;
     made m = {0};
-    ak_impact impact;
+    ak_importance importance;
     all_combinations(&m, together);
-    assert_int_equal(ak_impact_of(&impact, m.trials, m.count, NULL), AK_OK);
-    assert_null(impact.why);
-    assert_true(impact.pair_count >= 1);
-    const char *a = impact.parameters[impact.pairs[0].a].name;
-    const char *b = impact.parameters[impact.pairs[0].b].name;
+    assert_int_equal(ak_importance_of(&importance, m.trials, m.count, NULL), AK_OK);
+    assert_null(importance.why);
+    assert_true(importance.pair_count >= 1);
+    const char *a = importance.parameters[importance.pairs[0].a].name;
+    const char *b = importance.parameters[importance.pairs[0].b].name;
     assert_true((strcmp(a, "B") == 0 && strcmp(b, "MODE") == 0) ||
                 (strcmp(a, "MODE") == 0 && strcmp(b, "B") == 0));
     /* A table of B and MODE: variance 1; MODE alone 1/9, B alone 0. */
-    assert_true(impact.pairs[0].share > 0.7);
-    assert_true(share(&impact, "B") < 0.1 && share(&impact, "MODE") < 0.2);
-    assert_non_null(impact.best.text);
-    assert_non_null(strstr(impact.best.text, " and "));
-    assert_non_null(strstr(impact.best.text, "MODE="));
-    ak_impact_clear(&impact);
+    assert_true(importance.pairs[0].share > 0.7);
+    assert_true(share(&importance, "B") < 0.1 && share(&importance, "MODE") < 0.2);
+    assert_non_null(importance.best.text);
+    assert_non_null(strstr(importance.best.text, " and "));
+    assert_non_null(strstr(importance.best.text, "MODE="));
+    ak_importance_clear(&importance);
     forget(&m);
 }
 
@@ -153,21 +153,21 @@ static void test_tasks_are_compared_within_themselves(void **state)
 {
     (void)state;
     made m = {0};
-    ak_impact impact;
+    ak_importance importance;
     for (int i = 0; i < 60; i++) {
         char config[80];
         (void)snprintf(config, sizeof config, "A=%d,B=%d", i % 3, i / 3 % 2);
         add(&m, i < 30 ? "n=1" : "n=1000", config, (i % 3 == 0 ? 1.0 : 0.0) + (i < 30 ? 0 : 6.9));
     }
-    assert_int_equal(ak_impact_of(&impact, m.trials, m.count, NULL), AK_OK);
-    assert_null(impact.why);
-    assert_int_equal(impact.tasks, 2);
-    assert_true(share(&impact, "A") > 0.95);
-    assert_non_null(impact.worst.text);
-    assert_string_equal(impact.worst.text, "A=0");
-    assert_int_equal(impact.worst.trials, 20);
-    assert_true(fabs(impact.worst.ratio - exp(-1)) < 1e-9);
-    ak_impact_clear(&impact);
+    assert_int_equal(ak_importance_of(&importance, m.trials, m.count, NULL), AK_OK);
+    assert_null(importance.why);
+    assert_int_equal(importance.tasks, 2);
+    assert_true(share(&importance, "A") > 0.95);
+    assert_non_null(importance.worst.text);
+    assert_string_equal(importance.worst.text, "A=0");
+    assert_int_equal(importance.worst.trials, 20);
+    assert_true(fabs(importance.worst.ratio - exp(-1)) < 1e-9);
+    ak_importance_clear(&importance);
     forget(&m);
 }
 
@@ -175,47 +175,47 @@ static void test_too_little_is_said(void **state)
 {
     (void)state;
     made m = {0};
-    ak_impact impact;
+    ak_importance importance;
     ak_rng rng;
     ak_rng_seed(&rng, 5);
-    assert_int_equal(ak_impact_of(&impact, NULL, 0, NULL), AK_OK);
-    assert_string_equal(impact.why, "not enough trials to tell");
-    ak_impact_clear(&impact);
-    for (int i = 0; i < AK_IMPACT_TRIALS_MIN - 1; i++) {
+    assert_int_equal(ak_importance_of(&importance, NULL, 0, NULL), AK_OK);
+    assert_string_equal(importance.why, "not enough trials to tell");
+    ak_importance_clear(&importance);
+    for (int i = 0; i < AK_IMPORTANCE_TRIALS_MIN - 1; i++) {
         add(&m, "n=1", i % 2 == 0 ? "A=1" : "A=2", i % 2);
     }
     add(&m, "n=1", "A=1", (double)NAN); /* a failure is no time */
     add(&m, "n=1", "B=1", 0.0);         /* another kernel's parameters */
-    assert_int_equal(ak_impact_of(&impact, m.trials, m.count, NULL), AK_OK);
-    assert_string_equal(impact.why, "not enough trials to tell");
-    assert_int_equal(impact.trials, AK_IMPACT_TRIALS_MIN - 1);
-    assert_int_equal(impact.left_out, 1);
-    assert_int_equal(impact.parameters[0].values[0].tried, AK_IMPACT_TRIALS_MIN / 2 + 1);
-    assert_int_equal(impact.parameters[0].values[0].ok, AK_IMPACT_TRIALS_MIN / 2);
-    assert_null(impact.best.text);
-    ak_impact_clear(&impact);
+    assert_int_equal(ak_importance_of(&importance, m.trials, m.count, NULL), AK_OK);
+    assert_string_equal(importance.why, "not enough trials to tell");
+    assert_int_equal(importance.trials, AK_IMPORTANCE_TRIALS_MIN - 1);
+    assert_int_equal(importance.left_out, 1);
+    assert_int_equal(importance.parameters[0].values[0].tried, AK_IMPORTANCE_TRIALS_MIN / 2 + 1);
+    assert_int_equal(importance.parameters[0].values[0].ok, AK_IMPORTANCE_TRIALS_MIN / 2);
+    assert_null(importance.best.text);
+    ak_importance_clear(&importance);
     forget(&m);
     for (int i = 0; i < 100; i++) { /* noise */
         char config[80];
         (void)snprintf(config, sizeof config, "A=%d,B=%d", i % 10, i / 10);
         add(&m, "n=1", config, ak_rng_real(&rng));
     }
-    assert_int_equal(ak_impact_of(&impact, m.trials, m.count, NULL), AK_OK);
-    assert_non_null(impact.why);
-    assert_true(impact.r2 < AK_IMPACT_R2_MIN);
-    json_t *json = ak_impact_to_json(&impact);
+    assert_int_equal(ak_importance_of(&importance, m.trials, m.count, NULL), AK_OK);
+    assert_non_null(importance.why);
+    assert_true(importance.r2 < AK_IMPORTANCE_R2_MIN);
+    json_t *json = ak_importance_to_json(&importance);
     assert_true(json_is_string(json_object_get(json, "why_not")));
     assert_true(json_is_null(
         json_object_get(json_array_get(json_object_get(json, "parameters"), 0), "share")));
     json_decref(json);
-    ak_impact_clear(&impact);
+    ak_importance_clear(&importance);
     forget(&m);
     for (int i = 0; i < 30; i++) {
         add(&m, "n=1", "A=1", ak_rng_real(&rng));
     }
-    assert_int_equal(ak_impact_of(&impact, m.trials, m.count, NULL), AK_OK);
-    assert_string_equal(impact.why, "no parameter had two values");
-    ak_impact_clear(&impact);
+    assert_int_equal(ak_importance_of(&importance, m.trials, m.count, NULL), AK_OK);
+    assert_string_equal(importance.why, "no parameter had two values");
+    ak_importance_clear(&importance);
     forget(&m);
 }
 
@@ -228,12 +228,12 @@ static void test_no_memory_is_reported(void **state)
     }
     ak_status status = AK_NO_MEMORY;
     for (size_t n = 1; status == AK_NO_MEMORY && n < 2000; n++) {
-        ak_impact impact;
+        ak_importance importance;
         ak_alloc_fail_at(n);
-        status = ak_impact_of(&impact, m.trials, m.count, NULL);
+        status = ak_importance_of(&importance, m.trials, m.count, NULL);
         ak_alloc_fail_at(0);
         if (status == AK_OK) {
-            ak_impact_clear(&impact);
+            ak_importance_clear(&importance);
         }
     }
     assert_int_equal(status, AK_OK);

@@ -16,21 +16,20 @@
 enum { MANY = 200000, BLOCK = 4096 };
 static double first[MANY], second[MANY];
 
-static ak_argument_spec uniform(double low, double high)
+static ak_fill uniform(double low, double high)
 {
-    return (ak_argument_spec){.name = "A", .fill = AK_FILL_UNIFORM, .fill_a = low, .fill_b = high};
+    return (ak_fill){.kind = AK_FILL_UNIFORM, .a = low, .b = high};
 }
 
-static ak_argument_spec normal(double mean, double deviation)
+static ak_fill normal(double mean, double deviation)
 {
-    return (ak_argument_spec){
-        .name = "A", .fill = AK_FILL_NORMAL, .fill_a = mean, .fill_b = deviation};
+    return (ak_fill){.kind = AK_FILL_NORMAL, .a = mean, .b = deviation};
 }
 
 static void test_fill_is_seeded(void **state)
 {
     (void)state;
-    const ak_argument_spec specs[] = {uniform(-1, 1), normal(0, 2)};
+    const ak_fill specs[] = {uniform(-1, 1), normal(0, 2)};
     for (size_t i = 0; i < 2; i++) {
         ak_inputs_fill(first, MANY, &specs[i], AK_DTYPE_F32, 42, 0);
         ak_inputs_fill(second, MANY, &specs[i], AK_DTYPE_F32, 42, 0);
@@ -54,7 +53,7 @@ static void test_fill_is_seeded(void **state)
 static void test_fill_by_blocks(void **state)
 {
     (void)state;
-    ak_argument_spec spec = normal(0, 1);
+    ak_fill spec = normal(0, 1);
     ak_inputs_fill(first, MANY, &spec, AK_DTYPE_F64, 1, 2);
     const size_t lengths[] = {1, 7, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5};
     for (size_t i = 0; i < 6; i++) {
@@ -98,7 +97,7 @@ static int compare_doubles(const void *a, const void *b)
 static void test_uniform_distribution(void **state)
 {
     (void)state;
-    ak_argument_spec spec = uniform(-1, 3);
+    ak_fill spec = uniform(-1, 3);
     ak_inputs_fill(first, MANY, &spec, AK_DTYPE_F32, 7, 0);
     double mean, deviation, kurtosis;
     moments(&mean, &deviation, &kurtosis, first);
@@ -116,7 +115,7 @@ static void test_uniform_distribution(void **state)
 static void test_normal_distribution(void **state)
 {
     (void)state;
-    ak_argument_spec spec = normal(0, 1);
+    ak_fill spec = normal(0, 1);
     ak_inputs_fill(first, MANY, &spec, AK_DTYPE_F64, 9, 0);
     double mean, deviation, kurtosis;
     moments(&mean, &deviation, &kurtosis, first);
@@ -137,7 +136,7 @@ static void test_normal_distribution(void **state)
 static void test_integers_are_not_all_zero(void **state)
 {
     (void)state;
-    ak_argument_spec spec = uniform(-1, 1);
+    ak_fill spec = uniform(-1, 1);
     ak_inputs_fill(first, MANY, &spec, AK_DTYPE_I32, 3, 0);
     size_t count[3] = {0};
     for (size_t i = 0; i < MANY; i++) {
@@ -152,7 +151,7 @@ static void test_integers_are_not_all_zero(void **state)
 static void test_constant(void **state)
 {
     (void)state;
-    ak_argument_spec spec = {.name = "A", .fill = AK_FILL_CONSTANT, .fill_a = 0.1};
+    ak_fill spec = {.kind = AK_FILL_CONSTANT, .a = 0.1};
     ak_inputs_fill(first, 5000, &spec, AK_DTYPE_F32, 3, 0);
     assert_true(first[0] == (double)0.1f && first[4999] == (double)0.1f);
 }
@@ -165,7 +164,7 @@ static void test_filled_values_are_exact(void **state)
                                       AK_DTYPE_I32};
     static uint64_t encoded[10000];
     for (size_t d = 0; d < 5; d++) {
-        ak_argument_spec spec = normal(0, 3);
+        ak_fill spec = normal(0, 3);
         ak_inputs_fill(first, 10000, &spec, dtypes[d], 1, 1);
         ak_inputs_encode(encoded, first, 10000, dtypes[d]);
         ak_inputs_decode(second, encoded, 10000, dtypes[d]);
@@ -279,6 +278,55 @@ static void test_i32(void **state)
     assert_true(back[1] == 2 && back[6] == -2147483648.0);
 }
 
+/* Every number of the range once, whatever parts it is filled in; another seed, another order. */
+static void test_spread(void **state)
+{
+    (void)state;
+    static bool seen[MANY];
+    const size_t counts[] = {2, 3, 4, 5, 1000, BLOCK + 1, MANY};
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        size_t count = counts[c], same = 0;
+        ak_fill spec = {
+            .kind = AK_FILL_SPREAD, .a = 10, .b = 9 + (double)count, .elements = count};
+        memset(seen, 0, sizeof seen);
+        ak_inputs_fill(first, count, &spec, AK_DTYPE_I32, 5, 3);
+        for (size_t i = 0; i < count; i++) {
+            size_t place = (size_t)(first[i] - 10);
+            assert_true(place < count && !seen[place]);
+            seen[place] = true;
+        }
+        for (size_t from = 0; from < count; from += BLOCK) {
+            size_t length = count - from < BLOCK ? count - from : BLOCK;
+            ak_inputs_fill_part(second + from, from, length, &spec, AK_DTYPE_I32, 5, 3);
+        }
+        assert_memory_equal(first, second, count * sizeof *first);
+        ak_inputs_fill(second, count, &spec, AK_DTYPE_I32, 6, 3);
+        for (size_t i = 0; i < count; i++) {
+            same += first[i] == second[i];
+        }
+        assert_true(count < 1000 || same < 10);
+    }
+}
+
+/* Distances are equal, both ends are there, and a single element is the higher. */
+static void test_spread_ends(void **state)
+{
+    (void)state;
+    ak_fill spec = {.kind = AK_FILL_SPREAD, .a = 1, .b = 3, .elements = 5};
+    double sum = 0, low = 9, high = 0;
+    ak_inputs_fill(first, 5, &spec, AK_DTYPE_F64, 1, 1);
+    for (size_t i = 0; i < 5; i++) {
+        sum += first[i];
+        low = first[i] < low ? first[i] : low;
+        high = first[i] > high ? first[i] : high;
+        assert_true(first[i] * 2 == (double)(int)(first[i] * 2));
+    }
+    assert_true(sum == 10 && low == 1 && high == 3);
+    spec.elements = 1;
+    ak_inputs_fill(first, 1, &spec, AK_DTYPE_I32, 1, 1);
+    assert_true(first[0] == 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +336,8 @@ int main(void)
         cmocka_unit_test(test_normal_distribution),
         cmocka_unit_test(test_integers_are_not_all_zero),
         cmocka_unit_test(test_constant),
+        cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_spread_ends),
         cmocka_unit_test(test_filled_values_are_exact),
         cmocka_unit_test(test_every_f16),
         cmocka_unit_test(test_every_bf16),

@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "problem/launch.h"
+#include "backend/launch/launch.h"
 
 static ak_task *bind_task(const char *kernel, const char *size, const char *choices)
 {
@@ -120,8 +120,9 @@ static void test_gemm(void **state)
     /* few rows: transposed, K shared by a cluster, every cluster on the device at once */
     task = bind_task("matmul", "M=24,N=4096,K=4096", NULL);
     launch(plan, task,
-           "BLOCK_SIZE_M=32,BLOCK_SIZE_N=128,BLOCK_SIZE_K=64,CLUSTER_N=1,CLUSTER_K=2,EARLY_SLOTS=0,"
-           "num_stages=5,BLOCKS_PER_SM=2",
+           "BLOCK_SIZE_M=32,BLOCK_SIZE_N=128,BLOCK_SIZE_K=64,CLUSTER_M=1,CLUSTER_N=1,CLUSTER_K=2,"
+           "SPLIT_K=1,SWAP_AB=1,PING_PONG=0,NUM_CONSUMERS=1,PRODUCER_WARPS=1,PRODUCER_REGISTERS=0,"
+           "CONSUMER_REGISTERS=0,EARLY_SLOTS=0,num_stages=5,BLOCKS_PER_SM=2",
            1000);
     assert_int_equal(k->block[0], 160);
     assert_int_equal(k->cluster[0], 2);
@@ -208,7 +209,7 @@ static void test_mistakes(void **state)
         {"{\"Block\": [32], \"Grid\": [1,1,1,1], \"Arguments\": [{\"Int32\": 1}]}",
          "Grid has 4 entries"},
         {"{\"Block\": [32], \"Grid\": [1], \"Arguments\": [{\"Buffer\": \"D\"}]}",
-         "Buffer \"D\" is no argument of matmul"},
+         "Buffer \"D\" is not an argument of matmul"},
         {"{\"Block\": [32], \"Grid\": [1], \"Arguments\": [{\"TensorMap\": \"x\"}]}",
          "no tensor map \"x\""},
         {"{\"Block\": [32], \"Grid\": [1], \"Arguments\": [{\"Int32\": 1, \"Null\": true}]}",
@@ -218,7 +219,7 @@ static void test_mistakes(void **state)
          "as many numbers in Box"},
         {"{\"Let\": [{\"Name\": \"2x\", \"Value\": 1}], \"Block\": [32], \"Grid\": [1], "
          "\"Arguments\": [{\"Null\": true}]}",
-         "\"2x\" is no name"},
+         "\"2x\" is not a valid name"},
     };
     ak_problem *problem = NULL;
     (void)state;

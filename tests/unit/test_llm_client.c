@@ -101,6 +101,8 @@ static int free_dialects(void **state)
 
 /* ---- one call ------------------------------------------------------------------------------ */
 
+static int elements_max; /* of the next question */
+
 typedef struct outcome {
     ak_status status;
     ak_error err;
@@ -122,6 +124,7 @@ static ak_llm_chat chat_of(void)
                          .schema = schema,
                          .schema_name = "proposals",
                          .array = "proposals",
+                         .elements_max = elements_max,
                          .max_output_tokens = 2000};
 }
 
@@ -466,6 +469,10 @@ static void parameters_are_corrected_once(void **state)
         {3, "{\"error\":\"json: unknown field \\\"think\\\"\"}", "\"think\"", "qwen3"},
         {4, "{\"object\":\"error\",\"message\":\"stream_options is not allowed\"}",
          "stream_options", "\"stream\":true"},
+        {4,
+         "{\"detail\":[{\"type\":\"extra_forbidden\",\"loc\":[\"body\",\"stream_options\"],"
+         "\"msg\":\"Extra inputs are not permitted\"}]}",
+         "stream_options", "\"stream\":true"},
         {4, "{\"detail\":\"response_format: not supported by this server\"}", "response_format",
          "JSON schema"},
     };
@@ -517,6 +524,41 @@ static void lost_streams_keep_complete_elements(void **state)
     expect_two(&out, "early");
     assert_int_equal(out.asked, 2);
     ak_llm_answer_clear(&out.answer);
+}
+
+/* What follows the elements that were asked for is not waited for. */
+static void streams_end_when_enough_is_said(void **state)
+{
+    (void)state;
+    static const char two[] = CHUNK("{\\\"proposals\\\": [{\\\"BM\\\": 1}, {\\\"BM\\\": 2}");
+    static const char more[] = CHUNK(", {\\\"BM\\\": 64}"), words[] = CHUNK(" because it is ");
+    static const struct {
+        const char *begin, *again;
+        int wanted;
+        size_t least, most; /* elements of the answer */
+    } cases[] = {
+        {two, more, 2, 3, 200}, /* it goes on with elements */
+        {CHUNK("{\\\"proposals\\\": [{\\\"BM\\\": 1}]}"), words, 1, 1, 1}, /* with words */
+        {two, more, 0, 10002, 10002}, /* no limit: all of them */
+        {CHUNK("Let me think. {\\\"proposals\\\": []} ") CHUNK("{\\\"proposals\\\": [{}"), more, 2,
+         10001, 10001}, /* a draft, and then the answer */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[4096];
+        outcome out;
+        (void)snprintf(body, sizeof body, "%s\1%s\1%s" DONE, cases[i].begin, cases[i].again,
+                       strcmp(cases[i].again, words) == 0 ? CHUNK(".") : CHUNK("]}"));
+        const server_reply reply = {200, sse, body, SERVER_WHOLE, 10000};
+        elements_max = cases[i].wanted;
+        call(&out, chat_dialect, &reply, 1);
+        elements_max = 0;
+        size_t count = json_array_size(out.answer.elements);
+        if (out.status != AK_OK || count < cases[i].least || count > cases[i].most ||
+            out.answer.cut || out.answer.finish != AK_LLM_FINISH_STOP) {
+            fail_msg("case %zu: %zu elements, %s", i, count, out.err.text);
+        }
+        ak_llm_answer_clear(&out.answer);
+    }
 }
 
 static void silence_ends_at_its_limit(void **state)
@@ -730,9 +772,13 @@ static void budgets_are_never_exceeded(void **state)
     assert_true(server_start(&s, replies, 2));
     ak_llm_options options = {.model = "openai:gpt-5", .url = s.url, .budget_usd = 0.1};
     assert_int_equal(ak_llm_open(&llm, &options, &seam, NULL), AK_OK);
-    assert_int_equal(ak_llm_worst_case(&worst, llm, &chat, NULL), AK_OK);
-    assert_true(worst > 0.02 && worst < 0.03); /* 2000 output tokens at $10 a million */
+    double first = 0;
+    assert_int_equal(ak_llm_worst_case(&first, llm, &chat, NULL), AK_OK);
+    assert_true(first > 0.02 && first < 0.03); /* 2000 output tokens at $10 a million */
     assert_int_equal(ak_llm_ask(&answer, llm, &chat, NULL), AK_OK);
+    /* The input is known better now: 210 tokens and half as much again at $1.25 a million. */
+    assert_int_equal(ak_llm_worst_case(&worst, llm, &chat, NULL), AK_OK);
+    assert_true(worst < first && worst > 0.020393 && worst < 0.020396);
     /* 82 plain and 128 cached of 210 in, 96 out */
     assert_true(answer.cost_usd > 0.0010784 && answer.cost_usd < 0.0010786);
     ak_llm_answer_clear(&answer);
@@ -745,6 +791,55 @@ static void budgets_are_never_exceeded(void **state)
     assert_true(totals.uncertain_usd > 3.9 * worst && totals.uncertain_usd < 4.1 * worst);
     assert_true(totals.cost_usd <= 0.1 && totals.cost_usd + worst > 0.1);
     assert_int_equal(server_asked(&s), 5);
+    ak_llm_close(llm);
+    server_stop(&s);
+}
+
+/* A call that does not fit into what is left is made with a lower limit, once it is known that
+   answers are much shorter; and never more calls than the user allows. */
+static void limits_are_kept(void **state)
+{
+    (void)state;
+    server s;
+    ak_llm *llm = NULL;
+    ak_llm_chat chat = chat_of();
+    fake_time time = {0};
+    ak_llm_seam seam = {&time, fake_now, fake_utc, fake_sleep};
+    ak_llm_answer answer;
+    ak_error err = AK_ERROR_INIT;
+    const server_reply reply = good_stream(&dialects[0]);
+    assert_true(server_start(&s, &reply, 1));
+    ak_llm_options options = {
+        .model = "openai:gpt-5", .url = s.url, .budget_usd = 0.0225, .output_tokens = 1800};
+    assert_int_equal(ak_llm_open(&llm, &options, &seam, NULL), AK_OK);
+    for (int i = 0; i < 15; i++) {
+        assert_int_equal(ak_llm_ask(&answer, llm, &chat, &err), AK_OK);
+        ak_llm_answer_clear(&answer);
+    }
+    assert_non_null(strstr(server_request(&s, 0), "\"max_output_tokens\":1800"));
+    assert_null(strstr(server_request(&s, 14), "\"max_output_tokens\":1800"));
+    ak_llm_totals totals;
+    int made = 15;
+    while (ak_llm_ask(&answer, llm, &chat, &err) == AK_OK) {
+        ak_llm_answer_clear(&answer);
+        made++;
+    }
+    assert_int_equal(answer.fault, AK_LLM_FAULT_BUDGET);
+    ak_llm_answer_clear(&answer);
+    ak_llm_total(&totals, llm);
+    assert_true(totals.cost_usd <= 0.0225);
+    assert_in_range(made, 17, 20); /* 20 answers cost less than a tenth of a cent too little */
+    ak_llm_close(llm);
+    options = (ak_llm_options){.model = "openai:gpt-5", .url = s.url, .calls = 2};
+    assert_int_equal(ak_llm_open(&llm, &options, &seam, NULL), AK_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(ak_llm_ask(&answer, llm, &chat, NULL), AK_OK);
+        ak_llm_answer_clear(&answer);
+    }
+    assert_int_equal(ak_llm_ask(&answer, llm, &chat, &err), AK_LIMIT);
+    assert_non_null(strstr(err.text, "2 calls were made, as many as --llm-calls allows"));
+    ak_llm_answer_clear(&answer);
+    assert_int_equal(server_asked(&s), (size_t)made + 2);
     ak_llm_close(llm);
     server_stop(&s);
 }
@@ -793,7 +888,7 @@ static void specifications_are_checked(void **state)
         ak_llm_options options;
         const char *words;
     } cases[] = {
-        {{.model = NULL}, "which language model?"},
+        {{.model = NULL}, "no language model is named"},
         {{.model = "gpt-5"}, "PROVIDER:MODEL"},
         {{.model = "openai:"}, "PROVIDER:MODEL"},
         {{.model = "opnai:gpt-5"}, "choose one of: openai"},
@@ -806,7 +901,7 @@ static void specifications_are_checked(void **state)
         {{.model = "openai:gpt-5", .url = "https://me:pw@host/"}, "key-file"},
         {{.model = "openai:unheard-of", .budget_usd = 1}, "--llm-prices"},
         {{.model = "openai:gpt-5", .record = "a", .replay = "b"}, "exclude each other"},
-        {{.model = "openai:gpt-5", .replay = "/nonexistent"}, "no recording"},
+        {{.model = "openai:gpt-5", .replay = "/nonexistent"}, "no tape"},
         {{.model = "openai:gpt-5", .key_file = "/nonexistent"}, "/nonexistent"},
         {{.model = "openai:gpt-5", .timeout_seconds = -1}, "time limit"},
         {{.model = "openai:gpt-5", .budget_usd = -1}, "budget"},
@@ -995,6 +1090,7 @@ int main(void)
         cmocka_unit_test(zero_bytes_in_error_pages_are_blanks),
         cmocka_unit_test(parameters_are_corrected_once),
         cmocka_unit_test(lost_streams_keep_complete_elements),
+        cmocka_unit_test(streams_end_when_enough_is_said),
         cmocka_unit_test(silence_ends_at_its_limit),
         cmocka_unit_test(cancel_ends_at_once),
         cmocka_unit_test(calls_run_side_by_side),
@@ -1002,6 +1098,7 @@ int main(void)
         cmocka_unit_test(odd_texts_are_read),
         cmocka_unit_test(empty_and_refused_answers_say_why),
         cmocka_unit_test(budgets_are_never_exceeded),
+        cmocka_unit_test(limits_are_kept),
         cmocka_unit_test(lost_work_costs_its_worst_case),
         cmocka_unit_test(specifications_are_checked),
         cmocka_unit_test(addresses_are_completed),

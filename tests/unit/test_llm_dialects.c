@@ -69,7 +69,7 @@ static void requests_are_as_documented(void **state)
                         .has_temperature = true,
                         .temperature = 0.5,
                         .seed = 7};
-    for (size_t i = 0; ak_providers[i] != NULL; i++) {
+    for (size_t i = 0; ak_providers[i] != NULL && ak_providers[i]->ask == NULL; i++) {
         const ak_provider *provider = ak_providers[i];
         json_t *want = data_json(provider->name, "request.json"), *got = NULL;
         ak_request request = {.model = json_string_value(json_object_get(want, "model")),
@@ -92,7 +92,7 @@ static void requests_are_as_documented(void **state)
 static void whole_replies_are_read(void **state)
 {
     (void)state;
-    for (size_t i = 0; ak_providers[i] != NULL; i++) {
+    for (size_t i = 0; ak_providers[i] != NULL && ak_providers[i]->ask == NULL; i++) {
         json_t *body = data_json(ak_providers[i]->name, "reply.json");
         json_t *want = data_json(ak_providers[i]->name, "answer.json");
         ak_reply reply;
@@ -130,7 +130,7 @@ static void streams_are_read_in_any_pieces(void **state)
 {
     (void)state;
     static const size_t pieces[] = {1, 7, 64, 1u << 20};
-    for (size_t i = 0; ak_providers[i] != NULL; i++) {
+    for (size_t i = 0; ak_providers[i] != NULL && ak_providers[i]->ask == NULL; i++) {
         char path[AK_PATH_MAX], *text;
         size_t length;
         const ak_provider *provider = ak_providers[i];
@@ -204,7 +204,7 @@ static void read_spoiled(json_t *root, void *context)
 static void wrong_types_are_survived(void **state)
 {
     (void)state;
-    for (size_t i = 0; ak_providers[i] != NULL; i++) {
+    for (size_t i = 0; ak_providers[i] != NULL && ak_providers[i]->ask == NULL; i++) {
         json_t *body = data_json(ak_providers[i]->name, "reply.json");
         spoil(body, body, read_spoiled, (void *)(uintptr_t)ak_providers[i]);
         json_decref(body);
@@ -259,6 +259,58 @@ static void ends_are_told_apart(void **state)
 }
 
 /* What a model does not take is not sent: the schema becomes words. */
+/* A dialect that demands every property gets null for what may be left out, the others get the
+   schema as it is. */
+static void optional_properties_become_nullable(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *provider, *model, *holds[2];
+    } rows[] = {
+        {"openai",
+         "gpt-5",
+         {"\"a\":{\"type\":[\"integer\",\"null\"],\"enum\":[1,2,null]}",
+          "\"required\":[\"name\",\"properties\",\"a\"]"}},
+        {"openai-chat",
+         "gpt-5",
+         {"\"a\":{\"type\":[\"integer\",\"null\"],\"enum\":[1,2,null]}", "\"strict\":true"}},
+        {"compatible", "x", {"\"a\":{\"type\":\"integer\",\"enum\":[1,2]}", "\"maxLength\":9"}},
+        {"ollama", "x", {"\"a\":{\"type\":\"integer\",\"enum\":[1,2]}", "\"maxLength\":9"}},
+        {"anthropic",
+         "claude-opus-4-6",
+         {"\"a\":{\"type\":\"integer\",\"enum\":[1,2]}", "\"required\":[\"name\"]"}},
+    };
+    json_t *optional = json_loads(
+        "{\"type\": \"object\", \"properties\": {\"name\": {\"type\": \"string\", \"maxLength\": "
+        "9},"
+        "\"properties\": {\"type\": \"object\", \"properties\": {}, \"required\": [], "
+        "\"additionalProperties\": false}, \"a\": {\"type\": \"integer\", \"enum\": [1, 2]}},"
+        "\"required\": [\"name\"], \"additionalProperties\": false}",
+        0, NULL);
+    assert_non_null(optional);
+    const ak_llm_message message = {AK_LLM_USER, "?"};
+    ak_llm_chat chat = {.messages = &message, .message_count = 1, .schema = optional};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const ak_provider *provider = NULL;
+        json_t *body = NULL;
+        char *text = NULL;
+        ak_request request = {.model = rows[i].model, .chat = &chat, .output_tokens = 100};
+        assert_int_equal(
+            ak_provider_find(&provider, rows[i].provider, strlen(rows[i].provider), NULL), AK_OK);
+        ak_abilities_find(&request.abilities, provider, request.model);
+        assert_int_equal(provider->request(&body, &request, NULL), AK_OK);
+        assert_int_equal(ak_json_text(&text, body, NULL), AK_OK);
+        for (size_t h = 0; h < 2; h++) {
+            if (strstr(text, rows[i].holds[h]) == NULL) {
+                fail_msg("%s: no %s in %s", rows[i].provider, rows[i].holds[h], text);
+            }
+        }
+        ak_free(text);
+        json_decref(body);
+    }
+    json_decref(optional);
+}
+
 static void abilities_shape_the_request(void **state)
 {
     (void)state;
@@ -273,7 +325,7 @@ static void abilities_shape_the_request(void **state)
                                           "format",   "reasoning",       "reasoning_effort",
                                           "thinking", "think",           "temperature",
                                           "seed",     "stream_options",  "store"};
-    for (size_t i = 0; ak_providers[i] != NULL; i++) {
+    for (size_t i = 0; ak_providers[i] != NULL && ak_providers[i]->ask == NULL; i++) {
         ak_request request = {.model = "m", .effort = "high", .chat = &chat, .output_tokens = 99};
         json_t *body = NULL;
         assert_int_equal(ak_providers[i]->request(&body, &request, NULL), AK_OK);
@@ -297,6 +349,7 @@ int main(void)
         cmocka_unit_test(wrong_types_are_survived),
         cmocka_unit_test(ends_are_told_apart),
         cmocka_unit_test(abilities_shape_the_request),
+        cmocka_unit_test(optional_properties_become_nullable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static const char space_text[] =
 typedef struct run {
     ak_space *space;
     script model;
-    ak_counsel counsel;
+    ak_advisor_options advisor;
     ak_strategy *strategy;
     size_t evaluations, count;
     struct {
@@ -97,20 +97,20 @@ static run *open_patient(const char *strategy, script_reply reply, size_t evalua
     script_open(&r->model, reply);
     r->model.looks = looks;
     r->evaluations = evaluations;
-    r->counsel = (ak_counsel){.model = reply == NULL ? NULL : &r->model.model,
-                              .generations = generations,
-                              .patient = looks >= 0,
-                              .rechecks = true,
-                              .tell = on_tell,
-                              .notice = on_notice,
-                              .context = r};
+    r->advisor = (ak_advisor_options){.model = reply == NULL ? NULL : &r->model.model,
+                                      .generations = generations,
+                                      .patient = looks >= 0,
+                                      .rechecks = true,
+                                      .tell = on_tell,
+                                      .notice = on_notice,
+                                      .context = r};
     ak_strategy_choice choice;
     ak_error err = AK_ERROR_INIT;
     ak_strategy_context context = {.space = r->space,
                                    .kernel = "k",
                                    .seed = 1,
                                    .evaluations = evaluations,
-                                   .counsel = &r->counsel};
+                                   .advisor = &r->advisor};
     if (ak_strategy_choose(&choice, strategy, &err) != AK_OK) {
         fail_msg("%s", err.text);
     }
@@ -593,7 +593,7 @@ static void test_flood(void **state)
 {
     (void)state;
     run *r = open_run("llm:fill=0", flood, 40, 1);
-    r->counsel.batch = 0;
+    r->advisor.batch = 0;
     assert_string_equal(search(r), "generations");
     assert_true(r->count <= 40);
     assert_in_range(json_array_size(r->proposals), 30, 256);

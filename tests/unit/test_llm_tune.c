@@ -242,7 +242,8 @@ static void tune(ak_tune_result *out, fixture *f, model *m, const char *strategy
                           .url = m->server.url,
                           .retries = -1,
                           .prices = f->prices[0] == 0 ? NULL : f->prices};
-    ak_tune_options options = {.strategy = strategy,
+    ak_tune_options options = {.finish_seconds = 0.15,
+                               .strategy = strategy,
                                .evaluations = 12,
                                .finalists = 1,
                                .sink = keep_notices,
@@ -410,14 +411,16 @@ static void test_sizes(void **state)
                           .prices = f->prices,
                           .budget_usd = 0.5};
     ak_task_spec spec = {.kernel = kernel, .device = "host", .seed = 1};
-    ak_tune_options options = {.strategy = "llm-oneshot:fill=0",
+    ak_tune_options options = {.finish_seconds = 0.15,
+                               .strategy = "llm-oneshot:fill=0",
                                .evaluations = 6,
                                .finalists = 1,
                                .sink = keep_notices,
                                .sink_context = f,
                                .llm = &llm,
                                .batch = 2};
-    if (ak_tune_sizes(&result, &spec, sizes, 2, 1, f->archive, &options, &err) != AK_OK) {
+    const ak_sizes_request request = {.spec = &spec, .sizes = sizes, .size_count = 2, .table = 1};
+    if (ak_tune_sizes(&result, &request, f->archive, &options, &err) != AK_OK) {
         fail_msg("%s", err.text);
     }
     assert_int_equal(server_asked(&m.server), 1);

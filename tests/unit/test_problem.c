@@ -51,8 +51,8 @@ static void test_folder(void **state)
     assert_string_equal(p->arguments[3].shape[0], "1");
     assert_int_equal(p->tolerance_count, 2);
     assert_string_equal(p->tolerances[1].rms, "0");
-    assert_int_equal(p->awkward_count, 2);
-    assert_int_equal(p->awkward[1][1], 33);
+    assert_int_equal(p->edge_case_count, 2);
+    assert_int_equal(p->edge_cases[1][1], 33);
     assert_non_null(strstr(p->reference_source, "ak_reference"));
     assert_null(p->device_reference);
     assert_int_equal(ak_problem_runnable(p, NULL), AK_OK);
@@ -150,7 +150,7 @@ static void test_t1(void **state)
     assert_string_equal(found->backend, "cuda");
     assert_string_equal(found->source, "");
     assert_int_equal(ak_problem_runnable(p, &err), AK_INVALID);
-    assert_non_null(strstr(err.text, "needs a kernel folder"));
+    assert_non_null(strstr(err.text, "is a space without a problem"));
     ak_problem_close(p);
 }
 
@@ -280,7 +280,7 @@ static void test_faults(void **state)
         {"arguments", "[{\"name\":\"X\",\"shape\":[\"rows-16\"],\"access\":\"out\"}]",
          "extent 1 is 0"},
         {"arguments", "[{\"name\":\"X\",\"shape\":[2,4],\"pitch\":\"3\",\"access\":\"out\"}]",
-         "the pitch of 3"},
+         "the pitch is 3"},
         {"arguments", "[{\"name\":\"X\",\"shape\":[4],\"pitch\":\"5\",\"access\":\"out\"}]",
          "two extents or more"},
         {"arguments", "[{\"name\":\"X\",\"shape\":[2,4],\"pitch\":5,\"access\":\"out\"}]",
@@ -295,6 +295,14 @@ static void test_faults(void **state)
          "\"fill\" is"},
         {"arguments", "[{\"name\":\"X\",\"shape\":[1],\"access\":\"in\",\"fill\":\"zeros\"}]",
          "\"fill\" is"},
+        {"arguments", "[{\"name\":\"X\",\"shape\":[1],\"access\":\"in\",\"fill\":\"spread(2,1)\"}]",
+         "\"fill\" is \"spread(2,1)\""},
+        {"arguments",
+         "[{\"name\":\"X\",\"shape\":[1],\"access\":\"in\",\"fill\":\"spread(max(1,2))\"}]",
+         "\"fill\" is"},
+        {"arguments",
+         "[{\"name\":\"X\",\"shape\":[1],\"access\":\"in\",\"fill\":\"spread(1,deep)\"}]",
+         "\"deep\" is not known"},
         {"flops", NULL, "\"flops\" is missing"},
         {"flops", "\"rows*\"", "ends too early"},
         {"flops", "\"rows*depth\"", "\"depth\" is not known"},
@@ -306,11 +314,11 @@ static void test_faults(void **state)
         {"tolerance", "{\"f32\":{\"relative\":\"-eps\"},\"f64\":{\"relative\":\"0\"}}", "negative"},
         {"tolerance",
          "{\"f32\":{\"relative\":\"0\"},\"f64\":{\"relative\":\"0\"},\"f16\":{\"relative\":\"0\"}}",
-         "no dtype of the problem"},
+         "is not a dtype of the problem"},
         {"tune_size", "{\"rows\":1}", "\"cols\" is missing"},
         {"tune_size", "{\"rows\":1,\"cols\":1,\"col\":1}", "unknown key \"col\""},
-        {"awkward", "[{\"rows\":1,\"cols\":0}]", "awkward size 1: \"cols\" must be 1 or more"},
-        {"awkward", "[7]", "awkward size 1 must be an object"},
+        {"awkward", "[{\"rows\":1,\"cols\":0}]", "edge-case size 1: \"cols\" must be 1 or more"},
+        {"awkward", "[7]", "edge-case size 1 must be an object"},
         {"reference", NULL, "\"reference\" is missing"},
         {"reference", "\"gone.c\"", "gone.c"},
         {"reference", "\"/etc/passwd\"", "must be relative"},
@@ -331,17 +339,19 @@ static void test_faults(void **state)
         {"Workspace", "\"1 +\"", "host.json: Workspace: column 4"},
         {"Threads", "7", "\"Threads\" must be a string"},
         {"Defines", "[]", "\"Defines\" must be an object"},
-        {"Defines", "{\"a b\":\"1\"}", "Defines: \"a b\" is no name"},
+        {"Defines", "{\"a b\":\"1\"}", "Defines: \"a b\" is not a name"},
         {"Defines", "{\"A\":1}", "\"A\" must be a string"},
         {"Defines", "{\"A\":\"1 +\"}", "A: column 4"},
     };
     for (size_t i = 0; i < sizeof host / sizeof host[0]; i++) {
         check_fault("host.json", host[i][0], host[i][1], host[i][2]);
     }
-    check_fault("host.json", NULL, "{}", "\"ConfigurationSpace\" is missing");
+    check_fault("host.json", NULL, "{}", "with a \"ConfigurationSpace\", is missing");
+    check_fault("host.json", NULL, "{\"KernelSpecification\": {}}",
+                "\"ConfigurationSpace\" is missing");
     check_fault("host.json", NULL, "{\"ConfigurationSpace\":{}}",
                 "\"KernelSpecification\" is missing");
-    check_fault("host.json", NULL, "[]", "must be a JSON object");
+    check_fault("host.json", NULL, "[]", "is missing");
     check_fault("host.json", NULL, "{", "host.json:1:");
     check_fault("problem.json", NULL, "{\"schema\":1,\"schema\":1}", "duplicate");
     check_fault("problem.json", NULL, "{\"schema\":NaN}", "problem.json:1:");

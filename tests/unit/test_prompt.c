@@ -13,6 +13,7 @@
 
 #include "base/fs.h"
 #include "llm/proposal.h"
+#include "space_fixture.h"
 
 #define SCALE AK_TEST_DATA "/kernels/prompted"
 
@@ -168,7 +169,9 @@ static void test_stable_parts(void **state)
     assert_golden("brief.txt", &text);
     /* The problem is not for the model to choose: its fields are no parameters of the answer. */
     json_t *schema = NULL;
-    assert_int_equal(ak_prompt_schema(&schema, f->task->space, 12, NULL), AK_OK);
+    ak_experience trials[32];
+    ak_history history = {.trials = trials, .count = experience(trials, f), .batch = 12};
+    assert_int_equal(ak_prompt_schema(&schema, &f->brief, &history, NULL), AK_OK);
     ak_buf_clear(&text);
     ak_json_print(&text, schema, true);
     assert_null(strstr(text.data, "cols"));
@@ -176,6 +179,113 @@ static void test_stable_parts(void **state)
     ak_buf_putc(&text, '\n');
     assert_golden("schema.json", &text);
     json_decref(schema);
+    ak_buf_free(&text);
+}
+
+/* The schema allows what can be right and nothing else: values of valid configurations, parents
+   that were shown with a time, as many proposals as were asked for. */
+static void test_answer_contract(void **state)
+{
+    (void)state;
+    ak_space *space = fixture_space(
+        "{\"TuningParameters\": ["
+        "{\"Name\": \"A\", \"Type\": \"int\", \"Values\": [1, 2, 3, 4], \"Default\": 2},"
+        "{\"Name\": \"B\", \"Type\": \"int\", \"Values\": [1, 2, 3], \"Default\": 2},"
+        "{\"Name\": \"C\", \"Type\": \"int\", \"Values\": [5, 6], \"Default\": 5}],"
+        "\"Conditions\": [{\"Expression\": \"A * B == 4 or A * B == 2\"},"
+        "{\"Expression\": \"C < 6 or A > 9\"}]}");
+    ak_brief brief;
+    ak_experience trials[40] = {{.status = AK_TRIAL_OK, .ms = 1}};
+    ak_history history = {.trials = trials, .batch = 7};
+    assert_int_equal(ak_brief_space(&brief, space, NULL, "k", "a device", NULL), AK_OK);
+    ak_buf text = AK_BUF(AK_PROMPT_BYTES_MAX);
+    json_t *schema = NULL;
+    assert_int_equal(ak_prompt_schema(&schema, &brief, &history, NULL), AK_OK);
+    ak_json_print(&text, schema, false);
+    static const char *const first[] = {
+        "\"minItems\":1,\"maxItems\":7", "\"maxLength\":200", "\"parent\":{\"type\":\"null\"",
+        "\"properties\":{\"A\":{\"type\":\"integer\",\"enum\":[1,2,4]},"
+        "\"B\":{\"type\":\"integer\",\"enum\":[1,2]}},\"additionalProperties\":false"};
+    for (size_t i = 0; i < sizeof first / sizeof first[0]; i++) {
+        if (strstr(text.data, first[i]) == NULL) {
+            fail_msg("no %s in %s", first[i], text.data);
+        }
+    }
+    json_decref(schema);
+    /* Forty trials: the twelve fastest, the four slowest and the latest predictions can be parents;
+       one that failed cannot. */
+    for (size_t i = 0; i < 40; i++) {
+        trials[i] = (ak_experience){.status = AK_TRIAL_OK, .ms = 1 + (double)i};
+        ak_space_default(&trials[i].config, space);
+    }
+    trials[20].proposed = trials[21].proposed = true;
+    trials[21].status = AK_TRIAL_WRONG_RESULT;
+    history.count = 40;
+    assert_int_equal(ak_prompt_schema(&schema, &brief, &history, NULL), AK_OK);
+    ak_buf_clear(&text);
+    ak_json_print(&text, schema, false);
+    json_decref(schema);
+    assert_non_null(strstr(text.data, "\"enum\":[1,2,3,4,5,6,7,8,9,10,11,12,21,37,38,39,40,null]"));
+    assert_non_null(strstr(text.data, "\"minItems\":0"));
+    /* The texts agree with it. */
+    ak_buf_clear(&text);
+    assert_int_equal(ak_prompt_brief(&text, &brief, NULL), AK_OK);
+    assert_non_null(strstr(text.data, "- A: 1, 2, 4; default 2\n"));
+    assert_non_null(strstr(text.data, "- C: 5; fixed by the constraints"));
+    ak_buf_clear(&text);
+    assert_int_equal(ak_prompt_state(&text, &brief, &history, NULL), AK_OK);
+    assert_non_null(strstr(text.data, "## Values never tried\n\n- A: 1, 4\n- B: 1\n\n"));
+    assert_non_null(strstr(text.data, "## The slowest\n\n- #37 37 ms"));
+    ak_buf_free(&text);
+    ak_brief_close(&brief);
+    ak_space_free(space);
+}
+
+/* The aim never lies beyond what the ceilings allow, and a prediction that was far off did not come
+   true, in whichever direction it was off. */
+static void test_honest_bounds(void **state)
+{
+    fixture *f = *state;
+    static const struct {
+        double expected, ms; /* of a proposal from a default that takes 10 ms */
+        const char *words;
+    } claims[] = {{1.0, 10 / 2.62, "measured +162 %: better than expected"},
+                  {-0.05, 10 / 1.068, "measured +6.8 %: better than expected"},
+                  {0.10, 10 / 1.08, "measured +8 %: came true"},
+                  {-0.05, 10 / 0.96, "measured -4 %: came true"},
+                  {0.30, 10 / 1.02, "measured +2 %: faster, but by less"},
+                  {0.10, 12.5, "measured -20 %: not faster"}};
+    static const struct {
+        double least_ms;
+        const char *words;
+    } aims[] = {{0, "Aim for less than 9 ms, a tenth"},
+                {5, "Aim for less than 9 ms, a tenth"},
+                {9.2, "Aim for 9.2 ms, the least possible time"},
+                {9.8, "A is at 98 % of the least possible time"}};
+    ak_experience trials[2] = {{.config = config_of(f, ""), .ms = 10, .author = "default"},
+                               {.config = config_of(f, "UNROLL=8"), .proposed = true}};
+    ak_history history = {.trials = trials, .count = 2, .generation = 2, .batch = 3};
+    ak_buf text = AK_BUF(AK_PROMPT_BYTES_MAX);
+    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
+        trials[1].expected = claims[i].expected;
+        trials[1].ms = claims[i].ms;
+        ak_buf_clear(&text);
+        assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
+        if (strstr(text.data, claims[i].words) == NULL) {
+            fail_msg("no \"%s\" in %s", claims[i].words, text.data);
+        }
+    }
+    assert_non_null(strstr(text.data, "#1 10 ms (by default)"));
+    history.count = 1;
+    for (size_t i = 0; i < sizeof aims / sizeof aims[0]; i++) {
+        ak_brief brief = f->brief;
+        brief.least_ms = aims[i].least_ms;
+        ak_buf_clear(&text);
+        assert_int_equal(ak_prompt_state(&text, &brief, &history, NULL), AK_OK);
+        if (strstr(text.data, aims[i].words) == NULL) {
+            fail_msg("no \"%s\" in %s", aims[i].words, text.data);
+        }
+    }
     ak_buf_free(&text);
 }
 
@@ -289,14 +399,17 @@ static void test_portfolio(void **state)
     (void)state;
     for (size_t batch = 1; batch <= 64; batch++) {
         ak_portfolio p;
-        ak_prompt_portfolio(&p, batch, 0);
+        ak_prompt_portfolio(&p, batch, 0, batch % 2 == 0);
         assert_int_equal(p.near + p.balanced + p.bold, batch);
-        ak_prompt_portfolio(&p, batch, 0.34);
+        ak_prompt_portfolio(&p, batch, 0.34, true);
         assert_int_equal(p.near + p.balanced, batch);
         assert_true(p.near >= p.balanced);
     }
     ak_portfolio p;
-    ak_prompt_portfolio(&p, 10, 0);
+    ak_prompt_portfolio(&p, 10, 0, true);
+    assert_int_equal(p.near, 6);
+    assert_int_equal(p.bold, 1);
+    ak_prompt_portfolio(&p, 10, 0, false);
     assert_int_equal(p.near, 4);
     assert_int_equal(p.balanced, 4);
     assert_int_equal(p.bold, 2);
@@ -333,10 +446,11 @@ static void test_proposals(void **state)
         {"{\"changes\": {\"TILE\": {\"a\": 1}}}", AK_VERDICT_OFF_GRID, NULL, "TILE"},
         {"{\"changes\": {\"TILE\": true}}", AK_VERDICT_OFF_GRID, NULL, "TILE"},
         {"{\"changes\": {\"rows\": 8}}", AK_VERDICT_UNKNOWN, NULL, "no parameter rows"},
-        {"{\"parent\": 7, \"changes\": {}}", AK_VERDICT_UNKNOWN, NULL, "no trial #7"},
-        {"{\"parent\": -1, \"changes\": {}}", AK_VERDICT_UNKNOWN, NULL, "no trial"},
-        {"{\"parent\": 1.5, \"changes\": {}}", AK_VERDICT_MALFORMED, NULL, "parent"},
-        {"{\"parent\": \"best\", \"changes\": {}}", AK_VERDICT_MALFORMED, NULL, "parent"},
+        {"{\"parent\": 7, \"changes\": {\"UNROLL\": 8}}", AK_VERDICT_SNAPPED, "UNROLL=8",
+         "the parent 7 is no trial and was taken for the default"},
+        {"{\"parent\": -1, \"changes\": {}}", AK_VERDICT_SNAPPED, "", "parent -1"},
+        {"{\"parent\": 1.5, \"changes\": {}}", AK_VERDICT_SNAPPED, "", "parent 1.5"},
+        {"{\"parent\": \"best\", \"changes\": {}}", AK_VERDICT_SNAPPED, "", "parent 'best'"},
         {"{\"changes\": [1, 2]}", AK_VERDICT_MALFORMED, NULL, "changes"},
         {"{\"TILE\": 64}", AK_VERDICT_MALFORMED, NULL, "changes"},
         {"12", AK_VERDICT_MALFORMED, NULL, "changes"},
@@ -399,9 +513,10 @@ static void test_predictions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stable_parts), cmocka_unit_test(test_state),
-        cmocka_unit_test(test_foreign_text), cmocka_unit_test(test_skeleton),
-        cmocka_unit_test(test_portfolio),    cmocka_unit_test(test_proposals),
+        cmocka_unit_test(test_stable_parts),    cmocka_unit_test(test_state),
+        cmocka_unit_test(test_foreign_text),    cmocka_unit_test(test_skeleton),
+        cmocka_unit_test(test_portfolio),       cmocka_unit_test(test_honest_bounds),
+        cmocka_unit_test(test_answer_contract), cmocka_unit_test(test_proposals),
         cmocka_unit_test(test_predictions),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

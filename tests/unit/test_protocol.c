@@ -56,7 +56,7 @@ static void what_is_not_an_object_is_refused(void **state)
         feed(&reader, lines[i]);
         assert_int_equal(ak_line_reader_next(&message, &reader, &err), AK_INVALID);
         assert_null(message);
-        assert_non_null(strstr(err.text, "worker protocol"));
+        assert_non_null(strstr(err.text, "wire protocol"));
         feed(&reader, "{}\n"); /* the reader itself is still sound */
         assert_int_equal(ak_line_reader_next(&message, &reader, NULL), AK_OK);
         assert_non_null(message);
@@ -93,13 +93,13 @@ static void messages_cross_a_pipe(void **state)
     json_t *sent = json_pack("{s:s, s:i}", "op", "probe", "id", 5), *got = NULL;
     assert_int_equal(pipe(ends), 0);
     ak_line_reader_init(&reader);
-    assert_int_equal(ak_protocol_send(ends[1], sent, NULL), AK_OK);
-    assert_int_equal(ak_protocol_receive(&got, ends[0], &reader, NULL), AK_OK);
+    assert_int_equal(ak_wire_send(ends[1], sent, NULL), AK_OK);
+    assert_int_equal(ak_wire_receive(&got, ends[0], &reader, NULL), AK_OK);
     assert_true(json_equal(sent, got));
     json_decref(got);
     (void)close(ends[1]);
     got = sent;
-    assert_int_equal(ak_protocol_receive(&got, ends[0], &reader, NULL), AK_OK);
+    assert_int_equal(ak_wire_receive(&got, ends[0], &reader, NULL), AK_OK);
     assert_null(got); /* the end of the stream */
     (void)close(ends[0]);
     ak_line_reader_free(&reader);
@@ -116,7 +116,7 @@ static void half_a_message_is_a_crash(void **state)
     ak_line_reader_init(&reader);
     assert_int_equal(write(ends[1], "{\"id\":", 6), 6);
     (void)close(ends[1]);
-    assert_int_equal(ak_protocol_receive(&got, ends[0], &reader, NULL), AK_CRASHED);
+    assert_int_equal(ak_wire_receive(&got, ends[0], &reader, NULL), AK_CRASHED);
     (void)close(ends[0]);
     ak_line_reader_free(&reader);
 }
@@ -129,8 +129,8 @@ static void writing_to_the_dead_is_an_error(void **state)
     json_t *message = json_object();
     assert_int_equal(pipe(ends), 0);
     (void)close(ends[0]);
-    assert_int_equal(ak_protocol_send(ends[1], message, NULL), AK_CRASHED);
-    assert_int_equal(ak_protocol_send(ends[1], message, NULL), AK_CRASHED);
+    assert_int_equal(ak_wire_send(ends[1], message, NULL), AK_CRASHED);
+    assert_int_equal(ak_wire_send(ends[1], message, NULL), AK_CRASHED);
     (void)close(ends[1]);
     json_decref(message);
 }
@@ -209,19 +209,19 @@ static void an_overlap_comes_back(void **state)
     static const char *const bad[] = {"\"\"", "\"soon\"", "1", "[\"none\"]", "true"};
     (void)state;
     for (int i = AK_OVERLAP_UNKNOWN; i <= AK_OVERLAP_BETWEEN; i++) {
-        ak_duel_entry entry = {.overlap = (ak_overlap)i}, again = {0};
-        json_t *object = ak_message_from_duel(&entry);
-        assert_int_equal(ak_message_to_duel(&again, object, NULL), AK_OK);
+        ak_comparison_entry entry = {.overlap = (ak_overlap)i}, again = {0};
+        json_t *object = ak_message_from_comparison(&entry);
+        assert_int_equal(ak_message_to_comparison(&again, object, NULL), AK_OK);
         assert_int_equal(again.overlap, i);
         json_decref(object);
     }
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char text[80];
-        ak_duel_entry entry = {0};
+        ak_comparison_entry entry = {0};
         ak_error err = AK_ERROR_INIT;
         (void)snprintf(text, sizeof text, "{\"outcome\": \"ok\", \"overlap\": %s}", bad[i]);
         json_t *object = json_loads(text, 0, NULL);
-        assert_int_equal(ak_message_to_duel(&entry, object, &err), AK_INVALID);
+        assert_int_equal(ak_message_to_comparison(&entry, object, &err), AK_INVALID);
         assert_non_null(strstr(err.text, "unknown overlap"));
         json_decref(object);
     }
@@ -282,9 +282,51 @@ static void a_failure_carries_its_reason(void **state)
     json_decref(reply);
 }
 
+static void the_course_of_a_comparison(void **state)
+{
+    (void)state;
+    ak_comparison_course course = {.group = 5,
+                                   .extended = true,
+                                   .before = 0.25,
+                                   .during = 0.5,
+                                   .after = -1},
+                         again = {0};
+    json_t *reply = json_object();
+    assert_true(ak_message_set_course(reply, &course));
+    assert_int_equal(ak_message_to_course(&again, reply, NULL), AK_OK);
+    assert_true(again.group == 5 && again.extended);
+    assert_true(again.before == 0.25 && again.during == 0.5 && again.after == -1);
+    json_object_clear(reply); /* of a worker that does not say */
+    assert_int_equal(ak_message_to_course(&again, reply, NULL), AK_OK);
+    assert_true(again.group == 1 && !again.extended && again.during < 0);
+    (void)json_object_set_new(reply, "group", json_integer(0));
+    assert_int_equal(ak_message_to_course(&again, reply, NULL), AK_INVALID);
+    (void)json_object_set_new(reply, "group", json_integer(1));
+    (void)json_object_set_new(reply, "pressure", json_pack("[f,f]", 0.1, 0.2));
+    assert_int_equal(ak_message_to_course(&again, reply, NULL), AK_INVALID);
+    json_decref(reply);
+}
+
+static void waits_belong_to_samples(void **state)
+{
+    (void)state;
+    double samples[] = {1, 2}, waits[] = {0, 0.25};
+    ak_comparison_entry entry = {.samples_ms = samples, .sample_count = 2, .waited = waits},
+                        again = {0};
+    json_t *object = ak_message_from_comparison(&entry);
+    assert_int_equal(ak_message_to_comparison(&again, object, NULL), AK_OK);
+    assert_true(again.sample_count == 2 && again.waited[0] == 0 && again.waited[1] == 0.25);
+    ak_comparison_entry_clear(&again);
+    (void)json_array_append_new(json_object_get(object, "waited"), json_real(0.5));
+    assert_int_equal(ak_message_to_comparison(&again, object, NULL), AK_INVALID);
+    json_decref(object);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_course_of_a_comparison),
+        cmocka_unit_test(waits_belong_to_samples),
         cmocka_unit_test(a_line_comes_in_pieces),
         cmocka_unit_test(what_is_not_an_object_is_refused),
         cmocka_unit_test(a_line_has_a_limit),

@@ -192,7 +192,7 @@ static void test_t1(void **state)
                    "this configuration is not valid");
     assert_ok(ak_fs_write(f->file, "{}", 2, err));
     assert_refused(ak_recording_open_t1(&recording, TINY, f->file, err), AK_INVALID,
-                   "it is no T1 file");
+                   "this is not a T1 file");
     assert_refused(ak_recording_open_t1(&recording, TINY, "/nowhere", err), AK_NOT_FOUND,
                    "/nowhere");
 }
@@ -287,8 +287,8 @@ static void test_refused(void **state)
         const char *text, *part;
     } cases[] = {
         {"", "'[' or '{' expected"},
-        {"[]", "is no recording: neither a cache file of Kernel Tuner"},
-        {"{\"a\": 1}", "is no recording"},
+        {"[]", "is not a recording: it is neither a cache file of Kernel Tuner"},
+        {"{\"a\": 1}", "is not a recording"},
         {"{\"cache\": {\"1\": {\"time\": 1}}}", "\"tune_params_keys\" is missing"},
         {"{\"cache\": {\"1\": 3}, \"tune_params_keys\": [\"n\"]}",
          "cache \"1\": must be an object"},
@@ -297,7 +297,7 @@ static void test_refused(void **state)
         {"{\"cache\": {\"1\": {\"n\": [1], \"time\": 1}}, \"tune_params_keys\": [\"n\"]}",
          "the value of \"n\" must be a number, a text, true or false"},
         {"{\"cache\": {\"1\": {\"n\": 1, \"time\": \"What\"}}, \"tune_params_keys\": [\"n\"]}",
-         "\"What\" is no known error"},
+         "\"What\" is not a known error"},
         {"{\"cache\": {\"1\": {\"n\": 1, \"time\": true}}, \"tune_params_keys\": [\"n\"]}",
          "\"time\" must be a number or the name of an error"},
         {"{\"cache\": {\"1\": {\"n\": 1, \"time\": 0}}, \"tune_params_keys\": [\"n\"]}",

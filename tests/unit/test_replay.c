@@ -3,7 +3,7 @@
    With AUTOKERNEL_SPACES also the published recordings and their statistics. */
 #include "archive_fixture.h"
 
-#include "replay/score.h"
+#include "lab/score.h"
 #include "strategy/strategy.h"
 
 #define TINY AK_TEST_DATA "/recordings/tiny.json"

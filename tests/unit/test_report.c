@@ -1,10 +1,14 @@
-/* test_report.c: a report says what the run did, in four formats, also of runs whose record is
+/* test_report.c: a report says what the run did, in five formats, also of runs whose record is
    incomplete, and prints nothing that a terminal would obey. */
 #include "archive_fixture.h"
 
 #include "report/report.h"
 
-static const char *const formats[] = {"text", "csv", "json", "md"};
+static const char *const formats[] = {"text", "csv", "json", "md", "html"};
+#define FORMATS (sizeof formats / sizeof formats[0])
+
+/* No report allocates nearly this often, so a loop that gets there would never succeed. */
+#define NTH_MAX 100000
 
 /* A run of a dozen trials. The finish prefers the second fastest. */
 static void fill(ak_archive *archive)
@@ -171,6 +175,40 @@ static void test_unfinished(void **state)
     ak_text_free(text);
 }
 
+/* What tune said of the best at its end, every form of the report says too, in the same words; and
+   what a language model cost. */
+static void test_roofline_and_cost(void **state)
+{
+    fixture *f = fixture_of(state);
+    fill(f->archive);
+    assert_ok(ak_archive_end_run(
+        f->archive, "00112233445566aa", "2026-11-21T10:55:00.000Z",
+        "{\"best\": {\"config\": \"MR=6,KC=128,cc=gcc\", \"ms\": 1.95, \"gbs\": 124.5, "
+        "\"efficiency\": 1.245}, \"roofline\": {\"bound\": \"memory\", \"cache\": false, "
+        "\"bytes\": 5e6, \"gbs\": 124.5, \"bandwidth_gbs\": 100, \"efficiency\": 1.245}, "
+        "\"llm\": {\"model\": \"openai:gpt-5\", \"calls\": 3, \"failed\": 1, \"input_tokens\": "
+        "1234, \"output_tokens\": 56, \"cost_usd\": 0.0125}}",
+        err));
+    static const char *const wanted[] = {
+        "124.5 % of the memory's bandwidth, as the data stay in a cache", "5 MB", "1234 in, 56 out",
+        "$0.0125"};
+    static const char *const people[] = {"text", "text:60", "md", "csv"};
+    for (size_t i = 0; i < sizeof people / sizeof people[0]; i++) {
+        char *text;
+        assert_ok(ak_report(&text, f->archive, NULL, people[i], err));
+        for (size_t k = 0; k < sizeof wanted / sizeof wanted[0]; k++) {
+            bool folded = i == 1 && k == 0;
+            assert_non_null(strstr(text, folded ? "124.5 % of the memory's" : wanted[k]));
+        }
+        assert_null(strstr(text, "attainable"));
+        ak_text_free(text);
+    }
+    json_t *report = json_report(f->archive);
+    assert_string_equal(json_string_value(at(at(report, "roofline"), "bound")), "memory");
+    assert_int_equal(json_integer_value(at(at(report, "llm"), "input_tokens")), 1234);
+    json_decref(report);
+}
+
 /* A run that was cancelled names the best of its search, but there was no finish. */
 static void test_cancelled(void **state)
 {
@@ -198,7 +236,7 @@ static void test_cancelled(void **state)
         assert_null(strstr(text, "again at the end"));
         ak_text_free(text);
     }
-    end(f->archive); /* with contestants it is a finish */
+    end(f->archive); /* with candidates it is a finish */
     char *text;
     assert_ok(ak_report(&text, f->archive, NULL, "text", err));
     assert_non_null(strstr(text, "again at the end"));
@@ -222,7 +260,7 @@ static void test_imported(void **state)
         assert_ok(ak_archive_export(f->archive, NULL, sources[i], f->file, err));
         assert_ok(ak_archive_import(&added, NULL, second, sources[i], f->file, err));
         assert_int_equal(added, 10);
-        for (size_t j = 0; j < 4; j++) {
+        for (size_t j = 0; j < FORMATS; j++) {
             assert_ok(ak_report(&text, second, NULL, formats[j], err));
             assert_non_null(strstr(text, "MR=6,KC=256,cc=gcc"));
             ak_text_free(text);
@@ -231,7 +269,7 @@ static void test_imported(void **state)
         assert_non_null(strstr(text, "ee00")); /* the hash is known */
         assert_non_null(strstr(text, "not recorded (imported)"));
         assert_null(strstr(text, "\nEnvironment\n"));
-        assert_null(strstr(text, "\nWhat was asked\n"));
+        assert_null(strstr(text, "\nOptions of the run\n"));
         assert_null(strstr(text, "\nFinish"));
         ak_text_free(text);
         ak_archive_close(second);
@@ -242,18 +280,19 @@ static void test_empty_run(void **state)
 {
     fixture *f = fixture_of(state);
     char *text;
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < FORMATS; i++) {
         assert_refused(ak_report(&text, f->archive, NULL, formats[i], err), AK_NOT_FOUND, "tune");
     }
     ak_run run = literal_run("r1");
     assert_ok(ak_archive_add_run(f->archive, &run, err));
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < FORMATS; i++) {
         assert_ok(ak_report(&text, f->archive, "r1", formats[i], err));
         assert_true(strlen(text) > 100);
         ak_text_free(text);
         assert_refused(ak_report(&text, f->archive, "r2", formats[i], err), AK_NOT_FOUND, "r2");
     }
-    assert_refused(ak_report(&text, f->archive, "r1", "pdf", err), AK_INVALID, "text csv json md");
+    assert_refused(ak_report(&text, f->archive, "r1", "pdf", err), AK_INVALID,
+                   "text csv json md html");
     assert_ok(ak_report(&text, f->archive, "r1", "text", err));
     assert_non_null(strstr(text, "none: no trial was successful"));
     ak_text_free(text);
@@ -288,7 +327,7 @@ static void test_text(void **state)
     static const char *const wanted[] = {
         "OpenBLAS 0.3.21 Cooperlake: 1.989 ms",
         "1.020 times the baseline",
-        "75.0 % of what is attainable; bound by compute",
+        "75.0 % of what this device can do, bound by compute",
         "random with openai:gpt-5, evaluation 4 of 11",
         "Convergence",
         "compilers.gcc",
@@ -344,6 +383,164 @@ static void test_csv(void **state)
     ak_text_free(text);
 }
 
+/* The data of a page, between the tags. */
+static json_t *page_data(const char *page)
+{
+    static const char tag[] = "<script type=\"application/json\" id=\"data\">";
+    const char *begin = strstr(page, tag);
+    assert_non_null(begin);
+    begin += sizeof tag - 1;
+    const char *end_tag = strstr(begin, "</script>");
+    assert_non_null(end_tag);
+    json_t *data;
+    assert_ok(ak_json_parse(&data, begin, (size_t)(end_tag - begin), "page", err));
+    return data;
+}
+
+/* Nothing that a kernel, a compiler or a model wrote can end the block that it stands in. */
+static void test_html(void **state)
+{
+    static const char hostile[] = "</script><script>alert(1)</script><!--";
+    fixture *f = fixture_of(state);
+    fill(f->archive);
+    ak_trial trial = literal_trial("MR=6,KC=</script>,cc=gcc", 1.85);
+    trial.run = (char *)"00112233445566aa";
+    (void)add_trial(f->archive, trial);
+    trial.status = AK_TRIAL_COMPILE_ERROR;
+    trial.median_ms = 0;
+    trial.reason = (char *)(uintptr_t)hostile;
+    (void)add_trial(f->archive, trial);
+    end(f->archive);
+    char *text;
+    assert_ok(ak_report(&text, f->archive, NULL, "html", err));
+    assert_non_null(strstr(text, "Content-Security-Policy\" content=\"default-src 'none'"));
+    assert_null(strstr(text, "alert(1)</script>"));
+    assert_null(strstr(text, "unsafe"));
+    json_t *data = page_data(text);
+    const json_t *trials = at(data, "trials"), *reasons = at(trials, "reasons");
+    assert_string_equal(json_string_value(json_array_get(reasons, json_array_size(reasons) - 1)),
+                        hostile);
+    assert_int_equal(json_integer_value(at(trials, "shown")), 12);
+    assert_int_equal(json_array_size(at(trials, "ms")), 12);
+    /* Nothing was spilled in any: such a column is left out. */
+    assert_null(json_object_get(trials, "spill_bytes"));
+    json_decref(data);
+    ak_text_free(text);
+}
+
+/* What a change is worth: pairs of trials that differ in it alone. */
+static void test_changes(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_run run = literal_run("r1");
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    static const struct {
+        const char *config;
+        double ms;
+    } made[] = {
+        {"A=1,B=1,C=x", 8.0}, {"A=2,B=1,C=x", 4.0}, {"A=1,B=2,C=x", 6.0},
+        {"A=2,B=2,C=x", 2.0}, {"A=2,B=2,C=y", 1.0}, {"A=3,B=2,C=x", 0.0},
+    };
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
+        ak_trial trial = literal_trial(made[i].config, made[i].ms);
+        trial.run = run.id;
+        trial.strategy = (char *)(uintptr_t)(i == 0 ? "default" : "random");
+        trial.status = made[i].ms > 0 ? AK_TRIAL_OK : AK_TRIAL_CRASHED;
+        (void)add_trial(f->archive, trial);
+    }
+    char *text;
+    assert_ok(ak_report(&text, f->archive, "r1", "html", err));
+    json_t *data = page_data(text);
+    const json_t *changes = at(data, "changes");
+    /* A: 8/4 and 6/2; B: 8/6 and 4/2; C: 2/1; each time 1 % up or down. */
+    static const struct {
+        const char *name;
+        double speed, least, greatest;
+        int pairs;
+    } wanted[] = {{"A", 2.5, 2, 3, 2}, {"B", (8.0 / 6 + 2) / 2, 8.0 / 6, 2, 2}, {"C", 2, 2, 2, 1}};
+    assert_int_equal(json_array_size(changes), 3);
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *one = json_array_get(changes, i);
+        assert_string_equal(json_string_value(at(one, "parameter")), wanted[i].name);
+        assert_true(fabs(json_number_value(at(one, "speed")) - wanted[i].speed) < 1e-12);
+        assert_true(fabs(json_number_value(at(one, "least")) - wanted[i].least * 0.99 / 1.01) <
+                    1e-12);
+        assert_true(fabs(json_number_value(at(one, "greatest")) -
+                         wanted[i].greatest * 1.01 / 0.99) < 1e-12);
+        assert_int_equal(json_integer_value(at(one, "pairs")), wanted[i].pairs);
+    }
+    json_decref(data);
+    ak_text_free(text);
+    assert_ok(ak_report(&text, f->archive, "r1", "text", err));
+    assert_non_null(
+        strstr(text, "It changes 3 of 3 parameters of the default: A from 1 to 2 (2.50"));
+    assert_non_null(strstr(text, "Its speed is 8.00 times that of the default configuration"));
+    ak_text_free(text);
+}
+
+/* Two runs side by side, in every format. */
+static void test_versus(void **state)
+{
+    fixture *f = fixture_of(state);
+    fill(f->archive);
+    end(f->archive);
+    ak_run run = literal_run("ffee");
+    run.environment = (char *)"ee01";
+    run.environment_json = (char *)"{\"device\": \"Some CPU @ 2 GHz\", \"compilers\": {\"gcc\": "
+                                   "\"13.1.0\", \"clang\": \"14.0.6\"}}";
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    static const struct {
+        const char *config;
+        double ms;
+    } made[] = {
+        {"MR=6,KC=256,cc=gcc", 0.95}, {"MR=6,KC=128,cc=gcc", 4.0}, {"MR=9,KC=9,cc=gcc", 7.0}};
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
+        ak_trial trial = literal_trial(made[i].config, made[i].ms);
+        trial.run = run.id;
+        (void)add_trial(f->archive, trial);
+    }
+    char *text;
+    for (size_t i = 0; i < FORMATS; i++) {
+        assert_ok(ak_report_versus(&text, f->archive, "00112233445566aa", "ffee", formats[i], err));
+        /* Below is what A has at 1.9 and 2 ms, B at 0.95 and 4. */
+        assert_non_null(strstr(text, "MR=6,KC=256,cc=gcc"));
+        ak_text_free(text);
+        assert_refused(ak_report_versus(&text, f->archive, "ffee", "r9", formats[i], err),
+                       AK_NOT_FOUND, "r9");
+    }
+    assert_ok(ak_report_versus(&text, f->archive, "00112233445566aa", "ffee", "csv", err));
+    static const char *const wanted[] = {
+        "Where the environments differ,1,fact,compilers.gcc",
+        "Where the environments differ,1,A,12.2.0",
+        "Where the environments differ,1,B,13.1.0",
+        "Where the best configurations differ,1,parameter,KC",
+        "Where the best configurations differ,1,B,256",
+        "Configurations that both tried,1,times as fast in B,2.000",
+        "Configurations that both tried,2,times as fast in B,0.500",
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        if (strstr(text, wanted[i]) == NULL) {
+            fail_msg("the comparison lacks \"%s\":\n%s", wanted[i], text);
+        }
+    }
+    assert_null(strstr(text, "compilers.clang")); /* which is the same */
+    ak_text_free(text);
+    assert_ok(ak_report_versus(&text, f->archive, "00112233445566aa", "ffee", "html", err));
+    json_t *data = page_data(text);
+    assert_string_equal(json_string_value(at(data, "kind")), "versus");
+    assert_int_equal(json_array_size(at(data, "common")), 2);
+    json_decref(data);
+    ak_text_free(text);
+    ak_status status = AK_NO_MEMORY;
+    for (size_t nth = 1; status != AK_OK && nth < NTH_MAX; nth += 97) {
+        ak_alloc_fail_at(nth);
+        status = ak_report_versus(&text, f->archive, "00112233445566aa", "ffee", "html", NULL);
+        ak_alloc_fail_at(0);
+    }
+    assert_int_equal(status, AK_OK);
+    ak_text_free(text);
+}
+
 /* The command can be pasted into a shell, whatever is in it. */
 static void test_command_quoting(void **state)
 {
@@ -380,9 +577,14 @@ static void test_command_quoting(void **state)
     assert_string_equal(json_string_value(at(report, "command")), whole);
     json_decref(report);
     char *text;
-    assert_ok(ak_report(&text, f->archive, NULL, "text", err));
+    assert_ok(ak_report(&text, f->archive, NULL, "text:0", err));
     assert_non_null(strstr(text, whole)); /* on one line, however long */
     ak_text_free(text);
+    /* On a screen it is folded as a shell takes it. */
+    assert_ok(ak_report(&text, f->archive, NULL, "text:100", err));
+    assert_non_null(strstr(text, "autokernel tune k --impl host --device cuda:0,cuda:1 \\\n"));
+    ak_text_free(text);
+    assert_refused(ak_report(&text, f->archive, NULL, "text:x", err), AK_INVALID, "text:x");
 }
 
 /* Trials by device, what the device did in the finish, and the warnings. */
@@ -393,9 +595,9 @@ static void test_devices(void **state)
         "cuda:1       1   0        -            -  GPU-01",
         "tuned         1755        2619  612         51  power_cap",
         "warning  the clock differed by 3.0 %",
-        "Overlap: where kernels",
-        "MR=6                      between runs",
-        "13.1.0                    none",
+        "Overlap says",
+        "1.000  between runs",
+        "13.1.0",
     };
     fixture *f = fixture_of(state);
     char *text;
@@ -465,22 +667,19 @@ static void test_odd_records(void **state)
         run.environment_json = run.options_json;
         run.result_json = run.options_json;
         assert_ok(ak_archive_add_run(f->archive, &run, err));
-        for (size_t j = 0; j < 4; j++) {
+        for (size_t j = 0; j < FORMATS; j++) {
             assert_ok(ak_report(&text, f->archive, id, formats[j], err));
             ak_text_free(text);
         }
     }
 }
 
-/* Far more allocations than anything here makes: a loop that gets there never succeeds. */
-#define NTH_MAX 100000
-
 static void test_allocation_failures(void **state)
 {
     fixture *f = fixture_of(state);
     fill(f->archive);
     end(f->archive);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < FORMATS; i++) {
         ak_status status = AK_NO_MEMORY;
         char *text = NULL;
         size_t nth;
@@ -504,12 +703,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_ARCHIVE(test_model),
         WITH_ARCHIVE(test_unfinished),
+        WITH_ARCHIVE(test_roofline_and_cost),
         WITH_ARCHIVE(test_cancelled),
         WITH_ARCHIVE(test_imported),
         WITH_ARCHIVE(test_empty_run),
         WITH_ARCHIVE(test_text),
         WITH_ARCHIVE(test_md),
         WITH_ARCHIVE(test_csv),
+        WITH_ARCHIVE(test_html),
+        WITH_ARCHIVE(test_changes),
+        WITH_ARCHIVE(test_versus),
         WITH_ARCHIVE(test_command_quoting),
         WITH_ARCHIVE(test_devices),
         WITH_ARCHIVE(test_odd_records),

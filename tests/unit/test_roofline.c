@@ -4,9 +4,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
+#include "measure/placement.h"
 #include "measure/roofline.h"
 
 static void assert_near(double got, double want, double relative)
@@ -146,6 +149,73 @@ static void test_cached_exceeds_one(void **state)
     assert_near(r.efficiency, 2.0, 1e-12);
 }
 
+static void collect(void *context, const char *name, const char *text)
+{
+    char *all = context;
+    size_t used = strlen(all);
+    (void)snprintf(all + used, 1000 - used, "%s: %s\n", name, text);
+}
+
+/* A product in the middle of the roofline, on ceilings of 1 TFLOP/s and 100 GB/s: 2e9 flop take
+   2 ms, 5e6 byte 0.05 ms; in 4 ms it reaches a half of the one and 1.25 % of the other. */
+static void test_placement(void **state)
+{
+    (void)state;
+    static const ak_ceilings machine = {.peak_tflops = 1, .copy_gbs = 100};
+    char text[1000] = "";
+    ak_placement p, again;
+    ak_place(&p, &machine, 2e9, 5e6, 4, false);
+    assert_near(p.intensity, 400, 1e-12);
+    assert_near(p.compute_ms, 2, 1e-12);
+    assert_near(p.memory_ms, 0.05, 1e-12);
+    assert_false(p.memory_bound);
+    assert_near(p.compute_utilisation, 0.5, 1e-12);
+    assert_near(p.bandwidth_utilisation, 0.0125, 1e-12);
+    assert_near(p.efficiency, 0.5, 1e-12);
+    ak_placement_describe(&p, collect, text);
+    assert_string_equal(text,
+                        "roofline: 50.0 % of what this device can do, bound by compute\n"
+                        "intensity: 400 flop/byte (2e+09 flop, 5 MB of traffic at least)\n"
+                        "limits: 1 TFLOP/s of arithmetic (2 ms), 100 GB/s of memory (0.05 ms)\n"
+                        "utilisation: 50.0 % of the arithmetic, 1.2 % of the bandwidth\n");
+    json_t *object = ak_placement_json(&p);
+    ak_placement_read(&again, object);
+    json_decref(object);
+    assert_memory_equal(&p, &again, sizeof p);
+}
+
+/* More than the memory gives is no achievement: the data stay in a cache, and that is said. */
+static void test_placement_in_cache(void **state)
+{
+    (void)state;
+    static const ak_ceilings machine = {.peak_tflops = 1, .copy_gbs = 100};
+    char text[1000] = "";
+    ak_placement p;
+    ak_place(&p, &machine, 1e6, 1e8, 0.8, false);
+    assert_true(p.memory_bound);
+    assert_near(p.efficiency, 1.25, 1e-12);
+    ak_placement_describe(&p, collect, text);
+    assert_non_null(strstr(text, "125.0 % of the memory's bandwidth, as the data stay in a cache"));
+    assert_null(strstr(text, "what this device can do"));
+}
+
+/* Of a trial of the archive only what it says: no ceilings, no limits. */
+static void test_placement_of_trial(void **state)
+{
+    (void)state;
+    char text[1000] = "";
+    const ak_trial trial = {
+        .median_ms = 2, .tflops = 0.5, .gbs = 10, .efficiency = 0.75, .bound = (char *)"compute"};
+    ak_placement p;
+    ak_place_trial(&p, &trial);
+    assert_near(p.intensity, 50, 1e-12);
+    assert_near(p.flops, 1e9, 1e-12);
+    assert_near(p.bytes, 2e7, 1e-12);
+    ak_placement_describe(&p, collect, text);
+    assert_non_null(strstr(text, "75.0 % of what this device can do, bound by compute"));
+    assert_null(strstr(text, "limits"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,7 +223,8 @@ int main(void)
         cmocka_unit_test(test_softmax_is_memory_bound), cmocka_unit_test(test_ridge),
         cmocka_unit_test(test_copy_has_no_flops),       cmocka_unit_test(test_no_traffic),
         cmocka_unit_test(test_unknown_ceilings),        cmocka_unit_test(test_not_measured),
-        cmocka_unit_test(test_cached_exceeds_one),
+        cmocka_unit_test(test_cached_exceeds_one),      cmocka_unit_test(test_placement),
+        cmocka_unit_test(test_placement_in_cache),      cmocka_unit_test(test_placement_of_trial),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

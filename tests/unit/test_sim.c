@@ -78,10 +78,10 @@ static void test_refused(void **state)
         ak_status status;
         const char *part;
     } rows[] = {
-        {{.kernel = "matmul", .device = "sim"}, AK_INVALID, "which recording?"},
+        {{.kernel = "matmul", .device = "sim"}, AK_INVALID, "needs a recording"},
         {{.kernel = "nothing", .device = DEVICE}, AK_NOT_FOUND, "nothing"},
         {{.kernel = "matmul", .device = DEVICE}, AK_INVALID, "was not recorded"},
-        {{.kernel = TINY, .device = "sim", .fix = "x=1"}, AK_INVALID, "nothing can be fixed"},
+        {{.kernel = TINY, .device = "sim", .fix = "x=1"}, AK_INVALID, "cannot be fixed"},
         {{.kernel = "matmul_act", .device = "sim:" MATMUL}, AK_INVALID, "of the kernel matmul"},
         {{.kernel = "matmul", .device = "sim:" MATMUL, .size = "64"}, AK_INVALID, "recorded with"},
         {{.kernel = "matmul", .device = "sim:" MATMUL, .dtype = "bf16"}, AK_INVALID, "dtype"},

@@ -827,7 +827,7 @@ static void test_faults(void **state)
         {"{\"Name\":\"MR\",\"Values\":[\" a\"]}", "", "blank"},
         {"{\"Values\":[1]}", "", "parameter 1: \"Name\" is missing"},
         {"{\"Name\":\"2x\",\"Values\":[1]}", "", "the name \"2x\" must be"},
-        {"{\"Name\":\"and\",\"Values\":[1]}", "", "no word of the expression language"},
+        {"{\"Name\":\"and\",\"Values\":[1]}", "", "not a keyword of the expression language"},
         {"{\"Name\":\"K\",\"Values\":[1]}", "", "has the name of a size"},
         {"{\"Name\":\"a\",\"Values\":[1]},{\"Name\":\"a\",\"Values\":[2]}", "", "declared twice"},
         {"7", "", "parameter 1 must be an object"},
@@ -842,7 +842,7 @@ static void test_faults(void **state)
         {"{\"Name\":\"MR\",\"Values\":[1,2],\"Use\":\"option\",\"Options\":{\"1\":[]}}", "",
          "for the value \"2\""},
         {"{\"Name\":\"MR\",\"Values\":[1],\"Use\":\"option\",\"Options\":{\"1\":[],\"3\":[]}}", "",
-         "\"3\", which is no value"},
+         "\"3\", which is not one of the values"},
         {"{\"Name\":\"MR\",\"Values\":[1],\"Use\":\"compiler\"}", "", "names of compilers"},
         {"{\"Name\":\"a\",\"Values\":[\"x\"],\"Use\":\"compiler\"},"
          "{\"Name\":\"b\",\"Values\":[\"x\"],\"Use\":\"compiler\"}",
@@ -1075,6 +1075,64 @@ static void test_listed(void **state)
     assert_non_null(strstr(err.text, "holds no configuration"));
 }
 
+/* Starts near, starts for every size in the order of the rank, starts from farther away. */
+static const char with_starts[] =
+    "{\"TuningParameters\": [{\"Name\": \"A\", \"Type\": \"int\", \"Values\": [1, 2, 3, 4, 5, 6, "
+    "7],"
+    " \"Default\": 7}], \"Conditions\": [{\"Expression\": \"A != 6\"}], \"StartsNear\": 0.6,"
+    " \"Starts\": [{\"Config\": {\"A\": 1}}, {\"Config\": {\"A\": 2}}, {\"Config\": {\"A\": 6}},"
+    " {\"At\": {\"N\": 64}, \"Config\": {\"A\": 3}}, {\"At\": {\"N\": 128}, \"Config\": {\"A\": "
+    "4}},"
+    " {\"At\": {\"N\": 4096}, \"Config\": {\"A\": 5}}]}";
+
+static void test_starts(void **state)
+{
+    static const struct {
+        int64_t size;
+        const char *rank, *order; /* the default, then the starts */
+    } cases[] = {
+        {64, "A", "3: 3 1 2 4"},      /* the one that is near; then by rank; then from farther */
+        {90, "A", "3: 3 4 1 2"},      /* both are near, the first a little nearer */
+        {200, "8 - A", "7: 2 1 4 3"}, /* of no start is more expected than of the default */
+        {200, "A", "1: 1 2 4 3"}, /* of the first it is; 6 is not valid; 5 is from too far away */
+        {200, "A*A + 1//(A - 1)",
+         "2: 2 1 4 3"}, /* of 1 nothing can be expected: it is last of its kind */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ak_scope *facts = ak_scope_new(NULL);
+        json_t *definition;
+        ak_space *space = NULL;
+        ak_error err = AK_ERROR_INIT;
+        const ak_config *starts;
+        ak_config first;
+        char text[64];
+        assert_int_equal(ak_scope_set_int(facts, "N", cases[i].size, NULL), AK_OK);
+        assert_int_equal(
+            ak_json_parse(&definition, with_starts, strlen(with_starts), "test.json", NULL), AK_OK);
+        ak_space_spec spec = {.definition = definition, .constants = facts, .rank = cases[i].rank};
+        if (ak_space_build(&space, &spec, &err) != AK_OK) {
+            fail_msg("%s", err.text);
+        }
+        ak_space_default(&first, space);
+        int used = snprintf(text, sizeof text, "%d:", first.at[0] + 1);
+        size_t count = ak_space_starts(&starts, space);
+        for (size_t k = 0; k < count; k++) {
+            used += snprintf(text + used, sizeof text - (size_t)used, " %d", starts[k].at[0] + 1);
+        }
+        assert_string_equal(text, cases[i].order);
+        ak_space_free(space);
+        spec.rank = "A*FOO";
+        assert_int_equal(ak_space_build(&space, &spec, &err), AK_INVALID);
+        assert_non_null(strstr(err.text, "\"Rank\" reads \"FOO\""));
+        spec.rank = NULL;
+        assert_int_equal(ak_space_build(&space, &spec, &err), AK_INVALID);
+        assert_non_null(strstr(err.text, "start 1 needs \"Config\", and also \"At\""));
+        json_decref(definition);
+        ak_scope_free(facts);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1098,6 +1156,7 @@ int main(void)
         cmocka_unit_test(test_no_parameters),
         cmocka_unit_test(test_fixed),
         cmocka_unit_test(test_listed),
+        cmocka_unit_test(test_starts),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -195,18 +195,6 @@ static void test_bootstrap_agrees_with_ranks(void **state)
     assert_true(fabs(ratio.low - ranks.low) <= 2.0 && fabs(ratio.high - ranks.high) <= 2.0);
 }
 
-static void test_geomean(void **state)
-{
-    (void)state;
-    const double values[] = {1, 4, 16};
-    assert_true(fabs(ak_stats_geomean(values, 3) - 4.0) < 1e-12);
-    const double zero[] = {1, 0};
-    assert_true(isnan(ak_stats_geomean(zero, 2)));
-    assert_true(isnan(ak_stats_geomean(values, 0)));
-    const double huge[] = {1e300, 1e300, 1e-300};
-    assert_true(fabs(ak_stats_geomean(huge, 3) / 1e100 - 1.0) < 1e-9);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,7 +210,6 @@ int main(void)
         cmocka_unit_test(test_ratio_few_pairs),
         cmocka_unit_test(test_ratio_bootstrap),
         cmocka_unit_test(test_bootstrap_agrees_with_ranks),
-        cmocka_unit_test(test_geomean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "problem/task.h"
+#include "problem/task_options.h"
 
 #define SCALE AK_TEST_DATA "/kernels/scale"
 
@@ -155,8 +156,8 @@ static void test_shape(void **state)
     (void)state;
     ak_task *task = bind_good(&(ak_task_spec){.kernel = SCALE});
     ak_shape shape = {.flops = -1.0};
-    for (size_t i = 0; i < task->problem->awkward_count; i++) {
-        assert_int_equal(ak_task_shape(&shape, task, task->problem->awkward[i], NULL), AK_OK);
+    for (size_t i = 0; i < task->problem->edge_case_count; i++) {
+        assert_int_equal(ak_task_shape(&shape, task, task->problem->edge_cases[i], NULL), AK_OK);
     }
     assert_int_equal(shape.elements[1], 7 * 33);
     assert_true(shape.flops == 7 * 33);
@@ -165,6 +166,24 @@ static void test_shape(void **state)
     assert_int_equal(ak_task_shape(&shape, task, bad, &err), AK_INVALID);
     assert_non_null(strstr(err.text, "size cols is 0"));
     assert_true(shape.flops == 7 * 33); /* untouched */
+    ak_task_close(task);
+}
+
+/* What an argument is filled with may follow from sizes and choices. */
+static void test_fill(void **state)
+{
+    (void)state;
+    const int64_t size[AK_SIZES_MAX] = {5, 2, 8, 2, 100, 64};
+    ak_task *task = bind_good(&(ak_task_spec){.kernel = "attention_decode", .choices = "page=16"});
+    ak_task *full = bind_good(
+        &(ak_task_spec){.kernel = "attention_decode", .choices = "lengths=full", .size = "keys=9"});
+    ak_shape shape;
+    assert_int_equal(ak_task_shape(&shape, task, size, NULL), AK_OK);
+    assert_true(shape.fill[0][0] == 0 && shape.fill[0][1] == 1);   /* normal */
+    assert_true(shape.fill[3][0] == 2 && shape.fill[3][1] == 100); /* queries to keys */
+    assert_true(shape.fill[4][0] == 0 && shape.fill[4][1] == 34);  /* 7 pages of 5 sequences */
+    assert_true(full->shape.fill[3][0] == 9 && full->shape.fill[3][1] == 9);
+    ak_task_close(full);
     ak_task_close(task);
 }
 
@@ -181,7 +200,7 @@ static void test_workspace(void **state)
     assert_int_equal(bytes, 3 * 128 * 4);
     assert_int_equal(threads, 3);
     /* at another shape of the same task */
-    assert_int_equal(ak_task_shape(&shape, task, task->problem->awkward[1], NULL), AK_OK);
+    assert_int_equal(ak_task_shape(&shape, task, task->problem->edge_cases[1], NULL), AK_OK);
     assert_int_equal(ak_task_workspace(&bytes, &threads, task, &shape, &config, NULL), AK_OK);
     assert_int_equal(bytes, 3 * 33 * 4);
     ak_task_close(task);
@@ -444,13 +463,21 @@ static void test_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_spec_faults),     cmocka_unit_test(test_shape),
-        cmocka_unit_test(test_workspace),       cmocka_unit_test(test_options),
-        cmocka_unit_test(test_json_round_trip), cmocka_unit_test(test_json_faults),
-        cmocka_unit_test(test_source_hash),     cmocka_unit_test(test_t1),
-        cmocka_unit_test(test_facts_may_end),   cmocka_unit_test(test_fact_collision),
-        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_spec_faults),
+        cmocka_unit_test(test_shape),
+        cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_workspace),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_json_round_trip),
+        cmocka_unit_test(test_json_faults),
+        cmocka_unit_test(test_source_hash),
+        cmocka_unit_test(test_t1),
+        cmocka_unit_test(test_facts_may_end),
+        cmocka_unit_test(test_fact_collision),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -2,7 +2,7 @@
 #include "archive_fixture.h"
 
 #include "archive/config_text.h"
-#include "archive/format.h"
+#include "formats/format.h"
 #include "base/utf8.h"
 
 static void test_status(void **state)

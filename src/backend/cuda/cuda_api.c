@@ -8,9 +8,10 @@
 #include "base/dl.h"
 
 #define CANDIDATES_MAX 64
-/* cuBLASLt and NVRTC are found by the newest major version first. */
+/* cuBLASLt and NVRTC are searched by major version, newest first. */
 #define MAJORS 3
-/* Of cuda_nvml.def: what is useless without; and of cuda_driver.def, what may be missing. */
+/* The first NVML_NEEDED lines of cuda_nvml.def are needed; the last DRIVER_OPTIONAL lines of
+   cuda_driver.def may be missing. */
 #define NVML_NEEDED     3
 #define DRIVER_OPTIONAL 1
 
@@ -18,9 +19,9 @@
 
 typedef struct wanted {
     const char *title;         /* "NVRTC" */
-    const char *variable;      /* overrides */
-    const char *names[MAJORS]; /* file names, best first; NULL: no more */
-    const char *wheel;         /* folder of its wheel below nvidia/ */
+    const char *variable;      /* environment variable that overrides the search */
+    const char *names[MAJORS]; /* file names, best first; NULL ends the list */
+    const char *wheel;         /* folder of its wheel below nvidia/; NULL: no wheel */
     const char *advice;
 } wanted;
 
@@ -90,7 +91,7 @@ static void *try_wheels(const wanted *w, const char *name)
 {
     const char *home = ak_env("HOME"), *environment = ak_env("VIRTUAL_ENV");
     char python[AK_PATH_MAX] = "", *slash = NULL;
-    /* .../bin/python3: of a virtual environment that is in PATH but not in a variable */
+    /* .../bin/python3 shows a virtual environment that is in PATH but in no variable */
     if (ak_fs_which(python, "python3") && (slash = strrchr(python, '/')) != NULL) {
         *slash = 0;
         slash = strrchr(python, '/');
@@ -110,7 +111,7 @@ static void *try_wheels(const wanted *w, const char *name)
     void *library = NULL;
     for (size_t i = 0; library == NULL && i < sizeof places / sizeof places[0]; i++) {
         if (places[i].root != NULL) {
-            /* one folder per library until CUDA 12, one for all since 13 */
+            /* wheels have one folder per library until CUDA 12 and one for all since 13 */
             (void)snprintf(pattern, sizeof pattern, "%s%s/nvidia/%s/lib/%s", places[i].root,
                            places[i].packages, w->wheel, name);
             library = try_pattern(pattern);
@@ -140,7 +141,7 @@ static ak_status find(void **out, const wanted *w, ak_error *err)
     }
     *out = library;
     return library != NULL ? AK_OK
-                           : ak_fail(err, AK_UNAVAILABLE, "%s (%s) is not there: %s", w->title,
+                           : ak_fail(err, AK_UNAVAILABLE, "%s (%s) was not found: %s", w->title,
                                      w->names[0], w->advice);
 }
 
@@ -148,7 +149,7 @@ static ak_status find(void **out, const wanted *w, ak_error *err)
 
 typedef struct entry {
     const char *symbol;
-    size_t offset; /* of the member */
+    size_t offset; /* offset of the member */
 } entry;
 
 static ak_status fill(void *table, const entry *entries, size_t count, void *library,
@@ -165,16 +166,16 @@ static ak_status fill(void *table, const entry *entries, size_t count, void *lib
     return AK_OK;
 }
 
-/* The first `needed` must be there; others that are not stay NULL. */
+/* Fills the table. The first `needed` symbols must exist; others that do not stay NULL. */
 static ak_status fill_some(void *table, const entry *entries, size_t count, size_t needed,
                            void *library, const wanted *w, ak_error *err)
 {
-    ak_status status = fill(table, entries, needed, library, w, err);
-    for (size_t i = needed; status == AK_OK && i < count; i++) {
+    AK_DO(fill(table, entries, needed, library, w, err));
+    for (size_t i = needed; i < count; i++) {
         void *found = ak_dl_symbol(library, entries[i].symbol);
         memcpy((char *)table + entries[i].offset, &found, sizeof found);
     }
-    return status;
+    return AK_OK;
 }
 
 static const entry driver_entries[] = {
@@ -223,14 +224,14 @@ ak_status ak_cuda_driver_open(const ak_cuda_driver **out, ak_error *err)
         return AK_OK;
     }
     if (!ak_cuda_expected()) {
-        return ak_fail(err, AK_UNAVAILABLE, "/dev/nvidiactl is not there: %s",
+        return ak_fail(err, AK_UNAVAILABLE, "/dev/nvidiactl does not exist: %s",
                        driver_wanted.advice);
     }
-    ak_status status = find(&library, &driver_wanted, err);
-    if (status == AK_OK) {
-        status = fill_some(&driver, driver_entries, COUNT(driver_entries),
-                           COUNT(driver_entries) - DRIVER_OPTIONAL, library, &driver_wanted, err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(find(&library, &driver_wanted, err));
+    AK_TRY(fill_some(&driver, driver_entries, COUNT(driver_entries),
+                     COUNT(driver_entries) - DRIVER_OPTIONAL, library, &driver_wanted, err));
+out:
     if (status != AK_OK) {
         return status;
     }

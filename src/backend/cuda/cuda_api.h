@@ -1,20 +1,21 @@
 /*
- * cuda_api.h: the CUDA libraries as this program sees them: each is loaded when it is first needed,
- * may be absent, and is declared here, because its own headers may not be.
+ * cuda_api.h: the CUDA libraries as this program uses them. Each is loaded when it is first needed,
+ * may be absent, and is declared here, because its own headers may be absent, too.
  *
  *     const ak_cuda_driver *cuda;
  *     if (ak_cuda_driver_open(&cuda, err) == AK_OK) cuda->device_count(&n);
  *
- * The functions are in cuda_*.def, one line each. Absence is a state and not a fault:
- * AK_UNAVAILABLE with one line that says what is missing and how to get it.
+ * The functions are in cuda_*.def, one line each. An absent library is not a fault of the program:
+ * the calls below then return AK_UNAVAILABLE with one line that says what is missing and how to get
+ * it.
  *
- * Where they are looked for: AUTOKERNEL_LIBCUDA, AUTOKERNEL_LIBNVRTC, AUTOKERNEL_LIBCUBLASLT,
- * AUTOKERNEL_LIBCUDNN or AUTOKERNEL_LIBNVML if set (then nowhere else); the loader's path;
+ * A library is searched in AUTOKERNEL_LIBCUDA, AUTOKERNEL_LIBNVRTC, AUTOKERNEL_LIBCUBLASLT,
+ * AUTOKERNEL_LIBCUDNN or AUTOKERNEL_LIBNVML if that is set (then nowhere else); the loader's path;
  * CUDA_HOME or CUDA_PATH; /usr/local/cuda; the wheels of pip below VIRTUAL_ENV, the home folder and
  * the system's Python.
  *
- * Constants are those of cuda.h, nvrtc.h, cublasLt.h and nvml.h of CUDA 12 and 13, cudnn.h 9;
- * tests/unit/test_cuda_api.c compares them with the headers where these are installed.
+ * Constants are those of cuda.h, nvrtc.h, cublasLt.h and nvml.h of CUDA 12 and 13, and cudnn.h 9;
+ * tests/unit/test_cuda_api.c compares them with the headers if these are installed.
  */
 #ifndef AK_BACKEND_CUDA_CUDA_API_H
 #define AK_BACKEND_CUDA_CUDA_API_H
@@ -46,7 +47,7 @@ typedef struct ak_cuda_launch_config {
     uint32_t attribute_count;
 } ak_cuda_launch_config;
 
-/* How one node of a graph waits for another. */
+/* How one node of a graph depends on another. */
 typedef struct ak_cuda_edge {
     unsigned char from_port, to_port, type, reserved[5];
 } ak_cuda_edge;
@@ -59,21 +60,22 @@ typedef struct ak_cublaslt_result {
     int reserved[4];
 } ak_cublaslt_result;
 
-/* One question to NVML and its answer. */
+/* A question to NVML and its answer. */
 typedef struct ak_nvml_field {
     uint32_t id, scope;
     int64_t timestamp, latency_us;
-    uint32_t type; /* of the value: AK_NVML_UNSIGNED is in the first 4 bytes */
+    uint32_t type; /* AK_NVML_UNSIGNED: the value is in its first 4 bytes */
     int32_t code;
     union {
         uint32_t number;
         uint64_t bits;
     } value;
 } ak_nvml_field;
-#define AK_NVML_CLOCK_SM      1
-#define AK_NVML_CLOCK_MEMORY  2
-#define AK_NVML_SENSOR_CHIP   0
-#define AK_NVML_POWER_INSTANT 186 /* field; nvmlDeviceGetPowerUsage is the mean of a second */
+#define AK_NVML_CLOCK_SM     1
+#define AK_NVML_CLOCK_MEMORY 2
+#define AK_NVML_SENSOR_CHIP  0
+/* The field of the power at this moment; nvmlDeviceGetPowerUsage gives the mean of a second. */
+#define AK_NVML_POWER_INSTANT 186
 #define AK_NVML_UNSIGNED      1
 
 /* X(member, constant of cuda.h, value) */
@@ -132,7 +134,8 @@ enum {
 #undef AK_CUDNN_ENUM
 };
 
-/* X(name of the device fact, constant of cuda.h, its value): see docs/formats.md. */
+/* X(name of the device fact, constant of cuda.h, its value); docs/formats.md describes the
+   facts. */
 #define AK_CUDA_FACTS(X)                                                                           \
     X(sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16)                                      \
     X(shared_bytes_max, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 97)                 \
@@ -178,18 +181,19 @@ typedef struct ak_cuda_nvml {
 } ak_cuda_nvml;
 #undef AK_CUDA_MEMBER
 
-/* Each loads once; what was loaded stays until the process ends. AK_UNAVAILABLE where a library is
-   missing or too old. The driver is initialised (cuInit) and has a device when this succeeds. */
+/* Each function loads its library once; the library stays loaded until the process ends. Each
+   returns AK_UNAVAILABLE if the library is missing or too old. After ak_cuda_driver_open succeeds,
+   the driver is initialised (cuInit) and has a device. */
 ak_status ak_cuda_driver_open(const ak_cuda_driver **out, ak_error *err);
 ak_status ak_cuda_nvrtc_open(const ak_cuda_nvrtc **out, ak_error *err);
 ak_status ak_cublaslt_open(const ak_cublaslt **out, ak_error *err);
 ak_status ak_cudnn_open(const ak_cudnn **out, ak_error *err);
 ak_status ak_cuda_nvml_open(const ak_cuda_nvml **out, ak_error *err);
 
-/* Is there any sign of a driver? Cheap: loads nothing. */
+/* Returns whether there is any sign of a driver. Loads nothing, so it is cheap. */
 bool ak_cuda_expected(void);
 
-/* "CUDA_ERROR_OUT_OF_MEMORY: out of memory" */
+/* Writes an error as "CUDA_ERROR_OUT_OF_MEMORY: out of memory". */
 void ak_cuda_error_text(char *out, size_t bytes, const ak_cuda_driver *cuda, int code);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * cuda_ceilings.c: what the device can do at most, measured: bytes a second of a copy far larger
- * than the caches, and operations a second of a loop that holds nothing but tensor (or, for f32,
- * fused multiply-add) instructions.
+ * cuda_ceilings.c: measures what the device can do at most: the bytes per second of a copy far
+ * larger than the caches, and the operations per second of a loop that holds only tensor
+ * instructions (fused multiply-adds for f32).
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -52,12 +52,12 @@ static ak_status write_parts(const char *path, const char *const *parts, size_t 
 static ak_status load_cubin(void **module, ak_device *device, const char *path, ak_error *err)
 {
     char *cubin = NULL, text[160];
-    ak_status status = ak_fs_read(&cubin, NULL, path, CUBIN_MAX, err);
-    if (status == AK_OK) {
-        int code = device->cuda->module_load(module, cubin);
-        ak_cuda_error_text(text, sizeof text, device->cuda, code);
-        status = code == 0 ? AK_OK : ak_fail(err, AK_CRASHED, "loading a helper: %s", text);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_fs_read(&cubin, NULL, path, CUBIN_MAX, err));
+    int code = device->cuda->module_load(module, cubin);
+    ak_cuda_error_text(text, sizeof text, device->cuda, code);
+    AK_TRY(code == 0 ? AK_OK : ak_fail(err, AK_CRASHED, "loading a helper: %s", text));
+out:
     ak_free(cubin);
     return status;
 }
@@ -68,29 +68,26 @@ ak_status ak_cuda_helper(void **module, ak_device *device, const char *const *pa
 {
     char folder[AK_PATH_MAX], source[AK_PATH_MAX], cubin[AK_PATH_MAX];
     ak_compile_result result = {0};
-    ak_status status = ak_fs_temp(folder, err);
-    if (status != AK_OK) {
-        return status;
+    AK_DO(ak_fs_temp(folder, err));
+    ak_status status = AK_OK;
+    AK_TRY(ak_fs_join(source, folder, "helper.cu", err));
+    AK_TRY(ak_fs_join(cubin, folder, "helper.cubin", err));
+    AK_TRY(write_parts(source, parts, count, text, err));
+    ak_compile_job job = {.source_path = source,
+                          .argv = options,
+                          .argc = option_count,
+                          .folder = folder,
+                          .artifact = cubin,
+                          .timeout_ns = HELPER_SECONDS,
+                          .memory_max = HELPER_MEMORY};
+    AK_TRY(ak_cuda_compile(&result, &job, err));
+    if (result.status != AK_TRIAL_OK) {
+        AK_TRY(ak_fail(err, AK_INTERNAL,
+                       "a kernel that measures the device's limits does not compile: %.300s",
+                       result.reason));
     }
-    status = ak_fs_join(source, folder, "helper.cu", err);
-    status = status == AK_OK ? ak_fs_join(cubin, folder, "helper.cubin", err) : status;
-    status = status == AK_OK ? write_parts(source, parts, count, text, err) : status;
-    if (status == AK_OK) {
-        ak_compile_job job = {.source_path = source,
-                              .argv = options,
-                              .argc = option_count,
-                              .folder = folder,
-                              .artifact = cubin,
-                              .timeout_ns = HELPER_SECONDS,
-                              .memory_max = HELPER_MEMORY};
-        status = ak_cuda_compile(&result, &job, err);
-    }
-    /* one that spills is slower, and no candidate */
-    bool usable = result.status == AK_TRIAL_OK || result.spill_bytes > 0;
-    if (status == AK_OK && !usable) {
-        status = ak_fail(err, AK_INTERNAL, "a helper does not compile: %.300s", result.reason);
-    }
-    status = status == AK_OK ? load_cubin(module, device, cubin, err) : status;
+    AK_TRY(load_cubin(module, device, cubin, err));
+out:
     ak_compile_result_clear(&result);
     ak_fs_remove(folder);
     return status;
@@ -105,7 +102,7 @@ static double rate_of(double work, const ak_device *device)
     return code == 0 && ms > 0 ? work / ((double)ms * 1e-3) : 0.0;
 }
 
-/* Bytes a second, read and written; the best of some. */
+/* Returns the bytes read and written per second; the best of several copies. */
 static double copy_rate(ak_device *device)
 {
     const ak_cuda_driver *cuda = device->cuda;
@@ -133,7 +130,7 @@ typedef struct rate_case {
     bool wgmma;
     int blocks_per_sm;
     uint32_t shared_bytes;
-    double flops; /* of a block and turn */
+    double flops; /* operations of one block in one turn */
 } rate_case;
 
 static bool case_for(rate_case *out, const ak_device *device, ak_dtype dtype)
@@ -141,7 +138,7 @@ static bool case_for(rate_case *out, const ak_device *device, ak_dtype dtype)
     ak_value value;
     bool known = ak_scope_get(&value, device->task->constants, "compute_capability");
     int64_t capability = known && value.type == AK_VALUE_INT ? value.as.integer : 0;
-    if (dtype == AK_DTYPE_F32) { /* 64 multiply-adds of 256 threads */
+    if (dtype == AK_DTYPE_F32) { /* 64 multiply-adds of each of 256 threads */
         *out = (rate_case){.blocks_per_sm = 4, .flops = 2.0 * 64 * 256};
     } else if (dtype != AK_DTYPE_F16 && dtype != AK_DTYPE_BF16) {
         return false;
@@ -214,8 +211,8 @@ static double arithmetic_rate(ak_device *device, const rate_case *what, void *mo
     return best;
 }
 
-/* Measured once: a device that is shared with nobody does not change. A helper that does not
-   compile leaves the arithmetic unknown. */
+/* Measures the ceilings once, because a device that is not shared does not change. If the helper
+   does not compile, the arithmetic rate stays unknown. */
 ak_status ak_cuda_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err)
 {
     ak_ceilings *known = &device->ceilings;
@@ -237,7 +234,7 @@ ak_status ak_cuda_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, 
     return AK_OK;
 }
 
-/* ---- the copy as a contestant ---------------------------------------------------------------- */
+/* ---- the copy as a candidate ---------------------------------------------------------------- */
 
 static int copy_prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *outcome)
 {
@@ -250,15 +247,16 @@ static int copy_prepare(ak_runnable *runnable, const ak_launch *launch, ak_outco
     return AK_CUDA_SUCCESS;
 }
 
-/* Where a copy goes to lies as its source does, and a copy ends with a page if that leaves out next
-   to nothing: seen on an H200, the driver's copy took half as long again for 2^27 + 1024, 2^27 +
-   2048, 2^28 + 2048 and 2^28 + 4096 bytes as for 2^27 and 2^28 (norms, with the weights of their
-   rows). */
+/* The copy's target is aligned as its source is, and the copy ends with a page if that leaves out
+   next to nothing. On an H200 the driver's copy was seen to take half as long again for 2^27 +
+   1024, 2^27 + 2048, 2^28 + 2048 and 2^28 + 4096 bytes as for 2^27 and 2^28 (norms, with the
+   weights of their rows). */
 #define COPY_ALIGN   ((size_t)4096)
 #define COPY_PAGE    ((size_t)2 << 20)
-#define COPY_NOTHING 512 /* parts */
+#define COPY_NOTHING 512 /* at most 1 part in this many */
 
-/* Within a set, from its first half to its second; never in set 0, which holds the inputs. */
+/* Copies within a set, from its first half to its second; never in set 0, which holds the
+   inputs. */
 static int copy_enqueue(ak_runnable *runnable, size_t set)
 {
     const ak_device *device = runnable->device;

@@ -1,15 +1,17 @@
 /*
- * cuda_compile.c: source + options -> cubin. NVRTC runs in a child of its own, as gcc does for the
- * host: a compiler that crashes, hangs or eats memory costs one configuration. In a compile worker
- * the child is a copy of it, which has NVRTC loaded: starting a program that loads it takes a fifth
- * as long as compiling. Elsewhere, where there are threads, it is a program.
+ * cuda_compile.c: compiles source and options to a cubin. NVRTC runs in a child of its own, as gcc
+ * does for the host, so that a compiler that crashes, hangs or takes too much memory costs one
+ * configuration. In a compile worker the child is a copy of the worker, which has NVRTC loaded,
+ * because starting a program that loads it takes a fifth as long as compiling. A process with
+ * threads cannot be copied; there the child is a new program.
  *
- * What was compiled before is taken from $XDG_CACHE_HOME/autokernel/cuda, where the key is source,
- * options and version of NVRTC (the architecture is an option): HASH.cubin and HASH.log, each
- * written beside its place and renamed. A folder that has become full is emptied.
+ * Earlier compilations are taken from $XDG_CACHE_HOME/autokernel/cuda. The key is source, options
+ * and version of NVRTC (the architecture is an option); the files are HASH.cubin and HASH.log, each
+ * written to a temporary name and renamed. A folder that has become full is emptied.
  *
- * Code that spills registers, or in which ptxas serialised tensor instructions (notes C7508 to
- * C7517 in the log), is rejected here: it runs several times slower than what it was meant to be.
+ * If the implementation says so (`Spills`), this file rejects code that spills registers or in
+ * which ptxas serialised tensor instructions (notes C7508 to C7517 in the log): it runs several
+ * times slower than its template was meant to. For other kernels both are only facts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +24,10 @@
 #include "base/hash.h"
 #include "base/program.h"
 
-#define LOG_MAX           (64u << 10)
-#define CUBIN_MAX         (64u << 20)
-#define CACHE_FOLDER_MAX  128 /* files in each of 256 folders: at most some hundred MB together */
-#define CPU_SECONDS_SPARE 5
+#define LOG_MAX   (64u << 10)
+#define CUBIN_MAX (64u << 20)
+/* The cache has 256 folders of at most this many files each: at most some hundred MB together. */
+#define CACHE_FOLDER_MAX 128
 /* The child is this program, and a sanitizer's address space is larger than any limit. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MEMORY_LIMIT(bytes) ((size_t)0 * (bytes))
@@ -39,15 +41,7 @@ enum { EXIT_COMPILED = 0, EXIT_REFUSED = 1, EXIT_NO_NVRTC = 3 };
 
 static void say(const char *text)
 {
-    size_t length = strlen(text);
-    while (length > 0) {
-        ssize_t wrote = write(STDOUT_FILENO, text, length);
-        if (wrote <= 0) {
-            return;
-        }
-        text += wrote;
-        length -= (size_t)wrote;
-    }
+    (void)ak_fs_write_all(STDOUT_FILENO, text, strlen(text));
 }
 
 static void say_log(const ak_cuda_nvrtc *nvrtc, void *program)
@@ -73,7 +67,8 @@ static bool keep_cubin(const ak_cuda_nvrtc *nvrtc, void *program, const char *pa
     return good;
 }
 
-enum { SOURCE = 3, CUBIN = 4, OPTIONS = 5 }; /* autokernel worker --nvrtc SOURCE CUBIN OPTION... */
+/* Arguments of autokernel worker --nvrtc SOURCE CUBIN OPTION... */
+enum { SOURCE = 3, CUBIN = 4, OPTIONS = 5 };
 
 int ak_cuda_nvrtc_main(int argc, char **argv)
 {
@@ -128,7 +123,7 @@ static int number_before(const char *log, const char *at)
     return digit < at ? (int)strtol(digit, NULL, 10) : 0;
 }
 
-/* The largest number that stands before `what`. */
+/* Returns the largest number that precedes `what`. */
 static int largest(const char *log, const char *what)
 {
     int most = 0;
@@ -152,10 +147,14 @@ const char *ak_cuda_read_log(ak_compile_result *out, const char *log)
     return note;
 }
 
-static void refuse_slow(ak_compile_result *out, const char *log)
+/* Reads the log and, with `reject`, rejects code that spills or was serialised. */
+static void read_log(ak_compile_result *out, const char *log, bool reject)
 {
     char text[256];
     const char *note = ak_cuda_read_log(out, log);
+    if (!reject) {
+        return;
+    }
     if (note != NULL) {
         (void)snprintf(text, sizeof text, "ptxas serialised tensor instructions: %.*s",
                        (int)(strcspn(note, "\n") < 160 ? strcspn(note, "\n") : 160), note);
@@ -174,8 +173,8 @@ static void refuse_slow(ak_compile_result *out, const char *log)
 static ak_status cache_root(char out[AK_PATH_MAX], ak_error *err)
 {
     char cache[AK_PATH_MAX];
-    ak_status status = ak_fs_cache_folder(cache, err);
-    return status == AK_OK ? ak_fs_join(out, cache, "cuda", err) : status;
+    AK_DO(ak_fs_cache_folder(cache, err));
+    return ak_fs_join(out, cache, "cuda", err);
 }
 
 typedef struct cache_place {
@@ -190,11 +189,7 @@ static ak_status cache_find(cache_place *out, const ak_compile_job *job, const a
     int version[2] = {0, 0};
     size_t length = 0;
     out->usable = false;
-    ak_status status =
-        ak_fs_read(&source, &length, job->source_path, AK_SOURCE_BYTES_MAX + LOG_MAX, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_fs_read(&source, &length, job->source_path, AK_SOURCE_BYTES_MAX + LOG_MAX, err));
     ak_hasher *hasher = ak_hasher_new();
     if (hasher == NULL) {
         ak_free(source);
@@ -218,8 +213,8 @@ static ak_status cache_find(cache_place *out, const ak_compile_job *job, const a
     return AK_OK;
 }
 
-/* True if the artifact and *log are as a compilation would have left them. The log is written last,
-   so where it is, the cubin is whole. */
+/* Takes a compilation from the cache; returns false if it is not there. The log is written last, so
+   a cubin with a log is complete. */
 static bool cache_take(char **log, const cache_place *place, const char *artifact)
 {
     char *cubin = NULL;
@@ -255,7 +250,7 @@ static void cache_keep(const cache_place *place, const char *artifact, const cha
     ak_free(cubin);
 }
 
-static bool is_worker; /* a compile worker: a single thread, and NVRTC is loaded */
+static bool is_worker; /* a compile worker has a single thread and NVRTC loaded */
 
 void ak_cuda_folders(char readable[AK_PATH_MAX], char writable[AK_PATH_MAX])
 {
@@ -305,11 +300,9 @@ static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_er
                          .call = is_worker ? run_here : NULL,
                          .context = &here,
                          .setenv = variables,
-                         .timeout_ns = job->timeout_ns,
                          .output_max = LOG_MAX - 1,
-                         .memory_max = MEMORY_LIMIT(job->memory_max),
-                         .cpu_seconds_max =
-                             (int)(job->timeout_ns / AK_SECOND_NS) + CPU_SECONDS_SPARE};
+                         .memory_max = MEMORY_LIMIT(job->memory_max)};
+    ak_compile_limit(&spec, job);
     status = ak_proc_run(run, &spec, err);
     ak_free(argv);
     return status;
@@ -322,27 +315,27 @@ ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_
     ak_compile_result result = {0};
     ak_proc_result run = {0};
     int64_t begin = ak_clock_ns();
-    ak_status status = place == NULL ? ak_fail_memory(err) : ak_cuda_nvrtc_open(&nvrtc, err);
-    status = status == AK_OK ? cache_find(place, job, nvrtc, err) : status;
-    if (status == AK_OK && !cache_take(&result.log, place, job->artifact)) {
-        status = run_nvrtc(&run, job, err);
-        if (status == AK_OK && run.exit_code == EXIT_NO_NVRTC) {
-            status = ak_fail(err, AK_UNAVAILABLE, "%.300s", run.output);
+    ak_status status = AK_OK;
+    AK_TRY(place == NULL ? ak_fail_memory(err) : ak_cuda_nvrtc_open(&nvrtc, err));
+    AK_TRY(cache_find(place, job, nvrtc, err));
+    if (!cache_take(&result.log, place, job->artifact)) {
+        AK_TRY(run_nvrtc(&run, job, err));
+        if (run.exit_code == EXIT_NO_NVRTC) {
+            AK_TRY(ak_fail(err, AK_UNAVAILABLE, "%.300s", run.output));
         }
-        if (status == AK_OK) {
-            ak_compile_judge(&result, &run, job, "NVRTC");
-            if (result.status == AK_TRIAL_OK) {
-                cache_keep(place, job->artifact, result.log == NULL ? "" : result.log);
-            }
+        AK_TRY(ak_compile_judge(&result, &run, job, "NVRTC", err));
+        if (result.status == AK_TRIAL_OK) {
+            cache_keep(place, job->artifact, result.log == NULL ? "" : result.log);
         }
     }
-    if (status == AK_OK && result.status == AK_TRIAL_OK) {
-        refuse_slow(&result, result.log == NULL ? "" : result.log);
+    if (result.status == AK_TRIAL_OK) {
+        read_log(&result, result.log == NULL ? "" : result.log, job->reject_slow);
     }
-    if (status == AK_OK && result.status == AK_TRIAL_OK) {
-        status = ak_compile_hash(&result, job, NULL, err);
+    if (result.status == AK_TRIAL_OK) {
+        AK_TRY(ak_compile_hash(&result, job, NULL, err));
     }
-    status = status == AK_OK ? ak_compile_end(&result, err) : status;
+    AK_TRY(ak_compile_end(&result, err));
+out:
     result.compile_ns = ak_clock_ns() - begin;
     if (status == AK_OK) {
         *out = result;

@@ -1,9 +1,9 @@
 /*
- * cuda_cudnn.c: cuDNN's softmax. Of what this program has kernels for, it is the only function in
- * cuDNN that a plain call runs: norms and reductions are there as graphs that are assembled from
- * descriptors, planned by heuristics and in part compiled when they are first used.
+ * cuda_cudnn.c: cuDNN's softmax. Of the operations that this program has kernels for, it is the
+ * only one that cuDNN offers as a plain call: norms and reductions are graphs that are assembled
+ * from descriptors, planned by heuristics and in part compiled when they are first used.
  *
- *   cudnn   softmax of each row, with the largest element subtracted first, as we do
+ *   cudnn   softmax of each row, with the largest element subtracted first, as in our kernels
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -19,8 +19,8 @@ struct ak_cudnn_state {
 };
 
 struct ak_cuda_softmax {
-    void *tensor; /* of input and output */
-    size_t x, y;  /* arguments */
+    void *tensor; /* describes input and output */
+    size_t x, y;  /* indices of the arguments */
 };
 
 static bool softmax_applies(const ak_task *task)
@@ -71,13 +71,13 @@ static int type_of(ak_dtype dtype)
                                     : AK_CUDNN_DATA_F32;
 }
 
-/* ---- as a contestant ------------------------------------------------------------------------- */
+/* ---- as a candidate ------------------------------------------------------------------------- */
 
 static int softmax_prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *outcome)
 {
     const ak_cudnn *api = runnable->device->dnn->api;
     ak_cuda_softmax *softmax = runnable->softmax;
-    const int64_t *size = launch->shape->size; /* rows, columns, by the problem's declaration */
+    const int64_t *size = launch->shape->size; /* rows and columns, as the problem declares them */
     bool fits = size[0] <= INT32_MAX && size[1] <= INT32_MAX;
     for (size_t i = 0; i < launch->task->problem->argument_count; i++) {
         *(launch->task->problem->arguments[i].access == AK_ACCESS_IN ? &softmax->x : &softmax->y) =

@@ -1,29 +1,32 @@
 /*
- * cuda_device.h: an open CUDA device and what runs on it; shared by the files of the backend that
- * need a device.
+ * cuda_device.h: an open CUDA device and what runs on it; for the files of the backend that need a
+ * device.
  *
- *   cuda.c           opening, memory, loading, one measured batch
- *   cuda_kernel.c    candidates: launch plans into launches
+ *   cuda_device.c    opens the device, reserves memory, loads, runs one measured batch
+ *   cuda_kernel.c    turns the launch plans of candidates into launches
+ *   cuda_workspace.c the workspace and its red zones
  *   cuda_matmul.c    cuBLASLt, to compare with
- *   cuda_cudnn.c     cuDNN, likewise
- *   cuda_torch.c     PyTorch in a process of its own, likewise
- *   cuda_ceilings.c  what the device can do at most
- *   cuda_gauge.c     its clocks, power and temperature, by NVML
+ *   cuda_cudnn.c     cuDNN, to compare with
+ *   cuda_torch.c     PyTorch in a process of its own, to compare with
+ *   cuda_ceilings.c  measures what the device can do at most
+ *   cuda_sampler.c   samples clocks, power and temperature through NVML
  *   cuda_referee.c   the reference and the comparison, on the device
  *
  * All work goes into one stream. Timed batches rotate over copies of the arguments, so that no run
- * finds its data in the level 2 cache: `sets` places, of which number 0 is the block that the
- * harness fills and reads.
+ * finds its data in the level 2 cache: there are `sets` places, of which number 0 is the block that
+ * the harness fills and reads.
  */
 #ifndef AK_BACKEND_CUDA_CUDA_DEVICE_H
 #define AK_BACKEND_CUDA_CUDA_DEVICE_H
 
 #include "backend/cuda/cuda.h"
+#include "base/clock.h"
 #include "base/rng.h"
+#include "check/guard.h"
 
 #define AK_CUDA_SETS_MAX 64
-/* What NVIDIA recommends for Hopper is 32 MiB; more lets split-K algorithms in. The same for
-   candidates is whatever their space file asks for. */
+/* NVIDIA recommends 32 MiB for Hopper; with more, split-K algorithms are possible. Candidates get
+   whatever their space file asks for. */
 #define AK_CUDA_LIBRARY_WORKSPACE ((size_t)64 << 20)
 
 typedef struct ak_cublaslt_state ak_cublaslt_state; /* cuda_matmul.c */
@@ -35,33 +38,42 @@ struct ak_device {
     const ak_task *task;
     const ak_cuda_driver *cuda;
     int handle;
-    bool retained; /* the context */
+    bool retained; /* the context is retained */
     void *stream, *events[2];
     int64_t sm_count, l2_bytes, shared_bytes_max;
     ak_cuda_address block; /* set 0 */
     size_t block_bytes;
-    ak_cuda_address copies; /* sets 1.. */
+    ak_cuda_address copies; /* sets 1, 2, ... */
     size_t copies_bytes;
     ak_cuda_address workspace;
-    size_t workspace_bytes;
-    unsigned generation; /* grows when memory moves: what was prepared before holds old addresses */
+    struct {
+        /* The workspace begins AK_GUARD_BYTES behind this. */
+        ak_cuda_address memory;
+        size_t bytes;
+        ak_guard_stream streams[2];            /* of the zones before and after, as painted */
+        unsigned char painted[AK_GUARD_BYTES]; /* buffer to send and to fetch a zone */
+        unsigned rounds;
+    } zones;
+    /* Is increased when memory moves, because launches prepared before that hold old addresses. */
+    unsigned generation;
     ak_rng rng;
-    bool lost; /* an error that only a new process cures */
+    bool lost; /* had an error that only a new process cures */
     char why[160];
     char uuid[AK_UUID_BYTES]; /* "GPU-..." */
-    ak_cuda_gauge gauge;
-    ak_cublaslt_state *lt; /* NULL until the library is loaded; likewise: */
+    ak_cuda_sampler sampler;
+    /* These three are NULL until the library is loaded. */
+    ak_cublaslt_state *lt;
     ak_cudnn_state *dnn;
     ak_torch_state *torch;
-    ak_cuda_referee_code *referee; /* NULL until one is needed */
+    ak_cuda_referee_code *referee; /* NULL until it is needed */
     ak_ceilings ceilings;
 };
 
-/* Where the arguments of a launch are in each set. */
+/* Where the arguments of a launch lie in each set. */
 typedef struct ak_cuda_places {
     size_t sets;
-    size_t first, span; /* of the block: what a set copies, red zones included */
-    size_t stride;      /* between sets 1, 2, ... */
+    size_t first, span; /* the part of the block that a set copies, red zones included */
+    size_t stride;      /* distance between sets 1, 2, ... */
     size_t offset[AK_ARGUMENTS_MAX];
     size_t count;
 } ak_cuda_places;
@@ -69,19 +81,22 @@ ak_cuda_address ak_cuda_place(const ak_device *device, const ak_cuda_places *pla
                               size_t argument);
 
 /* A candidate or a library. `prepare` is called before the first launch at a shape and place;
-   `enqueue` puts one run on set `set` into the stream, and must be fit to be captured in a graph.
-   Both return a CUresult, or write the outcome themselves and return AK_CUDA_REFUSED. */
+   `enqueue` puts one run on set `set` into the stream, and a graph must be able to capture it. Both
+   return a CUresult, or write the outcome themselves and return AK_CUDA_REFUSED. */
 #define AK_CUDA_REFUSED (-1)
 typedef struct ak_cuda_work {
     int (*prepare)(ak_runnable *runnable, const ak_launch *launch, ak_outcome *outcome);
     int (*enqueue)(ak_runnable *runnable, size_t set);
-    /* Instead of enqueue, for what runs in another process: a whole batch, as ak_cuda_time, with
-       the output that is to be judged in set 0. Else NULL. */
+    /* Replaces `enqueue` for work in another process: runs a whole batch, as ak_cuda_time does, and
+       leaves the output to be judged in set 0. NULL for all other work. */
     int (*batch)(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns,
                  ak_outcome *outcome);
-    bool (*another)(ak_runnable *runnable); /* as in backend.h; NULL: there is only one way */
-    void (*unload)(ak_runnable *runnable);  /* NULL: nothing to do */
-    bool computes;                          /* false: its output is nothing to be judged */
+    /* As in backend.h; NULL: there is only one way. */
+    bool (*another)(ak_runnable *runnable);
+    /* NULL: nothing to free. */
+    void (*unload)(ak_runnable *runnable);
+    /* false: the output of this work is not judged. */
+    bool computes;
 } ak_cuda_work;
 
 typedef struct ak_cuda_kernels ak_cuda_kernels; /* cuda_kernel.c */
@@ -91,54 +106,68 @@ typedef struct ak_cuda_softmax ak_cuda_softmax; /* cuda_cudnn.c */
 struct ak_runnable {
     ak_device *device;
     const ak_cuda_work *work;
-    ak_outcome refusal; /* of load: status is not OK */
+    ak_outcome refusal; /* result of load, if its status is not OK */
     bool prepared;
-    unsigned generation; /* of the device, when it was prepared */
-    ak_shape shape;      /* prepared for */
+    unsigned generation; /* the device's, when this was prepared */
+    ak_shape shape;      /* the shape that this is prepared for */
     ak_cuda_places places;
-    double run_ns; /* of one run, in the latest batch; 0: none yet */
-    void *graph;   /* of `graph_runs` runs, or NULL */
+    double run_ns; /* time of one run in the latest batch; 0: none yet */
+    void *graph;   /* graph of `graph_runs` runs, or NULL */
     uint32_t graph_runs;
-    ak_overlap overlap; /* of what was last recorded */
+    ak_overlap overlap; /* of the graph that was last recorded */
     ak_cuda_kernels *kernels;
     ak_cuda_product *product;
     ak_cuda_softmax *softmax;
-    size_t torch_way; /* cuda_torch.c */
+    size_t torch_way; /* index of a way in cuda_torch.c */
 };
 
 /*
- * Libraries to compare with: one line each in cuda_libraries.def, one file each.
+ * Libraries to compare with: each has a line in cuda_libraries.def and a file of its own.
  */
 typedef void (*ak_cuda_visitor)(void *context, const char *name, const char *title,
                                 const char *version, bool installed, const char *note);
 typedef struct ak_cuda_library {
-    const char *prefix; /* what its names begin with */
+    const char *prefix; /* beginning of the names of its baselines */
     bool (*applies)(const ak_task *task);
-    /* As `baselines` of backend.h. */
+    /* Lists the baselines of the library as `baselines` of backend.h does. */
     ak_status (*list)(ak_device *device, const ak_task *task, ak_cuda_visitor visit, void *context,
                       ak_error *err);
-    /* Sets what the runnable needs, its work among it; what cannot be loaded is in its refusal. */
+    /* Sets the members of the runnable that the library needs, among them `work`. If the baseline
+       cannot be loaded, `refusal` of the runnable says why. */
     ak_status (*load)(ak_runnable *runnable, const char *name, ak_error *err);
-    /* (optional) As `baseline_version` of backend.h. */
+    /* (optional) Gives the version as `baseline_version` of backend.h does. */
     void (*version)(char *out, size_t bytes, const ak_device *device, const char *name);
-    void (*close)(ak_device *device); /* also where nothing was loaded */
+    /* Also called if nothing was loaded. */
+    void (*close)(ak_device *device);
 } ak_cuda_library;
 #define X(name) extern const ak_cuda_library ak_cuda_library_##name;
 #include "backend/cuda/cuda_libraries.def"
 #undef X
 
-/* Writes an outcome; after an error that poisons the context the device is lost. */
+/* Writes the outcome of a CUDA call that returned `code`. After an error that makes the context
+   unusable, the device is lost. */
 void ak_cuda_conclude(ak_outcome *out, ak_device *device, int code, const char *doing);
 void ak_cuda_refuse(ak_outcome *out, ak_trial_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same as an error: AK_NO_MEMORY or AK_CRASHED. */
+/* Does the same as ak_cuda_conclude, but reports an error: AK_NO_MEMORY or AK_CRASHED. */
 ak_status ak_cuda_fail(ak_device *device, int code, const char *doing, ak_error *err);
-/* Waits for the stream; AK_CUDA_ERROR_LAUNCH_TIMEOUT (and the device is lost) after timeout_ns. */
+/* Limit for work that the harness itself has put into the stream. */
+#define AK_CUDA_DRAIN_NS (30 * AK_SECOND_NS)
+/* Waits for the stream. Returns AK_CUDA_ERROR_LAUNCH_TIMEOUT after timeout_ns; the device is then
+   lost. */
 int ak_cuda_wait(ak_device *device, int64_t timeout_ns);
-/* At least this much workspace; existing is kept. */
-int ak_cuda_workspace(ak_device *device, size_t bytes);
-/* Times `runs` runs of prepared work on rotating sets, graph included: nanoseconds in *ns. */
+/* Grows an allocation; its contents are lost. */
+int ak_cuda_grow(ak_cuda_address *memory, size_t *have, size_t bytes, ak_device *device);
+/* Times `runs` runs of prepared work on rotating sets, as a graph if there are several. *ns is the
+   time of all runs. */
 int ak_cuda_time(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns);
+
+/* cuda_workspace.c: makes the workspace at least this large; keeps a larger one. */
+int ak_cuda_workspace(ak_device *device, size_t bytes);
+/* Paints the red zones around the first `bytes` of the workspace (check/guard.h), and checks
+   whether they are unchanged. */
+int ak_cuda_workspace_paint(ak_device *device, size_t bytes);
+int ak_cuda_workspace_whole(bool *before, bool *after, ak_device *device, size_t bytes);
 
 /* cuda_kernel.c */
 extern const ak_cuda_work ak_cuda_kernel_work;
@@ -147,8 +176,8 @@ ak_status ak_cuda_kernel_load(ak_runnable *runnable, const char *artifact, ak_er
 /* cuda_ceilings.c */
 extern const ak_cuda_work ak_cuda_copy_work;
 ak_status ak_cuda_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err);
-/* Compiles what this program carries (cuda_helpers.cu), and `text` behind it unless NULL, for the
-   device and loads it. */
+/* Compiles the named assets (such as cuda_helpers.cu), followed by `text` unless that is NULL, for
+   the device and loads the result. */
 ak_status ak_cuda_helper(void **module, ak_device *device, const char *const *parts, size_t count,
                          const char *text, const char *const *options, size_t option_count,
                          ak_error *err);

@@ -1,7 +1,7 @@
 /*
- * cuda_helpers.cu: what the harness runs on a device on its own account: the rate of the arithmetic
- * units, and the separate bias + activation pass behind a library's product. Compiled with NVRTC
- * like the kernels; behind cuda_wgmma.cu where WGMMA is 1, and cuda_activation.cu for the pass.
+ * cuda_helpers.cu: device code of the harness itself: the rate of the arithmetic units, and the
+ * separate bias + activation pass behind a library's product. It is compiled with NVRTC like the
+ * kernels: behind cuda_wgmma.cu if WGMMA is 1, and behind cuda_activation.cu for the pass.
  */
 #ifndef EPILOGUE
 #define EPILOGUE(x) (x)
@@ -13,14 +13,14 @@
 #define HAS_RESIDUAL 0
 #endif
 #ifndef FLAT
-#define FLAT 0 /* rows of whole 16 bytes */
+#define FLAT 0 /* 0: rows consist of whole 16 bytes */
 #endif
 
 #if RATE
 
-/* Tensor instructions, back to back, all on the same zeros in shared memory (or in registers), so
-   that nothing but the units themselves limits the rate. The result goes nowhere, but the compiler
-   cannot know that. */
+/* Runs tensor instructions back to back, all on the same zeros in shared memory (or in registers),
+   so that only the units themselves limit the rate. The result is not used, but the compiler cannot
+   know that. */
 #if WGMMA
 extern "C" __global__ void __launch_bounds__(256, 1) ak_rate(float *out, int turns)
 {
@@ -38,7 +38,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) ak_rate(float *out, int tur
     const u64 x = mma_descriptor(base, 8192);
     const u64 y = mma_descriptor(base + 8192, 8192);
     for (int turn = 0; turn < turns; turn++) {
-        /* not unrolled: ptxas would take seconds */
+        /* not unrolled, because ptxas would take seconds */
 #pragma unroll 1
         for (int part = 0; part < 4; part++) {
             mma_fence();
@@ -166,11 +166,11 @@ __device__ uint4 all(uint4 v, uint4 w, uint4 r)
     return v;
 }
 
-/* c = EPILOGUE(c + bias) + residual, in place. The residual is laid out as c. */
+/* Computes c = EPILOGUE(c + bias) + residual in place. The residual is laid out as c. */
 #if FLAT == 0
 
-/* Rows of `columns` pieces of 16 bytes, `pitch` pieces apart. A thread stays in its column, so that it loads the bias
-   once, and takes four rows at a time, so that enough loads are on their way. */
+/* Rows of `columns` pieces of 16 bytes, `pitch` pieces apart. A thread stays in its column, so that
+   it loads the bias once, and takes four rows at a time, so that enough loads are in flight. */
 extern "C" __global__ void __launch_bounds__(256)
     ak_bias_activation(uint4 *c, const uint4 *bias, const uint4 *residual, unsigned rows,
                        unsigned columns, unsigned pitch)
@@ -222,8 +222,8 @@ __device__ unsigned one(const unsigned short *bias, unsigned column)
 
 #if FLAT == 1
 
-/* Rows of any length, contiguous: pieces of 16 bytes that may reach over the end of a row, and a
-   rest of less than one. */
+/* Contiguous rows of any length: pieces of 16 bytes, which may cross the end of a row, and a rest
+   of less than one piece. */
 
 extern "C" __global__ void __launch_bounds__(256)
     ak_bias_activation(unsigned short *c, const unsigned short *bias,
@@ -265,7 +265,7 @@ extern "C" __global__ void __launch_bounds__(256)
 
 #elif FLAT == 2
 
-/* Rows of any length at any distance, element by element. */
+/* Rows of any length at any distance, one element at a time. */
 extern "C" __global__ void __launch_bounds__(256)
     ak_bias_activation(unsigned short *c, const unsigned short *bias,
                        const unsigned short *residual, unsigned rows, unsigned columns,

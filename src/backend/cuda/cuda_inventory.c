@@ -1,8 +1,8 @@
 /*
- * cuda_inventory.c: which CUDA devices there are, and what a result depends on besides the source.
+ * cuda_inventory.c: finds the CUDA devices, and what a result depends on besides the source.
  *
- * The child opens driver and compiler and writes one line; whoever asks in this process gets the
- * first answer again, since drivers and devices do not change while a program runs.
+ * The child opens driver and compiler and writes one line. This process asks once and keeps the
+ * answer, because drivers and devices do not change while a program runs.
  */
 #include <string.h>
 #include <unistd.h>
@@ -10,15 +10,17 @@
 #include "backend/cuda/cuda.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/proc.h"
 #include "base/program.h"
 
-#define INVENTORY_TIMEOUT_NS (60 * AK_SECOND_NS) /* the first start of a driver loads firmware */
+/* The first start of a driver loads firmware. */
+#define INVENTORY_TIMEOUT_NS (60 * AK_SECOND_NS)
 #define INVENTORY_MAX        65536
 #define WHERE                "cuda inventory"
 
-/* X(part of the device's name, dense fp16 TFLOP/s, GB/s): NVIDIA's data sheets, for devices whose
-   ceilings have not been measured. The longest matching name counts. */
+/* X(part of the device's name, dense fp16 TFLOP/s, GB/s): values of NVIDIA's data sheets, for
+   devices whose ceilings have not been measured. The longest matching name counts. */
 #define DATA_SHEETS(X)                                                                             \
     X("A100-PCIE-40GB", 312, 1555)                                                                 \
     X("A100-SXM4-40GB", 312, 1555)                                                                 \
@@ -58,7 +60,7 @@ static bool add_attributes(json_t *object, const ak_cuda_driver *cuda, int devic
     good = good && cuda->device_attribute(&value, AK_CUDA_ATTRIBUTE_MAJOR, device) == 0 &&
            cuda->device_attribute(&minor, AK_CUDA_ATTRIBUTE_MINOR, device) == 0 &&
            ak_json_set(object, "compute_capability", json_integer(10 * value + minor));
-    value = 0; /* newer drivers may not tell the clocks */
+    value = 0; /* newer drivers may not report the clocks */
     (void)cuda->device_attribute(&value, AK_CUDA_ATTRIBUTE_CLOCK, device);
     good = good && ak_json_set(object, "clock_mhz", json_integer(value / 1000));
     value = 0;
@@ -66,19 +68,20 @@ static bool add_attributes(json_t *object, const ak_cuda_driver *cuda, int devic
     return good && ak_json_set(object, "memory_clock_mhz", json_integer(value / 1000));
 }
 
-/* An object of its own, so that it is no fact for expressions: limits may change any time. */
+/* The limits are an object of their own, so that expressions do not see them as facts: they may
+   change at any time. */
 static bool add_limits(json_t *object, const ak_cuda_driver *cuda, int handle)
 {
     unsigned char bytes[16];
     char uuid[AK_UUID_BYTES];
-    ak_cuda_gauge gauge;
+    ak_cuda_sampler sampler;
     if (cuda->device_uuid(bytes, handle) != 0) {
         return true;
     }
     ak_cuda_uuid_text(uuid, bytes);
-    ak_cuda_gauge_open(&gauge, uuid);
+    ak_cuda_sampler_open(&sampler, uuid);
     return ak_json_set_text(object, "uuid", uuid) &&
-           ak_json_set(object, "limits", ak_cuda_gauge_limits(&gauge));
+           ak_json_set(object, "limits", ak_cuda_sampler_limits(&sampler));
 }
 
 static bool add_device(json_t *list, const ak_cuda_driver *cuda, int ordinal)
@@ -166,15 +169,17 @@ static bool add_cudnn(json_t *object)
     return ak_json_set_text(object, "cudnn", text);
 }
 
-int ak_cuda_inventory_main(void)
+int ak_cuda_inventory_main(int argc, char **argv)
 {
+    (void)argc;
+    (void)argv;
     json_t *object = json_object();
     char *text = NULL;
     bool good = object != NULL && add_driver(object) && add_nvrtc(object) && add_cublaslt(object) &&
                 add_cudnn(object) && ak_json_text(&text, object, NULL) == AK_OK;
     if (good) {
         size_t length = strlen(text);
-        good = write(STDOUT_FILENO, text, length) == (ssize_t)length;
+        good = ak_fs_write_all(STDOUT_FILENO, text, length);
     }
     ak_free(text);
     json_decref(object);
@@ -183,7 +188,7 @@ int ak_cuda_inventory_main(void)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* Borrowed: it stays until the process ends. */
+/* Gives the inventory, which is borrowed: it stays until the process ends. */
 static ak_status inventory(const json_t **out, ak_error *err)
 {
     static json_t *known;
@@ -244,8 +249,8 @@ static void describe(char *out, size_t bytes, const json_t *device)
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         const json_t *value = json_object_get(json_object_get(device, "limits"), limits[i].key);
         if (json_is_integer(value) && used > 0 && (size_t)used < bytes) {
-            used += snprintf(out + used, bytes - (size_t)used, limits[i].format,
-                             (long long)json_integer_value(value));
+            used += ak_number_print(out + used, bytes - (size_t)used, limits[i].format,
+                                    (long long)json_integer_value(value));
         }
     }
 }
@@ -255,7 +260,8 @@ ak_status ak_cuda_probe(ak_device_visitor visit, void *context, ak_error *err)
     const json_t *found;
     size_t i;
     json_t *device;
-    /* Anything that keeps CUDA from working is a machine without CUDA devices; doctor says why. */
+    /* If anything keeps CUDA from working, the machine counts as one without CUDA devices; doctor
+       says why. */
     if (!ak_cuda_expected() || inventory(&found, err) != AK_OK) {
         return AK_OK;
     }
@@ -272,10 +278,7 @@ static ak_status device_of(const json_t **out, const json_t **all, const char *n
 {
     size_t i;
     json_t *device;
-    ak_status status = inventory(all, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(inventory(all, err));
     json_array_foreach(json_object_get(*all, "devices"), i, device)
     {
         if (strcmp(json_string_value(json_object_get(device, "device")), name) == 0) {
@@ -286,8 +289,8 @@ static ak_status device_of(const json_t **out, const json_t **all, const char *n
     return ak_cuda_missing(name, err);
 }
 
-/* Where there is no device, `driver_missing` of the inventory is why: the text that doctor shows.
- */
+/* If there is no device at all, gives the reason that doctor shows: `driver_missing` of the
+   inventory. */
 ak_status ak_cuda_missing(const char *device, ak_error *err)
 {
     const json_t *all = NULL;
@@ -324,20 +327,17 @@ ak_status ak_cuda_facts(ak_scope *out, const char *device, int threads, ak_error
     return status;
 }
 
-/* Not the ordinal: equal devices of one machine give equal results, and share a run's trials. The
-   libraries are in it because a run's record says how fast a kernel is beside them, and "beside
-   cuBLASLt" is another thing with another cuBLASLt. PyTorch is not: it is started only where it is
-   asked for, and what it is compared as has its version. */
+/* Leaves out the ordinal, because equal devices of one machine give equal results and share a run's
+   trials. Includes the libraries, because a run records how fast a kernel is compared with them,
+   and another cuBLASLt makes another comparison. Leaves out PyTorch, which is started only on
+   request and whose version is part of its result. */
 ak_status ak_cuda_environment(json_t **out, const char *device, ak_error *err)
 {
     static const char *const of_device[] = {"name", "compute_capability", "sm_count", "l2_bytes",
                                             "memory_bytes"};
     static const char *const of_machine[] = {"driver", "driver_api", "nvrtc", "cublaslt", "cudnn"};
     const json_t *found = NULL, *all;
-    ak_status status = device_of(&found, &all, device, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(device_of(&found, &all, device, err));
     json_t *object = json_object();
     bool good = object != NULL && ak_json_set_text(object, "backend", "cuda");
     for (size_t i = 0; good && i < sizeof of_device / sizeof of_device[0]; i++) {
@@ -356,27 +356,22 @@ ak_status ak_cuda_environment(json_t **out, const char *device, ak_error *err)
     return AK_OK;
 }
 
-ak_status ak_cuda_state(json_t **out, ak_error *err)
+ak_status ak_cuda_describe(json_t *object, ak_error *err)
 {
     const json_t *all = NULL;
     ak_error why = AK_ERROR_INIT;
-    json_t *object = json_object();
-    bool good = object != NULL;
+    json_t *state = json_object();
+    bool good = state != NULL;
     if (inventory(&all, &why) != AK_OK) {
-        good = good && ak_json_set_text(object, "driver_missing", why.text);
+        good = good && ak_json_set_text(state, "driver_missing", why.text);
     } else {
         const char *key;
         json_t *value;
         json_object_foreach((json_t *)(uintptr_t)all, key, value)
         {
-            good =
-                good && (strcmp(key, "devices") == 0 || json_object_set(object, key, value) == 0);
+            good = good && (strcmp(key, "devices") == 0 || json_object_set(state, key, value) == 0);
         }
     }
-    if (!good) {
-        json_decref(object);
-        return ak_fail_memory(err);
-    }
-    *out = object;
-    return AK_OK;
+    good = ak_json_set(object, "cuda", state) && good;
+    return good ? AK_OK : ak_fail_memory(err);
 }

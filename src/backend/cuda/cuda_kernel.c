@@ -1,4 +1,4 @@
-/* cuda_kernel.c: candidates: the launch plan of the space file, with addresses in it. */
+/* cuda_kernel.c: runs candidates: puts addresses into the launch plan of the space file. */
 #include "backend/cuda/cuda_device.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #define CUBIN_MAX        (64u << 20)
 #define PORTABLE_CLUSTER 8
 
-/* What one kernel gets on one set: arguments are pointers to values, as cuLaunchKernel wants. */
+/* Arguments of one kernel on one set, as pointers to values, which cuLaunchKernel expects. */
 typedef struct bound {
     ak_cuda_tensor_map maps[AK_LAUNCH_MAPS_MAX];
     uint64_t values[AK_LAUNCH_ARGUMENTS_MAX];
@@ -20,10 +20,12 @@ struct ak_cuda_kernels {
     ak_launch_plan plan;
     void *functions[AK_LAUNCH_KERNELS_MAX];
     bool cluster_compiled_in[AK_LAUNCH_KERNELS_MAX];
-    void *memory; /* of `bound`, which is aligned to what a tensor map wants */
-    bound *bound; /* [set * plan.count + kernel] */
+    /* Memory of `bound`, which must be aligned as a tensor map must be. */
+    void *memory;
+    bound *bound; /* index: set * plan.count + kernel */
     size_t bound_count;
-    size_t at; /* the kernel whose occupancy is asked for */
+    size_t at;                 /* kernel whose occupancy is being asked */
+    ak_cuda_address workspace; /* 0: none was requested */
 };
 
 /* ---- loading --------------------------------------------------------------------------------- */
@@ -38,11 +40,11 @@ ak_status ak_cuda_kernel_load(ak_runnable *runnable, const char *artifact, ak_er
         return ak_fail_memory(err);
     }
     runnable->kernels = kernels;
-    ak_status status = ak_fs_read(&cubin, &length, artifact, CUBIN_MAX, err);
-    if (status == AK_OK) {
-        int code = device->cuda->module_load(&kernels->module, cubin);
-        ak_cuda_conclude(&runnable->refusal, device, code, "loading the compiled code");
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_fs_read(&cubin, &length, artifact, CUBIN_MAX, err));
+    int code = device->cuda->module_load(&kernels->module, cubin);
+    ak_cuda_conclude(&runnable->refusal, device, code, "loading the compiled code");
+out:
     ak_free(cubin);
     return status;
 }
@@ -80,8 +82,8 @@ static void set_cluster(ak_cuda_launch_attribute *attribute, const ak_launch_ker
     memcpy(attribute->as.dimension, kernel->cluster, sizeof kernel->cluster);
 }
 
-/* Finds the entry and holds what it needs against what the device has. AK_INVALID means: not on
-   this device; the line says why. */
+/* Finds the entry and checks that the device has what it needs. Returns AK_INVALID if it asks for
+   too much, AK_UNAVAILABLE if its code is not possible on this device; the line says why. */
 static ak_status find_function(ak_runnable *runnable, const ak_launch_kernel *kernel, ak_error *err)
 {
     ak_device *device = runnable->device;
@@ -91,23 +93,24 @@ static ak_status find_function(ak_runnable *runnable, const ak_launch_kernel *ke
     int shared = 0, local = 0, threads = 0, width = 0;
     int code = cuda->module_function(&function, kernels->module, kernel->name);
     if (code != 0) {
-        return ak_fail(err, AK_INVALID, "the compiled code has no entry %.60s", kernel->name);
+        return ak_fail(err, AK_UNAVAILABLE, "the compiled code has no entry %.60s", kernel->name);
     }
     (void)cuda->function_get(&shared, AK_CUDA_FUNCTION_SHARED, function);
     (void)cuda->function_get(&local, AK_CUDA_FUNCTION_LOCAL, function);
     (void)cuda->function_get(&threads, AK_CUDA_FUNCTION_THREADS, function);
     (void)cuda->function_get(&width, AK_CUDA_FUNCTION_CLUSTER_WIDTH, function);
-    if (local > 0) {
-        return ak_fail(err, AK_INVALID, "each thread keeps %d bytes in memory", local);
+    if (local > 0 && device->task->implementation->rejects_spills) {
+        return ak_fail(err, AK_UNAVAILABLE, "each thread uses %d bytes of local memory", local);
     }
     if ((int64_t)shared + kernel->shared_bytes > device->shared_bytes_max) {
         return ak_fail(
-            err, AK_INVALID, "it needs %lld bytes of shared memory and a block can have %lld",
+            err, AK_INVALID, "it needs %lld bytes of shared memory, but a block can have %lld",
             (long long)shared + kernel->shared_bytes, (long long)device->shared_bytes_max);
     }
     if (volume(kernel->block) > (uint32_t)threads) {
-        return ak_fail(err, AK_INVALID, "its registers allow %d threads in a block and it wants %u",
-                       threads, volume(kernel->block));
+        return ak_fail(err, AK_UNAVAILABLE,
+                       "its registers allow %d threads in a block, but it asks for %u", threads,
+                       volume(kernel->block));
     }
     if (kernel->shared_bytes > 0) {
         code = cuda->function_set(function, AK_CUDA_FUNCTION_DYNAMIC_SHARED,
@@ -118,21 +121,19 @@ static ak_status find_function(ak_runnable *runnable, const ak_launch_kernel *ke
     }
     kernels->functions[kernels->at] = function;
     kernels->cluster_compiled_in[kernels->at] = width > 0;
-    return code == 0 ? AK_OK : ak_fail(err, AK_INVALID, "its attributes cannot be set (%d)", code);
+    return code == 0 ? AK_OK
+                     : ak_fail(err, AK_UNAVAILABLE, "its attributes cannot be set (%d)", code);
 }
 
-/* For `resident_clusters`, and the moment to look at the compiled code: block, cluster and shared
-   memory are known, the grid is not. */
+/* Computes `resident_clusters`. This also checks the compiled code, because here block, cluster and
+   shared memory are known, but the grid is not. */
 static ak_status resident(int64_t *out, void *context, const ak_launch_kernel *kernel,
                           ak_error *err)
 {
     ak_runnable *runnable = context;
     ak_device *device = runnable->device;
     ak_cuda_kernels *kernels = runnable->kernels;
-    ak_status status = find_function(runnable, kernel, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(find_function(runnable, kernel, err));
     void *function = kernels->functions[kernels->at++];
     uint32_t cluster = volume(kernel->cluster);
     int count = 0, code;
@@ -143,7 +144,7 @@ static ak_status resident(int64_t *out, void *context, const ak_launch_kernel *k
     } else {
         ak_cuda_launch_attribute attribute;
         ak_cuda_launch_config config = config_of(kernel, NULL);
-        /* a grid that is certainly enough to fill the device */
+        /* this grid is large enough to fill any device */
         config.grid[0] = kernel->cluster[0] * (uint32_t)device->sm_count * 32;
         config.grid[1] = kernel->cluster[1];
         config.grid[2] = kernel->cluster[2];
@@ -155,7 +156,7 @@ static ak_status resident(int64_t *out, void *context, const ak_launch_kernel *k
     }
     if (code != 0 || count == 0) {
         return ak_fail(err, AK_INVALID,
-                       "not one %s fits the device: %u threads, %u bytes of shared memory, "
+                       "no %s fits the device: %u threads, %u bytes of shared memory, "
                        "clusters of %u",
                        cluster == 1 ? "block" : "cluster", volume(kernel->block),
                        kernel->shared_bytes, cluster);
@@ -187,7 +188,7 @@ static int encode(ak_cuda_tensor_map *out, const ak_launch_map *map, ak_cuda_add
                             ones, 0, swizzle, promotion, 0);
 }
 
-/* Puts addresses where the plan has buffers. */
+/* Replaces the buffers of the plan by addresses. */
 static int bind(bound *out, const ak_launch_kernel *kernel, const ak_runnable *runnable, size_t set)
 {
     const ak_device *device = runnable->device;
@@ -197,7 +198,7 @@ static int bind(bound *out, const ak_launch_kernel *kernel, const ak_runnable *r
         const ak_launch_map *map = &kernel->maps[i];
         const ak_argument_spec *argument = &task->problem->arguments[map->argument];
         const ak_cuda_address at =
-            map->in_workspace ? device->workspace + map->offset
+            map->in_workspace ? runnable->kernels->workspace + map->offset
                               : ak_cuda_place(device, &runnable->places, set, map->argument);
         code = encode(&out->maps[i], map, at,
                       argument->dtype_follows ? task->dtype : argument->dtype, device->cuda);
@@ -212,7 +213,7 @@ static int bind(bound *out, const ak_launch_kernel *kernel, const ak_runnable *r
             out->values[i] = ak_cuda_place(device, &runnable->places, set, pass->index);
             break;
         case AK_PASS_WORKSPACE:
-            out->values[i] = device->workspace;
+            out->values[i] = runnable->kernels->workspace;
             break;
         case AK_PASS_NULL:
             break;
@@ -241,10 +242,16 @@ static int kernels_prepare(ak_runnable *runnable, const ak_launch *launch, ak_ou
     ak_cuda_kernels *kernels = runnable->kernels;
     ak_error err = AK_ERROR_INIT;
     kernels->at = 0;
+    kernels->workspace = launch->workspace_bytes > 0 ? runnable->device->workspace : 0;
     ak_status status = ak_launch_evaluate(&kernels->plan, launch->task, launch->shape,
                                           launch->config, resident, runnable, &err);
     if (status != AK_OK) {
-        ak_cuda_refuse(outcome, AK_TRIAL_REJECTED, "%.230s", err.text);
+        if (status == AK_NO_MEMORY) {
+            return AK_CUDA_ERROR_OUT_OF_MEMORY;
+        }
+        /* The launch, not the compiled code, asks for something impossible. */
+        bool asked = status != AK_UNAVAILABLE;
+        ak_cuda_refuse(outcome, asked ? AK_TRIAL_INVALID : AK_TRIAL_REJECTED, "%.230s", err.text);
         return AK_CUDA_REFUSED;
     }
     ak_free(kernels->memory);
@@ -262,7 +269,7 @@ static int kernels_prepare(ak_runnable *runnable, const ak_launch *launch, ak_ou
     }
     if (code != 0) {
         ak_cuda_refuse(outcome, AK_TRIAL_LAUNCH_ERROR,
-                       "the driver refuses a tensor map of it (CUDA error %d)", code);
+                       "the driver refuses one of its tensor maps (CUDA error %d)", code);
         return AK_CUDA_REFUSED;
     }
     return AK_CUDA_SUCCESS;

@@ -1,21 +1,24 @@
 /*
- * cuda_matmul.c: cuBLASLt, the library that matrix products are held against.
+ * cuda_matmul.c: cuBLASLt, the library that matrix products are compared with.
  *
  *   cublaslt           the first answer of its heuristics: what a program gets that asks once
- *   cublaslt-best      all of its answers timed here, the best of them again, the top five in turn,
- *                      and the fastest taken: the strongest that the library can be
- *   cublaslt-unfused   likewise for the plain product, with our elementwise pass behind it
+ *   cublaslt-best      the fastest of all answers: all are timed here, the best of them again, and
+ *                      the top five in turn; this is the best that the library can do
+ *   cublaslt-unfused   the same for the plain product, with our elementwise pass behind it
  *
- * All have 64 MiB of workspace. Row-major C = A * B is, in the library's column-major terms,
- * C' = B' * A'. For a bias and an activation the first two take the library's own epilogue where it
- * has one (bias, relu, tanh-gelu); where it has none they are unfused themselves, and there is no
- * third. The choice is made at the first launch, on the rotating copies of the task's own
- * arguments, and kept for the life of the device.
+ * All have 64 MiB of workspace. Row-major C = A * B is C' = B' * A' in the library's column-major
+ * terms. For a bias and an activation the first two use the library's own epilogue if it has one
+ * (bias, relu, tanh-gelu); if not, they are unfused themselves, and there is no third. The choice
+ * is made at the first launch, on the rotating copies of the task's own arguments, and kept for the
+ * life of the device.
  *
- * Not every answer is accurate: some split K and round partial sums to the type of C. Whoever
- * judges results (worker/evaluate.c) does not take these, says so (`another`), and gets the next
- * one in the order of speed; for the first of the heuristics, in the library's own order. So an
- * algorithm is judged only when it is its turn, and the library is refused only if none is right.
+ * Not every answer is accurate: some split K and round partial sums to the type of C. If a result
+ * is judged wrong (judge/evaluate.c), `another` goes on to the next answer in the order of speed
+ * or, for the first heuristic, in the library's own order. So an algorithm is judged only when it
+ * is its turn, and the library is refused only if no algorithm is right.
+ *
+ * This file is long because one state holds the descriptors, the answers and their times, from the
+ * question to the library to the choice.
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -26,12 +29,13 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
-/* The library gives at most some 140 for one product, if asked once. */
+/* The library gives at most about 140 answers for one product, even if more are asked for. */
 #define HEURISTICS_MAX 200
-#define FINALISTS      5
+#define FINALS_MAX     5
 #define FINAL_ROUNDS   7
-/* Of one timing: in the first look at all, in the second at those that were near the best, in the
-   finals. At least two runs each, which is what counts for products that take milliseconds. */
+/* Duration of one timing: of all answers in the first look, of those near the best in the second,
+   and in the finals. Each timing has at least two runs, which is what counts for products that take
+   milliseconds. */
 #define FIRST_NS       (AK_MS_NS / 5)
 #define SECOND_NS      AK_MS_NS
 #define FINAL_NS       (3 * AK_MS_NS)
@@ -39,7 +43,7 @@
 #define NEAR           1.25
 #define RUNS_MAX       60
 #define ONE_TIMEOUT_NS (20 * AK_SECOND_NS)
-/* Of the elementwise pass. */
+/* Sizes of the elementwise pass. */
 #define VECTOR_BYTES 16
 #define PASS_THREADS 256
 #define PASS_ROWS    4
@@ -73,8 +77,8 @@ enum {
 
 static const struct role {
     const char *name, *title;
-    bool all;     /* of the heuristics; else the first */
-    bool unfused; /* though there is an epilogue */
+    bool all;     /* all answers of the heuristics; else the first */
+    bool unfused; /* even if there is an epilogue */
 } roles[] = {
     {"cublaslt", "cuBLASLt, its first heuristic", false, false},
     {"cublaslt-best", "cuBLASLt, best of its heuristics", true, false},
@@ -84,10 +88,10 @@ enum { ROLES = sizeof roles / sizeof roles[0] };
 
 typedef enum way { MODE_PLAIN, MODE_FUSED, MODE_TWO_PASSES, MODES } way;
 
-/* What is asked for, one after the other. The first is what a program asks that asks once. In the
-   last, what is split along K is added up in f32: the library has two ways more, in C itself and as
-   C's type in the workspace, of which both round the partial sums, and where it has few accurate
-   ones it fills its answers with those. */
+/* The requests to the library, one after the other. The first is that of a program that asks once.
+   In the last, partial sums of a split along K are added in f32. The library has two more ways, in
+   C itself and as C's type in the workspace, which both round the partial sums; if it has few
+   accurate answers it fills the list with those. */
 static const struct request {
     int wanted;
     uint32_t reductions;
@@ -98,49 +102,53 @@ enum { REQUESTS = sizeof requests / sizeof requests[0], ANSWERS_MAX = 1 + 2 * HE
 /* One of the library's algorithms. */
 typedef struct candidate {
     ak_cublaslt_result algo;
-    int index; /* among all different answers */
-    double ns; /* of one run; 0: not timed */
+    int index; /* index among all different answers */
+    double ns; /* time of one run; 0: not timed */
     double rounds[FINAL_ROUNDS];
 } candidate;
 
-/* What a role has come to. */
+/* The choice of a role. */
 typedef struct choice {
     size_t ways_tried;
     way mode;
-    candidate *list;  /* of ANSWERS_MAX; those that are left, in the order of their turn */
+    /* Up to ANSWERS_MAX answers that are left, in the order of their turn. */
+    candidate *list;
     size_t count;     /* the first of them is in use */
-    size_t finalists; /* so many of them have been in the finals */
-    int of, rejected; /* different answers; those of them that were not accurate */
+    size_t in_finals; /* number of candidates that were in the finals */
+    int of, rejected; /* different answers, and those that were inaccurate */
 } choice;
 
 struct ak_cublaslt_state {
     const ak_cublaslt *lt;
     void *handle;
-    void *helper, *pass; /* the elementwise kernel; NULL until it is needed */
-    int pass_blocks;     /* of it, that the device holds at once */
+    void *helper, *pass; /* module and elementwise kernel; NULL until needed */
+    int pass_blocks;     /* blocks of it that the device holds at once */
     choice chosen[ROLES];
 };
 
 struct ak_cuda_product {
     size_t role;
-    void *desc[2]; /* plain, with epilogue */
+    void *desc[2]; /* without and with epilogue */
     void *a, *b, *c;
     way mode;
     ak_cublaslt_result algo;
 };
 
-/* What the task asks for, in this file's terms. */
+/* The task in this file's terms. */
 typedef struct terms {
     int64_t m, n, k, lda, ldb, ldc;
-    size_t a, b, c, bias; /* arguments; bias: SIZE_MAX if none is added */
-    size_t addend;        /* what the library adds, times beta: C_in, or the residual if nothing
-                             stands between it and the product; SIZE_MAX: nothing */
-    size_t residual;      /* what the pass adds; SIZE_MAX: nothing */
+    /* Indices of arguments; bias is SIZE_MAX if none is added. */
+    size_t a, b, c, bias;
+    /* What the library adds, times beta: C_in, or the residual if nothing comes between it and the
+       product; SIZE_MAX: nothing. */
+    size_t addend;
+    size_t residual; /* what the pass adds; SIZE_MAX: nothing */
     float alpha, beta;
     bool a_transposed, b_transposed;
     int type;
-    int epilogue;  /* LT_EPILOGUE_NONE: nothing to be done; 0: the library has none for it */
-    bool two_step; /* something has to be done after the product */
+    /* LT_EPILOGUE_NONE: none is needed; 0: the library has none for this. */
+    int epilogue;
+    bool two_step; /* something follows the product */
 } terms;
 
 /* ---- the task -------------------------------------------------------------------------------- */
@@ -174,7 +182,7 @@ static double number_of(const ak_task *task, const char *name, double fallback)
 
 static terms terms_of(const ak_task *task)
 {
-    const int64_t *size = task->shape.size; /* M, N, K, by the problem's declaration */
+    const int64_t *size = task->shape.size; /* M, N, K, as the problem declares them */
     terms t = {.m = size[0],
                .n = size[1],
                .k = size[2],
@@ -206,7 +214,7 @@ static terms terms_of(const ak_task *task)
     t.type = task->dtype == AK_DTYPE_F16    ? LT_TYPE_F16
              : task->dtype == AK_DTYPE_BF16 ? LT_TYPE_BF16
                                             : LT_TYPE_F32;
-    bool last = t.residual != SIZE_MAX; /* to be added behind the activation */
+    bool last = t.residual != SIZE_MAX; /* added after the activation */
     t.two_step = bias || last || strcmp(activation, "none") != 0;
     int step = strcmp(activation, "none") == 0        ? 0
                : strcmp(activation, "relu") == 0      ? LT_EPILOGUE_RELU
@@ -264,7 +272,7 @@ static void product_close(ak_device *device)
     }
 }
 
-/* How the pass goes over C: see FLAT in cuda_helpers.cu. */
+/* How the pass walks over C: see FLAT in cuda_helpers.cu. */
 typedef enum walk { WALK_ROWS, WALK_FLAT, WALK_ELEMENTS } walk;
 
 static walk walk_of(const ak_task *task, const terms *t)
@@ -275,7 +283,7 @@ static walk walk_of(const ak_task *task, const terms *t)
     return whole && aligned ? WALK_ROWS : t->ldc == t->n ? WALK_FLAT : WALK_ELEMENTS;
 }
 
-/* The elementwise pass behind a plain product, for this task's bias and activation. */
+/* Compiles the elementwise pass behind a plain product, for this task's bias and activation. */
 static ak_status open_pass(ak_device *device, const terms *t, ak_error *err)
 {
     static const char *const parts[] = {"kernels/matmul_act/cuda_activation.cu",
@@ -331,8 +339,8 @@ static void product_unload(ak_runnable *runnable)
     ak_free(product);
 }
 
-/* In the library's terms: its A is our B, its B our A, both column-major, so that what is row-major
-   K x N here is N x K there. */
+/* Describes the product in the library's terms: its A is our B and its B our A, both column-major,
+   so that a row-major K x N here is N x K there. */
 static bool describe(ak_cuda_product *p, const ak_cublaslt *lt, const terms *t)
 {
     int32_t no = 0, yes = 1;
@@ -367,7 +375,8 @@ static size_t role_of(const char *name)
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
-/* Blocks as wide as a row or as PASS_THREADS, and no more of them than run at once. */
+/* Launches the pass with blocks as wide as a row, or PASS_THREADS wide, and no more of them than
+   run at once. */
 static int enqueue_pass(ak_runnable *runnable, const terms *t, size_t set)
 {
     const ak_device *device = runnable->device;
@@ -389,7 +398,7 @@ static int enqueue_pass(ak_runnable *runnable, const terms *t, size_t set)
     uint32_t across = (columns + wide - 1) / wide;
     uint32_t down = (rows + PASS_ROWS * high - 1) / (PASS_ROWS * high);
     down = down > most / across + 1 ? most / across + 1 : down;
-    if (how == WALK_FLAT) { /* as if it were one row */
+    if (how == WALK_FLAT) { /* as if C were one row */
         int64_t blocks = t->m * t->n / per_vector / PASS_THREADS + 1;
         across = blocks < (int64_t)most ? (uint32_t)blocks : most;
         down = 1;
@@ -423,7 +432,8 @@ static int product_enqueue(ak_runnable *runnable, size_t set)
                           p->c, p->algo.algo, (void *)(uintptr_t)device->workspace,
                           AK_CUDA_LIBRARY_WORKSPACE, device->stream);
     if (status != 0) {
-        return AK_CUDA_ERROR_INVALID_VALUE; /* the library's own codes mean nothing to a driver */
+        /* The library's own codes have no meaning for the driver. */
+        return AK_CUDA_ERROR_INVALID_VALUE;
     }
     return p->mode == MODE_TWO_PASSES ? enqueue_pass(runnable, &t, set) : AK_CUDA_SUCCESS;
 }
@@ -442,16 +452,16 @@ static int by_number(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* What is enqueued from now on. */
+/* Selects what is enqueued from now on. */
 static void use(ak_runnable *runnable, way mode, const candidate *c)
 {
     runnable->product->mode = mode;
     runnable->product->algo = c->algo;
-    runnable->graph_runs = 0; /* what is recorded is of another algorithm */
+    runnable->graph_runs = 0; /* the recorded graph is of another algorithm */
     runnable->overlap = AK_OVERLAP_UNKNOWN;
 }
 
-/* One timing of about `wanted` nanoseconds; false if it does not run. */
+/* Times a candidate for about `wanted` nanoseconds; returns false if it does not run. */
 static bool time_once(double *ns, ak_runnable *runnable, way mode, const candidate *c, double guess,
                       double wanted)
 {
@@ -476,7 +486,7 @@ static bool is_known(const choice *c, const ak_cublaslt_result *result)
     return false;
 }
 
-/* Appends the answers to one request that no earlier one had. */
+/* Appends the answers to one request that no earlier request gave. */
 static void ask(choice *c, ak_cublaslt_result *results, const ak_runnable *runnable,
                 const struct request *request)
 {
@@ -487,7 +497,7 @@ static void ask(choice *c, ak_cublaslt_result *results, const ak_runnable *runna
     uint32_t reductions = request->reductions;
     void *preference = NULL;
     int found = 0;
-    /* it does not write all of an algorithm, and what was there makes equal ones different */
+    /* The library does not write all of an algorithm; without zeros equal ones would differ. */
     memset(results, 0, HEURISTICS_MAX * sizeof *results);
     bool good = lt->preference_create(&preference) == 0 &&
                 lt->preference_set(preference, LT_PREFERENCE_WORKSPACE, &workspace,
@@ -506,8 +516,8 @@ static void ask(choice *c, ak_cublaslt_result *results, const ak_runnable *runna
     }
 }
 
-/* Times list[0..count), once each or better than before, and sorts by it; those that do not run
-   go. Returns how many remain. */
+/* Times each of list[0..count) once, keeps the better time of a candidate, and sorts by it. Removes
+   those that do not run; returns how many remain. */
 static size_t look(candidate *list, size_t count, ak_runnable *runnable, way mode, double wanted)
 {
     const ak_shape *shape = &runnable->device->task->shape;
@@ -524,25 +534,25 @@ static size_t look(candidate *list, size_t count, ak_runnable *runnable, way mod
     return good;
 }
 
-/* The first few in turn. */
+/* Times the first few candidates in turn and sorts them by median. */
 static void finals(choice *c, ak_runnable *runnable)
 {
-    for (size_t r = 0; r < FINAL_ROUNDS && c->finalists > 1; r++) {
-        for (size_t k = 0; k < c->finalists; k++) {
-            candidate *one = &c->list[r % 2 == 0 ? k : c->finalists - 1 - k];
+    for (size_t r = 0; r < FINAL_ROUNDS && c->in_finals > 1; r++) {
+        for (size_t k = 0; k < c->in_finals; k++) {
+            candidate *one = &c->list[r % 2 == 0 ? k : c->in_finals - 1 - k];
             one->rounds[r] = one->ns;
             (void)time_once(&one->rounds[r], runnable, c->mode, one, one->ns, FINAL_NS);
         }
     }
-    for (size_t k = 0; k < c->finalists && c->finalists > 1; k++) {
+    for (size_t k = 0; k < c->in_finals && c->in_finals > 1; k++) {
         qsort(c->list[k].rounds, FINAL_ROUNDS, sizeof(double), by_number);
         c->list[k].ns = c->list[k].rounds[FINAL_ROUNDS / 2];
     }
-    qsort(c->list, c->finalists, sizeof *c->list, by_time);
+    qsort(c->list, c->in_finals, sizeof *c->list, by_time);
 }
 
-/* All have been timed and sorted: those near the best are timed once more, and the first few of
-   them in turn. */
+/* Ranks candidates that were timed and sorted: times those near the best once more, and the first
+   few of them in turn. */
 static void rank(choice *c, ak_runnable *runnable)
 {
     size_t near = 0;
@@ -552,11 +562,11 @@ static void rank(choice *c, ak_runnable *runnable)
     size_t still = look(c->list, near, runnable, c->mode, SECOND_NS);
     memmove(c->list + still, c->list + near, (c->count - near) * sizeof *c->list);
     c->count -= near - still;
-    c->finalists = still < FINALISTS ? still : FINALISTS;
+    c->in_finals = still < FINALS_MAX ? still : FINALS_MAX;
     finals(c, runnable);
 }
 
-/* What the library has for c->mode, in the order in which it is to be used. */
+/* Collects the library's answers for c->mode, in the order in which they are to be used. */
 static void collect(choice *c, ak_runnable *runnable)
 {
     ak_cublaslt_result *results = ak_alloc(HEURISTICS_MAX, sizeof *results);
@@ -573,7 +583,7 @@ static void collect(choice *c, ak_runnable *runnable)
     }
 }
 
-/* The ways in which the task can be done, the better one first. */
+/* Lists the ways in which the task can be done, the better one first. */
 static size_t ways_of(way out[2], const terms *t, size_t role)
 {
     size_t count = 0;
@@ -588,8 +598,8 @@ static size_t ways_of(way out[2], const terms *t, size_t role)
     return count;
 }
 
-/* Goes on to the next way while there is nothing in this one, and takes the first that there is.
-   False if nothing is left, with `err` where that has a reason. */
+/* Moves on to the next way while the current one has no candidate, and uses the first candidate.
+   Returns false if none is left, with the reason in *err if there is one. */
 static bool settle(choice *c, ak_runnable *runnable, ak_error *err)
 {
     way ways[2];
@@ -620,7 +630,7 @@ static int product_prepare(ak_runnable *runnable, const ak_launch *launch, ak_ou
     if (!settle(&device->lt->chosen[runnable->product->role], runnable, &err)) {
         if (c->rejected > 0) {
             ak_cuda_refuse(outcome, AK_TRIAL_WRONG_RESULT,
-                           "cuBLASLt has no accurate algorithm for this, of %d", c->of);
+                           "none of cuBLASLt's %d algorithms for this is accurate", c->of);
         } else {
             ak_cuda_refuse(outcome, AK_TRIAL_LAUNCH_ERROR,
                            "cuBLASLt has no algorithm for this%s%.150s",
@@ -631,8 +641,8 @@ static int product_prepare(ak_runnable *runnable, const ak_launch *launch, ak_ou
     return AK_CUDA_SUCCESS;
 }
 
-/* The finals decide between those that were in them: with the last of these left, the others get
-   their own. */
+/* The finals decide only between the candidates that were in them. When a single one of these is
+   left, the others get finals of their own. */
 static bool product_another(ak_runnable *runnable)
 {
     choice *c = &runnable->device->lt->chosen[runnable->product->role];
@@ -642,8 +652,8 @@ static bool product_another(ak_runnable *runnable)
     c->rejected++;
     c->count--;
     memmove(c->list, c->list + 1, c->count * sizeof *c->list);
-    c->finalists -= c->finalists > 0 ? 1 : 0;
-    if (roles[runnable->product->role].all && c->finalists < 2 && c->count > c->finalists) {
+    c->in_finals -= c->in_finals > 0 ? 1 : 0;
+    if (roles[runnable->product->role].all && c->in_finals < 2 && c->count > c->in_finals) {
         rank(c, runnable);
     }
     return settle(c, runnable, NULL);
@@ -655,7 +665,7 @@ static const ak_cuda_work product_work = {.prepare = product_prepare,
                                           .unload = product_unload,
                                           .computes = true};
 
-/* ---- as a contestant ------------------------------------------------------------------------- */
+/* ---- as a candidate ------------------------------------------------------------------------- */
 
 static ak_status product_load(ak_runnable *runnable, const char *name, ak_error *err)
 {

@@ -2,14 +2,15 @@
  * cuda_referee.c: the reference and the comparison on the device; see ak_referee in backend.h and
  * cuda_referee.cu, which is the device's part.
  *
- *     ak_reference    the kernel's reference.cu: outputs in double, into memory of the referee
- *     ak_seal         masks them with a key that no candidate knows, and takes their hash
- *     ak_squares      their root mean square
- *     ak_examine      an output against them; the hash again, so that damage is seen
- *     ak_fingerprint  a keyed hash of an argument
+ *     ak_reference    the kernel's reference.cu: writes outputs in double to memory of the referee
+ *     ak_seal         masks them with a key that no candidate knows, and hashes them
+ *     ak_squares      computes their root mean square
+ *     ak_paint        paints the gaps between the rows of an output, which nothing may change
+ *     ak_examine      compares an output with the reference and hashes that again, to reveal damage
+ *     ak_fingerprint  computes a keyed hash of an argument
  *
- * Blocks leave what they found in an array, one entry each, and the host brings the entries
- * together: no atomics, so the same arrays always give the same result.
+ * Each block writes its findings into an entry of an array, and the host combines the entries.
+ * There are no atomics, so the same arrays always give the same result.
  */
 #include "backend/cuda/cuda_device.h"
 
@@ -19,17 +20,18 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/number.h"
 #include "check/guard.h"
 #include "check/inputs.h"
 
 #define REFEREE_THREADS 256 /* as THREADS in cuda_referee.cu */
-#define BLOCKS_PER_SM   8   /* 2048 threads: all that an SM holds */
-/* Elements of the largest array for a block, as long as the blocks are few. */
+#define BLOCKS_PER_SM   8   /* 2048 threads: as many as an SM holds */
+/* Elements of the largest array per block, while there are few blocks. */
 #define BLOCK_ELEMENTS ((size_t)256 * REFEREE_THREADS)
 /* A product of 16384^3 takes 20 s where double precision is slow. */
 #define REFEREE_TIMEOUT (120 * AK_SECOND_NS)
 
-/* As `finding` in cuda_referee.cu. */
+/* Must match `finding` in cuda_referee.cu. */
 typedef struct ak_cuda_finding {
     uint64_t hash, bad, unwritten, first, strays, finite, nans;
     double worst, squares;
@@ -38,16 +40,24 @@ typedef struct ak_cuda_finding {
 /* A finding for each thread; the tiles of product_tile, 64 x 17 and 16 x 64 doubles, need less. */
 #define REFEREE_SHARED (REFEREE_THREADS * sizeof(finding))
 
-typedef enum referee_kernel { REFERENCE, SEAL, SQUARES, EXAMINE, FINGERPRINT, KERNELS } kernel;
-static const char *const kernel_names[KERNELS] = {"ak_reference", "ak_seal", "ak_squares",
-                                                  "ak_examine", "ak_fingerprint"};
+typedef enum referee_kernel {
+    REFERENCE,
+    SEAL,
+    SQUARES,
+    PAINT,
+    EXAMINE,
+    FINGERPRINT,
+    KERNELS
+} kernel;
+static const char *const kernel_names[KERNELS] = {"ak_reference", "ak_seal",    "ak_squares",
+                                                  "ak_paint",     "ak_examine", "ak_fingerprint"};
 
 struct ak_cuda_referee_code {
     void *module;
     void *functions[KERNELS];
-    uint32_t blocks; /* at most, of a launch */
+    uint32_t blocks; /* at most, in one launch */
     ak_cuda_address findings;
-    finding *found; /* [blocks] */
+    finding *found; /* one per block */
 };
 
 struct ak_referee {
@@ -59,6 +69,7 @@ struct ak_referee {
     uint64_t hash[AK_ARGUMENTS_MAX];
     size_t nans[AK_ARGUMENTS_MAX];
     double rms[AK_ARGUMENTS_MAX];
+    ak_guard_stream gaps[AK_ARGUMENTS_MAX]; /* content between the rows of outputs */
 };
 
 /* ---- the code -------------------------------------------------------------------------------- */
@@ -96,15 +107,15 @@ static ak_status compile(ak_cuda_referee_code *code, ak_device *device, ak_error
     (void)snprintf(type, sizeof type, "-Ddtype_is_%s=1", ak_dtype_text(task->dtype));
     options[count++] = architecture;
     options[count++] = type;
-    options[count++] = "--fmad=false"; /* the same numbers as compare.c */
+    options[count++] = "--fmad=false"; /* to compute the same numbers as compare.c */
     for (size_t i = 0; i < task->problem->choice_count; i++) {
         const ak_choice_spec *choice = &task->problem->choices[i];
         if (choice->kind == AK_CHOICE_TEXT) {
             (void)snprintf(choices[i], sizeof choices[i], "-D%.63s_is_%.63s=1", choice->name,
                            choice->values[task->choice[i]]);
-        } else { /* with all digits of a double, and as one */
-            (void)snprintf(choices[i], sizeof choices[i], "-Dchoice_%.63s=(%.17e)", choice->name,
-                           task->number[i]);
+        } else { /* with all digits, so that it is a double */
+            (void)ak_number_print(choices[i], sizeof choices[i], "-Dchoice_%.63s=(%.17e)",
+                                  choice->name, task->number[i]);
         }
         options[count++] = choices[i];
     }
@@ -132,11 +143,11 @@ static ak_status open_code(ak_device *device, ak_error *err)
     device->referee = code;
     code->blocks = (uint32_t)(device->sm_count > 0 ? device->sm_count : 1) * BLOCKS_PER_SM;
     code->found = ak_alloc(code->blocks, sizeof *code->found);
-    ak_status status = code->found == NULL ? ak_fail_memory(err) : compile(code, device, err);
-    if (status == AK_OK) {
-        int failed = device->cuda->memory_alloc(&code->findings, code->blocks * sizeof(finding));
-        status = ak_cuda_fail(device, failed, "memory for the referee", err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(code->found == NULL ? ak_fail_memory(err) : compile(code, device, err));
+    int failed = device->cuda->memory_alloc(&code->findings, code->blocks * sizeof(finding));
+    AK_TRY(ak_cuda_fail(device, failed, "memory for the referee", err));
+out:
     if (status != AK_OK) {
         ak_cuda_referee_close(device);
     }
@@ -151,7 +162,7 @@ static uint32_t blocks_for(const ak_cuda_referee_code *code, size_t elements)
     return blocks < code->blocks ? (uint32_t)blocks : code->blocks;
 }
 
-/* `elements`: of the largest array that is worked on. */
+/* Runs a kernel. `elements` is the size of the largest array that it works on. */
 static ak_status run(const ak_referee *referee, kernel which, void **arguments, size_t elements,
                      ak_error *err)
 {
@@ -172,7 +183,7 @@ static ak_status run(const ak_referee *referee, kernel which, void **arguments, 
     return ak_cuda_fail(device, failed, kernel_names[which], err);
 }
 
-/* The same for a kernel that finds something, brought together in *out. */
+/* Runs a kernel that finds something and combines the findings in *out. */
 static ak_status find(finding *out, const ak_referee *referee, kernel which, void **arguments,
                       size_t elements, ak_error *err)
 {
@@ -233,7 +244,8 @@ static void referee_close(ak_referee *referee)
     ak_free(referee);
 }
 
-/* Leaves at least as much memory again as it takes: the rotating copies want some, too. */
+/* Reserves the reference only if as much memory again stays free, because the rotating copies need
+   some, too. */
 static ak_status reserve(ak_referee *referee, ak_error *err)
 {
     ak_device *device = referee->device;
@@ -244,21 +256,22 @@ static ak_status reserve(ak_referee *referee, ak_error *err)
                       : referee->shape.elements[i] * sizeof(double);
     }
     if (device->cuda->memory_info(&free_bytes, &total) != 0 || wanted > free_bytes / 2) {
-        return ak_fail(err, AK_UNAVAILABLE, "the device has no room for the reference: %zu MiB",
+        return ak_fail(err, AK_UNAVAILABLE, "the device has no memory for the reference of %zu MiB",
                        wanted >> 20);
     }
     for (size_t i = 0; i < count_of(referee); i++) {
         size_t bytes = referee->shape.elements[i] * sizeof(double);
         if (spec_of(referee, i)->access != AK_ACCESS_IN &&
             device->cuda->memory_alloc(&referee->reference[i], bytes) != 0) {
-            return ak_fail(err, AK_UNAVAILABLE, "the device has no room for the reference: %zu MiB",
-                           wanted >> 20);
+            return ak_fail(err, AK_UNAVAILABLE,
+                           "the device has no memory for the reference of %zu MiB", wanted >> 20);
         }
     }
     return AK_OK;
 }
 
-/* Not from the seed alone, which whoever wrote a candidate may know. No result depends on it. */
+/* Draws a key. The seed alone would not do, because a candidate's author may know it. No result
+   depends on the key. */
 static uint64_t secret(ak_device *device)
 {
     uint64_t parts[3] = {ak_rng_next(&device->rng), (uint64_t)ak_clock_ns(),
@@ -286,7 +299,8 @@ static ak_status referee_open(ak_referee **out, ak_device *device, const ak_shap
     referee->key = secret(device);
     ak_status status = AK_OK;
     for (size_t i = 0; status == AK_OK && i < problem->argument_count; i++) {
-        /* what is read and written is gone when the reference is to be computed again */
+        /* An argument that is both read and written cannot be restored when the reference must be
+           computed again. */
         if (dtype_of(referee, i) == AK_DTYPE_F64 ||
             spec_of(referee, i)->access == AK_ACCESS_INOUT) {
             status = ak_fail(err, AK_UNAVAILABLE,
@@ -304,7 +318,7 @@ static ak_status referee_open(ak_referee **out, ak_device *device, const ak_shap
     return AK_OK;
 }
 
-/* Masks what was computed, and keeps what is to be known of it. */
+/* Masks the computed reference and keeps its hash, its NaNs and its root mean square. */
 static ak_status seal(ak_referee *referee, size_t argument, ak_error *err)
 {
     finding f;
@@ -323,7 +337,7 @@ static ak_status seal(ak_referee *referee, size_t argument, ak_error *err)
     if (f.finite == 0 || f.worst == 0.0) {
         return AK_OK;
     }
-    /* Squares of these neither overflow nor lose digits to underflow. */
+    /* With this scale, squares neither overflow nor lose digits to underflow. */
     double scale = f.worst > 1e-140 && f.worst < 1e140 ? 1.0 : f.worst;
     uint64_t finite = f.finite;
     void *second[] = {reference, &count, &key, &scale, &findings};
@@ -358,22 +372,13 @@ static ak_status referee_compute(ak_referee *referee, ak_error *err)
     for (size_t i = 0; status == AK_OK && i < count_of(referee); i++) {
         status = referee->reference[i] != 0 ? seal(referee, i, err) : AK_OK;
     }
-    return outputs == 0 ? ak_fail(err, AK_INTERNAL, "nothing to be judged") : status;
+    return outputs == 0 ? ak_fail(err, AK_INTERNAL, "the problem has no output to judge") : status;
 }
 
 static void referee_describe(size_t *nans, double *rms, const ak_referee *referee, size_t argument)
 {
     *nans = referee->nans[argument];
     *rms = referee->rms[argument];
-}
-
-/* As mask_of in cuda_referee.cu: the output function of SplitMix64. */
-static uint64_t mask_of(uint64_t key, uint64_t i)
-{
-    uint64_t z = key + (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
 }
 
 static ak_status referee_values(double *out, ak_referee *referee, size_t argument, size_t first,
@@ -394,7 +399,7 @@ static ak_status referee_values(double *out, ak_referee *referee, size_t argumen
     for (size_t i = 0; failed == 0 && i < count; i++) {
         uint64_t bits;
         memcpy(&bits, &out[i], sizeof bits);
-        bits ^= mask_of(referee->key + argument, first + i);
+        bits ^= ak_guard_word(referee->key + argument, first + i);
         memcpy(&out[i], &bits, sizeof bits);
     }
     return ak_cuda_fail(device, failed, "fetching the reference", err);
@@ -402,7 +407,7 @@ static ak_status referee_values(double *out, ak_referee *referee, size_t argumen
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* The element of an output that is to be shown. */
+/* Fetches the element of an output that a message shows, and its right value. */
 static ak_status fetch(double *got, double *want, ak_referee *referee, size_t argument, size_t i,
                        ak_error *err)
 {
@@ -415,12 +420,25 @@ static ak_status fetch(double *got, double *want, ak_referee *referee, size_t ar
     ak_cuda_address at = device->block + referee->offset[argument] + place * bytes;
     int failed = device->cuda->download(&element, at, bytes, device->stream);
     failed = failed == 0 ? ak_cuda_wait(device, REFEREE_TIMEOUT) : failed;
-    ak_status status = ak_cuda_fail(device, failed, "fetching a result", err);
-    if (status == AK_OK) {
-        ak_inputs_decode(got, &element, 1, dtype);
-        status = referee_values(want, referee, argument, i, 1, err);
-    }
-    return status;
+    AK_DO(ak_cuda_fail(device, failed, "fetching a result", err));
+    ak_inputs_decode(got, &element, 1, dtype);
+    return referee_values(want, referee, argument, i, 1, err);
+}
+
+static ak_status referee_paint_gaps(ak_referee *referee, size_t argument,
+                                    const ak_guard_stream *gaps, ak_error *err)
+{
+    size_t element = ak_dtype_bytes(dtype_of(referee, argument));
+    ak_cuda_address output = referee->device->block + referee->offset[argument];
+    int64_t row = (int64_t)(referee->shape.row[argument] * element);
+    int64_t pitch = (int64_t)(referee->shape.pitch[argument] * element);
+    int64_t rows = (int64_t)(referee->shape.elements[argument] / referee->shape.row[argument]);
+    ak_guard_stream *own = &referee->gaps[argument];
+    void *arguments[] = {&output, &rows, &row, &pitch, &own->key, &own->keep, &own->set};
+    *own = *gaps;
+    return row == pitch || rows < 2
+               ? AK_OK
+               : run(referee, PAINT, arguments, (size_t)rows * (size_t)(pitch - row), err);
 }
 
 static ak_status referee_compare(ak_compare_result *out, bool *intact, ak_referee *referee,
@@ -439,18 +457,17 @@ static ak_status referee_compare(ak_compare_result *out, bool *intact, ak_refere
     uint32_t poison = (uint32_t)element;
     uint64_t key = referee->key + argument;
     double absolute = rms * referee->rms[argument];
-    void *arguments[] = {&output,   &referee->reference[argument],
-                         &rows,     &row,
-                         &pitch,    &kind,
-                         &poison,   &key,
-                         &relative, &absolute,
-                         &findings};
+    ak_guard_stream *gaps = &referee->gaps[argument];
+    void *arguments[] = {&output,    &referee->reference[argument],
+                         &rows,      &row,
+                         &pitch,     &kind,
+                         &poison,    &key,
+                         &relative,  &absolute,
+                         &gaps->key, &gaps->keep,
+                         &gaps->set, &findings};
     *out = (ak_compare_result){.count = (size_t)count, .first = (size_t)count};
     *intact = true;
-    ak_status status = find(&f, referee, EXAMINE, arguments, (size_t)count, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(find(&f, referee, EXAMINE, arguments, (size_t)count, err));
     *intact = f.hash == referee->hash[argument];
     out->ok = f.bad == 0;
     out->bad = (size_t)f.bad;
@@ -459,9 +476,9 @@ static ak_status referee_compare(ak_compare_result *out, bool *intact, ak_refere
     out->max_error = f.worst;
     if (f.first < (uint64_t)count) {
         out->first = (size_t)f.first;
-        status = fetch(&out->got, &out->want, referee, argument, out->first, err);
+        AK_DO(fetch(&out->got, &out->want, referee, argument, out->first, err));
     }
-    return status;
+    return AK_OK;
 }
 
 static ak_status referee_fingerprint(uint64_t *out, ak_referee *referee, size_t argument,
@@ -483,6 +500,7 @@ const ak_referee_ops ak_cuda_referee_ops = {.open = referee_open,
                                             .compute = referee_compute,
                                             .describe = referee_describe,
                                             .values = referee_values,
+                                            .paint_gaps = referee_paint_gaps,
                                             .compare = referee_compare,
                                             .fingerprint = referee_fingerprint,
                                             .close = referee_close};

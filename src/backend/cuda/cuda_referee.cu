@@ -1,22 +1,23 @@
 /*
- * cuda_referee.cu: what is right, on the device: the tools that a kernel's reference.cu is made of,
- * and the kernels that hold an output against what it computed. The harness puts this text in front
- * of reference.cu and compiles both with NVRTC; see cuda_referee.c.
+ * cuda_referee.cu: computes and compares on the device: the tools that a kernel's reference.cu is
+ * made of, and the kernels that compare an output with what it computed. The harness puts this text
+ * in front of reference.cu and compiles both with NVRTC; see cuda_referee.c.
  *
  * A reference.cu has one kernel,
  *
  *     KERNEL ak_reference(POINTERS, SIZES)
  *
- * with a pointer for each argument in the order of problem.json (const void * to what is read, in
- * the task's dtype, double * to what is written, whose rows adjoin), each size as an i64 and, if it
- * wants them, of each argument the elements from one row to the next as an i64; the choices are macros, like
- * activation_is_relu, and numbers like choice_alpha. It is run with THREADS threads a block and any number of blocks, so it
- * takes its work in strides of gridDim.x. It is as plain as reference.c: double throughout, no
- * tricks, no parameters. It shares no code with any candidate.
+ * It has a pointer for each argument in the order of problem.json: const void * to what is read, in
+ * the task's dtype, and double * to what is written, whose rows adjoin. Each size follows as an i64
+ * and, if the kernel wants them, the pitch of each argument (the elements from one row to the next)
+ * as an i64. Options are macros, such as activation_is_relu, and numbers, such as choice_alpha. The
+ * kernel runs with THREADS threads per block and any number of blocks, so it takes its work in
+ * strides of gridDim.x. It is as plain as reference.c: double throughout, no tricks, no parameters.
+ * It shares no code with any candidate.
  *
- * The reference lies on the device under a mask: each element is combined with a number that depends
- * on a secret key and its index. A candidate that finds it can neither copy it nor change it
- * without being seen.
+ * The reference lies on the device under a mask: each element is combined with a number that
+ * depends on a secret key and its index. A candidate that finds it can neither copy it nor change
+ * it without being detected.
  *
  * tests/simt/simt.h defines SIMT and the functions of the next section, and runs the rest on a CPU.
  */
@@ -61,7 +62,7 @@ DEVICE float from_bits_f32(u32 bits)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* The order of ak_dtype. */
+/* These numbers are those of ak_dtype. */
 #define KIND_F16  0
 #define KIND_BF16 1
 #define KIND_F32  2
@@ -79,7 +80,7 @@ DEVICE double value_of_bits(u32 bits, int kind)
         return (double)from_bits_f32(bits << 16);
     }
     const u32 sign = (bits & 0x8000) << 16, exponent = bits >> 10 & 31, fraction = bits & 1023;
-    if (exponent == 0) { /* in units of 2^-24 */
+    if (exponent == 0) { /* a multiple of 2^-24 */
         return (sign ? -1.0 : 1.0) * ((double)fraction / 16777216.0);
     }
     return (double)from_bits_f32(sign | (exponent == 31 ? 255u : exponent + 112u) << 23 |
@@ -92,7 +93,7 @@ DEVICE u32 bits_at(const void *array, i64 i, int kind)
                                                  : ((const u32 *)array)[i];
 }
 
-/* Element i of an array of the task's dtype. */
+/* Returns element i of an array of the task's dtype. */
 DEVICE double value(const void *array, i64 i)
 {
 #if dtype_is_f32
@@ -106,11 +107,11 @@ DEVICE double value(const void *array, i64 i)
 
 /* ---- what references are made of ------------------------------------------------------------- */
 
-/* The sum of what the threads of a block bring; each gets it. */
+/* Returns the sum of the values of all threads of a block to each of them. */
 DEVICE double block_sum(double x)
 {
     double *all = (double *)dynamic_shared();
-    block_sync(); /* nobody is still reading what was there */
+    block_sync(); /* until nobody reads the earlier contents */
     all[threadIdx.x] = x;
     for (u32 half = THREADS / 2; half > 0; half /= 2) {
         block_sync();
@@ -137,15 +138,16 @@ DEVICE double block_max(double x)
     return all[0];
 }
 
-/* Tiles of a matrix product: TILE x TILE elements for a block, EACH x EACH for a thread: rows
-   threadIdx.x / ACROSS + DOWN * r, columns threadIdx.x % ACROSS + ACROSS * q of the tile. */
+/* Tiles of a matrix product: TILE x TILE elements per block, EACH x EACH per thread. A thread has
+   the rows threadIdx.x / ACROSS + DOWN * r and the columns threadIdx.x % ACROSS + ACROSS * q of the
+   tile. */
 #define TILE   64
 #define DEPTH  16
 #define ACROSS 16
 #define DOWN   16
 #define EACH   4
 
-/* A matrix as a product sees it: element (i, j) is at i * down + j * across. */
+/* A matrix as a product reads it: element (i, j) is at i * down + j * across. */
 typedef struct operand {
     const void *from;
     i64 down, across;
@@ -156,8 +158,8 @@ DEVICE double element(operand x, i64 i, i64 j)
     return value(x.from, i * x.down + j * x.across);
 }
 
-/* sum[r][q] of A[m,k] * B[k,n] for the tile whose first element is (row, column). Elements beyond
-   the matrices are 0. */
+/* Computes sum[r][q] of A[m,k] * B[k,n] for the tile whose first element is (row, column). Elements
+   beyond the matrices count as 0. */
 DEVICE void product_tile(double sum[EACH][EACH], operand a, operand b, i64 row, i64 column, i64 m,
                          i64 n, i64 k)
 {
@@ -170,7 +172,7 @@ DEVICE void product_tile(double sum[EACH][EACH], operand a, operand b, i64 row, 
         }
     }
     for (i64 first = 0; first < k; first += DEPTH) {
-        block_sync(); /* nobody is still reading the tiles before these */
+        block_sync(); /* until nobody reads the earlier tiles */
         for (int i = (int)threadIdx.x; i < TILE * DEPTH; i += THREADS) {
             const i64 ra = row + i / DEPTH, ca = first + i % DEPTH;
             const i64 rb = first + i / TILE, cb = column + i % TILE;
@@ -190,8 +192,8 @@ DEVICE void product_tile(double sum[EACH][EACH], operand a, operand b, i64 row, 
 
 /* ---- the mask -------------------------------------------------------------------------------- */
 
-/* The output function of SplitMix64 (Steele, Lea, Flood 2014); mask_of in cuda_referee.c is the
-   same. */
+/* The output function of SplitMix64 (Steele, Lea, Flood 2014); must match ak_guard_word in
+   check/guard.c. */
 DEVICE u64 mix(u64 z)
 {
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -206,19 +208,19 @@ DEVICE u64 mask_of(u64 key, u64 i)
 
 /* ---- the kernels of the harness -------------------------------------------------------------- */
 
-/* What a block found out; the host brings the blocks together. As ak_cuda_finding in
+/* The findings of a block; the host combines the blocks. Must match ak_cuda_finding in
    cuda_referee.c. */
 typedef struct finding {
-    u64 hash;             /* of what was read: a sum, so that the order does not matter */
-    u64 bad, unwritten;   /* elements */
-    u64 first;            /* index of the first bad one; ~0 if none is */
-    u64 strays;           /* elements between the rows that were written */
-    u64 finite, nans;     /* elements of the reference */
+    u64 hash;             /* of what was read: a sum, independent of the order */
+    u64 bad, unwritten;   /* numbers of elements */
+    u64 first;            /* index of the first bad element; ~0 if there is none */
+    u64 strays;           /* elements between the rows that were changed */
+    u64 finite, nans;     /* numbers of elements of the reference */
     double worst;         /* error over tolerance, or magnitude of the reference */
-    double squares;       /* sum of those of (element / scale) */
+    double squares;       /* sum of the squares of element / scale */
 } finding;
 
-/* One thread's findings, for all threads of a block; thread 0 writes them. */
+/* Combines the findings of all threads of a block; thread 0 writes them. */
 DEVICE void conclude(finding *out, finding f)
 {
     finding *all = (finding *)dynamic_shared();
@@ -264,8 +266,8 @@ DEVICE i64 index_step(void)
     return (i64)gridDim.x * THREADS;
 }
 
-/* Masks what ak_reference left, in place. Finds: hash of what is masked, finite, nans, and the
-   largest finite magnitude in `worst`. */
+/* Masks in place what ak_reference wrote. Finds the hash of the masked array, `finite`, `nans`, and
+   the largest finite magnitude as `worst`. */
 KERNEL ak_seal(double *reference, i64 count, u64 key, finding *out)
 {
     finding f = nothing_found();
@@ -284,7 +286,7 @@ KERNEL ak_seal(double *reference, i64 count, u64 key, finding *out)
     conclude(out, f);
 }
 
-/* Finds `squares` of the finite elements over `scale`. */
+/* Finds `squares`: the sum of the squares of the finite elements over `scale`. */
 KERNEL ak_squares(const u64 *masked, i64 count, u64 key, double scale, finding *out)
 {
     finding f = nothing_found();
@@ -297,8 +299,8 @@ KERNEL ak_squares(const u64 *masked, i64 count, u64 key, double scale, finding *
     conclude(out, f);
 }
 
-/* Error over tolerance of one element; infinite where a number was due and none came, or the other
-   way round. What check/compare.c does. */
+/* Returns the error over the tolerance of one element; infinite if only one of the two is a number.
+   Must match check/compare.c. */
 DEVICE double error_of(double got, double want, double relative, double absolute)
 {
     if (got != got || want != want) {
@@ -315,8 +317,8 @@ DEVICE double error_of(double got, double want, double relative, double absolute
     return allowed > 0 ? error / allowed : INFINITE;
 }
 
-/* What an output is held against. An element that has the bits of `poison`, the last four aside,
-   was never written. */
+/* How an output is compared. An element with the bits of `poison`, except the last four, was never
+   written. */
 typedef struct judgement {
     u64 key;
     double relative, absolute;
@@ -324,7 +326,7 @@ typedef struct judgement {
     int kind;
 } judgement;
 
-/* Element i, which has these bits, and `word` in the masked reference. */
+/* Judges element i, which has these bits, against `word` of the masked reference. */
 DEVICE void judge(finding *f, u32 bits, u64 word, i64 i, judgement j)
 {
     const int unwritten = (bits & ~15u) == (j.poison & ~15u);
@@ -341,13 +343,46 @@ DEVICE void judge(finding *f, u32 bits, u64 word, i64 i, judgement j)
     }
 }
 
-/* Holds an output against the reference, whose rows adjoin; those of the output, `rows` in number,
-   are `row` long and `pitch` apart. Without divisions of i64, which are calls. */
+/* The content between rows, as ak_guard_stream in check/guard.h defines it: bytes in words of 8,
+   the first in the lowest byte. */
+typedef struct stream {
+    u64 key, keep, set;
+} stream;
+
+DEVICE u32 byte_of(stream s, i64 at)
+{
+    return (u32)(((mask_of(s.key, (u64)at >> 3) & s.keep) | s.set) >> ((at & 7) * 8)) & 255u;
+}
+
+/* Returns element i of such a stream, as an element of 2 or 4 bytes. */
+DEVICE u32 bits_of_stream(stream s, i64 i, int kind)
+{
+    const int bytes = kind == KIND_F16 || kind == KIND_BF16 ? 2 : 4;
+    const u64 word = (mask_of(s.key, (u64)(i * bytes) >> 3) & s.keep) | s.set;
+    const u32 bits = (u32)(word >> ((i * bytes & 7) * 8));
+    return bytes == 2 ? bits & 0xffffu : bits;
+}
+
+/* Paints the gaps between the rows of an output; all lengths are in bytes. */
+KERNEL ak_paint(unsigned char *output, i64 rows, i64 row, i64 pitch, u64 key, u64 keep, u64 set)
+{
+    const stream s = {key, keep, set};
+    for (i64 r = blockIdx.x; r + 1 < rows; r += gridDim.x) {
+        for (i64 c = row + threadIdx.x; c < pitch; c += THREADS) {
+            output[r * pitch + c] = (unsigned char)byte_of(s, r * pitch + c);
+        }
+    }
+}
+
+/* Compares an output with the reference, whose rows adjoin. The output has `rows` rows, `row` long
+   and `pitch` apart, with a stream between them. Avoids divisions of i64, which are calls. */
 KERNEL ak_examine(const void *output, const u64 *masked, i64 rows, i64 row, i64 pitch, int kind,
-                  u32 poison, u64 key, double relative, double absolute, finding *out)
+                  u32 poison, u64 key, double relative, double absolute, u64 gap_key, u64 gap_keep, u64 gap_set,
+                  finding *out)
 {
     finding f = nothing_found();
     const judgement j = {key, relative, absolute, poison, kind};
+    const stream s = {gap_key, gap_keep, gap_set};
     if (row == pitch) {
         for (i64 i = first_index(); i < rows * row; i += index_step()) {
             judge(&f, bits_at(output, i, kind), masked[i], i, j);
@@ -359,7 +394,7 @@ KERNEL ak_examine(const void *output, const u64 *masked, i64 rows, i64 row, i64 
                 if (c < row) {
                     judge(&f, bits, masked[r * row + c], r * row + c, j);
                 } else {
-                    f.strays += (bits & ~15u) != (poison & ~15u);
+                    f.strays += bits != bits_of_stream(s, r * pitch + c, kind);
                 }
             }
         }
@@ -367,7 +402,7 @@ KERNEL ak_examine(const void *output, const u64 *masked, i64 rows, i64 row, i64 
     conclude(out, f);
 }
 
-/* Finds `hash` of an array of bytes, which begins at a multiple of 8. */
+/* Finds `hash` of an array of bytes that begins at a multiple of 8. */
 KERNEL ak_fingerprint(const void *array, i64 bytes, u64 key, finding *out)
 {
     finding f = nothing_found();

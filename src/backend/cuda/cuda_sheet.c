@@ -1,4 +1,4 @@
-/* cuda_sheet.c: devices by their data sheets: the facts that expressions read, without a device. */
+/* cuda_sheet.c: gives the facts that expressions read, from data sheets, without a device. */
 #include <string.h>
 
 #include "backend/cuda/cuda.h"
@@ -34,5 +34,45 @@ ak_status ak_cuda_sheet_facts(ak_scope *out, const char *device, ak_error *err)
         }
         return status;
     }
-    return ak_fail(err, AK_NOT_FOUND, "there is no data sheet of %.40s", device);
+    return ak_fail(err, AK_NOT_FOUND, "there is no data sheet for %.40s", device);
+}
+
+/* X(compute capability, 16-bit floats on tensor cores, f32 elsewhere): operations per clock of an
+   SM. Sources: "Throughput of native arithmetic instructions" of the CUDA programming guide (an FMA
+   is two operations), and for tensor cores the architecture's white papers, without sparsity and
+   with f32 accumulation. */
+#define RATES(X)                                                                                   \
+    X(80, 2048, 128)                                                                               \
+    X(90, 4096, 256)
+
+static double of_multiprocessor(int64_t compute_capability, ak_dtype dtype)
+{
+    static const struct {
+        int capability, half, single;
+    } rates[] = {
+#define RATE(capability, half, single) {capability, half, single},
+        RATES(RATE)
+#undef RATE
+    };
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        if (rates[i].capability == compute_capability) {
+            return dtype == AK_DTYPE_F16 || dtype == AK_DTYPE_BF16 ? rates[i].half
+                   : dtype == AK_DTYPE_F32                         ? rates[i].single
+                                                                   : 0;
+        }
+    }
+    return 0;
+}
+
+static double whole(const ak_scope *of, const char *name)
+{
+    ak_value value;
+    return ak_scope_get(&value, of, name) && value.type == AK_VALUE_INT ? (double)value.as.integer
+                                                                        : 0;
+}
+
+double ak_cuda_flops_per_clock(const ak_scope *of, ak_dtype dtype)
+{
+    return of_multiprocessor((int64_t)whole(of, "compute_capability"), dtype) *
+           whole(of, "sm_count");
 }

@@ -4,51 +4,52 @@
  *   torch-eager     what the framework runs call by call: a product or a row operation, and for an
  *                   activation a kernel of its own behind the product
  *   torch-compile   the same through torch.compile
+ *   torch-cudnn, torch-flash   for attention: PyTorch's call with one backend, cuDNN's kernels or
+ *                   FlashAttention's; torch-eager leaves the choice to PyTorch
  *
- * The process runs torch_worker.py, which this program carries, and is started when one of the two
- * is first loaded; importing torch takes seconds, compiling too. It reads the inputs from our own
- * block of arguments and writes the output there (CUDA IPC), so that both are what every contestant
- * has; it times its batches with events, as graphs over rotating copies, as we do. Nothing else
- * runs on the device meanwhile.
+ * The process runs torch_worker.py, which this program contains. It is started when one of these is
+ * first loaded; importing torch takes seconds, and so does compiling. It reads the inputs from our
+ * own block of arguments and writes the output there (CUDA IPC), so that both are the same as for
+ * every candidate. It times its batches with events, as graphs over rotating copies, as this
+ * program does. Nothing else runs on the device meanwhile.
  */
 #include "backend/cuda/cuda_device.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "backend/script.h"
 #include "base/alloc.h"
-#include "base/asset.h"
 #include "base/clock.h"
-#include "base/json.h"
-#include "base/proc.h"
+#include "base/number.h"
 
-#define PREFIX       AK_BASELINE_ON_DEMAND
-#define SCRIPT       "src/backend/cuda/torch_worker.py"
-#define WHERE        "PyTorch's process"
-#define REPLY_MAX    (64u << 10)
-#define OPEN_NS      (120 * AK_SECOND_NS) /* importing, on a machine that has other work */
-#define PREPARE_NS   (300 * AK_SECOND_NS) /* compiling */
+#define PREFIX AK_BASELINE_ON_DEMAND
+#define SCRIPT "src/backend/cuda/torch_worker.py"
+#define WHERE  "PyTorch's process"
+/* Time limit for importing torch on a busy machine. */
+#define OPEN_NS (120 * AK_SECOND_NS)
+/* Time limit for torch.compile. */
+#define PREPARE_NS   (300 * AK_SECOND_NS)
 #define HANDLE_BYTES 64
 
 static const struct way {
     const char *name, *title, *way;
-} ways[] = {{PREFIX "eager", "PyTorch, eager", "eager"},
-            {PREFIX "compile", "PyTorch, compiled", "compile"}};
+    const char *kernel; /* the only kernel that this way can run; NULL: any kernel */
+} ways[] = {{PREFIX "eager", "PyTorch, eager", "eager", NULL},
+            {PREFIX "compile", "PyTorch, compiled", "compile", NULL},
+            {PREFIX "cudnn", "PyTorch, cuDNN", "cudnn", "attention_decode"},
+            {PREFIX "flash", "PyTorch, FlashAttention", "flash", "attention_decode"}};
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
 struct ak_torch_state {
-    ak_proc proc;
-    ak_buf held; /* of its replies, not yet a whole line */
+    ak_script script;
     char version[64];
     bool no_graph[WAYS];
 };
 
 static bool torch_applies(const ak_task *task)
 {
-    static const char *const kernels[] = {"matmul",    "matmul_act", "softmax",
-                                          "layernorm", "rmsnorm",    "reduce"};
+    static const char *const kernels[] = {"matmul",  "matmul_act", "softmax",         "layernorm",
+                                          "rmsnorm", "reduce",     "attention_decode"};
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
         if (strcmp(task->problem->name, kernels[i]) == 0) {
             return task->problem->builtin;
@@ -62,110 +63,21 @@ static bool torch_applies(const ak_task *task)
 static void torch_close(ak_device *device)
 {
     if (device->torch != NULL) {
-        ak_proc_kill(&device->torch->proc);
-        ak_buf_free(&device->torch->held);
+        ak_script_end(&device->torch->script);
         ak_free(device->torch);
         device->torch = NULL;
     }
 }
 
-/* Whether anybody is there shows in the answer. */
-static ak_status say(const ak_torch_state *state, const json_t *message, ak_error *err)
-{
-    char *text = NULL;
-    ak_status status = ak_json_text(&text, message, err);
-    size_t length = status == AK_OK ? strlen(text) : 0;
-    if (status == AK_OK) {
-        text[length++] = '\n'; /* in place of the 0 */
-    }
-    for (size_t done = 0; done < length;) {
-        ssize_t wrote = write(state->proc.to, text + done, length - done);
-        if (wrote <= 0 && errno != EINTR) {
-            break;
-        }
-        done += wrote > 0 ? (size_t)wrote : 0;
-    }
-    ak_free(text);
-    return status;
-}
-
-static ak_status hear(json_t **out, ak_torch_state *state, int64_t timeout_ns, ak_error *err)
-{
-    int64_t deadline = ak_clock_ns() + timeout_ns;
-    ak_buf *held = &state->held;
-    char *end;
-    while ((end = memchr(held->data, '\n', held->length)) == NULL) {
-        char bytes[4096];
-        struct pollfd ready = {.fd = state->proc.from, .events = POLLIN};
-        int64_t left = deadline - ak_clock_ns();
-        if (left <= 0) {
-            return ak_fail(err, AK_TIMED_OUT, WHERE " did not answer within %.3g s",
-                           (double)timeout_ns / 1e9);
-        }
-        if (poll(&ready, 1, (int)(left / AK_MS_NS) + 1) <= 0) {
-            continue;
-        }
-        ssize_t got = read(state->proc.from, bytes, sizeof bytes);
-        if (got > 0) {
-            ak_buf_append(held, bytes, (size_t)got);
-        } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
-            char how[80] = "";
-            int64_t patience = ak_clock_ns() + AK_SECOND_NS;
-            while (!ak_proc_ended(how, sizeof how, &state->proc) && ak_clock_ns() < patience) {
-                ak_clock_sleep_ns(AK_MS_NS);
-            }
-            return ak_fail(err, AK_CRASHED, WHERE " ended: %s", how);
-        }
-        if (ak_buf_status(held, err) != AK_OK) {
-            return ak_fail(err, AK_LIMIT, WHERE " says more than %u bytes at once", REPLY_MAX);
-        }
-    }
-    ak_status status = ak_json_parse(out, held->data, (size_t)(end - held->data), WHERE, err);
-    ak_buf_clear(held); /* it speaks when it is spoken to: there is nothing behind the line */
-    return status;
-}
-
-/* Asks; *out is a reply that is ok. After a failure other than AK_INVALID, which is the process'
-   own answer, it is no more. */
+/* Sends a message; *out is a reply that reports success. AK_INVALID is the process' own answer;
+   after any other failure the process is ended. */
 static ak_status ask(json_t **out, ak_device *device, json_t *message, int64_t timeout_ns,
                      ak_error *err)
 {
-    json_t *reply = NULL;
-    bool good = false;
-    ak_status status = message == NULL ? ak_fail_memory(err) : say(device->torch, message, err);
-    json_decref(message);
-    status = status == AK_OK ? hear(&reply, device->torch, timeout_ns, err) : status;
-    status = status == AK_OK ? ak_json_bool_or(&good, reply, "ok", false, WHERE, err) : status;
-    if (status != AK_OK) {
-        json_decref(reply);
+    ak_status status = ak_script_ask(out, &device->torch->script, message, timeout_ns, err);
+    if (status != AK_OK && status != AK_INVALID) {
         torch_close(device);
-        return status;
     }
-    if (!good) {
-        status = ak_fail(err, AK_INVALID, "%.220s", ak_json_text_at(reply, "error"));
-        json_decref(reply);
-        return status;
-    }
-    *out = reply;
-    return AK_OK;
-}
-
-static ak_status start(ak_torch_state *state, ak_error *err)
-{
-    const ak_asset *asset = ak_asset_find(SCRIPT);
-    const char *python = ak_env("AUTOKERNEL_PYTHON");
-    if (asset == NULL) {
-        return ak_fail(err, AK_INTERNAL, SCRIPT " is not part of this build");
-    }
-    char *script = ak_alloc(asset->length + 1, 1);
-    if (script == NULL) {
-        return ak_fail_memory(err);
-    }
-    memcpy(script, asset->data, asset->length);
-    const char *const argv[] = {python == NULL ? "python3" : python, "-c", script, NULL};
-    ak_proc_spec spec = {.argv = argv};
-    ak_status status = ak_proc_start(&state->proc, &spec, err);
-    ak_free(script);
     return status;
 }
 
@@ -179,15 +91,16 @@ static ak_status open_state(ak_device *device, ak_error *err)
     if (device->torch == NULL) {
         return ak_fail_memory(err);
     }
-    device->torch->held = (ak_buf)AK_BUF(REPLY_MAX);
-    ak_status status = start(device->torch, err);
+    const ak_proc_spec plain = {.argv = NULL};
+    ak_status status =
+        ak_script_start(&device->torch->script, ak_script_python(), SCRIPT, WHERE, &plain, err);
     if (status != AK_OK) {
         torch_close(device);
         return status;
     }
     const char *colon = strchr(device->task->device, ':');
     int64_t ordinal = 0;
-    (void)(colon != NULL && ak_text_int(&ordinal, colon + 1)); /* cuda.c has opened it */
+    (void)(colon != NULL && ak_text_int(&ordinal, colon + 1)); /* cuda_device.c has checked it */
     status = ask(&reply, device,
                  json_pack("{s:s,s:I}", "op", "open", "device", (json_int_t)ordinal), OPEN_NS, err);
     if (status == AK_OK) {
@@ -200,7 +113,7 @@ static ak_status open_state(ak_device *device, ak_error *err)
     return status;
 }
 
-/* ---- as a contestant ------------------------------------------------------------------------- */
+/* ---- as a candidate ------------------------------------------------------------------------- */
 
 static json_t *sizes_json(const ak_launch *launch)
 {
@@ -222,8 +135,9 @@ static json_t *choices_json(const ak_task *task)
         if (!ak_scope_get(&value, task->constants, name)) {
             continue;
         }
-        (void)snprintf(text, sizeof text, "%.17g",
-                       value.type == AK_VALUE_INT ? (double)value.as.integer : value.as.real);
+        (void)ak_number_print(text, sizeof text, "%.17g",
+                              value.type == AK_VALUE_INT ? (double)value.as.integer
+                                                         : value.as.real);
         (void)ak_json_set_text(object, name,
                                value.type == AK_VALUE_STRING ? value.as.string : text);
     }
@@ -297,7 +211,7 @@ static int torch_batch(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_
         ak_cuda_refuse(outcome, AK_TRIAL_CRASHED, WHERE " has ended");
         return AK_CUDA_REFUSED;
     }
-    int code = ak_cuda_wait(device, timeout_ns); /* what was put into the block is there */
+    int code = ak_cuda_wait(device, timeout_ns); /* the block must be filled first */
     if (code != AK_CUDA_SUCCESS) {
         return code;
     }
@@ -342,21 +256,23 @@ static ak_status torch_load(ak_runnable *runnable, const char *name, ak_error *e
         return ak_fail_memory(err);
     }
     if (status != AK_OK) {
-        const char *python = ak_env("AUTOKERNEL_PYTHON");
         ak_cuda_refuse(&runnable->refusal, AK_TRIAL_LAUNCH_ERROR,
                        "%.120s (Python is %.60s; AUTOKERNEL_PYTHON names another)", why.text,
-                       python == NULL ? "python3" : python);
+                       ak_script_python());
     }
     return AK_OK;
 }
 
-/* Whether there is a torch to be found takes seconds to know: who asks for it by name is told. */
+/* Lists all ways as installed, because finding out whether there is a torch takes seconds; whoever
+   asks for one by name gets the reason if it is missing. */
 static ak_status torch_list(ak_device *device, const ak_task *task, ak_cuda_visitor visit,
                             void *context, ak_error *err)
 {
-    (void)device, (void)task, (void)err;
+    (void)device, (void)err;
     for (size_t i = 0; i < WAYS; i++) {
-        visit(context, ways[i].name, ways[i].title, "", true, "");
+        if (ways[i].kernel == NULL || strcmp(ways[i].kernel, task->problem->name) == 0) {
+            visit(context, ways[i].name, ways[i].title, "", true, "");
+        }
     }
     return AK_OK;
 }

@@ -1,23 +1,23 @@
-"""torch_worker.py: PyTorch's side of a comparison; started and spoken to by cuda_torch.c.
+"""torch_worker.py: PyTorch's side of a comparison, which cuda_torch.c starts and asks.
 
-One JSON object a line comes on descriptor 3, and one goes back on 4: {"ok": true, ...} or {"ok":
-false, "error": one line}.
+Requests are JSON objects, one per line, on descriptor 3. Each gets a reply on descriptor 4: {"ok": true,
+...} or {"ok": false, "error": one line}.
 
-  open     device                         imports torch; tells its version
+  open     device                         imports torch and returns its version
   prepare  key, way, kernel, dtype, size, choices, handle, bytes, sets, arguments
-                                          gets at the harness' own memory (by its IPC handle), makes
-                                          `sets` copies of the inputs, builds what is to be timed and
-                                          runs it once
-  run      key, runs                      inputs filled anew, outputs poisoned, `runs` runs in turn over
-                                          the sets, as a CUDA graph between two events; then the output
-                                          of one of the sets, chosen at random, is copied to where the
-                                          harness looks for it. Tells nanoseconds and whether a graph
+                                          maps the harness' own memory (by its IPC handle), makes
+                                          `sets` copies of the inputs in it, builds the function to be timed and
+                                          runs it twice
+  run      key, runs                      fills the inputs again, poisons the outputs, and times `runs` runs
+                                          over the sets in turn, as a CUDA graph between two events; then
+                                          copies the output of one of the sets, chosen at random, to where
+                                          the harness judges it. Returns nanoseconds and whether a graph
                                           could be made
 
-What is said to standard output and error goes nowhere. Ends with descriptor 3."""
+Standard output and error are dropped. The process ends when descriptor 3 is closed."""
 import sys
 
-sys.path[:] = [folder for folder in sys.path if folder]  # not what lies where autokernel was started
+sys.path[:] = [folder for folder in sys.path if folder]  # not the folder where autokernel was started
 
 import ctypes
 import json
@@ -35,7 +35,7 @@ EPSILON = 1e-5  # of the norms, as their problems have it
 LAZY_PEER_ACCESS = 1  # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 torch = None
 mapped = {}  # handle: address
-contestants = {}
+candidates = {}
 
 
 def activation(name):
@@ -51,10 +51,10 @@ def activation(name):
 
 
 def plain(choices, known):
-    """The choices, none of which may ask for what we do not do."""
+    """Returns the options, or fails if one asks for something that is not implemented here."""
     for name, value in choices.items():
         if name not in known and value not in ("none", "nn", "0", "1"):
-            raise ValueError("PyTorch is not told how to do %s=%s" % (name, value))
+            raise ValueError("%s=%s is not implemented for PyTorch" % (name, value))
     return choices
 
 
@@ -122,15 +122,42 @@ def rows(kernel, size, choices):
     return functions[kernel], shapes, "Y", shape[:1] if kernel == "reduce" else shape
 
 
-def build(kernel, size, choices):
-    """(function of the inputs in order, their shapes by name, name and shape of the output)."""
+def attention_decode(size, choices, way):
+    """Handles only cases without a mask, which would keep PyTorch from its kernels for this."""
+    choices = plain(choices, ("lengths", "layout"))
+    if choices["lengths"] != "full" or size["queries"] != 1:
+        raise ValueError("for PyTorch only one query with lengths=full is implemented")
+    batch, keys, dim = size["batch"], size["keys"], size["head_dim"]
+    adjoin = choices.get("layout", "hnd") == "hnd"
+    row = (batch, 1, size["heads"], dim)
+    kv = (batch, size["kv_heads"], keys, dim) if adjoin else (batch, keys, size["kv_heads"], dim)
+    attention = torch.nn.attention
+    backends = {"cudnn": attention.SDPBackend.CUDNN_ATTENTION, "flash": attention.SDPBackend.FLASH_ATTENTION}
+
+    def run(q, k, v):
+        if not adjoin:
+            k, v = k.transpose(1, 2), v.transpose(1, 2)
+        o = torch.nn.functional.scaled_dot_product_attention(q.transpose(1, 2), k, v, enable_gqa=True)
+        return o.transpose(1, 2)
+
+    def run_with(q, k, v):
+        with attention.sdpa_kernel(backends[way]):
+            return run(q, k, v)
+
+    return run_with if way in backends else run, {"Q": row, "K": kv, "V": kv}, "O", row
+
+
+def build(kernel, size, choices, way):
+    """Returns a function of the inputs in order, their shapes by name, and the output's name and shape."""
+    if kernel == "attention_decode":
+        return attention_decode(size, choices, way)
     if kernel in ("matmul", "matmul_act"):
         return product(size, choices)
     return rows(kernel, size, choices)
 
 
 class Array:
-    """Foreign memory on the device, as torch takes it."""
+    """Wraps foreign memory on the device in the interface that torch accepts."""
 
     def __init__(self, address, count):
         self.__cuda_array_interface__ = {
@@ -142,11 +169,11 @@ class Handle(ctypes.Structure):
 
 
 def memory(text, count):
-    """The harness' block; an earlier one is let go."""
+    """Maps the harness' block and unmaps an earlier one."""
     if text not in mapped:
         driver = ctypes.CDLL(os.environ.get("AUTOKERNEL_LIBCUDA") or "libcuda.so.1")
         address, handle = ctypes.c_uint64(), Handle()
-        contestants.clear()
+        candidates.clear()
         for known in mapped.values():
             driver.cuIpcCloseMemHandle(ctypes.c_uint64(known))
         mapped.clear()
@@ -159,10 +186,10 @@ def memory(text, count):
     return torch.as_tensor(Array(mapped[text], count), device="cuda")
 
 
-class Contestant:
+class Candidate:
     def __init__(self, request):
         dtype = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}[request["dtype"]]
-        function, shapes, out, out_shape = build(request["kernel"], request["size"], request["choices"])
+        function, shapes, out, out_shape = build(request["kernel"], request["size"], request["choices"], request["way"])
         block = memory(request["handle"], request["bytes"])
         places = {a["name"]: (a["offset"], a["bytes"]) for a in request["arguments"]}
 
@@ -173,8 +200,9 @@ class Contestant:
                 raise ValueError("the rows of %s do not adjoin" % name)
             return tensor.view(shape)
 
-        self.inputs = [[view(name, shape) for name, shape in shapes.items()]]
-        self.inputs += [[t.clone() for t in self.inputs[0]] for _ in range(request["sets"] - 1)]
+        # Large memory of another process may be slower to read, so only our own memory is timed.
+        self.given = [view(name, shape) for name, shape in shapes.items()]
+        self.inputs = [[t.clone() for t in self.given] for _ in range(request["sets"])]
         self.target = view(out, out_shape)
         if request["way"] == "compile":
             function = torch.compile(function, dynamic=False)
@@ -188,7 +216,7 @@ class Contestant:
         torch.cuda.synchronize()
 
     def enqueue(self, runs):
-        """Outputs stay, one for each set, so that they lie in as much memory as the inputs."""
+        """Keeps one output for each set, so that outputs spread over as much memory as inputs."""
         self.outputs = [None] * min(runs, len(self.inputs))
         for i in range(runs):
             i %= len(self.inputs)
@@ -215,8 +243,8 @@ class Contestant:
             part = (part + sets - 1) // sets * sets
         with torch.cuda.stream(self.stream):
             self.record(part)
-            for copy in self.inputs[1:min(sets, runs)]:
-                for to, origin in zip(copy, self.inputs[0]):
+            for copy in self.inputs[:min(sets, runs)]:
+                for to, origin in zip(copy, self.given):
                     to.copy_(origin)
             for output in self.outputs:
                 output.fill_(float("nan"))
@@ -244,16 +272,16 @@ def answer(request):
         return {"version": torch.__version__}
     with torch.no_grad():
         if request["op"] == "prepare":
-            contestants.pop(request["key"], None)
-            contestants[request["key"]] = Contestant(request)
+            candidates.pop(request["key"], None)
+            candidates[request["key"]] = Candidate(request)
             return {}
-        return contestants[request["key"]].run(request["runs"])
+        return candidates[request["key"]].run(request["runs"])
 
 
 for line in requests:
     try:
         reply = dict(answer(json.loads(line)), ok=True)
-    except Exception as e:  # whatever it is, the other side is told
+    except Exception as e:  # any failure is reported to the other side
         text = " ".join(str(e).split())
         reply = {"ok": False, "error": "%s: %s" % (type(e).__name__, text[:200])}
     replies.write(json.dumps(reply) + "\n")

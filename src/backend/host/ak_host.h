@@ -10,14 +10,15 @@
  *
  *     void ak_reference(const ak_host_call *call);
  *
- * which sees every array as double, whatever the dtype under test, and scalars as double too.
+ * A reference gets every array as double, whatever the dtype under test, and scalars as double,
+ * too.
  *
  * Parameters of the space arrive as macros (-DMR=6). A value that is not a number, the dtype and
- * the problem's choices arrive as `NAME_is_VALUE` (-Dactivation_is_relu=1, -Ddtype_is_f32=1).
+ * the problem's options arrive as `NAME_is_VALUE` (-Dactivation_is_relu=1, -Ddtype_is_f32=1).
  *
- * Whether they were numbers or texts, choices are also in the call, at the place that they have in
- * problem.json. The rows of an array may be further apart than they are long (the problem's
- * "pitch"): what is between them is neither to be read nor written. A reference's rows adjoin.
+ * Every option, number or text, is also in the call, at its position in problem.json. The rows of
+ * an array may be further apart than they are long (the problem's "pitch"); a kernel must neither
+ * read nor write the gaps between them. A reference's rows adjoin.
  *
  * The harness owns every buffer, thread and clock: a kernel allocates nothing, starts no thread and
  * keeps no state between calls.
@@ -30,22 +31,28 @@
 
 typedef struct ak_host_call {
     const int64_t *size;  /* the problem's sizes, in the order of problem.json */
-    const int *choice;    /* index of each choice's value, in that order; of a number 0 */
-    const double *number; /* the value of each choice that is a number */
-    void *const *arg;     /* the problem's arguments, in that order; arrays 64-byte aligned at least
-                             to their element, never overlapping */
-    const int64_t *pitch; /* of each argument, elements from one row to the next */
-    void *workspace;      /* scratch, 64-byte aligned, of the bytes that the space file's Workspace
-                             asks for; contents undefined at entry */
-    int threads;          /* threads that `parallel` may use, 1 or more */
+    const int *choice;    /* index of each option's value, in that order; 0 for a number */
+    const double *number; /* the value of each option that is a number */
+    /* The problem's arguments, in that order. Arrays never overlap and are aligned to 64 bytes, or
+       at least to their element. */
+    void *const *arg;
+    const int64_t *pitch; /* elements from one row to the next of each argument */
+    /* Scratch memory, aligned to 64 bytes, as large as the space file's Workspace says. Its
+       contents are undefined at entry. */
+    void *workspace;
+    int threads; /* number of threads that `parallel` may use, at least 1 */
 
-    /* Runs task(context, 0..n-1, n) on n <= threads threads, the caller being number 0, and returns
-       when all have ended. n = 1 is a plain call. Not to be nested. */
+    /* Runs task(context, 0..n-1, n) on n <= threads threads, of which the caller is number 0, and
+       returns when all have ended. n = 1 is a plain call. Calls must not be nested. */
     void (*parallel)(void *pool, int n, void (*task)(void *context, int thread, int n),
                      void *context);
     /* Waits until all n threads of the running `parallel` have arrived. */
     void (*barrier)(void *pool);
-    void *pool; /* to be handed to both */
+    void *pool; /* first argument of both functions */
 } ak_host_call;
+
+#ifdef __cplusplus
+extern "C" void ak_kernel(const ak_host_call *call); /* a kernel in C++ is called like one in C */
+#endif
 
 #endif

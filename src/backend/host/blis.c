@@ -1,4 +1,4 @@
-/* blis.c: BLIS, through its cblas interface. It uses one thread unless it is told otherwise. */
+/* blis.c: BLIS, through its cblas interface. BLIS uses one thread unless it is told otherwise. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/dl.h"
 
-enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 }; /* cblas.h */
+enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 }; /* values of cblas.h */
 
 typedef void (*sgemm_fn)(int order, int transpose_a, int transpose_b, int m, int n, int k,
                          float alpha, const float *a, int lda, const float *b, int ldb, float beta,

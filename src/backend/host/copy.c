@@ -1,8 +1,9 @@
 /*
- * copy.c: a copy that moves as many bytes as the problem, by all threads: what the memory allows,
- * to hold a memory-bound kernel against. It computes nothing, so its result is not judged, and it
- * is no competitor. Where the result is as large as the input it goes there; a sum of rows writes
- * next to nothing, so there half of the input is copied to memory of our own.
+ * copy.c: a copy by all threads that moves as many bytes as the problem does. It shows what the
+ * memory allows, to compare a memory-bound kernel with. It computes nothing, so its result is not
+ * judged and it does not compete. If the result is as large as the input, the input is copied
+ * there; a sum of rows writes next to nothing, so there half of the input is copied to memory of
+ * our own.
  */
 #include <string.h>
 
@@ -11,10 +12,10 @@
 #include "base/alloc.h"
 
 struct ak_baseline {
-    int target; /* index of the argument that is written; -1: our own memory */
+    int target; /* index of the argument to write; -1: our own memory */
     char *own;
-    size_t bytes;     /* that are copied */
-    size_t own_bytes; /* that fit */
+    size_t bytes;     /* number of bytes to copy */
+    size_t own_bytes; /* size of `own` */
 };
 
 static const struct {
@@ -50,7 +51,7 @@ static ak_status copy_prepare(ak_baseline *b, const ak_host_call *call, ak_error
             b->own_bytes = 0;
             return ak_fail_memory(err);
         }
-        memset(b->own, 1, b->own_bytes); /* pages that exist */
+        memset(b->own, 1, b->own_bytes); /* so that its pages exist */
     }
     return AK_OK;
 }

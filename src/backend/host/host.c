@@ -1,16 +1,20 @@
 /*
  * host.c: the CPU as a device, seen from its worker process. Arguments live in one block of shared
  * memory; each candidate or library lives in a confined child of its own (host_runner.c) that maps
- * the block. The next child is started while the present one is at work, so that loading does not
- * wait for a process to start.
+ * the block. The next child is started while the present one works, so that loading does not wait
+ * for a process to start.
  *
- * Time is taken here: from the moment that `go` is set, which the child waits for awake, to the
- * byte that says done, less what an empty batch takes. A child that is not being measured is
- * stopped, so that libraries whose idle threads spin do not take the cores from the others, and so
- * that nothing goes on behind a result that is being checked.
+ * Time is taken here: from setting `go`, for which the child spins, to the byte that reports the
+ * end, minus what an empty batch takes. A child that is not being measured is stopped, so that
+ * spinning idle threads of a library do not take cores from others, and so that nothing runs on
+ * while a result is checked.
+ *
+ * This file is long because the child, its memory and the clock of a batch share one protocol of a
+ * few futexes and pipes, which is read as a whole.
  */
 #include "backend/host/host.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -28,18 +32,38 @@
 #include "backend/host/host_runner.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/instrumented.h"
+#include "base/number.h"
 #include "base/proc.h"
+#include "check/guard.h"
 
-/* Above the two descriptors that base/proc.h hands to a child. */
-#define LOW_FD 100
-/* Loading an artifact or a library: constructors run, core types are detected. */
+/* Descriptors start above those that base/proc_launch.c replaces in a child. */
+#define LOW_FD 10
+/* Limit for loading an artifact or a library, which runs constructors and detects core types. */
 #define LOAD_TIMEOUT_NS (20 * AK_SECOND_NS)
-/* Looking at the red zones after a run. */
+/* Limit for looking at the red zones after a run. */
 #define END_TIMEOUT_NS (10 * AK_SECOND_NS)
-/* From closing its pipe to being dead; memory is given back before that. */
+/* A child that has closed its pipe must be dead after this; it first gives back its memory. */
 #define DEATH_NS     (2 * AK_SECOND_NS)
 #define CALIBRATIONS 15
-/* Killed children that are still giving back their memory. */
+/* A child that waited for a processor gets extra time: at most GRANT_MAX times its limit in all,
+   and none if it waited for less than 1/GRANT_PART of it. */
+#define GRANT_MAX  3
+#define GRANT_PART 10
+/* works_on explains these; idle threads of a candidate's pool spin for 100 us. */
+#define IDLE_NS  200000
+#define LOOK_NS  500000
+#define LATE_MIN 6
+/* A candidate leaks memory if its own memory has grown by GROWN_BYTES since its first batch at this
+   shape, and in each of at least GROWN_BATCHES batches but for a fourth of them. Scratch memory
+   that the allocator keeps grows a few times and then no more. */
+#define GROWN_BYTES   (INT64_C(1) << 20)
+#define GROWN_BATCHES 8
+/* A workspace up to this size is overwritten before every batch, a larger one before one in
+   REFILL_EVERY. */
+#define REFILL_BYTES (UINT64_C(1) << 20)
+#define REFILL_EVERY 4
+/* At most this many killed children may still be giving back their memory. */
 #define DYING_MAX 8
 
 struct ak_device {
@@ -48,10 +72,11 @@ struct ak_device {
     int block_fd;
     unsigned char *block;
     size_t block_bytes;
-    ak_runnable *spare; /* started, nothing loaded */
+    ak_runnable *spare; /* started, but nothing is loaded */
     int64_t roundtrip_ns;
+    bool watch; /* count waits for a processor; not in empty batches */
     uint64_t salt;
-    pid_t dying[DYING_MAX]; /* 0: free place */
+    pid_t dying[DYING_MAX]; /* children that were killed but not reaped; 0: free */
     ak_ceilings ceilings;
 };
 
@@ -60,6 +85,14 @@ struct ak_runnable {
     ak_proc proc;
     ak_runner_page *page;
     bool is_candidate;
+    int batches, late;  /* `late`: batches after which it computed on */
+    int64_t granted_ns; /* extra time so far, for waiting on a busy machine */
+    /* Growth of its memory: for which sizes and workspace, what was in use
+       after the first batch there and at most, and in how many of so many batches it grew. */
+    int64_t grown_size[AK_SIZES_MAX];
+    uint64_t grown_workspace, grown_calls;
+    int64_t grown_from, grown_most;
+    int grown_batches, grown_times;
     char title[64], version[96];
 };
 
@@ -76,7 +109,8 @@ static void runner_free(ak_runnable *runner)
     }
 }
 
-/* Reaps the children that were killed; waits for all of them, or for one place at least. */
+/* Reaps children that were killed: all of them, waiting for each, or at least enough for one free
+   place. */
 static void reap(ak_device *device, bool all)
 {
     bool room = false;
@@ -90,8 +124,8 @@ static void reap(ak_device *device, bool all)
     }
 }
 
-/* As runner_free, but does not wait until the kernel has taken a big process apart, which takes a
-   millisecond that the next candidate can be loaded in. */
+/* Frees a runner without waiting until the kernel has taken a big process apart. That takes a
+   millisecond, in which the next candidate can be loaded. */
 static void runner_drop(ak_runnable *runner)
 {
     ak_device *device = runner->device;
@@ -112,7 +146,7 @@ static void runner_drop(ak_runnable *runner)
     runner_free(runner);
 }
 
-/* A descriptor that children inherit: they close it themselves before they run anything else. */
+/* Makes a descriptor that children inherit; they close it before they run anything else. */
 static int shared_memory(const char *name)
 {
     int fd = memfd_create(name, MFD_ALLOW_SEALING);
@@ -151,12 +185,12 @@ static ak_status runner_start(ak_runnable **out, ak_device *device, ak_error *er
         (void)snprintf(page_text, sizeof page_text, "%d", fd);
         const char *const argv[] = {"/proc/self/exe", "worker",  "--runner",
                                     block_text,       page_text, NULL};
-        /* In builds with a sanitizer a crash of a candidate shall look like one. */
+        /* In builds with a sanitizer a crash of a candidate must end it with a signal. */
 #define PLAIN_CRASHES                                                                              \
     "detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0"
         const char *const variables[] = {"ASAN_OPTIONS=" PLAIN_CRASHES,
                                          "TSAN_OPTIONS=" PLAIN_CRASHES, NULL};
-        ak_proc_spec spec = {.argv = argv, .setenv = variables};
+        ak_proc_spec spec = {.argv = argv, .setenv = variables, .keep_files = true};
         status = ak_proc_start(&runner->proc, &spec, err);
     }
     if (fd >= 0) {
@@ -172,12 +206,10 @@ static ak_status runner_start(ak_runnable **out, ak_device *device, ak_error *er
 
 static ak_status runner_take(ak_runnable **out, ak_device *device, ak_error *err)
 {
-    ak_status status = device->spare == NULL ? runner_start(&device->spare, device, err) : AK_OK;
-    if (status == AK_OK) {
-        *out = device->spare;
-        device->spare = NULL;
-    }
-    return status;
+    AK_DO(device->spare == NULL ? runner_start(&device->spare, device, err) : AK_OK);
+    *out = device->spare;
+    device->spare = NULL;
+    return AK_OK;
 }
 
 static void conclude(ak_outcome *out, ak_trial_status status, const char *format, ...)
@@ -188,11 +220,11 @@ static void conclude(ak_outcome *out, ak_trial_status status, const char *format
     out->status = status;
     out->ns = 0;
     va_start(args, format);
-    (void)vsnprintf(out->reason, sizeof out->reason, format, args);
+    (void)ak_number_vprint(out->reason, sizeof out->reason, format, args);
     va_end(args);
 }
 
-/* The child has closed its pipe: it has ended or is about to. */
+/* Finds the reason why a child has closed its pipe: it has ended or is about to. */
 static void post_mortem(ak_outcome *out, ak_runnable *runner)
 {
     int how = 0;
@@ -208,10 +240,11 @@ static void post_mortem(ak_outcome *out, ak_runnable *runner)
     } else if (WTERMSIG(how) == SIGSYS) {
         conclude(out, AK_TRIAL_REJECTED,
                  "it made a system call that a kernel must not make (threads, processes, files "
-                 "and signals belong to the harness)");
+                 "and signals belong to the harness; for threads, also those of OpenMP, use "
+                 "call->parallel of ak_host.h)");
     } else if (WTERMSIG(how) == SIGKILL) {
         conclude(out, AK_TRIAL_OUT_OF_MEMORY,
-                 "it was killed by the system, most likely for want of memory");
+                 "the system killed it, most likely because memory ran out");
     } else if (WTERMSIG(how) == SIGXCPU) {
         conclude(out, AK_TRIAL_TIMED_OUT, "it used up its CPU time");
     } else {
@@ -227,13 +260,59 @@ static void post_mortem(ak_outcome *out, ak_runnable *runner)
     }
 }
 
-/* Waits for one byte. False, with the outcome written and the child dead, if it is another one, if
-   the child has ended, or at the deadline. `limit_ns` is for the message. */
+/* Returns how long the child's threads, added up, have been ready to run without a processor, in
+   nanoseconds: the second number in schedstat (Documentation/scheduler/sched-stats.rst). Negative
+   if that is not known. */
+static int64_t waits_of(const ak_runnable *runner)
+{
+    char folder[64], path[384], text[96];
+    int64_t sum = 0;
+    (void)snprintf(folder, sizeof folder, "/proc/%d/task", (int)runner->proc.pid);
+    DIR *tasks = opendir(folder);
+    if (tasks == NULL) {
+        return -1;
+    }
+    for (const struct dirent *one = readdir(tasks); one != NULL && sum >= 0; one = readdir(tasks)) {
+        if (one->d_name[0] == '.') {
+            continue;
+        }
+        (void)snprintf(path, sizeof path, "%s/%s/schedstat", folder, one->d_name);
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+        text[got < 0 ? 0 : got] = 0;
+        char *second = strchr(text, ' ');
+        sum = second == NULL ? -1 : sum + strtoll(second, NULL, 10);
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+    }
+    (void)closedir(tasks);
+    return sum;
+}
+
+/* Returns the extra time for a child that is out of time but had to wait for a processor. Over all
+   batches it gets at most GRANT_MAX times its limit. */
+static int64_t more_time(ak_runnable *runner, int64_t limit_ns)
+{
+    int64_t waits = waits_of(runner), most = GRANT_MAX * limit_ns - runner->granted_ns;
+    int64_t more = waits - runner->granted_ns;
+    more = more < most ? more : most;
+    return waits < 0 || more < limit_ns / GRANT_PART ? 0 : more;
+}
+
+/* Waits for one byte. If the child has ended or the deadline has passed, writes the outcome, kills
+   the child and returns false. `limit_ns` is for the message. */
 static bool await(ak_outcome *out, char *got, ak_runnable *runner, int64_t deadline,
                   int64_t limit_ns)
 {
     for (;;) {
         int64_t left = deadline - ak_clock_ns();
+        int64_t more = left > 0 ? 0 : more_time(runner, limit_ns);
+        if (more > 0) {
+            runner->granted_ns += more;
+            deadline += more;
+            continue;
+        }
         if (left <= 0) {
             ak_proc_kill(&runner->proc);
             conclude(out, AK_TRIAL_TIMED_OUT, "no answer within %.3g s", (double)limit_ns / 1e9);
@@ -282,11 +361,11 @@ static bool command(ak_outcome *out, ak_runnable *runner, char what)
         }
         return true;
     }
-    conclude(out, AK_TRIAL_CRASHED, "its process has ended before");
+    conclude(out, AK_TRIAL_CRASHED, "its process had already ended");
     return false;
 }
 
-/* The reply that the child left in the page. It may hold anything. */
+/* Reads the reply that the child left in the page, which may hold anything. */
 static void reply(ak_outcome *out, const ak_runner_page *page)
 {
     int32_t status = page->status;
@@ -305,7 +384,8 @@ static void reply(ak_outcome *out, const ak_runner_page *page)
 
 /* ---- one batch ----------------------------------------------------------------------------- */
 
-/* Sets off what the child is ready for and waits for its end; *ns is what the clock says. */
+/* Starts the batch that the child is ready for and waits for its end; *ns is the time by the
+   clock. */
 static bool timed(ak_outcome *out, int64_t *ns, ak_runnable *runner, int64_t deadline,
                   int64_t limit_ns)
 {
@@ -321,17 +401,78 @@ static bool timed(ak_outcome *out, int64_t *ns, ak_runnable *runner, int64_t dea
     return true;
 }
 
+/* Returns whether a candidate keeps computing after DONE. Between DONE and END a child only looks
+   at a red zone; one that computes there in most of its batches has reported the end too early.
+   Time spent waiting for a processor does not count. */
+static bool works_on(ak_runnable *runner, int64_t between_ns, int64_t waited_ns, int64_t ns)
+{
+    runner->batches++;
+    runner->late += between_ns - waited_ns > LOOK_NS + ns / 4 ? 1 : 0;
+    return runner->is_candidate && runner->late >= LATE_MIN && 2 * runner->late > runner->batches;
+}
+
+/* Returns the memory in use that belongs to the child alone, without what it shares, in bytes; -1
+   if that is not known. The fields of statm are pages (proc(5)). */
+static int64_t own_memory(const ak_runnable *runner)
+{
+    char path[64], text[160];
+    (void)snprintf(path, sizeof path, "/proc/%d/statm", (int)runner->proc.pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    text[got < 0 ? 0 : got] = 0;
+    char *end = text;
+    long long all = strtoll(text, &end, 10), resident = strtoll(end, &end, 10);
+    long long shared = strtoll(end, &end, 10);
+    return all <= 0 ? -1 : (resident - shared) * sysconf(_SC_PAGESIZE);
+}
+
+/* Returns whether a candidate's memory grows from call to call. */
+static bool leaks(ak_runnable *runner, const ak_runner_page *asked)
+{
+    int64_t now = runner->is_candidate && !AK_INSTRUMENTED ? own_memory(runner) : -1;
+    if (now < 0) {
+        return false;
+    }
+    if (memcmp(runner->grown_size, asked->size, sizeof asked->size) != 0 ||
+        runner->grown_workspace != asked->workspace_bytes || runner->grown_from == 0) {
+        memcpy(runner->grown_size, asked->size, sizeof asked->size);
+        runner->grown_workspace = asked->workspace_bytes;
+        runner->grown_from = runner->grown_most = now;
+        runner->grown_batches = runner->grown_times = 0;
+        runner->grown_calls = 0;
+        return false;
+    }
+    runner->grown_batches++;
+    runner->grown_calls += asked->iterations + asked->warm;
+    runner->grown_times += now > runner->grown_most ? 1 : 0;
+    runner->grown_most = now > runner->grown_most ? now : runner->grown_most;
+    return now - runner->grown_from >= GROWN_BYTES && runner->grown_batches >= GROWN_BATCHES &&
+           4 * runner->grown_times >= 3 * runner->grown_batches;
+}
+
+/* Returns whether the fields of a request, which only the worker may write, are unchanged. */
+static bool request_whole(const ak_runner_page *page, const ak_runner_page *asked)
+{
+    enum { BEGIN = offsetof(ak_runner_page, artifact), END = offsetof(ak_runner_page, go) };
+    return memcmp((const char *)page + BEGIN, (const char *)asked + BEGIN, END - BEGIN) == 0;
+}
+
+/* This function is long because it is one side of the protocol with the child, step by step. */
 static void run_batch(ak_outcome *out, ak_runnable *runner, int64_t limit_ns)
 {
     int64_t deadline = ak_clock_ns() + limit_ns, ns = 0;
     char got = 0;
+    const ak_runner_page asked = *runner->page;
     *out = (ak_outcome){.status = AK_TRIAL_OK};
     atomic_store(&runner->page->go, 0u);
     atomic_store(&runner->page->dozing, 0u);
     if (!command(out, runner, AK_RUNNER_RUN) || !await(out, &got, runner, deadline, limit_ns)) {
         return;
     }
-    if (got == AK_RUNNER_END) { /* it could not get ready */
+    if (got == AK_RUNNER_END) { /* it could not prepare the batch */
         reply(out, runner->page);
         if (out->status == AK_TRIAL_OK) {
             conclude(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
@@ -344,10 +485,14 @@ static void run_batch(ak_outcome *out, ak_runnable *runner, int64_t limit_ns)
         conclude(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
         return;
     }
-    if (!timed(out, &ns, runner, deadline, limit_ns) ||
+    int64_t waits = runner->device->watch ? waits_of(runner) : -1;
+    bool done = timed(out, &ns, runner, deadline, limit_ns);
+    int64_t at_done = ak_clock_ns();
+    if (!done ||
         !await_byte(out, AK_RUNNER_END, runner, ak_clock_ns() + END_TIMEOUT_NS, END_TIMEOUT_NS)) {
         return;
     }
+    int64_t at_end = ak_clock_ns();
     (void)kill(runner->proc.pid, SIGSTOP);
     struct pollfd more = {.fd = runner->proc.from, .events = POLLIN};
     if (poll(&more, 1, 0) > 0) {
@@ -355,13 +500,28 @@ static void run_batch(ak_outcome *out, ak_runnable *runner, int64_t limit_ns)
         conclude(out, AK_TRIAL_REJECTED, "it writes to the harness' pipe");
         return;
     }
-    reply(out, runner->page);
+    int64_t waited = waits < 0 ? -1 : waits_of(runner) - waits;
+    if (!request_whole(runner->page, &asked)) {
+        conclude(out, AK_TRIAL_REJECTED, "it changed the harness' request");
+    } else if (works_on(runner, at_end - at_done, waited > 0 ? waited : 0, ns)) {
+        conclude(out, AK_TRIAL_REJECTED,
+                 "it kept computing after it had reported that it was done");
+    } else if (leaks(runner, &asked)) {
+        conclude(out, AK_TRIAL_REJECTED,
+                 "its memory grew by %.3g MiB in %llu calls: it does not free what it allocates",
+                 (double)(runner->grown_most - runner->grown_from) / (1 << 20),
+                 (unsigned long long)runner->grown_calls);
+    } else {
+        reply(out, runner->page);
+    }
     if (out->status == AK_TRIAL_OK) {
-        /* The cost of starting and ending is known to within some microseconds: never let it eat
-           more than half of what was measured. */
+        /* The cost of starting and ending a batch is known only to within some microseconds, so at
+           most half of what was measured is subtracted. */
         int64_t net = ns - runner->device->roundtrip_ns;
         out->ns = net > ns / 2 ? net : ns / 2;
         out->ns = out->ns > 0 ? out->ns : 1;
+        out->waited_ns = waited;
+        out->waits_known = waits >= 0 && out->waited_ns >= 0;
     } else {
         ak_proc_kill(&runner->proc);
     }
@@ -373,7 +533,8 @@ static int by_time(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* What an empty batch takes, in a child that has nothing loaded and so no interest in it. */
+/* Measures what an empty batch takes, in a child that has nothing loaded and so no reason to
+   cheat. */
 static ak_status calibrate(ak_device *device, ak_error *err)
 {
     ak_runnable *runner = NULL;
@@ -430,20 +591,18 @@ static ak_status host_open(ak_device **out, const ak_task *task, ak_error *err)
     }
     device->block_fd = shared_memory("autokernel-arguments");
     ak_status status = AK_OK;
-    /* A candidate that shortens the block would crash us. */
+    /* The seal keeps a candidate from shortening the block, which would crash this process. */
     if (device->block_fd < 0 || fcntl(device->block_fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
-        status = ak_fail(err, AK_IO, "no shared memory: %s", strerror(errno));
+        AK_TRY(ak_fail(err, AK_IO, "no shared memory: %s", strerror(errno)));
     }
-    if (status == AK_OK) {
-        status = calibrate(device, err);
-    }
-    if (status == AK_OK) {
-        status = runner_start(&device->spare, device, err);
-    }
+    AK_TRY(calibrate(device, err));
+    AK_TRY(runner_start(&device->spare, device, err));
+out:
     if (status != AK_OK) {
         host_close(device);
         return status;
     }
+    device->watch = true;
     *out = device;
     return AK_OK;
 }
@@ -451,24 +610,24 @@ static ak_status host_open(ak_device **out, const ak_task *task, ak_error *err)
 static ak_status host_reserve(ak_device *device, size_t bytes, ak_error *err)
 {
     if (bytes <= device->block_bytes) {
-        return AK_OK; /* what was asked for before is enough */
+        return AK_OK; /* the block is large enough */
     }
     if (device->block != NULL) {
         (void)munmap(device->block, device->block_bytes);
         device->block = NULL;
         device->block_bytes = 0;
     }
-    /* posix_fallocate says now, and not with a SIGBUS later, that memory is short. */
+    /* posix_fallocate reports at once that memory is short; otherwise a SIGBUS would, later. */
     int why = posix_fallocate(device->block_fd, 0, (off_t)bytes);
     if (why != 0) {
-        return ak_fail(err, AK_NO_MEMORY, "%zu MiB for the arguments: %s", bytes >> 20,
-                       strerror(why));
+        return ak_fail(err, AK_NO_MEMORY, "cannot reserve %zu MiB for the arguments: %s",
+                       bytes >> 20, strerror(why));
     }
     void *memory =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, device->block_fd, 0);
     if (memory == MAP_FAILED) {
-        return ak_fail(err, AK_NO_MEMORY, "%zu MiB for the arguments: %s", bytes >> 20,
-                       strerror(errno));
+        return ak_fail(err, AK_NO_MEMORY, "cannot reserve %zu MiB for the arguments: %s",
+                       bytes >> 20, strerror(errno));
     }
     device->block = memory;
     device->block_bytes = bytes;
@@ -480,33 +639,20 @@ static void *host_map(ak_device *device)
     return device->block;
 }
 
-static ak_status check_range(const ak_device *device, size_t offset, size_t bytes, ak_error *err)
-{
-    if (offset > device->block_bytes || bytes > device->block_bytes - offset) {
-        return ak_fail(err, AK_INTERNAL, "bytes %zu..%zu are beyond the reserved %zu", offset,
-                       offset + bytes, device->block_bytes);
-    }
-    return AK_OK;
-}
-
 static ak_status host_upload(ak_device *device, size_t offset, const void *data, size_t bytes,
                              ak_error *err)
 {
-    ak_status status = check_range(device, offset, bytes, err);
-    if (status == AK_OK) {
-        memcpy(device->block + offset, data, bytes);
-    }
-    return status;
+    AK_DO(ak_backend_in_block(device->block_bytes, offset, bytes, err));
+    memcpy(device->block + offset, data, bytes);
+    return AK_OK;
 }
 
 static ak_status host_download(void *data, ak_device *device, size_t offset, size_t bytes,
                                ak_error *err)
 {
-    ak_status status = check_range(device, offset, bytes, err);
-    if (status == AK_OK) {
-        memcpy(data, device->block + offset, bytes);
-    }
-    return status;
+    AK_DO(ak_backend_in_block(device->block_bytes, offset, bytes, err));
+    memcpy(data, device->block + offset, bytes);
+    return AK_OK;
 }
 
 static void set_text(char *out, size_t bytes, const char *text)
@@ -518,10 +664,7 @@ static ak_status host_load(ak_runnable **out, ak_device *device, const ak_load *
                            ak_outcome *outcome, ak_error *err)
 {
     ak_runnable *runner = NULL;
-    ak_status status = runner_take(&runner, device, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(runner_take(&runner, device, err));
     ak_runner_page *page = runner->page;
     memset(page, 0, sizeof *page);
     set_text(page->artifact, sizeof page->artifact, load->artifact);
@@ -534,7 +677,8 @@ static ak_status host_load(ak_runnable **out, ak_device *device, const ak_load *
     runner->is_candidate = load->artifact != NULL;
     *outcome = (ak_outcome){.status = AK_TRIAL_OK};
     bool sent = command(outcome, runner, AK_RUNNER_LOAD);
-    (void)runner_start(&device->spare, device, NULL); /* meanwhile; tried again when it is needed */
+    /* Starts the next child meanwhile; if that fails, it is tried again when needed. */
+    (void)runner_start(&device->spare, device, NULL);
     if (sent && await_byte(outcome, AK_RUNNER_END, runner, ak_clock_ns() + LOAD_TIMEOUT_NS,
                            LOAD_TIMEOUT_NS)) {
         reply(outcome, page);
@@ -548,6 +692,21 @@ static ak_status host_load(ak_runnable **out, ak_device *device, const ak_load *
     return AK_OK;
 }
 
+/* Chooses the part of the block that the child maps, in whole pages: the arguments from `first` to
+   `end` with their red zones (guard.h). */
+static void place_arguments(ak_runner_page *page, const ak_launch *launch, size_t block_bytes,
+                            size_t first, size_t end)
+{
+    size_t before = first < AK_GUARD_BYTES ? first : AK_GUARD_BYTES;
+    size_t after = block_bytes - end < AK_GUARD_BYTES ? block_bytes - end : AK_GUARD_BYTES;
+    page->first = (first - before) / AK_RUNNER_PAGE * AK_RUNNER_PAGE;
+    end = (end + after + AK_RUNNER_PAGE - 1) / AK_RUNNER_PAGE * AK_RUNNER_PAGE;
+    page->span = (end < block_bytes ? end : block_bytes) - page->first;
+    for (size_t i = 0; i < launch->task->problem->argument_count; i++) {
+        page->offset[i] = launch->offset[i] - page->first;
+    }
+}
+
 static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_launch *launch,
                              ak_error *err)
 {
@@ -556,23 +715,22 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
     ak_runner_page *page = runner->page;
     ak_device *device = runner->device;
     if (launch->workspace_bytes > AK_RUNNER_WORKSPACE_MAX) {
-        conclude(out, AK_TRIAL_OUT_OF_MEMORY,
-                 "its workspace of %zu MiB is more than the %llu MiB "
-                 "that are allowed",
-                 launch->workspace_bytes >> 20,
-                 (unsigned long long)(AK_RUNNER_WORKSPACE_MAX >> 20));
+        conclude(
+            out, AK_TRIAL_OUT_OF_MEMORY, "its workspace of %zu MiB exceeds the limit of %llu MiB",
+            launch->workspace_bytes >> 20, (unsigned long long)(AK_RUNNER_WORKSPACE_MAX >> 20));
         return AK_OK;
     }
     bool in_place = false;
+    size_t first = SIZE_MAX, end = 0;
     page->argument_count = (uint32_t)problem->argument_count;
     for (size_t i = 0; i < problem->argument_count; i++) {
         const ak_argument_spec *argument = &problem->arguments[i];
         ak_dtype dtype = argument->dtype_follows ? task->dtype : argument->dtype;
-        ak_status status = check_range(device, launch->offset[i], launch->shape->bytes[i], err);
-        if (status != AK_OK) {
-            return status;
-        }
-        page->offset[i] = launch->offset[i];
+        AK_DO(ak_backend_in_block(device->block_bytes, launch->offset[i], launch->shape->bytes[i],
+                                  err));
+        first = launch->offset[i] < first ? launch->offset[i] : first;
+        size_t past = launch->offset[i] + launch->shape->bytes[i];
+        end = past > end ? past : end;
         page->stain_bytes[i] = (uint32_t)ak_dtype_bytes(dtype);
         const ak_shape *shape = launch->shape;
         bool adjoin = shape->pitch[i] == shape->row[i];
@@ -589,16 +747,20 @@ static ak_status host_launch(ak_outcome *out, ak_runnable *runner, const ak_laun
         page->choice[i] = task->choice[i];
         page->number[i] = task->number[i];
     }
-    page->block_bytes = device->block_bytes;
+    place_arguments(page, launch, device->block_bytes, first, end);
     page->workspace_bytes = launch->workspace_bytes;
     page->threads = launch->threads < 1                 ? 1
                     : launch->threads > device->threads ? device->threads
                                                         : launch->threads;
     page->threads_max = device->threads;
     page->iterations = launch->iterations;
-    /* Caches and threads as in the middle of a batch; but a single run is what was asked for, and
-       what works in place must not run twice. */
+    /* A warm-up run brings caches and threads into the state of the middle of a batch. It is left
+       out if a single run was requested, and for arguments that are changed in place. */
     page->warm = launch->iterations > 1 && !in_place ? 1 : 0;
+    page->refill = page->workspace_bytes <= REFILL_BYTES || launch->iterations == 1 ||
+                           (uint64_t)ak_clock_ns() / 1000 % REFILL_EVERY == 0
+                       ? 1
+                       : 0;
     page->salt = ++device->salt * UINT64_C(0x9e3779b97f4a7c15);
     run_batch(out, runner, launch->timeout_ns);
     return AK_OK;
@@ -616,15 +778,12 @@ static double higher(double a, double b)
     return a > b ? a : b;
 }
 
-/* Measured anew each time it is asked; the best ever seen counts, because other load on the machine
-   can only make a ceiling look lower than it is. */
+/* Measures the ceilings again on each call and returns the best ever seen, because other load on
+   the machine can only make a ceiling look lower than it is. */
 static ak_status host_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err)
 {
     ak_ceilings now, *best = &device->ceilings;
-    ak_status status = ak_host_ceilings(&now, dtype, device->threads, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_host_ceilings(&now, dtype, device->threads, err));
     best->peak_tflops = higher(best->peak_tflops, now.peak_tflops);
     best->copy_gbs = higher(best->copy_gbs, now.copy_gbs);
     best->triad_gbs = higher(best->triad_gbs, now.triad_gbs);
@@ -639,8 +798,8 @@ static ak_status host_ceilings(ak_ceilings *out, ak_device *device, ak_dtype dty
 typedef void (*baseline_visitor)(void *context, const char *name, const char *title,
                                  const char *version, bool installed, const char *note);
 
-/* Loads one variant and visits it. `seen` holds the versions visited so far, one a line: a core
-   type that a library replaces by another one is not a variant. */
+/* Loads one variant and visits it. `seen` holds the versions visited so far, one per line: a core
+   type that a library replaces by another is not a variant. */
 static ak_status visit_baseline(ak_device *device, const ak_baseline_ops *ops, const char *variant,
                                 ak_buf *seen, baseline_visitor visit, void *context, ak_error *err)
 {
@@ -649,10 +808,7 @@ static ak_status visit_baseline(ak_device *device, const ak_baseline_ops *ops, c
     ak_outcome outcome;
     (void)snprintf(name, sizeof name, "%s%s%s", ops->name, variant[0] == 0 ? "" : ":", variant);
     ak_load load = {.baseline = name};
-    ak_status status = host_load(&runner, device, &load, &outcome, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(host_load(&runner, device, &load, &outcome, err));
     if (outcome.status == AK_TRIAL_OK) {
         (void)snprintf(line, sizeof line, "\n%s\n", runner->version);
         if (strstr(seen->data, line) == NULL) {
@@ -689,9 +845,10 @@ static ak_status host_baselines(ak_device *device, const ak_task *task, baseline
     return status;
 }
 
+/* Visits the libraries. Loading needs a problem, so each library gets the first that it can
+   compute. */
 ak_status ak_host_libraries(baseline_visitor visit, void *context, ak_error *err)
 {
-    /* Loading needs to know for which problem; each library gets the first of its own. */
     char none[] = "";
     ak_problem problem = {0};
     ak_task task = {.problem = &problem, .choices_text = none};
@@ -707,16 +864,25 @@ ak_status ak_host_libraries(baseline_visitor visit, void *context, ak_error *err
     return status;
 }
 
+static const ak_backend_role roles[] = {{"--runner", ak_runner_main}, {NULL, NULL}};
+
 const ak_backend_ops ak_host_ops = {
     .name = "host",
     .description = "C kernels on the CPU, compiled with gcc or clang",
+    .roles = roles,
+    .rules = &ak_host_rules,
     .probe = ak_host_probe,
     .facts = ak_host_facts,
     .environment = ak_host_environment,
     .available = ak_host_available,
+    .shown_facts = ak_host_shown_facts,
+    .quick_ceilings = ak_host_quick_ceilings,
+    .describe = ak_host_describe,
     .source = ak_host_source,
     .compile = ak_host_compile,
     .artifact_suffix = ".so",
+    .requires = ak_host_requires,
+    .sanitize = ak_host_sanitize,
     .is_cpu = true,
     .open = host_open,
     .reserve = host_reserve,

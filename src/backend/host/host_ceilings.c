@@ -1,17 +1,17 @@
 /*
- * host_ceilings.c: how fast can this machine go at best? Measured, because a datasheet knows
- * neither the clock under load nor what a virtual machine is given.
+ * host_ceilings.c: measures how fast this machine can be at best. A data sheet knows neither the
+ * clock under load nor what a virtual machine is given.
  *
  *   peak    a dozen independent chains of multiply-adds on full registers: enough to fill two pipes
- *           of four cycles' latency
+ *           with a latency of four cycles
  *   copy    memcpy far beyond the caches;  triad  a[i] = b[i] + s c[i];  read  a sum
  *   cache   a vector copy within half of the level 2 cache;  l1  the same for the level 1 cache
  *
- * Each is the best of several runs over all threads of the task, about 0.3 s together. What every
- * core has for itself (peak and caches) is timed by the threads' own processor time, so that other
- * load on the machine does not hide it; memory, which they share, by the clock. The vector
- * loops are compiled once per instruction set and chosen at run time; sanitizer builds leave this
- * file alone (CMakeLists.txt), else they would measure the sanitizer.
+ * Each is the best of several runs over all threads of the task, about 0.3 s together. Peak and
+ * caches, which every core has for itself, are timed by the threads' own processor time, so that
+ * other load on the machine does not hide them; memory, which cores share, is timed by the clock.
+ * The vector loops are compiled once per instruction set and chosen at run time. Sanitizer builds
+ * do not instrument this file (CMakeLists.txt), because they would measure the sanitizer.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -24,19 +24,19 @@
 
 #define SPIN_NS 100000
 #define REPEATS 5
-/* Of what takes 3 ms a run, and less of a busy machine. */
+/* Repeats of runs that take 1 ms and suffer less on a busy machine. */
 #define OWN_REPEATS 16
-/* One run of the peak: long enough for clocks to settle, and for starting it not to count. */
-#define PEAK_ROUNDS 2000000
+/* One run of the peak is long enough for its start not to matter; clocks settle within the first
+   runs, and the fastest counts. */
+#define PEAK_ROUNDS 500000
 #define PEAK_CHAINS 12
-/* Each of three arrays: twice the last-level cache, within reason. */
+/* Limits for each of three arrays, which are twice as large as the last-level cache. */
 #define ARRAY_BYTES_MIN ((int64_t)32 << 20)
 #define ARRAY_BYTES_MAX ((int64_t)256 << 20)
-/* Bytes that a thread copies in one run of a cache. */
+/* Bytes that a thread copies in one run of a cache ceiling. */
 #define CACHE_BYTES ((size_t)16 << 20)
 
-/* ---- the loops, once per instruction set
- * --------------------------------------------------------- */
+/* ---- the loops, once per instruction set ---------------------------------------------------- */
 
 #if defined(__x86_64__)
 #define IN_REGISTER "+v"
@@ -46,8 +46,8 @@
 #define IN_REGISTER "+m"
 #endif
 
-/* The empty assembly keeps equal chains from being merged and loops from being computed beforehand;
-   the result depends on every operation, so that none can be left out. */
+/* The empty assembly keeps the compiler from merging equal chains and from computing loops
+   beforehand. The result depends on every operation, so that none can be left out. */
 #define DEFINE_PEAK(name, target, type, scalar)                                                    \
     target static double name(long rounds)                                                         \
     {                                                                                              \
@@ -77,7 +77,9 @@
         for (size_t i = 0; i + 2 * LANES <= count; i += 2 * LANES) {                               \
             memcpy(&x, b + i, sizeof x);                                                           \
             memcpy(&y, b + i + LANES, sizeof y);                                                   \
-            __asm__ volatile("" : IN_REGISTER(x), IN_REGISTER(y)); /* no call of memcpy */         \
+            __asm__ volatile(""                                                                    \
+                             : IN_REGISTER(x),                                                     \
+                               IN_REGISTER(y)); /* keeps the compiler from calling memcpy */       \
             memcpy(a + i, &x, sizeof x);                                                           \
             memcpy(a + i + LANES, &y, sizeof y);                                                   \
         }                                                                                          \
@@ -166,14 +168,14 @@ typedef struct bench {
     what kind;
     level loops;
     float *a, *b, *c;
-    size_t count;                        /* floats in each array */
+    size_t count;                        /* number of floats in each array */
     size_t in_cache;                     /* floats that a thread copies at a time in CACHE */
-    size_t in_l1;                        /* and in L1 */
-    int64_t own_ns[AK_HOST_THREADS_MAX]; /* processor time of each thread in its fastest run */
+    size_t in_l1;                        /* floats that a thread copies at a time in L1 */
+    int64_t own_ns[AK_HOST_THREADS_MAX]; /* processor time of each thread's fastest run */
     volatile double sink;
 } bench;
 
-/* The first `count` floats of this thread's part, many times. */
+/* Copies the first `count` floats of this thread's part many times. */
 static void copy_again(bench *m, size_t begin, size_t count)
 {
     for (size_t i = 0; i < cache_rounds(count); i++) {
@@ -230,7 +232,7 @@ static void part(void *context, int thread, int n)
     }
 }
 
-/* Seconds of the fastest of several runs, by the clock. */
+/* Returns the time of the fastest of several runs by the clock, in seconds. */
 static double fastest(bench *m, what kind, ak_host_pool *pool)
 {
     double best = 0.0;
@@ -244,7 +246,7 @@ static double fastest(bench *m, what kind, ak_host_pool *pool)
     return best > 0.0 ? best : 1e-9;
 }
 
-/* Runs a second, of all threads together: each at the rate of its own fastest run. */
+/* Returns the runs per second of all threads together, each at the rate of its own fastest run. */
 static double rate(bench *m, what kind, ak_host_pool *pool)
 {
     int threads = ak_host_pool_threads(pool);
@@ -260,14 +262,14 @@ static double rate(bench *m, what kind, ak_host_pool *pool)
     return runs;
 }
 
-/* Bytes read and written by a thread in one run of copy_again. */
+/* Returns the bytes that a thread reads and writes in one run of copy_again. */
 static double copied(size_t count)
 {
     return 2.0 * (double)(cache_rounds(count) * count) * sizeof(float);
 }
 
-/* Floats of one of two arrays that together take half of a cache; `otherwise` bytes of cache where
-   its size is unknown. Whole vectors. */
+/* Returns the floats, in whole vectors, of one of two arrays that together fill half of a cache;
+   `otherwise` is the cache's size if it is unknown. */
 static size_t half_of(int64_t cache_bytes, int64_t otherwise)
 {
     int64_t bytes = cache_bytes > 0 ? cache_bytes : otherwise;
@@ -281,7 +283,8 @@ static void measure(ak_ceilings *out, bench *m, ak_dtype dtype, ak_host_pool *po
     bool wide = dtype == AK_DTYPE_F64;
     double lanes = m->loops.bits / (wide ? 64.0 : 32.0);
     double flops = 2.0 * PEAK_CHAINS * PEAK_ROUNDS * lanes;
-    m->kind = TOUCH; /* each thread its own part, for machines with several memories */
+    /* Each thread first touches its own part, for machines with several memories. */
+    m->kind = TOUCH;
     ak_host_pool_parallel(pool, threads, part, m);
     *out = (ak_ceilings){
         .peak_tflops = flops * rate(m, wide ? PEAK_F64 : PEAK_F32, pool) / 1e12,
@@ -300,10 +303,7 @@ ak_status ak_host_ceilings(ak_ceilings *out, ak_dtype dtype, int threads, ak_err
     int64_t bytes = 2 * ak_host_cache_bytes(3);
     bytes = bytes < ARRAY_BYTES_MIN ? ARRAY_BYTES_MIN : bytes;
     bytes = bytes > ARRAY_BYTES_MAX ? ARRAY_BYTES_MAX : bytes;
-    ak_status status = ak_host_pool_open(&pool, threads, SPIN_NS, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_host_pool_open(&pool, threads, SPIN_NS, err));
     size_t each = (size_t)bytes;
     unsigned char *memory =
         mmap(NULL, 3 * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

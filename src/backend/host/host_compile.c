@@ -1,24 +1,38 @@
 /*
- * host_compile.c: source + options -> shared object, by the machine's own gcc or clang. The
- * compiler is a child with limits on time and memory; its temporary files go where the artifact
- * goes; what it prints is bounded and cleaned before anybody sees it.
+ * host_compile.c: compiles source and options to a shared object, with the machine's own gcc or
+ * clang. The compiler always runs as a child with limits on time and memory that reads only
+ * what is installed and can reach no other process (sandbox.h). Its temporary files go where the
+ * artifact goes; its output is bounded and cleaned before anybody sees it.
  */
 #include <string.h>
 
 #include "backend/compile.h"
 #include "backend/host/host.h"
+#include "backend/sandbox.h"
 #include "base/alloc.h"
 #include "base/asset.h"
 #include "base/clock.h"
 
 #define LOG_MAX            (64u << 10)
+#define ARTIFACT_MAX       (256u << 20)
 #define VERSION_TIMEOUT_NS (5 * AK_SECOND_NS)
-/* RLIMIT_CPU of one compiler process beyond the wall limit: catches what outlives its group. */
-#define CPU_SECONDS_SPARE 5
 
 static const char *const defaults[] = {"cc", "gcc", "clang", NULL};
 
-/* One that does not even tell its version would cost each configuration its time-out. */
+/* Lets the compiler read what is installed, its own folder and the source, and write to `folder`
+   unless that is NULL. */
+static void confine(ak_sandbox_plan *out, const char *compiler, const char *folder)
+{
+    char home[AK_PATH_MAX];
+    const char *readable[AK_COMPILE_READS + 2];
+    memcpy(readable, ak_compile_reads, sizeof ak_compile_reads);
+    readable[AK_COMPILE_READS] = ak_compile_home(home, compiler) ? home : NULL;
+    readable[AK_COMPILE_READS + 1] = NULL;
+    const char *const writable[] = {"/dev/null", folder, NULL};
+    ak_sandbox_plan_open(out, readable, writable);
+}
+
+/* A compiler that cannot even report its version would cost each configuration its time-out. */
 bool ak_host_available(void *context, const char *compiler)
 {
     char version[16];
@@ -43,17 +57,24 @@ void ak_host_compiler_version(char *out, size_t bytes, const char *compiler)
 {
     const char *const argv[] = {compiler, "--version", NULL};
     const char *const variables[] = {"LC_ALL=C", NULL};
-    ak_proc_spec spec = {
-        .argv = argv, .setenv = variables, .timeout_ns = VERSION_TIMEOUT_NS, .output_max = 4096};
+    ak_sandbox_plan plan;
+    ak_proc_spec spec = {.argv = argv,
+                         .setenv = variables,
+                         .confine = ak_sandbox_plan_apply,
+                         .confine_context = &plan,
+                         .timeout_ns = VERSION_TIMEOUT_NS,
+                         .output_max = 4096};
     ak_proc_result result = {0};
     char path[AK_PATH_MAX];
     out[0] = 0;
+    confine(&plan, compiler, NULL);
     if (ak_fs_which(path, compiler) && ak_proc_run(&result, &spec, NULL) == AK_OK) {
         if (result.exit_code == 0) {
             (void)snprintf(out, bytes, "%.*s", (int)strcspn(result.output, "\r\n"), result.output);
         }
         ak_proc_result_clear(&result);
     }
+    ak_sandbox_plan_close(&plan);
 }
 
 ak_status ak_host_source(ak_buf *out, const char *text, const char *name, ak_error *err)
@@ -69,6 +90,21 @@ ak_status ak_host_source(ak_buf *out, const char *text, const char *name, ak_err
     return ak_buf_status(out, err);
 }
 
+/* Rejects a candidate whose artifact could cheat, before it runs. */
+static ak_status look_at(ak_compile_result *result, const ak_compile_job *job, ak_error *err)
+{
+    char why[200], *file = NULL;
+    size_t length = 0;
+    ak_status status = ak_fs_read(&file, &length, job->artifact, ARTIFACT_MAX, err);
+    if (status == AK_OK &&
+        ak_host_elf_refused(why, sizeof why, (const unsigned char *)file, length)) {
+        result->status = AK_TRIAL_REJECTED;
+        result->reason = ak_strdup(why);
+    }
+    ak_free(file);
+    return status;
+}
+
 ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err)
 {
     const char *compiler = job->compiler;
@@ -76,11 +112,14 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
     const char **argv = NULL;
     ak_compile_result result = {0};
     ak_proc_result run = {0};
+    ak_sandbox_plan plan;
     ak_status status = compiler == NULL ? ak_host_compiler(&compiler, err) : AK_OK;
     if (status != AK_OK) {
         return status;
     }
-    const char *const tail[] = {"-fPIC", "-shared", "-o", job->artifact, job->source_path, "-lm"};
+    /* The compiler's start files are left out because they have a writable variable. */
+    const char *const tail[] = {"-fPIC", "-shared",     "-nostartfiles",  "-Wl,-z,relro,-z,now",
+                                "-o",    job->artifact, job->source_path, "-lm"};
     enum { TAIL = sizeof tail / sizeof tail[0] };
     argv = ak_alloc(job->argc + TAIL + 2, sizeof *argv);
     if (argv == NULL) {
@@ -93,22 +132,27 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
     memcpy(argv + 1 + job->argc, tail, sizeof tail);
     (void)snprintf(folder, sizeof folder, "TMPDIR=%s", job->folder);
     const char *const variables[] = {"LC_ALL=C", folder, NULL};
+    confine(&plan, compiler, job->folder);
     ak_proc_spec spec = {.argv = argv,
                          .setenv = variables,
-                         .timeout_ns = job->timeout_ns,
+                         .confine = ak_sandbox_plan_apply,
+                         .confine_context = &plan,
                          .output_max = LOG_MAX,
-                         .memory_max = job->memory_max,
-                         .cpu_seconds_max =
-                             (int)(job->timeout_ns / AK_SECOND_NS) + CPU_SECONDS_SPARE};
+                         .memory_max = job->memory_max};
+    ak_compile_limit(&spec, job);
     status = ak_proc_run(&run, &spec, err);
+    ak_sandbox_plan_close(&plan);
     if (status != AK_OK) {
         ak_free(argv);
         return status;
     }
     result.compile_ns = run.wall_ns;
-    ak_compile_judge(&result, &run, job, "the compiler");
-    if (result.status == AK_TRIAL_OK) {
+    status = ak_compile_judge(&result, &run, job, "the compiler", err);
+    if (status == AK_OK && result.status == AK_TRIAL_OK) {
         status = ak_compile_hash(&result, job, ak_host_elf_hash, err);
+    }
+    if (status == AK_OK && result.status == AK_TRIAL_OK && !job->keeps_state) {
+        status = look_at(&result, job, err);
     }
     status = status == AK_OK ? ak_compile_end(&result, err) : status;
     if (status == AK_OK) {

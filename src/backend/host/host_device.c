@@ -1,7 +1,8 @@
 /*
- * host_device.c: what the CPU is, read from /proc and /sys. Nothing here is needed to run; whatever
+ * host_device.c: reads from /proc and /sys what the CPU is. Nothing here is needed to run; whatever
  * cannot be read gets a modest default.
  */
+#include <assert.h>
 #include <gnu/libc-version.h>
 #include <sched.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 
 #define CPUINFO_MAX  (1u << 20)
 #define SYS_TEXT_MAX 256
-/* Where /sys says nothing: the smallest caches of the last fifteen years. */
+/* Used if /sys says nothing: the smallest caches of the last fifteen years. */
 #define L1D_FALLBACK (32 << 10)
 #define L2_FALLBACK  (256 << 10)
 #define L3_FALLBACK  (4 << 20)
@@ -30,7 +31,7 @@ int ak_host_cpus(void)
     return online > 0 && online < 65536 ? (int)online : 1;
 }
 
-/* Value of the first line `key : value`; false if there is none. */
+/* Gives the value of the first line `key : value`; returns false if there is none. */
 static bool cpuinfo(char *out, size_t bytes, const char *key)
 {
     char *text = NULL;
@@ -63,9 +64,10 @@ static void cpu_name(char *out, size_t bytes)
     }
 }
 
-/* Of the first CPU: where they differ, it is usually one of the fast ones. */
+/* Reads the cache of the first CPU. If CPUs differ, that is usually one of the fast ones. */
 int64_t ak_host_cache_bytes(int level)
 {
+    assert(level >= 1 && level <= 3);
     int64_t fallback = level == 1 ? L1D_FALLBACK : level == 2 ? L2_FALLBACK : L3_FALLBACK;
     for (int index = 0; index < 8; index++) {
         char path[128], *level_text = NULL, *type = NULL, *size = NULL;
@@ -152,21 +154,21 @@ ak_status ak_host_facts(ak_scope *out, const char *device, int threads, ak_error
         {"l3_bytes", ak_host_cache_bytes(3)},
     };
     (void)device;
-    ak_status status = AK_OK;
     int cpus = ak_host_cpus();
     if (threads > cpus) {
-        return ak_fail(err, AK_INVALID,
-                       "threads: %d were asked for; this machine has %d processor%s", threads, cpus,
-                       cpus == 1 ? "" : "s");
+        return ak_fail(
+            err, AK_INVALID,
+            "threads: %d is more than this machine's %d processor%s; give fewer, or 0 for all",
+            threads, cpus, cpus == 1 ? "" : "s");
     }
-    for (size_t i = 0; status == AK_OK && i < sizeof facts / sizeof facts[0]; i++) {
-        status = ak_scope_set_int(out, facts[i].name, facts[i].value, err);
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        AK_DO(ak_scope_set_int(out, facts[i].name, facts[i].value, err));
     }
-    return status;
+    return AK_OK;
 }
 
-/* The libraries that an artifact is linked with at run time are those of the C library, so that one
-   version covers them. Vendor libraries take no part in a trial; a comparison names its own. */
+/* At run time an artifact is linked only with the C library's own libraries, so one version covers
+   them. Vendor libraries take no part in a trial; a comparison names its own. */
 ak_status ak_host_environment(json_t **out, const char *device, ak_error *err)
 {
     char name[128];

@@ -1,7 +1,8 @@
 /*
- * host_elf.c: two configurations that compile to the same code need not be measured twice. The hash
- * covers the sections that decide what an artifact does (instructions, constants, initial data, and
- * through symbol names and relocations what it calls), and none that holds paths, notes or times.
+ * host_elf.c: hashes the code of an artifact, because configurations that compile to the same code
+ * need not be measured twice. The hash covers the sections that decide what an artifact does:
+ * instructions, constants, initial data and, through symbol names and relocations, what it calls.
+ * It covers no section that holds paths, notes or times.
  *
  * The file comes from a compiler that ran on somebody's source, so every offset is checked.
  */
@@ -18,7 +19,8 @@ static bool inside(uint64_t offset, uint64_t size, size_t length)
     return offset <= length && size <= length - offset;
 }
 
-/* By name and exactly, or with a dot behind: .text, .text.unlikely. */
+/* Returns whether a section decides what the artifact does. A name matches exactly or with a dot
+   behind it: .text, .text.unlikely. */
 static bool is_telling(const char *name)
 {
     static const char *const telling[] = {".text",  ".rodata",     ".data",   ".init_array",

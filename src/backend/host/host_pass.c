@@ -1,7 +1,7 @@
 /*
- * host_pass.c: what a program does that calls a library for the product and needs a bias, an
- * activation or a residual: a second pass over C. Written as well as we can, or the comparison
- * would not be fair: vectors of the machine's full width, all threads, one read and one write of C.
+ * host_pass.c: the second pass over C. A program that calls a library for the product needs it to
+ * add a bias, an activation or a residual. A fair comparison needs a good one: this one uses
+ * vectors of the machine's full width and all threads, and reads and writes C once.
  *
  * The body is compiled once per instruction set from GNU vectors and chosen at run time.
  */
@@ -10,8 +10,8 @@
 #include "backend/host/host_baseline.h"
 #include "base/text.h"
 
-/* The passing of wide vectors between functions that are always inlined has no ABI to warn about.
- */
+/* Functions that are always inlined have no ABI, so that the warning about passing wide vectors
+   does not apply. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 enum { LANES = 16 };
@@ -20,7 +20,7 @@ typedef int32_t ivec __attribute__((vector_size(LANES * 4)));
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Below this many elements, starting threads costs more than they save. */
+/* Below this many elements per thread, starting threads costs more than they save. */
 #define ELEMENTS_PER_THREAD 65536
 
 enum { NONE, RELU, LEAKY_RELU, GELU_TANH, GELU_ERF, SILU, ACTIVATIONS };
@@ -39,15 +39,15 @@ INLINE vec splat(float x)
     return x - (vec){0};
 }
 
-/* Macros, and functions that take addresses: passing wide vectors by value has an ABI that differs
-   between compilers and options. Each argument is a variable, so evaluating it twice costs nothing.
-   b where either is NaN: x86's own maximum and minimum. */
+/* These are macros, and other functions take addresses, because the ABI for passing wide vectors by
+   value differs between compilers and options. Each argument is a variable, so evaluating it twice
+   costs nothing. The result is b if either is NaN, as with x86's own maximum and minimum. */
 #define CHOOSE(mask, yes, no) ((vec)(((mask) & (ivec)(yes)) | (~(mask) & (ivec)(no))))
 #define LARGER(a, b)          CHOOSE((a) > (b), a, b)
 #define SMALLER(a, b)         CHOOSE((a) < (b), a, b)
 
-/* 2^n * exp(r), n the nearest integer to x / ln 2; within 2 units in the last place. Results that
-   would be denormal are 0, and beyond 88.37 it stays at 2.4e38. */
+/* Computes 2^n * exp(r), where n is the nearest integer to x / ln 2, to within 2 units in the last
+   place. Denormal results become 0; from 88.37 on the result stays at 2.4e38. */
 INLINE void exponential(vec *value)
 {
     const vec x = *value, lowest = splat(-87.33654f), highest = splat(88.376f);
@@ -68,7 +68,8 @@ INLINE void exponential(vec *value)
     *value = (vec)((ivec)(p * power) & ~(x < lowest));
 }
 
-/* x Phi(x), by the tail of the normal distribution: exp(-y^2/2) t Q(t), t = 1/(1 + 0.35 y). */
+/* Computes x Phi(x) by the tail of the normal distribution: exp(-y^2/2) t Q(t), t = 1/(1 + 0.35
+   y). */
 INLINE void gelu_erf(vec *value)
 {
     const vec x = *value, minus = -x, zero = splat(0.0f);
@@ -117,10 +118,10 @@ INLINE void apply(vec *value, int activation)
     }
 }
 
-/* Rows of C to be finished; the residual is laid out as C. */
+/* The rows of C that a thread finishes; the residual is laid out as C. */
 typedef struct rows {
     float *c;
-    const float *bias, *residual; /* NULL: none */
+    const float *bias, *residual; /* NULL: not wanted */
     int64_t count, columns, pitch;
 } rows;
 
@@ -160,7 +161,7 @@ INLINE void rows_with(int activation, const rows *r)
     }
 }
 
-/* One loop per activation, so that the choice is not made for each element. */
+/* Has one loop per activation, so that the activation is not chosen for each element. */
 INLINE void rows_of(int activation, const rows *r)
 {
     switch (activation) {
@@ -220,7 +221,7 @@ static rows_fn choose(void)
     return rows_plain;
 }
 
-/* The value of a choice in "bias=add,activation=relu"; length 0 if it is not there. */
+/* Returns the value of an option in "bias=add,activation=relu"; *length is 0 if it is not there. */
 static const char *value_of(size_t *length, const char *choices, const char *name)
 {
     size_t n = strlen(name);

@@ -1,11 +1,11 @@
 /*
  * host_pool.c: see host_pool.h. Each worker has a mailbox of its own: a number that the caller of
- * `parallel` changes to start it and that the worker copies to `done` when it has ended. A worker
+ * `parallel` changes to start it, and that the worker copies to `done` when it has ended. A worker
  * that does not take part in a region is not touched, so it never reads the region's fields while
- * the next one is being written.
+ * the next ones are being written.
  *
- * Sleeping is the usual futex dance: the worker announces that it will sleep, looks once more,
- * sleeps while the number is unchanged; the starter changes the number, then wakes whoever
+ * Sleeping uses a futex: the worker announces that it will sleep, looks once more, and sleeps while
+ * the number is unchanged; the starter changes the number and then wakes a worker that has
  * announced it. Both sides use sequentially consistent operations, so at least one of them sees the
  * other.
  */
@@ -22,14 +22,14 @@
 #include "base/clock.h"
 
 #define CACHE_LINE 64
-/* Pauses between two looks at the clock or offers of the core to another thread: about a
-   microsecond. */
+/* Number of pauses, about a microsecond, before a waiter reads the clock or yields the core. */
 #define SPIN_STEP 16
-/* Steps before a waiter starts to yield, 10 to 30 us. On a busy machine two threads may share a
-   core, and the one that spins would keep the one that it waits for from running. */
+/* Number of steps, 10 to 30 us, before a waiter begins to yield. On a busy machine two threads may
+   share a core, and the one that spins would keep the other from running. */
 #define YIELD_AFTER 50
 
-/* Members that different threads write are a cache line apart; padding does it at any alignment. */
+/* Members that different threads write are a cache line apart, whatever the alignment of the
+   struct. */
 typedef struct slot {
     _Atomic uint32_t go; /* written by the starter */
     _Atomic uint32_t asleep;
@@ -44,20 +44,20 @@ typedef struct slot {
 struct ak_host_pool {
     int threads;
     int64_t spin_ns;
-    bool crowded; /* more threads than processors: spinning would keep the others from running */
+    bool crowded; /* more threads than processors: yield at once */
     _Atomic bool ending;
     uint32_t region;
-    /* of the running region; written while no worker is in one */
+    /* The running region; written only while no worker is in one. */
     int n;
     void (*task)(void *context, int thread, int n);
     void *context;
     char apart[CACHE_LINE];
-    _Atomic uint32_t arrived; /* at the barrier */
+    _Atomic uint32_t arrived; /* number of threads at the barrier */
     char apart_too[CACHE_LINE];
-    _Atomic uint32_t turn; /* of the barrier */
+    _Atomic uint32_t turn; /* number of barriers that were passed */
     char apart_three[CACHE_LINE];
     slot *slots; /* one per thread; [0] is the caller's and unused */
-    int started; /* workers that exist */
+    int started; /* number of workers that exist */
 };
 
 static inline void pause_briefly(void)
@@ -69,7 +69,7 @@ static inline void pause_briefly(void)
 #endif
 }
 
-/* Waits until *word equals `value` (or differs from it): for those that are known to be running. */
+/* Waits until *word equals `value` (or differs from it). Only for threads that are known to run. */
 static void wait_until(const ak_host_pool *pool, _Atomic uint32_t *word, uint32_t value, bool equal)
 {
     for (int steps = 0;; steps++) {
@@ -85,7 +85,7 @@ static void wait_until(const ak_host_pool *pool, _Atomic uint32_t *word, uint32_
     }
 }
 
-/* Waits for the next start of this worker; spins, then sleeps. */
+/* Waits for the next start of this worker: spins, then sleeps. */
 static void wait_idle(slot *s, uint32_t last)
 {
     int64_t end = s->pool->spin_ns > 0 ? ak_clock_ns() + s->pool->spin_ns : 0;
@@ -232,7 +232,8 @@ void ak_host_pool_parallel(void *opaque, int n, void (*task)(void *context, int 
     for (int i = 1; i < n; i++) {
         wait_until(pool, &pool->slots[i].done, region, true);
     }
-    pool->n = 1; /* a barrier outside of a region is passed at once */
+    /* A barrier outside of a region is passed at once. */
+    pool->n = 1;
 }
 
 void ak_host_pool_barrier(void *opaque)

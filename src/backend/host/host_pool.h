@@ -1,7 +1,7 @@
 /*
- * host_pool.h: the threads behind ak_host_call.parallel and .barrier: a fork-join pool whose
- * workers spin for a while after a parallel region and then sleep, so that back-to-back regions
- * start within a microsecond and an idle pool costs nothing.
+ * host_pool.h: the threads behind ak_host_call.parallel and .barrier: a fork-join pool. Its workers
+ * spin for a while after a parallel region and then sleep, so that back-to-back regions start
+ * within a microsecond and an idle pool costs nothing.
  */
 #ifndef AK_BACKEND_HOST_POOL_H
 #define AK_BACKEND_HOST_POOL_H
@@ -13,15 +13,17 @@
 
 typedef struct ak_host_pool ak_host_pool;
 
-/* `threads` includes the caller. spin_ns: how long an idle worker spins before it sleeps. */
+/* Starts a pool. `threads` includes the caller; an idle worker spins for spin_ns before it
+   sleeps. */
 ak_status ak_host_pool_open(ak_host_pool **out, int threads, int64_t spin_ns, ak_error *err);
 void ak_host_pool_close(ak_host_pool *pool);
 int ak_host_pool_threads(const ak_host_pool *pool);
-/* Ties the caller and each worker to a processor of its own, where there are enough: left alone,
-   the scheduler may wake two of them on one core, and a measurement then runs at half speed. */
+/* Pins the caller and each worker to a processor of its own if there are enough. Otherwise the
+   scheduler may wake two of them on one core, and a measurement runs at half speed. */
 void ak_host_pool_pin(ak_host_pool *pool);
 
-/* The two members of ak_host_call; `pool` is an ak_host_pool. n above the pool's size is cut. */
+/* These implement the two members of ak_host_call; `pool` is an ak_host_pool. n is limited to the
+   size of the pool. */
 void ak_host_pool_parallel(void *pool, int n, void (*task)(void *context, int thread, int n),
                            void *context);
 void ak_host_pool_barrier(void *pool);

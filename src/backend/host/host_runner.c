@@ -1,56 +1,97 @@
 /*
  * host_runner.c: the confined child, see host_runner.h. It gives up its rights before it loads
- * anything, in an order that each step allows: descriptors and limits at the start; files before
- * the artifact is opened; threads; then the system calls, for all threads at once.
+ * anything, in an order that each step allows: first descriptors and limits; files before the
+ * artifact is opened; after the threads are started, the system calls, for all threads at once.
  *
- * A library that we compare with is trusted with threads and files to read (it starts threads and
- * looks at the machine); a candidate is trusted with nothing.
+ * A library is trusted to start threads and to read files, because it looks at the machine; a
+ * candidate is trusted with nothing.
+ *
+ * This file is long because nothing of it may call what the confinement has taken away: all that
+ * the child does stands here.
  */
 #include "backend/host/host_runner.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/futex.h>
+#include <malloc.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "backend/backend.h"
 #include "backend/host/host_baseline.h"
 #include "backend/host/host_pool.h"
 #include "backend/sandbox.h"
 #include "base/clock.h"
 #include "base/proc.h"
+#include "base/text.h"
+#include "check/guard.h"
 
-/* An idle thread of a candidate's pool spins as long as the serial parts of a kernel usually last.
- */
+/* An idle thread of a candidate's pool spins as long as the serial parts of a kernel usually
+   last. */
 #define CANDIDATE_SPIN_NS 100000
-/* Waiting for `go`: the worker sets it within microseconds, unless it was interrupted. */
+/* The runner spins this long for `go`, which the worker sets within microseconds unless it was
+   interrupted. */
 #define GO_SPIN_NS 500000
-/* Behind the workspace: bytes of a known pattern, then a page that cannot be touched. */
-#define RED_ZONE_BYTES 4096
-#define RED_ZONE       0xa5
-#define HUGE_PAGE      (UINT64_C(2) << 20)
-/* Candidates may run for long, but not for ever even if the worker is gone. */
+/* Address space in front of the arguments and behind them, beyond their red zones, that cannot be
+   accessed: a write there crashes instead of changing memory that is not checked. */
+#define FORBIDDEN_BYTES (UINT64_C(16) << 20)
+/* Parts of the block that stay mapped: two sets of inputs at the task's own shape, and an edge-case
+   shape. */
+#define PLACES     3
+#define HUGE_PAGE  (UINT64_C(2) << 20)
+#define CACHE_LINE 64
+/* A kernel is rejected only if its calls leave at least this many stained elements of a batch
+   unwritten: one whose results differ in their last bits from call to call may by chance write the
+   value that was put there. Where a busy machine allows batches of a few calls only, those of all
+   batches count together, if they are at least one in SKIPPED_PART of those that were looked at. */
+#define SKIPPED_MIN  3
+#define SKIPPED_PART 4
+/* A candidate ends after this much processor time, even if the worker has ended. */
 #define CPU_SECONDS_MAX 7200
+
+typedef struct place {
+    uint64_t first, span;  /* part of the block; span 0: free */
+    unsigned char *memory; /* has FORBIDDEN_BYTES in front of it and behind it */
+} place;
 
 typedef struct runner {
     ak_runner_page *page;
     int block_fd;
-    unsigned char *block;
-    uint64_t block_bytes;
-    unsigned char *map; /* that the workspace lies in */
+    place places[PLACES];
+    unsigned next_place; /* the one to replace next */
+    unsigned char *map;  /* mapping that contains the workspace */
     uint64_t map_bytes;
     unsigned char *workspace;
     uint64_t workspace_bytes, red_bytes;
+    ak_guard_stream red; /* content behind the workspace, up to a page that cannot be accessed */
+    unsigned rounds;
     ak_host_pool *pool;
     void (*kernel)(const ak_host_call *call);
     const ak_baseline_ops *ops;
     ak_baseline *baseline;
-    bool pinned; /* a baseline: after its first run */
+    bool pinned;              /* for a baseline: after its first run */
+    uint64_t looked, skipped; /* stained elements of all batches, and those left unwritten */
 } runner;
+
+static uint64_t ticks(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t now;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
+    return now;
+#else
+    return (uint64_t)ak_clock_ns();
+#endif
+}
 
 static void answer(ak_runner_page *page, ak_trial_status status, const char *reason)
 {
@@ -64,18 +105,80 @@ static void say(char what)
     }
 }
 
-/* Denormals are kept and no exception is trapped: an artifact linked with -ffast-math would switch
-   the first while it is loaded, and be measured with another arithmetic than the rest. */
+/* Rounds to nearest, keeps denormals and traps no exception. An artifact linked with -ffast-math
+   would flush denormals as soon as it is loaded, and be measured with another arithmetic than
+   other candidates. */
+#define MXCSR_USUAL 0x1f80u
+#define MXCSR_FLAGS 0x3fu
 static void usual_arithmetic(void)
 {
 #if defined(__x86_64__)
-    __builtin_ia32_ldmxcsr(0x1f80);
+    __asm__ volatile("cld; fninit" : : : "cc");
+    __builtin_ia32_ldmxcsr(MXCSR_USUAL);
 #elif defined(__aarch64__)
     __asm__ volatile("msr fpcr, %0" : : "r"(UINT64_C(0)));
 #endif
 }
 
+/* Says which part of the processor's state a kernel has changed although the calling convention
+   requires it to be restored; NULL if there is none. With a changed state the runner, or a program
+   that calls the kernel, would compute other results, and the x87 registers could keep a result
+   between calls. */
+static const char *left_behind(void)
+{
+#if defined(__x86_64__)
+    struct {
+        uint16_t control, unused1, status, unused2, tags, unused3;
+        uint32_t rest[4];
+    } x87;
+    __asm__ volatile("fnstenv %0; fldenv %0" : "=m"(x87));
+    if ((__builtin_ia32_stmxcsr() & ~MXCSR_FLAGS) != MXCSR_USUAL ||
+        (x87.control & 0xf3f) != 0x33f) {
+        return "it leaves another rounding mode, denormals flushed to zero or exceptions "
+               "unmasked: a kernel restores the floating-point mode before it returns";
+    }
+    if (x87.tags != 0xffff) {
+        return "it leaves values in x87 or MMX registers: a kernel that uses these ends with emms";
+    }
+#elif defined(__aarch64__)
+    uint64_t fpcr;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+    if (fpcr != 0) {
+        return "it leaves another rounding mode or denormals flushed to zero: a kernel restores "
+               "the floating-point mode before it returns";
+    }
+#endif
+    return NULL;
+}
+
 /* ---- load ---------------------------------------------------------------------------------- */
+
+/* Where the loader has put the object that contains an address. */
+typedef struct object_range {
+    uint64_t inside, begin, end;
+} object_range;
+
+static int find_object(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    object_range *range = context;
+    uint64_t begin = UINT64_MAX, end = 0;
+    (void)bytes;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type == PT_LOAD) {
+            uint64_t at = info->dlpi_addr + p->p_vaddr;
+            begin = at < begin ? at : begin;
+            end = at + p->p_memsz > end ? at + p->p_memsz : end;
+        }
+    }
+    if (range->inside < begin || range->inside >= end) {
+        return 0;
+    }
+    range->begin = begin;
+    /* Code may fill its last page. */
+    range->end = (end + AK_RUNNER_PAGE - 1) / AK_RUNNER_PAGE * AK_RUNNER_PAGE;
+    return 1;
+}
 
 static void load_candidate(runner *r)
 {
@@ -95,6 +198,9 @@ static void load_candidate(runner *r)
         return;
     }
     ak_host_pool_pin(r->pool);
+#ifdef __GLIBC__
+    (void)mallopt(M_ARENA_MAX, 1); /* more arenas need mprotect */
+#endif
     (void)ak_sandbox_seal();
     void *library = dlopen(page->artifact, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
@@ -109,6 +215,9 @@ static void load_candidate(runner *r)
         answer(page, AK_TRIAL_LAUNCH_ERROR, text);
         return;
     }
+    object_range range = {.inside = (uint64_t)(uintptr_t)symbol};
+    (void)dl_iterate_phdr(find_object, &range);
+    (void)ak_sandbox_seal_loaded(range.begin, range.end);
     memcpy(&r->kernel, &symbol, sizeof symbol); /* ISO C has no cast from object to function */
     answer(page, AK_TRIAL_OK, "");
 }
@@ -131,8 +240,8 @@ static void load_baseline(runner *r)
                                .choices = page->choices,
                                .library_threads = page->library_threads};
     char version[sizeof page->version] = "";
-    /* Our own threads, for passes and copies, sleep at once: the library's run on the same cores.
-     */
+    /* Our own threads, for passes and copies, sleep at once, because the library's threads run on
+       the same cores. */
     if (ak_host_pool_open(&r->pool, page->threads_max, 0, &err) != AK_OK ||
         r->ops->open(&r->baseline, version, sizeof version, &setup, &err) != AK_OK) {
         answer(page, AK_TRIAL_LAUNCH_ERROR, err.text);
@@ -156,28 +265,51 @@ static void load(runner *r)
 
 /* ---- run ----------------------------------------------------------------------------------- */
 
-static bool map_block(runner *r, uint64_t bytes)
+static void unmap_place(place *p)
 {
-    if (r->block_bytes == bytes) {
-        return true;
+    if (p->span > 0) {
+        (void)munmap(p->memory - FORBIDDEN_BYTES, p->span + 2 * FORBIDDEN_BYTES);
+        p->span = 0;
     }
-    if (r->block_bytes > 0) {
-        (void)munmap(r->block, r->block_bytes);
-        r->block_bytes = 0;
+}
+
+/* Maps a part of the block; returns NULL if there is no memory. */
+static unsigned char *map_place(runner *r, uint64_t first, uint64_t span)
+{
+    place *p = &r->places[r->next_place];
+    for (size_t i = 0; i < PLACES; i++) {
+        if (r->places[i].span == span && r->places[i].first == first) {
+            return r->places[i].memory;
+        }
+        if (r->places[i].span > 0 && r->places[i].first == first) {
+            p = &r->places[i]; /* of another shape, not needed now */
+        }
     }
-    void *memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, r->block_fd, 0);
+    r->next_place += p == &r->places[r->next_place];
+    r->next_place %= PLACES;
+    unmap_place(p);
+    uint64_t total = span + 2 * FORBIDDEN_BYTES;
+    unsigned char *map =
+        mmap(NULL, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED) {
+        return NULL;
+    }
+    void *memory = mmap(map + FORBIDDEN_BYTES, span, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_POPULATE | MAP_FIXED, r->block_fd, (off_t)first);
     if (memory == MAP_FAILED) {
-        return false;
+        (void)munmap(map, total);
+        return NULL;
     }
-    r->block = memory;
-    r->block_bytes = bytes;
-    return true;
+    *p = (place){.first = first, .span = span, .memory = memory};
+    return memory;
 }
 
 static bool make_workspace(runner *r, uint64_t bytes)
 {
     if (r->map != NULL && r->workspace_bytes == bytes) {
+        if (r->page->refill != 0) {
+            memset(r->workspace, 0xff, bytes);
+        }
         return true;
     }
     if (r->map != NULL) {
@@ -187,9 +319,9 @@ static bool make_workspace(runner *r, uint64_t bytes)
     if (bytes > AK_RUNNER_WORKSPACE_MAX) {
         return false;
     }
-    uint64_t page = 4096;
+    uint64_t page = AK_RUNNER_PAGE;
     uint64_t align = bytes >= HUGE_PAGE ? HUGE_PAGE : page;
-    uint64_t body = (bytes + RED_ZONE_BYTES + page - 1) / page * page;
+    uint64_t body = (bytes + AK_GUARD_BYTES + page - 1) / page * page;
     uint64_t total = body + align + 2 * page;
     unsigned char *map = mmap(NULL, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED) {
@@ -197,15 +329,17 @@ static bool make_workspace(runner *r, uint64_t bytes)
     }
     uint64_t start = ((uint64_t)(uintptr_t)map + page + align - 1) / align * align;
     unsigned char *workspace = map + (start - (uint64_t)(uintptr_t)map);
-    if (mprotect(workspace, body, PROT_READ | PROT_WRITE) != 0) {
+    /* mprotect is forbidden by now, so this maps again. */
+    if (mmap(workspace, body, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+             0) == MAP_FAILED) {
         (void)munmap(map, total);
         return false;
     }
     (void)madvise(workspace, body, MADV_HUGEPAGE);
-    /* All bits set are a NaN in every floating type: who reads before writing is found out. */
+    /* All bits set are a NaN in every floating type, which reveals a kernel that reads before it
+       writes. */
     memset(workspace, 0xff, bytes);
     r->red_bytes = body - bytes;
-    memset(workspace + bytes, RED_ZONE, r->red_bytes);
     r->map = map;
     r->map_bytes = total;
     r->workspace = workspace;
@@ -213,51 +347,162 @@ static bool make_workspace(runner *r, uint64_t bytes)
     return true;
 }
 
-static bool red_zone_whole(const runner *r)
+/* Paints the red zone of the workspace again in each round, as those of arguments are. */
+static void paint_red_zone(runner *r)
 {
-    for (uint64_t i = 0; i < r->red_bytes; i++) {
-        if (r->workspace[r->workspace_bytes + i] != RED_ZONE) {
-            return false;
-        }
-    }
-    return true;
+    ak_guard_pattern pattern = {.key = r->page->salt, .content = ak_guard_content_of(r->rounds++)};
+    r->red = ak_guard_stream_of(&pattern, AK_ARGUMENTS_MAX, AK_GUARD_AFTER, AK_DTYPE_F32);
+    ak_guard_write(r->workspace + r->workspace_bytes, 0, r->red_bytes, &r->red);
 }
 
-/* One element of each output becomes NaN again before each iteration: a kernel that remembers that
-   it has already been here leaves it so. One store, no load: nothing that could be measured. */
-static void stain(const ak_runner_page *page, unsigned char *block, uint64_t *state)
+static bool red_zone_whole(const runner *r)
 {
+    return ak_guard_holds(r->workspace + r->workspace_bytes, 0, r->red_bytes, &r->red);
+}
+
+/* Draws a number that nobody can predict from the contents of memory. */
+static uint64_t drawn(uint64_t *state)
+{
+    uint64_t x = *state ^ ticks();
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    *state = *state * UINT64_C(6364136223846793005) + ticks();
+    return x ^ (x >> 31);
+}
+
+static void put(unsigned char *at, const unsigned char *from, uint32_t bytes)
+{
+    switch (bytes) { /* sizes are constants because a call would cost more */
+    case 8:
+        memcpy(at, from, 8);
+        break;
+    case 4:
+        memcpy(at, from, 4);
+        break;
+    default:
+        memcpy(at, from, 2);
+        break;
+    }
+}
+
+/* What was put into one element of each output before a call, and what was there. The place is kept
+   as a distance from a number that is drawn, so that no register and no word of the stack points at
+   it during the call. */
+typedef struct stained {
+    uint64_t mask;
+    uint64_t at[AK_ARGUMENTS_MAX];
+    uint64_t put[AK_ARGUMENTS_MAX], was[AK_ARGUMENTS_MAX];
+    uint64_t skipped; /* stained elements that calls should have written but did not */
+} stained;
+
+static uint64_t get(const unsigned char *at, uint32_t bytes)
+{
+    uint64_t value = 0;
+    switch (bytes) {
+    case 8:
+        memcpy(&value, at, 8);
+        break;
+    case 4:
+        memcpy(&value, at, 4);
+        break;
+    default:
+        memcpy(&value, at, 2);
+        break;
+    }
+    return value;
+}
+
+/* Before each iteration one element of each output becomes NaN or a copy of another element. A
+   kernel that skips work it has done before leaves this element unwritten; a kernel that computes
+   only where it finds NaN leaves the copies. A word of the workspace is overwritten as well, so
+   that nothing kept there can be relied upon. This takes a few stores, too few to be measured. */
+static void stain(const runner *r, const ak_runner_page *page, void *const *arg, stained *s,
+                  uint64_t *state)
+{
+    static const unsigned char nan[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+    s->mask = drawn(state);
     for (uint32_t i = 0; i < page->argument_count; i++) {
         if (page->stain_count[i] == 0) {
             continue;
         }
-        *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        uint64_t index = (*state >> 32) * page->stain_count[i] >> 32;
-        unsigned char *at = block + page->offset[i] + index * page->stain_bytes[i];
-        switch (page->stain_bytes[i]) { /* constants: a call would cost more than the store */
-        case 8:
-            memset(at, 0xff, 8);
-            break;
-        case 4:
-            memset(at, 0xff, 4);
-            break;
-        default:
-            memset(at, 0xff, 2);
-            break;
-        }
+        uint64_t x = drawn(state), count = page->stain_count[i];
+        uint32_t bytes = page->stain_bytes[i];
+        unsigned char *at = (unsigned char *)arg[i] + ((x >> 32) * count >> 32) * bytes;
+        const unsigned char *other =
+            (unsigned char *)arg[i] + ((x & UINT32_MAX) * count >> 32) * bytes;
+        s->at[i] = (uint64_t)(uintptr_t)at ^ s->mask;
+        s->was[i] = get(at, bytes);
+        s->put[i] = get((x & 1) != 0 ? nan : other, bytes);
+        put(at, (x & 1) != 0 ? nan : other, bytes);
+    }
+    if (page->workspace_bytes >= sizeof nan) {
+        uint64_t words = page->workspace_bytes / sizeof nan;
+        memcpy(r->workspace + ((drawn(state) >> 32) * words >> 32) * sizeof nan, nan, sizeof nan);
     }
 }
 
-static void repeat(runner *r, const ak_host_call *call, uint32_t iterations, uint64_t *salt)
+/* Counts the stained elements that the call has not written, and returns how many it looked at. The
+   stain replaced a result of the previous call, so a call that does its work writes that result
+   again over the stain. */
+static uint64_t count_skipped(const ak_runner_page *page, stained *s)
 {
+    uint64_t looked = 0;
+    for (uint32_t i = 0; i < page->argument_count; i++) {
+        if (page->stain_count[i] > 0 && s->put[i] != s->was[i]) {
+            const unsigned char *at = (const unsigned char *)(uintptr_t)(s->at[i] ^ s->mask);
+            s->skipped += get(at, page->stain_bytes[i]) == s->put[i] ? 1 : 0;
+            looked++;
+        }
+    }
+    return looked;
+}
+
+/* Returns whether calls leave out work: by one batch, or by all batches together. */
+static bool leaves_out(const runner *r, uint64_t skipped)
+{
+    return skipped >= SKIPPED_MIN ||
+           (r->skipped >= SKIPPED_MIN && SKIPPED_PART * r->skipped >= r->looked);
+}
+
+/* Returns how many elements calls after the first have left unwritten. `whole`: the outputs hold
+   results already. */
+static uint64_t repeat(runner *r, const ak_runner_page *page, const ak_host_call *call,
+                       uint32_t iterations, bool whole, uint64_t *state)
+{
+    stained s = {0};
     for (uint32_t i = 0; i < iterations; i++) {
-        stain(r->page, r->block, salt);
         if (r->kernel != NULL) {
+            stain(r, page, call->arg, &s, state);
             r->kernel(call);
+            if (whole || i > 0) {
+                r->looked += count_skipped(page, &s);
+            }
         } else if (r->ops != NULL) {
+            stain(r, page, call->arg, &s, state);
             r->ops->run(r->baseline, call);
         }
     }
+    r->skipped += s.skipped;
+    return s.skipped;
+}
+
+/* Brings the arguments into the caches, as in the middle of a batch, before a single call that will
+   be compared with one of many. */
+typedef struct touch {
+    const unsigned char *memory;
+    uint64_t bytes;
+} touch;
+
+static void touch_part(void *context, int thread, int n)
+{
+    const touch *t = context;
+    uint64_t begin = t->bytes / (uint64_t)n * (uint64_t)thread;
+    uint64_t end = thread + 1 == n ? t->bytes : t->bytes / (uint64_t)n * (uint64_t)(thread + 1);
+    volatile unsigned char sink = 0;
+    for (uint64_t i = begin; i < end; i += CACHE_LINE) {
+        sink = t->memory[i];
+    }
+    (void)sink;
 }
 
 static void nothing(void *context, int thread, int n)
@@ -277,6 +522,7 @@ static void wait_for_go(ak_runner_page *page)
     }
 }
 
+/* This function is long because it is the other side of host.c's run_batch, step by step. */
 static void run(runner *r)
 {
     ak_runner_page *page = r->page;
@@ -287,9 +533,11 @@ static void run(runner *r)
     int64_t pitch[AK_ARGUMENTS_MAX];
     ak_error err = AK_ERROR_INIT;
     const char *fault = NULL;
+    unsigned char *memory = NULL;
     if (r->pool == NULL && ak_host_pool_open(&r->pool, page->threads_max, 0, &err) != AK_OK) {
-        fault = err.text; /* nothing is loaded: an empty batch, for calibration */
-    } else if (!map_block(r, page->block_bytes)) {
+        /* Nothing is loaded: this is an empty batch, for calibration. */
+        fault = err.text;
+    } else if (page->span > 0 && (memory = map_place(r, page->first, page->span)) == NULL) {
         fault = "the arguments do not fit into memory";
     } else if (!make_workspace(r, page->workspace_bytes)) {
         fault = "the workspace does not fit into memory";
@@ -303,7 +551,7 @@ static void run(runner *r)
     }
     memcpy(pitch, page->pitch, sizeof pitch);
     for (uint32_t i = 0; fault == NULL && i < page->argument_count; i++) {
-        arg[i] = r->block + page->offset[i];
+        arg[i] = memory + page->offset[i];
     }
     ak_host_call call = {.size = size,
                          .choice = choice,
@@ -324,24 +572,43 @@ static void run(runner *r)
         say(AK_RUNNER_END);
         return;
     }
-    uint64_t salt = page->salt;
-    uint32_t iterations = page->iterations;
+    /* This copy of the request counts, whatever happens to the page; the worker checks the page
+       afterwards. */
+    const ak_runner_page asked = *page;
+    uint64_t state = asked.salt ^ ticks();
+    paint_red_zone(r);
     usual_arithmetic();
-    repeat(r, &call, page->warm, &salt);
+    (void)repeat(r, &asked, &call, asked.warm, false, &state);
+    if (asked.warm == 0 && memory != NULL && r->kernel != NULL) {
+        touch t = {.memory = memory, .bytes = asked.span};
+        ak_host_pool_parallel(r->pool, asked.threads, touch_part, &t);
+    }
     if (r->ops == NULL) {
-        ak_host_pool_parallel(r->pool, page->threads, nothing, NULL); /* wakes the threads */
+        /* This wakes the threads. */
+        ak_host_pool_parallel(r->pool, page->threads, nothing, NULL);
     }
     say(AK_RUNNER_READY);
     wait_for_go(page);
-    repeat(r, &call, iterations, &salt);
+    uint64_t skipped = repeat(r, &asked, &call, asked.iterations, asked.warm > 0, &state);
     say(AK_RUNNER_DONE);
-    /* A library starts its threads at its first call, and they inherit what its caller is tied to:
-       so its caller is tied down only now, and its threads stay free to use the other cores. */
-    if (r->ops != NULL && r->ops->keeps_threads && !r->pinned && iterations > 0) {
+    const char *left = r->kernel != NULL ? left_behind() : NULL;
+    /* A library starts its threads at its first call, and they inherit the processors of its
+       caller. So the caller is pinned only now, and the library's threads stay free to use the
+       other cores. */
+    if (r->ops != NULL && r->ops->keeps_threads && !r->pinned && asked.iterations > 0) {
         ak_host_pool_pin(r->pool);
         r->pinned = true;
     }
-    if (red_zone_whole(r)) {
+    if (leaves_out(r, skipped)) {
+        char text[AK_RUNNER_REASON_MAX];
+        (void)snprintf(text, sizeof text,
+                       "it left %llu of %llu elements of its outputs that were changed between "
+                       "calls as it had found them: it does not do all of the work in every call",
+                       (unsigned long long)r->skipped, (unsigned long long)r->looked);
+        answer(page, AK_TRIAL_REJECTED, text);
+    } else if (left != NULL) {
+        answer(page, AK_TRIAL_REJECTED, left);
+    } else if (red_zone_whole(r)) {
         answer(page, AK_TRIAL_OK, "");
     } else {
         answer(page, AK_TRIAL_WRONG_RESULT,
@@ -350,8 +617,29 @@ static void run(runner *r)
     say(AK_RUNNER_END);
 }
 
-int ak_runner_main(int block_fd, int page_fd)
+enum { BLOCK_FD = 3, PAGE_FD = 4 }; /* arguments of autokernel worker --runner BLOCK_FD PAGE_FD */
+
+/* Reads the number of an inherited descriptor other than the standard ones. */
+static bool read_descriptor(int *out, const char *text)
 {
+    int64_t fd;
+    bool fine = ak_text_int(&fd, text) && fd > 2 && fd < 4096;
+    *out = fine ? (int)fd : -1;
+    return fine && fcntl(*out, F_GETFD) >= 0;
+}
+
+int ak_runner_main(int argc, char **argv)
+{
+    int block_fd, page_fd;
+    if (argc != PAGE_FD + 1 || !read_descriptor(&block_fd, argv[BLOCK_FD]) ||
+        !read_descriptor(&page_fd, argv[PAGE_FD]) || fcntl(AK_PROC_REQUEST_FD, F_GETFD) < 0 ||
+        fcntl(AK_PROC_REPLY_FD, F_GETFD) < 0) {
+        return AK_WORKER_EXIT_USAGE;
+    }
+    (void)fcntl(AK_PROC_REQUEST_FD, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(AK_PROC_REPLY_FD, F_SETFD, FD_CLOEXEC);
+    ak_proc_own_program();
+    (void)signal(SIGPIPE, SIG_IGN);
     runner r = {.block_fd = block_fd};
     void *page = mmap(NULL, sizeof *r.page, PROT_READ | PROT_WRITE, MAP_SHARED, page_fd, 0);
     if (page == MAP_FAILED) {
@@ -359,15 +647,17 @@ int ak_runner_main(int block_fd, int page_fd)
     }
     r.page = page;
     int null = open("/dev/null", O_RDWR);
+/* The output of a candidate is dropped. */
 #ifndef __SANITIZE_ADDRESS__
-    (void)dup2(null, 2); /* what a candidate prints is nobody's business */
+    (void)dup2(null, 2);
 #endif
     (void)dup2(null, 0);
     const int keep[] = {0, 1, 2, AK_PROC_REQUEST_FD, AK_PROC_REPLY_FD, block_fd};
     ak_sandbox_close_others(keep, sizeof keep / sizeof keep[0]);
     long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
     size_t memory = pages > 0 && page_bytes > 0 ? (size_t)pages * (size_t)page_bytes : 0;
-    /* Libraries reserve address space that they never touch; so leave some beyond what there is. */
+    /* Libraries reserve address space that they never touch, so the limit is above the machine's
+       memory. */
     ak_sandbox_limits limits = {.memory_max = memory == 0 ? 0 : memory + ((size_t)8 << 30),
                                 .cpu_seconds_max = CPU_SECONDS_MAX};
     ak_sandbox_limit(&limits);
@@ -378,7 +668,7 @@ int ak_runner_main(int block_fd, int page_fd)
             continue;
         }
         if (got <= 0) {
-            _exit(0); /* destructors of a candidate are not run */
+            _exit(0); /* without running a candidate's destructors */
         }
         if (command == AK_RUNNER_LOAD) {
             load(&r);

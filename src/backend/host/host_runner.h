@@ -2,14 +2,14 @@
  * host_runner.h: how the device worker and a runner talk. A runner is the confined child process
  * (`autokernel worker --runner`) that loads one candidate or library and runs it on command.
  *
- * Commands are single bytes on its request pipe, answers single bytes on its reply pipe; what they
- * are about lies in a shared page. The runner's memory, this page included, belongs to the
- * candidate: the worker writes every field of a request anew, reads only the reply, and believes
- * none of it without looking (bounded texts, known numbers). Time is taken by the worker.
+ * Commands are single bytes on its request pipe, answers single bytes on its reply pipe; a shared
+ * page holds the details. The candidate can write all of the runner's memory, this page included:
+ * the worker writes every field of a request again, compares it after the batch with what it wrote,
+ * reads only the reply, and checks that (bounded texts, known numbers). The worker takes the time.
  *
  *   LOAD  -> END                      status and reason; title and version of a library
- *   RUN   -> READY, (go) DONE, END    DONE right behind the last iteration; END after the runner
- * has looked at the red zones of the workspace
+ *   RUN   -> READY, (go) DONE, END    DONE directly after the last iteration; END after the runner
+ *                                     has looked at the red zone of the workspace
  */
 #ifndef AK_BACKEND_HOST_RUNNER_H
 #define AK_BACKEND_HOST_RUNNER_H
@@ -25,22 +25,25 @@ enum { AK_RUNNER_READY = 'R', AK_RUNNER_DONE = 'D', AK_RUNNER_END = 'E' };
 #define AK_RUNNER_TEXT_MAX      512
 #define AK_RUNNER_REASON_MAX    240
 #define AK_RUNNER_WORKSPACE_MAX (UINT64_C(1) << 36)
+#define AK_RUNNER_PAGE          4096
 
 typedef struct ak_runner_page {
-    /* LOAD */
+    /* for LOAD */
     char artifact[AK_PATH_MAX]; /* "" for a baseline */
     char symbol[32];            /* "ak_kernel" */
     char baseline[64];          /* "openblas:Haswell" */
     char problem[64];
     char choices[AK_RUNNER_TEXT_MAX]; /* "bias=add,activation=relu" */
-    int32_t threads_max;              /* of the pool */
-    int32_t library_threads;          /* 0: as the library decides */
-    /* RUN */
-    uint64_t block_bytes;
-    uint64_t offset[AK_ARGUMENTS_MAX];
-    uint64_t stain_count[AK_ARGUMENTS_MAX]; /* elements that may be stained: of the first row where
-                                               rows do not adjoin, 0 where none may */
-    uint32_t stain_bytes[AK_ARGUMENTS_MAX]; /* of one element */
+    int32_t threads_max;              /* size of the pool */
+    int32_t library_threads;          /* 0: the library decides */
+    /* for RUN */
+    /* Part of the block, in whole pages: the arguments with their red zones. */
+    uint64_t first, span;
+    uint64_t offset[AK_ARGUMENTS_MAX]; /* relative to `first` */
+    /* Number of elements that may be stained: those of the first row if rows do not adjoin, 0 if
+       none may. */
+    uint64_t stain_count[AK_ARGUMENTS_MAX];
+    uint32_t stain_bytes[AK_ARGUMENTS_MAX]; /* bytes of one element */
     uint32_t argument_count;
     int64_t size[AK_SIZES_MAX];
     int32_t choice[AK_CHOICES_MAX];
@@ -48,20 +51,22 @@ typedef struct ak_runner_page {
     int64_t pitch[AK_ARGUMENTS_MAX];
     uint64_t workspace_bytes;
     int32_t threads;
-    uint32_t iterations; /* timed */
-    uint32_t warm;       /* before READY */
-    uint64_t salt;       /* where outputs are stained */
-    /* both sides */
-    _Atomic uint32_t go;     /* the worker sets it to 1, the runner waits for that */
+    uint32_t iterations; /* number of timed iterations */
+    uint32_t warm;       /* number of iterations before READY */
+    uint32_t refill;     /* 1: the workspace is overwritten */
+    uint64_t salt;       /* seed for where outputs are stained */
+    /* written by both sides */
+    _Atomic uint32_t go;     /* the worker sets it to 1; the runner waits for that */
     _Atomic uint32_t dozing; /* the runner sleeps on `go` */
-    /* reply */
+    /* the reply */
     int32_t status; /* ak_trial_status */
     char reason[AK_RUNNER_REASON_MAX];
     char title[64];
     char version[96];
 } ak_runner_page;
 
-/* The body of `worker --runner BLOCK_FD PAGE_FD`. */
-int ak_runner_main(int block_fd, int page_fd);
+/* Runs the role `worker --runner BLOCK_FD PAGE_FD`, which the device worker starts for one
+   candidate or library. */
+int ak_runner_main(int argc, char **argv);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * onednn.c: oneDNN: dnnl_sgemm for products, its primitives for softmax, layer normalisation and
- * sums of rows. The declarations are our own; the structures are those of version 2, where
- * descriptors are public. Version 3 kept dnnl_sgemm and hid the rest, so there only products are
+ * sums of rows. The declarations are our own; the structures are those of version 2, whose
+ * descriptors are public. Version 3 kept dnnl_sgemm and hid the rest, so with it only products are
  * offered.
  */
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "base/alloc.h"
 #include "base/dl.h"
 
-/* Room for the public structures of 2.x; the library writes at most 696 and 3496 bytes (2.6.3), and
-   they have not grown by half in any release. */
+/* Space for the public structures of 2.x. The library writes at most 696 and 3496 bytes (2.6.3),
+   and they have not grown by half in any release. */
 #define MEMORY_DESC_BYTES 1536
 #define OP_DESC_BYTES     8192
 
@@ -93,11 +93,11 @@ typedef struct functions {
 #undef MEMBER
 } functions;
 
-/* A problem that is one primitive: where its arguments are in the call. */
+/* A problem that is one primitive, and where its arguments are in the call. */
 typedef struct operation {
     const char *problem;
-    int target;   /* the output's index; the source's is 0 */
-    bool per_row; /* the output is one element a row */
+    int target;   /* index of the output; the source has index 0 */
+    bool per_row; /* the output has one element per row */
     int (*describe)(op_desc *out, ak_baseline *b, const memory_desc *source,
                     const memory_desc *target);
 } operation;
@@ -108,7 +108,7 @@ struct ak_baseline {
     ak_product product;
     bool with_scale, with_shift;
     void *engine, *stream;
-    /* of the shape that was prepared */
+    /* The shape that was prepared last. */
     int64_t size[2];
     void *arg[ARGS_MAX];
     void *primitive;
@@ -206,7 +206,7 @@ static ak_status onednn_open(ak_baseline **out, char *version, size_t bytes,
     }
     if (status == AK_OK && !bind(library, &baseline->f, baseline->op != NULL)) {
         status = ak_fail(err, AK_UNAVAILABLE,
-                         "this version of oneDNN does not have what is needed: "
+                         "this version of oneDNN lacks functions: "
                          "apt-get install libdnnl2");
     }
     if (status == AK_OK && baseline->op != NULL &&

@@ -1,7 +1,7 @@
 /*
- * openblas.c: OpenBLAS. It chooses its kernels by the CPU's name, not always the fastest ones: a
- * CPU that is newer than the library gets those of an older one. OPENBLAS_CORETYPE overrides the
- * choice, and is read when the library is loaded, so each core type needs a process of its own.
+ * openblas.c: OpenBLAS. It chooses its kernels by the CPU's name, and not always the fastest ones:
+ * a CPU that is newer than the library gets those of an older one. OPENBLAS_CORETYPE overrides the
+ * choice and is read when the library is loaded, so each core type needs a process of its own.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/dl.h"
 
-enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 }; /* cblas.h */
+enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 }; /* values of cblas.h */
 
 typedef void (*sgemm_fn)(int order, int transpose_a, int transpose_b, int m, int n, int k,
                          float alpha, const float *a, int lda, const float *b, int ldb, float beta,
@@ -24,7 +24,8 @@ struct ak_baseline {
 
 static const char *const libraries[] = {"libopenblas.so.0", "libopenblas.so", NULL};
 
-/* "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY Cooperlake MAX_THREADS=64" */
+/* Writes the version from a text such as "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY
+   Cooperlake MAX_THREADS=64". */
 static void describe(char *version, size_t bytes, void *library)
 {
     void *config = ak_dl_symbol(library, "openblas_get_config");
@@ -44,7 +45,7 @@ static ak_status openblas_open(ak_baseline **out, char *version, size_t bytes,
 {
     char threads[16];
     void *library = NULL;
-    /* Both are known to halve its speed when they are left over from something else. */
+    /* Either can halve its speed if it is left over from something else. */
     (void)unsetenv("OPENBLAS_L2_SIZE");
     (void)unsetenv("OPENBLAS_CORETYPE");
     if (setup->variant[0] != 0) {

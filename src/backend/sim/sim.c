@@ -1,4 +1,4 @@
-/* sim.c: see sim.h. What a device is asked, answered from a recording. */
+/* sim.c: see sim.h. Answers the questions to a device from a recording. */
 #include "backend/sim/sim.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ const char *ak_sim_path(const char *device)
     return strncmp(device, PREFIX, strlen(PREFIX)) == 0 ? device + strlen(PREFIX) : "";
 }
 
-/* Recordings are not looked for. */
+/* Visits nothing: recordings are not searched for. */
 static ak_status probe(ak_device_visitor visit, void *context, ak_error *err)
 {
     (void)visit;
@@ -31,7 +31,7 @@ static ak_status probe(ak_device_visitor visit, void *context, ak_error *err)
 static ak_status find(const char *device, ak_error *err)
 {
     const char *path = ak_sim_path(device);
-    bool alone = strchr(device, ':') == NULL; /* the kernel will name it */
+    bool alone = strchr(device, ':') == NULL; /* the kernel's name gives the file */
     return alone || ak_fs_is_file(path)
                ? AK_OK
                : ak_fail(err, AK_NOT_FOUND, "device sim:%.300s: there is no such recording", path);
@@ -41,23 +41,20 @@ static ak_status facts(ak_scope *out, const char *device, int threads, ak_error 
 {
     ak_recording *recording = NULL;
     (void)threads;
-    ak_status status = ak_recording_open(&recording, ak_sim_path(device), err);
-    if (status == AK_OK) {
-        status = ak_scope_copy(out, recording->device_facts, err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_recording_open(&recording, ak_sim_path(device), err));
+    AK_TRY(ak_scope_copy(out, recording->device_facts, err));
+out:
     ak_recording_close(recording);
     return status;
 }
 
-/* The bytes of the recording are all that results depend on. */
+/* Results depend only on the bytes of the recording. */
 static ak_status environment(json_t **out, const char *device, ak_error *err)
 {
     char *bytes = NULL, hash[33];
     size_t length = 0;
-    ak_status status = ak_fs_read(&bytes, &length, ak_sim_path(device), AK_JSON_BYTES_MAX, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_fs_read(&bytes, &length, ak_sim_path(device), AK_JSON_BYTES_MAX, err));
     ak_hash_text(hash, bytes, length);
     ak_free(bytes);
     *out = json_pack("{s:s, s:s}", "name", "a recording", "recording", hash);
@@ -125,8 +122,8 @@ static ak_status recall(ak_trial *out, ak_device *device, const ak_config *confi
 const ak_backend_ops ak_sim_ops = {
     .name = "sim",
     .description =
-        "a recording in place of a device (--device sim:FILE): nothing runs, the clock is "
-        "what was recorded",
+        "a recording in place of a device (--device sim:FILE): nothing runs, and the clock "
+        "advances by recorded times",
     .probe = probe,
     .find = find,
     .facts = facts,

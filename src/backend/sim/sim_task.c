@@ -1,4 +1,4 @@
-/* sim_task.c: the task that a recording is of. */
+/* sim_task.c: makes the task of a recording. */
 #include "backend/sim/sim.h"
 
 #include <string.h>
@@ -11,30 +11,28 @@ typedef struct binding {
     uint64_t seed;
 } binding;
 
-/* What was recorded, with the values and defaults of the implementation. Where nothing says which
-   configuration is the default, each seed starts elsewhere: as in a simulation, and with the same
-   numbers, which are not those that strategies draw. */
+/* Makes the space of the recorded configurations, with the implementation's values and defaults. If
+   nothing says which configuration is the default, each seed starts with another one: the one that
+   a simulation starts with, from random numbers that strategies do not draw. */
 static ak_status space_of(ak_space **out, json_t **definition, void *context,
                           const ak_implementation_spec *implementation, const ak_scope *constants,
                           ak_error *err)
 {
     const binding *b = context;
     ak_recording *recording = NULL;
-    ak_status status = ak_recording_open_space(&recording, b->path, implementation->definition,
-                                               implementation->where, constants, err);
-    if (status == AK_OK) {
-        status = ak_recording_space_new(out, recording, err);
-    }
-    if (status == AK_OK && !recording->has_default) {
+    ak_status status = AK_OK;
+    AK_TRY(ak_recording_open_space(&recording, b->path, implementation->definition,
+                                   implementation->where, constants, err));
+    AK_TRY(ak_recording_space_new(out, recording, err));
+    if (!recording->has_default) {
         ak_rng rng;
         ak_config start;
         ak_rng_seed(&rng, ~b->seed);
         ak_space_sample(&start, *out, &rng);
         ak_space_set_default(*out, &start);
     }
-    if (status == AK_OK) {
-        *definition = json_incref(recording->definition);
-    }
+    *definition = json_incref(recording->definition);
+out:
     ak_recording_close(recording);
     return status;
 }
@@ -53,8 +51,8 @@ static size_t recorded_parameters(const ak_recording *recording,
     return count;
 }
 
-/* The implementation that was recorded or, where the file does not say, the first that shares most
-   parameters with it. */
+/* Returns the recorded implementation or, if the file names none, the first that shares most
+   parameters with the file. */
 static const char *implementation_of(const ak_problem *problem, const ak_recording *recording)
 {
     if (recording->implementation[0] != 0) {
@@ -69,7 +67,7 @@ static const char *implementation_of(const ak_problem *problem, const ak_recordi
     return ak_problem_implementation(problem, best);
 }
 
-/* A recording as a problem of its own, of which the space is all that is known. */
+/* Makes a problem of the recording itself, of which only the space is known. */
 static ak_status problem_of(ak_problem **out, const ak_recording *recording, ak_error *err)
 {
     json_t *document = json_pack("{s:O}", "ConfigurationSpace", recording->definition);
@@ -78,8 +76,8 @@ static ak_status problem_of(ak_problem **out, const ak_recording *recording, ak_
                : ak_problem_of_space(out, recording->kernel, document, recording->path, err);
 }
 
-/* The kernel as it is named: the file or, if there is no kernel of that name, what was recorded.
- *alone: of it only the space is known. */
+/* Opens the named kernel or, if there is none of that name, the recording itself. Sets *alone if
+   only the space is known. */
 static ak_status open_problem(ak_problem **out, bool *alone, const char *kernel,
                               const ak_recording *recording, ak_error *err)
 {
@@ -92,7 +90,7 @@ static ak_status open_problem(ak_problem **out, bool *alone, const char *kernel,
     return status == AK_OK && *alone ? problem_of(out, recording, err) : status;
 }
 
-/* What the task says must be what was recorded, where the recording says it. */
+/* Refuses a task that contradicts what the recording says. */
 static ak_status agree(const char *what, const char *task, const char *recorded, const char *path,
                        ak_error *err)
 {
@@ -105,21 +103,20 @@ static ak_status agree(const char *what, const char *task, const char *recorded,
 static ak_status check_task(const ak_task *task, const ak_recording *recording, ak_error *err)
 {
     const char *path = recording->path;
-    /* Others write sizes in their own way, and a space alone has none. */
+    /* Files of other tools write sizes in their own way, and a space alone has none. */
     bool ours = recording->implementation[0] != 0 && task->problem->size_count > 0;
-    ak_status status = ours ? agree("size", task->size_text, recording->size, path, err) : AK_OK;
-    if (status == AK_OK && ours) {
-        status = agree("dtype", ak_dtype_text(task->dtype), recording->dtype, path, err);
+    AK_DO(ours ? agree("size", task->size_text, recording->size, path, err) : AK_OK);
+    if (ours) {
+        AK_DO(agree("dtype", ak_dtype_text(task->dtype), recording->dtype, path, err));
     }
-    /* Choices at their defaults may have no text: an empty one says something, too. */
-    if (status == AK_OK && ours && strcmp(task->choices_text, recording->choices) != 0) {
+    /* An empty text counts, too: options at their defaults may have none. */
+    if (ours && strcmp(task->choices_text, recording->choices) != 0) {
         const char *recorded = recording->choices, *asked = task->choices_text;
-        status =
-            ak_fail(err, AK_INVALID, "%.200s: was recorded with choices %.100s, not with %.100s",
-                    path, recorded[0] == 0 ? "at their defaults" : recorded,
-                    asked[0] == 0 ? "at their defaults" : asked);
+        return ak_fail(err, AK_INVALID, "%.200s: was recorded with choices %.100s, not with %.100s",
+                       path, recorded[0] == 0 ? "at their defaults" : recorded,
+                       asked[0] == 0 ? "at their defaults" : asked);
     }
-    return status;
+    return AK_OK;
 }
 
 static const char *given_or(const char *given, const char *recorded)
@@ -127,9 +124,9 @@ static const char *given_or(const char *given, const char *recorded)
     return given != NULL || recorded[0] == 0 ? given : recorded;
 }
 
-/* The size of a recording by itself, for all who show trials and runs: as it was recorded if it is
-   ours ("M=128,N=64"); "128x64" with the names that an import of such a file gives it. "" of what
-   is neither. */
+/* Gives the size of a recording for those who show trials and runs: as recorded if the file is ours
+   ("M=128,N=64"); for "128x64" with the names that an import of such a file uses; "" for anything
+   else. */
 static ak_status size_of(char **out, const ak_recording *recording, ak_error *err)
 {
     static const char *const names[] = {"X", "Y", "Z", "W"};
@@ -153,15 +150,15 @@ static ak_status size_of(char **out, const ak_recording *recording, ak_error *er
     return ak_buf_take(out, &text, err);
 }
 
-/* What has no meaning where nothing is measured. */
+/* Refuses options that have no meaning if nothing is measured. */
 static ak_status refuse(const ak_task_spec *spec, ak_error *err)
 {
     if (spec->fix != NULL) {
-        return ak_fail(err, AK_INVALID, "a recording has what was recorded: nothing can be fixed");
+        return ak_fail(err, AK_INVALID,
+                       "parameters of a recording cannot be fixed; leave --fix out");
     }
     if (spec->libraries != NULL && strcmp(spec->libraries, "none") != 0) {
-        return ak_fail(err, AK_INVALID,
-                       "a recording has no libraries beside it; leave --libraries out");
+        return ak_fail(err, AK_INVALID, "a recording holds no libraries; leave --libraries out");
     }
     return spec->protocol == NULL
                ? AK_OK
@@ -176,21 +173,14 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *devic
     ak_problem *problem = NULL;
     binding b = {.path = recording->path, .seed = spec->seed};
     bool alone = false;
-    ak_status status = refuse(spec, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    status = open_problem(&problem, &alone, spec->kernel, recording, err);
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(refuse(spec, err));
+    AK_DO(open_problem(&problem, &alone, spec->kernel, recording, err));
     bool ours = !alone && recording->implementation[0] != 0;
     if (ours && strcmp(problem->name, recording->kernel) != 0) {
-        status =
-            ak_fail(err, AK_INVALID, "%.200s: is a recording of the kernel %.60s, not of %.60s",
-                    recording->path, recording->kernel, problem->name);
+        (void)ak_fail(err, AK_INVALID, "%.200s: is a recording of the kernel %.60s, not of %.60s",
+                      recording->path, recording->kernel, problem->name);
         ak_problem_close(problem);
-        return status;
+        return AK_INVALID;
     }
     if (own.implementation == NULL && !alone) {
         own.implementation = implementation_of(problem, recording);
@@ -208,10 +198,10 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *devic
                              .space_context = &b};
     ak_task *task = NULL;
     char *size = NULL;
-    status = size_of(&size, recording, err);
+    ak_status status = size_of(&size, recording, err);
     if (status == AK_OK && alone && own.size != NULL && size[0] != 0) {
         status = agree("size", own.size, size, recording->path, err);
-        own.size = NULL; /* the space alone has none that could be set */
+        own.size = NULL; /* a space alone has no size that could be set */
     }
     if (status == AK_OK) {
         status = ak_task_bind(&task, &own, &known, err);
@@ -248,15 +238,14 @@ ak_status ak_sim_bind(ak_task **out, const ak_task_spec *spec, const char *devic
                        AK_PATH_MAX);
     }
     (void)snprintf(name, sizeof name, "%s:%s", ak_sim_ops.name, path);
-    ak_status status =
-        ak_sim_path(device)[0] != 0 || ak_fs_is_file(path)
-            ? ak_recording_open(&recording, path, err)
-        : strpbrk(path, "./") != NULL
-            ? ak_fail(err, AK_NOT_FOUND, "%.300s: there is no such file", path)
-            : ak_fail(err, AK_INVALID, "device sim: which recording? --device sim:FILE names it");
-    if (status == AK_OK) {
-        status = bind(out, spec, name, recording, err);
-    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_sim_path(device)[0] != 0 || ak_fs_is_file(path)
+               ? ak_recording_open(&recording, path, err)
+           : strpbrk(path, "./") != NULL
+               ? ak_fail(err, AK_NOT_FOUND, "%.300s: there is no such file", path)
+               : ak_fail(err, AK_INVALID, "device sim needs a recording: give --device sim:FILE"));
+    AK_TRY(bind(out, spec, name, recording, err));
+out:
     ak_recording_close(recording);
     return status;
 }

@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Fits the Rank of kernels/matmul/cuda_sm90.json to measurements, and chooses the configurations for
+every size among which it decides. Needs numpy.
+
+    python3 bench/cuda/fit_rank.py FILE... [--configs 60] [--rounds 14] [--seed 4] [--held SHAPES]
+    python3 bench/cuda/fit_rank.py FILE... --pack > bench/results/NAME     all that was measured, in little space
+    python3 bench/cuda/fit_rank.py FILE... --write                        into the spaces of matmul and matmul_act
+
+FILE is what `gemm_bench --details=FILE` writes, or what --pack made of it. --held names a file of
+shapes (MxNxK, blanks between) that are left out of the fit and judged after it. What is fitted is the
+loss of the configuration that the model ranks first against the best that was measured for the shape
+(geometric mean, with more weight on large losses), a little the loss of the best of its first eight,
+and a little the error of the times themselves. Constants change one at a time, in random order."""
+import argparse, json, math, random, re
+import numpy as np
+
+FIELDS = "m n k nc pp cm cn ck sk wait sw bps st pdl ebb ec eb".split()
+DEFAULTS = dict(m=128, n=256, k=64, st=4, nc=2, pp=0, cm=1, cn=1, ck=1, sk=1, g=8, r=0, sw=0, ec=64, eb=2, bps=1, ebb=0, wait=0, l2=3, pdl=0)
+MACROS = dict(sw="SWAP_AB", nc="NUM_CONSUMERS", pp="PING_PONG", m="BLOCK_SIZE_M", n="BLOCK_SIZE_N", k="BLOCK_SIZE_K", cm="CLUSTER_M",
+              cn="CLUSTER_N", es="EARLY_SLOTS", ck="CLUSTER_K", sk="SPLIT_K", wait="SPLIT_WAIT", ec="EPILOGUE_COLUMNS",
+              eb="EPILOGUE_BUFFERS", st="num_stages", fl="MMA_IN_FLIGHT", pw="PRODUCER_WARPS", pr="PRODUCER_REGISTERS",
+              cr="CONSUMER_REGISTERS", bps="BLOCKS_PER_SM", ebb="EVICT_B", pdl="LAUNCH_EARLY")
+SMS = 132 # of the device that was measured
+CLOCK = 1750.0 # cycles in a microsecond
+
+# The constants as they are: where a fit begins. Cycles, bytes a cycle, factors, exponents.
+START = dict(t0=1.212, sm=.5379, ba=.3158, bb=.1686, l2=50.49, f1=1.201, f3=.9578, fp=1.074, q=4.084, lat=3132., epp=311.1, ep0=62.94,
+             ep1=3.791, ep2=.9508, s0=1695., s1=708.6, s2=4.739, s3=.2265, c0=184.7, c1=3.136, c2=363.5, cl=108., dr=3568., db=1.081,
+             eb=1.584, wc=2.525, du=.156, rr=.2254, pl=195.7, pd=566.1, pdl=181.3, pw=2.65, start=1640., bl=221.9)
+
+def expression(p):
+    """The Rank: the model, written for a space file. It is also what is evaluated here."""
+    g = lambda name: "%.4g" % p[name]
+    clusters = "(CLUSTER_M*CLUSTER_N*CLUSTER_K)"
+    rows = "((M + BLOCK_SIZE_M*CLUSTER_M - 1)//(BLOCK_SIZE_M*CLUSTER_M))"
+    tiles = "(%s*((N + BLOCK_SIZE_N*CLUSTER_N - 1)//(BLOCK_SIZE_N*CLUSTER_N)))" % rows
+    blocks = "(%s*SPLIT_K*%s)" % (tiles, clusters)
+    places = "((sm_count - (0 if %s <= 2 else 8 if %s <= 4 else 12))*BLOCKS_PER_SM)" % (clusters, clusters)
+    waves = "((%s + %s - 1)//%s)" % (blocks, places, places)
+    held = "min(%s, %s)" % (blocks, places)
+    sharing = "min(BLOCKS_PER_SM, (%s + sm_count - 1)//sm_count)" % blocks
+    slots = "(((K + BLOCK_SIZE_K - 1)//BLOCK_SIZE_K + SPLIT_K*CLUSTER_K - 1)//(SPLIT_K*CLUSTER_K)*BLOCK_SIZE_K/64)"
+    area = "(BLOCK_SIZE_M*BLOCK_SIZE_N)"
+    side_64 = "(BLOCK_SIZE_N if SWAP_AB == 1 else BLOCK_SIZE_M)"
+    side_n = "(BLOCK_SIZE_M if SWAP_AB == 1 else BLOCK_SIZE_N)"
+    a_row, b_row = "(K if layout in ['nn', 'nt'] else M)", "(N if layout in ['nn', 'tn'] else K)"
+    a_box = "(BLOCK_SIZE_M if layout in ['nn', 'nt'] else (BLOCK_SIZE_M + 63)//64*64)"
+    b_box = "((BLOCK_SIZE_N + 63)//64*64 if layout in ['nn', 'tn'] else BLOCK_SIZE_N)"
+    # a slot of 64 of K: tensor units or shared memory, and the level 2 cache
+    tensor = "%s/32*%s" % (area, g("t0"))
+    shared = "4*(%s/64*(16 + %s/4))*%s" % (side_64, side_n, g("sm"))
+    level2 = "(%s*(%.4g if %s %% 64 != 0 else 1)/CLUSTER_N + %s*(%.4g if %s %% 64 != 0 else 1)/CLUSTER_M)*128/%s" % (
+        a_box, 1 + p["ba"], a_row, b_box, 1 + p["bb"], b_row, g("l2"))
+    multiply = "(max(%s, %s)*(%s if NUM_CONSUMERS == 1 else %s if NUM_CONSUMERS == 3 else %s if PING_PONG == 1 and %s == 1 else 1))" % (
+        tensor, shared, g("f1"), g("f3"), g("fp"), waves)
+    slot = "max((%s**%s + (%s)**%s)**%.4g, %s/(num_stages*BLOCK_SIZE_K/64))" % (multiply, g("q"), level2, g("q"), 1 / p["q"], g("lat"))
+    last = "(%s + %s/64*%s)" % (g("ep0"), area, g("ep1"))
+    middle = "(max(%s, %s/64*%s - %s*%s) if PING_PONG == 1 else %s)" % (g("epp"), area, g("ep2"), slots, slot, last)
+    work = "(%s*%s*%s*%s + (%s - 1)*%s + %s)" % (waves, slots, slot, sharing, waves, middle, last)
+    read = "((M*K + N*K)*2)"
+    again = "(1 + %s*(%s - 1) if M <= 128 else 1)" % (g("rr"), rows)
+    memory = "((%s*%s*(%s if %s %% 64 != 0 else 1)*(%s if M <= 128 and EVICT_B == 0 else 1) + M*N*2*%s)/%s*(max(1, sm_count/%s)**%s))" % (
+        read, again, g("db"), b_row, g("eb"), g("wc"), g("dr"), blocks, g("du"))
+    both = "(%s**%s + %s**%s)**%.4g" % (work, g("pw"), memory, g("pw"), 1 / p["pw"])
+    split = ("(%s + %s*SPLIT_K*%s*CLUSTER_M*CLUSTER_N*4/1000000*%s*(1 if SPLIT_WAIT == 1 else %s) + "
+             "(%s*SPLIT_K*%s/64 if SPLIT_WAIT == 0 else 0) if SPLIT_K > 1 else 0)") % (g("s0"), area, tiles, g("s1"), g("s2"), area, g("s3"))
+    along_k = "(%s + %s*(CLUSTER_K - 1) + %s*(1 - 1/CLUSTER_K)*%s/64 if CLUSTER_K > 1 else 0)" % (g("c0"), g("c2"), area, g("c1"))
+    early = ("(%.4g if LAUNCH_EARLY == 0 else %s*(1 - min(1, max(0, sm_count*BLOCKS_PER_SM/%s - 1))) + "
+             "(%s if LAUNCH_EARLY == 1 and M <= 128 and %s > 30000000 else 0))") % (p["pl"] + p["pd"], g("pl"), held, g("pdl"), read)
+    return "%s + %s*(%s - 1) + %s*log2(%s) + %s + %s + %s + %s" % (
+        g("start"), g("cl"), clusters, g("bl"), held, both, split, along_k, early)
+
+def read_files(paths):
+    """{(M, N, K): {configuration: microseconds}}; a configuration is a tuple in the order of FIELDS."""
+    found = {}
+    def add(shape, config, time):
+        times = found.setdefault(shape, {})
+        times[config] = min(time, times.get(config, math.inf))
+    for path in paths:
+        configs = []
+        for line in open(path):
+            if line.startswith("config "):
+                configs.append(tuple(map(int, line.split()[1:])))
+            elif line.startswith("shape "):
+                words = line.split()
+                for word in words[2:]:
+                    i, time = word.split(":")
+                    add(tuple(map(int, words[1].split("x"))), configs[int(i)], float(time))
+            else:
+                match = re.match(r"quick (\d+)x(\d+)x(\d+) ([\d.]+) us [\d.]+ TF  ([^c].*)", line)
+                v = dict(DEFAULTS, **{k: int(x) for k, x in (w.split("=") for w in match[5].split())}) if match else None
+                if v is not None and v["g"] == 8 and v["r"] == 0 and v["l2"] != 1:
+                    add(tuple(map(int, match.group(1, 2, 3))), tuple(v[f] for f in FIELDS), float(match[4]))
+    return found
+
+def pack(found):
+    configs = sorted({c for times in found.values() for c in times})
+    number = {c: i for i, c in enumerate(configs)}
+    lines = ["# " + " ".join(FIELDS)] + ["config " + " ".join(map(str, c)) for c in configs]
+    for shape in sorted(found):
+        lines.append("shape %dx%dx%d " % shape + " ".join("%d:%.2f" % (number[c], t) for c, t in sorted(found[shape].items())))
+    return "\n".join(lines)
+
+def valid(shape, config):
+    """As the conditions of the space."""
+    (M, N, _), c = shape, dict(zip(FIELDS, config))
+    cluster = c["cm"] * c["cn"] * c["ck"]
+    blocks = -(-M // (c["m"] * c["cm"])) * -(-N // (c["n"] * c["cn"])) * c["sk"] * cluster
+    places = (SMS - (0 if cluster <= 2 else 8 if cluster <= 4 else 12)) * c["bps"]
+    return ((not c["sw"] or M <= 128 or c["m"] >= 128 or (c["m"] >= 48 and M * N <= 2**22) or (c["m"] >= 32 and M * N <= 2**18)) and
+            (not c["ebb"] or M <= 128) and (c["sw"] or M > 16) and (c["sk"] * c["ck"] == 1 or M * N <= 2**20 or M <= 128) and
+            c["m"] * c["cm"] <= 2 * max(M, 16) and c["n"] * c["cn"] < 2 * max(N, 64) and (not c["wait"] or blocks <= places) and
+            (c["st"] >= 8 or c["st"] * (c["m"] + c["n"]) * c["k"] >= 128 * 192 * 3 or c["bps"] == 2))
+
+def choose_configs(found, best, count):
+    """Greedy: the smallest mean loss of the best of those chosen; large losses count more, and what was not measured is 3."""
+    configs = sorted({c for times in found.values() for c in times})
+    loss = np.full((len(configs), len(found)), math.log(3))
+    number = {c: i for i, c in enumerate(configs)}
+    for s, (shape, times) in enumerate(found.items()):
+        for c, t in times.items():
+            loss[number[c], s] = math.log(t / best[shape])
+    current, chosen = np.full(len(found), math.log(3)), []
+    for _ in range(count):
+        with_one = np.minimum(loss, current)
+        i = int(np.argmin((with_one + 3 * np.maximum(0, with_one - 0.08)).mean(1)))
+        chosen.append(configs[i])
+        current = np.minimum(current, loss[i])
+    return chosen
+
+class Model:
+    """Evaluates the expression for all measurements at once."""
+    def __init__(self, found, best, configs):
+        chosen = set(configs)
+        rows = [(s,) + shape + c + (t,) for s, (shape, times) in enumerate(found.items()) for c, t in times.items() if c in chosen]
+        table = np.array(rows, float)
+        self.shape_of, self.time = table[:, 0].astype(int), table[:, -1]
+        self.names = {"M": table[:, 1], "N": table[:, 2], "K": table[:, 3], "sm_count": np.full(len(table), float(SMS)), "layout": "nn"}
+        self.names.update({MACROS[f]: table[:, 4 + i] for i, f in enumerate(FIELDS)})
+        self.best = np.array([best[shape] for shape in found])
+        self.groups = [np.nonzero(self.shape_of == s)[0] for s in range(len(found))]
+
+    def times(self, p):
+        text = re.sub(r"\((\w) if layout in \[[^\]]*\] else \w\)", r"\1", expression(p)) # nn was measured
+        text = re.sub(r"\((BLOCK_SIZE_M) if layout in [^]]*\] else \(BLOCK_SIZE_M \+ 63\)//64\*64\)", r"\1", text)
+        text = re.sub(r"\((\(BLOCK_SIZE_N \+ 63\)//64\*64) if layout in [^]]*\] else BLOCK_SIZE_N\)", r"(\1)", text)
+        names = dict(self.names, max=np.maximum, min=np.minimum, log2=np.log2, choose=np.where)
+        with np.errstate(all="ignore"):
+            return eval(arrays(text), {"__builtins__": {}}, names)
+
+    def losses(self, p, shapes):
+        times, first, eight = self.times(p), [], []
+        for s in shapes:
+            order = self.groups[s][np.argsort(times[self.groups[s]])[:8]]
+            if len(order) > 0:
+                first.append(self.time[order[0]] / self.best[s])
+                eight.append(self.time[order].min() / self.best[s])
+        return np.log(first), np.log(eight), times
+
+    def score(self, p, shapes):
+        first, eight, times = self.losses(p, shapes)
+        weight = (self.time / self.best[self.shape_of]) ** -3 * np.isin(self.shape_of, shapes)
+        error = np.log(times / self.time / CLOCK)
+        if not np.all(np.isfinite(error)):
+            return math.inf
+        return (first.mean() + 2.5 * np.maximum(0, first - 0.12).mean() + 3 * np.maximum(0, first - 0.2).mean() + 0.3 * eight.mean() +
+                0.06 * math.sqrt((weight * error**2).sum() / weight.sum()))
+
+def arrays(text):
+    """`a if c else b` becomes choose(c, a, b), for whole arrays; `and` becomes &."""
+    import ast
+    class Change(ast.NodeTransformer):
+        def visit_IfExp(self, node):
+            self.generic_visit(node)
+            return ast.Call(ast.Name("choose", ast.Load()), [node.test, node.body, node.orelse], [])
+        def visit_BoolOp(self, node):
+            self.generic_visit(node)
+            out = node.values[0]
+            for value in node.values[1:]:
+                out = ast.BinOp(out, ast.BitAnd() if isinstance(node.op, ast.And) else ast.BitOr(), value)
+            return out
+    return compile(ast.fix_missing_locations(Change().visit(ast.parse(text, mode="eval"))), "Rank", "eval")
+
+def fit(model, shapes, seed, rounds):
+    draw = random.Random(seed)
+    p = {k: v * math.exp(draw.gauss(0, 0.08)) if seed else v for k, v in START.items()}
+    score, step = model.score(p, shapes), 0.5
+    for _ in range(rounds):
+        names = list(p)
+        draw.shuffle(names)
+        for name in names:
+            for factor in (1 + step, 1 / (1 + step), 1 + step / 4, 1 / (1 + step / 4)):
+                changed = dict(p, **{name: p[name] * factor})
+                new = model.score(changed, shapes)
+                if new < score - 1e-6:
+                    score, p = new, changed
+        step = max(0.08, step * 0.75)
+    return p
+
+def start_of(config):
+    """As an entry of Starts, with what follows from it."""
+    c = dict(zip(FIELDS, config))
+    shared = c["cm"] * c["cn"] > 2
+    c.update(fl=1, pw=1 if c["nc"] == 1 else 4, es=2 if c["cm"] * c["cn"] > 1 else 0,
+             pr=0 if c["nc"] == 1 else 56 if c["nc"] == 2 and shared else 40,
+             cr=0 if c["nc"] == 1 else 152 if c["nc"] == 3 else 224 if shared else 232)
+    return '      {"Config": %s},\n' % json.dumps({MACROS[f]: c[f] for f in MACROS})
+
+def write(p, configs):
+    for kernel in ("matmul", "matmul_act"):
+        path = "kernels/%s/cuda_sm90.json" % kernel
+        text = re.sub(r'  "Rank": ".*",\n', lambda _: '  "Rank": "%s",\n' % expression(p), open(path).read())
+        text = re.sub(r'      \{"Config": .*\n', "", text)
+        text = text.replace('    "Starts": [\n', '    "Starts": [\n' + "".join(map(start_of, configs)))
+        json.loads(text)
+        with open(path, "w") as f:
+            f.write(text)
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("files", nargs="+")
+    ap.add_argument("--configs", type=int, default=60)
+    ap.add_argument("--rounds", type=int, default=14, help="0: only judge the constants as they are")
+    ap.add_argument("--seed", type=int, default=0, help="0: begin with the constants as they are, else near them")
+    ap.add_argument("--held", default="")
+    ap.add_argument("--pack", action="store_true")
+    ap.add_argument("--write", action="store_true")
+    args = ap.parse_args()
+    found = read_files(args.files)
+    if args.pack:
+        print(pack(found))
+        return
+    held = {tuple(map(int, s.split("x"))) for s in open(args.held).read().split()} if args.held else set()
+    found = {shape: {c: t for c, t in times.items() if valid(shape, c)} for shape, times in found.items()}
+    best = {shape: min(times.values()) for shape, times in found.items()}
+    configs = choose_configs({s: t for s, t in found.items() if s not in held}, best, args.configs)
+    model = Model(found, best, configs)
+    known = [i for i, s in enumerate(found) if s not in held]
+    p = fit(model, known, args.seed, args.rounds)
+    print(", ".join("%s=%.4g" % x for x in p.items()))
+    for name, shapes in (("fitted", known), ("held out", [i for i, s in enumerate(found) if s in held])):
+        if shapes:
+            first, eight, _ = model.losses(p, shapes)
+            print("%s: %d shapes; first: geometric mean %.4f of the best, lowest %.3f; best of eight %.4f" % (
+                name, len(first), math.exp(-first.mean()), math.exp(-first.max()), math.exp(-eight.mean())))
+    if args.write:
+        write(p, configs)
+
+main()

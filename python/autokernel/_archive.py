@@ -1,0 +1,111 @@
+"""The archive of trials: what was ever tried, the best of it, and the reports of its runs."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import tempfile
+from typing import Any, Mapping, Optional
+
+from ._bundle import Bundle, load
+from ._command import PathLike, TuneError, run, text
+
+
+class Report:
+    """A run's report: `text`, `markdown`, `data`, or `html`, one page with charts that needs no
+    network. A notebook shows the page."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._command = command
+
+    @property
+    def text(self) -> str:
+        """The report for a terminal of 80 columns."""
+        return run(self._command + ["--format", "text"])
+
+    @property
+    def markdown(self) -> str:
+        """The report in Markdown."""
+        return run(self._command + ["--format", "md"])
+
+    @property
+    def html(self) -> str:
+        """The page, as one file of HTML."""
+        return run(self._command + ["--format", "html", "--output", "-"])
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The report's numbers (docs/formats.md)."""
+        return json.loads(run(self._command + ["--json"]))
+
+    def save(self, path: PathLike) -> str:
+        """Writes the page to a file and returns its path."""
+        run(self._command + ["--format", "html", "--output", os.fspath(path)])
+        return os.fspath(path)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        # A frame of its own: the page's scripts and styles stay apart from the notebook's.
+        return (f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts" '
+                'style="width:100%;height:640px;border:0" title="autokernel report"></iframe>')
+
+
+class Archive:
+    """An archive of trials (`ak.archive()` opens the user's own).
+
+    Every filter is the option of the command line with the same name: `size` is a number,
+    "M=64,N=64" or a mapping; `device`, `dtype`, `impl`, `run` and `status` are texts.
+    """
+
+    def __init__(self, path: Optional[PathLike] = None) -> None:
+        self.path = None if path is None else os.fspath(path)
+        if self.path is not None and not os.path.exists(self.path):
+            raise TuneError(f"{self.path}: there is no such archive")
+
+    def __repr__(self) -> str:
+        return f"<autokernel archive {self.path or 'of this user'}>"
+
+    def _options(self, filters: Mapping[str, Any]) -> list[str]:
+        command = ["--archive", self.path] if self.path else []
+        for name, value in filters.items():
+            if value is not None:
+                option = "set" if name == "options" else name.replace("_", "-")
+                command += [f"--{option}", str(text(value))]
+        return command
+
+    def trials(self, kernel: Optional[str] = None, **filters: Any) -> list[dict[str, Any]]:
+        """Every trial that matches, failures included, in the order in which they were made. Each
+        has, among others, config, status, reason, median_ms and samples_ms."""
+        command = ["history"] + ([kernel] if kernel else []) + ["--json"]
+        return json.loads(run(command + self._options(filters)))
+
+    def frame(self, kernel: Optional[str] = None, **filters: Any) -> Any:
+        """The trials as a pandas.DataFrame."""
+        import pandas
+        return pandas.DataFrame(self.trials(kernel, **filters))
+
+    def best(self, kernel: Optional[str] = None, **filters: Any) -> list[dict[str, Any]]:
+        """The fastest correct configuration of each kernel, size, type, set of options and device;
+        an empty list if there is none."""
+        command = ["best"] + ([kernel] if kernel else []) + ["--json"]
+        return json.loads(run(command + self._options(filters), accept=(0, 1)) or "[]")
+
+    def report(self, run_id: Optional[str] = None) -> Report:
+        """The report of a run, or of the latest."""
+        command = ["report"] + ([run_id] if run_id else [])
+        return Report(command + self._options({}))
+
+    def load(self, kernel: str, **filters: Any) -> Bundle:
+        """The best configuration of a kernel as a callable on NumPy arrays."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "best.akb")
+            run(["export", kernel, "--format", "bundle", "--output", path] + self._options(filters))
+            return load(path)
+
+
+def archive(path: Optional[PathLike] = None) -> Archive:
+    """Opens an archive of trials: a file, or the user's own."""
+    return Archive(path)

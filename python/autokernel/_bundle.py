@@ -1,0 +1,279 @@
+"""Bundles as callables on NumPy arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import threading
+import weakref
+from typing import Any, NamedTuple, Optional, Sequence, Union
+
+import numpy as np
+
+from . import _runtime as rt
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+class BundleError(ValueError):
+    """What the runtime refused: `status` is its number (ak_runtime.h), the text says what to do."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class Argument(NamedTuple):
+    """An argument of the kernel: `access` is "in", "out" or "inout"; `extents` are expressions over
+    the sizes; one that is unused with the bundle's options may be left out."""
+    name: str
+    dtype: str
+    access: str
+    extents: tuple[str, ...]
+    unused: bool
+
+
+class Measured(NamedTuple):
+    """A size that was measured, and its median time in milliseconds (None: not known)."""
+    size: dict[str, int]
+    ms: Optional[float]
+
+
+def _check(status: int, error: rt.Error) -> None:
+    if status != rt.OK:
+        raise BundleError(status, error.text.decode("utf-8", "replace"))
+
+
+def aligned_empty(shape: Sequence[int], dtype: Any, alignment: int = rt.ALIGNMENT) -> np.ndarray:
+    """An uninitialised C-ordered array whose first element is aligned to `alignment` bytes."""
+    dtype = np.dtype(dtype)
+    count = int(np.prod(shape, dtype=np.int64))
+    raw = np.empty(count * dtype.itemsize + alignment, np.uint8)
+    skip = -raw.ctypes.data % alignment
+    return raw[skip:skip + count * dtype.itemsize].view(dtype).reshape(tuple(shape))
+
+
+class _PerThread(threading.local):
+    """A pool and a workspace: a call uses those of its thread."""
+    pool: Optional[ctypes.c_void_p] = None
+    threads = 0
+    workspace: Optional[np.ndarray] = None
+
+
+class Bundle:
+    """A bundle that is open. Call it with the arrays that the kernel reads, in their order or by
+    name; it returns what the kernel writes (one array, or a tuple of several).
+
+    >>> product = ak.load("matmul_f32.akb")
+    >>> c = product(a, b)                # a: float32 (M, K), b: float32 (K, N); c: float32 (M, N)
+    >>> product(a, b, out=c)             # into an array that is there
+
+    Shapes, dtypes and strides are checked, never guessed: arrays must be C-contiguous (rows as far
+    apart as the bundle's options say). An array that is not aligned to 64 bytes is copied to one
+    that is; `aligned_empty` makes aligned ones. May be called from any number of threads.
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        handle, error = ctypes.c_void_p(), rt.Error()
+        _check(rt.library.akr_open(ctypes.byref(handle), os.fsencode(path), 0,
+                                   ctypes.byref(error)), error)
+        self._handle = handle
+        self._finalizer = weakref.finalize(self, rt.library.akr_close, handle)
+        info = rt.library.akr_describe(handle).contents
+        #: all of bundle.json (docs/formats.md)
+        self.info: dict[str, Any] = json.loads(info.json.decode())
+        self.name: str = info.name.decode()
+        self.kernel: str = info.kernel.decode()
+        self.dtype: str = info.dtype.decode()
+        self.options: str = info.options.decode()
+        self.sizes: tuple[str, ...] = tuple(info.size_name[i].decode()
+                                            for i in range(info.size_count))
+        self.arguments: tuple[Argument, ...] = tuple(
+            Argument(a["name"], rt.DTYPES[info.argument[i].dtype], a["access"],
+                     tuple(a["extents"]), bool(info.argument[i].unused))
+            for i, a in enumerate(self.info["arguments"]))
+        self.measured: tuple[Measured, ...] = tuple(
+            Measured(dict(zip(self.sizes, m["size"])), m["ms"]) for m in self.info["measured"])
+        self._alignment = [info.argument[i].alignment for i in range(info.argument_count)]
+        self._inputs = [i for i, a in enumerate(self.arguments) if a.access != "out"]
+        self._outputs = [i for i, a in enumerate(self.arguments) if a.access != "in"]
+        self._own = _PerThread()
+
+    def __repr__(self) -> str:
+        sizes = "; ".join(",".join(f"{k}={v}" for k, v in m.size.items()) for m in self.measured)
+        return f"<autokernel bundle {self.name}, measured at {sizes}>"
+
+    def close(self) -> None:
+        """Unloads the code. No call may be running, and none may follow."""
+        self._finalizer()
+
+    def plan(self, **sizes: int) -> dict[str, Any]:
+        """How these sizes are served: {"measured", "variant", "threads", "workspace_bytes"}."""
+        if set(sizes) != set(self.sizes):
+            raise TypeError(f"{self.name} has the sizes {', '.join(self.sizes)}")
+        plan = self._query([sizes[name] for name in self.sizes])
+        return {"measured": bool(plan.measured), "variant": plan.variant,
+                "threads": plan.threads, "workspace_bytes": plan.workspace_bytes}
+
+    def __call__(self, *arrays: np.ndarray,
+                 out: Union[None, np.ndarray, Sequence[np.ndarray]] = None,
+                 **named: np.ndarray) -> Any:
+        if not self._finalizer.alive:
+            raise BundleError(rt.INVALID, f"{self.name}: the bundle is closed")
+        given = self._bind(arrays, named)
+        fresh = self._bind_outputs(given, out)
+        plan = self._query(self._infer(given)) if fresh else None
+        for i in fresh:
+            given[i] = self._allocate(plan, i)
+        tensors = (rt.Tensor * len(self.arguments))()
+        used: list[Optional[np.ndarray]] = [None] * len(self.arguments)
+        for i, array in given.items():
+            used[i] = self._aligned(i, array)
+            self._describe(tensors[i], i, used[i])
+        for i in range(len(self.arguments)):
+            if i not in given:
+                tensors[i].rank, tensors[i].dtype = -1, rt.DTYPES.index(self.arguments[i].dtype)
+        self._run(tensors, len(self.arguments))
+        results = []
+        for i in self._outputs:
+            if used[i] is not given[i]:
+                given[i][...] = used[i]
+            results.append(given[i])
+        return results[0] if len(results) == 1 else tuple(results)
+
+    # ---- arguments ------------------------------------------------------------------------------
+
+    def _bind(self, arrays: Sequence[np.ndarray], named: dict[str, np.ndarray]) -> dict[int, Any]:
+        names = [self.arguments[i].name for i in self._inputs]
+        if len(arrays) > len(names):
+            raise TypeError(f"{self.name} reads {len(names)} arrays ({', '.join(names)}); "
+                            f"{len(arrays)} were given")
+        given = dict(zip(self._inputs, arrays))
+        for name, array in named.items():
+            if name not in names:
+                raise TypeError(f"{self.name} reads no array {name!r}; it reads {', '.join(names)}")
+            index = self._inputs[names.index(name)]
+            if index in given:
+                raise TypeError(f"{name} was given twice")
+            given[index] = array
+        given = {i: a for i, a in given.items() if a is not None}
+        missing = [self.arguments[i].name for i in self._inputs
+                   if i not in given and not self.arguments[i].unused]
+        if missing:
+            raise TypeError(f"{self.name}: {', '.join(missing)} is missing")
+        for i, array in given.items():
+            if not isinstance(array, np.ndarray):
+                raise TypeError(f"{self.arguments[i].name}: must be a NumPy array, "
+                                f"not {type(array).__name__}")
+        return given
+
+    def _bind_outputs(self, given: dict[int, Any], out: Any) -> list[int]:
+        """Adds what `out` has to the arrays; returns the arguments that are to be made."""
+        pure = [i for i in self._outputs if self.arguments[i].access == "out"]
+        if out is None:
+            return pure
+        out = (out,) if isinstance(out, np.ndarray) else tuple(out)
+        if len(out) != len(pure):
+            raise TypeError(f"{self.name} writes {len(pure)} arrays; out has {len(out)}")
+        given.update(zip(pure, out))
+        return []
+
+    def _infer(self, given: dict[int, np.ndarray]) -> list[int]:
+        """The sizes, from extents that are nothing but a size."""
+        found: dict[str, int] = {}
+        for i, array in given.items():
+            shape = self.info["arguments"][i]["shape"]
+            for program, extent in zip(shape, array.shape):
+                if len(shape) == array.ndim and len(program) == 1 and program[0] in self.sizes:
+                    found.setdefault(program[0], extent)
+        missing = [name for name in self.sizes if name not in found]
+        if missing:
+            raise TypeError(f"{self.name}: the size {', '.join(missing)} cannot be told from the "
+                            "shapes of the inputs: give out")
+        return [found[name] for name in self.sizes]
+
+    def _allocate(self, plan: rt.Plan, i: int) -> np.ndarray:
+        shape = [plan.extent[i][d] for d in range(len(self.arguments[i].extents))]
+        dtype = _numpy_dtype(self.arguments[i].dtype)
+        if not shape or plan.pitch[i] == shape[-1]:
+            return aligned_empty(shape, dtype, self._alignment[i])
+        return aligned_empty(shape[:-1] + [plan.pitch[i]], dtype,
+                             self._alignment[i])[..., :shape[-1]]
+
+    def _aligned(self, i: int, array: np.ndarray) -> np.ndarray:
+        if array.ctypes.data % self._alignment[i] == 0 or not array.flags.c_contiguous:
+            return array  # what is not contiguous is for the runtime to judge
+        copy = aligned_empty(array.shape, array.dtype, self._alignment[i])
+        copy[...] = array
+        return copy
+
+    def _describe(self, tensor: rt.Tensor, i: int, array: np.ndarray) -> None:
+        name = self.arguments[i].name
+        if self.arguments[i].access != "in" and not array.flags.writeable:
+            raise ValueError(f"{name}: is written, and the array is read-only")
+        if array.ndim > rt.RANK_MAX:
+            raise ValueError(f"{name}: has {array.ndim} extents; there are {rt.RANK_MAX} at most")
+        if not array.dtype.isnative or array.dtype.name not in rt.DTYPES:
+            raise TypeError(f"{name}: has dtype {array.dtype}; "
+                            f"the bundle is for {self.arguments[i].dtype}")
+        tensor.data, tensor.rank = array.ctypes.data, array.ndim
+        tensor.dtype = rt.DTYPES.index(array.dtype.name)
+        for d in range(array.ndim):
+            if array.strides[d] % array.itemsize != 0:
+                raise ValueError(f"{name}: its strides are no multiples of its elements")
+            tensor.shape[d] = array.shape[d]
+            tensor.stride[d] = array.strides[d] // array.itemsize
+
+    # ---- the runtime ----------------------------------------------------------------------------
+
+    def _query(self, size: Sequence[int]) -> rt.Plan:
+        plan, error = rt.Plan(), rt.Error()
+        numbers = (ctypes.c_int64 * rt.SIZES_MAX)(*size)
+        _check(rt.library.akr_query(ctypes.byref(plan), self._handle, numbers,
+                                    ctypes.byref(error)), error)
+        return plan
+
+    def _pool(self, threads: int) -> Optional[ctypes.c_void_p]:
+        own = self._own
+        if threads > 1 and own.threads < threads:
+            pool, error = ctypes.c_void_p(), rt.Error()
+            _check(rt.library.akr_pool_open(ctypes.byref(pool), threads, ctypes.byref(error)),
+                   error)
+            own.pool, own.threads = _Pool(pool), threads
+        return own.pool.handle if threads > 1 else None
+
+    def _run(self, tensors: Any, count: int) -> None:
+        plan, error, own = rt.Plan(), rt.Error(), self._own
+        _check(rt.library.akr_match(ctypes.byref(plan), self._handle, tensors, count,
+                                    ctypes.byref(error)), error)
+        need = plan.workspace_bytes
+        if own.workspace is None or own.workspace.nbytes < need:
+            own.workspace = aligned_empty((max(need, 1),), np.uint8)
+        pointers = (ctypes.c_void_p * count)(*[tensors[i].data for i in range(count)])
+        _check(rt.library.akr_run(self._handle, ctypes.byref(plan), pointers,
+                                  own.workspace.ctypes.data, own.workspace.nbytes,
+                                  self._pool(plan.threads), ctypes.byref(error)), error)
+
+
+class _Pool:
+    """Ends with the thread that it belongs to."""
+
+    def __init__(self, handle: ctypes.c_void_p) -> None:
+        self.handle = handle
+        weakref.finalize(self, rt.library.akr_pool_close, handle)
+
+
+def _numpy_dtype(name: str) -> np.dtype:
+    if name == "bfloat16":
+        try:
+            import ml_dtypes  # type: ignore
+        except ImportError as why:
+            raise TypeError("bfloat16 arrays need the package ml_dtypes") from why
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
+
+
+def load(path: PathLike) -> Bundle:
+    """Opens a bundle: a .akb file, or the folder that one was unpacked to."""
+    return Bundle(path)

@@ -1,0 +1,46 @@
+"""The executable: where it is, and one run of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any, Mapping, Optional, Sequence, Union
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+class TuneError(RuntimeError):
+    """What the executable complained about, in its one line."""
+
+
+def executable() -> str:
+    """AUTOKERNEL, the one beside this package, or the one in PATH."""
+    beside = Path(__file__).with_name("bin") / "autokernel"
+    found = os.environ.get("AUTOKERNEL") or (str(beside) if beside.exists() else None)
+    found = found or shutil.which("autokernel")
+    if found is None:
+        raise TuneError("there is no autokernel: install the wheel, or set AUTOKERNEL to it")
+    return found
+
+
+def text(value: Union[None, str, int, float, Mapping[str, Any]]) -> Optional[str]:
+    """A value as an option has it: a mapping is NAME=VALUE,NAME=VALUE."""
+    if isinstance(value, Mapping):
+        return ",".join(f"{k}={v}" for k, v in value.items())
+    return None if value is None else str(value)
+
+
+def complaint(lines: str) -> str:
+    """The line that says what was wrong."""
+    own = [line for line in lines.splitlines() if line.startswith("autokernel: ")]
+    return (own or lines.splitlines() or ["it failed without a message"])[-1]
+
+
+def run(arguments: list[str], accept: Sequence[int] = (0,)) -> str:
+    """What the executable prints; another exit code is a TuneError."""
+    done = subprocess.run([executable()] + arguments, capture_output=True, text=True, check=False)
+    if done.returncode not in accept:
+        raise TuneError(complaint(done.stderr))
+    return done.stdout

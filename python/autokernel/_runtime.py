@@ -1,0 +1,75 @@
+"""The C runtime (runtime/ak_runtime.h) by ctypes: structures, and the calls with their types."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+
+SIZES_MAX, ARGUMENTS_MAX, RANK_MAX, ALIGNMENT = 8, 16, 4, 64
+OK, INVALID, NOT_FOUND = 0, 1, 2
+DTYPES = ("float16", "bfloat16", "float32", "float64", "int32")
+ACCESS = ("in", "out", "inout")
+
+
+class Error(ctypes.Structure):
+    _fields_ = [("status", ctypes.c_int), ("text", ctypes.c_char * 256)]
+
+
+class Argument(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("dtype", ctypes.c_int), ("access", ctypes.c_int),
+                ("rank", ctypes.c_int), ("alignment", ctypes.c_size_t), ("unused", ctypes.c_int)]
+
+
+class Info(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("kernel", ctypes.c_char_p),
+                ("backend", ctypes.c_char_p), ("dtype", ctypes.c_char_p),
+                ("options", ctypes.c_char_p), ("json", ctypes.c_char_p),
+                ("size_count", ctypes.c_int), ("size_name", ctypes.c_char_p * SIZES_MAX),
+                ("argument_count", ctypes.c_int), ("argument", Argument * ARGUMENTS_MAX),
+                ("variant_count", ctypes.c_int), ("measured_count", ctypes.c_int),
+                ("threads", ctypes.c_int)]
+
+
+class Plan(ctypes.Structure):
+    _fields_ = [("bundle", ctypes.c_void_p), ("variant", ctypes.c_int),
+                ("measured", ctypes.c_int), ("threads", ctypes.c_int),
+                ("workspace_bytes", ctypes.c_size_t), ("size", ctypes.c_int64 * SIZES_MAX),
+                ("extent", (ctypes.c_int64 * RANK_MAX) * ARGUMENTS_MAX),
+                ("pitch", ctypes.c_int64 * ARGUMENTS_MAX),
+                ("bytes", ctypes.c_size_t * ARGUMENTS_MAX)]
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int), ("rank", ctypes.c_int),
+                ("shape", ctypes.c_int64 * RANK_MAX), ("stride", ctypes.c_int64 * RANK_MAX)]
+
+
+def _open() -> ctypes.CDLL:
+    path = os.environ.get("AUTOKERNEL_RUNTIME")
+    path = path or str(Path(__file__).with_name("libautokernel_runtime.so"))
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as why:
+        raise ImportError(f"the runtime of autokernel cannot be loaded: {why}; install the wheel "
+                          "or set AUTOKERNEL_RUNTIME to libautokernel_runtime.so") from why
+    void, err = ctypes.c_void_p, ctypes.POINTER(Error)
+    plan = ctypes.POINTER(Plan)
+    for name, result, arguments in (
+            ("akr_open", ctypes.c_int, [ctypes.POINTER(void), ctypes.c_char_p, ctypes.c_int, err]),
+            ("akr_close", None, [void]),
+            ("akr_describe", ctypes.POINTER(Info), [void]),
+            ("akr_query", ctypes.c_int, [plan, void, ctypes.POINTER(ctypes.c_int64), err]),
+            ("akr_match", ctypes.c_int,
+             [plan, void, ctypes.POINTER(Tensor), ctypes.c_int, err]),
+            ("akr_pool_open", ctypes.c_int, [ctypes.POINTER(void), ctypes.c_int, err]),
+            ("akr_pool_close", None, [void]),
+            ("akr_run", ctypes.c_int,
+             [void, plan, ctypes.POINTER(void), void, ctypes.c_size_t, void, err]),
+            ("akr_status_text", ctypes.c_char_p, [ctypes.c_int])):
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+library = _open()

@@ -1,0 +1,2102 @@
+/*
+ * ak_runtime.c: see ak_runtime.h. One file, so that it can be dropped into another program's tree,
+ * which is why it is longer than others. In this order: errors; SHA-256; the archive that a bundle
+ * is (an uncompressed tar file); JSON; whole-number programs, which are what a bundle has in place
+ * of formulas; reading bundle.json; this machine; loading code; queries; threads; runs.
+ *
+ * What comes from a file is believed only where it has been looked at: every length, index and
+ * number is checked once, when the bundle is opened.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "ak_runtime.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FILE_BYTES_MAX ((size_t)1 << 30)
+#define ENTRIES_MAX    1024
+#define VARIANTS_MAX   256
+#define MEASURED_MAX   4096
+#define OPTIONS_MAX    16
+#define DEPTH_MAX      16 /* levels of nested JSON */
+#define NODES_MAX      (1 << 20)
+#define TOKENS_MAX     512 /* tokens of a program */
+#define STACK_MAX      32
+#define THREADS_MAX    1024
+#define SIZE_LARGEST   ((int64_t)1 << 53)
+#define PATH_BYTES     4096
+
+#define BUNDLE_JSON "bundle.json"
+#define BUNDLE_SUM  "bundle.sha256"
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+const char *akr_status_text(akr_status status)
+{
+    switch (status) {
+#define STATUS_TEXT(name, text)                                                                    \
+    case AKR_##name:                                                                               \
+        return text;
+        AKR_STATUS_MAP(STATUS_TEXT)
+#undef STATUS_TEXT
+    }
+    return "unknown";
+}
+
+static akr_status fail(akr_error *err, akr_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static akr_status fail(akr_error *err, akr_status status, const char *format, ...)
+{
+    va_list args;
+    if (err != NULL) {
+        err->status = status;
+        va_start(args, format);
+        (void)vsnprintf(err->text, sizeof err->text, format, args);
+        va_end(args);
+    }
+    return status;
+}
+
+static akr_status fail_memory(akr_error *err)
+{
+    return fail(err, AKR_NO_MEMORY, "out of memory");
+}
+
+size_t akr_dtype_bytes(akr_dtype dtype)
+{
+    return dtype == AKR_F64 ? 8 : dtype == AKR_F16 || dtype == AKR_BF16 ? 2 : 4;
+}
+
+static const char *const dtype_names[] = {"f16", "bf16", "f32", "f64", "i32"};
+static const char *const access_names[] = {"in", "out", "inout"};
+
+const char *akr_dtype_text(akr_dtype dtype)
+{
+    return dtype_names[dtype];
+}
+
+/* ---- SHA-256 (FIPS 180-4) ---------------------------------------------------------------------
+ */
+
+static const uint32_t sha_k[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+
+static uint32_t rotate(uint32_t x, int n)
+{
+    return x >> n | x << (32 - n);
+}
+
+static void sha_block(uint32_t h[8], const unsigned char *p)
+{
+    uint32_t w[64], s[8];
+    int i;
+    for (i = 0; i < 16; i++) {
+        w[i] = (uint32_t)p[4 * i] << 24 | (uint32_t)p[4 * i + 1] << 16 |
+               (uint32_t)p[4 * i + 2] << 8 | p[4 * i + 3];
+    }
+    for (; i < 64; i++) {
+        uint32_t a = w[i - 15], b = w[i - 2];
+        w[i] = w[i - 16] + (rotate(a, 7) ^ rotate(a, 18) ^ a >> 3) + w[i - 7] +
+               (rotate(b, 17) ^ rotate(b, 19) ^ b >> 10);
+    }
+    memcpy(s, h, sizeof s);
+    for (i = 0; i < 64; i++) {
+        uint32_t e = s[4], a = s[0];
+        uint32_t one = s[7] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +
+                       ((e & s[5]) ^ (~e & s[6])) + sha_k[i] + w[i];
+        uint32_t two = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) +
+                       ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
+        memmove(s + 1, s, 7 * sizeof *s);
+        s[4] += one;
+        s[0] = one + two;
+    }
+    for (i = 0; i < 8; i++) {
+        h[i] += s[i];
+    }
+}
+
+void akr_sha256(char out[65], const void *data, size_t length)
+{
+    uint32_t h[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    const unsigned char *p = (const unsigned char *)data;
+    unsigned char tail[128] = {0};
+    size_t i, whole = length / 64 * 64, rest = length - whole, end = rest < 56 ? 64 : 128;
+    uint64_t bits = (uint64_t)length * 8;
+    for (i = 0; i < whole; i += 64) {
+        sha_block(h, p + i);
+    }
+    if (rest > 0) {
+        memcpy(tail, p + whole, rest);
+    }
+    tail[rest] = 0x80;
+    for (i = 0; i < 8; i++) {
+        tail[end - 1 - i] = (unsigned char)(bits >> 8 * i);
+    }
+    for (i = 0; i < end; i += 64) {
+        sha_block(h, tail + i);
+    }
+    for (i = 0; i < 8; i++) {
+        (void)snprintf(out + 8 * i, 9, "%08x", (unsigned)h[i]);
+    }
+}
+
+/* ---- the files of a bundle --------------------------------------------------------------------
+ */
+
+typedef struct entry {
+    char name[PATH_BYTES / 16];
+    const unsigned char *data;
+    size_t length;
+} entry;
+
+/* Where a bundle's files are: in a tar file in memory, or in a folder that is read when asked. */
+typedef struct files {
+    entry *list;
+    int count, capacity;
+    const char *folder; /* NULL: a tar file */
+    void *owned[ENTRIES_MAX];
+    int owned_count;
+} files;
+
+static void files_free(files *f)
+{
+    int i;
+    for (i = 0; i < f->owned_count; i++) {
+        free(f->owned[i]);
+    }
+    free(f->list);
+    memset(f, 0, sizeof *f);
+}
+
+static akr_status add_file(files *f, const char *name, const unsigned char *data, size_t length,
+                           akr_error *err)
+{
+    entry *grown;
+    if (f->count == ENTRIES_MAX) {
+        return fail(err, AKR_FOREIGN, "it holds more than %d files", ENTRIES_MAX);
+    }
+    if (strlen(name) >= sizeof grown->name) {
+        return fail(err, AKR_FOREIGN, "the name \"%.40s...\" is too long", name);
+    }
+    if (f->count == f->capacity) {
+        int capacity = f->capacity == 0 ? 16 : 2 * f->capacity;
+        grown = (entry *)realloc(f->list, (size_t)capacity * sizeof *grown);
+        if (grown == NULL) {
+            return fail_memory(err);
+        }
+        f->list = grown;
+        f->capacity = capacity;
+    }
+    (void)snprintf(f->list[f->count].name, sizeof grown->name, "%s", name);
+    f->list[f->count].data = data;
+    f->list[f->count].length = length;
+    f->count++;
+    return AKR_OK;
+}
+
+static const entry *known_file(const files *f, const char *name)
+{
+    int i;
+    for (i = 0; i < f->count; i++) {
+        if (strcmp(f->list[i].name, name) == 0) {
+            return &f->list[i];
+        }
+    }
+    return NULL;
+}
+
+static akr_status read_all(unsigned char **out, size_t *length, const char *path, akr_error *err)
+{
+    struct stat about;
+    unsigned char *data = NULL;
+    size_t done = 0;
+    akr_status status = AKR_OK;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &about) != 0) {
+        status = fail(err, errno == ENOENT ? AKR_NOT_FOUND : AKR_SYSTEM, "%.120s: %s", path,
+                      strerror(errno));
+    } else if (!S_ISREG(about.st_mode) || (uint64_t)about.st_size > FILE_BYTES_MAX) {
+        status = fail(err, AKR_FOREIGN, "%.120s: is no file, or larger than 1 GiB", path);
+    } else if ((data = (unsigned char *)malloc((size_t)about.st_size + 1)) == NULL) {
+        status = fail_memory(err);
+    }
+    while (status == AKR_OK && done < (size_t)about.st_size) {
+        ssize_t got = read(fd, data + done, (size_t)about.st_size - done);
+        if (got <= 0 && !(got < 0 && errno == EINTR)) {
+            status = fail(err, AKR_SYSTEM, "%.120s: cannot be read: %s", path,
+                          got == 0 ? "it became shorter" : strerror(errno));
+        }
+        done += got > 0 ? (size_t)got : 0;
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    if (status != AKR_OK) {
+        free(data);
+        return status;
+    }
+    data[done] = 0;
+    *out = data;
+    *length = done;
+    return AKR_OK;
+}
+
+/* Returns 1 if the name is a path that stays below the folder. */
+static int is_plain_name(const char *name)
+{
+    const char *p = name;
+    if (*name == 0 || *name == '/') {
+        return 0;
+    }
+    while (*p != 0) {
+        size_t n = strcspn(p, "/");
+        if (n == 0 || (n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.')) {
+            return 0;
+        }
+        p += n;
+        p += *p == '/' && p[1] != 0;
+    }
+    return 1;
+}
+
+/* Finds a file by its name. If the bundle is a folder, the file is read now. */
+static akr_status find_file(const entry **out, files *f, const char *name, akr_error *err)
+{
+    char path[PATH_BYTES];
+    unsigned char *data;
+    size_t length;
+    akr_status status;
+    *out = known_file(f, name);
+    if (*out != NULL) {
+        return AKR_OK;
+    }
+    if (f->folder == NULL || !is_plain_name(name)) {
+        return fail(err, AKR_DAMAGED, "the file \"%.100s\" is missing in it", name);
+    }
+    if (snprintf(path, sizeof path, "%s/%s", f->folder, name) >= (int)sizeof path ||
+        f->owned_count == ENTRIES_MAX) {
+        return fail(err, AKR_FOREIGN, "%.100s: the path is too long", name);
+    }
+    status = read_all(&data, &length, path, err);
+    if (status != AKR_OK) {
+        return status;
+    }
+    f->owned[f->owned_count++] = data;
+    status = add_file(f, name, data, length, err);
+    *out = status == AKR_OK ? &f->list[f->count - 1] : NULL;
+    return status;
+}
+
+/* Reads a number in octal digits, as tar has them. */
+static int read_octal(uint64_t *out, const unsigned char *text, size_t bytes)
+{
+    size_t i = 0;
+    uint64_t value = 0;
+    while (i < bytes && text[i] >= '0' && text[i] <= '7') {
+        value = value * 8 + (uint64_t)(text[i++] - '0');
+    }
+    *out = value;
+    return i > 0 && i < 13 && (i == bytes || text[i] == 0 || text[i] == ' ');
+}
+
+static int is_zero(const unsigned char *p, size_t length)
+{
+    size_t i;
+    for (i = 0; i < length; i++) {
+        if (p[i] != 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Returns the checksum of a tar header, with the field of the checksum itself counted as blanks. */
+static uint64_t tar_sum(const unsigned char *head)
+{
+    uint64_t sum = 0;
+    int i;
+    for (i = 0; i < 512; i++) {
+        sum += i >= 148 && i < 156 ? ' ' : head[i];
+    }
+    return sum;
+}
+
+static akr_status read_tar(files *f, const unsigned char *bytes, size_t length, akr_error *err)
+{
+    size_t at = 0;
+    if (length < 512 || memcmp(bytes + 257, "ustar", 6) != 0) {
+        return fail(err, AKR_FOREIGN,
+                    "it is no bundle: `autokernel export KERNEL --format bundle` writes one");
+    }
+    while (at + 512 <= length && !is_zero(bytes + at, 512)) {
+        const unsigned char *head = bytes + at;
+        char name[101];
+        uint64_t size, sum;
+        size_t fill;
+        akr_status status;
+        memcpy(name, head, 100);
+        name[100] = 0;
+        if (memcmp(head + 257, "ustar", 6) != 0 || !read_octal(&size, head + 124, 12) ||
+            !read_octal(&sum, head + 148, 7) || head[155] != ' ' || sum != tar_sum(head)) {
+            return fail(err, AKR_DAMAGED, "it is damaged at byte %zu", at);
+        }
+        if ((head[156] != '0' && head[156] != 0) || head[345] != 0 || !is_plain_name(name) ||
+            known_file(f, name) != NULL) {
+            return fail(err, AKR_FOREIGN, "it holds \"%.60s\", which no bundle does", name);
+        }
+        at += 512;
+        if (size > length - at) {
+            return fail(err, AKR_DAMAGED, "it ends in the middle of %.60s: it was cut off", name);
+        }
+        status = add_file(f, name, bytes + at, (size_t)size, err);
+        if (status != AKR_OK) {
+            return status;
+        }
+        at += (size_t)size;
+        fill = (512 - (size_t)size % 512) % 512;
+        if (fill > length - at || !is_zero(bytes + at, fill)) {
+            return fail(err, AKR_DAMAGED, "it is damaged at byte %zu", at);
+        }
+        at += fill;
+    }
+    if (length - at < 1024 || !is_zero(bytes + at, length - at)) {
+        return fail(err, AKR_DAMAGED, "its end is missing: it was cut off");
+    }
+    return AKR_OK;
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------
+ */
+
+typedef struct node {
+    char type;       /* { [ " i (whole number) r (another number) t f n */
+    int child, next; /* 0: none; a value at index 0 is the document */
+    const char *key, *text;
+    int64_t number;
+} node;
+
+typedef struct json {
+    char *text; /* texts are unescaped in place */
+    size_t length, at;
+    node *nodes;
+    int count, capacity;
+} json;
+
+static void json_free(json *j)
+{
+    free(j->text);
+    free(j->nodes);
+    memset(j, 0, sizeof *j);
+}
+
+static void skip_blanks(json *j)
+{
+    while (j->at < j->length && strchr(" \t\r\n", j->text[j->at]) != NULL && j->text[j->at] != 0) {
+        j->at++;
+    }
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+static int read_hex4(uint32_t *out, const json *j, size_t at)
+{
+    size_t i;
+    *out = 0;
+    for (i = 0; i < 4; i++) {
+        int digit = at + i < j->length ? hex_digit(j->text[at + i]) : -1;
+        if (digit < 0) {
+            return 0;
+        }
+        *out = *out * 16 + (uint32_t)digit;
+    }
+    return 1;
+}
+
+static size_t put_utf8(char *to, uint32_t code)
+{
+    if (code < 0x80) {
+        to[0] = (char)code;
+        return 1;
+    }
+    if (code < 0x800) {
+        to[0] = (char)(0xc0 | code >> 6);
+        to[1] = (char)(0x80 | (code & 0x3f));
+        return 2;
+    }
+    if (code < 0x10000) {
+        to[0] = (char)(0xe0 | code >> 12);
+        to[1] = (char)(0x80 | (code >> 6 & 0x3f));
+        to[2] = (char)(0x80 | (code & 0x3f));
+        return 3;
+    }
+    to[0] = (char)(0xf0 | code >> 18);
+    to[1] = (char)(0x80 | (code >> 12 & 0x3f));
+    to[2] = (char)(0x80 | (code >> 6 & 0x3f));
+    to[3] = (char)(0x80 | (code & 0x3f));
+    return 4;
+}
+
+/* After the backslash; what comes out is never longer than what went in. */
+static int read_escape(json *j, char **to)
+{
+    static const char from[] = "\"\\/bfnrt", plain[] = "\"\\/\b\f\n\r\t";
+    char c = j->at < j->length ? j->text[j->at++] : 0;
+    const char *known = c == 0 ? NULL : strchr(from, c);
+    uint32_t code, low;
+    if (known != NULL) {
+        *(*to)++ = plain[known - from];
+        return 1;
+    }
+    if (c != 'u' || !read_hex4(&code, j, j->at) || code == 0) {
+        return 0;
+    }
+    j->at += 4;
+    if (code >= 0xd800 && code < 0xdc00) {
+        if (j->at + 6 > j->length || memcmp(j->text + j->at, "\\u", 2) != 0 ||
+            !read_hex4(&low, j, j->at + 2) || low < 0xdc00 || low > 0xdfff) {
+            return 0;
+        }
+        j->at += 6;
+        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+    }
+    *to += put_utf8(*to, code);
+    return 1;
+}
+
+/* At a quote. NULL: no text. */
+static const char *read_text(json *j)
+{
+    char *begin, *to;
+    if (j->at >= j->length || j->text[j->at] != '"') {
+        return NULL;
+    }
+    begin = to = j->text + ++j->at;
+    while (j->at < j->length && j->text[j->at] != '"') {
+        char c = j->text[j->at++];
+        if ((unsigned char)c < 0x20) {
+            return NULL;
+        }
+        if (c != '\\') {
+            *to++ = c;
+        } else if (!read_escape(j, &to)) {
+            return NULL;
+        }
+    }
+    if (j->at == j->length) {
+        return NULL;
+    }
+    j->at++;
+    *to = 0; /* the closing quote, or before it */
+    return begin;
+}
+
+static int read_number(json *j, node *n)
+{
+    size_t begin = j->at;
+    int negative = j->text[j->at] == '-', whole = 1;
+    uint64_t value = 0;
+    j->at += (size_t)negative;
+    for (; j->at < j->length && strchr("0123456789.eE+-", j->text[j->at]) != NULL &&
+           j->text[j->at] != 0;
+         j->at++) {
+        char c = j->text[j->at];
+        if (c < '0' || c > '9') {
+            whole = 0;
+        } else if (whole) {
+            if (value > (uint64_t)INT64_MAX / 10 - 1) {
+                whole = 0; /* not one of ours */
+            }
+            value = value * 10 + (uint64_t)(c - '0');
+        }
+    }
+    n->type = whole ? 'i' : 'r';
+    n->number = whole ? (negative ? -(int64_t)value : (int64_t)value) : 0;
+    return j->at > begin + (size_t)negative;
+}
+
+static int new_node(json *j)
+{
+    if (j->count == j->capacity) {
+        int capacity = j->capacity == 0 ? 256 : 2 * j->capacity;
+        node *grown = capacity > NODES_MAX
+                          ? NULL
+                          : (node *)realloc(j->nodes, (size_t)capacity * sizeof *grown);
+        if (grown == NULL) {
+            return -1;
+        }
+        j->nodes = grown;
+        j->capacity = capacity;
+    }
+    memset(&j->nodes[j->count], 0, sizeof *j->nodes);
+    return j->count++;
+}
+
+static int read_word(json *j, const char *word)
+{
+    size_t n = strlen(word);
+    if (j->length - j->at < n || memcmp(j->text + j->at, word, n) != 0) {
+        return 0;
+    }
+    j->at += n;
+    return 1;
+}
+
+static int read_value(json *j, int depth);
+
+/* Behind { or [ of node `at`. */
+static int read_members(json *j, int at, int depth)
+{
+    char end = j->nodes[at].type == '{' ? '}' : ']';
+    int last = 0;
+    skip_blanks(j);
+    if (j->at < j->length && j->text[j->at] == end) {
+        j->at++;
+        return 1;
+    }
+    for (;;) {
+        const char *key = NULL;
+        int member;
+        skip_blanks(j);
+        if (end == '}') {
+            key = read_text(j);
+            skip_blanks(j);
+            if (key == NULL || j->at >= j->length || j->text[j->at++] != ':') {
+                return 0;
+            }
+        }
+        member = read_value(j, depth + 1);
+        if (member < 0) {
+            return 0;
+        }
+        j->nodes[member].key = key;
+        if (last == 0) {
+            j->nodes[at].child = member;
+        } else {
+            j->nodes[last].next = member;
+        }
+        last = member;
+        skip_blanks(j);
+        if (j->at >= j->length || (j->text[j->at] != ',' && j->text[j->at] != end)) {
+            return 0;
+        }
+        if (j->text[j->at++] == end) {
+            return 1;
+        }
+    }
+}
+
+/* Reads a value. Returns the index of its node, or -1. */
+static int read_value(json *j, int depth)
+{
+    int at = new_node(j), good = 1;
+    char c;
+    skip_blanks(j);
+    if (at < 0 || depth > DEPTH_MAX || j->at >= j->length) {
+        return -1;
+    }
+    c = j->text[j->at];
+    j->nodes[at].type = c;
+    if (c == '{' || c == '[') {
+        j->at++;
+        good = read_members(j, at, depth);
+    } else if (c == '"') {
+        const char *text = read_text(j);
+        j->nodes[at].text = text;
+        good = text != NULL;
+    } else if (c == 't' || c == 'f' || c == 'n') {
+        good = read_word(j, c == 't' ? "true" : c == 'f' ? "false" : "null");
+    } else {
+        good = (c == '-' || (c >= '0' && c <= '9')) && read_number(j, &j->nodes[at]);
+    }
+    return good ? at : -1;
+}
+
+static akr_status read_json(json *out, const void *text, size_t length, akr_error *err)
+{
+    json j;
+    memset(&j, 0, sizeof j);
+    j.text = (char *)malloc(length + 1);
+    if (j.text == NULL) {
+        return fail_memory(err);
+    }
+    memcpy(j.text, text, length);
+    j.text[length] = 0;
+    j.length = length;
+    if (read_value(&j, 0) != 0 || (skip_blanks(&j), j.at != j.length)) {
+        akr_status status = fail(err, AKR_FOREIGN, BUNDLE_JSON ": no JSON at byte %zu", j.at);
+        json_free(&j);
+        return status;
+    }
+    *out = j;
+    return AKR_OK;
+}
+
+/* Returns a member of an object; NULL if the member is missing or null. */
+static const node *member(const json *j, const node *object, const char *key)
+{
+    int i = object == NULL || object->type != '{' ? 0 : object->child;
+    for (; i != 0; i = j->nodes[i].next) {
+        if (strcmp(j->nodes[i].key, key) == 0) {
+            return j->nodes[i].type == 'n' ? NULL : &j->nodes[i];
+        }
+    }
+    return NULL;
+}
+
+static const char *text_of(const json *j, const node *object, const char *key)
+{
+    const node *n = member(j, object, key);
+    return n != NULL && n->type == '"' ? n->text : NULL;
+}
+
+/* Reads a member that is a whole number from low to high. */
+static int number_of(int64_t *out, const json *j, const node *object, const char *key, int64_t low,
+                     int64_t high)
+{
+    const node *n = member(j, object, key);
+    if (n == NULL || n->type != 'i' || n->number < low || n->number > high) {
+        return 0;
+    }
+    *out = n->number;
+    return 1;
+}
+
+/* The items of an array: the first, and then next_of; NULL past the last. *count of them. */
+static const node *items_of(int *count, const json *j, const node *array)
+{
+    int i, n = 0;
+    if (array == NULL || array->type != '[') {
+        *count = -1;
+        return NULL;
+    }
+    for (i = array->child; i != 0; i = j->nodes[i].next) {
+        n++;
+    }
+    *count = n;
+    return array->child == 0 ? NULL : &j->nodes[array->child];
+}
+
+static const node *next_of(const json *j, const node *n)
+{
+    return n->next == 0 ? NULL : &j->nodes[n->next];
+}
+
+static int index_in(const char *text, const char *const *names, int count)
+{
+    int i;
+    for (i = 0; text != NULL && i < count; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* ---- whole-number programs --------------------------------------------------------------------
+ */
+
+/* ["M", 15, "+", 16, "//"]: numbers and sizes are put on a stack, the others take theirs from it.
+   The meaning is Python's, // and % round down. What overflows or divides by zero has no value,
+   unless if(), and() or or() does not choose it. */
+enum { /* in the order of token_names, behind a number and a size */
+       OP_NUMBER,
+       OP_SIZE,
+       OP_ADD,
+       OP_SUBTRACT,
+       OP_MULTIPLY,
+       OP_DIVIDE,
+       OP_MODULO,
+       OP_LESS,
+       OP_LESS_EQUAL,
+       OP_GREATER,
+       OP_GREATER_EQUAL,
+       OP_EQUAL,
+       OP_NOT_EQUAL,
+       OP_MIN,
+       OP_MAX,
+       OP_AND,
+       OP_OR,
+       OP_NOT,
+       OP_NEGATE,
+       OP_ABS,
+       OP_IF,
+       OP_COUNT
+};
+static const char *const token_names[] = {
+    "+",  "-",     "*",     "//",    "%",    "<",     "<=",    ">",     ">=",  "==",
+    "!=", "min()", "max()", "and()", "or()", "not()", "neg()", "abs()", "if()"};
+
+typedef struct token {
+    int op;
+    int64_t value; /* of a number; the index of a size */
+} token;
+
+typedef struct program {
+    int first, count; /* count 0: there is none */
+} program;
+
+typedef struct cell {
+    int64_t value;
+    int bad;
+} cell;
+
+static int takes(int op)
+{
+    return op <= OP_SIZE                                     ? 0
+           : op == OP_IF                                     ? 3
+           : op == OP_NOT || op == OP_NEGATE || op == OP_ABS ? 1
+                                                             : 2;
+}
+
+static cell divide(int64_t a, int64_t b, int modulo)
+{
+    cell c = {0, 0};
+    if (b == 0 || (a == INT64_MIN && b == -1)) {
+        c.bad = 1;
+        return c;
+    }
+    c.value = modulo ? a % b : a / b;
+    if (a % b != 0 && (a < 0) != (b < 0)) {
+        c.value += modulo ? b : -1;
+    }
+    return c;
+}
+
+static cell arithmetic(int op, cell a, cell b)
+{
+    cell c = {0, 0};
+    switch (op) {
+    case OP_ADD:
+        c.bad = __builtin_add_overflow(a.value, b.value, &c.value);
+        break;
+    case OP_SUBTRACT:
+        c.bad = __builtin_sub_overflow(a.value, b.value, &c.value);
+        break;
+    case OP_MULTIPLY:
+        c.bad = __builtin_mul_overflow(a.value, b.value, &c.value);
+        break;
+    case OP_DIVIDE:
+    case OP_MODULO:
+        c = divide(a.value, b.value, op == OP_MODULO);
+        break;
+    case OP_LESS:
+        c.value = a.value < b.value;
+        break;
+    case OP_LESS_EQUAL:
+        c.value = a.value <= b.value;
+        break;
+    case OP_GREATER:
+        c.value = a.value > b.value;
+        break;
+    case OP_GREATER_EQUAL:
+        c.value = a.value >= b.value;
+        break;
+    case OP_EQUAL:
+        c.value = a.value == b.value;
+        break;
+    case OP_NOT_EQUAL:
+        c.value = a.value != b.value;
+        break;
+    case OP_MIN:
+        c.value = a.value < b.value ? a.value : b.value;
+        break;
+    default: /* OP_MAX */
+        c.value = a.value > b.value ? a.value : b.value;
+        break;
+    }
+    c.bad = c.bad || a.bad || b.bad;
+    return c;
+}
+
+/* Computes the value of a program that read_program has checked. Returns 0 if it has no value. */
+static int evaluate(int64_t *out, const token *tokens, program p, const int64_t *size)
+{
+    cell stack[STACK_MAX];
+    int top = 0, i;
+    for (i = p.first; i < p.first + p.count; i++) {
+        const token *t = &tokens[i];
+        int n = takes(t->op);
+        cell *a = stack + top - n;
+        top += 1 - n;
+        if (n == 0) {
+            a->value = t->op == OP_SIZE ? size[t->value] : t->value;
+            a->bad = 0;
+        } else if (t->op == OP_IF) {
+            int bad = a[0].bad;
+            a[0] = a[0].value != 0 ? a[1] : a[2];
+            a[0].bad = a[0].bad || bad;
+        } else if (t->op == OP_AND || t->op == OP_OR) {
+            if (!a[0].bad && (a[0].value != 0) == (t->op == OP_AND)) {
+                a[0] = a[1];
+            }
+        } else if (t->op == OP_NOT) {
+            a->value = a->value == 0;
+        } else if (n == 1) {
+            a->bad = a->bad || a->value == INT64_MIN;
+            if (!a->bad && (t->op == OP_NEGATE || a->value < 0)) {
+                a->value = -a->value;
+            }
+        } else {
+            a[0] = arithmetic(t->op, a[0], a[1]);
+        }
+    }
+    *out = stack[0].value;
+    return !stack[0].bad;
+}
+
+/* ---- the bundle -------------------------------------------------------------------------------
+ */
+
+/* The arguments of a kernel for the CPU: ak_host.h, ABI 1. */
+typedef struct host_call {
+    const int64_t *size;
+    const int *choice;
+    const double *number;
+    void *const *arg;
+    const int64_t *pitch;
+    void *workspace;
+    int threads;
+    void (*parallel)(void *pool, int n, void (*task)(void *context, int thread, int n),
+                     void *context);
+    void (*barrier)(void *pool);
+    void *pool;
+} host_call;
+
+typedef struct variant {
+    const char *file, *entry;
+    program workspace, threads, when; /* the first two: none where only measured sizes are served */
+    void *library;
+    int fd; /* its name may not be given to another library while this one is loaded; -1: none */
+    void (*kernel)(const host_call *call);
+} variant;
+
+typedef struct measured {
+    int64_t size[AKR_SIZES_MAX];
+    int variant, threads;
+    size_t workspace_bytes;
+} measured;
+
+struct akr_bundle {
+    akr_info info;
+    char *text; /* bundle.json as it is */
+    json document;
+    int loaded;
+    int choice[OPTIONS_MAX];
+    double number[OPTIONS_MAX];
+    program shape[AKR_ARGUMENTS_MAX][AKR_RANK_MAX], pitch[AKR_ARGUMENTS_MAX];
+    token *tokens;
+    int token_count, token_capacity;
+    variant *variants;
+    measured *sizes;
+};
+
+void akr_close(akr_bundle *bundle)
+{
+    int i;
+    if (bundle == NULL) {
+        return;
+    }
+    for (i = 0; bundle->variants != NULL && i < bundle->info.variant_count; i++) {
+        if (bundle->variants[i].library != NULL) {
+            (void)dlclose(bundle->variants[i].library);
+        }
+        if (bundle->variants[i].fd >= 0) {
+            (void)close(bundle->variants[i].fd);
+        }
+    }
+    free(bundle->variants);
+    free(bundle->sizes);
+    free(bundle->tokens);
+    free(bundle->text);
+    json_free(&bundle->document);
+    free(bundle);
+}
+
+const akr_info *akr_describe(const akr_bundle *bundle)
+{
+    return &bundle->info;
+}
+
+const int64_t *akr_measured_size(const akr_bundle *bundle, int index)
+{
+    return index < 0 || index >= bundle->info.measured_count ? NULL : bundle->sizes[index].size;
+}
+
+static int read_token(token *out, const akr_bundle *b, const node *n)
+{
+    int at;
+    out->value = 0;
+    if (n->type == 'i') {
+        out->op = OP_NUMBER;
+        out->value = n->number;
+        return 1;
+    }
+    if (n->type != '"') {
+        return 0;
+    }
+    at = index_in(n->text, token_names, OP_COUNT - OP_ADD);
+    if (at >= 0) {
+        out->op = OP_ADD + at;
+        return 1;
+    }
+    out->op = OP_SIZE;
+    out->value = index_in(n->text, b->info.size_name, b->info.size_count);
+    return out->value >= 0;
+}
+
+/* False if it is none: it must leave exactly one value and never take what is not there. */
+static int read_program(program *out, akr_bundle *b, const node *array)
+{
+    int count, depth = 0;
+    const node *n = items_of(&count, &b->document, array);
+    if (count < 1 || count > TOKENS_MAX) {
+        return 0;
+    }
+    if (b->token_count + count > b->token_capacity) {
+        int capacity = 2 * (b->token_count + count);
+        token *grown = (token *)realloc(b->tokens, (size_t)capacity * sizeof *grown);
+        if (grown == NULL) {
+            return 0;
+        }
+        b->tokens = grown;
+        b->token_capacity = capacity;
+    }
+    out->first = b->token_count;
+    out->count = count;
+    for (; n != NULL; n = next_of(&b->document, n)) {
+        token *t = &b->tokens[b->token_count++];
+        if (!read_token(t, b, n) || depth < takes(t->op)) {
+            return 0;
+        }
+        depth += 1 - takes(t->op);
+        if (depth > STACK_MAX) {
+            return 0;
+        }
+    }
+    return depth == 1;
+}
+
+static akr_status foreign(akr_error *err, const char *what)
+{
+    return fail(err, AKR_FOREIGN, BUNDLE_JSON ": %s is missing or not right", what);
+}
+
+/* Reads a double from its bits as 16 hexadecimal digits, which are the same in every locale. */
+static int read_bits(double *out, const char *text)
+{
+    uint64_t bits = 0;
+    int i;
+    for (i = 0; i < 16; i++) {
+        int digit = text == NULL ? -1 : hex_digit(text[i]);
+        if (digit < 0) {
+            return 0;
+        }
+        bits = bits << 4 | (uint64_t)digit;
+    }
+    memcpy(out, &bits, sizeof bits);
+    return text[16] == 0;
+}
+
+static akr_status read_options(akr_bundle *b, const node *root, akr_error *err)
+{
+    int count, i = 0;
+    const json *j = &b->document;
+    const node *n = items_of(&count, j, member(j, root, "option_values"));
+    if (count < 0 || count > OPTIONS_MAX) {
+        return foreign(err, "option_values");
+    }
+    for (; n != NULL; n = next_of(j, n), i++) {
+        int64_t index;
+        if (!number_of(&index, j, n, "index", 0, 1 << 20) ||
+            !read_bits(&b->number[i], text_of(j, n, "bits"))) {
+            return foreign(err, "option_values");
+        }
+        b->choice[i] = (int)index;
+    }
+    return AKR_OK;
+}
+
+static int read_argument(akr_bundle *b, int i, const node *n)
+{
+    const json *j = &b->document;
+    akr_argument *a = &b->info.argument[i];
+    const node *extent = items_of(&a->rank, j, member(j, n, "shape"));
+    const node *pitch = member(j, n, "pitch"), *unused = member(j, n, "unused");
+    int dtype = index_in(text_of(j, n, "dtype"), dtype_names, 5), d = 0;
+    int access = index_in(text_of(j, n, "access"), access_names, 3);
+    int64_t alignment = 0;
+    a->name = text_of(j, n, "name");
+    if (a->name == NULL || dtype < 0 || access < 0 || a->rank < 0 || a->rank > AKR_RANK_MAX ||
+        !number_of(&alignment, j, n, "alignment", 1, 4096) || (alignment & (alignment - 1)) != 0) {
+        return 0;
+    }
+    a->dtype = (akr_dtype)dtype;
+    a->access = (akr_access)access;
+    a->alignment = (size_t)alignment;
+    a->unused = unused != NULL && unused->type == 't';
+    for (; extent != NULL; extent = next_of(j, extent), d++) {
+        if (!read_program(&b->shape[i][d], b, extent)) {
+            return 0;
+        }
+    }
+    return pitch == NULL || (a->rank > 0 && read_program(&b->pitch[i], b, pitch));
+}
+
+static akr_status read_problem(akr_bundle *b, const node *root, akr_error *err)
+{
+    const json *j = &b->document;
+    akr_info *info = &b->info;
+    int i = 0;
+    const node *n = items_of(&info->size_count, j, member(j, root, "sizes"));
+    info->name = text_of(j, root, "name");
+    info->kernel = text_of(j, root, "kernel");
+    info->backend = text_of(j, root, "backend");
+    info->dtype = text_of(j, root, "dtype");
+    info->options = text_of(j, root, "options");
+    if (info->name == NULL || info->kernel == NULL || info->backend == NULL ||
+        info->dtype == NULL || info->options == NULL) {
+        return foreign(err, "the name, kernel, backend, dtype or options");
+    }
+    if (info->size_count < 1 || info->size_count > AKR_SIZES_MAX) {
+        return foreign(err, "sizes");
+    }
+    for (; n != NULL; n = next_of(j, n), i++) {
+        info->size_name[i] = text_of(j, n, "name");
+        if (info->size_name[i] == NULL) {
+            return foreign(err, "the name of a size");
+        }
+    }
+    n = items_of(&info->argument_count, j, member(j, root, "arguments"));
+    if (info->argument_count < 1 || info->argument_count > AKR_ARGUMENTS_MAX) {
+        return foreign(err, "arguments");
+    }
+    for (i = 0; n != NULL; n = next_of(j, n), i++) {
+        if (!read_argument(b, i, n)) {
+            return foreign(err, "an argument");
+        }
+    }
+    return read_options(b, root, err);
+}
+
+static int read_variant(akr_bundle *b, variant *v, const node *n)
+{
+    const json *j = &b->document;
+    const node *workspace = member(j, n, "workspace"), *threads = member(j, n, "threads");
+    v->fd = -1;
+    v->file = text_of(j, n, "file");
+    v->entry = text_of(j, n, "entry");
+    if (v->file == NULL || v->entry == NULL || !read_program(&v->when, b, member(j, n, "when"))) {
+        return 0;
+    }
+    return workspace == NULL || threads == NULL ||
+           (read_program(&v->workspace, b, workspace) && read_program(&v->threads, b, threads));
+}
+
+static int read_measured(akr_bundle *b, measured *m, const node *n)
+{
+    const json *j = &b->document;
+    int64_t at, workspace, threads, holds;
+    int count, i = 0;
+    const node *size = items_of(&count, j, member(j, n, "size"));
+    if (count != b->info.size_count ||
+        !number_of(&at, j, n, "variant", 0, b->info.variant_count - 1) ||
+        !number_of(&workspace, j, n, "workspace_bytes", 0, SIZE_LARGEST) ||
+        !number_of(&threads, j, n, "threads", 1, THREADS_MAX)) {
+        return 0;
+    }
+    for (; size != NULL; size = next_of(j, size), i++) {
+        if (size->type != 'i' || size->number < 1 || size->number > SIZE_LARGEST) {
+            return 0;
+        }
+        m->size[i] = size->number;
+    }
+    m->variant = (int)at;
+    m->workspace_bytes = (size_t)workspace;
+    m->threads = (int)threads;
+    if (m->threads > b->info.threads) {
+        b->info.threads = m->threads;
+    }
+    return evaluate(&holds, b->tokens, b->variants[at].when, m->size) && holds != 0;
+}
+
+static akr_status read_variants(akr_bundle *b, const node *root, akr_error *err)
+{
+    const json *j = &b->document;
+    akr_info *info = &b->info;
+    int i = 0, count;
+    const node *n = items_of(&count, j, member(j, root, "variants"));
+    if (count < 1 || count > VARIANTS_MAX) {
+        return foreign(err, "variants");
+    }
+    b->variants = (variant *)calloc((size_t)count, sizeof *b->variants);
+    if (b->variants == NULL) {
+        return fail_memory(err);
+    }
+    for (i = 0; i < count; i++) {
+        b->variants[i].fd = -1;
+    }
+    info->variant_count = count;
+    for (i = 0; n != NULL; n = next_of(j, n), i++) {
+        if (!read_variant(b, &b->variants[i], n)) {
+            return foreign(err, "a variant");
+        }
+    }
+    n = items_of(&info->measured_count, j, member(j, root, "measured"));
+    if (info->measured_count < 1 || info->measured_count > MEASURED_MAX) {
+        return foreign(err, "measured");
+    }
+    b->sizes = (measured *)calloc((size_t)info->measured_count, sizeof *b->sizes);
+    if (b->sizes == NULL) {
+        return fail_memory(err);
+    }
+    info->threads = 1;
+    for (i = 0; n != NULL; n = next_of(j, n), i++) {
+        if (!read_measured(b, &b->sizes[i], n)) {
+            return foreign(err, "a measured size");
+        }
+    }
+    return AKR_OK;
+}
+
+/* Every file that bundle.json lists, whole; and a tar file has no others. */
+static akr_status check_files(akr_bundle *b, files *f, const node *root, akr_error *err)
+{
+    const json *j = &b->document;
+    int count;
+    const node *n = items_of(&count, j, member(j, root, "files"));
+    if (count < 0 || (f->folder == NULL && count != f->count - 2)) {
+        return foreign(err, "the list of files");
+    }
+    for (; n != NULL; n = next_of(j, n)) {
+        const char *name = text_of(j, n, "name"), *sum = text_of(j, n, "sha256");
+        const entry *file;
+        int64_t bytes;
+        char is[65];
+        akr_status status;
+        if (name == NULL || sum == NULL || !is_plain_name(name) ||
+            !number_of(&bytes, j, n, "bytes", 0, (int64_t)FILE_BYTES_MAX)) {
+            return foreign(err, "an entry of files");
+        }
+        status = find_file(&file, f, name, err);
+        if (status != AKR_OK) {
+            return status;
+        }
+        akr_sha256(is, file->data, file->length);
+        if (file->length != (size_t)bytes || strcmp(is, sum) != 0) {
+            return fail(err, AKR_DAMAGED, "%.100s: is not as it was written (its SHA-256 differs)",
+                        name);
+        }
+    }
+    return AKR_OK;
+}
+
+static akr_status check_document(const entry *document, files *f, akr_error *err)
+{
+    char is[96];
+    const entry *sum;
+    akr_status status;
+    akr_sha256(is, document->data, document->length); /* finding another file may move this one */
+    status = find_file(&sum, f, BUNDLE_SUM, err);
+    if (status != AKR_OK) {
+        return status;
+    }
+    memcpy(is + 64, "  " BUNDLE_JSON "\n", sizeof "  " BUNDLE_JSON "\n"); /* as sha256sum has it */
+    if (sum->length != strlen(is) || memcmp(sum->data, is, sum->length) != 0) {
+        return fail(err, AKR_DAMAGED,
+                    BUNDLE_JSON ": is not as it was written (its SHA-256 differs)");
+    }
+    return AKR_OK;
+}
+
+static akr_status read_bundle(akr_bundle *b, files *f, akr_error *err)
+{
+    const entry *document;
+    const node *root;
+    const char *kind;
+    int64_t schema;
+    akr_status status = find_file(&document, f, BUNDLE_JSON, err);
+    if (status != AKR_OK) {
+        return status;
+    }
+    b->text = (char *)malloc(document->length + 1);
+    if (b->text == NULL) {
+        return fail_memory(err);
+    }
+    memcpy(b->text, document->data, document->length);
+    b->text[document->length] = 0;
+    b->info.json = b->text;
+    status = check_document(known_file(f, BUNDLE_JSON), f, err);
+    status = status != AKR_OK ? status : read_json(&b->document, b->text, strlen(b->text), err);
+    if (status != AKR_OK) {
+        return status;
+    }
+    root = &b->document.nodes[0];
+    kind = text_of(&b->document, root, "kind");
+    if (kind == NULL || strcmp(kind, "autokernel bundle") != 0 ||
+        !number_of(&schema, &b->document, root, "schema", 1, INT32_MAX)) {
+        return foreign(err, "the kind or schema");
+    }
+    if (schema != AKR_SCHEMA) {
+        return fail(err, AKR_FOREIGN, "it has schema %d, and this runtime reads schema %d",
+                    (int)schema, AKR_SCHEMA);
+    }
+    status = read_problem(b, root, err);
+    status = status != AKR_OK ? status : read_variants(b, root, err);
+    return status != AKR_OK ? status : check_files(b, f, root, err);
+}
+
+/* ---- this machine -----------------------------------------------------------------------------
+ */
+
+/* The words of the line "flags" (x86) or "Features" (ARM) of /proc/cpuinfo, between blanks. */
+static akr_status cpu_features(char **out, akr_error *err)
+{
+    size_t length = 0, capacity = 1 << 16;
+    char *text = (char *)malloc(capacity + 1), *line;
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    if (text != NULL && file != NULL) {
+        length = fread(text, 1, capacity, file); /* the first processor is in it */
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    if (text == NULL) {
+        return fail_memory(err);
+    }
+    text[length] = 0;
+    for (line = text; line != NULL; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, "flags", 5) == 0 || strncmp(line, "Features", 8) == 0) {
+            char *colon = strchr(line, ':');
+            size_t n = colon == NULL ? 0 : strcspn(colon, "\n");
+            if (n > 0) {
+                memmove(text, colon, n);
+                text[0] = ' ';
+                text[n] = ' ';
+                text[n + 1 <= capacity ? n + 1 : n] = 0;
+                *out = text;
+                return AKR_OK;
+            }
+        }
+    }
+    free(text);
+    return fail(err, AKR_DEVICE, "/proc/cpuinfo does not say what this processor can do");
+}
+
+static akr_status check_features(const akr_bundle *b, const node *needs, akr_error *err)
+{
+    const json *j = &b->document;
+    int count;
+    const node *n = items_of(&count, j, member(j, needs, "cpu_features"));
+    char *features = NULL;
+    akr_status status;
+    if (count <= 0) {
+        return count == 0 ? AKR_OK : foreign(err, "cpu_features");
+    }
+    status = cpu_features(&features, err);
+    if (status != AKR_OK) {
+        return status;
+    }
+    for (; status == AKR_OK && n != NULL; n = next_of(j, n)) {
+        char word[64];
+        if (n->type != '"' || snprintf(word, sizeof word, " %s ", n->text) >= (int)sizeof word) {
+            status = foreign(err, "cpu_features");
+        } else if (strstr(features, word) == NULL) {
+            status = fail(err, AKR_DEVICE,
+                          "this processor has no %s, which the bundle was compiled for: tune or "
+                          "export it on a machine of this kind",
+                          n->text);
+        }
+    }
+    free(features);
+    return status;
+}
+
+static akr_status check_machine(const akr_bundle *b, akr_error *err)
+{
+    const json *j = &b->document;
+    const node *needs = member(j, &j->nodes[0], "requires");
+    const char *architecture = text_of(j, needs, "architecture");
+    struct utsname here;
+    if (strcmp(b->info.backend, "host") != 0) {
+        return fail(err, AKR_DEVICE, "it is for %.40s devices, which this runtime does not run",
+                    b->info.backend);
+    }
+    if (architecture == NULL) {
+        return foreign(err, "requires");
+    }
+    if (uname(&here) != 0 || strcmp(here.machine, architecture) != 0) {
+        return fail(err, AKR_DEVICE, "it is for %.40s, and this machine is %.40s", architecture,
+                    here.machine);
+    }
+    return check_features(b, needs, err);
+}
+
+/* ---- loading code -----------------------------------------------------------------------------
+ */
+
+static int write_all(int fd, const unsigned char *data, size_t length)
+{
+    while (length > 0) {
+        ssize_t done = write(fd, data, length);
+        if (done < 0 && errno == EINTR) {
+            continue;
+        }
+        if (done <= 0) {
+            return 0;
+        }
+        data += done;
+        length -= (size_t)done;
+    }
+    return 1;
+}
+
+/* The entry has a name that no other code has: a library that was loaded in its place is noticed.
+   Closes what is not it. */
+static int find_entry(variant *v)
+{
+    void *symbol = v->library == NULL ? NULL : dlsym(v->library, v->entry);
+    if (symbol == NULL) {
+        if (v->library != NULL) {
+            (void)dlclose(v->library);
+            v->library = NULL;
+        }
+        return 0;
+    }
+    memcpy(&v->kernel, &symbol, sizeof symbol); /* ISO C has no cast from object to function */
+    return 1;
+}
+
+/* Loads the code from memory that is sealed, so that nobody can change it. */
+static int load_sealed(variant *v, const entry *code)
+{
+    char path[64];
+    v->fd = memfd_create("autokernel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (v->fd >= 0 && write_all(v->fd, code->data, code->length) &&
+        fcntl(v->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) == 0) {
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", v->fd);
+        v->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+    if (find_entry(v)) {
+        return 1;
+    }
+    if (v->fd >= 0) {
+        (void)close(v->fd);
+        v->fd = -1;
+    }
+    return 0;
+}
+
+/* Where there is no such memory, or it may not be executed: from a file that only we may write. */
+static int load_file(variant *v, const entry *code)
+{
+    char path[PATH_BYTES];
+    const char *folder = getenv("TMPDIR");
+    int fd;
+    if (folder == NULL || *folder == 0) {
+        folder = "/tmp";
+    }
+    if (snprintf(path, sizeof path, "%s/autokernel-XXXXXX", folder) >= (int)sizeof path) {
+        return 0;
+    }
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0) {
+        return 0;
+    }
+    if (write_all(fd, code->data, code->length)) {
+        v->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+    (void)unlink(path);
+    (void)close(fd);
+    return find_entry(v);
+}
+
+static akr_status load_variants(akr_bundle *b, files *f, akr_error *err)
+{
+    int i;
+    for (i = 0; i < b->info.variant_count; i++) {
+        variant *v = &b->variants[i];
+        const entry *code = known_file(f, v->file);
+        if (code == NULL) {
+            return fail(err, AKR_DAMAGED, "the file \"%.100s\" is missing in it", v->file);
+        }
+        (void)dlerror();
+        if (!load_sealed(v, code) && !load_file(v, code)) {
+            const char *why = dlerror();
+            return fail(err, AKR_DEVICE, "%.60s: cannot be loaded: %.150s", v->file,
+                        why != NULL ? why : strerror(errno));
+        }
+    }
+    b->loaded = 1;
+    return AKR_OK;
+}
+
+/* Takes the files. `path` is for messages. */
+static akr_status open_files(akr_bundle **out, files *f, const char *path, int flags,
+                             akr_error *err)
+{
+    akr_error why;
+    akr_status status = AKR_OK;
+    akr_bundle *b = (akr_bundle *)calloc(1, sizeof *b);
+    if (b == NULL) {
+        status = fail_memory(&why);
+    }
+    status = status != AKR_OK ? status : read_bundle(b, f, &why);
+    if (status == AKR_OK && (flags & AKR_LOOK) == 0) {
+        status = check_machine(b, &why);
+        status = status != AKR_OK || (flags & AKR_FIT) != 0 ? status : load_variants(b, f, &why);
+    }
+    files_free(f);
+    if (status != AKR_OK) {
+        akr_close(b);
+        return fail(err, status, "%.100s: %.150s", path, why.text);
+    }
+    *out = b;
+    return AKR_OK;
+}
+
+akr_status akr_open_memory(akr_bundle **out, const void *bytes, size_t length, int flags,
+                           akr_error *err)
+{
+    files f;
+    akr_status status;
+    memset(&f, 0, sizeof f);
+    if (out == NULL || bytes == NULL) {
+        return fail(err, AKR_INVALID, "akr_open_memory: a null pointer");
+    }
+    status = read_tar(&f, (const unsigned char *)bytes, length, err);
+    if (status != AKR_OK) {
+        files_free(&f);
+        return status;
+    }
+    return open_files(out, &f, "the bundle", flags, err);
+}
+
+akr_status akr_open(akr_bundle **out, const char *path, int flags, akr_error *err)
+{
+    files f;
+    akr_error why;
+    unsigned char *bytes;
+    size_t length;
+    struct stat about;
+    akr_status status;
+    memset(&f, 0, sizeof f);
+    if (out == NULL || path == NULL) {
+        return fail(err, AKR_INVALID, "akr_open: a null pointer");
+    }
+    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
+        f.folder = path;
+        return open_files(out, &f, path, flags, err);
+    }
+    status = read_all(&bytes, &length, path, err);
+    if (status != AKR_OK) {
+        return status;
+    }
+    f.owned[f.owned_count++] = bytes;
+    status = read_tar(&f, bytes, length, &why);
+    if (status != AKR_OK) {
+        files_free(&f);
+        return fail(err, status, "%.100s: %.150s", path, why.text);
+    }
+    return open_files(out, &f, path, flags, err);
+}
+
+/* ---- queries ----------------------------------------------------------------------------------
+ */
+
+/* Returns the distance of two sets of sizes: the sum of the squares of ln(a / b). */
+static double distance(const int64_t *a, const int64_t *b, int count)
+{
+    double sum = 0;
+    int i;
+    for (i = 0; i < count; i++) {
+        double d = log((double)a[i] / (double)b[i]);
+        sum += d * d;
+    }
+    return sum;
+}
+
+static akr_status unsupported(akr_error *err, const akr_bundle *b, const int64_t *size,
+                              const char *why)
+{
+    char text[160];
+    size_t length = 0;
+    int i;
+    text[0] = 0;
+    for (i = 0; i < b->info.size_count && length < sizeof text; i++) {
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s%.20s=%lld",
+                                   i == 0 ? "" : ",", b->info.size_name[i], (long long)size[i]);
+    }
+    return fail(err, AKR_UNSUPPORTED, "%s: %s", text, why);
+}
+
+/* Finds the nearest of the measured sizes whose variant is right at this size, too. */
+static akr_status find_variant(akr_plan *plan, const akr_bundle *b, akr_error *err)
+{
+    const int count = b->info.size_count;
+    double best = 0;
+    int i, found = -1;
+    int64_t workspace, threads;
+    for (i = 0; i < b->info.measured_count; i++) {
+        const measured *m = &b->sizes[i];
+        const variant *v = &b->variants[m->variant];
+        int64_t holds;
+        double d;
+        if (memcmp(m->size, plan->size, (size_t)count * sizeof *m->size) == 0) {
+            plan->variant = m->variant;
+            plan->measured = 1;
+            plan->threads = m->threads;
+            plan->workspace_bytes = m->workspace_bytes;
+            return AKR_OK;
+        }
+        d = distance(m->size, plan->size, count);
+        if ((found < 0 || d < best) && v->workspace.count > 0 &&
+            evaluate(&holds, b->tokens, v->when, plan->size) && holds != 0) {
+            found = m->variant;
+            best = d;
+        }
+    }
+    if (found < 0) {
+        return unsupported(err, b, plan->size, "no variant of the bundle is right for these sizes");
+    }
+    if (!evaluate(&workspace, b->tokens, b->variants[found].workspace, plan->size) ||
+        !evaluate(&threads, b->tokens, b->variants[found].threads, plan->size) || workspace < 0 ||
+        workspace > SIZE_LARGEST || threads < 1 || threads > THREADS_MAX) {
+        return unsupported(err, b, plan->size, "workspace or threads are not possible");
+    }
+    plan->variant = found;
+    plan->threads = (int)threads;
+    plan->workspace_bytes = (size_t)workspace;
+    return AKR_OK;
+}
+
+/* Computes extents, pitch and bytes of an argument. Returns 0 if they are not possible. */
+static int measure(akr_plan *plan, const akr_bundle *b, int i)
+{
+    const akr_argument *a = &b->info.argument[i];
+    int64_t rows = 1, row = 1, pitch, span;
+    int d;
+    for (d = 0; d < a->rank; d++) {
+        if (!evaluate(&plan->extent[i][d], b->tokens, b->shape[i][d], plan->size) ||
+            plan->extent[i][d] < 1) {
+            return 0;
+        }
+        row = plan->extent[i][d];
+        if (d + 1 < a->rank && __builtin_mul_overflow(rows, row, &rows)) {
+            return 0;
+        }
+    }
+    pitch = row;
+    if (b->pitch[i].count > 0 &&
+        (!evaluate(&pitch, b->tokens, b->pitch[i], plan->size) || pitch < row)) {
+        return 0;
+    }
+    plan->pitch[i] = pitch;
+    return !__builtin_mul_overflow(rows - 1, pitch, &span) &&
+           !__builtin_add_overflow(span, row, &span) &&
+           !__builtin_mul_overflow((size_t)span, akr_dtype_bytes(a->dtype), &plan->bytes[i]) &&
+           plan->bytes[i] <= (size_t)SIZE_LARGEST;
+}
+
+akr_status akr_query(akr_plan *out, const akr_bundle *bundle, const int64_t *size, akr_error *err)
+{
+    akr_plan plan;
+    akr_status status;
+    int i;
+    if (out == NULL || bundle == NULL || size == NULL) {
+        return fail(err, AKR_INVALID, "akr_query: a null pointer");
+    }
+    memset(&plan, 0, sizeof plan);
+    plan.bundle = bundle;
+    for (i = 0; i < bundle->info.size_count; i++) {
+        if (size[i] < 1 || size[i] > SIZE_LARGEST) {
+            return unsupported(err, bundle, size, "every size must be from 1 to 2^53");
+        }
+        plan.size[i] = size[i];
+    }
+    status = find_variant(&plan, bundle, err);
+    if (status != AKR_OK) {
+        return status;
+    }
+    for (i = 0; i < bundle->info.argument_count; i++) {
+        if (!measure(&plan, bundle, i)) {
+            return unsupported(err, bundle, size, "an argument would have no possible shape");
+        }
+    }
+    *out = plan;
+    return AKR_OK;
+}
+
+/* An extent that is one of the sizes says what that size is. */
+static akr_status infer_sizes(int64_t *size, const akr_bundle *b, const akr_tensor *tensors,
+                              akr_error *err)
+{
+    int i, d;
+    for (i = 0; i < AKR_SIZES_MAX; i++) {
+        size[i] = 0;
+    }
+    for (i = 0; i < b->info.argument_count; i++) {
+        const akr_argument *a = &b->info.argument[i];
+        for (d = 0; d < a->rank && tensors[i].rank == a->rank; d++) {
+            program p = b->shape[i][d];
+            const token *t = &b->tokens[p.first];
+            if (p.count == 1 && t->op == OP_SIZE && size[t->value] == 0) {
+                size[t->value] = tensors[i].shape[d];
+            }
+        }
+    }
+    for (i = 0; i < b->info.size_count; i++) {
+        if (size[i] == 0) {
+            return fail(err, AKR_SHAPE,
+                        "the size %s cannot be told from the shapes of the arguments: use "
+                        "akr_query",
+                        b->info.size_name[i]);
+        }
+    }
+    return AKR_OK;
+}
+
+static akr_status check_tensor(const akr_plan *plan, const akr_bundle *b, int i,
+                               const akr_tensor *t, akr_error *err)
+{
+    const akr_argument *a = &b->info.argument[i];
+    int64_t stride = 1;
+    int d, single = 1;
+    if (a->unused && t->rank < 0) {
+        return AKR_OK;
+    }
+    if (t->dtype != a->dtype) {
+        return fail(err, AKR_DTYPE, "%s: has dtype %s, and the bundle is for %s", a->name,
+                    t->dtype >= 0 && t->dtype <= AKR_I32 ? akr_dtype_text(t->dtype) : "unknown",
+                    akr_dtype_text(a->dtype));
+    }
+    for (d = 0; d < a->rank; d++) {
+        single = single && plan->extent[i][d] == 1;
+    }
+    for (d = 0; single && d < t->rank && d < AKR_RANK_MAX; d++) {
+        single = t->shape[d] == 1;
+    }
+    if (single && t->rank >= 0) {
+        return AKR_OK; /* one element is one element, whatever its rank */
+    }
+    if (t->rank != a->rank) {
+        return fail(err, AKR_SHAPE, "%s: has %d extents instead of %d", a->name, t->rank, a->rank);
+    }
+    for (d = a->rank - 1; d >= 0; d--) {
+        int64_t extent = plan->extent[i][d];
+        if (t->shape[d] != extent) {
+            return fail(err, AKR_SHAPE, "%s: extent %d is %lld instead of %lld", a->name, d,
+                        (long long)t->shape[d], (long long)extent);
+        }
+        if (extent > 1 && t->stride[d] != stride) {
+            return fail(err, AKR_SHAPE,
+                        "%s: the stride of extent %d is %lld instead of %lld elements", a->name, d,
+                        (long long)t->stride[d], (long long)stride);
+        }
+        stride = d == a->rank - 1 ? plan->pitch[i] : stride * extent;
+    }
+    return AKR_OK;
+}
+
+akr_status akr_match(akr_plan *out, const akr_bundle *bundle, const akr_tensor *tensors, int count,
+                     akr_error *err)
+{
+    int64_t size[AKR_SIZES_MAX];
+    akr_plan plan;
+    akr_status status;
+    int i;
+    if (out == NULL || bundle == NULL || tensors == NULL) {
+        return fail(err, AKR_INVALID, "akr_match: a null pointer");
+    }
+    if (count != bundle->info.argument_count) {
+        return fail(err, AKR_INVALID, "%s has %d arguments; %d were given", bundle->info.name,
+                    bundle->info.argument_count, count);
+    }
+    status = infer_sizes(size, bundle, tensors, err);
+    status = status != AKR_OK ? status : akr_query(&plan, bundle, size, err);
+    for (i = 0; status == AKR_OK && i < count; i++) {
+        status = check_tensor(&plan, bundle, i, &tensors[i], err);
+    }
+    if (status == AKR_OK) {
+        *out = plan;
+    }
+    return status;
+}
+
+/* ---- threads ----------------------------------------------------------------------------------
+ */
+
+/* A worker has a mailbox of its own: the caller changes `go` to start it, the worker copies it to
+   `done` when it has ended. It announces that it will sleep, looks once more, and sleeps while the
+   number is unchanged; the starter changes the number, then wakes whoever announced it. Both are
+   sequentially consistent, so one of them sees the other. What different threads write is a cache
+   line apart. */
+#define LINE        64
+#define SPIN_NS     100000
+#define SPIN_STEP   16
+#define YIELD_AFTER 50 /* steps, 10 to 30 us: two threads may share a core */
+
+typedef struct slot {
+    uint32_t go, asleep;
+    char apart[LINE];
+    uint32_t done;
+    char apart_too[LINE];
+    pthread_t thread;
+    akr_pool *pool;
+    int index;
+} slot;
+
+struct akr_pool {
+    int threads, started, ending, crowded;
+    uint32_t busy, region;
+    int n; /* of the running region; written while no worker is in one */
+    void (*task)(void *context, int thread, int n);
+    void *context;
+    char apart[LINE];
+    uint32_t arrived;
+    char apart_too[LINE];
+    uint32_t turn;
+    char apart_three[LINE];
+    slot *slots; /* [0] is the caller's and unused */
+};
+
+static void pause_briefly(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Waits until *word equals `value` (or differs from it): for those that are known to be running. */
+static void wait_until(const akr_pool *pool, const uint32_t *word, uint32_t value, int equal)
+{
+    int steps, i;
+    for (steps = 0;; steps += steps <= YIELD_AFTER) {
+        for (i = 0; i < SPIN_STEP; i++) {
+            if ((__atomic_load_n(word, __ATOMIC_ACQUIRE) == value) == equal) {
+                return;
+            }
+            pause_briefly();
+        }
+        if (pool->crowded || steps > YIELD_AFTER) {
+            (void)sched_yield();
+        }
+    }
+}
+
+static void wait_idle(slot *s, uint32_t last)
+{
+    int64_t end = now_ns() + (s->pool->crowded ? 0 : SPIN_NS);
+    int steps, i;
+    for (steps = 0;; steps++) {
+        for (i = 0; i < SPIN_STEP; i++) {
+            if (__atomic_load_n(&s->go, __ATOMIC_ACQUIRE) != last) {
+                return;
+            }
+            pause_briefly();
+        }
+        if (now_ns() >= end) {
+            break;
+        }
+        if (steps > YIELD_AFTER) {
+            (void)sched_yield();
+        }
+    }
+    __atomic_store_n(&s->asleep, 1u, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&s->go, __ATOMIC_SEQ_CST) == last) {
+        (void)syscall(SYS_futex, &s->go, FUTEX_WAIT_PRIVATE, last, NULL, NULL, 0);
+    }
+    __atomic_store_n(&s->asleep, 0u, __ATOMIC_SEQ_CST);
+}
+
+static void start_slot(slot *s, uint32_t region)
+{
+    __atomic_store_n(&s->go, region, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&s->asleep, __ATOMIC_SEQ_CST) != 0) {
+        (void)syscall(SYS_futex, &s->go, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    }
+}
+
+static void *work(void *argument)
+{
+    slot *s = (slot *)argument;
+    akr_pool *pool = s->pool;
+    uint32_t last = 0;
+    for (;;) {
+        wait_idle(s, last);
+        last = __atomic_load_n(&s->go, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&pool->ending, __ATOMIC_SEQ_CST) != 0) {
+            return NULL;
+        }
+        pool->task(pool->context, s->index, pool->n);
+        __atomic_store_n(&s->done, last, __ATOMIC_RELEASE);
+    }
+}
+
+akr_status akr_pool_open(akr_pool **out, int threads, akr_error *err)
+{
+    cpu_set_t cpus;
+    akr_pool *pool;
+    int i;
+    if (out == NULL || threads < 1 || threads > THREADS_MAX) {
+        return fail(err, AKR_INVALID, "a pool of %d threads: there may be 1 to %d", threads,
+                    THREADS_MAX);
+    }
+    pool = (akr_pool *)calloc(1, sizeof *pool);
+    if (pool == NULL || (pool->slots = (slot *)calloc((size_t)threads, sizeof(slot))) == NULL) {
+        free(pool);
+        return fail_memory(err);
+    }
+    pool->threads = threads;
+    pool->n = 1;
+    pool->crowded = sched_getaffinity(0, sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) < threads;
+    for (i = 1; i < threads; i++) {
+        slot *s = &pool->slots[i];
+        s->pool = pool;
+        s->index = i;
+        if (pthread_create(&s->thread, NULL, work, s) != 0) {
+            akr_pool_close(pool);
+            return fail(err, AKR_SYSTEM, "thread %d of %d could not be started", i + 1, threads);
+        }
+        pool->started = i;
+    }
+    *out = pool;
+    return AKR_OK;
+}
+
+void akr_pool_close(akr_pool *pool)
+{
+    int i;
+    if (pool == NULL) {
+        return;
+    }
+    __atomic_store_n(&pool->ending, 1, __ATOMIC_SEQ_CST);
+    for (i = 1; i <= pool->started; i++) {
+        start_slot(&pool->slots[i], pool->region + 1);
+        (void)pthread_join(pool->slots[i].thread, NULL);
+    }
+    free(pool->slots);
+    free(pool);
+}
+
+static void pool_parallel(void *opaque, int n, void (*task)(void *context, int thread, int n),
+                          void *context)
+{
+    akr_pool *pool = (akr_pool *)opaque;
+    uint32_t region;
+    int i;
+    n = n < 1 ? 1 : n > pool->threads ? pool->threads : n;
+    pool->n = n;
+    pool->task = task;
+    pool->context = context;
+    region = ++pool->region;
+    for (i = 1; i < n; i++) {
+        start_slot(&pool->slots[i], region);
+    }
+    task(context, 0, n);
+    for (i = 1; i < n; i++) {
+        wait_until(pool, &pool->slots[i].done, region, 1);
+    }
+    pool->n = 1; /* a barrier outside of a region is passed at once */
+}
+
+static void pool_barrier(void *opaque)
+{
+    akr_pool *pool = (akr_pool *)opaque;
+    uint32_t turn;
+    if (pool->n < 2) {
+        return;
+    }
+    turn = __atomic_load_n(&pool->turn, __ATOMIC_RELAXED);
+    if (__atomic_add_fetch(&pool->arrived, 1u, __ATOMIC_SEQ_CST) == (uint32_t)pool->n) {
+        __atomic_store_n(&pool->arrived, 0u, __ATOMIC_RELAXED);
+        __atomic_store_n(&pool->turn, turn + 1, __ATOMIC_RELEASE);
+    } else {
+        wait_until(pool, &pool->turn, turn, 0);
+    }
+}
+
+static void alone_parallel(void *opaque, int n, void (*task)(void *context, int thread, int n),
+                           void *context)
+{
+    (void)opaque, (void)n;
+    task(context, 0, 1);
+}
+
+static void alone_barrier(void *opaque)
+{
+    (void)opaque;
+}
+
+/* ---- runs -------------------------------------------------------------------------------------
+ */
+
+static int misaligned(const void *p, size_t alignment)
+{
+    return ((uintptr_t)p & (alignment - 1)) != 0;
+}
+
+static int overlaps(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+{
+    uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+    return x < y ? y - x < a_bytes : x - y < b_bytes;
+}
+
+static akr_status check_pointers(const akr_bundle *b, const akr_plan *plan, void *const *arg,
+                                 const void *workspace, akr_error *err)
+{
+    int i, k;
+    for (i = 0; i < b->info.argument_count; i++) {
+        const akr_argument *a = &b->info.argument[i];
+        if (a->unused) {
+            continue;
+        }
+        if (arg[i] == NULL) {
+            return fail(err, AKR_POINTER, "%s: is a null pointer", a->name);
+        }
+        if (misaligned(arg[i], a->alignment)) {
+            return fail(err, AKR_POINTER, "%s: must be aligned to %zu bytes", a->name,
+                        a->alignment);
+        }
+        if (plan->workspace_bytes > 0 &&
+            overlaps(arg[i], plan->bytes[i], workspace, plan->workspace_bytes)) {
+            return fail(err, AKR_POINTER, "%s: overlaps the workspace", a->name);
+        }
+        for (k = 0; k < i; k++) {
+            const akr_argument *other = &b->info.argument[k];
+            if ((a->access != AKR_IN || other->access != AKR_IN) && !other->unused &&
+                overlaps(arg[i], plan->bytes[i], arg[k], plan->bytes[k])) {
+                return fail(err, AKR_POINTER, "%s: overlaps %s, and one of them is written",
+                            a->name, other->name);
+            }
+        }
+    }
+    return AKR_OK;
+}
+
+static akr_status check_call(const akr_bundle *b, const akr_plan *plan, void *const *arg,
+                             const void *workspace, size_t workspace_bytes, akr_error *err)
+{
+    if (b == NULL || plan == NULL || arg == NULL) {
+        return fail(err, AKR_INVALID, "akr_run: a null pointer");
+    }
+    if (plan->bundle != b) {
+        return fail(err, AKR_INVALID, "akr_run: the plan is not of this bundle");
+    }
+    if (!b->loaded) {
+        return fail(err, AKR_DEVICE, "the bundle was opened to be looked at: it cannot be run");
+    }
+    if (plan->workspace_bytes > 0 &&
+        (workspace == NULL || workspace_bytes < plan->workspace_bytes ||
+         misaligned(workspace, AKR_ALIGNMENT))) {
+        return fail(err, AKR_WORKSPACE,
+                    "the workspace must have %zu bytes, aligned to %d; it has %zu%s",
+                    plan->workspace_bytes, AKR_ALIGNMENT, workspace == NULL ? 0 : workspace_bytes,
+                    misaligned(workspace, AKR_ALIGNMENT) ? " and is misaligned" : "");
+    }
+    return check_pointers(b, plan, arg, workspace, err);
+}
+
+/* What an argument is that is not looked at: NaN, whoever looks at it after all. */
+static const union {
+    unsigned char bytes[2 * LINE];
+    double aligned;
+} nothing = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+
+akr_status akr_run_team(const akr_bundle *bundle, const akr_plan *plan, void *const *arg,
+                        void *workspace, size_t workspace_bytes, const akr_team *team,
+                        akr_error *err)
+{
+    static const akr_team alone = {1, alone_parallel, alone_barrier, NULL};
+    void *given[AKR_ARGUMENTS_MAX];
+    host_call call;
+    int i;
+    akr_status status = check_call(bundle, plan, arg, workspace, workspace_bytes, err);
+    if (status != AKR_OK) {
+        return status;
+    }
+    team = team == NULL ? &alone : team;
+    if (team->threads < plan->threads) {
+        return fail(err, AKR_THREADS, "%d threads are needed and there %s %d: open a larger pool",
+                    plan->threads, team->threads == 1 ? "is" : "are", team->threads);
+    }
+    for (i = 0; i < bundle->info.argument_count; i++) {
+        given[i] = arg[i];
+        if (bundle->info.argument[i].unused && arg[i] == NULL) {
+            uintptr_t at = ((uintptr_t)&nothing + LINE - 1) & ~(uintptr_t)(LINE - 1);
+            given[i] = (void *)at;
+        }
+    }
+    call.size = plan->size;
+    call.choice = bundle->choice;
+    call.number = bundle->number;
+    call.arg = given;
+    call.pitch = plan->pitch;
+    call.workspace = workspace;
+    call.threads = plan->threads;
+    call.parallel = team->parallel;
+    call.barrier = team->barrier;
+    call.pool = team->pool;
+    bundle->variants[plan->variant].kernel(&call);
+    return AKR_OK;
+}
+
+akr_status akr_run(const akr_bundle *bundle, const akr_plan *plan, void *const *arg,
+                   void *workspace, size_t workspace_bytes, akr_pool *pool, akr_error *err)
+{
+    akr_team team;
+    akr_status status;
+    if (pool == NULL) {
+        return akr_run_team(bundle, plan, arg, workspace, workspace_bytes, NULL, err);
+    }
+    if (__atomic_exchange_n(&pool->busy, 1u, __ATOMIC_ACQUIRE) != 0) {
+        return fail(err, AKR_BUSY, "the pool serves another call: each thread needs its own");
+    }
+    team.threads = pool->threads;
+    team.parallel = pool_parallel;
+    team.barrier = pool_barrier;
+    team.pool = pool;
+    status = akr_run_team(bundle, plan, arg, workspace, workspace_bytes, &team, err);
+    __atomic_store_n(&pool->busy, 0u, __ATOMIC_RELEASE);
+    return status;
+}

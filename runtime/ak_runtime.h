@@ -1,0 +1,209 @@
+/*
+ * ak_runtime.h: runs kernels that autokernel has tuned, on machines that have neither autokernel
+ * nor a compiler. A bundle (FILE.akb, written by `autokernel export KERNEL --format bundle`) holds
+ * the machine code of one problem for one or many sizes, what it needs, and what was measured.
+ *
+ *     akr_bundle *bundle;                                     once
+ *     akr_open(&bundle, "matmul.akb", 0, &err);
+ *     akr_pool_open(&pool, akr_describe(bundle)->threads, &err);
+ *
+ *     int64_t size[] = {1024, 1024, 1024};                    for each shape
+ *     akr_query(&plan, bundle, size, &err);
+ *     workspace = aligned_alloc(64, plan.workspace_bytes);
+ *
+ *     void *arg[] = {A, B, C, NULL};                          as often as you like
+ *     akr_run(bundle, &plan, arg, workspace, plan.workspace_bytes, pool, &err);
+ * Link with -ldl -lm -pthread. The runtime needs Linux and libc only; it compiles as C99 and as
+ * C++.
+ *
+ * Conventions. A function that can fail returns akr_status and takes `akr_error *err` last, which
+ * may be NULL. Out parameters come first and are not changed on failure. Arrays are row-major: the
+ * last extent is contiguous. Names of sizes in bytes end in _bytes; extents, strides and pitches
+ * count elements. A `const char *` lives as long as the bundle.
+ *
+ * Threads. A bundle does not change once it is open: any number of threads may query and run it at
+ * once, each with its own workspace, outputs and pool. akr_run allocates nothing and takes no lock.
+ *
+ * Trust. Checksums detect damage, not malice. A bundle is a program: do not open a bundle that you
+ * would not run.
+ */
+#ifndef AK_RUNTIME_H
+#define AK_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef AKR_API
+#define AKR_API __attribute__((visibility("default")))
+#endif
+
+/* The schema of bundles that this runtime reads. */
+#define AKR_SCHEMA 1
+
+/* X(NAME, text) */
+#define AKR_STATUS_MAP(X)                                                                          \
+    X(OK, "ok")                                                                                    \
+    X(INVALID, "the call is not right")                                                            \
+    X(NOT_FOUND, "there is no such file")                                                          \
+    X(FOREIGN, "no bundle, or of another schema")                                                  \
+    X(DAMAGED, "the bundle is damaged")                                                            \
+    X(DEVICE, "this machine cannot run the bundle")                                                \
+    X(UNSUPPORTED, "the bundle does not serve these sizes")                                        \
+    X(DTYPE, "an argument has another dtype")                                                      \
+    X(SHAPE, "an argument has another shape or layout")                                            \
+    X(POINTER, "an argument is null, misaligned or overlaps another")                              \
+    X(WORKSPACE, "the workspace is missing, misaligned or too small")                              \
+    X(THREADS, "there are too few threads")                                                        \
+    X(BUSY, "the pool is in use by another call")                                                  \
+    X(NO_MEMORY, "out of memory")                                                                  \
+    X(SYSTEM, "the system refused")
+
+typedef enum akr_status {
+#define AKR_STATUS_ENUM(name, text) AKR_##name,
+    AKR_STATUS_MAP(AKR_STATUS_ENUM)
+#undef AKR_STATUS_ENUM
+} akr_status;
+
+AKR_API const char *akr_status_text(akr_status status);
+
+/* Describes a failure in one line: what is wrong, where, what to do. The caller owns it and need
+   not initialise it. */
+typedef struct akr_error {
+    akr_status status;
+    char text[256];
+} akr_error;
+
+#define AKR_SIZES_MAX     8
+#define AKR_ARGUMENTS_MAX 16
+#define AKR_RANK_MAX      4
+#define AKR_ALIGNMENT     64 /* of every workspace, in bytes */
+
+typedef enum akr_dtype { AKR_F16, AKR_BF16, AKR_F32, AKR_F64, AKR_I32 } akr_dtype;
+typedef enum akr_access { AKR_IN, AKR_OUT, AKR_INOUT } akr_access;
+AKR_API size_t akr_dtype_bytes(akr_dtype dtype);
+AKR_API const char *akr_dtype_text(akr_dtype dtype); /* "f32" */
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+typedef struct akr_bundle akr_bundle;
+
+/* Reads the bundle (a file, or the folder that such a file was unpacked to), checks that it is
+   whole and that this machine can run it, and loads its code. With the flag AKR_LOOK, no code is
+   loaded and the machine is not checked: the bundle can then be described and queried, but akr_run
+   refuses it. */
+#define AKR_LOOK 1
+/* With the flag AKR_FIT, no code is loaded, but akr_open fails unless this machine can run it. */
+#define AKR_FIT 2
+AKR_API akr_status akr_open(akr_bundle **out, const char *path, int flags, akr_error *err);
+/* Does the same with the bytes of a file, which are borrowed until akr_close. */
+AKR_API akr_status akr_open_memory(akr_bundle **out, const void *bytes, size_t length, int flags,
+                                   akr_error *err);
+/* Closes the bundle, which no other call may be using. `bundle` may be NULL. */
+AKR_API void akr_close(akr_bundle *bundle);
+
+typedef struct akr_argument {
+    const char *name;
+    akr_dtype dtype;
+    akr_access access;
+    int rank;         /* extents, 0 to AKR_RANK_MAX; 0 is a single element */
+    size_t alignment; /* of its first element, in bytes */
+    int unused;       /* the kernel does not use it with the bundle's options: it may be NULL */
+} akr_argument;
+
+typedef struct akr_info {
+    const char *name;    /* "matmul_f32", a C identifier */
+    const char *kernel;  /* "matmul" */
+    const char *backend; /* "host" */
+    const char *dtype;   /* "f32" */
+    const char *options; /* of the problem: "layout=nn,alpha=1", "" if it has none */
+    const char *json;    /* bundle.json: all that is known (docs/formats.md) */
+    int size_count;
+    const char *size_name[AKR_SIZES_MAX]; /* in the order of every `size` */
+    int argument_count;
+    akr_argument argument[AKR_ARGUMENTS_MAX]; /* in the order of every `arg` */
+    int variant_count;
+    int measured_count; /* sizes that were measured, see akr_measured_size */
+    int threads;        /* a pool of this many threads serves every measured size */
+} akr_info;
+
+AKR_API const akr_info *akr_describe(const akr_bundle *bundle);
+/* Returns a measured size, which is `size_count` numbers; NULL past the last one. */
+AKR_API const int64_t *akr_measured_size(const akr_bundle *bundle, int index);
+
+/* ---- asking --------------------------------------------------------------------------------- */
+
+/* How the bundle serves one set of sizes. A plan is plain data, which the caller does not change.
+   It is valid for this bundle as long as the bundle is open. */
+typedef struct akr_plan {
+    const akr_bundle *bundle;
+    int variant;
+    int measured; /* 1: these very sizes were measured; 0: the variant is that of the nearest
+                     measured sizes. It is right here too, but need not be the fastest */
+    int threads;  /* threads that a pool must have, 1 or more */
+    size_t workspace_bytes; /* 0: none is needed */
+    int64_t size[AKR_SIZES_MAX];
+    int64_t extent[AKR_ARGUMENTS_MAX][AKR_RANK_MAX];
+    int64_t pitch[AKR_ARGUMENTS_MAX]; /* distance from one row to the next */
+    size_t bytes[AKR_ARGUMENTS_MAX];  /* from the first element to the last, with all between
+                                         them */
+} akr_plan;
+
+/* Finds how the bundle serves these sizes. `size` has one number for each of the bundle's sizes.
+   AKR_UNSUPPORTED if no variant gives right results for them. */
+AKR_API akr_status akr_query(akr_plan *out, const akr_bundle *bundle, const int64_t *size,
+                             akr_error *err);
+
+typedef struct akr_tensor {
+    void *data;
+    akr_dtype dtype;
+    int rank;
+    int64_t shape[AKR_RANK_MAX];
+    int64_t stride[AKR_RANK_MAX]; /* distance from one element to the next along each extent */
+} akr_tensor;
+
+/* Does the same from the shapes of all `count` arguments, in order; dtypes and strides must fit
+   too. The data of the arguments is not read. An unused argument may have a rank of -1. */
+AKR_API akr_status akr_match(akr_plan *out, const akr_bundle *bundle, const akr_tensor *tensors,
+                             int count, akr_error *err);
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+/* A pool of threads that wait for work. The caller of akr_run is one of them. A pool serves one
+   call at a time: a second call at the same time gets AKR_BUSY. Idle threads spin for 0.1 ms, then
+   sleep. */
+typedef struct akr_pool akr_pool;
+AKR_API akr_status akr_pool_open(akr_pool **out, int threads, akr_error *err);
+AKR_API void akr_pool_close(akr_pool *pool);
+
+/* The program's own threads in place of a pool. `parallel` runs task(context, 0..n-1, n) on n <=
+   threads threads at the same time and returns when all have ended; `barrier` waits until all n are
+   there. */
+typedef struct akr_team {
+    int threads;
+    void (*parallel)(void *pool, int n, void (*task)(void *context, int thread, int n),
+                     void *context);
+    void (*barrier)(void *pool);
+    void *pool;
+} akr_team;
+
+/* Runs the kernel. `arg` has the address of each argument's first element; an argument that is
+   written must not overlap any other. The workspace has `workspace_bytes` >= plan->workspace_bytes
+   and is aligned to AKR_ALIGNMENT; its contents are overwritten. `pool` may be NULL if
+   plan->threads is 1. */
+AKR_API akr_status akr_run(const akr_bundle *bundle, const akr_plan *plan, void *const *arg,
+                           void *workspace, size_t workspace_bytes, akr_pool *pool, akr_error *err);
+AKR_API akr_status akr_run_team(const akr_bundle *bundle, const akr_plan *plan, void *const *arg,
+                                void *workspace, size_t workspace_bytes, const akr_team *team,
+                                akr_error *err);
+
+/* Writes the SHA-256 (FIPS 180-4) of the data as 64 hexadecimal digits, the checksum in bundles. */
+AKR_API void akr_sha256(char out[65], const void *data, size_t length);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

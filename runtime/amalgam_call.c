@@ -1,0 +1,74 @@
+/* amalgam_call.c: what `export --format c` puts behind the runtime and the bundle: the calls, with
+   what each thread has of its own. It is no translation unit by itself. */
+
+/* What a thread has of its own: a pool, and the plan of the sizes that it asked for last. */
+typedef struct one_thread {
+    akr_pool *pool;
+    akr_plan plan;
+    int threads, planned;
+} one_thread;
+
+static pthread_once_t one_once = PTHREAD_ONCE_INIT;
+static pthread_key_t one_key;
+static akr_bundle *one_open;
+static akr_status one_status;
+static akr_error one_error;
+
+static void one_end(void *state)
+{
+    akr_pool_close(((one_thread *)state)->pool);
+    free(state);
+}
+
+static void one_begin(void)
+{
+    one_status = pthread_key_create(&one_key, one_end) != 0
+                     ? AKR_SYSTEM
+                     : akr_open_memory(&one_open, one_bundle, sizeof one_bundle, 0, &one_error);
+}
+
+static akr_status one_find(one_thread **out, const int64_t *size)
+{
+    one_thread *t;
+    akr_status status;
+    (void)pthread_once(&one_once, one_begin);
+    if (one_status != AKR_OK) {
+        return one_status;
+    }
+    t = (one_thread *)pthread_getspecific(one_key);
+    if (t == NULL) {
+        t = (one_thread *)calloc(1, sizeof *t);
+        if (t == NULL || pthread_setspecific(one_key, t) != 0) {
+            free(t);
+            return AKR_NO_MEMORY;
+        }
+    }
+    if (!t->planned ||
+        memcmp(t->plan.size, size, (size_t)one_open->info.size_count * sizeof *size) != 0) {
+        t->planned = 0;
+        status = akr_query(&t->plan, one_open, size, NULL);
+        if (status != AKR_OK) {
+            return status;
+        }
+        t->planned = 1;
+    }
+    *out = t;
+    return AKR_OK;
+}
+
+static akr_status one_run(const int64_t *size, void *const *arg, void *workspace,
+                          size_t workspace_bytes)
+{
+    one_thread *t;
+    akr_status status = one_find(&t, size);
+    if (status == AKR_OK && t->plan.threads > 1 && t->threads < t->plan.threads) {
+        akr_pool_close(t->pool);
+        t->pool = NULL;
+        t->threads = 0;
+        status = akr_pool_open(&t->pool, t->plan.threads, NULL);
+        t->threads = status == AKR_OK ? t->plan.threads : 0;
+    }
+    return status != AKR_OK
+               ? status
+               : akr_run(one_open, &t->plan, arg, workspace, workspace_bytes, t->pool, NULL);
+}

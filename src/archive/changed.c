@@ -1,0 +1,84 @@
+/* changed.c: finds out whether the sources of a kernel have changed since a trial measured it. */
+#include "archive/archive.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "problem/sources.h"
+
+/* Gives the hash of the sources that a trial measured; NULL if the archive does not know it. */
+static ak_status hash_then(char **out, ak_archive *archive, const ak_trial *trial, ak_error *err)
+{
+    char *words = NULL;
+    json_t *known = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_archive_environment(&words, archive, trial->environment, err));
+    AK_TRY(words == NULL ? AK_OK : ak_json_parse(&known, words, strlen(words), "words", err));
+    const char *hash = json_string_value(json_object_get(known, "source"));
+    *out = ak_strdup(hash);
+    AK_TRY(hash == NULL || *out != NULL ? AK_OK : ak_fail_memory(err));
+out:
+    json_decref(known);
+    ak_free(words);
+    return status;
+}
+
+/* Gives the place of the kernel that the options of the trial's run name; NULL if that is not
+   known. */
+static ak_status place_then(char **out, ak_archive *archive, const ak_trial *trial, ak_error *err)
+{
+    ak_run run = {0};
+    json_t *options = NULL;
+    if (trial->run != NULL && ak_archive_get_run(&run, archive, trial->run, NULL) == AK_OK &&
+        run.options_json != NULL) {
+        (void)ak_json_parse(&options, run.options_json, strlen(run.options_json), "", NULL);
+    }
+    const char *place = json_string_value(json_object_get(options, "kernel"));
+    *out = ak_strdup(place);
+    ak_status status = place != NULL && *out == NULL ? ak_fail_memory(err) : AK_OK;
+    json_decref(options);
+    ak_run_clear(&run);
+    return status;
+}
+
+/* Hashes the sources of the trial's implementation, read from the kernel at `place`. Returns false
+   if `place` has another kernel or none, or if it cannot be read. */
+static bool hash_now(char out[AK_SOURCES_HASH_BYTES], const char *place, const ak_trial *trial)
+{
+    ak_problem *problem = NULL;
+    const ak_implementation_spec *implementation = NULL;
+    bool found = place != NULL && ak_problem_open(&problem, place, NULL) == AK_OK &&
+                 strcmp(ak_problem_name(problem), trial->kernel) == 0 &&
+                 ak_problem_find(&implementation, problem, trial->implementation, NULL) == AK_OK &&
+                 ak_problem_runnable(problem, NULL) == AK_OK &&
+                 ak_sources_hash(out, problem, implementation, NULL) == AK_OK;
+    ak_problem_close(problem);
+    return found;
+}
+
+ak_status ak_archive_kernel_changed(char **out_place, ak_archive *archive, const ak_trial *trial,
+                                    const char *place, ak_error *err)
+{
+    char *then = NULL, *recorded = NULL, now[AK_SOURCES_HASH_BYTES];
+    ak_status status = AK_OK;
+    *out_place = NULL;
+    bool simulated = trial->device != NULL && strncmp(trial->device, "sim:", 4) == 0;
+    if (simulated || trial->environment == NULL || trial->kernel == NULL ||
+        trial->implementation == NULL) {
+        return AK_OK;
+    }
+    AK_TRY(hash_then(&then, archive, trial, err));
+    AK_TRY(then == NULL ? AK_OK : place_then(&recorded, archive, trial, err));
+    const char *const places[] = {place, recorded, trial->kernel};
+    for (size_t i = 0; i < sizeof places / sizeof places[0] && then != NULL; i++) {
+        if (hash_now(now, places[i], trial)) {
+            *out_place = strcmp(then, now) == 0 ? NULL : ak_strdup(places[i]);
+            status = strcmp(then, now) != 0 && *out_place == NULL ? ak_fail_memory(err) : AK_OK;
+            break;
+        }
+    }
+out:
+    ak_free(then);
+    ak_free(recorded);
+    return status;
+}

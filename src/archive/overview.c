@@ -1,0 +1,173 @@
+/* overview.c: see overview.h. */
+#include "archive/overview.h"
+
+#include "archive/store.h"
+#include "base/alloc.h"
+
+/* A result or an options text that is not valid JSON counts as an empty object. */
+#define SELECT_OVERVIEW                                                                            \
+    "SELECT number, id, started, ended, kernel, implementation, device, size, dtype, choices, "    \
+    "strategy, json_extract(r, '$.summary'), json_extract(r, '$.stopped_by'), imported, "          \
+    "result IS NOT NULL, json_extract(r, '$.sizes') IS NOT NULL, json_extract(r, '$.evaluated'), " \
+    "(SELECT sum(value) FROM json_each(r, '$.failed')), json_extract(r, '$.best.ms'), "            \
+    "json_extract(r, '$.best.tflops'), json_extract(r, '$.best.efficiency'), "                     \
+    "json_extract(r, '$.seconds'), json_extract(o, '$.evaluations') FROM (SELECT *, "              \
+    "CASE WHEN json_valid(result) THEN result ELSE '{}' END AS r, "                                \
+    "CASE WHEN json_valid(options) THEN options ELSE '{}' END AS o FROM runs) "
+
+/* The texts begin in this column; column 0 is the number of the run. */
+enum { FIRST_TEXT = 1, TEXTS = 12 };
+
+static ak_status read_run(ak_overview_run *out, char *texts[TEXTS], sqlite3_stmt *row,
+                          ak_error *err)
+{
+    for (int i = 0; i < TEXTS; i++) {
+        AK_DO(ak_store_text(&texts[i], row, FIRST_TEXT + i, err));
+    }
+    int at = FIRST_TEXT + TEXTS;
+    *out = (ak_overview_run){.number = sqlite3_column_int64(row, 0),
+                             .id = texts[0],
+                             .started = texts[1],
+                             .ended = texts[2],
+                             .kernel = texts[3],
+                             .implementation = texts[4],
+                             .device = texts[5],
+                             .size = texts[6],
+                             .dtype = texts[7],
+                             .choices = texts[8],
+                             .strategy = texts[9],
+                             .summary = texts[10],
+                             .stopped_by = texts[11],
+                             .imported = sqlite3_column_int(row, at) != 0,
+                             .has_result = sqlite3_column_int(row, at + 1) != 0,
+                             .many_sizes = sqlite3_column_int(row, at + 2) != 0,
+                             .evaluated = sqlite3_column_int64(row, at + 3),
+                             .failed = sqlite3_column_int64(row, at + 4),
+                             .best_ms = sqlite3_column_double(row, at + 5),
+                             .tflops = sqlite3_column_double(row, at + 6),
+                             .efficiency = sqlite3_column_double(row, at + 7),
+                             .seconds = sqlite3_column_double(row, at + 8),
+                             .evaluations = sqlite3_column_int64(row, at + 9)};
+    return AK_OK;
+}
+
+/* Visits the rows and ends the statement. */
+static ak_status visit_runs(ak_archive *archive, sqlite3_stmt *rows, ak_overview_visitor visit,
+                            void *context, ak_error *err)
+{
+    ak_status status = AK_OK;
+    bool more = true;
+    while (status == AK_OK && more) {
+        char *texts[TEXTS] = {NULL};
+        ak_overview_run run;
+        int code = sqlite3_step(rows);
+        if (code == SQLITE_DONE) {
+            break;
+        }
+        status = code == SQLITE_ROW ? read_run(&run, texts, rows, err)
+                                    : ak_store_fault(archive, "cannot be read", err);
+        if (status == AK_OK) {
+            more = visit(context, &run);
+        }
+        for (int i = 0; i < TEXTS; i++) {
+            ak_free(texts[i]);
+        }
+    }
+    (void)sqlite3_finalize(rows);
+    return status;
+}
+
+ak_status ak_archive_runs_since(ak_archive *archive, int64_t number, ak_overview_visitor visit,
+                                void *context, ak_error *err)
+{
+    sqlite3_stmt *rows;
+    AK_DO(
+        ak_store_prepare(&rows, archive, SELECT_OVERVIEW "WHERE number > ?1 ORDER BY number", err));
+    (void)sqlite3_bind_int64(rows, 1, number);
+    return visit_runs(archive, rows, visit, context, err);
+}
+
+ak_status ak_archive_overview(ak_archive *archive, const char *id, ak_overview_visitor visit,
+                              void *context, ak_error *err)
+{
+    sqlite3_stmt *rows;
+    AK_DO(ak_store_prepare(&rows, archive, SELECT_OVERVIEW "WHERE id = ?1", err));
+    if (!ak_store_bind_text(rows, 1, id)) {
+        (void)sqlite3_finalize(rows);
+        return ak_fail_memory(err);
+    }
+    return visit_runs(archive, rows, visit, context, err);
+}
+
+/* ---- trials -----------------------------------------------------------------------------------
+ */
+
+#define SELECT_TRIALS                                                                              \
+    "SELECT run, count(*), count(CASE WHEN status = 'ok' THEN 1 END), max(id), "                   \
+    "min(CASE WHEN status = 'ok' THEN ms END) FROM trials WHERE run IS NOT NULL AND "
+
+static ak_status visit_trials(ak_archive *archive, sqlite3_stmt *rows,
+                              ak_overview_trials_visitor visit, void *context, ak_error *err)
+{
+    ak_status status = AK_OK;
+    bool more = true;
+    while (status == AK_OK && more) {
+        char *run = NULL;
+        int code = sqlite3_step(rows);
+        if (code == SQLITE_DONE) {
+            break;
+        }
+        status = code == SQLITE_ROW ? ak_store_text(&run, rows, 0, err)
+                                    : ak_store_fault(archive, "cannot be read", err);
+        if (status == AK_OK) {
+            const ak_overview_trials trials = {.run = run,
+                                               .count = sqlite3_column_int64(rows, 1),
+                                               .ok = sqlite3_column_int64(rows, 2),
+                                               .last_id = sqlite3_column_int64(rows, 3),
+                                               .best_ms = sqlite3_column_double(rows, 4)};
+            more = visit(context, &trials);
+        }
+        ak_free(run);
+    }
+    (void)sqlite3_finalize(rows);
+    return status;
+}
+
+ak_status ak_archive_trials_since(ak_archive *archive, int64_t id, ak_overview_trials_visitor visit,
+                                  void *context, ak_error *err)
+{
+    sqlite3_stmt *rows;
+    AK_DO(ak_store_prepare(&rows, archive, SELECT_TRIALS "id > ?1 GROUP BY run", err));
+    (void)sqlite3_bind_int64(rows, 1, id);
+    return visit_trials(archive, rows, visit, context, err);
+}
+
+ak_status ak_archive_count_trials(ak_archive *archive, const char *run,
+                                  ak_overview_trials_visitor visit, void *context, ak_error *err)
+{
+    sqlite3_stmt *rows;
+    AK_DO(ak_store_prepare(&rows, archive, SELECT_TRIALS "run = ?1 GROUP BY run", err));
+    if (!ak_store_bind_text(rows, 1, run)) {
+        (void)sqlite3_finalize(rows);
+        return ak_fail_memory(err);
+    }
+    return visit_trials(archive, rows, visit, context, err);
+}
+
+/* ---- figures ----------------------------------------------------------------------------------
+ */
+
+ak_status ak_archive_last_trial(int64_t *out, ak_archive *archive, ak_error *err)
+{
+    return ak_store_ask(out, archive, "SELECT coalesce(max(id), 0) FROM trials", err);
+}
+
+ak_status ak_archive_version(int64_t *out, ak_archive *archive, ak_error *err)
+{
+    return ak_store_ask(out, archive, "PRAGMA data_version", err);
+}
+
+ak_status ak_archive_only_read(ak_archive *archive, ak_error *err)
+{
+    return ak_store_execute(archive, "PRAGMA query_only = ON", err);
+}

@@ -1,0 +1,54 @@
+/*
+ * overview.h: reads short descriptions of runs and counts of trials from an archive, for a program
+ * that watches the archive while others write to it. The caller asks only for what is newer than
+ * the last run or trial that it has seen, so that what did not change costs nothing.
+ */
+#ifndef AK_ARCHIVE_OVERVIEW_H
+#define AK_ARCHIVE_OVERVIEW_H
+
+#include "archive/archive.h"
+
+/* A run, with what its row and its result say of it. The visitor may use the texts only during its
+   call. NULL and 0 mean "not known". If the run has no result, only the fields of its row are set,
+   and the caller counts the trials itself (ak_archive_count_trials). */
+typedef struct ak_overview_run {
+    int64_t number; /* order in which runs were begun */
+    const char *id, *started, *ended, *kernel, *implementation, *device, *size, *dtype, *choices;
+    const char *strategy, *summary, *stopped_by;
+    bool imported, has_result, many_sizes;
+    int64_t evaluated, failed; /* as the result says */
+    double best_ms, tflops, efficiency, seconds;
+    int64_t evaluations; /* number that the run was asked for */
+} ak_overview_run;
+typedef bool (*ak_overview_visitor)(void *context, const ak_overview_run *run);
+
+/* Visits the runs that were begun after the run with this number (0: all runs), oldest first. */
+ak_status ak_archive_runs_since(ak_archive *archive, int64_t number, ak_overview_visitor visit,
+                                void *context, ak_error *err);
+/* Visits the run with this id, or nothing if there is no such run. */
+ak_status ak_archive_overview(ak_archive *archive, const char *id, ak_overview_visitor visit,
+                              void *context, ak_error *err);
+
+/* The number of trials of a run, and the best time among them. */
+typedef struct ak_overview_trials {
+    const char *run;
+    int64_t count, ok, last_id;
+    double best_ms; /* 0: none was ok */
+} ak_overview_trials;
+typedef bool (*ak_overview_trials_visitor)(void *context, const ak_overview_trials *trials);
+
+/* Counts the trials with higher ids than this one and visits each run that has some. */
+ak_status ak_archive_trials_since(ak_archive *archive, int64_t id, ak_overview_trials_visitor visit,
+                                  void *context, ak_error *err);
+/* Counts all trials of a run and visits the run, unless it has no trials. */
+ak_status ak_archive_count_trials(ak_archive *archive, const char *run,
+                                  ak_overview_trials_visitor visit, void *context, ak_error *err);
+
+/* Gives the highest id of a trial, or 0 if there are no trials. */
+ak_status ak_archive_last_trial(int64_t *out, ak_archive *archive, ak_error *err);
+/* Gives a number that changes whenever another connection has written to the archive. */
+ak_status ak_archive_version(int64_t *out, ak_archive *archive, ak_error *err);
+/* Makes this connection refuse to write from now on. */
+ak_status ak_archive_only_read(ak_archive *archive, ak_error *err);
+
+#endif

@@ -1,0 +1,354 @@
+/* runs.c: writes runs and environments to the archive and reads them; see rows.c. */
+#include "archive/archive.h"
+
+#include <string.h>
+
+#include "archive/field.h"
+#include "archive/store.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "base/utf8.h"
+
+/* Limit for options, results and environments, which take a few KiB each. */
+#define DOCUMENT_BYTES_MAX (4u << 20)
+
+/* X(column, member of ak_run): every statement on runs has the columns in this order. */
+#define RUN_MAP(X)                                                                                 \
+    X(id, id)                                                                                      \
+    X(started, started)                                                                            \
+    X(ended, ended)                                                                                \
+    X(kernel, kernel)                                                                              \
+    X(implementation, implementation)                                                              \
+    X(device, device)                                                                              \
+    X(size, size)                                                                                  \
+    X(dtype, dtype)                                                                                \
+    X(choices, choices)                                                                            \
+    X(strategy, strategy)                                                                          \
+    X(environment, environment)                                                                    \
+    X(options, options_json)                                                                       \
+    X(result, result_json)
+
+void ak_run_clear(ak_run *run)
+{
+    if (run == NULL) {
+        return;
+    }
+#define CLEAR(column, member) ak_free(run->member);
+    RUN_MAP(CLEAR)
+#undef CLEAR
+    ak_free(run->environment_json);
+    *run = (ak_run){0};
+}
+
+ak_status ak_run_copy(ak_run *out, const ak_run *run, ak_error *err)
+{
+    bool lost = false;
+    *out = (ak_run){.imported = run->imported};
+#define COPY(column, member)                                                                       \
+    out->member = ak_strdup(run->member);                                                          \
+    lost = lost || (run->member != NULL && out->member == NULL);
+    RUN_MAP(COPY)
+    COPY(words, environment_json)
+#undef COPY
+    if (lost) {
+        ak_run_clear(out);
+    }
+    return lost ? ak_fail_memory(err) : AK_OK;
+}
+
+static ak_status check_document(const char *text, const char *name, ak_error *err)
+{
+    if (text == NULL) {
+        return AK_OK;
+    }
+    if (strnlen(text, DOCUMENT_BYTES_MAX + 1) > DOCUMENT_BYTES_MAX) {
+        return ak_fail(err, AK_LIMIT, "run: %s is larger than %u bytes", name, DOCUMENT_BYTES_MAX);
+    }
+    json_t *value;
+    AK_DO(ak_json_parse(&value, text, strlen(text), name, err));
+    json_decref(value);
+    return AK_OK;
+}
+
+static ak_status check_run(const ak_run *run, ak_error *err)
+{
+    if (run->id == NULL || run->id[0] == 0 || run->kernel == NULL || run->kernel[0] == 0) {
+        return ak_fail(err, AK_INVALID, "run: the id or the kernel is missing");
+    }
+#define CHECK(column, member)                                                                      \
+    if (run->member != NULL && !ak_utf8_valid(run->member)) {                                      \
+        return ak_fail(err, AK_INVALID, "run: \"" #column "\" is not UTF-8 text");                 \
+    }
+    RUN_MAP(CHECK)
+#undef CHECK
+    ak_status status = check_document(run->options_json, "options", err);
+    if (status == AK_OK) {
+        status = check_document(run->result_json, "result", err);
+    }
+    return status == AK_OK ? check_document(run->environment_json, "environment", err) : status;
+}
+
+/* Runs a statement to its end and finalizes it. */
+static ak_status finish(ak_archive *archive, sqlite3_stmt *statement, bool bound, ak_error *err)
+{
+    ak_status status = AK_OK;
+    if (!bound) {
+        status = ak_fail_memory(err);
+    } else if (sqlite3_step(statement) != SQLITE_DONE) {
+        status = ak_store_fault(archive, "cannot be written", err);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+ak_status ak_store_need_environment(ak_archive *archive, const char *hash, const char *words,
+                                    ak_error *err)
+{
+    bool known =
+        archive->environment != NULL && hash != NULL && strcmp(archive->environment, hash) == 0;
+    if (hash == NULL || (known && words == NULL)) {
+        return AK_OK;
+    }
+    char now[AK_CLOCK_UTC_BYTES];
+    ak_clock_utc(now);
+    sqlite3_stmt *statement;
+    AK_DO(ak_store_prepare(&statement, archive,
+                           "INSERT INTO environments (hash, words, first_seen) VALUES (?1, ?2, ?3) "
+                           "ON CONFLICT (hash) DO UPDATE SET words = excluded.words "
+                           "WHERE words IS NULL AND excluded.words IS NOT NULL",
+                           err));
+    bool bound = ak_store_bind_text(statement, 1, hash) &&
+                 ak_store_bind_text(statement, 2, words) && ak_store_bind_text(statement, 3, now);
+    AK_DO(finish(archive, statement, bound, err));
+    return ak_trial_set(&archive->environment, hash, err);
+}
+
+static const char *or_empty(const char *text)
+{
+    return text == NULL ? "" : text;
+}
+
+ak_status ak_store_insert_run(ak_archive *archive, const ak_run *run, bool imported, ak_error *err)
+{
+    char now[AK_CLOCK_UTC_BYTES];
+    ak_clock_utc(now);
+    sqlite3_stmt *statement;
+    ak_status status = ak_store_prepare(
+        &statement, archive,
+        "INSERT INTO runs (id, started, ended, kernel, implementation, device, size, dtype, "
+        "choices, strategy, environment, options, result, imported) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+        err);
+    if (status != AK_OK) {
+        return status;
+    }
+    const char *const texts[] = {
+        run->id,
+        run->started == NULL ? now : run->started,
+        run->ended,
+        run->kernel,
+        or_empty(run->implementation),
+        or_empty(run->device),
+        or_empty(run->size),
+        or_empty(run->dtype),
+        or_empty(run->choices),
+        run->strategy,
+        run->environment,
+        run->options_json,
+        run->result_json,
+    };
+    int count = (int)(sizeof texts / sizeof texts[0]);
+    bool bound = sqlite3_bind_int(statement, count + 1, imported ? 1 : 0) == SQLITE_OK;
+    for (int i = 0; i < count && bound; i++) {
+        bound = ak_store_bind_text(statement, i + 1, texts[i]);
+    }
+    status = finish(archive, statement, bound, err);
+    if (status == AK_INVALID) {
+        return ak_fail(err, AK_INVALID, "%s: run %s is already in the archive", archive->path,
+                       run->id);
+    }
+    return status;
+}
+
+ak_status ak_store_add_run(ak_archive *archive, const ak_run *run, ak_error *err)
+{
+    ak_status status = check_run(run, err);
+    if (status == AK_OK) {
+        status = ak_store_begin(archive, err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    status = ak_store_need_environment(archive, run->environment, run->environment_json, err);
+    if (status == AK_OK) {
+        status = ak_store_insert_run(archive, run, false, err);
+    }
+    if (status != AK_OK) {
+        ak_store_rollback(archive);
+        return status;
+    }
+    return ak_store_commit(archive, err);
+}
+
+ak_status ak_store_end_run(ak_archive *archive, const char *id, const char *ended,
+                           const char *result_json, ak_error *err)
+{
+    sqlite3_stmt *statement;
+    ak_status status = check_document(result_json, "result", err);
+    if (status == AK_OK) {
+        status = ak_store_prepare(&statement, archive,
+                                  "UPDATE runs SET ended = ?2, result = ?3 WHERE id = ?1", err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    bool bound = ak_store_bind_text(statement, 1, id) && ak_store_bind_text(statement, 2, ended) &&
+                 ak_store_bind_text(statement, 3, result_json);
+    status = finish(archive, statement, bound, err);
+    if (status == AK_OK && sqlite3_changes(archive->db) == 0) {
+        status = ak_fail(err, AK_NOT_FOUND, "%s: has no run %s", archive->path, id);
+    }
+    return status;
+}
+
+/* Reports that there is no such run. If the text is the id of a trial, the error names the run of
+   that trial. */
+static ak_status no_such_run(ak_archive *archive, const char *id, ak_error *err)
+{
+    int64_t trial = 0;
+    char *run = NULL;
+    sqlite3_stmt *statement = NULL;
+    if (ak_text_int(&trial, id) &&
+        ak_store_prepare(&statement, archive, "SELECT run FROM trials WHERE id = ?1", NULL) ==
+            AK_OK &&
+        sqlite3_bind_int64(statement, 1, trial) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW) {
+        (void)ak_store_text(&run, statement, 0, NULL);
+    }
+    (void)sqlite3_finalize(statement);
+    ak_status status =
+        run != NULL ? ak_fail(err, AK_NOT_FOUND, "%s: has no run %s; trial #%s is of run %s",
+                              archive->path, id, id, run)
+                    : ak_fail(err, AK_NOT_FOUND,
+                              "%s: has no run %.60s; 'autokernel history --json' shows the run of "
+                              "each trial, and 'autokernel report' the latest run",
+                              archive->path, id);
+    ak_free(run);
+    return status;
+}
+
+#define SELECT_RUN                                                                                 \
+    "SELECT r.id, started, ended, kernel, implementation, device, size, dtype, choices, "          \
+    "strategy, environment, options, result, words, imported "                                     \
+    "FROM runs AS r LEFT JOIN environments ON hash = environment "
+
+/* Reads the current row of a statement. */
+static ak_status read_run(ak_run *out, sqlite3_stmt *statement, ak_error *err)
+{
+    ak_run run = {0};
+    ak_status status = AK_OK;
+    int column = 0;
+#define READ(name, member)                                                                         \
+    if (status == AK_OK) {                                                                         \
+        status = ak_store_text(&run.member, statement, column++, err);                             \
+    }
+    RUN_MAP(READ)
+    READ(words, environment_json)
+#undef READ
+    run.imported = status == AK_OK && sqlite3_column_int(statement, column) != 0;
+    if (status != AK_OK) {
+        ak_run_clear(&run);
+        return status;
+    }
+    *out = run;
+    return AK_OK;
+}
+
+ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, ak_error *err)
+{
+    sqlite3_stmt *statement;
+    ak_status status = AK_OK;
+    AK_TRY(ak_store_prepare(&statement, archive,
+                            SELECT_RUN "WHERE ?1 IS NULL OR r.id = ?1 "
+                                       "ORDER BY " AK_STORE_SIMULATED
+                                       ", imported, number DESC LIMIT 1",
+                            err));
+    if (!ak_store_bind_text(statement, 1, id)) {
+        AK_TRY(ak_fail_memory(err));
+    }
+    int code = sqlite3_step(statement);
+    if (code == SQLITE_DONE) {
+        AK_TRY(id == NULL ? ak_fail(err, AK_NOT_FOUND,
+                                    "%s: holds no runs yet; make one with "
+                                    "`autokernel tune KERNEL`",
+                                    archive->path)
+                          : no_such_run(archive, id, err));
+    } else if (code != SQLITE_ROW) {
+        AK_TRY(ak_store_fault(archive, "cannot be read", err));
+    }
+    AK_TRY(read_run(out, statement, err));
+out:
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, const ak_run *like,
+                               ak_error *err)
+{
+    sqlite3_stmt *statement;
+    const char *const texts[] = {like->kernel, like->implementation, like->size,
+                                 like->dtype,  like->choices,        like->environment};
+    ak_status status =
+        ak_store_prepare(&statement, archive,
+                         SELECT_RUN "WHERE kernel = ?1 AND implementation = ?2 AND size = ?3 AND "
+                                    "dtype = ?4 AND choices = ?5 AND environment = ?6 AND ended IS "
+                                    "NOT NULL AND result IS NOT NULL AND imported = 0 "
+                                    "ORDER BY number DESC LIMIT 1",
+                         err);
+    *found = false;
+    for (int i = 0; i < 6 && status == AK_OK; i++) {
+        status = ak_store_bind_text(statement, i + 1, texts[i]) ? AK_OK : ak_fail_memory(err);
+    }
+    if (status == AK_OK) {
+        int code = sqlite3_step(statement);
+        *found = code == SQLITE_ROW;
+        status = code == SQLITE_ROW    ? read_run(out, statement, err)
+                 : code == SQLITE_DONE ? AK_OK
+                                       : ak_store_fault(archive, "cannot be read", err);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+ak_status ak_archive_check_run(ak_archive *archive, const char *run, ak_error *err)
+{
+    ak_run found = {0};
+    ak_status status = ak_archive_get_run(&found, archive, run, err);
+    ak_run_clear(&found);
+    return status;
+}
+
+ak_status ak_archive_environment(char **out, ak_archive *archive, const char *hash, ak_error *err)
+{
+    sqlite3_stmt *statement;
+    char *words = NULL;
+    ak_status status = ak_store_prepare(&statement, archive,
+                                        "SELECT words FROM environments WHERE hash = ?1", err);
+    if (status == AK_OK && !ak_store_bind_text(statement, 1, hash)) {
+        status = ak_fail_memory(err);
+    }
+    if (status == AK_OK) {
+        int code = sqlite3_step(statement);
+        if (code == SQLITE_ROW) {
+            status = ak_store_text(&words, statement, 0, err);
+        } else if (code != SQLITE_DONE) {
+            status = ak_store_fault(archive, "cannot be read", err);
+        }
+    }
+    (void)sqlite3_finalize(statement);
+    if (status == AK_OK) {
+        *out = words;
+    }
+    return status;
+}

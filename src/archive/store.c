@@ -1,0 +1,137 @@
+/* store.c: turns errors of SQLite into messages, and has the small SQLite helpers that all files of
+   this folder use. */
+#include "archive/store.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+
+ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *err)
+{
+    int code = sqlite3_errcode(archive->db);
+    const char *path = archive->path;
+    const char *detail = sqlite3_errmsg(archive->db);
+    switch (code & 0xff) {
+    case SQLITE_NOMEM:
+        return ak_fail_memory(err);
+    case SQLITE_NOTADB:
+        return ak_fail(
+            err, AK_CORRUPT,
+            "%s: is not an archive (not a SQLite file); nothing was changed: move it away "
+            "or give another path",
+            path);
+    case SQLITE_CORRUPT:
+        return ak_fail(err, AK_CORRUPT,
+                       "%s: the archive is damaged (%s); nothing was changed: move it away or "
+                       "recover it with the sqlite3 shell's .recover",
+                       path, detail);
+    case SQLITE_FULL:
+        return ak_fail(err, AK_IO, "%s: %s: the disk is full; earlier trials are safe", path, what);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return ak_fail(
+            err, AK_TIMED_OUT,
+            "%s: %s: another program has kept it locked for %.3g s; try again when it has "
+            "ended",
+            path, what, archive->busy_ms / 1e3);
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN:
+    case SQLITE_IOERR: {
+        int why = sqlite3_system_errno(archive->db);
+        return ak_fail(err, AK_IO, "%s: %s: %s%s%s; check the permissions and the disk", path, what,
+                       detail, why == 0 ? "" : ": ", why == 0 ? "" : strerror(why));
+    }
+    case SQLITE_TOOBIG:
+        return ak_fail(err, AK_LIMIT, "%s: %s: a value is larger than %d bytes", path, what,
+                       AK_STORE_VALUE_MAX);
+    case SQLITE_CONSTRAINT:
+        return ak_fail(err, AK_INVALID, "%s: %s: %s", path, what, detail);
+    default:
+        return ak_fail(err, AK_INTERNAL, "%s: %s: %s", path, what, detail);
+    }
+}
+
+void ak_store_busy(ak_archive *archive, int ms)
+{
+    archive->busy_ms = ms;
+    (void)sqlite3_busy_timeout(archive->db, ms);
+}
+
+ak_status ak_store_execute(ak_archive *archive, const char *sql, ak_error *err)
+{
+    return sqlite3_exec(archive->db, sql, NULL, NULL, NULL) == SQLITE_OK
+               ? AK_OK
+               : ak_store_fault(archive, "cannot be used", err);
+}
+
+ak_status ak_store_prepare(sqlite3_stmt **out, ak_archive *archive, const char *sql, ak_error *err)
+{
+    *out = NULL;
+    return sqlite3_prepare_v3(archive->db, sql, -1, 0, out, NULL) == SQLITE_OK
+               ? AK_OK
+               : ak_store_fault(archive, "cannot be read", err);
+}
+
+bool ak_store_bind_text(sqlite3_stmt *statement, int position, const char *text)
+{
+    int code = text == NULL ? sqlite3_bind_null(statement, position)
+                            : sqlite3_bind_text(statement, position, text, -1, SQLITE_STATIC);
+    return code == SQLITE_OK;
+}
+
+ak_status ak_store_text(char **out, sqlite3_stmt *statement, int column, ak_error *err)
+{
+    *out = NULL;
+    if (sqlite3_column_type(statement, column) == SQLITE_NULL) {
+        return AK_OK;
+    }
+    const char *text = (const char *)sqlite3_column_text(statement, column);
+    if (text != NULL) {
+        *out = ak_utf8_valid(text) ? ak_strdup(text) : ak_utf8_clean(text);
+    }
+    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+ak_status ak_store_begin(ak_archive *archive, ak_error *err)
+{
+    return ak_store_execute(archive, "BEGIN IMMEDIATE", err);
+}
+
+ak_status ak_store_commit(ak_archive *archive, ak_error *err)
+{
+    ak_status status = ak_store_execute(archive, "COMMIT", err);
+    if (status != AK_OK) {
+        ak_store_rollback(archive);
+    }
+    return status;
+}
+
+void ak_store_rollback(ak_archive *archive)
+{
+    if (sqlite3_get_autocommit(archive->db) == 0) {
+        (void)sqlite3_exec(archive->db, "ROLLBACK", NULL, NULL, NULL);
+    }
+    ak_free(archive->environment); /* its row may have been rolled back */
+    archive->environment = NULL;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------
+ */
+
+ak_status ak_store_ask(int64_t *out, ak_archive *archive, const char *sql, ak_error *err)
+{
+    sqlite3_stmt *statement;
+    ak_status status = AK_OK;
+    AK_TRY(ak_store_prepare(&statement, archive, sql, err));
+    if (sqlite3_step(statement) == SQLITE_ROW) {
+        *out = sqlite3_column_int64(statement, 0);
+    } else {
+        AK_TRY(ak_store_fault(archive, "cannot be read", err));
+    }
+out:
+    (void)sqlite3_finalize(statement);
+    return status;
+}

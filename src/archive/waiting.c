@@ -1,0 +1,435 @@
+/*
+ * waiting.c: keeps what cannot be written to the archive yet; see archive.h. The first write that
+ * meets a lock waits a second, because two runs that share an archive hold it for milliseconds.
+ * Later ones wait only RETRY_BUSY_MS, so that the run goes on.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "archive/field.h"
+#include "archive/store.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/fs.h"
+
+#define FIRST_BUSY_MS  1000
+#define RETRY_BUSY_MS  20
+#define USUAL_BUSY_MS  10000
+#define RETRY_FIRST_NS AK_SECOND_NS
+#define RETRY_LONGEST  (30 * AK_SECOND_NS)
+#define SETTLE_NS      (60 * AK_SECOND_NS)
+#define SETTLE_STEP_NS (200 * AK_MS_NS)
+#define FILE_BYTES_MAX (256u << 20)
+#define LINE_BYTES     700
+
+typedef enum item_kind { ITEM_BEGIN, ITEM_TRIAL, ITEM_CALL, ITEM_END } item_kind;
+
+typedef struct item {
+    item_kind kind;
+    ak_run run; /* for ITEM_END: id, ended and result */
+    ak_trial trial;
+    ak_call call;
+    size_t ticket; /* for ITEM_TRIAL: its id is -ticket until it is written */
+} item;
+
+typedef struct ak_waiting {
+    int depth; /* number of nested ak_archive_defer */
+    ak_archive_patience patience;
+    item *items;
+    size_t count, capacity, first; /* items before `first` are written */
+    int64_t *ids;                  /* ids by ticket, from 1 on; 0: not written yet */
+    size_t tickets, ids_capacity;
+    int64_t next_ns, pause_ns; /* time of the next try, and the pause before it */
+    char run[40];              /* latest run, for the name of the file */
+} waiting;
+
+static void tell(const waiting *w, const char *line)
+{
+    if (w->patience.tell != NULL) {
+        w->patience.tell(w->patience.context, line);
+    }
+}
+
+static void item_clear(item *one)
+{
+    ak_run_clear(&one->run);
+    ak_trial_clear(&one->trial);
+    ak_call_clear(&one->call);
+}
+
+size_t ak_archive_waiting(const ak_archive *archive)
+{
+    const waiting *w = archive->waiting;
+    return w == NULL ? 0 : w->count - w->first;
+}
+
+int64_t ak_archive_trial_id(const ak_archive *archive, int64_t id)
+{
+    const waiting *w = archive->waiting;
+    if (id >= 0) {
+        return id;
+    }
+    return w != NULL && (size_t)-id <= w->tickets ? w->ids[-id] : 0;
+}
+
+ak_status ak_archive_defer(ak_archive *archive, const ak_archive_patience *patience, ak_error *err)
+{
+    if (archive->waiting == NULL) {
+        archive->waiting = ak_alloc(1, sizeof *archive->waiting);
+        if (archive->waiting == NULL) {
+            return ak_fail_memory(err);
+        }
+    }
+    if (archive->waiting->depth++ == 0) {
+        archive->waiting->patience = *patience;
+    }
+    return AK_OK;
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+static ak_status write_item(ak_archive *archive, item *one, ak_error *err)
+{
+    waiting *w = archive->waiting;
+    ak_status status = AK_OK;
+    switch (one->kind) {
+    case ITEM_BEGIN:
+        return ak_store_add_run(archive, &one->run, err);
+    case ITEM_END:
+        return ak_store_end_run(archive, one->run.id, one->run.ended, one->run.result_json, err);
+    case ITEM_CALL:
+        return ak_store_add_call(archive, &one->call, err);
+    case ITEM_TRIAL:
+        one->trial.parent = ak_archive_trial_id(archive, one->trial.parent);
+        status = ak_store_add_trial(archive, &one->trial, err);
+        if (status == AK_OK) {
+            w->ids[one->ticket] = one->trial.id;
+        }
+        return status;
+    }
+    return AK_INTERNAL;
+}
+
+/* Writes as many items as it can, in order. */
+static ak_status flush(ak_archive *archive, int busy_ms, ak_error *err)
+{
+    waiting *w = archive->waiting;
+    ak_status status = AK_OK;
+    size_t before = ak_archive_waiting(archive);
+    char line[LINE_BYTES];
+    ak_store_busy(archive, busy_ms);
+    while (status == AK_OK && w->first < w->count) {
+        status = write_item(archive, &w->items[w->first], err);
+        if (status == AK_OK) {
+            item_clear(&w->items[w->first++]);
+        }
+    }
+    ak_store_busy(archive, USUAL_BUSY_MS);
+    if (status == AK_OK && before > 0) {
+        w->first = w->count = 0;
+        (void)snprintf(line, sizeof line, "%.400s can be written again: nothing is lost",
+                       archive->path);
+        tell(w, line);
+    }
+    return status;
+}
+
+void ak_archive_retry(ak_archive *archive)
+{
+    waiting *w = archive->waiting;
+    if (ak_archive_waiting(archive) == 0 || ak_clock_ns() < w->next_ns) {
+        return;
+    }
+    if (flush(archive, RETRY_BUSY_MS, NULL) != AK_OK) {
+        w->pause_ns = 2 * w->pause_ns < RETRY_LONGEST ? 2 * w->pause_ns : RETRY_LONGEST;
+        w->next_ns = ak_clock_ns() + w->pause_ns;
+    }
+}
+
+/* Returns whether a failed write may succeed later. */
+static bool is_passing(ak_status status)
+{
+    return status == AK_TIMED_OUT || status == AK_IO || status == AK_CORRUPT;
+}
+
+static bool defers(const ak_archive *archive)
+{
+    return archive->waiting != NULL && archive->waiting->depth > 0;
+}
+
+/* Writes the reason why the archive cannot be written, as a clause of a sentence. */
+static void say_why(char out[LINE_BYTES], const ak_archive *archive, const ak_error *why)
+{
+    if (why->status == AK_TIMED_OUT) {
+        (void)snprintf(out, LINE_BYTES, "%.300s is kept locked by another program", archive->path);
+    } else {
+        (void)snprintf(out, LINE_BYTES, "%.400s", why->text);
+    }
+}
+
+/* Queues an item. Takes the contents of `one` only if it succeeds. */
+static ak_status put(ak_archive *archive, item *one, const ak_error *why, ak_error *err)
+{
+    waiting *w = archive->waiting;
+    char line[LINE_BYTES], reason[LINE_BYTES];
+    void *items = w->items;
+    bool first = ak_archive_waiting(archive) == 0;
+    ak_status status = ak_grow(&items, &w->capacity, w->count + 1, sizeof *w->items, err);
+    w->items = items;
+    if (status != AK_OK) {
+        return status;
+    }
+    w->items[w->count++] = *one;
+    *one = (item){.kind = ITEM_BEGIN};
+    if (first) {
+        w->pause_ns = RETRY_FIRST_NS;
+        w->next_ns = ak_clock_ns() + w->pause_ns;
+        say_why(reason, archive, why);
+        (void)snprintf(
+            line, sizeof line,
+            "%.440s; the run goes on, its results wait in memory until they can be written",
+            reason);
+        tell(w, line);
+    }
+    return AK_OK;
+}
+
+/* Writes an item at once unless others wait before it, and queues it if it cannot be written. Takes
+   the contents of `one`, also on failure. */
+static ak_status add(ak_archive *archive, item *one, ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = AK_TIMED_OUT;
+    if (ak_archive_waiting(archive) == 0) {
+        ak_store_busy(archive, FIRST_BUSY_MS);
+        status = write_item(archive, one, &why);
+        ak_store_busy(archive, USUAL_BUSY_MS);
+    }
+    if (status != AK_OK) {
+        status = is_passing(status) ? put(archive, one, &why, err)
+                                    : ak_fail(err, status, "%s", why.text);
+        ak_archive_retry(archive);
+    }
+    item_clear(one);
+    return status;
+}
+
+ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_error *err)
+{
+    if (!defers(archive)) {
+        return ak_store_add_trial(archive, trial, err);
+    }
+    waiting *w = archive->waiting;
+    item one = {.kind = ITEM_TRIAL, .ticket = w->tickets + 1};
+    void *ids = w->ids;
+    ak_status status = ak_trial_copy(&one.trial, trial, err);
+    if (status == AK_OK) {
+        one.trial.parent =
+            trial->parent > 0 ? trial->parent : 0; /* the id of a parent that waits is negative */
+        status = ak_trial_validate(&one.trial, "trial", err);
+        one.trial.parent = trial->parent;
+    }
+    if (status == AK_OK) {
+        status = ak_grow(&ids, &w->ids_capacity, w->tickets + 2, sizeof *w->ids, err);
+        w->ids = ids;
+    }
+    if (status == AK_OK && trial->timestamp == NULL) {
+        char now[AK_CLOCK_UTC_BYTES];
+        ak_clock_utc(now);
+        status = ak_trial_set(&trial->timestamp, now, err);
+        status = status == AK_OK ? ak_trial_set(&one.trial.timestamp, now, err) : status;
+    }
+    if (status != AK_OK) {
+        ak_trial_clear(&one.trial);
+        return status;
+    }
+    w->ids[++w->tickets] = 0;
+    status = add(archive, &one, err);
+    if (status == AK_OK) {
+        int64_t id = w->ids[w->tickets];
+        trial->id = id != 0 ? id : -(int64_t)w->tickets;
+    }
+    return status;
+}
+
+ak_status ak_archive_add_run(ak_archive *archive, const ak_run *run, ak_error *err)
+{
+    if (!defers(archive)) {
+        return ak_store_add_run(archive, run, err);
+    }
+    item one = {.kind = ITEM_BEGIN};
+    (void)snprintf(archive->waiting->run, sizeof archive->waiting->run, "%.32s", run->id);
+    AK_DO(ak_run_copy(&one.run, run, err));
+    return add(archive, &one, err);
+}
+
+ak_status ak_archive_end_run(ak_archive *archive, const char *id, const char *ended,
+                             const char *result_json, ak_error *err)
+{
+    if (!defers(archive)) {
+        return ak_store_end_run(archive, id, ended, result_json, err);
+    }
+    item one = {.kind = ITEM_END};
+    const ak_run end = {.id = (char *)(uintptr_t)id,
+                        .ended = (char *)(uintptr_t)ended,
+                        .result_json = (char *)(uintptr_t)result_json};
+    AK_DO(ak_run_copy(&one.run, &end, err));
+    return add(archive, &one, err);
+}
+
+ak_status ak_archive_add_call(ak_archive *archive, const ak_call *call, ak_error *err)
+{
+    if (!defers(archive)) {
+        return ak_store_add_call(archive, call, err);
+    }
+    char now[AK_CLOCK_UTC_BYTES];
+    ak_call record = *call;
+    item one = {.kind = ITEM_CALL};
+    ak_clock_utc(now);
+    record.started = call->started == NULL ? now : call->started;
+    AK_DO(ak_call_copy(&one.call, &record, err));
+    return add(archive, &one, err);
+}
+
+/* ---- the end ------------------------------------------------------------------------------- */
+
+/* Prints the trials that wait as `export --format json` does. Ids are those of the file; a parent
+   that is in the archive already is left out. */
+static ak_status print_trials(ak_buf *out, size_t *count, const waiting *w, ak_error *err)
+{
+    ak_status status = AK_OK;
+    *count = 0;
+    ak_buf_putc(out, '[');
+    for (size_t i = w->first; i < w->count; i++) {
+        json_t *object;
+        if (w->items[i].kind != ITEM_TRIAL) {
+            continue;
+        }
+        ak_trial trial = w->items[i].trial; /* borrows the texts */
+        trial.id = (int64_t)w->items[i].ticket;
+        trial.parent = trial.parent < 0 ? -trial.parent : 0;
+        AK_TRY(ak_trial_to_json(&object, &trial, err));
+        ak_buf_puts(out, (*count)++ == 0 ? "\n" : ",\n");
+        ak_json_print(out, object, false);
+        json_decref(object);
+    }
+out:
+    ak_buf_puts(out, "\n]\n");
+    return status == AK_OK ? ak_buf_status(out, err) : status;
+}
+
+/* Writes the file beside the archive or, if that folder cannot be written either, to the folder for
+   temporary files or the current one. */
+static ak_status write_beside(char path[AK_PATH_MAX], const ak_archive *archive, const ak_buf *text,
+                              ak_error *err)
+{
+    const waiting *w = archive->waiting;
+    const char *temporary = ak_env("TMPDIR");
+    const char *slash = strrchr(archive->path, '/');
+    const int folder = slash == NULL ? 0 : (int)(slash - archive->path);
+    const char *const folders[] = {temporary == NULL ? "/tmp" : temporary, "."};
+    (void)snprintf(path, AK_PATH_MAX, "%.*s/autokernel-waiting-%s.json", folder == 0 ? 1 : folder,
+                   folder == 0 ? "." : archive->path, w->run[0] == 0 ? "trials" : w->run);
+    ak_status status = ak_fs_write(path, text->data, text->length, err);
+    for (size_t i = 0; status != AK_OK && i < sizeof folders / sizeof folders[0]; i++) {
+        (void)snprintf(path, AK_PATH_MAX, "%.3000s/autokernel-waiting-%s.json", folders[i],
+                       w->run[0] == 0 ? "trials" : w->run);
+        status = ak_fs_write(path, text->data, text->length, err);
+    }
+    return status;
+}
+
+static void forget(waiting *w)
+{
+    while (w->first < w->count) {
+        item_clear(&w->items[w->first++]);
+    }
+    w->first = w->count = 0;
+}
+
+static ak_status give_up(ak_archive *archive, const ak_error *why, ak_error *err)
+{
+    waiting *w = archive->waiting;
+    char path[AK_PATH_MAX], line[LINE_BYTES], reason[LINE_BYTES];
+    size_t count = 0;
+    ak_error fault = AK_ERROR_INIT;
+    ak_buf text = AK_BUF(FILE_BYTES_MAX);
+    ak_status status = print_trials(&text, &count, w, &fault);
+    if (status == AK_OK && count > 0) {
+        status = write_beside(path, archive, &text, &fault);
+    }
+    ak_buf_free(&text);
+    say_why(reason, archive, why);
+    if (status != AK_OK) {
+        return ak_fail(err, status, "%zu trials are lost: %.200s; and %.200s", count, reason,
+                       fault.text);
+    }
+    if (count > 0) {
+        (void)snprintf(line, sizeof line,
+                       "%.250s; %zu trial%s of the run %s in a file; add with `autokernel import "
+                       "--format json "
+                       "%.350s`",
+                       reason, count, count == 1 ? "" : "s", count == 1 ? "is" : "are", path);
+        tell(w, line);
+    }
+    forget(w);
+    return AK_OK;
+}
+
+static bool cancelled(const waiting *w)
+{
+    return w->patience.cancel != NULL && *w->patience.cancel != 0;
+}
+
+ak_status ak_archive_settle(ak_archive *archive, ak_error *err)
+{
+    waiting *w = archive->waiting;
+    char line[LINE_BYTES];
+    ak_error why = AK_ERROR_INIT;
+    if (w == NULL || w->depth == 0 || --w->depth > 0) {
+        return AK_OK;
+    }
+    ak_status status = flush(archive, RETRY_BUSY_MS, &why);
+    if (status != AK_OK && !cancelled(w)) {
+        (void)snprintf(line, sizeof line,
+                       "%zu results wait for %.300s: retrying for %d s; Ctrl-C stops",
+                       ak_archive_waiting(archive), archive->path, (int)(SETTLE_NS / AK_SECOND_NS));
+        tell(w, line);
+    }
+    int64_t end = ak_clock_ns() + SETTLE_NS;
+    while (status != AK_OK && !cancelled(w) && ak_clock_ns() < end) {
+        ak_clock_sleep_ns(SETTLE_STEP_NS);
+        status = flush(archive, RETRY_BUSY_MS, &why);
+    }
+    status = status == AK_OK ? AK_OK : give_up(archive, &why, err);
+    w->patience = (ak_archive_patience){0};
+    return status;
+}
+
+void ak_archive_undefer(ak_archive *archive)
+{
+    waiting *w = archive->waiting;
+    if (w->depth > 0 && --w->depth == 0) {
+        w->patience = (ak_archive_patience){0};
+    }
+}
+
+/* Frees the waiting items. If the archive is closed without `settle`, they are written now, to the
+   archive or at least to the file beside it. */
+void ak_waiting_free(ak_archive *archive)
+{
+    waiting *w = archive->waiting;
+    ak_error why = AK_ERROR_INIT;
+    if (w == NULL) {
+        return;
+    }
+    if (ak_archive_waiting(archive) > 0 && flush(archive, FIRST_BUSY_MS, &why) != AK_OK) {
+        (void)give_up(archive, &why, NULL);
+    }
+    forget(w);
+    ak_free(w->items);
+    ak_free(w->ids);
+    ak_free(w);
+    archive->waiting = NULL;
+}

@@ -1,0 +1,685 @@
+/*
+ * cuda_device.c: a CUDA device, seen from its worker process; see cuda_device.h.
+ *
+ * One measured batch:
+ *
+ *     workspace set to zero, arguments copied from set 0 to the others
+ *     event | runs, as a graph | event
+ *
+ * Everything before the first event is in the stream when the runs are queued, so the device does
+ * not wait for the host in between. Afterwards one of the sets that were used, chosen at random, is
+ * copied to set 0, which the harness judges: a run that does nothing may be the one that is judged.
+ *
+ * A kernel that hangs cannot be ended, and one that accessed foreign memory has poisoned the
+ * context. The device is then lost: this batch reports what happened, every later one is refused,
+ * and the worker ends and is started again.
+ *
+ * This file is long because memory, the graph of a batch and what errors mean share the open
+ * device, and are read together.
+ */
+#include "backend/cuda/cuda_device.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/number.h"
+#include "check/guard.h"
+
+static const ak_cuda_library *const libraries[] = {
+#define X(name) &ak_cuda_library_##name,
+#include "backend/cuda/cuda_libraries.def"
+#undef X
+};
+enum { LIBRARIES = sizeof libraries / sizeof libraries[0] };
+
+/* All sets together are at least this many times as large as the level 2 cache. */
+#define ROTATE_CACHES 2
+#define SETS_MIN      2
+#define PLACE_ALIGN   1024
+/* Runs of one graph: many enough that a further launch costs nothing, few enough that the graph is
+   made quickly. */
+#define GRAPH_RUNS_MAX 256
+/* Time between two queries of a stream, so that waiting does not take a core. */
+#define POLL_NS (20 * 1000)
+/* A single run this long is a batch of its own and is sampled. */
+#define SAMPLED_NS 1e6
+#define DEVICE_MAX 64
+
+/* ---- outcomes -------------------------------------------------------------------------------- */
+
+void ak_cuda_refuse(ak_outcome *out, ak_trial_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    out->status = status;
+    (void)ak_number_vprint(out->reason, sizeof out->reason, format, args);
+    va_end(args);
+}
+
+/* Returns whether an error has made the context unusable; CUDA calls such errors sticky. */
+static bool is_sticky(int code)
+{
+    /* The numbers are: unknown, invalid context, context destroyed. */
+    return code == AK_CUDA_ERROR_ILLEGAL_ADDRESS || code == AK_CUDA_ERROR_LAUNCH_TIMEOUT ||
+           (code >= AK_CUDA_ERROR_ASSERT && code <= AK_CUDA_ERROR_LAUNCH_FAILED) || code == 999 ||
+           code == 201 || code == 709;
+}
+
+void ak_cuda_conclude(ak_outcome *out, ak_device *device, int code, const char *doing)
+{
+    char text[160];
+    if (code == AK_CUDA_SUCCESS) {
+        out->status = AK_TRIAL_OK;
+        return;
+    }
+    ak_cuda_error_text(text, sizeof text, device->cuda, code);
+    bool sticky = is_sticky(code);
+    ak_cuda_refuse(out,
+                   code == AK_CUDA_ERROR_OUT_OF_MEMORY    ? AK_TRIAL_OUT_OF_MEMORY
+                   : code == AK_CUDA_ERROR_LAUNCH_TIMEOUT ? AK_TRIAL_TIMED_OUT
+                   : sticky                               ? AK_TRIAL_CRASHED
+                                                          : AK_TRIAL_LAUNCH_ERROR,
+                   "%s: %s", doing, text);
+    if (sticky && !device->lost) {
+        device->lost = true;
+        (void)snprintf(device->why, sizeof device->why, "%.150s", out->reason);
+    }
+}
+
+ak_status ak_cuda_fail(ak_device *device, int code, const char *doing, ak_error *err)
+{
+    ak_outcome outcome;
+    ak_cuda_conclude(&outcome, device, code, doing);
+    return code == AK_CUDA_SUCCESS
+               ? AK_OK
+               : ak_fail(err, code == AK_CUDA_ERROR_OUT_OF_MEMORY ? AK_NO_MEMORY : AK_CRASHED, "%s",
+                         outcome.reason);
+}
+
+int ak_cuda_wait(ak_device *device, int64_t timeout_ns)
+{
+    int64_t deadline = ak_clock_ns() + timeout_ns;
+    for (;;) {
+        int code = device->cuda->stream_query(device->stream);
+        if (code != AK_CUDA_ERROR_NOT_READY) {
+            return code;
+        }
+        if (ak_clock_ns() >= deadline) {
+            device->lost = true;
+            (void)snprintf(device->why, sizeof device->why, "a kernel did not end");
+            return AK_CUDA_ERROR_LAUNCH_TIMEOUT;
+        }
+        ak_clock_sleep_ns(POLL_NS);
+    }
+}
+
+/* ---- opening and memory ---------------------------------------------------------------------- */
+
+static void cuda_close(ak_device *device)
+{
+    if (device == NULL) {
+        return;
+    }
+    const ak_cuda_driver *cuda = device->cuda;
+    for (size_t i = 0; i < LIBRARIES; i++) {
+        libraries[i]->close(device);
+    }
+    ak_cuda_referee_close(device);
+    if (cuda != NULL && device->retained &&
+        !device->lost) { /* with a lost device this would wait for ever */
+        if (device->stream != NULL) {
+            (void)ak_cuda_wait(device, AK_CUDA_DRAIN_NS);
+            (void)cuda->stream_destroy(device->stream);
+        }
+        for (size_t i = 0; i < 2; i++) {
+            if (device->events[i] != NULL) {
+                (void)cuda->event_destroy(device->events[i]);
+            }
+        }
+        const ak_cuda_address memory[] = {device->block, device->copies, device->zones.memory};
+        for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++) {
+            if (memory[i] != 0) {
+                (void)cuda->memory_free(memory[i]);
+            }
+        }
+        (void)cuda->context_release(device->handle);
+    }
+    ak_free(device);
+}
+
+static int64_t fact(const ak_task *task, const char *name)
+{
+    ak_value value;
+    bool known = ak_scope_get(&value, task->constants, name) && value.type == AK_VALUE_INT;
+    return known ? value.as.integer : 0;
+}
+
+static int open_context(ak_device *device, int ordinal)
+{
+    const ak_cuda_driver *cuda = device->cuda;
+    void *context = NULL;
+    int code = cuda->device_get(&device->handle, ordinal);
+    code = code == 0 ? cuda->context_retain(&context, device->handle) : code;
+    device->retained = code == 0;
+    code = code == 0 ? cuda->context_set(context) : code;
+    code = code == 0 ? cuda->stream_create(&device->stream, AK_CUDA_STREAM_NON_BLOCKING) : code;
+    for (size_t i = 0; i < 2 && code == 0; i++) {
+        code = cuda->event_create(&device->events[i], 0);
+    }
+    return code;
+}
+
+/* Opens the sampler of clocks. If NVML does not answer there are no conditions, but everything else
+   works. */
+static void open_sampler(ak_device *device)
+{
+    unsigned char uuid[16];
+    if (device->cuda->device_uuid(uuid, device->handle) == 0) {
+        ak_cuda_uuid_text(device->uuid, uuid);
+        ak_cuda_sampler_open(&device->sampler, device->uuid);
+    }
+}
+
+static ak_status cuda_open(ak_device **out, const ak_task *task, ak_error *err)
+{
+    int64_t ordinal = 0;
+    const char *colon = strchr(task->device, ':');
+    ak_device *device = ak_alloc(1, sizeof *device);
+    if (device == NULL) {
+        return ak_fail_memory(err);
+    }
+    device->task = task;
+    device->sm_count = fact(task, "sm_count");
+    device->l2_bytes = fact(task, "l2_bytes");
+    device->shared_bytes_max = fact(task, "shared_bytes_max");
+    ak_rng_seed(&device->rng, task->seed ^ UINT64_C(0x63756461));
+    ak_status status = AK_OK;
+    AK_TRY(ak_cuda_driver_open(&device->cuda, err));
+    if (colon == NULL || !ak_text_int(&ordinal, colon + 1) || ordinal < 0 ||
+        ordinal >= DEVICE_MAX) {
+        AK_TRY(ak_fail(err, AK_INVALID, "\"%s\" is not a CUDA device", task->device));
+    }
+    AK_TRY(ak_cuda_fail(device, open_context(device, (int)ordinal), "opening the device", err));
+out:
+    if (status != AK_OK) {
+        cuda_close(device);
+        return status;
+    }
+    open_sampler(device);
+    *out = device;
+    return AK_OK;
+}
+
+int ak_cuda_grow(ak_cuda_address *memory, size_t *have, size_t bytes, ak_device *device)
+{
+    int code = AK_CUDA_SUCCESS;
+    if (bytes <= *have) {
+        return code;
+    }
+    if (*memory != 0) {
+        code = ak_cuda_wait(device, AK_CUDA_DRAIN_NS);
+        code = code == 0 ? device->cuda->memory_free(*memory) : code;
+        *memory = 0;
+        *have = 0;
+    }
+    device->generation++;
+    code = code == 0 ? device->cuda->memory_alloc(memory, bytes) : code;
+    *have = code == 0 ? bytes : 0;
+    return code;
+}
+
+static ak_status cuda_reserve(ak_device *device, size_t bytes, ak_error *err)
+{
+    char text[80];
+    (void)snprintf(text, sizeof text, "reserving %zu MiB for the arguments", bytes >> 20);
+    return ak_cuda_fail(device, ak_cuda_grow(&device->block, &device->block_bytes, bytes, device),
+                        text, err);
+}
+
+static ak_status check_range(const ak_device *device, size_t offset, size_t bytes, ak_error *err)
+{
+    if (device->lost) {
+        return ak_fail(err, AK_CRASHED, "the device is lost: %s", device->why);
+    }
+    return ak_backend_in_block(device->block_bytes, offset, bytes, err);
+}
+
+static ak_status cuda_upload(ak_device *device, size_t offset, const void *data, size_t bytes,
+                             ak_error *err)
+{
+    AK_DO(check_range(device, offset, bytes, err));
+    int code = device->cuda->upload(device->block + offset, data, bytes, device->stream);
+    code = code == 0 ? ak_cuda_wait(device, AK_CUDA_DRAIN_NS) : code;
+    return ak_cuda_fail(device, code, "upload", err);
+}
+
+static ak_status cuda_download(void *data, ak_device *device, size_t offset, size_t bytes,
+                               ak_error *err)
+{
+    AK_DO(check_range(device, offset, bytes, err));
+    int code = device->cuda->download(data, device->block + offset, bytes, device->stream);
+    code = code == 0 ? ak_cuda_wait(device, AK_CUDA_DRAIN_NS) : code;
+    return ak_cuda_fail(device, code, "download", err);
+}
+
+static ak_status cuda_fill(ak_device *device, size_t offset, const void *element, size_t bytes,
+                           size_t count, ak_error *err)
+{
+    uint16_t half;
+    uint32_t word;
+    AK_DO(check_range(device, offset, bytes * count, err));
+    int code = AK_CUDA_ERROR_INVALID_VALUE;
+    if (bytes == sizeof half) {
+        memcpy(&half, element, sizeof half);
+        code = device->cuda->set16(device->block + offset, half, count, device->stream);
+    } else if (bytes == sizeof word) {
+        memcpy(&word, element, sizeof word);
+        code = device->cuda->set32(device->block + offset, word, count, device->stream);
+    }
+    return ak_cuda_fail(device, code, "fill", err);
+}
+
+static void cuda_conditions(ak_conditions *out, ak_device *device)
+{
+    ak_cuda_sampler_take(out, &device->sampler);
+}
+
+static ak_overlap cuda_overlap(const ak_runnable *runnable)
+{
+    return runnable->overlap;
+}
+
+static void cuda_uuid(char *out, size_t bytes, const ak_device *device)
+{
+    (void)snprintf(out, bytes, "%s", device->uuid);
+}
+
+static bool cuda_lost(const ak_device *device)
+{
+    return device->lost;
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+static void forget_graph(ak_runnable *runnable)
+{
+    if (runnable->graph != NULL && !runnable->device->lost) {
+        (void)runnable->device->cuda->graph_exec_destroy(runnable->graph);
+    }
+    runnable->graph = NULL;
+    runnable->graph_runs = 0;
+    runnable->overlap = AK_OVERLAP_UNKNOWN;
+}
+
+static void cuda_unload(ak_runnable *runnable)
+{
+    if (runnable != NULL) {
+        forget_graph(runnable);
+        if (runnable->work != NULL && runnable->work->unload != NULL) {
+            runnable->work->unload(runnable);
+        }
+        ak_free(runnable);
+    }
+}
+
+static bool cuda_another(ak_runnable *runnable)
+{
+    return !runnable->device->lost && runnable->work->another != NULL &&
+           runnable->work->another(runnable);
+}
+
+static ak_status load_library(ak_runnable *runnable, const char *name, ak_error *err)
+{
+    const ak_task *task = runnable->device->task;
+    for (size_t i = 0; i < LIBRARIES; i++) {
+        if (strncmp(name, libraries[i]->prefix, strlen(libraries[i]->prefix)) == 0 &&
+            libraries[i]->applies(task)) {
+            return libraries[i]->load(runnable, name, err);
+        }
+    }
+    return ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for %s on CUDA devices", name,
+                   task->problem->name);
+}
+
+static ak_status cuda_load(ak_runnable **out, ak_device *device, const ak_load *load,
+                           ak_outcome *outcome, ak_error *err)
+{
+    ak_runnable *runnable = ak_alloc(1, sizeof *runnable);
+    if (runnable == NULL) {
+        return ak_fail_memory(err);
+    }
+    runnable->device = device;
+    runnable->refusal.status = AK_TRIAL_OK;
+    ak_status status = AK_OK;
+    if (device->lost) {
+        ak_cuda_refuse(&runnable->refusal, AK_TRIAL_CRASHED, "the device is lost: %s", device->why);
+    } else if (load->artifact != NULL) {
+        runnable->work = &ak_cuda_kernel_work;
+        status = ak_cuda_kernel_load(runnable, load->artifact, err);
+    } else if (strcmp(load->baseline, AK_BASELINE_COPY) == 0) {
+        runnable->work = &ak_cuda_copy_work;
+    } else {
+        status = load_library(runnable, load->baseline, err);
+    }
+    if (status != AK_OK) {
+        cuda_unload(runnable);
+        return status;
+    }
+    *outcome = runnable->refusal;
+    *out = runnable;
+    return AK_OK;
+}
+
+/* ---- launching ------------------------------------------------------------------------------- */
+
+ak_cuda_address ak_cuda_place(const ak_device *device, const ak_cuda_places *places, size_t set,
+                              size_t argument)
+{
+    size_t offset = places->offset[argument];
+    return set == 0 ? device->block + offset
+                    : device->copies + (set - 1) * places->stride + (offset - places->first);
+}
+
+/* Finds where the arguments are, and how many copies are needed and fit. */
+static int plan_places(ak_cuda_places *out, ak_device *device, const ak_launch *launch)
+{
+    size_t first = SIZE_MAX, end = 0, free_bytes = 0, total = 0;
+    *out = (ak_cuda_places){.count = launch->task->problem->argument_count};
+    for (size_t i = 0; i < out->count; i++) {
+        out->offset[i] = launch->offset[i];
+        first = launch->offset[i] < first ? launch->offset[i] : first;
+        end = launch->offset[i] + launch->shape->bytes[i] > end
+                  ? launch->offset[i] + launch->shape->bytes[i]
+                  : end;
+    }
+    out->first = first - AK_GUARD_BYTES; /* guard.h: a zone precedes the first argument */
+    out->span = end + AK_GUARD_BYTES - out->first;
+    out->stride = (out->span + PLACE_ALIGN - 1) / PLACE_ALIGN * PLACE_ALIGN;
+    if (memcmp(launch->shape->size, device->task->shape.size, sizeof launch->shape->size) != 0) {
+        out->sets = 1; /* other shapes are checked, not timed */
+        return AK_CUDA_SUCCESS;
+    }
+    size_t wanted = (size_t)device->l2_bytes * ROTATE_CACHES;
+    out->sets = (wanted + out->span - 1) / out->span;
+    out->sets = out->sets < SETS_MIN ? SETS_MIN : out->sets;
+    out->sets = out->sets > AK_CUDA_SETS_MAX ? AK_CUDA_SETS_MAX : out->sets;
+    int code = device->cuda->memory_info(&free_bytes, &total);
+    size_t room = (free_bytes + device->copies_bytes) / 2 / out->stride + 1;
+    out->sets = out->sets > room ? room : out->sets;
+    return code == 0 ? ak_cuda_grow(&device->copies, &device->copies_bytes,
+                                    (out->sets - 1) * out->stride, device)
+                     : code;
+}
+
+static bool prepared_for(const ak_runnable *runnable, const ak_launch *launch)
+{
+    return runnable->prepared && runnable->generation == runnable->device->generation &&
+           memcmp(runnable->shape.size, launch->shape->size, sizeof launch->shape->size) == 0 &&
+           runnable->places.offset[0] == launch->offset[0];
+}
+
+static int prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *out)
+{
+    if (prepared_for(runnable, launch)) {
+        return AK_CUDA_SUCCESS;
+    }
+    runnable->prepared = false;
+    forget_graph(runnable);
+    runnable->shape = *launch->shape;
+    int code = plan_places(&runnable->places, runnable->device, launch);
+    code = code == 0 ? runnable->work->prepare(runnable, launch, out) : code;
+    runnable->prepared = code == AK_CUDA_SUCCESS;
+    runnable->generation = runnable->device->generation;
+    return code;
+}
+
+/* Classifies the early-start edges of a graph of `runs` identical, serial runs: a multiple of
+   `runs` lie within runs; `runs - 1` more join consecutive runs. */
+static ak_overlap overlap_of(const ak_cuda_driver *cuda, void *graph, uint32_t runs)
+{
+    ak_overlap overlap = AK_OVERLAP_UNKNOWN;
+    size_t count = 0, early = 0;
+    if (runs < 2 || cuda->graph_edges == NULL ||
+        cuda->graph_edges(graph, NULL, NULL, NULL, &count) != 0) {
+        return overlap;
+    }
+    void **nodes = ak_alloc(2 * count + 1, sizeof *nodes);
+    ak_cuda_edge *edges = ak_alloc(count + 1, sizeof *edges);
+    if (nodes != NULL && edges != NULL &&
+        (count == 0 || cuda->graph_edges(graph, nodes, nodes + count, edges, &count) == 0)) {
+        for (size_t i = 0; i < count; i++) {
+            early += edges[i].type == AK_CUDA_EDGE_PROGRAMMATIC ? 1 : 0;
+        }
+        overlap = early == 0          ? AK_OVERLAP_NONE
+                  : early % runs == 0 ? AK_OVERLAP_WITHIN
+                                      : AK_OVERLAP_BETWEEN;
+    }
+    ak_free(nodes);
+    ak_free(edges);
+    return overlap;
+}
+
+/* Records runs on the sets 0, 1, ... in turn, as a graph. */
+static int record(ak_runnable *runnable, uint32_t runs)
+{
+    const ak_cuda_driver *cuda = runnable->device->cuda;
+    void *graph = NULL;
+    if (runnable->graph_runs == runs) {
+        return AK_CUDA_SUCCESS;
+    }
+    forget_graph(runnable);
+    int code = cuda->capture_begin(runnable->device->stream, AK_CUDA_CAPTURE_RELAXED);
+    if (code != 0) {
+        return code;
+    }
+    for (uint32_t i = 0; i < runs && code == 0; i++) {
+        code = runnable->work->enqueue(runnable, i % runnable->places.sets);
+    }
+    int ended = cuda->capture_end(runnable->device->stream, &graph);
+    code = code == 0 ? ended : code;
+    code = code == 0 ? cuda->graph_instantiate(&runnable->graph, graph, 0) : code;
+    runnable->overlap = code == 0 ? overlap_of(cuda, graph, runs) : AK_OVERLAP_UNKNOWN;
+    if (graph != NULL) {
+        (void)cuda->graph_destroy(graph);
+    }
+    code = code == 0 ? cuda->graph_upload(runnable->graph, runnable->device->stream) : code;
+    runnable->graph_runs = code == 0 ? runs : 0;
+    return code;
+}
+
+/* Splits at least `runs` runs into *parts launches of a graph of *part runs. A graph has whole
+   turns of the sets, so that no set comes twice in a row between two launches. */
+static void split_runs(uint32_t *part, uint32_t *parts, uint32_t runs, uint32_t sets)
+{
+    *parts = (runs + GRAPH_RUNS_MAX - 1) / GRAPH_RUNS_MAX;
+    *part = (runs + *parts - 1) / *parts;
+    if (*parts > 1) {
+        *part = (*part + sets - 1) / sets * sets;
+    }
+}
+
+/* Waits for a batch in the stream and samples the clocks about half way through, when the device
+   has been working for a while. How long a batch takes is known from the one before; the first is
+   not sampled. */
+static int wait_and_sample(ak_runnable *runnable, uint32_t runs, int64_t timeout_ns)
+{
+    ak_device *device = runnable->device;
+    int64_t begin = ak_clock_ns();
+    double expected = runnable->run_ns * runs;
+    if (runs > 1 || expected >= SAMPLED_NS) {
+        int64_t half = begin + (int64_t)(expected / 2);
+        half = half < begin + timeout_ns ? half : begin + timeout_ns;
+        while (ak_clock_ns() < half &&
+               device->cuda->stream_query(device->stream) == AK_CUDA_ERROR_NOT_READY) {
+            ak_clock_sleep_ns(POLL_NS);
+        }
+        if (expected > 0) {
+            ak_cuda_sampler_sample(&device->sampler);
+        }
+    }
+    return ak_cuda_wait(device, timeout_ns);
+}
+
+int ak_cuda_time(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns)
+{
+    ak_device *device = runnable->device;
+    const ak_cuda_driver *cuda = device->cuda;
+    const ak_cuda_places *places = &runnable->places;
+    float ms = 0;
+    uint32_t part = 1, parts = 1;
+    split_runs(&part, &parts, runs, (uint32_t)places->sets);
+    int code = runs > 1 ? record(runnable, part) : AK_CUDA_SUCCESS;
+    for (size_t set = 1; set < places->sets && set < runs && code == 0; set++) {
+        code = cuda->copy(device->copies + (set - 1) * places->stride,
+                          device->block + places->first, places->span, device->stream);
+    }
+    code = code == 0 ? cuda->event_record(device->events[0], device->stream) : code;
+    for (uint32_t i = 0; i < parts && code == 0; i++) {
+        code = runs > 1 ? cuda->graph_launch(runnable->graph, device->stream)
+                        : runnable->work->enqueue(runnable, 0);
+    }
+    code = code == 0 ? cuda->event_record(device->events[1], device->stream) : code;
+    code = code == 0 ? wait_and_sample(runnable, runs, timeout_ns) : code;
+    code = code == 0 ? cuda->event_elapsed(&ms, device->events[0], device->events[1]) : code;
+    *ns = (int64_t)((double)ms * 1e6 * runs / ((double)part * parts));
+    *ns = *ns > 0 ? *ns : 1;
+    runnable->run_ns = (double)*ns / runs;
+    return code;
+}
+
+/* Copies one of the sets that were written to set 0. */
+static int choose_judged(ak_runnable *runnable, uint32_t runs)
+{
+    ak_device *device = runnable->device;
+    const ak_cuda_places *places = &runnable->places;
+    size_t used = runs < places->sets ? runs : places->sets;
+    size_t set = ak_rng_below(&device->rng, used);
+    return set == 0 ? AK_CUDA_SUCCESS
+                    : device->cuda->copy(device->block + places->first,
+                                         device->copies + (set - 1) * places->stride, places->span,
+                                         device->stream);
+}
+
+static ak_status cuda_launch(ak_outcome *out, ak_runnable *runnable, const ak_launch *launch,
+                             ak_error *err)
+{
+    ak_device *device = runnable->device;
+    int64_t ns = 0;
+    *out = (ak_outcome){.status = AK_TRIAL_OK};
+    (void)err;
+    if (device->lost) {
+        ak_cuda_refuse(out, AK_TRIAL_CRASHED, "the device is lost: %s", device->why);
+        return AK_OK;
+    }
+    const char *doing = "preparing";
+    int code = ak_cuda_workspace(device, launch->workspace_bytes);
+    code = code == 0 ? prepare(runnable, launch, out) : code;
+    if (code == 0 && launch->workspace_bytes > 0) {
+        code = device->cuda->set8(device->workspace, 0, launch->workspace_bytes, device->stream);
+        code = code == 0 ? ak_cuda_workspace_paint(device, launch->workspace_bytes) : code;
+    }
+    if (code == 0) {
+        doing = "running";
+        code =
+            runnable->work->batch == NULL
+                ? ak_cuda_time(&ns, runnable, launch->iterations, launch->timeout_ns)
+                : runnable->work->batch(&ns, runnable, launch->iterations, launch->timeout_ns, out);
+    }
+    if (code == 0 && runnable->work->computes && runnable->work->batch == NULL) {
+        code = choose_judged(runnable, launch->iterations);
+    }
+    bool before = true, after = true;
+    if (code == 0 && launch->workspace_bytes > 0) {
+        code = ak_cuda_workspace_whole(&before, &after, device, launch->workspace_bytes);
+    }
+    if (code == AK_CUDA_REFUSED) {
+        return AK_OK; /* prepare has written the reason */
+    }
+    ak_cuda_conclude(out, device, code, doing);
+    if (code == 0 && !(before && after)) {
+        ak_cuda_refuse(out, AK_TRIAL_WRONG_RESULT, "it writes outside of its workspace, %s",
+                       before ? "behind its end: the space file asks for too little"
+                              : "before its start");
+    }
+    if (code == AK_CUDA_ERROR_LAUNCH_TIMEOUT) {
+        ak_cuda_refuse(out, AK_TRIAL_TIMED_OUT, "it did not end within %.3g s",
+                       (double)launch->timeout_ns / 1e9);
+    }
+    out->ns = ns;
+    return AK_OK;
+}
+
+/* ---- libraries ------------------------------------------------------------------------------- */
+
+static ak_status cuda_baselines(ak_device *device, const ak_task *task,
+                                void (*visit)(void *context, const char *name, const char *title,
+                                              const char *version, bool installed,
+                                              const char *note),
+                                void *context, ak_error *err)
+{
+    ak_status status = AK_OK;
+    bool is_product = false;
+    for (size_t i = 0; status == AK_OK && i < LIBRARIES; i++) {
+        if (libraries[i]->applies(task)) {
+            status = libraries[i]->list(device, task, visit, context, err);
+            is_product = is_product || libraries[i] == &ak_cuda_library_cublaslt;
+        }
+    }
+    if (status == AK_OK && !is_product) { /* a copy is no bound for a product */
+        visit(context, AK_BASELINE_COPY, "copy of as many bytes", "cuMemcpyDtoDAsync", true, "");
+    }
+    return status;
+}
+
+static void cuda_baseline_version(char *out, size_t bytes, const ak_device *device,
+                                  const char *name)
+{
+    out[0] = 0;
+    for (size_t i = 0; i < LIBRARIES && out[0] == 0; i++) {
+        if (libraries[i]->version != NULL) {
+            libraries[i]->version(out, bytes, device, name);
+        }
+    }
+}
+
+static const ak_backend_role roles[] = {
+    {"--inventory", ak_cuda_inventory_main}, {"--nvrtc", ak_cuda_nvrtc_main}, {NULL, NULL}};
+
+const ak_backend_ops ak_cuda_ops = {
+    .name = "cuda",
+    .description = "CUDA kernels on NVIDIA devices, compiled with NVRTC",
+    .rules = &ak_cuda_rules,
+    .roles = roles,
+    .probe = ak_cuda_probe,
+    .missing = ak_cuda_missing,
+    .sheets = ak_cuda_sheets,
+    .sheet_facts = ak_cuda_sheet_facts,
+    .facts = ak_cuda_facts,
+    .environment = ak_cuda_environment,
+    .flops_per_clock = ak_cuda_flops_per_clock,
+    .describe = ak_cuda_describe,
+    .source = ak_cuda_source,
+    .compile = ak_cuda_compile,
+    .folders = ak_cuda_folders,
+    .artifact_suffix = AK_CUDA_SUFFIX,
+    .open = cuda_open,
+    .reserve = cuda_reserve,
+    .upload = cuda_upload,
+    .download = cuda_download,
+    .fill = cuda_fill,
+    .load = cuda_load,
+    .launch = cuda_launch,
+    .another = cuda_another,
+    .unload = cuda_unload,
+    .conditions = cuda_conditions,
+    .overlap = cuda_overlap,
+    .uuid = cuda_uuid,
+    .lost = cuda_lost,
+    .ceilings = ak_cuda_ceilings,
+    .baselines = cuda_baselines,
+    .baseline_version = cuda_baseline_version,
+    .referee = &ak_cuda_referee_ops,
+    .close = cuda_close,
+};

@@ -1,0 +1,139 @@
+/*
+ * host_adapt.c: calls plain C functions. A space file with "Launch": {"Arguments": [...]} says what
+ * its function takes, as for devices, and this writes the ak_kernel that calls it:
+ *
+ *     void ak_kernel(const ak_host_call *call)
+ *     {
+ *         (void)vector_add((void *)call->arg[2], (void *)call->arg[0], (int32_t)(call->size[0]));
+ *     }
+ */
+#include <string.h>
+
+#include "backend/host/host.h"
+#include "base/number.h"
+
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
+#define DIGITS  "0123456789"
+
+static const char *const c_types[] = {"float", "double", "int32_t"};
+
+static const char *type_of(const ak_argument_spec *argument, const ak_problem *problem)
+{
+    ak_dtype dtype = argument->dtype_follows ? problem->dtypes[0] : argument->dtype;
+    return dtype == AK_DTYPE_F32   ? c_types[0]
+           : dtype == AK_DTYPE_F64 ? c_types[1]
+           : dtype == AK_DTYPE_I32 ? c_types[2]
+                                   : "void";
+}
+
+static ak_status print_buffer(ak_buf *out, const char *name, const ak_problem *problem,
+                              const char *where, ak_error *err)
+{
+    for (size_t i = 0; i < problem->argument_count; i++) {
+        if (strcmp(problem->arguments[i].name, name) == 0) {
+            ak_buf_print(out, "(%s *)call->arg[%zu]", type_of(&problem->arguments[i], problem), i);
+            return AK_OK;
+        }
+    }
+    return ak_fail(err, AK_INVALID, "%s: Launch: Buffer \"%.60s\" is not an argument of %s", where,
+                   name, problem->name);
+}
+
+/* Prints an expression in C, which has the same meaning for numbers, sizes, + - * and brackets. */
+static ak_status print_value(ak_buf *out, const char *type, const char *text,
+                             const ak_problem *problem, const char *where, ak_error *err)
+{
+    bool plain = text[strspn(text, LETTERS DIGITS " .+-*()")] == 0 && strstr(text, "**") == NULL;
+    ak_buf_print(out, "(%s)(", type);
+    for (const char *p = text; plain && *p != 0;) {
+        size_t length = strspn(p, LETTERS DIGITS), size = 0;
+        bool number = *p >= '0' && *p <= '9';
+        while (!number && length > 0 && size < problem->size_count &&
+               (strlen(problem->sizes[size].name) != length ||
+                strncmp(problem->sizes[size].name, p, length) != 0)) {
+            size++;
+        }
+        if (length == 0 || number) {
+            length = length == 0 ? 1 : length;
+            ak_buf_print(out, "%.*s", (int)length, p);
+        } else if (size < problem->size_count) {
+            ak_buf_print(out, "call->size[%zu]", size);
+        } else {
+            plain = false;
+        }
+        p += length;
+    }
+    ak_buf_puts(out, ")");
+    return plain ? AK_OK
+                 : ak_fail(err, AK_INVALID,
+                           "%s: Launch: the argument \"%.80s\" must be made of numbers, sizes, + - "
+                           "* and brackets on the host",
+                           where, text);
+}
+
+static ak_status print_argument(ak_buf *out, const json_t *argument, const ak_problem *problem,
+                                const char *where, ak_error *err)
+{
+    static const struct {
+        const char *key, *type;
+    } values[] = {
+        {"Int32", "int32_t"}, {"Int64", "int64_t"}, {"Float32", "float"}, {"Float64", "double"}};
+    const char *buffer = json_string_value(json_object_get(argument, "Buffer"));
+    char number[64];
+    if (buffer != NULL && json_object_size(argument) == 1) {
+        return print_buffer(out, buffer, problem, where, err);
+    }
+    if (json_is_true(json_object_get(argument, "Workspace"))) {
+        ak_buf_puts(out, "call->workspace");
+        return AK_OK;
+    }
+    if (json_is_true(json_object_get(argument, "Null"))) {
+        ak_buf_puts(out, "0");
+        return AK_OK;
+    }
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        const json_t *value = json_object_get(argument, values[i].key);
+        const char *text = json_string_value(value);
+        if (json_is_number(value)) {
+            (void)ak_number_print(number, sizeof number, "%.17g", json_number_value(value));
+            text = number;
+        }
+        if (text != NULL && json_object_size(argument) == 1) {
+            return print_value(out, values[i].type, text, problem, where, err);
+        }
+    }
+    return ak_fail(err, AK_INVALID,
+                   "%s: Launch: an argument of host code is one of Buffer, Workspace, Null, Int32, "
+                   "Int64, Float32 and Float64",
+                   where);
+}
+
+ak_status ak_host_adapt(ak_buf *out, const json_t *launch, const char *entry,
+                        const ak_problem *problem, const char *where, ak_error *err)
+{
+    static const char *const keys[] = {"Arguments", NULL};
+    json_t *list = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(json_is_object(launch)
+               ? AK_OK
+               : ak_fail(err, AK_INVALID, "%s: \"Launch\" of host code must be an object", where));
+    AK_TRY(ak_json_only(launch, keys, where, err));
+    AK_TRY(ak_json_array_or_null(&list, launch, "Arguments", where, err));
+    if (strspn(entry, LETTERS DIGITS) != strlen(entry) || strcmp(entry, "ak_kernel") == 0) {
+        return ak_fail(err, AK_INVALID,
+                       "%s: with a \"Launch\", \"KernelName\" is the function to call, and it may "
+                       "not be ak_kernel",
+                       where);
+    }
+    ak_buf_print(out,
+                 "#line 1 \"Launch\"\n"
+                 "void ak_kernel(const ak_host_call *call)\n{\n    (void)%s(",
+                 entry);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        ak_buf_puts(out, i == 0 ? "" : ", ");
+        AK_TRY(print_argument(out, json_array_get(list, i), problem, where, err));
+    }
+    ak_buf_puts(out, ");\n}\n");
+out:
+    return status;
+}

@@ -1,0 +1,277 @@
+/*
+ * host_elf_rules.c: decides what a candidate's artifact may contain. Results are trustworthy only
+ * if "a kernel keeps no state between calls" (ak_host.h), so an artifact has no place to keep any:
+ * what the loader maps writable is read-only once it is relocated (PT_GNU_RELRO), nothing is
+ * thread-local, nothing runs when the artifact is loaded, and of libraries it names only functions
+ * that compute or handle its own memory.
+ *
+ * The file comes from a compiler that ran on somebody's source, so every offset is checked.
+ */
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/host/host.h"
+
+#define SEGMENTS_MAX 64
+#define SECTIONS_MAX 4096
+
+typedef struct elf_file {
+    const unsigned char *bytes;
+    size_t length;
+    Elf64_Ehdr head;
+    Elf64_Phdr relro;
+} elf_file;
+
+static bool inside(uint64_t offset, uint64_t size, size_t length)
+{
+    return offset <= length && size <= length - offset;
+}
+
+static bool segment(Elf64_Phdr *out, const elf_file *f, size_t i)
+{
+    uint64_t at = f->head.e_phoff + i * sizeof *out;
+    if (i >= f->head.e_phnum || !inside(at, sizeof *out, f->length)) {
+        return false;
+    }
+    memcpy(out, f->bytes + at, sizeof *out);
+    return true;
+}
+
+static bool section(Elf64_Shdr *out, const elf_file *f, size_t i)
+{
+    uint64_t at = f->head.e_shoff + i * sizeof *out;
+    if (i >= f->head.e_shnum || i >= SECTIONS_MAX || !inside(at, sizeof *out, f->length)) {
+        return false;
+    }
+    memcpy(out, f->bytes + at, sizeof *out);
+    return inside(out->sh_offset, out->sh_type == SHT_NOBITS ? 0 : out->sh_size, f->length);
+}
+
+/* Returns a text of a string table, or "" if there is none at this offset. */
+static const char *text_at(const elf_file *f, const Elf64_Shdr *strings, uint64_t offset)
+{
+    const char *text = (const char *)f->bytes + strings->sh_offset;
+    bool whole = strings->sh_type == SHT_STRTAB && offset < strings->sh_size &&
+                 memchr(text + offset, 0, strings->sh_size - offset) != NULL;
+    return whole ? text + offset : "";
+}
+
+typedef bool (*symbol_visitor)(void *context, const Elf64_Sym *symbol, const char *name);
+
+/* Visits the symbols of .symtab and .dynsym until `wanted` returns true. */
+static bool find_symbol(const elf_file *f, symbol_visitor wanted, void *context)
+{
+    Elf64_Shdr table, strings;
+    Elf64_Sym symbol;
+    for (size_t i = 0; section(&table, f, i); i++) {
+        if ((table.sh_type != SHT_SYMTAB && table.sh_type != SHT_DYNSYM) ||
+            !section(&strings, f, table.sh_link)) {
+            continue;
+        }
+        for (uint64_t k = 0; k + sizeof symbol <= table.sh_size; k += sizeof symbol) {
+            memcpy(&symbol, f->bytes + table.sh_offset + k, sizeof symbol);
+            if (wanted(context, &symbol, text_at(f, &strings, symbol.st_name))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* A variable in the part that stays writable, to be named in the message. */
+typedef struct variable {
+    uint64_t begin, end;
+    char name[64];
+} variable;
+
+static bool lies_there(void *context, const Elf64_Sym *symbol, const char *name)
+{
+    variable *v = context;
+    bool there = ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT && symbol->st_size > 0 &&
+                 symbol->st_value >= v->begin && symbol->st_value < v->end && name[0] != 0;
+    if (there) {
+        (void)snprintf(v->name, sizeof v->name, " (\"%.48s\")", name);
+    }
+    return there;
+}
+
+static bool keeps_state(char *why, size_t bytes, const elf_file *f, const Elf64_Phdr *load)
+{
+    uint64_t end = load->p_vaddr + load->p_memsz, sealed = load->p_vaddr;
+    if (f->relro.p_memsz > 0 && f->relro.p_vaddr <= load->p_vaddr) {
+        uint64_t relro_end = f->relro.p_vaddr + f->relro.p_memsz;
+        sealed = relro_end > sealed ? relro_end : sealed;
+    }
+    if (end <= sealed) {
+        return false;
+    }
+    variable v = {.begin = sealed, .end = end};
+    (void)find_symbol(f, lies_there, &v);
+    (void)snprintf(why, bytes,
+                   "it keeps state between calls: %llu bytes that stay writable%s; a kernel's "
+                   "memory is its workspace, and its tables are const",
+                   (unsigned long long)(end - sealed), v.name);
+    return true;
+}
+
+/* What a kernel may call: memory of its own, bytes, sorting, and mathematics, which
+   is_mathematics knows. Whatever else the C library has keeps state (a locale, a random sequence,
+   an environment), does input and output, or concerns the process. */
+static const char *const callable[] = {
+    "abort",         "abs",          "aligned_alloc",  "bcmp",
+    "bsearch",       "bzero",        "calloc",         "div",
+    "exit",          "free",         "imaxabs",        "labs",
+    "ldiv",          "llabs",        "lldiv",          "malloc",
+    "memalign",      "memccpy",      "memchr",         "memcmp",
+    "memcpy",        "memmem",       "memmove",        "mempcpy",
+    "memrchr",       "memset",       "posix_memalign", "printf",
+    "putchar",       "puts",         "qsort",          "realloc",
+    "snprintf",      "strcmp",       "strlen",         "strncmp",
+    "__assert_fail", "__memcpy_chk", "__memmove_chk",  "__mempcpy_chk",
+    "__memset_chk",  "__printf_chk", "__snprintf_chk", "__stack_chk_fail"};
+
+static const char *const mathematics[] = {
+    "acos",         "acosh",       "asin",          "asinh",      "atan",         "atan2",
+    "atanh",        "cbrt",        "ceil",          "copysign",   "cos",          "cosh",
+    "erf",          "erfc",        "exp",           "exp10",      "exp2",         "expm1",
+    "fabs",         "fdim",        "feclearexcept", "fegetround", "feholdexcept", "fesetround",
+    "fetestexcept", "feupdateenv", "floor",         "fma",        "fmax",         "fmin",
+    "fmod",         "frexp",       "hypot",         "ilogb",      "ldexp",        "lgamma",
+    "llrint",       "llround",     "log",           "log10",      "log1p",        "log2",
+    "logb",         "lrint",       "lround",        "modf",       "nan",          "nearbyint",
+    "nextafter",    "nexttoward",  "pow",           "remainder",  "remquo",       "rint",
+    "round",        "roundeven",   "scalbln",       "scalbn",     "significand",  "sin",
+    "sincos",       "sinh",        "sqrt",          "tan",        "tanh",         "tgamma",
+    "trunc",        "cabs",        "carg",          "cexp",       "cimag",        "clog",
+    "conj",         "cpow",        "creal",         "csqrt",      "csin",         "ccos"};
+
+/* Names of compilers for functions of vectors: of glibc (libmvec) and of Intel's compilers. */
+static const char *const vectors[] = {"_ZGV", "__svml_", "__intel_", "_intel_fast_"};
+
+static bool one_of(const char *const *list, size_t count, const char *name, size_t length)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(list[i]) == length && strncmp(list[i], name, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Functions of float and long double have the name of that of double and a letter; with
+   -ffinite-math older versions of glibc put something around it. */
+static bool is_mathematics(const char *name, size_t length)
+{
+    static const char finite[] = "_finite";
+    const size_t tail = sizeof finite - 1, count = sizeof mathematics / sizeof mathematics[0];
+    if (length > tail + 2 && strncmp(name, "__", 2) == 0 &&
+        strncmp(name + length - tail, finite, tail) == 0) {
+        name += 2;
+        length -= tail + 2;
+    }
+    bool letter = length > 1 && (name[length - 1] == 'f' || name[length - 1] == 'l');
+    return one_of(mathematics, count, name, length) ||
+           (letter && one_of(mathematics, count, name, length - 1));
+}
+
+static bool is_forbidden(void *context, const Elf64_Sym *symbol, const char *name)
+{
+    const char **found = context;
+    size_t length = strcspn(name, "@");
+    bool imported = symbol->st_shndx == SHN_UNDEF && length > 0;
+    bool fine = !imported || one_of(callable, sizeof callable / sizeof callable[0], name, length) ||
+                is_mathematics(name, length) || strcmp(name, "_GLOBAL_OFFSET_TABLE_") == 0;
+    for (size_t i = 0; !fine && i < sizeof vectors / sizeof vectors[0]; i++) {
+        fine = strncmp(name, vectors[i], strlen(vectors[i])) == 0;
+    }
+    *found = fine ? NULL : name;
+    return !fine;
+}
+
+static bool is_resolver(void *context, const Elf64_Sym *symbol, const char *name)
+{
+    (void)context, (void)name;
+    return ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC && symbol->st_shndx != SHN_UNDEF;
+}
+
+/* Returns whether the artifact runs code when it is loaded or unloaded, or is rewritten by the
+   loader. */
+static bool runs_early(const elf_file *f, const Elf64_Phdr *dynamic)
+{
+    Elf64_Dyn entry;
+    for (uint64_t k = 0; k + sizeof entry <= dynamic->p_filesz; k += sizeof entry) {
+        if (!inside(dynamic->p_offset + k, sizeof entry, f->length)) {
+            return true;
+        }
+        memcpy(&entry, f->bytes + dynamic->p_offset + k, sizeof entry);
+        if (entry.d_tag == DT_NULL) {
+            break;
+        }
+        if (entry.d_tag == DT_INIT || entry.d_tag == DT_FINI || entry.d_tag == DT_INIT_ARRAY ||
+            entry.d_tag == DT_FINI_ARRAY || entry.d_tag == DT_TEXTREL) {
+            return true;
+        }
+    }
+    return find_symbol(f, is_resolver, NULL);
+}
+
+static bool segment_refused(char *why, size_t bytes, const elf_file *f, const Elf64_Phdr *p)
+{
+    bool writable = (p->p_flags & PF_W) != 0, executable = (p->p_flags & PF_X) != 0;
+    if (p->p_type == PT_LOAD && writable && executable) {
+        (void)snprintf(why, bytes, "its code is writable");
+        return true;
+    }
+    if (p->p_type == PT_GNU_STACK && executable) {
+        (void)snprintf(why, bytes, "it needs an executable stack");
+        return true;
+    }
+    if (p->p_type == PT_TLS && p->p_memsz > 0) {
+        (void)snprintf(
+            why, bytes,
+            "it keeps state between calls: %llu bytes for each thread; a kernel's memory "
+            "is its workspace",
+            (unsigned long long)p->p_memsz);
+        return true;
+    }
+    if (p->p_type == PT_DYNAMIC && runs_early(f, p)) {
+        (void)snprintf(why, bytes,
+                       "it has code that runs when it is loaded: constructors and resolvers are "
+                       "not part of a kernel");
+        return true;
+    }
+    return p->p_type == PT_LOAD && writable && keeps_state(why, bytes, f, p);
+}
+
+bool ak_host_elf_refused(char *why, size_t bytes, const unsigned char *file, size_t length)
+{
+    elf_file f = {.bytes = file, .length = length};
+    Elf64_Phdr p;
+    if (length < sizeof f.head || memcmp(file, ELFMAG, SELFMAG) != 0) {
+        /* Loading will report a file that is not an artifact. */
+        return false;
+    }
+    memcpy(&f.head, file, sizeof f.head);
+    if (f.head.e_phentsize != sizeof p || f.head.e_phnum > SEGMENTS_MAX) {
+        (void)snprintf(why, bytes, "it is not a shared object as compilers write them");
+        return true;
+    }
+    for (size_t i = 0; segment(&p, &f, i); i++) {
+        f.relro = p.p_type == PT_GNU_RELRO ? p : f.relro;
+    }
+    for (size_t i = 0; segment(&p, &f, i); i++) {
+        if (segment_refused(why, bytes, &f, &p)) {
+            return true;
+        }
+    }
+    const char *name = NULL;
+    if (find_symbol(&f, is_forbidden, &name)) {
+        (void)snprintf(why, bytes,
+                       "it uses %.48s of a library: a kernel calls mathematics and what copies, "
+                       "compares and allocates memory, and has threads from call->parallel",
+                       name);
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,82 @@
+/*
+ * host_options.c: lists what a space file may tell gcc and clang, by how an option begins. Any
+ * other option could run a program (-wrapper, -B, -specs, -fplugin), read a file (-include, @file)
+ * or choose what is linked (-Wl, -l, -L): a candidate consists of its source and these options.
+ */
+#include <string.h>
+
+#include "backend/compile.h"
+#include "backend/host/host.h"
+
+static const char *const listed[] = {
+    "-D", "-U",        "-O", "-f",  "-m",       "-std=",    "--std=", "-ansi",   "-g",
+    "-W", "-pedantic", "-I", "-lm", "--param=", "-pthread", "-pipe",  "-shared", NULL};
+
+/* These options match the list above but do more than change the code, so they are refused. */
+static const char *const unlisted[] = {"-fplugin",
+                                       "-fpass-plugin",
+                                       "-fprofile",
+                                       "-fauto-profile",
+                                       "-fbranch-probabilities",
+                                       "-fdump",
+                                       "-fuse-ld",
+                                       "-foffload",
+                                       "-fmodule",
+                                       "-fcrash-diagnostics",
+                                       "-fsave-",
+                                       "-fcallgraph",
+                                       "-fstack-usage",
+                                       "-ftest-coverage",
+                                       "-fsanitize",
+                                       "-fopt-info",
+                                       "-fthinlto",
+                                       "-fbuild-session",
+                                       "-fembed",
+                                       "-ffile-",
+                                       "-fdebug-prefix",
+                                       "-fcs-profile",
+                                       "-fxray",
+                                       "-fcoverage",
+                                       "-fload",
+                                       "-mllvm",
+                                       "-Wl,",
+                                       "-Wa,",
+                                       "-Wp,",
+                                       "-gsplit",
+                                       NULL};
+
+/* Returns whether -I names a folder of installed headers. The sandbox decides what may be read, but
+   a path that leads up would not mean the same folder everywhere. */
+static bool names_folder(const char *path)
+{
+    return path[0] == '/' && strstr(path, "/..") == NULL;
+}
+
+static bool allows_option(const char *option)
+{
+    if (strcmp(option, "-w") == 0) {
+        return true;
+    }
+    if (!ak_compile_listed(listed, option) || ak_compile_listed(unlisted, option)) {
+        return false;
+    }
+    if (strncmp(option, "-I", 2) == 0) {
+        return names_folder(option + 2);
+    }
+    /* Alone, -D or -U would consume the next option. */
+    return strcmp(option, "-D") != 0 && strcmp(option, "-U") != 0 &&
+           (strncmp(option, "-lm", 3) != 0 || option[3] == 0);
+}
+
+/* Tells the compiler the language: the source is a file whose name ends in .c. */
+static ak_status add_language(ak_options *out, const ak_task *task, ak_error *err)
+{
+    const json_t *kernel = json_object_get(task->implementation->definition, "KernelSpecification");
+    const char *language = ak_json_text_at(kernel, "Language");
+    return strcmp(language, "C++") == 0 || strcmp(language, "c++") == 0
+               ? ak_options_add(out, "-xc++", err)
+               : AK_OK;
+}
+
+const ak_backend_rules ak_host_rules = {
+    .add_options = add_language, .allows_option = allows_option, .adapt = ak_host_adapt};

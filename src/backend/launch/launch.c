@@ -1,0 +1,573 @@
+/* launch.c: see launch.h. One walk over the description serves two purposes: it finds
+   mistakes when the file is loaded (without a scope, expressions are only parsed), and it evaluates
+   the description for a launch. */
+#include "backend/launch/launch.h"
+
+#include <string.h>
+
+#include "base/number.h"
+#include "space/expr.h"
+
+/* Limits of CUDA for any device. */
+#define GRID_X_MAX    INT32_MAX
+#define GRID_YZ_MAX   65535
+#define BLOCK_MAX     1024
+#define CLUSTER_MAX   16
+#define SHARED_MAX    (1 << 20)
+#define BOX_MAX       256
+#define TENSOR_MAX    (INT64_C(1) << 32)
+#define WORKSPACE_MAX (INT64_C(1) << 48)
+#define RESIDENT      "resident_clusters"
+#define MEMBER_MAX    80
+#define EXTENTS       3
+#define WHERE_MAX     256
+
+static const char *const launch_keys[] = {
+    "Let",       "Block",      "Cluster",     "SharedMemory",    "Grid", "TensorMaps",
+    "Arguments", "KernelName", "LaunchEarly", "SizedKernelName", "Use",  NULL};
+static const char *const let_keys[] = {"Name", "Value", NULL};
+static const char *const map_keys[] = {"Name",    "Buffer",    "Sizes", "Strides",   "Box",
+                                       "Swizzle", "Promotion", "Use",   "Workspace", NULL};
+static const char *const pass_keys[] = {"Buffer", "Workspace", "Null",    "TensorMap", "Int32",
+                                        "Int64",  "Float32",   "Float64", NULL};
+
+typedef struct reader {
+    const ak_problem *problem;
+    ak_scope *scope;      /* NULL: only look for mistakes */
+    const json_t *launch; /* the current kernel */
+    bool own_size;        /* the shape is the task's own */
+    char where[WHERE_MAX];
+    const char *map_names[AK_LAUNCH_MAPS_MAX];
+    ak_error *err;
+} reader;
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* Returns the text of a value, which is an expression or a plain number or truth value. */
+static const char *text_of(char *buffer, size_t bytes, const json_t *value)
+{
+    if (json_is_integer(value)) {
+        (void)snprintf(buffer, bytes, "%lld", (long long)json_integer_value(value));
+        return buffer;
+    }
+    if (json_is_real(value)) {
+        (void)ak_number_print(buffer, bytes, "%.17g", json_real_value(value));
+        return buffer;
+    }
+    if (json_is_boolean(value)) {
+        return json_is_true(value) ? "1" : "0";
+    }
+    return json_string_value(value);
+}
+
+static ak_status parse_only(const char *text, const char *place, reader *r)
+{
+    ak_expr *expr;
+    AK_DO(ak_expr_parse(&expr, text, place, r->err));
+    ak_expr_free(expr);
+    return AK_OK;
+}
+
+static ak_status evaluate(ak_value *out, const json_t *value, const char *what, reader *r)
+{
+    char buffer[64], place[WHERE_MAX + MEMBER_MAX];
+    const char *text = text_of(buffer, sizeof buffer, value);
+    *out = (ak_value){.type = AK_VALUE_INT};
+    (void)snprintf(place, sizeof place, "%s: %s", r->where, what);
+    if (text == NULL) {
+        return ak_fail(r->err, AK_INVALID, "%s must be an expression or a number", place);
+    }
+    if (r->scope == NULL) {
+        return parse_only(text, place, r);
+    }
+    double real;
+    AK_DO(ak_expr_real(&real, text, r->scope, place, r->err));
+    if (real >= -9007199254740992.0 && real <= 9007199254740992.0 &&
+        (double)(int64_t)real == real) {
+        *out = (ak_value){.type = AK_VALUE_INT, .as.integer = (int64_t)real};
+    } else {
+        *out = (ak_value){.type = AK_VALUE_REAL, .as.real = real};
+    }
+    return AK_OK;
+}
+
+/* Evaluates a whole number from low to high; gives `low` when it only looks for mistakes. */
+static ak_status whole(int64_t *out, const json_t *value, const char *what, int64_t low,
+                       int64_t high, reader *r)
+{
+    ak_value found;
+    ak_status status = evaluate(&found, value, what, r);
+    *out = low;
+    if (status != AK_OK || r->scope == NULL) {
+        return status;
+    }
+    if (found.type != AK_VALUE_INT || found.as.integer < low || found.as.integer > high) {
+        char text[64], buffer[64];
+        const char *expression = json_is_string(value) ? text_of(buffer, sizeof buffer, value) : "";
+        const char *quote = expression[0] == 0 ? "" : "\"";
+        (void)ak_value_format(text, sizeof text, &found);
+        return ak_fail(r->err, AK_INVALID,
+                       "%s: %s%s%s%.160s%s is %s; it must be a whole number from %lld to %lld",
+                       r->where, what, expression[0] == 0 ? "" : ": ", quote, expression, quote,
+                       text, (long long)low, (long long)high);
+    }
+    *out = found.as.integer;
+    return AK_OK;
+}
+
+static ak_status member(int64_t *out, const json_t *object, const char *key, int64_t fallback,
+                        int64_t low, int64_t high, reader *r)
+{
+    const json_t *value = json_object_get(object, key);
+    *out = fallback;
+    return value == NULL ? AK_OK : whole(out, value, key, low, high, r);
+}
+
+/* Evaluates a list of up to `max` whole numbers. */
+static ak_status list(int64_t *out, size_t *count, const json_t *object, const char *key,
+                      size_t max, int64_t low, int64_t high, reader *r)
+{
+    json_t *array;
+    ak_status status = ak_json_array_or_null(&array, object, key, r->where, r->err);
+    *count = json_array_size(array);
+    if (status == AK_OK && *count > max) {
+        status = ak_fail(r->err, AK_INVALID, "%s: %s has %zu entries; at most %zu are possible",
+                         r->where, key, *count, max);
+    }
+    for (size_t i = 0; status == AK_OK && i < *count; i++) {
+        char what[MEMBER_MAX];
+        (void)snprintf(what, sizeof what, "%s[%zu]", key, i);
+        status = whole(&out[i], json_array_get(array, i), what, low, high, r);
+    }
+    return status;
+}
+
+static ak_status extents(uint32_t out[EXTENTS], const char *key, bool needed, int64_t high,
+                         int64_t high_yz, reader *r)
+{
+    int64_t found[EXTENTS] = {1, 1, 1};
+    size_t count = 0;
+    ak_status status = list(found, &count, r->launch, key, EXTENTS, 1, high, r);
+    if (status == AK_OK && needed && count == 0) {
+        status = ak_fail(r->err, AK_INVALID, "%s: \"%s\" is missing", r->where, key);
+    }
+    for (size_t i = 0; status == AK_OK && i < EXTENTS; i++) {
+        if (i > 0 && found[i] > high_yz) {
+            status = ak_fail(r->err, AK_INVALID, "%s: %s[%zu] is %lld; it must be at most %lld",
+                             r->where, key, i, (long long)found[i], (long long)high_yz);
+        }
+        out[i] = (uint32_t)found[i];
+    }
+    return status;
+}
+
+static bool find_argument(size_t *out, const ak_problem *problem, const char *name)
+{
+    for (size_t i = 0; name != NULL && i < problem->argument_count; i++) {
+        if (strcmp(problem->arguments[i].name, name) == 0) {
+            *out = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static ak_status argument(size_t *out, const json_t *name, reader *r)
+{
+    const char *names[AK_ARGUMENTS_MAX + 1] = {NULL};
+    if (find_argument(out, r->problem, json_string_value(name))) {
+        return AK_OK;
+    }
+    for (size_t i = 0; i < r->problem->argument_count; i++) {
+        names[i] = r->problem->arguments[i].name;
+    }
+    const char *wrong = json_is_string(name) ? json_string_value(name) : "";
+    const char *near = ak_text_nearest(wrong, names);
+    return ak_fail(r->err, AK_INVALID, "%s: Buffer \"%.60s\" is not an argument of %s%s%s%s",
+                   r->where, wrong, r->problem->name, near == NULL ? "" : "; did you mean \"",
+                   near == NULL ? "" : near, near == NULL ? "" : "\"?");
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+static ak_status read_let(reader *r)
+{
+    json_t *array;
+    ak_status status = ak_json_array_or_null(&array, r->launch, "Let", r->where, r->err);
+    if (status == AK_OK && json_array_size(array) > AK_LAUNCH_LET_MAX) {
+        status = ak_fail(r->err, AK_LIMIT, "%s: Let has more than %d entries", r->where,
+                         AK_LAUNCH_LET_MAX);
+    }
+    for (size_t i = 0; status == AK_OK && i < json_array_size(array); i++) {
+        const json_t *object = json_array_get(array, i);
+        const char *name;
+        ak_value value;
+        status = ak_json_only(object, let_keys, r->where, r->err);
+        status = status == AK_OK ? ak_json_string(&name, object, "Name", r->where, r->err) : status;
+        if (status == AK_OK && (!ak_expr_is_name(name) || strlen(name) > 63)) {
+            status = ak_fail(r->err, AK_INVALID, "%s: Let: \"%.60s\" is not a valid name", r->where,
+                             name);
+        }
+        status =
+            status == AK_OK ? evaluate(&value, json_object_get(object, "Value"), name, r) : status;
+        if (status == AK_OK && r->scope != NULL) {
+            status = ak_scope_set(r->scope, name, value, r->err);
+        }
+    }
+    return status;
+}
+
+static ak_status check_map(const ak_launch_map *map, size_t strides, const char *name, size_t bytes,
+                           reader *r)
+{
+    static const int swizzles[] = {0, 32, 64, 128}, promotions[] = {0, 64, 128, 256};
+    bool swizzle = false, promotion = false;
+    for (size_t i = 0; i < 4; i++) {
+        swizzle = swizzle || map->swizzle == swizzles[i];
+        promotion = promotion || map->promotion == promotions[i];
+    }
+    if (!swizzle || !promotion) {
+        return ak_fail(r->err, AK_INVALID,
+                       "%s: TensorMaps: %s: Swizzle must be 0, 32, 64 or 128 and Promotion 0, 64, "
+                       "128 or 256",
+                       r->where, name);
+    }
+    if (map->swizzle > 0 && map->box[0] * bytes > (size_t)map->swizzle) {
+        return ak_fail(r->err, AK_INVALID,
+                       "%s: TensorMaps: %s: the first extent of the box is %zu bytes, more than "
+                       "the swizzle of %d",
+                       r->where, name, map->box[0] * bytes, map->swizzle);
+    }
+    if (map->offset % 16 != 0) {
+        return ak_fail(
+            r->err, AK_INVALID,
+            "%s: TensorMaps: %s: the offset %llu in the workspace is not a multiple of 16 "
+            "bytes",
+            r->where, name, (unsigned long long)map->offset);
+    }
+    for (size_t i = 0; i < strides; i++) {
+        if (map->stride[i] % 16 != 0) {
+            return ak_fail(r->err, AK_INVALID,
+                           "%s: TensorMaps: %s: the stride %llu is not a multiple of 16 bytes",
+                           r->where, name, (unsigned long long)map->stride[i]);
+        }
+    }
+    return AK_OK;
+}
+
+static ak_status read_map(ak_launch_map *out, const char **name, const json_t *object,
+                          const ak_task *task, reader *r)
+{
+    int64_t size[AK_LAUNCH_RANK_MAX], stride[AK_LAUNCH_RANK_MAX], box[AK_LAUNCH_RANK_MAX];
+    int64_t swizzle, promotion, copy = -1, use = 1;
+    size_t rank = 0, strides = 0, boxes = 0;
+    ak_status status = ak_json_only(object, map_keys, r->where, r->err);
+    status = status == AK_OK ? ak_json_string(name, object, "Name", r->where, r->err) : status;
+    status =
+        status == AK_OK ? argument(&out->argument, json_object_get(object, "Buffer"), r) : status;
+    status = status == AK_OK ? member(&use, object, "Use", 1, 0, 1, r) : status;
+    if (status != AK_OK || (r->scope != NULL && use == 0)) {
+        return status;
+    }
+    status = list(size, &rank, object, "Sizes", AK_LAUNCH_RANK_MAX, 1, TENSOR_MAX, r);
+    status = status == AK_OK ? list(stride, &strides, object, "Strides", AK_LAUNCH_RANK_MAX - 1, 16,
+                                    TENSOR_MAX * 256, r)
+                             : status;
+    status = status == AK_OK ? list(box, &boxes, object, "Box", AK_LAUNCH_RANK_MAX, 1, BOX_MAX, r)
+                             : status;
+    status = status == AK_OK ? member(&swizzle, object, "Swizzle", 0, 0, 128, r) : status;
+    status = status == AK_OK ? member(&promotion, object, "Promotion", 0, 0, 256, r) : status;
+    status =
+        status == AK_OK ? member(&copy, object, "Workspace", -1, -1, WORKSPACE_MAX, r) : status;
+    if (status == AK_OK && (rank == 0 || boxes != rank || (strides != 0 && strides != rank - 1))) {
+        status = ak_fail(r->err, AK_INVALID,
+                         "%s: TensorMaps: %s needs as many numbers in Box as in Sizes, and one "
+                         "less or none in Strides",
+                         r->where, *name);
+    }
+    if (status != AK_OK || r->scope == NULL ||
+        task == NULL) { /* without a scope there is no task */
+        return status;
+    }
+    const ak_argument_spec *spec = &r->problem->arguments[out->argument];
+    size_t bytes = ak_dtype_bytes(spec->dtype_follows ? task->dtype : spec->dtype);
+    out->used = true;
+    out->rank = (unsigned)rank;
+    out->swizzle = (int)swizzle;
+    out->promotion = (int)promotion;
+    out->in_workspace = copy >= 0;
+    out->offset = copy >= 0 ? (uint64_t)copy : 0;
+    uint64_t packed = bytes;
+    for (size_t i = 0; i < rank; i++) {
+        out->size[i] = (uint64_t)size[i];
+        out->box[i] = (uint32_t)box[i];
+        packed = packed > UINT64_MAX / out->size[i] ? UINT64_MAX : packed * out->size[i];
+        if (i + 1 < rank) {
+            out->stride[i] = strides == 0 ? packed : (uint64_t)stride[i];
+        }
+    }
+    return check_map(out, rank - 1, *name, bytes, r);
+}
+
+static ak_status read_maps(ak_launch_kernel *out, const ak_task *task, reader *r)
+{
+    json_t *array;
+    ak_status status = ak_json_array_or_null(&array, r->launch, "TensorMaps", r->where, r->err);
+    if (status == AK_OK && json_array_size(array) > AK_LAUNCH_MAPS_MAX) {
+        status =
+            ak_fail(r->err, AK_LIMIT, "%s: more than %d TensorMaps", r->where, AK_LAUNCH_MAPS_MAX);
+    }
+    for (size_t i = 0; status == AK_OK && i < json_array_size(array); i++) {
+        status = read_map(&out->maps[i], &r->map_names[i], json_array_get(array, i), task, r);
+        out->map_count = i + 1;
+    }
+    return status;
+}
+
+static ak_status pass_map(ak_pass *out, const json_t *name, const ak_launch_kernel *kernel,
+                          reader *r)
+{
+    const char *wanted = json_is_string(name) ? json_string_value(name) : "";
+    out->kind = AK_PASS_MAP;
+    for (size_t i = 0; i < kernel->map_count; i++) {
+        if (strcmp(r->map_names[i], wanted) == 0) {
+            out->index = i;
+            return AK_OK;
+        }
+    }
+    return ak_fail(r->err, AK_INVALID, "%s: Arguments: there is no tensor map \"%.60s\"", r->where,
+                   wanted);
+}
+
+static ak_status pass_number(ak_pass *out, ak_pass_kind kind, const json_t *value, const char *key,
+                             reader *r)
+{
+    ak_value found;
+    out->kind = kind;
+    if (kind == AK_PASS_I32 || kind == AK_PASS_I64) {
+        /* larger integers are not exact as reals */
+        int64_t limit = kind == AK_PASS_I32 ? INT32_MAX : INT64_C(1) << 53;
+        return whole(&out->integer, value, key, -limit, limit, r);
+    }
+    ak_status status = evaluate(&found, value, key, r);
+    out->real = found.type == AK_VALUE_INT ? (double)found.as.integer : found.as.real;
+    return status;
+}
+
+static ak_status read_pass(ak_pass *out, const json_t *object, const ak_launch_kernel *kernel,
+                           reader *r)
+{
+    static const struct {
+        const char *key;
+        ak_pass_kind kind;
+    } kinds[] = {{"Buffer", AK_PASS_BUFFER}, {"Workspace", AK_PASS_WORKSPACE},
+                 {"Null", AK_PASS_NULL},     {"TensorMap", AK_PASS_MAP},
+                 {"Int32", AK_PASS_I32},     {"Int64", AK_PASS_I64},
+                 {"Float32", AK_PASS_F32},   {"Float64", AK_PASS_F64}};
+    AK_DO(ak_json_only(object, pass_keys, r->where, r->err));
+    if (json_object_size(object) != 1) {
+        return ak_fail(r->err, AK_INVALID, "%s: each of Arguments must have one member", r->where);
+    }
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        const json_t *value = json_object_get(object, kinds[i].key);
+        if (value == NULL) {
+            continue;
+        }
+        out->kind = kinds[i].kind;
+        switch (out->kind) {
+        case AK_PASS_BUFFER:
+            return argument(&out->index, value, r);
+        case AK_PASS_MAP:
+            return pass_map(out, value, kernel, r);
+        case AK_PASS_WORKSPACE:
+        case AK_PASS_NULL:
+            return AK_OK;
+        case AK_PASS_I32:
+        case AK_PASS_I64:
+        case AK_PASS_F32:
+        case AK_PASS_F64:
+            return pass_number(out, out->kind, value, kinds[i].key, r);
+        }
+    }
+    return AK_OK;
+}
+
+static ak_status read_passes(ak_launch_kernel *out, reader *r)
+{
+    json_t *array;
+    ak_status status = ak_json_array_or_null(&array, r->launch, "Arguments", r->where, r->err);
+    out->pass_count = json_array_size(array);
+    if (status == AK_OK && (out->pass_count == 0 || out->pass_count > AK_LAUNCH_ARGUMENTS_MAX)) {
+        status = ak_fail(r->err, AK_INVALID, "%s: \"Arguments\" must have from 1 to %d entries",
+                         r->where, AK_LAUNCH_ARGUMENTS_MAX);
+    }
+    for (size_t i = 0; status == AK_OK && i < out->pass_count; i++) {
+        status = read_pass(&out->passes[i], json_array_get(array, i), out, r);
+    }
+    return status;
+}
+
+/* Checks block and cluster before the device is asked how many clusters it can hold. */
+static ak_status check_block(const ak_launch_kernel *kernel, reader *r)
+{
+    uint64_t threads = 1, cluster = 1;
+    for (size_t i = 0; i < EXTENTS; i++) {
+        threads *= kernel->block[i];
+        cluster *= kernel->cluster[i];
+    }
+    if (threads > BLOCK_MAX || cluster > CLUSTER_MAX) {
+        return ak_fail(
+            r->err, AK_INVALID,
+            "%s: a block has %llu threads and a cluster %llu blocks; at most %d and %d are "
+            "possible",
+            r->where, (unsigned long long)threads, (unsigned long long)cluster, BLOCK_MAX,
+            CLUSTER_MAX);
+    }
+    return AK_OK;
+}
+
+static ak_status check_grid(const ak_launch_kernel *kernel, reader *r)
+{
+    for (size_t i = 0; i < EXTENTS; i++) {
+        if (kernel->grid[i] % kernel->cluster[i] != 0) {
+            return ak_fail(r->err, AK_INVALID,
+                           "%s: Grid[%zu] is %u, not a multiple of the cluster's %u", r->where, i,
+                           kernel->grid[i], kernel->cluster[i]);
+        }
+    }
+    return AK_OK;
+}
+
+/* ---- a kernel, and all of them --------------------------------------------------------------- */
+
+/* Reads the name of the entry. A specialised entry (SizedKernelName) is only for the task's own
+   sizes. */
+static ak_status read_name(const char **out, const char *fallback, reader *r)
+{
+    const char *specialised;
+    AK_DO(ak_json_string_or(out, r->launch, "KernelName", fallback, r->where, r->err));
+    AK_DO(ak_json_string_or(&specialised, r->launch, "SizedKernelName", NULL, r->where, r->err));
+    if (specialised != NULL && r->own_size) {
+        *out = specialised;
+    }
+    return AK_OK;
+}
+
+/* Reads one kernel; *used is false if it is left out. */
+static ak_status read_kernel(ak_launch_kernel *out, bool *used, const ak_task *task,
+                             const char *name, ak_launch_resident resident, void *context,
+                             reader *r)
+{
+    int64_t shared = 0, early = 0, clusters = 0, use = 1;
+    *out = (ak_launch_kernel){0};
+    ak_status status = ak_json_only(r->launch, launch_keys, r->where, r->err);
+    status = status == AK_OK ? member(&use, r->launch, "Use", 1, 0, 1, r) : status;
+    *used = r->scope == NULL || use != 0;
+    if (status != AK_OK || !*used) {
+        return status;
+    }
+    status = status == AK_OK ? read_name(&out->name, name, r) : status;
+    status = status == AK_OK ? read_let(r) : status;
+    status = status == AK_OK ? extents(out->block, "Block", true, BLOCK_MAX, BLOCK_MAX, r) : status;
+    status = status == AK_OK ? extents(out->cluster, "Cluster", false, CLUSTER_MAX, CLUSTER_MAX, r)
+                             : status;
+    status =
+        status == AK_OK ? member(&shared, r->launch, "SharedMemory", 0, 0, SHARED_MAX, r) : status;
+    status = status == AK_OK ? member(&early, r->launch, "LaunchEarly", 0, 0, 1, r) : status;
+    out->shared_bytes = (uint32_t)shared;
+    out->early = early != 0;
+    if (status == AK_OK && r->scope != NULL) {
+        status = check_block(out, r);
+    }
+    if (status == AK_OK && r->scope != NULL && resident != NULL) {
+        status = resident(&clusters, context, out, r->err);
+        status = status == AK_OK ? ak_scope_set_int(r->scope, RESIDENT, clusters, r->err) : status;
+    }
+    status =
+        status == AK_OK ? extents(out->grid, "Grid", true, GRID_X_MAX, GRID_YZ_MAX, r) : status;
+    if (status == AK_OK && r->scope != NULL) {
+        status = check_grid(out, r);
+    }
+    status = status == AK_OK ? read_maps(out, task, r) : status;
+    return status == AK_OK ? read_passes(out, r) : status;
+}
+
+static const json_t *kernel_at(const json_t *launch, size_t i)
+{
+    return json_is_array(launch) ? json_array_get(launch, i) : launch;
+}
+
+static size_t kernel_count(const json_t *launch)
+{
+    return json_is_array(launch) ? json_array_size(launch) : 1;
+}
+
+ak_status ak_launch_check(const json_t *launch, const ak_problem *problem, const char *where,
+                          ak_error *err)
+{
+    ak_launch_kernel kernel;
+    bool used;
+    size_t count = kernel_count(launch);
+    if (count == 0 || count > AK_LAUNCH_KERNELS_MAX) {
+        return ak_fail(err, AK_INVALID, "%s: Launch must have from 1 to %d kernels", where,
+                       AK_LAUNCH_KERNELS_MAX);
+    }
+    for (size_t i = 0; i < count; i++) {
+        reader r = {.problem = problem, .launch = kernel_at(launch, i), .err = err};
+        (void)snprintf(r.where, sizeof r.where, "%.200s: Launch", where);
+        AK_DO(json_is_object(r.launch)
+                  ? read_kernel(&kernel, &used, NULL, "", NULL, NULL, &r)
+                  : ak_fail(err, AK_INVALID, "%s must be an object or a list of them", r.where));
+    }
+    return AK_OK;
+}
+
+bool ak_launch_is_specialised(const json_t *launch)
+{
+    bool specialised = false;
+    for (size_t i = 0; i < kernel_count(launch); i++) {
+        specialised =
+            specialised || json_object_get(kernel_at(launch, i), "SizedKernelName") != NULL;
+    }
+    return specialised;
+}
+
+ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_shape *shape,
+                             const ak_config *config, ak_launch_resident resident, void *context,
+                             ak_error *err)
+{
+    const ak_implementation_spec *implementation = task->implementation;
+    out->count = 0;
+    if (implementation->launch == NULL) {
+        return ak_fail(err, AK_INVALID, "%s: \"Launch\" is missing", implementation->where);
+    }
+    ak_status status = AK_OK;
+    ak_error why = AK_ERROR_INIT;
+    bool own_size = memcmp(shape->size, task->shape.size, sizeof shape->size) == 0;
+    for (size_t i = 0; status == AK_OK && i < kernel_count(implementation->launch); i++) {
+        ak_scope *scope = NULL;
+        bool used = false;
+        status = ak_task_scope(&scope, task, shape, config, &why);
+        reader r = {.problem = task->problem,
+                    .scope = scope,
+                    .launch = kernel_at(implementation->launch, i),
+                    .own_size = own_size,
+                    .err = &why};
+        (void)snprintf(r.where, sizeof r.where, "%.200s: Launch",
+                       ak_task_file(implementation->where));
+        status = status == AK_OK ? read_kernel(&out->kernels[out->count], &used, task,
+                                               implementation->kernel_name, resident, context, &r)
+                                 : status;
+        out->count += used;
+        ak_scope_free(scope);
+    }
+    if (status == AK_OK && out->count == 0) {
+        status = ak_fail(&why, AK_INVALID, "%s: Launch: \"Use\" leaves no kernel",
+                         ak_task_file(implementation->where));
+    }
+    if (status != AK_OK) {
+        (void)ak_task_blame(task, shape, config, &why);
+        return ak_fail(err, status, "%s", why.text);
+    }
+    return AK_OK;
+}

@@ -1,0 +1,100 @@
+/*
+ * launch.h: describes as data how a kernel is launched on a grid: the "Launch" of a space file
+ * (docs/formats.md), which the backends cuda and opencl share. Grid, block, cluster, shared memory,
+ * tensor maps and arguments are expressions over sizes, options, device facts and parameters, so
+ * that an implementation is device code and numbers, and never host code that the harness would
+ * have to trust.
+ *
+ *     ak_launch_evaluate(&plan, task, shape, config, resident, context, err)
+ *
+ * A plan holds no addresses of device memory: it names buffers by the index of the argument, and
+ * the launching code (cuda_kernel.c) replaces them by addresses.
+ */
+#ifndef AK_BACKEND_LAUNCH_LAUNCH_H
+#define AK_BACKEND_LAUNCH_LAUNCH_H
+
+#include "problem/backend_rules.h"
+#include "problem/task.h"
+
+#define AK_LAUNCH_KERNELS_MAX   4  /* kernels that run one after the other */
+#define AK_LAUNCH_LET_MAX       64 /* named intermediate values */
+#define AK_LAUNCH_MAPS_MAX      8
+#define AK_LAUNCH_ARGUMENTS_MAX 32
+/* Dimensions of a tensor map: the hardware's limit. */
+#define AK_LAUNCH_RANK_MAX 5
+
+/* A view of a buffer for the tensor copy engine. Sizes and box in elements, innermost first;
+   strides in bytes, of dimension 1 and up. */
+typedef struct ak_launch_map {
+    size_t argument;   /* index of the problem's argument */
+    bool used;         /* false: all bytes zero */
+    bool in_workspace; /* describes a copy of the argument, `offset` bytes into the workspace */
+    uint64_t offset;
+    unsigned rank;
+    uint64_t size[AK_LAUNCH_RANK_MAX], stride[AK_LAUNCH_RANK_MAX];
+    uint32_t box[AK_LAUNCH_RANK_MAX];
+    int swizzle; /* in bytes: 0, 32, 64 or 128 */
+    /* Bytes that are fetched into the level 2 cache at a time: 0, 64, 128 or 256. */
+    int promotion;
+} ak_launch_map;
+
+typedef enum ak_pass_kind {
+    AK_PASS_BUFFER, /* address of problem argument `index` */
+    AK_PASS_WORKSPACE,
+    AK_PASS_NULL,
+    AK_PASS_MAP, /* tensor map `index` of the plan, by value */
+    AK_PASS_I32,
+    AK_PASS_I64,
+    AK_PASS_F32,
+    AK_PASS_F64
+} ak_pass_kind;
+
+typedef struct ak_pass {
+    ak_pass_kind kind;
+    size_t index;
+    int64_t integer; /* I32, I64 */
+    double real;     /* F32, F64 */
+} ak_pass;
+
+typedef struct ak_launch_kernel {
+    const char *name; /* entry of the artifact; borrowed from the space file */
+    uint32_t grid[3], block[3], cluster[3];
+    uint32_t shared_bytes; /* dynamic */
+    bool early;            /* programmatic dependent launch */
+    ak_launch_map maps[AK_LAUNCH_MAPS_MAX];
+    size_t map_count;
+    ak_pass passes[AK_LAUNCH_ARGUMENTS_MAX];
+    size_t pass_count;
+} ak_launch_kernel;
+
+typedef struct ak_launch_plan {
+    ak_launch_kernel kernels[AK_LAUNCH_KERNELS_MAX];
+    size_t count;
+} ak_launch_plan;
+
+/* Gives how many clusters (blocks, if a cluster is one block) of the kernel the device runs at
+   once. This is known only for compiled code. The kernel's block, cluster and shared memory are
+   set. */
+typedef ak_status (*ak_launch_resident)(int64_t *out, void *context, const ak_launch_kernel *kernel,
+                                        ak_error *err);
+
+/* The CUDA backend's rules for space files: ak_launch_check, ak_launch_is_specialised, and the
+   architecture among the compiler's options. */
+extern const ak_backend_rules ak_cuda_rules;
+
+/* Finds mistakes in a "Launch" when the space file is loaded: unknown or missing keys, expressions
+   that do not parse, arguments that the problem does not have. */
+ak_status ak_launch_check(const json_t *launch, const ak_problem *problem, const char *where,
+                          ak_error *err);
+
+/* Returns whether a kernel of the "Launch" has a specialised entry (SizedKernelName). */
+bool ak_launch_is_specialised(const json_t *launch);
+
+/* Evaluates the "Launch". Returns AK_INVALID, with a reason, for a plan that cannot be launched,
+   such as a grid of 0 or a box larger than 256. `resident` may be NULL; an expression that uses
+   resident_clusters then fails. */
+ak_status ak_launch_evaluate(ak_launch_plan *out, const ak_task *task, const ak_shape *shape,
+                             const ak_config *config, ak_launch_resident resident, void *context,
+                             ak_error *err);
+
+#endif

@@ -1,0 +1,884 @@
+/*
+ * opencl.c: an OpenCL device, seen from its worker process.
+ *
+ * The harness' block is one buffer, which no kernel sees. Kernels run on sets, which are copies of
+ * it: each argument with its red zones is a buffer, and the kernel gets the part behind the zone
+ * before it, whose start every device can align. Timed batches rotate over several sets, so that
+ * no run finds its data in the device's cache. One measured batch:
+ *
+ *     workspace set to zero, block copied to the sets that are used
+ *     runs, each with the device's own times of start and end
+ *     one of the sets that were used, chosen at random, copied back to the block
+ *
+ * An ICD may finish compiling at the first launch, and takes seconds then, so that launch is made
+ * when a candidate is prepared and is not timed. If the device keeps no times, the clock of this
+ * process around each part of a batch counts.
+ *
+ * A kernel that hangs cannot be ended. The device is then lost: every later batch is refused, and
+ * the worker ends and is started again. Where the device is the processor itself, a kernel that
+ * accesses foreign memory ends the worker.
+ *
+ * This file is long because memory, sets, kernels and batches share one small set of helpers, and
+ * are read together.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/launch/launch.h"
+#include "backend/opencl/opencl.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/number.h"
+#include "base/rng.h"
+
+/* All sets together are at least this many times as large as the device's cache. */
+#define ROTATE_CACHES 2
+#define SETS_MIN      2
+#define SETS_MAX      64
+/* At most this many runs are queued between two waits, because their events are kept until then. */
+#define PART_RUNS_MAX 256
+#define POLL_NS       (20 * 1000)
+#define DRAIN_NS      (30 * AK_SECOND_NS)
+
+/* Where the arguments of a shape lie: argument i, with its zones, is `length` bytes of the block
+   from `begin` on. */
+typedef struct layout {
+    size_t count;
+    size_t begin[AK_ARGUMENTS_MAX], length[AK_ARGUMENTS_MAX];
+} layout;
+
+typedef struct set {
+    void *memory[AK_ARGUMENTS_MAX]; /* with the zones */
+    void *part[AK_ARGUMENTS_MAX];   /* from the first element on */
+} set;
+
+struct ak_device {
+    const ak_task *task;
+    const ak_opencl *cl;
+    ak_opencl_place place;
+    void *context, *queue;
+    int64_t cache_bytes, memory_bytes, work_group_max, local_bytes;
+    void *block;
+    size_t block_bytes;
+    layout layout;
+    set sets[SETS_MAX];
+    size_t set_count;
+    /* Grows when buffers are made anew, because kernels hold the old ones. */
+    unsigned generation;
+    struct {
+        void *memory, *part; /* `part` begins AK_GUARD_BYTES behind the start */
+        size_t bytes;
+        ak_guard_stream streams[2]; /* of the zones before and after, as painted */
+        unsigned char painted[AK_GUARD_BYTES];
+        unsigned rounds;
+    } workspace;
+    ak_rng rng;
+    bool lost;
+    char why[160];
+};
+
+struct ak_runnable {
+    ak_device *device;
+    void *program;
+    bool prepared;
+    unsigned generation; /* the device's, when this was prepared */
+    ak_shape shape;      /* the shape that this is prepared for */
+    ak_launch_plan plan;
+    void **kernels; /* index: set * plan.count + kernel; with their arguments */
+    size_t kernel_count;
+};
+
+/* ---- outcomes -------------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 3, 4))) static void refuse(ak_outcome *out, ak_trial_status status,
+                                                         const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    out->status = status;
+    (void)ak_number_vprint(out->reason, sizeof out->reason, format, args);
+    va_end(args);
+}
+
+static bool is_memory(int32_t code)
+{
+    return code == AK_CL_BUFFER_FAILURE || code == AK_CL_OUT_OF_HOST_MEMORY ||
+           code == AK_CL_INVALID_BUFFER_SIZE;
+}
+
+static void lose(ak_device *device, const char *why)
+{
+    if (!device->lost) {
+        device->lost = true;
+        (void)snprintf(device->why, sizeof device->why, "%.150s", why);
+    }
+}
+
+static void conclude(ak_outcome *out, const ak_device *device, int32_t code, const char *doing)
+{
+    char text[64];
+    ak_opencl_error_text(text, sizeof text, code);
+    if (code == AK_CL_REFUSED) {
+        return; /* the outcome is written */
+    }
+    if (code == 0) {
+        out->status = AK_TRIAL_OK;
+    } else {
+        refuse(out,
+               device->lost      ? AK_TRIAL_CRASHED
+               : is_memory(code) ? AK_TRIAL_OUT_OF_MEMORY
+                                 : AK_TRIAL_LAUNCH_ERROR,
+               "%s: %s", doing, text);
+    }
+}
+
+static ak_status fail(const ak_device *device, int32_t code, const char *doing, ak_error *err)
+{
+    char text[64];
+    if (code == 0) {
+        return AK_OK;
+    }
+    ak_opencl_error_text(text, sizeof text, code);
+    return ak_fail(err, is_memory(code) ? AK_NO_MEMORY : AK_CRASHED, "%s: %s", doing,
+                   device->lost ? device->why : text);
+}
+
+/* Waits for an event and releases it. A command that failed has a negative status; what it left
+   behind is unknown, so the device is lost. */
+static int32_t wait_for(ak_device *device, void *event, int64_t timeout_ns)
+{
+    int64_t deadline = ak_clock_ns() + timeout_ns;
+    int32_t state = 1, code = device->cl->flush(device->queue);
+    while (code == 0) {
+        code = device->cl->event_info(event, AK_CL_EVENT_STATUS, sizeof state, &state, NULL);
+        if (code != 0 || state <= 0) {
+            break;
+        }
+        if (ak_clock_ns() >= deadline) {
+            lose(device, "a kernel did not end");
+            code = AK_CL_HANGS;
+            break;
+        }
+        ak_clock_sleep_ns(POLL_NS);
+    }
+    if (code == 0 && state < 0) {
+        code = state;
+        lose(device, "a kernel failed");
+    }
+    (void)device->cl->event_release(event);
+    return code;
+}
+
+static int32_t drain(ak_device *device)
+{
+    void *event = NULL;
+    int32_t code = device->cl->marker(device->queue, 0, NULL, &event);
+    return code == 0 ? wait_for(device, event, DRAIN_NS) : code;
+}
+
+/* ---- opening and memory ---------------------------------------------------------------------- */
+
+static void release(void **buffer, const ak_device *device)
+{
+    if (*buffer != NULL && !device->lost) {
+        (void)device->cl->buffer_release(*buffer);
+    }
+    *buffer = NULL;
+}
+
+static void release_sets(ak_device *device)
+{
+    for (size_t s = 0; s < device->set_count; s++) {
+        for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {
+            release(&device->sets[s].part[i], device);
+            release(&device->sets[s].memory[i], device);
+        }
+    }
+    device->set_count = 0;
+    device->layout.count = 0;
+    device->generation++;
+}
+
+static void close_device(ak_device *device)
+{
+    if (device == NULL) {
+        return;
+    }
+    /* with a lost device any of this could wait for ever */
+    if (device->cl != NULL && !device->lost) {
+        if (device->queue != NULL) {
+            (void)drain(device);
+        }
+        release_sets(device);
+        release(&device->workspace.part, device);
+        release(&device->workspace.memory, device);
+        release(&device->block, device);
+        if (device->queue != NULL && !device->lost) {
+            (void)device->cl->queue_release(device->queue);
+        }
+        if (device->context != NULL && !device->lost) {
+            (void)device->cl->context_release(device->context);
+        }
+    }
+    ak_free(device);
+}
+
+static int64_t fact(const ak_task *task, const char *name)
+{
+    ak_value value;
+    bool known = ak_scope_get(&value, task->constants, name) && value.type == AK_VALUE_INT;
+    return known ? value.as.integer : 0;
+}
+
+static ak_status open_device(ak_device **out, const ak_task *task, ak_error *err)
+{
+    char cache[AK_PATH_MAX + 32];
+    int32_t code = 0;
+    ak_device *device = ak_alloc(1, sizeof *device);
+    if (device == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_status status = AK_OK;
+    device->task = task;
+    device->cache_bytes = fact(task, "cache_bytes");
+    device->memory_bytes = fact(task, "memory_bytes");
+    device->work_group_max = fact(task, "work_group_max");
+    device->local_bytes = fact(task, "local_bytes");
+    ak_rng_seed(&device->rng, task->seed ^ UINT64_C(0x6f70656e636c));
+    ak_opencl_pocl_cache(cache, sizeof cache);
+    if (cache[0] != 0) { /* before the ICD is loaded; this process has one thread */
+        char *value = strchr(cache, '=');
+        *value = 0;
+        (void)setenv(cache, value + 1, 1);
+    }
+    AK_TRY(ak_opencl_open(&device->cl, err));
+    AK_TRY(ak_opencl_find(&device->place, device->cl, task->device, err));
+    device->context = ak_opencl_context(device->cl, &device->place, &code);
+    AK_TRY(fail(device, code, "opening the device", err));
+    device->queue = device->cl->queue_create(device->context, device->place.device,
+                                             AK_CL_QUEUE_PROFILING, &code);
+    AK_TRY(fail(device, code, "opening the device", err));
+    *out = device;
+out:
+    if (status != AK_OK) {
+        close_device(device);
+    }
+    return status;
+}
+
+static ak_status reserve(ak_device *device, size_t bytes, ak_error *err)
+{
+    char text[80];
+    int32_t code = 0;
+    if (bytes <= device->block_bytes) {
+        return AK_OK;
+    }
+    release(&device->block, device);
+    device->block_bytes = 0;
+    device->block =
+        device->cl->buffer_create(device->context, AK_CL_READ_WRITE, bytes, NULL, &code);
+    device->block_bytes = code == 0 ? bytes : 0;
+    (void)snprintf(text, sizeof text, "reserving %zu MiB for the arguments", bytes >> 20);
+    return fail(device, code, text, err);
+}
+
+static ak_status check_range(const ak_device *device, size_t offset, size_t bytes, ak_error *err)
+{
+    if (device->lost) {
+        return ak_fail(err, AK_CRASHED, "the device is lost: %s", device->why);
+    }
+    return ak_backend_in_block(device->block_bytes, offset, bytes, err);
+}
+
+static ak_status upload(ak_device *device, size_t offset, const void *data, size_t bytes,
+                        ak_error *err)
+{
+    ak_status status = check_range(device, offset, bytes, err);
+    return status != AK_OK || bytes == 0
+               ? status
+               : fail(device,
+                      device->cl->write(device->queue, device->block, 1, offset, bytes, data, 0,
+                                        NULL, NULL),
+                      "upload", err);
+}
+
+static ak_status download(void *data, ak_device *device, size_t offset, size_t bytes, ak_error *err)
+{
+    ak_status status = check_range(device, offset, bytes, err);
+    return status != AK_OK || bytes == 0
+               ? status
+               : fail(device,
+                      device->cl->read(device->queue, device->block, 1, offset, bytes, data, 0,
+                                       NULL, NULL),
+                      "download", err);
+}
+
+static ak_status fill(ak_device *device, size_t offset, const void *element, size_t bytes,
+                      size_t count, ak_error *err)
+{
+    AK_DO(check_range(device, offset, bytes * count, err));
+    if (count == 0) {
+        return AK_OK;
+    }
+    int32_t code = device->cl->fill(device->queue, device->block, element, bytes, offset,
+                                    bytes * count, 0, NULL, NULL);
+    code = code == 0 ? drain(device) : code;
+    return fail(device, code, "fill", err);
+}
+
+/* Makes a buffer, and the part of it that begins behind a zone. */
+static int32_t make_buffer(void **memory, void **part, ak_device *device, size_t bytes)
+{
+    const size_t region[2] = {AK_GUARD_BYTES, bytes - AK_GUARD_BYTES};
+    int32_t code = 0;
+    *memory = device->cl->buffer_create(device->context, AK_CL_READ_WRITE, bytes, NULL, &code);
+    if (code == 0) {
+        *part =
+            device->cl->buffer_part(*memory, AK_CL_READ_WRITE, AK_CL_PART_REGION, region, &code);
+    }
+    return code;
+}
+
+/* ---- the workspace --------------------------------------------------------------------------- */
+
+static size_t zone_at(ak_guard_side side, size_t bytes)
+{
+    return side == AK_GUARD_BEFORE ? 0 : AK_GUARD_BYTES + bytes;
+}
+
+/* Makes the workspace at least this large, sets it to zero and paints the zones around it. */
+static int32_t clear_workspace(ak_device *device, size_t bytes)
+{
+    const unsigned round = device->workspace.rounds++;
+    const ak_guard_pattern pattern = {.key = ak_guard_word((uint64_t)ak_clock_ns(), round),
+                                      .content = ak_guard_content_of(round)};
+    const unsigned char zero = 0;
+    int32_t code = 0;
+    if (bytes > SIZE_MAX - 2 * AK_GUARD_BYTES) {
+        return AK_CL_BUFFER_FAILURE;
+    }
+    if (bytes > device->workspace.bytes) {
+        release(&device->workspace.part, device);
+        release(&device->workspace.memory, device);
+        device->workspace.bytes = 0;
+        device->generation++;
+        code = make_buffer(&device->workspace.memory, &device->workspace.part, device,
+                           bytes + 2 * AK_GUARD_BYTES);
+        device->workspace.bytes = code == 0 ? bytes : 0;
+    }
+    code = code == 0 ? device->cl->fill(device->queue, device->workspace.memory, &zero, 1,
+                                        AK_GUARD_BYTES, bytes, 0, NULL, NULL)
+                     : code;
+    for (ak_guard_side side = AK_GUARD_BEFORE; side <= AK_GUARD_AFTER && code == 0; side++) {
+        ak_guard_stream *stream = &device->workspace.streams[side];
+        *stream = ak_guard_stream_of(&pattern, AK_ARGUMENTS_MAX, side, device->task->dtype);
+        ak_guard_write(device->workspace.painted, 0, AK_GUARD_BYTES, stream);
+        code = device->cl->write(device->queue, device->workspace.memory, 1, zone_at(side, bytes),
+                                 AK_GUARD_BYTES, device->workspace.painted, 0, NULL, NULL);
+    }
+    return code;
+}
+
+static int32_t check_workspace(bool whole[2], ak_device *device, size_t bytes)
+{
+    int32_t code = 0;
+    for (ak_guard_side side = AK_GUARD_BEFORE; side <= AK_GUARD_AFTER && code == 0; side++) {
+        code = device->cl->read(device->queue, device->workspace.memory, 1, zone_at(side, bytes),
+                                AK_GUARD_BYTES, device->workspace.painted, 0, NULL, NULL);
+        whole[side] = ak_guard_holds(device->workspace.painted, 0, AK_GUARD_BYTES,
+                                     &device->workspace.streams[side]);
+    }
+    return code;
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+static void forget_kernels(ak_runnable *runnable)
+{
+    for (size_t i = 0; i < runnable->kernel_count && !runnable->device->lost; i++) {
+        if (runnable->kernels[i] != NULL) {
+            (void)runnable->device->cl->kernel_release(runnable->kernels[i]);
+        }
+    }
+    ak_free(runnable->kernels);
+    runnable->kernels = NULL;
+    runnable->kernel_count = 0;
+    runnable->prepared = false;
+}
+
+static void unload(ak_runnable *runnable)
+{
+    if (runnable != NULL) {
+        forget_kernels(runnable);
+        if (runnable->program != NULL && !runnable->device->lost) {
+            (void)runnable->device->cl->program_release(runnable->program);
+        }
+        ak_free(runnable);
+    }
+}
+
+static ak_status load(ak_runnable **out, ak_device *device, const ak_load *what,
+                      ak_outcome *outcome, ak_error *err)
+{
+    char *artifact = NULL, why[200] = "";
+    size_t length = 0;
+    ak_status status = AK_OK;
+    ak_runnable *runnable = ak_alloc(1, sizeof *runnable);
+    if (runnable == NULL) {
+        return ak_fail_memory(err);
+    }
+    runnable->device = device;
+    *outcome = (ak_outcome){.status = AK_TRIAL_OK};
+    if (what->artifact == NULL) {
+        status = ak_fail(err, AK_NOT_FOUND, "there is no library \"%.60s\" for OpenCL devices",
+                         what->baseline == NULL ? "" : what->baseline);
+        goto out;
+    }
+    if (device->lost) {
+        refuse(outcome, AK_TRIAL_CRASHED, "the device is lost: %s", device->why);
+    } else {
+        AK_TRY(ak_fs_read(&artifact, &length, what->artifact,
+                          AK_OPENCL_BINARY_MAX + AK_SOURCE_BYTES_MAX, err));
+        int32_t code = ak_opencl_load(&runnable->program, why, sizeof why, device->cl,
+                                      device->context, device->place.device, artifact, length);
+        if (code != 0) {
+            refuse(outcome,
+                   is_memory(code)               ? AK_TRIAL_OUT_OF_MEMORY
+                   : code == AK_CL_BUILD_FAILURE ? AK_TRIAL_COMPILE_ERROR
+                                                 : AK_TRIAL_LAUNCH_ERROR,
+                   "loading the compiled code: %s", why);
+        }
+    }
+    *out = runnable;
+out:
+    ak_free(artifact);
+    if (status != AK_OK) {
+        unload(runnable);
+    }
+    return status;
+}
+
+/* ---- preparing ------------------------------------------------------------------------------- */
+
+static void plan_layout(layout *out, const ak_launch *launch)
+{
+    out->count = launch->task->problem->argument_count;
+    for (size_t i = 0; i < out->count; i++) {
+        /* guard.h: two zones lie between arrays, the second of which is the next array's */
+        size_t end = i + 1 < out->count
+                         ? launch->offset[i + 1] - AK_GUARD_BYTES
+                         : launch->offset[i] + launch->shape->bytes[i] + AK_GUARD_BYTES;
+        out->begin[i] = launch->offset[i] - AK_GUARD_BYTES;
+        out->length[i] = end - out->begin[i];
+    }
+}
+
+static bool same_layout(const layout *a, const layout *b)
+{
+    return a->count == b->count && memcmp(a->begin, b->begin, a->count * sizeof a->begin[0]) == 0 &&
+           memcmp(a->length, b->length, a->count * sizeof a->length[0]) == 0;
+}
+
+/* Makes the sets of a launch, unless they are there. Other shapes than the task's own are checked,
+   not timed: one set is enough for them. */
+static int32_t make_sets(ak_device *device, const ak_launch *launch)
+{
+    layout wanted;
+    int32_t code = 0;
+    plan_layout(&wanted, launch);
+    if (device->set_count > 0 && same_layout(&wanted, &device->layout)) {
+        return 0;
+    }
+    release_sets(device);
+    const size_t last = wanted.count - 1;
+    const size_t span = wanted.begin[last] + wanted.length[last] - wanted.begin[0];
+    size_t count = 1;
+    if (memcmp(launch->shape->size, device->task->shape.size, sizeof launch->shape->size) == 0) {
+        count = ((size_t)device->cache_bytes * ROTATE_CACHES + span - 1) / span;
+        size_t room = (size_t)device->memory_bytes / 4 / span;
+        count = count > SETS_MAX ? SETS_MAX : count;
+        count = count > room ? room : count;
+        count = count < SETS_MIN ? SETS_MIN : count;
+    }
+    for (size_t s = 0; s < count && code == 0; s++) {
+        device->set_count = s + 1;
+        for (size_t i = 0; i < wanted.count && code == 0; i++) {
+            code = make_buffer(&device->sets[s].memory[i], &device->sets[s].part[i], device,
+                               wanted.length[i]);
+        }
+    }
+    if (code != 0) {
+        release_sets(device);
+        return code;
+    }
+    device->layout = wanted;
+    return 0;
+}
+
+/* Copies the block to the first `count` sets. */
+static int32_t fill_sets(ak_device *device, size_t count)
+{
+    int32_t code = 0;
+    for (size_t s = 0; s < device->set_count && s < count; s++) {
+        for (size_t i = 0; i < device->layout.count && code == 0; i++) {
+            code = device->cl->copy(device->queue, device->block, device->sets[s].memory[i],
+                                    device->layout.begin[i], 0, device->layout.length[i], 0, NULL,
+                                    NULL);
+        }
+    }
+    return code;
+}
+
+static uint64_t volume(const uint32_t extents[3])
+{
+    return (uint64_t)extents[0] * extents[1] * extents[2];
+}
+
+/* Checks that the device can run a kernel in work-groups of this size. */
+static int32_t check_kernel(ak_outcome *outcome, const ak_device *device, void *kernel,
+                            const ak_launch_kernel *planned)
+{
+    size_t possible = 0;
+    uint64_t local = 0;
+    void *where = device->place.device;
+    (void)device->cl->kernel_info(kernel, where, AK_CL_KERNEL_WORK_GROUP, sizeof possible,
+                                  &possible, NULL);
+    (void)device->cl->kernel_info(kernel, where, AK_CL_KERNEL_LOCAL_BYTES, sizeof local, &local,
+                                  NULL);
+    uint64_t items = volume(planned->block);
+    if (device->work_group_max > 0 && items > (uint64_t)device->work_group_max) {
+        refuse(outcome, AK_TRIAL_INVALID,
+               "its work-group has %llu work-items, but the device allows %lld",
+               (unsigned long long)items, (long long)device->work_group_max);
+        return AK_CL_REFUSED;
+    }
+    if (device->local_bytes > 0 && local > (uint64_t)device->local_bytes) {
+        refuse(outcome, AK_TRIAL_INVALID,
+               "it needs %llu bytes of local memory, but a work-group can have %lld",
+               (unsigned long long)local, (long long)device->local_bytes);
+        return AK_CL_REFUSED;
+    }
+    if (possible > 0 && items > possible) {
+        refuse(outcome, AK_TRIAL_REJECTED,
+               "its code allows %zu work-items in a work-group, but it asks for %llu", possible,
+               (unsigned long long)items);
+        return AK_CL_REFUSED;
+    }
+    return 0;
+}
+
+static int32_t pass(void *kernel, uint32_t index, const ak_pass *pass, const set *on,
+                    const ak_runnable *runnable)
+{
+    const ak_device *device = runnable->device;
+    int32_t (*give)(void *, uint32_t, size_t, const void *) = device->cl->kernel_argument;
+    const int32_t narrow = (int32_t)pass->integer;
+    const float single = (float)pass->real;
+    switch (pass->kind) {
+    case AK_PASS_BUFFER:
+        return give(kernel, index, sizeof(void *), &on->part[pass->index]);
+    case AK_PASS_WORKSPACE:
+        return give(kernel, index, sizeof(void *),
+                    device->workspace.part == NULL ? NULL : &device->workspace.part);
+    case AK_PASS_NULL:
+        return give(kernel, index, sizeof(void *), NULL);
+    case AK_PASS_I32:
+        return give(kernel, index, sizeof narrow, &narrow);
+    case AK_PASS_I64:
+        return give(kernel, index, sizeof pass->integer, &pass->integer);
+    case AK_PASS_F32:
+        return give(kernel, index, sizeof single, &single);
+    case AK_PASS_F64:
+        return give(kernel, index, sizeof pass->real, &pass->real);
+    case AK_PASS_MAP: /* refused when the space file was loaded */
+        break;
+    }
+    return AK_CL_INVALID_VALUE;
+}
+
+/* Makes a kernel object for each set and kernel of the plan, with its arguments, so that a run is
+   nothing but launches. */
+static int32_t make_kernels(ak_runnable *runnable, ak_outcome *outcome)
+{
+    const ak_device *device = runnable->device;
+    const ak_launch_plan *plan = &runnable->plan;
+    int32_t code = 0;
+    runnable->kernels = ak_alloc(device->set_count * plan->count, sizeof *runnable->kernels);
+    if (runnable->kernels == NULL) {
+        return AK_CL_OUT_OF_HOST_MEMORY;
+    }
+    runnable->kernel_count = device->set_count * plan->count;
+    for (size_t at = 0; at < runnable->kernel_count && code == 0; at++) {
+        const ak_launch_kernel *planned = &plan->kernels[at % plan->count];
+        void *kernel = device->cl->kernel_create(runnable->program, planned->name, &code);
+        if (code != 0) {
+            refuse(outcome, AK_TRIAL_REJECTED, "the compiled code has no entry %.60s",
+                   planned->name);
+            return AK_CL_REFUSED;
+        }
+        runnable->kernels[at] = kernel;
+        code = at < plan->count ? check_kernel(outcome, device, kernel, planned) : 0;
+        for (size_t i = 0; i < planned->pass_count && code == 0; i++) {
+            code = pass(kernel, (uint32_t)i, &planned->passes[i], &device->sets[at / plan->count],
+                        runnable);
+            if (code != 0) {
+                char text[64];
+                ak_opencl_error_text(text, sizeof text, code);
+                refuse(outcome, AK_TRIAL_LAUNCH_ERROR, "argument %zu of %.60s: %s", i,
+                       planned->name, text);
+                return AK_CL_REFUSED;
+            }
+        }
+    }
+    return code;
+}
+
+/* Puts one run on a set into the queue. `events` gets those of its first and its last kernel. */
+static int32_t enqueue(ak_runnable *runnable, size_t s, void *events[2])
+{
+    const ak_device *device = runnable->device;
+    const size_t count = runnable->plan.count;
+    int32_t code = 0;
+    events[0] = events[1] = NULL;
+    for (size_t k = 0; k < count && code == 0; k++) {
+        const ak_launch_kernel *planned = &runnable->plan.kernels[k];
+        size_t global[3], local[3];
+        for (size_t d = 0; d < 3; d++) {
+            local[d] = planned->block[d];
+            global[d] = (size_t)planned->grid[d] * planned->block[d];
+        }
+        void **event = k + 1 == count ? &events[1] : k == 0 ? &events[0] : NULL;
+        code = device->cl->launch(device->queue, runnable->kernels[s * count + k], 3, NULL, global,
+                                  local, 0, NULL, event);
+    }
+    return code;
+}
+
+static void release_events(void *events[][2], size_t count, const ak_device *device)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < 2; j++) {
+            if (events[i][j] != NULL && !device->lost) {
+                (void)device->cl->event_release(events[i][j]);
+            }
+        }
+    }
+}
+
+/* Adds up how long runs took by the device's own times. Returns false if it has none. */
+static bool device_time(int64_t *ns, void *events[][2], size_t count, const ak_device *device)
+{
+    *ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t start = 0, end = 0;
+        void *first = events[i][0] != NULL ? events[i][0] : events[i][1];
+        if (device->cl->event_times(first, AK_CL_EVENT_START, sizeof start, &start, NULL) != 0 ||
+            device->cl->event_times(events[i][1], AK_CL_EVENT_END, sizeof end, &end, NULL) != 0 ||
+            start == 0 || end <= start) {
+            return false;
+        }
+        *ns += (int64_t)(end - start);
+    }
+    return true;
+}
+
+/* Runs up to PART_RUNS_MAX runs on rotating sets and adds their time to *ns. */
+static int32_t run_part(int64_t *ns, ak_runnable *runnable, uint32_t first, uint32_t runs,
+                        int64_t timeout_ns)
+{
+    ak_device *device = runnable->device;
+    void *events[PART_RUNS_MAX][2], *last = NULL;
+    uint32_t done = 0;
+    int64_t begin = ak_clock_ns(), own = 0;
+    int32_t code = 0;
+    for (; done < runs && code == 0; done++) {
+        code = enqueue(runnable, (first + done) % device->set_count, events[done]);
+    }
+    int32_t marked = device->cl->marker(device->queue, 0, NULL, &last);
+    marked = marked == 0 ? wait_for(device, last, timeout_ns) : marked;
+    code = code == 0 ? marked : code;
+    int64_t waited = ak_clock_ns() - begin;
+    if (code == 0) {
+        *ns += device_time(&own, events, done, device) ? own : waited;
+    }
+    release_events(events, done, device);
+    return code;
+}
+
+static bool prepared_for(const ak_runnable *runnable, const ak_launch *launch)
+{
+    layout wanted;
+    plan_layout(&wanted, launch);
+    return runnable->prepared && runnable->generation == runnable->device->generation &&
+           memcmp(runnable->shape.size, launch->shape->size, sizeof launch->shape->size) == 0 &&
+           same_layout(&wanted, &runnable->device->layout);
+}
+
+/* Prepares a candidate for a shape, and makes the launch at which an ICD may still compile. */
+static int32_t prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *out)
+{
+    ak_device *device = runnable->device;
+    ak_error err = AK_ERROR_INIT;
+    int64_t ns = 0;
+    if (prepared_for(runnable, launch)) {
+        return 0;
+    }
+    forget_kernels(runnable);
+    runnable->shape = *launch->shape;
+    ak_status status = ak_launch_evaluate(&runnable->plan, launch->task, launch->shape,
+                                          launch->config, NULL, NULL, &err);
+    if (status != AK_OK) {
+        refuse(out, status == AK_NO_MEMORY ? AK_TRIAL_OUT_OF_MEMORY : AK_TRIAL_INVALID, "%.230s",
+               err.text);
+        return AK_CL_REFUSED;
+    }
+    int32_t code = make_sets(device, launch);
+    code = code == 0 ? make_kernels(runnable, out) : code;
+    code = code == 0 ? fill_sets(device, 1) : code;
+    code = code == 0 ? run_part(&ns, runnable, 0, 1, launch->timeout_ns) : code;
+    runnable->prepared = code == 0;
+    runnable->generation = device->generation;
+    return code;
+}
+
+/* ---- launching ------------------------------------------------------------------------------- */
+
+/* Copies one of the sets that were used to the block. */
+static int32_t choose_judged(ak_device *device, uint32_t runs)
+{
+    size_t used = runs < device->set_count ? runs : device->set_count;
+    const set *chosen = &device->sets[ak_rng_below(&device->rng, used)];
+    int32_t code = 0;
+    for (size_t i = 0; i < device->layout.count && code == 0; i++) {
+        code = device->cl->copy(device->queue, chosen->memory[i], device->block, 0,
+                                device->layout.begin[i], device->layout.length[i], 0, NULL, NULL);
+    }
+    return code == 0 ? drain(device) : code;
+}
+
+static int32_t run_batch(int64_t *ns, ak_runnable *runnable, const ak_launch *launch)
+{
+    ak_device *device = runnable->device;
+    const int64_t deadline = ak_clock_ns() + launch->timeout_ns;
+    int32_t code = fill_sets(device, launch->iterations);
+    code = code == 0 ? drain(device) : code;
+    for (uint32_t done = 0; done < launch->iterations && code == 0; done += PART_RUNS_MAX) {
+        uint32_t left = launch->iterations - done;
+        int64_t rest = deadline - ak_clock_ns();
+        code = run_part(ns, runnable, done, left < PART_RUNS_MAX ? left : PART_RUNS_MAX,
+                        rest > 0 ? rest : 0);
+    }
+    return code;
+}
+
+static ak_status launch(ak_outcome *out, ak_runnable *runnable, const ak_launch *what,
+                        ak_error *err)
+{
+    ak_device *device = runnable->device;
+    int64_t ns = 0;
+    bool whole[2] = {true, true};
+    const char *doing = "preparing";
+    int32_t code = 0;
+    (void)err;
+    *out = (ak_outcome){.status = AK_TRIAL_OK};
+    if (device->lost) {
+        refuse(out, AK_TRIAL_CRASHED, "the device is lost: %s", device->why);
+        return AK_OK;
+    }
+    if (what->workspace_bytes > 0) {
+        code = clear_workspace(device, what->workspace_bytes);
+    }
+    if (code == 0 && !prepared_for(runnable, what)) {
+        code = prepare(runnable, what, out);
+        if (code == 0 && what->workspace_bytes > 0) { /* its first launch has used it */
+            code = clear_workspace(device, what->workspace_bytes);
+        }
+    }
+    if (code == 0) {
+        doing = "running";
+        code = run_batch(&ns, runnable, what);
+    }
+    code = code == 0 ? choose_judged(device, what->iterations) : code;
+    if (code == 0 && what->workspace_bytes > 0) {
+        code = check_workspace(whole, device, what->workspace_bytes);
+    }
+    if (code == AK_CL_HANGS) {
+        refuse(out, AK_TRIAL_TIMED_OUT, "it did not end within %.3g s",
+               (double)what->timeout_ns / 1e9);
+    } else {
+        conclude(out, device, code, doing);
+    }
+    if (code == 0 && !(whole[0] && whole[1])) {
+        refuse(out, AK_TRIAL_WRONG_RESULT, "it writes outside of its workspace, %s",
+               whole[0] ? "behind its end: the space file asks for too little"
+                        : "before its start");
+    }
+    out->ns = ns > 0 ? ns : 1;
+    return AK_OK;
+}
+
+static bool lost(const ak_device *device)
+{
+    return device->lost;
+}
+
+/* Gives no ceilings, because none are known; then no result is judged too fast to be true. */
+static ak_status ceilings(ak_ceilings *out, ak_device *device, ak_dtype dtype, ak_error *err)
+{
+    (void)device;
+    (void)dtype;
+    (void)err;
+    *out = (ak_ceilings){0};
+    return AK_OK;
+}
+
+/* Lists no baselines: there is no library to compare with. */
+static ak_status baselines(ak_device *device, const ak_task *task,
+                           void (*visit)(void *context, const char *name, const char *title,
+                                         const char *version, bool installed, const char *note),
+                           void *context, ak_error *err)
+{
+    (void)device;
+    (void)task;
+    (void)visit;
+    (void)context;
+    (void)err;
+    return AK_OK;
+}
+
+static const char *const shown_facts[] = {
+    "compute_units", "work_group_max", "vector_floats", "local_bytes",
+    "cache_bytes",   "memory_bytes",   "clock_mhz",     NULL};
+static const ak_backend_role roles[] = {{"--opencl-inventory", ak_opencl_inventory_main},
+                                        {"--opencl-compile", ak_opencl_compile_main},
+                                        {NULL, NULL}};
+
+const ak_backend_ops ak_opencl_ops = {
+    .name = "opencl",
+    .description = "OpenCL C kernels on any OpenCL device",
+    .rules = &ak_opencl_rules,
+    .roles = roles,
+    .probe = ak_opencl_probe,
+    .missing = ak_opencl_missing,
+    .facts = ak_opencl_facts,
+    .environment = ak_opencl_environment,
+    .shown_facts = shown_facts,
+    .describe = ak_opencl_describe,
+    .source = ak_opencl_source,
+    .compile = ak_opencl_compile,
+    .folders = ak_opencl_folders,
+    .artifact_suffix = ".clbin",
+    .open = open_device,
+    .reserve = reserve,
+    .upload = upload,
+    .download = download,
+    .fill = fill,
+    .load = load,
+    .launch = launch,
+    .unload = unload,
+    .lost = lost,
+    .ceilings = ceilings,
+    .baselines = baselines,
+    .close = close_device,
+};

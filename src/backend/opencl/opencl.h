@@ -1,0 +1,130 @@
+/*
+ * opencl.h: the parts of the OpenCL backend, for each other. backend.h describes what they do.
+ *
+ *   opencl_api.c        loads libOpenCL.so.1 and finds devices
+ *   opencl_inventory.c  knows devices without opening them, through a child process
+ *   opencl_compile.c    builds programs, in a child process per compilation
+ *   opencl_launch.c     the rules for space files; a kernel with its arguments
+ *   opencl.c            an open device: memory, loading, one measured batch
+ *
+ * The declarations are ours, from the OpenCL 1.2 specification
+ * (https://registry.khronos.org/OpenCL/specs/opencl-1.2.pdf); the numbers are those of its header.
+ */
+#ifndef AK_BACKEND_OPENCL_OPENCL_H
+#define AK_BACKEND_OPENCL_OPENCL_H
+
+#include "backend/backend.h"
+
+/* ---- the library (opencl_api.c) -------------------------------------------------------------- */
+
+typedef struct ak_opencl {
+#define X(member, symbol, result, arguments) result(*member) arguments;
+#include "backend/opencl/opencl_driver.def"
+#undef X
+} ak_opencl;
+
+enum {
+    AK_CL_DEVICE_NOT_FOUND = -1,
+    AK_CL_BUFFER_FAILURE = -4,
+    AK_CL_OUT_OF_RESOURCES = -5,
+    AK_CL_OUT_OF_HOST_MEMORY = -6,
+    AK_CL_BUILD_FAILURE = -11,
+    AK_CL_INVALID_VALUE = -30,
+    AK_CL_INVALID_BUFFER_SIZE = -61,
+    /* These two are not from the specification: the work did not end in time; the outcome has
+       already been written. */
+    AK_CL_HANGS = -20001,
+    AK_CL_REFUSED = -20002
+};
+
+enum {
+    AK_CL_PLATFORM_VERSION = 0x0901,
+    AK_CL_PLATFORM_NAME = 0x0902,
+    AK_CL_DEVICE_TYPE = 0x1000,
+    AK_CL_DEVICE_COMPUTE_UNITS = 0x1002,
+    AK_CL_DEVICE_WORK_GROUP_MAX = 0x1004,
+    AK_CL_DEVICE_CLOCK_MHZ = 0x100C,
+    AK_CL_DEVICE_BUFFER_MAX = 0x1010,
+    AK_CL_DEVICE_CACHE_BYTES = 0x101E,
+    AK_CL_DEVICE_MEMORY_BYTES = 0x101F,
+    AK_CL_DEVICE_LOCAL_BYTES = 0x1023,
+    AK_CL_DEVICE_AVAILABLE = 0x1027,
+    AK_CL_DEVICE_COMPILER = 0x1028,
+    AK_CL_DEVICE_NAME = 0x102B,
+    AK_CL_DEVICE_DRIVER = 0x102D,
+    AK_CL_DEVICE_VECTOR_FLOATS = 0x103A,
+    AK_CL_CONTEXT_PLATFORM = 0x1084,
+    AK_CL_PROGRAM_BINARY_SIZES = 0x1165,
+    AK_CL_PROGRAM_BINARIES = 0x1166,
+    AK_CL_BUILD_LOG = 0x1183,
+    AK_CL_KERNEL_WORK_GROUP = 0x11B0,
+    AK_CL_KERNEL_LOCAL_BYTES = 0x11B2,
+    AK_CL_EVENT_STATUS = 0x11D3,
+    AK_CL_PART_REGION = 0x1220,
+    AK_CL_EVENT_START = 0x1282,
+    AK_CL_EVENT_END = 0x1283
+};
+#define AK_CL_DEVICE_ALL      UINT64_C(0xFFFFFFFF)
+#define AK_CL_DEVICE_IS_CPU   UINT64_C(2)
+#define AK_CL_QUEUE_PROFILING UINT64_C(2)
+#define AK_CL_READ_WRITE      UINT64_C(1)
+
+/* A device and the platform that it belongs to. Both live as long as the process. */
+typedef struct ak_opencl_place {
+    void *platform, *device;
+} ak_opencl_place;
+
+#define AK_OPENCL_DEVICES_MAX 32
+#define AK_OPENCL_PREFIX      "opencl:"
+
+/* Loads the library, or returns AK_UNAVAILABLE with a line that says what to install. */
+ak_status ak_opencl_open(const ak_opencl **out, ak_error *err);
+/* Lists all devices of all platforms that can compile, in the order of the ICD loader, and returns
+   how many there are. Their index is the number in "opencl:0". */
+size_t ak_opencl_devices(ak_opencl_place out[AK_OPENCL_DEVICES_MAX], const ak_opencl *cl);
+/* Finds the device "opencl:N". */
+ak_status ak_opencl_find(ak_opencl_place *out, const ak_opencl *cl, const char *device,
+                         ak_error *err);
+/* Writes the name of an error: "CL_OUT_OF_RESOURCES", or its number if it is not known. */
+void ak_opencl_error_text(char *out, size_t bytes, int32_t code);
+/* Writes "NAME=FOLDER" for PoCL's cache and creates the folder. PoCL crashes if it cannot create
+   one itself, so every process of ours that loads it names one. Writes "" if there is no place. */
+void ak_opencl_pocl_cache(char *out, size_t bytes);
+/* Creates a context of one device; NULL and *code on failure. */
+void *ak_opencl_context(const ak_opencl *cl, const ak_opencl_place *place, int32_t *code);
+
+/* ---- knowing devices (opencl_inventory.c) ---------------------------------------------------- */
+
+ak_status ak_opencl_probe(ak_device_visitor visit, void *context, ak_error *err);
+ak_status ak_opencl_missing(const char *device, ak_error *err);
+ak_status ak_opencl_facts(ak_scope *out, const char *device, int threads, ak_error *err);
+ak_status ak_opencl_environment(json_t **out, const char *device, ak_error *err);
+/* Adds "opencl": {"opencl:0": "VERSION, driver VERSION", ...}, or {"missing": WHY}. */
+ak_status ak_opencl_describe(json_t *object, ak_error *err);
+/* Runs the child `autokernel worker --opencl-inventory`, which writes one line of JSON. */
+int ak_opencl_inventory_main(int argc, char **argv);
+
+/* ---- compiling (opencl_compile.c) ------------------------------------------------------------ */
+
+#define AK_OPENCL_BINARY_MAX (64u << 20)
+/* The first option of a job. It is our own, and says for which device to compile. */
+#define AK_OPENCL_DEVICE_OPTION "--device="
+
+ak_status ak_opencl_source(ak_buf *out, const char *text, const char *name, ak_error *err);
+ak_status ak_opencl_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
+void ak_opencl_folders(char readable[AK_PATH_MAX], char writable[AK_PATH_MAX]);
+/* Runs the child `autokernel worker --opencl-compile SOURCE ARTIFACT DEVICE OPTIONS`; its log goes
+   to stdout. */
+int ak_opencl_compile_main(int argc, char **argv);
+/* Creates and builds the program of an artifact. Returns the OpenCL error code; `why` gets the
+   first error of the build log, or what else failed. */
+int32_t ak_opencl_load(void **program, char *why, size_t bytes, const ak_opencl *cl, void *context,
+                       void *device, const char *artifact, size_t length);
+
+/* ---- launching (opencl_launch.c) ------------------------------------------------------------- */
+
+extern const ak_backend_rules ak_opencl_rules;
+
+extern const ak_backend_ops ak_opencl_ops;
+
+#endif

@@ -1,0 +1,261 @@
+/*
+ * opencl_compile.c: builds the program of a configuration. A child does it, as gcc does for the
+ * host, so that an ICD that crashes, hangs or takes too much memory costs one configuration.
+ *
+ * The artifact is the binary that the ICD gives. Where it gives none, or where the confined child
+ * does not find the device (the driver of a graphics processor needs its device files), it is the
+ * source with its options, and the device's worker builds it:
+ *
+ *     //autokernel-opencl OPTIONS
+ *     source
+ *
+ * An ICD that finishes compiling at the first launch, as PoCL does for each size of work-groups,
+ * does that in the device's worker, before a clock runs (opencl.c).
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/compile.h"
+#include "backend/opencl/opencl.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/program.h"
+
+#define LOG_MAX     (64u << 10)
+#define OPTIONS_MAX (32u << 10)
+/* The child is this program, and a sanitizer's address space is larger than any limit. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MEMORY_LIMIT(bytes) ((size_t)0 * (bytes))
+#else
+#define MEMORY_LIMIT(bytes) (bytes)
+#endif
+static const char head[] = "//autokernel-opencl ";
+enum { EXIT_COMPILED = 0, EXIT_REFUSED = 1 };
+/* Arguments of autokernel worker --opencl-compile SOURCE ARTIFACT DEVICE OPTIONS */
+enum { SOURCE = 3, ARTIFACT = 4, DEVICE = 5, OPTIONS = 6, ARGUMENTS = 7 };
+
+/* ---- building, in either process --------------------------------------------------------------
+ */
+
+/* Gives the build log, which the caller frees; NULL if there is none. */
+static char *build_log(const ak_opencl *cl, void *program, void *device)
+{
+    size_t bytes = 0;
+    char *log = NULL;
+    if (cl->build_info(program, device, AK_CL_BUILD_LOG, 0, NULL, &bytes) == 0 && bytes > 1 &&
+        bytes < AK_OPENCL_BINARY_MAX) {
+        log = ak_alloc(bytes + 1, 1);
+        if (log != NULL &&
+            cl->build_info(program, device, AK_CL_BUILD_LOG, bytes, log, NULL) != 0) {
+            ak_free(log);
+            log = NULL;
+        }
+    }
+    return log;
+}
+
+static int32_t build_source(void **program, char **log, const ak_opencl *cl, void *context,
+                            void *device, const char *source, const char *options)
+{
+    int32_t code = 0;
+    *program = cl->program_source(context, 1, &source, NULL, &code);
+    if (*program != NULL && code == 0) {
+        code = cl->program_build(*program, 1, &device, options, NULL, NULL);
+        *log = build_log(cl, *program, device);
+    }
+    return code;
+}
+
+static int32_t build_binary(void **program, char **log, const ak_opencl *cl, void *context,
+                            void *device, const char *binary, size_t length)
+{
+    int32_t code = 0, state = 0;
+    const unsigned char *bytes = (const unsigned char *)binary;
+    *program = cl->program_binary(context, 1, &device, &length, &bytes, &state, &code);
+    code = code == 0 ? state : code;
+    if (*program != NULL && code == 0) {
+        code = cl->program_build(*program, 1, &device, "", NULL, NULL);
+        *log = build_log(cl, *program, device);
+    }
+    return code;
+}
+
+int32_t ak_opencl_load(void **program, char *why, size_t bytes, const ak_opencl *cl, void *context,
+                       void *device, const char *artifact, size_t length)
+{
+    char *log = NULL, options[OPTIONS_MAX];
+    int32_t code;
+    why[0] = 0;
+    if (strncmp(artifact, head, sizeof head - 1) == 0) {
+        const char *first = artifact + sizeof head - 1;
+        (void)snprintf(options, sizeof options, "%.*s", (int)strcspn(first, "\n"), first);
+        code = build_source(program, &log, cl, context, device, artifact, options);
+    } else {
+        code = build_binary(program, &log, cl, context, device, artifact, length);
+    }
+    if (code != 0) {
+        const char *line = log == NULL ? NULL : strstr(log, "error");
+        while (line != NULL && line > log && line[-1] != '\n') {
+            line--;
+        }
+        ak_opencl_error_text(why, bytes, code);
+        if (line != NULL) {
+            (void)snprintf(why, bytes, "%.*s", (int)strcspn(line, "\n"), line);
+        }
+    }
+    ak_free(log);
+    return code;
+}
+
+/* ---- the child ------------------------------------------------------------------------------- */
+
+static void say(const char *text)
+{
+    (void)ak_fs_write_all(STDOUT_FILENO, text, strlen(text));
+}
+
+/* Writes the program's binary; returns false if the ICD gives none. */
+static bool keep_binary(const ak_opencl *cl, void *program, const char *path)
+{
+    size_t bytes = 0;
+    unsigned char *binary = NULL;
+    bool good =
+        cl->program_info(program, AK_CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) == 0 &&
+        bytes > 0 && bytes <= AK_OPENCL_BINARY_MAX && (binary = ak_alloc(bytes, 1)) != NULL &&
+        cl->program_info(program, AK_CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == 0 &&
+        ak_fs_write(path, binary, bytes, NULL) == AK_OK;
+    ak_free(binary);
+    return good;
+}
+
+static bool keep_source(const char *source, const char *options, const char *path)
+{
+    ak_buf text = AK_BUF(AK_SOURCE_BYTES_MAX + OPTIONS_MAX + LOG_MAX);
+    ak_buf_print(&text, "%s%s\n", head, options);
+    ak_buf_puts(&text, source);
+    bool good = ak_buf_status(&text, NULL) == AK_OK &&
+                ak_fs_write(path, text.data, text.length, NULL) == AK_OK;
+    ak_buf_free(&text);
+    return good;
+}
+
+int ak_opencl_compile_main(int argc, char **argv)
+{
+    const ak_opencl *cl;
+    ak_opencl_place place;
+    ak_error err = AK_ERROR_INIT;
+    char *source = NULL, *log = NULL;
+    void *program = NULL, *context = NULL;
+    int32_t code = 0;
+    if (argc != ARGUMENTS) {
+        return EXIT_REFUSED;
+    }
+    if (ak_fs_read(&source, NULL, argv[SOURCE], AK_SOURCE_BYTES_MAX + LOG_MAX, &err) != AK_OK) {
+        say(err.text);
+        return EXIT_REFUSED;
+    }
+    bool kept = false;
+    bool here = ak_opencl_open(&cl, NULL) == AK_OK &&
+                ak_opencl_find(&place, cl, argv[DEVICE], NULL) == AK_OK &&
+                (context = ak_opencl_context(cl, &place, &code)) != NULL;
+    if (here) {
+        code = build_source(&program, &log, cl, context, place.device, source, argv[OPTIONS]);
+        say(log == NULL ? "" : log);
+        if (code != 0 && (log == NULL || strstr(log, "error") == NULL)) {
+            char text[64];
+            ak_opencl_error_text(text, sizeof text, code);
+            say("error: clBuildProgram: ");
+            say(text);
+        }
+        kept = code == 0 && keep_binary(cl, program, argv[ARTIFACT]);
+    }
+    if (code == 0 && !kept && !keep_source(source, argv[OPTIONS], argv[ARTIFACT])) {
+        say("error: the program could not be written");
+        code = AK_CL_OUT_OF_RESOURCES;
+    }
+    ak_free(log);
+    ak_free(source);
+    /* Nothing of the ICD is released: it may hang or crash while it clears up. */
+    _exit(code == 0 ? EXIT_COMPILED : EXIT_REFUSED);
+}
+
+/* ---- compiling ------------------------------------------------------------------------------- */
+
+ak_status ak_opencl_source(ak_buf *out, const char *text, const char *name, ak_error *err)
+{
+    ak_buf_print(out, "#line 1 \"%s\"\n", name);
+    ak_buf_puts(out, text);
+    ak_buf_putc(out, '\n');
+    return ak_buf_status(out, err);
+}
+
+void ak_opencl_folders(char readable[AK_PATH_MAX], char writable[AK_PATH_MAX])
+{
+    char cache[AK_PATH_MAX + 32];
+    (void)snprintf(readable, AK_PATH_MAX, "/etc/OpenCL");
+    ak_opencl_pocl_cache(cache, sizeof cache);
+    const char *folder = strchr(cache, '=');
+    (void)snprintf(writable, AK_PATH_MAX, "%s", folder == NULL ? "" : folder + 1);
+}
+
+/* Joins the options, which hold no blanks (opencl_launch.c), and takes the device out. */
+static ak_status join(ak_buf *out, const char **device, const ak_compile_job *job, ak_error *err)
+{
+    const size_t prefix = sizeof AK_OPENCL_DEVICE_OPTION - 1;
+    *device = AK_OPENCL_PREFIX "0";
+    for (size_t i = 0; i < job->argc; i++) {
+        if (strncmp(job->argv[i], AK_OPENCL_DEVICE_OPTION, prefix) == 0) {
+            *device = job->argv[i] + prefix;
+        } else {
+            ak_buf_print(out, "%s%s", out->length == 0 ? "" : " ", job->argv[i]);
+        }
+    }
+    return ak_buf_status(out, err);
+}
+
+static ak_status run_child(ak_proc_result *run, const ak_compile_job *job, ak_error *err)
+{
+    char program[AK_PATH_MAX], folder[AK_PATH_MAX + 8], cache[AK_PATH_MAX + 32];
+    const char *device;
+    ak_buf options = AK_BUF(OPTIONS_MAX - 1);
+    ak_status status = AK_OK;
+    AK_TRY(ak_program_find(program, err));
+    AK_TRY(join(&options, &device, job, err));
+    (void)snprintf(folder, sizeof folder, "TMPDIR=%s", job->folder);
+    ak_opencl_pocl_cache(cache, sizeof cache);
+    const char *const variables[] = {"LC_ALL=C", folder, cache[0] == 0 ? NULL : cache, NULL};
+    const char *const argv[] = {program,       "worker", "--opencl-compile", job->source_path,
+                                job->artifact, device,   options.data,       NULL};
+    ak_proc_spec spec = {.argv = argv,
+                         .setenv = variables,
+                         .output_max = LOG_MAX - 1,
+                         .memory_max = MEMORY_LIMIT(job->memory_max)};
+    ak_compile_limit(&spec, job);
+    AK_TRY(ak_proc_run(run, &spec, err));
+out:
+    ak_buf_free(&options);
+    return status;
+}
+
+ak_status ak_opencl_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err)
+{
+    ak_compile_result result = {0};
+    ak_proc_result run = {0};
+    int64_t begin = ak_clock_ns();
+    ak_status status = AK_OK;
+    AK_TRY(run_child(&run, job, err));
+    AK_TRY(ak_compile_judge(&result, &run, job, "the OpenCL compiler", err));
+    if (result.status == AK_TRIAL_OK) {
+        AK_TRY(ak_compile_hash(&result, job, NULL, err));
+    }
+    AK_TRY(ak_compile_end(&result, err));
+    result.compile_ns = ak_clock_ns() - begin;
+    *out = result;
+out:
+    if (status != AK_OK) {
+        ak_compile_result_clear(&result);
+    }
+    ak_proc_result_clear(&run);
+    return status;
+}

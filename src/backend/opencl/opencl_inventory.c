@@ -1,0 +1,262 @@
+/*
+ * opencl_inventory.c: finds the OpenCL devices, and what a result depends on besides the source.
+ *
+ * Loading an ICD runs the code of its vendor, which may crash or hang, so a child does it and
+ * writes one line. This process asks once and keeps the answer.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/opencl/opencl.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/proc.h"
+#include "base/program.h"
+
+#define INVENTORY_TIMEOUT_NS (60 * AK_SECOND_NS)
+#define INVENTORY_MAX        65536
+#define NAME_MAX_BYTES       256
+#define WHERE                "OpenCL inventory"
+
+/* ---- the child ------------------------------------------------------------------------------- */
+
+/* X(fact, number of clGetDeviceInfo, type of its value) */
+#define FACTS(X)                                                                                   \
+    X(compute_units, AK_CL_DEVICE_COMPUTE_UNITS, uint32_t)                                         \
+    X(work_group_max, AK_CL_DEVICE_WORK_GROUP_MAX, size_t)                                         \
+    X(vector_floats, AK_CL_DEVICE_VECTOR_FLOATS, uint32_t)                                         \
+    X(local_bytes, AK_CL_DEVICE_LOCAL_BYTES, uint64_t)                                             \
+    X(cache_bytes, AK_CL_DEVICE_CACHE_BYTES, uint64_t)                                             \
+    X(memory_bytes, AK_CL_DEVICE_MEMORY_BYTES, uint64_t)                                           \
+    X(clock_mhz, AK_CL_DEVICE_CLOCK_MHZ, uint32_t)
+
+static bool add_text(json_t *object, const char *key, const ak_opencl *cl, void *device,
+                     uint32_t name)
+{
+    char text[NAME_MAX_BYTES] = "";
+    size_t needed = 0;
+    /* a longer text is an error, and "unknown" then */
+    bool known = cl->device_info(device, name, sizeof text - 1, text, &needed) == 0;
+    return ak_json_set_text(object, key, known ? text : "unknown");
+}
+
+static bool add_device(json_t *list, const ak_opencl *cl, const ak_opencl_place *place, size_t i)
+{
+    char device[32], platform[NAME_MAX_BYTES] = "", version[NAME_MAX_BYTES] = "";
+    uint64_t type = 0;
+    json_t *object = json_object();
+    (void)snprintf(device, sizeof device, AK_OPENCL_PREFIX "%zu", i);
+    (void)cl->platform_info(place->platform, AK_CL_PLATFORM_NAME, sizeof platform - 1, platform,
+                            NULL);
+    (void)cl->platform_info(place->platform, AK_CL_PLATFORM_VERSION, sizeof version - 1, version,
+                            NULL);
+    (void)cl->device_info(place->device, AK_CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    bool good =
+        object != NULL && ak_json_set_text(object, "device", device) &&
+        ak_json_set_text(object, "platform", platform) &&
+        ak_json_set_text(object, "version", version) &&
+        add_text(object, "name", cl, place->device, AK_CL_DEVICE_NAME) &&
+        add_text(object, "driver", cl, place->device, AK_CL_DEVICE_DRIVER) &&
+        ak_json_set(object, "is_cpu", json_integer((type & AK_CL_DEVICE_IS_CPU) != 0 ? 1 : 0));
+#define FACT(fact, number, value_type)                                                             \
+    {                                                                                              \
+        value_type value = 0;                                                                      \
+        (void)cl->device_info(place->device, number, sizeof value, &value, NULL);                  \
+        good = good && ak_json_set(object, #fact, json_integer((json_int_t)value));                \
+    }
+    FACTS(FACT)
+#undef FACT
+    return json_array_append_new(list, object) == 0 && good;
+}
+
+int ak_opencl_inventory_main(int argc, char **argv)
+{
+    const ak_opencl *cl;
+    ak_opencl_place places[AK_OPENCL_DEVICES_MAX];
+    ak_error err = AK_ERROR_INIT;
+    json_t *object = json_object(), *list = json_array();
+    char *text = NULL;
+    bool good = object != NULL && list != NULL;
+    (void)argc;
+    (void)argv;
+    if (good && ak_opencl_open(&cl, &err) != AK_OK) {
+        good = ak_json_set_text(object, "missing", err.text);
+    } else if (good) {
+        size_t count = ak_opencl_devices(places, cl);
+        for (size_t i = 0; good && i < count; i++) {
+            good = add_device(list, cl, &places[i], i);
+        }
+        if (good && count == 0) {
+            good = ak_json_set_text(object, "missing",
+                                    "no OpenCL platform is installed (/etc/OpenCL/vendors): "
+                                    "install the driver's OpenCL part, or `apt-get install "
+                                    "pocl-opencl-icd` for the processor");
+        }
+    }
+    good =
+        ak_json_set(object, "devices", list) && good && ak_json_text(&text, object, NULL) == AK_OK;
+    if (good) {
+        size_t length = strlen(text);
+        good = ak_fs_write_all(STDOUT_FILENO, text, length);
+    }
+    ak_free(text);
+    json_decref(object);
+    _exit(good ? 0 : 1); /* an ICD may hang or crash while it clears up */
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+/* Gives the inventory, which is borrowed: it stays until the process ends. */
+static ak_status inventory(const json_t **out, ak_error *err)
+{
+    static json_t *known;
+    char program[AK_PATH_MAX], cache[AK_PATH_MAX + 32];
+    ak_proc_result run = {0};
+    if (known != NULL) {
+        *out = known;
+        return AK_OK;
+    }
+    ak_status status = ak_program_find(program, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    ak_opencl_pocl_cache(cache, sizeof cache);
+    const char *const variables[] = {cache[0] == 0 ? NULL : cache, NULL};
+    const char *const argv[] = {program, "worker", "--opencl-inventory", NULL};
+    ak_proc_spec spec = {.argv = argv,
+                         .setenv = variables,
+                         .timeout_ns = INVENTORY_TIMEOUT_NS,
+                         .output_max = INVENTORY_MAX};
+    status = ak_proc_run(&run, &spec, err);
+    if (status == AK_OK && run.exit_code != 0) {
+        status =
+            ak_fail(err, AK_UNAVAILABLE, "the OpenCL libraries %s when they are loaded: %.200s",
+                    run.timed_out ? "hang" : "crash", run.output);
+    }
+    /* An ICD may write before or after our line. */
+    const char *line = status == AK_OK ? strstr(run.output, "{\"") : NULL;
+    const char *end = line == NULL ? NULL : strrchr(line, '}');
+    if (status == AK_OK) {
+        status = end == NULL ? ak_fail(err, AK_CORRUPT, WHERE ": no answer")
+                             : ak_json_parse(&known, line, (size_t)(end + 1 - line), WHERE, err);
+    }
+    ak_proc_result_clear(&run);
+    *out = known;
+    return status;
+}
+
+ak_status ak_opencl_probe(ak_device_visitor visit, void *context, ak_error *err)
+{
+    const json_t *found;
+    size_t i;
+    json_t *device;
+    /* If anything keeps OpenCL from working, the machine counts as one without OpenCL devices;
+       doctor says why. */
+    if (inventory(&found, err) != AK_OK) {
+        return AK_OK;
+    }
+    json_array_foreach(json_object_get(found, "devices"), i, device)
+    {
+        char text[2 * NAME_MAX_BYTES + 100];
+        (void)snprintf(text, sizeof text, "%s, by %s; %lld compute units, %lld KiB of local memory",
+                       ak_json_text_at(device, "name"), ak_json_text_at(device, "platform"),
+                       (long long)json_integer_value(json_object_get(device, "compute_units")),
+                       (long long)json_integer_value(json_object_get(device, "local_bytes")) >> 10);
+        visit(context, ak_json_text_at(device, "device"), text);
+    }
+    return AK_OK;
+}
+
+ak_status ak_opencl_missing(const char *device, ak_error *err)
+{
+    const json_t *all = NULL;
+    ak_error why = AK_ERROR_INIT;
+    if (inventory(&all, &why) != AK_OK) {
+        return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: %s", device, why.text);
+    }
+    const char *missing = json_string_value(json_object_get(all, "missing"));
+    size_t count = json_array_size(json_object_get(all, "devices"));
+    if (missing != NULL || count == 0) {
+        return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: %s", device,
+                       missing == NULL ? "no OpenCL device was found" : missing);
+    }
+    return ak_fail(err, AK_NOT_FOUND, "there is no device %.40s: this machine has %s%zu", device,
+                   count == 1 ? "only opencl:" : "opencl:0 to opencl:", count - 1);
+}
+
+static ak_status device_of(const json_t **out, const char *name, ak_error *err)
+{
+    const json_t *all;
+    size_t i;
+    json_t *device;
+    AK_DO(inventory(&all, err));
+    json_array_foreach(json_object_get(all, "devices"), i, device)
+    {
+        if (strcmp(ak_json_text_at(device, "device"), name) == 0) {
+            *out = device;
+            return AK_OK;
+        }
+    }
+    return ak_opencl_missing(name, err);
+}
+
+ak_status ak_opencl_facts(ak_scope *out, const char *device, int threads, ak_error *err)
+{
+    const json_t *found = NULL;
+    const char *key;
+    json_t *value;
+    (void)threads;
+    ak_status status = device_of(&found, device, err);
+    json_object_foreach((json_t *)(uintptr_t)found, key, value)
+    {
+        if (status == AK_OK && json_is_integer(value)) {
+            status = ak_scope_set_int(out, key, json_integer_value(value), err);
+        }
+    }
+    return status;
+}
+
+/* Leaves out the ordinal, because equal devices of one machine give equal results. */
+ak_status ak_opencl_environment(json_t **out, const char *device, ak_error *err)
+{
+    static const char *const kept[] = {"name",          "platform",    "version",     "driver",
+                                       "compute_units", "local_bytes", "memory_bytes"};
+    const json_t *found = NULL;
+    AK_DO(device_of(&found, device, err));
+    json_t *object = json_object();
+    bool good = object != NULL && ak_json_set_text(object, "backend", "opencl");
+    for (size_t i = 0; good && i < sizeof kept / sizeof kept[0]; i++) {
+        good = json_object_set(object, kept[i], json_object_get(found, kept[i])) == 0;
+    }
+    if (!good) {
+        json_decref(object);
+        return ak_fail_memory(err);
+    }
+    *out = object;
+    return AK_OK;
+}
+
+ak_status ak_opencl_describe(json_t *object, ak_error *err)
+{
+    const json_t *all = NULL;
+    ak_error why = AK_ERROR_INIT;
+    json_t *state = json_object();
+    bool good = state != NULL;
+    if (inventory(&all, &why) != AK_OK) {
+        good = good && ak_json_set_text(state, "missing", why.text);
+    } else if (json_object_get(all, "missing") != NULL) {
+        good = good && json_object_set(state, "missing", json_object_get(all, "missing")) == 0;
+    } else {
+        size_t i;
+        json_t *device;
+        json_array_foreach(json_object_get(all, "devices"), i, device)
+        {
+            char text[2 * NAME_MAX_BYTES + 32];
+            (void)snprintf(text, sizeof text, "%s, driver %s", ak_json_text_at(device, "version"),
+                           ak_json_text_at(device, "driver"));
+            good = good && ak_json_set_text(state, ak_json_text_at(device, "device"), text);
+        }
+    }
+    good = ak_json_set(object, "opencl", state) && good;
+    return good ? AK_OK : ak_fail_memory(err);
+}

@@ -1,0 +1,57 @@
+/*
+ * opencl_launch.c: the rules for space files. "Launch" is CUDA's (docs/formats.md): `Block` is the
+ * work-group, `Grid` counts work-groups. What only NVIDIA's devices have is refused by name.
+ */
+#include <string.h>
+
+#include "backend/compile.h"
+#include "backend/launch/launch.h"
+#include "backend/opencl/opencl.h"
+
+static ak_status check_launch(const json_t *launch, const ak_problem *problem, const char *where,
+                              ak_error *err)
+{
+    static const struct {
+        const char *key, *instead;
+    } refused[] = {{"TensorMaps", "pass the buffers"},
+                   {"Cluster", "OpenCL has work-groups only"},
+                   {"LaunchEarly", "kernels of a queue run one after the other"},
+                   {"SharedMemory", "declare the local memory in the kernel, as "
+                                    "`local float tile[SIZE]`"}};
+    ak_status status = ak_launch_check(launch, problem, where, err);
+    size_t count = json_is_array(launch) ? json_array_size(launch) : 1;
+    for (size_t k = 0; status == AK_OK && k < count; k++) {
+        const json_t *kernel = json_is_array(launch) ? json_array_get(launch, k) : launch;
+        for (size_t i = 0; status == AK_OK && i < sizeof refused / sizeof refused[0]; i++) {
+            if (json_object_get(kernel, refused[i].key) != NULL) {
+                status = ak_fail(err, AK_INVALID, "%.200s: Launch: \"%s\" is not for OpenCL; %s",
+                                 where, refused[i].key, refused[i].instead);
+            }
+        }
+    }
+    return status;
+}
+
+/* Tells the compiler for which device it compiles. */
+static ak_status add_device(ak_options *out, const ak_task *task, ak_error *err)
+{
+    char line[64];
+    (void)snprintf(line, sizeof line, AK_OPENCL_DEVICE_OPTION "%.40s", task->device);
+    return ak_options_add(out, line, err);
+}
+
+/* Returns whether a space file may pass this option to clBuildProgram, which gets all options as
+   one text: a blank would begin another option. None of these names a file. */
+static bool allows_option(const char *option)
+{
+    static const char *const listed[] = {"-D", "-cl-", "-w", "-Werror", NULL};
+    return ak_compile_listed(listed, option) && strcmp(option, "-D") != 0 &&
+           strpbrk(option, " \t\r\n\"'\\") == NULL;
+}
+
+const ak_backend_rules ak_opencl_rules = {
+    .check_launch = check_launch,
+    .is_specialised = ak_launch_is_specialised,
+    .add_options = add_device,
+    .allows_option = allows_option,
+};

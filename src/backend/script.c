@@ -1,0 +1,114 @@
+/* script.c: see script.h. */
+#include "backend/script.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/asset.h"
+#include "base/clock.h"
+#include "base/fs.h"
+
+const char *ak_script_python(void)
+{
+    const char *python = ak_env("AUTOKERNEL_PYTHON");
+    return python == NULL ? "python3" : python;
+}
+
+void ak_script_end(ak_script *script)
+{
+    ak_proc_kill(&script->proc);
+    ak_buf_free(&script->held);
+}
+
+/* Sends a message. If the process has ended, the missing reply will show it. */
+static ak_status say(const ak_script *script, const json_t *message, ak_error *err)
+{
+    char *text = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_text(&text, message, err));
+    size_t length = strlen(text);
+    text[length] = '\n'; /* replaces the final 0 */
+    (void)ak_fs_write_all(script->proc.to, text, length + 1);
+out:
+    ak_free(text);
+    return status;
+}
+
+static ak_status hear(json_t **out, ak_script *script, int64_t timeout_ns, ak_error *err)
+{
+    int64_t deadline = ak_clock_ns() + timeout_ns;
+    ak_buf *held = &script->held;
+    char *end;
+    while ((end = memchr(held->data, '\n', held->length)) == NULL) {
+        char bytes[4096];
+        struct pollfd ready = {.fd = script->proc.from, .events = POLLIN};
+        int64_t left = deadline - ak_clock_ns();
+        if (left <= 0) {
+            return ak_fail(err, AK_TIMED_OUT, "%s did not answer within %.3g s", script->who,
+                           (double)timeout_ns / 1e9);
+        }
+        if (poll(&ready, 1, (int)(left / AK_MS_NS) + 1) <= 0) {
+            continue;
+        }
+        ssize_t got = read(script->proc.from, bytes, sizeof bytes);
+        if (got > 0) {
+            ak_buf_append(held, bytes, (size_t)got);
+        } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
+            char how[80] = "";
+            int64_t patience = ak_clock_ns() + AK_SECOND_NS;
+            while (!ak_proc_ended(how, sizeof how, &script->proc) && ak_clock_ns() < patience) {
+                ak_clock_sleep_ns(AK_MS_NS);
+            }
+            return ak_fail(err, AK_CRASHED, "%s ended: %s", script->who, how);
+        }
+        if (ak_buf_status(held, err) != AK_OK) {
+            return ak_fail(err, AK_LIMIT, "%s sent a reply of more than %u bytes", script->who,
+                           AK_SCRIPT_REPLY_MAX);
+        }
+    }
+    ak_status status = ak_json_parse(out, held->data, (size_t)(end - held->data), script->who, err);
+    ak_buf_clear(held); /* it only replies, so nothing follows the line */
+    return status;
+}
+
+ak_status ak_script_ask(json_t **out, ak_script *script, json_t *message, int64_t timeout_ns,
+                        ak_error *err)
+{
+    json_t *reply = NULL;
+    bool good = false;
+    ak_status status = message == NULL ? ak_fail_memory(err) : say(script, message, err);
+    json_decref(message);
+    status = status == AK_OK ? hear(&reply, script, timeout_ns, err) : status;
+    status =
+        status == AK_OK ? ak_json_bool_or(&good, reply, "ok", false, script->who, err) : status;
+    if (status != AK_OK) {
+        json_decref(reply);
+        ak_script_end(script);
+        return status;
+    }
+    if (!good) {
+        status = ak_fail(err, AK_INVALID, "%.400s", ak_json_text_at(reply, "error"));
+        json_decref(reply);
+        return status;
+    }
+    *out = reply;
+    return AK_OK;
+}
+
+ak_status ak_script_start(ak_script *out, const char *python, const char *asset, const char *who,
+                          const ak_proc_spec *with, ak_error *err)
+{
+    const ak_asset *script = ak_asset_find(asset);
+    if (script == NULL) {
+        return ak_fail(err, AK_INTERNAL, "%s is not part of this build", asset);
+    }
+    /* The asset ends with a 0. */
+    const char *const argv[] = {python, "-B", "-c", script->data, NULL};
+    ak_proc_spec spec = *with;
+    spec.argv = argv;
+    *out = (ak_script){.who = who, .held = AK_BUF(AK_SCRIPT_REPLY_MAX)};
+    return ak_proc_start(&out->proc, &spec, err);
+}

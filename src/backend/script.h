@@ -1,0 +1,35 @@
+/*
+ * script.h: a Python process that runs one of our scripts. Requests are JSON objects, one a line,
+ * on its descriptor 3; each gets one reply on its descriptor 4: {"ok": true, ...}, or {"ok": false,
+ * "error": one line}.
+ */
+#ifndef AK_BACKEND_SCRIPT_H
+#define AK_BACKEND_SCRIPT_H
+
+#include "base/json.h"
+#include "base/proc.h"
+
+#define AK_SCRIPT_REPLY_MAX (64u << 10)
+
+typedef struct ak_script {
+    const char *who; /* for messages: "PyTorch's process" */
+    ak_proc proc;
+    ak_buf held; /* an incomplete line of its replies */
+} ak_script;
+
+/* Returns the interpreter that the user wants: AUTOKERNEL_PYTHON, else "python3". */
+const char *ak_script_python(void);
+
+/* Starts `python` with the script `asset`, which the executable carries. `with` says how the child
+   is confined; its argv is not read. After a failure nothing has to be ended. */
+ak_status ak_script_start(ak_script *out, const char *python, const char *asset, const char *who,
+                          const ak_proc_spec *with, ak_error *err);
+/* Sends a message, whose reference it takes over, and gives the reply if that reports success.
+   Returns AK_INVALID, with the script's own text, for a reply that reports an error; after any
+   other failure the process has been ended. */
+ak_status ak_script_ask(json_t **out, ak_script *script, json_t *message, int64_t timeout_ns,
+                        ak_error *err);
+/* Ends the process; does nothing if it has ended. */
+void ak_script_end(ak_script *script);
+
+#endif

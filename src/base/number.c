@@ -1,0 +1,55 @@
+/* number.c: see number.h. uselocale changes only the calling thread and costs two loads.
+   newlocale returns the C library's static "C" locale, which needs no memory, so that it cannot
+   fail. */
+#include "base/number.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+locale_t ak_number_enter(void)
+{
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    assert(plain != (locale_t)0);
+    return uselocale(plain);
+}
+
+void ak_number_leave(locale_t before)
+{
+    (void)uselocale(before);
+}
+
+int ak_number_vprint(char *out, size_t bytes, const char *format, va_list args)
+{
+    locale_t before = ak_number_enter();
+    int length = vsnprintf(out, bytes, format, args);
+    ak_number_leave(before);
+    return length;
+}
+
+int ak_number_print(char *out, size_t bytes, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int length = ak_number_vprint(out, bytes, format, args);
+    va_end(args);
+    return length;
+}
+
+double ak_number_read(const char *text, char **end)
+{
+    locale_t before = ak_number_enter();
+    double value = strtod(text, end);
+    ak_number_leave(before);
+    return value;
+}
+
+void ak_number_shortest(char out[AK_REAL_BYTES], double value)
+{
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)ak_number_print(out, AK_REAL_BYTES, "%.*g", digits, value);
+        if (ak_number_read(out, NULL) == value) {
+            return;
+        }
+    }
+}

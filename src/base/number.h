@@ -1,0 +1,39 @@
+/*
+ * number.h: conversion between numbers and texts that is the same in every locale.
+ *
+ * A program that uses the library may have called setlocale. If a comma separates decimals there,
+ * the C library's strtod reads "1.5" as 1 and its printf writes 0.5 as "0,5". So the library
+ * converts all reals with the functions below, which set the locale "C" for the calling thread
+ * during the call; tools/lint.sh refuses the C library's own functions elsewhere. ascii.h
+ * classifies the letters and digits of names for the same reason.
+ */
+#ifndef AK_BASE_NUMBER_H
+#define AK_BASE_NUMBER_H
+
+#include <locale.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#define AK_REAL_BYTES 32
+
+/* Print as snprintf and vsnprintf do: `out` ends in a 0 if `bytes` is not 0, and the result is
+   the length of the whole text, or negative if it cannot be formatted. */
+int ak_number_print(char *out, size_t bytes, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+int ak_number_vprint(char *out, size_t bytes, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+
+/* Reads a number as strtod does: returns the number that the text begins with and sets *end (unless
+   `end` is NULL) to the text after the number. *end is `text` if there is no number. */
+double ak_number_read(const char *text, char **end);
+
+/* Writes a number with 15, 16 or 17 significant digits, the fewest that read back as the same
+   number. Trailing zeros are left out. */
+void ak_number_shortest(char out[AK_REAL_BYTES], double value);
+
+/* Enclose calls of another library that converts numbers: between them the thread is in the
+   locale "C". ak_number_leave takes the result of ak_number_enter. */
+locale_t ak_number_enter(void);
+void ak_number_leave(locale_t before);
+
+#endif

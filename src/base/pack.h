@@ -1,0 +1,51 @@
+/*
+ * pack.h: a set of files in memory, each with a name and its bytes, which can be written as a tar
+ * file (POSIX ustar, uncompressed) that every tar unpacks. Equal files in equal order give an equal
+ * tar file, because it has no times and no owners.
+ */
+#ifndef AK_BASE_PACK_H
+#define AK_BASE_PACK_H
+
+#include "base/buf.h"
+
+#define AK_PACK_NAME_MAX  99
+#define AK_PACK_FILES_MAX 1024
+
+typedef struct ak_pack_file {
+    char *name; /* relative, "kernel/matmul/host.c" */
+    char *data; /* ends in a 0 that `length` does not count */
+    size_t length;
+} ak_pack_file;
+
+/* A set of files. The caller sets it to zero before the first call and frees it with
+   ak_pack_clear. */
+typedef struct ak_pack {
+    ak_pack_file *files;
+    size_t count, capacity;
+} ak_pack;
+
+void ak_pack_clear(ak_pack *pack);
+/* Adds a copy of a file. Does nothing if the pack has a file with this name and the same bytes.
+   Returns AK_INVALID if the pack has a file with this name and other bytes, or if the name is
+   empty, longer than AK_PACK_NAME_MAX, absolute, or has a part "." or "..". */
+ak_status ak_pack_add(ak_pack *pack, const char *name, const void *data, size_t length,
+                      ak_error *err);
+const ak_pack_file *ak_pack_find(const ak_pack *pack, const char *name); /* NULL: none */
+void ak_pack_sort(ak_pack *pack);                                        /* by name */
+
+ak_status ak_pack_tar(ak_buf *out, const ak_pack *pack, ak_error *err);
+/* Reads a tar file that ak_pack_tar wrote; returns AK_CORRUPT if it is damaged or incomplete.
+   `where` begins the message. */
+ak_status ak_pack_untar(ak_pack *out, const void *bytes, size_t length, const char *where,
+                        ak_error *err);
+
+/* Writes each file below the folder, which is created if it does not exist. */
+ak_status ak_pack_write(const ak_pack *pack, const char *folder, ak_error *err);
+
+/* Write and read the tar file in compressed form (zlib, RFC 1950). The uncompressed tar file may
+   have at most `max` bytes. */
+ak_status ak_pack_squeeze(ak_buf *out, const ak_pack *pack, ak_error *err);
+ak_status ak_pack_unsqueeze(ak_pack *out, const void *bytes, size_t length, size_t max,
+                            const char *where, ak_error *err);
+
+#endif

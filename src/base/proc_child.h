@@ -1,0 +1,43 @@
+/* proc_child.h: what runs in a child between its creation and its program, for proc_launch.c and
+   proc_run.c. Internal to base/. */
+#ifndef AK_BASE_PROC_CHILD_H
+#define AK_BASE_PROC_CHILD_H
+
+#include <sys/resource.h>
+
+#include "base/proc.h"
+
+/* All that a child needs, prepared before it is created. The descriptors are above 9. */
+typedef struct ak_proc_launch {
+    int (*call)(void *context); /* run instead of a program; NULL: none */
+    void *context;
+    const char *path;
+    char *const *argv;
+    char *const *envp;
+    const char *folder;
+    /* becomes stdout and stderr, with `stdio` only stderr; -1: stderr stays, stdout becomes
+       /dev/null */
+    int out;
+    int request; /* becomes AK_PROC_REQUEST_FD; -1: none */
+    int reply;   /* becomes AK_PROC_REPLY_FD */
+    int null;    /* /dev/null, open for reading and writing */
+    pid_t parent;
+    rlim_t memory, cpu;                 /* bytes and seconds; 0: no limit */
+    bool keep_files, any_thread, stdio; /* as in ak_proc_spec */
+    bool guarded;                       /* its exit status must be known; has no effect on a call */
+    bool grouped;                       /* it stays in its parent's process group */
+    ak_proc_priority priority;
+    void (*confine)(void *context); /* as in ak_proc_spec */
+    void *confine_context;
+} ak_proc_launch;
+
+/* Returns true if a child may see this "NAME=value" of our environment; `more` is as in
+   ak_proc_spec. */
+bool ak_proc_passes(const char *variable, const char *const *more);
+/* Creates the process and returns its pid, or -1 with errno set. The caller has blocked all
+   signals. */
+pid_t ak_proc_spawn(const ak_proc_launch *l);
+/* The child that ak_proc_run is running, which must not outlive a worker; 0: none. */
+extern volatile pid_t ak_proc_running;
+
+#endif

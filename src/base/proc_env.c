@@ -1,0 +1,75 @@
+/*
+ * proc_env.c: which variables of our environment a child process sees: those that a compiler, a
+ * library or our own programs read. All other variables are withheld, above all those that hold
+ * keys: whoever writes a candidate's source can make a compiler print a variable, and compiler
+ * output goes into prompts.
+ */
+#include <string.h>
+
+#include "base/proc_child.h"
+
+/* Whole names; an entry that ends in '_' is the beginning of names. */
+static const char *const passed[] = {"PATH",         "HOME",
+                                     "USER",         "LOGNAME",
+                                     "LANG",         "LANGUAGE",
+                                     "TZ",           "TERM",
+                                     "TMPDIR",       "COLUMNS",
+                                     "NO_COLOR",     "LOCPATH",
+                                     "LD_",          "LC_",
+                                     "XDG_",         "AUTOKERNEL_",
+                                     "CUDA_",        "NVIDIA_",
+                                     "CUBLAS_",      "CUDNN_",
+                                     "NVRTC_",       "OCL_ICD_",
+                                     "OPENCL_",      "POCL_",
+                                     "OMP_",         "GOMP_",
+                                     "KMP_",         "OPENBLAS_",
+                                     "GOTO_",        "BLIS_",
+                                     "DNNL_",        "ONEDNN_",
+                                     "MKL_",         "PYTHONPATH",
+                                     "PYTHONHOME",   "VIRTUAL_ENV",
+                                     "CONDA_PREFIX", "TORCH_",
+                                     "PYTORCH_",     "TORCHINDUCTOR_",
+                                     "TRITON_",      "CCACHE_",
+                                     "ASAN_OPTIONS", "TSAN_OPTIONS",
+                                     "LSAN_OPTIONS", "UBSAN_OPTIONS",
+                                     "MSAN_OPTIONS", "GLIBC_TUNABLES",
+                                     "MALLOC_",      "SOURCE_DATE_EPOCH",
+                                     "FAKE_CUDA" /* tests/fakes */};
+
+/* A variable whose name contains one of these is a secret and is never passed. */
+static const char *const secret[] = {"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "JWT"};
+
+/* Compares a name with an entry of a list. */
+static bool is_named(const char *variable, size_t length, const char *entry)
+{
+    size_t n = strlen(entry);
+    bool begins = length >= n && strncmp(variable, entry, n) == 0;
+    return begins && (length == n || entry[n - 1] == '_');
+}
+
+bool ak_proc_passes(const char *variable, const char *const *more)
+{
+    size_t length = strcspn(variable, "=");
+    for (size_t i = 0; more != NULL && more[i] != NULL; i++) {
+        size_t n = strlen(more[i]);
+        if (strcmp(more[i], "*") == 0 || (n == length && strncmp(variable, more[i], n) == 0)) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < sizeof secret / sizeof secret[0]; i++) {
+        if (memmem(variable, length, secret[i], strlen(secret[i])) != NULL) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++) {
+        if (is_named(variable, length, passed[i])) {
+            return true;
+        }
+    }
+    for (size_t i = 0; more != NULL && more[i] != NULL; i++) {
+        if (is_named(variable, length, more[i])) {
+            return true;
+        }
+    }
+    return false;
+}

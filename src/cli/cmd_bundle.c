@@ -1,0 +1,260 @@
+/* cmd_bundle.c: shows what is in a bundle, and verifies that it is still right and fast here. */
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/number.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "cli/task_args.h"
+
+#define TEXT_BYTES 1024
+
+/* ---- show -------------------------------------------------------------------------------------
+ */
+
+static void line(const char *name, const char *text)
+{
+    if (text[0] != 0) {
+        ak_out("%-14s  %s\n", name, text);
+    }
+}
+
+static void join(ak_buf *out, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        ak_buf_print(out, "%s%s", i == 0 ? "" : " ", json_string_value(json_array_get(list, i)));
+    }
+}
+
+static void show_arguments(const json_t *file)
+{
+    const json_t *list = json_object_get(file, "arguments");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *a = json_array_get(list, i);
+        ak_buf text = AK_BUF(TEXT_BYTES);
+        ak_buf_print(&text, "%s: %s, %s [", ak_json_text_at(a, "name"),
+                     ak_json_text_at(a, "access"), ak_json_text_at(a, "dtype"));
+        const json_t *extents = json_object_get(a, "extents");
+        for (size_t d = 0; d < json_array_size(extents); d++) {
+            ak_buf_print(&text, "%s%s", d == 0 ? "" : ", ",
+                         json_string_value(json_array_get(extents, d)));
+        }
+        ak_buf_print(&text, "], aligned to %lld%s",
+                     (long long)json_integer_value(json_object_get(a, "alignment")),
+                     json_is_true(json_object_get(a, "unused")) ? ", unused" : "");
+        line(i == 0 ? "arguments" : "", text.data);
+        ak_buf_free(&text);
+    }
+}
+
+/* Writes a size such as "M=64,N=32". */
+static void print_size(ak_buf *out, const json_t *file, const json_t *size)
+{
+    const json_t *names = json_object_get(file, "sizes");
+    for (size_t i = 0; i < json_array_size(size); i++) {
+        ak_buf_print(out, "%s%s=%lld", i == 0 ? "" : ",",
+                     ak_json_text_at(json_array_get(names, i), "name"),
+                     (long long)json_integer_value(json_array_get(size, i)));
+    }
+}
+
+static void show_measured(const json_t *file)
+{
+    const json_t *list = json_object_get(file, "measured");
+    ak_table table;
+    ak_table_begin(&table, "size", ">variant", ">ms", ">TFLOP/s", ">GB/s", ">threads", ">workspace",
+                   "fastest library", "measured", NULL);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *m = json_array_get(list, i);
+        const json_t *baseline = json_object_get(m, "baseline");
+        char number[AK_NUMBER_BYTES];
+        ak_buf size = AK_BUF(TEXT_BYTES);
+        print_size(&size, file, json_object_get(m, "size"));
+        ak_table_cell(&table, "%s", size.data);
+        ak_table_cell(&table, "%lld", (long long)json_integer_value(json_object_get(m, "variant")));
+        ak_table_cell(&table, "%s", ak_show_real(number, ak_json_number_at(m, "ms")));
+        ak_table_cell(&table, "%s", ak_show_real(number, ak_json_number_at(m, "tflops")));
+        ak_table_cell(&table, "%s", ak_show_real(number, ak_json_number_at(m, "gbs")));
+        ak_table_cell(&table, "%lld", (long long)json_integer_value(json_object_get(m, "threads")));
+        ak_table_cell(&table, "%lld B",
+                      (long long)json_integer_value(json_object_get(m, "workspace_bytes")));
+        if (json_is_object(baseline)) {
+            ak_table_cell(&table, "%s %s: %s ms", ak_json_text_at(baseline, "name"),
+                          ak_json_text_at(baseline, "version"),
+                          ak_show_real(number, ak_json_number_at(baseline, "ms")));
+        } else {
+            ak_table_cell(&table, "-");
+        }
+        ak_table_cell(&table, "%s", ak_json_text_at(m, "date"));
+        ak_buf_free(&size);
+    }
+    ak_table_print(&table);
+}
+
+static void show_variants(const json_t *file)
+{
+    const json_t *list = json_object_get(file, "variants");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *v = json_array_get(list, i);
+        const json_t *compiler = json_object_get(v, "compiler");
+        ak_buf options = AK_BUF(16 * TEXT_BYTES);
+        join(&options, json_object_get(compiler, "options"));
+        ak_out("variant %zu: %s, %s\n", i, ak_json_text_at(v, "file"),
+               json_is_null(json_object_get(v, "workspace"))
+                   ? "for the measured sizes only"
+                   : "for other sizes too, where its conditions hold");
+        ak_out("    %s\n    %s\n", ak_json_text_at(compiler, "version"), options.data);
+        ak_buf_free(&options);
+    }
+}
+
+static void show(const json_t *file)
+{
+    const json_t *needs = json_object_get(file, "requires");
+    const json_t *environment = json_object_get(file, "environment");
+    ak_buf features = AK_BUF(16 * TEXT_BYTES);
+    ak_out("%s: %s\n", ak_json_text_at(file, "name"), ak_json_text_at(file, "description"));
+    line("kernel", ak_json_text_at(file, "kernel"));
+    line("dtype", ak_json_text_at(file, "dtype"));
+    line("options", ak_json_text_at(file, "options"));
+    show_arguments(file);
+    ak_buf_print(&features, "%s ", ak_json_text_at(needs, "architecture"));
+    join(&features, json_object_get(needs, "cpu_features"));
+    line("needs", features.data);
+    line("measured on", ak_json_text_at(environment, "name"));
+    line("licence", ak_json_text_at(file, "licence"));
+    line("written by", ak_json_text_at(file, "autokernel"));
+    ak_out("\n");
+    show_measured(file);
+    show_variants(file);
+    ak_buf_free(&features);
+}
+
+static int run_show(const ak_args *args)
+{
+    ak_error err = AK_ERROR_INIT;
+    char *text = NULL;
+    json_t *file = NULL;
+    ak_status status = ak_bundle_read(&text, args->operand[1], &err);
+    status =
+        status == AK_OK ? ak_json_parse(&file, text, strlen(text), args->operand[1], &err) : status;
+    if (status == AK_OK && ak_args_has(args, AK_OPTION_JSON)) {
+        status = ak_out_json(file) ? AK_OK : ak_fail_memory(&err);
+    } else if (status == AK_OK) {
+        show(file);
+        ak_buf command = AK_BUF(2 * AK_PATH_MAX);
+        ak_buf_puts(&command, "bundle verify ");
+        ak_quote(&command, args->operand[1]);
+        ak_out_next(command.data, "is it right and as fast here?");
+        ak_buf_free(&command);
+    }
+    json_decref(file);
+    ak_text_free(text);
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+}
+
+/* ---- verify -----------------------------------------------------------------------------------
+ */
+
+/* Reads --max-slowdown, "5%" or "0.05". */
+static ak_status read_slowdown(double *out, const ak_args *args, ak_error *err)
+{
+    const char *text = args->text[AK_OPTION_MAX_SLOWDOWN];
+    char *end = NULL;
+    *out = 0;
+    if (text == NULL) {
+        return AK_OK;
+    }
+    *out = ak_number_read(text, &end);
+    bool percent = end != text && *end == '%';
+    *out = percent ? *out / 100 : *out;
+    if (end == text || end[percent ? 1 : 0] != 0 || !(*out > 0 && *out <= 100)) {
+        return ak_fail(err, AK_INVALID,
+                       "--max-slowdown: \"%.40s\" must be a percentage, such as 5%%", text);
+    }
+    return AK_OK;
+}
+
+static void print_rows(const json_t *report)
+{
+    const json_t *list = json_object_get(report, "measured");
+    ak_table table;
+    ak_table_begin(&table, "size", "result", ">ms then", ">ms now", "95 % interval", ">slowdown",
+                   "_", NULL);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *row = json_array_get(list, i), *ci = json_object_get(row, "ci_ms");
+        const json_t *slowdown = json_object_get(row, "slowdown");
+        char a[AK_NUMBER_BYTES];
+        ak_table_cell(&table, "%s", ak_json_text_at(row, "size"));
+        ak_table_cell(&table, "%s", ak_json_text_at(row, "status"));
+        ak_table_cell(&table, "%s", ak_show_real(a, ak_json_number_at(row, "then_ms")));
+        ak_table_cell(&table, "%s", ak_show_real(a, ak_json_number_at(row, "ms")));
+        ak_table_cell(&table, "%s",
+                      ak_show_interval(a, json_number_value(json_array_get(ci, 0)),
+                                       json_number_value(json_array_get(ci, 1))));
+        if (json_is_real(slowdown)) {
+            ak_table_cell(&table, "%+.1f %%", 100 * json_real_value(slowdown));
+        } else {
+            ak_table_cell(&table, "-");
+        }
+        ak_table_cell(&table, "%s",
+                      json_is_true(json_object_get(row, "slower"))
+                          ? "slower than the bundle says"
+                          : ak_json_text_at(row, "reason"));
+    }
+    ak_table_print(&table);
+}
+
+static int run_verify(const ak_args *args)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_bundle_verify_options options = {.cancel = &ak_interrupted};
+    char *text = NULL;
+    json_t *report = NULL;
+    bool good = false;
+    ak_catch_interrupts();
+    ak_status status = read_slowdown(&options.max_slowdown, args, &err);
+    status =
+        status == AK_OK ? ak_bundle_verify(&text, &good, args->operand[1], &options, &err) : status;
+    status = status == AK_OK ? ak_json_parse(&report, text, strlen(text), "verify", &err) : status;
+    if (status == AK_OK && ak_args_has(args, AK_OPTION_JSON)) {
+        status = ak_out_json(report) ? AK_OK : ak_fail_memory(&err);
+    } else if (status == AK_OK) {
+        print_rows(report);
+    }
+    json_decref(report);
+    ak_text_free(text);
+    if (status == AK_OK && !good) {
+        status = ak_fail(&err, AK_CRASHED, "%.200s: is not right, or slower than it says, here",
+                         args->operand[1]);
+    }
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+}
+
+static int run(const ak_args *args)
+{
+    static const ak_verb verbs[] = {{"show", run_show}, {"verify", run_verify}};
+    return ak_verb_run(verbs, sizeof verbs / sizeof verbs[0], args, "bundle cannot",
+                       "see 'autokernel bundle --help'");
+}
+
+const ak_command ak_cmd_bundle = {
+    .name = "bundle",
+    .summary = "what is in a bundle, and is it right and as fast as it says here?",
+    .operands = "show|verify FILE",
+    .least = 2,
+    .most = 2,
+    .options = AK_O(MAX_SLOWDOWN) | AK_O(JSON) | AK_O(HELP),
+    .about =
+        "show checks every checksum and prints contents, guards and evidence; --json prints\n"
+        "bundle.json. verify runs the code again, confined as in a trial: against the reference "
+        "among\n"
+        "its sources, at the measured sizes and the edge-case ones, and against the clock. Exit "
+        "code 1\n"
+        "if a result is wrong, or slower than the bundle says by more than --max-slowdown.",
+    .examples = "  autokernel bundle show matmul_f32.akb\n"
+                "  autokernel bundle verify matmul_f32.akb --max-slowdown 10%\n",
+    .run = run,
+};

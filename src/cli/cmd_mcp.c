@@ -1,0 +1,98 @@
+/* cmd_mcp.c: starts the server of the Model Context Protocol, for coding agents (mcp.h). */
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "cli/mcp.h"
+#include "cli/options.h"
+
+#define EVALUATIONS_DEFAULT 60
+
+static ak_status allow(ak_mcp *mcp, const char *operand, ak_error *err)
+{
+    ak_mcp_opened opened;
+    ak_status status = AK_OK;
+    AK_TRY(ak_mcp_open(&opened, mcp, operand, err));
+    const char *name = ak_problem_name(opened.problem);
+    for (size_t i = 0; i < mcp->kernel_count; i++) {
+        if (strcmp(mcp->kernels[i].name, name) == 0) {
+            AK_TRY(ak_fail(err, AK_INVALID, "%.200s and %.200s are both called %.60s",
+                           mcp->kernels[i].operand, operand, name));
+        }
+    }
+    mcp->kernels[mcp->kernel_count].operand = operand;
+    mcp->kernels[mcp->kernel_count].name = ak_strdup(name);
+    AK_TRY(mcp->kernels[mcp->kernel_count].name == NULL ? ak_fail_memory(err) : AK_OK);
+    mcp->kernel_count++;
+out:
+    ak_mcp_opened_close(&opened);
+    return status;
+}
+
+static void allow_builtin(void *context, const char *name, const char *description)
+{
+    ak_mcp *mcp = context;
+    (void)description;
+    if (mcp->kernel_count < AK_OPERANDS_MAX) {
+        mcp->kernels[mcp->kernel_count].operand = mcp->kernels[mcp->kernel_count].name =
+            ak_strdup(name);
+        mcp->kernel_count += mcp->kernels[mcp->kernel_count].name != NULL;
+    }
+}
+
+static ak_status prepare(ak_mcp *mcp, ak_error *err)
+{
+    const ak_args *args = mcp->args;
+    bool timed = ak_args_has(args, AK_OPTION_TIME);
+    mcp->evaluations_max = ak_args_has(args, AK_OPTION_EVALS)
+                               ? (size_t)args->number[AK_OPTION_EVALS]
+                           : timed ? 0
+                                   : EVALUATIONS_DEFAULT;
+    mcp->spend_max_ns = timed ? llround(args->number[AK_OPTION_TIME] * (double)AK_SECOND_NS) : 0;
+    if (args->operand_count == 0) {
+        AK_DO(ak_list(AK_LIST_KERNELS, allow_builtin, mcp, err));
+    }
+    for (size_t i = 0; i < args->operand_count; i++) {
+        AK_DO(allow(mcp, args->operand[i], err));
+    }
+    AK_DO(ak_archive_open(&mcp->archive, args->text[AK_OPTION_ARCHIVE], err));
+    return ak_mcp_link_open(&mcp->link, err);
+}
+
+static int run(const ak_args *args)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_mcp mcp = {.args = args};
+    json_t *message;
+    ak_catch_interrupts();
+    ak_status status = prepare(&mcp, &err);
+    while (status == AK_OK && (message = ak_mcp_link_take(mcp.link)) != NULL) {
+        ak_mcp_link_send(mcp.link, ak_mcp_answer(&mcp, message));
+        json_decref(message);
+    }
+    ak_mcp_link_close(mcp.link);
+    ak_archive_close(mcp.archive);
+    for (size_t i = 0; i < mcp.kernel_count; i++) {
+        ak_free(mcp.kernels[i].name);
+    }
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+}
+
+const ak_command ak_cmd_mcp = {
+    .name = "mcp",
+    .summary = "serve coding agents: the Model Context Protocol on standard input and output",
+    .operands = "[KERNEL...]",
+    .most = AK_OPERANDS_MAX,
+    .options = AK_O(DEVICE) | AK_O(ALLOW_NUMERICS) | AK_O(LIBRARIES) | AK_O(PROTOCOL) | AK_O_RUN |
+               AK_O(EVALS) | AK_O(TIME) | AK_O(ARCHIVE) | AK_O(HELP),
+    .about =
+        "An agent that starts this gets tools to look at spaces, to check and measure\n"
+        "configurations and to read what was found. It may use the KERNELs that are named, else\n"
+        "the built-in ones; it may measure --evals configurations (default 60; with --time, no\n"
+        "limit) and take --time for it; what is measured is archived. docs/mcp.md has the tools\n"
+        "and how to add this to an agent.",
+    .examples = "  autokernel mcp\n"
+                "  autokernel mcp matmul softmax --evals 200 --time 1h\n",
+    .run = run,
+};

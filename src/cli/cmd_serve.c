@@ -1,0 +1,45 @@
+/* cmd_serve.c: starts the dashboard. */
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/task_args.h"
+
+#define PORT_DEFAULT 8017
+
+static void tell(void *context, const char *url)
+{
+    (void)context;
+    ak_out("the dashboard is at %s (Ctrl-C ends it)\n", url);
+    (void)fflush(stdout);
+}
+
+static int run(const ak_args *args)
+{
+    ak_error err = AK_ERROR_INIT;
+    const ak_serve_options options = {
+        .archive = args->text[AK_OPTION_ARCHIVE],
+        .address = args->text[AK_OPTION_LISTEN],
+        .port = ak_args_has(args, AK_OPTION_PORT) ? (unsigned)args->number[AK_OPTION_PORT]
+                                                  : PORT_DEFAULT,
+        .token_file = args->text[AK_OPTION_TOKEN_FILE],
+        .ready = tell,
+        .cancel = &ak_interrupted,
+    };
+    ak_catch_interrupts();
+    return ak_serve(&options, &err) == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+}
+
+const ak_command ak_cmd_serve = {
+    .name = "serve",
+    .summary = "a dashboard in the browser: the runs of the archive, live",
+    .operands = "",
+    .options = AK_O(PORT) | AK_O(LISTEN) | AK_O(TOKEN_FILE) | AK_O(ARCHIVE) | AK_O(HELP),
+    .about =
+        "Shows the runs of the archive, each as the page of 'report --format html', and brings\n"
+        "them up to date while runs go on. It only reads. It answers this machine alone unless\n"
+        "--listen names another address, which needs --token-file: a file of mode 0600 whose\n"
+        "first line whoever opens the dashboard must know (http://ADDRESS:PORT/?token=...).\n"
+        "Needs libmicrohttpd, which is loaded when the server starts.",
+    .examples = "  autokernel serve\n"
+                "  autokernel serve --port 8080 --archive runs.db\n",
+    .run = run,
+};

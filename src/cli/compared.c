@@ -1,0 +1,225 @@
+/* compared.c: see compared.h. */
+#include "cli/compared.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cli/task_args.h"
+
+/* From this difference on it is explained why a speed is not the ratio of two medians. */
+#define PAIRED_APART 0.02
+
+/* Prints clocks, power and temperature if the device's driver reported them. */
+static void print_conditions(const ak_compared *list, size_t count)
+{
+    ak_table table;
+    char a[AK_NUMBER_BYTES];
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        any = any || list[i].sm_clock_mhz > 0;
+    }
+    if (!any) {
+        return;
+    }
+    ak_out("\n");
+    ak_table_begin(&table, "while it ran", ">SM MHz", ">memory MHz", ">W", ">degrees C",
+                   "clock limited by", ">utilisation", NULL);
+    for (size_t i = 0; i < count; i++) {
+        const ak_compared *c = &list[i];
+        ak_table_cell(&table, "%s", c->name);
+        ak_table_cell(&table, "%.0f", c->sm_clock_mhz);
+        ak_table_cell(&table, "%.0f", c->memory_clock_mhz);
+        ak_table_cell(&table, "%.0f", c->power_watts);
+        ak_table_cell(&table, "%.0f", c->temperature_celsius);
+        ak_table_cell(&table, "%s", c->throttle == NULL ? "-" : c->throttle);
+        ak_table_cell(&table, "%s", c->utilisation > 0 ? ak_show_percent(a, c->utilisation) : "-");
+    }
+    ak_table_print(&table);
+}
+
+/* Names the candidates whose kernels may begin early (programmatic launches); prints nothing if
+   none may. */
+static void print_overlap(const ak_compared *list, size_t count)
+{
+    static const struct {
+        const char *word, *text;
+    } lines[] = {
+        {"between runs", "runs that may begin before the one before has ended (programmatic "
+                         "launches)"},
+        {"within runs", "kernels of one run that may begin before the one before has ended "
+                        "(programmatic launches)"},
+    };
+    for (size_t k = 0; k < sizeof lines / sizeof lines[0]; k++) {
+        bool any = false;
+        for (size_t i = 0; i < count; i++) {
+            if (list[i].overlap != NULL && strcmp(list[i].overlap, lines[k].word) == 0) {
+                ak_out("%s%s %s", any ? ";" : lines[k].text, any ? "" : ":", list[i].name);
+                any = true;
+            }
+        }
+        ak_out("%s", any ? "\n" : "");
+    }
+}
+
+/* Returns the place among the candidates by time, from 1; 0 for a library and for what failed. */
+static size_t rank_of(const ak_compared *list, size_t count, const ak_compared *one)
+{
+    size_t rank = 1;
+    for (size_t i = 0; i < count; i++) {
+        bool before = list[i].median_ms < one->median_ms ||
+                      (list[i].median_ms == one->median_ms && &list[i] < one);
+        rank += list[i].config != NULL && list[i].median_ms > 0 && before ? 1 : 0;
+    }
+    return one->config == NULL || !(one->median_ms > 0) ? 0 : rank;
+}
+
+/* Names a candidate by its rank, "#1 tuned", "#2", "#3 default", and a library by name and
+   version. */
+static void name_cell(ak_table *table, const ak_compared *list, size_t count, const ak_compared *c)
+{
+    bool brief = c->version != NULL && strlen(c->version) <= AK_VERSION_BESIDE;
+    size_t rank = rank_of(list, count, c);
+    /* A candidate that is neither the best nor the default is called by its rank alone. */
+    bool ranked = strstr(c->name, "finalist") != NULL || strncmp(c->name, "candidate ", 10) == 0;
+    if (rank > 0) {
+        ak_table_cell(table, "#%zu%s%s", rank, ranked ? "" : " ", ranked ? "" : c->name);
+    } else {
+        ak_table_cell(table, "%s%s%s", c->name, brief ? " " : "", brief ? c->version : "");
+    }
+}
+
+/* Returns words only for a tie and for an undecided verdict; numbers show who is faster or
+   slower. */
+const char *ak_verdict_words(ak_speed_verdict verdict)
+{
+    return verdict == AK_SPEED_TIE ? "  tie" : verdict == AK_SPEED_UNDECIDED ? "  not decided" : "";
+}
+
+static void speed_cells(ak_table *table, const ak_compared *c)
+{
+    char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
+    ak_table_cell(table, "%s", ak_show_ratio(a, c->ratio));
+    if (c->median_ms <= 0) {
+        ak_table_cell(table, "failed");
+    } else if (c->ratio_low == 1 && c->ratio_high == 1) { /* it is the reference itself */
+        ak_table_cell(table, "reference");
+    } else if (c->ratio_high > 0) {
+        ak_table_cell(table, "%s .. %s%s", ak_show_ratio(a, c->ratio_low),
+                      ak_show_ratio(b, c->ratio_high), ak_verdict_words(c->verdict));
+    } else {
+        ak_table_cell(table, "-");
+    }
+}
+
+/* Adds why it failed or, for a configuration, what it changes. */
+static void below_cell(ak_table *table, const ak_compared *c, const char *base)
+{
+    ak_buf changes = AK_BUF(1 << 16);
+    if (c->median_ms <= 0) {
+        ak_table_cell(table, "%s", c->reason == NULL ? "" : c->reason);
+    } else if (c->config == NULL || strcmp(c->name, "default") == 0) {
+        ak_table_cell(table, "%s", "");
+    } else if (base == NULL) {
+        ak_table_cell(table, "%s", c->config);
+    } else {
+        ak_buf_unshared(&changes, c->config, base);
+        ak_table_cell(table, "%s%s", changes.length == 0 ? "is the default" : "default but ",
+                      changes.data);
+    }
+    ak_buf_free(&changes);
+}
+
+static void add_row(ak_table *table, const ak_compared *list, size_t count, const ak_compared *c,
+                    const char *base, bool bytes)
+{
+    char a[AK_NUMBER_BYTES];
+    name_cell(table, list, count, c);
+    ak_table_cell(table, "%s", ak_show_real(a, c->median_ms));
+    ak_table_cell(table, "%s", ak_show_interval(a, c->ci_low_ms, c->ci_high_ms));
+    ak_table_cell(table, "%s", ak_show_real(a, bytes ? c->gbs : c->tflops));
+    ak_table_cell(table, "%s", ak_show_percent(a, c->efficiency));
+    speed_cells(table, c);
+    below_cell(table, c, base);
+}
+
+/* Adds the candidates by their rank, then those that failed, then the libraries. */
+static void add_rows(ak_table *table, const ak_compared *list, size_t count, const char *base,
+                     bool bytes)
+{
+    for (size_t rank = 1; rank <= count; rank++) {
+        for (size_t i = 0; i < count; i++) {
+            if (rank_of(list, count, &list[i]) == rank) {
+                add_row(table, list, count, &list[i], base, bytes);
+            }
+        }
+    }
+    for (int libraries = 0; libraries < 2; libraries++) {
+        for (size_t i = 0; i < count; i++) {
+            bool library = list[i].config == NULL;
+            if (rank_of(list, count, &list[i]) == 0 && library == (libraries == 1)) {
+                add_row(table, list, count, &list[i], base, bytes);
+            }
+        }
+    }
+}
+
+/* Two figures of one candidate that seem to contradict each other are explained. */
+static void print_paired(const ak_compared *list, size_t count)
+{
+    const ak_compared *reference = NULL;
+    bool apart = false;
+    for (size_t i = 0; i < count; i++) {
+        bool is = list[i].ratio_low == 1 && list[i].ratio_high == 1 && list[i].median_ms > 0;
+        reference = reference == NULL && is ? &list[i] : reference;
+    }
+    for (size_t i = 0; reference != NULL && i < count; i++) {
+        double of_times = list[i].median_ms > 0 ? reference->median_ms / list[i].median_ms : 0;
+        apart = apart || (of_times > 0 && list[i].ratio > 0 &&
+                          fabs(of_times / list[i].ratio - 1) > PAIRED_APART);
+    }
+    if (apart) {
+        ak_out("speed compares times of the same round, so it can differ from the ratio of the "
+               "times in ms, which are medians of all rounds\n");
+    }
+}
+
+void ak_compared_print(const ak_compared *list, size_t count, const ak_placement *placement,
+                       const ak_task *task)
+{
+    ak_config fallback;
+    char *base = NULL;
+    ak_space_default(&fallback, ak_task_space(task));
+    (void)ak_config_text(&base, ak_task_space(task), &fallback, NULL); /* NULL if memory is out */
+    ak_table table;
+    bool bytes = placement->memory_bound;
+    ak_table_begin(&table, "measured", ">ms", "95 % interval", bytes ? ">GB/s" : ">TFLOP/s",
+                   ">roofline", ">speed", "95 % interval", "_what it changes", NULL);
+    add_rows(&table, list, count, base, bytes);
+    ak_table_print(&table);
+    ak_free(base);
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].version != NULL && strlen(list[i].version) > AK_VERSION_BESIDE) {
+            ak_out("%s: %s\n", list[i].name, list[i].version);
+        }
+    }
+    print_paired(list, count);
+    print_overlap(list, count);
+    print_conditions(list, count);
+}
+
+void ak_summary_print(const ak_comparison *comparison)
+{
+    if (comparison->summary != NULL) {
+        ak_out("\n%s: %s\n", comparison->candidates[comparison->count - 1].name,
+               comparison->summary);
+    }
+    ak_warnings_print(comparison->warnings, comparison->warning_count);
+}
+
+void ak_warnings_print(char *const *texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ak_out("warning: %s\n", texts[i]);
+    }
+}

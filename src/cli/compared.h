@@ -1,0 +1,21 @@
+/* compared.h: prints the candidates and libraries of one comparison. */
+#ifndef AK_CLI_COMPARED_H
+#define AK_CLI_COMPARED_H
+
+#include "cli/table.h"
+
+/* A longer version is printed below the table instead of beside the name. */
+#define AK_VERSION_BESIDE 32
+
+/* Prints a row for each candidate. A configuration has its rank by time and, below its row, what it
+   changes from the task's default. `placement` says whether TFLOP/s or GB/s are shown. */
+void ak_compared_print(const ak_compared *list, size_t count, const ak_placement *placement,
+                       const ak_task *task);
+/* "  tie", "  not decided", or "". */
+const char *ak_verdict_words(ak_speed_verdict verdict);
+/* Prints the summary and the warnings of a comparison. */
+void ak_summary_print(const ak_comparison *comparison);
+/* Prints what makes a comparison less sure than its intervals say. */
+void ak_warnings_print(char *const *texts, size_t count);
+
+#endif

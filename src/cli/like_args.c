@@ -1,0 +1,30 @@
+/* like_args.c: see like_args.h. */
+#include "cli/like_args.h"
+
+#include <string.h>
+
+ak_status ak_like_files_open(ak_like_files *out, const ak_args *args, ak_error *err)
+{
+    ak_status status = AK_OK;
+    *out = (ak_like_files){0};
+    for (size_t i = 0; i < args->like_count && status == AK_OK; i++) {
+        if (strcmp(args->like[i], "none") == 0) {
+            out->none = true;
+        } else {
+            status = ak_recording_open(&out->list[out->count], args->like[i], err);
+            out->count += status == AK_OK;
+        }
+    }
+    return status == AK_OK && out->none && out->count > 0
+               ? ak_fail(err, AK_INVALID, "--like none and --like %.200s exclude each other",
+                         args->like[strcmp(args->like[0], "none") == 0 ? 1 : 0])
+               : status;
+}
+
+void ak_like_files_close(ak_like_files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        ak_recording_close(files->list[i]);
+    }
+    files->count = 0;
+}

@@ -1,0 +1,291 @@
+/* mcp.c: the life of a session: see mcp.h. */
+#include "cli/mcp.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cli/options.h"
+
+/* Revisions of the protocol, newest first: https://modelcontextprotocol.io/specification. Batches
+   of messages are in the second one only; structured content is in the first one only. */
+static const char *const revisions[] = {"2025-06-18", "2025-03-26", "2024-11-05"};
+#define REVISIONS (sizeof revisions / sizeof revisions[0])
+
+static const char instructions[] =
+    "autokernel measures configurations of compute kernels: it compiles them, checks every result "
+    "against a reference in double precision and times them. Begin with list_kernels and "
+    "describe_space. Propose configurations with measure, a few at a time: those that are invalid "
+    "or fail come back with the reason. The intervals say what is noise. Before you call one "
+    "faster, "
+    "let compare measure both interleaved and read the verdict. Everything that was measured stays "
+    "in the archive (history, best). Whoever started this server set how many configurations may "
+    "be "
+    "measured and for how long; results say what is left.";
+
+/* A method. It returns AK_RPC_OK and its result, or the code of an error. */
+typedef ak_rpc_code (*method_run)(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
+                                  ak_error *err);
+
+static ak_rpc_code no_memory(ak_error *err)
+{
+    (void)ak_fail_memory(err);
+    return AK_RPC_INTERNAL;
+}
+
+static ak_rpc_code give(json_t **result, json_t *value, ak_error *err)
+{
+    *result = value;
+    return value == NULL ? no_memory(err) : AK_RPC_OK;
+}
+
+/* ---- beginning ------------------------------------------------------------------------------- */
+
+static ak_rpc_code initialize(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
+                              ak_error *err)
+{
+    const char *wanted = json_string_value(json_object_get(message->params, "protocolVersion"));
+    if (mcp->revision != NULL) {
+        (void)ak_fail(err, AK_INVALID, "initialize: this session is initialized already");
+        return AK_RPC_NO_REQUEST;
+    }
+    if (wanted == NULL) {
+        (void)ak_fail(err, AK_INVALID, "initialize: \"protocolVersion\" must be a text");
+        return AK_RPC_BAD_PARAMS;
+    }
+    mcp->revision = revisions[0];
+    for (size_t i = 0; i < REVISIONS; i++) {
+        mcp->revision = strcmp(revisions[i], wanted) == 0 ? revisions[i] : mcp->revision;
+    }
+    return give(result,
+                json_pack("{s:s, s:{s:{s:b}, s:{s:b, s:b}}, s:{s:s, s:s, s:s}, s:s}",
+                          "protocolVersion", mcp->revision, "capabilities", "tools", "listChanged",
+                          0, "resources", "listChanged", 0, "subscribe", 0, "serverInfo", "name",
+                          "autokernel", "title", "autokernel", "version", ak_version(),
+                          "instructions", instructions),
+                err);
+}
+
+static ak_rpc_code initialized(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
+                               ak_error *err)
+{
+    (void)result, (void)message, (void)err;
+    mcp->ready = mcp->revision != NULL;
+    return AK_RPC_OK;
+}
+
+static ak_rpc_code ping(json_t **result, ak_mcp *mcp, const ak_rpc_message *message, ak_error *err)
+{
+    (void)mcp, (void)message;
+    return give(result, json_object(), err);
+}
+
+/* ---- tools ----------------------------------------------------------------------------------- */
+
+static ak_rpc_code list_tools(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
+                              ak_error *err)
+{
+    (void)message;
+    json_t *tools = json_array();
+    for (size_t i = 0; i < ak_mcp_tool_count; i++) {
+        if (json_array_append_new(tools, ak_mcp_tool_json(&ak_mcp_tools[i], mcp)) != 0) {
+            json_decref(tools);
+            return no_memory(err);
+        }
+    }
+    return give(result, json_pack("{s:o}", "tools", tools), err);
+}
+
+static ak_rpc_code find_tool(const ak_mcp_tool **out, const json_t *params, ak_error *err)
+{
+    const char *names[32] = {NULL};
+    const char *name = json_string_value(json_object_get(params, "name"));
+    char hint[200];
+    for (size_t i = 0; name != NULL && i < ak_mcp_tool_count; i++) {
+        names[i] = ak_mcp_tools[i].name;
+        if (strcmp(name, names[i]) == 0) {
+            *out = &ak_mcp_tools[i];
+            return AK_RPC_OK;
+        }
+    }
+    if (name == NULL) {
+        (void)ak_fail(err, AK_INVALID, "tools/call: \"name\" must be a text");
+        return AK_RPC_BAD_PARAMS;
+    }
+    ak_hint(hint, sizeof hint, name, names, "tools/list has them");
+    (void)ak_fail(err, AK_INVALID, "there is no tool '%.60s'; %s", name, hint);
+    return AK_RPC_BAD_PARAMS;
+}
+
+/* Makes the result of a tool. Clients of a revision without structured content get that as a second
+   text. */
+static json_t *tool_result(const ak_mcp *mcp, ak_mcp_call *call, const ak_error *err)
+{
+    bool failed = err->status != AK_OK, old = strcmp(mcp->revision, revisions[0]) != 0;
+    char *json = NULL;
+    json_t *content = json_pack("[{s:s, s:o}]", "type", "text", "text",
+                                ak_rpc_text(failed ? err->text : call->text.data));
+    json_t *result = json_pack("{s:o, s:b}", "content", content, "isError", failed);
+    bool good = result != NULL;
+    if (good && !failed && old) {
+        good = ak_json_text(&json, call->result, NULL) == AK_OK &&
+               json_array_append_new(content,
+                                     json_pack("{s:s, s:s}", "type", "text", "text", json)) == 0;
+    } else if (good && !failed) {
+        good = json_object_set(result, "structuredContent", call->result) == 0;
+    }
+    ak_free(json);
+    if (!good) {
+        json_decref(result);
+        return NULL;
+    }
+    return result;
+}
+
+static ak_rpc_code call_tool(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
+                             ak_error *err)
+{
+    const ak_mcp_tool *tool = NULL;
+    ak_rpc_code code = find_tool(&tool, message->params, err);
+    if (code != AK_RPC_OK) {
+        return code;
+    }
+    const json_t *token =
+        json_object_get(json_object_get(message->params, "_meta"), "progressToken");
+    const json_t *given = json_object_get(message->params, "arguments");
+    json_t *none = json_object(), *schema = ak_mcp_input_schema(tool, mcp);
+    ak_mcp_call call = {.mcp = mcp,
+                        .arguments = given == NULL ? none : given,
+                        .token = json_is_string(token) || json_is_integer(token) ? token : NULL,
+                        .result = json_object(),
+                        .text = AK_BUF(AK_JSON_BYTES_MAX)};
+    if (none == NULL || schema == NULL || call.result == NULL) {
+        code = no_memory(err);
+    } else if (ak_mcp_check(schema, call.arguments, tool->name, err) != AK_OK) {
+        code = AK_RPC_BAD_PARAMS;
+    } else {
+        ak_error fault = AK_ERROR_INIT;
+        ak_status status = tool->run(&call, &fault);
+        fault.status = status == AK_OK ? ak_buf_status(&call.text, &fault) : status;
+        code = give(result, tool_result(mcp, &call, &fault), err);
+    }
+    ak_buf_free(&call.text);
+    json_decref(call.result);
+    json_decref(schema);
+    json_decref(none);
+    return code;
+}
+
+/* ---- resources ------------------------------------------------------------------------------- */
+
+static ak_rpc_code list_resources(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
+                                  ak_error *err)
+{
+    (void)message;
+    return give(result, ak_mcp_resources(mcp), err);
+}
+
+static ak_rpc_code list_templates(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
+                                  ak_error *err)
+{
+    (void)mcp, (void)message;
+    return give(result, json_pack("{s:[]}", "resourceTemplates"), err);
+}
+
+static ak_rpc_code read_resource(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
+                                 ak_error *err)
+{
+    const char *uri = json_string_value(json_object_get(message->params, "uri"));
+    if (uri == NULL) {
+        (void)ak_fail(err, AK_INVALID, "resources/read: \"uri\" must be a text");
+        return AK_RPC_BAD_PARAMS;
+    }
+    ak_status status = ak_mcp_resource(result, mcp, uri, err);
+    return status == AK_OK          ? AK_RPC_OK
+           : status == AK_NOT_FOUND ? AK_RPC_NO_RESOURCE
+                                    : AK_RPC_INTERNAL;
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    bool early; /* also allowed before the client has said that it is ready */
+    method_run run;
+} methods[] = {{"initialize", true, initialize},
+               {"ping", true, ping},
+               {"notifications/initialized", true, initialized},
+               {"tools/list", false, list_tools},
+               {"tools/call", false, call_tool},
+               {"resources/list", false, list_resources},
+               {"resources/templates/list", false, list_templates},
+               {"resources/read", false, read_resource}};
+
+static ak_rpc_code run_method(json_t **result, ak_mcp *mcp, const ak_rpc_message *message,
+                              ak_error *err)
+{
+    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+        if (strcmp(methods[i].name, message->method) != 0) {
+            continue;
+        }
+        if (!methods[i].early && !mcp->ready) {
+            (void)ak_fail(err, AK_INVALID, "%s comes before %s", message->method,
+                          mcp->revision == NULL ? "initialize" : "notifications/initialized");
+            return AK_RPC_NO_REQUEST;
+        }
+        return methods[i].run(result, mcp, message, err);
+    }
+    (void)ak_fail(err, AK_INVALID, "there is no method '%.60s'", message->method);
+    return AK_RPC_NO_METHOD;
+}
+
+static json_t *answer_one(ak_mcp *mcp, const json_t *value)
+{
+    ak_rpc_message message;
+    ak_error err = AK_ERROR_INIT;
+    json_t *result = NULL;
+    ak_rpc_code code = ak_rpc_read(&message, value, &err);
+    bool notice = code == AK_RPC_OK && message.id == NULL;
+    if (code == AK_RPC_OK) {
+        code = run_method(&result, mcp, &message, &err);
+    }
+    if (notice || ak_mcp_link_stopped(mcp->link) == AK_MCP_CANCELLED) {
+        json_decref(result);
+        return NULL; /* nobody waits for a reply */
+    }
+    return code == AK_RPC_OK ? ak_rpc_result(message.id, result)
+                             : ak_rpc_error(message.id, code, err.text);
+}
+
+static json_t *answer_batch(ak_mcp *mcp, const json_t *batch)
+{
+    json_t *replies = json_array(), *each;
+    size_t i;
+    json_array_foreach(batch, i, each)
+    {
+        ak_mcp_link_begin(mcp->link, json_object_get(each, "id"));
+        json_t *reply = answer_one(mcp, each);
+        if (reply != NULL) {
+            (void)json_array_append_new(replies, reply);
+        }
+    }
+    if (json_array_size(replies) == 0) {
+        json_decref(replies);
+        return NULL;
+    }
+    return replies;
+}
+
+json_t *ak_mcp_answer(ak_mcp *mcp, const json_t *value)
+{
+    if (!json_is_array(value)) {
+        return answer_one(mcp, value);
+    }
+    if (mcp->revision == NULL || strcmp(mcp->revision, "2025-03-26") != 0) {
+        return ak_rpc_error(NULL, AK_RPC_NO_REQUEST,
+                            "this revision has no batches; send one message a line");
+    }
+    if (json_array_size(value) == 0) {
+        return ak_rpc_error(NULL, AK_RPC_NO_REQUEST, "a batch must not be empty");
+    }
+    return answer_batch(mcp, value);
+}

@@ -1,0 +1,113 @@
+/*
+ * mcp.h: what the files of the server of the Model Context Protocol share.
+ *
+ *   mcp_rpc        lines and messages (JSON-RPC); no input or output of its own
+ *   mcp_link       standard input and output, cancellation, deadlines
+ *   mcp_schema     checks arguments against the JSON Schema that the client was shown
+ *   mcp            the life of a session, and which method is what
+ *   mcp_tools      the table of tools: a tool is one function and one line there
+ *   mcp_look, mcp_measure, mcp_archive    the tools
+ *   mcp_resources  files to read
+ *
+ * The user who starts the server decides what is allowed: which kernels, device and archive, how
+ * many configurations, how long. The client only chooses within these limits.
+ */
+#ifndef AK_CLI_MCP_H
+#define AK_CLI_MCP_H
+
+#include "cli/mcp_link.h"
+#include "cli/task_args.h"
+
+/* A kernel that the client may use. */
+typedef struct ak_mcp_kernel {
+    char *name;          /* name that the client uses */
+    const char *operand; /* operand of the command line that started the server */
+} ak_mcp_kernel;
+
+typedef struct ak_mcp {
+    const ak_args *args; /* arguments of the command line */
+    ak_mcp_kernel kernels[AK_OPERANDS_MAX];
+    size_t kernel_count;
+    ak_mcp_link *link;
+    ak_archive *archive;
+    const char *revision;                /* revision of the protocol; NULL: before initialize */
+    bool ready;                          /* the client has said that it is ready */
+    size_t evaluations, evaluations_max; /* configurations measured; max 0: no limit */
+    int64_t spent_ns, spend_max_ns;      /* time spent in measuring; max 0: no limit */
+} ak_mcp;
+
+/* One call of a tool. */
+typedef struct ak_mcp_call {
+    ak_mcp *mcp;
+    const json_t *arguments; /* an object that fits the tool's schema */
+    const json_t *token;     /* progress token; NULL: the client wants no progress */
+    json_t *result;          /* the structured content, an empty object at first */
+    ak_buf text;             /* the result in short, as text for a reader; empty at first */
+} ak_mcp_call;
+
+typedef struct ak_mcp_tool {
+    const char *name, *title;
+    const char *description;
+    bool task;              /* takes the arguments that name a task: kernel, size, dtype, ... */
+    bool reads;             /* the tool changes nothing */
+    const char *properties; /* arguments of its own, as JSON: `"format": {...}` */
+    const char *required;   /* required arguments, as JSON: `"configs"` */
+    const char *output;     /* properties of the result, as JSON; all are required */
+    ak_status (*run)(ak_mcp_call *call, ak_error *err);
+} ak_mcp_tool;
+
+extern const ak_mcp_tool ak_mcp_tools[];
+extern const size_t ak_mcp_tool_count;
+
+ak_status ak_mcp_list_kernels(ak_mcp_call *call, ak_error *err);
+ak_status ak_mcp_describe_space(ak_mcp_call *call, ak_error *err);
+ak_status ak_mcp_facts(ak_mcp_call *call, ak_error *err);
+ak_status ak_mcp_measure(ak_mcp_call *call, ak_error *err);
+ak_status ak_mcp_compare(ak_mcp_call *call, ak_error *err);
+ak_status ak_mcp_history(ak_mcp_call *call, ak_error *err);
+ak_status ak_mcp_best(ak_mcp_call *call, ak_error *err);
+ak_status ak_mcp_report(ak_mcp_call *call, ak_error *err);
+ak_status ak_mcp_export(ak_mcp_call *call, ak_error *err);
+
+/* The opened problem of a kernel. A recording has a problem only as part of its task. */
+typedef struct ak_mcp_opened {
+    const ak_problem *problem;
+    ak_problem *own;
+    ak_task *task;
+} ak_mcp_opened;
+ak_status ak_mcp_open(ak_mcp_opened *out, const ak_mcp *mcp, const char *operand, ak_error *err);
+void ak_mcp_opened_close(ak_mcp_opened *opened);
+
+/* Returns the part of the limits that is left, as results report it. */
+json_t *ak_mcp_budget(const ak_mcp *mcp);
+
+/* Return a tool's object in tools/list, and the schema of its arguments; NULL: no memory. */
+json_t *ak_mcp_tool_json(const ak_mcp_tool *tool, const ak_mcp *mcp);
+json_t *ak_mcp_input_schema(const ak_mcp_tool *tool, const ak_mcp *mcp);
+/* AK_INVALID with one line if the value does not fit; `where` names it. */
+ak_status ak_mcp_check(const json_t *schema, const json_t *value, const char *where, ak_error *err);
+
+/* Turns the arguments of a call into those of a command line: the kernel becomes the operand, the
+   arguments that name the task become options. The texts are borrowed from the call. */
+ak_status ak_mcp_args(ak_args *out, const ak_mcp_call *call, ak_error *err);
+/* Returns a text among the arguments, or the fallback. */
+const char *ak_mcp_text(const ak_mcp_call *call, const char *key, const char *fallback);
+/* Writes a configuration such as {"UNROLL": 4} as text, "UNROLL=4". Free with ak_free. */
+ak_status ak_mcp_config_text(char **out, const json_t *value, ak_error *err);
+/* Reads a configuration from an argument: an object, a text, "default" or the trial "#5". */
+ak_status ak_mcp_config(ak_config *out, const json_t *value, const ak_args *args,
+                        const ak_task *task, ak_error *err);
+/* Write a trial as a JSON object, without members that are of no use to a client, and as one line
+   of text. */
+json_t *ak_mcp_trial_json(const ak_trial *trial);
+void ak_mcp_trial_line(ak_buf *out, const ak_trial *trial);
+
+/* Return the results of resources/list and resources/read. */
+json_t *ak_mcp_resources(const ak_mcp *mcp);
+/* AK_NOT_FOUND if there is no such resource. */
+ak_status ak_mcp_resource(json_t **out, const ak_mcp *mcp, const char *uri, ak_error *err);
+
+/* Handles one message or batch and returns the reply, or NULL if there is none. */
+json_t *ak_mcp_answer(ak_mcp *mcp, const json_t *value);
+
+#endif

@@ -1,0 +1,200 @@
+/* mcp_archive.c: the tools that read the archive. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "cli/mcp.h"
+#include "cli/trial_table.h"
+
+#define HISTORY_DEFAULT 20
+#define EXPORT_MAX      (16u << 20)
+
+/* The archive, and the filter that the arguments describe. */
+typedef struct selected {
+    ak_archive_filter filter; /* texts belong to the arguments, to the session and to `task` */
+    ak_task *task;            /* NULL unless sizes or choices had to be parsed */
+} selected;
+
+static ak_status select_trials(selected *out, const ak_mcp_call *call, ak_error *err)
+{
+    ak_args args;
+    ak_task_spec spec = {.look = true};
+    ak_status status = AK_OK;
+    AK_TRY(ak_mcp_args(&args, call, err));
+    const char *device = args.text[AK_OPTION_DEVICE];
+    out->filter =
+        (ak_archive_filter){.kernel = ak_mcp_text(call, "kernel", NULL),
+                            .implementation = args.text[AK_OPTION_IMPL],
+                            .device = device != NULL && strcmp(device, "auto") == 0 ? NULL : device,
+                            .dtype = args.text[AK_OPTION_DTYPE]};
+    if (args.text[AK_OPTION_SIZE] != NULL || args.text[AK_OPTION_SET] != NULL) {
+        ak_args_spec(&spec, &args);
+        AK_TRY(ak_task_open(&out->task, &spec, err));
+        out->filter.size = args.text[AK_OPTION_SIZE] == NULL ? NULL : ak_task_size(out->task);
+        out->filter.choices = args.text[AK_OPTION_SET] == NULL ? NULL : ak_task_choices(out->task);
+    }
+out:
+    return status;
+}
+
+/* ---- history --------------------------------------------------------------------------------- */
+
+typedef struct latest {
+    json_t *trials; /* at most `limit`: the latest */
+    size_t limit, matched;
+    bool by_status;
+    ak_trial_status wanted;
+    bool good;
+} latest;
+
+static bool keep_latest(void *context, const ak_trial *trial)
+{
+    latest *l = context;
+    if (l->by_status && trial->status != l->wanted) {
+        return true;
+    }
+    l->matched++;
+    if (json_array_size(l->trials) == l->limit) {
+        (void)json_array_remove(l->trials, 0);
+    }
+    l->good = json_array_append_new(l->trials, ak_mcp_trial_json(trial)) == 0;
+    return l->good;
+}
+
+static void describe_trials(ak_buf *out, const json_t *trials)
+{
+    const json_t *each;
+    size_t i;
+    json_array_foreach(trials, i, each)
+    {
+        char ms[AK_NUMBER_BYTES];
+        const char *reason = ak_json_text_at(each, "reason");
+        ak_buf_print(out, "#%lld %s %s ms; %s; %s%s%s\n",
+                     (long long)json_integer_value(json_object_get(each, "id")),
+                     ak_json_text_at(each, "status"),
+                     ak_show_real(ms, json_number_value(json_object_get(each, "ms"))),
+                     ak_json_text_at(each, "size"), ak_json_text_at(each, "config"),
+                     reason[0] == 0 ? "" : "; ", reason);
+    }
+}
+
+ak_status ak_mcp_history(ak_mcp_call *call, ak_error *err)
+{
+    selected selection = {0};
+    const json_t *limit = json_object_get(call->arguments, "limit");
+    const char *wanted = ak_mcp_text(call, "status", NULL);
+    latest l = {.trials = json_array(), .by_status = wanted != NULL, .good = true};
+    l.limit = limit == NULL ? HISTORY_DEFAULT : (size_t)json_integer_value(limit);
+    ak_status status = AK_OK;
+    if (wanted != NULL && !ak_trial_status_parse(&l.wanted, wanted)) {
+        AK_TRY(ak_fail(err, AK_INVALID,
+                       "there is no status '%.60s'; trials are ok, invalid, compile_error, "
+                       "launch_error, wrong_result, crashed, timed_out, out_of_memory or rejected",
+                       wanted));
+    }
+    AK_TRY(select_trials(&selection, call, err));
+    AK_TRY(ak_archive_each(call->mcp->archive, &selection.filter, keep_latest, &l, err));
+    ak_buf_print(&call->text, "%zu trial%s match%s\n", l.matched, ak_plural(l.matched),
+                 l.matched == 1 ? "es" : "");
+    describe_trials(&call->text, l.trials);
+    AK_TRY(l.good && ak_json_set(call->result, "matched", json_integer((json_int_t)l.matched)) &&
+                   json_object_set(call->result, "trials", l.trials) == 0
+               ? AK_OK
+               : ak_fail_memory(err));
+out:
+    json_decref(l.trials);
+    ak_task_close(selection.task);
+    return status;
+}
+
+/* ---- best ------------------------------------------------------------------------------------ */
+
+ak_status ak_mcp_best(ak_mcp_call *call, ak_error *err)
+{
+    selected selection = {0};
+    ak_trial *list = NULL;
+    size_t count = 0;
+    json_t *trials = json_array();
+    ak_status status = AK_OK;
+    AK_TRY(select_trials(&selection, call, err));
+    AK_TRY(ak_trials_best(&list, &count, call->mcp->archive, &selection.filter, err));
+    for (size_t i = 0; i < count; i++) {
+        AK_TRY(json_array_append_new(trials, ak_mcp_trial_json(&list[i])) == 0
+                   ? AK_OK
+                   : ak_fail_memory(err));
+    }
+    describe_trials(&call->text, trials);
+    if (count == 0) {
+        ak_buf_puts(&call->text, "nothing that is ok matches; measure makes trials\n");
+    }
+    AK_TRY(json_object_set(call->result, "trials", trials) == 0 ? AK_OK : ak_fail_memory(err));
+out:
+    json_decref(trials);
+    ak_trials_free(list, count);
+    ak_task_close(selection.task);
+    return status;
+}
+
+/* ---- report and export ----------------------------------------------------------------------- */
+
+ak_status ak_mcp_report(ak_mcp_call *call, ak_error *err)
+{
+    char *text = NULL;
+    const char *format = ak_mcp_text(call, "format", "md");
+    ak_status status = AK_OK;
+    AK_TRY(ak_report(&text, call->mcp->archive, ak_mcp_text(call, "run", NULL), format, err));
+    ak_buf_puts(&call->text, text);
+    AK_TRY(ak_json_set_text(call->result, "format", format) &&
+                   ak_json_set(call->result, "report", ak_rpc_text(text))
+               ? AK_OK
+               : ak_fail_memory(err));
+out:
+    ak_text_free(text);
+    return status;
+}
+
+static ak_status write_export(const char *path, const char *format, const ak_mcp_call *call,
+                              ak_error *err)
+{
+    selected selection = {0};
+    ak_args args;
+    ak_task *task = NULL;
+    ak_status status = AK_OK;
+    if (strcmp(format, "t1") == 0) {
+        ak_task_spec spec = {.look = true};
+        AK_TRY(ak_mcp_args(&args, call, err));
+        ak_args_spec(&spec, &args);
+        AK_TRY(ak_task_open(&task, &spec, err));
+        AK_TRY(ak_task_export(task, format, path, err));
+    } else {
+        AK_TRY(select_trials(&selection, call, err));
+        AK_TRY(ak_archive_export(call->mcp->archive, &selection.filter, format, path, err));
+    }
+out:
+    ak_task_close(selection.task);
+    ak_task_close(task);
+    return status;
+}
+
+ak_status ak_mcp_export(ak_mcp_call *call, ak_error *err)
+{
+    char folder[AK_PATH_MAX], path[AK_PATH_MAX], *text = NULL;
+    size_t length = 0;
+    const char *format = ak_mcp_text(call, "format", "best");
+    ak_status status = ak_fs_temp(folder, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    AK_TRY(ak_fs_join(path, folder, "export", err));
+    AK_TRY(write_export(path, format, call, err));
+    AK_TRY(ak_fs_read(&text, &length, path, EXPORT_MAX, err));
+    ak_buf_puts(&call->text, text);
+    AK_TRY(ak_json_set_text(call->result, "format", format) &&
+                   ak_json_set(call->result, "content", ak_rpc_text(text))
+               ? AK_OK
+               : ak_fail_memory(err));
+out:
+    ak_free(text);
+    ak_fs_remove(folder);
+    return status;
+}

@@ -1,0 +1,51 @@
+/*
+ * mcp_link.h: the two pipes of `autokernel mcp`, and the messages that come while a tool works.
+ *
+ * A thread reads standard input. It answers pings and lines that are not JSON at once, notes
+ * cancellations, watches the deadline and queues all other messages, which the caller takes one by
+ * one. Only messages get to standard output: what other code prints there is sent to standard
+ * error.
+ */
+#ifndef AK_CLI_MCP_LINK_H
+#define AK_CLI_MCP_LINK_H
+
+#include "cli/mcp_rpc.h"
+
+typedef struct ak_mcp_link ak_mcp_link;
+
+/* The reason why a request must end before its work is done. */
+typedef enum ak_mcp_stop {
+    AK_MCP_GO,
+    AK_MCP_CANCELLED, /* the client cancelled it and wants no reply */
+    AK_MCP_TIME,      /* the deadline has passed */
+    AK_MCP_END        /* the client has gone, or a signal came */
+} ak_mcp_stop;
+
+ak_status ak_mcp_link_open(ak_mcp_link **out, ak_error *err);
+void ak_mcp_link_close(ak_mcp_link *link);
+
+/* Waits for the next message and returns it, for the caller to release; NULL at the end of the
+   input. The request of the message is under way from then on. */
+json_t *ak_mcp_link_take(ak_mcp_link *link);
+/* Puts another request of a batch under way. `id` must live until the next request is under way. */
+void ak_mcp_link_begin(ak_mcp_link *link, const json_t *id);
+/* Sends a message and takes ownership of it. NULL (a message for which there was no memory) is
+   ignored. */
+void ak_mcp_link_send(ak_mcp_link *link, json_t *message);
+
+/* These are about the request under way. _stopped returns why it must end. _cancel returns the same
+   as a number for ak_task_set_cancel, which may become non-zero at any time. _deadline sets the
+   time of ak_clock_ns at which it must end. */
+ak_mcp_stop ak_mcp_link_stopped(const ak_mcp_link *link);
+const volatile int *ak_mcp_link_cancel(const ak_mcp_link *link);
+void ak_mcp_link_deadline(ak_mcp_link *link, int64_t at_ns);
+
+/* Sends the progress of the request under way, `done` of `total`, with this token. If the token is
+   NULL, the client wants no progress and nothing is sent. */
+void ak_mcp_link_progress(ak_mcp_link *link, const json_t *token, double done, double total,
+                          const char *text);
+/* Sends progress every second, without a total, until the next request is taken: for work that
+   cannot tell how much of it is done. `token` must live until then. */
+void ak_mcp_link_tick(ak_mcp_link *link, const json_t *token, const char *text);
+
+#endif

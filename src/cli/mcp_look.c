@@ -1,0 +1,167 @@
+/* mcp_look.c: the tools that only look: kernels, spaces, facts. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/value_json.h"
+#include "cli/mcp.h"
+
+ak_status ak_mcp_open(ak_mcp_opened *out, const ak_mcp *mcp, const char *operand, ak_error *err)
+{
+    const char *device = mcp->args->text[AK_OPTION_DEVICE];
+    *out = (ak_mcp_opened){0};
+    ak_status status = AK_OK;
+    if (device != NULL && strncmp(device, "sim", 3) == 0) {
+        const ak_task_spec spec = {.kernel = operand, .device = device, .look = true};
+        AK_TRY(ak_task_open(&out->task, &spec, err));
+        out->problem = ak_task_problem(out->task);
+    } else {
+        AK_TRY(ak_problem_open(&out->own, operand, err));
+        out->problem = out->own;
+    }
+out:
+    return status;
+}
+
+void ak_mcp_opened_close(ak_mcp_opened *opened)
+{
+    ak_task_close(opened->task);
+    ak_problem_close(opened->own);
+}
+
+static ak_status describe_kernel(json_t *rows, ak_mcp_call *call, const ak_mcp_kernel *kernel,
+                                 ak_error *err)
+{
+    ak_mcp_opened opened;
+    char *about = NULL;
+    json_t *row = json_object(), *names = json_array();
+    bool good = names != NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_mcp_open(&opened, call->mcp, kernel->operand, err));
+    AK_TRY(ak_problem_describe(&about, opened.problem, err));
+    for (size_t i = 0; i < ak_problem_implementation_count(opened.problem); i++) {
+        const char *name = ak_problem_implementation(opened.problem, i);
+        good = good && json_array_append_new(names, json_string(name)) == 0;
+    }
+    good = good && ak_json_set_text(row, "name", kernel->name) &&
+           ak_json_set_text(row, "description", ak_problem_description(opened.problem)) &&
+           json_object_set(row, "implementations", names) == 0 &&
+           ak_json_set_text(row, "details", about) && json_array_append(rows, row) == 0;
+    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    ak_buf_print(&call->text, "%s: %s\n", kernel->name, ak_problem_description(opened.problem));
+out:
+    json_decref(row);
+    json_decref(names);
+    ak_text_free(about);
+    ak_mcp_opened_close(&opened);
+    return status;
+}
+
+ak_status ak_mcp_list_kernels(ak_mcp_call *call, ak_error *err)
+{
+    const ak_mcp *mcp = call->mcp;
+    json_t *rows = json_array();
+    ak_status status = AK_OK;
+    AK_TRY(rows == NULL ? ak_fail_memory(err) : AK_OK);
+    for (size_t i = 0; i < mcp->kernel_count; i++) {
+        AK_TRY(describe_kernel(rows, call, &mcp->kernels[i], err));
+    }
+    AK_TRY(ak_json_set(call->result, "kernels", json_incref(rows)) &&
+                   ak_json_set(call->result, "budget", ak_mcp_budget(mcp))
+               ? AK_OK
+               : ak_fail_memory(err));
+out:
+    json_decref(rows);
+    return status;
+}
+
+/* Opens a task that will not be run. If the machine has no device for it, a data sheet takes its
+   place. */
+static ak_status look(ak_task **out, ak_args *args, const ak_mcp_call *call, ak_error *err)
+{
+    ak_task_spec spec = {.look = true};
+    AK_DO(ak_mcp_args(args, call, err));
+    ak_args_spec(&spec, args);
+    return ak_task_open(out, &spec, err);
+}
+
+ak_status ak_mcp_describe_space(ak_mcp_call *call, ak_error *err)
+{
+    static const char *const kept[] = {"parameters", "conditions", "default", "cartesian", "valid"};
+    ak_args args;
+    ak_task *task = NULL;
+    json_t *object = NULL, *about = json_object(), *facts = NULL;
+    char *text = NULL, valid[AK_NUMBER_BYTES];
+    ak_status status = AK_OK;
+    AK_TRY(look(&task, &args, call, err));
+    AK_TRY(ak_task_facts(&text, task, NULL, err));
+    AK_TRY(ak_json_parse(&facts, text, strlen(text), "facts", err));
+    object = ak_space_json(task);
+    bool good = object != NULL && ak_task_json(about, task) &&
+                json_object_set(call->result, "task", about) == 0 &&
+                json_object_set(call->result, "facts", facts) == 0;
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0] && good; i++) {
+        good = json_object_set(call->result, kept[i], json_object_get(object, kept[i])) == 0;
+    }
+    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    ak_buf_print(&call->text,
+                 "%s %s %s on %s (implementation %s): %zu parameters, %s valid "
+                 "configurations\n",
+                 ak_problem_name(ak_task_problem(task)), ak_task_size(task), ak_task_dtype(task),
+                 ak_task_device(task), ak_task_implementation(task),
+                 ak_space_parameter_count(ak_task_space(task)),
+                 ak_show_count(valid, (double)ak_space_count(ak_task_space(task))));
+    for (size_t i = 0; i < ak_space_parameter_count(ak_task_space(task)); i++) {
+        const ak_parameter *p = ak_space_parameter(ak_task_space(task), i);
+        ak_buf_print(&call->text, "%s:", p->name);
+        for (size_t v = 0; v < p->value_count; v++) {
+            char value[200];
+            ak_value_show(value, sizeof value, &p->values[v]);
+            ak_buf_print(&call->text, v == p->default_index ? " [%s]" : " %s", value);
+        }
+        ak_buf_print(&call->text, "%s%s\n", p->description[0] == 0 ? "" : "; ", p->description);
+    }
+    for (size_t i = 0; i < ak_space_condition_count(ak_task_space(task)); i++) {
+        const char *reason = ak_space_condition_reason(ak_task_space(task), i);
+        ak_buf_print(&call->text, "condition: %s%s%s\n", ak_space_condition(ak_task_space(task), i),
+                     reason[0] == 0 ? "" : "; ", reason);
+    }
+out:
+    json_decref(about);
+    json_decref(object);
+    json_decref(facts);
+    ak_text_free(text);
+    ak_task_close(task);
+    return status;
+}
+
+ak_status ak_mcp_facts(ak_mcp_call *call, ak_error *err)
+{
+    ak_args args;
+    ak_task *task = NULL;
+    ak_config config;
+    ak_error why = AK_ERROR_INIT;
+    json_t *facts = NULL;
+    char *text = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(look(&task, &args, call, err));
+    bool valid = ak_mcp_config(&config, json_object_get(call->arguments, "config"), &args, task,
+                               &why) == AK_OK;
+    if (valid) {
+        AK_TRY(ak_task_facts(&text, task, &config, err));
+        AK_TRY(ak_json_parse(&facts, text, strlen(text), "facts", err));
+        ak_buf_print(&call->text, "valid: %s\n", text);
+    } else {
+        ak_buf_print(&call->text, "not valid: %s\n", why.text);
+    }
+    AK_TRY(
+        ak_json_set(call->result, "valid", json_boolean(valid)) &&
+                ak_json_set(call->result, "reason", valid ? json_null() : ak_rpc_text(why.text)) &&
+                ak_json_set(call->result, "facts", valid ? json_incref(facts) : json_null())
+            ? AK_OK
+            : ak_fail_memory(err));
+out:
+    json_decref(facts);
+    ak_text_free(text);
+    ak_task_close(task);
+    return status;
+}

@@ -1,0 +1,272 @@
+/* mcp_measure.c: the tools that measure, and their budget. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "cli/mcp.h"
+
+#define COMPARED_MAX 16
+
+/* ---- the budget ------------------------------------------------------------------------------ */
+
+json_t *ak_mcp_budget(const ak_mcp *mcp)
+{
+    json_t *left = json_object();
+    double seconds = (double)(mcp->spend_max_ns - mcp->spent_ns) / (double)AK_SECOND_NS;
+    bool good =
+        ak_json_set(left, "evaluations_left",
+                    mcp->evaluations_max == 0
+                        ? json_null()
+                        : json_integer((json_int_t)(mcp->evaluations_max - mcp->evaluations))) &&
+        ak_json_set(left, "seconds_left",
+                    mcp->spend_max_ns == 0 ? json_null() : json_real(seconds > 0 ? seconds : 0));
+    if (!good) {
+        json_decref(left);
+        return NULL;
+    }
+    return left;
+}
+
+/* Returns the limit that forbids measuring `wanted` more configurations, "evaluations" or "time";
+   NULL: they can be measured. */
+static const char *spent(const ak_mcp *mcp, size_t wanted)
+{
+    return mcp->evaluations_max > 0 && mcp->evaluations + wanted > mcp->evaluations_max
+               ? "evaluations"
+           : mcp->spend_max_ns > 0 && mcp->spent_ns >= mcp->spend_max_ns ? "time"
+                                                                         : NULL;
+}
+
+static ak_status refuse(const ak_mcp *mcp, const char *why, ak_error *err)
+{
+    if (strcmp(why, "time") == 0) {
+        return ak_fail(err, AK_LIMIT,
+                       "the budget of %g seconds of measuring is spent; only whoever starts this "
+                       "server can give more (autokernel mcp --time)",
+                       (double)mcp->spend_max_ns / (double)AK_SECOND_NS);
+    }
+    return ak_fail(err, AK_LIMIT,
+                   "%zu of the budget of %zu configurations are left; only whoever starts this "
+                   "server can give more (autokernel mcp --evals)",
+                   mcp->evaluations_max - mcp->evaluations, mcp->evaluations_max);
+}
+
+/* Returns the current time, and limits the work from now on to what is left of the time budget. */
+static int64_t start_clock(const ak_mcp *mcp)
+{
+    int64_t now = ak_clock_ns();
+    if (mcp->spend_max_ns > 0) {
+        ak_mcp_link_deadline(mcp->link, now + mcp->spend_max_ns - mcp->spent_ns);
+    }
+    return now;
+}
+
+/* Returns what ended a call early, "time" or "cancelled"; NULL if nothing did. */
+static const char *stop_text(const ak_mcp *mcp)
+{
+    ak_mcp_stop stop = ak_mcp_link_stopped(mcp->link);
+    return stop == AK_MCP_TIME ? "time" : stop == AK_MCP_GO ? NULL : "cancelled";
+}
+
+/* ---- measure --------------------------------------------------------------------------------- */
+
+typedef struct measuring {
+    ak_mcp_call *call;
+    ak_args args;
+    ak_task *task;
+    ak_tester *tester;
+    json_t *trials;
+    const char *stopped_by;
+} measuring;
+
+static ak_status add_trial(measuring *m, const ak_trial *trial, ak_error *err)
+{
+    ak_mcp_trial_line(&m->call->text, trial);
+    return json_array_append_new(m->trials, ak_mcp_trial_json(trial)) == 0 ? AK_OK
+                                                                           : ak_fail_memory(err);
+}
+
+/* Adds a configuration that is not in the space: it becomes a trial without a measurement. */
+static ak_status add_invalid(measuring *m, const json_t *config, const char *reason, ak_error *err)
+{
+    char *text = NULL;
+    ak_status status = ak_mcp_config_text(&text, config, err);
+    ak_buf_print(&m->call->text, "invalid: %s; %s\n", reason, status == AK_OK ? text : "");
+    if (status == AK_OK &&
+        json_array_append_new(m->trials,
+                              json_pack("{s:n, s:s, s:o, s:o}", "id", "status", "invalid", "reason",
+                                        ak_rpc_text(reason), "config", ak_rpc_text(text))) != 0) {
+        status = ak_fail_memory(err);
+    }
+    ak_free(text);
+    return status;
+}
+
+static ak_status measure_one(measuring *m, const ak_config *config, ak_error *err)
+{
+    ak_trial trial = {0};
+    ak_status status = AK_OK;
+    if (m->tester == NULL) {
+        AK_TRY(ak_tester_open(&m->tester, m->task, err));
+    }
+    AK_TRY(ak_tester_run(&trial, m->tester, config, err));
+    m->call->mcp->evaluations++;
+    ak_free(trial.strategy);
+    trial.strategy = ak_strdup("mcp");
+    AK_TRY(trial.strategy == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_archive_add_trial(m->call->mcp->archive, &trial, err));
+    AK_TRY(add_trial(m, &trial, err));
+out:
+    ak_trial_clear(&trial);
+    return status;
+}
+
+static ak_status measure_all(measuring *m, ak_error *err)
+{
+    const json_t *configs = json_object_get(m->call->arguments, "configs"), *each;
+    const ak_mcp *mcp = m->call->mcp;
+    size_t i, count = json_array_size(configs);
+    ak_status status = AK_OK;
+    json_array_foreach(configs, i, each)
+    {
+        ak_config config;
+        ak_error why = AK_ERROR_INIT;
+        char text[80];
+        (void)snprintf(text, sizeof text, "%zu of %zu configurations are measured", i, count);
+        ak_mcp_link_progress(mcp->link, m->call->token, (double)i, (double)count, text);
+        m->stopped_by = spent(mcp, 1);
+        if (m->stopped_by != NULL) {
+            return AK_OK;
+        }
+        status = ak_mcp_config(&config, each, &m->args, m->task, &why) == AK_OK
+                     ? measure_one(m, &config, err)
+                     : add_invalid(m, each, why.text, err);
+        if (status != AK_OK) {
+            break;
+        }
+    }
+    if (status == AK_CANCELLED) {
+        m->stopped_by = stop_text(mcp);
+        return AK_OK;
+    }
+    return status;
+}
+
+ak_status ak_mcp_measure(ak_mcp_call *call, ak_error *err)
+{
+    ak_mcp *mcp = call->mcp;
+    measuring m = {.call = call, .trials = json_array()};
+    json_t *about = json_object();
+    ak_status status = AK_OK;
+    int64_t begin = start_clock(mcp);
+    AK_TRY(spent(mcp, 1) == NULL ? AK_OK : refuse(mcp, spent(mcp, 1), err));
+    AK_TRY(ak_mcp_args(&m.args, call, err));
+    AK_TRY(ak_args_known_task(&m.task, &m.args, err));
+    ak_task_set_cancel(m.task, ak_mcp_link_cancel(mcp->link));
+    AK_TRY(measure_all(&m, err));
+    if (m.stopped_by != NULL && json_array_size(m.trials) == 0) {
+        AK_TRY(strcmp(m.stopped_by, "cancelled") == 0
+                   ? ak_fail(err, AK_CANCELLED, "cancelled before a configuration was measured")
+                   : refuse(mcp, m.stopped_by, err));
+    }
+    if (m.stopped_by != NULL) {
+        ak_buf_print(&call->text, "stopped by: %s\n", m.stopped_by);
+    }
+    mcp->spent_ns += ak_clock_ns() - begin;
+    begin = ak_clock_ns();
+    AK_TRY(ak_task_json(about, m.task) && json_object_set(call->result, "task", about) == 0 &&
+                   json_object_set(call->result, "trials", m.trials) == 0 &&
+                   ak_json_set_text(call->result, "stopped_by", m.stopped_by) &&
+                   ak_json_set(call->result, "budget", ak_mcp_budget(mcp))
+               ? AK_OK
+               : ak_fail_memory(err));
+out:
+    mcp->spent_ns += ak_clock_ns() - begin;
+    json_decref(about);
+    json_decref(m.trials);
+    ak_tester_close(m.tester);
+    ak_task_close(m.task);
+    return status;
+}
+
+/* ---- compare --------------------------------------------------------------------------------- */
+
+static void describe_comparison(ak_buf *out, const ak_comparison *comparison)
+{
+    char ms[AK_NUMBER_BYTES], ratio[AK_NUMBER_BYTES], interval[AK_NUMBER_BYTES];
+    for (size_t i = 0; i < comparison->count; i++) {
+        const ak_compared *c = &comparison->candidates[i];
+        if (c->reason != NULL) {
+            ak_buf_print(out, "%s failed: %s\n", c->name, c->reason);
+        } else if (i == comparison->reference) {
+            ak_buf_print(out, "%s %s ms, the reference; %s\n", c->name,
+                         ak_show_real(ms, c->median_ms), c->config == NULL ? "" : c->config);
+        } else {
+            ak_buf_print(out, "%s %s ms, %s, speed %s (%s); %s\n", c->name,
+                         ak_show_real(ms, c->median_ms), ak_speed_verdict_text(c->verdict),
+                         ak_show_ratio(ratio, c->ratio),
+                         ak_show_interval(interval, c->ratio_low, c->ratio_high),
+                         c->config == NULL ? "" : c->config);
+        }
+    }
+}
+
+ak_status ak_mcp_compare(ak_mcp_call *call, ak_error *err)
+{
+    ak_mcp *mcp = call->mcp;
+    ak_args args;
+    ak_task *task = NULL;
+    ak_config configs[COMPARED_MAX];
+    char names[COMPARED_MAX][24];
+    const char *texts[COMPARED_MAX];
+    ak_comparison comparison = {0};
+    char *text = NULL;
+    json_t *object = NULL;
+    const json_t *list = json_object_get(call->arguments, "configs");
+    size_t count = json_array_size(list);
+    ak_status status = AK_OK;
+    int64_t begin = start_clock(mcp);
+    AK_TRY(spent(mcp, count) == NULL ? AK_OK : refuse(mcp, spent(mcp, count), err));
+    AK_TRY(ak_mcp_args(&args, call, err));
+    AK_TRY(ak_args_known_task(&task, &args, err));
+    ak_task_set_cancel(task, ak_mcp_link_cancel(mcp->link));
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(names[i], sizeof names[i], "config %zu", i + 1);
+        texts[i] = names[i];
+        if (ak_mcp_config(&configs[i], json_array_get(list, i), &args, task, err) != AK_OK) {
+            status = ak_fail_within(err, "configs[%zu]", i);
+            goto out;
+        }
+    }
+    const ak_compare_options options = {
+        .configs = configs,
+        .names = texts,
+        .count = count,
+        .baselines = json_is_true(json_object_get(call->arguments, "baselines"))};
+    if (call->token != NULL) {
+        ak_mcp_link_tick(mcp->link, call->token, "measuring in turns; progress is in seconds");
+    }
+    status = ak_compare(&comparison, task, &options, err);
+    ak_mcp_link_tick(mcp->link, NULL, NULL);
+    if (status == AK_CANCELLED && ak_mcp_link_stopped(mcp->link) == AK_MCP_TIME) {
+        (void)refuse(mcp, "time", err);
+    }
+    AK_TRY(status);
+    mcp->evaluations += count;
+    mcp->spent_ns += ak_clock_ns() - begin;
+    begin = ak_clock_ns();
+    AK_TRY(ak_comparison_json(&text, &comparison, task, err));
+    AK_TRY(ak_json_parse(&object, text, strlen(text), "comparison", err));
+    describe_comparison(&call->text, &comparison);
+    AK_TRY(json_object_set(call->result, "comparison", object) == 0 &&
+                   ak_json_set(call->result, "budget", ak_mcp_budget(mcp))
+               ? AK_OK
+               : ak_fail_memory(err));
+out:
+    mcp->spent_ns += ak_clock_ns() - begin;
+    json_decref(object);
+    ak_text_free(text);
+    ak_comparison_clear(&comparison);
+    ak_task_close(task);
+    return status;
+}

@@ -1,0 +1,320 @@
+/* mcp_tools.c: the table of tools, with what their arguments and results look like. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/number.h"
+#include "cli/mcp.h"
+#include "cli/options.h"
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+/* The properties of the arguments that name a task, without the kernel (kernel_text). */
+#define TASK                                                                                       \
+    "\"size\": {\"type\": \"string\", \"maxLength\": 400, \"description\": \"M=1024,N=1024,"       \
+    "K=1024, or one number for all sizes alike; left out: the kernel's default\"},"                \
+    "\"dtype\": {\"type\": \"string\", \"maxLength\": 40, \"description\": \"such as f32\"},"      \
+    "\"choices\": {\"type\": \"string\", \"maxLength\": 400, \"description\": \"options of the "   \
+    "problem, such as activation=relu\"},"                                                         \
+    "\"implementation\": {\"type\": \"string\", \"maxLength\": 80, \"description\": \"one that "   \
+    "list_kernels names; left out: the best for the device\"},"                                    \
+    "\"device\": {\"type\": \"string\", \"maxLength\": 80, \"description\": \"auto, host or "      \
+    "cuda:0; left out: as this server was started\"}"
+
+#define CONFIG                                                                                     \
+    "{\"type\": [\"object\", \"string\"], \"maxLength\": 4000, \"additionalProperties\": "         \
+    "{\"type\": [\"string\", \"number\", \"boolean\"], \"maxLength\": 200}, \"description\": "     \
+    "\"{\\\"UNROLL\\\": 4} or \\\"UNROLL=4\\\"; parameters left out have their default; "          \
+    "\\\"default\\\" is the default, \\\"#5\\\" the configuration of trial 5\"}"
+
+#define FORMATS                                                                                    \
+    "[\"best\", \"json\", \"csv\", \"kernels\", \"kernel-tuner\", \"t4\", \"t1\", \"dispatch\"]"
+#define OBJECT  "{\"type\": \"object\"}"
+#define OBJECTS "{\"type\": \"array\", \"items\": {\"type\": \"object\"}}"
+#define STRING  "{\"type\": \"string\"}"
+#define BUDGET                                                                                     \
+    "\"budget\": {\"type\": \"object\", \"description\": \"what is left; null: no limit\"}"
+
+const ak_mcp_tool ak_mcp_tools[] = {
+    {"list_kernels", "List kernels",
+     "The kernels that may be worked on: what they compute, their sizes, dtypes, choices and "
+     "implementations.",
+     false, true, "", "", "\"kernels\": " OBJECTS ", " BUDGET, ak_mcp_list_kernels},
+    {"describe_space", "Describe a search space",
+     "What can be tuned in a kernel at one size on one device: every parameter with its values and "
+     "its default, the conditions between parameters with their reasons, how many configurations "
+     "are valid, and what is known of the device and of the shape.",
+     true, true, "", "",
+     "\"task\": " OBJECT ", \"facts\": " OBJECT ", \"parameters\": " OBJECTS
+     ", \"conditions\": " OBJECTS ", \"default\": " OBJECT
+     ", \"cartesian\": {\"type\": \"number\"}, \"valid\": "
+     "{\"type\": \"number\"}",
+     ak_mcp_describe_space},
+    {"facts", "Facts of a configuration",
+     "Before anything is measured: is this configuration valid (if not, why), what is its "
+     "canonical "
+     "text, which compiler and options does it come to, how many threads and bytes of workspace "
+     "does it take, and what follows from it by the kernel's own formulas.",
+     true, true, "\"config\": " CONFIG, "\"config\"",
+     "\"valid\": {\"type\": \"boolean\"}, \"reason\": {\"type\": [\"string\", \"null\"]}, "
+     "\"facts\": {\"type\": [\"object\", \"null\"]}",
+     ak_mcp_facts},
+    {"measure", "Check and time configurations",
+     "Compiles each configuration, checks its results against the reference over edge-case sizes "
+     "and times it. Each comes back as a trial: status (ok, invalid, compile_error, wrong_result, "
+     "crashed, timed_out, ...), the reason if it failed, the median time in ms with its 95 % "
+     "interval, rates and the fraction of the roofline. Trials are archived.",
+     true, false,
+     "\"configs\": {\"type\": \"array\", \"minItems\": 1, \"maxItems\": 64, \"items\": " CONFIG "}",
+     "\"configs\"",
+     "\"task\": " OBJECT ", \"trials\": " OBJECTS
+     ", \"stopped_by\": {\"type\": [\"string\", \"null\"]}, " BUDGET,
+     ak_mcp_measure},
+    {"compare", "Compare configurations",
+     "Measures configurations, and with \"baselines\" the vendor libraries, interleaved in one "
+     "run, "
+     "which is the only fair way to say that one is faster. The verdict of each beside the "
+     "reference is faster, slower, tie or undecided. Nothing is archived: ratios hold within one "
+     "comparison.",
+     true, false,
+     "\"configs\": {\"type\": \"array\", \"minItems\": 1, \"maxItems\": 16, \"items\": " CONFIG
+     "}, \"baselines\": {\"type\": \"boolean\", \"description\": \"the libraries too; left out: "
+     "false\"}",
+     "\"configs\"", "\"comparison\": " OBJECT ", " BUDGET, ak_mcp_compare},
+    {"history", "Show trials",
+     "What was tried of a kernel, failures included: the latest ones, oldest first.", true, true,
+     "\"status\": {\"type\": \"string\", \"maxLength\": 40, \"description\": \"only trials that "
+     "ended so, such as ok\"}, \"limit\": {\"type\": \"integer\", \"minimum\": 1, \"maximum\": "
+     "1000, \"description\": \"left out: 20\"}",
+     "", "\"matched\": {\"type\": \"integer\"}, \"trials\": " OBJECTS, ak_mcp_history},
+    {"best", "Show the best",
+     "The best trial of every size, dtype, choices and device of a kernel that was measured.", true,
+     true, "", "", "\"trials\": " OBJECTS, ak_mcp_best},
+    {"report", "Report of a run",
+     "What happened in a run of 'autokernel tune': the latest one, or one by its identity.", false,
+     true,
+     "\"run\": {\"type\": \"string\", \"maxLength\": 80}, \"format\": {\"type\": \"string\", "
+     "\"enum\": [\"text\", \"md\", \"csv\", \"json\"], \"description\": \"left out: md\"}",
+     "", "\"format\": " STRING ", \"report\": " STRING, ak_mcp_report},
+    {"export", "Export results",
+     "The archive's trials of a kernel as the text of a file. best: best_config.json, which "
+     "'autokernel bench --config @FILE' and production code read. Others are for spreadsheets and "
+     "for other tuners; t1 is the space.",
+     true, true,
+     "\"format\": {\"type\": \"string\", \"enum\": " FORMATS
+     ", \"description\": \"left out: best\"}",
+     "", "\"format\": " STRING ", \"content\": " STRING, ak_mcp_export},
+};
+const size_t ak_mcp_tool_count = sizeof ak_mcp_tools / sizeof ak_mcp_tools[0];
+
+/* ---- its schemas ----------------------------------------------------------------------------- */
+
+static json_t *parse(const ak_buf *text)
+{
+    json_t *value = NULL;
+    bool good = ak_buf_status(text, NULL) == AK_OK &&
+                ak_json_parse(&value, text->data, text->length, "tools", NULL) == AK_OK;
+    return good ? value : NULL;
+}
+
+json_t *ak_mcp_input_schema(const ak_mcp_tool *tool, const ak_mcp *mcp)
+{
+    ak_buf text = AK_BUF(1 << 16);
+    const char *own = tool->properties[0] == 0 ? "" : ", ";
+    ak_buf_print(&text,
+                 "{\"type\": \"object\", \"properties\": {%s%s%s}, \"required\": [%s%s%s], "
+                 "\"additionalProperties\": false}",
+                 tool->task ? "\"kernel\": {\"type\": \"string\"}, " TASK : "",
+                 tool->task ? own : "", tool->properties, tool->task ? "\"kernel\"" : "",
+                 tool->task && tool->required[0] != 0 ? ", " : "", tool->required);
+    json_t *schema = parse(&text), *names = json_array();
+    ak_buf_free(&text);
+    bool good = schema != NULL && names != NULL;
+    for (size_t i = 0; i < mcp->kernel_count && good; i++) {
+        good = json_array_append_new(names, json_string(mcp->kernels[i].name)) == 0;
+    }
+    json_t *kernel = json_object_get(json_object_get(schema, "properties"), "kernel");
+    good = good && (kernel == NULL || json_object_set(kernel, "enum", names) == 0);
+    json_decref(names);
+    if (!good) {
+        json_decref(schema);
+        return NULL;
+    }
+    return schema;
+}
+
+/* All of the properties are required: a result has one form. */
+static json_t *output_schema(const ak_mcp_tool *tool)
+{
+    ak_buf text = AK_BUF(1 << 16);
+    const char *key;
+    json_t *each;
+    ak_buf_print(&text, "{\"type\": \"object\", \"properties\": {%s}}", tool->output);
+    json_t *schema = parse(&text), *required = json_array();
+    ak_buf_free(&text);
+    json_object_foreach(json_object_get(schema, "properties"), key, each)
+    {
+        (void)json_array_append_new(required, json_string(key));
+    }
+    if (!ak_json_set(schema, "required", required)) {
+        json_decref(schema);
+        return NULL;
+    }
+    return schema;
+}
+
+json_t *ak_mcp_tool_json(const ak_mcp_tool *tool, const ak_mcp *mcp)
+{
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:{s:b, s:b, s:b, s:b}}", "name", tool->name,
+                     "title", tool->title, "description", tool->description, "inputSchema",
+                     ak_mcp_input_schema(tool, mcp), "outputSchema", output_schema(tool),
+                     "annotations", "readOnlyHint", tool->reads, "destructiveHint", false,
+                     "idempotentHint", tool->reads, "openWorldHint", false);
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+const char *ak_mcp_text(const ak_mcp_call *call, const char *key, const char *fallback)
+{
+    const char *text = json_string_value(json_object_get(call->arguments, key));
+    return text == NULL ? fallback : text;
+}
+
+/* Refuses a device other than that of the command line, if one was given there, and any recording:
+   a recording is a file, which only the user who starts the server may name. */
+static ak_status check_device(const ak_args *args, const char *device, ak_error *err)
+{
+    const char *set = args->text[AK_OPTION_DEVICE];
+    if (device == NULL || (set != NULL && strcmp(set, device) == 0)) {
+        return AK_OK;
+    }
+    if (set != NULL && strcmp(set, "auto") != 0) {
+        return ak_fail(err, AK_INVALID,
+                       "device '%.60s': this server was started for %.200s; leave the device out",
+                       device, set);
+    }
+    if (strncmp(device, "sim", 3) == 0 || strchr(device, '/') != NULL) {
+        return ak_fail(err, AK_INVALID,
+                       "device '%.60s': only whoever starts this server can name a recording",
+                       device);
+    }
+    return AK_OK;
+}
+
+ak_status ak_mcp_args(ak_args *out, const ak_mcp_call *call, ak_error *err)
+{
+    static const struct {
+        const char *key;
+        ak_option_id id;
+    } texts[] = {{"size", AK_OPTION_SIZE},
+                 {"dtype", AK_OPTION_DTYPE},
+                 {"choices", AK_OPTION_SET},
+                 {"implementation", AK_OPTION_IMPL},
+                 {"device", AK_OPTION_DEVICE}};
+    const ak_mcp *mcp = call->mcp;
+    const char *kernel = ak_mcp_text(call, "kernel", "");
+    *out = *mcp->args;
+    out->operand_count = 0;
+    for (size_t i = 0; i < mcp->kernel_count; i++) {
+        if (strcmp(mcp->kernels[i].name, kernel) == 0) {
+            out->operand[0] = mcp->kernels[i].operand;
+            out->operand_count = 1;
+        }
+    }
+    ak_status status = check_device(out, ak_mcp_text(call, "device", NULL), err);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const char *text = ak_mcp_text(call, texts[i].key, NULL);
+        if (text != NULL) {
+            out->text[texts[i].id] = text;
+            out->origin[texts[i].id] = texts[i].key;
+        }
+    }
+    return status;
+}
+
+ak_status ak_mcp_config_text(char **out, const json_t *value, ak_error *err)
+{
+    ak_buf text = AK_BUF(8192);
+    const char *key;
+    json_t *each;
+    if (json_is_string(value)) {
+        ak_buf_puts(&text, json_string_value(value));
+    }
+    json_object_foreach((json_t *)value, key, each)
+    {
+        ak_buf_print(&text, "%s%s=", text.length == 0 ? "" : ",", key);
+        if (json_is_string(each)) {
+            ak_buf_puts(&text, json_string_value(each));
+        } else if (json_is_boolean(each)) {
+            ak_buf_puts(&text, json_is_true(each) ? "True" : "False");
+        } else if (json_is_integer(each)) {
+            ak_buf_print(&text, "%lld", (long long)json_integer_value(each));
+        } else {
+            ak_buf_real(&text, json_real_value(each));
+        }
+    }
+    return ak_buf_take(out, &text, err);
+}
+
+ak_status ak_mcp_config(ak_config *out, const json_t *value, const ak_args *args,
+                        const ak_task *task, ak_error *err)
+{
+    char *text = NULL;
+    ak_candidate one;
+    ak_args named = *args;
+    size_t count = 0;
+    ak_status status = ak_mcp_config_text(&text, value, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    if (strcmp(text, "default") == 0 || text[0] == 0) {
+        ak_space_default(out, ak_task_space(task));
+    } else if (text[0] == '#' && strchr(text, ';') == NULL) {
+        named.config[0] = text;
+        named.config_count = 1;
+        status = ak_args_candidates(&one, &count, &named, task, err);
+        *out = status == AK_OK ? one.config : *out;
+    } else {
+        status = ak_config_parse(out, ak_task_space(task), text, err);
+    }
+    ak_free(text);
+    return status;
+}
+
+/* ---- trials ---------------------------------------------------------------------------------- */
+
+json_t *ak_mcp_trial_json(const ak_trial *trial)
+{
+    static const char *const left_out[] = {
+        "samples_ms",     "propose_ns", "overhead_ns", "environment", "device_uuid",
+        "predicted_gain", "generation", "model",       "hypothesis",  "parent"};
+    char *text = NULL;
+    json_t *object = NULL;
+    if (ak_trial_json(&text, trial, NULL) == AK_OK) {
+        (void)ak_json_parse(&object, text, strlen(text), "trial", NULL);
+    }
+    ak_text_free(text);
+    for (size_t i = 0; i < sizeof left_out / sizeof left_out[0]; i++) {
+        (void)json_object_del(object, left_out[i]);
+    }
+    return object;
+}
+
+void ak_mcp_trial_line(ak_buf *out, const ak_trial *trial)
+{
+    char ms[AK_NUMBER_BYTES], interval[AK_NUMBER_BYTES], share[AK_NUMBER_BYTES];
+    if (trial->id > 0) {
+        ak_buf_print(out, "#%lld ", (long long)trial->id);
+    }
+    ak_buf_print(out, "%s", ak_trial_status_text(trial->status));
+    if (trial->status == AK_TRIAL_OK) {
+        ak_buf_print(out, " %s ms (%s)", ak_show_real(ms, trial->median_ms),
+                     ak_show_interval(interval, trial->ci_low_ms, trial->ci_high_ms));
+    }
+    if (trial->status == AK_TRIAL_OK && trial->efficiency > 0) {
+        ak_buf_print(out, ", %s of the roofline", ak_show_percent(share, trial->efficiency));
+    }
+    if (trial->reason != NULL) {
+        ak_buf_print(out, ": %s", trial->reason);
+    }
+    ak_buf_print(out, "; %s\n", trial->config == NULL ? "" : trial->config);
+}

@@ -1,0 +1,68 @@
+/* reported.c: see reported.h. */
+#include "cli/reported.h"
+
+#include <string.h>
+
+#include "base/fs.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/task_args.h"
+
+static const char *const formats[] = {"text", "md", "csv", "json", "html", NULL};
+
+static ak_status choose_format(const char **out, const ak_args *args, ak_error *err)
+{
+    const char *wanted = args->text[AK_OPTION_FORMAT];
+    if (wanted == NULL) {
+        *out = ak_args_has(args, AK_OPTION_JSON) ? "json" : "text";
+        return AK_OK;
+    }
+    if (ak_args_has(args, AK_OPTION_JSON) && strcmp(wanted, "json") != 0) {
+        return ak_fail(err, AK_INVALID, "--json and --format %.40s contradict each other", wanted);
+    }
+    for (size_t i = 0; formats[i] != NULL; i++) {
+        if (strcmp(formats[i], wanted) == 0) {
+            *out = formats[i];
+            return AK_OK;
+        }
+    }
+    char hint[120];
+    ak_hint(hint, sizeof hint, wanted, formats, "reports are text, md, csv, json or html");
+    return ak_fail(err, AK_INVALID, "there is no report format '%.60s'; %s", wanted, hint);
+}
+
+int ak_reported(const ak_args *args, const char *a, const char *b)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_archive *archive = NULL;
+    char *text = NULL, with_width[32];
+    const char *format = "text", *path = args->text[AK_OPTION_OUTPUT];
+    const bool to_file = path != NULL && strcmp(path, "-") != 0;
+    ak_status status = AK_OK;
+    AK_TRY(choose_format(&format, args, &err));
+    AK_TRY(ak_args_archive(&archive, args, &err));
+    if (strcmp(format, "text") == 0) {
+        (void)snprintf(with_width, sizeof with_width, "text:%zu", to_file ? 0 : ak_columns(stdout));
+        format = with_width;
+    }
+    AK_TRY(b == NULL ? ak_report(&text, archive, a, format, &err)
+                     : ak_report_versus(&text, archive, a, b, format, &err));
+    if (to_file) {
+        AK_TRY(ak_fs_write(path, text, strlen(text), &err));
+        ak_out("wrote %s\n", path);
+    } else {
+        size_t length = strlen(text);
+        ak_out_whole(text);
+        ak_out_whole(length > 0 && text[length - 1] == '\n' ? "" : "\n");
+    }
+out:
+    ak_text_free(text);
+    ak_archive_close(archive);
+    if (status == AK_OK) {
+        return AK_EXIT_DONE;
+    }
+    int code = ak_complain_error(&err);
+    /* An empty archive is not a mistake of the user (exit code 1), but the name of a run that does
+       not exist is (exit code 2). */
+    return err.status == AK_NOT_FOUND && a == NULL ? AK_EXIT_FAILED : code;
+}

@@ -1,0 +1,238 @@
+/* config_file.c: see config_file.h. */
+#include "formats/config_file.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive/config_text.h"
+#include "base/alloc.h"
+#include "base/fs.h"
+
+#define PLACE_BYTES 300
+
+static ak_status read_document(json_t **out, const char *path, ak_error *err)
+{
+    char *text;
+    size_t length;
+    int64_t schema = 1;
+    ak_status status = ak_fs_read(&text, &length, path, AK_CONFIG_FILE_BYTES_MAX, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    json_t *file = NULL;
+    status = ak_json_parse(&file, text, length, path, err);
+    ak_free(text);
+    if (status == AK_OK && !json_is_object(file)) {
+        status = ak_fail(err, AK_INVALID, "%s: must be an object as `autokernel export` writes it",
+                         path);
+    }
+    if (status == AK_OK) {
+        status = ak_json_int_or(&schema, file, "schema", 1, path, err);
+    }
+    if (status == AK_OK && schema != 1) {
+        status = ak_fail(err, AK_INVALID, "%s: has schema %lld; this autokernel reads schema 1",
+                         path, (long long)schema);
+    }
+    if (status != AK_OK) {
+        json_decref(file);
+        return status;
+    }
+    *out = file;
+    return AK_OK;
+}
+
+/* Gives the "kind" of the file, "" if it has none. */
+static ak_status kind_of(const char **out, const json_t *file, const char *path, ak_error *err)
+{
+    AK_DO(ak_json_string_or(out, file, "kind", "", path, err));
+    if (**out != 0 && strcmp(*out, "dispatch") != 0) {
+        return ak_fail(err, AK_INVALID, "%s: is of kind \"%.40s\"; only \"dispatch\" is known",
+                       path, *out);
+    }
+    return AK_OK;
+}
+
+static ak_status read_one(char **out, const json_t *file, const char *path, ak_error *err)
+{
+    json_t *config = NULL;
+    AK_DO(ak_json_object_or_null(&config, file, "config", path, err));
+    if (config == NULL) {
+        return ak_fail(err, AK_INVALID, "%s: \"config\" is missing", path);
+    }
+    return ak_config_text_from_json(out, config, NULL, path, err);
+}
+
+ak_status ak_best_config_read(char **config_text, const char *path, ak_error *err)
+{
+    json_t *file = NULL;
+    const char *kind = "";
+    ak_status status = AK_OK;
+    AK_TRY(read_document(&file, path, err));
+    AK_TRY(kind_of(&kind, file, path, err));
+    if (*kind != 0) {
+        AK_TRY(ak_fail(err, AK_INVALID, "%s: is a table for many sizes, not a best_config.json",
+                       path));
+    }
+    AK_TRY(read_one(config_text, file, path, err));
+out:
+    json_decref(file);
+    return status;
+}
+
+/* ---- dispatch.json ----------------------------------------------------------------------------
+ */
+
+/* An entry of the table: its distance, its position in the file, and the configuration that it
+   names. */
+typedef struct entry {
+    double distance;
+    size_t at, config;
+} entry;
+
+static int by_distance(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    if (x->distance != y->distance) {
+        return x->distance < y->distance ? -1 : 1;
+    }
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static ak_status measure(double *out, const json_t *wanted, const json_t *size, const char *place,
+                         ak_error *err)
+{
+    const char *name;
+    json_t *value;
+    *out = 0;
+    json_object_foreach((json_t *)(uintptr_t)wanted, name, value)
+    {
+        int64_t here;
+        AK_DO(ak_json_int(&here, size, name, place, err));
+        if (here < 1) {
+            return ak_fail(err, AK_INVALID, "%s: \"%s\" must be 1 or more", place, name);
+        }
+        double ratio = log((double)here / json_number_value(value));
+        *out += ratio * ratio;
+    }
+    return AK_OK;
+}
+
+static ak_status read_entry(entry *out, const json_t *object, const json_t *wanted,
+                            size_t config_count, const char *place, ak_error *err)
+{
+    json_t *size = NULL;
+    int64_t config = 0;
+    AK_DO(json_is_object(object) ? ak_json_object_or_null(&size, object, "size", place, err)
+                                 : ak_fail(err, AK_INVALID, "%s: must be an object", place));
+    if (size == NULL) {
+        return ak_fail(err, AK_INVALID, "%s: \"size\" is missing", place);
+    }
+    AK_DO(ak_json_int(&config, object, "config", place, err));
+    if (config < 0 || (uint64_t)config >= config_count) {
+        return ak_fail(err, AK_INVALID, "%s: there is no configuration %lld", place,
+                       (long long)config);
+    }
+    out->config = (size_t)config;
+    return measure(&out->distance, wanted, size, place, err);
+}
+
+static ak_status take_config(char ***out, size_t *count, size_t *capacity, const json_t *config,
+                             const char *place, ak_error *err)
+{
+    char *text = NULL;
+    if (!json_is_object(config)) {
+        return ak_fail(err, AK_INVALID, "%s: must be an object", place);
+    }
+    ak_status status = ak_config_text_from_json(&text, config, NULL, place, err);
+    for (size_t i = 0; i < *count && status == AK_OK; i++) {
+        if (strcmp((*out)[i], text) == 0) {
+            ak_free(text);
+            return AK_OK;
+        }
+    }
+    void *list = *out;
+    status = status == AK_OK ? ak_grow(&list, capacity, *count + 1, sizeof(char *), err) : status;
+    *out = list;
+    if (status != AK_OK) {
+        ak_free(text);
+        return status;
+    }
+    (*out)[(*count)++] = text;
+    return AK_OK;
+}
+
+static ak_status read_table(char ***out, size_t *count, const json_t *file, const char *path,
+                            const json_t *wanted, ak_error *err)
+{
+    json_t *sizes = NULL, *configs = NULL;
+    char place[PLACE_BYTES];
+    size_t capacity = 0;
+    ak_status status = AK_OK;
+    entry *entries = NULL;
+    AK_TRY(ak_json_array_or_null(&sizes, file, "sizes", path, err));
+    AK_TRY(ak_json_array_or_null(&configs, file, "configs", path, err));
+    size_t length = json_array_size(sizes);
+    if (length == 0 || length > AK_DISPATCH_SIZES_MAX) {
+        AK_TRY(ak_fail(err, AK_INVALID, "%s: \"sizes\" must have 1 to %d entries", path,
+                       AK_DISPATCH_SIZES_MAX));
+    }
+    if ((entries = ak_alloc(length, sizeof *entries)) == NULL) {
+        AK_TRY(ak_fail_memory(err));
+    }
+    for (size_t i = 0; i < length; i++) {
+        (void)snprintf(place, sizeof place, "%.200s: sizes[%zu]", path, i);
+        entries[i].at = i;
+        AK_TRY(read_entry(&entries[i], json_array_get(sizes, i), wanted, json_array_size(configs),
+                          place, err));
+    }
+    qsort(entries, length, sizeof *entries, by_distance);
+    for (size_t i = 0; i < length; i++) {
+        (void)snprintf(place, sizeof place, "%.200s: configs[%zu]", path, entries[i].config);
+        AK_TRY(take_config(out, count, &capacity, json_array_get(configs, entries[i].config), place,
+                           err));
+    }
+out:
+    ak_free(entries);
+    return status;
+}
+
+ak_status ak_config_file_read(char ***out, size_t *count, const char *path, const char *size,
+                              ak_error *err)
+{
+    json_t *file = NULL, *wanted = NULL;
+    const char *kind = "";
+    char **texts = NULL;
+    size_t length = 0;
+    ak_status status = read_document(&file, path, err);
+    if (status == AK_OK) {
+        status = kind_of(&kind, file, path, err);
+    }
+    if (status == AK_OK) {
+        status = ak_config_text_to_json(&wanted, size, "size", err);
+    }
+    if (status == AK_OK && *kind != 0) {
+        status = read_table(&texts, &length, file, path, wanted, err);
+    } else if (status == AK_OK) {
+        texts = ak_alloc(1, sizeof *texts);
+        status = texts == NULL ? ak_fail_memory(err) : read_one(&texts[0], file, path, err);
+        length = status == AK_OK ? 1 : 0;
+    }
+    json_decref(wanted);
+    json_decref(file);
+    if (status != AK_OK) {
+        ak_config_file_free(texts, length);
+        return status;
+    }
+    *out = texts;
+    *count = length;
+    return AK_OK;
+}
+
+void ak_config_file_free(char **texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ak_free(texts[i]);
+    }
+    ak_free((void *)texts);
+}

@@ -1,0 +1,456 @@
+/* draft.c: see draft.h. */
+#include "formats/draft.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/number.h"
+
+void ak_draft_clear(ak_draft *draft)
+{
+    for (size_t p = 0; p < draft->parameter_count; p++) {
+        ak_free(draft->parameters[p].name);
+        json_decref(draft->parameters[p].values);
+        ak_map_free(draft->parameters[p].places);
+    }
+    ak_free(draft->kernel);
+    ak_free(draft->device);
+    ak_free(draft->size);
+    ak_free(draft->objective);
+    ak_free(draft->implementation);
+    ak_free(draft->dtype);
+    ak_free(draft->choices);
+    json_decref(draft->facts);
+    ak_free(draft->configs);
+    ak_free(draft->records);
+    *draft = (ak_draft){0};
+}
+
+ak_status ak_draft_text(char **member, const char *text, ak_error *err)
+{
+    char *copy = ak_strdup(text == NULL ? "" : text);
+    if (copy == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_free(*member);
+    *member = copy;
+    return AK_OK;
+}
+
+/* The objectives of which more is better, among those that tuners know by name (Kernel Tuner,
+   kernel_tuner/util.py, get_objective_defaults; KTT and this program know only times). */
+static const char *const maximised[] = {"GFLOP/s",  "TFLOP/s", "GB/s",    "TB/s",   "GFLOPS/W",
+                                        "TFLOPS/W", "GFLOP/J", "TFLOP/J", "fitness"};
+
+ak_status ak_draft_objective(ak_draft *draft, const char *name, ak_error *err)
+{
+    draft->maximise = false;
+    for (size_t i = 0; i < sizeof maximised / sizeof maximised[0]; i++) {
+        draft->maximise = draft->maximise || strcmp(name, maximised[i]) == 0;
+    }
+    return ak_draft_text(&draft->objective, name, err);
+}
+
+/* ---- parameters ------------------------------------------------------------------------------ */
+
+/* Longer than the longest text that a space accepts, so that the space reports a text that is too
+   long. */
+#define VALUE_BYTES 300
+
+/* Writes a key that is equal for values that a space treats as equal: 1 and 1.0, but not "1".
+   Returns false if the value is not a scalar. */
+static bool value_key(char out[VALUE_BYTES], const json_t *value)
+{
+    switch (json_typeof(value)) {
+    case JSON_INTEGER:
+        (void)snprintf(out, VALUE_BYTES, "%lld", (long long)json_integer_value(value));
+        return true;
+    case JSON_REAL:
+        (void)ak_number_print(out, VALUE_BYTES, "%.17g", json_real_value(value));
+        return true;
+    case JSON_STRING:
+        (void)snprintf(out, VALUE_BYTES, "\"%s", json_string_value(value));
+        return true;
+    case JSON_TRUE:
+        (void)snprintf(out, VALUE_BYTES, "True");
+        return true;
+    case JSON_FALSE:
+        (void)snprintf(out, VALUE_BYTES, "False");
+        return true;
+    default:
+        return false;
+    }
+}
+
+static ak_status place_of(uint16_t *out, ak_draft_parameter *parameter, const json_t *value,
+                          const char *where, ak_error *err)
+{
+    char key[VALUE_BYTES];
+    size_t place;
+    if (value == NULL || !value_key(key, value)) {
+        return ak_fail(err, AK_INVALID,
+                       value == NULL ? "%s: parameter \"%.60s\" is missing"
+                                     : "%s: the value of \"%.60s\" must be a number, a text, true "
+                                       "or false",
+                       where, parameter->name);
+    }
+    if (!ak_map_get(&place, parameter->places, key)) {
+        place = json_array_size(parameter->values);
+        if (place > UINT16_MAX - 1) {
+            return ak_fail(err, AK_LIMIT, "%s: parameter \"%.60s\" has more than %d values", where,
+                           parameter->name, UINT16_MAX);
+        }
+        if (json_array_append(parameter->values, (json_t *)(uintptr_t)value) != 0) {
+            return ak_fail_memory(err);
+        }
+        AK_DO(ak_map_put(parameter->places, key, place, err));
+    }
+    *out = (uint16_t)place;
+    return AK_OK;
+}
+
+ak_status ak_draft_parameter_add(ak_draft *draft, const char *name, const json_t *values,
+                                 ak_error *err)
+{
+    if (draft->parameter_count == AK_PARAMETERS_MAX) {
+        return ak_fail(err, AK_LIMIT, "%s: more than %d parameters", draft->where,
+                       AK_PARAMETERS_MAX);
+    }
+    ak_draft_parameter *parameter = &draft->parameters[draft->parameter_count++];
+    *parameter = (ak_draft_parameter){.name = ak_strdup(name),
+                                      .values = json_array(),
+                                      .places = ak_map_new(),
+                                      .ordered = values != NULL};
+    if (parameter->name == NULL || parameter->values == NULL || parameter->places == NULL) {
+        return ak_fail_memory(err);
+    }
+    for (size_t i = 0; i < json_array_size(values); i++) {
+        uint16_t place;
+        AK_DO(place_of(&place, parameter, json_array_get(values, i), draft->where, err));
+    }
+    return AK_OK;
+}
+
+/* ---- configurations -------------------------------------------------------------------------- */
+
+/* Limit for the cost of one configuration in seconds: a month. A longer time is a mistake of units
+   and would spoil every sum. */
+#define SECONDS_MAX 2.6e6
+
+static ak_status add_parameters(ak_draft *draft, const json_t *config, ak_error *err)
+{
+    const char *name;
+    json_t *value;
+    ak_status status = AK_OK;
+    json_object_foreach((json_t *)(uintptr_t)config, name, value)
+    {
+        if (status == AK_OK) {
+            status = ak_draft_parameter_add(draft, name, NULL, err);
+        }
+    }
+    return status;
+}
+
+ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *record,
+                       const char *where, ak_error *err)
+{
+    ak_status status = AK_OK;
+    if (draft->count == AK_RECORDING_CONFIGS_MAX) {
+        return ak_fail(err, AK_LIMIT, "%s: more than %d configurations", draft->where,
+                       AK_RECORDING_CONFIGS_MAX);
+    }
+    /* The reciprocal must be a number, too, because strategies get it if more is better. */
+    if (record->status == AK_TRIAL_OK &&
+        !(record->value > 0 && isfinite(record->value) && isfinite(1 / record->value))) {
+        return ak_fail(err, AK_INVALID, "%s: worked, but its %s is not above 0", where,
+                       draft->objective);
+    }
+    if (!(record->seconds <= SECONDS_MAX)) {
+        return ak_fail(err, AK_INVALID, "%s: it cost more than %g seconds", where, SECONDS_MAX);
+    }
+    if (draft->count == 0 && draft->parameter_count == 0) {
+        status = add_parameters(draft, config, err);
+    }
+    if (status == AK_OK) {
+        status = ak_grow((void **)&draft->configs, &draft->config_capacity, draft->count + 1,
+                         sizeof *draft->configs, err);
+    }
+    if (status == AK_OK) {
+        status = ak_grow((void **)&draft->records, &draft->record_capacity, draft->count + 1,
+                         sizeof *draft->records, err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    ak_config *at = &draft->configs[draft->count];
+    *at = (ak_config){{0}};
+    for (size_t p = 0; p < draft->parameter_count && status == AK_OK; p++) {
+        ak_draft_parameter *parameter = &draft->parameters[p];
+        status =
+            place_of(&at->at[p], parameter, json_object_get(config, parameter->name), where, err);
+    }
+    draft->records[draft->count] = *record;
+    if (record->status != AK_TRIAL_OK) {
+        draft->records[draft->count].value = 0;
+    }
+    draft->count += status == AK_OK ? 1 : 0;
+    return status;
+}
+
+ak_status ak_draft_status(ak_record *record, const json_t *result, const char *key,
+                          const ak_draft_word *words, const char *where, ak_error *err)
+{
+    const char *word;
+    ak_buf known = AK_BUF(300);
+    ak_status status = ak_json_string(&word, result, key, where, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    for (size_t i = 0; words[i].word != NULL; i++) {
+        if (strcmp(words[i].word, word) == 0) {
+            ak_buf_free(&known);
+            record->status = words[i].status;
+            return AK_OK;
+        }
+        ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", words[i].word);
+    }
+    status = ak_fail(err, AK_INVALID, "%s: \"%s\" is \"%.60s\", not one of: %s", where, key, word,
+                     known.data);
+    ak_buf_free(&known);
+    return status;
+}
+
+double ak_draft_sum(const json_t *object, const char *const *keys)
+{
+    double sum = 0;
+    for (size_t i = 0; keys[i] != NULL; i++) {
+        const json_t *value = json_object_get(object, keys[i]);
+        double number = json_is_number(value) ? json_number_value(value) : 0;
+        sum += number >= 0 ? number : 0;
+    }
+    return sum;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+typedef struct numbered {
+    double number;
+    uint16_t place;
+} numbered;
+
+static int by_number(const void *a, const void *b)
+{
+    const numbered *x = a, *y = b;
+    return x->number != y->number ? (x->number < y->number ? -1 : 1)
+                                  : (x->place > y->place) - (x->place < y->place);
+}
+
+/* Sorts the values of a parameter in ascending order if they are numbers and the file gave no
+   order, so that near values are neighbours. */
+static ak_status sort_values(ak_draft *draft, size_t p, ak_error *err)
+{
+    ak_draft_parameter *parameter = &draft->parameters[p];
+    size_t count = json_array_size(parameter->values);
+    bool numbers = !parameter->ordered;
+    for (size_t i = 0; i < count && numbers; i++) {
+        numbers = json_is_number(json_array_get(parameter->values, i));
+    }
+    if (!numbers || count == 0) {
+        return AK_OK;
+    }
+    numbered *list = ak_alloc(count, sizeof *list);
+    uint16_t *moved = ak_alloc(count, sizeof *moved);
+    json_t *sorted = json_array();
+    ak_status status = AK_OK;
+    AK_TRY(list == NULL || moved == NULL || sorted == NULL ? ak_fail_memory(err) : AK_OK);
+    for (size_t i = 0; i < count; i++) {
+        list[i] = (numbered){json_number_value(json_array_get(parameter->values, i)), (uint16_t)i};
+    }
+    qsort(list, count, sizeof *list, by_number);
+    for (size_t i = 0; i < count; i++) {
+        moved[list[i].place] = (uint16_t)i;
+        if (json_array_append(sorted, json_array_get(parameter->values, list[i].place)) != 0) {
+            AK_TRY(ak_fail_memory(err));
+        }
+    }
+    for (size_t i = 0; i < draft->count; i++) {
+        draft->configs[i].at[p] = moved[draft->configs[i].at[p]];
+    }
+    json_decref(parameter->values);
+    parameter->values = json_incref(sorted);
+out:
+    json_decref(sorted);
+    ak_free(moved);
+    ak_free(list);
+    return status;
+}
+
+static ak_status define(json_t **out, const ak_draft *draft, ak_error *err)
+{
+    json_t *list = json_array(), *definition = json_object();
+    bool good = list != NULL && definition != NULL;
+    for (size_t p = 0; p < draft->parameter_count && good; p++) {
+        good =
+            json_array_append_new(list, json_pack("{s:s, s:O}", "Name", draft->parameters[p].name,
+                                                  "Values", draft->parameters[p].values)) == 0;
+    }
+    good = good && ak_json_set(definition, "TuningParameters", json_incref(list));
+    json_decref(list);
+    if (!good) {
+        json_decref(definition);
+        return ak_fail_memory(err);
+    }
+    *out = definition;
+    return AK_OK;
+}
+
+/* ---- as a T1 file has it --------------------------------------------------------------------- */
+
+#define CONFIG_BYTES (AK_PARAMETERS_MAX * 400) /* the longest text that ak_config_parse accepts */
+
+/* Writes a configuration as "x=1,on=True,cc=gcc". */
+static ak_status config_text(ak_buf *out, const ak_draft *draft, const ak_config *config,
+                             ak_error *err)
+{
+    ak_buf_clear(out);
+    for (size_t p = 0; p < draft->parameter_count; p++) {
+        const json_t *value = json_array_get(draft->parameters[p].values, config->at[p]);
+        ak_buf_print(out, "%s%s=", p == 0 ? "" : ",", draft->parameters[p].name);
+        if (json_is_string(value)) {
+            ak_buf_puts(out, json_string_value(value));
+        } else if (json_is_boolean(value)) {
+            ak_buf_puts(out, json_is_true(value) ? "True" : "False");
+        } else {
+            ak_json_print(out, value, false);
+        }
+    }
+    return ak_buf_status(out, err);
+}
+
+/* Replaces the configurations' value indices by those of the T1 file's space, in which each must be
+   valid. */
+static ak_status translate(ak_draft *draft, const json_t *definition, const char *where,
+                           ak_error *err)
+{
+    ak_space *space = NULL;
+    ak_space_spec spec = {.definition = definition, .allow_numerics = true, .where = where};
+    ak_buf text = AK_BUF(CONFIG_BYTES);
+    ak_status status = ak_space_build(&space, &spec, err);
+    for (size_t i = 0; i < draft->count && status == AK_OK; i++) {
+        status = config_text(&text, draft, &draft->configs[i], err);
+        if (status == AK_OK) {
+            status = ak_config_parse(&draft->configs[i], space, text.data, err);
+            status = status == AK_OK || status == AK_NO_MEMORY
+                         ? status
+                         : ak_fail_within(err, "%s does not fit %s", draft->where, where);
+        }
+    }
+    ak_buf_free(&text);
+    ak_space_free(space);
+    return status;
+}
+
+static bool gives_default(const json_t *definition)
+{
+    size_t i;
+    const json_t *parameter;
+    json_array_foreach(json_object_get(definition, "TuningParameters"), i, parameter)
+    {
+        if (json_object_get(parameter, "Default") != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- sorting --------------------------------------------------------------------------------- */
+
+typedef struct placed {
+    ak_config config;
+    ak_record record;
+    size_t order; /* position in the file */
+} placed;
+
+static int by_config(const void *a, const void *b)
+{
+    const placed *x = a, *y = b;
+    for (size_t p = 0; p < AK_PARAMETERS_MAX; p++) {
+        if (x->config.at[p] != y->config.at[p]) {
+            return x->config.at[p] < y->config.at[p] ? -1 : 1;
+        }
+    }
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/* Sorts the configurations as their space will number them and removes duplicates. */
+static ak_status sort_configs(ak_draft *draft, ak_error *err)
+{
+    placed *list = ak_alloc(draft->count, sizeof *list);
+    if (list == NULL) {
+        return ak_fail_memory(err);
+    }
+    for (size_t i = 0; i < draft->count; i++) {
+        list[i] = (placed){draft->configs[i], draft->records[i], i};
+    }
+    qsort(list, draft->count, sizeof *list, by_config);
+    size_t kept = 0;
+    for (size_t i = 0; i < draft->count; i++) {
+        bool again = kept > 0 &&
+                     memcmp(&draft->configs[kept - 1], &list[i].config, sizeof list[i].config) == 0;
+        if (!again) {
+            draft->configs[kept] = list[i].config;
+            draft->records[kept++] = list[i].record;
+        } else if (list[i].record.status == AK_TRIAL_OK ||
+                   draft->records[kept - 1].status != AK_TRIAL_OK) {
+            draft->records[kept - 1] = list[i].record;
+        }
+    }
+    draft->count = kept;
+    ak_free(list);
+    return AK_OK;
+}
+
+ak_status ak_draft_finish(ak_recording *out, ak_draft *draft, const json_t *definition,
+                          const char *where, ak_error *err)
+{
+    if (draft->count == 0) {
+        return ak_fail(err, AK_INVALID, "%s: holds no configuration", draft->where);
+    }
+    ak_status status = AK_OK;
+    for (size_t p = 0; p < draft->parameter_count; p++) {
+        AK_TRY(sort_values(draft, p, err));
+    }
+    if (definition != NULL) {
+        AK_TRY(translate(draft, definition, where, err));
+    }
+    AK_TRY(sort_configs(draft, err));
+    if (definition != NULL) {
+        out->definition = json_incref((json_t *)(uintptr_t)definition);
+        out->has_default = gives_default(definition);
+    } else {
+        AK_TRY(define(&out->definition, draft, err));
+    }
+    char **const texts[][2] = {
+        {&out->kernel, &draft->kernel},      {&out->device, &draft->device},
+        {&out->size, &draft->size},          {&out->implementation, &draft->implementation},
+        {&out->dtype, &draft->dtype},        {&out->choices, &draft->choices},
+        {&out->objective, &draft->objective}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        *texts[i][0] = *texts[i][1];
+        *texts[i][1] = NULL;
+        if (*texts[i][0] == NULL) {
+            AK_TRY(ak_draft_text(texts[i][0], "", err));
+        }
+    }
+    out->maximise = draft->maximise;
+    out->configs = draft->configs;
+    out->records = draft->records;
+    out->count = draft->count;
+    draft->configs = NULL;
+    draft->records = NULL;
+    AK_TRY(ak_recording_space_new(&out->space, out, err));
+out:
+    return status;
+}

@@ -1,0 +1,97 @@
+/*
+ * draft.h: a draft collects what a reader finds in the file of a recording. The reader first names
+ * the parameters, if the file names them, and then adds one configuration after the other;
+ * ak_draft_finish sorts the configurations and builds the space.
+ *
+ * Internal to formats/. A format is one file recording_<name>.c with a table ak_recording_<name>,
+ * and one line in recordings.def.
+ */
+#ifndef AK_FORMATS_DRAFT_H
+#define AK_FORMATS_DRAFT_H
+
+#include "base/map.h"
+#include "recording/recording.h"
+
+/* A few times the size of the largest published space that was measured in full. */
+#define AK_RECORDING_CONFIGS_MAX 1000000
+
+typedef struct ak_draft_parameter {
+    char *name;
+    json_t *values; /* as in the file, each once */
+    ak_map *places; /* index of each value in that list, by its key */
+    bool ordered;   /* in the file's order; else numbers get sorted */
+} ak_draft_parameter;
+
+typedef struct ak_draft {
+    const char *where; /* the file, for messages */
+    char *kernel, *device, *size, *objective;
+    char *implementation, *dtype, *choices;
+    /* Facts of the device: an object of whole numbers; NULL: none. */
+    json_t *facts;
+    bool maximise;
+    ak_draft_parameter parameters[AK_PARAMETERS_MAX];
+    size_t parameter_count;
+    ak_config *configs;
+    ak_record *records;
+    size_t count, config_capacity, record_capacity;
+} ak_draft;
+
+typedef struct ak_recording_format {
+    const char *name; /* for messages: "a cache file of Kernel Tuner" */
+    /* Returns whether this object is such a file. */
+    bool (*recognise)(const json_t *file);
+    ak_status (*read)(ak_draft *draft, const json_t *file, ak_error *err);
+} ak_recording_format;
+
+#define X(name) extern const ak_recording_format ak_recording_##name;
+#include "formats/recordings.def"
+#undef X
+
+/* Reads the trials of one task from an archive: those in the environment of its latest trial. */
+ak_status ak_recording_read_archive(ak_draft *draft, const char *path, ak_error *err);
+
+void ak_draft_clear(ak_draft *draft);
+/* Replaces a text by a copy; NULL becomes "". */
+ak_status ak_draft_text(char **member, const char *text, ak_error *err);
+/* Sets the name of the objective. The name also decides whether a higher value is better. */
+ak_status ak_draft_objective(ak_draft *draft, const char *name, ak_error *err);
+/* Adds a parameter. `values` lists its values in their order. If it is NULL, the parameter gets the
+   values that occur in the configurations, with numbers in ascending order. */
+ak_status ak_draft_parameter_add(ak_draft *draft, const char *name, const json_t *values,
+                                 ak_error *err);
+/* Adds a configuration: an object with a member for each parameter; other members are ignored. If
+   no parameter has been named yet, the members of this object become the parameters. A record with
+   status OK must have a value above 0. If a configuration has several records, the last with status
+   OK counts, or else the last. */
+ak_status ak_draft_add(ak_draft *draft, const json_t *config, const ak_record *record,
+                       const char *where, ak_error *err);
+/* Make the scopes of the names that expressions may read. ak_draft_facts gives the device facts of
+   the file. ak_draft_constants gives the sizes ("M=128,N=64") and the dtype, in a scope whose
+   parent is `facts`. */
+ak_status ak_draft_facts(ak_scope **out, const ak_draft *draft, ak_error *err);
+ak_status ak_draft_constants(ak_scope **out, const ak_draft *draft, const ak_scope *facts,
+                             ak_error *err);
+/* Makes a ConfigurationSpace that reads only its own parameters (fit.c): `definition` itself if it
+   does, otherwise one with the recorded values, the defaults that `constants` suffice to compute,
+   and the conditions that read only parameters. */
+ak_status ak_draft_fit(json_t **out, const ak_draft *draft, const json_t *definition,
+                       const ak_scope *constants, const char *where, ak_error *err);
+/* Moves what was read into the recording and builds its space. `definition` is the
+   ConfigurationSpace of the space file `where`, as ak_draft_fit gives it, or NULL. */
+ak_status ak_draft_finish(ak_recording *out, ak_draft *draft, const json_t *definition,
+                          const char *where, ak_error *err);
+
+/* A file's word for a status; a row without a word ends the list. */
+typedef struct ak_draft_word {
+    const char *word;
+    ak_trial_status status;
+} ak_draft_word;
+/* Sets the status of a result by its member `key`. Returns AK_INVALID, with a list of the known
+   words, for another word. */
+ak_status ak_draft_status(ak_record *record, const json_t *result, const char *key,
+                          const ak_draft_word *words, const char *where, ak_error *err);
+
+/* Returns the sum of an object's members; what is not a number or is negative counts as 0. */
+double ak_draft_sum(const json_t *object, const char *const *keys);
+
+#endif

@@ -1,0 +1,336 @@
+/*
+ * export.c: has the table of formats, writes files in these formats, and has the functions that the
+ * formats share.
+ *
+ * A file is built in memory, written beside the target and renamed, so that it is either complete
+ * or absent.
+ */
+#include "formats/format.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "measure/stats.h"
+
+const ak_format_ops *const ak_formats[] = {
+#define X(name) &ak_format_##name,
+#include "formats/formats.def"
+#undef X
+    NULL,
+};
+
+ak_status ak_formats_each(ak_list_visitor visit, void *context, ak_error *err)
+{
+    (void)err;
+    for (size_t i = 0; ak_formats[i] != NULL; i++) {
+        visit(context, ak_formats[i]->name, ak_formats[i]->description);
+    }
+    return AK_OK;
+}
+
+ak_status ak_format_find(const ak_format_ops **out, const char *name, ak_error *err)
+{
+    ak_buf names = AK_BUF(256);
+    for (size_t i = 0; ak_formats[i] != NULL; i++) {
+        if (strcmp(ak_formats[i]->name, name) == 0) {
+            ak_buf_free(&names);
+            *out = ak_formats[i];
+            return AK_OK;
+        }
+        ak_buf_print(&names, "%s%s", i == 0 ? "" : ", ", ak_formats[i]->name);
+    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_buf_status(&names, err));
+    AK_TRY(ak_fail(err, AK_INVALID, "there is no format \"%.60s\"; the formats are: %s", name,
+                   names.data));
+out:
+    ak_buf_free(&names);
+    return status;
+}
+
+ak_status ak_format_standard_output(const char *text, size_t length, ak_error *err)
+{
+    return ak_fs_write_all(STDOUT_FILENO, text, length)
+               ? AK_OK
+               : ak_fail(err, AK_IO, "standard output: cannot be written: %s", strerror(errno));
+}
+
+/* Writes the buffer to the file if everything before succeeded, and frees the buffer. */
+static ak_status write_out(ak_buf *text, ak_status status, const char *path, ak_error *err)
+{
+    if (status == AK_OK) {
+        status = ak_buf_status(text, err);
+    }
+    if (status == AK_OK) {
+        status = strcmp(path, "-") == 0 ? ak_format_standard_output(text->data, text->length, err)
+                                        : ak_fs_write(path, text->data, text->length, err);
+    }
+    ak_buf_free(text);
+    return status;
+}
+
+static ak_status write_trials(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
+                              const char *format, ak_error *err)
+{
+    const ak_format_ops *ops;
+    AK_DO(ak_format_find(&ops, format, err));
+    if (ops->write == NULL) {
+        return ak_fail(err, AK_INVALID, "format %s holds no trials: %s", format,
+                       ops->build != NULL ? "ak_bundle_export makes it" : "it describes a task");
+    }
+    return ops->write(out, archive, filter, err);
+}
+
+ak_status ak_archive_export(ak_archive *archive, const ak_archive_filter *filter,
+                            const char *format, const char *path, ak_error *err)
+{
+    ak_buf text = AK_BUF(AK_EXPORT_BYTES_MAX);
+    return write_out(&text, write_trials(&text, archive, filter, format, err), path, err);
+}
+
+ak_status ak_archive_export_text(char **out, ak_archive *archive, const ak_archive_filter *filter,
+                                 const char *format, ak_error *err)
+{
+    ak_status status = AK_OK;
+    ak_buf text = AK_BUF(AK_EXPORT_BYTES_MAX);
+    AK_TRY(write_trials(&text, archive, filter, format, err));
+    AK_TRY(ak_buf_take(out, &text, err));
+out:
+    ak_buf_free(&text);
+    return status;
+}
+
+ak_status ak_task_export(const ak_task *task, const char *format, const char *path, ak_error *err)
+{
+    const ak_format_ops *ops;
+    AK_DO(ak_format_find(&ops, format, err));
+    if (ops->write_task == NULL) {
+        return ak_fail(err, AK_INVALID, "format %s is of trials: ak_%s_export writes it", format,
+                       ops->build != NULL ? "bundle" : "archive");
+    }
+    ak_buf text = AK_BUF(AK_EXPORT_BYTES_MAX);
+    return write_out(&text, ops->write_task(&text, task, err), path, err);
+}
+
+/* ---- shared by the formats --------------------------------------------------------------------
+ */
+
+typedef struct each_context {
+    ak_trial_writer write;
+    void *context;
+    ak_status status;
+    ak_error *err;
+} each_context;
+
+static bool each_trial(void *context, const ak_trial *trial)
+{
+    each_context *each = context;
+    each->status = each->write(each->context, trial, each->err);
+    return each->status == AK_OK;
+}
+
+ak_status ak_format_each(ak_archive *archive, const ak_archive_filter *filter,
+                         ak_trial_writer write, void *context, ak_error *err)
+{
+    each_context each = {write, context, AK_OK, err};
+    AK_DO(ak_archive_each(archive, filter, each_trial, &each, err));
+    return each.status;
+}
+
+ak_status ak_one_task_check(ak_one_task *task, const char *format, const ak_trial *trial,
+                            ak_error *err)
+{
+    if (task->first.kernel == NULL) {
+        return ak_trial_copy(&task->first, trial, err);
+    }
+    const struct {
+        const char *name, *first, *now;
+    } fields[] = {
+        {"kernel", task->first.kernel, trial->kernel},
+        {"implementation", task->first.implementation, trial->implementation},
+        {"device", task->first.device, trial->device},
+        {"size", task->first.size, trial->size},
+        {"dtype", task->first.dtype, trial->dtype},
+        {"choices", task->first.choices, trial->choices},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        if (strcmp(fields[i].first, fields[i].now) != 0) {
+            return ak_fail(err, AK_INVALID,
+                           "a %s file holds one task, but trials of different ones match (%s "
+                           "\"%s\" and \"%s\"): choose one %s",
+                           format, fields[i].name, fields[i].first, fields[i].now, fields[i].name);
+        }
+    }
+    return AK_OK;
+}
+
+static bool two_digits(int *out, const char *text, int low, int high)
+{
+    if (text[0] < '0' || text[0] > '9' || text[1] < '0' || text[1] > '9') {
+        return false;
+    }
+    *out = (text[0] - '0') * 10 + (text[1] - '0');
+    return *out >= low && *out <= high;
+}
+
+/* Reads "", "Z", "+hh:mm", "+hhmm" or "-hh:mm" as minutes east of Greenwich. */
+static bool read_zone(int *minutes, const char *text)
+{
+    int hours, rest;
+    *minutes = 0;
+    if (*text == 0 || strcmp(text, "Z") == 0) {
+        return true;
+    }
+    if ((*text != '+' && *text != '-') || !two_digits(&hours, text + 1, 0, 14)) {
+        return false;
+    }
+    const char *tail = text + 3 + (text[3] == ':' ? 1 : 0);
+    if (!two_digits(&rest, tail, 0, 59) || tail[2] != 0) {
+        return false;
+    }
+    *minutes = (*text == '-' ? -1 : 1) * (hours * 60 + rest);
+    return true;
+}
+
+bool ak_format_timestamp(char out[AK_TIMESTAMP_BYTES], const char *text)
+{
+    static const char shape[] = "dddd-dd-dd?dd:dd:dd";
+    if (strlen(text) < sizeof shape - 1) {
+        return false;
+    }
+    for (size_t i = 0; shape[i] != 0; i++) {
+        bool good = shape[i] == 'd'   ? text[i] >= '0' && text[i] <= '9'
+                    : shape[i] == '?' ? text[i] == 'T' || text[i] == ' '
+                                      : text[i] == shape[i];
+        if (!good) {
+            return false;
+        }
+    }
+    int century, year, month, day, hour, minute, second, zone, ms = 0;
+    if (!two_digits(&century, text, 19, 99) || !two_digits(&year, text + 2, 0, 99) ||
+        !two_digits(&month, text + 5, 1, 12) || !two_digits(&day, text + 8, 1, 31) ||
+        !two_digits(&hour, text + 11, 0, 23) || !two_digits(&minute, text + 14, 0, 59) ||
+        !two_digits(&second, text + 17, 0, 60)) {
+        return false;
+    }
+    const char *p = text + sizeof shape - 1;
+    if (*p == '.') {
+        int scale = 100;
+        for (p++; *p >= '0' && *p <= '9'; p++) {
+            ms += (*p - '0') * scale;
+            scale /= 10;
+        }
+    }
+    if (!read_zone(&zone, p)) {
+        return false;
+    }
+    struct tm utc = {
+        .tm_year = century * 100 + year - 1900,
+        .tm_mon = month - 1,
+        .tm_mday = day,
+        .tm_hour = hour,
+        .tm_min = minute,
+        .tm_sec = second,
+    };
+    time_t seconds = timegm(&utc) - (time_t)zone * 60;
+    char whole[24];
+    if (gmtime_r(&seconds, &utc) == NULL ||
+        strftime(whole, sizeof whole, "%Y-%m-%dT%H:%M:%S", &utc) == 0) {
+        return false;
+    }
+    (void)snprintf(out, AK_TIMESTAMP_BYTES, "%s.%03dZ", whole, ms);
+    return true;
+}
+
+void ak_format_summarise(ak_trial *trial)
+{
+    if (trial->sample_count > 0) {
+        ak_stats stats;
+        ak_stats_of(&stats, trial->samples_ms, trial->sample_count);
+        trial->median_ms = stats.median;
+        trial->ci_low_ms = stats.low;
+        trial->ci_high_ms = stats.high;
+    }
+}
+
+ak_status ak_format_add_finish(json_t *object, ak_archive *archive, const ak_trial *trial,
+                               ak_error *err)
+{
+    static const char *const figures[] = {"ms", "ci_ms", "tflops", "gbs", "efficiency"};
+    ak_run run = {0};
+    json_t *result = NULL;
+    ak_status status = AK_OK;
+    if (trial->run == NULL || trial->status != AK_TRIAL_OK ||
+        ak_archive_get_run(&run, archive, trial->run, NULL) != AK_OK || run.result_json == NULL) {
+        goto out;
+    }
+    AK_TRY(ak_json_parse(&result, run.result_json, strlen(run.result_json), "result", err));
+    const json_t *best = json_object_get(result, "best");
+    const json_t *id = json_object_get(best, "trial");
+    if (json_array_size(json_object_get(result, "contestants")) == 0 ||
+        json_integer_value(id) != trial->id) {
+        goto out;
+    }
+    json_t *finish = json_object();
+    bool good = finish != NULL;
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0] && good; i++) {
+        json_t *value = json_object_get(best, figures[i]);
+        good = value == NULL || json_object_set(finish, figures[i], value) == 0;
+    }
+    AK_TRY(ak_json_set(object, "finish", finish) && good ? AK_OK : ak_fail_memory(err));
+out:
+    json_decref(result);
+    ak_run_clear(&run);
+    return status;
+}
+
+int64_t ak_format_ns(double ms)
+{
+    /* 30 years. A longer time comes from a damaged file, and would overflow. */
+    const double longest_ms = 1e12;
+    return ms > 0 && ms < longest_ms ? (int64_t)llround(ms * 1e6) : 0;
+}
+
+double ak_format_ms(int64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
+const char *ak_format_text(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *hash, ak_error *err)
+{
+    char *words = NULL;
+    ak_status status = hash == NULL ? AK_OK : ak_archive_environment(&words, archive, hash, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    json_t *known = NULL;
+    if (words != NULL) {
+        status = ak_json_parse(&known, words, strlen(words), "environment", err);
+        ak_free(words);
+    }
+    if (status == AK_NO_MEMORY) {
+        return status;
+    }
+    json_t *object = json_object();
+    bool good = object != NULL && ak_json_set_text(object, "hash", hash);
+    if (json_is_object(known)) {
+        good = good && json_object_update_missing(object, known) == 0;
+    }
+    json_decref(known);
+    if (!good) {
+        json_decref(object);
+        return ak_fail_memory(err);
+    }
+    *out = object;
+    return AK_OK;
+}

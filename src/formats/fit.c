@@ -1,0 +1,288 @@
+/*
+ * fit.c: fits a kernel's space file to a recording, see ak_draft_fit.
+ *
+ * A space file reads sizes and facts of the device; a recording was made elsewhere and may not
+ * contain them. This does no harm, because the recorded configurations are the space, whatever
+ * their conditions read. The space file only adds the default, if it can be computed.
+ */
+#include "formats/draft.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "problem/problem.h"
+
+#define SIZE_TEXT_MAX 1024
+
+/* ---- what the recording says ----------------------------------------------------------------- */
+
+/* Adds sizes such as "M=128,N=64"; a text of another form ("128x64") adds nothing. */
+static ak_status add_sizes(ak_scope *scope, const char *size, ak_error *err)
+{
+    char copy[SIZE_TEXT_MAX];
+    if (size == NULL || strlen(size) >= sizeof copy) {
+        return AK_OK;
+    }
+    memcpy(copy, size, strlen(size) + 1);
+    for (char *item = copy, *next; item != NULL; item = next) {
+        char *comma = strchr(item, ','), *equals;
+        int64_t value;
+        next = comma == NULL ? NULL : comma + 1;
+        if (comma != NULL) {
+            *comma = 0;
+        }
+        equals = strchr(item, '=');
+        if (equals != NULL && ak_text_int(&value, equals + 1)) {
+            *equals = 0;
+            AK_DO(ak_expr_is_name(item) ? ak_scope_set_int(scope, item, value, err) : AK_OK);
+        }
+    }
+    return AK_OK;
+}
+
+static ak_status add_dtype(ak_scope *scope, const char *text, ak_error *err)
+{
+    ak_dtype dtype;
+    if (text == NULL || !ak_dtype_parse(&dtype, text)) {
+        return AK_OK;
+    }
+    AK_DO(ak_scope_set_text(scope, "dtype", text, err));
+    return ak_scope_set_int(scope, "dtype_bytes", (int64_t)ak_dtype_bytes(dtype), err);
+}
+
+ak_status ak_draft_facts(ak_scope **out, const ak_draft *draft, ak_error *err)
+{
+    ak_scope *scope = ak_scope_new(NULL);
+    ak_status status = scope == NULL ? ak_fail_memory(err) : AK_OK;
+    const char *name;
+    json_t *value;
+    json_object_foreach(draft->facts, name, value)
+    {
+        if (status == AK_OK && (!json_is_integer(value) || !ak_expr_is_name(name))) {
+            status = ak_fail(err, AK_INVALID, "%s: the fact \"%.60s\" must be a whole number",
+                             draft->where, name);
+        }
+        if (status == AK_OK) {
+            status = ak_scope_set_int(scope, name, json_integer_value(value), err);
+        }
+    }
+    if (status != AK_OK) {
+        ak_scope_free(scope);
+        return status;
+    }
+    *out = scope;
+    return AK_OK;
+}
+
+ak_status ak_draft_constants(ak_scope **out, const ak_draft *draft, const ak_scope *facts,
+                             ak_error *err)
+{
+    ak_scope *scope = ak_scope_new(facts);
+    ak_status status = AK_OK;
+    AK_TRY(scope == NULL ? ak_fail_memory(err) : add_sizes(scope, draft->size, err));
+    AK_TRY(add_dtype(scope, draft->dtype, err));
+out:
+    if (status != AK_OK) {
+        ak_scope_free(scope);
+        return status;
+    }
+    *out = scope;
+    return AK_OK;
+}
+
+/* ---- what the space file reads --------------------------------------------------------------- */
+
+static bool is_parameter(const json_t *definition, const char *name)
+{
+    size_t i;
+    const json_t *parameter;
+    json_array_foreach(json_object_get(definition, "TuningParameters"), i, parameter)
+    {
+        const char *own = json_string_value(json_object_get(parameter, "Name"));
+        if (own != NULL && strcmp(own, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns whether an expression reads only parameters. Returns true if it does not parse, because
+   building the space reports that better. */
+static bool reads_parameters_only(const json_t *definition, const json_t *text)
+{
+    ak_expr *expr = NULL;
+    const char *const *names;
+    if (!json_is_string(text) || ak_expr_parse(&expr, json_string_value(text), "", NULL) != AK_OK) {
+        return true;
+    }
+    size_t count = ak_expr_names(&names, expr);
+    bool only = true;
+    for (size_t i = 0; i < count; i++) {
+        only = only && is_parameter(definition, names[i]);
+    }
+    ak_expr_free(expr);
+    return only;
+}
+
+static bool is_text(const json_t *parameter)
+{
+    const char *type = json_string_value(json_object_get(parameter, "Type"));
+    return type != NULL && strcmp(type, "string") == 0;
+}
+
+static bool is_closed(const json_t *definition)
+{
+    size_t i;
+    const json_t *entry;
+    json_array_foreach(json_object_get(definition, "TuningParameters"), i, entry)
+    {
+        if (!is_text(entry) &&
+            (!reads_parameters_only(definition, json_object_get(entry, "Values")) ||
+             !reads_parameters_only(definition, json_object_get(entry, "Default")))) {
+            return false;
+        }
+    }
+    json_array_foreach(json_object_get(definition, "Conditions"), i, entry)
+    {
+        if (!reads_parameters_only(definition, json_object_get(entry, "Expression"))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- the one that fits ----------------------------------------------------------------------- */
+
+static const ak_draft_parameter *recorded(const ak_draft *draft, const char *name)
+{
+    for (size_t p = 0; p < draft->parameter_count; p++) {
+        if (strcmp(draft->parameters[p].name, name) == 0) {
+            return &draft->parameters[p];
+        }
+    }
+    return NULL;
+}
+
+/* Returns the default as one of the recorded values: the nearest if it is a number, the lower of
+   two equally near ones; the only one if there is only one. Returns NULL if the default is not
+   known or was not recorded. */
+static json_t *default_of(const json_t *parameter, const json_t *values, const ak_scope *constants)
+{
+    const json_t *given = json_object_get(parameter, "Default");
+    if (json_array_size(values) == 1) {
+        return json_array_get(values, 0);
+    }
+    int64_t number = 0;
+    bool computed = json_is_string(given) && !is_text(parameter);
+    if (given == NULL || (computed && ak_expr_int(&number, json_string_value(given), constants,
+                                                  "Default", NULL) != AK_OK)) {
+        return NULL;
+    }
+    size_t i;
+    json_t *value, *nearest = NULL;
+    double wish = computed ? (double)number : json_number_value(given), least = HUGE_VAL;
+    json_array_foreach((json_t *)(uintptr_t)values, i, value)
+    {
+        double apart = fabs(json_number_value(value) - wish);
+        if (!computed && json_equal(value, given)) {
+            return value;
+        }
+        if ((computed || json_is_number(given)) && json_is_number(value) && apart < least) {
+            least = apart;
+            nearest = value;
+        }
+    }
+    return nearest;
+}
+
+static ak_status fit_parameter(json_t *list, bool *lost, const ak_draft *draft,
+                               const json_t *parameter, const ak_scope *constants,
+                               const char *where, ak_error *err)
+{
+    const char *name = NULL;
+    AK_DO(json_is_object(parameter)
+              ? ak_json_string(&name, parameter, "Name", where, err)
+              : ak_fail(err, AK_INVALID, "%s: a parameter must be an object", where));
+    const ak_draft_parameter *known = recorded(draft, name);
+    if (known == NULL) {
+        return ak_fail(err, AK_INVALID, "%s does not fit %s: parameter \"%.60s\" was not recorded",
+                       draft->where, where, name);
+    }
+    json_t *fitted = json_pack("{s:s, s:O}", "Name", name, "Values", known->values);
+    json_t *fallback = default_of(parameter, known->values, constants);
+    *lost = *lost || fallback == NULL;
+    const char *description = json_string_value(json_object_get(parameter, "Description"));
+    bool good = fitted != NULL &&
+                (fallback == NULL || ak_json_set(fitted, "Default", json_incref(fallback))) &&
+                (description == NULL || ak_json_set_text(fitted, "Description", description)) &&
+                json_array_append(list, fitted) == 0;
+    json_decref(fitted);
+    return good ? AK_OK : ak_fail_memory(err);
+}
+
+/* Removes all defaults, because a default that is partly unknown is not one. */
+static void forget_default(json_t *parameters)
+{
+    size_t i;
+    json_t *parameter;
+    json_array_foreach(parameters, i, parameter)
+    {
+        (void)json_object_del(parameter, "Default");
+    }
+}
+
+static ak_status fit(json_t *out, const ak_draft *draft, const json_t *definition,
+                     const ak_scope *constants, const char *where, ak_error *err)
+{
+    const json_t *parameters = json_object_get(definition, "TuningParameters"), *entry;
+    json_t *list = json_array(), *conditions = json_array();
+    size_t i;
+    bool lost = false;
+    ak_status status = list == NULL || conditions == NULL ? ak_fail_memory(err) : AK_OK;
+    json_array_foreach(parameters, i, entry)
+    {
+        status = status == AK_OK ? fit_parameter(list, &lost, draft, entry, constants, where, err)
+                                 : status;
+    }
+    if (lost) {
+        forget_default(list);
+    }
+    for (size_t p = 0; p < draft->parameter_count && status == AK_OK; p++) {
+        if (!is_parameter(definition, draft->parameters[p].name)) {
+            status =
+                ak_fail(err, AK_INVALID, "%s does not fit %s, which has no parameter \"%.60s\"",
+                        draft->where, where, draft->parameters[p].name);
+        }
+    }
+    json_array_foreach(json_object_get(definition, "Conditions"), i, entry)
+    {
+        if (status == AK_OK &&
+            reads_parameters_only(definition, json_object_get(entry, "Expression")) &&
+            json_array_append(conditions, (json_t *)(uintptr_t)entry) != 0) {
+            status = ak_fail_memory(err);
+        }
+    }
+    bool good = ak_json_set(out, "TuningParameters", list);
+    good = ak_json_set(out, "Conditions", conditions) && good;
+    return status == AK_OK && !good ? ak_fail_memory(err) : status;
+}
+
+ak_status ak_draft_fit(json_t **out, const ak_draft *draft, const json_t *definition,
+                       const ak_scope *constants, const char *where, ak_error *err)
+{
+    if (is_closed(definition)) {
+        *out = json_incref((json_t *)(uintptr_t)definition);
+        return AK_OK;
+    }
+    json_t *fitted = json_object();
+    ak_status status = fitted == NULL ? ak_fail_memory(err)
+                                      : fit(fitted, draft, definition, constants, where, err);
+    if (status != AK_OK) {
+        json_decref(fitted);
+        return status;
+    }
+    *out = fitted;
+    return AK_OK;
+}

@@ -1,0 +1,111 @@
+/*
+ * format.h: defines a format of export and import: one file format_NAME.c with a table
+ * ak_format_NAME, and one line in formats.def. docs/formats.md describes each.
+ */
+#ifndef AK_FORMATS_FORMAT_H
+#define AK_FORMATS_FORMAT_H
+
+#include "archive/archive.h"
+#include "archive/field.h"
+#include "base/pack.h"
+
+/* Limits for an export, and for an import that is not JSON (JSON has its own,
+   AK_JSON_BYTES_MAX). */
+#define AK_EXPORT_BYTES_MAX (1u << 30)
+#define AK_IMPORT_BYTES_MAX (256u << 20)
+
+/* An import in progress. All of it is one transaction, which import.c begins and ends. */
+typedef struct ak_import ak_import;
+
+/* Adds a trial of the file. The trial's id is the file's (0: it has none). A parent that refers to
+   an earlier trial of the file is translated, any other is dropped. A trial without a strategy is
+   marked "import". Its timestamp may be any ISO 8601 text. A trial with status OK must have a
+   configuration and a time. The trial stays the caller's; `where` names the place in the file. */
+ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, ak_error *err);
+
+/* The finish measures the winner of a run again, but the archived trial of the winner has only the
+   figures of the search. Exports therefore add a member "finish" to that trial, with "ms", "ci_ms",
+   "tflops", "gbs" and "efficiency". ak_format_add_finish sets this member in the JSON of a trial
+   that won its run. ak_import_finish, called after ak_import_add, stores the figures with the
+   trial's run. */
+ak_status ak_format_add_finish(json_t *object, ak_archive *archive, const ak_trial *trial,
+                               ak_error *err);
+ak_status ak_import_finish(ak_import *import, const ak_trial *trial, const json_t *finish,
+                           ak_error *err);
+
+typedef struct ak_format_ops {
+    const char *name, *description;
+    /* (optional) Appends the text of a file with the trials that match the filter. */
+    ak_status (*write)(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
+                       ak_error *err);
+    /* (instead of `write` and `read`) Appends the text of a file about a task, whatever was
+       measured. */
+    ak_status (*write_task)(ak_buf *out, const ak_task *task, ak_error *err);
+    /* (instead of these) Compiles a bundle and gives its files. *name is the name of the bundle;
+       the caller frees it with ak_free. With `one_file` the files are packed into one tar file. */
+    ak_status (*build)(ak_pack *out, char **name, ak_archive *archive,
+                       const ak_bundle_request *request, ak_error *err);
+    bool one_file;
+    /* (optional) Passes each trial of the text to ak_import_add. `path` is for messages. */
+    ak_status (*read)(ak_import *import, const char *text, size_t length, const char *path,
+                      ak_error *err);
+    /* (with `read`) Returns whether this is the JSON of such a file. NULL: the format is not
+       JSON. */
+    bool (*recognise)(const json_t *file);
+} ak_format_ops;
+
+/* The table of formats.def, NULL-terminated. */
+extern const ak_format_ops *const ak_formats[];
+/* Finds a format by name; if there is none, the error lists the known ones. */
+ak_status ak_format_find(const ak_format_ops **out, const char *name, ak_error *err);
+
+/* Visits names and descriptions of all formats, in the order of formats.def. */
+ak_status ak_formats_each(ak_list_visitor visit, void *context, ak_error *err);
+
+#define X(name) extern const ak_format_ops ak_format_##name;
+#include "formats/formats.def"
+#undef X
+
+/* ---- shared by the formats --------------------------------------------------------------------
+ */
+
+ak_status ak_format_standard_output(const char *text, size_t length, ak_error *err);
+
+/* Calls `write` for each trial that matches and stops at its first failure. */
+typedef ak_status (*ak_trial_writer)(void *context, const ak_trial *trial, ak_error *err);
+ak_status ak_format_each(ak_archive *archive, const ak_archive_filter *filter,
+                         ak_trial_writer write, void *context, ak_error *err);
+
+/* Remembers the first trial's task and refuses trials of other tasks, for formats whose files hold
+   one task. It begins as zero; free it with ak_trial_clear(&task->first). */
+typedef struct ak_one_task {
+    ak_trial first;
+} ak_one_task;
+ak_status ak_one_task_check(ak_one_task *task, const char *format, const ak_trial *trial,
+                            ak_error *err);
+
+/* Converts "2023-02-15 02:00:02.984915+00:00" and other ISO 8601 texts to the form
+   "2023-02-15T02:00:02.984Z". A time without a zone counts as UTC. Returns false for any other
+   text. */
+#define AK_TIMESTAMP_BYTES 32
+bool ak_format_timestamp(char out[AK_TIMESTAMP_BYTES], const char *text);
+
+/* Computes median and interval from the samples, if there are any. */
+void ak_format_summarise(ak_trial *trial);
+
+/* Convert between the milliseconds of other tools and our nanoseconds. A time that is out of range
+   becomes 0. */
+int64_t ak_format_ns(double ms);
+double ak_format_ms(int64_t ns);
+
+/* Gives {"hash": ...} and what the hash stands for, as far as that is known. */
+ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *hash, ak_error *err);
+
+/* The document of dispatch.json: what the latest matching run over many sizes chose. */
+ak_status ak_format_dispatch_table(json_t **out, ak_archive *archive,
+                                   const ak_archive_filter *filter, ak_error *err);
+
+/* Returns a member that is a string, or NULL. */
+const char *ak_format_text(const json_t *object, const char *key);
+
+#endif

@@ -1,0 +1,242 @@
+/*
+ * format_dispatch.c: writes dispatch.json: the few configurations that a run over many sizes chose,
+ * and which of them each size gets. `bench --config @FILE` reads it for any size (config_file.c).
+ */
+#include "formats/format.h"
+
+#include <string.h>
+
+#include "archive/config_text.h"
+#include "archive/store.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+
+/* The latest run over many sizes that ended with a table. */
+typedef struct source {
+    char *run, *implementation, *device, *dtype, *choices, *environment;
+    json_t *result;
+} source;
+
+static void source_clear(source *from)
+{
+    ak_free(from->run);
+    ak_free(from->implementation);
+    ak_free(from->device);
+    ak_free(from->dtype);
+    ak_free(from->choices);
+    ak_free(from->environment);
+    json_decref(from->result);
+    *from = (source){0};
+}
+
+/* Reads a run. Sets *found if its result has a table. */
+static ak_status read_row(bool *found, source *out, sqlite3_stmt *row, ak_error *err)
+{
+    char **const texts[] = {&out->run,   &out->implementation, &out->device,
+                            &out->dtype, &out->choices,        &out->environment};
+    char *result = NULL;
+    ak_status status = ak_store_text(&result, row, 6, err);
+    if (status == AK_OK && result != NULL) {
+        status = ak_json_parse(&out->result, result, strlen(result), "result of the run", err);
+    }
+    ak_free(result);
+    *found = json_is_object(json_object_get(out->result, "table"));
+    for (int i = 0; i < 6 && status == AK_OK && *found; i++) {
+        status = ak_store_text(texts[i], row, i, err);
+    }
+    return status;
+}
+
+static ak_status find_source(source *out, ak_archive *archive, const ak_archive_filter *filter,
+                             ak_error *err)
+{
+    sqlite3_stmt *rows;
+    bool found = false;
+    ak_status status = ak_store_prepare(
+        &rows, archive,
+        "SELECT id, implementation, device, dtype, choices, environment, result FROM runs "
+        "WHERE (?1 IS NULL OR kernel = ?1) AND (?2 IS NULL OR implementation = ?2) "
+        "AND (?3 IS NULL OR device = ?3) AND (?4 IS NULL OR dtype = ?4) "
+        "AND (?5 IS NULL OR choices = ?5) AND (?6 IS NULL OR environment = ?6) "
+        "AND (?7 IS NULL OR id = ?7) AND (coalesce(?3, ?6, ?7) IS NOT NULL OR "
+        "NOT " AK_STORE_SIMULATED ") AND result IS NOT NULL ORDER BY number DESC",
+        err);
+    const char *const texts[] = {filter->kernel, filter->implementation, filter->device,
+                                 filter->dtype,  filter->choices,        filter->environment,
+                                 filter->run};
+    for (int i = 0; i < 7 && status == AK_OK; i++) {
+        status = ak_store_bind_text(rows, i + 1, texts[i]) ? AK_OK : ak_fail_memory(err);
+    }
+    while (status == AK_OK && !found) {
+        int code = sqlite3_step(rows);
+        if (code == SQLITE_DONE) {
+            status = ak_fail(err, AK_NOT_FOUND,
+                             "%s: no run over many sizes matches; make one with `autokernel tune "
+                             "KERNEL --sizes ...`",
+                             ak_archive_path(archive));
+        } else {
+            source_clear(out);
+            status = code == SQLITE_ROW ? read_row(&found, out, rows, err)
+                                        : ak_store_fault(archive, "cannot be read", err);
+        }
+    }
+    (void)sqlite3_finalize(rows);
+    return status;
+}
+
+/* Returns the position of a configuration in the table, or -1 if it is not in the table. `config`
+   is the index by which the result names the configuration. */
+static json_int_t place_in(const json_t *table, const json_t *config)
+{
+    for (size_t i = 0; i < json_array_size(table); i++) {
+        if (json_is_integer(config) &&
+            json_integer_value(json_array_get(table, i)) == json_integer_value(config)) {
+            return (json_int_t)i;
+        }
+    }
+    return -1;
+}
+
+static bool copy_member(json_t *to, const char *as, const json_t *from, const char *key)
+{
+    json_t *value = json_object_get(from, key);
+    return value == NULL ? ak_json_set(to, as, json_null()) : json_object_set(to, as, value) == 0;
+}
+
+static ak_status size_entry(json_t **out, const json_t *one, const json_t *table, ak_error *err)
+{
+    json_t *size = NULL, *object = json_object();
+    const char *text = json_string_value(json_object_get(one, "size"));
+    ak_status status = text == NULL ? ak_fail(err, AK_CORRUPT, "result: a size is missing")
+                                    : ak_config_text_to_json(&size, text, "result: size", err);
+    json_int_t at = place_in(table, json_object_get(one, "config"));
+    if (status == AK_OK && at < 0) {
+        status = ak_fail(err, AK_CORRUPT, "result: a size has no configuration");
+    }
+    if (status == AK_OK) {
+        bool good = object != NULL && json_object_set(object, "size", size) == 0 &&
+                    ak_json_set(object, "config", json_integer(at)) &&
+                    copy_member(object, "loss", one, "loss") &&
+                    copy_member(object, "loss_ci", one, "loss_ci") &&
+                    copy_member(object, "best_ms", one, "ms");
+        status = good ? AK_OK : ak_fail_memory(err);
+    }
+    json_decref(size);
+    if (status != AK_OK) {
+        json_decref(object);
+        return status;
+    }
+    *out = object;
+    return AK_OK;
+}
+
+static ak_status lists_of(json_t *configs, json_t *sizes, const source *from, ak_error *err)
+{
+    const json_t *table = json_object_get(json_object_get(from->result, "table"), "configs");
+    const json_t *all = json_object_get(from->result, "configs");
+    const json_t *list = json_object_get(from->result, "sizes");
+    for (size_t i = 0; i < json_array_size(table); i++) {
+        json_int_t at = json_integer_value(json_array_get(table, i));
+        json_t *config = json_array_get(all, (size_t)at);
+        AK_DO(config == NULL
+                  ? ak_fail(err, AK_CORRUPT, "result: configuration %lld is missing", (long long)at)
+              : json_array_append(configs, config) != 0 ? ak_fail_memory(err)
+                                                        : AK_OK);
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_t *entry = NULL;
+        AK_DO(size_entry(&entry, json_array_get(list, i), table, err));
+        if (json_array_append_new(sizes, entry) != 0) {
+            return ak_fail_memory(err);
+        }
+    }
+    return AK_OK;
+}
+
+static ak_status build(json_t **out, ak_archive *archive, const char *kernel, const source *from,
+                       ak_error *err)
+{
+    char now[AK_CLOCK_UTC_BYTES];
+    const json_t *table = json_object_get(from->result, "table");
+    json_t *object = json_object(), *configs = json_array(), *sizes = json_array();
+    json_t *choices = NULL, *environment = NULL, *loss = json_object();
+    ak_status status = object == NULL || configs == NULL || sizes == NULL || loss == NULL
+                           ? ak_fail_memory(err)
+                           : lists_of(configs, sizes, from, err);
+    if (status == AK_OK) {
+        status = ak_config_text_to_json(&choices, from->choices, "choices", err);
+    }
+    if (status == AK_OK) {
+        status = ak_format_environment(&environment, archive, from->environment, err);
+    }
+    ak_clock_utc(now);
+    if (status == AK_OK) {
+        bool good = copy_member(loss, "geomean", table, "geomean") &&
+                    copy_member(loss, "worst", table, "worst") &&
+                    copy_member(loss, "worst_size", table, "worst_size") &&
+                    ak_json_set(object, "schema", json_integer(1)) &&
+                    ak_json_set_text(object, "kind", "dispatch") &&
+                    ak_json_set_text(object, "kernel", kernel) &&
+                    ak_json_set_text(object, "implementation", from->implementation) &&
+                    ak_json_set_text(object, "device", from->device) &&
+                    ak_json_set_text(object, "dtype", from->dtype) &&
+                    json_object_set(object, "choices", choices) == 0 &&
+                    json_object_set(object, "configs", configs) == 0 &&
+                    json_object_set(object, "sizes", sizes) == 0 &&
+                    copy_member(object, "method", table, "method") &&
+                    json_object_set(object, "loss", loss) == 0 &&
+                    json_object_set(object, "environment", environment) == 0 &&
+                    ak_json_set_text(object, "run", from->run) &&
+                    ak_json_set_text(object, "created", now) &&
+                    ak_json_set_text(object, "autokernel", AK_VERSION);
+        status = good ? AK_OK : ak_fail_memory(err);
+    }
+    json_decref(loss);
+    json_decref(environment);
+    json_decref(choices);
+    json_decref(sizes);
+    json_decref(configs);
+    if (status != AK_OK) {
+        json_decref(object);
+        return status;
+    }
+    *out = object;
+    return AK_OK;
+}
+
+ak_status ak_format_dispatch_table(json_t **out, ak_archive *archive,
+                                   const ak_archive_filter *filter, ak_error *err)
+{
+    static const ak_archive_filter everything = {0};
+    source from = {0};
+    filter = filter == NULL ? &everything : filter;
+    if (filter->size != NULL) {
+        return ak_fail(err, AK_INVALID,
+                       "a dispatch table is for all sizes of its run: leave the "
+                       "size out");
+    }
+    ak_status status = AK_OK;
+    AK_TRY(find_source(&from, archive, filter, err));
+    const char *kernel = json_string_value(json_object_get(from.result, "kernel"));
+    AK_TRY(build(out, archive, kernel, &from, err));
+out:
+    source_clear(&from);
+    return status;
+}
+
+static ak_status write_dispatch(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
+                                ak_error *err)
+{
+    json_t *object = NULL;
+    AK_DO(ak_format_dispatch_table(&object, archive, filter, err));
+    ak_json_print(out, object, true);
+    ak_buf_putc(out, '\n');
+    json_decref(object);
+    return AK_OK;
+}
+
+const ak_format_ops ak_format_dispatch = {
+    .name = "dispatch",
+    .description = "dispatch.json: the configurations chosen for many sizes (export only)",
+    .write = write_dispatch,
+};

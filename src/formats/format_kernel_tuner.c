@@ -1,0 +1,480 @@
+/*
+ * format_kernel_tuner.c: reads and writes cache files of Kernel Tuner (CacheKernelTuner, JSON).
+ *
+ * Such a file holds one task: device, kernel, problem size, the parameters in their order, and
+ * under "cache" an entry for each configuration (kernel_tuner.h).
+ *
+ * Its `time` is the mean of `times`, including the first launch; import takes the median of `times`
+ * if they exist.
+ */
+#include "formats/format.h"
+
+#include <string.h>
+
+#include "archive/config_text.h"
+#include "base/alloc.h"
+#include "formats/kernel_tuner.h"
+
+/* Facts for which the file format has no member are texts in a member of our own, OWN. */
+#define OWN "autokernel"
+
+static const struct {
+    const char *name;
+    size_t offset;
+} own_members[] = {
+    {"device", offsetof(ak_trial, device)},
+    {"implementation", offsetof(ak_trial, implementation)},
+    {"size", offsetof(ak_trial, size)},
+    {"dtype", offsetof(ak_trial, dtype)},
+    {"choices", offsetof(ak_trial, choices)},
+};
+#define OWN_COUNT (sizeof own_members / sizeof own_members[0])
+
+static char **own_text(const ak_trial *trial, size_t i)
+{
+    return (char **)(void *)((char *)(uintptr_t)trial + own_members[i].offset);
+}
+
+/* ---- writing ----------------------------------------------------------------------------------
+ */
+
+typedef struct cache_writer {
+    ak_one_task task;
+    json_t *params; /* {name: [values]}, in order of first use */
+    json_t *cache;  /* {key: entry} */
+} cache_writer;
+
+/* Converts "M=1024,N=512" to [1024, 512]. */
+static json_t *problem_size(const char *size)
+{
+    json_t *object, *array = json_array();
+    if (array == NULL || ak_config_text_to_json(&object, size, "size", NULL) != AK_OK) {
+        json_decref(array);
+        return NULL;
+    }
+    const char *key;
+    json_t *value;
+    bool good = true;
+    json_object_foreach(object, key, value)
+    {
+        good = good && json_array_append(array, value) == 0;
+    }
+    json_decref(object);
+    if (!good) {
+        json_decref(array);
+        return NULL;
+    }
+    return array;
+}
+
+/* Adds the configuration's values to the lists of those that occur, and writes its key: the values
+   with commas between them. The first configuration determines the parameters. */
+static ak_status note_values(cache_writer *writer, ak_buf *key, const json_t *config, bool first,
+                             ak_error *err)
+{
+    const char *name;
+    json_t *value;
+    bool same = first || json_object_size(config) == json_object_size(writer->params);
+    json_object_foreach((json_t *)(uintptr_t)config, name, value)
+    {
+        json_t *list = json_object_get(writer->params, name);
+        if (list == NULL && first) {
+            list = json_array();
+            if (!ak_json_set(writer->params, name, list)) {
+                return ak_fail_memory(err);
+            }
+        }
+        if (list == NULL) {
+            same = false;
+            break;
+        }
+        bool known = false;
+        for (size_t i = 0; i < json_array_size(list) && !known; i++) {
+            known = json_equal(json_array_get(list, i), value) == 1;
+        }
+        if (!known && json_array_append(list, value) != 0) {
+            return ak_fail_memory(err);
+        }
+        if (key->length > 0) {
+            ak_buf_putc(key, ',');
+        }
+        if (json_is_string(value)) {
+            ak_buf_puts(key, json_string_value(value));
+        } else if (json_is_boolean(value)) {
+            ak_buf_puts(key, json_is_true(value) ? "True" : "False");
+        } else {
+            ak_json_print(key, value, false);
+        }
+    }
+    return same ? AK_OK
+                : ak_fail(err, AK_INVALID,
+                          "the configurations of these trials have different "
+                          "parameters; a Kernel Tuner cache holds one list of parameters");
+}
+
+static json_t *entry_of(const ak_trial *trial, const json_t *config)
+{
+    json_t *entry = json_copy((json_t *)(uintptr_t)config);
+    json_t *times = json_array();
+    bool good = entry != NULL && times != NULL;
+    for (size_t i = 0; i < trial->sample_count && good; i++) {
+        good = json_array_append_new(times, json_real(trial->samples_ms[i])) == 0;
+    }
+    bool ok = trial->status == AK_TRIAL_OK;
+    const char *fault = ak_kernel_tuner_fault_name(trial->status);
+    good = good && (ok ? ak_json_set_real(entry, "time", trial->median_ms)
+                       : ak_json_set_text(entry, "time", fault) &&
+                             ak_json_set_text(entry, "__error__", fault));
+    if (good && ok) {
+        good = ak_json_set(entry, "times", json_incref(times));
+    }
+    if (good && trial->tflops > 0) {
+        good = ak_json_set_real(entry, "GFLOP/s", trial->tflops * 1e3);
+    }
+    if (good && trial->gbs > 0) {
+        good = ak_json_set_real(entry, "GB/s", trial->gbs);
+    }
+    good = good && ak_json_set_real(entry, "compile_time", ak_format_ms(trial->compile_ns)) &&
+           ak_json_set_real(entry, "verification_time", ak_format_ms(trial->check_ns)) &&
+           ak_json_set_real(entry, "benchmark_time", ak_format_ms(trial->measure_ns)) &&
+           ak_json_set_real(entry, "strategy_time", ak_format_ms(trial->propose_ns)) &&
+           ak_json_set_real(entry, "framework_time", ak_format_ms(trial->overhead_ns)) &&
+           ak_json_set_text(entry, "timestamp", trial->timestamp);
+    json_decref(times);
+    if (!good) {
+        json_decref(entry);
+        return NULL;
+    }
+    return entry;
+}
+
+/* Writes a trial. If a configuration has several trials, the latest successful one counts, or the
+   latest if none was successful. */
+static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
+{
+    cache_writer *writer = context;
+    bool first = writer->task.first.kernel == NULL;
+    json_t *config;
+    ak_buf key = AK_BUF(AK_TRIAL_TEXT_BYTES_MAX);
+    ak_status status = ak_one_task_check(&writer->task, "Kernel Tuner", trial, err);
+    if (status == AK_OK) {
+        status = ak_config_text_to_json(&config, trial->config, "trial", err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    status = note_values(writer, &key, config, first, err);
+    if (status == AK_OK) {
+        status = ak_buf_status(&key, err);
+    }
+    const json_t *before = status == AK_OK ? json_object_get(writer->cache, key.data) : NULL;
+    bool keep = trial->status != AK_TRIAL_OK && json_is_number(json_object_get(before, "time"));
+    if (status == AK_OK && !keep &&
+        !ak_json_set(writer->cache, key.data, entry_of(trial, config))) {
+        status = ak_fail_memory(err);
+    }
+    ak_buf_free(&key);
+    json_decref(config);
+    return status;
+}
+
+static void print_member(ak_buf *out, const char *name, const json_t *value, const char *end)
+{
+    ak_buf_print(out, "\"%s\": ", name);
+    ak_json_print(out, value, false);
+    ak_buf_puts(out, end);
+}
+
+static json_t *own_of(const ak_trial *trial)
+{
+    json_t *own = json_object();
+    bool good = own != NULL;
+    for (size_t i = 0; i < OWN_COUNT && good; i++) {
+        good = ak_json_set_text(own, own_members[i].name, *own_text(trial, i));
+    }
+    if (!good) {
+        json_decref(own);
+        return NULL;
+    }
+    return own;
+}
+
+/* Sorts a list of numbers, because readers expect near values to be neighbours and the list is in
+   the order of the trials. Returns false if there is no memory. */
+static bool sort_numbers(json_t *values)
+{
+    size_t count = json_array_size(values);
+    for (size_t i = 0; i < count; i++) {
+        if (!json_is_number(json_array_get(values, i))) {
+            return true;
+        }
+    }
+    for (size_t i = 1; i < count; i++) {
+        json_t *value = json_incref(json_array_get(values, i));
+        size_t at = i;
+        while (at > 0 &&
+               json_number_value(json_array_get(values, at - 1)) > json_number_value(value)) {
+            at--;
+        }
+        bool good = json_array_remove(values, i) == 0 && json_array_insert(values, at, value) == 0;
+        json_decref(value);
+        if (!good) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_error *err)
+{
+    const ak_trial *first = &writer->task.first;
+    char name_of_device[AK_KERNEL_TUNER_NAME_BYTES];
+    bool on_host = strcmp(first->device, "host") == 0;
+    ak_kernel_tuner_processor(name_of_device);
+    json_t *device = json_string(on_host ? name_of_device : first->device);
+    json_t *kernel = json_string(first->kernel);
+    json_t *size = problem_size(first->size), *keys = json_array(), *own = own_of(first);
+    const char *name;
+    json_t *value;
+    bool good = device != NULL && kernel != NULL && size != NULL && keys != NULL && own != NULL;
+    json_object_foreach(writer->params, name, value)
+    {
+        good = good && sort_numbers(value) && json_array_append_new(keys, json_string(name)) == 0;
+    }
+    if (good) {
+        ak_buf_puts(out, "{\n");
+        print_member(out, "device_name", device, ",\n");
+        print_member(out, "kernel_name", kernel, ",\n");
+        print_member(out, "problem_size", size, ",\n");
+        print_member(out, OWN, own, ",\n");
+        print_member(out, "tune_params_keys", keys, ",\n");
+        print_member(out, "tune_params", writer->params, ",\n\"objective\": [\"time\"],\n");
+        ak_buf_puts(out, "\"cache\": {");
+        const char *separator = "\n";
+        json_object_foreach(writer->cache, name, value)
+        {
+            json_t *key = json_string(name);
+            good = good && key != NULL;
+            ak_buf_puts(out, separator);
+            if (key != NULL) {
+                ak_json_print(out, key, false);
+            }
+            ak_buf_puts(out, ": ");
+            ak_json_print(out, value, false);
+            separator = ",\n";
+            json_decref(key);
+        }
+        ak_buf_puts(out, "}\n}\n");
+    }
+    json_decref(device);
+    json_decref(kernel);
+    json_decref(size);
+    json_decref(keys);
+    json_decref(own);
+    return good ? AK_OK : ak_fail_memory(err);
+}
+
+static ak_status write_kernel_tuner(ak_buf *out, ak_archive *archive,
+                                    const ak_archive_filter *filter, ak_error *err)
+{
+    cache_writer writer = {.params = json_object(), .cache = json_object()};
+    ak_status status = AK_OK;
+    AK_TRY(writer.params == NULL || writer.cache == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_format_each(archive, filter, write_one, &writer, err));
+    if (writer.task.first.kernel == NULL) {
+        AK_TRY(ak_fail(err, AK_NOT_FOUND, "no trial matches, and a Kernel Tuner cache needs one"));
+    }
+    AK_TRY(print_cache(out, &writer, err));
+out:
+    json_decref(writer.params);
+    json_decref(writer.cache);
+    ak_trial_clear(&writer.task.first);
+    return status;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+/* Converts 4096, [4096, 4096] or ["1000 * UNROLL", 1] to "X=4096,Y=4096", because the file does not
+   name its sizes. A size that depends on the configuration is an expression, or "callable". */
+static ak_status take_size(ak_trial *task, const json_t *size, const char *path, ak_error *err)
+{
+    static const char *const names[] = {"X", "Y", "Z", "W"};
+    size_t count = size == NULL ? 0 : json_is_array(size) ? json_array_size(size) : 1;
+    json_t *object = json_object();
+    ak_status status = AK_OK;
+    AK_TRY(object == NULL ? ak_fail_memory(err) : AK_OK);
+    for (size_t i = 0; i < count; i++) {
+        json_t *value = json_is_array(size) ? json_array_get(size, i) : (json_t *)(uintptr_t)size;
+        if (!(json_is_integer(value) || json_is_string(value)) ||
+            i >= sizeof names / sizeof names[0]) {
+            AK_TRY(ak_fail(err, AK_INVALID,
+                           "%s: \"problem_size\" must be an integer, a text, or an array of at "
+                           "most 4 of them",
+                           path));
+        } else if (!ak_json_set(object, names[i], json_incref(value))) {
+            AK_TRY(ak_fail_memory(err));
+        }
+    }
+    AK_TRY(ak_config_text_from_json(&task->size, object, NULL, path, err));
+out:
+    json_decref(object);
+    return status;
+}
+
+/* Restores the task, with the names of its sizes, from a file that we wrote. */
+static ak_status take_own(ak_trial *task, const json_t *file, const char *path, ak_error *err)
+{
+    json_t *own = NULL;
+    AK_DO(ak_json_object_or_null(&own, file, OWN, path, err));
+    for (size_t i = 0; i < OWN_COUNT && own != NULL; i++) {
+        const char *text = NULL;
+        AK_DO(ak_json_string_or(&text, own, own_members[i].name, NULL, path, err));
+        AK_DO(ak_trial_set(own_text(task, i), text, err));
+    }
+    return AK_OK;
+}
+
+static ak_status take_head(ak_trial *task, const json_t **order, const json_t **cache,
+                           const json_t *file, const char *path, ak_error *err)
+{
+    const char *device, *kernel;
+    json_t *keys = NULL, *entries = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_string(&kernel, file, "kernel_name", path, err));
+    AK_TRY(ak_json_string_or(&device, file, "device_name", "", path, err));
+    AK_TRY(ak_json_array_or_null(&keys, file, "tune_params_keys", path, err));
+    AK_TRY(ak_json_object_or_null(&entries, file, "cache", path, err));
+    if (keys == NULL || entries == NULL) {
+        AK_TRY(ak_fail(err, AK_INVALID, "%s: \"%s\" is missing: this is not a Kernel Tuner cache",
+                       path, keys == NULL ? "tune_params_keys" : "cache"));
+    }
+    AK_TRY(ak_trial_set(&task->kernel, kernel, err));
+    AK_TRY(ak_trial_set(&task->device, device, err));
+    AK_TRY(take_own(task, file, path, err));
+    if (task->size == NULL) {
+        AK_TRY(take_size(task, json_object_get(file, "problem_size"), path, err));
+    }
+out:
+    *order = keys;
+    *cache = entries;
+    return status;
+}
+
+static ak_status take_times(ak_trial *trial, const json_t *entry, const char *where, ak_error *err)
+{
+    json_t *times = NULL;
+    ak_status status = ak_json_array_or_null(&times, entry, "times", where, err);
+    size_t count = json_array_size(times);
+    if (status == AK_OK && count > AK_TRIAL_SAMPLES_MAX) {
+        status = ak_fail(err, AK_LIMIT, "%s: more than %d times", where, AK_TRIAL_SAMPLES_MAX);
+    }
+    if (status != AK_OK || count == 0) {
+        return status;
+    }
+    trial->samples_ms = ak_alloc(count, sizeof(double));
+    if (trial->samples_ms == NULL) {
+        return ak_fail_memory(err);
+    }
+    trial->sample_count = count;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *time = json_array_get(times, i);
+        if (!json_is_number(time)) {
+            return ak_fail(err, AK_INVALID, "%s: \"times\" must hold numbers", where);
+        }
+        trial->samples_ms[i] = json_number_value(time);
+    }
+    ak_format_summarise(trial);
+    return AK_OK;
+}
+
+static ak_status take_result(ak_trial *trial, const json_t *entry, const char *where, ak_error *err)
+{
+    const json_t *time = json_object_get(entry, "time");
+    const char *name;
+    ak_status status = ak_kernel_tuner_fault(&trial->status, &name, entry, where, err);
+    if (status != AK_OK || name != NULL) {
+        return status == AK_OK ? ak_trial_set(&trial->reason, name, err) : status;
+    }
+    if (json_is_null(time)) { /* Python wrote NaN */
+        trial->status = AK_TRIAL_LAUNCH_ERROR;
+        return ak_trial_set(&trial->reason, "its time is not a number", err);
+    }
+    if (!json_is_number(time)) {
+        return ak_fail(err, AK_INVALID, "%s: \"time\" must be a number or the name of an error",
+                       where);
+    }
+    trial->median_ms = json_number_value(time);
+    return take_times(trial, entry, where, err);
+}
+
+static ak_status read_entry(ak_trial *trial, const ak_trial *task, const json_t *order,
+                            const json_t *entry, const char *where, ak_error *err)
+{
+    if (!json_is_object(entry)) {
+        return ak_fail(err, AK_INVALID, "%s: must be an object", where);
+    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_trial_copy(trial, task, err));
+    AK_TRY(ak_config_text_from_json(&trial->config, entry, order, where, err));
+    AK_TRY(take_result(trial, entry, where, err));
+out:
+    if (status != AK_OK) {
+        return status;
+    }
+    trial->compile_ns = ak_format_ns(ak_json_number_at(entry, "compile_time"));
+    trial->check_ns = ak_format_ns(ak_json_number_at(entry, "verification_time"));
+    trial->measure_ns = ak_format_ns(ak_json_number_at(entry, "benchmark_time"));
+    trial->propose_ns = ak_format_ns(ak_json_number_at(entry, "strategy_time"));
+    trial->overhead_ns = ak_format_ns(ak_json_number_at(entry, "framework_time"));
+    if (trial->status == AK_TRIAL_OK) {
+        trial->tflops = ak_json_number_at(entry, "GFLOP/s") / 1e3;
+        trial->gbs = ak_json_number_at(entry, "GB/s");
+    }
+    return ak_trial_set(&trial->timestamp, ak_format_text(entry, "timestamp"), err);
+}
+
+static ak_status read_kernel_tuner(ak_import *import, const char *text, size_t length,
+                                   const char *path, ak_error *err)
+{
+    json_t *file;
+    const json_t *order = NULL, *cache = NULL;
+    ak_trial task = {0};
+    ak_status status = ak_kernel_tuner_parse(&file, text, length, path, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    status = take_head(&task, &order, &cache, file, path, err);
+    const char *key;
+    json_t *entry;
+    json_object_foreach((json_t *)(uintptr_t)(status == AK_OK ? cache : NULL), key, entry)
+    {
+        char where[512];
+        ak_trial trial = {0};
+        (void)snprintf(where, sizeof where, "%.240s: cache \"%.200s\"", path, key);
+        status = read_entry(&trial, &task, order, entry, where, err);
+        if (status == AK_OK) {
+            status = ak_import_add(import, &trial, where, err);
+        }
+        ak_trial_clear(&trial);
+        if (status != AK_OK) {
+            break;
+        }
+    }
+    ak_trial_clear(&task);
+    json_decref(file);
+    return status;
+}
+
+static bool recognise(const json_t *file)
+{
+    return json_is_object(json_object_get(file, "cache"));
+}
+
+const ak_format_ops ak_format_kernel_tuner = {
+    .name = "kernel-tuner",
+    .description = "cache file of Kernel Tuner: one task, a finished or an interrupted run",
+    .write = write_kernel_tuner,
+    .read = read_kernel_tuner,
+    .recognise = recognise,
+};

@@ -1,0 +1,233 @@
+/*
+ * format_kernels.c: reads and writes kernels.json: one object with "metadata" about the file and
+ * "kernels" with one entry per trial, in the vocabulary of kernel collections: the configuration as
+ * an object, times in ms.
+ *
+ * On import an entry needs a name, a configuration (object or text) and a status. If it has a time
+ * but no status, its status is "ok". If it lacks implementation, device, size, dtype or choices,
+ * those of the metadata are used. Other members are ignored in both, because such files come from
+ * many programs.
+ */
+#include "formats/format.h"
+
+#include <string.h>
+
+#include "archive/config_text.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+
+/* Members that are texts in ak_trial and may be in the metadata instead. */
+static const struct {
+    const char *name;
+    size_t offset;
+} shared[] = {
+    {"implementation", offsetof(ak_trial, implementation)},
+    {"device", offsetof(ak_trial, device)},
+    {"size", offsetof(ak_trial, size)},
+    {"dtype", offsetof(ak_trial, dtype)},
+    {"choices", offsetof(ak_trial, choices)},
+    {"environment", offsetof(ak_trial, environment)},
+};
+#define SHARED_COUNT (sizeof shared / sizeof shared[0])
+
+typedef struct kernels_writer {
+    ak_buf *out;
+    ak_archive *archive;
+    size_t count;
+} kernels_writer;
+
+/* Converts a trial's own JSON to an entry: the kernel is called "name", and the configuration is an
+   object. */
+static json_t *entry_of(json_t *trial, json_t *config)
+{
+    json_t *entry = json_object();
+    bool good = entry != NULL &&
+                ak_json_set(entry, "name", json_incref(json_object_get(trial, "kernel"))) &&
+                json_object_set(entry, "config", config) == 0;
+    static const char *const first[] = {"ms", "tflops", "status"};
+    for (size_t i = 0; i < 3 && good; i++) {
+        good = json_object_set(entry, first[i], json_object_get(trial, first[i])) == 0;
+    }
+    const char *key;
+    json_t *value;
+    json_object_foreach(trial, key, value)
+    {
+        bool taken = strcmp(key, "kernel") == 0 || json_object_get(entry, key) != NULL;
+        good = good && (taken || json_object_set(entry, key, value) == 0);
+    }
+    if (!good) {
+        json_decref(entry);
+        return NULL;
+    }
+    return entry;
+}
+
+static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
+{
+    kernels_writer *writer = context;
+    json_t *object, *config = NULL, *entry = NULL;
+    AK_DO(ak_trial_to_json(&object, trial, err));
+    ak_status status = AK_OK;
+    AK_TRY(ak_format_add_finish(object, writer->archive, trial, err));
+    AK_TRY(ak_config_text_to_json(&config, trial->config, "trial", err));
+    entry = entry_of(object, config);
+    AK_TRY(entry == NULL ? ak_fail_memory(err) : AK_OK);
+    ak_buf_puts(writer->out, writer->count++ == 0 ? "\n" : ",\n");
+    ak_json_print(writer->out, entry, false);
+    AK_TRY(ak_buf_status(writer->out, err));
+out:
+    json_decref(entry);
+    json_decref(config);
+    json_decref(object);
+    return status;
+}
+
+static ak_status write_kernels(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
+                               ak_error *err)
+{
+    kernels_writer writer = {out, archive, 0};
+    char now[AK_CLOCK_UTC_BYTES];
+    ak_clock_utc(now);
+    ak_buf_print(out,
+                 "{\"metadata\": {\"schema\": 1, \"generator\": \"autokernel\", \"autokernel\": "
+                 "\"%s\", \"created\": \"%s\", \"time_unit\": \"ms\"},\n\"kernels\": [",
+                 AK_VERSION, now);
+    ak_status status = ak_format_each(archive, filter, write_one, &writer, err);
+    ak_buf_puts(out, "\n]}\n");
+    return status;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+static ak_status take_config(ak_trial *trial, const json_t *entry, const char *where, ak_error *err)
+{
+    const json_t *config = json_object_get(entry, "config");
+    if (json_is_string(config)) {
+        return ak_trial_set(&trial->config, json_string_value(config), err);
+    }
+    if (!json_is_object(config)) {
+        return ak_fail(err, AK_INVALID, "%s: \"config\" must be an object or a string", where);
+    }
+    return ak_config_text_from_json(&trial->config, config, NULL, where, err);
+}
+
+static ak_status take_shared(ak_trial *trial, const json_t *entry, const json_t *metadata,
+                             const char *where, ak_error *err)
+{
+    for (size_t i = 0; i < SHARED_COUNT; i++) {
+        const json_t *value = json_object_get(entry, shared[i].name);
+        if (value == NULL || json_is_null(value)) {
+            value = json_object_get(metadata, shared[i].name);
+        }
+        if (value == NULL || json_is_null(value)) {
+            continue;
+        }
+        if (!json_is_string(value)) {
+            return ak_fail(err, AK_INVALID, "%s: \"%s\" must be a string", where, shared[i].name);
+        }
+        char **member = (char **)(void *)((char *)trial + shared[i].offset);
+        AK_DO(ak_trial_set(member, json_string_value(value), err));
+    }
+    return AK_OK;
+}
+
+/* Reads the members that have the same meaning in a trial, with the trial's own reader. */
+static ak_status take_rest(ak_trial *trial, const json_t *entry, const char *where, ak_error *err)
+{
+    json_t *object = json_object();
+    bool good = object != NULL &&
+                json_object_set(object, "kernel", json_object_get(entry, "name")) == 0 &&
+                ak_json_set(object, "config", json_string("")) &&
+                ak_json_set(object, "status", json_string("ok"));
+    if (!good) {
+        json_decref(object);
+        return json_object_get(entry, "name") == NULL
+                   ? ak_fail(err, AK_INVALID, "%s: \"name\" is missing", where)
+                   : ak_fail_memory(err);
+    }
+    if (json_object_get(entry, "status") == NULL && ak_json_number_at(entry, "ms") <= 0) {
+        json_decref(object);
+        return ak_fail(err, AK_INVALID, "%s: \"status\" and \"ms\" are missing", where);
+    }
+    static const char *const others[] = {"id", "ci_ms"};
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *value = json_object_get(entry, others[i]);
+        good = good && (value == NULL ||
+                        json_object_set(object, others[i], (json_t *)(uintptr_t)value) == 0);
+    }
+    for (size_t i = 0; i < AK_FIELD_COUNT && good; i++) {
+        const char *name = ak_fields[i].name;
+        json_t *value = json_object_get(entry, name);
+        bool apart = strcmp(name, "kernel") == 0 || strcmp(name, "config") == 0 ||
+                     strcmp(name, "ci_low_ms") == 0 || strcmp(name, "ci_high_ms") == 0;
+        for (size_t j = 0; j < SHARED_COUNT; j++) {
+            apart = apart || strcmp(name, shared[j].name) == 0;
+        }
+        if (value != NULL && !apart) {
+            good = json_object_set(object, name, value) == 0;
+        }
+    }
+    ak_status status = good ? ak_trial_from_json(trial, object, where, err) : ak_fail_memory(err);
+    json_decref(object);
+    return status;
+}
+
+static ak_status read_entry(ak_trial *trial, const json_t *entry, const json_t *metadata,
+                            const char *where, ak_error *err)
+{
+    if (!json_is_object(entry)) {
+        return ak_fail(err, AK_INVALID, "%s: must be an object", where);
+    }
+    AK_DO(take_rest(trial, entry, where, err));
+    ak_free(trial->config);
+    trial->config = NULL;
+    AK_DO(take_config(trial, entry, where, err));
+    return take_shared(trial, entry, metadata, where, err);
+}
+
+static ak_status read_kernels(ak_import *import, const char *text, size_t length, const char *path,
+                              ak_error *err)
+{
+    json_t *file, *metadata = NULL, *kernels = NULL;
+    ak_status status = ak_json_parse(&file, text, length, path, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    status = ak_json_object_or_null(&metadata, file, "metadata", path, err);
+    if (status == AK_OK) {
+        status = ak_json_array_or_null(&kernels, file, "kernels", path, err);
+    }
+    if (status == AK_OK && kernels == NULL) {
+        status = ak_fail(err, AK_INVALID, "%s: \"kernels\" is missing", path);
+    }
+    for (size_t i = 0; i < json_array_size(kernels) && status == AK_OK; i++) {
+        char where[512];
+        ak_trial trial = {0};
+        (void)snprintf(where, sizeof where, "%.400s: kernel %zu", path, i + 1);
+        status = read_entry(&trial, json_array_get(kernels, i), metadata, where, err);
+        if (status == AK_OK) {
+            status = ak_import_add(import, &trial, where, err);
+        }
+        if (status == AK_OK) {
+            const json_t *finish = json_object_get(json_array_get(kernels, i), "finish");
+            status = ak_import_finish(import, &trial, finish, err);
+        }
+        ak_trial_clear(&trial);
+    }
+    json_decref(file);
+    return status;
+}
+
+static bool recognise(const json_t *file)
+{
+    return json_is_array(json_object_get(file, "kernels"));
+}
+
+const ak_format_ops ak_format_kernels = {
+    .name = "kernels",
+    .description = "kernels.json: metadata and a list of kernels with configuration and time",
+    .write = write_kernels,
+    .read = read_kernels,
+    .recognise = recognise,
+};

@@ -1,0 +1,356 @@
+/*
+ * format_t1.c: writes a task's space as a T1 input file (FORMAT 1.0.0, the JSON schema of Kernel
+ * Tuner 1.5.0).
+ *
+ * Our space files can say more than T1: expressions read sizes, options of the problem and facts of
+ * the device. In the T1 file these are resolved: every name that is not a parameter is replaced by
+ * its value, values are lists, and conditions that the task decides are left out. The T1 file holds
+ * the same configurations as the space, for this task only. T1 1.0.0 has no word for C, so a kernel
+ * of the host is called OpenCL there; the member "autokernel" says what it is.
+ */
+#include "formats/format.h"
+
+#include <string.h>
+
+#include "base/ascii.h"
+#include "base/value_json.h"
+#include "problem/task.h"
+
+#define TEXT_MAX   (1u << 20)
+#define LET_DEPTH  8  /* nesting of names that are defined by names */
+#define NAME_BYTES 64 /* size of a name, including the final 0 */
+
+/* ---- expressions ----------------------------------------------------------------------------- */
+
+/* Prints a value as Python writes it. */
+static void print_literal(ak_buf *out, const ak_value *value)
+{
+    char number[64];
+    if (value->type == AK_VALUE_STRING) {
+        ak_buf_putc(out, '\'');
+        for (const char *p = value->as.string; *p != 0; p++) {
+            ak_buf_puts(out, *p == '\'' || *p == '\\' ? "\\" : "");
+            ak_buf_putc(out, *p);
+        }
+        ak_buf_putc(out, '\'');
+        return;
+    }
+    (void)ak_value_format(number, sizeof number, value);
+    ak_buf_print(out, number[0] == '-' ? "(%s)" : "%s", number);
+}
+
+/* Returns what "Let" defines for a name (docs/cuda.md), or NULL. */
+static const char *let_of(const ak_task *task, const char *name)
+{
+    const json_t *let = json_object_get(task->implementation->launch, "Let"), *one;
+    size_t i;
+    json_array_foreach(let, i, one)
+    {
+        if (strcmp(ak_json_text_at(one, "Name"), name) == 0) {
+            return json_string_value(json_object_get(one, "Value"));
+        }
+    }
+    return NULL;
+}
+
+static void resolve(ak_buf *out, json_t *read, const char *text, const ak_task *task, int depth);
+
+static void resolve_name(ak_buf *out, json_t *read, const char *name, const ak_task *task,
+                         int depth)
+{
+    size_t parameter;
+    ak_value value;
+    const char *let = let_of(task, name);
+    if (ak_space_parameter_find(&parameter, task->space, name)) {
+        (void)json_object_set_new(read, name, json_true());
+        ak_buf_puts(out, name);
+    } else if (let != NULL && depth < LET_DEPTH) {
+        ak_buf_putc(out, '(');
+        resolve(out, read, let, task, depth + 1);
+        ak_buf_putc(out, ')');
+    } else if (ak_scope_get(&value, task->constants, name)) {
+        print_literal(out, &value);
+    } else {
+        /* The name is a function, a keyword or the variable of a list. */
+        ak_buf_puts(out, name);
+    }
+}
+
+/* Copies an expression with its names replaced and adds each parameter that it reads as a member of
+   `read`. Texts and numbers such as 1e5 and 0xff are copied unchanged. */
+static void resolve(ak_buf *out, json_t *read, const char *text, const ak_task *task, int depth)
+{
+    for (const char *p = text; *p != 0;) {
+        size_t length = 1;
+        if (*p == '\'' || *p == '"') {
+            while (p[length] != 0 && p[length] != *p) {
+                length += p[length] == '\\' && p[length + 1] != 0 ? 2 : 1;
+            }
+            length += p[length] != 0 ? 1 : 0;
+        } else if (ak_ascii_is_word(*p)) {
+            while (ak_ascii_is_word(p[length])) {
+                length++;
+            }
+        }
+        char name[NAME_BYTES];
+        bool is_name = ak_ascii_is_word(*p) && !ak_ascii_is_digit(*p) && length < sizeof name;
+        if (is_name) {
+            memcpy(name, p, length);
+            name[length] = 0;
+            resolve_name(out, read, name, task, depth);
+        } else {
+            ak_buf_append(out, p, length);
+        }
+        p += length;
+    }
+}
+
+/* Returns the resolved text of an expression or number; NULL if there is no memory. */
+static json_t *resolved(json_t *read, const json_t *expression, const ak_task *task)
+{
+    ak_buf text = AK_BUF(TEXT_MAX);
+    if (json_is_string(expression)) {
+        resolve(&text, read, json_string_value(expression), task, 0);
+    } else {
+        ak_json_print(&text, expression, false);
+    }
+    json_t *result = ak_buf_status(&text, NULL) == AK_OK ? json_string(text.data) : NULL;
+    ak_buf_free(&text);
+    return result;
+}
+
+/* ---- ConfigurationSpace ---------------------------------------------------------------------- */
+
+static const char *type_of(const ak_parameter *parameter)
+{
+    const char *type = "int";
+    for (size_t i = 0; i < parameter->value_count; i++) {
+        ak_value_type one = parameter->values[i].type;
+        if (one != AK_VALUE_INT) {
+            type = one == AK_VALUE_STRING ? "string" : one == AK_VALUE_REAL ? "float" : "bool";
+        }
+    }
+    return type;
+}
+
+static json_t *parameter_of(const ak_parameter *parameter)
+{
+    ak_buf values = AK_BUF(TEXT_MAX);
+    for (size_t i = 0; i < parameter->value_count; i++) {
+        ak_buf_puts(&values, i == 0 ? "[" : ", ");
+        print_literal(&values, &parameter->values[i]);
+    }
+    ak_buf_putc(&values, ']');
+    json_t *object = json_object();
+    bool good = ak_buf_status(&values, NULL) == AK_OK && object != NULL &&
+                ak_json_set_text(object, "Name", parameter->name) &&
+                ak_json_set_text(object, "Type", type_of(parameter)) &&
+                ak_json_set_text(object, "Values", values.data) &&
+                ak_json_set(object, "Default",
+                            ak_value_json(&parameter->values[parameter->default_index])) &&
+                ak_json_set_text(object, "Description", parameter->description);
+    ak_buf_free(&values);
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+/* Adds a condition unless it reads no parameter, so that the task alone decides it. A condition
+   that is left out is true, because the space would be empty otherwise. */
+static bool add_condition(json_t *list, const ak_task *task, size_t index)
+{
+    json_t *read = json_object(), *names = json_array(), *value;
+    json_t *source = json_string(ak_space_condition(task->space, index));
+    json_t *object = json_object();
+    json_t *text = read == NULL || source == NULL ? NULL : resolved(read, source, task);
+    bool good = names != NULL && text != NULL && object != NULL;
+    const char *name;
+    json_object_foreach(read, name, value)
+    {
+        good = good && json_array_append_new(names, json_string(name)) == 0;
+    }
+    bool wanted = json_object_size(read) > 0;
+    good = good && ak_json_set(object, "Parameters", json_incref(names)) &&
+           ak_json_set(object, "Expression", json_incref(text)) &&
+           ak_json_set_text(object, "Description", ak_space_condition_reason(task->space, index)) &&
+           (!wanted || json_array_append(list, object) == 0);
+    json_decref(read);
+    json_decref(names);
+    json_decref(source);
+    json_decref(text);
+    json_decref(object);
+    return good;
+}
+
+static json_t *space_of(const ak_task *task)
+{
+    json_t *space = json_object(), *parameters = json_array(), *conditions = json_array();
+    bool good = space != NULL && parameters != NULL && conditions != NULL;
+    for (size_t i = 0; i < ak_space_parameter_count(task->space) && good; i++) {
+        good = json_array_append_new(parameters,
+                                     parameter_of(ak_space_parameter(task->space, i))) == 0;
+    }
+    for (size_t i = 0; i < ak_space_condition_count(task->space) && good; i++) {
+        good = add_condition(conditions, task, i);
+    }
+    good = good && ak_json_set(space, "TuningParameters", json_incref(parameters)) &&
+           ak_json_set(space, "Conditions", json_incref(conditions));
+    json_decref(parameters);
+    json_decref(conditions);
+    if (!good) {
+        json_decref(space);
+        return NULL;
+    }
+    return space;
+}
+
+/* ---- KernelSpecification --------------------------------------------------------------------- */
+
+/* Converts a list of expressions to {"X": .., "Y": .., "Z": ..}, or `fallback` if there is no
+   list. */
+static json_t *extents_of(const ak_task *task, const char *key, const char *fallback)
+{
+    static const char *const axes[] = {"X", "Y", "Z"};
+    const json_t *list = json_object_get(task->implementation->launch, key);
+    json_t *object = json_object(), *read = json_object(), *one = json_string(fallback);
+    bool good = object != NULL && read != NULL && one != NULL;
+    for (size_t i = 0; i < 3 && good && (i == 0 || i < json_array_size(list)); i++) {
+        const json_t *from = json_array_size(list) == 0 ? one : json_array_get(list, i);
+        good = ak_json_set(object, axes[i], resolved(read, from, task));
+    }
+    json_decref(read);
+    json_decref(one);
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static const char *type_name(ak_dtype dtype)
+{
+    static const char *const names[] = {[AK_DTYPE_F16] = "half",
+                                        [AK_DTYPE_F32] = "float",
+                                        [AK_DTYPE_F64] = "double",
+                                        [AK_DTYPE_I32] = "int32"};
+    bool known = (size_t)dtype < sizeof names / sizeof names[0] && names[dtype] != NULL;
+    return known ? names[dtype] : "custom";
+}
+
+static json_t *argument_of(const ak_task *task, size_t index)
+{
+    static const char *const access[] = {[AK_ACCESS_IN] = "ReadOnly",
+                                         [AK_ACCESS_OUT] = "WriteOnly",
+                                         [AK_ACCESS_INOUT] = "ReadWrite"};
+    const ak_argument_spec *argument = &task->problem->arguments[index];
+    ak_dtype dtype = argument->dtype_follows ? task->dtype : argument->dtype;
+    bool constant = argument->fill == AK_FILL_CONSTANT || argument->access == AK_ACCESS_OUT;
+    json_t *object = json_object();
+    bool good =
+        object != NULL && ak_json_set_text(object, "Name", argument->name) &&
+        ak_json_set_text(object, "Type", type_name(dtype)) &&
+        ak_json_set(object, "TypeSize", json_integer((json_int_t)ak_dtype_bytes(dtype))) &&
+        ak_json_set_text(object, "MemoryType", "Vector") &&
+        ak_json_set(object, "Size", json_integer((json_int_t)task->shape.elements[index])) &&
+        ak_json_set_text(object, "AccessType", access[argument->access]) &&
+        ak_json_set_text(object, "FillType", constant ? "Constant" : "Random");
+    if (good && constant) {
+        good = ak_json_set_real(object, "FillValue",
+                                argument->access == AK_ACCESS_OUT ? 0 : argument->fill_a);
+    }
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static json_t *sizes_of(const ak_task *task)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < task->problem->size_count && list != NULL; i++) {
+        if (json_array_append_new(list, json_integer(task->shape.size[i])) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static bool add_arguments(json_t *kernel, const ak_task *task)
+{
+    json_t *list = json_array();
+    bool good = list != NULL;
+    for (size_t i = 0; i < task->problem->argument_count && good; i++) {
+        good = json_array_append_new(list, argument_of(task, i)) == 0;
+    }
+    good = good && ak_json_set(kernel, "Arguments", json_incref(list));
+    json_decref(list);
+    return good;
+}
+
+static json_t *kernel_of(const ak_task *task)
+{
+    const json_t *ours = json_object_get(task->implementation->definition, "KernelSpecification");
+    const json_t *options = json_object_get(ours, "CompilerOptions");
+    bool cuda = strcmp(task->backend, "cuda") == 0;
+    const char *file = json_string_value(json_object_get(ours, "KernelFile"));
+    const char *threads = task->implementation->threads;
+    json_t *kernel = json_object();
+    bool good = kernel != NULL && ak_json_set_text(kernel, "Language", cuda ? "CUDA" : "OpenCL") &&
+                ak_json_set_text(kernel, "KernelName", task->implementation->kernel_name) &&
+                ak_json_set_text(kernel, "KernelFile", file == NULL ? "" : file) &&
+                ak_json_set_text(kernel, "GlobalSizeType", "CUDA") && /* sizes count blocks */
+                ak_json_set(kernel, "GlobalSize", extents_of(task, "Grid", "1")) &&
+                ak_json_set(kernel, "LocalSize", extents_of(task, "Block", threads)) &&
+                ak_json_set(kernel, "ProblemSize", sizes_of(task)) &&
+                ak_json_set(kernel, "Device", json_pack("{s:s}", "Name", task->device)) &&
+                (options == NULL ||
+                 json_object_set(kernel, "CompilerOptions", (json_t *)(uintptr_t)options) == 0) &&
+                add_arguments(kernel, task);
+    if (!good) {
+        json_decref(kernel);
+        return NULL;
+    }
+    return kernel;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static json_t *own_of(const ak_task *task)
+{
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "kernel", task->problem->name,
+                     "implementation", task->implementation->name, "backend", task->backend, "size",
+                     task->size_text, "dtype", ak_dtype_text(task->dtype), "choices",
+                     task->choices_text);
+}
+
+static ak_status write_t1(ak_buf *out, const ak_task *task, ak_error *err)
+{
+    json_t *file = json_object();
+    bool good =
+        file != NULL &&
+        ak_json_set(file, "General",
+                    json_pack("{s:i, s:s, s:s}", "FormatVersion", 1, "TimeUnit", "Milliseconds",
+                              "OutputFormat", "JSON")) &&
+        ak_json_set(file, "autokernel", own_of(task)) &&
+        ak_json_set(file, "ConfigurationSpace", space_of(task)) &&
+        ak_json_set(file, "KernelSpecification", kernel_of(task)) &&
+        ak_json_set(file, "Search", json_pack("{s:s}", "Name", "random_sample")) &&
+        ak_json_set(file, "Budget",
+                    json_pack("[{s:s, s:i}]", "Type", "ConfigurationCount", "BudgetValue", 60));
+    if (good) {
+        ak_json_print(out, file, true);
+        ak_buf_putc(out, '\n');
+    }
+    json_decref(file);
+    return good ? ak_buf_status(out, err) : ak_fail_memory(err);
+}
+
+const ak_format_ops ak_format_t1 = {
+    .name = "t1",
+    .description = "T1 input file: the space of a task, with sizes and device resolved",
+    .write_task = write_t1,
+};

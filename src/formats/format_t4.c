@@ -1,0 +1,357 @@
+/*
+ * format_t4.c: reads and writes T4 result files, the exchange format of the auto-tuning community.
+ *
+ * A file is a list of results of one task. T4 has no members that describe the task, so we write it
+ * to the metadata and read it from there. If a file of another program has no task there, the name
+ * of the file becomes the name of the kernel.
+ */
+#include "formats/format.h"
+
+#include <string.h>
+
+#include "archive/config_text.h"
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "formats/kernel_tuner.h"
+
+/* T4's words ("invalidity") for statuses. If several statuses have the same word, reading that word
+   gives the first of them. */
+static const char *const words[AK_TRIAL_STATUS_COUNT] = {
+    [AK_TRIAL_OK] = "correct",
+    [AK_TRIAL_INVALID] = "constraints",
+    [AK_TRIAL_COMPILE_ERROR] = "compile",
+    [AK_TRIAL_LAUNCH_ERROR] = "runtime",
+    [AK_TRIAL_WRONG_RESULT] = "correctness",
+    [AK_TRIAL_CRASHED] = "runtime",
+    [AK_TRIAL_TIMED_OUT] = "timeout",
+    [AK_TRIAL_OUT_OF_MEMORY] = "runtime",
+    [AK_TRIAL_REJECTED] = "constraints",
+};
+
+static const struct {
+    const char *name;
+    size_t offset;
+} task_members[] = {
+    {"kernel_name", offsetof(ak_trial, kernel)},
+    {"implementation", offsetof(ak_trial, implementation)},
+    {"device", offsetof(ak_trial, device)},
+    {"size", offsetof(ak_trial, size)},
+    {"dtype", offsetof(ak_trial, dtype)},
+    {"choices", offsetof(ak_trial, choices)},
+};
+#define TASK_MEMBER_COUNT (sizeof task_members / sizeof task_members[0])
+
+static char **task_text(const ak_trial *trial, size_t i)
+{
+    return (char **)(void *)((char *)(uintptr_t)trial + task_members[i].offset);
+}
+
+/* What we add to the measurements of a success. T4 defines neither the names nor the units of these
+   measurements, so a measurement is read only if its name and its unit are ours. */
+static const struct {
+    const char *name, *unit;
+    size_t offset;
+} derived[] = {
+    {"tflops", "TFLOP/s", offsetof(ak_trial, tflops)},
+    {"gbs", "GB/s", offsetof(ak_trial, gbs)},
+    {"efficiency", "of the roofline", offsetof(ak_trial, efficiency)},
+};
+#define DERIVED_COUNT (sizeof derived / sizeof derived[0])
+
+static double *derived_value(const ak_trial *trial, size_t i)
+{
+    return (double *)(void *)((char *)(uintptr_t)trial + derived[i].offset);
+}
+
+/* ---- writing ----------------------------------------------------------------------------------
+ */
+
+typedef struct t4_writer {
+    ak_buf *out;
+    ak_one_task task;
+    size_t count;
+} t4_writer;
+
+static json_t *samples_of(const ak_trial *trial)
+{
+    json_t *array = json_array();
+    bool good = array != NULL;
+    for (size_t i = 0; i < trial->sample_count && good; i++) {
+        good = json_array_append_new(array, json_real(trial->samples_ms[i])) == 0;
+    }
+    if (!good) {
+        json_decref(array);
+        return NULL;
+    }
+    return array;
+}
+
+static json_t *measurements_of(const ak_trial *trial)
+{
+    json_t *array = json_array();
+    bool good = array != NULL;
+    if (good && trial->status == AK_TRIAL_OK) {
+        good = json_array_append_new(array, json_pack("{s:s, s:f, s:s}", "name", "time", "value",
+                                                      trial->median_ms, "unit", "ms")) == 0;
+        for (size_t i = 0; i < DERIVED_COUNT && good; i++) {
+            double value = *derived_value(trial, i);
+            good = value <= 0 ||
+                   json_array_append_new(array,
+                                         json_pack("{s:s, s:f, s:s}", "name", derived[i].name,
+                                                   "value", value, "unit", derived[i].unit)) == 0;
+        }
+    }
+    if (!good) {
+        json_decref(array);
+        return NULL;
+    }
+    return array;
+}
+
+/* Takes ownership of `config`. */
+static json_t *result_of(const ak_trial *trial, json_t *config)
+{
+    bool ok = trial->status == AK_TRIAL_OK;
+    json_t *times =
+        json_pack("{s:f, s:f, s:f, s:f, s:f, s:o}", "compilation", ak_format_ms(trial->compile_ns),
+                  "framework", ak_format_ms(trial->overhead_ns), "search_algorithm",
+                  ak_format_ms(trial->propose_ns), "validation", ak_format_ms(trial->check_ns),
+                  "benchmark", ak_format_ms(trial->measure_ns), "runtimes", samples_of(trial));
+    json_t *result = json_object();
+    bool good = result != NULL && ak_json_set_text(result, "timestamp", trial->timestamp);
+    /* ak_json_set takes its value also if it fails. */
+    good = ak_json_set(result, "configuration", config) && good;
+    good = ak_json_set(result, "times", times) && good;
+    good = good && ak_json_set_text(result, "invalidity", words[trial->status]) &&
+           ak_json_set(result, "correctness", json_integer(ok ? 1 : 0));
+    good = ak_json_set(result, "measurements", measurements_of(trial)) && good;
+    good = good && ak_json_set(result, "objectives", json_pack("[s]", "time"));
+    if (!good) {
+        json_decref(result);
+        return NULL;
+    }
+    return result;
+}
+
+static ak_status print_head(ak_buf *out, const ak_trial *task, ak_error *err)
+{
+    json_t *metadata = json_object();
+    bool good = metadata != NULL && ak_json_set_text(metadata, "timeunit", "milliseconds") &&
+                ak_json_set_text(metadata, "generator", "autokernel " AK_VERSION);
+    for (size_t i = 0; i < TASK_MEMBER_COUNT && good; i++) {
+        good = ak_json_set_text(metadata, task_members[i].name, *task_text(task, i));
+    }
+    if (good) {
+        ak_buf_puts(out, "{\"schema_version\": \"1.0.0\",\n\"metadata\": ");
+        ak_json_print(out, metadata, false);
+        ak_buf_puts(out, ",\n\"results\": [");
+    }
+    json_decref(metadata);
+    return good ? AK_OK : ak_fail_memory(err);
+}
+
+static ak_status write_one(void *context, const ak_trial *trial, ak_error *err)
+{
+    t4_writer *writer = context;
+    json_t *config, *result;
+    ak_status status = AK_OK;
+    AK_TRY(ak_one_task_check(&writer->task, "T4", trial, err));
+    if (writer->count == 0) {
+        AK_TRY(print_head(writer->out, trial, err));
+    }
+    AK_TRY(ak_config_text_to_json(&config, trial->config, "trial", err));
+out:
+    if (status != AK_OK) {
+        return status;
+    }
+    result = result_of(trial, config);
+    if (result == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_buf_puts(writer->out, writer->count++ == 0 ? "\n" : ",\n");
+    ak_json_print(writer->out, result, false);
+    json_decref(result);
+    return ak_buf_status(writer->out, err);
+}
+
+static ak_status write_t4(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
+                          ak_error *err)
+{
+    t4_writer writer = {.out = out};
+    ak_status status = ak_format_each(archive, filter, write_one, &writer, err);
+    if (status == AK_OK && writer.count == 0) {
+        status = ak_fail(err, AK_NOT_FOUND, "no trial matches, and a T4 file needs one");
+    }
+    ak_buf_puts(out, "\n]}\n");
+    ak_trial_clear(&writer.task.first);
+    return status;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+/* Makes a kernel's name from a path: "folder/A100_T4.json" becomes "A100_T4". */
+static ak_status name_of_file(char **out, const char *path, ak_error *err)
+{
+    const char *name = ak_fs_base(path);
+    size_t length = strcspn(name, ".");
+    *out = length == 0 ? ak_strdup("unnamed") : ak_strndup(name, length);
+    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+static ak_status take_task(ak_trial *task, const json_t *file, const char *path, ak_error *err)
+{
+    json_t *metadata = NULL;
+    AK_DO(ak_json_object_or_null(&metadata, file, "metadata", path, err));
+    for (size_t i = 0; i < TASK_MEMBER_COUNT; i++) {
+        const char *text = NULL;
+        AK_DO(ak_json_string_or(&text, metadata, task_members[i].name, NULL, path, err));
+        AK_DO(ak_trial_set(task_text(task, i), text, err));
+    }
+    if (task->kernel == NULL || task->kernel[0] == 0) {
+        ak_free(task->kernel);
+        task->kernel = NULL;
+        AK_DO(name_of_file(&task->kernel, path, err));
+    }
+    return AK_OK;
+}
+
+static void take_derived(ak_trial *trial, const json_t *measurement, const char *name)
+{
+    const char *unit = ak_format_text(measurement, "unit");
+    double value = ak_json_number_at(measurement, "value");
+    for (size_t i = 0; i < DERIVED_COUNT && unit != NULL && value > 0; i++) {
+        if (strcmp(derived[i].name, name) == 0 && strcmp(derived[i].unit, unit) == 0) {
+            *derived_value(trial, i) = value;
+        }
+    }
+}
+
+/* Reads the measurement called "time"; the median of the runtimes replaces it if there are any. */
+static ak_status take_time(ak_trial *trial, const json_t *result, const char *where, ak_error *err)
+{
+    json_t *measurements = NULL, *times = NULL, *runtimes = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_array_or_null(&measurements, result, "measurements", where, err));
+    AK_TRY(ak_json_object_or_null(&times, result, "times", where, err));
+    AK_TRY(ak_json_array_or_null(&runtimes, times, "runtimes", where, err));
+out:
+    if (status != AK_OK) {
+        return status;
+    }
+    trial->compile_ns = ak_format_ns(ak_json_number_at(times, "compilation"));
+    trial->check_ns = ak_format_ns(ak_json_number_at(times, "validation"));
+    trial->measure_ns = ak_format_ns(ak_json_number_at(times, "benchmark"));
+    trial->propose_ns = ak_format_ns(ak_json_number_at(times, "search_algorithm"));
+    trial->overhead_ns = ak_format_ns(ak_json_number_at(times, "framework"));
+    for (size_t i = 0; i < json_array_size(measurements); i++) {
+        const json_t *one = json_array_get(measurements, i);
+        const char *name = ak_format_text(one, "name");
+        if (name != NULL && strcmp(name, "time") == 0) {
+            trial->median_ms = ak_json_number_at(one, "value");
+        } else if (name != NULL && trial->status == AK_TRIAL_OK) {
+            take_derived(trial, one, name);
+        }
+    }
+    size_t count = json_array_size(runtimes);
+    if (count > AK_TRIAL_SAMPLES_MAX) {
+        return ak_fail(err, AK_LIMIT, "%s: more than %d runtimes", where, AK_TRIAL_SAMPLES_MAX);
+    }
+    if (count > 0) {
+        trial->samples_ms = ak_alloc(count, sizeof(double));
+        if (trial->samples_ms == NULL) {
+            return ak_fail_memory(err);
+        }
+        trial->sample_count = count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const json_t *time = json_array_get(runtimes, i);
+        if (!json_is_number(time)) {
+            return ak_fail(err, AK_INVALID, "%s: \"runtimes\" must hold numbers", where);
+        }
+        trial->samples_ms[i] = json_number_value(time);
+    }
+    ak_format_summarise(trial);
+    return AK_OK;
+}
+
+static ak_status take_status(ak_trial *trial, const json_t *result, const char *where,
+                             ak_error *err)
+{
+    const char *word;
+    AK_DO(ak_json_string(&word, result, "invalidity", where, err));
+    for (int i = 0; i < AK_TRIAL_STATUS_COUNT; i++) {
+        if (strcmp(words[i], word) == 0) {
+            trial->status = (ak_trial_status)i;
+            return trial->status == AK_TRIAL_OK ? AK_OK : ak_trial_set(&trial->reason, word, err);
+        }
+    }
+    return ak_fail(err, AK_INVALID,
+                   "%s: \"invalidity\" is \"%.60s\", not one of: correct, constraints, compile, "
+                   "runtime, correctness, timeout",
+                   where, word);
+}
+
+static ak_status read_result(ak_trial *trial, const ak_trial *task, const json_t *result,
+                             const char *where, ak_error *err)
+{
+    json_t *config = NULL;
+    AK_DO(json_is_object(result) ? ak_trial_copy(trial, task, err)
+                                 : ak_fail(err, AK_INVALID, "%s: must be an object", where));
+    AK_DO(ak_json_object_or_null(&config, result, "configuration", where, err));
+    if (config == NULL) {
+        return ak_fail(err, AK_INVALID, "%s: \"configuration\" is missing", where);
+    }
+    AK_DO(ak_config_text_from_json(&trial->config, config, NULL, where, err));
+    AK_DO(take_status(trial, result, where, err));
+    AK_DO(take_time(trial, result, where, err));
+    if (trial->status == AK_TRIAL_OK && trial->median_ms <= 0) {
+        return ak_fail(err, AK_INVALID, "%s: is correct but has no time", where);
+    }
+    return ak_trial_set(&trial->timestamp, ak_format_text(result, "timestamp"), err);
+}
+
+static ak_status read_t4(ak_import *import, const char *text, size_t length, const char *path,
+                         ak_error *err)
+{
+    json_t *file, *results = NULL;
+    ak_trial task = {0};
+    ak_status status = ak_python_json_parse(&file, text, length, path, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    status = ak_json_array_or_null(&results, file, "results", path, err);
+    if (status == AK_OK && results == NULL) {
+        status =
+            ak_fail(err, AK_INVALID, "%s: \"results\" is missing: this is not a T4 file", path);
+    }
+    if (status == AK_OK) {
+        status = take_task(&task, file, path, err);
+    }
+    for (size_t i = 0; i < json_array_size(results) && status == AK_OK; i++) {
+        char where[512];
+        ak_trial trial = {0};
+        (void)snprintf(where, sizeof where, "%.400s: result %zu", path, i + 1);
+        status = read_result(&trial, &task, json_array_get(results, i), where, err);
+        if (status == AK_OK) {
+            status = ak_import_add(import, &trial, where, err);
+        }
+        ak_trial_clear(&trial);
+    }
+    ak_trial_clear(&task);
+    json_decref(file);
+    return status;
+}
+
+static bool recognise(const json_t *file)
+{
+    return json_is_array(json_object_get(file, "results"));
+}
+
+const ak_format_ops ak_format_t4 = {
+    .name = "t4",
+    .description = "T4 results, the exchange format of auto-tuners: one task",
+    .write = write_t4,
+    .read = read_t4,
+    .recognise = recognise,
+};

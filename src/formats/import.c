@@ -1,0 +1,264 @@
+/*
+ * import.c: adds the trials of a file to the archive in one transaction: all of them or none.
+ * Trials that the archive has already are not added again.
+ *
+ * Trials get new ids. A trial's parent is another trial of the same file, so a map of the old ids
+ * is kept until the end.
+ */
+#include "formats/format.h"
+
+#include <string.h>
+
+#include "archive/config_text.h"
+#include "archive/store.h"
+#include "base/alloc.h"
+#include "base/map.h"
+#include "base/unpack.h"
+#include "formats/kernel_tuner.h"
+
+struct ak_import {
+    ak_archive *archive;
+    ak_map *ids; /* key: id in the file, as text; value: id in the archive */
+    sqlite3_stmt *same;
+    int64_t before; /* ids up to this one existed before the import */
+    size_t added, known;
+};
+
+static void id_key(char out[24], int64_t id)
+{
+    (void)snprintf(out, 24, "%lld", (long long)id);
+}
+
+/* Refuses a success without a configuration or a time, because it would say nothing. */
+static ak_status check_success(const ak_trial *trial, const char *where, ak_error *err)
+{
+    if (trial->status != AK_TRIAL_OK) {
+        return AK_OK;
+    }
+    if (trial->config == NULL) {
+        return ak_fail(err, AK_INVALID, "%s: the status is ok, but \"config\" is missing", where);
+    }
+    if (trial->median_ms <= 0) {
+        return ak_fail(err, AK_INVALID, "%s: the status is ok, but there is no time (\"ms\")",
+                       where);
+    }
+    return AK_OK;
+}
+
+/* ---- what is there already ------------------------------------------------------------------- */
+
+/* Searches by configuration, because an archive has few trials of one configuration but may have
+   all trials of one task. Files of other tools know neither run nor environment, perhaps not the
+   device either, and have fewer words for failures: a field that the file does not give matches
+   anything. A trial with a time stamp is recognised by the stamp even if its measured time differs,
+   because `best --json` writes the time of the finish. */
+static const char same_sql[] =
+    "SELECT id FROM trials INDEXED BY trials_by_config WHERE config = ?1 AND id <= ?2 AND kernel = "
+    "?3 AND (?4 = '' OR implementation = ?4) AND (?5 = '' OR device = ?5) AND (?6 = '' OR size = "
+    "?6) AND (?7 = '' OR dtype = ?7) AND choices = ?8 AND (?10 IS NULL OR run IS ?10) AND (?11 IS "
+    "NULL OR environment IS ?11) AND CASE WHEN ?13 IS NULL THEN status = ?9 AND ms IS ?12 ELSE "
+    "timestamp = ?13 AND (status = 'ok') = (?9 = 'ok') END LIMIT 1";
+
+static ak_status prepare_same(ak_import *import, ak_error *err)
+{
+    sqlite3_stmt *last = NULL;
+    ak_status status = ak_store_prepare(&import->same, import->archive, same_sql, err);
+    if (status == AK_OK) {
+        status = ak_store_prepare(&last, import->archive, "SELECT coalesce(max(id), 0) FROM trials",
+                                  err);
+    }
+    if (status == AK_OK) {
+        status = sqlite3_step(last) == SQLITE_ROW
+                     ? AK_OK
+                     : ak_store_fault(import->archive, "cannot be read", err);
+        import->before = sqlite3_column_int64(last, 0);
+    }
+    (void)sqlite3_finalize(last);
+    return status;
+}
+
+/* Finds an equal trial in the archive; *id is 0 if there is none. If the file gives no timestamp,
+   any timestamp matches. */
+static ak_status find_same(int64_t *id, const ak_import *import, const ak_trial *trial,
+                           ak_error *err)
+{
+    sqlite3_stmt *s = import->same;
+    const char *const texts[] = {trial->kernel, trial->implementation, trial->device,
+                                 trial->size,   trial->dtype,          trial->choices};
+    const char *config = trial->config == NULL ? "" : trial->config;
+    bool bound =
+        ak_store_bind_text(s, 1, config) && sqlite3_bind_int64(s, 2, import->before) == SQLITE_OK;
+    for (int i = 0; i < 6 && bound; i++) {
+        bound = ak_store_bind_text(s, 3 + i, texts[i] == NULL ? "" : texts[i]);
+    }
+    bound = bound && ak_store_bind_text(s, 9, ak_trial_status_text(trial->status)) &&
+            ak_store_bind_text(s, 10, trial->run) &&
+            ak_store_bind_text(s, 11, trial->environment) &&
+            (trial->median_ms > 0 ? sqlite3_bind_double(s, 12, trial->median_ms)
+                                  : sqlite3_bind_null(s, 12)) == SQLITE_OK &&
+            ak_store_bind_text(s, 13, trial->timestamp);
+    int code = bound ? sqlite3_step(s) : SQLITE_NOMEM;
+    *id = code == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+    ak_status status = !bound ? ak_fail_memory(err)
+                       : code == SQLITE_ROW || code == SQLITE_DONE
+                           ? AK_OK
+                           : ak_store_fault(import->archive, "cannot be read", err);
+    (void)sqlite3_reset(s);
+    (void)sqlite3_clear_bindings(s);
+    return status;
+}
+
+/* Adds a trial unless it exists; trial->id becomes its id in the archive. */
+static ak_status add_new(ak_import *import, ak_trial *trial, ak_error *err)
+{
+    int64_t known = 0;
+    ak_status status = find_same(&known, import, trial, err);
+    if (status == AK_OK && known != 0) {
+        trial->id = known;
+        import->known++;
+    } else if (status == AK_OK) {
+        status = ak_store_import_trial(import->archive, trial, err);
+        import->added += status == AK_OK ? 1 : 0;
+    }
+    return status;
+}
+
+ak_status ak_import_finish(ak_import *import, const ak_trial *trial, const json_t *finish,
+                           ak_error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    json_t *config = NULL, *result = NULL;
+    char *text = NULL;
+    ak_status status = AK_OK;
+    if (trial->run == NULL || ak_json_number_at(finish, "ms") <= 0) {
+        return AK_OK;
+    }
+    AK_TRY(ak_config_text_to_json(&config, trial->config, "configuration", err));
+    result = json_pack("{s:{s:O*, s:O, s:O*, s:O*, s:O*, s:O*}, s:[{s:s, s:O, s:O, s:O*}]}", "best",
+                       "config", config, "ms", json_object_get(finish, "ms"), "ci_ms",
+                       json_object_get(finish, "ci_ms"), "tflops",
+                       json_object_get(finish, "tflops"), "gbs", json_object_get(finish, "gbs"),
+                       "efficiency", json_object_get(finish, "efficiency"), "contestants", "name",
+                       "tuned", "config", config, "ms", json_object_get(finish, "ms"), "ci_ms",
+                       json_object_get(finish, "ci_ms"));
+    AK_TRY(result == NULL ? ak_fail_memory(err) : ak_json_text(&text, result, err));
+    AK_TRY(ak_store_prepare(
+        &statement, import->archive,
+        "UPDATE runs SET result = ?2 WHERE id = ?1 AND imported <> 0 AND result IS NULL", err));
+    AK_TRY(ak_store_bind_text(statement, 1, trial->run) && ak_store_bind_text(statement, 2, text)
+               ? AK_OK
+               : ak_fail_memory(err));
+    AK_TRY(sqlite3_step(statement) == SQLITE_DONE
+               ? AK_OK
+               : ak_store_fault(import->archive, "a run cannot be added", err));
+out:
+    (void)sqlite3_finalize(statement);
+    ak_free(text);
+    json_decref(config);
+    json_decref(result);
+    return status;
+}
+
+ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, ak_error *err)
+{
+    char key[24];
+    size_t parent = 0;
+    int64_t old_id = trial->id;
+    id_key(key, trial->parent);
+    trial->parent =
+        trial->parent != 0 && ak_map_get(&parent, import->ids, key) ? (int64_t)parent : 0;
+    if (trial->timestamp != NULL) {
+        char utc[AK_TIMESTAMP_BYTES];
+        AK_DO(ak_format_timestamp(utc, trial->timestamp)
+                  ? ak_trial_set(&trial->timestamp, utc, err)
+                  : ak_fail(err, AK_INVALID,
+                            "%s: \"%.60s\" is not a time like 2026-11-21T10:54:22Z", where,
+                            trial->timestamp));
+    }
+    if (trial->strategy == NULL) {
+        AK_DO(ak_trial_set(&trial->strategy, "import", err));
+    }
+    AK_DO(ak_trial_validate(trial, where, err));
+    AK_DO(check_success(trial, where, err));
+    AK_DO(add_new(import, trial, err));
+    if (old_id != 0) {
+        id_key(key, old_id);
+        AK_DO(ak_map_put(import->ids, key, (size_t)trial->id, err));
+    }
+    return AK_OK;
+}
+
+/* ---- which format ---------------------------------------------------------------------------- */
+
+/* Finds the format of a text. A text that does not begin like JSON is taken for CSV. */
+static ak_status recognise(const ak_format_ops **out, const char *text, size_t length,
+                           const char *path, ak_error *err)
+{
+    const char *begin = text + strspn(text, " \t\r\n");
+    json_t *file = NULL;
+    if (*begin != '{' && *begin != '[') {
+        *out = &ak_format_csv;
+        return AK_OK;
+    }
+    AK_DO(ak_kernel_tuner_parse(&file, text, length, path, err));
+    *out = NULL;
+    for (size_t i = 0; ak_formats[i] != NULL && *out == NULL; i++) {
+        bool found = ak_formats[i]->recognise != NULL && ak_formats[i]->recognise(file);
+        *out = found ? ak_formats[i] : NULL;
+    }
+    json_decref(file);
+    return *out != NULL ? AK_OK
+                        : ak_fail(err, AK_INVALID,
+                                  "%s: holds no trials: it is neither an export of autokernel "
+                                  "(json, kernels) nor a "
+                                  "cache of Kernel Tuner nor T4 results",
+                                  path);
+}
+
+static ak_status find_importable(const ak_format_ops **out, const char *name, ak_error *err)
+{
+    ak_status status = ak_format_find(out, name, err);
+    return status == AK_OK && (*out)->read == NULL
+               ? ak_fail(err, AK_INVALID, "format %s can only be exported", name)
+               : status;
+}
+
+ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *archive, const char *format,
+                            const char *path, ak_error *err)
+{
+    const ak_format_ops *ops = NULL;
+    char *text = NULL;
+    size_t length = 0;
+    ak_import import = {.archive = archive, .ids = ak_map_new()};
+    ak_status status = AK_OK;
+    AK_TRY(import.ids == NULL ? ak_fail_memory(err) : AK_OK);
+    if (format != NULL) {
+        AK_TRY(find_importable(&ops, format, err));
+    }
+    AK_TRY(ak_unpack_read(&text, &length, path, AK_IMPORT_BYTES_MAX, err));
+    if (strlen(text) != length) {
+        AK_TRY(ak_fail(err, AK_INVALID, "%s: holds a 0 byte: it is not a text file", path));
+    }
+    if (ops == NULL) {
+        AK_TRY(recognise(&ops, text, length, path, err));
+    }
+    AK_TRY(ak_store_begin(archive, err));
+    status = prepare_same(&import, err);
+    status = status == AK_OK ? ops->read(&import, text, length, path, err) : status;
+    (void)sqlite3_finalize(import.same);
+    if (status == AK_OK) {
+        status = ak_store_commit(archive, err);
+    } else {
+        ak_store_rollback(archive);
+    }
+out:
+    ak_map_free(import.ids);
+    ak_free(text);
+    if (status == AK_OK) {
+        *added = import.added;
+        if (known != NULL) {
+            *known = import.known;
+        }
+    }
+    return status;
+}

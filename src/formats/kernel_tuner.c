@@ -1,0 +1,211 @@
+/* kernel_tuner.c: see kernel_tuner.h. Facts about the files come from Kernel Tuner 1.5.0: util.py
+   (process_cache, read_cache, store_cache) and backends/compiler.py. */
+#include "formats/kernel_tuner.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/number.h"
+#include "base/proc.h"
+
+/* ---- Python's JSON --------------------------------------------------------------------------- */
+
+/* Returns the length of a word at `text` that Python writes but JSON does not allow; 0 if there is
+   none. */
+static size_t no_number(const char *text)
+{
+    static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strncmp(text, words[i], strlen(words[i])) == 0) {
+            return strlen(words[i]);
+        }
+    }
+    return 0;
+}
+
+/* Copies the text and replaces NaN, Infinity and -Infinity outside of strings by null. Returns
+   false if the text has none of these words. */
+static bool without_no_numbers(ak_buf *out, const char *text, size_t length)
+{
+    bool in_string = false, found = false;
+    size_t begin = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (in_string && text[i] == '\\') {
+            i++;
+        } else if (text[i] == '"') {
+            in_string = !in_string;
+        } else if (!in_string && strchr("NI-", text[i]) != NULL && text[i] != 0) {
+            size_t word = no_number(text + i);
+            if (word > 0) {
+                ak_buf_append(out, text + begin, i - begin);
+                ak_buf_puts(out, "null");
+                i += word - 1;
+                begin = i + 1;
+                found = true;
+            }
+        }
+    }
+    ak_buf_append(out, text + begin, begin < length ? length - begin : 0);
+    return found;
+}
+
+ak_status ak_python_json_parse(json_t **out, const char *text, size_t length, const char *path,
+                               ak_error *err)
+{
+    ak_status status = ak_json_parse(out, text, length, path, err);
+    if (status != AK_INVALID) {
+        return status;
+    }
+    ak_buf plain = AK_BUF(AK_JSON_BYTES_MAX);
+    if (without_no_numbers(&plain, text, length)) {
+        status = ak_buf_status(&plain, err);
+        if (status == AK_OK) {
+            status = ak_json_parse(out, plain.data, plain.length, path, err);
+        }
+    }
+    ak_buf_free(&plain);
+    return status;
+}
+
+/* ---- cache files ----------------------------------------------------------------------------- */
+
+/* Appends `braces` to the first `length` bytes of the text and parses that. */
+static ak_status parse_closed(json_t **out, const char *text, size_t length, const char *braces,
+                              const char *path, ak_error *err)
+{
+    while (length > 0 && strchr(" \t\r\n,", text[length - 1]) != NULL) {
+        length--;
+    }
+    ak_buf closed = AK_BUF(AK_JSON_BYTES_MAX);
+    ak_buf_append(&closed, text, length);
+    ak_buf_puts(&closed, braces);
+    ak_status status = AK_OK;
+    AK_TRY(ak_buf_status(&closed, err));
+    AK_TRY(ak_python_json_parse(out, closed.data, closed.length, path, err));
+out:
+    ak_buf_free(&closed);
+    return status;
+}
+
+/* Parses the text as it is. If that fails, tries again with closing braces added, and then without
+   the last line and with closing braces. The error is about the text as it is. */
+ak_status ak_kernel_tuner_parse(json_t **out, const char *text, size_t length, const char *path,
+                                ak_error *err)
+{
+    ak_status status = ak_python_json_parse(out, text, length, path, err);
+    if (status != AK_INVALID) {
+        return status;
+    }
+    size_t whole_lines = length;
+    while (whole_lines > 0 && text[whole_lines - 1] != '\n') {
+        whole_lines--;
+    }
+    bool closed = parse_closed(out, text, length, "}", path, NULL) == AK_OK ||
+                  parse_closed(out, text, length, "}}", path, NULL) == AK_OK ||
+                  parse_closed(out, text, whole_lines, "}}", path, NULL) == AK_OK;
+    return closed ? AK_OK : status;
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+/* If a status has several names, the first is written. */
+static const struct {
+    const char *name;
+    ak_trial_status status;
+} faults[] = {
+    {"InvalidConfig", AK_TRIAL_INVALID},
+    {"InvalidConfig", AK_TRIAL_REJECTED},
+    {"CompilationFailedConfig", AK_TRIAL_COMPILE_ERROR},
+    {"RuntimeFailedConfig", AK_TRIAL_LAUNCH_ERROR},
+    {"RuntimeFailedConfig", AK_TRIAL_WRONG_RESULT},
+    {"RuntimeFailedConfig", AK_TRIAL_CRASHED},
+    {"RuntimeFailedConfig", AK_TRIAL_TIMED_OUT},
+    {"RuntimeFailedConfig", AK_TRIAL_OUT_OF_MEMORY},
+    /* The base class of errors, which says nothing more. */
+    {"ErrorConfig", AK_TRIAL_LAUNCH_ERROR},
+};
+#define FAULT_COUNT (sizeof faults / sizeof faults[0])
+
+const char *ak_kernel_tuner_fault_name(ak_trial_status status)
+{
+    for (size_t i = 0; i < FAULT_COUNT; i++) {
+        if (faults[i].status == status) {
+            return faults[i].name;
+        }
+    }
+    return NULL;
+}
+
+static bool find_fault(ak_trial_status *out, const char *name)
+{
+    for (size_t i = 0; i < FAULT_COUNT && name != NULL; i++) {
+        if (strcmp(faults[i].name, name) == 0) {
+            *out = faults[i].status;
+            return true;
+        }
+    }
+    return false;
+}
+
+ak_status ak_kernel_tuner_fault(ak_trial_status *out, const char **name, const json_t *entry,
+                                const char *where, ak_error *err)
+{
+    const char *key;
+    json_t *value;
+    *out = AK_TRIAL_OK;
+    *name = NULL;
+    json_object_foreach((json_t *)(uintptr_t)entry, key, value)
+    {
+        if (find_fault(out, json_string_value(value))) {
+            *name = json_string_value(value);
+            return AK_OK;
+        }
+    }
+    value = json_object_get(entry, "__error__");
+    if (!json_is_string(value)) {
+        value = json_object_get(entry, "time");
+    }
+    return !json_is_string(value)
+               ? AK_OK
+               : ak_fail(
+                     err, AK_INVALID,
+                     "%s: \"%.60s\" is not a known error (InvalidConfig, CompilationFailedConfig, "
+                     "RuntimeFailedConfig)",
+                     where, json_string_value(value));
+}
+
+/* ---- objective and device -------------------------------------------------------------------- */
+
+ak_status ak_kernel_tuner_objective(const char **out, const json_t *file, const char *where,
+                                    ak_error *err)
+{
+    const json_t *value = json_object_get(file, "objective");
+    if (json_is_array(value)) {
+        value = json_array_get(value, 0);
+    } else if (value == NULL || json_is_null(value)) {
+        *out = "time";
+        return AK_OK;
+    }
+    *out = json_string_value(value);
+    return *out != NULL
+               ? AK_OK
+               : ak_fail(err, AK_INVALID,
+                         "%s: \"objective\" must be a string or an array of strings", where);
+}
+
+void ak_kernel_tuner_processor(char out[AK_KERNEL_TUNER_NAME_BYTES])
+{
+    const char *const argv[] = {"uname", "-p", NULL};
+    ak_proc_spec spec = {.argv = argv, .timeout_ns = 10 * AK_SECOND_NS};
+    ak_proc_result result = {0};
+    out[0] = 0;
+    if (ak_proc_run(&result, &spec, NULL) == AK_OK && !result.timed_out && result.exit_code == 0 &&
+        result.output != NULL) {
+        size_t length = strcspn(result.output, "\r\n");
+        if (length < AK_KERNEL_TUNER_NAME_BYTES && strncmp(result.output, "unknown", length) != 0) {
+            memcpy(out, result.output, length);
+            out[length] = 0;
+        }
+    }
+    ak_proc_result_clear(&result);
+}

@@ -1,0 +1,40 @@
+/*
+ * kernel_tuner.h: what all readers of Kernel Tuner's files share: Python's kind of JSON, the names
+ * of errors, and the objectives.
+ */
+#ifndef AK_FORMATS_KERNEL_TUNER_H
+#define AK_FORMATS_KERNEL_TUNER_H
+
+#include "base/json.h"
+
+/* Parses JSON as Python writes it: NaN, Infinity and -Infinity, which JSON does not allow, become
+   null. */
+ak_status ak_python_json_parse(json_t **out, const char *text, size_t length, const char *path,
+                               ak_error *err);
+
+/* Parses a cache file and closes it if its run was stopped: Kernel Tuner appends entries as it goes
+   and closes the file at the end of a run. An incomplete entry is left out. */
+ak_status ak_kernel_tuner_parse(json_t **out, const char *text, size_t length, const char *path,
+                                ak_error *err);
+
+/* Returns Kernel Tuner's name for a status of ours; NULL for success. */
+const char *ak_kernel_tuner_fault_name(ak_trial_status status);
+
+/* Gives the status of an entry of a cache, AK_TRIAL_OK if no member names an error. Kernel Tuner
+   1.5.0 writes a member "__error__"; older files have the name in place of the time or of the
+   objective. */
+ak_status ak_kernel_tuner_fault(ak_trial_status *out, const char **name, const json_t *entry,
+                                const char *where, ak_error *err);
+
+/* Gives the objective of a file: a text or, in 1.5.0, a list, whose first entry counts; "time" if
+   there is none. */
+ak_status ak_kernel_tuner_objective(const char **out, const json_t *file, const char *where,
+                                    ak_error *err);
+
+/* Gives the name that Kernel Tuner uses for this machine's processor, which is also its name for
+   the device of its C backend. As in Python's platform.processor(), this is what `uname -p` prints,
+   or "". */
+#define AK_KERNEL_TUNER_NAME_BYTES 128
+void ak_kernel_tuner_processor(char out[AK_KERNEL_TUNER_NAME_BYTES]);
+
+#endif

@@ -1,0 +1,101 @@
+/* recording_archive.c: reads an archive as a recording, in two passes: the first finds the task and
+   the environment of the latest trial, the second reads the trials of this task in this
+   environment. */
+#include "formats/draft.h"
+
+#include <string.h>
+
+#include "archive/archive.h"
+#include "archive/config_text.h"
+#include "base/alloc.h"
+
+typedef struct reader {
+    ak_draft *draft;
+    ak_trial first; /* all trials must belong to its task */
+    char *environment;
+    size_t seen;
+    ak_status status;
+    ak_error *err;
+} reader;
+
+static bool same(const char *a, const char *b)
+{
+    return strcmp(a == NULL ? "" : a, b == NULL ? "" : b) == 0;
+}
+
+static bool look(void *context, const ak_trial *trial)
+{
+    reader *r = context;
+    if (r->seen++ == 0) {
+        r->status = ak_trial_copy(&r->first, trial, r->err);
+    }
+    if (r->status == AK_OK &&
+        !(same(r->first.kernel, trial->kernel) &&
+          same(r->first.implementation, trial->implementation) &&
+          same(r->first.device, trial->device) && same(r->first.size, trial->size) &&
+          same(r->first.dtype, trial->dtype) && same(r->first.choices, trial->choices))) {
+        r->status = ak_fail(r->err, AK_INVALID,
+                            "%.240s: holds trials of several tasks, but a recording has only one; "
+                            "export one of them: autokernel export KERNEL --size .. --format "
+                            "kernel-tuner --output FILE",
+                            r->draft->where);
+    }
+    if (r->status == AK_OK) {
+        r->status = ak_draft_text(&r->environment, trial->environment, r->err);
+    }
+    return r->status == AK_OK;
+}
+
+static bool take(void *context, const ak_trial *trial)
+{
+    reader *r = context;
+    json_t *config = NULL;
+    char where[512];
+    if (!same(r->environment, trial->environment)) {
+        return true;
+    }
+    (void)snprintf(where, sizeof where, "%.400s: trial %lld", r->draft->where,
+                   (long long)trial->id);
+    ak_record record = {.status = trial->status,
+                        .value = trial->median_ms,
+                        .seconds = ((double)trial->compile_ns + (double)trial->measure_ns +
+                                    (double)trial->overhead_ns + (double)trial->propose_ns +
+                                    (double)trial->check_ns) /
+                                   1e9};
+    r->status = ak_config_text_to_json(&config, trial->config, where, r->err);
+    if (r->status == AK_OK) {
+        r->status = ak_draft_add(r->draft, config, &record, where, r->err);
+    }
+    json_decref(config);
+    return r->status == AK_OK;
+}
+
+ak_status ak_recording_read_archive(ak_draft *draft, const char *path, ak_error *err)
+{
+    reader r = {.draft = draft, .status = AK_OK, .err = err};
+    ak_archive *archive = NULL;
+    ak_archive_filter all = {0};
+    ak_status status = AK_OK;
+    AK_TRY(ak_archive_open(&archive, path, err));
+    AK_TRY(ak_archive_each(archive, &all, look, &r, err));
+    /* The archive may hold only searches on a recording. */
+    if (r.first.kernel == NULL) {
+        all.simulated = true;
+        AK_TRY(ak_archive_each(archive, &all, look, &r, err));
+    }
+    AK_TRY(r.status);
+    AK_TRY(ak_draft_text(&draft->kernel, r.first.kernel, err));
+    AK_TRY(ak_draft_text(&draft->device, r.first.device, err));
+    AK_TRY(ak_draft_text(&draft->size, r.first.size, err));
+    AK_TRY(ak_draft_text(&draft->implementation, r.first.implementation, err));
+    AK_TRY(ak_draft_text(&draft->dtype, r.first.dtype, err));
+    AK_TRY(ak_draft_text(&draft->choices, r.first.choices, err));
+    AK_TRY(ak_draft_objective(draft, "time", err));
+    AK_TRY(ak_archive_each(archive, &all, take, &r, err));
+    AK_TRY(r.status);
+out:
+    ak_trial_clear(&r.first);
+    ak_free(r.environment);
+    ak_archive_close(archive);
+    return status;
+}

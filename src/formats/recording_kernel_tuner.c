@@ -1,0 +1,160 @@
+/*
+ * recording_kernel_tuner.c: reads cache files of Kernel Tuner as recordings. The value is the
+ * objective as the file gives it (`time` is a mean that includes the first launch), because
+ * published searches were compared by that. format_kernel_tuner.c imports the same files as trials
+ * and takes medians.
+ */
+#include "formats/draft.h"
+
+#include <string.h>
+
+#include "formats/kernel_tuner.h"
+
+/* The stages of a trial's cost, in the order in which the reference implementation of the method
+   adds them, so that sums agree to the bit. */
+static const char *const stages[] = {"compile_time",  "benchmark_time",    "framework_time",
+                                     "strategy_time", "verification_time", NULL};
+
+/* Old files, from before errors had names, give a failed configuration a time of 1e20 ms. A time or
+   value of this limit or more counts as a failure. */
+#define FAILED_TIME 1e19
+
+static bool recognise(const json_t *file)
+{
+    return json_is_object(json_object_get(file, "cache"));
+}
+
+static ak_status take_result(ak_record *record, const ak_draft *draft, const json_t *entry,
+                             const char *where, ak_error *err)
+{
+    const json_t *time = json_object_get(entry, "time");
+    const json_t *value = json_object_get(entry, draft->objective);
+    const char *name;
+    ak_status status = ak_kernel_tuner_fault(&record->status, &name, entry, where, err);
+    if (status != AK_OK || name != NULL) {
+        return status;
+    }
+    if (json_is_null(value)) { /* Python wrote NaN */
+        record->status = AK_TRIAL_LAUNCH_ERROR;
+        return AK_OK;
+    }
+    if (!json_is_number(value)) {
+        return ak_fail(err, AK_INVALID, "%s: \"%.60s\" must be a number or the name of an error",
+                       where, draft->objective);
+    }
+    record->value = json_number_value(value);
+    bool failed = json_number_value(time) >= FAILED_TIME || record->value >= FAILED_TIME;
+    record->status = failed ? AK_TRIAL_LAUNCH_ERROR : AK_TRIAL_OK;
+    return AK_OK;
+}
+
+static ak_status take_size(ak_draft *draft, const json_t *size, ak_error *err)
+{
+    ak_buf text = AK_BUF(256);
+    size_t count = json_is_array(size) ? json_array_size(size) : size == NULL ? 0 : 1;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *one = json_is_array(size) ? json_array_get(size, i) : size;
+        ak_buf_puts(&text, i == 0 ? "" : "x");
+        if (json_is_string(one)) { /* an expression, or "callable" */
+            ak_buf_puts(&text, json_string_value(one));
+        } else {
+            ak_json_print(&text, one, false);
+        }
+    }
+    ak_status status = ak_buf_status(&text, err);
+    if (status == AK_OK) {
+        status = ak_draft_text(&draft->size, text.data, err);
+    }
+    ak_buf_free(&text);
+    return status;
+}
+
+/* Reads the task, which our own export adds to such a file. The member "facts", about the device,
+   is only in files whose author added it. */
+static ak_status take_own(ak_draft *draft, const json_t *file, ak_error *err)
+{
+    json_t *own = NULL, *facts = NULL;
+    const char *where = draft->where;
+    ak_status status = ak_json_object_or_null(&own, file, "autokernel", where, err);
+    const struct {
+        const char *key;
+        char **to;
+    } members[] = {{"device", &draft->device},
+                   {"implementation", &draft->implementation},
+                   {"size", &draft->size},
+                   {"dtype", &draft->dtype},
+                   {"choices", &draft->choices}};
+    for (size_t i = 0; i < sizeof members / sizeof members[0] && status == AK_OK && own != NULL;
+         i++) {
+        const char *text;
+        status = ak_json_string_or(&text, own, members[i].key, NULL, where, err);
+        if (status == AK_OK && text != NULL) {
+            status = ak_draft_text(members[i].to, text, err);
+        }
+    }
+    if (status == AK_OK && own != NULL) {
+        status = ak_json_object_or_null(&facts, own, "facts", where, err);
+        draft->facts = json_incref(facts);
+    }
+    return status;
+}
+
+static ak_status take_head(ak_draft *draft, const json_t *file, ak_error *err)
+{
+    const char *kernel, *device, *objective, *where = draft->where;
+    json_t *keys = NULL, *params = NULL;
+    AK_DO(ak_json_string_or(&kernel, file, "kernel_name", "", where, err));
+    AK_DO(ak_json_string_or(&device, file, "device_name", "", where, err));
+    AK_DO(ak_kernel_tuner_objective(&objective, file, where, err));
+    AK_DO(ak_json_array_or_null(&keys, file, "tune_params_keys", where, err));
+    AK_DO(ak_json_object_or_null(&params, file, "tune_params", where, err));
+    if (json_array_size(keys) == 0) {
+        return ak_fail(err, AK_INVALID, "%s: \"tune_params_keys\" is missing or empty", where);
+    }
+    AK_DO(ak_draft_text(&draft->kernel, kernel, err));
+    AK_DO(ak_draft_text(&draft->device, device, err));
+    AK_DO(ak_draft_objective(draft, objective, err));
+    AK_DO(take_size(draft, json_object_get(file, "problem_size"), err));
+    AK_DO(take_own(draft, file, err));
+    for (size_t i = 0; i < json_array_size(keys); i++) {
+        const char *name = json_string_value(json_array_get(keys, i));
+        json_t *values = NULL;
+        if (name == NULL) {
+            return ak_fail(err, AK_INVALID, "%s: \"tune_params_keys\" must hold names", where);
+        }
+        AK_DO(ak_json_array_or_null(&values, params, name, where, err));
+        AK_DO(ak_draft_parameter_add(draft, name, values, err));
+    }
+    return AK_OK;
+}
+
+static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
+{
+    ak_status status = take_head(draft, file, err);
+    const char *key;
+    json_t *entry;
+    if (status != AK_OK) {
+        return status;
+    }
+    json_object_foreach(json_object_get(file, "cache"), key, entry)
+    {
+        char where[512];
+        ak_record record = {.seconds = ak_draft_sum(entry, stages) / 1000.0};
+        (void)snprintf(where, sizeof where, "%.240s: cache \"%.200s\"", draft->where, key);
+        status = json_is_object(entry) ? take_result(&record, draft, entry, where, err)
+                                       : ak_fail(err, AK_INVALID, "%s: must be an object", where);
+        if (status == AK_OK) {
+            status = ak_draft_add(draft, entry, &record, where, err);
+        }
+        if (status != AK_OK) {
+            break;
+        }
+    }
+    return status;
+}
+
+const ak_recording_format ak_recording_kernel_tuner = {
+    .name = "a cache file of Kernel Tuner",
+    .recognise = recognise,
+    .read = read,
+};

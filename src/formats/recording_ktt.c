@@ -1,0 +1,133 @@
+/*
+ * recording_ktt.c: reads results of KTT (its JSON output) as recordings: {"Metadata": {"Device",
+ * "TimeUnit"}, "Results": [{"KernelName", "Status", "TotalDuration", "TotalOverhead",
+ * "Configuration": [{"Name", "Value"}]}]}. The duration is the objective; duration plus overhead is
+ * the cost.
+ */
+#include "formats/draft.h"
+
+#include <string.h>
+
+static const char *const spent[] = {"TotalDuration", "TotalOverhead", NULL};
+
+static const struct {
+    const char *name;
+    double ms;
+} units[] = {{"Nanoseconds", 1e-6}, {"Microseconds", 1e-3}, {"Milliseconds", 1}, {"Seconds", 1e3}};
+
+static const ak_draft_word words[] = {{"Ok", AK_TRIAL_OK},
+                                      {"ComputationFailed", AK_TRIAL_LAUNCH_ERROR},
+                                      {"ValidationFailed", AK_TRIAL_WRONG_RESULT},
+                                      {"CompilationFailed", AK_TRIAL_COMPILE_ERROR},
+                                      {"DeviceLimitsExceeded", AK_TRIAL_INVALID},
+                                      {NULL, AK_TRIAL_OK}};
+
+static bool recognise(const json_t *file)
+{
+    return json_is_array(json_object_get(file, "Results"));
+}
+
+static ak_status take_head(double *ms, ak_draft *draft, const json_t *file, ak_error *err)
+{
+    json_t *metadata = NULL;
+    const char *unit = NULL, *device = NULL;
+    const json_t *first = json_array_get(json_object_get(file, "Results"), 0);
+    ak_status status = ak_json_object_or_null(&metadata, file, "Metadata", draft->where, err);
+    if (status == AK_OK) {
+        status = ak_json_string_or(&unit, metadata, "TimeUnit", "Milliseconds", draft->where, err);
+    }
+    if (status == AK_OK) {
+        status = ak_json_string_or(&device, metadata, "Device", "", draft->where, err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    *ms = 0;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        *ms = strcmp(units[i].name, unit) == 0 ? units[i].ms : *ms;
+    }
+    if (!(*ms > 0)) {
+        return ak_fail(err, AK_INVALID,
+                       "%s: \"TimeUnit\" is \"%.40s\", not one of: Nanoseconds, Microseconds, "
+                       "Milliseconds, Seconds",
+                       draft->where, unit);
+    }
+    status = ak_draft_text(&draft->device, device, err);
+    if (status == AK_OK) {
+        status = ak_draft_text(&draft->kernel,
+                               json_string_value(json_object_get(first, "KernelName")), err);
+    }
+    return status == AK_OK ? ak_draft_objective(draft, "time", err) : status;
+}
+
+/* Converts [{"Name": "X", "Value": 1}] to {"X": 1}. */
+static ak_status take_config(json_t **out, const json_t *result, const char *where, ak_error *err)
+{
+    json_t *list = NULL, *config = json_object();
+    ak_status status = config == NULL
+                           ? ak_fail_memory(err)
+                           : ak_json_array_or_null(&list, result, "Configuration", where, err);
+    if (status == AK_OK && list == NULL) {
+        status = ak_fail(err, AK_INVALID, "%s: \"Configuration\" is missing", where);
+    }
+    for (size_t i = 0; i < json_array_size(list) && status == AK_OK; i++) {
+        const json_t *pair = json_array_get(list, i);
+        const char *name = json_string_value(json_object_get(pair, "Name"));
+        json_t *value = json_object_get(pair, "Value");
+        if (name == NULL || value == NULL) {
+            status = ak_fail(err, AK_INVALID,
+                             "%s: \"Configuration\" must hold objects with Name and Value", where);
+        } else if (!ak_json_set(config, name, json_incref(value))) {
+            status = ak_fail_memory(err);
+        }
+    }
+    if (status != AK_OK) {
+        json_decref(config);
+        return status;
+    }
+    *out = config;
+    return AK_OK;
+}
+
+static ak_status take_result(ak_record *record, const json_t *result, double ms, const char *where,
+                             ak_error *err)
+{
+    double duration = 0;
+    ak_status status = AK_OK;
+    AK_TRY(ak_draft_status(record, result, "Status", words, where, err));
+    AK_TRY(ak_json_real_or(&duration, result, "TotalDuration", 0, where, err));
+out:
+    record->value = duration * ms;
+    record->seconds = ak_draft_sum(result, spent) * ms / 1000.0;
+    return status;
+}
+
+static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
+{
+    const json_t *results = json_object_get(file, "Results");
+    double ms = 0;
+    ak_status status = take_head(&ms, draft, file, err);
+    for (size_t i = 0; i < json_array_size(results) && status == AK_OK; i++) {
+        const json_t *result = json_array_get(results, i);
+        char where[512];
+        json_t *config = NULL;
+        ak_record record = {0};
+        (void)snprintf(where, sizeof where, "%.400s: result %zu", draft->where, i + 1);
+        status = json_is_object(result) ? take_result(&record, result, ms, where, err)
+                                        : ak_fail(err, AK_INVALID, "%s: must be an object", where);
+        if (status == AK_OK) {
+            status = take_config(&config, result, where, err);
+        }
+        if (status == AK_OK) {
+            status = ak_draft_add(draft, config, &record, where, err);
+        }
+        json_decref(config);
+    }
+    return status;
+}
+
+const ak_recording_format ak_recording_ktt = {
+    .name = "results of KTT",
+    .recognise = recognise,
+    .read = read,
+};

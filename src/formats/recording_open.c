@@ -1,0 +1,209 @@
+/*
+ * recording_open.c: opens a recording. It unpacks the file, finds the format by its contents, lets
+ * a reader fill a draft (draft.h), and fits the space file of a kernel to it if one is given.
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/unpack.h"
+#include "formats/draft.h"
+#include "formats/format.h"
+#include "formats/kernel_tuner.h"
+#include "problem/task.h"
+
+static const ak_recording_format *const formats[] = {
+#define X(name) &ak_recording_##name,
+#include "formats/recordings.def"
+#undef X
+    NULL,
+};
+
+/* ---- reading a file -------------------------------------------------------------------------- */
+
+static const char sqlite_magic[] = "SQLite format 3"; /* the final 0 belongs to it */
+
+static ak_status refuse(const char *path, ak_error *err)
+{
+    ak_buf known = AK_BUF(256);
+    for (size_t i = 0; formats[i] != NULL; i++) {
+        ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", formats[i]->name);
+    }
+    ak_status status = ak_fail(
+        err, AK_INVALID, "%s: is not a recording: it is neither %s nor an archive of autokernel",
+        path, known.data);
+    ak_buf_free(&known);
+    return status;
+}
+
+static ak_status read_json(ak_draft *draft, const char *text, size_t length, const char *path,
+                           ak_error *err)
+{
+    json_t *file = NULL;
+    if (strlen(text) != length) {
+        return ak_fail(err, AK_INVALID, "%s: holds a 0 byte: it is neither text nor an archive",
+                       path);
+    }
+    ak_status status = ak_kernel_tuner_parse(&file, text, length, path, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    const ak_recording_format *const *format = formats;
+    while (*format != NULL && !(json_is_object(file) && (*format)->recognise(file))) {
+        format++;
+    }
+    if (*format != NULL) {
+        status = (*format)->read(draft, file, err);
+    } else {
+        status = refuse(path, err);
+    }
+    json_decref(file);
+    return status;
+}
+
+static ak_status read_file(ak_draft *draft, const char *path, ak_error *err)
+{
+    char *text = NULL;
+    size_t length = 0;
+    if (ak_fs_begins(path, sqlite_magic, sizeof sqlite_magic)) {
+        return ak_recording_read_archive(draft, path, err);
+    }
+    ak_status status = ak_unpack_read(&text, &length, path, AK_JSON_BYTES_MAX, err);
+    if (status == AK_OK) {
+        status = read_json(draft, text, length, path, err);
+        ak_free(text);
+    }
+    return status;
+}
+
+/* ---- with a space file ----------------------------------------------------------------------- */
+
+/* Gives the space file's ConfigurationSpace, fitted to the recording. */
+static ak_status read_space(json_t **fitted, const ak_recording *recording, const ak_draft *draft,
+                            const json_t *space, const char *where, ak_error *err)
+{
+    json_t *definition = NULL;
+    AK_DO(json_is_object(space)
+              ? ak_json_object_or_null(&definition, space, "ConfigurationSpace", where, err)
+              : ak_fail(err, AK_INVALID, "%s: must be a JSON object", where));
+    if (definition == NULL) {
+        return ak_fail(err, AK_INVALID,
+                       "%s: \"ConfigurationSpace\" is missing: this is not a T1 file", where);
+    }
+    return ak_draft_fit(fitted, draft, definition, recording->constants, where, err);
+}
+
+/* Reads the rank if there is one and everything that it reads is known. */
+static ak_status read_rank(ak_recording *recording, const json_t *space, ak_error *err)
+{
+    const char *text = json_string_value(json_object_get(space, "Rank"));
+    const char *const *names;
+    ak_expr *expr = NULL;
+    if (text == NULL) {
+        return AK_OK;
+    }
+    ak_status status = ak_expr_parse(&expr, text, "\"Rank\"", err);
+    size_t count = status == AK_OK ? ak_expr_names(&names, expr) : 0, known = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t parameter;
+        ak_value value;
+        known += ak_space_parameter_find(&parameter, recording->space, names[i]) ||
+                 ak_scope_get(&value, recording->constants, names[i]);
+    }
+    ak_expr_free(expr);
+    if (status == AK_OK && known == count) {
+        recording->rank = ak_strdup(text);
+        status = recording->rank == NULL ? ak_fail_memory(err) : AK_OK;
+    }
+    return status;
+}
+
+/* Sets what the space file may read: `constants` or, if NULL, what the recording contains and the
+   options of the problem (which may be NULL). */
+static ak_status set_constants(ak_recording *recording, const ak_draft *draft,
+                               const ak_scope *constants, ak_problem *problem, ak_error *err)
+{
+    AK_DO(ak_draft_facts(&recording->device_facts, draft, err));
+    if (constants == NULL) {
+        AK_DO(ak_draft_constants(&recording->constants, draft, recording->device_facts, err));
+        if (problem != NULL) {
+            AK_DO(ak_task_choices_scope(recording->constants, problem, draft->choices, err));
+        }
+    } else {
+        recording->constants = ak_scope_new(NULL);
+        AK_DO(recording->constants == NULL ? ak_fail_memory(err)
+                                           : ak_scope_copy(recording->constants, constants, err));
+    }
+    return AK_OK;
+}
+
+static ak_status open_with(ak_recording **out, const char *path, const json_t *space,
+                           const char *where, const ak_scope *constants, ak_problem *problem,
+                           ak_error *err)
+{
+    json_t *fitted = NULL;
+    ak_draft draft = {.where = path};
+    ak_recording *recording = ak_alloc(1, sizeof *recording);
+    if (recording == NULL) {
+        return ak_fail_memory(err);
+    }
+    recording->path = ak_strdup(path);
+    ak_status status = AK_OK;
+    AK_TRY(recording->path == NULL ? ak_fail_memory(err) : read_file(&draft, path, err));
+    AK_TRY(set_constants(recording, &draft, constants, problem, err));
+    if (space != NULL) {
+        AK_TRY(read_space(&fitted, recording, &draft, space, where, err));
+    }
+    AK_TRY(ak_draft_finish(recording, &draft, fitted, where, err));
+    if (space != NULL) {
+        AK_TRY(read_rank(recording, space, err));
+    }
+    AK_TRY(ak_recording_summarise(recording, err));
+out:
+    ak_draft_clear(&draft);
+    json_decref(fitted);
+    if (status != AK_OK) {
+        ak_recording_close(recording);
+        return status;
+    }
+    *out = recording;
+    return AK_OK;
+}
+
+ak_status ak_recording_open_space(ak_recording **out, const char *path, const json_t *space,
+                                  const char *where, const ak_scope *constants, ak_error *err)
+{
+    return open_with(out, path, space, where, constants, NULL, err);
+}
+
+/* Opens the kernel that a space file belongs to if there is a problem.json beside it; otherwise
+   leaves *out unchanged. */
+static ak_status problem_beside(ak_problem **out, const char *t1, ak_error *err)
+{
+    char path[AK_PATH_MAX];
+    const char *slash = strrchr(t1, '/');
+    int folder = slash == NULL ? 0 : (int)(slash - t1 + 1);
+    int length = snprintf(path, sizeof path, "%.*sproblem.json", folder, t1);
+    return length < (int)sizeof path && ak_fs_is_file(path) ? ak_problem_open(out, path, err)
+                                                            : AK_OK;
+}
+
+ak_status ak_recording_open_t1(ak_recording **out, const char *path, const char *t1, ak_error *err)
+{
+    json_t *document = NULL;
+    ak_problem *problem = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(t1 == NULL ? AK_OK : ak_json_read(&document, t1, err));
+    if (t1 != NULL) {
+        AK_TRY(problem_beside(&problem, t1, err));
+    }
+    AK_TRY(open_with(out, path, document, t1, NULL, problem, err));
+out:
+    ak_problem_close(problem);
+    json_decref(document);
+    return status;
+}
+
+ak_status ak_recording_open(ak_recording **out, const char *path, ak_error *err)
+{
+    return ak_recording_open_space(out, path, NULL, path, NULL, err);
+}

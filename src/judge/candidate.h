@@ -1,0 +1,22 @@
+/* candidate.h: a candidate or library that is judged, and the evaluator that judges it. An
+   evaluator is an open device with the reference results of a task. */
+#ifndef AK_JUDGE_CANDIDATE_H
+#define AK_JUDGE_CANDIDATE_H
+
+#include "backend/backend.h"
+
+#define AK_JUDGED_MAX 32
+
+typedef struct ak_evaluator ak_evaluator; /* loaded.h */
+/* Returns whether the device had an error that only a new process cures. */
+bool ak_evaluator_lost(const ak_evaluator *evaluator);
+
+typedef struct ak_judge_candidate {
+    const char *artifact; /* NULL: a baseline */
+    const char *symbol;   /* the artifact's entry; NULL: "ak_kernel" or what the space says */
+    ak_config config;
+    bool own_size;        /* the artifact has only the entry for the task's own sizes */
+    const char *baseline; /* "openblas", "openblas:Haswell", "openblas:BEST" */
+} ak_judge_candidate;
+
+#endif

@@ -1,0 +1,384 @@
+/* comparison.c: see comparison.h. */
+#include "judge/comparison.h"
+
+#include "judge/loaded.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "measure/verdict.h"
+
+#define COMPARISON_ROUNDS_MAX 256
+/* A group of rounds is planned to have this many batches of each candidate. */
+#define COMPARISON_GROUP_ROUNDS 8
+/* At most this share of a comparison's time may go into new processes. */
+#define COMPARISON_RENEWAL 0.2
+/* A comparison gets its extra time if more than this share of its rounds were disturbed. */
+#define COMPARISON_DISTURBED      0.25
+#define COMPARISON_ITERATIONS_MAX 1000000
+
+void ak_baseline_info_free(ak_baseline_info *list, size_t count)
+{
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        ak_free(list[i].name);
+        ak_free(list[i].title);
+        ak_free(list[i].version);
+        ak_free(list[i].note);
+    }
+    ak_free(list);
+}
+
+void ak_comparison_entry_clear(ak_comparison_entry *entry)
+{
+    ak_free(entry->reason);
+    ak_free(entry->version);
+    ak_free(entry->samples_ms);
+    ak_free(entry->waited);
+    *entry = (ak_comparison_entry){0};
+}
+
+typedef struct comparison {
+    ak_evaluator *e;
+    ak_loaded loaded[AK_JUDGED_MAX];
+    uint32_t iterations[AK_JUDGED_MAX];
+    double *samples[AK_JUDGED_MAX]; /* COMPARISON_ROUNDS_MAX values each */
+    double *waited[AK_JUDGED_MAX];
+    bool waits_known[AK_JUDGED_MAX];
+    ak_conditions conditions[AK_JUDGED_MAX];
+    const ak_protocol *protocol;
+    size_t count, rounds, disturbed;
+    int64_t renewal_ns; /* about the time that new processes for all candidates take */
+} comparison;
+
+static bool alive(const comparison *d, size_t i)
+{
+    return d->loaded[i].outcome.status == AK_TRIAL_OK;
+}
+
+/* Returns whether a candidate may get a new process. A library on a device keeps what it has chosen
+   and compiled. */
+static bool renewable(const comparison *d, size_t i)
+{
+    return alive(d, i) && (d->loaded[i].candidate->artifact != NULL || d->e->backend->is_cpu);
+}
+
+/* Loads and checks a candidate and finds how many iterations make a batch. */
+static ak_status enter(comparison *d, size_t i, const ak_judge_candidate *candidate,
+                       int64_t batch_ns, int64_t timeout_ns, ak_error *err)
+{
+    ak_loaded *r = &d->loaded[i];
+    bool in_place = ak_stage_in_place(&d->e->own[0]);
+    int64_t begin = ak_clock_ns();
+    ak_status status = ak_loaded_open(r, d->e, candidate, timeout_ns, err);
+    int64_t loaded = ak_clock_ns();
+    if (status == AK_OK && alive(d, i)) {
+        status = candidate->artifact != NULL ? ak_loaded_check_usual(r, err)
+                                             : ak_loaded_check_library(r, err);
+    }
+    d->iterations[i] = 1;
+    /* There are two passes because the first estimate comes from a cold run. */
+    for (int pass = 0; status == AK_OK && alive(d, i) && pass < 2; pass++) {
+        ak_stage *own = ak_evaluator_unseen(d->e); /* inputs as in the first batch of a trial */
+        status = ak_loaded_change(r, pass == 0, err);
+        status = status == AK_OK && alive(d, i) ? ak_loaded_watched(r, own, d->iterations[i], err)
+                                                : status;
+        if (status == AK_OK && alive(d, i) && (!in_place || d->iterations[i] == 1)) {
+            status = ak_loaded_judge(r, own, true, err);
+        }
+        if (status == AK_OK && alive(d, i)) {
+            double each = (double)r->outcome.ns / d->iterations[i];
+            double wanted = (double)batch_ns / (each > 1.0 ? each : 1.0);
+            wanted = wanted > COMPARISON_ITERATIONS_MAX ? COMPARISON_ITERATIONS_MAX : wanted;
+            d->iterations[i] = wanted < 1.0 ? 1 : (uint32_t)wanted;
+            d->renewal_ns += pass == 0 && renewable(d, i) ? loaded - begin + r->outcome.ns : 0;
+        }
+    }
+    return status;
+}
+
+/* Does what the protocol demands before a batch that counts. */
+static ak_status rest_and_warm_up(comparison *d, size_t i, ak_error *err)
+{
+    if (d->protocol->rest_ns > 0) {
+        ak_clock_sleep_ns(d->protocol->rest_ns);
+    }
+    return d->protocol->warm_runs == 0 ? AK_OK
+                                       : ak_loaded_watched(&d->loaded[i], ak_evaluator_draw(d->e),
+                                                           d->protocol->warm_runs, err);
+}
+
+/* Runs candidates in turns until the device has worked for as long as the protocol demands; these
+   batches do not count. */
+static ak_status lead_in(comparison *d, ak_error *err)
+{
+    int64_t end = ak_clock_ns() + d->protocol->lead_in_ns;
+    for (size_t i = 0, idle = 0;
+         d->protocol->lead_in_ns > 0 && idle < d->count && ak_clock_ns() < end;
+         i = (i + 1) % d->count) {
+        idle = alive(d, i) ? 0 : idle + 1;
+        if (alive(d, i)) {
+            AK_DO(ak_loaded_watched(&d->loaded[i], ak_evaluator_draw(d->e), d->iterations[i], err));
+        }
+    }
+    return AK_OK;
+}
+
+/* Judges one round in AK_JUDGE_EVERY of each candidate in full, drawn at random, as a trial does.
+ */
+static ak_status judge_some(comparison *d, size_t i, ak_stage *stage, ak_error *err)
+{
+    ak_loaded *r = &d->loaded[i];
+    bool whole = !ak_stage_in_place(stage) || d->iterations[i] == 1;
+    return alive(d, i) && whole && ak_rng_below(&d->e->rng, AK_JUDGE_EVERY) == 0
+               ? ak_loaded_judge(r, stage, true, err)
+               : AK_OK;
+}
+
+/* Changes the contents between rounds; all candidates of a round have the same. */
+static ak_status change_for_round(comparison *d, ak_error *err)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        if (alive(d, i)) {
+            return ak_loaded_change(&d->loaded[i], false, err);
+        }
+    }
+    return AK_OK;
+}
+
+static ak_status one_round(comparison *d, ak_error *err)
+{
+    size_t order[AK_JUDGED_MAX];
+    ak_conditions before = {0};
+    AK_DO(change_for_round(d, err));
+    /* All candidates run on the same stage, because where inputs lie makes a difference. */
+    ak_stage *stage = ak_evaluator_draw(d->e);
+    bool disturbed = false;
+    ak_evaluator_conditions(&before, d->e); /* drops what loading caused */
+    for (size_t i = 0; i < d->count; i++) {
+        size_t j = ak_rng_below(&d->e->rng, i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+    for (size_t k = 0; k < d->count; k++) {
+        size_t i = order[k];
+        if (!alive(d, i)) {
+            continue;
+        }
+        ak_status status = rest_and_warm_up(d, i, err);
+        if (status == AK_OK && alive(d, i)) {
+            ak_evaluator_conditions(&before, d->e); /* drops what warming up caused */
+            status = ak_loaded_watched(&d->loaded[i], stage, d->iterations[i], err);
+        }
+        if (status != AK_OK) {
+            return status;
+        }
+        ak_evaluator_conditions(&d->conditions[i], d->e);
+        if (!alive(d, i)) {
+            continue;
+        }
+        const ak_outcome *outcome = &d->loaded[i].outcome;
+        d->samples[i][d->rounds] = (double)outcome->ns / 1e6 / (double)d->iterations[i];
+        double *waited = &d->waited[i][d->rounds];
+        bool known = outcome->waits_known && outcome->ns > 0;
+        *waited = known ? (double)outcome->waited_ns / (double)outcome->ns : 0;
+        d->waits_known[i] = d->waits_known[i] || known;
+        status = judge_some(d, i, stage, err);
+        if (status != AK_OK) {
+            return status;
+        }
+        disturbed = disturbed || *waited > AK_VERDICT_DISTURBED;
+    }
+    d->rounds++;
+    d->disturbed += disturbed ? 1 : 0;
+    return AK_OK;
+}
+
+/* Gives the version that a library reports once it has run; NULL if it reports none. */
+static ak_status tell_version(char **out, const ak_loaded *r, ak_error *err)
+{
+    const ak_backend_ops *backend = r->e->backend;
+    char text[AK_VERSION_BYTES] = "";
+    if (r->candidate->baseline != NULL && backend->baseline_version != NULL) {
+        backend->baseline_version(text, sizeof text, r->e->device, r->candidate->baseline);
+    }
+    *out = text[0] == 0 ? NULL : ak_strdup(text);
+    return text[0] != 0 && *out == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+/* Checks the result once more after the last round, then fills the entry. */
+static ak_status leave(ak_comparison_entry *out, comparison *d, size_t i, ak_error *err)
+{
+    ak_loaded *r = &d->loaded[i];
+    ak_stage *own = ak_evaluator_unseen(d->e);
+    ak_status status = AK_OK;
+    if (alive(d, i)) {
+        status = ak_loaded_batch(r, own, ak_stage_in_place(own) ? 1 : d->iterations[i], err);
+        if (status == AK_OK && alive(d, i)) {
+            status = ak_loaded_judge(r, own, false, err);
+        }
+        if (status == AK_OK && alive(d, i) && r->candidate->artifact != NULL) {
+            ak_stats stats;
+            ak_stats_of(&stats, d->samples[i], d->rounds);
+            status = ak_loaded_alone(r, stats.min, d->iterations[i], err);
+        }
+    }
+    status = status == AK_OK ? tell_version(&out->version, r, err) : status;
+    if (status != AK_OK) {
+        return status;
+    }
+    out->status = r->outcome.status;
+    if (out->status == AK_TRIAL_OK) {
+        out->samples_ms = d->samples[i];
+        out->sample_count = d->rounds;
+        if (d->waits_known[i]) {
+            out->waited = d->waited[i];
+            d->waited[i] = NULL;
+        }
+        out->conditions = d->conditions[i];
+        out->overlap = d->e->backend->overlap == NULL ? AK_OVERLAP_UNKNOWN
+                                                      : d->e->backend->overlap(r->runnable);
+        d->samples[i] = NULL;
+        return AK_OK;
+    }
+    out->reason = ak_strdup(r->outcome.reason);
+    return out->reason == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+/* Names the candidate that lost the device. Nothing is known of the other candidates, which may be
+   measured without this one. */
+static ak_status blame(ak_comparison_entry *out, const comparison *d,
+                       const ak_judge_candidate *candidates, ak_error *err)
+{
+    bool told = true;
+    for (size_t i = 0; i < d->count; i++) {
+        const ak_outcome *outcome = &d->loaded[i].outcome;
+        bool said = outcome->status != AK_TRIAL_OK && outcome->reason[0] != 0;
+        ak_comparison_entry_clear(&out[i]);
+        out[i].culprit = &candidates[i] == d->e->culprit;
+        out[i].status = out[i].culprit && said ? outcome->status : AK_TRIAL_CRASHED;
+        out[i].reason = ak_strdup(!out[i].culprit ? "another candidate lost the device"
+                                  : said          ? outcome->reason
+                                                  : "it left the device in an error");
+        told = told && out[i].reason != NULL;
+    }
+    return told ? AK_OK : ak_fail_memory(err);
+}
+
+static double seconds_since(int64_t begin_ns)
+{
+    return (double)(ak_clock_ns() - begin_ns) / 1e9;
+}
+
+/* Runs the first group, whose time shows how many rounds a group can have in `seconds`. */
+static ak_status first_group(ak_comparison_course *course, comparison *d, double seconds,
+                             ak_error *err)
+{
+    int64_t begin = ak_clock_ns();
+    ak_status status = AK_OK;
+    do {
+        status = one_round(d, err);
+    } while (status == AK_OK && d->rounds < COMPARISON_ROUNDS_MAX / (2 * AK_COMPARISON_GROUPS) &&
+             seconds_since(begin) * (double)(d->rounds + 1) / (double)d->rounds < seconds);
+    course->group = d->rounds;
+    return status;
+}
+
+static ak_status one_group(const ak_comparison_course *course, comparison *d, bool fresh,
+                           ak_error *err)
+{
+    for (size_t i = 0; fresh && i < d->count; i++) {
+        AK_DO(renewable(d, i) ? ak_loaded_renew(&d->loaded[i], err) : AK_OK);
+    }
+    for (size_t i = 0; i < course->group; i++) {
+        AK_DO(one_round(d, err));
+    }
+    return AK_OK;
+}
+
+static bool was_disturbed(const comparison *d)
+{
+    return (double)d->disturbed > COMPARISON_DISTURBED * (double)d->rounds;
+}
+
+/* Runs AK_COMPARISON_GROUPS groups, and up to as many again if the machine was busy and there is
+   extra time. Candidates get new processes before as many groups as COMPARISON_RENEWAL allows. */
+static ak_status all_groups(ak_comparison_course *course, comparison *d,
+                            const ak_comparison_plan *plan, double entering, ak_error *err)
+{
+    int64_t begin = ak_clock_ns();
+    double renewal = (double)d->renewal_ns / 1e9;
+    size_t renewals = AK_COMPARISON_GROUPS - 1;
+    while (renewals > 0 && (double)renewals * renewal > COMPARISON_RENEWAL * plan->seconds) {
+        renewals--;
+    }
+    ak_pressure_mark from, to;
+    course->before = ak_pressure_look();
+    ak_pressure_take(&from);
+    double left = plan->seconds - (double)renewals * renewal -
+                  (entering < plan->seconds / 2 ? entering : plan->seconds / 2);
+    ak_status status = first_group(course, d, left / AK_COMPARISON_GROUPS, err);
+    for (size_t g = 1; status == AK_OK && g < 2 * (size_t)AK_COMPARISON_GROUPS; g++) {
+        if (g >= AK_COMPARISON_GROUPS) {
+            double each = seconds_since(begin) / (double)g;
+            if (!was_disturbed(d) ||
+                entering + each * (double)(g + 1) > plan->seconds + plan->extra) {
+                break;
+            }
+            course->extended = true;
+        }
+        bool fresh = g * renewals / (AK_COMPARISON_GROUPS - 1) !=
+                     (g - 1) * renewals / (AK_COMPARISON_GROUPS - 1);
+        status = one_group(course, d, fresh, err);
+    }
+    ak_pressure_take(&to);
+    course->during = ak_pressure_between(&from, &to);
+    course->after = ak_pressure_look();
+    return status;
+}
+
+ak_status ak_compare_candidates(ak_comparison_entry *out, ak_comparison_course *course,
+                                ak_evaluator *e, const ak_judge_candidate *candidates, size_t count,
+                                const ak_comparison_plan *plan, int64_t timeout_ns, ak_error *err)
+{
+    comparison *d = ak_alloc(1, sizeof *d);
+    if (d == NULL) {
+        return ak_fail_memory(err);
+    }
+    int64_t begin = ak_clock_ns();
+    const ak_protocol *protocol = plan->protocol;
+    double batches = (double)count * AK_COMPARISON_GROUPS * COMPARISON_GROUP_ROUNDS;
+    int64_t batch = (int64_t)(plan->seconds * 1e9 / batches);
+    batch = batch < protocol->batch_min_ns   ? protocol->batch_min_ns
+            : batch > protocol->batch_max_ns ? protocol->batch_max_ns
+                                             : batch;
+    ak_status status = AK_OK;
+    *course = (ak_comparison_course){.group = 1, .before = -1, .during = -1, .after = -1};
+    d->e = e;
+    d->protocol = protocol;
+    d->count = count;
+    for (size_t i = 0; status == AK_OK && i < count; i++) {
+        d->samples[i] = ak_alloc(COMPARISON_ROUNDS_MAX, sizeof(double));
+        d->waited[i] = ak_alloc(COMPARISON_ROUNDS_MAX, sizeof(double));
+        status = d->samples[i] == NULL || d->waited[i] == NULL
+                     ? ak_fail_memory(err)
+                     : enter(d, i, &candidates[i], batch, timeout_ns, err);
+    }
+    double entering = seconds_since(begin);
+    status = status == AK_OK ? lead_in(d, err) : status;
+    status = status == AK_OK ? all_groups(course, d, plan, entering, err) : status;
+    for (size_t i = 0; status == AK_OK && i < count; i++) {
+        status = leave(&out[i], d, i, err);
+    }
+    if (ak_evaluator_lost(e)) { /* the lost device is the cause of whatever else failed */
+        status = blame(out, d, candidates, err);
+        course->group = 1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        ak_loaded_close(&d->loaded[i]);
+        ak_free(d->samples[i]);
+        ak_free(d->waited[i]);
+    }
+    ak_free(d);
+    return status;
+}

@@ -1,0 +1,61 @@
+/*
+ * comparison.h: the plan and the result of a comparison: several candidates and libraries that are
+ * measured in turns on the same buffers. ak_evaluate_comparison (evaluate.h) runs one.
+ */
+#ifndef AK_JUDGE_COMPARISON_H
+#define AK_JUDGE_COMPARISON_H
+
+#include "judge/candidate.h"
+#include "measure/conditions.h"
+#include "measure/overlap.h"
+#include "measure/protocol.h"
+#include "measure/pressure.h"
+
+/* Every comparison has this many groups of rounds, however little time it is given, because a
+   verdict needs at least one round in each group. On a busy machine it may get as many again. */
+#define AK_COMPARISON_GROUPS 9
+/* Every comparison has at least one round in each group. */
+#define AK_COMPARISON_ROUNDS_MIN AK_COMPARISON_GROUPS
+typedef struct ak_comparison_plan {
+    double seconds;              /* for the whole comparison */
+    double extra;                /* seconds that may be added on a busy machine */
+    const ak_protocol *protocol; /* NULL: interleaved */
+} ak_comparison_plan;
+
+/* The result of one candidate. samples_ms[r] of all candidates belong to the same round. */
+typedef struct ak_comparison_entry {
+    ak_trial_status status;
+    char *reason;
+    bool culprit; /* this candidate lost the device, so the others have no result */
+    /* The version that a library reports once it has run; NULL if it reports none. */
+    char *version;
+    double *samples_ms;
+    size_t sample_count;
+    /* For each sample: the share of the batch's time in which its threads waited for a processor, 0
+       if that is not known. NULL: not known for any. */
+    double *waited;
+    ak_conditions conditions;
+    ak_overlap overlap;
+} ak_comparison_entry;
+void ak_comparison_entry_clear(ak_comparison_entry *entry);
+
+/* The course of a comparison. measure/pressure.h defines the pressures. */
+typedef struct ak_comparison_course {
+    size_t group; /* rounds in each group except the last */
+    bool extended;
+    double before, during, after;
+} ak_comparison_course;
+
+/* Runs a comparison for ak_evaluate_comparison. The names of libraries must be exact here, without
+ * ":BEST". */
+ak_status ak_compare_candidates(ak_comparison_entry *out, ak_comparison_course *course,
+                                ak_evaluator *e, const ak_judge_candidate *candidates, size_t count,
+                                const ak_comparison_plan *plan, int64_t timeout_ns, ak_error *err);
+/* A library that candidates can be compared with. */
+typedef struct ak_baseline_info {
+    char *name, *title, *version, *note;
+    bool installed;
+} ak_baseline_info;
+void ak_baseline_info_free(ak_baseline_info *list, size_t count);
+
+#endif

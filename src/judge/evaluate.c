@@ -1,0 +1,473 @@
+/* evaluate.c: see evaluate.h. */
+#include "judge/evaluate.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "judge/loaded.h"
+
+/* The self-test of the tolerance needs at least this many outputs: a mean over fewer is too close
+   to the values. */
+#define SELFTEST_ELEMENTS 64
+/* Shapes at least this large are checked on the device if it has a referee; smaller ones take the
+   host less than 50 ms. */
+#define REFEREE_ELEMENTS ((size_t)1 << 20)
+#define REFEREE_FLOPS    1e9
+/* Tasks up to this size have AK_FRESH_MAX fresh sets of inputs; larger ones have one. */
+#define FRESH_FEW_FLOPS 2.5e8
+#define FRESH_FEW_BYTES ((size_t)4 << 20)
+/* ak_evaluate_limit explains these. */
+#define HUNG_TIMES    200.0
+#define HUNG_LEAST_NS (2 * AK_SECOND_NS)
+#define PLACES_ALIGN  4096
+/* A task that exceeds one of these has a single set of inputs, because a second set costs a second
+   reference (a second or two of a processor) and a second block of memory. */
+#define SECOND_SET_FLOPS 2.5e9
+#define SECOND_SET_BYTES ((size_t)256 << 20)
+
+/* The streams of edge-case shapes are below this. */
+#define SECRET_STREAMS 65536
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+/* Returns the number of input sets. If the block is not mapped there is one, because copying inputs
+   to the device takes longer than running on them. */
+static size_t sets_of(const ak_evaluator *e)
+{
+    bool cheap = e->backend->map != NULL && e->task->shape.flops <= SECOND_SET_FLOPS &&
+                 e->own[0].arrays.total <= SECOND_SET_BYTES;
+    return cheap ? AK_STAGE_SETS : 1;
+}
+
+static ak_status plan_own(size_t *end, ak_evaluator *e, ak_error *err)
+{
+    const int64_t *size = e->task->shape.size;
+    ak_status status = ak_stage_plan(&e->own[0], &e->memory, e->task, size, 0, 0, err);
+    e->sets = 1;
+    *end = e->own[0].arrays.total;
+    while (status == AK_OK && e->sets < sets_of(e)) {
+        size_t base = (*end + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
+        status =
+            ak_stage_plan(&e->own[e->sets], &e->memory, e->task, size, (int)e->sets, base, err);
+        *end = base + e->own[e->sets].arrays.total;
+        e->sets++;
+    }
+    bool few = e->task->shape.flops <= FRESH_FEW_FLOPS && e->own[0].arrays.total <= FRESH_FEW_BYTES;
+    size_t wanted = e->sets < AK_STAGE_SETS ? 0 : few ? AK_FRESH_MAX : 1;
+    while (status == AK_OK && e->fresh_count < wanted) {
+        status = ak_stage_plan(&e->fresh[e->fresh_count], &e->memory, e->task, size, 0, 0, err);
+        e->fresh_count += status == AK_OK ? 1 : 0;
+    }
+    return status;
+}
+
+static ak_status plan_stages(ak_evaluator *e, ak_error *err)
+{
+    size_t end = 0;
+    const ak_problem *problem = e->task->problem;
+    e->edge_cases = ak_alloc(problem->edge_case_count + 1, sizeof *e->edge_cases);
+    if (e->edge_cases == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_status status = plan_own(&end, e, err);
+    size_t base = (end + PLACES_ALIGN - 1) / PLACES_ALIGN * PLACES_ALIGN;
+    end = base;
+    for (size_t i = 0; status == AK_OK && i < problem->edge_case_count; i++) {
+        ak_stage *stage = &e->edge_cases[i];
+        status = ak_stage_plan(stage, &e->memory, e->task, problem->edge_cases[i], AK_STAGE_SETS,
+                               base, err);
+        e->edge_case_count = i + 1;
+        if (status == AK_OK) {
+            end = base + stage->arrays.total > end ? base + stage->arrays.total : end;
+        }
+    }
+    while (status == AK_OK && e->hidden_count < AK_HIDDEN_MAX) {
+        ak_stage *stage = &e->hidden[e->hidden_count];
+        int64_t size[AK_SIZES_MAX];
+        if (!ak_hidden_draw(size, e->task, &e->rng)) {
+            break;
+        }
+        status = ak_stage_plan(stage, &e->memory, e->task, size, AK_STAGE_SETS, base, err);
+        stage->habit = (ak_fill_habit)e->hidden_count++;
+        if (status == AK_OK) {
+            end = base + stage->arrays.total > end ? base + stage->arrays.total : end;
+        }
+    }
+    if (status == AK_OK) {
+        status = e->backend->reserve(e->device, end, err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    if (e->backend->map != NULL) {
+        e->memory.bytes = e->backend->map(e->device);
+    } else {
+        e->memory.copy = ak_alloc(end, 1);
+        e->memory.bytes = e->memory.copy;
+    }
+    return e->memory.bytes == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+static size_t outputs_of(const ak_evaluator *e, const ak_stage *stage)
+{
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < e->task->problem->argument_count; i++) {
+        if (e->task->problem->arguments[i].access != AK_ACCESS_IN &&
+            stage->shape.elements[i] < least) {
+            least = stage->shape.elements[i];
+        }
+    }
+    return least;
+}
+
+static bool is_large(const ak_evaluator *e, const ak_stage *stage)
+{
+    size_t elements = 0;
+    for (size_t i = 0; i < e->task->problem->argument_count; i++) {
+        elements += stage->shape.elements[i];
+    }
+    return elements >= REFEREE_ELEMENTS || stage->shape.flops >= REFEREE_FLOPS;
+}
+
+static ak_status prepare_own(ak_evaluator *e, bool selftest, ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = AK_UNAVAILABLE;
+    if (is_large(e, &e->own[0])) {
+        status =
+            ak_stage_prepare_referee(&e->own[0], e->reference, 0, selftest, &e->preparation, &why);
+    }
+    if (status == AK_UNAVAILABLE) {
+        int64_t begin = ak_clock_ns();
+        status = ak_stage_prepare(&e->own[0], e->reference, 0, selftest, err);
+        e->preparation.reference_ns += ak_clock_ns() - begin;
+        return status;
+    }
+    return status == AK_OK ? AK_OK : ak_fail(err, status, "%s", why.text);
+}
+
+static ak_status witness_all(ak_evaluator *e, ak_error *err)
+{
+    int64_t begin = ak_clock_ns();
+    ak_status status = AK_OK;
+    for (size_t i = 0; status == AK_OK && i < e->edge_case_count; i++) {
+        status = ak_stage_prepare(&e->edge_cases[i], e->reference, i + 1, false, err);
+        status = status == AK_OK ? ak_stage_witness(&e->edge_cases[i], err) : status;
+    }
+    e->preparation.witness_ns += ak_clock_ns() - begin;
+    return status;
+}
+
+/* Prepares all stages. The self-test of the tolerance needs enough outputs to tell them from their
+   mean: it uses the task's own shape or, if that is tiny, the edge-case shape with the most
+   outputs. */
+static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
+{
+    bool own = outputs_of(e, &e->own[0]) >= SELFTEST_ELEMENTS;
+    ak_status status = prepare_own(e, own, err);
+    for (size_t i = 1; status == AK_OK && i < e->sets; i++) {
+        status = ak_stage_prepare(&e->own[i], e->reference, e->secret + i, false, err);
+    }
+    size_t largest = e->edge_case_count;
+    for (size_t i = 0; i < e->edge_case_count; i++) {
+        if (largest == e->edge_case_count ||
+            outputs_of(e, &e->edge_cases[i]) > outputs_of(e, &e->edge_cases[largest])) {
+            largest = i;
+        }
+    }
+    if (status == AK_OK && !own && largest < e->edge_case_count) {
+        status = ak_stage_prepare(&e->edge_cases[largest], e->reference, largest + 1,
+                                  outputs_of(e, &e->edge_cases[largest]) >= SELFTEST_ELEMENTS, err);
+    }
+    if (status == AK_OK && e->own[0].referee != NULL) {
+        status = witness_all(e, err);
+    }
+    return status;
+}
+
+ak_status ak_evaluator_open(ak_evaluator **out, const ak_backend_ops *backend, const ak_task *task,
+                            const char *folder, ak_error *err)
+{
+    ak_evaluator *e = ak_alloc(1, sizeof *e);
+    if (e == NULL) {
+        return ak_fail_memory(err);
+    }
+    e->backend = backend;
+    e->task = task;
+    uint64_t drawn = 0;
+    if (getrandom(&drawn, sizeof drawn, 0) != (ssize_t)sizeof drawn) {
+        drawn = (uint64_t)ak_clock_ns(); /* this happens only early in the start of a machine */
+    }
+    ak_rng_seed(&e->rng, task->seed ^ drawn);
+    e->secret = (ak_rng_next(&e->rng) >> 16) + SECRET_STREAMS;
+    int64_t begin = ak_clock_ns();
+    ak_status status = backend->open(&e->device, task, err);
+    e->preparation.device_ns = ak_clock_ns() - begin;
+    e->memory.backend = backend;
+    e->memory.device = e->device;
+    if (status == AK_OK) {
+        status = plan_stages(e, err);
+    }
+    if (status == AK_OK) {
+        status = ak_reference_open(&e->reference, task, folder, err);
+    }
+    if (status == AK_OK) {
+        status = prepare_stages(e, err);
+    }
+    if (status != AK_OK) {
+        ak_evaluator_close(e);
+        return status;
+    }
+    *out = e;
+    return AK_OK;
+}
+
+void ak_evaluator_close(ak_evaluator *e)
+{
+    if (e == NULL) {
+        return;
+    }
+    ak_reference_close(e->reference);
+    for (size_t i = 0; i < e->sets; i++) {
+        ak_stage_free(&e->own[i]);
+    }
+    for (size_t i = 0; i < e->fresh_count; i++) {
+        ak_stage_free(&e->fresh[i]);
+    }
+    for (size_t i = 0; i < e->edge_case_count; i++) {
+        ak_stage_free(&e->edge_cases[i]);
+    }
+    for (size_t i = 0; i < e->hidden_count; i++) {
+        ak_stage_free(&e->hidden[i]);
+    }
+    for (size_t i = 0; i < e->choice_count; i++) {
+        ak_free(e->choices[i].base);
+        ak_free(e->choices[i].best);
+    }
+    ak_free(e->choices);
+    ak_free(e->edge_cases);
+    ak_free(e->memory.copy);
+    if (e->device != NULL) {
+        e->backend->close(e->device);
+    }
+    ak_free(e);
+}
+
+bool ak_evaluator_preparation(ak_stage_times *out, const ak_evaluator *e)
+{
+    *out = e->preparation;
+    return e->own[0].referee != NULL;
+}
+
+bool ak_evaluator_lost(const ak_evaluator *e)
+{
+    return e->backend->lost != NULL && e->backend->lost(e->device);
+}
+
+void ak_evaluator_uuid(char *out, size_t bytes, const ak_evaluator *e)
+{
+    out[0] = 0;
+    if (e->backend->uuid != NULL) {
+        e->backend->uuid(out, bytes, e->device);
+    }
+}
+
+/* ---- trial and check ----------------------------------------------------------------------- */
+
+static ak_status conclude(ak_trial *out, const ak_loaded *r, ak_error *err)
+{
+    out->status = r->outcome.status;
+    out->max_error = r->max_error;
+    if (out->status != AK_TRIAL_OK) {
+        out->reason = ak_strdup(r->outcome.reason);
+        return out->reason == NULL ? ak_fail_memory(err) : AK_OK;
+    }
+    return AK_OK;
+}
+
+static ak_status keep_samples(ak_trial *out, const ak_timer *timer, ak_error *err)
+{
+    ak_stats stats;
+    ak_stats_of(&stats, timer->samples_ms, timer->sample_count);
+    out->samples_ms = ak_alloc(timer->sample_count, sizeof(double));
+    if (out->samples_ms == NULL) {
+        return ak_fail_memory(err);
+    }
+    memcpy(out->samples_ms, timer->samples_ms, timer->sample_count * sizeof(double));
+    out->sample_count = timer->sample_count;
+    out->median_ms = stats.median;
+    out->ci_low_ms = stats.low;
+    out->ci_high_ms = stats.high;
+    return AK_OK;
+}
+
+/* Removes disturbed samples, unless that would remove more than half or leave fewer than CLEAN_MIN:
+   a wait for a processor is the scheduler's doing and says nothing about how long a batch takes. */
+static void leave_out(ak_timer *timer, const bool *disturbed)
+{
+    enum { CLEAN_MIN = 3 };
+    size_t clean = 0;
+    for (size_t i = 0; i < timer->sample_count; i++) {
+        clean += disturbed[i] ? 0 : 1;
+    }
+    if (clean < CLEAN_MIN || 2 * clean < timer->sample_count) {
+        return;
+    }
+    clean = 0;
+    for (size_t i = 0; i < timer->sample_count; i++) {
+        if (!disturbed[i]) {
+            timer->samples_ms[clean++] = timer->samples_ms[i];
+        }
+    }
+    timer->sample_count = clean;
+}
+
+/* Runs batches until the timer is done. Adds to *judging_ns the time spent on judging results. */
+static ak_status measure(ak_timer *timer, int64_t *judging_ns, ak_loaded *r,
+                         const ak_timer_plan *plan, ak_error *err)
+{
+    ak_evaluator *e = r->e;
+    bool in_place = ak_stage_in_place(&e->own[0]), disturbed[AK_TIMER_SAMPLES_MAX] = {false};
+    ak_status status = AK_OK;
+    ak_timer_begin(timer, plan);
+    for (size_t batch = 0;; batch++) {
+        int64_t changing = ak_clock_ns();
+        status = ak_loaded_change(r, batch == 0, err);
+        *judging_ns += ak_clock_ns() - changing;
+        bool fine = status == AK_OK && r->outcome.status == AK_TRIAL_OK;
+        ak_stage *stage = batch == 0 ? ak_evaluator_unseen(e) : ak_evaluator_draw(e);
+        status = fine ? ak_loaded_batch(r, stage, timer->iterations, err) : status;
+        if (status != AK_OK || r->outcome.status != AK_TRIAL_OK) {
+            return status;
+        }
+        uint32_t timed_calls = timer->iterations;
+        size_t samples = timer->sample_count;
+        bool waited = ak_outcome_waited(&r->outcome);
+        bool last = ak_timer_tell(timer, r->outcome.ns) == AK_TIMER_DONE;
+        if (timer->sample_count > samples) {
+            disturbed[samples] = waited;
+        }
+        int64_t begin = ak_clock_ns();
+        bool chosen = last || batch == 0 || ak_rng_below(&e->rng, AK_JUDGE_EVERY) == 0;
+        /* A problem that works in place can be judged only after a single run. */
+        if (chosen && (!in_place || timed_calls == 1)) {
+            status = ak_loaded_judge(r, stage, true, err);
+        }
+        if (last && status == AK_OK && r->outcome.status == AK_TRIAL_OK) {
+            leave_out(timer, disturbed);
+            ak_stats stats;
+            ak_stats_of(&stats, timer->samples_ms, timer->sample_count);
+            status = ak_loaded_alone(r, stats.min, timed_calls, err);
+        }
+        status = status == AK_OK && last ? ak_loaded_check_zones(r, err) : status;
+        *judging_ns += ak_clock_ns() - begin;
+        if (last || status != AK_OK || r->outcome.status != AK_TRIAL_OK) {
+            return status;
+        }
+    }
+}
+
+int64_t ak_evaluate_limit(const ak_timer_plan *plan, int64_t most)
+{
+    double limit = HUNG_TIMES * plan->give_up_ms * 1e6 + (double)HUNG_LEAST_NS;
+    return plan->give_up_ms > 0 && limit < (double)most ? (int64_t)limit : most;
+}
+
+int64_t ak_evaluate_plain_limit(int64_t reference_ns, int64_t most)
+{
+    double limit = HUNG_TIMES * (double)reference_ns + (double)HUNG_LEAST_NS;
+    return reference_ns > 0 && limit < (double)most ? (int64_t)limit : most;
+}
+
+ak_status ak_evaluate_trial(ak_trial *out, ak_conditions *conditions, ak_evaluator *e,
+                            const ak_judge_candidate *candidate, const ak_timer_plan *plan,
+                            int64_t timeout_ns, ak_error *err)
+{
+    ak_loaded r;
+    ak_timer timer;
+    ak_conditions before = {0};
+    int64_t begin = ak_clock_ns(), judging = 0;
+    ak_status status = ak_loaded_open(&r, e, candidate, ak_evaluate_limit(plan, timeout_ns), err);
+    int64_t loaded = ak_clock_ns();
+    if (status == AK_OK && r.outcome.status == AK_TRIAL_OK) {
+        status = ak_loaded_check_usual(&r, err);
+    }
+    int64_t checked = ak_clock_ns();
+    ak_evaluator_conditions(&before, e); /* drops conditions from before the timing */
+    *conditions = (ak_conditions){0};
+    if (status == AK_OK && r.outcome.status == AK_TRIAL_OK) {
+        status = measure(&timer, &judging, &r, plan, err);
+        ak_evaluator_conditions(conditions, e);
+        if (status == AK_OK && r.outcome.status == AK_TRIAL_OK) {
+            status = keep_samples(out, &timer, err);
+        }
+    }
+    int64_t measured = ak_clock_ns();
+    if (status == AK_OK) {
+        status = conclude(out, &r, err);
+    }
+    ak_loaded_close(&r);
+    out->check_ns = checked - loaded + judging;
+    out->measure_ns = measured - checked - judging;
+    out->overhead_ns = loaded - begin + (ak_clock_ns() - measured);
+    return status;
+}
+
+/* Checks a candidate at shapes that were drawn when the device was opened, as far as its conditions
+   allow them. Their inputs come from streams that were drawn as well. */
+static ak_status check_hidden(ak_loaded *r, ak_error *err)
+{
+    enum { ROUNDS = 2 };
+    ak_evaluator *e = r->e;
+    ak_status status = AK_OK;
+    const double max_error = r->max_error; /* what is reported can be repeated */
+    for (size_t i = 0; i < e->hidden_count && r->outcome.status == AK_TRIAL_OK; i++) {
+        bool fits = false;
+        uint64_t stream = e->secret + AK_STAGE_SETS + AK_FRESH_MAX + i;
+        AK_TRY(ak_loaded_allowed(&fits, r, &e->hidden[i], err));
+        if (fits) {
+            AK_TRY(ak_loaded_check_at(r, &e->hidden[i], stream, ROUNDS, err));
+        }
+    }
+out:
+    r->max_error = max_error;
+    return status;
+}
+
+ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *e, const ak_judge_candidate *candidate,
+                            int64_t timeout_ns, ak_error *err)
+{
+    /* Each round has other poison and another content of the red zones (ak_guard_content_of).
+       Several rounds also give a race a chance to show. */
+    enum { ROUNDS = 4 };
+    ak_loaded r;
+    int64_t begin = ak_clock_ns();
+    ak_status status = AK_OK;
+    AK_TRY(ak_loaded_open(&r, e, candidate, timeout_ns, err));
+    for (size_t i = 0; i < e->edge_case_count && r.outcome.status == AK_TRIAL_OK; i++) {
+        bool fits = false;
+        AK_TRY(ak_loaded_allowed(&fits, &r, &e->edge_cases[i], err));
+        if (fits) {
+            AK_TRY(ak_loaded_check_at(&r, &e->edge_cases[i], i + 1, ROUNDS, err));
+        }
+    }
+    if (r.outcome.status == AK_TRIAL_OK) {
+        AK_TRY(ak_loaded_check_at(&r, &e->own[0], 0, ROUNDS, err));
+    }
+    if (r.outcome.status == AK_TRIAL_OK) {
+        AK_TRY(check_hidden(&r, err));
+    }
+    AK_TRY(conclude(out, &r, err));
+out:
+    ak_loaded_close(&r);
+    out->check_ns = ak_clock_ns() - begin;
+    return status;
+}
+
+ak_status ak_evaluate_ceilings(ak_ceilings *out, ak_evaluator *e, ak_error *err)
+{
+    return e->backend->ceilings(out, e->device, e->task->dtype, err);
+}

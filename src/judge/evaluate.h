@@ -1,0 +1,65 @@
+/*
+ * evaluate.h: decides how a trial, a check and a comparison run, on any backend. It runs in the
+ * device's worker process and knows nothing of messages.
+ *
+ * A trial first runs the candidate at an edge-case shape, unless it was compiled only for the
+ * task's own shape, and then at the task's own shape, with outputs poisoned and everything judged
+ * (stage.h). Then it times the candidate batch after batch (timer.h), with outputs poisoned again
+ * before each batch; the first batch, randomly chosen ones and the last are judged. There is no
+ * warm-up, so that a kernel cannot be right at first and later wrong and fast.
+ *
+ * A comparison loads all candidates at once, each in its own process on the same buffers. In each
+ * round each candidate runs one batch, in random order and on the same inputs, so that a
+ * disturbance of the machine affects all alike. Rounds come in groups. Candidates get new processes
+ * before a group, as long as that takes at most a fifth of the time, so that the luck of one
+ * process, such as where its pages lie, is not taken for a property of the code
+ * (measure/verdict.h).
+ */
+#ifndef AK_JUDGE_EVALUATE_H
+#define AK_JUDGE_EVALUATE_H
+
+#include "judge/comparison.h"
+#include "judge/stage.h"
+#include "measure/timer.h"
+
+/* Opens the device and prepares the task's shape. Refuses a problem whose tolerance would accept
+   wrong results. The task must outlive the evaluator; `folder` takes temporary files. */
+ak_status ak_evaluator_open(ak_evaluator **out, const ak_backend_ops *backend, const ak_task *task,
+                            const char *folder, ak_error *err);
+void ak_evaluator_close(ak_evaluator *evaluator);
+/* Returns whether the device judges the results (else the host does) and gives the times that
+   opening took. */
+bool ak_evaluator_preparation(ak_stage_times *out, const ak_evaluator *evaluator);
+
+/* Returns how long one batch of a trial may take, at most `most`. Once the best time is known, a
+   candidate that is 200 times slower counts as hung, though not before 2 s, because new pages and
+   threads take time. */
+int64_t ak_evaluate_limit(const ak_timer_plan *plan, int64_t most);
+
+/* Fills status, reason, times, samples and statistics of `out`, which the caller clears. */
+ak_status ak_evaluate_trial(ak_trial *out, ak_conditions *conditions, ak_evaluator *evaluator,
+                            const ak_judge_candidate *candidate, const ak_timer_plan *plan,
+                            int64_t timeout_ns, ak_error *err);
+/* Returns the time limit for a launch of a candidate: a time that no right kernel needs, derived
+   from the time that the reference took in double precision on one thread (`reference_ns`; 0: not
+   known), and at most `most`. */
+int64_t ak_evaluate_plain_limit(int64_t reference_ns, int64_t most);
+ak_status ak_evaluate_check(ak_trial *out, ak_evaluator *evaluator,
+                            const ak_judge_candidate *candidate, int64_t timeout_ns, ak_error *err);
+/* Fills one entry of `out` for each candidate. The caller clears the entries, also on failure. */
+ak_status ak_evaluate_comparison(ak_comparison_entry *out, ak_comparison_course *course,
+                                 ak_evaluator *evaluator, const ak_judge_candidate *candidates,
+                                 size_t count, const ak_comparison_plan *plan, int64_t timeout_ns,
+                                 ak_error *err);
+
+/* Gives the UUID of the device, "" if it has none. */
+void ak_evaluator_uuid(char *out, size_t bytes, const ak_evaluator *evaluator);
+
+ak_status ak_evaluate_ceilings(ak_ceilings *out, ak_evaluator *evaluator, ak_error *err);
+/* Lists the libraries. Each is listed in the version that it chooses by itself and, if another
+   version is faster at the task's shape, in that version, too. Free the list with
+   ak_baseline_info_free. */
+ak_status ak_evaluate_baselines(ak_baseline_info **out, size_t *count, ak_evaluator *evaluator,
+                                ak_error *err);
+
+#endif

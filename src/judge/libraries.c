@@ -1,0 +1,279 @@
+/*
+ * libraries.c: lists the libraries that can take part in a comparison and finds the fastest version
+ * of each for the task.
+ */
+#include "judge/evaluate.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "judge/loaded.h"
+
+/* Each version of a library is timed for this long to find the fastest. */
+#define VARIANT_SECONDS     0.15
+#define BASELINE_TIMEOUT_NS (60 * AK_SECOND_NS)
+
+typedef struct listing {
+    ak_baseline_info *items;
+    size_t count, capacity;
+    const char *wanted; /* ak_task_spec.libraries */
+    ak_buf left_out;    /* names of the others, for error messages */
+    ak_status status;
+} listing;
+
+static bool same_library(const char *name, const char *base)
+{
+    size_t length = strcspn(base, ":");
+    return strcspn(name, ":") == length && strncmp(name, base, length) == 0;
+}
+
+/* Takes the next word of a comma-separated list and advances *at; returns false if there is
+   none. */
+static bool next_word(char out[64], const char **at)
+{
+    while (**at == ',') {
+        (*at)++;
+    }
+    size_t length = strcspn(*at, ",");
+    (void)snprintf(out, 64, "%.*s", (int)(length < 63 ? length : 63), *at);
+    *at += length;
+    return length > 0;
+}
+
+static bool is_wanted(const char *wanted, const char *name)
+{
+    char word[64];
+    bool slow = strncmp(name, AK_BASELINE_ON_DEMAND, strlen(AK_BASELINE_ON_DEMAND)) == 0;
+    for (const char *at = wanted; next_word(word, &at);) {
+        if (strcmp(word, "all") == 0 || (strcmp(word, "default") == 0 && !slow) ||
+            same_library(name, word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Refuses a name that no library has. */
+static ak_status check_wanted(const listing *list, ak_error *err)
+{
+    char word[64];
+    for (const char *at = list->wanted; next_word(word, &at);) {
+        bool known =
+            strcmp(word, "all") == 0 || strcmp(word, "default") == 0 || strcmp(word, "none") == 0;
+        for (size_t i = 0; !known && i < list->count; i++) {
+            known = same_library(list->items[i].name, word);
+        }
+        if (!known) {
+            ak_buf names = AK_BUF(400);
+            for (size_t i = 0; i < list->count; i++) {
+                ak_buf_print(&names, ", %s", list->items[i].name);
+            }
+            ak_status status = ak_fail(err, AK_INVALID,
+                                       "no library \"%s\" for this kernel and device; choose "
+                                       "default, all, none%s%s",
+                                       word, names.data, list->left_out.data);
+            ak_buf_free(&names);
+            return status;
+        }
+    }
+    return AK_OK;
+}
+
+static void list_one(void *context, const char *name, const char *title, const char *version,
+                     bool installed, const char *note)
+{
+    listing *list = context;
+    if (!is_wanted(list->wanted, name)) {
+        ak_buf_print(&list->left_out, ", %s", name);
+        return;
+    }
+    if (list->status == AK_OK) {
+        void *items = list->items;
+        list->status = ak_grow(&items, &list->capacity, list->count + 1, sizeof *list->items, NULL);
+        list->items = items;
+    }
+    if (list->status != AK_OK) {
+        return;
+    }
+    ak_baseline_info *item = &list->items[list->count++];
+    *item = (ak_baseline_info){.name = ak_strdup(name),
+                               .title = ak_strdup(title),
+                               .version = ak_strdup(version),
+                               .note = ak_strdup(note),
+                               .installed = installed};
+    if (item->name == NULL || item->title == NULL || item->version == NULL || item->note == NULL) {
+        list->status = AK_NO_MEMORY;
+    }
+}
+
+static void info_clear(ak_baseline_info *info)
+{
+    ak_free(info->name);
+    ak_free(info->title);
+    ak_free(info->version);
+    ak_free(info->note);
+}
+
+/* Times the versions items[first..last) of one library. *best is the index of the fastest, or
+   `first` if none has a time. */
+static ak_status fastest(size_t *best, ak_evaluator *e, const listing *list, size_t first,
+                         size_t last, ak_error *err)
+{
+    ak_judge_candidate candidates[AK_JUDGED_MAX] = {0};
+    ak_comparison_entry entries[AK_JUDGED_MAX] = {0};
+    size_t count = last - first < AK_JUDGED_MAX ? last - first : AK_JUDGED_MAX;
+    double least = 0.0;
+    *best = first;
+    for (size_t i = 0; i < count; i++) {
+        candidates[i].baseline = list->items[first + i].name;
+    }
+    ak_comparison_plan plan = {.seconds = VARIANT_SECONDS * (double)count,
+                               .protocol = &ak_protocols[AK_PROTOCOL_INTERLEAVED]};
+    ak_comparison_course course;
+    ak_status status = ak_compare_candidates(entries, &course, e, candidates, count, &plan,
+                                             BASELINE_TIMEOUT_NS, err);
+    for (size_t i = 0; i < count; i++) {
+        ak_stats stats;
+        ak_stats_of(&stats, entries[i].samples_ms, entries[i].sample_count);
+        if (entries[i].sample_count > 0 && (least == 0.0 || stats.median < least)) {
+            least = stats.median;
+            *best = first + i;
+        }
+        ak_comparison_entry_clear(&entries[i]);
+    }
+    return status;
+}
+
+static ak_status remember(ak_evaluator *e, const char *base, const char *best, ak_error *err)
+{
+    void *choices = e->choices;
+    ak_status status =
+        ak_grow(&choices, &e->choice_capacity, e->choice_count + 1, sizeof *e->choices, err);
+    e->choices = choices;
+    if (status != AK_OK) {
+        return status;
+    }
+    ak_library_choice made = {.base = ak_strdup(base), .best = ak_strdup(best)};
+    if (made.base == NULL || made.best == NULL) {
+        ak_free(made.base);
+        ak_free(made.best);
+        return ak_fail_memory(err);
+    }
+    e->choices[e->choice_count++] = made;
+    return AK_OK;
+}
+
+const char *ak_library_best(const ak_evaluator *e, const char *name)
+{
+    for (size_t i = 0; i < e->choice_count; i++) {
+        if (same_library(name, e->choices[i].base)) {
+            return e->choices[i].best;
+        }
+    }
+    return NULL;
+}
+
+/* Keeps two of the versions items[first..last): the first, which is the library's own choice, and
+   the fastest. They move to items[*kept] and the item after it. */
+static ak_status reduce(listing *list, size_t *kept, size_t first, size_t last, ak_evaluator *e,
+                        ak_error *err)
+{
+    size_t best = first;
+    ak_status status = AK_OK;
+    const char *known = ak_library_best(e, list->items[first].name);
+    if (known == NULL) {
+        if (last - first > 1) {
+            status = fastest(&best, e, list, first, last, err);
+        }
+        if (status == AK_OK) {
+            status = remember(e, list->items[first].name, list->items[best].name, err);
+        }
+    }
+    for (size_t i = first; known != NULL && i < last; i++) {
+        best = strcmp(list->items[i].name, known) == 0 ? i : best;
+    }
+    for (size_t i = first; i < last; i++) {
+        if (i == first || i == best) {
+            ak_baseline_info item = list->items[i];
+            list->items[i] = (ak_baseline_info){0};
+            list->items[(*kept)++] = item;
+        } else {
+            info_clear(&list->items[i]);
+            list->items[i] = (ak_baseline_info){0};
+        }
+    }
+    return status;
+}
+
+ak_status ak_evaluate_baselines(ak_baseline_info **out, size_t *count, ak_evaluator *e,
+                                ak_error *err)
+{
+    const char *wanted = e->task->libraries;
+    listing list = {.wanted = wanted == NULL ? "default" : wanted, .left_out = AK_BUF(400)};
+    ak_status status = e->backend->baselines(e->device, e->task, list_one, &list, err);
+    if (status == AK_OK && list.status != AK_OK) {
+        status = ak_fail_memory(err);
+    }
+    status = status == AK_OK ? check_wanted(&list, err) : status;
+    ak_buf_free(&list.left_out);
+    size_t kept = 0;
+    for (size_t first = 0; status == AK_OK && first < list.count;) {
+        size_t last = first + 1;
+        while (last < list.count && same_library(list.items[last].name, list.items[first].name)) {
+            last++;
+        }
+        status = reduce(&list, &kept, first, last, e, err);
+        first = last;
+    }
+    for (size_t i = 0; status == AK_OK && e->backend->baseline_version != NULL && i < kept; i++) {
+        char version[AK_VERSION_BYTES];
+        e->backend->baseline_version(version, sizeof version, e->device, list.items[i].name);
+        char *text = version[0] == 0 ? NULL : ak_strdup(version);
+        if (text != NULL) {
+            ak_free(list.items[i].version);
+            list.items[i].version = text;
+        }
+    }
+    if (status != AK_OK) {
+        ak_baseline_info_free(list.items, list.count);
+        return status;
+    }
+    *out = list.items;
+    *count = kept;
+    return AK_OK;
+}
+
+ak_status ak_evaluate_comparison(ak_comparison_entry *out, ak_comparison_course *course,
+                                 ak_evaluator *e, const ak_judge_candidate *candidates,
+                                 size_t count, const ak_comparison_plan *plan, int64_t timeout_ns,
+                                 ak_error *err)
+{
+    ak_judge_candidate resolved[AK_JUDGED_MAX];
+    if (count == 0 || count > AK_JUDGED_MAX) {
+        return ak_fail(err, AK_INVALID, "a comparison has %zu candidates: it must have 1..%d",
+                       count, AK_JUDGED_MAX);
+    }
+    ak_status status = AK_OK;
+    for (size_t i = 0; status == AK_OK && i < count; i++) {
+        resolved[i] = candidates[i];
+        const char *colon =
+            candidates[i].baseline == NULL ? NULL : strchr(candidates[i].baseline, ':');
+        if (colon == NULL || strcmp(colon, ":BEST") != 0) {
+            continue;
+        }
+        if (ak_library_best(e, candidates[i].baseline) == NULL) {
+            ak_baseline_info *infos = NULL;
+            size_t info_count = 0;
+            status = ak_evaluate_baselines(&infos, &info_count, e, err);
+            if (status == AK_OK) {
+                ak_baseline_info_free(infos, info_count);
+            }
+        }
+        const char *best = ak_library_best(e, candidates[i].baseline);
+        resolved[i].baseline = best == NULL ? candidates[i].baseline : best;
+    }
+    return status == AK_OK
+               ? ak_compare_candidates(out, course, e, resolved, count, plan, timeout_ns, err)
+               : status;
+}

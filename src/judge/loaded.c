@@ -1,0 +1,261 @@
+/* loaded.c: see loaded.h. */
+#include "judge/loaded.h"
+
+#include <string.h>
+
+#include "measure/verdict.h"
+
+/* Every trial runs the edge-case shape with the most work below this, which covers as much of the
+   code as a tenth of a millisecond can. */
+#define EDGE_CASE_FLOPS 2e7
+/* The sets of inputs change places before one batch in this many, unless they are larger than
+   CHANGE_BYTES. */
+#define CHANGE_EVERY 3
+#define CHANGE_BYTES ((size_t)4 << 20)
+/* Libraries get this many times the tolerance of candidates. A library that does the work in two
+   passes rounds twice, and its first rounding may be of a number larger than the result. If a
+   library computes a product, a bias and an activation of bf16 in two steps, its error is up to 1.0
+   times a candidate's tolerance at K = 64, and up to 1.5 times at K = 8. */
+#define BASELINE_SLACK 2.0
+#define THREADS_ALL    (1 << 16) /* backends reduce it to what they have */
+
+void ak_evaluator_conditions(ak_conditions *to, ak_evaluator *e)
+{
+    ak_conditions latest = {0};
+    if (e->backend->conditions != NULL) {
+        e->backend->conditions(&latest, e->device);
+        ak_conditions_add(to, &latest);
+    }
+}
+
+/* Notes the candidate that was running when the device was lost. */
+static void note_loss(ak_evaluator *e, const ak_judge_candidate *candidate)
+{
+    if (e->culprit == NULL && ak_evaluator_lost(e)) {
+        e->culprit = candidate;
+    }
+}
+
+ak_status ak_loaded_open(ak_loaded *r, ak_evaluator *e, const ak_judge_candidate *candidate,
+                         int64_t timeout_ns, ak_error *err)
+{
+    *r = (ak_loaded){.e = e, .candidate = candidate, .timeout_ns = timeout_ns};
+    ak_load load = {.artifact = candidate->artifact,
+                    .baseline = candidate->baseline,
+                    .symbol = candidate->symbol};
+    for (size_t i = 0; i < e->sets; i++) {
+        ak_stage_forget(&e->own[i]);
+    }
+    for (size_t i = 0; i < e->fresh_count; i++) {
+        ak_stage_forget(&e->fresh[i]);
+    }
+    for (size_t i = 0; i < e->edge_case_count; i++) {
+        ak_stage_forget(&e->edge_cases[i]);
+    }
+    for (size_t i = 0; i < e->hidden_count; i++) {
+        ak_stage_forget(&e->hidden[i]);
+    }
+    /* A candidate must not be blamed for damage that the one before it did outside of the task's
+       own place in batches that were not judged. */
+    e->memory.resident[AK_STAGE_SETS] = NULL;
+    ak_status status = e->backend->load(&r->runnable, e->device, &load, &r->outcome, err);
+    note_loss(e, candidate);
+    return status;
+}
+
+void ak_loaded_close(ak_loaded *r)
+{
+    if (r->runnable != NULL) {
+        r->e->backend->unload(r->runnable);
+        r->runnable = NULL;
+    }
+}
+
+ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_error *err)
+{
+    ak_evaluator *e = r->e;
+    ak_launch launch = {.task = e->task,
+                        .shape = &stage->shape,
+                        .offset = stage->offset,
+                        .threads = THREADS_ALL,
+                        .iterations = iterations,
+                        .timeout_ns = r->timeout_ns};
+    ak_status status = AK_OK;
+    if (r->candidate->artifact != NULL) {
+        launch.config = &r->candidate->config;
+        ak_error why = AK_ERROR_INIT;
+        status = ak_task_workspace(&launch.workspace_bytes, &launch.threads, e->task, &stage->shape,
+                                   launch.config, &why);
+        if (status == AK_INVALID || status == AK_LIMIT) { /* this configuration cannot run */
+            r->outcome = (ak_outcome){.status = AK_TRIAL_INVALID};
+            (void)snprintf(r->outcome.reason, sizeof r->outcome.reason, "%s", why.text);
+            return AK_OK;
+        }
+        status = status == AK_OK ? AK_OK : ak_fail(err, status, "%s", why.text);
+    } else if (e->task->threads > 0) {
+        launch.threads = e->task->threads;
+    }
+    r->threads = launch.threads;
+    if (status == AK_OK) {
+        status = ak_stage_set(stage, e->round++, err);
+    }
+    if (status == AK_OK) {
+        status = e->backend->launch(&r->outcome, r->runnable, &launch, err);
+    }
+    if (r->outcome.status != AK_TRIAL_OK) {
+        ak_stage_spoilt(&e->memory);
+    }
+    note_loss(e, r->candidate);
+    return status;
+}
+
+ak_status ak_loaded_watched(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_error *err)
+{
+    AK_DO(ak_loaded_batch(r, stage, iterations, err));
+    if (r->outcome.status == AK_TRIAL_OK) {
+        AK_DO(ak_stage_check_zones(&r->outcome, stage, err));
+    }
+    return AK_OK;
+}
+
+ak_status ak_loaded_renew(ak_loaded *r, ak_error *err)
+{
+    double max_error = r->max_error;
+    ak_loaded_close(r);
+    ak_status status = ak_loaded_open(r, r->e, r->candidate, r->timeout_ns, err);
+    r->max_error = max_error;
+    /* The first run is slower than later ones, so it does not count. */
+    if (status == AK_OK && r->outcome.status == AK_TRIAL_OK) {
+        status = ak_loaded_watched(r, ak_evaluator_draw(r->e), 1, err);
+    }
+    return status;
+}
+
+ak_status ak_loaded_check_zones(ak_loaded *r, ak_error *err)
+{
+    for (size_t i = 0; r->outcome.status == AK_TRIAL_OK && i < r->e->sets; i++) {
+        AK_DO(ak_stage_check_zones(&r->outcome, &r->e->own[i], err));
+    }
+    return AK_OK;
+}
+
+ak_status ak_loaded_judge(ak_loaded *r, ak_stage *stage, bool quick, ak_error *err)
+{
+    const char *baseline = r->candidate->baseline;
+    if (baseline != NULL && strcmp(baseline, AK_BASELINE_COPY) == 0) {
+        return AK_OK;
+    }
+    stage->slack = baseline != NULL ? BASELINE_SLACK : 1.0;
+    return ak_stage_judge(&r->outcome, &r->max_error, stage, quick, err);
+}
+
+ak_status ak_loaded_check_at(ak_loaded *r, ak_stage *stage, uint64_t stream, int rounds,
+                             ak_error *err)
+{
+    ak_status status = ak_stage_prepare(stage, r->e->reference, stream, false, err);
+    for (int i = 0; status == AK_OK && i < rounds && r->outcome.status == AK_TRIAL_OK; i++) {
+        status = ak_loaded_batch(r, stage, 1, err);
+        if (status == AK_OK && r->outcome.status == AK_TRIAL_OK) {
+            status = ak_loaded_judge(r, stage, i > 0, err);
+        }
+    }
+    /* The next candidate must not be blamed for whatever else this one damaged. */
+    if (r->outcome.status != AK_TRIAL_OK) {
+        ak_stage_spoilt(stage->memory);
+    }
+    return status;
+}
+
+ak_status ak_loaded_check_library(ak_loaded *r, ak_error *err)
+{
+    ak_evaluator *e = r->e;
+    AK_DO(ak_loaded_check_at(r, &e->own[0], 0, 1, err));
+    while (r->outcome.status == AK_TRIAL_WRONG_RESULT && e->backend->another != NULL &&
+           e->backend->another(r->runnable)) {
+        r->outcome = (ak_outcome){.status = AK_TRIAL_OK};
+        r->max_error = 0.0;
+        AK_DO(ak_loaded_check_at(r, &e->own[0], 0, 1, err));
+    }
+    return AK_OK;
+}
+
+ak_status ak_loaded_allowed(bool *out, const ak_loaded *r, const ak_stage *stage, ak_error *err)
+{
+    const ak_config *config = r->candidate->artifact != NULL ? &r->candidate->config : NULL;
+    return ak_task_allows(out, r->e->task, &stage->shape, config, err);
+}
+
+/* Finds the edge-case shape of a trial: the one with the most work below EDGE_CASE_FLOPS that the
+   candidate supports; edge_case_count if there is none. */
+static ak_status usual_for(size_t *out, const ak_loaded *r, ak_error *err)
+{
+    const ak_evaluator *e = r->e;
+    ak_status status = AK_OK;
+    bool fits = false;
+    *out = e->edge_case_count;
+    for (size_t i = 0; status == AK_OK && i < e->edge_case_count; i++) {
+        double flops = e->edge_cases[i].shape.flops;
+        if (flops <= EDGE_CASE_FLOPS &&
+            (*out == e->edge_case_count || flops > e->edge_cases[*out].shape.flops)) {
+            status = ak_loaded_allowed(&fits, r, &e->edge_cases[i], err);
+            *out = fits ? i : *out;
+        }
+    }
+    return status;
+}
+
+ak_status ak_loaded_check_usual(ak_loaded *r, ak_error *err)
+{
+    /* One round has red zones of NaN, the other of numbers: see ak_guard_content_of. */
+    enum { USUAL_ROUNDS = 2 };
+    ak_evaluator *e = r->e;
+    size_t usual = e->edge_case_count;
+    ak_status status = r->candidate->own_size ? AK_OK : usual_for(&usual, r, err);
+    if (status == AK_OK && usual < e->edge_case_count) {
+        status = ak_loaded_check_at(r, &e->edge_cases[usual], usual + 1, USUAL_ROUNDS, err);
+    }
+    return status == AK_OK && r->outcome.status == AK_TRIAL_OK
+               ? ak_loaded_check_at(r, &e->own[0], 0, 1, err)
+               : status;
+}
+
+ak_stage *ak_evaluator_draw(ak_evaluator *e)
+{
+    return &e->own[ak_rng_below(&e->rng, e->sets)];
+}
+
+ak_stage *ak_evaluator_unseen(ak_evaluator *e)
+{
+    return &e->own[e->sets - 1];
+}
+
+bool ak_outcome_waited(const ak_outcome *outcome)
+{
+    return outcome->waits_known &&
+           (double)outcome->waited_ns > AK_VERDICT_DISTURBED * (double)outcome->ns;
+}
+
+/* Exchanges the two sets of inputs, so that what a candidate remembers by address is wrong from now
+   on. Looks at the red zones first. */
+static ak_status change_contents(ak_loaded *r, ak_error *err)
+{
+    ak_evaluator *e = r->e;
+    ak_status status = AK_OK;
+    if (e->sets == AK_STAGE_SETS) {
+        status = ak_loaded_check_zones(r, err);
+        ak_stage_swap(&e->own[0], &e->own[1]);
+        /* The place that is not used next would still hold the inputs and results of the other
+           set. */
+        ak_stage_wipe(&e->own[0]);
+        ak_stage_wipe(&e->own[1]);
+    }
+    return status;
+}
+
+ak_status ak_loaded_change(ak_loaded *r, bool certain, ak_error *err)
+{
+    ak_evaluator *e = r->e;
+    bool cheap = e->own[0].arrays.total <= CHANGE_BYTES;
+    bool now = certain || (cheap && ak_rng_below(&e->rng, CHANGE_EVERY) == 0);
+    return now ? change_contents(r, err) : AK_OK;
+}

@@ -1,0 +1,114 @@
+/*
+ * loaded.h: a candidate or library that is loaded on the evaluator's device, and what every trial,
+ * check and comparison does with it, one batch at a time. Private to judge/.
+ */
+#ifndef AK_JUDGE_LOADED_H
+#define AK_JUDGE_LOADED_H
+
+#include "base/rng.h"
+#include "judge/candidate.h"
+#include "judge/stage.h"
+
+/* A process gets at most this many sets of inputs that are used only once, at its end. A task has
+   several such sets if they cost little, so that one disturbance does not decide. */
+#define AK_FRESH_MAX 3
+/* Shapes that no candidate can know, one for each habit of a fill. */
+#define AK_HIDDEN_MAX 3
+/* Of this many timed batches one is judged on average, in addition to the first and the last. */
+#define AK_JUDGE_EVERY 8
+/* Size of the text with which a library reports its version. */
+#define AK_VERSION_BYTES 200
+
+/* The fastest version of a library for the task. */
+typedef struct ak_library_choice {
+    char *base, *best;
+} ak_library_choice;
+
+struct ak_evaluator {
+    const ak_backend_ops *backend;
+    const ak_task *task;
+    ak_device *device;
+    ak_reference *reference;
+    ak_stage_memory memory;
+    ak_stage own[AK_STAGE_SETS];
+    size_t sets;
+    /* Contents for the place of own[0], prepared when needed. */
+    ak_stage fresh[AK_FRESH_MAX];
+    size_t fresh_count;
+    ak_stage *edge_cases;
+    size_t edge_case_count;
+    ak_stage hidden[AK_HIDDEN_MAX];
+    size_t hidden_count;
+    /* The first stream of inputs that no candidate's author can compute; the others follow. */
+    uint64_t secret;
+    ak_stage_times preparation;
+    ak_rng rng;
+    unsigned round;
+    ak_library_choice *choices;
+    size_t choice_count, choice_capacity;
+    const ak_judge_candidate *culprit; /* the candidate that lost the device, or NULL */
+};
+
+typedef struct ak_loaded {
+    ak_evaluator *e;
+    const ak_judge_candidate *candidate;
+    ak_runnable *runnable;
+    int64_t timeout_ns;
+    int threads;        /* used by the latest batch */
+    ak_outcome outcome; /* result of the latest batch */
+    double max_error;
+} ak_loaded;
+
+/* Loads a candidate. As in all calls here, `outcome` reports what the candidate did; the returned
+   status reports failures of everything else. */
+ak_status ak_loaded_open(ak_loaded *r, ak_evaluator *e, const ak_judge_candidate *candidate,
+                         int64_t timeout_ns, ak_error *err);
+void ak_loaded_close(ak_loaded *r);
+/* Loads the candidate again in a new process, whose memory lies in other pages. */
+ak_status ak_loaded_renew(ak_loaded *r, ak_error *err);
+/* Puts the inputs in place, poisons the outputs and runs `iterations` times. */
+ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_error *err);
+/* Does what ak_loaded_batch does, and then checks the red zones. The output is not judged, but
+   other candidates run on the same memory next. */
+ak_status ak_loaded_watched(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_error *err);
+/* Looks at the red zones of all sets after batches that were not judged. */
+ak_status ak_loaded_check_zones(ak_loaded *r, ak_error *err);
+/* Compares the outputs of the latest batch with the reference. With `quick`, outputs that equal
+   accepted ones need no comparison. */
+ak_status ak_loaded_judge(ak_loaded *r, ak_stage *stage, bool quick, ak_error *err);
+/* Runs and judges `rounds` times at a shape, whose inputs come from the random stream `stream`. */
+ak_status ak_loaded_check_at(ak_loaded *r, ak_stage *stage, uint64_t stream, int rounds,
+                             ak_error *err);
+/* Checks a library at the task's size. If it has several ways to do the work, checks them in turn
+   until one is right: a wrong way must not take part, and must not exclude a right one. */
+ak_status ak_loaded_check_library(ak_loaded *r, ak_error *err);
+/* Checks a candidate at one edge-case shape and at the task's own, as every trial does. */
+ak_status ak_loaded_check_usual(ak_loaded *r, ak_error *err);
+/* Sets *out to whether the candidate supports this shape. */
+ak_status ak_loaded_allowed(bool *out, const ak_loaded *r, const ak_stage *stage, ak_error *err);
+/* Exchanges the contents of the two sets of inputs now and then, so that what a candidate remembers
+   by address is wrong from then on. Contents that take longer to move than a batch takes are
+   exchanged only with `certain`: before the first batch and before the calls alone. */
+ak_status ak_loaded_change(ak_loaded *r, bool certain, ak_error *err);
+/* Compares calls alone with calls in a batch of `iterations`; `each_ms` is the time per call of the
+   fastest sample (alone.c). */
+ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err);
+
+/* Draws the sizes of a shape that the problem does not list but that is like the listed shapes
+   (hidden.c). Returns false if no such shape is found. */
+bool ak_hidden_draw(int64_t *size, const ak_task *task, ak_rng *rng);
+
+/* Draws the inputs of a batch at random, so that a candidate cannot know which ones come next. */
+ak_stage *ak_evaluator_draw(ak_evaluator *e);
+/* Returns inputs that no check before the timing has used, for a batch that will be judged. */
+ak_stage *ak_evaluator_unseen(ak_evaluator *e);
+/* Adds the device's conditions (clocks, power, temperature) since the last call to *to. */
+void ak_evaluator_conditions(ak_conditions *to, ak_evaluator *e);
+/* Returns whether a thread of this batch waited for a processor, so that its time is not only its
+   own. */
+bool ak_outcome_waited(const ak_outcome *outcome);
+
+/* Returns the fastest version of the library `name`, or NULL if it is not known yet. */
+const char *ak_library_best(const ak_evaluator *e, const char *name);
+
+#endif

@@ -1,0 +1,189 @@
+/*
+ * reference_c.c: references that are C functions. Those of built-in kernels are compiled into the
+ * executable; a user's is compiled when the task is opened and runs in a confined child, as a
+ * candidate does.
+ */
+#include "judge/reference_kind.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/host/host.h"
+#include "backend/host/host_pool.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#define COMPILE_TIMEOUT_NS (120 * AK_SECOND_NS)
+#define COMPILE_MEMORY_MAX ((size_t)4 << 30)
+/* A plain triple loop over 4096^3 in double takes a minute or two. */
+#define RUN_TIMEOUT_NS (600 * AK_SECOND_NS)
+#define ALIGN          64
+
+typedef struct c_state {
+    ak_device *device;
+    ak_runnable *runnable;
+} c_state;
+
+static ak_reference_fn builtin(const ak_task *task)
+{
+    for (size_t i = 0; task->problem->builtin && ak_references[i].kernel != NULL; i++) {
+        if (strcmp(ak_references[i].kernel, task->problem->name) == 0) {
+            return ak_references[i].choose();
+        }
+    }
+    return NULL;
+}
+
+/* Compiles the reference with plain optimisation that changes no results. */
+static ak_status compile(const char *artifact, const char *name, const ak_task *task,
+                         const char *folder, ak_error *err)
+{
+    static const char *const options[] = {"-std=gnu17", "-O3", "-ffp-contract=off"};
+    char path[AK_PATH_MAX];
+    ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
+    ak_compile_result result = {0};
+    ak_status status = ak_fs_join(path, folder, name, err);
+    if (status == AK_OK) {
+        status = ak_host_source(&text, task->problem->reference_source, "reference.c", err);
+    }
+    if (status == AK_OK) {
+        status = ak_fs_write(path, text.data, text.length, err);
+    }
+    ak_buf_free(&text);
+    if (status == AK_OK) {
+        ak_compile_job job = {.source_path = path,
+                              .argv = options,
+                              .argc = sizeof options / sizeof options[0],
+                              .folder = folder,
+                              .artifact = artifact,
+                              .keeps_state = true,
+                              .timeout_ns = COMPILE_TIMEOUT_NS,
+                              .memory_max = COMPILE_MEMORY_MAX};
+        status = ak_host_compile(&result, &job, err);
+    }
+    if (status == AK_OK && result.status != AK_TRIAL_OK) {
+        status = ak_fail(err, AK_INVALID, "%s: reference.c does not compile: %s",
+                         task->problem->name, result.reason);
+    }
+    ak_compile_result_clear(&result);
+    return status;
+}
+
+static ak_status load(c_state *state, const ak_task *task, const char *folder, ak_error *err)
+{
+    char artifact[AK_PATH_MAX], source[64], library[64];
+    ak_outcome outcome;
+    /* The names contain the process because device workers share the folder. */
+    (void)snprintf(source, sizeof source, "reference-%ld.c", (long)getpid());
+    (void)snprintf(library, sizeof library, "reference-%ld.so", (long)getpid());
+    AK_DO(ak_fs_join(artifact, folder, library, err));
+    AK_DO(compile(artifact, source, task, folder, err));
+    AK_DO(ak_host_ops.open(&state->device, task, err));
+    ak_load what = {.artifact = artifact, .symbol = "ak_reference"};
+    AK_DO(ak_host_ops.load(&state->runnable, state->device, &what, &outcome, err));
+    if (outcome.status != AK_TRIAL_OK) {
+        return ak_fail(err, AK_INVALID, "%s: reference.c cannot be used: %s", task->problem->name,
+                       outcome.reason);
+    }
+    return AK_OK;
+}
+
+static void close_c(void *opened)
+{
+    c_state *state = opened;
+    if (state->runnable != NULL) {
+        ak_host_ops.unload(state->runnable);
+    }
+    ak_host_ops.close(state->device);
+    ak_free(state);
+}
+
+static ak_status open_c(void **out, const ak_reference *reference, const char *folder,
+                        ak_error *err)
+{
+    c_state *state = NULL;
+    if (builtin(reference->task) != NULL) {
+        return AK_OK;
+    }
+    state = ak_alloc(1, sizeof *state);
+    if (state == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_status status = load(state, reference->task, folder, err);
+    if (status != AK_OK) {
+        close_c(state);
+        return status;
+    }
+    *out = state;
+    return AK_OK;
+}
+
+static void run_here(const ak_reference *reference, const ak_shape *shape, double *const *arrays)
+{
+    void *arg[AK_ARGUMENTS_MAX] = {NULL};
+    int64_t pitch[AK_ARGUMENTS_MAX] = {0};
+    for (size_t i = 0; i < reference->task->problem->argument_count; i++) {
+        arg[i] = arrays[i];
+        pitch[i] = (int64_t)shape->row[i];
+    }
+    ak_host_call call = {.size = shape->size,
+                         .choice = reference->task->choice,
+                         .number = reference->task->number,
+                         .arg = arg,
+                         .pitch = pitch,
+                         .threads = ak_host_pool_threads(reference->pool),
+                         .parallel = ak_host_pool_parallel,
+                         .barrier = ak_host_pool_barrier,
+                         .pool = reference->pool};
+    builtin(reference->task)(&call);
+}
+
+static ak_status run_there(const c_state *state, const ak_task *task, const ak_shape *shape,
+                           double *const *arrays, ak_error *err)
+{
+    size_t count = task->problem->argument_count, offset[AK_ARGUMENTS_MAX], end = 0;
+    ak_shape wide = *shape;
+    for (size_t i = 0; i < count; i++) {
+        offset[i] = end;
+        wide.bytes[i] = shape->elements[i] * sizeof(double);
+        wide.pitch[i] = shape->row[i];
+        end += (wide.bytes[i] + ALIGN - 1) / ALIGN * ALIGN;
+    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_host_ops.reserve(state->device, end, err));
+    for (size_t i = 0; i < count; i++) {
+        AK_TRY(ak_host_ops.upload(state->device, offset[i], arrays[i], wide.bytes[i], err));
+    }
+    ak_outcome outcome = {.status = AK_TRIAL_OK};
+    ak_launch launch = {.task = task,
+                        .shape = &wide,
+                        .offset = offset,
+                        .threads = AK_HOST_THREADS_MAX,
+                        .iterations = 1,
+                        .timeout_ns = RUN_TIMEOUT_NS};
+    AK_TRY(ak_host_ops.launch(&outcome, state->runnable, &launch, err));
+    if (outcome.status != AK_TRIAL_OK) {
+        AK_TRY(ak_fail(err, AK_INVALID, "%s: reference.c failed: %s", task->problem->name,
+                       outcome.reason));
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (task->problem->arguments[i].access != AK_ACCESS_IN) {
+            AK_TRY(ak_host_ops.download(arrays[i], state->device, offset[i], wide.bytes[i], err));
+        }
+    }
+out:
+    return status;
+}
+
+static ak_status run_c(const ak_reference *reference, const ak_shape *shape, double *const *arrays,
+                       ak_error *err)
+{
+    if (reference->state != NULL) {
+        return run_there(reference->state, reference->task, shape, arrays, err);
+    }
+    run_here(reference, shape, arrays);
+    return AK_OK;
+}
+
+const ak_reference_ops ak_reference_c_ops = {
+    .kind = "c", .open = open_c, .run = run_c, .close = close_c};

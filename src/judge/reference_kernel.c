@@ -1,0 +1,269 @@
+/*
+ * reference_kernel.c: references that are kernels: another implementation of the same problem, or
+ * the default configuration of the one that is tuned. Both compute in the task's own dtype, so
+ * their rounding errors count against the candidates, and the errors of such a kernel are taken for
+ * right. The kernel is compiled when the task is opened, and runs like a candidate, on a block of
+ * memory of its own.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "check/guard.h"
+#include "check/inputs.h"
+#include "judge/reference_kind.h"
+#include "problem/task_options.h"
+
+#define COMPILE_TIMEOUT_NS (120 * AK_SECOND_NS)
+#define COMPILE_MEMORY_MAX ((size_t)8 << 30)
+#define RUN_TIMEOUT_NS     (120 * AK_SECOND_NS)
+
+typedef struct kernel_state {
+    ak_task *own; /* of another implementation; else NULL */
+    const ak_task *task;
+    const ak_backend_ops *backend;
+    ak_config config;
+    ak_device *device;
+    ak_runnable *runnable;
+} kernel_state;
+
+/* Opens the task of the implementation that is the reference, on the same device if the device can
+   run it. */
+static ak_status open_task(kernel_state *s, const ak_task *task, ak_error *err)
+{
+    const char *name = task->problem->reference.name;
+    const ak_implementation_spec *implementation;
+    ak_task_spec spec;
+    json_t *json = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_problem_find(&implementation, task->problem, name, err));
+    if (strcmp(name, task->implementation->name) == 0) {
+        s->task = task;
+        goto out;
+    }
+    AK_TRY(ak_task_spec_to_json(&json, task, err));
+    AK_TRY(ak_task_spec_from_json(&spec, json, err));
+    spec.implementation = name;
+    spec.fix = NULL;
+    spec.device = strcmp(implementation->backend, task->backend) == 0 ? task->device : "auto";
+    AK_TRY(ak_task_open(&s->own, &spec, err));
+    s->task = s->own;
+out:
+    json_decref(json);
+    return status == AK_OK || status == AK_NO_MEMORY
+               ? status
+               : ak_fail_within(err, "%s: the reference", task->problem->name);
+}
+
+static ak_status write_source(const char *path, const kernel_state *s, ak_error *err)
+{
+    const ak_implementation_spec *implementation = s->task->implementation;
+    char name[AK_PATH_MAX];
+    ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
+    (void)snprintf(name, sizeof name, "%.100s.c", implementation->name);
+    ak_status status = s->backend->source(&text, implementation->source, name, err);
+    status = status == AK_OK ? ak_fs_write(path, text.data, text.length, err) : status;
+    ak_buf_free(&text);
+    return status;
+}
+
+static ak_status compile(const char *artifact, const char *source, const kernel_state *s,
+                         const char *folder, ak_error *err)
+{
+    ak_options options = {0};
+    ak_compile_result result = {0};
+    ak_status status = AK_OK;
+    AK_TRY(write_source(source, s, err));
+    AK_TRY(ak_task_options(&options, s->task, &s->config, err));
+    const ak_compile_job job = {.source_path = source,
+                                .compiler = options.compiler,
+                                .argv = (const char *const *)options.argv,
+                                .argc = options.count,
+                                .folder = folder,
+                                .artifact = artifact,
+                                .timeout_ns = COMPILE_TIMEOUT_NS,
+                                .memory_max = COMPILE_MEMORY_MAX};
+    AK_TRY(s->backend->compile(&result, &job, err));
+    if (result.status != AK_TRIAL_OK) {
+        status = ak_fail(err, AK_INVALID, "%s: the reference, %s, cannot be compiled: %.300s",
+                         s->task->problem->name, s->task->implementation->name, result.reason);
+    }
+out:
+    ak_compile_result_clear(&result);
+    ak_options_clear(&options);
+    return status;
+}
+
+static void close_kernel(void *opened)
+{
+    kernel_state *s = opened;
+    if (s->runnable != NULL) {
+        s->backend->unload(s->runnable);
+    }
+    if (s->device != NULL) {
+        s->backend->close(s->device);
+    }
+    ak_task_close(s->own);
+    ak_free(s);
+}
+
+static ak_status load(kernel_state *s, const char *folder, ak_error *err)
+{
+    char source[AK_PATH_MAX], artifact[AK_PATH_MAX], name[80];
+    ak_outcome outcome = {.status = AK_TRIAL_OK};
+    ak_status status = AK_OK;
+    AK_TRY(ak_backend_find(&s->backend, s->task->backend, err));
+    ak_space_default(&s->config, s->task->space);
+    /* The names contain the process because device workers share the folder. */
+    (void)snprintf(name, sizeof name, "reference-%ld.c", (long)getpid());
+    AK_TRY(ak_fs_join(source, folder, name, err));
+    (void)snprintf(name, sizeof name, "reference-%ld%s", (long)getpid(),
+                   s->backend->artifact_suffix);
+    AK_TRY(ak_fs_join(artifact, folder, name, err));
+    AK_TRY(compile(artifact, source, s, folder, err));
+    AK_TRY(s->backend->open(&s->device, s->task, err));
+    const ak_load what = {.artifact = artifact};
+    AK_TRY(s->backend->load(&s->runnable, s->device, &what, &outcome, err));
+    if (outcome.status != AK_TRIAL_OK) {
+        status = ak_fail(err, AK_INVALID, "%s: the reference, %s, cannot be loaded: %s",
+                         s->task->problem->name, s->task->implementation->name, outcome.reason);
+    }
+out:
+    return status;
+}
+
+static ak_status open_state(void **out, const ak_reference *reference, const char *folder,
+                            bool another, ak_error *err)
+{
+    kernel_state *s = ak_alloc(1, sizeof *s);
+    ak_status status = s == NULL ? ak_fail_memory(err) : AK_OK;
+    AK_TRY(status);
+    s->task = reference->task;
+    if (another) {
+        AK_TRY(open_task(s, reference->task, err));
+    }
+    AK_TRY(load(s, folder, err));
+    *out = s;
+    s = NULL;
+out:
+    if (s != NULL) {
+        close_kernel(s);
+    }
+    return status;
+}
+
+static ak_status open_kernel(void **out, const ak_reference *reference, const char *folder,
+                             ak_error *err)
+{
+    return open_state(out, reference, folder, true, err);
+}
+
+static ak_status open_default(void **out, const ak_reference *reference, const char *folder,
+                              ak_error *err)
+{
+    return open_state(out, reference, folder, false, err);
+}
+
+/* ---- running ------------------------------------------------------------------------------- */
+
+static ak_dtype dtype_of(const ak_task *task, size_t i)
+{
+    const ak_argument_spec *spec = &task->problem->arguments[i];
+    return spec->dtype_follows ? task->dtype : spec->dtype;
+}
+
+/* Copies an argument between doubles that adjoin and the kernel's elements, row by row. */
+static void copy_rows(unsigned char *bytes, double *values, const ak_shape *shape, size_t i,
+                      ak_dtype dtype, bool encode)
+{
+    size_t element = ak_dtype_bytes(dtype), row = shape->row[i];
+    for (size_t r = 0; r < shape->elements[i] / row; r++) {
+        unsigned char *at = bytes + r * shape->pitch[i] * element;
+        if (encode) {
+            ak_inputs_encode(at, values + r * row, row, dtype);
+        } else {
+            ak_inputs_decode(values + r * row, at, row, dtype);
+        }
+    }
+}
+
+/* Puts an argument into the device's memory: the input, or poison. */
+static ak_status put(const kernel_state *s, const ak_shape *shape, size_t i, size_t offset,
+                     double *values, ak_error *err)
+{
+    ak_dtype dtype = dtype_of(s->task, i);
+    unsigned char *bytes = ak_alloc(shape->bytes[i], 1);
+    if (bytes == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_guard_poison(bytes, shape->bytes[i], dtype, 0);
+    if (s->task->problem->arguments[i].access != AK_ACCESS_OUT) {
+        copy_rows(bytes, values, shape, i, dtype, true);
+    }
+    ak_status status = s->backend->upload(s->device, offset, bytes, shape->bytes[i], err);
+    ak_free(bytes);
+    return status;
+}
+
+static ak_status get(const kernel_state *s, const ak_shape *shape, size_t i, size_t offset,
+                     double *values, ak_error *err)
+{
+    unsigned char *bytes = ak_alloc(shape->bytes[i], 1);
+    if (bytes == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_status status = AK_OK;
+    AK_TRY(s->backend->download(bytes, s->device, offset, shape->bytes[i], err));
+    copy_rows(bytes, values, shape, i, dtype_of(s->task, i), false);
+out:
+    ak_free(bytes);
+    return status;
+}
+
+static ak_status run_kernel(const ak_reference *reference, const ak_shape *shape,
+                            double *const *arrays, ak_error *err)
+{
+    const kernel_state *s = reference->state;
+    ak_guard_arrays place = {.count = s->task->problem->argument_count};
+    const size_t count = place.count, *offset = place.offset;
+    ak_outcome outcome = {.status = AK_TRIAL_OK};
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < count; i++) {
+        place.bytes[i] = shape->bytes[i];
+        place.dtype[i] = dtype_of(s->task, i);
+    }
+    AK_TRY(ak_guard_layout(&place)
+               ? AK_OK
+               : ak_fail(err, AK_LIMIT, "%s: the arguments are too large", s->task->problem->name));
+    AK_TRY(s->backend->reserve(s->device, place.total, err));
+    for (size_t i = 0; i < count; i++) {
+        AK_TRY(put(s, shape, i, offset[i], arrays[i], err));
+    }
+    ak_launch launch = {.task = s->task,
+                        .shape = shape,
+                        .offset = offset,
+                        .config = &s->config,
+                        .iterations = 1,
+                        .timeout_ns = RUN_TIMEOUT_NS};
+    AK_TRY(ak_task_workspace(&launch.workspace_bytes, &launch.threads, s->task, shape, &s->config,
+                             err));
+    AK_TRY(s->backend->launch(&outcome, s->runnable, &launch, err));
+    if (outcome.status != AK_TRIAL_OK) {
+        return ak_fail(err, AK_INVALID, "%s: the reference, %s, failed: %s", s->task->problem->name,
+                       s->task->implementation->name, outcome.reason);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (s->task->problem->arguments[i].access != AK_ACCESS_IN) {
+            AK_TRY(get(s, shape, i, offset[i], arrays[i], err));
+        }
+    }
+out:
+    return status;
+}
+
+const ak_reference_ops ak_reference_kernel_ops = {
+    .kind = "kernel", .open = open_kernel, .run = run_kernel, .close = close_kernel};
+const ak_reference_ops ak_reference_default_ops = {
+    .kind = "default", .open = open_default, .run = run_kernel, .close = close_kernel};

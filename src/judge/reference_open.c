@@ -1,0 +1,74 @@
+/* reference_open.c: opens a reference of any kind. Each kind has a file of its own. */
+#include "judge/reference_kind.h"
+
+#include <string.h>
+
+#include "backend/host/host.h"
+#include "base/alloc.h"
+
+#define SPIN_NS 50000
+
+#define X(name) extern const ak_reference_ops ak_reference_##name##_ops;
+#include "judge/references.def"
+#undef X
+
+static const ak_reference_ops *const kinds[] = {
+#define X(name) &ak_reference_##name##_ops,
+#include "judge/references.def"
+#undef X
+    NULL,
+};
+
+ak_status ak_reference_open(ak_reference **out, const ak_task *task, const char *folder,
+                            ak_error *err)
+{
+    const ak_reference_ops *const *kind = kinds;
+    const char *wanted = task->problem->reference.kind;
+    while (*kind != NULL && (wanted == NULL || strcmp((*kind)->kind, wanted) != 0)) {
+        kind++;
+    }
+    if (*kind == NULL) {
+        return ak_fail(err, AK_INVALID,
+                       "%s: the problem has no reference, so results cannot be checked",
+                       task->problem->name);
+    }
+    ak_reference *reference = ak_alloc(1, sizeof *reference);
+    if (reference == NULL) {
+        return ak_fail_memory(err);
+    }
+    *reference = (ak_reference){.task = task, .ops = *kind};
+    int threads = task->threads > 0 ? task->threads : ak_host_cpus();
+    ak_status status = AK_OK;
+    AK_TRY(ak_host_pool_open(&reference->pool, threads, SPIN_NS, err));
+    AK_TRY(reference->ops->open(&reference->state, reference, folder, err));
+out:
+    if (status != AK_OK) {
+        ak_reference_close(reference);
+        return status;
+    }
+    *out = reference;
+    return AK_OK;
+}
+
+void ak_reference_close(ak_reference *reference)
+{
+    if (reference != NULL) {
+        ak_host_pool_close(reference->pool);
+        if (reference->state != NULL) {
+            reference->ops->close(reference->state);
+        }
+        ak_free(reference);
+    }
+}
+
+ak_status ak_reference_run(ak_reference *reference, const ak_shape *shape, double *const *arrays,
+                           ak_error *err)
+{
+    return reference->ops->run(reference, shape, arrays, err);
+}
+
+void ak_reference_parallel(ak_reference *reference, void (*task)(void *context, int thread, int n),
+                           void *context)
+{
+    ak_host_pool_parallel(reference->pool, ak_host_pool_threads(reference->pool), task, context);
+}

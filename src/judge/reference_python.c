@@ -1,0 +1,281 @@
+/*
+ * reference_python.c: references that are Python functions over NumPy arrays. They run in a Python
+ * process of their own (reference_worker.py), which reads what is installed and the kernel's
+ * folder, writes only to the run's folder, and can reach neither the network nor other processes.
+ * Arrays go through files there.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/compile.h"
+#include "backend/sandbox.h"
+#include "backend/script.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/value_json.h"
+#include "judge/reference_kind.h"
+
+#define SCRIPT "src/judge/reference_worker.py"
+#define WHERE  "the Python process of the reference"
+/* Starting must be possible in OPEN_NS even if NumPy is imported from a cold disk on a busy
+   machine. */
+#define OPEN_NS (120 * AK_SECOND_NS)
+#define RUN_NS  (600 * AK_SECOND_NS)
+#define FIND_NS (20 * AK_SECOND_NS)
+/* A program that asks Python for the path of its own executable and for the folders that it imports
+   from. */
+#define ABOUT                                                                                      \
+    "import site, sys; print(sys.executable, sys.prefix, sys.base_prefix, "                        \
+    "site.getusersitepackages(), sep='\\n')"
+enum { PATHS = 4 };
+
+typedef struct python_state {
+    ak_script script;
+    char folder[AK_PATH_MAX];
+} python_state;
+
+/* Finds the interpreter and its folders; the Python program that is configured may be a script that
+   chooses an interpreter. `text` holds the paths. */
+static ak_status find_python(char *paths[PATHS], char **text, ak_error *err)
+{
+    const char *python = ak_script_python();
+    const char *const argv[] = {python, "-c", ABOUT, NULL};
+    const ak_proc_spec spec = {.argv = argv, .timeout_ns = FIND_NS};
+    ak_proc_result run = {0};
+    char found[AK_PATH_MAX];
+    if (!ak_fs_which(found, python)) {
+        return ak_fail(err, AK_UNAVAILABLE,
+                       "a Python reference needs %.200s, which is not installed (AUTOKERNEL_PYTHON "
+                       "names another Python)",
+                       python);
+    }
+    ak_status status = ak_proc_run(&run, &spec, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    char *at = run.output;
+    size_t count = 0;
+    for (; run.exit_code == 0 && count < PATHS && strchr(at, '\n') != NULL; count++) {
+        paths[count] = at;
+        at = strchr(at, '\n');
+        *at++ = 0;
+    }
+    if (count < PATHS) {
+        status = ak_fail(err, AK_UNAVAILABLE, "%.200s cannot be run: %.200s", python,
+                         run.output_length == 0 ? "no output" : run.output);
+    } else {
+        *text = run.output;
+        run.output = NULL;
+    }
+    ak_proc_result_clear(&run);
+    return status;
+}
+
+static ak_status start(python_state *s, const char *kernel, ak_error *err)
+{
+    char *paths[PATHS] = {NULL}, *text = NULL;
+    const char *readable[AK_COMPILE_READS + PATHS + 3];
+    size_t n = AK_COMPILE_READS;
+    ak_sandbox_plan plan;
+    ak_status status = find_python(paths, &text, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    memcpy(readable, ak_compile_reads, AK_COMPILE_READS * sizeof *readable);
+    for (size_t i = 0; i < PATHS; i++) {
+        readable[n++] = paths[i];
+    }
+    readable[n++] = kernel;
+    readable[n++] = "/proc/self";
+    readable[n] = NULL;
+    char temporary[AK_PATH_MAX + 8];
+    (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", s->folder);
+    const char *const variables[] = {"LC_ALL=C.UTF-8", temporary, NULL};
+    const char *const writable[] = {"/dev/null", s->folder, NULL};
+    ak_sandbox_plan_open(&plan, readable, writable);
+    const ak_proc_spec confined = {
+        .setenv = variables, .confine = ak_sandbox_plan_apply, .confine_context = &plan};
+    status = ak_script_start(&s->script, paths[0], SCRIPT, WHERE, &confined, err);
+    ak_sandbox_plan_close(&plan);
+    ak_free(text);
+    return status;
+}
+
+/* Lists the names that the function may have as parameters, and those of the outputs. */
+static bool add_names(json_t *message, const ak_problem *problem)
+{
+    json_t *names = json_array(), *outputs = json_array();
+    bool good = ak_json_set(message, "names", names) && ak_json_set(message, "outputs", outputs);
+    for (size_t i = 0; good && i < problem->argument_count; i++) {
+        const ak_argument_spec *argument = &problem->arguments[i];
+        good = json_array_append_new(names, json_string(argument->name)) == 0 &&
+               (argument->access == AK_ACCESS_IN ||
+                json_array_append_new(outputs, json_string(argument->name)) == 0);
+    }
+    for (size_t i = 0; good && i < problem->size_count; i++) {
+        good = json_array_append_new(names, json_string(problem->sizes[i].name)) == 0;
+    }
+    for (size_t i = 0; good && i < problem->choice_count; i++) {
+        good = json_array_append_new(names, json_string(problem->choices[i].name)) == 0;
+    }
+    return good && json_array_append_new(names, json_string("dtype")) == 0;
+}
+
+static ak_status load(python_state *s, const ak_problem *problem, const char *kernel, ak_error *err)
+{
+    json_t *reply = NULL;
+    json_t *message = json_pack("{s:s, s:s, s:s, s:s, s:s}", "op", "open", "file",
+                                problem->reference.name, "source", problem->reference_source,
+                                "function", problem->reference.function, "folder", kernel);
+    if (message == NULL || !add_names(message, problem)) {
+        json_decref(message);
+        return ak_fail_memory(err);
+    }
+    ak_status status = ak_script_ask(&reply, &s->script, message, OPEN_NS, err);
+    json_decref(reply);
+    return status == AK_OK ? AK_OK : ak_fail_within(err, "%s", problem->name);
+}
+
+static void close_python(void *opened)
+{
+    python_state *s = opened;
+    ak_script_end(&s->script);
+    ak_free(s);
+}
+
+static ak_status open_python(void **out, const ak_reference *reference, const char *folder,
+                             ak_error *err)
+{
+    const ak_problem *problem = reference->task->problem;
+    char kernel[AK_PATH_MAX];
+    const char *slash = strrchr(problem->where, '/');
+    size_t length = slash == NULL ? 0 : (size_t)(slash - problem->where);
+    python_state *s = ak_alloc(1, sizeof *s);
+    if (s == NULL) {
+        return ak_fail_memory(err);
+    }
+    /* Absolute, because Python imports the reference's neighbours from there. */
+    char relative[AK_PATH_MAX];
+    (void)snprintf(relative, sizeof relative, "%.*s", (int)length, problem->where);
+    if (realpath(slash == NULL ? "." : length == 0 ? "/" : relative, kernel) == NULL) {
+        (void)snprintf(kernel, sizeof kernel, "%s", folder); /* a built-in kernel has no folder */
+    }
+    (void)snprintf(s->folder, sizeof s->folder, "%s", folder);
+    ak_status status = start(s, kernel, err);
+    status = status == AK_OK ? load(s, problem, kernel, err) : status;
+    if (status != AK_OK) {
+        close_python(s);
+        return status;
+    }
+    *out = s;
+    return AK_OK;
+}
+
+/* ---- running ------------------------------------------------------------------------------- */
+
+static void file_of(char out[AK_PATH_MAX], const python_state *s, size_t argument)
+{
+    char name[48];
+    (void)snprintf(name, sizeof name, "reference-%ld-%zu.f64", (long)getpid(), argument);
+    (void)ak_fs_join(out, s->folder, name, NULL);
+}
+
+static json_t *values_json(const ak_task *task, const ak_shape *shape)
+{
+    const ak_problem *problem = task->problem;
+    json_t *values = json_object();
+    bool good = ak_json_set_text(values, "dtype", ak_dtype_text(task->dtype));
+    for (size_t i = 0; good && i < problem->size_count; i++) {
+        good = ak_json_set(values, problem->sizes[i].name, json_integer(shape->size[i]));
+    }
+    for (size_t i = 0; good && i < problem->choice_count; i++) {
+        const ak_choice_spec *choice = &problem->choices[i];
+        double number = task->number[i];
+        good = ak_json_set(values, choice->name,
+                           choice->kind == AK_CHOICE_TEXT
+                               ? json_string(choice->values[task->choice[i]])
+                           : choice->kind == AK_CHOICE_WHOLE ? json_integer((json_int_t)number)
+                                                             : json_real(number));
+    }
+    if (!good) {
+        json_decref(values);
+        return NULL;
+    }
+    return values;
+}
+
+static json_t *arrays_json(const python_state *s, const ak_task *task, const ak_shape *shape)
+{
+    static const char *const accesses[] = {"in", "out", "inout"}; /* as in ak_access */
+    const ak_problem *problem = task->problem;
+    json_t *list = json_array();
+    bool good = list != NULL;
+    for (size_t i = 0; good && i < problem->argument_count; i++) {
+        const ak_argument_spec *argument = &problem->arguments[i];
+        char path[AK_PATH_MAX];
+        ak_dtype dtype = argument->dtype_follows ? task->dtype : argument->dtype;
+        json_t *extents = json_array();
+        file_of(path, s, i);
+        for (size_t d = 0; good && d < argument->rank; d++) {
+            good =
+                json_array_append_new(extents, json_integer((json_int_t)shape->extent[i][d])) == 0;
+        }
+        json_t *array = json_pack("{s:s, s:s, s:o, s:b, s:s}", "name", argument->name, "file", path,
+                                  "shape", extents, "integer", dtype == AK_DTYPE_I32, "access",
+                                  accesses[argument->access]);
+        good = good && json_array_append_new(list, array) == 0;
+    }
+    if (!good) {
+        json_decref(list);
+        return NULL;
+    }
+    return list;
+}
+
+static ak_status run_python(const ak_reference *reference, const ak_shape *shape,
+                            double *const *arrays, ak_error *err)
+{
+    python_state *s = reference->state;
+    const ak_task *task = reference->task;
+    const ak_problem *problem = task->problem;
+    char path[AK_PATH_MAX], *bytes = NULL;
+    json_t *reply = NULL;
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < problem->argument_count; i++) {
+        file_of(path, s, i);
+        if (problem->arguments[i].access == AK_ACCESS_OUT) {
+            memset(arrays[i], 0, shape->elements[i] * sizeof(double));
+        }
+        AK_TRY(ak_fs_write(path, arrays[i], shape->elements[i] * sizeof(double), err));
+    }
+    json_t *message = json_pack("{s:s, s:o, s:o}", "op", "run", "values", values_json(task, shape),
+                                "arrays", arrays_json(s, task, shape));
+    AK_TRY(ak_script_ask(&reply, &s->script, message, RUN_NS, err));
+    for (size_t i = 0; i < problem->argument_count; i++) {
+        size_t length = 0, wanted = shape->elements[i] * sizeof(double);
+        if (problem->arguments[i].access == AK_ACCESS_IN) {
+            continue;
+        }
+        file_of(path, s, i);
+        AK_TRY(ak_fs_read(&bytes, &length, path, wanted, err));
+        AK_TRY(length == wanted ? AK_OK
+                                : ak_fail(err, AK_INTERNAL, "%s wrote %zu bytes instead of %zu",
+                                          WHERE, length, wanted));
+        memcpy(arrays[i], bytes, wanted);
+        ak_free(bytes);
+        bytes = NULL;
+    }
+out:
+    for (size_t i = 0; i < problem->argument_count; i++) {
+        file_of(path, s, i);
+        (void)unlink(path);
+    }
+    ak_free(bytes);
+    json_decref(reply);
+    return status == AK_OK || status == AK_NO_MEMORY ? status
+                                                     : ak_fail_within(err, "%s", problem->name);
+}
+
+const ak_reference_ops ak_reference_python_ops = {
+    .kind = "python", .open = open_python, .run = run_python, .close = close_python};

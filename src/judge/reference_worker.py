@@ -1,0 +1,129 @@
+"""reference_worker.py: computes right results with a Python function; reference_python.c starts and asks it.
+
+Requests are JSON objects, one per line, on descriptor 3. Each gets a reply on descriptor 4: {"ok": true,
+...} or {"ok": false, "error": one line}.
+
+  open  file, source, function, folder, names, outputs
+                         imports NumPy and runs the source, which must define the function. Its parameters
+                         are names of arguments, sizes and options
+  run   values, arrays   arrays: for each argument its name, file (doubles, in the order of rows), shape,
+                         integer, access. Calls the function and writes what it returns to the files: one
+                         array, several in the order of the outputs, or a dictionary of them. A function
+                         that returns nothing has written into its parameters
+
+Standard output and error are dropped. The process ends when descriptor 3 is closed."""
+import sys
+
+sys.path[:] = [folder for folder in sys.path if folder]  # not the folder where autokernel was started
+
+import inspect
+import json
+import os
+import traceback
+
+requests, replies = os.fdopen(3), os.fdopen(4, "w")
+nowhere = os.open(os.devnull, os.O_RDWR)
+for descriptor in (0, 1, 2):
+    os.dup2(nowhere, descriptor)
+
+np = None
+file = "reference.py"
+function = None
+parameters = []
+outputs = []
+
+
+class Wrong(Exception):
+    pass
+
+
+def import_numpy():
+    global np
+    try:
+        import numpy as np
+    except ImportError as error:
+        raise Wrong("a Python reference needs NumPy, and %s has none that can be imported (%s): install it "
+                    "with `%s -m pip install numpy`, or let AUTOKERNEL_PYTHON name another Python"
+                    % (sys.executable, error, os.path.basename(sys.executable)))
+
+
+def prepare(request):
+    global file, function, parameters, outputs
+    import_numpy()
+    file, outputs = request["file"], request["outputs"]
+    sys.path.insert(0, request["folder"])
+    scope = {"__name__": "reference", "__file__": os.path.join(request["folder"], file)}
+    exec(compile(request["source"], file, "exec"), scope)
+    function = scope.get(request["function"])
+    if not callable(function):
+        raise Wrong("%s defines no function %s" % (file, request["function"]))
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name in request["names"]:
+            parameters.append(name)
+        elif parameter.default is parameter.empty and parameter.kind not in (
+                parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise Wrong("%s: the parameter %s of %s is neither an argument nor a size nor an option of the "
+                        "problem; there are: %s" % (file, name, request["function"], ", ".join(request["names"])))
+    return {"numpy": np.__version__}
+
+
+def collect(result, arrays):
+    """Returns the outputs by name."""
+    if result is None:
+        missing = [name for name in outputs if name not in parameters]
+        if missing:
+            raise Wrong("%s: the function returns nothing and has no parameter %s to write to" % (file, missing[0]))
+        return {name: arrays[name] for name in outputs}
+    if isinstance(result, dict):
+        missing = [name for name in outputs if name not in result]
+        if missing:
+            raise Wrong("%s: the result has no %s" % (file, missing[0]))
+        return result
+    if len(outputs) == 1:
+        return {outputs[0]: result}
+    if not isinstance(result, (tuple, list)) or len(result) != len(outputs):
+        raise Wrong("%s: the function must return %d arrays (%s)" % (file, len(outputs), ", ".join(outputs)))
+    return dict(zip(outputs, result))
+
+
+def run(request):
+    values, arrays = dict(request["values"]), {}
+    for a in request["arrays"]:
+        array = np.fromfile(a["file"], np.float64).reshape(a["shape"])
+        arrays[a["name"]] = array.astype(np.int64) if a["integer"] and a["access"] != "out" else array
+    values.update(arrays)
+    with np.errstate(all="ignore"):
+        found = collect(function(**{name: values[name] for name in parameters}), arrays)
+    for a in request["arrays"]:
+        if a["access"] == "in":
+            continue
+        result = np.asarray(found[a["name"]])
+        if result.dtype.kind not in "fiub":
+            raise Wrong("%s: %s holds %s, not numbers" % (file, a["name"], result.dtype))
+        if list(result.shape) != a["shape"] and not (result.size == 1 and a["shape"] in ([], [1])):
+            raise Wrong("%s: %s has the shape %s; it should be %s"
+                        % (file, a["name"], tuple(result.shape), tuple(a["shape"])))
+        np.ascontiguousarray(result, np.float64).tofile(a["file"])
+    return {}
+
+
+def told(error):
+    """Returns an exception in one line, with the place in the user's file."""
+    place = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    if isinstance(error, SyntaxError):
+        place = [error.lineno]
+    line = ":%d" % place[-1] if place and place[-1] else ""
+    text = " ".join(str(getattr(error, "msg", None) or error).split())
+    return "%s%s: %s: %s" % (file, line, type(error).__name__, text[:200])
+
+
+for line in requests:
+    request = json.loads(line)
+    try:
+        reply = {"ok": True, **{"open": prepare, "run": run}[request["op"]](request)}
+    except Wrong as error:
+        reply = {"ok": False, "error": str(error)}
+    except BaseException as error:  # whatever a user's file raises, SystemExit too
+        reply = {"ok": False, "error": told(error)}
+    replies.write(json.dumps(reply) + "\n")
+    replies.flush()

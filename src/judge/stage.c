@@ -1,0 +1,632 @@
+/* stage.c: see stage.h. It is long because one layout of arrays and red
+   zones is what all of its functions fill, move and look at. */
+#include "judge/stage.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "check/inputs.h"
+#include "check/npy.h"
+
+/* Each shape of a problem has this many streams of random numbers, one for each argument. */
+#define STREAMS_PER_STAGE AK_ARGUMENTS_MAX
+/* A thread fills this many elements at a time: 2 MiB as double. */
+#define FILL_CHUNK ((size_t)64 * AK_INPUTS_BLOCK)
+
+ak_dtype ak_stage_dtype(const ak_stage *stage, size_t argument)
+{
+    const ak_argument_spec *spec = &stage->task->problem->arguments[argument];
+    return spec->dtype_follows ? stage->task->dtype : spec->dtype;
+}
+
+ak_access ak_stage_access(const ak_stage *stage, size_t argument)
+{
+    return stage->task->problem->arguments[argument].access;
+}
+
+bool ak_stage_in_place(const ak_stage *stage)
+{
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        if (ak_stage_access(stage, i) == AK_ACCESS_INOUT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+ak_status ak_stage_plan(ak_stage *stage, ak_stage_memory *memory, const ak_task *task,
+                        const int64_t *size, int place, size_t base, ak_error *err)
+{
+    *stage = (ak_stage){.memory = memory, .task = task, .place = place, .base = base, .slack = 1.0};
+    AK_DO(ak_task_shape(&stage->shape, task, size, err));
+    ak_guard_arrays *arrays = &stage->arrays;
+    arrays->count = ak_stage_arguments(stage);
+    for (size_t i = 0; i < arrays->count; i++) {
+        arrays->bytes[i] = stage->shape.bytes[i];
+        arrays->dtype[i] = ak_stage_dtype(stage, i);
+    }
+    if (!ak_guard_layout(arrays) || arrays->total > SIZE_MAX - base) {
+        return ak_fail(err, AK_LIMIT, "%s: the arguments are too large", task->problem->name);
+    }
+    for (size_t i = 0; i < arrays->count; i++) {
+        stage->offset[i] = base + arrays->offset[i];
+    }
+    return AK_OK;
+}
+
+/* ---- rows that do not adjoin ---- */
+
+static bool rows_adjoin(const ak_stage *stage, size_t i)
+{
+    return stage->shape.pitch[i] == stage->shape.row[i];
+}
+
+/* Returns the bytes of the elements alone, without the gaps between rows. */
+static size_t tight_bytes(const ak_stage *stage, size_t i)
+{
+    return stage->shape.elements[i] * ak_dtype_bytes(ak_stage_dtype(stage, i));
+}
+
+size_t ak_stage_run(size_t *length, const ak_stage *stage, size_t argument, size_t first,
+                    size_t count)
+{
+    size_t row = stage->shape.row[argument], pitch = stage->shape.pitch[argument];
+    if (row == pitch) {
+        *length = count;
+        return first;
+    }
+    size_t column = first % row;
+    *length = row - column < count ? row - column : count;
+    return first / row * pitch + column;
+}
+
+void ak_stage_decode(double *out, const ak_stage *stage, size_t argument, size_t first,
+                     size_t count)
+{
+    ak_dtype dtype = ak_stage_dtype(stage, argument);
+    const unsigned char *from = stage->inputs[argument];
+    for (size_t done = 0, length; done < count; done += length) {
+        size_t at = ak_stage_run(&length, stage, argument, first + done, count - done);
+        ak_inputs_decode(out + done, from + at * ak_dtype_bytes(dtype), length, dtype);
+    }
+}
+
+static void encode(const ak_stage *stage, size_t argument, const double *values, size_t first,
+                   size_t count)
+{
+    ak_dtype dtype = ak_stage_dtype(stage, argument);
+    unsigned char *to = stage->inputs[argument];
+    for (size_t done = 0, length; done < count; done += length) {
+        size_t at = ak_stage_run(&length, stage, argument, first + done, count - done);
+        ak_inputs_encode(to + at * ak_dtype_bytes(dtype), values + done, length, dtype);
+    }
+}
+
+/* Returns the rows of an output, one behind the other. */
+static const unsigned char *output_rows(const ak_stage *stage, size_t i)
+{
+    const unsigned char *output = stage->memory->bytes + stage->offset[i];
+    size_t element = ak_dtype_bytes(ak_stage_dtype(stage, i));
+    size_t row = stage->shape.row[i] * element, pitch = stage->shape.pitch[i] * element;
+    unsigned char *rows = stage->rows[i];
+    if (rows == NULL) {
+        return output;
+    }
+    for (size_t r = 0; r < stage->shape.elements[i] / stage->shape.row[i]; r++) {
+        memcpy(rows + r * row, output + r * pitch, row);
+    }
+    return rows;
+}
+
+static ak_guard_rows guard_rows(const ak_stage *stage, size_t i)
+{
+    size_t element = ak_dtype_bytes(ak_stage_dtype(stage, i));
+    return (ak_guard_rows){.rows = stage->shape.elements[i] / stage->shape.row[i],
+                           .row = stage->shape.row[i] * element,
+                           .pitch = stage->shape.pitch[i] * element};
+}
+
+ak_guard_stream ak_stage_gaps(const ak_stage *stage, size_t argument)
+{
+    return ak_guard_stream_of(&stage->pattern, argument, AK_GUARD_BETWEEN,
+                              ak_stage_dtype(stage, argument));
+}
+
+static void paint_gaps(void *array, const ak_stage *stage, size_t i)
+{
+    ak_guard_rows rows = guard_rows(stage, i);
+    ak_guard_stream stream = ak_stage_gaps(stage, i);
+    ak_guard_paint_gaps(array, &rows, &stream);
+}
+
+/* Returns whether the gaps between the rows of an output are unchanged. */
+static bool gaps_whole(const ak_stage *stage, size_t i)
+{
+    ak_guard_rows rows = guard_rows(stage, i);
+    ak_guard_stream stream = ak_stage_gaps(stage, i);
+    return ak_guard_gaps_whole(stage->memory->bytes + stage->offset[i], &rows, &stream);
+}
+
+/* ---- inputs ---- */
+
+/* Draws a new key for the red zones. It is not derived from the seed, which a candidate's author
+   may know; no result depends on it. */
+static void choose_pattern(ak_stage *stage, unsigned round)
+{
+    ak_stage_memory *memory = stage->memory;
+    uint64_t parts[] = {memory->secret, (uint64_t)ak_clock_ns(), (uint64_t)(uintptr_t)stage};
+    memory->secret = ak_hash64(parts, sizeof parts);
+    stage->pattern =
+        (ak_guard_pattern){.key = memory->secret, .content = ak_guard_content_of(round)};
+}
+
+/* One argument that several threads fill. */
+typedef struct filling {
+    ak_stage *stage;
+    double *values; /* NULL: the values are not kept */
+    size_t argument;
+    uint64_t stream;
+    _Atomic bool out_of_memory;
+} filling;
+
+/* Fills the chunks t, t + n, ... as thread t of n. */
+static void fill_chunks(void *context, int thread, int n)
+{
+    filling *f = context;
+    ak_stage *stage = f->stage;
+    size_t i = f->argument, elements = stage->shape.elements[i];
+    ak_dtype dtype = ak_stage_dtype(stage, i);
+    ak_fill fill = {.kind = stage->task->problem->arguments[i].fill,
+                    .habit = stage->habit,
+                    .a = stage->shape.fill[i][0],
+                    .b = stage->shape.fill[i][1],
+                    .elements = elements};
+    size_t first = (size_t)thread * FILL_CHUNK;
+    double *own = f->values != NULL || first >= elements ? NULL : ak_alloc(FILL_CHUNK, sizeof *own);
+    if (f->values == NULL && first < elements && own == NULL) {
+        f->out_of_memory = true;
+        return;
+    }
+    for (; first < elements; first += (size_t)n * FILL_CHUNK) {
+        size_t length = elements - first < FILL_CHUNK ? elements - first : FILL_CHUNK;
+        double *values = f->values != NULL ? f->values + first : own;
+        ak_inputs_fill_part(values, first, length, &fill, dtype, stage->task->seed,
+                            f->stream * STREAMS_PER_STAGE + i);
+        encode(stage, i, values, first, length);
+    }
+    ak_free(own);
+}
+
+/* Reads an argument from its file. */
+static ak_status read_input(ak_stage *stage, size_t i, double *values, ak_error *err)
+{
+    const ak_argument_spec *spec = &stage->task->problem->arguments[i];
+    const ak_shape *shape = &stage->shape;
+    double *own = values == NULL ? ak_alloc(shape->elements[i], sizeof *own) : NULL;
+    double *to = values == NULL ? own : values;
+    if (to == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_dtype dtype = ak_stage_dtype(stage, i);
+    ak_status status = AK_OK;
+    AK_TRY(ak_npy_read(to, shape->elements[i], shape->extent[i], spec->rank, dtype, spec->fill_file,
+                       err));
+    encode(stage, i, to, 0, shape->elements[i]);
+    /* The reference gets the numbers that the candidate gets. */
+    ak_stage_decode(to, stage, i, 0, shape->elements[i]);
+out:
+    ak_free(own);
+    return status;
+}
+
+ak_status ak_stage_make_inputs(ak_stage *stage, ak_reference *reference, double *const *arrays,
+                               uint64_t stream, ak_error *err)
+{
+    choose_pattern(stage, 0);
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        if (ak_stage_access(stage, i) == AK_ACCESS_OUT) {
+            continue;
+        }
+        stage->inputs[i] = ak_alloc(stage->shape.bytes[i], 1);
+        if (stage->inputs[i] == NULL) {
+            return ak_fail_memory(err);
+        }
+        if (!rows_adjoin(stage, i)) {
+            paint_gaps(stage->inputs[i], stage, i);
+        }
+        if (stage->task->problem->arguments[i].fill == AK_FILL_FILE) {
+            AK_DO(read_input(stage, i, arrays == NULL ? NULL : arrays[i], err));
+            continue;
+        }
+        filling f = {.stage = stage,
+                     .values = arrays == NULL ? NULL : arrays[i],
+                     .argument = i,
+                     .stream = stream};
+        ak_reference_parallel(reference, fill_chunks, &f);
+        if (f.out_of_memory) {
+            return ak_fail_memory(err);
+        }
+    }
+    return AK_OK;
+}
+
+static ak_status make_arrays(ak_stage *stage, double **arrays, ak_error *err)
+{
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        arrays[i] = ak_alloc(stage->shape.elements[i], sizeof(double));
+        stage->accepted[i] = ak_alloc(tight_bytes(stage, i), 1);
+        if (arrays[i] == NULL || stage->accepted[i] == NULL) {
+            return ak_fail_memory(err);
+        }
+        if (ak_stage_access(stage, i) != AK_ACCESS_IN && !rows_adjoin(stage, i)) {
+            stage->rows[i] = ak_alloc(tight_bytes(stage, i), 1);
+            if (stage->rows[i] == NULL) {
+                return ak_fail_memory(err);
+            }
+        }
+    }
+    return AK_OK;
+}
+
+static ak_status selftest_all(const ak_stage *stage, double *const *arrays, ak_error *err)
+{
+    const ak_problem *problem = stage->task->problem;
+    const double *inputs[AK_ARGUMENTS_MAX];
+    size_t counts[AK_ARGUMENTS_MAX], count = 0;
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        if (ak_stage_access(stage, i) == AK_ACCESS_IN) {
+            inputs[count] = arrays[i];
+            counts[count++] = stage->shape.elements[i];
+        }
+    }
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        if (ak_stage_access(stage, i) != AK_ACCESS_IN) {
+            AK_DO(ak_compare_selftest(problem->name, problem->arguments[i].name,
+                                      ak_stage_dtype(stage, i), arrays[i], stage->shape.elements[i],
+                                      stage->shape.relative, stage->shape.rms, inputs, counts,
+                                      count, err));
+        }
+    }
+    return AK_OK;
+}
+
+ak_status ak_stage_prepare(ak_stage *stage, ak_reference *reference, uint64_t stream, bool selftest,
+                           ak_error *err)
+{
+    double *arrays[AK_ARGUMENTS_MAX] = {NULL};
+    if (stage->ready) {
+        return AK_OK;
+    }
+    ak_status status = AK_OK;
+    AK_TRY(make_arrays(stage, arrays, err));
+    AK_TRY(ak_stage_make_inputs(stage, reference, arrays, stream, err));
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        if (stage->inputs[i] != NULL) {
+            stage->hash[i] = ak_hash64(stage->inputs[i], stage->shape.bytes[i]);
+        }
+    }
+    AK_TRY(ak_reference_run(reference, &stage->shape, arrays, err));
+    if (selftest) {
+        AK_TRY(selftest_all(stage, arrays, err));
+    }
+out:
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        if (status == AK_OK && ak_stage_access(stage, i) != AK_ACCESS_IN) {
+            stage->reference[i] = arrays[i];
+        } else {
+            ak_free(arrays[i]);
+        }
+    }
+    stage->ready = status == AK_OK;
+    if (status != AK_OK) {
+        ak_stage_free(stage);
+    }
+    return status;
+}
+
+void ak_stage_free(ak_stage *stage)
+{
+    for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {
+        ak_free(stage->inputs[i]);
+        ak_free(stage->reference[i]);
+        ak_free(stage->accepted[i]);
+        ak_free(stage->rows[i]);
+        stage->inputs[i] = stage->accepted[i] = stage->rows[i] = NULL;
+        stage->reference[i] = NULL;
+    }
+    if (stage->referee != NULL) {
+        stage->memory->backend->referee->close(stage->referee);
+        stage->referee = NULL;
+    }
+    stage->ready = false;
+}
+
+void ak_stage_swap(ak_stage *a, ak_stage *b)
+{
+    ak_stage_memory *memory = a->memory;
+    int place = a->place;
+    size_t base = a->base, offset[AK_ARGUMENTS_MAX];
+    assert(a->memory == b->memory && a->arrays.total == b->arrays.total && place != b->place);
+    memcpy(offset, a->offset, sizeof offset);
+    a->place = b->place;
+    a->base = b->base;
+    memcpy(a->offset, b->offset, sizeof offset);
+    b->place = place;
+    b->base = base;
+    memcpy(b->offset, offset, sizeof offset);
+    memory->resident[a->place] = memory->resident[b->place] = NULL;
+}
+
+void ak_stage_wipe(const ak_stage *stage)
+{
+    assert(stage->memory->copy == NULL);
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        if (ak_stage_access(stage, i) != AK_ACCESS_IN) {
+            memset(stage->memory->bytes + stage->offset[i], 0, stage->shape.bytes[i]);
+        }
+    }
+}
+
+void ak_stage_forget(ak_stage *stage)
+{
+    stage->has_accepted = false;
+}
+
+/* ---- before and after a run ---------------------------------------------------------------- */
+
+ak_status ak_stage_upload(const ak_stage *stage, size_t offset, const void *data, size_t bytes,
+                          ak_error *err)
+{
+    ak_stage_memory *memory = stage->memory;
+    if (memory->copy == NULL) {
+        memcpy(memory->bytes + offset, data, bytes);
+        return AK_OK;
+    }
+    return memory->backend->upload(memory->device, offset, data, bytes, err);
+}
+
+/* Uploads a changed part of the copy. */
+static ak_status push(const ak_stage *stage, size_t offset, size_t bytes, ak_error *err)
+{
+    ak_stage_memory *memory = stage->memory;
+    return memory->copy == NULL ? AK_OK
+                                : ak_stage_upload(stage, offset, memory->copy + offset, bytes, err);
+}
+
+static ak_status put_input(const ak_stage *stage, size_t i, ak_error *err)
+{
+    return ak_stage_upload(stage, stage->offset[i], stage->inputs[i], stage->shape.bytes[i], err);
+}
+
+static ak_status paint_zones(ak_stage *stage, ak_error *err)
+{
+    ak_guard_paint(stage->memory->bytes + stage->base, &stage->arrays, &stage->pattern);
+    for (size_t zone = 0; zone <= stage->arrays.count; zone++) {
+        size_t begin, end;
+        ak_guard_zone(&begin, &end, &stage->arrays, zone);
+        AK_DO(push(stage, stage->base + begin, end - begin, err));
+    }
+    return AK_OK;
+}
+
+ak_status ak_stage_fetch_zones(ak_stage *stage, ak_error *err)
+{
+    ak_stage_memory *memory = stage->memory;
+    for (size_t zone = 0; memory->copy != NULL && zone <= stage->arrays.count; zone++) {
+        size_t begin, end;
+        ak_guard_zone(&begin, &end, &stage->arrays, zone);
+        AK_DO(memory->backend->download(memory->copy + stage->base + begin, memory->device,
+                                        stage->base + begin, end - begin, err));
+    }
+    return AK_OK;
+}
+
+/* Poisons the rows only and leaves the gaps between them. */
+static void poison_rows(unsigned char *output, const ak_stage *stage, size_t i, unsigned round)
+{
+    ak_guard_rows rows = guard_rows(stage, i);
+    for (size_t r = 0; r < rows.rows; r++) {
+        ak_guard_poison(output + r * rows.pitch, rows.row, ak_stage_dtype(stage, i), round);
+    }
+}
+
+/* Poisons an output. With `paint`, the gaps between its rows are painted, too. */
+static ak_status poison_output(const ak_stage *stage, size_t i, unsigned round, bool paint,
+                               ak_error *err)
+{
+    const ak_stage_memory *memory = stage->memory;
+    unsigned char *output = memory->bytes + stage->offset[i];
+    ak_dtype dtype = ak_stage_dtype(stage, i);
+    size_t bytes = ak_dtype_bytes(dtype);
+    bool adjoin = rows_adjoin(stage, i), can_paint = adjoin || stage->referee != NULL;
+    if (memory->copy != NULL && memory->backend->fill != NULL && bytes <= sizeof(uint32_t) &&
+        can_paint) {
+        /* The copy need not be filled: it is downloaded before it is read. */
+        uint64_t element = 0;
+        ak_guard_stream stream = ak_stage_gaps(stage, i);
+        ak_guard_poison(&element, bytes, dtype, round);
+        ak_status status = memory->backend->fill(memory->device, stage->offset[i], &element, bytes,
+                                                 stage->shape.bytes[i] / bytes, err);
+        return status != AK_OK || adjoin
+                   ? status
+                   : memory->backend->referee->paint_gaps(stage->referee, i, &stream, err);
+    }
+    poison_rows(output, stage, i, round);
+    if (!adjoin && (paint || memory->copy != NULL)) {
+        paint_gaps(output, stage, i);
+    }
+    return push(stage, stage->offset[i], stage->shape.bytes[i], err);
+}
+
+ak_status ak_stage_set(ak_stage *stage, unsigned round, ak_error *err)
+{
+    ak_stage_memory *memory = stage->memory;
+    ak_status status = AK_OK;
+    bool move_in = memory->resident[stage->place] != stage;
+    bool paint = move_in || !stage->launched;
+    if (paint) {
+        choose_pattern(stage, round);
+        status = paint_zones(stage, err);
+    }
+    for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(stage); i++) {
+        ak_access access = ak_stage_access(stage, i);
+        if (access == AK_ACCESS_OUT) {
+            status = poison_output(stage, i, round, paint, err);
+        } else if (access == AK_ACCESS_INOUT || move_in) {
+            if (access == AK_ACCESS_INOUT && paint && !rows_adjoin(stage, i)) {
+                paint_gaps(stage->inputs[i], stage, i);
+            }
+            status = put_input(stage, i, err);
+        }
+    }
+    if (status == AK_OK && move_in && stage->ready && stage->referee != NULL) {
+        /* Whatever damaged the arguments may have damaged the reference, too. */
+        status = memory->backend->referee->compute(stage->referee, err);
+    }
+    memory->resident[stage->place] = status == AK_OK ? stage : NULL;
+    stage->launched = true;
+    return status;
+}
+
+/* Writes the sizes, such as "M=7,N=33,K=1". */
+void ak_stage_size_text(char *out, size_t bytes, const ak_stage *stage)
+{
+    const ak_problem *problem = stage->task->problem;
+    size_t used = 0;
+    out[0] = 0;
+    for (size_t i = 0; i < problem->size_count && used < bytes; i++) {
+        int wrote = snprintf(out + used, bytes - used, "%s%s=%lld", i == 0 ? "" : ",",
+                             problem->sizes[i].name, (long long)stage->shape.size[i]);
+        used += wrote > 0 ? (size_t)wrote : 0;
+    }
+}
+
+void ak_stage_wrong(ak_outcome *out, const ak_stage *stage, const char *text)
+{
+    char where[64];
+    ak_stage_size_text(where, sizeof where, stage);
+    out->status = AK_TRIAL_WRONG_RESULT;
+    (void)snprintf(out->reason, sizeof out->reason, "at %s: %.160s", where, text);
+}
+
+/* Reports damage and has it repaired before the next candidate runs. */
+static void damaged(ak_outcome *out, ak_stage *stage, const char *text)
+{
+    ak_stage_wrong(out, stage, text);
+    ak_stage_spoilt(stage->memory);
+}
+
+bool ak_stage_zones_whole(ak_outcome *out, ak_stage *stage)
+{
+    char text[160];
+    bool after = false;
+    size_t which = ak_guard_damaged(&after, stage->memory->bytes + stage->base, &stage->arrays,
+                                    &stage->pattern);
+    stage->launched = false;
+    if (which == ak_stage_arguments(stage)) {
+        return true;
+    }
+    (void)snprintf(text, sizeof text, "it writes outside of %s, %s",
+                   stage->task->problem->arguments[which].name,
+                   after ? "behind its end" : "before its start");
+    damaged(out, stage, text);
+    return false;
+}
+
+ak_status ak_stage_check_zones(ak_outcome *out, ak_stage *stage, ak_error *err)
+{
+    if (!stage->launched || stage->memory->resident[stage->place] != stage) {
+        return AK_OK;
+    }
+    AK_DO(ak_stage_fetch_zones(stage, err));
+    (void)ak_stage_zones_whole(out, stage);
+    return AK_OK;
+}
+
+void ak_stage_changes_input(ak_outcome *out, ak_stage *stage, size_t argument)
+{
+    char text[160];
+    (void)snprintf(text, sizeof text, "it changes its input %s",
+                   stage->task->problem->arguments[argument].name);
+    damaged(out, stage, text);
+}
+
+void ak_stage_between_rows(ak_outcome *out, ak_stage *stage, size_t argument)
+{
+    char text[160];
+    (void)snprintf(text, sizeof text, "it writes between the rows of %s",
+                   stage->task->problem->arguments[argument].name);
+    damaged(out, stage, text);
+}
+
+/* Checks that the red zones, the inputs and the gaps between the rows of outputs are unchanged. */
+static bool untouched(ak_outcome *out, ak_stage *stage)
+{
+    if (!ak_stage_zones_whole(out, stage)) {
+        return false;
+    }
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        const unsigned char *input = stage->memory->bytes + stage->offset[i];
+        if (ak_stage_access(stage, i) == AK_ACCESS_IN &&
+            ak_hash64(input, stage->shape.bytes[i]) != stage->hash[i]) {
+            ak_stage_changes_input(out, stage, i);
+            return false;
+        }
+        if (ak_stage_access(stage, i) != AK_ACCESS_IN && !gaps_whole(stage, i)) {
+            ak_stage_between_rows(out, stage, i);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool output_right(ak_outcome *out, double *max_error, const unsigned char *output,
+                         ak_stage *stage, size_t i)
+{
+    ak_compare_result result;
+    char text[200];
+    ak_compare_output(&result, output, ak_stage_dtype(stage, i), stage->reference[i],
+                      stage->shape.elements[i], stage->slack * stage->shape.relative,
+                      stage->slack * stage->shape.rms);
+    *max_error = result.max_error > *max_error ? result.max_error : *max_error;
+    if (!result.ok) {
+        ak_compare_text(text, sizeof text, &result, stage->task->problem->arguments[i].name);
+        ak_stage_wrong(out, stage, text);
+    }
+    return result.ok;
+}
+
+ak_status ak_stage_judge(ak_outcome *out, double *max_error, ak_stage *stage, bool quick,
+                         ak_error *err)
+{
+    ak_stage_memory *memory = stage->memory;
+    if (stage->referee != NULL) {
+        return ak_stage_judge_referee(out, max_error, stage, err);
+    }
+    if (memory->copy != NULL) {
+        AK_DO(memory->backend->download(memory->copy + stage->base, memory->device, stage->base,
+                                        stage->arrays.total, err));
+    }
+    if (!untouched(out, stage)) {
+        return AK_OK;
+    }
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        if (ak_stage_access(stage, i) == AK_ACCESS_IN) {
+            continue;
+        }
+        const unsigned char *output = output_rows(stage, i);
+        if (quick && stage->has_accepted &&
+            memcmp(output, stage->accepted[i], tight_bytes(stage, i)) == 0) {
+            continue;
+        }
+        if (!output_right(out, max_error, output, stage, i)) {
+            return AK_OK;
+        }
+        memcpy(stage->accepted[i], output, tight_bytes(stage, i));
+    }
+    stage->has_accepted = true;
+    return AK_OK;
+}

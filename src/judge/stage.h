@@ -1,0 +1,161 @@
+/*
+ * stage.h: one shape of a problem, prepared to be run and judged: its inputs, its right outputs,
+ * and the place of all arguments in the device's memory.
+ *
+ *     ak_stage_set(stage, round, err)     restores the inputs, poisons the outputs
+ *     ... launch ...
+ *     ak_stage_judge(...)                 are red zones and inputs unchanged, and outputs right?
+ *
+ * Gaps between rows that do not adjoin are protected like the red zones and painted like them. In
+ * inputs they hold NaN; in outputs they must come back unchanged.
+ *
+ * Red zones are painted before a launch, with a new key and other content (check/guard.h), if they
+ * were checked since the last launch. If not, they stay as they are, so that damage done by a batch
+ * that is not judged is found later.
+ *
+ * Several stages share a device's block: the task's own shape has a place for each set of inputs,
+ * and the edge-case shapes share one more.
+ *
+ * The host judges by fetching the outputs and comparing them with what reference.c computed
+ * (stage.c). If the backend has a referee and the shape is large, the device judges, and the
+ * reference is in the device's memory, too (stage_referee.c). A referee is trusted only after its
+ * reference was compared with reference.c: in full on every edge-case shape, and on some rows of
+ * the task's own shape.
+ */
+#ifndef AK_JUDGE_STAGE_H
+#define AK_JUDGE_STAGE_H
+
+#include "backend/backend.h"
+#include "check/compare.h"
+#include "check/guard.h"
+#include "check/inputs.h"
+#include "judge/reference.h"
+
+/* Sets of inputs at the task's own shape. A result that a candidate remembers of one set is wrong
+   for the other. */
+#define AK_STAGE_SETS 2
+
+/* A device's memory as the stages see it: the block itself if it is mapped, else a copy. */
+typedef struct ak_stage_memory {
+    const ak_backend_ops *backend;
+    ak_device *device;
+    unsigned char *bytes;                         /* the block or the copy */
+    unsigned char *copy;                          /* owned; NULL if the block is mapped */
+    struct ak_stage *resident[AK_STAGE_SETS + 1]; /* the stage whose inputs lie in each place */
+    uint64_t secret;                              /* latest key of the red zones */
+} ak_stage_memory;
+
+typedef struct ak_stage {
+    ak_stage_memory *memory;
+    const ak_task *task;
+    ak_shape shape;
+    int place;                       /* AK_STAGE_SETS: shared by the edge-case shapes */
+    size_t base;                     /* offset of the place in the block */
+    ak_guard_arrays arrays;          /* layout of the arguments in the place */
+    size_t offset[AK_ARGUMENTS_MAX]; /* of each argument in the block */
+    ak_guard_pattern pattern;        /* content of red zones and of gaps in outputs */
+    bool launched;       /* a launch has happened since the red zones were last checked */
+    ak_fill_habit habit; /* how its inputs lie in their range */
+    bool ready;          /* the fields below have been computed */
+    /* Bytes of each argument that is read, gaps included; NULL for outputs. */
+    void *inputs[AK_ARGUMENTS_MAX];
+    uint64_t hash[AK_ARGUMENTS_MAX];
+    /* Right values of each argument that is written; NULL for inputs. */
+    double *reference[AK_ARGUMENTS_MAX];
+    /* Buffer for an output without its gaps; NULL if its rows adjoin. */
+    void *rows[AK_ARGUMENTS_MAX];
+    /* Outputs of the current candidate that passed, without gaps. */
+    void *accepted[AK_ARGUMENTS_MAX];
+    bool has_accepted;
+    /* Outputs may be off by this many times the tolerance; 1 for candidates. */
+    double slack;
+    /* NULL: the host judges. Otherwise the device judges, and only two of the members above are
+       set: `inputs`, and `hash`, which holds the referee's hashes. */
+    ak_referee *referee;
+} ak_stage;
+
+/* The times that opening the device and preparing a stage took. */
+typedef struct ak_stage_times {
+    int64_t device_ns, inputs_ns, upload_ns, reference_ns, witness_ns, selftest_ns;
+} ak_stage_times;
+
+/* Computes the stage's sizes and offsets only. */
+ak_status ak_stage_plan(ak_stage *stage, ak_stage_memory *memory, const ak_task *task,
+                        const int64_t *size, int place, size_t base, ak_error *err);
+/* Makes inputs and reference. `stream` makes the inputs differ from those of other stages. With
+   `selftest`, also checks that the tolerance tells right from wrong here. */
+ak_status ak_stage_prepare(ak_stage *stage, ak_reference *reference, uint64_t stream, bool selftest,
+                           ak_error *err);
+/* Prepares a stage that the device judges. Returns AK_UNAVAILABLE, with nothing changed, if the
+   device cannot judge it. */
+ak_status ak_stage_prepare_referee(ak_stage *stage, ak_reference *reference, uint64_t stream,
+                                   bool selftest, ak_stage_times *times, ak_error *err);
+/* Compares the device's reference with that of a stage that the host has prepared. Returns
+   AK_INVALID if they differ. */
+ak_status ak_stage_witness(ak_stage *stage, ak_error *err);
+void ak_stage_free(ak_stage *stage);
+
+ak_status ak_stage_set(ak_stage *stage, unsigned round, ak_error *err);
+/* Lets two stages of one shape change places, so that the same addresses hold other contents from
+   the next ak_stage_set on. The red zones must have been looked at. */
+void ak_stage_swap(ak_stage *a, ak_stage *b);
+/* Sets the outputs of a stage in mapped memory to zero, so that a candidate cannot find a result
+   there that an earlier batch has left. */
+void ak_stage_wipe(const ak_stage *stage);
+/* Forgets the outputs that passed, because they belong to the previous candidate. */
+void ak_stage_forget(ak_stage *stage);
+/* Judges the latest run. If anything is wrong, writes status and reason ("at M=7,N=33,K=1: C[17]:
+   got ..."). *max_error only grows. With `quick`, outputs that equal accepted ones need no
+   comparison. */
+ak_status ak_stage_judge(ak_outcome *out, double *max_error, ak_stage *stage, bool quick,
+                         ak_error *err);
+/* Checks the red zones after a batch whose output is not judged, unless they were checked since.
+   ak_stage_judge includes this. */
+ak_status ak_stage_check_zones(ak_outcome *out, ak_stage *stage, ak_error *err);
+/* Returns whether the problem has an argument that is both read and written. Its value is then
+   right only after a single run. */
+bool ak_stage_in_place(const ak_stage *stage);
+
+/* ---- for stage.c and stage_referee.c ---- */
+
+ak_dtype ak_stage_dtype(const ak_stage *stage, size_t argument);
+ak_access ak_stage_access(const ak_stage *stage, size_t argument);
+static inline size_t ak_stage_arguments(const ak_stage *stage)
+{
+    return stage->task->problem->argument_count;
+}
+/* Marks every place as damaged, so that it is filled again before it is used. */
+static inline void ak_stage_spoilt(ak_stage_memory *memory)
+{
+    for (size_t place = 0; place <= AK_STAGE_SETS; place++) {
+        memory->resident[place] = NULL;
+    }
+}
+/* Makes the bytes of all inputs of a stage. Unless `arrays` is NULL it has an array for each
+   argument that is read, which gets the values. */
+ak_status ak_stage_make_inputs(ak_stage *stage, ak_reference *reference, double *const *arrays,
+                               uint64_t stream, ak_error *err);
+ak_status ak_stage_upload(const ak_stage *stage, size_t offset, const void *data, size_t bytes,
+                          ak_error *err);
+/* Marks the result as wrong, with the reason "at M=7,N=33,K=1: ...". */
+void ak_stage_wrong(ak_outcome *out, const ak_stage *stage, const char *text);
+void ak_stage_size_text(char *out, size_t bytes, const ak_stage *stage);
+/* Returns whether the red zones in memory->bytes are unchanged; reports it if not. */
+bool ak_stage_zones_whole(ak_outcome *out, ak_stage *stage);
+/* Downloads the red zones to memory->bytes. */
+ak_status ak_stage_fetch_zones(ak_stage *stage, ak_error *err);
+/* Returns the content of the gaps between the rows of an output. */
+ak_guard_stream ak_stage_gaps(const ak_stage *stage, size_t argument);
+void ak_stage_changes_input(ak_outcome *out, ak_stage *stage, size_t argument);
+void ak_stage_between_rows(ak_outcome *out, ak_stage *stage, size_t argument);
+/* Returns where element `first` of an argument lies, in elements from the start, and gives how many
+   of the `count` elements from there on lie together. */
+size_t ak_stage_run(size_t *length, const ak_stage *stage, size_t argument, size_t first,
+                    size_t count);
+/* Decodes `count` elements of an input from element `first` on. */
+void ak_stage_decode(double *out, const ak_stage *stage, size_t argument, size_t first,
+                     size_t count);
+ak_status ak_stage_judge_referee(ak_outcome *out, double *max_error, ak_stage *stage,
+                                 ak_error *err);
+
+#endif

@@ -1,0 +1,382 @@
+/*
+ * stage_referee.c: stages that the device judges; see stage.h.
+ *
+ * The host keeps the bytes of the inputs, to repair what a candidate damages. After each run it
+ * fetches only the red zones and the referee's findings. The referee compares every element of
+ * every output with its reference. The reference itself is compared with the results of
+ * reference.c: in full on every edge-case shape, but only on some rows, the first and the last
+ * among them, at the shape to be tuned.
+ *
+ * "Some rows" needs a problem that consists of separate problems, one for each value of its first
+ * size: each argument has that size as its first extent, or as the second of two, or not at all.
+ * The host judges other problems.
+ */
+#include "judge/stage.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/rng.h"
+#include "check/inputs.h"
+
+/* Two references in double may differ by this, relative to the sum of the element and the root mean
+   square: sums of millions of terms in another order differ by less than 1e-12, and the tightest
+   tolerance of a candidate is 5e-7. */
+#define REFERENCES_APART 1e-10
+/* At the shape to be tuned, as many rows are compared as the host computes in about half a second
+   on one core, but always the first and the last row. */
+#define ROWS_MIN   2
+#define ROWS_MAX   64
+#define ROWS_FLOPS 1e9
+/* The self-test of the tolerance uses this many elements. This is stricter than a test of all
+   elements, because a wrong output that passes on these may fail elsewhere. */
+#define SELFTEST_MAX ((size_t)1 << 18)
+
+static const ak_referee_ops *ops_of(const ak_stage *stage)
+{
+    return stage->memory->backend->referee;
+}
+
+static bool is_output(const ak_stage *stage, size_t argument)
+{
+    return ak_stage_access(stage, argument) != AK_ACCESS_IN;
+}
+
+/* ---- two references ------------------------------------------------------------------------ */
+
+static bool agree(double x, double y, double rms)
+{
+    if (!isfinite(x) || !isfinite(y)) {
+        return (isnan(x) && isnan(y)) || x == y;
+    }
+    return fabs(x - y) <= REFERENCES_APART * (fabs(y) + rms);
+}
+
+/* Compares `count` elements of the device's output, from element `first` on, with those of the
+   host. */
+static ak_status compare_values(const ak_stage *stage, ak_referee *referee, size_t argument,
+                                const double *host, size_t first, size_t count, ak_error *err)
+{
+    char where[64];
+    size_t nans = 0;
+    double rms = 0.0, *device = ak_alloc(count, sizeof *device);
+    if (device == NULL) {
+        return ak_fail_memory(err);
+    }
+    ops_of(stage)->describe(&nans, &rms, referee, argument);
+    ak_status status = ops_of(stage)->values(device, referee, argument, first, count, err);
+    for (size_t i = 0; status == AK_OK && i < count; i++) {
+        if (!agree(device[i], host[i], rms)) {
+            ak_stage_size_text(where, sizeof where, stage);
+            status = ak_fail(
+                err, AK_INVALID,
+                "%s: at %s the device's reference has %s[%zu] = %.17g and reference.c "
+                "has %.17g: no result can be judged; repair reference.cu or the device",
+                stage->task->problem->name, where, stage->task->problem->arguments[argument].name,
+                first + i, device[i], host[i]);
+        }
+    }
+    ak_free(device);
+    return status;
+}
+
+ak_status ak_stage_witness(ak_stage *stage, ak_error *err)
+{
+    const ak_referee_ops *ops = ops_of(stage);
+    ak_referee *referee = NULL;
+    ak_status status =
+        ops->open(&referee, stage->memory->device, &stage->shape, stage->offset, err);
+    status = status == AK_OK ? ak_stage_set(stage, 0, err) : status;
+    status = status == AK_OK ? ops->compute(referee, err) : status;
+    for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(stage); i++) {
+        if (is_output(stage, i)) {
+            status = compare_values(stage, referee, i, stage->reference[i], 0,
+                                    stage->shape.elements[i], err);
+        }
+    }
+    ops->close(referee);
+    return status;
+}
+
+/* ---- some rows ----------------------------------------------------------------------------- */
+
+/* How one row of the problem uses an argument. */
+typedef enum part {
+    PART_ALL,   /* all of it: it does not grow with the first size */
+    PART_ROW,   /* a stretch of it: the first size is its first extent */
+    PART_COLUMN /* one element of each of its rows: the first size is the last of two extents */
+} part;
+
+/* Finds how a row uses an argument by comparing the shape with that of a first size of 1. Returns
+   false if the rows of the problem are not separate problems. */
+static bool part_of(part *out, const ak_stage *stage, const ak_shape *one, size_t argument)
+{
+    const ak_shape *all = &stage->shape;
+    size_t rank = stage->task->problem->arguments[argument].rank;
+    size_t elements = one->elements[argument], rows = (size_t)all->size[0];
+    if (elements == all->elements[argument]) {
+        *out = PART_ALL;
+        return true;
+    }
+    *out = rank == 1 || one->row[argument] == all->row[argument] ? PART_ROW : PART_COLUMN;
+    return rank <= 2 && elements * rows == all->elements[argument] &&
+           (*out == PART_ROW || one->row[argument] == 1);
+}
+
+typedef struct sample {
+    ak_shape shape;
+    size_t rows;
+    size_t row[ROWS_MAX]; /* index of each row in the whole shape */
+    part part[AK_ARGUMENTS_MAX];
+    size_t elements[AK_ARGUMENTS_MAX]; /* elements of each argument that one row uses */
+    double *arrays[AK_ARGUMENTS_MAX];
+    const ak_stage *stage; /* for the threads that decode */
+    size_t argument;
+} sample;
+
+static ak_status choose_rows(sample *s, const ak_stage *stage, ak_error *err)
+{
+    const ak_task *task = stage->task;
+    size_t rows = (size_t)stage->shape.size[0];
+    ak_rng rng;
+    ak_shape one;
+    int64_t size[AK_SIZES_MAX];
+    memcpy(size, stage->shape.size, sizeof size);
+    size[0] = 1;
+    ak_status status = ak_task_shape(&one, task, size, err);
+    for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(stage); i++) {
+        s->elements[i] = one.elements[i];
+        bool fits = part_of(&s->part[i], stage, &one, i);
+        if (!fits || (is_output(stage, i) && rows > 1 && s->part[i] != PART_ROW)) {
+            status =
+                ak_fail(err, AK_UNAVAILABLE, "%s is not a separate problem for each value of %s",
+                        task->problem->name, task->problem->sizes[0].name);
+        }
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    double can = ROWS_FLOPS / (one.flops > 1.0 ? one.flops : 1.0);
+    s->rows = can < ROWS_MIN ? ROWS_MIN : can > ROWS_MAX ? ROWS_MAX : (size_t)can;
+    s->rows = s->rows < rows ? s->rows : rows;
+    ak_rng_seed(&rng, task->seed ^ UINT64_C(0x7769746e657373));
+    for (size_t k = 0; k < s->rows; k++) {
+        s->row[k] = k == 0 ? 0 : k == 1 ? rows - 1 : (size_t)ak_rng_below(&rng, rows);
+    }
+    size[0] = (int64_t)s->rows;
+    return ak_task_shape(&s->shape, task, size, err);
+}
+
+static void decode_part(void *context, int thread, int n)
+{
+    const sample *s = context;
+    size_t i = s->argument, parts = (size_t)n, own = (size_t)thread;
+    size_t count = s->shape.elements[i], width = s->elements[i];
+    double *out = s->arrays[i];
+    if (s->part[i] == PART_ALL) {
+        size_t first = count / parts * own;
+        size_t end = own + 1 == parts ? count : count / parts * (own + 1);
+        ak_stage_decode(out + first, s->stage, i, first, end - first);
+        return;
+    }
+    for (size_t k = own; k < s->rows; k += parts) {
+        if (s->part[i] == PART_ROW) {
+            ak_stage_decode(out + k * width, s->stage, i, s->row[k] * width, width);
+            continue;
+        }
+        for (size_t j = 0; j < width; j++) {
+            ak_stage_decode(out + j * s->rows + k, s->stage, i,
+                            j * s->stage->shape.row[i] + s->row[k], 1);
+        }
+    }
+}
+
+static ak_status witness_rows(const ak_stage *stage, ak_referee *referee, ak_reference *reference,
+                              ak_error *err)
+{
+    sample *s = ak_alloc(1, sizeof *s);
+    if (s == NULL) {
+        return ak_fail_memory(err);
+    }
+    s->stage = stage;
+    ak_status status = choose_rows(s, stage, err);
+    for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(stage); i++) {
+        s->argument = i;
+        s->arrays[i] = ak_alloc(s->shape.elements[i], sizeof(double));
+        if (s->arrays[i] == NULL) {
+            status = ak_fail_memory(err);
+        } else if (!is_output(stage, i)) {
+            ak_reference_parallel(reference, decode_part, s);
+        }
+    }
+    status = status == AK_OK ? ak_reference_run(reference, &s->shape, s->arrays, err) : status;
+    for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(stage); i++) {
+        size_t width = s->elements[i];
+        for (size_t k = 0; status == AK_OK && is_output(stage, i) && k < s->rows; k++) {
+            status = compare_values(stage, referee, i, s->arrays[i] + k * width, s->row[k] * width,
+                                    width, err);
+        }
+    }
+    for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {
+        ak_free(s->arrays[i]);
+    }
+    ak_free(s);
+    return status;
+}
+
+/* ---- making ready -------------------------------------------------------------------------- */
+
+/* Decodes the first `count` elements of an input; the caller frees them. Returns NULL if there is
+   no memory. */
+static double *first_of_input(const ak_stage *stage, size_t argument, size_t count)
+{
+    double *out = ak_alloc(count, sizeof *out);
+    if (out != NULL) {
+        ak_stage_decode(out, stage, argument, 0, count);
+    }
+    return out;
+}
+
+static ak_status selftest_one(const ak_stage *stage, size_t argument, ak_error *err)
+{
+    const ak_problem *problem = stage->task->problem;
+    size_t all = stage->shape.elements[argument], inputs = 0;
+    size_t count = all < SELFTEST_MAX ? all : SELFTEST_MAX, counts[AK_ARGUMENTS_MAX];
+    double *copies[AK_ARGUMENTS_MAX] = {NULL}, *right = ak_alloc(count, sizeof *right);
+    ak_status status = AK_OK;
+    AK_TRY(right == NULL ? ak_fail_memory(err) : AK_OK);
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        if (!is_output(stage, i) && stage->shape.elements[i] == all) {
+            counts[inputs] = count;
+            copies[inputs] = first_of_input(stage, i, count);
+            AK_TRY(copies[inputs++] == NULL ? ak_fail_memory(err) : AK_OK);
+        }
+    }
+    AK_TRY(ops_of(stage)->values(right, stage->referee, argument, 0, count, err));
+    AK_TRY(ak_compare_selftest(problem->name, problem->arguments[argument].name,
+                               ak_stage_dtype(stage, argument), right, count, stage->shape.relative,
+                               stage->shape.rms, (const double *const *)copies, counts, inputs,
+                               err));
+out:
+    for (size_t i = 0; i < inputs; i++) {
+        ak_free(copies[i]);
+    }
+    ak_free(right);
+    return status;
+}
+
+/* Computes the reference from the inputs in the block and compares it with the host's. */
+static ak_status make_reference(ak_stage *stage, ak_reference *reference, bool selftest,
+                                ak_stage_times *times, ak_error *err)
+{
+    const ak_referee_ops *ops = ops_of(stage);
+    int64_t begin = ak_clock_ns();
+    ak_status status = ops->compute(stage->referee, err);
+    for (size_t i = 0; status == AK_OK && i < ak_stage_arguments(stage); i++) {
+        size_t nans = 0;
+        double rms = 0.0;
+        if (is_output(stage, i)) {
+            ops->describe(&nans, &rms, stage->referee, i);
+        } else {
+            status = ops->fingerprint(&stage->hash[i], stage->referee, i, err);
+        }
+        if (nans > 0) {
+            status =
+                ak_fail(err, AK_INVALID,
+                        "%s: the reference gives NaN at %zu elements of %s: any result would be "
+                        "right there; choose other inputs or repair the reference",
+                        stage->task->problem->name, nans, stage->task->problem->arguments[i].name);
+        }
+    }
+    int64_t computed = ak_clock_ns();
+    status = status == AK_OK ? witness_rows(stage, stage->referee, reference, err) : status;
+    int64_t witnessed = ak_clock_ns();
+    for (size_t i = 0; status == AK_OK && selftest && i < ak_stage_arguments(stage); i++) {
+        status = is_output(stage, i) ? selftest_one(stage, i, err) : AK_OK;
+    }
+    times->reference_ns += computed - begin;
+    times->witness_ns += witnessed - computed;
+    times->selftest_ns += ak_clock_ns() - witnessed;
+    return status;
+}
+
+ak_status ak_stage_prepare_referee(ak_stage *stage, ak_reference *reference, uint64_t stream,
+                                   bool selftest, ak_stage_times *times, ak_error *err)
+{
+    const ak_referee_ops *ops = ops_of(stage);
+    ak_stage_memory *memory = stage->memory;
+    if (ops == NULL) {
+        return ak_fail(err, AK_UNAVAILABLE, "this backend has no referee");
+    }
+    int64_t begin = ak_clock_ns();
+    ak_status status =
+        ops->open(&stage->referee, memory->device, &stage->shape, stage->offset, err);
+    int64_t opened = ak_clock_ns();
+    status = status == AK_OK ? ak_stage_make_inputs(stage, reference, NULL, stream, err) : status;
+    int64_t made = ak_clock_ns();
+    status = status == AK_OK ? ak_stage_set(stage, 0, err) : status;
+    int64_t set = ak_clock_ns();
+    times->inputs_ns += made - opened;
+    times->upload_ns += set - made;
+    times->reference_ns += opened - begin;
+    if (status == AK_OK) {
+        status = make_reference(stage, reference, selftest, times, err);
+    }
+    stage->ready = status == AK_OK;
+    if (status != AK_OK) {
+        memory->resident[stage->place] = NULL;
+        ak_stage_free(stage);
+    }
+    return status;
+}
+
+/* ---- after a run --------------------------------------------------------------------------- */
+
+ak_status ak_stage_judge_referee(ak_outcome *out, double *max_error, ak_stage *stage, ak_error *err)
+{
+    const ak_referee_ops *ops = ops_of(stage);
+    AK_DO(ak_stage_fetch_zones(stage, err));
+    if (!ak_stage_zones_whole(out, stage)) {
+        return AK_OK;
+    }
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        uint64_t hash = 0;
+        if (is_output(stage, i)) {
+            continue;
+        }
+        AK_DO(ops->fingerprint(&hash, stage->referee, i, err));
+        if (hash != stage->hash[i]) {
+            ak_stage_changes_input(out, stage, i);
+            return AK_OK;
+        }
+    }
+    for (size_t i = 0; i < ak_stage_arguments(stage); i++) {
+        char text[200];
+        ak_compare_result result;
+        bool intact = true;
+        if (!is_output(stage, i)) {
+            continue;
+        }
+        AK_DO(ops->compare(&result, &intact, stage->referee, i,
+                           stage->slack * stage->shape.relative, stage->slack * stage->shape.rms,
+                           err));
+        if (!intact) {
+            ak_stage_spoilt(stage->memory);
+            ak_stage_wrong(out, stage, "it writes to memory outside of its arguments");
+            return AK_OK;
+        }
+        if (result.strays > 0) {
+            ak_stage_between_rows(out, stage, i);
+            return AK_OK;
+        }
+        *max_error = result.max_error > *max_error ? result.max_error : *max_error;
+        if (!result.ok) {
+            ak_compare_text(text, sizeof text, &result, stage->task->problem->arguments[i].name);
+            ak_stage_wrong(out, stage, text);
+            return AK_OK;
+        }
+    }
+    return AK_OK;
+}

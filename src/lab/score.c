@@ -1,0 +1,69 @@
+/* score.c: see score.h. Rounding is half to even, as in Python, and sums are taken in the order in
+   which the method states them, so that a plain implementation of the method gives the same
+   digits. */
+#include "lab/score.h"
+
+#include <math.h>
+
+#define POINTS     1000
+#define FIRST_PART 0.01
+#define LAST_PART  0.95
+
+size_t ak_score_rank(const ak_recording *recording, double minimised)
+{
+    size_t low = 0, high = recording->facts.ok;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (recording->ascending[middle] < minimised) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Returns the sum over the repeats of the rank of the best configuration found by `seconds`. A
+   repeat that has found nothing counts as `worst`. `at` holds the read position in each trace. */
+static double sum_ranks(size_t *at, const ak_trace *traces, size_t count, double seconds,
+                        size_t worst)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        while (at[i] < traces[i].count && traces[i].items[at[i]].seconds <= seconds) {
+            at[i]++;
+        }
+        sum += (double)(at[i] == 0 ? worst : traces[i].items[at[i] - 1].rank);
+    }
+    return sum;
+}
+
+bool ak_score(double *out, const ak_recording *recording, const ak_trace *traces, size_t count)
+{
+    ak_cutoff first, last;
+    size_t ok = recording->facts.ok, points = 0;
+    const double *values = recording->ascending;
+    size_t *at = ak_alloc(count, sizeof *at);
+    ak_recording_cutoff(&first, recording, FIRST_PART);
+    ak_recording_cutoff(&last, recording, LAST_PART);
+    double sum = 0;
+    for (size_t k = 0; k < POINTS && at != NULL && recording->seconds_each > 0; k++) {
+        double t = first.seconds + (last.seconds - first.seconds) * (double)k / (POINTS - 1);
+        double rank = nearbyint(sum_ranks(at, traces, count, t, ok - 1) / (double)count);
+        double found = values[rank > (double)(ok - 1) ? ok - 1 : (size_t)rank];
+        double base = ak_recording_baseline(recording, t);
+        /* Once random search is expected to have reached the optimum, time no longer separates
+           searches. In small spaces with a single good configuration the last points therefore
+           do not count. */
+        if (base > values[0]) {
+            sum += (base - found) / (base - values[0]);
+            points++;
+        }
+    }
+    ak_free(at);
+    if (points == 0) {
+        return false;
+    }
+    *out = sum / (double)points;
+    return true;
+}

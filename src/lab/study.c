@@ -1,0 +1,357 @@
+/* study.c: see study.h. */
+#include "lab/study.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "tuner/event.h"
+#include "tuner/session.h"
+
+#define EVALUATIONS_MAX 1000000
+#define SEEDS_DEFAULT   10
+#define SEEDS_MAX       1000
+#define STEPS           10 /* reported points of each curve */
+#define CLASSIC_ARMS    "random,local," AK_STRATEGY_DEFAULT
+#define MODEL_ARMS      ",llm-oneshot,llm,hybrid"
+
+/* ---- arms ------------------------------------------------------------------------------------ */
+
+/* Returns the length of the first arm of a comma-separated list. A part that has a '='
+   without a ':' before the '=' belongs to the previous arm:
+   "genetic:population=20,mutation=0.1,random" holds two arms. */
+static size_t arm_length(const char *text)
+{
+    size_t length = strcspn(text, ",");
+    while (text[length] == ',') {
+        const char *part = text + length + 1;
+        size_t more = strcspn(part, ",");
+        const char *equals = memchr(part, '=', more), *colon = memchr(part, ':', more);
+        if (equals == NULL || (colon != NULL && colon < equals)) {
+            break;
+        }
+        length += 1 + more;
+    }
+    return length;
+}
+
+static ak_status add_arm(ak_study *study, const char *text, size_t length, ak_error *err)
+{
+    if (study->arm_count == AK_STUDY_ARMS_MAX) {
+        return ak_fail(err, AK_LIMIT, "a study has at most %d arms", AK_STUDY_ARMS_MAX);
+    }
+    ak_study_arm *arm = &study->arms[study->arm_count];
+    arm->name = ak_strndup(text, length);
+    arm->runs = ak_alloc(study->options.seeds, sizeof *arm->runs);
+    study->arm_count++;
+    if (arm->name == NULL || arm->runs == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_rng rng; /* every arm gets the same seeds */
+    ak_rng_seed(&rng, study->options.seed);
+    for (size_t i = 0; i < study->options.seeds; i++) {
+        /* A seed keeps 53 bits because it travels as a JSON number. */
+        arm->runs[i].seed = ak_rng_next(&rng) >> 11;
+    }
+    AK_DO(ak_strategy_choose(&arm->choice, arm->name, err));
+    if (arm->choice.ops->await != NULL && study->options.llm == NULL) {
+        return ak_fail(
+            err, AK_INVALID,
+            "the arm %.80s asks a language model, but none is configured; name a model or "
+            "leave out the arm",
+            arm->name);
+    }
+    return AK_OK;
+}
+
+ak_status ak_study_open(ak_study *out, const ak_study_options *options, ak_error *err)
+{
+    *out = (ak_study){.options = *options};
+    ak_study_options *o = &out->options;
+    o->evaluations = o->evaluations == 0 ? AK_EVALUATIONS_DEFAULT : o->evaluations;
+    o->seeds = o->seeds == 0 ? SEEDS_DEFAULT : o->seeds;
+    o->arms = o->arms != NULL ? o->arms : o->llm == NULL ? CLASSIC_ARMS : CLASSIC_ARMS MODEL_ARMS;
+    if (o->evaluations > EVALUATIONS_MAX || o->seeds > SEEDS_MAX) {
+        return ak_fail(err, AK_LIMIT, "a study has at most %d evaluations and %d seeds",
+                       EVALUATIONS_MAX, SEEDS_MAX);
+    }
+    ak_status status = AK_OK;
+    for (const char *text = o->arms; status == AK_OK && *text != 0;) {
+        size_t length = arm_length(text);
+        status = length == 0 || (text[length] == ',' && text[length + 1] == 0)
+                     ? ak_fail(err, AK_INVALID, "an arm is missing beside a comma")
+                     : add_arm(out, text, length, err);
+        text += length;
+        text += *text == ',';
+    }
+    if (status == AK_OK && out->arm_count == 0) {
+        status = ak_fail(err, AK_INVALID, "a study needs an arm");
+    }
+    if (status != AK_OK) {
+        ak_study_close(out);
+    }
+    return status;
+}
+
+void ak_study_close(ak_study *study)
+{
+    for (size_t a = 0; a < study->arm_count; a++) {
+        ak_study_arm *arm = &study->arms[a];
+        for (size_t i = 0; arm->runs != NULL && i < study->options.seeds; i++) {
+            ak_free(arm->runs[i].points);
+            ak_free(arm->runs[i].fell_back);
+        }
+        ak_free(arm->runs);
+        ak_free(arm->name);
+    }
+    ak_free(study->model);
+    *study = (ak_study){0};
+}
+
+ak_status ak_study_model(ak_study *study, const char *name, ak_error *err)
+{
+    if (study->model == NULL && name != NULL) {
+        study->model = ak_strdup(name);
+        return study->model == NULL ? ak_fail_memory(err) : AK_OK;
+    }
+    return AK_OK;
+}
+
+ak_status ak_study_add(ak_study_run *run, const ak_study_point *point, ak_error *err)
+{
+    void *list = run->points;
+    ak_status status = ak_grow(&list, &run->capacity, run->count + 1, sizeof *point, err);
+    run->points = list;
+    if (status == AK_OK) {
+        run->points[run->count++] = *point;
+    }
+    return status;
+}
+
+bool ak_study_cancelled(const ak_study *study)
+{
+    return study->options.cancel != NULL && *study->options.cancel != 0;
+}
+
+void ak_study_announce(const ak_study *study, const ak_study_arm *arm, const ak_study_run *run)
+{
+    ak_events events = {.sink = study->options.sink, .context = study->options.sink_context};
+    json_t *fields = json_object();
+    (void)(ak_json_set_text(fields, "arm", arm->name) &&
+           ak_json_set(fields, "seed", json_integer((json_int_t)run->seed)) &&
+           ak_json_set(fields, "evaluations", json_integer((json_int_t)run->count)) &&
+           ak_json_set_text(fields, "fell_back", run->fell_back) &&
+           ak_json_set_real(fields, "best", run->count > 0 ? run->points[run->count - 1].best : 0));
+    ak_event_send(&events, "run", fields);
+}
+
+/* ---- curves ---------------------------------------------------------------------------------- */
+
+typedef enum axis { AXIS_EVALUATIONS, AXIS_SECONDS, AXIS_USD, AXIS_COUNT } axis;
+static const char *const axis_names[] = {"evaluations", "seconds", "usd"};
+
+static double place_of(const ak_study_run *run, size_t i, axis along)
+{
+    return along == AXIS_EVALUATIONS ? (double)(i + 1)
+           : along == AXIS_SECONDS   ? run->points[i].seconds
+                                     : run->points[i].usd;
+}
+
+/* Returns the quality that a run had reached when `at` was spent. After its end a run keeps its
+   last quality. */
+static double quality(const ak_study_run *run, axis along, double at, double reference)
+{
+    double best = 0;
+    for (size_t i = 0; i < run->count && place_of(run, i, along) <= at; i++) {
+        best = run->points[i].best;
+    }
+    return best > 0 ? reference / best : 0;
+}
+
+static bool counts(const ak_study_run *run)
+{
+    return run->fell_back == NULL && run->count > 0;
+}
+
+/* Returns the optimum if it is known, else the best value of any run. */
+static double reference_of(const ak_study *study)
+{
+    double best = study->optimum;
+    for (size_t a = 0; a < study->arm_count && study->optimum <= 0; a++) {
+        for (size_t i = 0; i < study->options.seeds; i++) {
+            const ak_study_run *run = &study->arms[a].runs[i];
+            double found = run->count > 0 ? run->points[run->count - 1].best : 0;
+            best = found > 0 && (best <= 0 || found < best) ? found : best;
+        }
+    }
+    return best;
+}
+
+/* Returns the farthest point that any run of any arm reached along an axis. */
+static double extent(const ak_study *study, axis along)
+{
+    double farthest = 0;
+    for (size_t a = 0; a < study->arm_count; a++) {
+        for (size_t i = 0; i < study->options.seeds; i++) {
+            const ak_study_run *run = &study->arms[a].runs[i];
+            if (counts(run)) {
+                farthest = fmax(farthest, place_of(run, run->count - 1, along));
+            }
+        }
+    }
+    return farthest;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+typedef struct estimate {
+    double mean, low, high;
+} estimate;
+
+/* Computes the mean of the values and its 95 % bootstrap interval (Efron 1979): percentiles of the
+   means of resamples drawn with replacement. */
+static void bootstrap(estimate *out, const double *values, size_t count, uint64_t seed)
+{
+    double means[AK_STUDY_RESAMPLES];
+    ak_rng rng;
+    ak_rng_seed(&rng, seed);
+    *out = (estimate){0};
+    for (size_t i = 0; i < count; i++) {
+        out->mean += values[i] / (double)count;
+    }
+    for (size_t r = 0; r < AK_STUDY_RESAMPLES; r++) {
+        means[r] = 0;
+        for (size_t i = 0; i < count; i++) {
+            means[r] += values[ak_rng_below(&rng, count)] / (double)count;
+        }
+    }
+    qsort(means, AK_STUDY_RESAMPLES, sizeof means[0], by_value);
+    out->low = means[AK_STUDY_RESAMPLES / 40];
+    out->high = means[AK_STUDY_RESAMPLES - 1 - AK_STUDY_RESAMPLES / 40];
+}
+
+/* Returns one point of a curve: {"at", "quality", "low", "high"}. Returns NULL without memory or if
+   no run of the arm counts. */
+static json_t *step_json(const ak_study *study, const ak_study_arm *arm, axis along, double at,
+                         double reference)
+{
+    double *values = ak_alloc(study->options.seeds, sizeof *values);
+    size_t count = 0;
+    for (size_t i = 0; values != NULL && i < study->options.seeds; i++) {
+        if (counts(&arm->runs[i])) {
+            values[count++] = quality(&arm->runs[i], along, at, reference);
+        }
+    }
+    if (values == NULL || count == 0) {
+        ak_free(values);
+        return NULL;
+    }
+    estimate e;
+    bootstrap(&e, values, count, study->options.seed);
+    ak_free(values);
+    return json_pack("{s:f,s:f,s:f,s:f}", "at", at, "quality", e.mean, "low", e.low, "high",
+                     e.high);
+}
+
+/* Adds the curve of an arm along an axis. Returns false without memory. The caller leaves out the
+   axis of money for arms that spent none. */
+static bool add_curve(json_t *object, const ak_study *study, const ak_study_arm *arm, axis along,
+                      double reference)
+{
+    double farthest = extent(study, along);
+    json_t *list = json_array();
+    bool good = list != NULL;
+    /* A curve has no more steps than evaluations. */
+    size_t steps = along == AXIS_EVALUATIONS && farthest < STEPS ? (size_t)farthest : STEPS;
+    for (size_t k = 1; good && farthest > 0 && k <= steps; k++) {
+        double at = farthest * (double)k / (double)steps;
+        if (along == AXIS_EVALUATIONS) {
+            at = ceil(at);
+        }
+        good = json_array_append_new(list, step_json(study, arm, along, at, reference)) == 0;
+    }
+    if (!good) {
+        json_decref(list);
+        return false;
+    }
+    return ak_json_set(object, axis_names[along], list);
+}
+
+static json_t *arm_json(const ak_study *study, const ak_study_arm *arm, double reference)
+{
+    json_t *object = json_object();
+    size_t runs = 0, fell_back = 0, evaluations = 0, failed = 0, calls = 0, optimal = 0;
+    double seconds = 0, usd = 0;
+    const char *why = NULL;
+    for (size_t i = 0; i < study->options.seeds; i++) {
+        const ak_study_run *run = &arm->runs[i];
+        if (run->fell_back != NULL) {
+            fell_back++;
+            why = why == NULL ? run->fell_back : why;
+        }
+        if (counts(run)) {
+            const ak_study_point *last = &run->points[run->count - 1];
+            runs++;
+            evaluations += run->count;
+            failed += run->failed;
+            calls += run->calls;
+            seconds += last->seconds;
+            usd += last->usd;
+            optimal += last->best > 0 && last->best <= reference;
+        }
+    }
+    double each = runs == 0 ? 1 : (double)runs;
+    bool good = ak_json_set_text(object, "arm", arm->name) &&
+                ak_json_set(object, "runs", json_integer((json_int_t)runs)) &&
+                ak_json_set(object, "fell_back", json_integer((json_int_t)fell_back)) &&
+                ak_json_set_text(object, "fell_back_because", why) &&
+                ak_json_set_real(object, "evaluations_mean", (double)evaluations / each) &&
+                ak_json_set_real(object, "failed_mean", (double)failed / each) &&
+                ak_json_set_real(object, "calls_mean", (double)calls / each) &&
+                ak_json_set_real(object, "seconds_mean", seconds / each) &&
+                ak_json_set_real(object, "usd_mean", usd / each) &&
+                ak_json_set(object, "reached_reference", json_integer((json_int_t)optimal));
+    json_t *curves = json_object();
+    for (axis along = 0; along < AXIS_COUNT && good && runs > 0; along++) {
+        good = (along == AXIS_USD && !(usd > 0)) || add_curve(curves, study, arm, along, reference);
+    }
+    good = ak_json_set(object, "quality", curves) && good;
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+ak_status ak_study_json(char **out, const ak_study *study, ak_error *err)
+{
+    double reference = reference_of(study);
+    json_t *object = json_object(), *arms = json_array();
+    bool good = object != NULL && arms != NULL;
+    for (size_t a = 0; good && a < study->arm_count; a++) {
+        good = json_array_append_new(arms, arm_json(study, &study->arms[a], reference)) == 0;
+    }
+    good = ak_json_set(object, "arms", arms) && good;
+    good =
+        good && ak_json_set_text(object, "kernel", study->kernel) &&
+        ak_json_set_text(object, "device", study->device) &&
+        ak_json_set_text(object, "size", study->size) &&
+        ak_json_set(object, "evaluations", json_integer((json_int_t)study->options.evaluations)) &&
+        ak_json_set(object, "seeds", json_integer((json_int_t)study->options.seeds)) &&
+        ak_json_set_text(object, "model",
+                         study->model != NULL         ? study->model
+                         : study->options.llm == NULL ? NULL
+                                                      : study->options.llm->model) &&
+        ak_json_set_text(object, "reference_is",
+                         study->optimum > 0 ? "optimum" : "best of the study") &&
+        ak_json_set_real(object, "reference", reference);
+    ak_status status = good ? ak_json_text(out, object, err) : ak_fail_memory(err);
+    json_decref(object);
+    return status;
+}

@@ -1,0 +1,62 @@
+/*
+ * study.h: the arms, seeds and curves of a study. study_replay.c runs its searches on a recording,
+ * study_live.c on a device.
+ *
+ * A run is a curve. After each evaluation it records the best value so far (smaller is better),
+ * the seconds and the money spent. Curves are compared by quality, which is reference / best and 1
+ * at the reference. The reference is the optimum of a recording or, on a device, the best value of
+ * any run of the study.
+ */
+#ifndef AK_LAB_STUDY_H
+#define AK_LAB_STUDY_H
+
+#include "strategy/strategy.h"
+
+#define AK_STUDY_ARMS_MAX 32
+
+typedef struct ak_study_point {
+    double best; /* minimised; 0 until a configuration works */
+    double seconds, usd;
+} ak_study_point;
+
+typedef struct ak_study_run {
+    uint64_t seed;
+    ak_study_point *points; /* one after each evaluation */
+    size_t count, capacity;
+    size_t failed, calls;
+    char *fell_back; /* why the strategy carried on without its model; NULL if it did not */
+} ak_study_run;
+
+typedef struct ak_study_arm {
+    char *name;
+    ak_strategy_choice choice;
+    ak_study_run *runs;
+} ak_study_arm;
+
+typedef struct ak_study {
+    ak_study_options options;
+    ak_study_arm arms[AK_STUDY_ARMS_MAX];
+    size_t arm_count;
+    double optimum; /* minimised; 0 if unknown */
+    char *model;    /* name of the language model that took part; NULL if there is none */
+    const char *kernel, *device, *size;
+} ak_study;
+
+/* Reads the arms and derives a seed for each run. */
+ak_status ak_study_open(ak_study *out, const ak_study_options *options, ak_error *err);
+void ak_study_close(ak_study *study);
+
+/* Stores the name of the language model. Later calls and a NULL name change nothing. */
+ak_status ak_study_model(ak_study *study, const char *name, ak_error *err);
+ak_status ak_study_add(ak_study_run *run, const ak_study_point *point, ak_error *err);
+/* Sends the event "run" to the sink when a run has ended. */
+void ak_study_announce(const ak_study *study, const ak_study_arm *arm, const ak_study_run *run);
+bool ak_study_cancelled(const ak_study *study);
+
+/* Writes the whole study as JSON. Each curve gives the mean quality against evaluations, seconds
+   and money, with 95 % bootstrap intervals: percentiles of AK_STUDY_RESAMPLES resamples of the
+   runs. */
+#define AK_STUDY_RESAMPLES 1000
+ak_status ak_study_json(char **out, const ak_study *study, ak_error *err);
+
+#endif

@@ -1,0 +1,121 @@
+/* study_live.c: runs a study on a device. Each run is one ak_tune, and its curve is read from the
+   events that every user of the library receives. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "lab/study.h"
+#include "problem/task.h"
+#include "tuner/run_advisor.h"
+
+typedef struct live {
+    ak_study *study;
+    ak_study_run *run;
+    ak_study_point now;
+    double begin; /* seconds of the run at which the search began */
+    ak_status status;
+    ak_error *err;
+} live;
+
+static void on_event(live *l, const char *name, const json_t *event)
+{
+    double t = ak_json_number_at(event, "t");
+    const char *text = json_string_value(json_object_get(event, "text"));
+    const char *phase = json_string_value(json_object_get(event, "name"));
+    if (strcmp(name, "phase") == 0 && phase != NULL && strcmp(phase, "search") == 0) {
+        l->begin = t;
+    } else if (strcmp(name, "llm") == 0) {
+        l->now.usd += ak_json_number_at(event, "cost_usd");
+        l->run->calls++;
+    } else if (strcmp(name, "warning") == 0 && text != NULL && l->run->fell_back == NULL &&
+               json_is_true(json_object_get(event, "fell_back"))) {
+        l->run->fell_back = ak_strdup(text);
+        if (l->run->fell_back == NULL) {
+            l->status = ak_fail_memory(l->err);
+        }
+    } else if (strcmp(name, "trial") == 0 && l->run->count < l->study->options.evaluations) {
+        const char *status = json_string_value(json_object_get(event, "status"));
+        l->now.best = ak_json_number_at(event, "best_ms");
+        l->now.seconds = t - l->begin;
+        l->run->failed += status == NULL || strcmp(status, "ok") != 0;
+        l->status = ak_study_add(l->run, &l->now, l->err);
+    }
+}
+
+static void sink(void *context, const char *name, const char *json)
+{
+    live *l = context;
+    json_t *event = NULL;
+    if (l->status == AK_OK) {
+        l->status = ak_json_parse(&event, json, strlen(json), "event", l->err);
+    }
+    if (l->status == AK_OK) {
+        on_event(l, name, event);
+    }
+    json_decref(event);
+    if (l->study->options.sink != NULL) {
+        l->study->options.sink(l->study->options.sink_context, name, json);
+    }
+}
+
+/* Runs one search of an arm. `*spent_usd` is the money that earlier runs spent, because the budget
+   covers the whole study; the function adds the cost of this run. */
+static ak_status live_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
+                          const ak_task *task, ak_archive *archive, double *spent_usd,
+                          ak_error *err)
+{
+    ak_llm_options llm = {0};
+    bool asks = study->options.llm != NULL && arm->choice.ops->await != NULL;
+    if (asks) {
+        llm = ak_run_advisor_left(study->options.llm, *spent_usd);
+    }
+    live l = {.study = study, .run = run, .err = err};
+    ak_task seeded = *task; /* differs from *task only in the seed */
+    seeded.seed = run->seed;
+    ak_tune_result result = {0};
+    ak_tune_options options = {.strategy = arm->name,
+                               .evaluations = study->options.evaluations,
+                               .finalists = 1,
+                               .sink = sink,
+                               .sink_context = &l,
+                               .cancel = study->options.cancel,
+                               .llm = asks ? &llm : NULL,
+                               .generations = study->options.generations,
+                               .batch = study->options.batch,
+                               .like = study->options.like,
+                               .like_count = study->options.like_count,
+                               .like_none = true};
+    ak_status status = ak_tune(&result, &seeded, archive, &options, err);
+    *spent_usd += result.llm_cost_usd;
+    if (status == AK_OK) {
+        status = ak_study_model(study, result.model, err);
+    }
+    ak_tune_result_clear(&result);
+    if (status == AK_CANCELLED || (status == AK_OK && ak_study_cancelled(study))) {
+        status = ak_fail(err, AK_CANCELLED, "the study was interrupted");
+    }
+    return status == AK_OK ? l.status : status;
+}
+
+ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive *archive,
+                        const ak_study_options *options, ak_error *err)
+{
+    ak_study study;
+    double spent_usd = 0;
+    AK_DO(ak_study_open(&study, options, err));
+    study.kernel = task->problem->name;
+    study.device = task->device;
+    study.size = task->size_text;
+    ak_status status = AK_OK;
+    /* The arms take turns seed by seed, so that a slow phase of the machine affects all of them. */
+    for (size_t i = 0; i < study.options.seeds; i++) {
+        for (size_t a = 0; a < study.arm_count; a++) {
+            ak_study_run *run = &study.arms[a].runs[i];
+            AK_TRY(live_run(&study, &study.arms[a], run, task, archive, &spent_usd, err));
+            ak_study_announce(&study, &study.arms[a], run);
+        }
+    }
+    AK_TRY(ak_study_json(out_json, &study, err));
+out:
+    ak_study_close(&study);
+    return status;
+}

@@ -1,0 +1,217 @@
+/* study_replay.c: runs a study on a recording. The clock advances by the recorded cost of each
+   configuration and by the time each reply of the model took. The replay waits for each reply, so
+   the result does not depend on today's latency. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "lab/study.h"
+#include "recording/recording.h"
+#include "strategy/advisor.h"
+#include "strategy/like_read.h"
+#include "strategy/transfer.h"
+
+typedef struct replayed {
+    ak_study *study;
+    const ak_study_arm *arm;
+    ak_study_run *run;
+    const ak_recording *recording;
+    ak_space *space;
+    ak_set *tried;
+    ak_strategy *strategy;
+    ak_transfer transfer;
+    ak_study_point now;
+    ak_error lost; /* out of memory while the strategy reported a call or notice */
+} replayed;
+
+static void tell(void *context, const ak_call *call)
+{
+    replayed *r = context;
+    r->now.seconds += (double)call->elapsed_ns / 1e9;
+    r->now.usd += call->cost_usd;
+    r->run->calls++;
+}
+
+static void notice(void *context, const char *text)
+{
+    replayed *r = context;
+    if (r->run->fell_back == NULL) {
+        r->run->fell_back = ak_strdup(text);
+        if (r->run->fell_back == NULL) {
+            (void)ak_fail_memory(&r->lost);
+        }
+    }
+}
+
+static ak_status try_one(replayed *r, const ak_config *config, ak_error *err)
+{
+    uint64_t index = 0;
+    bool fresh = false;
+    if (!ak_space_find(&index, r->space, config)) {
+        return ak_fail(err, AK_INTERNAL, "strategy %s proposed a configuration that is not valid",
+                       r->arm->name);
+    }
+    ak_status status = ak_set_add(&fresh, r->tried, index, err);
+    if (status != AK_OK || !fresh) {
+        return status; /* the strategy repeats the default, which every run tries first */
+    }
+    const ak_record *record = &r->recording->records[index];
+    bool ok = record->status == AK_TRIAL_OK;
+    double ms = ok ? ak_recording_time(r->recording, record) : 0;
+    r->now.seconds += record->seconds;
+    r->now.best = ok && (r->now.best <= 0 || ms < r->now.best) ? ms : r->now.best;
+    r->run->failed += !ok;
+    status = ak_study_add(r->run, &r->now, err);
+    ak_trial trial = {.status = record->status, .median_ms = ms};
+    ak_observation seen = {.config = config,
+                           .ok = ok,
+                           .ms = ms,
+                           .trial = &trial,
+                           .expected = r->study->options.evaluations};
+    ak_transfer_observe(&r->transfer, &seen);
+    return status == AK_OK ? r->arm->choice.ops->observe(r->strategy, &seen, err) : status;
+}
+
+static ak_status search(replayed *r, ak_error *err)
+{
+    const ak_strategy_ops *ops = r->arm->choice.ops;
+    ak_config fallback;
+    ak_space_default(&fallback, r->space);
+    ak_proposal proposal;
+    size_t count = 0;
+    /* The model is asked before any result is known, as in a real run. */
+    ak_status status = ops->propose(&proposal, &count, r->strategy, 1, err);
+    if (status == AK_OK) {
+        status = try_one(r, &fallback, err);
+    }
+    while (status == AK_OK && r->run->count < r->study->options.evaluations &&
+           r->run->fell_back == NULL && !ak_study_cancelled(r->study)) {
+        ak_config elsewhere;
+        if (ak_transfer_next(&elsewhere, &r->transfer, r->study->options.evaluations)) {
+            status = try_one(r, &elsewhere, err);
+            continue;
+        }
+        if (count > 0) {
+            status = try_one(r, &proposal.config, err);
+        } else if (ops->await == NULL || !ops->await(r->strategy, AK_SECOND_NS)) {
+            break;
+        }
+        if (status == AK_OK) {
+            count = 0;
+            status = ops->propose(&proposal, &count, r->strategy, 1, err);
+        }
+    }
+    return status == AK_OK && r->lost.status != AK_OK ? ak_fail_memory(err) : status;
+}
+
+static ak_status replay_run(ak_study *study, ak_study_arm *arm, ak_study_run *run,
+                            const ak_recording *recording, const ak_model *model,
+                            const ak_like *like, ak_error *err)
+{
+    replayed r = {
+        .study = study, .arm = arm, .run = run, .recording = recording, .tried = ak_set_new()};
+    ak_status status = r.tried == NULL ? ak_fail_memory(err) : AK_OK;
+    ak_transfer_open(&r.transfer, like);
+    if (status == AK_OK) {
+        status = ak_recording_space_new(&r.space, recording, err);
+    }
+    if (status == AK_OK) {
+        /* If the recording declares no default, each seed starts at another random configuration.
+           All arms with the same seed start at the same one. */
+        if (!recording->has_default) {
+            ak_rng rng;
+            ak_config start;
+            ak_rng_seed(&rng, ~run->seed);
+            ak_space_sample(&start, r.space, &rng);
+            ak_space_set_default(r.space, &start);
+        }
+        ak_advisor_options advisor = {.model = model,
+                                      .device = recording->device,
+                                      .size = recording->size,
+                                      .dtype = recording->dtype,
+                                      .generations = study->options.generations,
+                                      .batch = study->options.batch,
+                                      .patient = true,
+                                      .tell = tell,
+                                      .notice = notice,
+                                      .context = &r};
+        ak_strategy_context context = {.space = r.space,
+                                       .constants = recording->constants,
+                                       .kernel = recording->kernel,
+                                       .implementation = recording->implementation,
+                                       .rank = recording->rank,
+                                       .transfer = &r.transfer,
+                                       .any_default = !recording->has_default,
+                                       .seed = run->seed,
+                                       .evaluations = study->options.evaluations,
+                                       .hyper = arm->choice.hyper,
+                                       .advisor = &advisor};
+        status = arm->choice.ops->open(&r.strategy, &context, err);
+        if (status == AK_OK) {
+            status = search(&r, err);
+        }
+        if (r.strategy != NULL) {
+            arm->choice.ops->close(r.strategy);
+        }
+    }
+    ak_space_free(r.space);
+    ak_set_free(r.tried);
+    return status;
+}
+
+static ak_status replay_all(ak_study *study, const ak_recording *recording, const ak_model *model,
+                            const ak_like *like, ak_error *err)
+{
+    ak_status status = AK_OK;
+    for (size_t a = 0; status == AK_OK && a < study->arm_count; a++) {
+        for (size_t i = 0; status == AK_OK && i < study->options.seeds; i++) {
+            ak_study_run *run = &study->arms[a].runs[i];
+            status = replay_run(study, &study->arms[a], run, recording, model, like, err);
+            if (status == AK_OK && ak_study_cancelled(study)) {
+                status = ak_fail(err, AK_CANCELLED, "the study was interrupted");
+            }
+            ak_study_announce(study, &study->arms[a], run);
+        }
+    }
+    return status;
+}
+
+ak_status ak_study_recording(char **out_json, const ak_recording *recording,
+                             const ak_study_options *options, ak_error *err)
+{
+    ak_study study;
+    ak_model model = {0};
+    ak_llm *llm = NULL;
+    ak_like *like = NULL;
+    AK_DO(ak_study_open(&study, options, err));
+    study.kernel = recording->kernel;
+    study.device = recording->device;
+    study.size = recording->size;
+    for (size_t i = 0; i < recording->count; i++) {
+        const ak_record *record = &recording->records[i];
+        double ms = record->status == AK_TRIAL_OK ? ak_recording_time(recording, record) : 0;
+        study.optimum = ms > 0 && (study.optimum <= 0 || ms < study.optimum) ? ms : study.optimum;
+    }
+    ak_status status = AK_OK;
+    if (options->llm != NULL) {
+        ak_llm_options client = *options->llm;
+        client.cancel = options->cancel;
+        AK_TRY(ak_llm_open(&llm, &client, NULL, err));
+    }
+    if (llm != NULL) {
+        ak_model_llm(&model, llm);
+        AK_TRY(ak_study_model(&study, model.name, err));
+    }
+    if (options->like_count > 0) {
+        AK_TRY(ak_like_open(&like, recording->space, recording->path, options->like,
+                            options->like_count, options->seed, err));
+    }
+    AK_TRY(replay_all(&study, recording, llm == NULL ? NULL : &model, like, err));
+    AK_TRY(ak_study_json(out_json, &study, err));
+out:
+    ak_llm_close(llm);
+    ak_like_free(like);
+    ak_study_close(&study);
+    return status;
+}

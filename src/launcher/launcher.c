@@ -1,0 +1,190 @@
+/* launcher.c: see launcher.h. */
+#include "launcher/launcher.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "base/text.h"
+
+#define X(name) extern const ak_launcher_ops ak_launcher_##name;
+#include "launcher/launchers.def"
+#undef X
+
+static const ak_launcher_ops *const all[] = {
+#define X(name) &ak_launcher_##name,
+#include "launcher/launchers.def"
+#undef X
+};
+#define COUNT (sizeof all / sizeof all[0])
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+ak_status ak_words_add(ak_words *words, const char *word, ak_error *err)
+{
+    if (words->count == AK_WORDS_MAX) {
+        return ak_fail(err, AK_LIMIT, "a launcher's command has more than %d words", AK_WORDS_MAX);
+    }
+    words->at[words->count] = ak_strdup(word);
+    return words->at[words->count++] == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+ak_status ak_words_split(ak_words *words, const char *text, ak_error *err)
+{
+    char word[AK_LAUNCHER_MAX];
+    ak_status status = AK_OK;
+    for (const char *at = text + strspn(text, " "); status == AK_OK && *at != 0;) {
+        size_t length = strcspn(at, " ");
+        (void)snprintf(word, sizeof word, "%.*s", (int)length, at);
+        status = ak_words_add(words, word, err);
+        at += length + strspn(at + length, " ");
+    }
+    return status;
+}
+
+void ak_words_free(ak_words *words)
+{
+    while (words->count > 0) {
+        ak_free(words->at[--words->count]);
+        words->at[words->count] = NULL;
+    }
+}
+
+/* Quotes a word so that a POSIX shell reads it as it is. */
+static ak_status add_quoted(ak_words *words, const char *word, ak_error *err)
+{
+    ak_buf text = AK_BUF(4 * AK_LAUNCHER_MAX);
+    ak_buf_putc(&text, '\'');
+    for (const char *at = word; *at != 0; at++) {
+        if (*at == '\'') {
+            ak_buf_puts(&text, "'\\''");
+        } else {
+            ak_buf_putc(&text, *at);
+        }
+    }
+    ak_buf_putc(&text, '\'');
+    ak_status status = ak_buf_status(&text, err);
+    status = status == AK_OK ? ak_words_add(words, text.data, err) : status;
+    ak_buf_free(&text);
+    return status;
+}
+
+/* ---- seats ----------------------------------------------------------------------------------- */
+
+/* Writes the device of worker `nth` of a host, counted from 0. */
+static void device_of(char *out, size_t bytes, const char *devices, size_t nth)
+{
+    size_t count = 1;
+    for (const char *at = devices; *at != 0; at++) {
+        count += *at == ',' ? 1 : 0;
+    }
+    const char *at = devices;
+    for (size_t skip = nth % count; skip > 0; skip--) {
+        at += strcspn(at, ",") + 1;
+    }
+    (void)snprintf(out, bytes, "%.*s", (int)strcspn(at, ","), at);
+    char *colon = strrchr(out, ':');
+    int64_t first;
+    if (count == 1 && nth > 0 && colon != NULL && ak_text_int(&first, colon + 1) && first >= 0) {
+        size_t head = (size_t)(colon + 1 - out);
+        (void)snprintf(out + head, bytes - head, "%lld", (long long)first + (long long)nth);
+    }
+}
+
+ak_status ak_launcher_seat(ak_launcher *l, const char *host, size_t nth, const char *devices,
+                           ak_error *err)
+{
+    if (l->count == AK_SEATS_MAX) {
+        return ak_fail(err, AK_LIMIT, "--launcher: more than %d workers", AK_SEATS_MAX);
+    }
+    ak_seat *seat = &l->seats[l->count++];
+    (void)snprintf(seat->host, sizeof seat->host, "%s", host);
+    device_of(seat->device, sizeof seat->device, devices, nth);
+    return AK_OK;
+}
+
+size_t ak_launcher_number(const char *variable, size_t fallback)
+{
+    const char *text = ak_env(variable);
+    int64_t number;
+    return text != NULL && ak_text_int(&number, text) && number > 0 ? (size_t)number : fallback;
+}
+
+/* ---- launchers ------------------------------------------------------------------------------- */
+
+ak_status ak_workers_read(size_t *least, size_t *most, const char *text, ak_error *err)
+{
+    char first[32];
+    const char *dash = strchr(text, '-');
+    int64_t low = 0, high = 0;
+    size_t length = dash == NULL ? strlen(text) : (size_t)(dash - text);
+    (void)snprintf(first, sizeof first, "%.*s", (int)(length < 31 ? length : 31), text);
+    bool good = ak_text_int(&low, first) && ak_text_int(&high, dash == NULL ? first : dash + 1);
+    if (!good || low < 1 || high < low || high > AK_SEATS_MAX) {
+        return ak_fail(err, AK_INVALID,
+                       "--workers %.40s: must be a number N or a range MIN-MAX, from 1 to %d", text,
+                       AK_SEATS_MAX);
+    }
+    *least = (size_t)low;
+    *most = (size_t)high;
+    return AK_OK;
+}
+
+static const ak_launcher_ops *find(const char *text, size_t length)
+{
+    for (size_t i = 0; i < COUNT; i++) {
+        if (strlen(all[i]->name) == length && strncmp(all[i]->name, text, length) == 0) {
+            return all[i];
+        }
+    }
+    return NULL;
+}
+
+ak_status ak_launcher_open(ak_launcher *out, const char *text, const char *workers,
+                           const char *devices, ak_error *err)
+{
+    ak_status status = AK_OK;
+    size_t length = strcspn(text, ":"), least = 1, most = 0;
+    *out = (ak_launcher){.ops = find(text, length)};
+    if (out->ops == NULL) {
+        return ak_fail(err, AK_INVALID,
+                       "--launcher %.60s: there is no such launcher; use cmd:WORDS, ssh:HOST,.. or "
+                       "slurm[:OPTIONS]",
+                       text);
+    }
+    const char *rest = text[length] == 0 ? "" : text + length + 1;
+    if (strlen(rest) >= sizeof out->text) {
+        return ak_fail(err, AK_LIMIT, "--launcher: longer than %d bytes", AK_LAUNCHER_MAX);
+    }
+    (void)snprintf(out->text, sizeof out->text, "%s", rest);
+    out->seats = ak_alloc(AK_SEATS_MAX, sizeof *out->seats);
+    AK_TRY(out->seats == NULL ? ak_fail_memory(err) : AK_OK);
+    if (workers != NULL) {
+        AK_TRY(ak_workers_read(&least, &most, workers, err));
+    }
+    AK_TRY(out->ops->seats(out, devices, most, err));
+    out->least = least;
+    if (least > out->count) {
+        status = ak_fail(err, AK_INVALID,
+                         "--workers %.40s: the launcher %s has places for %zu worker%s only",
+                         workers, out->ops->name, out->count, out->count == 1 ? "" : "s");
+    }
+out:
+    return status;
+}
+
+void ak_launcher_close(ak_launcher *l)
+{
+    ak_free(l->seats);
+    *l = (ak_launcher){0};
+}
+
+ak_status ak_launcher_command(ak_words *out, const ak_launcher *l, size_t seat,
+                              const char *const *argv, ak_error *err)
+{
+    AK_DO(l->ops->prefix(out, l, seat, err));
+    for (size_t i = 0; argv[i] != NULL; i++) {
+        AK_DO(l->ops->shell ? add_quoted(out, argv[i], err) : ak_words_add(out, argv[i], err));
+    }
+    return AK_OK;
+}

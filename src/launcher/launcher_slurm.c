@@ -1,0 +1,73 @@
+/*
+ * launcher_slurm.c: starts workers with srun. Within an allocation (salloc, sbatch) each worker is
+ * a job step of one task; the nodes are used in turn, and each worker gets its share of the node's
+ * processors and memory. Outside an allocation each worker is a job of its own and starts when the
+ * queue lets it.
+ */
+#include "launcher/launcher.h"
+
+#include "base/fs.h"
+
+static bool in_allocation(void)
+{
+    return ak_env("SLURM_JOB_ID") != NULL;
+}
+
+static size_t node_count(void)
+{
+    return ak_launcher_number("SLURM_JOB_NUM_NODES", 1);
+}
+
+static ak_status seats(ak_launcher *l, const char *devices, size_t most, ak_error *err)
+{
+    size_t tasks = ak_launcher_number("SLURM_NTASKS", node_count());
+    size_t count = most > 0 ? most : in_allocation() ? tasks : 1;
+    l->queues = !in_allocation();
+    for (size_t i = 0; i < count; i++) {
+        /* Slurm shows each worker only its own devices, numbered from 0. */
+        AK_DO(ak_launcher_seat(l, "", 0, devices, err));
+    }
+    return AK_OK;
+}
+
+/* Adds the option with the variable's value divided by `share`; adds nothing if that is 0 or the
+   variable is not set. */
+static ak_status add_share(ak_words *out, const char *option, const char *variable, size_t share,
+                           ak_error *err)
+{
+    char word[80];
+    size_t whole = ak_launcher_number(variable, 0);
+    if (whole / share == 0) {
+        return AK_OK;
+    }
+    (void)snprintf(word, sizeof word, "%s=%zu", option, whole / share);
+    return ak_words_add(out, word, err);
+}
+
+static ak_status prefix(ak_words *out, const ak_launcher *l, size_t seat, ak_error *err)
+{
+    char node[40];
+    ak_status status = AK_OK;
+    size_t nodes = node_count(), each = (l->count + nodes - 1) / nodes;
+    AK_TRY(ak_words_split(out, "srun --nodes=1 --ntasks=1 --job-name=autokernel", err));
+    if (in_allocation()) {
+        (void)snprintf(node, sizeof node, "--relative=%zu", seat % nodes);
+        AK_TRY(ak_words_add(out, "--exact", err));
+        AK_TRY(ak_words_add(out, node, err));
+        AK_TRY(add_share(out, "--cpus-per-task", "SLURM_CPUS_ON_NODE", each, err));
+        AK_TRY(add_share(out, "--mem", "SLURM_MEM_PER_NODE", each, err));
+    }
+    AK_TRY(ak_words_split(out, l->text, err));
+out:
+    return status;
+}
+
+static const char *const passes[] = {"SLURM_", "SRUN_", "SLURM_JWT", NULL};
+
+const ak_launcher_ops ak_launcher_slurm = {
+    .name = "slurm",
+    .help = "slurm[:OPTIONS of srun]",
+    .seats = seats,
+    .prefix = prefix,
+    .passes = passes,
+};

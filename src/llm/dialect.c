@@ -1,0 +1,124 @@
+/* dialect.c: see dialect.h. */
+#include "llm/dialect.h"
+
+#include <string.h>
+
+bool ak_can(const ak_request *request, unsigned ability)
+{
+    return (request->abilities.set & ability) != 0;
+}
+
+const char *ak_schema_name(const ak_llm_chat *chat)
+{
+    return chat->schema_name == NULL ? "answer" : chat->schema_name;
+}
+
+ak_status ak_system_text(char **out, const ak_request *request, ak_error *err)
+{
+    const ak_llm_chat *chat = request->chat;
+    ak_buf text = AK_BUF(AK_LLM_PROMPT_BYTES_MAX);
+    if (chat->system != NULL) {
+        ak_buf_puts(&text, chat->system);
+    }
+    if (chat->schema != NULL && !ak_can(request, AK_ABILITY_SCHEMA)) {
+        ak_buf_puts(&text, text.length > 0 ? "\n\n" : "");
+        ak_buf_puts(&text, "Reply with one JSON value and nothing else. It must match this JSON "
+                           "schema:\n");
+        ak_json_print(&text, chat->schema, false);
+    }
+    if (text.length == 0) {
+        *out = NULL;
+        return AK_OK;
+    }
+    return ak_buf_take(out, &text, err);
+}
+
+static json_t *message_of(const char *role, const char *text)
+{
+    json_t *message = json_object();
+    if (!ak_json_set_text(message, "role", role) || !ak_json_set_text(message, "content", text)) {
+        json_decref(message);
+        return NULL;
+    }
+    return message;
+}
+
+json_t *ak_messages_json(const ak_llm_chat *chat, const char *system)
+{
+    json_t *list = json_array();
+    bool good = list != NULL &&
+                (system == NULL || json_array_append_new(list, message_of("system", system)) == 0);
+    for (size_t i = 0; i < chat->message_count && good; i++) {
+        const char *role = chat->messages[i].role == AK_LLM_USER ? "user" : "assistant";
+        good = json_array_append_new(list, message_of(role, chat->messages[i].text)) == 0;
+    }
+    if (!good) {
+        json_decref(list);
+        return NULL;
+    }
+    return list;
+}
+
+ak_status ak_request_end(json_t **out, json_t *body, bool good, ak_error *err)
+{
+    if (body == NULL || !good) {
+        json_decref(body);
+        return ak_fail_memory(err);
+    }
+    *out = body;
+    return AK_OK;
+}
+
+void ak_append_at(ak_buf *out, const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    if (json_is_string(value)) {
+        ak_buf_append(out, json_string_value(value), json_string_length(value));
+    } else if (json_is_object(value) || json_is_array(value)) {
+        ak_json_print(out, value, false); /* the server has already parsed the JSON */
+    }
+}
+
+int64_t ak_count_at(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    double number = json_number_value(value); /* 0 if the value is not a number */
+    return number > 0 && number < 1e15 ? (int64_t)number : 0;
+}
+
+/* Returns usage.NAME_tokens and sets *detail to usage.NAME_tokens_details.`key`. */
+static int64_t tokens_at(int64_t *detail, const json_t *usage, const char *name, const char *key)
+{
+    char member[64];
+    (void)snprintf(member, sizeof member, "%s_tokens_details", name);
+    *detail = ak_count_at(json_object_get(usage, member), key);
+    (void)snprintf(member, sizeof member, "%s_tokens", name);
+    return ak_count_at(usage, member);
+}
+
+void ak_usage_at(ak_llm_usage *out, const json_t *object, const char *input, const char *output)
+{
+    const json_t *usage = json_object_get(object, "usage");
+    if (json_is_object(usage)) {
+        *out = (ak_llm_usage){.known = true};
+        out->input = tokens_at(&out->input_cached, usage, input, "cached_tokens");
+        out->output = tokens_at(&out->output_reasoning, usage, output, "reasoning_tokens");
+    }
+}
+
+void ak_copy_at(char out[AK_LLM_NAME_MAX], const json_t *object, const char *key)
+{
+    const char *text = ak_json_text_at(object, key);
+    if (*text != 0) {
+        (void)snprintf(out, AK_LLM_NAME_MAX, "%s", text);
+    }
+}
+
+void ak_reply_error(ak_reply *out, const json_t *body)
+{
+    const char *code, *message;
+    ak_error_words(&code, &message, body);
+    out->fault = ak_classify_words(code, message);
+    (void)snprintf(out->fault_text, sizeof out->fault_text, "%.239s",
+                   *message == 0 ? code : message);
+}

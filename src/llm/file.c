@@ -1,0 +1,228 @@
+/*
+ * file.c: a model that is reached by hand, or by a program of the user's. Each question becomes a
+ * file in a folder, NNNN.prompt.md, and the answer is read from NNNN.reply.json beside it.
+ *
+ * A prompt is written under another name and then renamed, so nobody reads an unfinished prompt. A
+ * reply may be written in place: it is taken once it is complete JSON (an object or an array), or
+ * once its length has not changed for SETTLED_NS, because an answer in words counts too (extract.h
+ * finds the JSON in it). A question that nobody waits for any more is renamed to
+ * NNNN.expired.md, so that nobody works on it. Its number is not used again.
+ */
+#include "llm/dialect.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/utf8.h"
+
+#define LOOK_NS    (100 * AK_MS_NS) /* between two looks for the reply */
+#define SETTLED_NS (2 * AK_SECOND_NS)
+/* Most numbers that are tried if other processes take numbers at the same time. */
+#define CLAIMS_MAX 10000
+
+typedef struct ticket {
+    char prompt[AK_PATH_MAX], reply[AK_PATH_MAX], expired[AK_PATH_MAX];
+} ticket;
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+/* Returns the number before the first '.' of a file's name; 0 if there is none. */
+static size_t number_of(const char *name)
+{
+    size_t number = 0, digits = strspn(name, "0123456789");
+    for (size_t i = 0; i < digits && digits <= 9; i++) {
+        number = number * 10 + (size_t)(name[i] - '0');
+    }
+    return name[digits] == '.' ? number : 0;
+}
+
+static ak_status last_number(size_t *out, const char *folder, ak_error *err)
+{
+    char **names = NULL;
+    size_t count = 0;
+    ak_status status = ak_fs_list(&names, &count, folder, err);
+    *out = 0;
+    for (size_t i = 0; status == AK_OK && i < count; i++) {
+        size_t number = number_of(names[i]);
+        *out = number > *out ? number : *out;
+    }
+    ak_fs_list_free(names, count);
+    return status;
+}
+
+static ak_status path_of(char out[AK_PATH_MAX], const char *folder, size_t number, const char *end,
+                         ak_error *err)
+{
+    char name[48];
+    (void)snprintf(name, sizeof name, "%04zu.%s", number, end);
+    return ak_fs_join(out, folder, name, err);
+}
+
+/* ---- question -------------------------------------------------------------------------------- */
+
+static ak_status write_prompt(const ticket *t, const ak_llm_chat *chat, ak_error *err)
+{
+    const char *slash = strrchr(t->reply, '/');
+    ak_buf text = AK_BUF(2 * AK_LLM_PROMPT_BYTES_MAX);
+    ak_buf_print(&text, "<!-- Write the answer to the file %s beside this one. -->\n",
+                 slash == NULL ? t->reply : slash + 1);
+    if (chat->system != NULL) {
+        ak_buf_print(&text, "<!-- system -->\n\n%s\n", chat->system);
+    }
+    for (size_t i = 0; i < chat->message_count; i++) {
+        ak_buf_print(&text, "\n<!-- %s -->\n\n%s\n",
+                     chat->messages[i].role == AK_LLM_USER ? "user" : "assistant",
+                     chat->messages[i].text);
+    }
+    if (chat->schema != NULL) {
+        ak_buf_puts(&text, "\n<!-- schema -->\n\nThe answer is one JSON value that matches this "
+                           "JSON schema, and nothing else.\n\n```json\n");
+        ak_json_print(&text, chat->schema, true);
+        ak_buf_puts(&text, "\n```\n");
+    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_buf_status(&text, err));
+    AK_TRY(ak_fs_write_private(t->prompt, text.data, text.length, err));
+out:
+    ak_buf_free(&text);
+    return status;
+}
+
+/* Writes the question under the next free number. A number is reserved by a lock file while the
+   prompt is being written, and by the prompt itself afterwards. */
+static ak_status post(ticket *out, const char *folder, const ak_llm_chat *chat, ak_error *err)
+{
+    size_t last;
+    char lock[AK_PATH_MAX];
+    ak_status status = last_number(&last, folder, err);
+    for (size_t number = last + 1; status == AK_OK && number <= last + CLAIMS_MAX; number++) {
+        AK_TRY(path_of(lock, folder, number, "lock", err));
+        AK_TRY(path_of(out->prompt, folder, number, "prompt.md", err));
+        AK_TRY(path_of(out->reply, folder, number, "reply.json", err));
+        AK_TRY(path_of(out->expired, folder, number, "expired.md", err));
+        if (!ak_fs_create_private(lock)) {
+            continue;
+        }
+        bool taken =
+            ak_fs_is_file(out->prompt) || ak_fs_is_file(out->reply) || ak_fs_is_file(out->expired);
+        status = taken ? AK_OK : write_prompt(out, chat, err);
+        ak_fs_remove(lock);
+        if (!taken) {
+            return status;
+        }
+    }
+    AK_TRY(status);
+    status = ak_fail(err, AK_IO, "%s: no file can be created in it", folder);
+out:
+    return status;
+}
+
+/* ---- reply ----------------------------------------------------------------------------------- */
+
+/* Takes the text as the reply. The member "model" of its JSON, if there is one, names the model
+   that answered. */
+static ak_status take(ak_reply *out, const char *text, const json_t *value, ak_error *err)
+{
+    char *clean = ak_utf8_clean(text);
+    if (clean == NULL) {
+        return ak_fail_memory(err);
+    }
+    size_t length = strlen(clean);
+    while (length > 0 && strchr(" \t\r\n", clean[length - 1]) != NULL) {
+        length--;
+    }
+    ak_buf_append(&out->text, clean, length);
+    ak_free(clean);
+    ak_copy_at(out->model, value, "model");
+    out->finish = AK_LLM_FINISH_STOP;
+    out->ended = true;
+    return AK_OK;
+}
+
+static void give_up(ak_reply *out, ak_llm_fault fault, const char *path, const char *why)
+{
+    out->fault = fault;
+    (void)snprintf(out->fault_text, sizeof out->fault_text, "%.160s %s", path, why);
+}
+
+typedef struct look {
+    size_t length;
+    int64_t since_ns; /* when the file got this length */
+} look;
+
+/* Looks once for the reply. *done is true if the reply was taken, or if its file is too large. */
+static ak_status look_for(bool *done, ak_reply *out, look *last, const ticket *t, int64_t now_ns,
+                          ak_error *err)
+{
+    char *text = NULL;
+    size_t length = 0;
+    json_t *value = NULL;
+    *done = false;
+    if (!ak_fs_is_file(t->reply)) {
+        return AK_OK;
+    }
+    ak_status status = ak_fs_read(&text, &length, t->reply, AK_LLM_REPLY_BYTES_MAX, err);
+    if (status == AK_LIMIT) {
+        give_up(out, AK_LLM_FAULT_DAMAGED, t->reply, "is larger than 16 MiB");
+        *done = true;
+        return AK_OK;
+    }
+    if (status != AK_OK) { /* an editor may have renamed it just now */
+        return ak_fs_is_file(t->reply) ? status : AK_OK;
+    }
+    if (length != last->length) {
+        *last = (look){length, now_ns};
+    }
+    bool settled = length > 0 && now_ns - last->since_ns >= SETTLED_NS;
+    bool whole = ak_json_parse(&value, text, length, t->reply, NULL) == AK_OK &&
+                 (json_is_object(value) || json_is_array(value));
+    *done = settled || whole;
+    if (*done) {
+        status = take(out, text, value, err);
+    }
+    json_decref(value);
+    ak_free(text);
+    return status;
+}
+
+static ak_status ask(ak_reply *out, const ak_request *request, const ak_errand *errand,
+                     ak_error *err)
+{
+    ticket t;
+    look last = {0};
+    bool done = false;
+    ak_status status = post(&t, errand->place, request->chat, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    int64_t end_ns = errand->now_ns(errand->context) + errand->timeout_ns;
+    for (;;) {
+        int64_t now_ns = errand->now_ns(errand->context);
+        status = look_for(&done, out, &last, &t, now_ns, err);
+        if (status != AK_OK || done) {
+            return status;
+        }
+        if (now_ns >= end_ns) {
+            give_up(out, AK_LLM_FAULT_TIMEOUT, t.reply,
+                    "was not written in time; raise --llm-timeout");
+            break;
+        }
+        int64_t left_ns = end_ns - now_ns;
+        if (!errand->wait(errand->context, left_ns < LOOK_NS ? left_ns : LOOK_NS)) {
+            give_up(out, AK_LLM_FAULT_CANCELLED, t.reply, "is no longer awaited");
+            break;
+        }
+    }
+    (void)rename(t.prompt, t.expired); /* the user may have removed it */
+    return AK_OK;
+}
+
+const ak_provider ak_provider_file = {
+    .name = "file",
+    .description = "a folder: each prompt becomes a file there, and a reply is read from one",
+    .ask = ask,
+    .timeout_seconds = 1800,
+};

@@ -1,0 +1,100 @@
+/* ceilings.c: see ceilings.h. */
+#include "measure/ceilings.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "base/json.h"
+
+#define FILE_NAME      "ceilings.json"
+#define FILE_BYTES_MAX (1u << 20)
+
+#define FIGURES(X)                                                                                 \
+    X(peak_tflops)                                                                                 \
+    X(copy_gbs)                                                                                    \
+    X(triad_gbs)                                                                                   \
+    X(read_gbs)                                                                                    \
+    X(l1_gbs)                                                                                      \
+    X(cache_gbs)
+
+bool ak_ceilings_raise(ak_ceilings *to, const ak_ceilings *more)
+{
+    bool rose = false;
+#define RAISE(figure)                                                                              \
+    if (more->figure > to->figure) {                                                               \
+        to->figure = more->figure;                                                                 \
+        rose = true;                                                                               \
+    }
+    FIGURES(RAISE)
+#undef RAISE
+    to->measured = to->measured || more->measured;
+    return rose;
+}
+
+double ak_ceilings_growth(const ak_ceilings *before, const ak_ceilings *after)
+{
+    double was = ak_roofline_bandwidth(before), is = ak_roofline_bandwidth(after);
+    double compute = before->peak_tflops > 0 ? after->peak_tflops / before->peak_tflops : 1;
+    double memory = was > 0 ? is / was : 1;
+    return compute > memory ? compute : memory;
+}
+
+static void read_figures(ak_ceilings *out, const json_t *object)
+{
+    *out = (ak_ceilings){.measured = json_is_object(object)};
+#define READ(figure) out->figure = ak_json_number_at(object, #figure);
+    FIGURES(READ)
+#undef READ
+}
+
+static json_t *figures_json(const ak_ceilings *c)
+{
+    json_t *object = json_object();
+    bool good = object != NULL;
+#define SET(figure) good = good && ak_json_set_real(object, #figure, c->figure);
+    FIGURES(SET)
+#undef SET
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+/* Reads the file's object. Returns an empty object if there is none, or NULL without memory. */
+static json_t *read_file(const char *path)
+{
+    char *text = NULL;
+    size_t length = 0;
+    json_t *object = NULL;
+    if (ak_fs_read(&text, &length, path, FILE_BYTES_MAX, NULL) == AK_OK &&
+        ak_json_parse(&object, text, length, path, NULL) == AK_OK && !json_is_object(object)) {
+        json_decref(object);
+        object = NULL;
+    }
+    ak_free(text);
+    return object == NULL ? json_object() : object;
+}
+
+void ak_ceilings_keep(ak_ceilings *ceilings, const char *key)
+{
+    char folder[AK_PATH_MAX], path[AK_PATH_MAX];
+    ak_ceilings kept;
+    if (ak_fs_cache_folder(folder, NULL) != AK_OK ||
+        ak_fs_join(path, folder, FILE_NAME, NULL) != AK_OK) {
+        return;
+    }
+    json_t *all = read_file(path);
+    read_figures(&kept, json_object_get(all, key));
+    if (ak_ceilings_raise(&kept, ceilings)) {
+        char *text = NULL;
+        if (ak_json_set(all, key, figures_json(&kept)) && ak_json_text(&text, all, NULL) == AK_OK &&
+            ak_fs_mkdirs(folder, NULL) == AK_OK) {
+            (void)ak_fs_write(path, text, strlen(text), NULL);
+        }
+        ak_free(text);
+    }
+    json_decref(all);
+    (void)ak_ceilings_raise(ceilings, &kept);
+}

@@ -1,0 +1,23 @@
+/*
+ * ceilings.h: the highest ceilings that were ever measured on a machine. Other load can only make a
+ * ceiling look lower than it is, so the highest value is kept: in ceilings.json in the user's cache
+ * folder, with one member for each device, number of threads and dtype. Removing the file makes the
+ * next run measure anew.
+ */
+#ifndef AK_MEASURE_CEILINGS_H
+#define AK_MEASURE_CEILINGS_H
+
+#include "base/status.h"
+#include "measure/roofline.h"
+
+/* Raises each figure of `to` to that of `more` if that is higher. Returns true if any rose. */
+bool ak_ceilings_raise(ak_ceilings *to, const ak_ceilings *more);
+/* Returns the factor by which the peak or the bandwidth rose, whichever is larger. A figure that
+   was unknown before counts as 1. */
+double ak_ceilings_growth(const ak_ceilings *before, const ak_ceilings *after);
+/* Merges `ceilings` with the figures that the file keeps under this key: both get the higher value
+   of each figure. If there is no cache folder, or the file is damaged, the file counts as empty. A
+   failure to write the file is ignored, because the measurement is valid without it. */
+void ak_ceilings_keep(ak_ceilings *ceilings, const char *key);
+
+#endif

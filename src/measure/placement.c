@@ -1,0 +1,163 @@
+/* placement.c: see placement.h. */
+#include "measure/placement.h"
+
+#include <math.h>
+
+#include "base/number.h"
+
+#define LINE_BYTES 160
+
+static double ratio(double part, double whole)
+{
+    return whole > 0 && part > 0 ? part / whole : 0;
+}
+
+void ak_place(ak_placement *out, const ak_ceilings *ceilings, double flops, double bytes, double ms,
+              bool cache)
+{
+    ak_roofline roof;
+    ak_roofline_of(&roof, ceilings, flops, bytes, ms);
+    double bandwidth = ak_roofline_bandwidth(ceilings);
+    *out = (ak_placement){.flops = flops,
+                          .bytes = bytes,
+                          .intensity = ratio(flops, bytes),
+                          .peak_tflops = fmax(ceilings->peak_tflops, 0),
+                          .bandwidth_gbs = bandwidth,
+                          .compute_ms = ratio(flops / 1e9, ceilings->peak_tflops),
+                          .memory_ms = ratio(bytes / 1e6, bandwidth),
+                          .memory_bound = roof.memory_bound,
+                          .cache = cache,
+                          .memory_gbs = cache ? 0 : bandwidth,
+                          .cache_gbs = fmax(ceilings->cache_gbs, 0),
+                          .l1_gbs = fmax(ceilings->l1_gbs, 0),
+                          .tflops = roof.tflops,
+                          .gbs = roof.gbs,
+                          .efficiency = roof.efficiency};
+    out->compute_utilisation = ratio(out->tflops, out->peak_tflops);
+    out->bandwidth_utilisation = ratio(out->gbs, out->bandwidth_gbs);
+}
+
+void ak_place_trial(ak_placement *out, const ak_trial *trial)
+{
+    bool memory = trial->bound != NULL && trial->bound[0] == 'm';
+    *out = (ak_placement){.flops = trial->tflops * trial->median_ms * 1e9,
+                          .bytes = trial->gbs * trial->median_ms * 1e6,
+                          .intensity = ratio(trial->tflops * 1e3, trial->gbs),
+                          .memory_bound = memory,
+                          .tflops = trial->tflops,
+                          .gbs = trial->gbs,
+                          .efficiency = trial->efficiency};
+    out->compute_utilisation = memory ? 0 : trial->efficiency;
+    out->bandwidth_utilisation = memory ? trial->efficiency : 0;
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static const char *show_bytes(char out[32], double bytes)
+{
+    static const char *const units[] = {"byte", "kB", "MB", "GB", "TB"};
+    size_t unit = 0;
+    while (bytes >= 1000 && unit + 1 < sizeof units / sizeof units[0]) {
+        bytes /= 1000;
+        unit++;
+    }
+    (void)ak_number_print(out, 32, "%.4g %s", bytes, units[unit]);
+    return out;
+}
+
+/* Writes, for example, "88.4 % of what this device can do, bound by compute". */
+static void describe_efficiency(char out[LINE_BYTES], const ak_placement *p)
+{
+    double percent = p->efficiency * 100;
+    if (p->efficiency > 1 && p->memory_bound) {
+        (void)ak_number_print(out, LINE_BYTES,
+                              "%.1f %% of the memory's bandwidth, as the data stay in a cache",
+                              percent);
+    } else {
+        (void)ak_number_print(out, LINE_BYTES, "%.1f %% of what this device can do, bound by %s",
+                              percent,
+                              !p->memory_bound ? "compute"
+                              : p->cache       ? "the bandwidth of a cache"
+                                               : "memory");
+    }
+}
+
+static void describe_limits(char out[LINE_BYTES], const ak_placement *p)
+{
+    (void)ak_number_print(out, LINE_BYTES,
+                          "%.4g TFLOP/s of arithmetic (%.4g ms), %.4g GB/s of %s (%.4g ms)",
+                          p->peak_tflops, p->compute_ms, p->bandwidth_gbs,
+                          p->cache ? "cache" : "memory", p->memory_ms);
+}
+
+void ak_placement_describe(const ak_placement *p, ak_placement_visitor visit, void *context)
+{
+    char text[LINE_BYTES], bytes[32];
+    if (p->efficiency > 0) {
+        describe_efficiency(text, p);
+        visit(context, "roofline", text);
+    }
+    if (p->intensity > 0) {
+        (void)ak_number_print(text, sizeof text,
+                              "%.4g flop/byte (%.4g flop, %s of traffic at least)", p->intensity,
+                              p->flops, show_bytes(bytes, p->bytes));
+        visit(context, "intensity", text);
+    } else if (p->bytes > 0) {
+        visit(context, "traffic", show_bytes(bytes, p->bytes));
+    }
+    if (p->compute_ms > 0 && p->memory_ms > 0) {
+        describe_limits(text, p);
+        visit(context, "limits", text);
+    }
+    if (p->compute_utilisation > 0 && p->bandwidth_utilisation > 0) {
+        (void)ak_number_print(text, sizeof text,
+                              "%.1f %% of the arithmetic, %.1f %% of the bandwidth",
+                              p->compute_utilisation * 100, p->bandwidth_utilisation * 100);
+        visit(context, "utilisation", text);
+    }
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+#define MEMBERS(X)                                                                                 \
+    X(flops)                                                                                       \
+    X(bytes)                                                                                       \
+    X(intensity)                                                                                   \
+    X(peak_tflops)                                                                                 \
+    X(bandwidth_gbs)                                                                               \
+    X(memory_gbs)                                                                                  \
+    X(cache_gbs)                                                                                   \
+    X(l1_gbs)                                                                                      \
+    X(compute_ms)                                                                                  \
+    X(memory_ms)                                                                                   \
+    X(tflops)                                                                                      \
+    X(gbs)                                                                                         \
+    X(efficiency)                                                                                  \
+    X(compute_utilisation)                                                                         \
+    X(bandwidth_utilisation)
+
+json_t *ak_placement_json(const ak_placement *p)
+{
+    json_t *object = json_object();
+    bool good = object != NULL &&
+                ak_json_set_text(object, "bound", p->memory_bound ? "memory" : "compute") &&
+                ak_json_set(object, "cache", json_boolean(p->cache));
+#define SET(name) good = good && ak_json_set_real(object, #name, p->name > 0 ? p->name : NAN);
+    MEMBERS(SET)
+#undef SET
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+void ak_placement_read(ak_placement *out, const json_t *object)
+{
+    const char *bound = json_string_value(json_object_get(object, "bound"));
+    *out = (ak_placement){.memory_bound = bound != NULL && bound[0] == 'm',
+                          .cache = json_is_true(json_object_get(object, "cache"))};
+#define GET(name) out->name = json_number_value(json_object_get(object, #name));
+    MEMBERS(GET)
+#undef GET
+}

@@ -1,0 +1,22 @@
+/*
+ * placement.h: the place of a task on the roofline of a device. The end of a run, reports, JSON and
+ * the prompts of language models all show this one calculation (ak_placement in the public header).
+ */
+#ifndef AK_MEASURE_PLACEMENT_H
+#define AK_MEASURE_PLACEMENT_H
+
+#include "autokernel/autokernel.h"
+#include "base/json.h"
+#include "measure/roofline.h"
+
+/* Computes the placement. `bytes` are the compulsory traffic; `cache` says that the bandwidth of
+   `ceilings` is that of a cache which holds all data. If `ms` is 0, nothing was measured and
+   only the limits are known. */
+void ak_place(ak_placement *out, const ak_ceilings *ceilings, double flops, double bytes, double ms,
+              bool cache);
+/* Returns the member "roofline" of a result (docs/formats.md), or NULL if there is no memory. */
+json_t *ak_placement_json(const ak_placement *placement);
+/* Reads that member back. What is missing or null becomes 0. */
+void ak_placement_read(ak_placement *out, const json_t *object);
+
+#endif

@@ -1,0 +1,179 @@
+/* verdict.c: see verdict.h. */
+#include "measure/verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+enum {
+    TRIM_FROM = 6,  /* with fewer groups, none is trimmed */
+    TRIM_PART = 8,  /* else one group in TRIM_PART is trimmed at each end, at least one */
+    GROUPS_MIN = 3, /* with fewer groups, each round counts as a group */
+    CLEAN_MIN = 4   /* this many groups with undisturbed rounds are enough */
+};
+
+const char *ak_speed_verdict_text(ak_speed_verdict verdict)
+{
+    switch (verdict) {
+#define WORD(name, word)                                                                           \
+    case AK_SPEED_##name:                                                                          \
+        return word;
+        AK_SPEED_MAP(WORD)
+#undef WORD
+    }
+    return "none";
+}
+
+/* Returns the 97.5 % quantile of Student's t (Fisher and Yates, Statistical Tables, table III). */
+static double student(size_t freedom)
+{
+    static const double t[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
+                               2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+                               2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
+                               2.060,  2.056, 2.052, 2.048, 2.045, 2.042};
+    size_t known = sizeof t / sizeof t[0];
+    return freedom == 0 ? INFINITY : t[freedom <= known ? freedom - 1 : known - 1];
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, ascending);
+    return count % 2 == 1 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
+}
+
+static void not_known(ak_stats *out)
+{
+    double nan = (double)NAN;
+    *out = (ak_stats){nan, nan, nan, nan, nan, nan, 0};
+}
+
+/* Computes the statistics of the groups' logarithms, and sorts them. */
+static void describe(ak_stats *out, double *values, size_t count)
+{
+    size_t trim = count < TRIM_FROM ? 0 : count / TRIM_PART > 1 ? count / TRIM_PART : 1;
+    size_t kept = count - 2 * trim;
+    double sum = 0.0, mean = 0.0, square = 0.0;
+    qsort(values, count, sizeof *values, ascending);
+    for (size_t i = trim; i < count - trim; i++) {
+        sum += values[i];
+    }
+    for (size_t i = 0; i < count; i++) {
+        /* Winsorised: a trimmed value counts as the nearest value that is kept. */
+        size_t at = i < trim ? trim : i >= count - trim ? count - trim - 1 : i;
+        mean += values[at] / (double)count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t at = i < trim ? trim : i >= count - trim ? count - trim - 1 : i;
+        square += (values[at] - mean) * (values[at] - mean);
+    }
+    double centre = sum / (double)kept, n = (double)count;
+    double error = sqrt(square / (n - 1)) / ((double)kept / n * sqrt(n));
+    double half = student(kept - 1) * error;
+    *out = (ak_stats){.median = exp(centre),
+                      .low = exp(centre - half),
+                      .high = exp(centre + half),
+                      .min = exp(values[0]),
+                      .max = exp(values[count - 1]),
+                      .mean = exp(mean),
+                      .count = count};
+}
+
+typedef struct pairs {
+    const double *numerator, *denominator;
+    const bool *disturbed;
+    size_t count, group;
+    double *room; /* scratch for the rounds of a group */
+} pairs;
+
+/* Computes the median of each group and returns the number of groups that have a median. With
+   `clean`, only undisturbed rounds count. */
+static size_t medians(double *out, const pairs *p, bool clean)
+{
+    size_t groups = 0;
+    for (size_t first = 0; first < p->count; first += p->group) {
+        size_t kept = 0;
+        for (size_t i = first; i < p->count && i < first + p->group; i++) {
+            bool usable =
+                p->numerator[i] > 0 && p->denominator[i] > 0 && !(clean && p->disturbed[i]);
+            if (usable) {
+                p->room[kept++] = log(p->numerator[i] / p->denominator[i]);
+            }
+        }
+        if (kept > 0) {
+            out[groups++] = median(p->room, kept);
+        }
+    }
+    return groups;
+}
+
+bool ak_verdict_ratio(ak_stats *out, const double *numerator, const double *denominator,
+                      const bool *disturbed, size_t count, size_t group)
+{
+    pairs p = {.numerator = numerator,
+               .denominator = denominator,
+               .disturbed = disturbed,
+               .count = count,
+               .group = group == 0 || count < GROUPS_MIN * group ? 1 : group};
+    double *values = ak_alloc(2 * count + 1, sizeof *values);
+    not_known(out);
+    if (values == NULL) {
+        return false;
+    }
+    p.room = values + count;
+    size_t groups = (count + p.group - 1) / p.group;
+    size_t found = medians(values, &p, disturbed != NULL);
+    bool clean = found == groups || (found >= CLEAN_MIN && 2 * found >= groups);
+    if (!clean) {
+        found = medians(values, &p, false);
+    }
+    if (found > 1) {
+        describe(out, values, found);
+    }
+    ak_free(values);
+    return clean;
+}
+
+double ak_verdict_deviation(double ratio)
+{
+    return ratio > 0 ? (ratio < 1 ? 1 / ratio : ratio) - 1 : (double)NAN;
+}
+
+bool ak_verdict_busy(const ak_noise *noise)
+{
+    return noise->pressure > 0.5 ||
+           (noise->pressure > AK_VERDICT_BUSY && 4 * noise->disturbed > noise->rounds);
+}
+
+static bool decides(double low, double high)
+{
+    return low > 0 && high <= AK_VERDICT_WIDEST * low;
+}
+
+ak_speed_verdict ak_verdict_between(double low, double high, double deviation, bool clean)
+{
+    double least = 1 + deviation > AK_VERDICT_LEAST ? 1 + deviation : AK_VERDICT_LEAST;
+    if (!decides(low, high)) {
+        return AK_SPEED_UNDECIDED;
+    }
+    if (low > least || high < 1 / least) {
+        return !clean ? AK_SPEED_UNDECIDED : low > least ? AK_SPEED_FASTER : AK_SPEED_SLOWER;
+    }
+    return least <= AK_VERDICT_WIDEST ? AK_SPEED_TIE : AK_SPEED_UNDECIDED;
+}
+
+ak_speed_verdict ak_verdict_of(const ak_stats *ratio, const ak_stats *control, bool clean)
+{
+    if (control != NULL && !decides(control->low, control->high)) {
+        return AK_SPEED_UNDECIDED;
+    }
+    double same = control == NULL ? 0 : ak_verdict_deviation(control->median);
+    return ak_verdict_between(ratio->low, ratio->high, same, clean);
+}

@@ -1,0 +1,60 @@
+/*
+ * verdict.h: decides whether one candidate is faster than another or the difference is noise.
+ *
+ * The times of a comparison come in rounds, with a batch of each candidate, and rounds come in
+ * groups. Disturbances of a machine last longer than a round, and two processes with the same code
+ * can differ by some per cent all their lives, depending on where their pages lie; so rounds are
+ * not independent of each other. Groups nearly are: each begins with new processes where that is
+ * possible. So the ratio of two candidates is computed by batch means (Law and Kelton, Simulation
+ * Modeling and Analysis, section 9.5.3): the logarithm of the ratio in each round, the median over
+ * the rounds of each group, and the trimmed mean over the groups, which one bad group cannot spoil.
+ * The interval is that of Tukey and McLaughlin (Sankhya A 25, 1963; Student's t, Winsorised
+ * variance).
+ *
+ * The comparison also measures its own error: one candidate takes part twice, as a control, and the
+ * ratio of its two times shows by how much identical code differs in this comparison.
+ */
+#ifndef AK_MEASURE_VERDICT_H
+#define AK_MEASURE_VERDICT_H
+
+#include "measure/stats.h"
+#include "base/status.h"
+
+/* A ratio within this factor of 1 is a tie, whatever its interval: between runs identical code
+   differs by up to as much, even if no single run shows a difference (docs/BENCHMARKS.md, "A/A
+   study"). */
+#define AK_VERDICT_LEAST 1.01
+/* If the ends of an interval have a larger ratio, the verdict is undecided. If the control differs
+   from itself by more than this factor, a candidate within that deviation is undecided, not a
+   tie. */
+#define AK_VERDICT_WIDEST 1.2
+/* A batch is disturbed if a thread waited for a processor for more than this part of it. */
+#define AK_VERDICT_DISTURBED 0.02
+/* A machine is busy if the pressure (pressure.h) is above 0.5, or if it is above this value and
+   more than a quarter of the rounds were disturbed. At the lower pressure both are required because
+   work on a separate device, such as a GPU, suffers less from a busy processor. */
+#define AK_VERDICT_BUSY 0.1
+
+/* Computes the ratio of two candidates' times; numerator[i] and denominator[i] belong to the
+   same round. `group` rounds make a group; the last group may be shorter. Rounds for which
+   `disturbed` is true are left out if at least four groups, and at least half of all groups,
+   have undisturbed rounds; `disturbed` may be NULL. Returns false if too few groups have
+   undisturbed rounds; then disturbed rounds count as well. All members of *out are NaN if there are
+   too few samples. */
+bool ak_verdict_ratio(ak_stats *out, const double *numerator, const double *denominator,
+                      const bool *disturbed, size_t count, size_t group);
+
+/* Decides by the ratio of two candidates and by the ratio of the control to itself; `control` is
+   NULL if there was no control. If the rounds were not `clean` (ak_verdict_ratio returned false),
+   the result is a tie or undecided: a scheduler can favour one of two processes with the same code
+   for all their lives (docs/BENCHMARKS.md, "A/A study"). */
+ak_speed_verdict ak_verdict_of(const ak_stats *ratio, const ak_stats *control, bool clean);
+/* Decides in the same way by the ends of an interval; `deviation` says how far the ratio of
+   identical code was from 1. */
+ak_speed_verdict ak_verdict_between(double low, double high, double deviation, bool clean);
+/* Returns true if the machine was busy (AK_VERDICT_BUSY). */
+bool ak_verdict_busy(const ak_noise *noise);
+/* Returns how far a ratio is from 1 in either direction: 0.02 for 1.02 and for 1/1.02. */
+double ak_verdict_deviation(double ratio);
+
+#endif

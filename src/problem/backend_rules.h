@@ -1,0 +1,35 @@
+/*
+ * backend_rules.h: the rules that a backend adds to the space files of its implementations.
+ * problem/ comes before backend/ and knows no backend: each backend brings its rules in its table
+ * (backend.h), and backend.c finds them by name.
+ */
+#ifndef AK_PROBLEM_BACKEND_RULES_H
+#define AK_PROBLEM_BACKEND_RULES_H
+
+#include "problem/task.h"
+
+/* The rules of a backend. Every member may be NULL. */
+typedef struct ak_backend_rules {
+    /* Returns AK_INVALID for a mistake in "Launch". Called when the space file is loaded. */
+    ak_status (*check_launch)(const json_t *launch, const ak_problem *problem, const char *where,
+                              ak_error *err);
+    /* Returns true if a kernel with this "Launch" has a second entry, specialised for the task's
+       own sizes. */
+    bool (*is_specialised)(const json_t *launch);
+    /* Appends the options that the backend's compiler needs for every configuration of the task.
+       They come after the macros of the task and before the options of the space file. */
+    ak_status (*add_options)(ak_options *out, const ak_task *task, ak_error *err);
+    /* Appends to the source what calls an entry that takes its arguments as "Launch" says. The
+       entry is then "ak_kernel". */
+    ak_status (*adapt)(ak_buf *out, const json_t *launch, const char *entry,
+                       const ak_problem *problem, const char *where, ak_error *err);
+    /* Returns true if a space file may give the compiler this option. A space with an option
+       that could run a program, read files or write elsewhere is refused when it is loaded. */
+    bool (*allows_option)(const char *option);
+} ak_backend_rules;
+
+/* Returns a backend's rules; NULL if the backend adds none, or if this build has no backend of
+   this name. Defined in backend/backend.c. */
+const ak_backend_rules *ak_backend_rules_find(const char *backend);
+
+#endif

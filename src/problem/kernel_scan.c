@@ -1,0 +1,669 @@
+/* kernel_scan.c: see kernel_scan.h. Code is read without its comments and is not parsed as a
+   compiler would, so the scan refuses unusual code or names a guess. This file is long because each
+   part of a document is written from one part of the source, and the code that reads that part
+   stands beside the code that writes it. */
+#include "problem/kernel_scan.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "problem/kernel_files.h"
+#include "space/expr.h"
+
+#define LETTERS        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
+#define WORD           LETTERS "0123456789"
+#define BLANK          " \t\r\n"
+#define NAME_BYTES     (AK_KERNEL_NAME_MAX + 1)
+#define PARAMETERS_MAX 16
+#define VALUE_MAX      (1 << 20)
+
+typedef struct argument {
+    char name[NAME_BYTES];
+    const char *dtype;  /* "f32" */
+    const char *passed; /* of a scalar: "Int32" */
+    bool pointer, reads_only;
+} argument;
+
+typedef struct scanner {
+    const char *text, *backend, *file;
+    char *plain;       /* the text with blanks in place of comments and quoted texts */
+    size_t begin, end; /* the template's head in the text; equal if there is none */
+    size_t entry;      /* where the entry's qualifiers begin */
+    char name[NAME_BYTES];
+    argument arguments[AK_ARGUMENTS_MAX];
+    size_t argument_count;
+    struct {
+        char name[NAME_BYTES];
+        int64_t value;
+    } parameters[PARAMETERS_MAX];
+    size_t parameter_count;
+    ak_buf notes;
+    ak_error *err;
+} scanner;
+
+static const struct c_type {
+    const char *name, *dtype, *passed;
+} types[] = {
+    {"float", "f32", "Float32"},    {"double", "f64", "Float64"}, {"int", "i32", "Int32"},
+    {"int32_t", "i32", "Int32"},    {"unsigned", "i32", "Int32"}, {"uint", "i32", "Int32"},
+    {"uint32_t", "i32", "Int32"},   {"long", NULL, "Int64"},      {"int64_t", NULL, "Int64"},
+    {"size_t", NULL, "Int64"},      {"half", "f16", NULL},        {"__half", "f16", NULL},
+    {"__nv_bfloat16", "bf16", NULL}};
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+/* Copies the text with blanks in place of comments and quoted texts. */
+static char *without_comments(const char *text)
+{
+    char *out = ak_strdup(text);
+    for (size_t i = 0; out != NULL && out[i] != 0;) {
+        size_t end = i + 1;
+        if (out[i] == '/' && (out[i + 1] == '/' || out[i + 1] == '*')) {
+            const char *stop =
+                out[i + 1] == '/' ? strchr(text + i, '\n') : strstr(text + i + 2, "*/");
+            end = stop == NULL ? strlen(text) : (size_t)(stop - text) + (out[i + 1] == '/' ? 0 : 2);
+        } else if (out[i] == '"') {
+            while (text[end] != 0 && text[end] != '"' && text[end] != '\n') {
+                end += text[end] == '\\' && text[end + 1] != 0 ? 2 : 1;
+            }
+            end += text[end] == '"' ? 1 : 0;
+        } else {
+            i++;
+            continue;
+        }
+        for (; i < end; i++) {
+            out[i] = out[i] == '\n' ? '\n' : ' ';
+        }
+    }
+    return out;
+}
+
+/* Finds a whole word. Returns NULL if there is none. */
+static const char *find_word(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = text; (at = strstr(at, word)) != NULL; at += length) {
+        bool begins = at == text || strchr(WORD, at[-1]) == NULL;
+        if (begins && (at[length] == 0 || strchr(WORD, at[length]) == NULL)) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+static bool has_word(const char *text, const char *word)
+{
+    return find_word(text, word) != NULL;
+}
+
+/* Returns the bracket that closes the one at `open`, or NULL. */
+static const char *closing(const char *open)
+{
+    int depth = 0;
+    for (const char *p = open; *p != 0; p++) {
+        depth += strchr("([{", *p) != NULL ? 1 : strchr(")]}", *p) != NULL ? -1 : 0;
+        if (depth == 0) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+static void copy_name(char out[NAME_BYTES], const char *from, size_t length)
+{
+    (void)snprintf(out, NAME_BYTES, "%.*s", (int)length, from);
+}
+
+static void note(scanner *s, const char *what, const char *where)
+{
+    ak_buf_print(&s->notes, "%s: %s\n", what, where);
+}
+
+/* ---- parameters ---------------------------------------------------------------------------- */
+
+static void add_parameter(scanner *s, const char *name, size_t length, int64_t value)
+{
+    char copy[NAME_BYTES];
+    copy_name(copy, name, length);
+    for (size_t i = 0; i < s->parameter_count; i++) {
+        if (strcmp(s->parameters[i].name, copy) == 0) {
+            return;
+        }
+    }
+    if (s->parameter_count < PARAMETERS_MAX && value >= 1 && value <= VALUE_MAX) {
+        memcpy(s->parameters[s->parameter_count].name, copy, sizeof copy);
+        s->parameters[s->parameter_count++].value = value;
+    }
+}
+
+/* Returns the whole number that the text begins with; 0 if there is none, or if a letter, a digit,
+   '_' or '.' follows its digits. */
+static int64_t number_at(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+    char copy[16];
+    int64_t value = 0;
+    if (digits == 0 || digits >= sizeof copy ||
+        (text[digits] != 0 && strchr(WORD ".", text[digits]) != NULL)) {
+        return 0;
+    }
+    memcpy(copy, text, digits);
+    copy[digits] = 0;
+    return ak_text_int(&value, copy) ? value : 0;
+}
+
+/* Finds parameters that the source lets the compiler define: "#ifndef X", then "#define X 16". */
+static void find_guarded(scanner *s)
+{
+    for (const char *at = s->plain; (at = strstr(at, "#ifndef")) != NULL; at += 7) {
+        const char *name = at + 7 + strspn(at + 7, " \t");
+        size_t length = strspn(name, WORD);
+        const char *next = name + length + strspn(name + length, BLANK);
+        if (length == 0 || strncmp(next, "#define", 7) != 0) {
+            continue;
+        }
+        next += 7 + strspn(next + 7, " \t");
+        if (strncmp(next, name, length) == 0 && strchr(" \t", next[length]) != NULL) {
+            next += length;
+            add_parameter(s, name, length, number_at(next + strspn(next, " \t")));
+        }
+    }
+}
+
+/* Finds parameters in options such as -DX=16, which comments contain to say how to compile the
+   file. */
+static void find_options(scanner *s)
+{
+    for (const char *at = s->text; (at = strstr(at, "-D")) != NULL; at += 2) {
+        size_t length = strspn(at + 2, WORD);
+        if (length > 0 && strchr("0123456789", at[2]) == NULL && at[2 + length] == '=') {
+            add_parameter(s, at + 2, length, number_at(at + 3 + length));
+        }
+    }
+}
+
+/* Returns template argument `index` of the first instantiation in the file, such as
+   `NAME<128, 4>`; 0 if it is not a number. */
+static int64_t instantiated(const scanner *s, size_t index)
+{
+    const char *at = s->plain;
+    while ((at = find_word(at, s->name)) != NULL && at[strlen(s->name)] != '<') {
+        at += strlen(s->name);
+    }
+    if (at == NULL) {
+        return 0;
+    }
+    at += strlen(s->name) + 1;
+    for (; index > 0 && *at != 0; index--) {
+        at += strcspn(at, ",>;");
+        at += *at == ',' ? 1 : 0;
+    }
+    return number_at(at + strspn(at, BLANK));
+}
+
+/* Reads "template <int BLOCK, int TILE = 2>" right before the entry. */
+static ak_status read_template(scanner *s)
+{
+    size_t end = s->entry;
+    while (end > 0 && strchr(BLANK, s->plain[end - 1]) != NULL) {
+        end--;
+    }
+    s->begin = s->end = 0;
+    if (end == 0 || s->plain[end - 1] != '>') {
+        return AK_OK;
+    }
+    size_t open = end;
+    while (open > 0 && s->plain[open] != '<') {
+        open--;
+    }
+    size_t head = open;
+    while (head > 0 && strchr(BLANK, s->plain[head - 1]) != NULL) {
+        head--;
+    }
+    if (head < 8 || strncmp(s->plain + head - 8, "template", 8) != 0) {
+        return AK_OK; /* #include <...> */
+    }
+    head -= 8;
+    s->begin = head;
+    s->end = end;
+    size_t index = 0;
+    for (size_t at = open + 1; at < end; index++) {
+        size_t stop = at + strcspn(s->plain + at, ",>");
+        char part[160];
+        (void)snprintf(part, sizeof part, "%.*s", (int)(stop - at), s->plain + at);
+        char *equals = strchr(part, '=');
+        int64_t value = equals == NULL ? 0 : number_at(equals + 1 + strspn(equals + 1, " "));
+        value = instantiated(s, index) > 0 ? instantiated(s, index) : value;
+        size_t length = equals == NULL ? strlen(part) : (size_t)(equals - part);
+        while (length > 0 && strchr(BLANK, part[length - 1]) != NULL) {
+            length--;
+        }
+        size_t first = length;
+        while (first > 0 && strchr(WORD, part[first - 1]) != NULL) {
+            first--;
+        }
+        if (!has_word(part, "int") && !has_word(part, "unsigned") && !has_word(part, "bool") &&
+            !has_word(part, "size_t")) {
+            return ak_fail(s->err, AK_INVALID,
+                           "%s: the template argument \"%.60s\" is no whole number: write the type "
+                           "into the kernel",
+                           s->file, part + strspn(part, BLANK));
+        }
+        add_parameter(s, part + first, length - first, value == 0 ? 1 : value);
+        at = stop + 1;
+    }
+    return AK_OK;
+}
+
+/* ---- entry --------------------------------------------------------------------------------- */
+
+/* Finds the name and the bracket of the function whose qualifiers begin at `at`. */
+static const char *open_bracket(scanner *s, const char *at)
+{
+    for (const char *p = at; *p != 0 && *p != ';' && *p != '{'; p++) {
+        if (*p != '(') {
+            continue;
+        }
+        const char *end = p;
+        while (end > at && strchr(BLANK, end[-1]) != NULL) {
+            end--;
+        }
+        const char *begin = end;
+        while (begin > at && strchr(WORD, begin[-1]) != NULL) {
+            begin--;
+        }
+        if (end - begin > 2 && begin[0] == '_' && begin[1] == '_') {
+            p = closing(p); /* __launch_bounds__(...), __attribute__((...)) */
+            if (p == NULL) {
+                return NULL;
+            }
+            continue;
+        }
+        copy_name(s->name, begin, (size_t)(end - begin));
+        return s->name[0] == 0 ? NULL : p;
+    }
+    return NULL;
+}
+
+/* Finds the last function of a C file that is not static. */
+static const char *last_function(scanner *s)
+{
+    const char *found = NULL;
+    char name[NAME_BYTES] = "";
+    for (const char *p = s->plain; *p != 0; p++) {
+        if (*p == '#') {
+            p += strcspn(p, "\n");
+            p -= *p == 0 ? 1 : 0;
+        } else if (*p == '{') {
+            const char *end = closing(p);
+            p = end == NULL ? p + strlen(p) - 1 : end;
+        } else if (strchr(LETTERS, *p) != NULL) {
+            size_t stop = strcspn(p, ";{#");
+            const char *open = open_bracket(s, p);
+            const char *close = open == NULL ? NULL : closing(open);
+            const char *is_static = find_word(p, "static");
+            if (p[stop] == '{' && close != NULL && close < p + stop &&
+                (is_static == NULL || is_static > p + stop)) {
+                found = open;
+                s->entry = (size_t)(p - s->plain);
+                memcpy(name, s->name, sizeof name);
+            }
+            p += stop - 1;
+        }
+    }
+    memcpy(s->name, name, sizeof name);
+    return found;
+}
+
+static const char *find_entry(scanner *s)
+{
+    if (strcmp(s->backend, "host") == 0) {
+        return last_function(s);
+    }
+    const char *at = strcmp(s->backend, "cuda") == 0 ? find_word(s->plain, "__global__")
+                                                     : find_word(s->plain, "__kernel");
+    at = at == NULL && strcmp(s->backend, "opencl") == 0 ? find_word(s->plain, "kernel") : at;
+    if (at == NULL) {
+        return NULL;
+    }
+    s->entry = (size_t)(at - s->plain);
+    return open_bracket(s, at);
+}
+
+static ak_status read_argument(scanner *s, const char *text, size_t length)
+{
+    char part[256];
+    (void)snprintf(part, sizeof part, "%.*s", (int)length, text);
+    argument *a = &s->arguments[s->argument_count];
+    size_t end = strcspn(part, "[");
+    bool array = part[end] == '[';
+    while (end > 0 && strchr(WORD, part[end - 1]) == NULL) {
+        end--;
+    }
+    size_t begin = end;
+    while (begin > 0 && strchr(WORD, part[begin - 1]) != NULL) {
+        begin--;
+    }
+    copy_name(a->name, part + begin, end - begin);
+    if (!ak_expr_is_name(a->name) && strlen(a->name) + 2 <= sizeof a->name) {
+        memcpy(a->name + strlen(a->name), "_", 2); /* "in" is a keyword of expressions */
+    }
+    part[begin] = 0;
+    a->pointer = array || strchr(part, '*') != NULL;
+    a->reads_only =
+        has_word(part, "const") || has_word(part, "constant") || has_word(part, "__constant");
+    const struct c_type *found = NULL;
+    for (size_t i = 0; found == NULL && i < sizeof types / sizeof *types; i++) {
+        found = has_word(part, types[i].name) ? &types[i] : NULL;
+    }
+    bool unlike = has_word(part, "local") || has_word(part, "__local") ||
+                  has_word(part, "image2d_t") || strchr(part, '&') != NULL;
+    if (found == NULL || unlike || (a->pointer ? found->dtype : found->passed) == NULL) {
+        return ak_fail(s->err, AK_INVALID,
+                       "%s: the argument %.60s of %s has a type that is not understood (%.80s); "
+                       "write the folder by hand",
+                       s->file, a->name, s->name, part + strspn(part, BLANK));
+    }
+    a->dtype = found->dtype;
+    a->passed = found->passed;
+    s->argument_count++;
+    return AK_OK;
+}
+
+static ak_status read_arguments(scanner *s, const char *open)
+{
+    const char *end = closing(open);
+    for (const char *p = open + 1; end != NULL && p < end;) {
+        size_t length = strcspn(p, ",)");
+        if (s->argument_count == AK_ARGUMENTS_MAX) {
+            return ak_fail(s->err, AK_LIMIT, "%s: %s has more than %d arguments", s->file, s->name,
+                           AK_ARGUMENTS_MAX);
+        }
+        AK_DO(read_argument(s, p, length));
+        p += length + 1;
+    }
+    for (size_t i = 0; i < s->argument_count; i++) {
+        if (s->arguments[i].pointer && !s->arguments[i].reads_only) {
+            return AK_OK;
+        }
+    }
+    return ak_fail(s->err, AK_INVALID,
+                   "%s: %s has no pointer that is not const, so nothing could be checked", s->file,
+                   s->name);
+}
+
+/* ---- documents ----------------------------------------------------------------------------- */
+
+static bool is_size(const argument *a)
+{
+    return !a->pointer && strncmp(a->passed, "Int", 3) == 0;
+}
+
+static size_t count_sizes(const scanner *s)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->argument_count; i++) {
+        count += is_size(&s->arguments[i]) ? 1 : 0;
+    }
+    return count;
+}
+
+/* Guesses the extent of every array: the product of the first two sizes, or the only size. */
+static void guess_shape(char out[2 * NAME_BYTES + 2], const scanner *s)
+{
+    size_t found = 0;
+    (void)snprintf(out, 2 * NAME_BYTES, "n");
+    for (size_t i = 0; i < s->argument_count && found < 2; i++) {
+        if (is_size(&s->arguments[i])) {
+            size_t used = found == 0 ? 0 : strlen(out);
+            (void)snprintf(out + used, 2 * NAME_BYTES + 2 - used, "%s%s", found == 0 ? "" : "*",
+                           s->arguments[i].name);
+            found++;
+        }
+    }
+}
+
+static bool make_problem(ak_kernel_scan *out, scanner *s, const char *name, const char *shape)
+{
+    json_t *sizes = json_array(), *arguments = json_array();
+    const char *dtype = NULL;
+    char bytes[1024] = "";
+    const json_int_t usual = count_sizes(s) > 1 ? 256 : 1048576;
+    bool good = true;
+    for (size_t i = 0; i < s->argument_count; i++) {
+        const argument *a = &s->arguments[i];
+        size_t used = strlen(bytes);
+        if (is_size(a)) {
+            good = json_array_append_new(
+                       sizes, json_pack("{s:s, s:I}", "name", a->name, "default", usual)) == 0 &&
+                   good;
+        } else if (a->pointer) {
+            good = json_array_append_new(arguments,
+                                         json_pack("{s:s, s:s, s:[s], s:s}", "name", a->name,
+                                                   "dtype", a->dtype, "shape", shape, "access",
+                                                   a->reads_only ? "in" : "out")) == 0 &&
+                   good;
+            dtype = dtype == NULL && !a->reads_only ? a->dtype : dtype;
+            (void)snprintf(bytes + used, sizeof bytes - used, "%s%s*%d", used == 0 ? "" : " + ",
+                           shape, strcmp(a->dtype, "f64") == 0 ? 8 : 4);
+        }
+    }
+    if (json_array_size(sizes) == 0) {
+        good = json_array_append_new(sizes,
+                                     json_pack("{s:s, s:I}", "name", "n", "default", usual)) == 0 &&
+               good;
+    }
+    out->problem = json_pack(
+        "{s:i, s:s, s:s, s:o, s:[s], s:o, s:s, s:s, s:s, s:{s:{s:s, s:s}}, s:[]}", "schema", 1,
+        "name", name, "description", s->name, "sizes", sizes, "dtypes", dtype, "arguments",
+        arguments, "flops", "0", "bytes", bytes, "reference", "default", "tolerance", dtype,
+        "relative", "100*eps", "rms", "100*eps", "awkward");
+    return good && out->problem != NULL;
+}
+
+static bool add_values(json_t *list, const char *name, int64_t value)
+{
+    const int64_t choices[] = {value / 2, value, 2 * value};
+    json_t *values = json_array();
+    bool good = true;
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        good = (choices[i] == 0 || json_array_append_new(values, json_integer(choices[i])) == 0) &&
+               good;
+    }
+    return json_array_append_new(list,
+                                 json_pack("{s:s, s:s, s:o, s:I}", "Name", name, "Type", "int",
+                                           "Values", values, "Default", (json_int_t)value)) == 0 &&
+           good;
+}
+
+static json_t *make_launch(const scanner *s, const char *block, const char *shape)
+{
+    json_t *passed = json_array(), *launch = NULL;
+    bool good = passed != NULL;
+    for (size_t i = 0; good && i < s->argument_count; i++) {
+        const argument *a = &s->arguments[i];
+        good =
+            json_array_append_new(passed, a->pointer ? json_pack("{s:s}", "Buffer", a->name)
+                                                     : json_pack("{s:s}", a->passed,
+                                                                 is_size(a) ? a->name : "1")) == 0;
+    }
+    if (block == NULL) {
+        launch = json_pack("{s:O}", "Arguments", passed);
+    } else {
+        char grid[4 * NAME_BYTES + 32];
+        (void)snprintf(grid, sizeof grid, "(%s + %s - 1)//%s", shape, block, block);
+        launch =
+            json_pack("{s:[s], s:[s], s:O}", "Block", block, "Grid", grid, "Arguments", passed);
+    }
+    json_decref(passed);
+    return good ? launch : NULL;
+}
+
+static bool make_space(ak_kernel_scan *out, scanner *s, const char *shape)
+{
+    static const char *const languages[][2] = {
+        {"host", "C"}, {"cuda", "CUDA"}, {"opencl", "OpenCL"}};
+    bool host = strcmp(s->backend, "host") == 0;
+    const char *block = NULL, *language = languages[0][1];
+    json_t *parameters = json_array();
+    bool good = true;
+    for (size_t i = 0; i < 3; i++) {
+        language = strcmp(s->backend, languages[i][0]) == 0 ? languages[i][1] : language;
+    }
+    for (size_t i = 0; i < s->parameter_count; i++) {
+        const char *name = s->parameters[i].name;
+        bool threads = strstr(name, "BLOCK") != NULL || strstr(name, "block") != NULL ||
+                       strstr(name, "THREADS") != NULL;
+        block = block == NULL && threads ? name : block;
+        good = add_values(parameters, name, s->parameters[i].value) && good;
+    }
+    if (!host && block == NULL) {
+        block = "block_size_x";
+        good = add_values(parameters, block, 128) && good;
+    }
+    if (host) {
+        good = json_array_append_new(parameters, json_pack("{s:s, s:s, s:[i, i], s:i, s:s, s:s}",
+                                                           "Name", "OPT_LEVEL", "Type", "int",
+                                                           "Values", 2, 3, "Default", 3, "Use",
+                                                           "option", "Option", "-O{}")) == 0 &&
+               good;
+    }
+    json_t *launch = make_launch(s, host ? NULL : block, shape);
+    out->space =
+        json_pack("{s:{s:o, s:[]}, s:{s:s, s:s, s:s, s:o}}", "ConfigurationSpace",
+                  "TuningParameters", parameters, "Conditions", "KernelSpecification", "Language",
+                  language, "KernelName", s->name, "KernelFile", s->file, "Launch", launch);
+    return good && launch != NULL && out->space != NULL;
+}
+
+/* Writes the source: a template becomes a plain function, with macros for the template's arguments,
+   and a CUDA entry gets a plain name (extern "C"). */
+static ak_status make_source(ak_kernel_scan *out, const scanner *s)
+{
+    ak_buf text = AK_BUF(AK_SOURCE_BYTES_MAX);
+    bool named = strcmp(s->backend, "cuda") != 0 || strstr(s->text, "extern \"C\"") != NULL;
+    ak_buf_append(&text, s->text, s->begin);
+    ak_buf_append(&text, s->text + s->end, s->entry - s->end);
+    ak_buf_puts(&text, named ? "" : "extern \"C\" ");
+    ak_buf_puts(&text, s->text + s->entry);
+    return ak_buf_take(&out->source, &text, s->err);
+}
+
+static ak_status make_reference(ak_kernel_scan *out, const scanner *s)
+{
+    ak_buf text = AK_BUF(AK_SOURCE_BYTES_MAX);
+    size_t array = 0, size = 0;
+    ak_buf_print(&text,
+                 "/* reference.c: what %s means, in double and as plainly as possible. Write the "
+                 "body,\n   then say \"reference\": \"reference.c\" in problem.json. */\n\n"
+                 "void ak_reference(const ak_host_call *call)\n{\n",
+                 s->name);
+    for (size_t i = 0; i < s->argument_count; i++) {
+        const argument *a = &s->arguments[i];
+        if (a->pointer) {
+            ak_buf_print(&text, "    %sdouble *%s = call->arg[%zu];\n",
+                         a->reads_only ? "const " : "", a->name, array++);
+        } else if (is_size(a)) {
+            ak_buf_print(&text, "    const int64_t %s = call->size[%zu];\n", a->name, size++);
+        }
+    }
+    ak_buf_puts(&text, "}\n");
+    return ak_buf_take(&out->reference, &text, s->err);
+}
+
+static void make_notes(scanner *s)
+{
+    char what[256];
+    if (s->parameter_count > 0) {
+        note(s, "values of the parameters",
+             "half and twice the file's own are guesses; write those worth trying into the space "
+             "file");
+    } else {
+        note(s, "parameters",
+             "none was found (template arguments, #ifndef/#define, -DNAME=16); write them into the "
+             "space file");
+    }
+    size_t sizes = count_sizes(s);
+    (void)snprintf(what, sizeof what, "shapes of the arrays");
+    note(s, what,
+         sizes == 0   ? "no argument is a whole number, so all have n elements; write them into "
+                        "problem.json"
+         : sizes == 1 ? "all have as many elements as the only whole number says; write others "
+                        "into problem.json"
+                      : "all have the product of the first two whole numbers; write them into "
+                        "problem.json");
+    note(s, "access", "const is in, the rest is out; write inout into problem.json where it is");
+    for (size_t i = 0; i < s->argument_count; i++) {
+        if (!s->arguments[i].pointer && !is_size(&s->arguments[i])) {
+            (void)snprintf(what, sizeof what, "the value of %s", s->arguments[i].name);
+            note(s, what, "1 is passed; write it into \"Launch\" of the space file");
+        }
+    }
+    if (strcmp(s->backend, "host") != 0) {
+        note(s, "launch",
+             "an element a thread is a guess; write \"Block\" and \"Grid\" into the "
+             "space file");
+    }
+    if (strcmp(s->backend, "cuda") == 0 &&
+        (has_word(s->plain, "main") || strstr(s->plain, "<<<") != NULL)) {
+        note(s, "host code",
+             "NVRTC compiles device code only; take main and the launch out of the "
+             "copied file");
+    }
+    note(s, "reference",
+         "candidates are compared with the default configuration; write "
+         "reference.c and name it in problem.json");
+}
+
+ak_status ak_kernel_scan_text(ak_kernel_scan *out, const char *text, const char *backend,
+                              const char *file, const char *name, ak_error *err)
+{
+    scanner *s = ak_alloc(1, sizeof *s);
+    char shape[2 * NAME_BYTES + 2];
+    ak_status status = s == NULL ? ak_fail_memory(err) : AK_OK;
+    AK_TRY(status);
+    *s = (scanner){.text = text,
+                   .backend = backend,
+                   .file = file,
+                   .err = err,
+                   .notes = AK_BUF(8192),
+                   .plain = without_comments(text)};
+    AK_TRY(s->plain == NULL ? ak_fail_memory(err) : AK_OK);
+    const char *open = find_entry(s);
+    if (open == NULL || closing(open) == NULL) {
+        status = ak_fail(err, AK_INVALID, "%s: no kernel was found; there must be %s", file,
+                         strcmp(backend, "cuda") == 0     ? "a function with __global__"
+                         : strcmp(backend, "opencl") == 0 ? "a function with kernel or __kernel"
+                                                          : "a function that is not static");
+        goto out;
+    }
+    AK_TRY(read_arguments(s, open));
+    AK_TRY(read_template(s));
+    find_guarded(s);
+    find_options(s);
+    guess_shape(shape, s);
+    AK_TRY(make_problem(out, s, name, shape) && make_space(out, s, shape) ? AK_OK
+                                                                          : ak_fail_memory(err));
+    AK_TRY(make_source(out, s));
+    AK_TRY(make_reference(out, s));
+    make_notes(s);
+    status = ak_buf_take(&out->notes, &s->notes, err);
+out:
+    if (s != NULL) {
+        ak_buf_free(&s->notes);
+        ak_free(s->plain);
+    }
+    ak_free(s);
+    return status;
+}
+
+void ak_kernel_scan_clear(ak_kernel_scan *scan)
+{
+    json_decref(scan->problem);
+    json_decref(scan->space);
+    ak_free(scan->source);
+    ak_free(scan->reference);
+    ak_free(scan->notes);
+    *scan = (ak_kernel_scan){.problem = NULL};
+}

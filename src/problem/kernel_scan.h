@@ -1,0 +1,26 @@
+/*
+ * kernel_scan.h: reads a kernel's entry, arguments and parameters from its source file. The scan
+ * makes the documents that problem.json and the space file would hold. Where the source file does
+ * not say something, the scan guesses, and it names each guess.
+ */
+#ifndef AK_PROBLEM_KERNEL_SCAN_H
+#define AK_PROBLEM_KERNEL_SCAN_H
+
+#include "problem/problem.h"
+
+typedef struct ak_kernel_scan {
+    json_t *problem, *space;
+    char *source;    /* the file, with an entry that can be called by its name */
+    char *reference; /* the head of an ak_reference with the arguments named */
+    char *notes;     /* guesses: "WHAT: where to write it\n", one a line; "" if there are none */
+} ak_kernel_scan;
+
+/* Scans `text`, a source file in the language of `backend` ("host", "cuda", "opencl"). `name` is
+   the name that the kernel gets, and `file` the name that the source file gets. Returns AK_INVALID,
+   with the first thing that the scan does not understand. The caller clears `out`, also on
+   failure. */
+ak_status ak_kernel_scan_text(ak_kernel_scan *out, const char *text, const char *backend,
+                              const char *file, const char *name, ak_error *err);
+void ak_kernel_scan_clear(ak_kernel_scan *scan);
+
+#endif

@@ -1,0 +1,218 @@
+/* problem_open.c: finds a kernel by its name and opens it: a built-in kernel, a folder, or a T1
+   file. */
+#include "problem/kernel_files.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/asset.h"
+
+#define BUILTIN_FOLDER "kernels/"
+
+/* ---- built-in kernels ------------------------------------------------------------------------ */
+
+/* Writes the name of the built-in kernel whose problem.json the asset is. Returns false if it is
+   another file. */
+static bool builtin_name(char out[AK_KERNEL_NAME_MAX + 1], const ak_asset *asset)
+{
+    const char *name = asset->path + strlen(BUILTIN_FOLDER);
+    if (strncmp(asset->path, BUILTIN_FOLDER, strlen(BUILTIN_FOLDER)) != 0) {
+        return false;
+    }
+    size_t length = strcspn(name, "/");
+    if (length == 0 || length > AK_KERNEL_NAME_MAX ||
+        strcmp(name + length, "/" AK_PROBLEM_FILE) != 0) {
+        return false;
+    }
+    memcpy(out, name, length);
+    out[length] = 0;
+    return true;
+}
+
+bool ak_problem_is_builtin(const char *name)
+{
+    char builtin[AK_KERNEL_NAME_MAX + 1];
+    for (size_t i = 0; i < ak_asset_count; i++) {
+        if (builtin_name(builtin, &ak_assets[i]) && strcmp(builtin, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static ak_status unknown_kernel(const char *name, ak_error *err)
+{
+    char builtin[AK_KERNEL_NAME_MAX + 1], near[AK_KERNEL_NAME_MAX + 1] = "";
+    ak_buf list = AK_BUF(256);
+    size_t closest = SIZE_MAX;
+    for (size_t i = 0; i < ak_asset_count; i++) {
+        if (builtin_name(builtin, &ak_assets[i])) {
+            const char *const one[] = {builtin, NULL};
+            size_t distance = ak_text_distance(name, builtin);
+            ak_buf_print(&list, "%s%s", list.length == 0 ? "" : ", ", builtin);
+            if (distance < closest && ak_text_nearest(name, one) != NULL) {
+                closest = distance;
+                memcpy(near, builtin, sizeof near);
+            }
+        }
+    }
+    ak_status status =
+        *near != 0
+            ? ak_fail(err, AK_NOT_FOUND, "unknown kernel \"%.100s\"; did you mean \"%s\"?", name,
+                      near)
+            : ak_fail(err, AK_NOT_FOUND,
+                      "unknown kernel \"%.100s\": it is neither built in (%s) nor a folder with a "
+                      "problem.json nor a T1 file",
+                      name, list.data);
+    ak_buf_free(&list);
+    return status;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* Refuses a folder that has the name of a built-in kernel but computes something else, or has
+   one of its implementations' names for another implementation: the archive knows kernels by
+   their names. */
+static ak_status check_names(const ak_problem *problem, ak_error *err)
+{
+    ak_problem *builtin;
+    if (problem->builtin || !ak_problem_is_builtin(problem->name)) {
+        return AK_OK;
+    }
+    AK_DO(ak_problem_open(&builtin, problem->name, err));
+    ak_status status = AK_OK;
+    if (!json_equal(problem->documents[0], builtin->documents[0]) ||
+        !same_text(problem->reference_source, builtin->reference_source) ||
+        !same_text(problem->device_reference, builtin->device_reference)) {
+        AK_TRY(ak_fail(err, AK_INVALID,
+                       "%s: the built-in kernel \"%s\" computes something else or is checked in "
+                       "another way: give this one another name",
+                       problem->where, problem->name));
+    }
+    for (size_t i = 0; i < problem->implementation_count; i++) {
+        const ak_implementation_spec *mine = &problem->implementations[i], *theirs;
+        if (ak_problem_find(&theirs, builtin, mine->name, NULL) == AK_OK &&
+            (!json_equal(mine->definition, theirs->definition) ||
+             strcmp(mine->source, theirs->source) != 0)) {
+            AK_TRY(ak_fail(err, AK_INVALID,
+                           "%s: the built-in kernel \"%s\" has another implementation \"%s\": "
+                           "rename this file, to %s_mine.json for example",
+                           mine->where, problem->name, mine->name, mine->backend));
+        }
+    }
+out:
+    ak_problem_close(builtin);
+    return status;
+}
+
+static ak_status open_named(ak_problem *problem, const char *name, bool kept, ak_error *err)
+{
+    ak_kernel_files *files = ak_alloc(1, sizeof *files);
+    if (files == NULL) {
+        return ak_fail_memory(err);
+    }
+    char path[AK_PATH_MAX];
+    size_t length = strlen(name);
+    const char *slash = strrchr(name, '/'), *base = slash == NULL ? name : slash + 1;
+    ak_status status;
+    if (ak_problem_is_builtin(name)) {
+        files->builtin = true;
+        (void)snprintf(files->folder, sizeof files->folder, "%s%s", BUILTIN_FOLDER, name);
+        status = ak_kernel_open(problem, files, err);
+    } else if (ak_fs_is_folder(name)) {
+        while (length > 1 && name[length - 1] == '/') {
+            length--;
+        }
+        memcpy(files->folder, name, length);
+        status = ak_fs_join(path, files->folder, AK_PROBLEM_FILE, err);
+        if (status == AK_OK && !ak_fs_is_file(path)) {
+            status = ak_fail(err, AK_NOT_FOUND, "%s: the folder has no %s, so it is not a kernel",
+                             files->folder, AK_PROBLEM_FILE);
+        }
+        status = status == AK_OK ? ak_kernel_open(problem, files, err) : status;
+    } else if (!ak_fs_is_file(name)) {
+        status = unknown_kernel(name, err);
+    } else if (strcmp(base, AK_PROBLEM_FILE) == 0) {
+        if (slash == NULL) {
+            memcpy(files->folder, ".", 2);
+        } else {
+            memcpy(files->folder, name, slash == name ? 1 : (size_t)(slash - name));
+        }
+        status = ak_kernel_open(problem, files, err);
+    } else {
+        status = ak_t1_open(problem, name, err);
+    }
+    ak_free(files);
+    return status == AK_OK && !kept ? check_names(problem, err) : status;
+}
+
+ak_status ak_problem_open(ak_problem **out, const char *name, ak_error *err)
+{
+    const ak_task_spec spec = {.kernel = name};
+    return ak_problem_open_spec(out, &spec, err);
+}
+
+ak_status ak_problem_open_spec(ak_problem **out, const ak_task_spec *spec, ak_error *err)
+{
+    const char *name = spec->kernel;
+    if (name == NULL || *name == 0) {
+        return ak_fail(err, AK_INVALID, "no kernel is named");
+    }
+    if (strlen(name) >= AK_PATH_MAX) {
+        return ak_fail(err, AK_LIMIT, "the name of the kernel is longer than %d bytes",
+                       AK_PATH_MAX);
+    }
+    ak_problem *problem = ak_alloc(1, sizeof *problem);
+    if (problem == NULL) {
+        return ak_fail_memory(err);
+    }
+    problem->arena = ak_arena_new();
+    ak_status status =
+        problem->arena == NULL ? ak_fail_memory(err) : open_named(problem, name, spec->kept, err);
+    if (status != AK_OK) {
+        ak_problem_close(problem);
+        return status;
+    }
+    *out = problem;
+    return AK_OK;
+}
+
+ak_status ak_problem_of_space(ak_problem **out, const char *name, json_t *document,
+                              const char *where, ak_error *err)
+{
+    ak_problem *problem = ak_alloc(1, sizeof *problem);
+    if (problem == NULL) {
+        json_decref(document);
+        return ak_fail_memory(err);
+    }
+    problem->arena = ak_arena_new();
+    ak_status status = AK_OK;
+    AK_TRY(ak_problem_keep(problem, document, err));
+    AK_TRY(problem->arena == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_t1_fill(problem, name, document, where, err));
+    *out = problem;
+    problem = NULL;
+out:
+    ak_problem_close(problem);
+    return status;
+}
+
+ak_status ak_problem_each_builtin(ak_list_visitor visit, void *context, ak_error *err)
+{
+    for (size_t i = 0; i < ak_asset_count; i++) {
+        char name[AK_KERNEL_NAME_MAX + 1];
+        ak_problem *problem;
+        if (!builtin_name(name, &ak_assets[i])) {
+            continue;
+        }
+        AK_DO(ak_problem_open(&problem, name, err));
+        visit(context, problem->name, problem->description);
+        ak_problem_close(problem);
+    }
+    return AK_OK;
+}

@@ -1,0 +1,155 @@
+/* reference_read.c: reads "reference" of problem.json, which says what results are compared with.
+   judge/ runs the reference (judge/references.def). */
+#include "problem/problem_read.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "base/hash.h"
+
+#define DEVICE_REFERENCE "reference.cu"
+#define DATA_BYTES_MAX   ((size_t)4 << 30)
+
+ak_status ak_problem_read_data(const char **out, const char *name, ak_problem_reader *r)
+{
+    char path[AK_PATH_MAX], hash[AK_HASH_BYTES], *bytes = NULL;
+    size_t length = 0;
+    ak_buf known = AK_BUF(AK_SOURCE_BYTES_MAX);
+    ak_status status = AK_OK;
+    AK_TRY(ak_kernel_locate(path, r->files, name, r->err));
+    AK_TRY(ak_fs_read(&bytes, &length, path, DATA_BYTES_MAX, r->err));
+    ak_hash_text(hash, bytes, length);
+    /* Results depend on the file's content, so its hash is part of their identity. */
+    ak_buf_print(&known, "%s%s %s\n", r->problem->data, name, hash);
+    AK_TRY(ak_buf_status(&known, r->err));
+    AK_TRY(ak_problem_text(&r->problem->data, r->problem, known.data, r->err));
+    status = ak_problem_text(out, r->problem, path, r->err);
+out:
+    ak_free(bytes);
+    ak_buf_free(&known);
+    return status;
+}
+
+/* Sets how outputs name the reference. */
+static ak_status name_it(ak_problem_reader *r, const char *before, const char *name,
+                         const char *after)
+{
+    char text[3 * AK_KERNEL_NAME_MAX + 64];
+    (void)snprintf(text, sizeof text, "%s%.120s%s", before, name, after);
+    return ak_problem_text(&r->problem->reference.text, r->problem, text, r->err);
+}
+
+/* Reads a file of source: "reference.c", "reference.py" or "reference.py:function". */
+static ak_status read_file(const char *name, const ak_kernel_files *files, ak_problem_reader *r)
+{
+    ak_problem *problem = r->problem;
+    ak_reference_spec *out = &problem->reference;
+    char file[AK_PATH_MAX];
+    const char *colon = strrchr(name, ':');
+    size_t length = colon == NULL ? strlen(name) : (size_t)(colon - name);
+    ak_status status = AK_OK;
+    (void)snprintf(file, sizeof file, "%.*s", (int)length, name);
+    bool python = ak_fs_has_suffix(file, ".py");
+    if (colon != NULL && !python) {
+        return ak_fail(r->err, AK_INVALID,
+                       "%s: \"reference\": only a Python file is followed by a function", r->path);
+    }
+    out->kind = python ? "python" : "c";
+    out->function = python ? (colon == NULL ? "reference" : colon + 1) : "ak_reference";
+    AK_TRY(ak_problem_text(&out->name, problem, file, r->err));
+    AK_TRY(ak_kernel_read(&problem->reference_source, problem, files, file, r->err));
+    if (problem->reference_source[0] == 0) {
+        return ak_fail(r->err, AK_INVALID, "%s: the reference \"%s\" is empty", r->path, file);
+    }
+    AK_TRY(python ? name_it(r, "Python function ", name, colon == NULL ? ":reference" : "")
+                  : name_it(r, "C function in ", name, ""));
+    if (ak_kernel_has(files, DEVICE_REFERENCE)) {
+        status =
+            ak_kernel_read(&problem->device_reference, problem, files, DEVICE_REFERENCE, r->err);
+    }
+out:
+    return status;
+}
+
+/* Reads the arrays that hold the right results, one for each argument that is written. Inputs must
+   be the same whenever they are made. */
+static ak_status read_arrays(const json_t *arrays, ak_problem_reader *r)
+{
+    ak_problem *problem = r->problem;
+    const char *names[AK_ARGUMENTS_MAX + 1] = {NULL}, *first = NULL;
+    ak_status status = AK_OK;
+    (void)snprintf(r->where, sizeof r->where, "%s: \"reference\": \"arrays\"", r->path);
+    for (size_t i = 0; i < problem->argument_count; i++) {
+        names[i] = problem->arguments[i].name;
+    }
+    AK_TRY(ak_problem_check_object(arrays, names, r));
+    for (size_t i = 0; i < problem->argument_count; i++) {
+        const ak_argument_spec *argument = &problem->arguments[i];
+        const char *name = NULL;
+        AK_TRY(ak_json_string_or(&name, arrays, argument->name, NULL, r->where, r->err));
+        bool fixed = argument->fill == AK_FILL_FILE || argument->fill == AK_FILL_CONSTANT;
+        if (argument->access != AK_ACCESS_OUT && !fixed) {
+            return ak_fail(r->err, AK_INVALID,
+                           "%s: %s is filled at random, so no array can be right: give it "
+                           "\"fill\": \"file(NAME.npy)\" or \"constant(...)\"",
+                           r->where, argument->name);
+        }
+        if ((argument->access == AK_ACCESS_IN) != (name == NULL)) {
+            return ak_fail(r->err, AK_INVALID,
+                           name == NULL ? "%s: the right result of %s is missing"
+                                        : "%s: %s is an input; its file belongs to its \"fill\"",
+                           r->where, argument->name);
+        }
+        if (name != NULL) {
+            first = first == NULL ? name : first;
+            AK_TRY(ak_problem_read_data(&problem->reference.array[i], name, r));
+        }
+    }
+    if (problem->edge_case_count > 0) {
+        return ak_fail(r->err, AK_INVALID,
+                       "%s hold the results of one size, so \"awkward\" must be empty", r->where);
+    }
+    problem->reference.kind = "arrays";
+    problem->reference_source = "arrays";
+    status = name_it(r, "arrays in files (", first, "), one size only");
+out:
+    return status;
+}
+
+ak_status ak_problem_read_reference(const ak_kernel_files *files, ak_problem_reader *r)
+{
+    static const char *const kinds[] = {"arrays", "implementation", NULL};
+    ak_problem *problem = r->problem;
+    const json_t *json = json_object_get(r->json, "reference");
+    const char *name = json_string_value(json);
+    if (name != NULL && strcmp(name, "default") == 0) {
+        problem->reference.kind = problem->reference_source = "default";
+        return name_it(r, "agrees with the default configuration", "", " (the weakest reference)");
+    }
+    if (name != NULL) {
+        return read_file(name, files, r);
+    }
+    if (json == NULL) {
+        return ak_fail(r->err, AK_INVALID, "%s: \"reference\" is missing", r->path);
+    }
+    if (!json_is_object(json) || json_object_size(json) != 1) {
+        return ak_fail(r->err, AK_INVALID,
+                       "%s: \"reference\" must be a C file, a Python file with or without "
+                       "\":function\", {\"arrays\": {...}}, {\"implementation\": \"...\"} or "
+                       "\"default\"",
+                       r->path);
+    }
+    ak_status status = AK_OK;
+    (void)snprintf(r->where, sizeof r->where, "%s: \"reference\"", r->path);
+    AK_TRY(ak_json_only(json, kinds, r->where, r->err));
+    if (json_object_get(json, "arrays") != NULL) {
+        return read_arrays(json_object_get(json, "arrays"), r);
+    }
+    AK_TRY(ak_json_string(&name, json, "implementation", r->where, r->err));
+    problem->reference.kind = problem->reference_source = "kernel";
+    problem->reference.name = name;
+    status = name_it(r, "implementation ", name, " of the same problem");
+out:
+    return status;
+}

@@ -1,0 +1,81 @@
+/* sources.c: see sources.h. */
+#include "problem/sources.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "problem/kernel_files.h"
+
+static ak_status add(ak_pack *out, const ak_problem *problem, const char *name, ak_error *err)
+{
+    char path[AK_PATH_MAX];
+    for (size_t i = 0; i < problem->file_count; i++) {
+        const ak_kernel_file *file = &problem->files[i];
+        if (strcmp(file->name, name) == 0) {
+            ak_status status = ak_kernel_path(path, problem->name, name, err);
+            return status == AK_OK ? ak_pack_add(out, path, file->text, file->length, err) : status;
+        }
+    }
+    return ak_fail(err, AK_INTERNAL, "%s: the file \"%.100s\" has not been read", problem->name,
+                   name);
+}
+
+ak_status ak_sources_of(ak_pack *out, const ak_problem *problem,
+                        const ak_implementation_spec *implementation, ak_error *err)
+{
+    char space[AK_KERNEL_NAME_MAX + 8];
+    const json_t *kernel = json_object_get(implementation->definition, "KernelSpecification");
+    const json_t *includes = json_object_get(kernel, "Include");
+    ak_status status = AK_OK;
+    (void)snprintf(space, sizeof space, "%.63s.json", implementation->name);
+    AK_TRY(add(out, problem, AK_PROBLEM_FILE, err));
+    if (problem->reference.function != NULL) {
+        AK_TRY(add(out, problem, problem->reference.name, err));
+    }
+    if (problem->device_reference != NULL) {
+        AK_TRY(add(out, problem, "reference.cu", err));
+    }
+    AK_TRY(add(out, problem, space, err));
+    for (size_t i = 0; i < json_array_size(includes); i++) {
+        AK_TRY(add(out, problem, json_string_value(json_array_get(includes, i)), err));
+    }
+    AK_TRY(add(out, problem, ak_json_text_at(kernel, "KernelFile"), err));
+    ak_pack_sort(out);
+out:
+    return status;
+}
+
+ak_status ak_sources_hash(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
+                          const ak_implementation_spec *implementation, ak_error *err)
+{
+    char *definition = NULL, *words = NULL;
+    const ak_implementation_spec *other;
+    ak_hasher *hasher = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_text(&definition, implementation->definition, err));
+    AK_TRY(ak_json_text(&words, problem->documents[0], err));
+    hasher = ak_hasher_new();
+    AK_TRY(hasher != NULL ? AK_OK : ak_fail_memory(err));
+    ak_hasher_add_text(hasher, implementation->source);
+    ak_hasher_add_text(hasher, problem->reference_source);
+    if (problem->data != NULL && problem->data[0] != 0) {
+        ak_hasher_add_text(hasher, problem->data);
+    }
+    if (problem->reference.kind != NULL && strcmp(problem->reference.kind, "kernel") == 0) {
+        AK_TRY(ak_problem_find(&other, problem, problem->reference.name, err));
+        ak_hasher_add_text(hasher, other->source);
+    }
+    ak_hasher_add_text(hasher, words);
+    ak_hasher_add_text(hasher, definition);
+    ak_hasher_end(out, hasher);
+    hasher = NULL;
+out:
+    if (hasher != NULL) {
+        char unused[AK_SOURCES_HASH_BYTES];
+        ak_hasher_end(unused, hasher);
+    }
+    ak_free(definition);
+    ak_free(words);
+    return status;
+}

@@ -1,0 +1,25 @@
+/*
+ * sources.h: collects the files of one implementation of a kernel: problem.json, the references,
+ * the space file, and the source with the files that it includes. They keep their places relative
+ * to each other ("softmax/host.json", "matmul/vector.h"), so that the folder can be opened again as
+ * a kernel wherever it is put.
+ */
+#ifndef AK_PROBLEM_SOURCES_H
+#define AK_PROBLEM_SOURCES_H
+
+#include "base/pack.h"
+#include "problem/problem.h"
+
+/* Gives the files, sorted by name. They are read again; returns AK_INVALID if the problem has been
+   changed since it was opened. `out` is empty at the start; the caller clears it, also on
+   failure. */
+ak_status ak_sources_of(ak_pack *out, const ak_problem *problem,
+                        const ak_implementation_spec *implementation, ak_error *err);
+
+/* Writes the hash of the implementation's source, the reference, problem.json and the space file,
+   as they were when the problem was opened. Environments have it as "source". */
+#define AK_SOURCES_HASH_BYTES 33
+ak_status ak_sources_hash(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,
+                          const ak_implementation_spec *implementation, ak_error *err);
+
+#endif

@@ -1,0 +1,515 @@
+/*
+ * t1_kernel.c: turns the kernel of a T1 file into the documents that problem.json and a space file
+ * would hold: ProblemSize becomes the sizes, vectors become the arguments, and GlobalSize,
+ * LocalSize and the grid divisors become the launch. T1 files are read as Kernel Tuner 1.5
+ * (tune_kernel_T1) and BAT read them. A member that is not supported is refused by name, so that
+ * nothing is dropped in silence. `autokernel list` names the members that say how other tuners
+ * search.
+ */
+#include "problem/t1_kernel.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/number.h"
+
+#define AXES       3
+#define TEXT_BYTES 512
+
+static const char *const axis_names[AXES] = {"x", "y", "z"};
+static const char *const extent_keys[AXES] = {"X", "Y", "Z"};
+
+typedef struct converter {
+    const json_t *kernel; /* "KernelSpecification" */
+    const json_t *tuned;  /* "TuningParameters" */
+    const char *backend;  /* "host" */
+    json_t *sizes, *arguments, *passed;
+    size_t axes;            /* extents of ProblemSize */
+    char bytes[TEXT_BYTES]; /* compulsory traffic, an expression */
+    const char *dtype;      /* of the first output */
+    char where[AK_PATH_MAX + 64];
+    ak_error *err;
+} converter;
+
+static const struct t1_type {
+    const char *name, *dtype, *passed; /* `passed`: as a scalar, a member of "Arguments" */
+    int width;                         /* elements of a vector type */
+} types[] = {{"float", "f32", "Float32", 1},  {"float32", "f32", "Float32", 1},
+             {"double", "f64", "Float64", 1}, {"float64", "f64", "Float64", 1},
+             {"int", "i32", "Int32", 1},      {"int32", "i32", "Int32", 1},
+             {"uint", "i32", "Int32", 1},     {"uint32", "i32", "Int32", 1},
+             {"int64", NULL, "Int64", 1},     {"half", "f16", NULL, 1},
+             {"float16", "f16", NULL, 1},     {"bfloat16", "bf16", NULL, 1},
+             {"float2", "f32", NULL, 2},      {"float3", "f32", NULL, 3},
+             {"float4", "f32", NULL, 4},      {"double2", "f64", NULL, 2},
+             {"double4", "f64", NULL, 4},     {"int2", "i32", NULL, 2},
+             {"int4", "i32", NULL, 4}};
+
+static bool is_one_of(const char *text, const char *const *list)
+{
+    for (; *list != NULL; list++) {
+        if (strcmp(text, *list) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Writes a number or an expression as a text; "ProblemSize[0]" becomes "problem_size_x". */
+static ak_status expression(char out[TEXT_BYTES], const json_t *value, const char *what,
+                            converter *c)
+{
+    static const char indexed[] = "ProblemSize[";
+    const char *text = json_string_value(value);
+    size_t used = 0;
+    if (json_is_integer(value)) {
+        (void)snprintf(out, TEXT_BYTES, "%lld", (long long)json_integer_value(value));
+        return AK_OK;
+    }
+    if (json_is_real(value)) {
+        (void)ak_number_print(out, TEXT_BYTES, "%.17g", json_real_value(value));
+        return AK_OK;
+    }
+    if (text == NULL || *text == 0) {
+        return ak_fail(c->err, AK_INVALID, "%s: %s must be a number or an expression", c->where,
+                       what);
+    }
+    while (*text != 0 && used + sizeof "problem_size_x" < TEXT_BYTES) {
+        size_t index =
+            (size_t)(text[strlen(text) < sizeof indexed - 1 ? 0 : sizeof indexed - 1]) - '0';
+        if (strncmp(text, indexed, sizeof indexed - 1) == 0 && index < c->axes &&
+            text[sizeof indexed] == ']') {
+            used += (size_t)snprintf(out + used, TEXT_BYTES - used, "problem_size_%s",
+                                     axis_names[index]);
+            text += sizeof indexed + 1;
+        } else {
+            out[used++] = *text++;
+        }
+    }
+    out[used] = 0;
+    return *text == 0 ? AK_OK
+                      : ak_fail(c->err, AK_LIMIT, "%s: %s is longer than %d bytes", c->where, what,
+                                TEXT_BYTES);
+}
+
+static bool is_parameter(const converter *c, const char *name)
+{
+    size_t i;
+    json_t *parameter;
+    json_array_foreach((json_t *)(uintptr_t)c->tuned, i, parameter)
+    {
+        if (strcmp(ak_json_text_at(parameter, "Name"), name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- sizes --------------------------------------------------------------------------------- */
+
+static ak_status read_sizes(converter *c)
+{
+    const json_t *sizes = json_object_get(c->kernel, "ProblemSize");
+    size_t count = json_is_array(sizes) ? json_array_size(sizes) : 1;
+    if (sizes == NULL || count < 1 || count > AXES) {
+        return ak_fail(c->err, AK_INVALID,
+                       "%s: \"ProblemSize\" must be a number, or a list of 1 to 3 numbers",
+                       c->where);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const json_t *size = json_is_array(sizes) ? json_array_get(sizes, i) : sizes;
+        char name[24];
+        int64_t value = json_integer_value(size);
+        if (json_is_string(size) && !ak_text_int(&value, json_string_value(size))) {
+            value = 0;
+        }
+        if (value < 1) {
+            return ak_fail(c->err, AK_INVALID, "%s: ProblemSize[%zu] must be a number above 0",
+                           c->where, i);
+        }
+        (void)snprintf(name, sizeof name, "problem_size_%s", axis_names[i]);
+        if (json_array_append_new(c->sizes, json_pack("{s:s, s:I}", "name", name, "default",
+                                                      (json_int_t)value)) != 0) {
+            return ak_fail_memory(c->err);
+        }
+        c->axes = i + 1;
+    }
+    return AK_OK;
+}
+
+/* ---- arguments ----------------------------------------------------------------------------- */
+
+/* Gives a vector's fill, in the words of problem.json. */
+static ak_status read_fill(char out[TEXT_BYTES + 16], const json_t *argument,
+                           const struct t1_type *type, converter *c)
+{
+    const char *fill = NULL, *source = NULL;
+    char value[TEXT_BYTES] = "0";
+    const json_t *given = json_object_get(argument, "FillValue");
+    bool whole = strcmp(type->dtype, "i32") == 0;
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_string_or(&fill, argument, "FillType", "Constant", c->where, c->err));
+    AK_TRY(ak_json_string_or(&source, argument, "DataSource", NULL, c->where, c->err));
+    if (given != NULL && !json_is_null(given)) {
+        AK_TRY(expression(value, given, "FillValue", c));
+    }
+    if (strcmp(fill, "Constant") == 0 || strcmp(fill, "Uninitialized") == 0) {
+        (void)snprintf(out, TEXT_BYTES + 16, "constant(%s)", value);
+    } else if (strcmp(fill, "Random") == 0) {
+        (void)snprintf(out, TEXT_BYTES + 16, whole ? "uniform(0,100)" : "uniform(0,1)");
+    } else if (strcmp(fill, "BinaryRaw") == 0 && source != NULL) {
+        (void)snprintf(out, TEXT_BYTES + 16, "file(%.400s)", source);
+    } else {
+        return ak_fail(c->err, AK_INVALID,
+                       "%s: \"FillType\" %.40s is not supported%s; Constant, Random, Uninitialized "
+                       "and BinaryRaw (with \"DataSource\") are",
+                       c->where, fill,
+                       strcmp(fill, "BinaryRaw") == 0 ? " without a \"DataSource\"" : "");
+    }
+out:
+    return status;
+}
+
+static ak_status read_access(const char **out, const json_t *argument, converter *c)
+{
+    static const struct {
+        const char *t1, *ours;
+    } accesses[] = {{"ReadOnly", "in"}, {"WriteOnly", "out"}, {"ReadWrite", "inout"}};
+    const char *access = NULL;
+    ak_status status = ak_json_string_or(&access, argument, "AccessType", "", c->where, c->err);
+    for (size_t i = 0; status == AK_OK && i < AXES; i++) {
+        if (strcmp(access, accesses[i].t1) == 0) {
+            *out = accesses[i].ours;
+            return AK_OK;
+        }
+    }
+    return status != AK_OK ? status
+                           : ak_fail(c->err, AK_INVALID,
+                                     "%s: \"AccessType\" is \"%.40s\"; it must be ReadOnly, "
+                                     "WriteOnly or ReadWrite",
+                                     c->where, access);
+}
+
+static ak_status add_vector(const json_t *argument, const char *name, const struct t1_type *type,
+                            converter *c)
+{
+    char size[TEXT_BYTES], shape[TEXT_BYTES + 16], fill[TEXT_BYTES + 16];
+    const char *access = "in", *memory = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_string_or(&memory, argument, "MemType", "Global", c->where, c->err));
+    if (strcmp(memory, "Global") != 0 &&
+        (strcmp(memory, "Constant") != 0 || strcmp(c->backend, "cuda") == 0)) {
+        return ak_fail(c->err, AK_INVALID,
+                       "%s: \"MemType\" %.40s is not supported for %s; pass it as global memory",
+                       c->where, memory, c->backend);
+    }
+    AK_TRY(json_object_get(argument, "Size") == NULL
+               ? ak_fail(c->err, AK_INVALID, "%s: a vector needs a \"Size\"", c->where)
+               : AK_OK);
+    AK_TRY(expression(size, json_object_get(argument, "Size"), "Size", c));
+    AK_TRY(read_access(&access, argument, c));
+    AK_TRY(read_fill(fill, argument, type, c));
+    (void)snprintf(shape, sizeof shape, type->width == 1 ? "%s" : "(%s)*%d", size, type->width);
+    json_t *made = json_pack("{s:s, s:s, s:[s], s:s}", "name", name, "dtype", type->dtype, "shape",
+                             shape, "access", access);
+    bool good = made != NULL;
+    if (good && strcmp(access, "out") != 0) {
+        good = ak_json_set_text(made, "fill", fill);
+    }
+    good = json_array_append_new(c->arguments, made) == 0 && good;
+    good = good && json_array_append_new(c->passed, json_pack("{s:s}", "Buffer", name)) == 0;
+    AK_TRY(good ? AK_OK : ak_fail_memory(c->err));
+    c->dtype = c->dtype == NULL && strcmp(access, "in") != 0 ? type->dtype : c->dtype;
+    size_t used = strlen(c->bytes);
+    (void)snprintf(
+        c->bytes + used, sizeof c->bytes - used, "%s(%s)*%d", used == 0 ? "" : " + ", shape,
+        (strcmp(access, "inout") == 0 ? 2 : 1) * (strcmp(type->dtype, "f64") == 0    ? 8
+                                                  : strchr(type->dtype, '6') != NULL ? 2
+                                                                                     : 4));
+out:
+    return status;
+}
+
+static ak_status add_argument(const json_t *argument, converter *c)
+{
+    static const char *const known[] = {
+        "Name",    "Type",       "MemoryType", "AccessType", "FillType", "FillValue", "Size",
+        "MemType", "DataSource", "Output",     "RandomSeed", "TypeSize", NULL};
+    const char *name = NULL, *type = NULL, *kind = NULL;
+    char value[TEXT_BYTES];
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_string(&name, argument, "Name", c->where, c->err));
+    (void)snprintf(c->where + strlen(c->where), sizeof c->where - strlen(c->where), " (%.60s)",
+                   name);
+    AK_TRY(ak_json_only(argument, known, c->where, c->err));
+    AK_TRY(ak_json_string(&type, argument, "Type", c->where, c->err));
+    AK_TRY(ak_json_string_or(&kind, argument, "MemoryType", "Vector", c->where, c->err));
+    const struct t1_type *found = types;
+    while (found < types + sizeof types / sizeof *types && strcmp(found->name, type) != 0) {
+        found++;
+    }
+    bool scalar = strcmp(kind, "Scalar") == 0;
+    if (!scalar && strcmp(kind, "Vector") != 0) {
+        return ak_fail(c->err, AK_INVALID,
+                       "%s: \"MemoryType\" %.40s is not supported; Vector and Scalar are", c->where,
+                       kind);
+    }
+    if (found == types + sizeof types / sizeof *types ||
+        (scalar ? found->passed : found->dtype) == NULL) {
+        return ak_fail(c->err, AK_INVALID, "%s: a %s of \"Type\" %.40s is not supported", c->where,
+                       scalar ? "scalar" : "vector", type);
+    }
+    if (!scalar) {
+        return add_vector(argument, name, found, c);
+    }
+    AK_TRY(json_object_get(argument, "FillValue") == NULL
+               ? ak_fail(c->err, AK_INVALID, "%s: a scalar needs a \"FillValue\"", c->where)
+               : AK_OK);
+    AK_TRY(expression(value, json_object_get(argument, "FillValue"), "FillValue", c));
+    if (json_array_append_new(c->passed, json_pack("{s:s}", found->passed, value)) != 0) {
+        status = ak_fail_memory(c->err);
+    }
+out:
+    return status;
+}
+
+static ak_status read_arguments(converter *c)
+{
+    json_t *list = NULL;
+    const size_t length = strlen(c->where);
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_array_or_null(&list, c->kernel, "Arguments", c->where, c->err));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        (void)snprintf(c->where + length, sizeof c->where - length, ": argument %zu", i + 1);
+        AK_TRY(add_argument(json_array_get(list, i), c));
+        c->where[length] = 0;
+    }
+    if (c->dtype == NULL) {
+        return ak_fail(c->err, AK_INVALID,
+                       "%s: no argument has the \"AccessType\" WriteOnly or ReadWrite, so there is "
+                       "nothing to check",
+                       c->where);
+    }
+out:
+    return status;
+}
+
+/* ---- launch -------------------------------------------------------------------------------- */
+
+/* Gives an expression for the extent of the work-group along an axis: that of "LocalSize", else the
+   parameter block_size_x (y, z), else a number. */
+static ak_status block_extent(char out[TEXT_BYTES], size_t axis, converter *c)
+{
+    const json_t *local = json_object_get(c->kernel, "LocalSize");
+    const json_t *given = json_object_get(local, extent_keys[axis]);
+    char parameter[24];
+    (void)snprintf(parameter, sizeof parameter, "block_size_%s", axis_names[axis]);
+    if (given != NULL) {
+        return expression(out, given, "LocalSize", c);
+    }
+    (void)snprintf(out, TEXT_BYTES, "%s",
+                   is_parameter(c, parameter)   ? parameter
+                   : axis == 0 && local == NULL ? "256"
+                                                : "1");
+    return AK_OK;
+}
+
+/* Gives an expression for the number that the problem size along an axis is divided by: the product
+   of the grid divisors, else the parameter block_size_x (y, z) as in Kernel Tuner, else 1. */
+static ak_status divisor(char out[3 * TEXT_BYTES], size_t axis, converter *c)
+{
+    char key[16], text[TEXT_BYTES], parameter[24];
+    (void)snprintf(key, sizeof key, "GridDiv%s", extent_keys[axis]);
+    (void)snprintf(parameter, sizeof parameter, "block_size_%s", axis_names[axis]);
+    const json_t *given = json_object_get(c->kernel, key);
+    size_t count = json_is_array(given) ? json_array_size(given) : json_is_string(given) ? 1 : 0;
+    size_t used = 0;
+    if (count == 0) {
+        (void)snprintf(out, TEXT_BYTES, "%s", is_parameter(c, parameter) ? parameter : "1");
+        return AK_OK;
+    }
+    for (size_t i = 0; i < count; i++) {
+        AK_DO(expression(text, json_is_array(given) ? json_array_get(given, i) : given, key, c));
+        int wrote = snprintf(out + used, 3 * TEXT_BYTES - used, "%s(%s)", i == 0 ? "" : "*", text);
+        used += (size_t)wrote;
+        if (used >= 3 * TEXT_BYTES) {
+            return ak_fail(c->err, AK_LIMIT, "%s: %s is too long", c->where, key);
+        }
+    }
+    return AK_OK;
+}
+
+static ak_status grid_extent(char out[8 * TEXT_BYTES], size_t axis, const char *block, converter *c)
+{
+    const json_t *global = json_object_get(c->kernel, "GlobalSize");
+    const char *type = NULL;
+    char text[3 * TEXT_BYTES];
+    ak_status status =
+        ak_json_string_or(&type, c->kernel, "GlobalSizeType",
+                          strcmp(c->backend, "cuda") == 0 ? "CUDA" : "OpenCL", c->where, c->err);
+    if (status != AK_OK) {
+        return status;
+    }
+    if (json_is_object(global)) {
+        const json_t *given = json_object_get(global, extent_keys[axis]);
+        status = given == NULL ? AK_OK : expression(text, given, "GlobalSize", c);
+        if (given == NULL) {
+            (void)snprintf(text, sizeof text, "%s", strcmp(type, "CUDA") == 0 ? "1" : block);
+        }
+        (void)snprintf(out, 8 * TEXT_BYTES, strcmp(type, "CUDA") == 0 ? "%s" : "(%s)//(%s)", text,
+                       block);
+        return status;
+    }
+    status = divisor(text, axis, c);
+    if (axis >= c->axes) {
+        (void)snprintf(out, 8 * TEXT_BYTES, "1");
+    } else {
+        (void)snprintf(out, 8 * TEXT_BYTES, "(problem_size_%s + (%s) - 1)//(%s)", axis_names[axis],
+                       text, text);
+    }
+    return status;
+}
+
+static ak_status make_launch(json_t **out, converter *c)
+{
+    json_t *launch = json_object(), *block = json_array(), *grid = json_array();
+    const json_t *shared = json_object_get(c->kernel, "SharedMemory");
+    char text[TEXT_BYTES], cells[8 * TEXT_BYTES];
+    ak_status status = AK_OK;
+    bool good = launch != NULL && block != NULL && grid != NULL;
+    bool device = strcmp(c->backend, "host") != 0;
+    for (size_t i = 0; good && device && i < AXES; i++) {
+        AK_TRY(block_extent(text, i, c));
+        AK_TRY(grid_extent(cells, i, text, c));
+        good = json_array_append_new(block, json_string(text)) == 0 &&
+               json_array_append_new(grid, json_string(cells)) == 0;
+    }
+    if (good && device) {
+        good = json_object_set(launch, "Block", block) == 0 &&
+               json_object_set(launch, "Grid", grid) == 0;
+    }
+    if (good && device && shared != NULL && !json_is_null(shared) &&
+        !(json_is_integer(shared) && json_integer_value(shared) == 0)) {
+        AK_TRY(expression(text, shared, "SharedMemory", c));
+        good = ak_json_set_text(launch, "SharedMemory", text);
+    }
+    good = good && json_object_set(launch, "Arguments", c->passed) == 0;
+    AK_TRY(good ? AK_OK : ak_fail_memory(c->err));
+    *out = launch;
+    launch = NULL;
+out:
+    json_decref(block);
+    json_decref(grid);
+    json_decref(launch);
+    return status;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static ak_status make_space(json_t **out, const json_t *document, converter *c)
+{
+    static const char *const kept[] = {"CompilerOptions", "KernelName", NULL};
+    json_t *launch = NULL, *kernel = json_object(), *needs = json_array();
+    const char *file = json_string_value(json_object_get(c->kernel, "KernelFile"));
+    const char *language = json_string_value(json_object_get(c->kernel, "Language"));
+    ak_status status = AK_OK;
+    AK_TRY(make_launch(&launch, c));
+    bool good = ak_json_set_text(kernel, "Language", language) &&
+                ak_json_set_text(kernel, "KernelFile", file) &&
+                ak_json_set(kernel, "Launch", json_incref(launch));
+    for (size_t i = 0; good && kept[i] != NULL; i++) {
+        json_t *value = json_object_get(c->kernel, kept[i]);
+        good = value == NULL || json_is_null(value) || json_object_set(kernel, kept[i], value) == 0;
+    }
+    for (size_t i = 0; good && i < json_array_size(c->sizes); i++) {
+        const json_t *size = json_array_get(c->sizes, i);
+        const char *name = ak_json_text_at(size, "name");
+        char text[96];
+        (void)snprintf(text, sizeof text, "%s == %lld", name,
+                       (long long)json_integer_value(json_object_get(size, "default")));
+        good = json_array_append_new(
+                   needs, json_pack("{s:s, s:s}", "Expression", text, "Description",
+                                    "the ProblemSize of the T1 file, whose arguments have fixed "
+                                    "sizes and values")) == 0;
+    }
+    good = good && json_object_set(kernel, "Needs", needs) == 0;
+    json_t *space =
+        json_pack("{s:O, s:O}", "ConfigurationSpace",
+                  json_object_get(document, "ConfigurationSpace"), "KernelSpecification", kernel);
+    good = good && space != NULL;
+    if (!good) {
+        json_decref(space);
+        status = ak_fail_memory(c->err);
+        goto out;
+    }
+    *out = space;
+out:
+    json_decref(launch);
+    json_decref(needs);
+    json_decref(kernel);
+    return status;
+}
+
+static ak_status make_problem(json_t **out, const char *name, converter *c)
+{
+    const json_t *reference = json_object_get(c->kernel, "Reference");
+    json_t *given =
+        reference == NULL ? json_string("default") : json_incref((json_t *)(uintptr_t)reference);
+    char description[120];
+    (void)snprintf(description, sizeof description, "%.60s of a T1 file",
+                   ak_json_text_at(c->kernel, "KernelName"));
+    *out = json_pack("{s:i, s:s, s:s, s:O, s:[s], s:[], s:O, s:s, s:s, s:o, s:{s:{s:s, s:s}}}",
+                     "schema", 1, "name", name, "description", description, "sizes", c->sizes,
+                     "dtypes", c->dtype, "choices", "arguments", c->arguments, "flops", "0",
+                     "bytes", c->bytes, "reference", given, "tolerance", c->dtype, "relative",
+                     "100*eps", "rms", "100*eps");
+    return *out == NULL ? ak_fail_memory(c->err) : AK_OK;
+}
+
+ak_status ak_t1_convert(json_t **problem, json_t **space, const json_t *document, const char *name,
+                        const char *backend, const char *where, ak_error *err)
+{
+    /* The members that T1 files may have. Those that are not read here are members that Kernel
+       Tuner or BAT read or write. */
+    static const char *const known[] = {
+        "Language",      "KernelName",      "KernelFile", "CompilerOptions",
+        "BenchmarkName", "LocalSize",       "GlobalSize", "GlobalSizeType",
+        "GridDivX",      "GridDivY",        "GridDivZ",   "ProblemSize",
+        "SharedMemory",  "Arguments",       "Reference",  "Device",
+        "Stream",        "SimulationInput", NULL};
+    converter c = {.kernel = json_object_get(document, "KernelSpecification"),
+                   .tuned = json_object_get(json_object_get(document, "ConfigurationSpace"),
+                                            "TuningParameters"),
+                   .backend = backend,
+                   .sizes = json_array(),
+                   .arguments = json_array(),
+                   .passed = json_array(),
+                   .err = err};
+    const char *key;
+    json_t *value;
+    ak_status status = AK_OK;
+    (void)snprintf(c.where, sizeof c.where, "%s", where);
+    AK_TRY(c.sizes == NULL || c.arguments == NULL || c.passed == NULL ? ak_fail_memory(err)
+                                                                      : AK_OK);
+    json_object_foreach((json_t *)(uintptr_t)c.kernel, key, value)
+    {
+        if (!is_one_of(key, known) || (strcmp(key, "Stream") == 0 && !json_is_null(value))) {
+            status = ak_fail(err, AK_INVALID, "%s: \"%.60s\" of a T1 file is not supported",
+                             c.where, key);
+            goto out;
+        }
+    }
+    AK_TRY(read_sizes(&c));
+    AK_TRY(read_arguments(&c));
+    AK_TRY(make_problem(problem, name, &c));
+    status = make_space(space, document, &c);
+    if (status != AK_OK) {
+        json_decref(*problem);
+        *problem = NULL;
+    }
+out:
+    json_decref(c.sizes);
+    json_decref(c.arguments);
+    json_decref(c.passed);
+    return status;
+}

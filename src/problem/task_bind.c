@@ -1,0 +1,210 @@
+/* task_bind.c: binds a spec to a task: reads its texts, chooses the implementation, computes the
+   shape and builds the space for these sizes and this device. */
+#include "problem/task_bind.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "problem/sources.h"
+#include "problem/task_options.h"
+
+static ak_status choose_threads(ak_task *task, int wanted, ak_error *err)
+{
+    ak_value fact;
+    if (wanted < 0 || wanted > TASK_THREADS_MAX) {
+        return ak_fail(err, AK_INVALID,
+                       "threads: %d is not possible; it must be from 1 to %d, or 0 for all", wanted,
+                       TASK_THREADS_MAX);
+    }
+    task->threads = wanted;
+    if (wanted == 0) {
+        bool known = ak_scope_get(&fact, task->constants, "cpu_threads") &&
+                     fact.type == AK_VALUE_INT && fact.as.integer >= 1 &&
+                     fact.as.integer <= TASK_THREADS_MAX;
+        /* 0 if the device has no CPU threads of its own */
+        task->threads = known ? (int)fact.as.integer : 0;
+    }
+    return AK_OK;
+}
+
+static ak_status build_space(ak_task *task, const ak_device_facts *device, ak_error *err)
+{
+    const ak_implementation_spec *implementation = task->implementation;
+    if (device->space != NULL) {
+        return device->space(&task->space, &task->definition, device->space_context, implementation,
+                             task->constants, err);
+    }
+    ak_space_spec spec = {
+        .definition = json_object_get(implementation->definition, "ConfigurationSpace"),
+        .constants = task->constants,
+        .allow_numerics = task->allow_numerics,
+        .fix = task->fix,
+        .available = device->available,
+        .available_context = device->available_context,
+        .where = implementation->where,
+        .rank = json_string_value(json_object_get(implementation->definition, "Rank"))};
+    AK_DO(ak_space_build(&task->space, &spec, err));
+    return ak_task_check_options(task, err);
+}
+
+/* Returns AK_OK if the implementation can do the task, as far as that does not depend on
+   parameters. If the user named no dtype, the task gets the first of the problem's that the
+   implementation computes in. */
+static ak_status fits(const ak_implementation_spec *implementation, ak_task *task, bool dtype_given,
+                      const ak_scope *facts, ak_error *err)
+{
+    const ak_problem *problem = task->problem;
+    ak_buf list = AK_BUF(100);
+    bool found = problem->dtype_count == 0;
+    for (size_t i = 0; i < problem->dtype_count; i++) {
+        ak_dtype dtype = problem->dtypes[i];
+        bool has = (implementation->dtypes >> dtype & 1u) != 0;
+        if (has) {
+            ak_buf_print(&list, "%s%s", list.length == 0 ? "" : ", ", ak_dtype_text(dtype));
+        }
+        if (has && !found && (!dtype_given || dtype == task->dtype)) {
+            task->dtype = dtype;
+            found = true;
+        }
+    }
+    ak_status status =
+        found ? AK_OK
+              : ak_fail(err, AK_INVALID,
+                        "%s: implementation %s has no dtype %s; it "
+                        "has %s",
+                        problem->name, implementation->name, ak_dtype_text(task->dtype), list.data);
+    ak_buf_free(&list);
+    if (status == AK_OK) {
+        ak_scope_free(task->constants);
+        task->constants = NULL;
+        status = ak_task_constants(task, facts, err);
+    }
+    const json_t *broken = status == AK_OK && !task->recorded
+                               ? ak_task_broken_need(implementation, task->constants)
+                               : NULL;
+    return broken == NULL ? status
+                          : ak_fail(err, AK_INVALID, "%s: implementation %s needs %s",
+                                    problem->name, implementation->name,
+                                    json_string_value(json_object_get(broken, "Description")));
+}
+
+/* Chooses the implementation that the user named, else the first for the device that can do the
+   task. Implementations for one architecture are tried before the others, because they make the
+   best use of it. */
+static ak_status choose_implementation(ak_task *task, const ak_task_spec *spec, bool dtype_given,
+                                       const ak_device_facts *device, ak_error *err)
+{
+    const ak_problem *problem = task->problem;
+    bool runnable = ak_problem_runnable(problem, NULL) == AK_OK;
+    ak_buf list = AK_BUF(300);
+    if (spec->implementation != NULL) {
+        ak_status status =
+            ak_problem_find(&task->implementation, problem, spec->implementation, err);
+        if (status == AK_OK && runnable && !task->recorded &&
+            strcmp(task->implementation->backend, device->backend) != 0) {
+            status =
+                ak_fail(err, AK_INVALID, "%s: implementation \"%s\" is for %s devices, not \"%s\"",
+                        problem->name, task->implementation->name, task->implementation->backend,
+                        device->device);
+        }
+        return status == AK_OK ? fits(task->implementation, task, dtype_given, device->facts, err)
+                               : status;
+    }
+    ak_status status = AK_NOT_FOUND;
+    const size_t count = problem->implementation_count;
+    for (size_t i = 0; i < count; i++) {
+        ak_buf_print(&list, "%s%s", i == 0 ? "" : ", ", problem->implementations[i].name);
+    }
+    for (size_t i = 0; status != AK_OK && i < 2 * count; i++) {
+        const ak_implementation_spec *implementation = &problem->implementations[i % count];
+        const bool own_turn = (implementation->architecture != NULL) == (i < count);
+        const char *reference = problem->reference.kind == NULL ? NULL : problem->reference.name;
+        if (count > 1 && reference != NULL && strcmp(reference, implementation->name) == 0) {
+            continue; /* the implementation that is the reference is tuned only on request */
+        }
+        if (own_turn && (!runnable || task->recorded ||
+                         strcmp(implementation->backend, device->backend) == 0)) {
+            status = fits(implementation, task, dtype_given, device->facts, err);
+            task->implementation = implementation;
+            if (status == AK_NO_MEMORY) {
+                break;
+            }
+        }
+    }
+    if (task->implementation == NULL) {
+        status =
+            ak_fail(err, AK_NOT_FOUND, "%s has no implementation for the device \"%s\"; it has %s",
+                    problem->name, device->backend, list.data);
+    }
+    ak_buf_free(&list);
+    return status;
+}
+
+static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_facts *device,
+                      ak_error *err)
+{
+    task->allow_numerics = spec->allow_numerics;
+    task->kept = spec->kept;
+    task->seed = spec->seed;
+    task->recorded = device->space != NULL;
+    task->sheet = device->sheet;
+    task->problem = device->problem;
+    ak_status status = AK_OK;
+    if (device->problem == NULL) {
+        AK_TRY(ak_problem_open_spec(&task->problem, spec, err));
+    }
+    task->kernel = ak_strdup(spec->kernel);
+    task->device = ak_strdup(device->device);
+    task->devices = ak_strdup(device->devices == NULL ? device->device : device->devices);
+    task->fix = ak_strdup(spec->fix);
+    task->libraries = ak_strdup(spec->libraries);
+    task->protocol = ak_strdup(spec->protocol);
+    task->launcher = ak_strdup(spec->launcher);
+    task->workers = ak_strdup(spec->workers);
+    if (task->kernel == NULL || task->device == NULL || task->devices == NULL ||
+        (spec->fix != NULL && task->fix == NULL) ||
+        (spec->libraries != NULL && task->libraries == NULL) ||
+        (spec->launcher != NULL && task->launcher == NULL) ||
+        (spec->workers != NULL && task->workers == NULL) ||
+        (spec->protocol != NULL && task->protocol == NULL)) {
+        return ak_fail_memory(err);
+    }
+    bool dtype_given = false;
+    AK_TRY(ak_task_read_dtype(&dtype_given, task, spec->dtype, err));
+    AK_TRY(ak_task_read_choices(task, spec->choices, err));
+    AK_TRY(ak_task_read_sizes(task, spec->size, err));
+    AK_TRY(choose_implementation(task, spec, dtype_given, device, err));
+    task->backend = task->recorded ? device->backend : task->implementation->backend;
+    AK_TRY(choose_threads(task, spec->threads, err));
+    int64_t size[AK_SIZES_MAX];
+    memcpy(size, task->shape.size, sizeof size);
+    AK_TRY(ak_task_shape(&task->shape, task, size, err));
+    AK_TRY(ak_sources_hash(task->source_hash, task->problem, task->implementation, err));
+    AK_TRY(build_space(task, device, err));
+    const char *rank = json_string_value(json_object_get(task->implementation->definition, "Rank"));
+    task->rank = rank != NULL && task->recorded && !ak_task_knows(task, rank) ? NULL : rank;
+    assert(task->implementation != NULL && task->constants != NULL && task->space != NULL);
+    if (ak_problem_runnable(task->problem, NULL) == AK_OK && !task->recorded) {
+        AK_TRY(ak_task_try_workspace(task, err));
+    }
+out:
+    return status;
+}
+
+ak_status ak_task_bind(ak_task **out, const ak_task_spec *spec, const ak_device_facts *device,
+                       ak_error *err)
+{
+    ak_task *task = ak_alloc(1, sizeof *task);
+    if (task == NULL) {
+        ak_problem_close(device->problem);
+        return ak_fail_memory(err);
+    }
+    ak_status status = bind(task, spec, device, err);
+    if (status != AK_OK) {
+        ak_task_close(task);
+        return status;
+    }
+    *out = task;
+    return AK_OK;
+}

@@ -1,0 +1,42 @@
+/*
+ * task_bind.h: the steps that turn an ak_task_spec into an ak_task, in this order: read the texts
+ * (task_read.c), gather the constants (task_scope.c), choose the implementation (task_needs.c says
+ * whether it can do the task), compute the shape (task_shape.c), build the space, try the
+ * workspace. task_bind.c calls them. Each writes its own members of the task, which its owner ends
+ * with ak_task_close even after a failure. Internal to problem/.
+ */
+#ifndef AK_PROBLEM_TASK_BIND_H
+#define AK_PROBLEM_TASK_BIND_H
+
+#include "problem/task.h"
+
+#define TASK_THREADS_MAX 4096
+#define TASK_SIZE_MAX    (INT64_C(1) << 53) /* a real holds every size exactly */
+
+/* Read texts of a spec; task->problem must be set. A text that is NULL or empty means defaults.
+ *given is false if `text` does not say which dtype. */
+ak_status ak_task_read_dtype(bool *given, ak_task *task, const char *text, ak_error *err);
+/* Reads problem options. Sets choice, number and choices_text. */
+ak_status ak_task_read_choices(ak_task *task, const char *text, ak_error *err);
+/* Reads sizes. Sets shape.size and size_text. A single number stands for every size. */
+ak_status ak_task_read_sizes(ak_task *task, const char *text, ak_error *err);
+
+/* Sets task->constants to copies of the facts, the sizes, the dtype and the problem options.
+   Returns AK_INVALID if a size or an option has the name of a fact. */
+ak_status ak_task_constants(ak_task *task, const ak_scope *facts, ak_error *err);
+/* Adds the sizes' names to a scope, with the values in `size`. */
+ak_status ak_task_set_sizes(ak_scope *scope, const ak_problem *problem, const int64_t *size,
+                            ak_error *err);
+
+/* Returns the bytes of this machine's memory, or INFINITY if they are unknown. */
+double ak_task_memory(void);
+
+/* Returns the first condition of "Needs" that does not hold, or NULL. A condition that cannot be
+   evaluated does not hold. */
+const json_t *ak_task_broken_need(const ak_implementation_spec *implementation,
+                                  const ak_scope *scope);
+/* Reports mistakes in Workspace and Threads before the first candidate is compiled in vain. A
+   mistake that shows only in some configurations is reported by their trials. */
+ak_status ak_task_try_workspace(const ak_task *task, ak_error *err);
+
+#endif

@@ -1,0 +1,173 @@
+/* task_needs.c: evaluates what an implementation demands at a shape: its conditions on the task
+   ("Needs" and conditions with "EverySize"), workspace and threads. */
+#include "problem/task_bind.h"
+
+#include <string.h>
+
+#define TASK_BLAME_MAX 256 /* bytes of a configuration in a message */
+#define WHERE_MAX      256
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+const char *ak_task_file(const char *where)
+{
+    const char *slash = strrchr(where, '/');
+    return slash == NULL ? where : slash + 1;
+}
+
+ak_status ak_task_blame(const ak_task *task, const ak_shape *shape, const ak_config *config,
+                        ak_error *err)
+{
+    char text[TASK_BLAME_MAX];
+    if (err == NULL || err->status == AK_OK || err->status == AK_NO_MEMORY) {
+        return err == NULL ? AK_INVALID : err->status;
+    }
+    size_t length = strlen(err->text), count = task->problem->size_count;
+    bool own = memcmp(shape->size, task->shape.size, sizeof shape->size) == 0;
+    for (size_t i = 0; !own && i < count && length < sizeof err->text; i++) {
+        (void)snprintf(err->text + length, sizeof err->text - length, "%s%.30s=%lld",
+                       i == 0 ? ", at " : ",", task->problem->sizes[i].name,
+                       (long long)shape->size[i]);
+        length = strlen(err->text);
+    }
+    if (config != NULL && length < sizeof err->text) {
+        (void)ak_config_format(text, sizeof text, task->space, config);
+        (void)snprintf(err->text + length, sizeof err->text - length, ", for %s", text);
+    }
+    return err->status;
+}
+
+/* ---- workspace and threads ------------------------------------------------------------------- */
+
+/* Evaluates an expression of the implementation that must give a whole number within `range`. */
+static ak_status evaluate(int64_t *out, const char *key, const char *text, const int64_t range[2],
+                          const ak_scope *scope, const char *where, ak_error *err)
+{
+    char place[WHERE_MAX];
+    (void)snprintf(place, sizeof place, "%.200s: %s", where, key);
+    AK_DO(ak_expr_int(out, text, scope, place, err));
+    if (*out < range[0] || *out > range[1]) {
+        return ak_fail(err, AK_INVALID, "%s: \"%.160s\" is %lld; it must be from %lld to %lld",
+                       place, text, (long long)*out, (long long)range[0], (long long)range[1]);
+    }
+    return AK_OK;
+}
+
+static ak_status evaluate_both(int64_t *need, int64_t *count,
+                               const ak_implementation_spec *implementation, const ak_scope *scope,
+                               const char *where, ak_error *err)
+{
+    const double memory = ak_task_memory();
+    const int64_t bytes[2] = {0, memory < (double)TASK_SIZE_MAX ? (int64_t)memory : TASK_SIZE_MAX};
+    static const int64_t threads[2] = {1, TASK_THREADS_MAX};
+    AK_DO(evaluate(need, "Workspace", implementation->workspace, bytes, scope, where, err));
+    return evaluate(count, "Threads", implementation->threads, threads, scope, where, err);
+}
+
+ak_status ak_task_workspace(size_t *bytes, int *threads, const ak_task *task, const ak_shape *shape,
+                            const ak_config *config, ak_error *err)
+{
+    const ak_implementation_spec *implementation = task->implementation;
+    ak_scope *scope = NULL;
+    ak_error why = AK_ERROR_INIT;
+    int64_t need = 0, count = 0;
+    ak_status status = ak_task_scope(&scope, task, shape, config, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    status = evaluate_both(&need, &count, implementation, scope,
+                           ak_task_file(implementation->where), &why);
+    ak_scope_free(scope);
+    if (status != AK_OK) {
+        (void)ak_task_blame(task, shape, config, &why);
+        return ak_fail(err, status, "%s", why.text);
+    }
+    *bytes = (size_t)need;
+    *threads = (int)count;
+    return AK_OK;
+}
+
+/* Parses an expression. Sets *constant to false if it reads a parameter, so that its value
+   depends on the configuration. */
+static ak_status check_expression(bool *constant, const char *key, const char *text,
+                                  const ak_task *task, ak_error *err)
+{
+    char place[WHERE_MAX];
+    ak_expr *expr = NULL;
+    const char *const *names;
+    size_t parameter, count;
+    (void)snprintf(place, sizeof place, "%.200s: %s", task->implementation->where, key);
+    AK_DO(ak_expr_parse(&expr, text, place, err));
+    count = ak_expr_names(&names, expr);
+    for (size_t i = 0; i < count; i++) {
+        *constant = *constant && !ak_space_parameter_find(&parameter, task->space, names[i]);
+    }
+    ak_expr_free(expr);
+    return AK_OK;
+}
+
+ak_status ak_task_try_workspace(const ak_task *task, ak_error *err)
+{
+    const ak_implementation_spec *implementation = task->implementation;
+    ak_scope *scope = NULL;
+    ak_config config;
+    ak_error why = AK_ERROR_INIT;
+    int64_t need, count;
+    bool constant = true;
+    ak_status status = AK_OK;
+    AK_TRY(check_expression(&constant, "Workspace", implementation->workspace, task, err));
+    AK_TRY(check_expression(&constant, "Threads", implementation->threads, task, err));
+out:
+    if (status != AK_OK) {
+        return status;
+    }
+    ak_space_default(&config, task->space);
+    status = ak_task_scope(&scope, task, &task->shape, &config, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    status = evaluate_both(&need, &count, implementation, scope, implementation->where, &why);
+    ak_scope_free(scope);
+    bool known = ak_task_knows(task, implementation->workspace) &&
+                 ak_task_knows(task, implementation->threads);
+    return status == AK_OK || (status != AK_NO_MEMORY && known && !constant)
+               ? AK_OK
+               : ak_fail(err, status, "%s", why.text);
+}
+
+/* ---- conditions ------------------------------------------------------------------------------ */
+
+const json_t *ak_task_broken_need(const ak_implementation_spec *implementation,
+                                  const ak_scope *scope)
+{
+    for (size_t i = 0; i < json_array_size(implementation->needs); i++) {
+        const json_t *need = json_array_get(implementation->needs, i);
+        const char *text = json_string_value(json_object_get(need, "Expression"));
+        bool holds = false;
+        if (ak_expr_bool(&holds, text, scope, implementation->where, NULL) != AK_OK || !holds) {
+            return need;
+        }
+    }
+    return NULL;
+}
+
+ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
+                         const ak_config *config, ak_error *err)
+{
+    const ak_implementation_spec *implementation = task->implementation;
+    const json_t *space = json_object_get(implementation->definition, "ConfigurationSpace");
+    const json_t *conditions = json_object_get(space, "Conditions");
+    ak_scope *scope = NULL;
+    AK_DO(ak_task_scope(&scope, task, shape, config, err));
+    *out = ak_task_broken_need(implementation, scope) == NULL;
+    for (size_t i = 0; *out && config != NULL && i < json_array_size(conditions); i++) {
+        const json_t *condition = json_array_get(conditions, i);
+        if (json_is_true(json_object_get(condition, "EverySize"))) {
+            const char *text = json_string_value(json_object_get(condition, "Expression"));
+            bool holds = false;
+            *out = ak_expr_bool(&holds, text, scope, implementation->where, NULL) == AK_OK && holds;
+        }
+    }
+    ak_scope_free(scope);
+    return AK_OK;
+}

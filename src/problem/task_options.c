@@ -1,0 +1,67 @@
+/* task_options.c: see task_options.h. */
+#include "problem/task_options.h"
+
+#include "problem/backend_rules.h"
+#include "problem/kernel_files.h"
+
+ak_status ak_task_check_options(const ak_task *task, ak_error *err)
+{
+    ak_status status = AK_OK;
+    for (size_t p = 0; p < ak_space_parameter_count(task->space); p++) {
+        for (size_t v = 0; v < ak_space_parameter(task->space, p)->value_count; v++) {
+            const char *const *added = ak_space_added(task->space, p, v);
+            for (; status == AK_OK && added != NULL && *added != NULL; added++) {
+                status = ak_implementation_check_option(task->implementation, *added, err);
+            }
+        }
+    }
+    return status;
+}
+
+/* Adds the macros of "Defines". Their values are whole numbers; a truth is 1 or 0. */
+static ak_status add_defines(ak_options *out, const ak_task *task, ak_error *err)
+{
+    const ak_implementation_spec *implementation = task->implementation;
+    const char *name;
+    json_t *text;
+    ak_status status = AK_OK;
+    json_object_foreach((json_t *)(uintptr_t)implementation->defines, name, text)
+    {
+        char line[160];
+        int64_t value = 0;
+        AK_TRY(ak_expr_int(&value, json_string_value(text), task->constants, implementation->where,
+                           err));
+        (void)snprintf(line, sizeof line, "-D%.63s=%lld", name, (long long)value);
+        AK_TRY(ak_options_add(out, line, err));
+    }
+out:
+    return status;
+}
+
+ak_status ak_task_options(ak_options *out, const ak_task *task, const ak_config *config,
+                          ak_error *err)
+{
+    char line[160];
+    const ak_problem *problem = task->problem;
+    (void)snprintf(line, sizeof line, "-Ddtype_is_%s=1", ak_dtype_text(task->dtype));
+    ak_status status = AK_OK;
+    AK_TRY(ak_options_add(out, line, err));
+    for (size_t i = 0; i < problem->choice_count; i++) {
+        if (problem->choices[i].kind == AK_CHOICE_TEXT) {
+            (void)snprintf(line, sizeof line, "-D%.63s_is_%.63s=1", problem->choices[i].name,
+                           problem->choices[i].values[task->choice[i]]);
+            AK_TRY(ak_options_add(out, line, err));
+        }
+    }
+    AK_TRY(add_defines(out, task, err));
+    const ak_backend_rules *rules = ak_backend_rules_find(task->implementation->backend);
+    if (rules != NULL && rules->add_options != NULL) {
+        AK_TRY(rules->add_options(out, task, err));
+    }
+    for (size_t i = 0; i < task->implementation->option_count; i++) {
+        AK_TRY(ak_options_add(out, task->implementation->options[i], err));
+    }
+    status = ak_config_options(out, task->space, config, err);
+out:
+    return status;
+}

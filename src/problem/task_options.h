@@ -1,0 +1,22 @@
+/*
+ * task_options.h: the options that the compiler is given for a task and a configuration.
+ *
+ * They come in this order: macros of the task (-Ddtype_is_f32=1, -Dactivation_is_relu=1, those of
+ * the implementation's "Defines"), the options that the backend's rules add (backend_rules.h), the
+ * implementation's CompilerOptions, the configuration's macros and options. Later options override
+ * earlier ones.
+ */
+#ifndef AK_PROBLEM_TASK_OPTIONS_H
+#define AK_PROBLEM_TASK_OPTIONS_H
+
+#include "problem/task.h"
+
+/* Returns AK_INVALID if a value of a parameter adds an option that the backend does not allow in
+   a space file. Called after the task's space is built. */
+ak_status ak_task_check_options(const ak_task *task, ak_error *err);
+
+/* Appends the options to `out`, which the caller clears with ak_options_clear, also on failure. */
+ak_status ak_task_options(ak_options *out, const ak_task *task, const ak_config *config,
+                          ak_error *err);
+
+#endif

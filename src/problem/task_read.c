@@ -1,0 +1,275 @@
+/* task_read.c: reads the texts of a spec: "M=512,N=512" (sizes), "activation=relu" (problem
+   options) and a dtype. It writes them back as a task shows them, with every size and option
+   that was left out. */
+#include "problem/task_bind.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define TASK_TEXT_MAX 1024 /* bytes of such a text */
+
+/* ---- "name=value,name=value" ----------------------------------------------------------------- */
+
+typedef struct pair_reader {
+    const char *what; /* "size", for messages */
+    ak_status (*set)(ak_task *task, const char *name, const char *value, ak_error *err);
+} pair_reader;
+
+static char *trim(char *text)
+{
+    text += strspn(text, " \t");
+    size_t length = strlen(text);
+    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t')) {
+        text[--length] = 0;
+    }
+    return text;
+}
+
+static ak_status read_pairs(ak_task *task, const char *text, const pair_reader *reader,
+                            ak_error *err)
+{
+    char copy[TASK_TEXT_MAX];
+    if (strlen(text) >= sizeof copy) {
+        return ak_fail(err, AK_LIMIT, "%s: the text is longer than %d bytes", reader->what,
+                       TASK_TEXT_MAX - 1);
+    }
+    memcpy(copy, text, strlen(text) + 1);
+    char *item = trim(copy);
+    bool more = *item != 0;
+    ak_status status = AK_OK;
+    while (more && status == AK_OK) {
+        char *comma = strchr(item, ',');
+        more = comma != NULL;
+        if (more) {
+            *comma = 0;
+        }
+        char *equals = strchr(item, '=');
+        if (equals == NULL) {
+            return ak_fail(err, AK_INVALID, "%s: \"%.60s\" is not of the form name=value",
+                           reader->what, item);
+        }
+        *equals = 0;
+        status = reader->set(task, trim(item), trim(equals + 1), err);
+        item = more ? comma + 1 : item;
+    }
+    return status;
+}
+
+static ak_status unknown_name(const char *what, const char *name, const char *const *names,
+                              const ak_problem *problem, ak_error *err)
+{
+    const char *near = ak_text_nearest(name, names);
+    if (names[0] == NULL) {
+        return ak_fail(err, AK_INVALID, "%s has no %ss, so \"%.60s\" is unknown", problem->name,
+                       what, name);
+    }
+    if (near != NULL) {
+        return ak_fail(err, AK_INVALID, "%s has no %s \"%.60s\"; did you mean \"%s\"?",
+                       problem->name, what, name, near);
+    }
+    ak_buf list = AK_BUF(400);
+    for (size_t i = 0; names[i] != NULL; i++) {
+        ak_buf_print(&list, "%s%s", i == 0 ? "" : ", ", names[i]);
+    }
+    ak_status status = ak_fail(err, AK_INVALID, "%s has no %s \"%.60s\"; it has %s", problem->name,
+                               what, name, list.data);
+    ak_buf_free(&list);
+    return status;
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+static ak_status read_size(int64_t *out, const char *name, const char *text, ak_error *err)
+{
+    int64_t value;
+    if (!ak_text_int(&value, text) || value < 1 || value > TASK_SIZE_MAX) {
+        return ak_fail(
+            err, AK_INVALID,
+            "size %s: \"%.40s\" is not possible; it must be a whole number from 1 to 2^53", name,
+            text);
+    }
+    *out = value;
+    return AK_OK;
+}
+
+static ak_status set_size(ak_task *task, const char *name, const char *value, ak_error *err)
+{
+    const char *names[AK_SIZES_MAX + 1] = {NULL};
+    const ak_problem *problem = task->problem;
+    for (size_t i = 0; i < problem->size_count; i++) {
+        names[i] = problem->sizes[i].name;
+        if (strcmp(names[i], name) == 0) {
+            if (task->shape.size[i] != 0) {
+                return ak_fail(err, AK_INVALID, "size %s is given twice", name);
+            }
+            return read_size(&task->shape.size[i], name, value, err);
+        }
+    }
+    return unknown_name("size", name, names, problem, err);
+}
+
+ak_status ak_task_read_sizes(ak_task *task, const char *text, ak_error *err)
+{
+    static const pair_reader reader = {"size", set_size};
+    const ak_problem *problem = task->problem;
+    ak_buf canonical = AK_BUF(TASK_TEXT_MAX);
+    ak_status status = AK_OK;
+    if (text != NULL && *text != 0 && strchr(text, '=') == NULL) {
+        if (problem->size_count == 0) {
+            return ak_fail(err, AK_INVALID, "%s has no sizes, so \"%.40s\" sets none",
+                           problem->name, text);
+        }
+        for (size_t i = 0; i < problem->size_count; i++) {
+            AK_TRY(read_size(&task->shape.size[i], problem->sizes[i].name, text, err));
+        }
+    } else if (text != NULL) {
+        AK_TRY(read_pairs(task, text, &reader, err));
+    }
+    for (size_t i = 0; i < problem->size_count; i++) {
+        if (task->shape.size[i] == 0) {
+            task->shape.size[i] = problem->tune_size[i];
+        }
+        ak_buf_print(&canonical, "%s%s=%lld", i == 0 ? "" : ",", problem->sizes[i].name,
+                     (long long)task->shape.size[i]);
+    }
+    AK_TRY(ak_buf_take(&task->size_text, &canonical, err));
+out:
+    ak_buf_free(&canonical);
+    return status;
+}
+
+/* ---- dtype, choices -------------------------------------------------------------------------- */
+
+ak_status ak_task_read_dtype(bool *given, ak_task *task, const char *text, ak_error *err)
+{
+    const ak_problem *problem = task->problem;
+    *given = text != NULL && *text != 0;
+    task->dtype = problem->dtypes[0];
+    if (!*given) {
+        return AK_OK;
+    }
+    ak_buf list = AK_BUF(100);
+    bool found = false;
+    const char *names[sizeof problem->dtypes / sizeof problem->dtypes[0] + 1] = {NULL};
+    for (size_t i = 0; i < problem->dtype_count && !found; i++) {
+        const char *name = ak_dtype_text(problem->dtypes[i]);
+        names[i] = name;
+        ak_buf_print(&list, "%s%s", i == 0 ? "" : ", ", name);
+        if (strcmp(name, text) == 0) {
+            task->dtype = problem->dtypes[i];
+            found = true;
+        }
+    }
+    const char *meant = found ? NULL : ak_text_meant(text, names);
+    ak_status status = found ? AK_OK
+                       : meant != NULL
+                           ? ak_fail(err, AK_INVALID, "%s has no dtype \"%.40s\"; did you mean %s?",
+                                     problem->name, text, meant)
+                           : ak_fail(err, AK_INVALID, "%s has no dtype \"%.40s\"; it has %s",
+                                     problem->name, text, list.data);
+    ak_buf_free(&list);
+    return status;
+}
+
+static ak_status read_number(double *out, const ak_choice_spec *choice, const char *text,
+                             ak_error *err)
+{
+    double value;
+    bool whole = choice->kind == AK_CHOICE_WHOLE;
+    if (!ak_text_real(&value, text) || !(value >= choice->low && value <= choice->high) ||
+        (whole && value != floor(value))) {
+        return ak_fail(err, AK_INVALID,
+                       "choice %s: \"%.40s\" is not possible; it must be a %snumber from %.16g to "
+                       "%.16g",
+                       choice->name, text, whole ? "whole " : "", choice->low, choice->high);
+    }
+    *out = value == 0.0 ? 0.0 : value; /* makes -0 the same as 0 */
+    return AK_OK;
+}
+
+/* Appends "alpha=0.5": with the fewest digits that read back as the same number, and a whole
+   number without a fraction. */
+static void print_choice(ak_buf *out, const ak_task *task, size_t i)
+{
+    const ak_choice_spec *choice = &task->problem->choices[i];
+    const char *between = out->length == 0 ? "" : ",";
+    char text[40];
+    if (choice->kind == AK_CHOICE_TEXT) {
+        ak_buf_print(out, "%s%s=%s", between, choice->name, choice->values[task->choice[i]]);
+        return;
+    }
+    const double number = task->number[i];
+    ak_value value = {.type = AK_VALUE_INT};
+    if (fabs(number) <= AK_CHOICE_NUMBER_MAX && number == floor(number)) {
+        value.as.integer = (int64_t)number;
+    } else {
+        value = (ak_value){.type = AK_VALUE_REAL, .as.real = number};
+    }
+    (void)ak_value_format(text, sizeof text, &value);
+    ak_buf_print(out, "%s%s=%s", between, choice->name, text);
+}
+
+static ak_status set_choice(ak_task *task, const char *name, const char *value, ak_error *err)
+{
+    const char *names[AK_CHOICES_MAX + 1] = {NULL};
+    const ak_problem *problem = task->problem;
+    for (size_t i = 0; i < problem->choice_count; i++) {
+        const ak_choice_spec *choice = &problem->choices[i];
+        names[i] = choice->name;
+        if (strcmp(names[i], name) != 0) {
+            continue;
+        }
+        if (task->choice[i] >= 0) {
+            return ak_fail(err, AK_INVALID, "choice %s is given twice", name);
+        }
+        if (choice->kind != AK_CHOICE_TEXT) {
+            task->choice[i] = 0;
+            return read_number(&task->number[i], choice, value, err);
+        }
+        for (size_t v = 0; v < choice->value_count; v++) {
+            if (strcmp(choice->values[v], value) == 0) {
+                task->choice[i] = (int)v;
+                return AK_OK;
+            }
+        }
+        ak_buf list = AK_BUF(400);
+        for (size_t v = 0; v < choice->value_count; v++) {
+            ak_buf_print(&list, "%s%s", v == 0 ? "" : ", ", choice->values[v]);
+        }
+        ak_status status = ak_fail(err, AK_INVALID, "choice %s cannot be \"%.60s\"; it can be %s",
+                                   name, value, list.data);
+        ak_buf_free(&list);
+        return status;
+    }
+    return unknown_name("choice", name, names, problem, err);
+}
+
+ak_status ak_task_read_choices(ak_task *task, const char *text, ak_error *err)
+{
+    static const pair_reader reader = {"choices", set_choice};
+    const ak_problem *problem = task->problem;
+    for (size_t i = 0; i < problem->choice_count; i++) {
+        task->choice[i] = -1;
+    }
+    ak_buf canonical = AK_BUF(TASK_TEXT_MAX);
+    ak_status status = AK_OK;
+    AK_TRY(text == NULL ? AK_OK : read_pairs(task, text, &reader, err));
+    for (size_t i = 0; i < problem->choice_count; i++) {
+        const ak_choice_spec *choice = &problem->choices[i];
+        if (task->choice[i] < 0) {
+            task->choice[i] = (int)choice->default_index;
+            task->number[i] = choice->fallback;
+        }
+        bool usual =
+            task->choice[i] == (int)choice->default_index && task->number[i] == choice->fallback;
+        if (!usual || !choice->implicit) {
+            print_choice(&canonical, task, i);
+        }
+    }
+    AK_TRY(ak_buf_take(&task->choices_text, &canonical, err));
+out:
+    ak_buf_free(&canonical);
+    return status;
+}

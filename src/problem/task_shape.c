@@ -1,0 +1,149 @@
+/* task_shape.c: computes a problem's shape at one set of sizes: elements, rows and bytes of each
+   argument, work, compulsory traffic and tolerance. */
+#include "problem/task_bind.h"
+
+#include <math.h>
+#include <unistd.h>
+
+double ak_task_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGE_SIZE);
+    return pages <= 0 || bytes <= 0 ? INFINITY : (double)pages * (double)bytes;
+}
+
+/* Computes the numbers of an argument's fill at this shape. */
+static ak_status measure_fill(double out[2], const ak_argument_spec *argument,
+                              const ak_scope *scope, const char *where, ak_error *err)
+{
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < 2 && argument->fill_text[i] != NULL; i++) {
+        AK_TRY(ak_expr_real(&out[i], argument->fill_text[i], scope, where, err));
+    }
+    if (!ak_fill_sane(argument->fill, out[0], out[1])) {
+        return ak_fail(err, AK_INVALID, "%s: argument %s cannot be filled with %s of %g and %g",
+                       where, argument->name, ak_fill_text(argument->fill), out[0], out[1]);
+    }
+out:
+    return status;
+}
+
+static ak_status measure_argument(ak_shape *out, size_t i, const ak_task *task,
+                                  const ak_scope *scope, const char *where, ak_error *err)
+{
+    const ak_argument_spec *argument = &task->problem->arguments[i];
+    size_t elements = 1;
+    int64_t extent = 1, pitch = 0;
+    for (size_t d = 0; d < argument->rank; d++) {
+        AK_DO(ak_expr_int(&extent, argument->shape[d], scope, where, err));
+        if (extent < 1) {
+            return ak_fail(err, AK_INVALID,
+                           "%s: argument %s has the extent %s = %lld; it must be 1 or more", where,
+                           argument->name, argument->shape[d], (long long)extent);
+        }
+        out->extent[i][d] = (size_t)extent;
+        if (__builtin_mul_overflow(elements, (size_t)extent, &elements)) {
+            return ak_fail(err, AK_LIMIT, "%s: argument %s has 2^64 elements or more", where,
+                           argument->name);
+        }
+    }
+    ak_dtype dtype = argument->dtype_follows ? task->dtype : argument->dtype;
+    out->elements[i] = elements;
+    out->row[i] = out->pitch[i] = (size_t)extent;
+    if (argument->pitch != NULL) {
+        ak_status status = ak_expr_int(&pitch, argument->pitch, scope, where, err);
+        if (status == AK_OK && pitch < extent) {
+            status = ak_fail(err, AK_INVALID,
+                             "%s: argument %s has rows of %lld elements, more than its pitch %s = "
+                             "%lld",
+                             where, argument->name, (long long)extent, argument->pitch,
+                             (long long)pitch);
+        }
+        if (status != AK_OK) {
+            return status;
+        }
+        out->pitch[i] = (size_t)pitch;
+    }
+    size_t span; /* elements from the first to the last, including those between rows */
+    if (__builtin_mul_overflow(elements / out->row[i] - 1, out->pitch[i], &span) ||
+        __builtin_add_overflow(span, out->row[i], &span) ||
+        __builtin_mul_overflow(span, ak_dtype_bytes(dtype), &out->bytes[i])) {
+        return ak_fail(err, AK_LIMIT, "%s: argument %s has 2^64 bytes or more", where,
+                       argument->name);
+    }
+    return measure_fill(out->fill[i], argument, scope, where, err);
+}
+
+/* Evaluates an expression that must give a finite number of 0 or more. */
+static ak_status measure_number(double *out, const char *text, const char *what,
+                                const ak_scope *scope, const char *where, ak_error *err)
+{
+    ak_status status = AK_OK;
+    AK_TRY(ak_expr_real(out, text, scope, where, err));
+    if (!(*out >= 0.0 && *out < INFINITY)) {
+        return ak_fail(err, AK_INVALID, "%s: %s is %g; it must not be negative", where, what, *out);
+    }
+out:
+    return status;
+}
+
+static ak_status measure_work(ak_shape *out, const ak_task *task, ak_scope *scope,
+                              const char *where, ak_error *err)
+{
+    const ak_problem *problem = task->problem;
+    ak_status status = AK_OK;
+    AK_TRY(measure_number(&out->flops, problem->flops, "flops", scope, where, err));
+    AK_TRY(measure_number(&out->traffic, problem->bytes, "bytes", scope, where, err));
+    AK_TRY(ak_scope_set_real(scope, "eps", ak_dtype_epsilon(task->dtype), err));
+    for (size_t i = 0; i < problem->tolerance_count; i++) {
+        const ak_tolerance_spec *tolerance = &problem->tolerances[i];
+        if (tolerance->dtype != task->dtype) {
+            continue;
+        }
+        AK_TRY(measure_number(&out->relative, tolerance->relative, "the relative tolerance", scope,
+                              where, err));
+        AK_TRY(measure_number(&out->rms, tolerance->rms, "the rms tolerance", scope, where, err));
+    }
+out:
+    return status;
+}
+
+ak_status ak_task_shape(ak_shape *out, const ak_task *task, const int64_t *size, ak_error *err)
+{
+    const ak_problem *problem = task->problem;
+    ak_shape shape = {.flops = 0.0};
+    char where[256] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < problem->size_count && length < sizeof where; i++) {
+        int written = snprintf(where + length, sizeof where - length, "%s%.30s=%lld",
+                               i == 0 ? "size " : ",", problem->sizes[i].name, (long long)size[i]);
+        length += written > 0 ? (size_t)written : 0;
+        if (size[i] < 1) {
+            return ak_fail(err, AK_INVALID, "size %s is %lld; it must be 1 or more",
+                           problem->sizes[i].name, (long long)size[i]);
+        }
+        shape.size[i] = size[i];
+    }
+    ak_scope *scope = ak_scope_new(task->constants);
+    ak_status status = AK_OK;
+    AK_TRY(scope == NULL ? ak_fail_memory(err) : ak_task_set_sizes(scope, problem, size, err));
+    double total = 0.0, memory = ak_task_memory();
+    for (size_t i = 0; i < problem->argument_count; i++) {
+        AK_TRY(measure_argument(&shape, i, task, scope, where, err));
+        /* The harness holds each argument three times: as the candidate sees it, unchanged, and in
+           double for the reference. */
+        total += 2.0 * (double)shape.bytes[i] + 8.0 * (double)shape.elements[i];
+    }
+    if (total > memory && !task->recorded && !task->sheet) {
+        status =
+            ak_fail(err, AK_LIMIT,
+                    "%s: the arguments and their reference need %.1f GB and this machine has %.1f "
+                    "GB; choose a smaller size",
+                    where, total / 1e9, memory / 1e9);
+        goto out;
+    }
+    AK_TRY(measure_work(&shape, task, scope, where, err));
+    *out = shape;
+out:
+    ak_scope_free(scope);
+    return status;
+}

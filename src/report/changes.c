@@ -1,0 +1,144 @@
+/* changes.c: see changes.h. Trials are sorted by the values of all parameters but one, so that
+   trials that agree in them are neighbours. */
+#include "report/changes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* A successful trial, compared without the column `skip`. */
+typedef struct view {
+    const uint16_t *row;
+    size_t width, skip;
+    const ak_trial *trial;
+} view;
+
+/* Two trials that differ in one column: the ratio of their times and how far it may be off. */
+typedef struct contrast {
+    double ratio, low, high;
+} contrast;
+
+static int without_column(const void *a, const void *b)
+{
+    const view *x = a, *y = b;
+    for (size_t c = 0; c < x->width; c++) {
+        if (c != x->skip && x->row[c] != y->row[c]) {
+            return x->row[c] < y->row[c] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+static int by_ratio(const void *a, const void *b)
+{
+    double x = ((const contrast *)a)->ratio, y = ((const contrast *)b)->ratio;
+    return x < y ? -1 : x > y;
+}
+
+static void keep_fastest(const ak_trial **fastest, const ak_trial *trial)
+{
+    if (*fastest == NULL || trial->median_ms < (*fastest)->median_ms) {
+        *fastest = trial;
+    }
+}
+
+static contrast contrast_of(const ak_trial *from, const ak_trial *to)
+{
+    contrast c = {.ratio = from->median_ms / to->median_ms};
+    bool known = from->ci_low_ms > 0 && to->ci_low_ms > 0;
+    c.low = known ? from->ci_low_ms / to->ci_high_ms : c.ratio;
+    c.high = known ? from->ci_high_ms / to->ci_low_ms : c.ratio;
+    return c;
+}
+
+/* Finds the pairs among `count` views; `pairs` has room for `count` pairs. */
+static size_t find_pairs(contrast *pairs, view *views, size_t count, uint16_t from, uint16_t to)
+{
+    size_t found = 0;
+    qsort(views, count, sizeof *views, without_column);
+    for (size_t i = 0, end; i < count; i = end) {
+        const ak_trial *one = NULL, *other = NULL; /* the fastest trial of each of the two
+                                                      configurations */
+        for (end = i; end < count && without_column(&views[i], &views[end]) == 0; end++) {
+            uint16_t value = views[end].row[views[end].skip];
+            if (value == from) {
+                keep_fastest(&one, views[end].trial);
+            } else if (value == to) {
+                keep_fastest(&other, views[end].trial);
+            }
+        }
+        if (one != NULL && other != NULL) {
+            pairs[found++] = contrast_of(one, other);
+        }
+    }
+    return found;
+}
+
+static void weigh(ak_report_change *change, contrast *pairs, size_t count)
+{
+    change->pairs = count;
+    if (count == 0) {
+        return;
+    }
+    qsort(pairs, count, sizeof *pairs, by_ratio);
+    change->speed = (pairs[(count - 1) / 2].ratio + pairs[count / 2].ratio) / 2;
+    change->least = pairs[0].low;
+    change->greatest = pairs[0].high;
+    for (size_t i = 1; i < count; i++) {
+        change->least = pairs[i].low < change->least ? pairs[i].low : change->least;
+        change->greatest = pairs[i].high > change->greatest ? pairs[i].high : change->greatest;
+    }
+}
+
+static size_t view_trials(view *views, const ak_matrix *matrix, const ak_trial *trials, size_t skip)
+{
+    size_t count = 0, width = matrix->column_count;
+    for (size_t i = 0; i < matrix->count; i++) {
+        if (trials[i].status == AK_TRIAL_OK && trials[i].median_ms > 0) {
+            views[count++] = (view){
+                .row = &matrix->rows[i * width], .width = width, .skip = skip, .trial = &trials[i]};
+        }
+    }
+    return count;
+}
+
+ak_status ak_changes_of(ak_report_change **out, size_t *count, const ak_matrix *matrix,
+                        const ak_trial *trials, const char *from, const char *to, ak_error *err)
+{
+    ak_status status = AK_OK;
+    const size_t columns = matrix->column_count;
+    uint16_t *row_from = ak_alloc(columns, sizeof *row_from);
+    uint16_t *row_to = ak_alloc(columns, sizeof *row_to);
+    view *views = ak_alloc(matrix->count, sizeof *views);
+    contrast *pairs = ak_alloc(matrix->count, sizeof *pairs);
+    ak_report_change *changes = ak_alloc(columns, sizeof *changes);
+    size_t found = 0;
+    bool lost = row_from == NULL || row_to == NULL || views == NULL || pairs == NULL;
+    AK_TRY(lost || changes == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_matrix_row(row_from, matrix, from, err));
+    AK_TRY(ak_matrix_row(row_to, matrix, to, err));
+    for (size_t c = 0; c < columns; c++) {
+        const ak_matrix_column *column = &matrix->columns[c];
+        if (row_from[c] == row_to[c] || row_from[c] == AK_MATRIX_NONE ||
+            row_to[c] == AK_MATRIX_NONE) {
+            continue;
+        }
+        ak_report_change *change = &changes[found++];
+        *change = (ak_report_change){.name = column->name,
+                                     .from = column->values[row_from[c]],
+                                     .to = column->values[row_to[c]]};
+        size_t seen = view_trials(views, matrix, trials, c);
+        weigh(change, pairs, find_pairs(pairs, views, seen, row_from[c], row_to[c]));
+    }
+    *out = changes;
+    *count = found;
+    changes = NULL;
+out:
+    ak_free(row_from);
+    ak_free(row_to);
+    ak_free(views);
+    ak_free(pairs);
+    ak_free(changes);
+    return status;
+}

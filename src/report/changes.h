@@ -1,0 +1,27 @@
+/*
+ * changes.h: finds in which parameters the best configuration differs from the default, and what
+ * each of these changes is worth.
+ *
+ * The worth of a change comes from pairs of successful trials that differ in this parameter alone,
+ * one with the default's value and one with the best's. The speed is the median over the pairs of
+ * the ratio of their times; `least` and `greatest` bound it by the intervals of the times. A search
+ * need not have made such a pair; then nothing is known about the change by itself.
+ */
+#ifndef AK_REPORT_CHANGES_H
+#define AK_REPORT_CHANGES_H
+
+#include "report/matrix.h"
+
+typedef struct ak_report_change {
+    const char *name, *from, *to; /* parameter, value of the default, value of the best; borrowed
+                                     from the matrix */
+    size_t pairs;
+    double speed, least, greatest; /* times as fast with `to`; 0 without a pair */
+} ak_report_change;
+
+/* Finds the changes, in the order of the parameters. A parameter with a value that no trial has is
+   left out. */
+ak_status ak_changes_of(ak_report_change **out, size_t *count, const ak_matrix *matrix,
+                        const ak_trial *trials, const char *from, const char *to, ak_error *err);
+
+#endif

@@ -1,0 +1,337 @@
+/* headline.c: see headline.h. A sentence is left out where nothing is known. Ratios are of speed:
+   above 1 the best is faster. */
+#include "report/headline.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "measure/verdict.h"
+
+#define SENTENCE_MAX (16u << 10)
+/* At most this many changes are listed in the sentence; the table has all. */
+#define CHANGES_TOLD 6
+
+typedef struct speaker {
+    ak_headline *headline;
+    const ak_report_model *model;
+    ak_status status;
+    ak_error *err;
+} speaker;
+
+/* Adds a sentence and takes ownership of the buffer. An empty sentence is left out. */
+static void say(speaker *s, const char *topic, ak_buf *text)
+{
+    if (s->status == AK_OK && text->length > 0) {
+        size_t at = s->headline->count;
+        s->status = ak_buf_take(&s->headline->text[at], text, s->err);
+        s->headline->topic[at] = topic;
+        s->headline->count += s->status == AK_OK ? 1 : 0;
+    }
+    ak_buf_free(text);
+}
+
+static void print_ratio(ak_buf *out, double ratio)
+{
+    ak_buf_print(out,
+                 ratio < 0.1   ? "%.2g"
+                 : ratio < 10  ? "%.2f"
+                 : ratio < 100 ? "%.1f"
+                               : "%.0f",
+                 ratio);
+}
+
+static void print_interval(ak_buf *out, double low, double high)
+{
+    if (low > 0 && high > low) { /* a recording has one figure, no interval */
+        ak_buf_puts(out, " (");
+        print_ratio(out, low);
+        ak_buf_puts(out, " to ");
+        print_ratio(out, high);
+        ak_buf_puts(out, ")");
+    }
+}
+
+/* Prints a time with its unit. */
+static void print_ms(ak_buf *out, double ms)
+{
+    if (ms >= 1000) {
+        ak_buf_print(out, "%.4g s", ms / 1000);
+    } else if (ms < 0.1) {
+        ak_buf_print(out, "%.4g µs", ms * 1000);
+    } else {
+        ak_buf_print(out, "%.4g ms", ms);
+    }
+}
+
+/* ---- against others -------------------------------------------------------------------------- */
+
+static bool named(const json_t *one, const char *name)
+{
+    return strcmp(ak_json_text_at(one, "name"), name) == 0;
+}
+
+/* Returns the candidate that won the finish; NULL if there is none. */
+static const json_t *winner_of(const json_t *finish)
+{
+    size_t i;
+    const json_t *one, *fastest = NULL;
+    json_array_foreach(finish, i, one)
+    {
+        double ms = ak_json_number_at(one, "ms");
+        if (named(one, "tuned")) {
+            return one;
+        }
+        if (json_is_string(json_object_get(one, "config")) && ms > 0 &&
+            (fastest == NULL || ms < ak_json_number_at(fastest, "ms"))) {
+            fastest = one;
+        }
+    }
+    return fastest;
+}
+
+typedef struct speed {
+    double ratio, low, high;
+    const char *verdict;
+} speed;
+
+static speed speed_of(const json_t *object)
+{
+    const json_t *interval = json_object_get(object, "ratio_ci");
+    return (speed){.ratio = ak_json_number_at(object, "ratio"),
+                   .low = json_number_value(json_array_get(interval, 0)),
+                   .high = json_number_value(json_array_get(interval, 1)),
+                   .verdict = ak_json_text_at(object, "verdict")};
+}
+
+/* Decides as the finish did, with what it saw of identical code and of a busy machine. */
+static const char *verdict_of(const json_t *result, double low, double high)
+{
+    const json_t *noise = json_object_get(result, "noise");
+    double rounds = ak_json_number_at(noise, "rounds");
+    bool clean = !(rounds > 0) || ak_json_number_at(noise, "disturbed") < rounds;
+    return ak_speed_verdict_text(
+        ak_verdict_between(low, high, ak_json_number_at(noise, "deviation"), clean));
+}
+
+/* Returns the speed of the best relative to another candidate. Ratios of the finish are relative to
+   one reference. Relative to that reference, the interval is the paired one; relative to any other
+   candidate, the ends of both intervals are combined, which is wider than needed. */
+static speed against(const json_t *result, const json_t *best, const json_t *other, bool reference)
+{
+    speed mine = speed_of(best), its = speed_of(other);
+    if (reference || !(its.ratio > 0)) {
+        return reference ? mine : (speed){.verdict = ""};
+    }
+    speed s = {.ratio = mine.ratio / its.ratio, .verdict = ""};
+    if (its.low > 0 && its.high > 0) {
+        s.low = mine.low / its.high;
+        s.high = mine.high / its.low;
+        s.verdict = verdict_of(result, s.low, s.high);
+    }
+    return s;
+}
+
+static void print_speed(ak_buf *out, const speed *s, const char *name, const char *version)
+{
+    const char *gap = version[0] == 0 ? "" : " ";
+    ak_buf_puts(out, out->length == 0 ? "Its speed is " : ", ");
+    if (strcmp(s->verdict, "undecided") == 0) {
+        ak_buf_print(out, "not decided against %s%s%s", name, gap, version);
+    } else if (strcmp(s->verdict, "tie") == 0) {
+        ak_buf_print(out, "a tie with %s%s%s", name, gap, version);
+    } else {
+        print_ratio(out, s->ratio);
+        ak_buf_print(out, " times that of %s%s%s", name, gap, version);
+    }
+    print_interval(out, s->low, s->high);
+}
+
+static void print_default(ak_buf *out, const json_t *best, const ak_report_model *model)
+{
+    const json_t *over = json_object_get(best, "over_default");
+    speed s = speed_of(over);
+    if (s.ratio > 0 && !named(best, "default")) {
+        print_speed(out, &s, "the default configuration", "");
+    } else if (best == NULL && model->default_trial != NULL && model->best.trial != NULL &&
+               model->default_trial != model->best.trial) {
+        const ak_trial *from = model->default_trial, *to = model->best.trial;
+        s = (speed){.ratio = from->median_ms / to->median_ms, .verdict = ""};
+        if (from->ci_low_ms > 0 && to->ci_low_ms > 0) {
+            s.low = from->ci_low_ms / to->ci_high_ms;
+            s.high = from->ci_high_ms / to->ci_low_ms;
+            s.verdict = verdict_of(model->result, s.low, s.high);
+        }
+        print_speed(out, &s, "the default configuration", "");
+    }
+}
+
+static void say_speeds(speaker *s)
+{
+    ak_buf text = AK_BUF(SENTENCE_MAX);
+    const json_t *finish = json_object_get(s->model->result, "contestants");
+    const char *reference = ak_json_text_at(s->model->result, "reference");
+    const json_t *best = winner_of(finish), *one;
+    size_t i;
+    print_default(&text, best, s->model);
+    json_array_foreach(finish, i, one)
+    {
+        bool library = !json_is_string(json_object_get(one, "config"));
+        if (best == NULL || !library || !(ak_json_number_at(one, "ms") > 0)) {
+            continue;
+        }
+        speed over = against(s->model->result, best, one, named(one, reference));
+        if (over.ratio > 0) {
+            print_speed(&text, &over, ak_json_text_at(one, "name"),
+                        ak_json_text_at(one, "version"));
+        }
+    }
+    ak_buf_puts(&text, text.length == 0 ? "" : ".");
+    say(s, "speed", &text);
+}
+
+/* ---- the others ------------------------------------------------------------------------------ */
+
+static void say_best(speaker *s)
+{
+    ak_buf text = AK_BUF(SENTENCE_MAX);
+    const ak_report_best *best = &s->model->best;
+    if (!best->found) {
+        ak_buf_puts(&text, s->model->count == 0 ? "" : "No configuration was successful.");
+        say(s, "best", &text);
+        return;
+    }
+    ak_buf_puts(&text, "The best configuration takes ");
+    print_ms(&text, best->ms);
+    if (best->high_ms > best->low_ms) {
+        ak_buf_puts(&text, " (95 % interval ");
+        print_ms(&text, best->low_ms);
+        ak_buf_puts(&text, " to ");
+        print_ms(&text, best->high_ms);
+        ak_buf_puts(&text, ")");
+    }
+    ak_buf_puts(&text, best->from_finish
+                           ? ", measured again at the end beside the others."
+                           : ", measured once, during the search: the fastest of many is partly "
+                             "luck.");
+    say(s, "best", &text);
+}
+
+static void say_roofline(speaker *s)
+{
+    ak_buf text = AK_BUF(SENTENCE_MAX);
+    const ak_placement *p = &s->model->best.placement;
+    if (s->model->best.found && p->efficiency > 0) {
+        ak_buf_print(&text, "It reaches %.1f %% of the roofline", p->efficiency * 100);
+        if (p->memory_bound && p->bandwidth_gbs > 0) {
+            ak_buf_print(&text, ": %.4g of the %.4g GB/s of %s, which is the limit.", p->gbs,
+                         p->bandwidth_gbs, p->cache ? "a cache" : "memory");
+        } else if (!p->memory_bound && p->peak_tflops > 0) {
+            ak_buf_print(&text, ": %.4g of the %.4g TFLOP/s of arithmetic, which is the limit.",
+                         p->tflops, p->peak_tflops);
+        } else {
+            ak_buf_print(&text, ", bound by %s.", p->memory_bound ? "memory" : "compute");
+        }
+    }
+    say(s, "roofline", &text);
+}
+
+static void print_change(ak_buf *out, const ak_report_change *change)
+{
+    ak_buf_print(out, "%s from %s to %s", change->name, change->from, change->to);
+    if (change->pairs == 0) {
+        ak_buf_puts(out, " (not known by itself)");
+        return;
+    }
+    const char *plural = change->pairs == 1 ? "" : "s";
+    if (change->least < 1 && change->greatest > AK_VERDICT_WIDEST * change->least) {
+        ak_buf_print(out, " (not decided by %zu pair%s)", change->pairs, plural);
+        return;
+    }
+    ak_buf_puts(out, " (");
+    print_ratio(out, change->speed);
+    ak_buf_puts(out, " times as fast, ");
+    print_ratio(out, change->least);
+    ak_buf_puts(out, " to ");
+    print_ratio(out, change->greatest);
+    ak_buf_print(out, " in %zu pair%s)", change->pairs, plural);
+}
+
+static void say_changes(speaker *s)
+{
+    ak_buf text = AK_BUF(SENTENCE_MAX);
+    const ak_report_model *model = s->model;
+    if (model->change_count > 0) {
+        ak_buf_print(&text,
+                     "It changes %zu of %zu parameters of the default: ", model->change_count,
+                     model->matrix.column_count);
+        for (size_t i = 0; i < model->change_count && i < CHANGES_TOLD; i++) {
+            ak_buf_puts(&text, i == 0 ? "" : ", ");
+            print_change(&text, &model->changes[i]);
+        }
+        ak_buf_puts(&text, model->change_count > CHANGES_TOLD ? " and others." : ".");
+    } else if (model->best.found && model->default_config != NULL &&
+               strcmp(model->best.config, model->default_config) == 0) {
+        ak_buf_puts(&text, "It is the default configuration.");
+    }
+    say(s, "changes", &text);
+}
+
+static void say_search(speaker *s)
+{
+    ak_buf text = AK_BUF(SENTENCE_MAX);
+    const ak_report_model *model = s->model;
+    if (model->count > 0) {
+        ak_buf_print(&text, "%zu configuration%s tried", model->count,
+                     model->count == 1 ? " was" : "s were");
+        if (model->seconds > 0) {
+            ak_buf_print(&text, " in %.3g s", model->seconds);
+        }
+        ak_buf_print(&text, ", of which %zu failed", model->count - model->by_status[AK_TRIAL_OK]);
+        if (model->within_5 > 0) {
+            ak_buf_print(&text,
+                         "; the search was within 5 %% of its best after %zu, within 1 %% "
+                         "after %zu",
+                         model->within_5, model->within_1);
+        }
+        ak_buf_puts(&text, ".");
+    }
+    say(s, "search", &text);
+}
+
+static void say_changed(speaker *s)
+{
+    ak_buf text = AK_BUF(SENTENCE_MAX);
+    if (s->model->changed != NULL) {
+        ak_buf_print(&text,
+                     "The kernel has changed since this run: 'autokernel tune %s' measures it as "
+                     "it is.",
+                     s->model->changed);
+    }
+    say(s, "since then", &text);
+}
+
+ak_status ak_headline_of(ak_headline *out, const ak_report_model *model, ak_error *err)
+{
+    *out = (ak_headline){0};
+    speaker s = {.headline = out, .model = model, .status = AK_OK, .err = err};
+    say_best(&s);
+    if (model->best.found) {
+        say_speeds(&s);
+    }
+    say_roofline(&s);
+    say_changes(&s);
+    say_search(&s);
+    say_changed(&s);
+    if (s.status != AK_OK) {
+        ak_headline_clear(out);
+    }
+    return s.status;
+}
+
+void ak_headline_clear(ak_headline *headline)
+{
+    for (size_t i = 0; i < headline->count; i++) {
+        ak_free(headline->text[i]);
+    }
+    *headline = (ak_headline){0};
+}

@@ -1,0 +1,20 @@
+/* headline.h: says in sentences what a run found: the speed of the best relative to the default and
+   to each library, how much of the roofline it reaches, what it changes, and how the search
+   went. */
+#ifndef AK_REPORT_HEADLINE_H
+#define AK_REPORT_HEADLINE_H
+
+#include "report/report.h"
+
+#define AK_HEADLINE_MAX 8
+
+typedef struct ak_headline {
+    const char *topic[AK_HEADLINE_MAX]; /* "best", "roofline", ...; constants */
+    char *text[AK_HEADLINE_MAX];
+    size_t count;
+} ak_headline;
+
+ak_status ak_headline_of(ak_headline *out, const ak_report_model *model, ak_error *err);
+void ak_headline_clear(ak_headline *headline);
+
+#endif

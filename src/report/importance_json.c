@@ -1,0 +1,138 @@
+/* importance_json.c: writes parameter importance as JSON, for reports and `stats --json`. */
+#include <math.h>
+#include <string.h>
+
+#include "archive/archive.h"
+#include "base/alloc.h"
+#include "report/importance.h"
+
+static json_t *count_of(size_t count)
+{
+    return json_integer((json_int_t)count);
+}
+
+static json_t *values_json(const ak_importance_parameter *p)
+{
+    json_t *list = json_array();
+    for (size_t v = 0; v < p->value_count; v++) {
+        json_t *item = json_object();
+        bool good = ak_json_set_text(item, "value", p->values[v].text) &&
+                    ak_json_set(item, "tried", count_of(p->values[v].tried)) &&
+                    ak_json_set(item, "ok", count_of(p->values[v].ok));
+        if (json_array_append_new(list, item) != 0 || !good) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static json_t *parameter_json(const ak_importance *importance, size_t i)
+{
+    const ak_importance_parameter *p = &importance->parameters[i];
+    bool told = importance->why == NULL;
+    json_t *object = json_object();
+    if (!ak_json_set_text(object, "parameter", p->name) ||
+        !ak_json_set_real(object, "share", told ? p->share : (double)NAN) ||
+        !ak_json_set_real(object, "with_pairs", told ? p->shared : (double)NAN) ||
+        !ak_json_set(object, "values", values_json(p))) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static json_t *pair_json(const ak_importance *importance, size_t i)
+{
+    const ak_importance_pair *pair = &importance->pairs[i];
+    return json_pack("{s:[s,s], s:f}", "parameters", importance->parameters[pair->a].name,
+                     importance->parameters[pair->b].name, "share", pair->share);
+}
+
+static json_t *region_json(const ak_importance_region *region)
+{
+    return region->text == NULL ? json_null()
+                                : json_pack("{s:s, s:f, s:I, s:I}", "where", region->text, "ratio",
+                                            region->ratio, "trials", (json_int_t)region->trials,
+                                            "others", (json_int_t)region->others);
+}
+
+static json_t *list_of(const ak_importance *importance, size_t count,
+                       json_t *(*item)(const ak_importance *, size_t))
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        if (json_array_append_new(list, item(importance, i)) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+json_t *ak_importance_to_json(const ak_importance *importance)
+{
+    json_t *object = json_object();
+    bool good =
+        ak_json_set(object, "trials", count_of(importance->trials)) &&
+        ak_json_set(object, "learned", count_of(importance->learned)) &&
+        ak_json_set(object, "left_out", count_of(importance->left_out)) &&
+        ak_json_set(object, "tasks", count_of(importance->tasks)) &&
+        ak_json_set_real(object, "r2", importance->r2) &&
+        ak_json_set_text(object, "why_not", importance->why) &&
+        ak_json_set(object, "parameters",
+                    list_of(importance, importance->parameter_count, parameter_json)) &&
+        ak_json_set(object, "pairs", list_of(importance, importance->pair_count, pair_json)) &&
+        ak_json_set(object, "best_region", region_json(&importance->best)) &&
+        ak_json_set(object, "worst_region", region_json(&importance->worst));
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+/* ---- of a part of the archive ---------------------------------------------------------------- */
+
+typedef struct collector {
+    ak_trial *trials;
+    size_t count, capacity;
+    ak_status status;
+    ak_error *err;
+} collector;
+
+static bool collect(void *context, const ak_trial *trial)
+{
+    collector *c = context;
+    void *trials = c->trials;
+    c->status = ak_grow(&trials, &c->capacity, c->count + 1, sizeof(ak_trial), c->err);
+    c->trials = trials;
+    if (c->status == AK_OK) {
+        c->status = ak_trial_copy(&c->trials[c->count], trial, c->err);
+        c->count += c->status == AK_OK ? 1 : 0;
+    }
+    return c->status == AK_OK;
+}
+
+ak_status ak_archive_importance(char **out_text, ak_archive *archive,
+                                const ak_archive_filter *filter, ak_error *err)
+{
+    collector c = {.err = err};
+    ak_importance importance = {0};
+    ak_status status = ak_archive_each(archive, filter, collect, &c, err);
+    status = status == AK_OK ? c.status : status;
+    if (status == AK_OK) {
+        status = ak_importance_of(&importance, c.trials, c.count, err);
+    }
+    if (status == AK_OK) {
+        json_t *object = ak_importance_to_json(&importance);
+        status = object == NULL ? ak_fail_memory(err) : ak_json_text(out_text, object, err);
+        json_decref(object);
+        ak_importance_clear(&importance);
+    }
+    for (size_t i = 0; i < c.count; i++) {
+        ak_trial_clear(&c.trials[i]);
+    }
+    ak_free(c.trials);
+    return status;
+}

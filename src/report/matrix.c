@@ -1,0 +1,205 @@
+/* matrix.c: see matrix.h. Columns are found while the trials are read. Pairs of column and value
+   are kept first; they become rows when the number of columns is known. */
+#include "report/matrix.h"
+
+#include <string.h>
+
+#include "archive/config_text.h"
+#include "base/alloc.h"
+#include "base/map.h"
+
+#define VALUE_BYTES_MAX (64u << 10)
+
+typedef struct pair {
+    uint16_t column, value;
+} pair;
+
+typedef struct reader {
+    ak_matrix *matrix;
+    ak_map *names, *values; /* "NAME", "COLUMN VALUE" to an index */
+    pair *pairs;
+    size_t pair_count, pair_capacity;
+} reader;
+
+/* Prints a value as configurations have it: 6, 0.5, True, gcc. */
+static void print_value(ak_buf *out, const json_t *value)
+{
+    if (json_is_string(value)) {
+        ak_buf_puts(out, json_string_value(value));
+    } else if (json_is_boolean(value)) {
+        ak_buf_puts(out, json_is_true(value) ? "True" : "False");
+    } else {
+        ak_json_print(out, value, false);
+    }
+}
+
+/* Finds or adds a column. *at is its index; AK_MATRIX_NONE if there is no room for another. */
+static ak_status find_column(size_t *at, reader *r, const char *name, ak_error *err)
+{
+    ak_matrix *m = r->matrix;
+    if (ak_map_get(at, r->names, name)) {
+        return AK_OK;
+    }
+    *at = AK_MATRIX_NONE;
+    if (m->column_count == AK_MATRIX_COLUMNS_MAX) {
+        return AK_OK;
+    }
+    void *columns = m->columns;
+    ak_status status =
+        ak_grow(&columns, &m->column_capacity, m->column_count + 1, sizeof(ak_matrix_column), err);
+    m->columns = columns;
+    if (status != AK_OK) {
+        return status;
+    }
+    ak_matrix_column *column = &m->columns[m->column_count];
+    *column = (ak_matrix_column){.name = ak_strdup(name)};
+    if (column->name == NULL) {
+        return ak_fail_memory(err);
+    }
+    *at = m->column_count++;
+    return ak_map_put(r->names, name, *at, err);
+}
+
+static ak_status find_value(size_t *at, reader *r, size_t column, const json_t *value,
+                            ak_error *err)
+{
+    ak_matrix_column *c = &r->matrix->columns[column];
+    ak_buf key = AK_BUF(VALUE_BYTES_MAX);
+    ak_buf_print(&key, "%zu ", column);
+    size_t prefix = key.length;
+    print_value(&key, value);
+    ak_status status = AK_OK;
+    AK_TRY(ak_buf_status(&key, err));
+    if (ak_map_get(at, r->values, key.data)) {
+        goto out;
+    }
+    *at = AK_MATRIX_NONE;
+    if (c->count == AK_MATRIX_NONE) {
+        goto out;
+    }
+    void *values = (void *)c->values;
+    AK_TRY(ak_grow(&values, &c->capacity, c->count + 1, sizeof(char *), err));
+    c->values = values;
+    c->values[c->count] = ak_strdup(key.data + prefix);
+    AK_TRY(c->values[c->count] == NULL ? ak_fail_memory(err) : AK_OK);
+    *at = c->count++;
+    AK_TRY(ak_map_put(r->values, key.data, *at, err));
+out:
+    ak_buf_free(&key);
+    return status;
+}
+
+/* Adds the pairs of a configuration; adds none if it cannot be parsed. */
+static ak_status read_config(reader *r, const char *config, ak_error *err)
+{
+    json_t *object = NULL, *value;
+    const char *name;
+    ak_status status = ak_config_text_to_json(&object, config, "trial", err);
+    if (status != AK_OK) {
+        return status == AK_NO_MEMORY ? status : AK_OK;
+    }
+    json_object_foreach(object, name, value)
+    {
+        size_t column, at = AK_MATRIX_NONE;
+        void *pairs = r->pairs;
+        AK_TRY(find_column(&column, r, name, err));
+        if (column == AK_MATRIX_NONE || r->matrix->columns == NULL) {
+            continue;
+        }
+        AK_TRY(find_value(&at, r, column, value, err));
+        AK_TRY(ak_grow(&pairs, &r->pair_capacity, r->pair_count + 1, sizeof(pair), err));
+        r->pairs = pairs;
+        r->pairs[r->pair_count++] = (pair){(uint16_t)column, (uint16_t)at};
+    }
+out:
+    json_decref(object);
+    return status;
+}
+
+/* Makes the rows from the pairs. `ends[i]` is where the pairs of trial i end. */
+static ak_status make_rows(reader *r, const size_t *ends, size_t count, ak_error *err)
+{
+    ak_matrix *m = r->matrix;
+    m->rows = ak_alloc(count * m->column_count, sizeof *m->rows);
+    if (m->rows == NULL) {
+        return ak_fail_memory(err);
+    }
+    memset(m->rows, 0xff, count * m->column_count * sizeof *m->rows);
+    size_t p = 0;
+    for (size_t i = 0; i < count; i++) {
+        for (; p < ends[i]; p++) {
+            m->rows[i * m->column_count + r->pairs[p].column] = r->pairs[p].value;
+        }
+    }
+    m->count = count;
+    return AK_OK;
+}
+
+ak_status ak_matrix_of(ak_matrix *out, const ak_trial *trials, size_t count, ak_error *err)
+{
+    ak_status status = AK_OK;
+    ak_matrix matrix = {0};
+    reader r = {.matrix = &matrix, .names = ak_map_new(), .values = ak_map_new()};
+    size_t *ends = ak_alloc(count, sizeof *ends);
+    AK_TRY(r.names == NULL || r.values == NULL || ends == NULL ? ak_fail_memory(err) : AK_OK);
+    for (size_t i = 0; i < count; i++) {
+        if (trials[i].config != NULL) {
+            AK_TRY(read_config(&r, trials[i].config, err));
+        }
+        ends[i] = r.pair_count;
+    }
+    AK_TRY(make_rows(&r, ends, count, err));
+    *out = matrix;
+    matrix = (ak_matrix){0};
+out:
+    ak_matrix_clear(&matrix);
+    ak_free(ends);
+    ak_free(r.pairs);
+    ak_map_free(r.names);
+    ak_map_free(r.values);
+    return status;
+}
+
+void ak_matrix_clear(ak_matrix *matrix)
+{
+    for (size_t c = 0; c < matrix->column_count; c++) {
+        for (size_t v = 0; v < matrix->columns[c].count; v++) {
+            ak_free(matrix->columns[c].values[v]);
+        }
+        ak_free((void *)matrix->columns[c].values);
+        ak_free(matrix->columns[c].name);
+    }
+    ak_free(matrix->columns);
+    ak_free(matrix->rows);
+    *matrix = (ak_matrix){0};
+}
+
+static size_t index_of(const char *const *texts, size_t count, const char *text)
+{
+    size_t i = 0;
+    while (i < count && strcmp(texts[i], text) != 0) {
+        i++;
+    }
+    return i < count ? i : AK_MATRIX_NONE;
+}
+
+ak_status ak_matrix_row(uint16_t *row, const ak_matrix *matrix, const char *config, ak_error *err)
+{
+    json_t *object = NULL;
+    ak_status status = ak_config_text_to_json(&object, config, "configuration", err);
+    for (size_t c = 0; status == AK_OK && c < matrix->column_count; c++) {
+        const ak_matrix_column *column = &matrix->columns[c];
+        const json_t *value = json_object_get(object, column->name);
+        row[c] = AK_MATRIX_NONE;
+        if (value == NULL) {
+            continue;
+        }
+        ak_buf text = AK_BUF(VALUE_BYTES_MAX);
+        print_value(&text, value);
+        status = ak_buf_status(&text, err);
+        row[c] = (uint16_t)index_of((const char *const *)column->values, column->count, text.data);
+        ak_buf_free(&text);
+    }
+    json_decref(object);
+    return status;
+}

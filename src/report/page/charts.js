@@ -1,0 +1,458 @@
+/* charts.js: the charts of a run. `run` is what run.js makes of the data: columns of trials and who
+   knows what they mean. Each function appends to `host`; it returns nothing unless it says so. */
+"use strict";
+
+ak.draw_run = {};
+
+/* ---- convergence --------------------------------------------------------------------------------
+ */
+
+/* Points in the order of evaluation, and the best so far at each. */
+function best_so_far(run, x) {
+    const steps = [];
+    let best = Infinity, last = 0;
+    for (let i = 0; i < run.count; i++) {
+        const at = x(i);
+        last = Math.max(last, at);
+        if (run.ok(i) && run.ms(i) < best) {
+            best = run.ms(i);
+            steps.push([at, best, i]);
+        }
+    }
+    if (steps.length > 0) {
+        steps.push([last, best, steps[steps.length - 1][2]]);
+    }
+    return steps;
+}
+
+ak.draw_run.convergence = function (host, run) {
+    let by = "evaluations";
+    const all = run.rows.filter(run.ok);
+    if (all.length === 0) {
+        host.append(ak.el("p", {class: "note"}, "No configuration was successful."));
+        return;
+    }
+    const times = all.map(run.ms);
+    const least = times.reduce((a, b) => Math.min(a, b)), most = times.reduce((a, b) => Math.max(a, b));
+    const label = `Time of each successful configuration in the order of evaluation, from ` +
+        `${ak.ms(run.ms(all[0]))} to ${ak.ms(least)}.`;
+    const entry = ak.chart(host, 380, label, (colors, narrow) => {
+        const x = by === "seconds" ? run.end_s : run.evaluation;
+        const libraries = run.candidates.filter((c) => c.library).map((c, k) => ({
+            yAxis: c.ms, name: c.name, lineStyle: {color: colors.series[(k + 3) % 8], type: "dashed"},
+            label: {formatter: c.name, position: k % 2 ? "insideStartTop" : "insideEndTop",
+                color: colors.text, fontSize: 11},
+        }));
+        const low = libraries.reduce((a, l) => Math.min(a, l.yAxis), least);
+        return {
+            legend: ak.legend(colors, {data: [...run.proposers, "best so far"]}),
+            grid: {left: 8, right: 16, top: 54, bottom: 30, containLabel: true},
+            tooltip: ak.hover(colors, (p) => run.facts_of(p.data[2])),
+            xAxis: ak.axis(colors, {type: "value", name: by === "seconds" ? "seconds" : "evaluation",
+                nameLocation: "middle", nameGap: 26, min: 0, splitLine: {show: false}}),
+            yAxis: ak.axis(colors, {type: most > 6 * low ? "log" : "value", name: "ms", scale: true,
+                min: (range) => +(Math.min(range.min, low) * 0.95).toPrecision(2),
+                axisLabel: {formatter: ak.tick}}),
+            dataZoom: narrow ? [] : [{type: "inside", filterMode: "none"}],
+            series: [...run.proposers.map((name, k) => ({
+                name, type: "scatter", symbolSize: all.length > 500 ? 4 : 7,
+                itemStyle: {color: colors.series[k % 8], opacity: 0.75},
+                data: all.filter((i) => run.proposer(i) === k).map((i) => [x(i), run.ms(i), i]),
+            })), {
+                name: "best so far", type: "line", step: "end", showSymbol: false, z: 3,
+                itemStyle: {color: colors.text}, lineStyle: {color: colors.text, width: 2},
+                data: best_so_far(run, x), tooltip: {show: true},
+                markLine: {symbol: "none", silent: true, data: libraries},
+            }],
+        };
+    }, (chart) => chart.on("click", (p) => p.data && run.show(p.data[2])));
+    if (run.has_clock) {
+        entry.box.before(ak.choice("horizontal axis", [["evaluations", "by evaluations"],
+            ["seconds", "by seconds"]], by, (value) => {
+            by = value;
+            ak.draw(entry);
+        }));
+    }
+};
+
+/* ---- roofline ----------------------------------------------------------------------------------
+ */
+
+/* Rates of memory and caches, slowest first: [{name, gbs, binds}]. */
+function bandwidths(roof) {
+    const list = [["memory", roof.memory_gbs], ["last private cache", roof.cache_gbs],
+        ["first cache", roof.l1_gbs]]
+        .filter(([, gbs]) => ak.known(gbs)).map(([name, gbs]) => ({name, gbs}));
+    if (ak.known(roof.bandwidth_gbs) &&
+        !list.some((one) => Math.abs(one.gbs / roof.bandwidth_gbs - 1) < 1e-3)) {
+        list.push({name: roof.cache ? "a cache" : "memory", gbs: roof.bandwidth_gbs});
+    }
+    return list.sort((a, b) => a.gbs - b.gbs);
+}
+
+/* What is marked by a sign of its own: libraries, the default, the best. */
+function marks(run) {
+    const list = run.candidates.filter((c) => c.library).map((c) => [c.name, c]);
+    const fallback = run.candidates.find((c) => c.name === "default");
+    if (fallback) {
+        list.push(["default", fallback]);
+    }
+    if (run.best) {
+        list.push(["best", run.best]);
+    }
+    return list.filter(([, c]) => ak.known(c.tflops) || ak.known(c.gbs));
+}
+
+const SIGNS = ["diamond", "triangle", "rect", "pin", "arrow", "roundRect"];
+
+function mark_series(run, colors, point) {
+    return marks(run).map(([name, c], k) => ({
+        name, type: "scatter", symbol: name === "best" ? "path://M0,-10 L2.9,-3.1 10,-3.1 4.5,1.6 " +
+            "6.4,8.7 0,4.4 -6.4,8.7 -4.5,1.6 -10,-3.1 -2.9,-3.1 Z" : SIGNS[k % SIGNS.length],
+        symbolSize: name === "best" ? 17 : 12, z: 5,
+        itemStyle: {color: name === "best" ? colors.accent : colors.series[(k + 1) % 8],
+            borderColor: colors.ground, borderWidth: 1},
+        data: [{value: point(c), candidate: c}],
+    }));
+}
+
+const candidate_facts = (name, c) => ak.facts(name, [
+    ["time", ak.interval(c.ms, c.ci_ms && c.ci_ms[0], c.ci_ms && c.ci_ms[1])],
+    ["version", c.version || "-"],
+    ["rate", [ak.known(c.tflops) ? ak.number(c.tflops) + " TFLOP/s" : null,
+        ak.known(c.gbs) ? ak.number(c.gbs) + " GB/s" : null].filter(Boolean).join(", ") || "-"],
+    ["roofline", ak.known(c.efficiency) ? ak.percent(c.efficiency) : "-"],
+]);
+
+ak.draw_run.roofline = function (host, run) {
+    const roof = run.report.roofline;
+    if (!roof || (!ak.known(roof.peak_tflops) && !ak.known(roof.bandwidth_gbs))) {
+        host.append(ak.el("p", {class: "note"}, "The ceilings of the device are not in the record."));
+        return;
+    }
+    if (!ak.known(roof.intensity)) {
+        draw_bandwidth(host, run, roof);
+        return;
+    }
+    const memories = bandwidths(roof), peak = ak.known(roof.peak_tflops) ? roof.peak_tflops : null;
+    const ridges = peak ? memories.map((one) => peak * 1e3 / one.gbs) : [];
+    const from = Math.min(roof.intensity, ...ridges) / 6;
+    const to = Math.max(roof.intensity, ...ridges) * 6;
+    const points = run.rows.filter((i) => run.ok(i) && ak.known(run.column("tflops", i)));
+    const at = (x, gbs) => Math.min(x * gbs / 1e3, peak || Infinity);
+    const slowest = points.reduce((a, i) => Math.min(a, run.column("tflops", i)), Infinity);
+    const floor = Math.min(slowest, memories.length ? at(from, memories[0].gbs) : Infinity,
+        peak || Infinity) / 2;
+    const label = `Roofline at ${ak.number(roof.intensity)} flop per byte: the best reaches ` +
+        `${ak.percent(roof.efficiency)} of the limit.`;
+    ak.chart(host, 420, label, (colors, narrow) => ({
+        legend: ak.legend(colors, {icon: undefined,
+            data: ["configurations", ...marks(run).map(([name]) => name)]}),
+        grid: {left: 8, right: 16, top: 54, bottom: 34, containLabel: true},
+        tooltip: ak.hover(colors, (p) => p.data.candidate
+            ? candidate_facts(p.seriesName, p.data.candidate)
+            : Array.isArray(p.data) && p.data.length > 2 ? run.facts_of(p.data[2]) : null),
+        xAxis: ak.axis(colors, {type: "log", min: from, max: to, nameLocation: "middle", nameGap: 28,
+            name: "arithmetic intensity, flop/byte", axisLabel: {formatter: ak.tick},
+            splitLine: {show: false}}),
+        yAxis: ak.axis(colors, {type: "log", name: "TFLOP/s", axisLabel: {formatter: ak.tick},
+            min: +(10 ** Math.floor(Math.log10(floor))).toPrecision(2),
+            max: peak ? +(peak * 2).toPrecision(2) : undefined}),
+        series: [...memories.map((one) => ({
+            name: one.name, type: "line", showSymbol: false, silent: true, symbol: "none",
+            lineStyle: {color: colors.dim, width: one.gbs === roof.bandwidth_gbs ? 2.5 : 1.2,
+                type: one.gbs === roof.bandwidth_gbs ? "solid" : "dashed"},
+            itemStyle: {color: colors.dim},
+            data: [[from, at(from, one.gbs)],
+                ...(peak && peak * 1e3 / one.gbs > from ? [[peak * 1e3 / one.gbs, peak]] : []),
+                [to, at(to, one.gbs)]],
+            markPoint: {symbol: "circle", symbolSize: 0.1, silent: true, data: [{
+                coord: [from, at(from, one.gbs)], label: {color: colors.text, fontSize: 11,
+                    position: "right", offset: [6, 10],
+                    formatter: narrow ? one.name : `${one.name}: ${ak.number(one.gbs, 3)} GB/s`}}]},
+        })), peak ? {
+            name: "arithmetic", type: "line", showSymbol: false, silent: true,
+            lineStyle: {color: colors.dim, width: roof.bound === "compute" ? 2.5 : 1.2},
+            itemStyle: {color: colors.dim}, data: [[from, peak], [to, peak]],
+            markPoint: {symbol: "circle", symbolSize: 0.1, silent: true, data: [{
+                coord: [to, peak], label: {color: colors.text, fontSize: 11, align: "right",
+                    position: "left", offset: [0, -9],
+                    formatter: `arithmetic: ${ak.number(peak, 3)} TFLOP/s`}}]},
+        } : null, {
+            name: "configurations", type: "scatter", symbolSize: 5,
+            itemStyle: {color: colors.series[0], opacity: 0.4},
+            data: points.map((i) => [roof.intensity, run.column("tflops", i), i]),
+        }, ...mark_series(run, colors, (c) => [roof.intensity, c.tflops])].filter(Boolean),
+    }));
+    host.append(ak.el("p", {class: "note"}, `Every configuration does the same work, so all stand at ` +
+        `${ak.number(roof.intensity)} flop/byte, the traffic that cannot be avoided. The ceilings were ` +
+        `measured on this device.`));
+};
+
+/* A kernel without arithmetic has no roof, only the bandwidth. */
+function draw_bandwidth(host, run, roof) {
+    const shown = marks(run).filter(([, c]) => ak.known(c.gbs)).reverse();
+    if (shown.length === 0) {
+        return;
+    }
+    ak.chart(host, 60 + 44 * shown.length, "Bandwidth reached, against the device's.", (colors) => ({
+        grid: {left: 8, right: 60, top: 24, bottom: 30, containLabel: true},
+        tooltip: ak.hover(colors, (p) => p.data.candidate
+            ? candidate_facts(p.name, p.data.candidate) : null),
+        xAxis: ak.axis(colors, {type: "value", name: "GB/s", nameLocation: "middle", nameGap: 26,
+            max: (range) => Math.ceil(Math.max(range.max, roof.bandwidth_gbs) * 1.05)}),
+        yAxis: ak.axis(colors, {type: "category", data: shown.map(([name]) => name),
+            axisLabel: {color: colors.text}}),
+        series: [{type: "bar", barMaxWidth: 22, itemStyle: {color: colors.series[0]},
+            data: shown.map(([, c]) => ({value: c.gbs, candidate: c})),
+            label: {show: true, position: "right", color: colors.text,
+                formatter: (p) => ak.number(p.value, 4)},
+            markLine: {symbol: "none", silent: true, lineStyle: {color: colors.text},
+                data: [{xAxis: roof.bandwidth_gbs, label: {color: colors.text,
+                    formatter: (roof.cache ? "a cache: " : "memory: ") +
+                        ak.number(roof.bandwidth_gbs, 3)}}]}}],
+    }));
+}
+
+/* ---- importance --------------------------------------------------------------------------------
+ */
+
+ak.draw_run.importance = function (host, run) {
+    const impact = run.report.impact;
+    const list = (impact.parameters || [])
+        .filter((p) => ak.known(p.share) || ak.known(p.with_pairs)).reverse();
+    if (impact.why_not || list.length === 0) {
+        host.append(ak.el("p", {class: "note"}, impact.why_not
+            ? `Shares are not given: ${impact.why_not}.` : "No parameter varied."));
+        return;
+    }
+    const label = "Parameter importance: " + list.slice().reverse()
+        .map((p) => `${p.parameter} ${ak.percent(p.with_pairs)}`).join(", ");
+    ak.chart(host, 70 + 30 * list.length, label, (colors) => ({
+        legend: ak.legend(colors),
+        grid: {left: 8, right: 50, top: 34, bottom: 30, containLabel: true},
+        tooltip: ak.hover(colors, (p) => ak.facts(p.name, [
+            ["by itself", ak.percent(list[p.dataIndex].share)],
+            ["with its pairs", ak.percent(list[p.dataIndex].with_pairs)],
+            ["values", list[p.dataIndex].values.map((v) => v.value).join(", ")]])),
+        xAxis: ak.axis(colors, {type: "value", name: "share of the variance of log time",
+            nameLocation: "middle", nameGap: 26, axisLabel: {formatter: (v) => `${v * 100} %`}}),
+        yAxis: ak.axis(colors, {type: "category", data: list.map((p) => p.parameter),
+            axisLabel: {color: colors.text}}),
+        series: [{name: "by itself", type: "bar", stack: "s", barMaxWidth: 18,
+            itemStyle: {color: colors.series[0]}, data: list.map((p) => p.share)},
+        {name: "in pairs with others", type: "bar", stack: "s",
+            itemStyle: {color: colors.series[4 + (ak.is_dark() ? 0 : 1)]},
+            data: list.map((p) => Math.max(p.with_pairs - p.share, 0)),
+            label: {show: true, position: "right", color: colors.text,
+                formatter: (p) => ak.percent(list[p.dataIndex].with_pairs)}}],
+    }));
+};
+
+/* ---- parallel coordinates ------------------------------------------------------------------------
+ */
+
+/* `chosen(rows or null)` is called when axes are brushed. */
+ak.draw_run.parallel = function (host, run, chosen) {
+    const varied = run.varied.slice(0, 24);
+    const rows = run.rows.filter(run.ok);
+    if (varied.length === 0 || rows.length < 2) {
+        return;
+    }
+    /* The fastest are drawn last, above the others. */
+    const order = rows.slice().sort((a, b) => run.ms(b) - run.ms(a));
+    const times = order.map(run.ms), low = times[times.length - 1];
+    const high = times[Math.floor(times.length / 10)]; /* the slowest tenth has one colour */
+    const scroll = ak.el("div", {class: "scroll"}), wide = ak.el("div", {class: "wide"});
+    wide.style.minWidth = `${64 * (varied.length + 1)}px`;
+    scroll.append(wide);
+    host.append(scroll);
+    ak.chart(wide, 380, `Parallel coordinates of ${rows.length} successful configurations over ` +
+        varied.map((p) => run.parameters[p].name).join(", ") + " and the time; the filter of the table " +
+        "below selects the same by keyboard.", (colors) => ({
+        tooltip: ak.hover(colors, (p) => p.seriesType === "parallel"
+            ? run.facts_of(order[p.dataIndex]) : null),
+        visualMap: {show: true, type: "continuous", min: low, max: Math.max(high, low * 1.0001),
+            dimension: varied.length, inRange: {color: colors.scale}, orient: "horizontal",
+            left: "center", bottom: 0, itemHeight: 120, itemWidth: 12, calculable: false,
+            text: [ak.ms(high, 3), ak.ms(low, 3)], textStyle: {color: colors.dim}},
+        parallel: {left: 34, right: 54, top: 52, bottom: 64,
+            axisExpandable: false, parallelAxisDefault: {
+                nameTextStyle: {color: colors.text, fontSize: 11}, nameTruncate: {maxWidth: 122},
+                axisLine: {lineStyle: {color: colors.dim}}, axisTick: {show: false},
+                axisLabel: {color: colors.dim, fontSize: 10},
+                areaSelectStyle: {width: 18, color: colors.accent, opacity: 0.25}}},
+        parallelAxis: [...varied.map((p, dim) => ({dim, name: run.parameters[p].name,
+            nameGap: dim % 2 ? 26 : 10, type: "category", data: run.ordered(p)})),
+        {dim: varied.length, name: "ms", nameGap: varied.length % 2 ? 26 : 10, type: times[0] > 4 * low ? "log" : "value", scale: true,
+            min: low, inverse: true, nameLocation: "start", axisLabel: {formatter: ak.tick, color: colors.dim,
+                showMinLabel: true}}],
+        series: [{type: "parallel", lineStyle: {width: rows.length > 1000 ? 0.6 : 1.2,
+            opacity: rows.length > 2000 ? 0.15 : rows.length > 200 ? 0.35 : 0.6},
+            inactiveOpacity: 0.02, activeOpacity: 0.8, progressive: 0, smooth: false,
+            data: order.map((i) => [...varied.map((p) => run.value(i, p)), run.ms(i)])}],
+    }), (chart) => chart.on("axisareaselected", () => {
+        const model = chart.getModel();
+        const brushed = model.queryComponents({mainType: "parallelAxis"})
+            .some((axis) => axis.activeIntervals.length > 0);
+        const at = model.getSeriesByIndex(0).getRawIndicesByActiveState("active");
+        chosen(brushed ? at.map((k) => order[k]) : null);
+    }));
+};
+
+/* ---- failures ----------------------------------------------------------------------------------
+ */
+
+ak.draw_run.failures = function (host, run) {
+    const failed = Object.entries(run.report.trials.failed).sort((a, b) => a[1] - b[1]);
+    if (failed.length === 0) {
+        host.append(ak.el("p", {class: "note"}, "No configuration failed."));
+        return;
+    }
+    const words = (status) => status.replace(/_/g, " ");
+    ak.chart(host, 60 + 34 * failed.length,
+        failed.map(([s, n]) => `${n} ${words(s)}`).join(", "), (colors) => ({
+            grid: {left: 8, right: 50, top: 10, bottom: 30, containLabel: true},
+            tooltip: ak.hover(colors, (p) => ak.facts(p.name, [["configurations", p.value],
+                ["share", ak.percent(p.value / run.report.trials.evaluated)]])),
+            xAxis: ak.axis(colors, {type: "value", name: "configurations", nameLocation: "middle",
+                nameGap: 26, minInterval: 1}),
+            yAxis: ak.axis(colors, {type: "category", data: failed.map(([s]) => words(s)),
+                axisLabel: {color: colors.text}}),
+            series: [{type: "bar", barMaxWidth: 20, itemStyle: {color: colors.bad},
+                data: failed.map(([, n]) => n),
+                label: {show: true, position: "right", color: colors.text}}],
+        }));
+};
+
+/* ---- time --------------------------------------------------------------------------------------
+ */
+
+const STAGES = ["propose", "compile", "check", "measure", "overhead"];
+
+ak.draw_run.time = function (host, run) {
+    const seconds = run.report.seconds;
+    const total = STAGES.reduce((sum, stage) => sum + (seconds[stage] || 0), 0);
+    if (!(total > 0)) {
+        return;
+    }
+    const label = "Seconds by stage: " + STAGES.map((s) => `${s} ${ak.seconds(seconds[s])}`).join(", ");
+    ak.chart(host, 110, label, (colors) => ({
+        legend: ak.legend(colors),
+        grid: {left: 8, right: 20, top: 34, bottom: 24, containLabel: true},
+        tooltip: ak.hover(colors, (p) => ak.facts(p.seriesName, [["time", ak.seconds(p.value)],
+            ["share", ak.percent(p.value / total)],
+            ["a configuration", ak.seconds(p.value / Math.max(run.report.trials.evaluated, 1))]])),
+        xAxis: ak.axis(colors, {type: "value", max: total, axisLabel: {formatter: (v) => ak.seconds(v),
+            showMaxLabel: false}, splitLine: {show: false}}),
+        yAxis: {type: "category", data: [""], show: false},
+        series: STAGES.map((stage, k) => ({name: stage, type: "bar", stack: "s", barWidth: 30,
+            itemStyle: {color: colors.series[k]}, data: [seconds[stage] || 0],
+            label: {show: seconds[stage] > total * 0.1, color: ak.is_dark() ? "#111" : "#fff",
+                formatter: () => ak.percent(seconds[stage] / total, 0)}})),
+    }));
+    const wall = ak.known(seconds.wall) ? `The run took ${ak.seconds(seconds.wall)}; stages overlap, so ` +
+        `their sum, ${ak.seconds(total)}, may exceed that.` : "";
+    host.append(ak.el("p", {class: "note"}, wall));
+};
+
+/* When each device checked and measured. When a compiler ran is not recorded, only for how long. */
+ak.draw_run.timeline = function (host, run) {
+    if (!run.has_clock || !run.has("measure_s")) {
+        return;
+    }
+    const lanes = run.data.trials.devices || [run.report.run.device];
+    const lane = (i) => Math.max(run.data.trials.devices ? run.column("device", i) : 0, 0);
+    const bars = [];
+    for (const i of run.rows) {
+        const end = run.end_s(i), measure = run.column("measure_s", i) || 0;
+        const check = run.column("check_s", i) || 0;
+        if (check > 0) {
+            bars.push([lane(i), end - measure - check, end - measure, 0, i]);
+        }
+        if (measure > 0) {
+            bars.push([lane(i), end - measure, end, 1, i]);
+        }
+    }
+    if (bars.length === 0) {
+        return;
+    }
+    ak.chart(host, 90 + 46 * lanes.length, "Timeline: when each device checked and measured.",
+        (colors, narrow) => ({
+            legend: ak.legend(colors, {data: ["check", "measure"]}),
+            grid: {left: 8, right: 20, top: 30, bottom: 30, containLabel: true},
+            tooltip: ak.hover(colors, (p) => run.facts_of(p.data[4])),
+            dataZoom: narrow ? [] : [{type: "inside", filterMode: "weakFilter"}],
+            xAxis: ak.axis(colors, {type: "value", name: "seconds since the beginning",
+                nameLocation: "middle", nameGap: 26, min: 0, splitLine: {show: false}}),
+            yAxis: ak.axis(colors, {type: "category", data: lanes, axisLabel: {color: colors.text},
+                inverse: true}),
+            series: ["check", "measure"].map((name, kind) => ({
+                name, type: "custom", itemStyle: {color: colors.series[2 + kind]}, clip: true,
+                encode: {x: [1, 2], y: 0}, data: bars.filter((b) => b[3] === kind),
+                renderItem: (_, api) => {
+                    const [x, y] = api.coord([api.value(1), api.value(0)]);
+                    const width = api.coord([api.value(2), api.value(0)])[0] - x;
+                    return {type: "rect", shape: {x, y: y - 14, width: Math.max(width, 0.5),
+                        height: 28}, style: {fill: colors.series[2 + kind]}};
+                },
+            })),
+        }));
+};
+
+/* ---- clocks, power, temperature ------------------------------------------------------------------
+ */
+
+ak.draw_run.conditions = function (host, run) {
+    const shown = [["sm_clock_mhz", "SM clock, MHz"], ["memory_clock_mhz", "memory clock, MHz"],
+        ["power_watts", "power, W"], ["temperature_celsius", "temperature, °C"]]
+        .filter(([name]) => run.has(name));
+    if (shown.length === 0) {
+        host.append(ak.el("p", {class: "note"},
+            "This device tells nothing of its clocks, power and temperature while it measures."));
+        return;
+    }
+    const each = 110, rows = run.rows.filter((i) => shown.some(([n]) => ak.known(run.column(n, i))));
+    ak.chart(host, 40 + each * shown.length, "Means while each configuration was measured: " +
+        shown.map(([, text]) => text).join("; "), (colors) => ({
+        tooltip: ak.hover(colors, (p) => run.facts_of(p.data[2])),
+        grid: shown.map((_, k) => ({left: 56, right: 16, top: 22 + each * k, height: each - 44})),
+        xAxis: shown.map((_, k) => ak.axis(colors, {type: "value", gridIndex: k, min: 0,
+            axisLabel: {show: k === shown.length - 1}, splitLine: {show: false},
+            max: run.evaluation(run.count - 1)})),
+        yAxis: shown.map(([, text], k) => ak.axis(colors, {type: "value", gridIndex: k, scale: true,
+            name: text, nameTextStyle: {color: colors.dim, align: "left"}, nameGap: 6,
+            splitNumber: 2})),
+        series: shown.map(([name], k) => ({type: "scatter", xAxisIndex: k, yAxisIndex: k,
+            symbolSize: 4, itemStyle: {color: colors.series[k]},
+            data: rows.filter((i) => ak.known(run.column(name, i)))
+                .map((i) => [run.evaluation(i), run.column(name, i), i])})),
+    }));
+};
+
+/* ---- many sizes --------------------------------------------------------------------------------
+ */
+
+ak.draw_run.sizes = function (host, run) {
+    const sizes = run.report.sizes.sizes.filter((s) => ak.known(s.ms));
+    if (sizes.length === 0) {
+        return;
+    }
+    const table = sizes.map((s) => ak.known(s.loss) ? s.ms * s.loss : null);
+    ak.chart(host, 320, "Time at each size: its own best, the shared table, the fastest library, " +
+        "relative to its own best.", (colors) => ({
+        legend: ak.legend(colors),
+        grid: {left: 8, right: 16, top: 54, bottom: 8, containLabel: true},
+        tooltip: ak.hover(colors, (p) => ak.facts(sizes[p.dataIndex].size, [
+            ["its own best", ak.ms(sizes[p.dataIndex].ms)],
+            ["the table's", table[p.dataIndex] ? ak.ms(table[p.dataIndex]) : "-"],
+            [sizes[p.dataIndex].library || "library", ak.ms(sizes[p.dataIndex].library_ms)]])),
+        xAxis: ak.axis(colors, {type: "category", data: sizes.map((s) => s.size),
+            axisLabel: {rotate: 40, width: 150, overflow: "truncate", hideOverlap: false}}),
+        yAxis: ak.axis(colors, {type: "value", name: "times as long as its own best", scale: false}),
+        series: [["its own best", sizes.map(() => 1)], ["the shared table", sizes.map((s) => s.loss)],
+            ["fastest library", sizes.map((s) => ak.known(s.library_ms) ? s.library_ms / s.ms : null)],
+        ].map(([name, data], k) => ({name, type: "bar", barMaxWidth: 18, data,
+            itemStyle: {color: colors.series[k]}})),
+    }));
+};

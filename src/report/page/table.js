@@ -1,0 +1,161 @@
+/* table.js: tables that sort by a click on a header and that a line of words filters. */
+"use strict";
+
+/* ---- filters ----------------------------------------------------------------------------------
+ */
+
+/* Words that must all hold: NAME=value, NAME!=value, NAME>=number and so on; any other word must
+   stand somewhere in the row. Returns a test of (value of a name, text of the whole row). */
+ak.filter = function (line) {
+    const words = line.trim().toLowerCase().split(/\s+/).filter((word) => word !== "");
+    const tests = words.map((word) => {
+        const parts = /^([^=<>!]+)(>=|<=|!=|=|<|>)(.*)$/.exec(word);
+        if (parts === null) {
+            return (value_of, text) => text().includes(word);
+        }
+        const [, name, sign, wanted] = parts;
+        const number = Number(wanted);
+        return (value_of) => {
+            const value = value_of(name);
+            if (value === undefined) {
+                return false;
+            }
+            if (sign === "=" || sign === "!=") {
+                const same = String(value).toLowerCase() === wanted ||
+                    (wanted !== "" && Number(value) === number);
+                return same === (sign === "=");
+            }
+            const left = Number(value);
+            return sign === ">" ? left > number : sign === "<" ? left < number
+                : sign === ">=" ? left >= number : left <= number;
+        };
+    });
+    return (value_of, text) => tests.every((test) => test(value_of, text));
+};
+
+/* ---- the table ----------------------------------------------------------------------------------
+ */
+
+const ROWS_SHOWN = 25;
+
+/* The number that a cell begins with; a text without one sorts as a text. */
+ak.sort_value = function (text) {
+    const number = parseFloat(String(text).replace(/\u202f/g, ""));
+    return Number.isNaN(number) ? String(text).toLowerCase() : number;
+};
+
+function compare(a, b) {
+    const empty = (v) => v === null || v === undefined || v === "-" || Number.isNaN(v);
+    if (empty(a) || empty(b)) {
+        return empty(a) - empty(b);
+    }
+    if (typeof a === typeof b) {
+        return a < b ? -1 : a > b ? 1 : 0;
+    }
+    return typeof a === "number" ? -1 : 1;
+}
+
+/* columns: [{name, right, words, keep, value(row), cell(row), hint}], value for sorting and filters, cell what is
+   shown. rows: anything. options: caption, filter (a label: there is a line for filters), sort
+   [column, descending], shown. Has `element`, `select(rows or null, why)` and `set_filter(text)`. */
+ak.table = function (columns, rows, options = {}) {
+    const state = {sort: options.sort || null, filter: "", selected: null, why: "",
+        shown: options.shown || ROWS_SHOWN};
+    const body = ak.el("tbody"), count = ak.el("p", {class: "count", role: "status"});
+    const more = ak.el("button", {type: "button", class: "more", onclick: () => {
+        state.shown += 4 * ROWS_SHOWN;
+        fill();
+    }}, "show more");
+    const by_name = new Map(columns.map((c) => [c.name.toLowerCase(), c]));
+
+    const headers = columns.map((column, at) => ak.el("th",
+        {scope: "col", class: column.right ? "right" : null, title: column.hint},
+        ak.el("button", {type: "button", onclick: () => {
+            const same = state.sort !== null && state.sort[0] === at;
+            state.sort = [at, same ? !state.sort[1] : false];
+            fill();
+        }}, column.name)));
+
+    function matching() {
+        const test = ak.filter(state.filter);
+        const value_of = (row) => (name) => by_name.has(name) ? by_name.get(name).value(row)
+            : options.value_of ? options.value_of(row, name) : undefined;
+        const text = (row) => () => options.text ? options.text(row)
+            : columns.map((c) => c.value(row)).join(" ").toLowerCase();
+        return (state.selected || rows).filter((row) => test(value_of(row), text(row)));
+    }
+
+    function fill() {
+        const found = state.filter === "" && state.selected === null ? rows.slice() : matching();
+        if (state.sort !== null) {
+            const [at, down] = state.sort, value = columns[at].value;
+            found.sort((a, b) => {
+                const order = compare(value(a), value(b));
+                const unknown = [value(a), value(b)].some((v) => v === null || v === "-");
+                return down && !unknown ? -order : order;
+            });
+        }
+        headers.forEach((header, at) => {
+            const on = state.sort !== null && state.sort[0] === at;
+            header.setAttribute("aria-sort",
+                !on ? "none" : state.sort[1] ? "descending" : "ascending");
+        });
+        body.replaceChildren(...found.slice(0, state.shown).map((row) => ak.el("tr", {
+            class: options.row_class ? options.row_class(row) : null,
+        }, columns.map((column) => ak.el("td",
+            {class: column.right ? "right" : column.words ? "words" : column.keep ? "keep" : null},
+            column.cell ? column.cell(row) : String(column.value(row)))))));
+        more.hidden = found.length <= state.shown;
+        count.textContent = found.length === rows.length && rows.length <= state.shown ? ""
+            : `${Math.min(found.length, state.shown)} of ${found.length} rows` +
+              (found.length < rows.length ? `, which match, of ${rows.length}` : "") +
+              (state.why === "" ? "" : `; ${state.why}`);
+    }
+
+    const input = ak.el("input", {
+        type: "search", placeholder: options.placeholder || "filter", "aria-label": options.filter,
+        oninput: () => {
+            state.filter = input.value;
+            fill();
+        },
+    });
+    const element = ak.el("div", {class: "table"},
+        options.filter ? ak.el("div", {class: "tools"}, input) : null,
+        ak.el("div", {class: "scroll", tabindex: "0", role: "region",
+            "aria-label": options.caption}, ak.el("table", null,
+            options.caption ? ak.el("caption", {class: "hidden"}, options.caption) : null,
+            ak.el("thead", null, ak.el("tr", null, headers)), body)), count, more);
+    fill();
+    return {
+        element,
+        select(selected, why) {
+            state.selected = selected;
+            state.why = why || "";
+            fill();
+        },
+        set_filter(text) {
+            input.value = text;
+            state.filter = text;
+            fill();
+        },
+        filter_text: () => state.filter,
+    };
+};
+
+/* A section of the report: pairs, or a table with headers. */
+ak.section_table = function (section) {
+    const width = section.headers === null ? 2 : section.headers.length;
+    const rows = [];
+    for (let i = 0; i < section.cells.length; i += width) {
+        rows.push(section.cells.slice(i, i + width));
+    }
+    if (section.headers === null) {
+        return ak.el("dl", null, rows.map(([label, text]) =>
+            [ak.el("dt", null, label), ak.el("dd", null, text)]));
+    }
+    const columns = section.headers.map((name, at) => ({
+        name, right: section.right[at], value: (row) => ak.sort_value(row[at]),
+        cell: (row) => row[at],
+    }));
+    return ak.table(columns, rows, {caption: section.title}).element;
+};

@@ -1,0 +1,264 @@
+/* tools.js: what all pages share: elements, numbers with units, colours, charts.
+ *
+ * Whatever is shown comes from kernels, compilers and language models, so nothing here or in the
+ * files after it makes markup of a text: elements are made one by one, and texts become text nodes.
+ */
+"use strict";
+
+const ak = {};
+
+/* ---- elements ---------------------------------------------------------------------------------
+ */
+
+/* el("td", {class: "right", onclick: f}, "text", element, null): null children are left out. */
+ak.el = function (tag, properties, ...children) {
+    const element = document.createElement(tag);
+    for (const [key, value] of Object.entries(properties || {})) {
+        if (value === null || value === undefined || value === false) {
+            continue;
+        }
+        if (key.startsWith("on")) {
+            element.addEventListener(key.slice(2), value);
+        } else {
+            element.setAttribute(key, value === true ? "" : value);
+        }
+    }
+    for (const child of children.flat(Infinity)) {
+        if (child !== null && child !== undefined) {
+            element.append(child);
+        }
+    }
+    return element;
+};
+
+ak.details = function (summary, ...children) {
+    return ak.el("details", null, ak.el("summary", null, summary), ...children);
+};
+
+/* Buttons of which one is on: choices [[value, label]]; `change` is called with the value. */
+ak.choice = function (label, choices, value, change) {
+    const group = ak.el("div", {class: "choice", role: "group", "aria-label": label});
+    const buttons = choices.map(([key, text]) => ak.el("button", {
+        type: "button", "aria-pressed": String(key === value),
+        onclick: () => {
+            buttons.forEach((b, i) => b.setAttribute("aria-pressed", String(choices[i][0] === key)));
+            change(key);
+        },
+    }, text));
+    group.append(...buttons);
+    return group;
+};
+
+/* ---- numbers ----------------------------------------------------------------------------------
+ */
+
+ak.known = (value) => typeof value === "number" && Number.isFinite(value) && value > 0;
+
+/* So many significant digits, without an exponent where that can be read. */
+ak.number = function (value, digits = 4) {
+    if (typeof value !== "number" || !Number.isFinite(value)) {
+        return "-";
+    }
+    if (value === 0) {
+        return "0";
+    }
+    const size = Math.floor(Math.log10(Math.abs(value)));
+    if (size >= 15 || size < -7) {
+        return value.toExponential(digits - 1);
+    }
+    const text = value.toFixed(Math.min(Math.max(digits - 1 - size, 0), 12));
+    return size < 4 ? text : text.replace(/^(-?\d+)/, (all) =>
+        all.replace(/\B(?=(\d{3})+$)/g, "\u202f"));
+};
+
+ak.ms = function (value, digits = 4) {
+    if (!ak.known(value)) {
+        return "-";
+    }
+    return value >= 1000 ? ak.number(value / 1000, digits) + " s"
+        : value < 0.1 ? ak.number(value * 1000, digits) + " µs" : ak.number(value, digits) + " ms";
+};
+
+/* A time and its interval in one unit: "1.234 ms (1.230 to 1.238)". */
+ak.interval = function (value, low, high) {
+    if (!ak.known(low) || !(high > low)) {
+        return ak.ms(value);
+    }
+    const [scale, unit] = value >= 1000 ? [0.001, "s"] : value < 0.1 ? [1000, "µs"] : [1, "ms"];
+    return `${ak.number(value * scale)} ${unit} (${ak.number(low * scale)} to ` +
+        `${ak.number(high * scale)})`;
+};
+
+ak.seconds = function (value) {
+    if (!(value >= 0)) {
+        return "-";
+    }
+    if (value < 100) {
+        return value === 0 ? "0 s" : ak.number(value, value < 1 ? 2 : 3) + " s";
+    }
+    const whole = Math.round(value), pad = (n) => String(n).padStart(2, "0");
+    const rest = `${pad(Math.floor(whole / 60) % 60)}:${pad(whole % 60)}`;
+    return whole < 3600 ? `${Math.floor(whole / 60)}:${pad(whole % 60)} min`
+        : `${Math.floor(whole / 3600)}:${rest} h`;
+};
+
+ak.percent = (fraction, digits = 1) =>
+    typeof fraction === "number" && Number.isFinite(fraction)
+        ? (fraction * 100).toFixed(digits) + " %" : "-";
+
+/* A whole number, its thousands apart. */
+ak.count = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+
+ak.plural = (count, word) => `${ak.count(count)} ${word}${count === 1 ? "" : "s"}`;
+
+/* Short labels of an axis with a logarithmic scale. */
+ak.tick = (value) => value >= 10000 || (value > 0 && value < 0.001)
+    ? value.toExponential(0).replace("e+", "e") : String(+value.toPrecision(3));
+
+/* ---- colours ----------------------------------------------------------------------------------
+ */
+
+/* Series are told apart by colours that the colour-blind can tell apart, too (Okabe and Ito, 2008),
+   lighter ones on a dark ground. */
+const SERIES_LIGHT = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#7a5195",
+    "#6b6b6b"];
+const SERIES_DARK = ["#56b4e9", "#ff9640", "#2fc99a", "#e8a3c9", "#f0e442", "#9ec9ff", "#c4a1e0",
+    "#b0b0b0"];
+
+ak.is_dark = function () {
+    const chosen = document.documentElement.dataset.theme;
+    return chosen === "dark" ||
+        (chosen !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+};
+
+ak.colors = function () {
+    const style = getComputedStyle(document.documentElement);
+    const read = (name) => style.getPropertyValue(name).trim();
+    return {
+        text: read("--text"), dim: read("--dim"), line: read("--line"), ground: read("--ground"),
+        accent: read("--accent"), good: read("--good"), bad: read("--bad"),
+        series: ak.is_dark() ? SERIES_DARK : SERIES_LIGHT,
+        /* From fast to slow: light on dark, dark on light. */
+        scale: ak.is_dark() ? ["#ffe066", "#5fb3a1", "#3d5a80"] : ["#b8500c", "#5f9ea0", "#c3d4e6"],
+    };
+};
+
+/* ---- charts -----------------------------------------------------------------------------------
+ */
+
+ak.charts = [];
+
+/* A chart in `host`: `make(colors, width)` gives the option for ECharts, and is asked again when
+   the colours or the width class change. `ready(chart)` may attach events, once a drawing. */
+ak.chart = function (host, height, label, make, ready) {
+    const box = ak.el("div", {class: "chart", role: "img", "aria-label": label, tabindex: "0"});
+    box.style.height = height + "px";
+    host.append(box);
+    const entry = {box, make, ready, chart: null, narrow: null};
+    ak.charts.push(entry);
+    ak.draw(entry);
+    new ResizeObserver(() => {
+        if (entry.chart === null || !box.isConnected || box.clientWidth === 0) {
+            return;
+        }
+        if (entry.narrow !== box.clientWidth < 560) {
+            ak.draw(entry);
+        } else {
+            entry.chart.resize();
+        }
+    }).observe(box);
+    return entry;
+};
+
+ak.draw = function (entry) {
+    if (entry.chart !== null) {
+        entry.chart.dispose();
+    }
+    entry.narrow = entry.box.clientWidth < 560;
+    const colors = ak.colors();
+    entry.chart = echarts.init(entry.box, null, {renderer: "canvas"});
+    entry.chart.setOption({
+        animation: false, textStyle: {fontFamily: "inherit", color: colors.text},
+        color: colors.series, backgroundColor: "transparent", ...entry.make(colors, entry.narrow),
+    });
+    if (entry.ready) {
+        entry.ready(entry.chart);
+    }
+};
+
+ak.redraw = () => ak.charts.filter((e) => e.box.isConnected).forEach(ak.draw);
+
+/* What every axis and every hover has in common. */
+ak.axis = (colors, more) => ({
+    axisLine: {lineStyle: {color: colors.line}}, axisTick: {lineStyle: {color: colors.line}},
+    axisLabel: {color: colors.dim, hideOverlap: true, ...(more && more.axisLabel)},
+    nameTextStyle: {color: colors.dim, align: more && more.nameLocation ? "center" : "left"}, splitLine: {lineStyle: {color: colors.line, opacity: 0.5}},
+    ...Object.fromEntries(Object.entries(more || {}).filter(([key]) => key !== "axisLabel")),
+});
+
+/* `content` gives an element, or null for none. */
+ak.hover = (colors, content) => ({
+    trigger: "item", confine: true, backgroundColor: colors.ground, borderColor: colors.line,
+    textStyle: {color: colors.text, fontSize: 12}, transitionDuration: 0, formatter: content,
+});
+
+/* Rows [label, text] as an element for a hover. */
+ak.facts = (title, rows) => ak.el("div", {class: "facts"}, ak.el("strong", null, title),
+    ak.el("table", null, rows.filter(([, text]) => text !== "-" && text !== "").map(([name, text]) =>
+        ak.el("tr", null, ak.el("th", null, name), ak.el("td", null, text)))));
+
+ak.legend = (colors, more) => ({
+    type: "scroll", top: 0, left: 0, textStyle: {color: colors.text}, icon: "circle",
+    itemWidth: 10, itemHeight: 10, pageTextStyle: {color: colors.dim}, ...more,
+});
+
+/* ---- light and dark, paper ----------------------------------------------------------------------
+ */
+
+ak.theme_button = function () {
+    const names = {auto: "system colours", light: "light", dark: "dark"};
+    const order = ["auto", "light", "dark"];
+    let at = 0;
+    const button = ak.el("button", {
+        type: "button", class: "theme",
+        onclick: () => {
+            at = (at + 1) % order.length;
+            document.documentElement.dataset.theme = order[at];
+            button.textContent = names[order[at]];
+            ak.redraw();
+        },
+    }, names.auto);
+    return button;
+};
+
+ak.watch_theme = function () {
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", ak.redraw);
+    let before = null;
+    addEventListener("beforeprint", () => {
+        before = document.documentElement.dataset.theme;
+        document.documentElement.dataset.theme = "light";
+        document.querySelectorAll("details").forEach((d) => { d.dataset.was = d.open; });
+        ak.redraw();
+    });
+    addEventListener("afterprint", () => {
+        document.documentElement.dataset.theme = before || "auto";
+        ak.redraw();
+    });
+};
+
+/* Copies a text; says so on the button for a moment. */
+ak.copy_button = function (text) {
+    const button = ak.el("button", {
+        type: "button",
+        onclick: async () => {
+            try {
+                await navigator.clipboard.writeText(text);
+                button.textContent = "copied";
+            } catch {
+                button.textContent = "select the text and copy it";
+            }
+            setTimeout(() => { button.textContent = "copy"; }, 1500);
+        },
+    }, "copy");
+    return button;
+};

@@ -1,0 +1,205 @@
+/* page_data.c: see page.h. */
+#include "report/page.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "report/headline.h"
+#include "report/section.h"
+
+/* ---- sections -------------------------------------------------------------------------------- */
+
+static bool append_text(json_t *list, const char *text)
+{
+    return json_array_append_new(list, json_string(text == NULL ? "" : text)) == 0;
+}
+
+/* "headers" is null for pairs of a label and a text. */
+static json_t *section_json(const ak_section *section)
+{
+    bool pairs = section->headers[0] == NULL, good = true;
+    json_t *object = json_object(), *headers = pairs ? json_null() : json_array();
+    json_t *right = json_array(), *cells = json_array();
+    for (size_t c = 0; good && c < section->columns; c++) {
+        good = (pairs || append_text(headers, section->headers[c])) &&
+               json_array_append_new(right, json_boolean(section->right[c])) == 0;
+    }
+    for (size_t i = 0; good && i < section->cell_count; i++) {
+        good = append_text(cells, section->cells[i]);
+    }
+    good = ak_json_set_text(object, "title", section->title) && good;
+    good = ak_json_set_text(object, "note", section->note) && good;
+    good = ak_json_set(object, "headers", headers) && good;
+    good = ak_json_set(object, "right", right) && good;
+    good = ak_json_set(object, "cells", cells) && good;
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+json_t *ak_page_sections(const ak_sections *sections)
+{
+    json_t *list = json_array();
+    bool good = list != NULL;
+    for (size_t i = 0; good && i < sections->count; i++) {
+        good = json_array_append_new(list, section_json(&sections->items[i])) == 0;
+    }
+    if (!good) {
+        json_decref(list);
+        return NULL;
+    }
+    return list;
+}
+
+static ak_status sections_json(json_t **out, const ak_report_model *model, ak_error *err)
+{
+    ak_sections sections;
+    AK_DO(ak_sections_build(&sections, model, err));
+    *out = ak_page_sections(&sections);
+    ak_sections_clear(&sections);
+    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+static ak_status headline_json(json_t **out, const ak_report_model *model, ak_error *err)
+{
+    ak_headline headline;
+    AK_DO(ak_headline_of(&headline, model, err));
+    json_t *list = json_array();
+    bool good = list != NULL;
+    for (size_t i = 0; good && i < headline.count; i++) {
+        good = json_array_append_new(list, json_pack("{s:s, s:s}", "topic", headline.topic[i],
+                                                     "text", headline.text[i])) == 0;
+    }
+    ak_headline_clear(&headline);
+    if (!good) {
+        json_decref(list);
+        return ak_fail_memory(err);
+    }
+    *out = list;
+    return AK_OK;
+}
+
+static json_t *known(double value)
+{
+    return value > 0 ? json_real(value) : json_null();
+}
+
+static json_t *changes_json(const ak_report_model *model)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < model->change_count; i++) {
+        const ak_report_change *c = &model->changes[i];
+        if (json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o}",
+                                                  "parameter", c->name, "from", c->from, "to",
+                                                  c->to, "pairs", (json_int_t)c->pairs, "speed",
+                                                  known(c->speed), "least", known(c->least),
+                                                  "greatest", known(c->greatest))) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+/* The first kinds; their number stays in "failure_kinds". */
+static bool cut_failures(json_t *report)
+{
+    json_t *list = json_object_get(report, "failures");
+    size_t count = json_array_size(list);
+    while (json_array_size(list) > AK_PAGE_FAILURES_MAX) {
+        (void)json_array_remove(list, json_array_size(list) - 1);
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_t *one = json_array_get(list, i);
+        const char *reason = ak_json_text_at(one, "reason");
+        size_t length = strlen(reason);
+        if (length > AK_PAGE_REASON_BYTES_MAX) {
+            length = AK_PAGE_REASON_BYTES_MAX;
+            while (length > 0 && ((unsigned char)reason[length] & 0xc0) == 0x80) {
+                length--;
+            }
+            if (!ak_json_set(one, "reason", json_stringn(reason, length))) {
+                return false;
+            }
+        }
+    }
+    return ak_json_set(report, "failure_kinds", json_integer((json_int_t)count));
+}
+
+/* Index of a text that is kept once, null for none or when there are too many bytes of them. */
+static json_t *keep_text(json_t *texts, ak_map *at, size_t *bytes, const char *text)
+{
+    size_t index = json_array_size(texts);
+    if (text == NULL) {
+        return json_null();
+    }
+    if (ak_map_get(&index, at, text)) {
+        return json_integer((json_int_t)index);
+    }
+    if (*bytes + strlen(text) > AK_PAGE_TALK_BYTES_MAX) {
+        return json_null();
+    }
+    *bytes += strlen(text);
+    bool good = append_text(texts, text) && ak_map_put(at, text, index, NULL) == AK_OK;
+    return good ? json_integer((json_int_t)index) : NULL;
+}
+
+json_t *ak_page_talk(const json_t *conversation)
+{
+    static const char *const keys[] = {"reply", "state", "system", "brief"};
+    size_t bytes = 0, i;
+    json_t *talk = json_deep_copy(conversation), *texts = json_array(), *call;
+    ak_map *at = ak_map_new();
+    bool good = talk != NULL && texts != NULL && at != NULL;
+    for (size_t k = 0; good && k < sizeof keys / sizeof keys[0]; k++) {
+        json_array_foreach(json_object_get(talk, "calls"), i, call)
+        {
+            const char *text = json_string_value(json_object_get(call, keys[k]));
+            good = good && ak_json_set(call, keys[k], keep_text(texts, at, &bytes, text));
+        }
+    }
+    good = good && ak_json_set(talk, "texts", json_incref(texts));
+    ak_map_free(at);
+    json_decref(texts);
+    if (!good) {
+        json_decref(talk);
+        return NULL;
+    }
+    return talk;
+}
+
+ak_status ak_page_object(json_t **out, const ak_report_model *model, ak_error *err)
+{
+    ak_status status = AK_OK;
+    json_t *page = json_object(), *sections = NULL, *headline = NULL;
+    json_t *report = ak_report_object(model);
+    AK_TRY(report == NULL || !cut_failures(report) ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(headline_json(&headline, model, err));
+    AK_TRY(sections_json(&sections, model, err));
+    bool good = ak_json_set(page, "schema", json_integer(1)) &&
+                ak_json_set_text(page, "kind", "run") &&
+                ak_json_set(page, "headline", json_incref(headline)) &&
+                ak_json_set(page, "report", json_incref(report)) &&
+                ak_json_set(page, "changes", changes_json(model)) &&
+                ak_json_set_text(page, "default", model->default_config) &&
+                ak_json_set(page, "trials", ak_page_trials(model)) &&
+                ak_json_set(page, "talk",
+                            model->conversation == NULL ? json_null()
+                                                        : ak_page_talk(model->conversation)) &&
+                ak_json_set(page, "worth",
+                            model->worth == NULL ? json_null() : json_deep_copy(model->worth)) &&
+                ak_json_set(page, "sections", json_incref(sections));
+    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    *out = page;
+    page = NULL;
+out:
+    json_decref(report);
+    json_decref(headline);
+    json_decref(sections);
+    json_decref(page);
+    return status;
+}

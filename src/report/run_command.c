@@ -1,0 +1,116 @@
+/* run_command.c: the command that repeats a run. */
+#include "report/report.h"
+
+#include <string.h>
+
+static const char *text(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static void option(ak_buf *out, const char *flag, const char *value)
+{
+    if (value == NULL || *value == 0) {
+        return;
+    }
+    /* Quotes a text for a shell unless all its characters are harmless. */
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-=,.:/+";
+    ak_buf_print(out, "%s%s", flag, *flag == 0 ? "" : " ");
+    if (strspn(value, plain) == strlen(value)) {
+        ak_buf_puts(out, value);
+    } else {
+        ak_buf_putc(out, '\'');
+        for (const char *p = value; *p != 0; p++) {
+            if (*p == '\'') {
+                ak_buf_puts(out, "'\\''");
+            } else {
+                ak_buf_putc(out, *p);
+            }
+        }
+        ak_buf_putc(out, '\'');
+    }
+    ak_buf_putc(out, ' ');
+}
+
+static void list_option(ak_buf *out, const char *flag, const json_t *list)
+{
+    size_t i;
+    const json_t *value;
+    json_array_foreach(list, i, value)
+    {
+        option(out, flag, json_string_value(value));
+    }
+}
+
+static void number_option(ak_buf *out, const char *flag, const json_t *options, const char *key)
+{
+    const json_t *value = json_object_get(options, key);
+    ak_buf digits = AK_BUF(64);
+    if (json_is_integer(value)) {
+        ak_buf_print(&digits, "%lld", (long long)json_integer_value(value));
+    } else if (json_is_real(value)) {
+        ak_buf_real(&digits, json_real_value(value));
+    }
+    /* 0 means the default for all of these but the seed, which may be set to 0 over a setting. */
+    if (json_number_value(value) > 0 || (json_is_integer(value) && strcmp(key, "seed") == 0)) {
+        option(out, flag, digits.data);
+    }
+    ak_buf_free(&digits);
+}
+
+ak_status ak_report_command(ak_report_model *model, ak_error *err)
+{
+    ak_buf out = AK_BUF(1 << 16);
+    const ak_run *run = &model->run;
+    const char *typed = text(model->options, "command");
+    if (typed != NULL) {
+        ak_buf_puts(&out, typed);
+    } else {
+        ak_buf_puts(&out, "autokernel tune ");
+        const char *devices = text(model->options, "device"); /* all devices that shared the
+                                                                 trials */
+        const char *device = devices == NULL ? run->device : devices;
+        /* A recording opened without its kernel has a space only, named like the kernel. */
+        bool alone = device != NULL && strncmp(device, "sim:", 4) == 0 && run->kernel != NULL &&
+                     run->implementation != NULL && strcmp(run->kernel, run->implementation) == 0;
+        option(&out, "", alone ? device + 4 : run->kernel);
+        option(&out, "--impl", alone ? NULL : run->implementation);
+        option(&out, "--device", alone ? "sim" : device);
+        const char *sizes = text(model->options, "sizes");
+        option(&out, sizes == NULL ? "--size" : "--sizes", sizes == NULL ? run->size : sizes);
+        number_option(&out, "--dispatch", model->options, "dispatch");
+        option(&out, "--dtype", run->dtype);
+        option(&out, "--set", run->choices);
+        option(&out, "--fix", text(model->options, "fix"));
+        /* Files of other programs do not say how they searched. */
+        bool imported = run->strategy != NULL && strcmp(run->strategy, "import") == 0;
+        const char *asked = text(model->options, "strategy"); /* with its hyper-parameters */
+        option(&out, "--strategy", imported ? NULL : asked != NULL ? asked : run->strategy);
+        number_option(&out, "--evals", model->options, "evaluations");
+        number_option(&out, "--time", model->options, "seconds");
+        number_option(&out, "--target-speedup", model->options, "target_speedup");
+        number_option(&out, "--finish-time", model->options, "finish_seconds");
+        if (json_is_true(json_object_get(model->options, "sanitize"))) {
+            option(&out, "", "--sanitize");
+        }
+        list_option(&out, "--like", json_object_get(model->options, "like"));
+        number_option(&out, "--seed", model->options, "seed");
+        option(&out, "--libraries", text(model->options, "libraries"));
+        option(&out, "--protocol", text(model->options, "protocol"));
+        number_option(&out, "--threads", model->options, "threads");
+        option(&out, "--llm", text(model->options, "llm"));
+        option(&out, "--llm-replay", text(model->options, "llm_replay"));
+        option(&out, "--llm-effort", text(model->options, "llm_effort"));
+        number_option(&out, "--llm-budget", model->options, "llm_budget");
+        number_option(&out, "--generations", model->options, "generations");
+        number_option(&out, "--batch", model->options, "batch");
+        if (json_is_true(json_object_get(model->options, "allow_numerics"))) {
+            ak_buf_puts(&out, "--allow-numerics ");
+        }
+        if (out.length > 0 && out.failed == AK_OK) {
+            out.data[--out.length] = 0; /* removes the last blank */
+        }
+    }
+    return ak_buf_take(&model->command, &out, err);
+}

@@ -1,0 +1,557 @@
+/* run_model.c: computes the model of a run; nothing is formatted here. The record of a run may be
+   incomplete (a killed or an imported run). Then its result and options are missing, and the model
+   rests on the trials alone. */
+#include "report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive/config_text.h"
+#include "base/alloc.h"
+#include "base/map.h"
+#include "measure/placement.h"
+
+/* The top is the fastest tenth of the successful trials, and at least this many: shares of fewer
+   mean little. */
+#define TOP_MIN 3
+
+/* ---- the trials ------------------------------------------------------------------------------ */
+
+typedef struct gatherer {
+    ak_report_model *model;
+    ak_status status;
+    ak_error *err;
+} gatherer;
+
+static bool keep_trial(void *context, const ak_trial *trial)
+{
+    gatherer *g = context;
+    ak_report_model *model = g->model;
+    if (strcmp(trial->run, model->run.id) != 0) {
+        model->elsewhere++; /* a trial of one size of many; that size has its own report */
+        model->elsewhere_ok += trial->status == AK_TRIAL_OK ? 1 : 0;
+        return true;
+    }
+    void *trials = model->trials;
+    g->status = ak_grow(&trials, &model->capacity, model->count + 1, sizeof(ak_trial), g->err);
+    model->trials = trials;
+    if (g->status == AK_OK) {
+        g->status = ak_trial_copy(&model->trials[model->count], trial, g->err);
+        model->count += g->status == AK_OK ? 1 : 0;
+    }
+    return g->status == AK_OK;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const ak_trial *x = *(const ak_trial *const *)a, *y = *(const ak_trial *const *)b;
+    if (x->median_ms != y->median_ms) {
+        return x->median_ms < y->median_ms ? -1 : 1;
+    }
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Computes sums and counts, the ranking, and the steps of the search. */
+static ak_status rank(ak_report_model *model, ak_error *err)
+{
+    model->ranking = ak_alloc(model->count, sizeof *model->ranking);
+    model->steps = ak_alloc(model->count, sizeof *model->steps);
+    if (model->ranking == NULL || model->steps == NULL) {
+        return ak_fail_memory(err);
+    }
+    for (size_t i = 0; i < model->count; i++) {
+        const ak_trial *trial = &model->trials[i];
+        model->by_status[trial->status]++;
+        model->propose_ns += trial->propose_ns;
+        model->compile_ns += trial->compile_ns;
+        model->check_ns += trial->check_ns;
+        model->measure_ns += trial->measure_ns;
+        model->overhead_ns += trial->overhead_ns;
+        if (trial->status != AK_TRIAL_OK || trial->median_ms <= 0) {
+            continue;
+        }
+        model->ranking[model->ok_count++] = trial;
+        if (model->step_count == 0 ||
+            trial->median_ms < model->steps[model->step_count - 1].trial->median_ms) {
+            model->steps[model->step_count++] = (ak_report_step){i + 1, trial};
+        }
+    }
+    for (size_t i = model->step_count; i > 0; i--) {
+        double best_ms = model->steps[model->step_count - 1].trial->median_ms;
+        const ak_report_step *step = &model->steps[i - 1];
+        model->within_5 =
+            step->trial->median_ms <= 1.05 * best_ms ? step->evaluation : model->within_5;
+        model->within_1 =
+            step->trial->median_ms <= 1.01 * best_ms ? step->evaluation : model->within_1;
+    }
+    if (model->ok_count > 0) {
+        qsort(model->ranking, model->ok_count, sizeof *model->ranking, by_time);
+    }
+    model->top_count = model->ok_count / 10 < TOP_MIN ? TOP_MIN : model->ok_count / 10;
+    model->top_count = model->top_count < model->ok_count ? model->top_count : model->ok_count;
+    return AK_OK;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+/* Finds the index of the group that two texts name, and whether it is new. */
+static ak_status find_group(size_t *index, bool *fresh, ak_map *groups, const char *a,
+                            const char *b, ak_error *err)
+{
+    ak_buf key = AK_BUF(1 << 20);
+    ak_buf_print(&key, "%s\n%s", a, b);
+    ak_status status = ak_buf_status(&key, err);
+    *fresh = status == AK_OK && !ak_map_get(index, groups, key.data);
+    if (*fresh) {
+        *index = ak_map_count(groups);
+        status = ak_map_put(groups, key.data, *index, err);
+    }
+    ak_buf_free(&key);
+    return status;
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const ak_report_failure *x = a, *y = b;
+    return x->count == y->count ? strcmp(x->reason, y->reason) : x->count > y->count ? -1 : 1;
+}
+
+static ak_status group_failures(ak_report_model *model, ak_map *groups, ak_error *err)
+{
+    model->failures = ak_alloc(model->count, sizeof *model->failures);
+    AK_DO(model->failures == NULL ? ak_fail_memory(err) : AK_OK);
+    for (size_t i = 0; i < model->count; i++) {
+        const ak_trial *trial = &model->trials[i];
+        const char *reason = trial->reason == NULL ? "" : trial->reason;
+        size_t at;
+        bool fresh;
+        if (trial->status == AK_TRIAL_OK) {
+            continue;
+        }
+        AK_DO(find_group(&at, &fresh, groups, ak_trial_status_text(trial->status), reason, err));
+        if (fresh) {
+            model->failures[at] = (ak_report_failure){trial->status, reason, trial->config, 0};
+            model->failure_count++;
+        }
+        model->failures[at].count++;
+    }
+    if (model->failure_count > 0) {
+        qsort(model->failures, model->failure_count, sizeof *model->failures, by_count);
+    }
+    return AK_OK;
+}
+
+static ak_status group_authors(ak_report_model *model, ak_map *groups, ak_error *err)
+{
+    model->authors = ak_alloc(model->count, sizeof *model->authors);
+    AK_DO(model->authors == NULL ? ak_fail_memory(err) : AK_OK);
+    for (size_t i = 0; i < model->count; i++) {
+        const ak_trial *trial = &model->trials[i];
+        const char *strategy = trial->strategy == NULL ? "" : trial->strategy;
+        const char *name = trial->model == NULL ? "" : trial->model;
+        size_t at;
+        bool fresh;
+        AK_DO(find_group(&at, &fresh, groups, strategy, name, err));
+        ak_report_author *author = &model->authors[at];
+        if (fresh) {
+            *author = (ak_report_author){.strategy = strategy, .model = name};
+            model->author_count++;
+        }
+        author->proposed++;
+        if (trial->status == AK_TRIAL_OK) {
+            author->ok++;
+            bool better = author->best_ms <= 0 || trial->median_ms < author->best_ms;
+            author->best_ms = better ? trial->median_ms : author->best_ms;
+        }
+    }
+    return AK_OK;
+}
+
+static ak_status group_devices(ak_report_model *model, ak_map *groups, ak_error *err)
+{
+    model->devices = ak_alloc(model->count, sizeof *model->devices);
+    AK_DO(model->devices == NULL ? ak_fail_memory(err) : AK_OK);
+    for (size_t i = 0; i < model->count; i++) {
+        const ak_trial *trial = &model->trials[i];
+        const char *uuid = trial->device_uuid == NULL ? "" : trial->device_uuid;
+        size_t at;
+        bool fresh;
+        if (trial->measured_on == NULL) {
+            continue; /* the trial reached no device, or its program did not record it */
+        }
+        AK_DO(find_group(&at, &fresh, groups, trial->measured_on, uuid, err));
+        ak_report_device *device = &model->devices[at];
+        if (fresh) {
+            *device = (ak_report_device){.name = trial->measured_on, .uuid = uuid};
+            model->device_count++;
+        }
+        device->trials++;
+        device->mhz += trial->sm_clock_mhz;
+        device->clocked += trial->sm_clock_mhz > 0 ? 1 : 0;
+        if (trial->status == AK_TRIAL_OK) {
+            device->ok++;
+            bool better = device->best_ms <= 0 || trial->median_ms < device->best_ms;
+            device->best_ms = better ? trial->median_ms : device->best_ms;
+        }
+    }
+    return AK_OK;
+}
+
+/* ---- values of parameters -------------------------------------------------------------------- */
+
+static ak_status add_value(ak_report_model *model, size_t *capacity, const char *name,
+                           const char *value, ak_error *err)
+{
+    void *values = model->values;
+    ak_status status =
+        ak_grow(&values, capacity, model->value_count + 1, sizeof(ak_report_value), err);
+    model->values = values;
+    if (status != AK_OK) {
+        return status;
+    }
+    ak_report_value fresh = {.name = ak_strdup(name), .value = ak_strdup(value)};
+    if (fresh.name == NULL || fresh.value == NULL) {
+        ak_free(fresh.name);
+        ak_free(fresh.value);
+        return ak_fail_memory(err);
+    }
+    model->values[model->value_count++] = fresh;
+    return AK_OK;
+}
+
+static ak_status count_values(ak_report_model *model, size_t *capacity, ak_map *groups,
+                              const ak_trial *trial, bool top, ak_error *err)
+{
+    json_t *config;
+    const char *name;
+    json_t *value;
+    /* A configuration that cannot be parsed (from another program) is skipped. */
+    ak_status status = ak_config_text_to_json(&config, trial->config, "trial", err);
+    if (status != AK_OK) {
+        return status == AK_NO_MEMORY ? status : AK_OK;
+    }
+    json_object_foreach(config, name, value)
+    {
+        size_t at;
+        bool fresh;
+        ak_buf text = AK_BUF(1 << 16);
+        if (json_is_string(value)) {
+            ak_buf_puts(&text, json_string_value(value));
+        } else {
+            ak_json_print(&text, value, false);
+        }
+        status = ak_buf_status(&text, err);
+        if (status == AK_OK) {
+            status = find_group(&at, &fresh, groups, name, text.data, err);
+        }
+        if (status == AK_OK && fresh) {
+            status = add_value(model, capacity, name, text.data, err);
+        }
+        ak_buf_free(&text);
+        if (status != AK_OK) {
+            break;
+        }
+        model->values[at].in_all++;
+        model->values[at].in_top += top ? 1 : 0;
+    }
+    json_decref(config);
+    return status;
+}
+
+static int by_parameter(const void *a, const void *b)
+{
+    const ak_report_value *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    if (order == 0) {
+        order = x->in_top == y->in_top ? 0 : x->in_top > y->in_top ? -1 : 1;
+    }
+    if (order == 0) { /* of two values equally frequent at the top, the one that is rarer overall
+                         comes first */
+        order = x->in_all == y->in_all ? 0 : x->in_all < y->in_all ? -1 : 1;
+    }
+    return order == 0 ? strcmp(x->value, y->value) : order;
+}
+
+static void free_value(ak_report_value *value)
+{
+    ak_free(value->name);
+    ak_free(value->value);
+}
+
+static ak_status compare_values(ak_report_model *model, ak_map *groups, ak_error *err)
+{
+    size_t capacity = 0;
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < model->ok_count && status == AK_OK; i++) {
+        status =
+            count_values(model, &capacity, groups, model->ranking[i], i < model->top_count, err);
+    }
+    if (status != AK_OK || model->value_count == 0) {
+        return status;
+    }
+    qsort(model->values, model->value_count, sizeof *model->values, by_parameter);
+    /* A parameter that never changed tells nothing. */
+    size_t kept = 0;
+    for (size_t i = 0; i < model->value_count;) {
+        size_t end = i + 1;
+        while (end < model->value_count &&
+               strcmp(model->values[end].name, model->values[i].name) == 0) {
+            end++;
+        }
+        for (size_t j = i; j < end; j++) {
+            if (end - i > 1) {
+                model->values[kept++] = model->values[j];
+            } else {
+                free_value(&model->values[j]);
+            }
+        }
+        i = end;
+    }
+    model->value_count = kept;
+    return AK_OK;
+}
+
+/* ---- what the run's record says -------------------------------------------------------------- */
+
+static double number(const json_t *object, const char *key)
+{
+    double value = json_number_value(json_object_get(object, key));
+    return value > 0 ? value : 0;
+}
+
+static const char *text(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static ak_status parse(json_t **out, const char *document, const char *name, ak_error *err)
+{
+    return document == NULL ? AK_OK : ak_json_parse(out, document, strlen(document), name, err);
+}
+
+static void take_trial(ak_report_best *best, const ak_trial *trial)
+{
+    best->found = true;
+    best->trial = trial;
+    best->config = trial->config;
+    best->ms = trial->median_ms;
+    best->low_ms = trial->ci_low_ms;
+    best->high_ms = trial->ci_high_ms;
+    best->tflops = trial->tflops;
+    best->gbs = trial->gbs;
+    best->efficiency = trial->efficiency;
+}
+
+/* Chooses the best: the one that the record names, else the lowest median. The record of a stopped
+   run names the best of its search. Only a record with candidates had a finish, which measured the
+   winner again. */
+static void choose_best(ak_report_model *model)
+{
+    ak_report_best *best = &model->best;
+    const json_t *won = json_object_get(model->result, "best");
+    const char *config = text(won, "config");
+    if (model->ok_count > 0) {
+        take_trial(best, model->ranking[0]);
+    }
+    if (config != NULL && number(won, "ms") > 0) {
+        const json_t *interval = json_object_get(won, "ci_ms");
+        const ak_trial *trial = NULL;
+        for (size_t i = 0; i < model->ok_count && trial == NULL; i++) {
+            trial = strcmp(model->ranking[i]->config, config) == 0 ? model->ranking[i] : NULL;
+        }
+        *best = (ak_report_best){
+            .found = true,
+            .config = config,
+            .trial = trial,
+            .ms = number(won, "ms"),
+            .low_ms = json_number_value(json_array_get(interval, 0)),
+            .high_ms = json_number_value(json_array_get(interval, 1)),
+            .tflops = number(won, "tflops"),
+            .gbs = number(won, "gbs"),
+            .efficiency = number(won, "efficiency"),
+            .speedup = number(won, "speedup"),
+            .from_finish = json_array_size(json_object_get(model->result, "contestants")) > 0,
+        };
+    }
+    const json_t *roofline = json_object_get(model->result, "roofline");
+    if (json_is_object(roofline)) {
+        ak_placement_read(&best->placement, roofline);
+    } else { /* the run had no end, or an earlier version recorded it */
+        const ak_trial said = {.median_ms = best->ms,
+                               .tflops = best->tflops,
+                               .gbs = best->gbs,
+                               .efficiency = best->efficiency,
+                               .bound = best->trial == NULL ? NULL : best->trial->bound};
+        ak_place_trial(&best->placement, &said);
+    }
+    if (best->trial != NULL) {
+        best->evaluation = (size_t)(best->trial - model->trials) + 1;
+    }
+    if (best->found && best->speedup <= 0 && model->baseline_ms > 0) {
+        best->speedup = model->baseline_ms / best->ms;
+    }
+}
+
+/* The default takes part in every finish; a run without one tried it first. */
+static void find_default(ak_report_model *model)
+{
+    size_t i;
+    const json_t *one;
+    json_array_foreach(json_object_get(model->result, "contestants"), i, one)
+    {
+        if (strcmp(ak_json_text_at(one, "name"), "default") == 0) {
+            model->default_config = text(one, "config");
+        }
+    }
+    for (i = 0; i < model->count && model->default_trial == NULL; i++) {
+        const ak_trial *trial = &model->trials[i];
+        bool is = model->default_config == NULL
+                      ? trial->strategy != NULL && strcmp(trial->strategy, "default") == 0
+                      : strcmp(trial->config, model->default_config) == 0;
+        model->default_trial = is && trial->status == AK_TRIAL_OK ? trial : NULL;
+        model->default_config = is ? trial->config : model->default_config;
+    }
+}
+
+static ak_status compare_with_default(ak_report_model *model, ak_error *err)
+{
+    ak_status status = ak_matrix_of(&model->matrix, model->trials, model->count, err);
+    find_default(model);
+    if (status == AK_OK && model->best.found && model->default_config != NULL) {
+        status = ak_changes_of(&model->changes, &model->change_count, &model->matrix, model->trials,
+                               model->default_config, model->best.config, err);
+    }
+    return status;
+}
+
+static ak_status read_record(ak_report_model *model, ak_error *err)
+{
+    ak_status status = parse(&model->options, model->run.options_json, "options of the run", err);
+    if (status == AK_OK) {
+        status = parse(&model->result, model->run.result_json, "result of the run", err);
+        status = status == AK_OK && model->result != NULL
+                     ? ak_config_text_in_result(model->result, err)
+                     : status;
+    }
+    if (status == AK_OK) {
+        status =
+            parse(&model->environment, model->run.environment_json, "environment of the run", err);
+    }
+    if (status == AK_OK) {
+        const json_t *baseline = json_object_get(model->result, "baseline");
+        model->seconds = number(model->result, "seconds");
+        model->baseline = text(baseline, "name");
+        model->baseline_version = text(baseline, "version");
+        model->baseline_ms = number(baseline, "ms");
+        status = ak_report_command(model, err);
+    }
+    return status;
+}
+
+/* Runs one of the groupings with a map of its own. */
+static ak_status with_map(ak_status (*group)(ak_report_model *, ak_map *, ak_error *),
+                          ak_report_model *model, ak_error *err)
+{
+    ak_map *groups = ak_map_new();
+    ak_status status = groups == NULL ? ak_fail_memory(err) : group(model, groups, err);
+    ak_map_free(groups);
+    return status;
+}
+
+static bool stop(void *any, const ak_call *call)
+{
+    (void)call;
+    *(bool *)any = true;
+    return false;
+}
+
+/* What was said to language models; most runs asked none. */
+static ak_status read_calls(ak_report_model *model, ak_archive *archive, ak_error *err)
+{
+    bool any = false;
+    char *text_read = NULL;
+    ak_archive_filter filter = {.run = model->run.id};
+    ak_status status = ak_archive_each_call(archive, model->run.id, stop, &any, err);
+    if (status != AK_OK || !any) {
+        return status;
+    }
+    AK_TRY(ak_llm_conversation(&text_read, archive, model->run.id, err));
+    AK_TRY(parse(&model->conversation, text_read, "conversation", err));
+    ak_free(text_read);
+    text_read = NULL;
+    AK_TRY(ak_llm_worth(&text_read, archive, &filter, err));
+    AK_TRY(parse(&model->worth, text_read, "worth", err));
+out:
+    ak_free(text_read);
+    return status;
+}
+
+static ak_status look_for_changes(ak_report_model *model, ak_archive *archive, ak_error *err)
+{
+    const ak_run *run = &model->run;
+    const ak_trial like = {.run = run->id,
+                           .kernel = run->kernel,
+                           .implementation = run->implementation,
+                           .device = run->device,
+                           .environment = run->environment};
+    return ak_archive_kernel_changed(&model->changed, archive, &like, NULL, err);
+}
+
+ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char *run,
+                           ak_error *err)
+{
+    ak_report_model model = {0};
+    gatherer g = {&model, AK_OK, err};
+    ak_status status = AK_OK;
+    AK_TRY(ak_archive_get_run(&model.run, archive, run, err));
+    ak_archive_filter filter = {.run = model.run.id};
+    AK_TRY(ak_archive_each(archive, &filter, keep_trial, &g, err));
+    AK_TRY(g.status);
+    AK_TRY(rank(&model, err));
+    AK_TRY(with_map(group_failures, &model, err));
+    AK_TRY(with_map(group_authors, &model, err));
+    AK_TRY(with_map(group_devices, &model, err));
+    AK_TRY(with_map(compare_values, &model, err));
+    AK_TRY(ak_importance_of(&model.importance, model.trials, model.count, err));
+    AK_TRY(read_record(&model, err));
+    AK_TRY(read_calls(&model, archive, err));
+    AK_TRY(look_for_changes(&model, archive, err));
+    choose_best(&model);
+    AK_TRY(compare_with_default(&model, err));
+out:
+    if (status != AK_OK) {
+        ak_report_model_clear(&model);
+        return status;
+    }
+    *out = model;
+    return AK_OK;
+}
+
+void ak_report_model_clear(ak_report_model *model)
+{
+    for (size_t i = 0; i < model->count; i++) {
+        ak_trial_clear(&model->trials[i]);
+    }
+    for (size_t i = 0; i < model->value_count; i++) {
+        free_value(&model->values[i]);
+    }
+    ak_importance_clear(&model->importance);
+    ak_matrix_clear(&model->matrix);
+    ak_free(model->changes);
+    json_decref(model->conversation);
+    json_decref(model->worth);
+    ak_run_clear(&model->run);
+    json_decref(model->options);
+    json_decref(model->result);
+    json_decref(model->environment);
+    ak_free(model->trials);
+    ak_free(model->ranking);
+    ak_free(model->failures);
+    ak_free(model->steps);
+    ak_free(model->authors);
+    ak_free(model->devices);
+    ak_free(model->values);
+    ak_free(model->command);
+    ak_free(model->changed);
+    *model = (ak_report_model){0};
+}

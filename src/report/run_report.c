@@ -1,0 +1,123 @@
+/* run_report.c: the public calls that print the report of a run, and of two runs side by side. */
+#include "report/page.h"
+#include "report/versus.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+
+static const ak_report_ops *const formats[] = {
+#define X(name) &ak_report_##name,
+#include "report/reports.def"
+#undef X
+};
+
+/* Finds the format of "text:80", where 80 is the width of a screen; NULL if there is none. */
+static const ak_report_ops *find_format(size_t *width, const char *format)
+{
+    size_t length = strcspn(format, ":");
+    int64_t given = AK_REPORT_WIDTH;
+    bool good = format[length] == 0 || (ak_text_int(&given, format + length + 1) && given >= 0);
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0] && good; i++) {
+        const char *name = formats[i]->name;
+        if (strlen(name) == length && memcmp(name, format, length) == 0) {
+            *width = (size_t)given;
+            return formats[i];
+        }
+    }
+    return NULL;
+}
+
+static ak_status need_format(const ak_report_ops **out, size_t *width, const char *format,
+                             ak_error *err)
+{
+#define X(name) " " #name
+    static const char known[] =
+#include "report/reports.def"
+        ;
+#undef X
+    *out = find_format(width, format);
+    return *out != NULL
+               ? AK_OK
+               : ak_fail(err, AK_INVALID, "there is no report format \"%.60s\"; the formats are:%s",
+                         format, known);
+}
+
+static ak_status print_run(ak_buf *out, const ak_report_ops *ops, const ak_report_model *model,
+                           size_t width, ak_error *err)
+{
+    ak_sections sections;
+    AK_DO(ak_sections_build(&sections, model, err));
+    /* The kernel, second pair of the first section, without control characters. */
+    ops->print(out, sections.items[0].cells[3], &sections, width);
+    ak_sections_clear(&sections);
+    return ak_buf_status(out, err);
+}
+
+ak_status ak_report(char **out_text, ak_archive *archive, const char *run, const char *format,
+                    ak_error *err)
+{
+    size_t width = 0;
+    const ak_report_ops *ops;
+    ak_report_model model = {0};
+    ak_buf text_out = AK_BUF(AK_REPORT_BYTES_MAX);
+    ak_status status = AK_OK;
+    AK_TRY(need_format(&ops, &width, format, err));
+    AK_TRY(ak_report_gather(&model, archive, run, err));
+    AK_TRY(ops->print != NULL ? print_run(&text_out, ops, &model, width, err)
+                              : ops->render(&text_out, &model, width, err));
+    AK_TRY(ak_buf_take(out_text, &text_out, err));
+out:
+    ak_report_model_clear(&model);
+    ak_buf_free(&text_out);
+    return status;
+}
+
+/* json and html have the same object. */
+static ak_status print_versus(ak_buf *out, const ak_report_ops *ops, const ak_versus *versus,
+                              size_t width, ak_error *err)
+{
+    ak_sections sections = {0};
+    json_t *object = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_versus_sections(&sections, versus, err));
+    if (ops->print != NULL) {
+        ops->print(out, "two runs", &sections, width);
+        goto out;
+    }
+    AK_TRY(ak_versus_object(&object, versus, &sections, err));
+    if (ops == &ak_report_html) {
+        AK_TRY(ak_page_print(out, "autokernel: two runs", object, err));
+    } else {
+        ak_json_print(out, object, true);
+        ak_buf_putc(out, '\n');
+    }
+out:
+    ak_sections_clear(&sections);
+    json_decref(object);
+    return status == AK_OK ? ak_buf_status(out, err) : status;
+}
+
+ak_status ak_report_versus(char **out_text, ak_archive *archive, const char *a, const char *b,
+                           const char *format, ak_error *err)
+{
+    size_t width = 0;
+    const ak_report_ops *ops;
+    ak_versus versus = {0};
+    ak_buf text_out = AK_BUF(AK_REPORT_BYTES_MAX);
+    ak_status status = AK_OK;
+    AK_TRY(need_format(&ops, &width, format, err));
+    AK_TRY(ak_versus_gather(&versus, archive, a, b, err));
+    AK_TRY(print_versus(&text_out, ops, &versus, width, err));
+    AK_TRY(ak_buf_take(out_text, &text_out, err));
+out:
+    ak_versus_clear(&versus);
+    ak_buf_free(&text_out);
+    return status;
+}
+
+void ak_text_free(char *text_to_free)
+{
+    ak_free(text_to_free);
+}

@@ -1,0 +1,37 @@
+/*
+ * section.h: a report as a list of titled sections. A section holds pairs of a label and a text,
+ * or a table with a header. text, md and csv are three ways to print sections.
+ *
+ * Cells are safe to print: UTF-8 without control characters.
+ */
+#ifndef AK_REPORT_SECTION_H
+#define AK_REPORT_SECTION_H
+
+#include "report/report.h"
+
+#define AK_SECTIONS_MAX 32
+#define AK_COLUMNS_MAX  8
+
+typedef struct ak_section {
+    const char *title, *note; /* note: a line below the title, or NULL */
+    size_t columns;
+    const char *headers[AK_COLUMNS_MAX]; /* headers[0] NULL: the section holds pairs */
+    bool right[AK_COLUMNS_MAX];          /* right-aligned, for numbers */
+    bool below[AK_COLUMNS_MAX];          /* printed below its row if the screen has a width, for
+                                            long texts */
+    bool whole;                          /* cells are for copying and never folded */
+    const char *picture;                 /* lines of characters (picture.h), or NULL */
+    const char **cells;                  /* row by row */
+    size_t cell_count, capacity;
+} ak_section;
+
+typedef struct ak_sections {
+    ak_section items[AK_SECTIONS_MAX];
+    size_t count;
+    struct ak_arena *arena; /* owns the cells' texts */
+} ak_sections;
+
+ak_status ak_sections_build(ak_sections *out, const ak_report_model *model, ak_error *err);
+void ak_sections_clear(ak_sections *sections);
+
+#endif

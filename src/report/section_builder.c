@@ -1,0 +1,146 @@
+/* section_builder.c: see section_builder.h. */
+#include "report/section_builder.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/number.h"
+#include "base/utf8.h"
+
+void ak_section_begin(ak_section_builder *b, const char *title, size_t columns)
+{
+    b->section = &b->sections->items[b->sections->count++];
+    b->section->title = title;
+    b->section->columns = columns;
+}
+
+void ak_section_column(ak_section_builder *b, size_t at, const char *header, bool right)
+{
+    b->section->headers[at] = header;
+    b->section->right[at] = right;
+}
+
+/* Replaces control characters by blanks, so that no compiler's message can steer a terminal. Those
+   of C1 are two bytes in UTF-8. */
+static void blank_controls(char *text)
+{
+    for (unsigned char *p = (unsigned char *)text; *p != 0; p++) {
+        if (*p < 0x20 || *p == 0x7f) {
+            *p = ' ';
+        } else if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f) {
+            p[0] = ' ';
+            p[1] = ' ';
+        }
+    }
+}
+
+void ak_section_cell(ak_section_builder *b, const char *text)
+{
+    if (b->status != AK_OK) {
+        return;
+    }
+    char *clean = ak_utf8_valid(text) ? ak_strdup(text) : ak_utf8_clean(text);
+    char *kept = clean == NULL ? NULL : ak_arena_strndup(b->sections->arena, clean, strlen(clean));
+    ak_free(clean);
+    void *cells = (void *)b->section->cells;
+    b->status = kept == NULL ? ak_fail_memory(b->err)
+                             : ak_grow(&cells, &b->section->capacity, b->section->cell_count + 1,
+                                       sizeof(char *), b->err);
+    b->section->cells = cells;
+    if (b->status == AK_OK) {
+        blank_controls(kept);
+        b->section->cells[b->section->cell_count++] = kept;
+    }
+}
+
+/* Formats a text, which the caller frees. A text that is too long is a failure of the builder. */
+static ak_buf formatted(ak_section_builder *b, const char *format, va_list args)
+{
+    ak_buf out = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
+    ak_buf_vprint(&out, format, args);
+    if (b->status == AK_OK) {
+        b->status = ak_buf_status(&out, b->err);
+    }
+    return out;
+}
+
+void ak_section_cellf(ak_section_builder *b, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    ak_buf out = formatted(b, format, args);
+    va_end(args);
+    ak_section_cell(b, out.data);
+    ak_buf_free(&out);
+}
+
+void ak_section_pair(ak_section_builder *b, const char *label, const char *text)
+{
+    if (text != NULL && *text != 0) {
+        ak_section_cell(b, label);
+        ak_section_cell(b, text);
+    }
+}
+
+void ak_section_pairf(ak_section_builder *b, const char *label, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    ak_buf out = formatted(b, format, args);
+    va_end(args);
+    ak_section_pair(b, label, out.data);
+    ak_buf_free(&out);
+}
+
+void ak_section_figure(ak_section_builder *b, const char *format, double value)
+{
+    char text[48];
+    int length = snprintf(text, sizeof text, "%s", "-");
+    if (value > 0) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        length = ak_number_print(text, sizeof text, format, value);
+#pragma GCC diagnostic pop
+    }
+    ak_section_cell(b, length < 0 ? "-" : text);
+}
+
+void ak_section_notef(ak_section_builder *b, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    ak_buf out = formatted(b, format, args);
+    va_end(args);
+    char *kept = ak_arena_strndup(b->sections->arena, out.data, out.length);
+    if (kept == NULL && b->status == AK_OK) {
+        b->status = ak_fail_memory(b->err);
+    }
+    b->section->note = kept;
+    ak_buf_free(&out);
+}
+
+/* Control characters are replaced as in cells, except for line breaks: names may contain any. */
+void ak_section_picture(ak_section_builder *b, ak_buf *picture)
+{
+    if (b->status == AK_OK) {
+        b->status = ak_buf_status(picture, b->err);
+    }
+    if (b->status == AK_OK && picture->length > 0) {
+        char *clean =
+            ak_utf8_valid(picture->data) ? ak_strdup(picture->data) : ak_utf8_clean(picture->data);
+        char *kept =
+            clean == NULL ? NULL : ak_arena_strndup(b->sections->arena, clean, strlen(clean));
+        ak_free(clean);
+        b->status = kept == NULL ? ak_fail_memory(b->err) : AK_OK;
+        b->section->picture = kept;
+        while (kept != NULL && *kept != 0) {
+            char *line_end = kept + strcspn(kept, "\n"), after = *line_end;
+            *line_end = 0;
+            blank_controls(kept);
+            *line_end = after;
+            kept = line_end + (after == 0 ? 0 : 1);
+        }
+    }
+    ak_buf_free(picture);
+}

@@ -1,0 +1,43 @@
+/* section_builder.h: functions that fill sections, for the files section_*.c. */
+#ifndef AK_REPORT_SECTION_BUILDER_H
+#define AK_REPORT_SECTION_BUILDER_H
+
+#include "report/section.h"
+
+#define AK_SECTION_CELL_BYTES_MAX (64u << 10)
+
+/* A section under construction. After the first failure, further calls do nothing. */
+typedef struct ak_section_builder {
+    ak_sections *sections;
+    ak_section *section;
+    ak_status status;
+    ak_error *err;
+} ak_section_builder;
+
+/* Titles and headers must be constants. Cells are copied. */
+void ak_section_begin(ak_section_builder *b, const char *title, size_t columns);
+void ak_section_column(ak_section_builder *b, size_t at, const char *header, bool right);
+void ak_section_notef(ak_section_builder *b, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Takes the text of the buffer and frees it; an empty one is no picture. */
+void ak_section_picture(ak_section_builder *b, ak_buf *picture);
+void ak_section_cell(ak_section_builder *b, const char *text);
+void ak_section_cellf(ak_section_builder *b, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Adds a row of a label and a text, unless the text is empty or NULL. */
+void ak_section_pair(ak_section_builder *b, const char *label, const char *text);
+void ak_section_pairf(ak_section_builder *b, const char *label, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Adds a positive number, or "-". */
+void ak_section_figure(ak_section_builder *b, const char *format, double value);
+
+/* Add the sections of the files section_NAME.c. */
+void ak_sections_add_words(ak_section_builder *b, const ak_report_model *model);
+void ak_sections_add_changes(ak_section_builder *b, const ak_report_model *model);
+void ak_sections_add_importance(ak_section_builder *b, const ak_report_model *model);
+void ak_sections_add_warnings(ak_section_builder *b, const ak_report_model *model);
+void ak_sections_add_devices(ak_section_builder *b, const ak_report_model *model);
+void ak_sections_add_conditions(ak_section_builder *b, const ak_report_model *model);
+void ak_sections_add_sizes(ak_section_builder *b, const ak_report_model *model);
+
+#endif

@@ -1,0 +1,100 @@
+/* section_importance.c: adds parameter importance, and which values were tried. */
+#include "report/section_builder.h"
+
+#include "base/alloc.h"
+
+static void add_shares(ak_section_builder *b, const ak_importance *importance)
+{
+    ak_section_begin(b, "Parameter importance", 3);
+    ak_section_notef(
+        b,
+        "Shares of the variance of log time. The model explains %.0f %% of it on trials "
+        "that it did not learn from (out-of-bag R2 %.2f, %zu trials).",
+        importance->r2 * 100, importance->r2, importance->learned);
+    ak_section_column(b, 0, "parameter", false);
+    ak_section_column(b, 1, "alone", true);
+    ak_section_column(b, 2, "with its pairs", true);
+    for (size_t i = 0; i < importance->parameter_count; i++) {
+        const ak_importance_parameter *p = &importance->parameters[i];
+        if (p->value_count > 1) {
+            ak_section_cell(b, p->name);
+            ak_section_cellf(b, "%.1f %%", p->share * 100);
+            ak_section_cellf(b, "%.1f %%", p->shared * 100);
+        }
+    }
+}
+
+static void add_pairs(ak_section_builder *b, const ak_importance *importance)
+{
+    if (importance->pair_count == 0) {
+        return;
+    }
+    ak_section_begin(b, "Strongest pairs", 2);
+    b->section->note = "The shares of what two parameters do together beyond what each does alone.";
+    ak_section_column(b, 0, "pair", false);
+    ak_section_column(b, 1, "share", true);
+    for (size_t i = 0; i < importance->pair_count; i++) {
+        const ak_importance_pair *pair = &importance->pairs[i];
+        ak_section_cellf(b, "%s with %s", importance->parameters[pair->a].name,
+                         importance->parameters[pair->b].name);
+        ak_section_cellf(b, "%.1f %%", pair->share * 100);
+    }
+}
+
+static void add_region(ak_section_builder *b, const char *label, const ak_importance_region *region)
+{
+    if (region->text == NULL) {
+        ak_section_pair(b, label, "nothing stands out");
+        return;
+    }
+    bool faster = region->ratio > 1;
+    ak_section_pairf(b, label, "%s: median %.2gx %s than the rest, %zu trials", region->text,
+                     faster ? region->ratio : 1 / region->ratio, faster ? "faster" : "slower",
+                     region->trials);
+}
+
+static void add_coverage(ak_section_builder *b, const ak_importance *importance)
+{
+    if (importance->parameter_count == 0) {
+        return;
+    }
+    ak_section_begin(b, "Values tried", 2);
+    b->section->note =
+        "Each value is shown with its number of trials and, if some failed, how many worked.";
+    ak_section_column(b, 0, "parameter", false);
+    ak_section_column(b, 1, "values", false);
+    for (size_t i = 0; i < importance->parameter_count; i++) {
+        const ak_importance_parameter *p = &importance->parameters[i];
+        ak_buf text = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
+        for (size_t v = 0; v < p->value_count; v++) {
+            const ak_importance_value *value = &p->values[v];
+            ak_buf_print(&text, "%s%s (%zu", v == 0 ? "" : ", ", value->text, value->tried);
+            if (value->ok < value->tried) {
+                ak_buf_print(&text, ", %zu ok", value->ok);
+            }
+            ak_buf_putc(&text, ')');
+        }
+        ak_section_cell(b, p->name);
+        ak_section_cell(b, text.failed == AK_LIMIT ? "(too many to show)" : text.data);
+        ak_buf_free(&text);
+    }
+}
+
+void ak_sections_add_importance(ak_section_builder *b, const ak_report_model *model)
+{
+    const ak_importance *importance = &model->importance;
+    if (model->count == 0) {
+        return;
+    }
+    if (importance->why == NULL) {
+        add_shares(b, importance);
+        add_pairs(b, importance);
+        ak_section_begin(b, "Where it is fast and slow", 2);
+        add_region(b, "fastest", &importance->best);
+        add_region(b, "slowest", &importance->worst);
+    } else {
+        ak_section_begin(b, "Parameter importance", 2);
+        ak_section_pairf(b, "shares", "%s (%zu successful)", importance->why, importance->trials);
+    }
+    add_coverage(b, importance);
+}

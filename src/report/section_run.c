@@ -1,0 +1,499 @@
+/* section_run.c: turns the model into sections of words and figures, the most important first. */
+#include "report/section_builder.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/alloc.h"
+#include "measure/overlap.h"
+#include "report/picture.h"
+
+/* Adds the scalars of a JSON object as pairs, nested ones as "a.b". The parser bounds the depth. */
+static void flatten(ak_section_builder *b, const char *prefix, const json_t *value)
+{
+    const char *key;
+    json_t *item;
+    char label[256];
+    if (json_is_object(value)) {
+        json_object_foreach((json_t *)(uintptr_t)value, key, item)
+        {
+            (void)snprintf(label, sizeof label, "%s%s%s", prefix, *prefix == 0 ? "" : ".", key);
+            flatten(b, label, item);
+        }
+        return;
+    }
+    if (json_is_string(value)) {
+        ak_section_pair(b, prefix, json_string_value(value));
+        return;
+    }
+    ak_buf text = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
+    ak_json_print(&text, value, false);
+    if (text.failed == AK_LIMIT) {
+        ak_section_pair(b, prefix, "(too long to show)");
+    } else if (b->status == AK_OK) {
+        b->status = ak_buf_status(&text, b->err);
+        ak_section_pair(b, prefix, text.data);
+    }
+    ak_buf_free(&text);
+}
+
+static void add_run(ak_section_builder *b, const ak_report_model *model)
+{
+    const ak_run *run = &model->run;
+    ak_section_begin(b, "Run", 2);
+    ak_section_pair(b, "run", run->id);
+    ak_section_pair(b, "kernel", run->kernel);
+    ak_section_pair(b, "implementation", run->implementation);
+    ak_section_pair(b, "device", run->device);
+    ak_section_pair(b, "size", run->size);
+    ak_section_pair(b, "dtype", run->dtype);
+    ak_section_pair(b, "choices", run->choices);
+    ak_section_pair(b, "reference", ak_json_text_at(model->result, "checked_against"));
+    ak_section_pair(b, "strategy", run->strategy);
+    ak_section_pair(b, "started", run->started);
+    ak_section_pair(b, "ended",
+                    run->ended != NULL ? run->ended
+                    : run->imported    ? "not recorded (imported)"
+                                       : "not recorded (still running, or killed)");
+    const char *stopped = json_string_value(json_object_get(model->result, "stopped_by"));
+    ak_section_pair(b, "stopped by", stopped);
+    if (model->environment == NULL) { /* an imported run has only the hash */
+        ak_section_pair(b, "environment", run->environment);
+    }
+    if (model->elsewhere > 0) {
+        ak_section_pairf(b, "trials", "%zu, of which %zu ok, in the runs of its sizes",
+                         model->elsewhere, model->elsewhere_ok);
+        return;
+    }
+    ak_section_pairf(b, "trials", "%zu, of which %zu ok", model->count,
+                     model->by_status[AK_TRIAL_OK]);
+}
+
+/* Adds the questions to a language model and their cost. */
+static void add_llm(ak_section_builder *b, const ak_report_model *model)
+{
+    const json_t *llm = json_object_get(model->result, "llm");
+    const json_t *cost = json_object_get(llm, "cost_usd");
+    if (!json_is_object(llm)) {
+        return;
+    }
+    ak_section_begin(b, "Language model", 2);
+    ak_section_pair(b, "model", json_string_value(json_object_get(llm, "model")));
+    ak_section_pairf(b, "questions", "%lld, of which %lld without an answer",
+                     (long long)json_integer_value(json_object_get(llm, "calls")),
+                     (long long)json_integer_value(json_object_get(llm, "failed")));
+    ak_section_pairf(b, "tokens", "%lld in, %lld out",
+                     (long long)json_integer_value(json_object_get(llm, "input_tokens")),
+                     (long long)json_integer_value(json_object_get(llm, "output_tokens")));
+    if (json_is_number(cost)) {
+        ak_section_pairf(b, "cost", "$%.4f", json_number_value(cost));
+    } else {
+        ak_section_pair(b, "cost", "not known: the model has no price (--llm-prices gives one)");
+    }
+}
+
+#define RATE_BYTES 48
+
+/* Writes both rates, the one that binds first. */
+static const char *show_rate(char out[RATE_BYTES], double tflops, double gbs, bool memory)
+{
+    if (tflops > 0 && gbs > 0 && !memory) {
+        (void)ak_number_print(out, RATE_BYTES, "%.4g TFLOP/s, %.4g GB/s", tflops, gbs);
+    } else if (tflops > 0 && !(gbs > 0)) {
+        (void)ak_number_print(out, RATE_BYTES, "%.4g TFLOP/s", tflops);
+    } else {
+        (void)ak_number_print(out, RATE_BYTES, "%.4g GB/s", gbs);
+    }
+    return out;
+}
+
+static void add_fact(void *builder, const char *name, const char *text)
+{
+    ak_section_pair(builder, name, text);
+}
+
+static void add_best(ak_section_builder *b, const ak_report_model *model)
+{
+    char rate[RATE_BYTES];
+    const ak_report_best *best = &model->best;
+    ak_section_begin(b, "Best", 2);
+    ak_buf picture = AK_BUF(AK_PICTURE_BYTES_MAX);
+    ak_picture_roofline(&picture, model);
+    ak_section_picture(b, &picture);
+    if (!best->found) {
+        ak_section_pair(b, "configuration", "none: no trial was successful");
+        return;
+    }
+    ak_section_pair(b, "configuration", best->config);
+    if (best->high_ms > 0) {
+        ak_section_pairf(b, "time", "%.6g ms (95 %% interval %.6g to %.6g)", best->ms, best->low_ms,
+                         best->high_ms);
+    } else {
+        ak_section_pairf(b, "time", "%.6g ms", best->ms);
+    }
+    ak_section_pair(b, "measured",
+                    best->from_finish ? "again at the end, beside the baseline"
+                                      : "once, during the search: the fastest of many is "
+                                        "partly luck");
+    if (best->tflops > 0 || best->gbs > 0) {
+        ak_section_pair(b, "throughput",
+                        show_rate(rate, best->tflops, best->gbs, best->placement.memory_bound));
+    }
+    ak_placement_describe(&best->placement, add_fact, b);
+    if (model->baseline != NULL) {
+        const char *version = model->baseline_version;
+        ak_section_pairf(b, "baseline", "%s%s%s: %.6g ms", model->baseline,
+                         version == NULL ? "" : " ", version == NULL ? "" : version,
+                         model->baseline_ms);
+    } else {
+        ak_section_pair(b, "baseline", "none was measured");
+    }
+    const char *summary = ak_json_text_at(model->result, "summary");
+    if (summary[0] != 0) {
+        ak_section_pairf(b, "speed-up", "%s", summary);
+    } else if (best->speedup > 0) { /* the run is from before there were verdicts */
+        ak_section_pairf(b, "speed-up", "%.3f times the baseline", best->speedup);
+    }
+    if (best->trial == NULL) {
+        ak_section_pair(b, "proposed by", "an earlier run, resumed");
+        return;
+    }
+    const ak_trial *trial = best->trial;
+    ak_section_pairf(b, "proposed by", "%s%s%s, evaluation %zu of %zu",
+                     trial->strategy == NULL ? "(not recorded)" : trial->strategy,
+                     trial->model == NULL ? "" : " with ", trial->model == NULL ? "" : trial->model,
+                     best->evaluation, model->count);
+    if (trial->parent != 0) {
+        ak_section_pairf(b, "derived from",
+                         "trial %" PRId64 ", generation %d, predicted gain %.1f %%", trial->parent,
+                         trial->generation, trial->predicted_gain * 100);
+    }
+    ak_section_pairf(b, "trial", "%" PRId64, trial->id);
+}
+
+static const char *overlap_of(const json_t *candidate)
+{
+    const char *overlap = json_string_value(json_object_get(candidate, "overlap"));
+    return overlap == NULL ? "" : overlap;
+}
+
+/* True if a candidate's kernels may begin early, so that the table needs the column. */
+static bool any_overlap(const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *overlap = overlap_of(json_array_get(list, i));
+        if (overlap[0] != 0 && strcmp(overlap, ak_overlap_text(AK_OVERLAP_NONE)) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds "#1 tuned", "#2" for a configuration, by its rank in time, and the name for a library. */
+static void add_name(ak_section_builder *b, const json_t *list, const json_t *one)
+{
+    const char *name = json_string_value(json_object_get(one, "name"));
+    double ms = json_number_value(json_object_get(one, "ms"));
+    size_t rank = 1;
+    name = name == NULL ? "" : name;
+    if (!json_is_string(json_object_get(one, "config")) || !(ms > 0)) {
+        ak_section_cell(b, name);
+        return;
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *other = json_array_get(list, i);
+        double its = json_number_value(json_object_get(other, "ms"));
+        rank += json_is_string(json_object_get(other, "config")) && its > 0 && its < ms ? 1 : 0;
+    }
+    bool ranked = strstr(name, "finalist") != NULL || strncmp(name, "candidate ", 10) == 0;
+    ak_section_cellf(b, "#%zu%s%s", rank, ranked ? "" : " ", ranked ? "" : name);
+}
+
+/* Returns the format of a speed, with its verdict unless that is faster or slower. */
+static const char *speed_format(const json_t *one)
+{
+    bool open = strcmp(ak_json_text_at(one, "verdict"), "undecided") == 0;
+    return json_is_true(json_object_get(one, "tie")) ? "%.3f (tie)"
+           : open                                    ? "%.3f (not decided)"
+                                                     : "%.3f";
+}
+
+static void add_finish(ak_section_builder *b, const ak_report_model *model)
+{
+    const json_t *list = json_object_get(model->result, "contestants");
+    if (json_array_size(list) == 0) {
+        return;
+    }
+    const bool overlap = any_overlap(list);
+    ak_section_begin(b, "Finish: measured interleaved", overlap ? 6 : 5);
+    b->section->note =
+        overlap ? "Speeds are relative to the fastest library or, without one, to the "
+                  "default. Overlap says where kernels may begin before the one ahead "
+                  "of them has ended (programmatic launches)."
+                : "Speeds are relative to the fastest library or, without one, to the default.";
+    ak_section_column(b, 0, "measured", false);
+    ak_section_column(b, 1, "ms", true);
+    ak_section_column(b, 2, "interval", true);
+    ak_section_column(b, 3, "speed", true);
+    ak_section_column(b, 4, "version or configuration", false);
+    b->section->below[4] = true;
+    if (overlap) {
+        ak_section_column(b, 5, "overlap", false);
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        const json_t *interval = json_object_get(one, "ci_ms");
+        const char *version = json_string_value(json_object_get(one, "version"));
+        const char *config = json_string_value(json_object_get(one, "config"));
+        const char *reason = json_string_value(json_object_get(one, "reason"));
+        add_name(b, list, one);
+        ak_section_figure(b, "%.6g", json_number_value(json_object_get(one, "ms")));
+        if (json_array_size(interval) == 2) {
+            ak_section_cellf(b, "%.6g .. %.6g", json_number_value(json_array_get(interval, 0)),
+                             json_number_value(json_array_get(interval, 1)));
+        } else {
+            ak_section_cell(b, "-");
+        }
+        ak_section_figure(b, speed_format(one), json_number_value(json_object_get(one, "ratio")));
+        if (reason != NULL) {
+            ak_section_cellf(b, "failed: %s", reason);
+        } else {
+            ak_section_cell(b, version != NULL ? version : config != NULL ? config : "");
+        }
+        if (overlap) {
+            ak_section_cell(b, overlap_of(one));
+        }
+    }
+}
+
+static void add_top(ak_section_builder *b, const ak_report_model *model)
+{
+    if (model->ok_count == 0) {
+        return;
+    }
+    ak_section_begin(b, "Fastest configurations", 6);
+    b->section->note = "The first is shown in full, the others by their differences from it.";
+    ak_section_column(b, 0, "#", true);
+    ak_section_column(b, 1, "ms", true);
+    ak_section_column(b, 2, "interval", true);
+    const bool memory = model->best.placement.memory_bound;
+    ak_section_column(b, 3, memory ? "GB/s" : "TFLOP/s", true);
+    ak_section_column(b, 4, "roofline", true);
+    ak_section_column(b, 5, "configuration", false);
+    b->section->below[5] = true;
+    for (size_t i = 0; i < model->ok_count && i < AK_REPORT_ROWS_MAX; i++) {
+        const ak_trial *trial = model->ranking[i];
+        ak_buf changes = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
+        if (i > 0) {
+            ak_buf_unshared(&changes, trial->config, model->ranking[0]->config);
+        }
+        if (b->status == AK_OK) {
+            b->status = ak_buf_status(&changes, b->err);
+        }
+        ak_section_cellf(b, "%zu", i + 1);
+        ak_section_figure(b, "%.6g", trial->median_ms);
+        if (trial->ci_high_ms > 0) {
+            ak_section_cellf(b, "%.5g .. %.5g", trial->ci_low_ms, trial->ci_high_ms);
+        } else {
+            ak_section_cell(b, "-");
+        }
+        ak_section_figure(b, "%.4g", memory ? trial->gbs : trial->tflops);
+        ak_section_figure(b, "%.1f %%", trial->efficiency * 100);
+        ak_section_cell(b, i == 0                ? trial->config
+                           : changes.length == 0 ? "(the same, measured again)"
+                                                 : changes.data);
+        ak_buf_free(&changes);
+    }
+}
+
+static void add_failures(ak_section_builder *b, const ak_report_model *model)
+{
+    if (model->failure_count == 0) {
+        return;
+    }
+    ak_section_begin(b, "Failures", 4);
+    ak_section_column(b, 0, "count", true);
+    ak_section_column(b, 1, "status", false);
+    ak_section_column(b, 2, "reason", false);
+    ak_section_column(b, 3, "first configuration", false);
+    b->section->below[3] = true;
+    for (size_t i = 0; i < model->failure_count && i < AK_REPORT_ROWS_MAX; i++) {
+        const ak_report_failure *failure = &model->failures[i];
+        ak_section_cellf(b, "%zu", failure->count);
+        ak_section_cell(b, ak_trial_status_text(failure->status));
+        ak_section_cell(b, *failure->reason == 0 ? "(none given)" : failure->reason);
+        ak_section_cell(b, failure->config);
+    }
+    if (model->failure_count > AK_REPORT_ROWS_MAX) {
+        b->section->note = "These are the most frequent kinds; the json report has all.";
+    }
+}
+
+static void add_convergence(ak_section_builder *b, const ak_report_model *model)
+{
+    static const char bar[] = "########################################";
+    if (model->step_count == 0) {
+        return;
+    }
+    ak_section_begin(b, "Convergence", 4);
+    ak_section_notef(
+        b,
+        "Each row is an evaluation that was faster than all before it. The search was "
+        "within 5 %% of its best after %zu evaluations and within 1 %% after %zu, of %zu.",
+        model->within_5, model->within_1, model->count);
+    ak_buf picture = AK_BUF(AK_PICTURE_BYTES_MAX);
+    ak_picture_convergence(&picture, model);
+    ak_section_picture(b, &picture);
+    ak_section_column(b, 0, "evaluation", true);
+    ak_section_column(b, 1, "best ms", true);
+    ak_section_column(b, 2, "speed-up", true);
+    ak_section_column(b, 3, "speed", false);
+    double first_ms = model->steps[0].trial->median_ms;
+    double last_ms = model->steps[model->step_count - 1].trial->median_ms;
+    for (size_t i = 0; i < model->step_count; i++) {
+        double ms = model->steps[i].trial->median_ms;
+        ak_section_cellf(b, "%zu", model->steps[i].evaluation);
+        ak_section_figure(b, "%.6g", ms);
+        ak_section_figure(b, "%.2fx", first_ms / ms);
+        ak_section_cellf(b, "%.*s", (int)((double)(sizeof bar - 1) * last_ms / ms + 0.5), bar);
+    }
+}
+
+static void add_time(ak_section_builder *b, const ak_report_model *model)
+{
+    const struct {
+        const char *name;
+        int64_t ns;
+    } stages[] = {
+        {"propose", model->propose_ns},   {"compile", model->compile_ns},
+        {"check", model->check_ns},       {"measure", model->measure_ns},
+        {"overhead", model->overhead_ns},
+    };
+    double total_ns = 0;
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
+        total_ns += (double)stages[i].ns;
+    }
+    ak_section_begin(b, "Time", 4);
+    b->section->note =
+        model->seconds > 0 ? "Stages overlap, so their sum may exceed the wall time." : NULL;
+    ak_section_column(b, 0, "stage", false);
+    ak_section_column(b, 1, "seconds", true);
+    ak_section_column(b, 2, "share", true);
+    ak_section_column(b, 3, "ms a trial", true);
+    double trials = model->count > 0 ? (double)model->count : 1.0;
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
+        double ns = (double)stages[i].ns;
+        ak_section_cell(b, stages[i].name);
+        ak_section_cellf(b, "%.3f", ns / 1e9);
+        ak_section_cellf(b, "%.1f %%", total_ns > 0 ? ns / total_ns * 100 : 0.0);
+        ak_section_cellf(b, "%.3f", ns / 1e6 / trials);
+    }
+    if (model->seconds > 0) {
+        ak_section_cell(b, "wall");
+        ak_section_cellf(b, "%.3f", model->seconds);
+        ak_section_cell(b, "");
+        ak_section_cellf(b, "%.3f", model->seconds * 1e3 / trials);
+    }
+}
+
+static void add_authors(ak_section_builder *b, const ak_report_model *model)
+{
+    if (model->author_count == 0) {
+        return;
+    }
+    ak_section_begin(b, "Who proposed", 5);
+    ak_section_column(b, 0, "strategy", false);
+    ak_section_column(b, 1, "model", false);
+    ak_section_column(b, 2, "proposed", true);
+    ak_section_column(b, 3, "ok", true);
+    ak_section_column(b, 4, "best ms", true);
+    for (size_t i = 0; i < model->author_count && i < AK_REPORT_ROWS_MAX; i++) {
+        const ak_report_author *author = &model->authors[i];
+        ak_section_cell(b, *author->strategy == 0 ? "(not recorded)" : author->strategy);
+        ak_section_cell(b, *author->model == 0 ? "-" : author->model);
+        ak_section_cellf(b, "%zu", author->proposed);
+        ak_section_cellf(b, "%zu", author->ok);
+        ak_section_figure(b, "%.6g", author->best_ms);
+    }
+}
+
+/* Adds the value of each parameter that is most frequent in the top. */
+static void add_values(ak_section_builder *b, const ak_report_model *model)
+{
+    if (model->value_count == 0) {
+        return;
+    }
+    ak_section_begin(b, "Values among the fastest and among all", 4);
+    ak_section_column(b, 0, "parameter", false);
+    ak_section_column(b, 1, "value", false);
+    ak_section_column(b, 2, "among the fastest", true);
+    ak_section_column(b, 3, "among all", true);
+    for (size_t i = 0; i < model->value_count; i++) {
+        const ak_report_value *value = &model->values[i];
+        if (i > 0 && strcmp(value->name, model->values[i - 1].name) == 0) {
+            continue;
+        }
+        ak_section_cell(b, value->name);
+        ak_section_cell(b, value->value);
+        ak_section_cellf(b, "%zu of %zu", value->in_top, model->top_count);
+        ak_section_cellf(b, "%zu of %zu", value->in_all, model->ok_count);
+    }
+}
+
+ak_status ak_sections_build(ak_sections *out, const ak_report_model *model, ak_error *err)
+{
+    *out = (ak_sections){.arena = ak_arena_new()};
+    if (out->arena == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_section_builder b = {.sections = out, .err = err, .status = AK_OK};
+    add_run(&b, model);
+    ak_sections_add_words(&b, model);
+    if (json_is_array(json_object_get(model->result, "sizes"))) {
+        ak_sections_add_sizes(&b, model);
+    } else {
+        add_best(&b, model);
+    }
+    add_llm(&b, model);
+    ak_sections_add_warnings(&b, model);
+    add_finish(&b, model);
+    ak_sections_add_conditions(&b, model);
+    ak_sections_add_devices(&b, model);
+    add_top(&b, model);
+    ak_sections_add_changes(&b, model);
+    add_values(&b, model);
+    ak_sections_add_importance(&b, model);
+    add_convergence(&b, model);
+    add_failures(&b, model);
+    if (model->count > 0) {
+        add_time(&b, model);
+    }
+    add_authors(&b, model);
+    if (model->options != NULL) {
+        ak_section_begin(&b, "Options of the run", 2);
+        flatten(&b, "", model->options);
+    }
+    if (model->environment != NULL) {
+        ak_section_begin(&b, "Environment", 2);
+        ak_section_pair(&b, "hash", model->run.environment);
+        flatten(&b, "", model->environment);
+    }
+    ak_section_begin(&b, "How to repeat the run", 2);
+    b.section->whole = true;
+    ak_section_pair(&b, "command", model->command);
+    if (b.status != AK_OK) {
+        ak_sections_clear(out);
+    }
+    return b.status;
+}
+
+void ak_sections_clear(ak_sections *sections)
+{
+    for (size_t i = 0; i < sections->count; i++) {
+        ak_free((void *)sections->items[i].cells);
+    }
+    ak_arena_free(sections->arena);
+    *sections = (ak_sections){0};
+}

@@ -1,0 +1,152 @@
+/* section_sizes.c: adds the result of a run over many sizes (tuner/sizes_json.c makes it): which
+   configuration each size gets, what that loses, and how the winners do elsewhere. */
+#include <string.h>
+
+#include "archive/config_text.h"
+#include "base/alloc.h"
+#include "report/section_builder.h"
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text == NULL ? "-" : text;
+}
+
+/* Adds a ratio of times as "3.1 %". */
+static void loss_cell(ak_section_builder *b, const json_t *object, const char *key)
+{
+    double loss = ak_json_number_at(object, key);
+    if (loss > 0) {
+        ak_section_cellf(b, "%.1f %%", (loss - 1) * 100);
+    } else {
+        ak_section_cell(b, "-");
+    }
+}
+
+/* Returns the number of a configuration in the table, from 1; 0 if it is not in it. */
+static size_t place_of(const json_t *table, const json_t *config)
+{
+    const json_t *list = json_object_get(table, "configs");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (json_is_integer(config) &&
+            json_integer_value(json_array_get(list, i)) == json_integer_value(config)) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+static void add_table(ak_section_builder *b, const json_t *result, const json_t *table)
+{
+    const json_t *all = json_object_get(result, "configs");
+    const json_t *chosen = json_object_get(table, "configs");
+    ak_section_begin(b, "Configurations for all sizes", 2);
+    ak_section_notef(b,
+                     "Slower than tuning each size by %.1f %% (geometric mean), at worst %.1f %% "
+                     "(%s); %s.",
+                     (ak_json_number_at(table, "geomean") - 1) * 100,
+                     (ak_json_number_at(table, "worst") - 1) * 100, text_of(table, "worst_size"),
+                     strcmp(text_of(table, "method"), "exact") == 0
+                         ? "the best choice of all"
+                         : "chosen greedily, perhaps not the best choice");
+    ak_section_column(b, 0, "#", true);
+    ak_section_column(b, 1, "configuration", false);
+    for (size_t i = 0; i < json_array_size(chosen); i++) {
+        json_int_t at = json_integer_value(json_array_get(chosen, i));
+        const json_t *config = json_array_get(all, (size_t)at);
+        char *text = NULL;
+        ak_section_cellf(b, "%zu", i + 1);
+        if (json_is_object(config) && b->status == AK_OK) {
+            b->status = ak_config_text_from_json(&text, config, NULL, "result", b->err);
+        }
+        ak_section_cell(b, text == NULL ? "-" : text);
+        ak_free(text);
+    }
+}
+
+static void add_each(ak_section_builder *b, const json_t *result, const json_t *table)
+{
+    const json_t *sizes = json_object_get(result, "sizes");
+    ak_section_begin(b, "Sizes", 7);
+    b->section->note = "Loss is relative to the size's own winner, measured again beside it.";
+    ak_section_column(b, 0, "size", false);
+    ak_section_column(b, 1, "tuned ms", true);
+    ak_section_column(b, 2, "library", false);
+    ak_section_column(b, 3, "library ms", true);
+    ak_section_column(b, 4, "gets #", true);
+    ak_section_column(b, 5, "loss", true);
+    ak_section_column(b, 6, "run", false);
+    for (size_t i = 0; i < json_array_size(sizes); i++) {
+        const json_t *one = json_array_get(sizes, i);
+        size_t place = place_of(table, json_object_get(one, "config"));
+        ak_section_cell(b, text_of(one, "size"));
+        ak_section_figure(b, "%.6g", ak_json_number_at(one, "ms"));
+        ak_section_cell(b, text_of(one, "library"));
+        ak_section_figure(b, "%.6g", ak_json_number_at(one, "library_ms"));
+        ak_section_figure(b, "%.0f", (double)place);
+        loss_cell(b, one, "loss");
+        ak_section_cell(b, text_of(one, "run"));
+    }
+}
+
+static void add_stability(ak_section_builder *b, const json_t *result)
+{
+    const json_t *list = json_object_get(result, "stability");
+    if (json_array_size(list) == 0) {
+        return;
+    }
+    ak_section_begin(b, "Stability of the winners", 5);
+    b->section->note = "What one size's winner would lose if all sizes used it.";
+    ak_section_column(b, 0, "the winner of", false);
+    ak_section_column(b, 1, "loses", true);
+    ak_section_column(b, 2, "at worst", true);
+    ak_section_column(b, 3, "at", false);
+    ak_section_column(b, 4, "cannot be used at", true);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        const json_t *winner_of = json_object_get(one, "winner_of");
+        ak_buf names = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
+        for (size_t s = 0; s < json_array_size(winner_of); s++) {
+            const char *name = json_string_value(json_array_get(winner_of, s));
+            ak_buf_print(&names, "%s%s", s == 0 ? "" : "; ", name == NULL ? "-" : name);
+        }
+        ak_section_cell(b, names.data);
+        loss_cell(b, one, "geomean");
+        loss_cell(b, one, "worst");
+        ak_section_cell(b, text_of(one, "worst_size"));
+        ak_section_figure(b, "%.0f sizes", ak_json_number_at(one, "unusable"));
+        ak_buf_free(&names);
+    }
+}
+
+static void add_tradeoff(ak_section_builder *b, const json_t *result)
+{
+    const json_t *list = json_object_get(result, "tradeoff");
+    if (json_array_size(list) == 0) {
+        return;
+    }
+    ak_section_begin(b, "How many configurations it takes", 4);
+    b->section->note = "Figures of the measurement that chose them.";
+    ak_section_column(b, 0, "configurations", true);
+    ak_section_column(b, 1, "loss", true);
+    ak_section_column(b, 2, "at worst", true);
+    ak_section_column(b, 3, "at", false);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        ak_section_figure(b, "%.0f", ak_json_number_at(one, "configs"));
+        loss_cell(b, one, "geomean");
+        loss_cell(b, one, "worst");
+        ak_section_cell(b, text_of(one, "worst_size"));
+    }
+}
+
+void ak_sections_add_sizes(ak_section_builder *b, const ak_report_model *model)
+{
+    const json_t *table = json_object_get(model->result, "table");
+    if (json_is_object(table)) {
+        add_table(b, model->result, table);
+    }
+    add_each(b, model->result, table);
+    add_stability(b, model->result);
+    add_tradeoff(b, model->result);
+}

@@ -1,0 +1,51 @@
+/* section_words.c: adds what a run found, in sentences, and how its best differs from the
+   default. */
+#include "report/headline.h"
+#include "report/section_builder.h"
+
+void ak_sections_add_words(ak_section_builder *b, const ak_report_model *model)
+{
+    ak_headline headline;
+    if (b->status != AK_OK) {
+        return;
+    }
+    b->status = ak_headline_of(&headline, model, b->err);
+    if (b->status != AK_OK || headline.count == 0) {
+        return;
+    }
+    ak_section_begin(b, "In words", 2);
+    for (size_t i = 0; i < headline.count; i++) {
+        ak_section_pair(b, headline.topic[i], headline.text[i]);
+    }
+    ak_headline_clear(&headline);
+}
+
+void ak_sections_add_changes(ak_section_builder *b, const ak_report_model *model)
+{
+    if (model->change_count == 0) {
+        return;
+    }
+    ak_section_begin(b, "What the best changes", 6);
+    b->section->note =
+        "Of every two configurations that differ in this parameter alone: the median "
+        "ratio of their times, and what the intervals leave open.";
+    ak_section_column(b, 0, "parameter", false);
+    ak_section_column(b, 1, "default", false);
+    ak_section_column(b, 2, "best", false);
+    ak_section_column(b, 3, "times as fast", true);
+    ak_section_column(b, 4, "interval", true);
+    ak_section_column(b, 5, "pairs", true);
+    for (size_t i = 0; i < model->change_count; i++) {
+        const ak_report_change *change = &model->changes[i];
+        ak_section_cell(b, change->name);
+        ak_section_cell(b, change->from);
+        ak_section_cell(b, change->to);
+        ak_section_figure(b, "%.3g", change->speed);
+        if (change->pairs > 0) {
+            ak_section_cellf(b, "%.3g .. %.3g", change->least, change->greatest);
+        } else {
+            ak_section_cell(b, "-");
+        }
+        ak_section_cellf(b, "%zu", change->pairs);
+    }
+}

@@ -1,0 +1,388 @@
+/* versus.c: see versus.h. */
+#include "report/versus.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "measure/verdict.h"
+#include "report/page.h"
+#include "report/section_builder.h"
+
+/* ---- what both have ----------------------------------------------------------------------------
+ */
+
+static int by_ratio(const void *a, const void *b)
+{
+    const ak_versus_common *x = a, *y = b;
+    if (x->ratio != y->ratio) {
+        return x->ratio > y->ratio ? -1 : 1;
+    }
+    return x->a->id < y->a->id ? -1 : x->a->id > y->a->id;
+}
+
+/* A ranking begins with the fastest, so the first trial of a configuration is its fastest. */
+static ak_status find_common(ak_versus *v, ak_error *err)
+{
+    ak_status status = AK_OK;
+    ak_map *of_a = ak_map_new();
+    size_t at;
+    v->common = ak_alloc(v->b.ok_count, sizeof *v->common);
+    AK_TRY(of_a == NULL || v->common == NULL ? ak_fail_memory(err) : AK_OK);
+    for (size_t i = 0; i < v->a.ok_count; i++) {
+        if (!ak_map_get(NULL, of_a, v->a.ranking[i]->config)) {
+            AK_TRY(ak_map_put(of_a, v->a.ranking[i]->config, i, err));
+        }
+    }
+    for (size_t i = 0; i < v->b.ok_count; i++) {
+        const ak_trial *b = v->b.ranking[i];
+        if (ak_map_get(&at, of_a, b->config) && at < v->a.ok_count) {
+            const ak_trial *a = v->a.ranking[at];
+            v->common[v->common_count++] =
+                (ak_versus_common){.a = a, .b = b, .ratio = a->median_ms / b->median_ms};
+            AK_TRY(ak_map_put(of_a, b->config, v->a.ok_count, err)); /* a slower trial is none */
+        }
+    }
+    if (v->common_count > 0) {
+        qsort(v->common, v->common_count, sizeof *v->common, by_ratio);
+    }
+out:
+    ak_map_free(of_a);
+    return status;
+}
+
+ak_status ak_versus_gather(ak_versus *out, ak_archive *archive, const char *a, const char *b,
+                           ak_error *err)
+{
+    ak_status status = AK_OK;
+    ak_versus v = {0};
+    AK_TRY(ak_report_gather(&v.a, archive, a, err));
+    AK_TRY(ak_report_gather(&v.b, archive, b, err));
+    AK_TRY(find_common(&v, err));
+    const ak_report_best *x = &v.a.best, *y = &v.b.best;
+    if (x->found && y->found && x->ms > 0 && y->ms > 0) {
+        v.ratio = x->ms / y->ms;
+        v.low = y->high_ms > 0 ? x->low_ms / y->high_ms : 0;
+        v.high = y->low_ms > 0 ? x->high_ms / y->low_ms : 0;
+    }
+    *out = v;
+    v = (ak_versus){0};
+out:
+    ak_versus_clear(&v);
+    return status;
+}
+
+void ak_versus_clear(ak_versus *versus)
+{
+    ak_report_model_clear(&versus->a);
+    ak_report_model_clear(&versus->b);
+    ak_free(versus->common);
+    *versus = (ak_versus){0};
+}
+
+/* ---- sections ----------------------------------------------------------------------------------
+ */
+
+static void row(ak_section_builder *b, const char *label, const char *of_a, const char *of_b)
+{
+    ak_section_cell(b, label);
+    ak_section_cell(b, of_a == NULL || *of_a == 0 ? "-" : of_a);
+    ak_section_cell(b, of_b == NULL || *of_b == 0 ? "-" : of_b);
+}
+
+static void figures(ak_section_builder *b, const char *label, const char *format, double of_a,
+                    double of_b)
+{
+    ak_section_cell(b, label);
+    ak_section_figure(b, format, of_a);
+    ak_section_figure(b, format, of_b);
+}
+
+static void begin(ak_section_builder *b, const char *title, const char *label, bool right)
+{
+    ak_section_begin(b, title, 3);
+    ak_section_column(b, 0, label, false);
+    ak_section_column(b, 1, "A", right);
+    ak_section_column(b, 2, "B", right);
+}
+
+static void add_runs(ak_section_builder *b, const ak_versus *v)
+{
+    const ak_run *x = &v->a.run, *y = &v->b.run;
+    begin(b, "Runs", "", false);
+    row(b, "run", x->id, y->id);
+    row(b, "kernel", x->kernel, y->kernel);
+    row(b, "implementation", x->implementation, y->implementation);
+    row(b, "device", x->device, y->device);
+    row(b, "size", x->size, y->size);
+    row(b, "dtype", x->dtype, y->dtype);
+    row(b, "choices", x->choices, y->choices);
+    row(b, "strategy", x->strategy, y->strategy);
+    row(b, "started", x->started, y->started);
+    row(b, "environment", x->environment, y->environment);
+}
+
+static bool same(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* Returns true if both runs solve the same task, so that their times may be compared. */
+static bool same_task(const ak_versus *v)
+{
+    const ak_run *x = &v->a.run, *y = &v->b.run;
+    return same(x->kernel, y->kernel) && same(x->size, y->size) && same(x->dtype, y->dtype) &&
+           same(x->choices, y->choices);
+}
+
+static void add_best(ak_section_builder *b, const ak_versus *v)
+{
+    const ak_report_best *x = &v->a.best, *y = &v->b.best;
+    begin(b, "What each found", "", true);
+    ak_speed_verdict verdict = ak_verdict_between(v->low, v->high, 0, true);
+    if (!same_task(v)) {
+        b->section->note = "The runs solve different tasks: their times do not compare.";
+    } else if (v->ratio > 0 && v->low > 0) {
+        ak_section_notef(
+            b,
+            "The best of B has %.3f times the speed of the best of A (%.3f to %.3f)%s. "
+            "They were not measured beside each other.",
+            v->ratio, v->low, v->high,
+            verdict == AK_SPEED_UNDECIDED ? ", which decides nothing"
+            : verdict == AK_SPEED_TIE     ? ", a tie"
+                                          : "");
+    }
+    figures(b, "best, ms", "%.6g", x->ms, y->ms);
+    figures(b, "interval from, ms", "%.6g", x->low_ms, y->low_ms);
+    figures(b, "interval to, ms", "%.6g", x->high_ms, y->high_ms);
+    figures(b, "TFLOP/s", "%.4g", x->tflops, y->tflops);
+    figures(b, "GB/s", "%.4g", x->gbs, y->gbs);
+    figures(b, "roofline, %", "%.1f", x->efficiency * 100, y->efficiency * 100);
+    figures(b, "speed over the reference", "%.3f", x->speedup, y->speedup);
+    figures(b, "trials", "%.0f", (double)v->a.count, (double)v->b.count);
+    figures(b, "failed", "%.0f", (double)(v->a.count - v->a.by_status[AK_TRIAL_OK]),
+            (double)(v->b.count - v->b.by_status[AK_TRIAL_OK]));
+    figures(b, "evaluations to within 5 %", "%.0f", (double)v->a.within_5, (double)v->b.within_5);
+    figures(b, "seconds", "%.4g", v->a.seconds, v->b.seconds);
+}
+
+static const char *value_in(const ak_report_model *model, const uint16_t *cells, const char *name)
+{
+    for (size_t c = 0; c < model->matrix.column_count; c++) {
+        const ak_matrix_column *column = &model->matrix.columns[c];
+        if (strcmp(column->name, name) == 0) {
+            return cells[c] == AK_MATRIX_NONE ? NULL : column->values[cells[c]];
+        }
+    }
+    return NULL;
+}
+
+static void add_configuration(ak_section_builder *b, const ak_versus *v)
+{
+    const ak_matrix *x = &v->a.matrix, *y = &v->b.matrix;
+    uint16_t of_a[AK_MATRIX_COLUMNS_MAX], of_b[AK_MATRIX_COLUMNS_MAX];
+    if (!v->a.best.found || !v->b.best.found || b->status != AK_OK) {
+        return;
+    }
+    b->status = ak_matrix_row(of_a, x, v->a.best.config, b->err);
+    b->status = b->status == AK_OK ? ak_matrix_row(of_b, y, v->b.best.config, b->err) : b->status;
+    if (b->status != AK_OK) {
+        return;
+    }
+    begin(b, "Where the best configurations differ", "parameter", false);
+    for (size_t c = 0; c < x->column_count; c++) {
+        const char *name = x->columns[c].name;
+        const char *mine = value_in(&v->a, of_a, name), *its = value_in(&v->b, of_b, name);
+        if (!same(mine, its)) {
+            row(b, name, mine, its);
+        }
+    }
+    for (size_t c = 0; c < y->column_count; c++) {
+        bool both = false;
+        for (size_t k = 0; k < x->column_count && !both; k++) {
+            both = strcmp(x->columns[k].name, y->columns[c].name) == 0;
+        }
+        if (!both) {
+            row(b, y->columns[c].name, NULL, value_in(&v->b, of_b, y->columns[c].name));
+        }
+    }
+    if (b->section->cell_count == 0) {
+        row(b, "(nothing)", "the same", "the same");
+    }
+}
+
+/* Adds the members that differ, nested ones as "a.b". The parser bounds the depth. */
+static void add_differences(ak_section_builder *b, const char *prefix, const json_t *of_a,
+                            const json_t *of_b)
+{
+    const char *key;
+    json_t *item;
+    if (json_is_object(of_a) && json_is_object(of_b)) {
+        ak_buf label = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
+        json_object_foreach((json_t *)(uintptr_t)of_a, key, item)
+        {
+            ak_buf_clear(&label);
+            ak_buf_print(&label, "%s%s%s", prefix, *prefix == 0 ? "" : ".", key);
+            add_differences(b, label.data, item, json_object_get(of_b, key));
+        }
+        json_object_foreach((json_t *)(uintptr_t)of_b, key, item)
+        {
+            if (json_object_get(of_a, key) == NULL) {
+                ak_buf_clear(&label);
+                ak_buf_print(&label, "%s%s%s", prefix, *prefix == 0 ? "" : ".", key);
+                add_differences(b, label.data, NULL, item);
+            }
+        }
+        ak_buf_free(&label);
+        return;
+    }
+    if (of_a == of_b || (of_a != NULL && of_b != NULL && json_equal(of_a, of_b))) {
+        return;
+    }
+    const json_t *values[] = {of_a, of_b};
+    ak_section_cell(b, prefix);
+    for (size_t i = 0; i < 2; i++) {
+        ak_buf text = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
+        if (json_is_string(values[i])) {
+            ak_buf_puts(&text, json_string_value(values[i]));
+        } else if (values[i] != NULL) {
+            ak_json_print(&text, values[i], false);
+        }
+        ak_section_cell(b, text.failed != AK_OK ? "(too long to show)"
+                           : text.length == 0   ? "-"
+                                                : text.data);
+        ak_buf_free(&text);
+    }
+}
+
+static void add_environment(ak_section_builder *b, const ak_versus *v)
+{
+    if (v->a.environment == NULL || v->b.environment == NULL) {
+        return;
+    }
+    begin(b, "Where the environments differ", "fact", false);
+    add_differences(b, "", v->a.environment, v->b.environment);
+    if (b->section->cell_count == 0) {
+        row(b, "(nothing)", "the same", "the same");
+    }
+}
+
+static void add_common(ak_section_builder *b, const ak_versus *v)
+{
+    if (v->common_count == 0 || !same_task(v)) {
+        return;
+    }
+    size_t faster = 0;
+    for (size_t i = 0; i < v->common_count; i++) {
+        faster += v->common[i].ratio > 1 ? 1 : 0;
+    }
+    ak_section_begin(b, "Configurations that both tried", 4);
+    ak_section_notef(b,
+                     "%zu, of which %zu were faster in B; the median is %.3f times as fast in B. "
+                     "Shown are those that differ most.",
+                     v->common_count, faster, v->common[v->common_count / 2].ratio);
+    ak_section_column(b, 0, "A, ms", true);
+    ak_section_column(b, 1, "B, ms", true);
+    ak_section_column(b, 2, "times as fast in B", true);
+    ak_section_column(b, 3, "configuration", false);
+    b->section->below[3] = true;
+    for (size_t i = 0; i < v->common_count; i++) {
+        const ak_versus_common *c = &v->common[i];
+        if (i < AK_REPORT_ROWS_MAX / 2 || i + AK_REPORT_ROWS_MAX / 2 >= v->common_count) {
+            ak_section_figure(b, "%.6g", c->a->median_ms);
+            ak_section_figure(b, "%.6g", c->b->median_ms);
+            ak_section_figure(b, "%.3f", c->ratio);
+            ak_section_cell(b, c->a->config);
+        }
+    }
+}
+
+static void add_time(ak_section_builder *b, const ak_versus *v)
+{
+    begin(b, "Time, s", "stage", true);
+    figures(b, "propose", "%.3f", (double)v->a.propose_ns / 1e9, (double)v->b.propose_ns / 1e9);
+    figures(b, "compile", "%.3f", (double)v->a.compile_ns / 1e9, (double)v->b.compile_ns / 1e9);
+    figures(b, "check", "%.3f", (double)v->a.check_ns / 1e9, (double)v->b.check_ns / 1e9);
+    figures(b, "measure", "%.3f", (double)v->a.measure_ns / 1e9, (double)v->b.measure_ns / 1e9);
+    figures(b, "overhead", "%.3f", (double)v->a.overhead_ns / 1e9, (double)v->b.overhead_ns / 1e9);
+}
+
+ak_status ak_versus_sections(ak_sections *out, const ak_versus *v, ak_error *err)
+{
+    *out = (ak_sections){.arena = ak_arena_new()};
+    if (out->arena == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_section_builder b = {.sections = out, .err = err, .status = AK_OK};
+    add_runs(&b, v);
+    add_best(&b, v);
+    add_configuration(&b, v);
+    add_environment(&b, v);
+    add_common(&b, v);
+    add_time(&b, v);
+    if (b.status != AK_OK) {
+        ak_sections_clear(out);
+    }
+    return b.status;
+}
+
+/* ---- the page ----------------------------------------------------------------------------------
+ */
+
+/* [[evaluation, ms, config], ...] of the steps of a search, and what names the run. */
+static json_t *side_json(const ak_report_model *model)
+{
+    json_t *steps = json_array(), *object = json_object();
+    bool good = steps != NULL;
+    for (size_t i = 0; good && i < model->step_count; i++) {
+        const ak_report_step *step = &model->steps[i];
+        good = json_array_append_new(steps,
+                                     json_pack("[I, f, s]", (json_int_t)step->evaluation,
+                                               step->trial->median_ms, step->trial->config)) == 0;
+    }
+    good = ak_json_set(object, "steps", steps) && good;
+    good = good && ak_json_set_text(object, "id", model->run.id) &&
+           ak_json_set_text(object, "kernel", model->run.kernel) &&
+           ak_json_set_text(object, "size", model->run.size) &&
+           ak_json_set_text(object, "device", model->run.device) &&
+           ak_json_set(object, "trials", json_integer((json_int_t)model->count));
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static json_t *common_json(const ak_versus *v)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; same_task(v) && i < v->common_count; i++) {
+        const ak_versus_common *c = &v->common[i];
+        if (json_array_append_new(list, json_pack("[f, f, s]", c->a->median_ms, c->b->median_ms,
+                                                  c->a->config)) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+ak_status ak_versus_object(json_t **out, const ak_versus *v, const ak_sections *sections,
+                           ak_error *err)
+{
+    json_t *object = json_object();
+    bool good =
+        ak_json_set(object, "schema", json_integer(1)) &&
+        ak_json_set_text(object, "kind", "versus") && ak_json_set(object, "a", side_json(&v->a)) &&
+        ak_json_set(object, "b", side_json(&v->b)) && ak_json_set_real(object, "ratio", v->ratio) &&
+        ak_json_set(object, "ratio_ci", json_pack("[f, f]", v->low, v->high)) &&
+        ak_json_set(object, "common", common_json(v)) &&
+        ak_json_set(object, "sections", ak_page_sections(sections));
+    if (!good) {
+        json_decref(object);
+        return ak_fail_memory(err);
+    }
+    *out = object;
+    return AK_OK;
+}

@@ -1,0 +1,35 @@
+/*
+ * versus.h: shows two runs side by side: what each found, where their configurations and
+ * environments differ, and how the configurations compare that both tried.
+ *
+ * The runs were measured at different times, so a ratio between them is only as sure as their
+ * intervals and environments allow; the sections say so.
+ */
+#ifndef AK_REPORT_VERSUS_H
+#define AK_REPORT_VERSUS_H
+
+#include "report/section.h"
+
+/* A configuration that both runs tried with success. */
+typedef struct ak_versus_common {
+    const ak_trial *a, *b; /* the fastest trial of it in each run */
+    double ratio;          /* time in A over time in B: above 1, B is faster */
+} ak_versus_common;
+
+typedef struct ak_versus {
+    ak_report_model a, b;
+    ak_versus_common *common; /* in the order of the ratio, the greatest first */
+    size_t common_count;
+    double ratio, low, high; /* speed of the best of B over that of A, by their intervals; 0: not
+                                known */
+} ak_versus;
+
+ak_status ak_versus_gather(ak_versus *out, ak_archive *archive, const char *a, const char *b,
+                           ak_error *err);
+void ak_versus_clear(ak_versus *versus);
+ak_status ak_versus_sections(ak_sections *out, const ak_versus *versus, ak_error *err);
+/* Returns the data of the page, an object of the kind "versus" (docs/formats.md). */
+ak_status ak_versus_object(json_t **out, const ak_versus *versus, const ak_sections *sections,
+                           ak_error *err);
+
+#endif

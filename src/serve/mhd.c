@@ -1,0 +1,48 @@
+/* mhd.c: see mhd.h. */
+#include "serve/mhd.h"
+
+#include <string.h>
+
+#include "base/dl.h"
+
+/* A process has one server at most, which one thread opens, so no lock is needed. */
+static ak_mhd mhd;
+static void *library;
+
+#define NAMES(X)                                                                                   \
+    X(MHD_start_daemon)                                                                            \
+    X(MHD_stop_daemon)                                                                             \
+    X(MHD_run_wait)                                                                                \
+    X(MHD_lookup_connection_value)                                                                 \
+    X(MHD_queue_response)                                                                          \
+    X(MHD_suspend_connection)                                                                      \
+    X(MHD_resume_connection)                                                                       \
+    X(MHD_create_response_from_buffer)                                                             \
+    X(MHD_create_response_from_callback)                                                           \
+    X(MHD_add_response_header)                                                                     \
+    X(MHD_destroy_response)
+
+ak_status ak_mhd_load(const ak_mhd **out, ak_error *err)
+{
+    static const char *const names[] = {"libmicrohttpd.so.12", "libmicrohttpd.so", NULL};
+    const char *missing = NULL;
+    void *symbol;
+    if (library == NULL && ak_dl_open(&library, names, NULL) != AK_OK) {
+        return ak_fail(err, AK_UNAVAILABLE,
+                       "the dashboard needs libmicrohttpd.so.12, which is not installed: apt-get "
+                       "install libmicrohttpd12 (Fedora: libmicrohttpd); `autokernel report "
+                       "--format html` needs nothing");
+    }
+#define LOAD(name)                                                                                 \
+    symbol = ak_dl_symbol(library, #name);                                                         \
+    missing = symbol == NULL ? #name : missing;                                                    \
+    memcpy(&mhd.name, &symbol, sizeof symbol);
+    NAMES(LOAD)
+#undef LOAD
+    if (missing != NULL) {
+        return ak_fail(err, AK_UNAVAILABLE,
+                       "libmicrohttpd has no %s: version 0.9.72 or a later one is needed", missing);
+    }
+    *out = &mhd;
+    return AK_OK;
+}

@@ -1,0 +1,267 @@
+/* live.js: the pages of the dashboard: the runs of the archive and the page of one run, both brought
+   up to date by the server's events. The browser comes back by itself when the server was gone. */
+"use strict";
+
+ak.live = {runs: new Map(), state: null, place: null};
+
+const REDRAW_LEAST_MS = 1000;
+
+async function ask(address) {
+    const reply = await fetch(address, {cache: "no-store"});
+    if (!reply.ok) {
+        throw new Error((await reply.text()).trim() || `the server says ${reply.status}`);
+    }
+    return reply.json();
+}
+
+/* ---- what a reader has set, kept when the page is drawn again ------------------------------------
+ */
+
+function remember() {
+    return {
+        open: [...document.querySelectorAll("details[open] > summary")].map((s) => s.textContent),
+        filters: [...document.querySelectorAll(".table input")].map((i) => i.value),
+        pressed: [...document.querySelectorAll(".choice button")].map((b) =>
+            b.getAttribute("aria-pressed")),
+        focus: [...document.querySelectorAll("input")].indexOf(document.activeElement),
+        y: scrollY,
+    };
+}
+
+function restore(was) {
+    document.querySelectorAll("details > summary").forEach((summary) => {
+        summary.parentElement.open = was.open.includes(summary.textContent);
+    });
+    document.querySelectorAll(".table input").forEach((input, k) => {
+        if (was.filters[k]) {
+            input.value = was.filters[k];
+            input.dispatchEvent(new Event("input"));
+        }
+    });
+    document.querySelectorAll(".choice button").forEach((button, k) => {
+        if (was.pressed[k] === "true" && button.getAttribute("aria-pressed") !== "true") {
+            button.click();
+        }
+    });
+    if (was.focus >= 0) {
+        const input = document.querySelectorAll("input")[was.focus];
+        if (input) {
+            input.focus();
+        }
+    }
+    scrollTo(0, was.y);
+}
+
+/* Draws a page anew in place of what is there. */
+function redraw(draw) {
+    const was = remember();
+    ak.charts.forEach((entry) => entry.chart && entry.chart.dispose());
+    ak.charts.length = 0;
+    draw();
+    restore(was);
+    document.documentElement.dataset.drawn = String(1 + Number(document.documentElement.dataset.drawn ||
+        0));
+}
+
+/* ---- words about a run --------------------------------------------------------------------------
+ */
+
+const is_running = (run) => !run.ended && !run.imported;
+/* Of a recording the file, without its folder. */
+const device_of = (run) => run.device.replace(/^sim:.*\//, "sim:");
+const task_of = (run) => [run.kernel, run.size, run.dtype, run.choices, device_of(run)]
+    .filter(Boolean).join(" · ");
+const when = (text) => (text || "").replace("T", " ").replace(/(:\d\d)\.\d+Z$/, "$1");
+const age_s = (run) => (Date.now() - Date.parse(run.started)) / 1000;
+
+/* A run that was killed never ends; one that is still at work has a trial now and then. */
+function state_of(run) {
+    return run.imported ? "imported" : run.ended ? run.stopped_by || "ended" : "running, or killed";
+}
+
+/* ---- the runs -----------------------------------------------------------------------------------
+ */
+
+function run_columns() {
+    return [
+        {name: "kernel", value: (r) => r.kernel,
+            cell: (r) => ak.el("a", {href: `/run/${encodeURIComponent(r.id)}`}, r.kernel)},
+        {name: "size", value: (r) => r.size},
+        {name: "device", keep: true, value: device_of, cell: (r) =>
+            ak.el("span", {title: r.device}, device_of(r))},
+        {name: "dtype", value: (r) => r.dtype},
+        {name: "state", keep: true, value: state_of, cell: (r) =>
+            ak.el("span", {class: is_running(r) ? "running" : null}, state_of(r))},
+        {name: "trials", right: true, value: (r) => r.trials,
+            cell: (r) => r.many_sizes ? "many sizes" : ak.count(r.trials) +
+                (is_running(r) && r.asked_for > 0 ? ` of ${ak.count(r.asked_for)}` : "")},
+        {name: "failed", right: true, value: (r) => r.trials - r.ok,
+            cell: (r) => r.trials > r.ok ? ak.count(r.trials - r.ok) : "-"},
+        {name: "best", right: true, value: (r) => r.best_ms, cell: (r) => ak.ms(r.best_ms)},
+        {name: "roofline", right: true, value: (r) => r.efficiency,
+            cell: (r) => ak.known(r.efficiency) ? ak.percent(r.efficiency) : "-"},
+        {name: "found", words: true, value: (r) => r.summary || "-"},
+        {name: "strategy", keep: true, value: (r) => r.strategy || "-"},
+        {name: "started (UTC)", keep: true, value: (r) => r.started, cell: (r) => when(r.started)},
+    ];
+}
+
+/* The best of every run of a task, over time. */
+function draw_history(host, runs) {
+    const tasks = new Map();
+    for (const run of runs) {
+        /* A recording has a clock of its own, which begins in 1970. */
+        if (ak.known(run.best_ms) && !run.many_sizes && !run.device.startsWith("sim:")) {
+            const name = task_of(run);
+            tasks.set(name, [...(tasks.get(name) || []), run]);
+        }
+    }
+    const names = [...tasks.keys()].filter((name) => tasks.get(name).length > 1)
+        .sort((a, b) => tasks.get(b).length - tasks.get(a).length);
+    if (names.length === 0) {
+        host.append(ak.el("p", {class: "note"}, "No task has been tuned twice yet."));
+        return;
+    }
+    let chosen = ak.live.task && names.includes(ak.live.task) ? ak.live.task : names[0];
+    const select = ak.el("select", {"aria-label": "task", onchange: () => {
+        chosen = ak.live.task = select.value;
+        ak.draw(entry);
+    }}, names.map((name) => ak.el("option", {value: name, selected: name === chosen},
+        `${name} (${tasks.get(name).length})`)));
+    host.append(ak.el("p", null, select));
+    const entry = ak.chart(host, 300, "Best time of each run of the chosen task.", (colors) => {
+        const list = tasks.get(chosen);
+        return {
+            grid: {left: 8, right: 16, top: 30, bottom: 30, containLabel: true},
+            tooltip: ak.hover(colors, (p) => ak.facts(when(list[p.dataIndex].started), [
+                ["best", ak.ms(list[p.dataIndex].best_ms)],
+                ["trials", String(list[p.dataIndex].trials)],
+                ["strategy", list[p.dataIndex].strategy || "-"],
+                ["found", list[p.dataIndex].summary || "-"]])),
+            xAxis: ak.axis(colors, {type: "time"}),
+            yAxis: ak.axis(colors, {type: "value", name: "ms", scale: true,
+                axisLabel: {formatter: ak.tick}}),
+            series: [{type: "line", symbolSize: 8, lineStyle: {color: colors.line},
+                itemStyle: {color: colors.series[0]},
+                data: list.map((r) => [Date.parse(r.started), r.best_ms])}],
+        };
+    }, (chart) => chart.on("click", (p) => {
+        location.href = `/run/${encodeURIComponent(tasks.get(chosen)[p.dataIndex].id)}`;
+    }));
+}
+
+function draw_runs() {
+    const main = document.getElementById("page"), live = ak.live;
+    const runs = [...live.runs.values()].reverse(); /* the latest first */
+    /* At work: not ended, and begun within two days; what is older was killed. */
+    const running = runs.filter((r) => is_running(r) && age_s(r) < 2 * 86400);
+    const section = (id, title, ...children) => ak.el("section", {id, "aria-label": title},
+        ak.el("h2", null, title), ...children);
+    const history = section("history", "History");
+    main.replaceChildren(
+        ak.el("header", null, ak.el("div", {class: "top"}, ak.el("h1", null, "autokernel",
+            ak.el("span", null, ` ${ak.plural(runs.length, "run")}`)), ak.theme_button()),
+        ak.el("p", {class: "dim"}, live.archive + ", ", live.state)),
+        section("running", "At work", running.length === 0
+            ? ak.el("p", {class: "note"}, "No run is under way. autokernel tune KERNEL begins one.")
+            : ak.table(run_columns().filter((c) => !["found", "roofline"].includes(c.name)), running,
+                {caption: "Runs that have not ended"}).element),
+        section("runs", "All runs", ak.table(run_columns(), runs, {caption: "All runs",
+            filter: "filter the runs", placeholder: "filter, such as kernel=matmul best<1",
+            shown: 50}).element),
+        history);
+    draw_history(history, runs);
+    document.title = running.length > 0 ? `(${running.length}) autokernel` : "autokernel";
+}
+
+/* ---- one run ------------------------------------------------------------------------------------
+ */
+
+let page_timer = null, page_busy = false, page_again = false, page_cost_ms = 0;
+
+async function draw_one(id) {
+    page_busy = true;
+    try {
+        const page = await ask(`/api/run/${encodeURIComponent(id)}`);
+        const begun = performance.now();
+        redraw(() => {
+            const main = document.getElementById("page");
+            ak.draw_page.run(main, page);
+            main.querySelector("header").prepend(ak.el("p", {class: "dim"},
+                ak.el("a", {href: "/"}, "all runs"), ", ", ak.live.state));
+            document.title = `${page.report.run.kernel} ${page.report.run.size}: autokernel`;
+        });
+        page_cost_ms = performance.now() - begun;
+    } catch (fault) {
+        if (!document.querySelector("section")) {
+            document.getElementById("page").replaceChildren(ak.el("h1", null, "autokernel"),
+                ak.el("p", {class: "bad"}, fault.message), ak.el("a", {href: "/"}, "all runs"));
+        }
+    }
+    page_busy = false;
+    if (page_again) {
+        page_again = false;
+        draw_one_soon(id);
+    }
+}
+
+/* A page that is dear to draw is drawn more rarely: a tenth of the time at most. */
+function draw_one_soon(id) {
+    if (page_busy) {
+        page_again = true;
+    } else if (page_timer === null) {
+        page_timer = setTimeout(() => {
+            page_timer = null;
+            draw_one(id);
+        }, Math.max(REDRAW_LEAST_MS, 10 * page_cost_ms));
+    }
+}
+
+/* ---- events -------------------------------------------------------------------------------------
+ */
+
+function listen(changed) {
+    const events = new EventSource(`/events?since=${encodeURIComponent(ak.live.place)}`);
+    events.addEventListener("open", () => { ak.live.state.textContent = "live"; });
+    events.addEventListener("error", () => {
+        ak.live.state.textContent = "the server is gone; this page tries again";
+        if (events.readyState === EventSource.CLOSED) {
+            setTimeout(() => listen(changed), 2000);
+        }
+    });
+    events.addEventListener("runs", (event) => {
+        ak.live.place = event.lastEventId;
+        const runs = JSON.parse(event.data);
+        runs.forEach((run) => ak.live.runs.set(run.id, run));
+        changed(runs);
+    });
+}
+
+ak.live.start = async function () {
+    const id = location.pathname.startsWith("/run/")
+        ? decodeURIComponent(location.pathname.slice("/run/".length)) : null;
+    ak.live.state = ak.el("span", {class: "state", role: "status"}, "connecting");
+    try {
+        const all = await ask("/api/runs");
+        ak.live.archive = all.archive;
+        ak.live.place = all.place;
+        all.runs.forEach((run) => ak.live.runs.set(run.id, run));
+    } catch (fault) {
+        document.getElementById("page").replaceChildren(ak.el("p", {class: "bad"}, fault.message));
+        setTimeout(ak.live.start, 2000);
+        return;
+    }
+    if (id === null) {
+        redraw(draw_runs);
+        listen(() => redraw(draw_runs));
+    } else {
+        await draw_one(id);
+        listen((runs) => {
+            if (runs.some((run) => run.id === id)) {
+                draw_one_soon(id);
+            }
+        });
+    }
+};
+
+ak.live.start();

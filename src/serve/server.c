@@ -1,0 +1,516 @@
+/* server.c: see server.h. */
+#include "serve/server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/asset.h"
+#include "base/clock.h"
+#include "llm/key.h"
+#include "report/page.h"
+#include "serve/gate.h"
+#include "serve/mhd.h"
+#include "base/fs.h"
+#include "serve/watch.h"
+
+#define EVENT_BYTES_MAX (64u << 20)
+#define RUN_ID_MAX      64
+
+static const char html[] = "text/html; charset=utf-8";
+static const char json_kind[] = "application/json";
+
+/* Headers of every reply: a browser loads only the dashboard's own scripts and style, no page may
+   frame it, and no cache keeps it. */
+static const char *const headers[][2] = {
+    {"Content-Security-Policy",
+     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Cross-Origin-Opener-Policy", "same-origin"},
+    {"Cache-Control", "no-store"},
+};
+
+typedef struct server server;
+
+/* A browser that waits for events. */
+typedef struct stream {
+    server *server;
+    struct MHD_Connection *connection;
+    ak_buf pending;
+    size_t sent; /* bytes of `pending` that were sent */
+    bool suspended;
+    struct stream *next;
+} stream;
+
+struct server {
+    const ak_mhd *mhd;
+    struct MHD_Daemon *daemon;
+    ak_watch *watch;
+    ak_gate gate;
+    char *token;
+    stream *streams;
+    bool closing;
+    char *page_id, *page, page_place[AK_WATCH_PLACE_BYTES]; /* the run that was asked for last */
+};
+
+/* ---- replies ----------------------------------------------------------------------------------
+ */
+
+/* Takes the response, which may be NULL. */
+static int queue(server *s, struct MHD_Connection *connection, unsigned status, const char *type,
+                 struct MHD_Response *response)
+{
+    if (response == NULL) {
+        return AK_MHD_NO;
+    }
+    int good = s->mhd->MHD_add_response_header(response, "Content-Type", type);
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
+        good = good && s->mhd->MHD_add_response_header(response, headers[i][0], headers[i][1]);
+    }
+    good = good && s->mhd->MHD_queue_response(connection, status, response);
+    s->mhd->MHD_destroy_response(response);
+    return good;
+}
+
+static int reply(server *s, struct MHD_Connection *connection, unsigned status, const char *type,
+                 const char *data, size_t bytes, int memory)
+{
+    return queue(s, connection, status, type,
+                 s->mhd->MHD_create_response_from_buffer(bytes, (void *)(uintptr_t)data, memory));
+}
+
+static int reply_text(server *s, struct MHD_Connection *connection, unsigned status,
+                      const char *text)
+{
+    char line[600];
+    (void)snprintf(line, sizeof line, "%s\n", text);
+    return reply(s, connection, status, "text/plain; charset=utf-8", line, strlen(line),
+                 AK_MHD_COPY);
+}
+
+static int reply_error(server *s, struct MHD_Connection *connection, const ak_error *err)
+{
+    return reply_text(s, connection, err->status == AK_NOT_FOUND ? 404 : 500, err->text);
+}
+
+static int reply_json(server *s, struct MHD_Connection *connection, json_t *value)
+{
+    ak_buf text = AK_BUF(AK_REPORT_BYTES_MAX);
+    int done = AK_MHD_NO;
+    if (value != NULL) {
+        ak_json_print(&text, value, false);
+    }
+    if (value != NULL && ak_buf_status(&text, NULL) == AK_OK) {
+        done = reply(s, connection, 200, json_kind, text.data, text.length, AK_MHD_COPY);
+    }
+    ak_buf_free(&text);
+    json_decref(value);
+    return done;
+}
+
+/* ---- pages and data ---------------------------------------------------------------------------
+ */
+
+static const char live_script[] = "src/serve/page/live.js";
+
+static int show_page(server *s, struct MHD_Connection *connection)
+{
+    ak_buf page = AK_BUF(1 << 16);
+    ak_buf_puts(&page, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                       "<meta name=\"color-scheme\" content=\"light dark\">\n"
+                       "<title>autokernel</title>\n"
+                       "<link rel=\"icon\" href=\"data:,\">\n"
+                       "<link rel=\"stylesheet\" href=\"/assets/page.css\">\n</head>\n<body>\n"
+                       "<main id=\"page\"></main>\n");
+    for (size_t i = 0; ak_page_scripts[i] != NULL; i++) {
+        ak_buf_print(&page, "<script src=\"/assets/%s\"></script>\n",
+                     ak_fs_base(ak_page_scripts[i]));
+    }
+    ak_buf_puts(&page, "<script src=\"/assets/live.js\"></script>\n</body>\n</html>\n");
+    int done = page.failed != AK_OK
+                   ? AK_MHD_NO
+                   : reply(s, connection, 200, html, page.data, page.length, AK_MHD_COPY);
+    ak_buf_free(&page);
+    return done;
+}
+
+/* Sends a script or the style. The name is only compared with the known assets; it never becomes a
+   path. */
+static int show_asset(server *s, struct MHD_Connection *connection, const char *name)
+{
+    const char *path = strcmp(name, "page.css") == 0  ? AK_PAGE_STYLE
+                       : strcmp(name, "live.js") == 0 ? live_script
+                                                      : NULL;
+    for (size_t i = 0; path == NULL && ak_page_scripts[i] != NULL; i++) {
+        path = strcmp(name, ak_fs_base(ak_page_scripts[i])) == 0 ? ak_page_scripts[i] : NULL;
+    }
+    const ak_asset *asset = path == NULL ? NULL : ak_asset_find(path);
+    if (asset == NULL) {
+        return reply_text(s, connection, 404, "there is nothing at this address");
+    }
+    return reply(s, connection, 200, strcmp(name, "page.css") == 0 ? "text/css" : "text/javascript",
+                 asset->data, asset->length, AK_MHD_PERSISTENT);
+}
+
+/* Makes the data of the page of a run, unless the last page made is of this run and the archive has
+   not changed since. */
+static ak_status make_run(server *s, const char *id, ak_error *err)
+{
+    ak_status status = AK_OK;
+    ak_report_model model = {0};
+    json_t *page = NULL;
+    char place[AK_WATCH_PLACE_BYTES];
+    ak_watch_place(place, s->watch);
+    if (s->page_id != NULL && strcmp(s->page_id, id) == 0 && strcmp(s->page_place, place) == 0) {
+        return AK_OK;
+    }
+    ak_free(s->page_id);
+    ak_free(s->page);
+    s->page_id = s->page = NULL;
+    AK_TRY(ak_report_gather(&model, ak_watch_archive(s->watch), id, err));
+    AK_TRY(ak_page_object(&page, &model, err));
+    AK_TRY(ak_json_text(&s->page, page, err));
+    s->page_id = ak_strdup(id);
+    AK_TRY(s->page_id == NULL ? ak_fail_memory(err) : AK_OK);
+    memcpy(s->page_place, place, sizeof place);
+out:
+    json_decref(page);
+    ak_report_model_clear(&model);
+    return status;
+}
+
+static bool is_run_id(const char *id)
+{
+    size_t length = strspn(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_");
+    return length > 0 && length <= RUN_ID_MAX && id[length] == 0;
+}
+
+static int show_run(server *s, struct MHD_Connection *connection, const char *id)
+{
+    ak_error err = AK_ERROR_INIT;
+    if (!is_run_id(id)) {
+        return reply_text(s, connection, 404, "there is no such run");
+    }
+    if (make_run(s, id, &err) != AK_OK) {
+        return reply_error(s, connection, &err);
+    }
+    return reply(s, connection, 200, json_kind, s->page, strlen(s->page), AK_MHD_COPY);
+}
+
+static int show_runs(server *s, struct MHD_Connection *connection)
+{
+    char place[AK_WATCH_PLACE_BYTES];
+    ak_watch_place(place, s->watch);
+    json_t *object = json_object();
+    bool good = ak_json_set_text(object, "archive", ak_archive_path(ak_watch_archive(s->watch))) &&
+                ak_json_set_text(object, "autokernel", AK_VERSION) &&
+                ak_json_set_text(object, "place", place) &&
+                ak_json_set(object, "runs", ak_watch_runs(s->watch, NULL));
+    if (!good) {
+        json_decref(object);
+        return AK_MHD_NO;
+    }
+    return reply_json(s, connection, object);
+}
+
+/* ---- events -----------------------------------------------------------------------------------
+ */
+
+static void wake(stream *one)
+{
+    if (one->suspended) {
+        one->suspended = false;
+        one->server->mhd->MHD_resume_connection(one->connection);
+    }
+}
+
+/* Queues the runs that changed since the place `since` for one browser; nothing if no run
+   changed. */
+static void tell(stream *one, const char *since)
+{
+    char place[AK_WATCH_PLACE_BYTES];
+    json_t *runs = ak_watch_runs(one->server->watch, since);
+    if (runs != NULL && json_array_size(runs) > 0) {
+        ak_watch_place(place, one->server->watch);
+        ak_buf_print(&one->pending, "id: %s\nevent: runs\ndata: ", place);
+        ak_json_print(&one->pending, runs, false);
+        ak_buf_puts(&one->pending, "\n\n");
+        wake(one);
+    }
+    json_decref(runs);
+}
+
+static void tell_all(server *s, const char *since)
+{
+    for (stream *one = s->streams; one != NULL; one = one->next) {
+        tell(one, since);
+    }
+}
+
+/* Sends every stream a comment, which a browser ignores. Writing to a dead connection fails, so the
+   server notices it. */
+static void pulse(server *s)
+{
+    for (stream *one = s->streams; one != NULL; one = one->next) {
+        ak_buf_puts(&one->pending, ":\n\n");
+        wake(one);
+    }
+}
+
+static ssize_t read_stream(void *context, uint64_t position, char *out, size_t max)
+{
+    stream *one = context;
+    (void)position;
+    size_t left = one->pending.length - one->sent;
+    if (one->pending.failed != AK_OK || (left == 0 && one->server->closing)) {
+        return AK_MHD_END_OF_STREAM; /* the browser comes back with its Last-Event-ID */
+    }
+    if (left == 0) {
+        ak_buf_clear(&one->pending);
+        one->sent = 0;
+        one->suspended = true;
+        one->server->mhd->MHD_suspend_connection(one->connection);
+        return 0;
+    }
+    size_t bytes = left < max ? left : max;
+    memcpy(out, one->pending.data + one->sent, bytes);
+    one->sent += bytes;
+    return (ssize_t)bytes;
+}
+
+static void end_stream(void *context)
+{
+    stream *one = context;
+    for (stream **link = &one->server->streams; *link != NULL; link = &(*link)->next) {
+        if (*link == one) {
+            *link = one->next;
+            break;
+        }
+    }
+    ak_buf_free(&one->pending);
+    ak_free(one);
+}
+
+static int show_events(server *s, struct MHD_Connection *connection)
+{
+    stream *one = ak_alloc(1, sizeof *one);
+    if (one == NULL) {
+        return AK_MHD_NO;
+    }
+    *one = (stream){.server = s,
+                    .connection = connection,
+                    .pending = AK_BUF(EVENT_BYTES_MAX),
+                    .next = s->streams};
+    s->streams = one;
+    const char *last =
+        s->mhd->MHD_lookup_connection_value(connection, AK_MHD_HEADER, "Last-Event-ID");
+    const char *since = s->mhd->MHD_lookup_connection_value(connection, AK_MHD_ARGUMENT, "since");
+    ak_buf_puts(&one->pending, "retry: 1000\n\n");
+    tell(one, last != NULL ? last : since);
+    struct MHD_Response *response = s->mhd->MHD_create_response_from_callback(
+        AK_MHD_SIZE_UNKNOWN, 16384, read_stream, one, end_stream);
+    if (response == NULL) {
+        end_stream(one);
+    }
+    return queue(s, connection, 200, "text/event-stream", response);
+}
+
+/* ---- requests ---------------------------------------------------------------------------------
+ */
+
+static const char *header_of(server *s, struct MHD_Connection *connection, const char *name)
+{
+    return s->mhd->MHD_lookup_connection_value(connection, AK_MHD_HEADER, name);
+}
+
+/* Moves the token from the address into a cookie, so that it does not stay in the address. */
+static int take_token(server *s, struct MHD_Connection *connection)
+{
+    ak_buf cookie = AK_BUF(AK_KEY_MAX + 128);
+    struct MHD_Response *response =
+        s->mhd->MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", AK_MHD_PERSISTENT);
+    ak_buf_print(&cookie, "autokernel=%s; HttpOnly; SameSite=Strict; Path=/", s->gate.token);
+    bool good = response != NULL && cookie.failed == AK_OK &&
+                s->mhd->MHD_add_response_header(response, "Set-Cookie", cookie.data) &&
+                s->mhd->MHD_add_response_header(response, "Location", "/");
+    ak_buf_free(&cookie);
+    return good ? queue(s, connection, 303, html, response) : AK_MHD_NO;
+}
+
+static int answer(server *s, struct MHD_Connection *connection, const char *url)
+{
+    static const char run[] = "/run/", asset[] = "/assets/", api[] = "/api/run/";
+    if (strcmp(url, "/") == 0 ||
+        (strncmp(url, run, sizeof run - 1) == 0 && is_run_id(url + sizeof run - 1))) {
+        return show_page(s, connection);
+    }
+    if (strncmp(url, asset, sizeof asset - 1) == 0) {
+        return show_asset(s, connection, url + sizeof asset - 1);
+    }
+    if (strcmp(url, "/api/runs") == 0) {
+        return show_runs(s, connection);
+    }
+    if (strncmp(url, api, sizeof api - 1) == 0) {
+        return show_run(s, connection, url + sizeof api - 1);
+    }
+    if (strcmp(url, "/events") == 0) {
+        return show_events(s, connection);
+    }
+    return reply_text(s, connection, 404, "there is nothing at this address");
+}
+
+static int handle(void *context, struct MHD_Connection *connection, const char *url,
+                  const char *method, const char *version, const char *upload, size_t *upload_bytes,
+                  void **request)
+{
+    server *s = context;
+    const ak_gate_request asked = {
+        .method = method,
+        .host = header_of(s, connection, "Host"),
+        .origin = header_of(s, connection, "Origin"),
+        .site = header_of(s, connection, "Sec-Fetch-Site"),
+        .mode = header_of(s, connection, "Sec-Fetch-Mode"),
+        .authorization = header_of(s, connection, "Authorization"),
+        .cookie = s->mhd->MHD_lookup_connection_value(connection, AK_MHD_COOKIE, "autokernel"),
+        .argument = s->mhd->MHD_lookup_connection_value(connection, AK_MHD_ARGUMENT, "token"),
+    };
+    const char *why;
+    (void)version;
+    (void)upload;
+    (void)upload_bytes;
+    unsigned status = ak_gate_check(&why, &s->gate, &asked);
+    if (status != 200) {
+        return reply_text(s, connection, status, why);
+    }
+    if (*request == NULL) { /* the first call for a request has only the headers */
+        *request = s;
+        return AK_MHD_YES;
+    }
+    if (s->gate.token != NULL && asked.argument != NULL && strcmp(url, "/") == 0) {
+        return take_token(s, connection);
+    }
+    return answer(s, connection, url);
+}
+
+/* ---- the server -------------------------------------------------------------------------------
+ */
+
+/* Opens the listening socket. Without a token, an address that other machines can reach is
+   refused. */
+static ak_status listen_at(int *out, unsigned *port, const char *address, bool token, ak_error *err)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)*port)};
+    socklen_t bytes = sizeof at;
+    const int on = 1;
+    if (inet_pton(AF_INET, address, &at.sin_addr) != 1) {
+        return ak_fail(err, AK_INVALID,
+                       "%.60s is no address to listen at: give one such as 127.0.0.1 or 0.0.0.0",
+                       address);
+    }
+    if (!token && (ntohl(at.sin_addr.s_addr) >> 24) != 127) {
+        return ak_fail(err, AK_INVALID,
+                       "%s can be reached from other machines: give a --token-file, too", address);
+    }
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool good = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+                bind(fd, (struct sockaddr *)&at, sizeof at) == 0 &&
+                listen(fd, AK_SERVE_CONNECTIONS_MAX) == 0 &&
+                getsockname(fd, (struct sockaddr *)&at, &bytes) == 0;
+    if (!good) {
+        int why = errno;
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return ak_fail(err, why == EADDRINUSE || why == EACCES ? AK_INVALID : AK_IO,
+                       "%s port %u cannot be listened at: %s; give another --port", address, *port,
+                       strerror(why));
+    }
+    *port = ntohs(at.sin_port);
+    *out = fd;
+    return AK_OK;
+}
+
+static void close_server(server *s)
+{
+    if (s->daemon != NULL) {
+        s->closing = true;
+        for (stream *one = s->streams; one != NULL; one = one->next) {
+            wake(one);
+        }
+        (void)s->mhd->MHD_run_wait(s->daemon, 0);
+        s->mhd->MHD_stop_daemon(s->daemon);
+    }
+    ak_watch_close(s->watch);
+    ak_key_free(s->token);
+    ak_free(s->page_id);
+    ak_free(s->page);
+}
+
+/* Serves until it is cancelled. If the archive cannot be read for a moment (a lock), it is read at
+   a later poll. */
+static ak_status run(server *s, const volatile int *cancel, ak_error *err)
+{
+    int64_t polled_ns = ak_clock_ns(), pulsed_ns = polled_ns;
+    while (cancel == NULL || *cancel == 0) {
+        char before[AK_WATCH_PLACE_BYTES];
+        bool changed;
+        if (s->mhd->MHD_run_wait(s->daemon, AK_SERVE_POLL_MS) != AK_MHD_YES) {
+            return ak_fail(err, AK_IO, "the dashboard cannot wait for requests any more");
+        }
+        int64_t now = ak_clock_ns();
+        if (now - polled_ns >= AK_SERVE_POLL_MS * AK_MS_NS) {
+            polled_ns = now;
+            ak_watch_place(before, s->watch);
+            if (ak_watch_poll(&changed, s->watch, NULL) == AK_OK && changed) {
+                tell_all(s, before);
+            }
+        }
+        if (now - pulsed_ns >= AK_SERVE_PULSE_MS * AK_MS_NS) {
+            pulsed_ns = now;
+            pulse(s);
+        }
+    }
+    return AK_OK;
+}
+
+ak_status ak_serve(const ak_serve_options *options, ak_error *err)
+{
+    ak_status status = AK_OK;
+    server s = {.gate = {.port = options->port}};
+    const char *address = options->address == NULL ? "127.0.0.1" : options->address;
+    int socket_fd = -1;
+    char url[120];
+    AK_TRY(ak_mhd_load(&s.mhd, err));
+    if (options->token_file != NULL) {
+        AK_TRY(ak_key_read(&s.token, NULL, options->token_file, err));
+        s.gate.token = s.token;
+    }
+    AK_TRY(ak_watch_open(&s.watch, options->archive, err));
+    AK_TRY(listen_at(&socket_fd, &s.gate.port, address, s.gate.token != NULL, err));
+    s.daemon =
+        s.mhd->MHD_start_daemon(AK_MHD_USE_EPOLL | AK_MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+                                handle, &s, AK_MHD_OPTION_LISTEN_SOCKET, socket_fd,
+                                AK_MHD_OPTION_CONNECTION_LIMIT, (unsigned)AK_SERVE_CONNECTIONS_MAX,
+                                AK_MHD_OPTION_CONNECTION_TIMEOUT, 60u, AK_MHD_OPTION_END);
+    if (s.daemon == NULL) {
+        (void)close(socket_fd);
+        status = ak_fail(err, AK_IO, "the dashboard cannot be started on port %u", s.gate.port);
+        goto out;
+    }
+    (void)snprintf(url, sizeof url, "http://%s:%u/", address, s.gate.port);
+    if (options->ready != NULL) {
+        options->ready(options->context, url);
+    }
+    AK_TRY(run(&s, options->cancel, err));
+out:
+    close_server(&s);
+    return status;
+}

@@ -1,0 +1,26 @@
+/*
+ * server.h: the dashboard, ak_serve in the public header.
+ *
+ * One thread does everything: it waits for requests and, twice a second, checks whether other
+ * processes have written into the archive. The runs that changed are sent to the browsers that wait
+ * on /events. Addresses are not paths of files: the server answers only those that server.c lists.
+ *
+ *     /, /run/ID            a page; its scripts ask for the rest
+ *     /assets/NAME          scripts and style, from the executable
+ *     /api/runs             the runs, as JSON
+ *     /api/run/ID           what the page of a run draws from (report/page.h)
+ *     /events               server-sent events: "runs", those that changed; its id is a place of
+ *                           watch.h, which Last-Event-ID gives back
+ */
+#ifndef AK_SERVE_SERVER_H
+#define AK_SERVE_SERVER_H
+
+#include "base/status.h"
+
+#define AK_SERVE_PORT            8017
+#define AK_SERVE_CONNECTIONS_MAX 64
+/* How often the archive is polled, and how often a silent stream gets a sign of life. */
+#define AK_SERVE_POLL_MS  500
+#define AK_SERVE_PULSE_MS 15000
+
+#endif

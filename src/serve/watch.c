@@ -1,0 +1,336 @@
+/* watch.c: see watch.h. The figures of a run that ended come from its result. The trials of other
+   runs are counted, and counted again when there are new ones. */
+#include "serve/watch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "archive/overview.h"
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "base/map.h"
+#include "base/number.h"
+
+typedef struct seen {
+    json_t *shown; /* what does not change while it runs */
+    char *id, *ended;
+    int64_t number, trials, ok, last_trial;
+    double best_ms;
+    bool has_result, imported;
+} seen;
+
+struct ak_watch {
+    ak_archive *archive;
+    char *path; /* as given to ak_watch_open; NULL: the user's archive */
+    bool there; /* the archive has a file */
+    int64_t version, last_trial, last_number;
+    char last_ended[64];
+    seen *runs;
+    size_t count, capacity;
+    ak_map *by_id;
+    ak_status status; /* of a visit */
+    ak_error *err;
+};
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+static json_t *known(double value)
+{
+    return value > 0 ? json_real(value) : json_null();
+}
+
+static json_t *describe(const ak_overview_run *run)
+{
+    json_t *object = json_object();
+    bool good = ak_json_set_text(object, "id", run->id) &&
+                ak_json_set_text(object, "started", run->started) &&
+                ak_json_set_text(object, "ended", run->ended) &&
+                ak_json_set_text(object, "kernel", run->kernel) &&
+                ak_json_set_text(object, "implementation", run->implementation) &&
+                ak_json_set_text(object, "device", run->device) &&
+                ak_json_set_text(object, "size", run->size) &&
+                ak_json_set_text(object, "dtype", run->dtype) &&
+                ak_json_set_text(object, "choices", run->choices) &&
+                ak_json_set_text(object, "strategy", run->strategy) &&
+                ak_json_set_text(object, "summary", run->summary) &&
+                ak_json_set_text(object, "stopped_by", run->stopped_by) &&
+                ak_json_set(object, "imported", json_boolean(run->imported)) &&
+                ak_json_set(object, "many_sizes", json_boolean(run->many_sizes)) &&
+                ak_json_set(object, "asked_for", json_integer(run->evaluations)) &&
+                ak_json_set(object, "tflops", known(run->tflops)) &&
+                ak_json_set(object, "efficiency", known(run->efficiency)) &&
+                ak_json_set(object, "seconds", known(run->seconds));
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+/* Updates `s` from the row of the run. */
+static ak_status take(seen *s, const ak_overview_run *run, ak_error *err)
+{
+    json_t *shown = describe(run);
+    char *ended = ak_strdup(run->ended);
+    if (shown == NULL || (run->ended != NULL && ended == NULL)) {
+        json_decref(shown);
+        ak_free(ended);
+        return ak_fail_memory(err);
+    }
+    json_decref(s->shown);
+    ak_free(s->ended);
+    s->shown = shown;
+    s->ended = ended;
+    s->number = run->number;
+    s->imported = run->imported;
+    s->has_result = run->has_result;
+    if (run->has_result) {
+        s->trials = run->evaluated;
+        s->ok = run->evaluated - run->failed;
+        s->best_ms = run->best_ms;
+    }
+    return AK_OK;
+}
+
+static bool count_trials(void *context, const ak_overview_trials *trials)
+{
+    seen *s = context;
+    s->trials = trials->count;
+    s->ok = trials->ok;
+    s->best_ms = trials->best_ms;
+    s->last_trial = trials->last_id;
+    return true;
+}
+
+static void note_ended(ak_watch *w, const seen *s)
+{
+    if (s->ended != NULL && strcmp(s->ended, w->last_ended) > 0) {
+        (void)snprintf(w->last_ended, sizeof w->last_ended, "%s", s->ended);
+    }
+}
+
+static bool add_run(void *context, const ak_overview_run *run)
+{
+    ak_watch *w = context;
+    void *runs = w->runs;
+    w->status = ak_grow(&runs, &w->capacity, w->count + 1, sizeof(seen), w->err);
+    w->runs = runs;
+    if (w->status != AK_OK) {
+        return false;
+    }
+    seen *s = &w->runs[w->count];
+    *s = (seen){.id = ak_strdup(run->id)};
+    w->status = s->id == NULL ? ak_fail_memory(w->err) : take(s, run, w->err);
+    w->status = w->status == AK_OK ? ak_map_put(w->by_id, s->id, w->count, w->err) : w->status;
+    if (w->status != AK_OK) {
+        ak_free(s->id);
+        ak_free(s->ended);
+        json_decref(s->shown);
+        return false;
+    }
+    w->count++;
+    w->last_number = run->number > w->last_number ? run->number : w->last_number;
+    note_ended(w, s);
+    return true;
+}
+
+static bool update_run(void *context, const ak_overview_run *run)
+{
+    ak_watch *w = context;
+    size_t at;
+    if (ak_map_get(&at, w->by_id, run->id)) {
+        w->status = take(&w->runs[at], run, w->err);
+        note_ended(w, &w->runs[at]);
+    }
+    return w->status == AK_OK;
+}
+
+/* Marks a run that has new trials; its trials are counted again after the visit. */
+static bool note_trials(void *context, const ak_overview_trials *trials)
+{
+    ak_watch *w = context;
+    size_t at;
+    if (ak_map_get(&at, w->by_id, trials->run)) {
+        w->runs[at].last_trial = trials->last_id;
+        w->runs[at].trials = -1;
+    }
+    w->last_trial = trials->last_id > w->last_trial ? trials->last_id : w->last_trial;
+    return true;
+}
+
+/* Returns the failure of a visit: `status` or, if that is AK_OK, the failure of its visitor. */
+static ak_status visited(const ak_watch *w, ak_status status)
+{
+    return status == AK_OK ? w->status : status;
+}
+
+static ak_status look(ak_watch *w, ak_error *err)
+{
+    ak_status status = AK_OK;
+    const size_t before = w->count;
+    w->status = AK_OK;
+    w->err = err;
+    for (size_t i = 0; i < before; i++) {
+        if (w->runs[i].ended == NULL && !w->runs[i].imported) {
+            AK_TRY(visited(w, ak_archive_overview(w->archive, w->runs[i].id, update_run, w, err)));
+        }
+    }
+    AK_TRY(visited(w, ak_archive_runs_since(w->archive, w->last_number, add_run, w, err)));
+    for (size_t i = before; i < w->count; i++) {
+        w->runs[i].trials = w->runs[i].has_result ? w->runs[i].trials : -1;
+    }
+    if (before == 0) { /* at first every run is new */
+        AK_TRY(ak_archive_last_trial(&w->last_trial, w->archive, err));
+    } else {
+        AK_TRY(visited(w, ak_archive_trials_since(w->archive, w->last_trial, note_trials, w, err)));
+    }
+    for (size_t i = 0; i < w->count; i++) {
+        seen *s = &w->runs[i];
+        if (s->trials < 0) {
+            s->trials = 0;
+            AK_TRY(ak_archive_count_trials(w->archive, s->id, count_trials, s, err));
+        }
+    }
+out:
+    return status;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------
+ */
+
+static ak_status open_archive(ak_watch *w, ak_error *err)
+{
+    ak_archive_close(w->archive);
+    w->archive = NULL;
+    AK_DO(ak_archive_open_existing(&w->archive, w->path, err));
+    w->there = ak_fs_is_file(ak_archive_path(w->archive));
+    return ak_archive_only_read(w->archive, err);
+}
+
+ak_status ak_watch_open(ak_watch **out, const char *path, ak_error *err)
+{
+    bool changed;
+    ak_status status = AK_OK;
+    ak_watch *w = ak_alloc(1, sizeof *w);
+    if (w == NULL) {
+        return ak_fail_memory(err);
+    }
+    w->version = -1;
+    w->by_id = ak_map_new();
+    w->path = ak_strdup(path);
+    AK_TRY(w->by_id == NULL || (path != NULL && w->path == NULL) ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(open_archive(w, err));
+    AK_TRY(ak_watch_poll(&changed, w, err));
+    *out = w;
+    w = NULL;
+out:
+    ak_watch_close(w);
+    return status;
+}
+
+void ak_watch_close(ak_watch *w)
+{
+    if (w == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < w->count; i++) {
+        json_decref(w->runs[i].shown);
+        ak_free(w->runs[i].id);
+        ak_free(w->runs[i].ended);
+    }
+    ak_archive_close(w->archive);
+    ak_map_free(w->by_id);
+    ak_free(w->runs);
+    ak_free(w->path);
+    ak_free(w);
+}
+
+ak_status ak_watch_poll(bool *changed, ak_watch *w, ak_error *err)
+{
+    int64_t version;
+    *changed = false;
+    if (!w->there && ak_fs_is_file(ak_archive_path(w->archive))) {
+        AK_DO(open_archive(w, err)); /* the first run has begun */
+    }
+    AK_DO(ak_archive_version(&version, w->archive, err));
+    if (version == w->version) {
+        return AK_OK;
+    }
+    char before[AK_WATCH_PLACE_BYTES], after[AK_WATCH_PLACE_BYTES];
+    ak_watch_place(before, w);
+    AK_DO(look(w, err));
+    ak_watch_place(after, w);
+    *changed = strcmp(before, after) != 0;
+    w->version = version;
+    return AK_OK;
+}
+
+ak_archive *ak_watch_archive(ak_watch *w)
+{
+    return w->archive;
+}
+
+/* ---- what changed -----------------------------------------------------------------------------
+ */
+
+void ak_watch_place(char out[AK_WATCH_PLACE_BYTES], const ak_watch *w)
+{
+    (void)snprintf(out, AK_WATCH_PLACE_BYTES, "%" PRId64 ".%" PRId64 ".%s", w->last_trial,
+                   w->last_number, w->last_ended);
+}
+
+typedef struct place {
+    int64_t trial, number;
+    const char *ended;
+} place;
+
+static bool read_number(int64_t *out, const char **text)
+{
+    const char *p = *text;
+    *out = 0;
+    while (*p >= '0' && *p <= '9' && *out < INT64_MAX / 10 - 9) {
+        *out = *out * 10 + (*p++ - '0');
+    }
+    bool good = p > *text && *p == '.';
+    *text = p + 1;
+    return good;
+}
+
+static bool read_place(place *out, const char *text)
+{
+    bool good = text != NULL && read_number(&out->trial, &text) && read_number(&out->number, &text);
+    out->ended = good ? text : NULL;
+    return good;
+}
+
+static json_t *show(const seen *s)
+{
+    json_t *object = json_copy(s->shown);
+    bool good = ak_json_set(object, "trials", json_integer(s->trials)) &&
+                ak_json_set(object, "ok", json_integer(s->ok)) &&
+                ak_json_set(object, "best_ms", known(s->best_ms));
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+json_t *ak_watch_runs(const ak_watch *w, const char *since)
+{
+    place from;
+    bool all = !read_place(&from, since);
+    json_t *list = json_array();
+    for (size_t i = 0; i < w->count; i++) {
+        const seen *s = &w->runs[i];
+        bool fresh = all || s->number > from.number || s->last_trial > from.trial ||
+                     (s->ended != NULL && strcmp(s->ended, from.ended) > 0);
+        if (fresh && json_array_append_new(list, show(s)) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}

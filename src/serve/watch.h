@@ -1,0 +1,30 @@
+/*
+ * watch.h: finds what changed in an archive that other processes write. The archive is read only
+ * when it is polled; a poll costs one small query if nothing changed. Nothing is ever written.
+ *
+ * A place in the stream of changes is a text: "TRIAL.RUN.ENDED", the highest id of a trial, the
+ * highest number of a run and the latest time at which a run ended. It means the same after a
+ * restart, so a browser that comes back with one gets what it missed.
+ */
+#ifndef AK_SERVE_WATCH_H
+#define AK_SERVE_WATCH_H
+
+#include "archive/archive.h"
+
+#define AK_WATCH_PLACE_BYTES 96
+
+typedef struct ak_watch ak_watch;
+
+/* Opens the archive, which need not exist yet. `path` is as for ak_archive_open. */
+ak_status ak_watch_open(ak_watch **out, const char *path, ak_error *err);
+void ak_watch_close(ak_watch *watch);
+/* *changed is true if there are new runs or trials, or if a run ended. */
+ak_status ak_watch_poll(bool *changed, ak_watch *watch, ak_error *err);
+ak_archive *ak_watch_archive(ak_watch *watch);
+
+void ak_watch_place(char out[AK_WATCH_PLACE_BYTES], const ak_watch *watch);
+/* Returns the runs that changed since the place `since` as an array of objects, oldest first
+   (docs/formats.md). If `since` is NULL or not a place, it returns all runs. NULL: no memory. */
+json_t *ak_watch_runs(const ak_watch *watch, const char *since);
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * bundle.h: a bundle while it is being made. It holds the archive's best code, or that of a
+ * chosen trial, compiled once more, and all that is needed to run it without autokernel
+ * (docs/formats.md, docs/shipping.md).
+ *
+ *   cases.c      the archive's trials, one for each size, and their tasks
+ *   variants.c   groups cases that share code into variants, and compiles each variant
+ *   manifest.c   bundle.json
+ *   ship.c       the public functions; puts the files of a bundle in order
+ */
+#ifndef AK_SHIP_BUNDLE_H
+#define AK_SHIP_BUNDLE_H
+
+#include "archive/archive.h"
+#include "base/fs.h"
+#include "base/pack.h"
+#include "problem/task.h"
+
+#define AK_BUNDLE_SCHEMA    1
+#define AK_BUNDLE_JSON      "bundle.json"
+#define AK_BUNDLE_SUM       "bundle.sha256"
+#define AK_BUNDLE_KIND      "autokernel bundle"
+#define AK_BUNDLE_BYTES_MAX (1u << 30)
+#define AK_BUNDLE_NAME_MAX  128
+#define AK_BUNDLE_ENTRY_MAX 32 /* the longest symbol that a runner can load (host_runner.h) */
+
+/* One size that the bundle serves: its trial, its task, and the variant that serves it. */
+typedef struct ak_bundle_case {
+    ak_trial trial; /* id 0: the configuration has no trial at this size, only a table entry */
+    json_t *table;  /* the entry of the dispatch table; NULL: there is none */
+    ak_task *task;
+    ak_config config;
+    size_t variant, workspace_bytes;
+    int threads;
+} ak_bundle_case;
+
+/* One artifact, and the conditions under which its results are right. */
+typedef struct ak_bundle_variant {
+    const ak_bundle_case *first;
+    char *config; /* text */
+    char **options;
+    size_t option_count;
+    const char *compiler; /* borrowed from the space of the first case, or static */
+    char version[128];
+    char entry[AK_BUNDLE_ENTRY_MAX], file[AK_PACK_NAME_MAX + 1];
+    json_t *when, *workspace, *threads; /* programs; workspace and threads are NULL if the
+                                          variant serves only measured sizes */
+} ak_bundle_variant;
+
+typedef struct ak_bundle_build {
+    ak_archive *archive;
+    const char *kernel; /* as the user names it */
+    char name[AK_BUNDLE_NAME_MAX];
+    ak_bundle_case *cases;
+    size_t case_count, case_capacity;
+    ak_bundle_variant *variants;
+    size_t variant_count;
+    json_t *environment; /* environment of the trials, in words, with its hash */
+    json_t *needs;       /* what the code requires of a machine */
+    char *created;
+    ak_fs_owned folder; /* for compiling */
+    ak_fs_owned kept; /* sources from the archive; open only if the kernel has changed or is gone */
+    ak_pack code, sources;
+} ak_bundle_build;
+
+/* Fills in `cases`, `environment` and `created`. */
+ak_status ak_bundle_cases(ak_bundle_build *b, const ak_bundle_request *request, ak_error *err);
+/* Fills in `variants`, `needs`, `code` and `sources`, and the variant of each case. */
+ak_status ak_bundle_variants(ak_bundle_build *b, ak_error *err);
+/* Writes bundle.json, after everything else has been filled in. */
+ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *err);
+
+/* Gives all files of a bundle in the order in which they are written. *name is a C identifier, to
+   be freed with ak_free. */
+ak_status ak_bundle_make(ak_pack *out, char **name, ak_archive *archive,
+                         const ak_bundle_request *request, ak_error *err);
+
+#endif

@@ -1,0 +1,269 @@
+/* cases.c: finds in the archive the trials to ship, and opens their tasks. */
+#include "ship/bundle.h"
+
+#include <string.h>
+
+#include "archive/config_text.h"
+#include "base/alloc.h"
+#include "formats/format.h"
+
+static ak_status new_case(ak_bundle_case **out, ak_bundle_build *b, ak_error *err)
+{
+    void *cases = b->cases;
+    ak_status status = ak_grow(&cases, &b->case_capacity, b->case_count + 1, sizeof *b->cases, err);
+    b->cases = cases;
+    if (status != AK_OK) {
+        return status;
+    }
+    b->cases[b->case_count] = (ak_bundle_case){.variant = 0};
+    *out = &b->cases[b->case_count++];
+    return AK_OK;
+}
+
+typedef struct taken {
+    ak_trial *trial;
+    bool found;
+    ak_status status;
+    ak_error *err;
+} taken;
+
+static bool take(void *context, const ak_trial *trial)
+{
+    taken *t = context;
+    t->found = true;
+    t->status = ak_trial_copy(t->trial, trial, t->err);
+    return false;
+}
+
+/* Copies the first trial that matches the filter; *found says whether there is one. */
+static ak_status find_trial(bool *found, ak_trial *out, ak_archive *archive,
+                            const ak_archive_filter *filter, ak_error *err)
+{
+    taken t = {.trial = out, .status = AK_OK, .err = err};
+    ak_status status = ak_archive_each(archive, filter, take, &t, err);
+    *found = t.found;
+    return status == AK_OK ? t.status : status;
+}
+
+static ak_status take_one(ak_bundle_build *b, const ak_bundle_request *request, ak_error *err)
+{
+    ak_bundle_case *one;
+    AK_DO(new_case(&one, b, err));
+    if (request->trial == 0) {
+        return ak_archive_best(&one->trial, b->archive, request->filter, err);
+    }
+    bool found = false;
+    const ak_archive_filter filter = {.id = request->trial, .limit = 1};
+    AK_DO(find_trial(&found, &one->trial, b->archive, &filter, err));
+    if (!found) {
+        return ak_fail(err, AK_NOT_FOUND, "%.200s: has no trial #%lld", ak_archive_path(b->archive),
+                       (long long)request->trial);
+    }
+    if (one->trial.status != AK_TRIAL_OK) {
+        return ak_fail(err, AK_INVALID, "trial #%lld ended as %s: only what worked can be shipped",
+                       (long long)request->trial, ak_trial_status_text(one->trial.status));
+    }
+    return AK_OK;
+}
+
+/* ---- a dispatch table -------------------------------------------------------------------------
+ */
+
+static bool set_text(char **to, const char *text)
+{
+    ak_free(*to);
+    *to = ak_strdup(text);
+    return *to != NULL || text == NULL;
+}
+
+/* Makes a trial from the entry of the table, for a size at which the configuration has no trial of
+   its own. */
+static ak_status trial_of_table(ak_trial *out, const ak_archive_filter *like, const json_t *entry,
+                                const ak_run *run, ak_error *err)
+{
+    double best = ak_json_number_at(entry, "best_ms"), loss = ak_json_number_at(entry, "loss");
+    bool good = set_text(&out->kernel, like->kernel) &&
+                set_text(&out->implementation, like->implementation) &&
+                set_text(&out->device, like->device) && set_text(&out->size, like->size) &&
+                set_text(&out->dtype, like->dtype) && set_text(&out->choices, like->choices) &&
+                set_text(&out->config, like->config) &&
+                set_text(&out->environment, like->environment) && set_text(&out->run, run->id) &&
+                set_text(&out->timestamp, run->ended);
+    out->median_ms = best * (loss > 0 ? loss : 1);
+    return good ? AK_OK : ak_fail_memory(err);
+}
+
+/* Writes {"M": 64, "N": 32} as "M=64,N=32", to be freed with ak_free. */
+static ak_status size_text(char **out, const json_t *entry, ak_error *err)
+{
+    const json_t *size = json_object_get(entry, "size");
+    return json_is_object(size)
+               ? ak_config_text_from_json(out, size, NULL, "dispatch table: size", err)
+               : ak_fail(err, AK_CORRUPT, "dispatch table: a size is missing");
+}
+
+static ak_status take_entry(ak_bundle_build *b, const json_t *file, json_t *entry,
+                            const ak_run *run, ak_error *err)
+{
+    char *size = NULL, *config = NULL;
+    bool found = false;
+    ak_bundle_case *one;
+    const json_t *configs = json_object_get(file, "configs");
+    const json_t *chosen =
+        json_array_get(configs, (size_t)json_integer_value(json_object_get(entry, "config")));
+    ak_status status = AK_OK;
+    AK_TRY(chosen == NULL ? ak_fail(err, AK_CORRUPT, "dispatch table: no configuration") : AK_OK);
+    AK_TRY(size_text(&size, entry, err));
+    AK_TRY(ak_config_text_from_json(&config, chosen, NULL, "dispatch table: config", err));
+    AK_TRY(new_case(&one, b, err));
+    const ak_archive_filter filter = {.kernel = ak_json_text_at(file, "kernel"),
+                                      .implementation = ak_json_text_at(file, "implementation"),
+                                      .device = ak_json_text_at(file, "device"),
+                                      .size = size,
+                                      .dtype = ak_json_text_at(file, "dtype"),
+                                      .choices = run->choices,
+                                      .environment = run->environment,
+                                      .config = config,
+                                      .ok_only = true,
+                                      .best_first = true,
+                                      .limit = 1};
+    one->table = json_incref(entry);
+    AK_TRY(find_trial(&found, &one->trial, b->archive, &filter, err));
+    status = found ? AK_OK : trial_of_table(&one->trial, &filter, entry, run, err);
+out:
+    ak_free(size);
+    ak_free(config);
+    return status;
+}
+
+static ak_status take_table(ak_bundle_build *b, const ak_bundle_request *request, ak_error *err)
+{
+    ak_status status = AK_OK;
+    json_t *file = NULL;
+    ak_run run = {0};
+    AK_TRY(ak_format_dispatch_table(&file, b->archive, request->filter, err));
+    AK_TRY(ak_archive_get_run(&run, b->archive, ak_json_text_at(file, "run"), err));
+    const json_t *sizes = json_object_get(file, "sizes");
+    for (size_t i = 0; i < json_array_size(sizes); i++) {
+        AK_TRY(take_entry(b, file, json_array_get(sizes, i), &run, err));
+    }
+    b->created = ak_strdup(run.ended == NULL ? run.started : run.ended);
+    AK_TRY(b->created == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(b->case_count == 0 ? ak_fail(err, AK_CORRUPT, "dispatch table: it has no sizes")
+                              : AK_OK);
+out:
+    ak_run_clear(&run);
+    json_decref(file);
+    return status;
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------
+ */
+
+/* Returns whether the task has the kernel and the sources that the trial was measured with. */
+static bool is_same(const ak_bundle_build *b, const ak_task *task, const ak_trial *trial)
+{
+    const char *then = json_string_value(json_object_get(b->environment, "source"));
+    return strcmp(task->problem->name, trial->kernel) == 0 &&
+           (then == NULL || strcmp(then, task->source_hash) == 0);
+}
+
+/* Opens the kernel as it was at the time of the trial. Returns AK_NOT_FOUND if the archive did not
+   keep it. */
+static ak_status open_kept(ak_task **out, ak_bundle_build *b, const ak_task_spec *spec,
+                           const ak_trial *trial, ak_error *err)
+{
+    char path[AK_PATH_MAX];
+    ak_pack sources = {0};
+    ak_task_spec then = *spec;
+    const char *hash = json_string_value(json_object_get(b->environment, "source"));
+    ak_status status = AK_OK;
+    AK_TRY(hash == NULL ? AK_NOT_FOUND : ak_archive_get_sources(&sources, b->archive, hash, err));
+    AK_TRY(b->kept.path[0] == 0 ? ak_fs_owned_open(&b->kept, err) : AK_OK);
+    AK_TRY(ak_pack_write(&sources, b->kept.path, err));
+    AK_TRY(ak_fs_join(path, b->kept.path, trial->kernel, err));
+    then.kernel = path;
+    then.kept = true;
+    status = ak_task_open(out, &then, err);
+out:
+    ak_pack_clear(&sources);
+    return status;
+}
+
+static ak_status open_task(ak_bundle_case *one, ak_bundle_build *b, const ak_task_spec *spec,
+                           ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = ak_task_open(&one->task, spec, err);
+    if (status == AK_OK && (one->task->recorded || is_same(b, one->task, &one->trial))) {
+        return AK_OK;
+    }
+    ak_task_close(one->task);
+    one->task = NULL;
+    ak_status kept = open_kept(&one->task, b, spec, &one->trial, &why);
+    if (kept != AK_NOT_FOUND) {
+        return kept == AK_OK ? AK_OK : ak_fail(err, kept, "%s", why.text);
+    }
+    return status != AK_OK
+               ? status
+               : ak_fail(err, AK_INVALID,
+                         "%.100s: is not the kernel that %s was measured of, or has changed since, "
+                         "and the archive did not keep it; tune it again",
+                         b->kernel, one->trial.id > 0 ? "this configuration" : "the table");
+}
+
+static ak_status open_case(ak_bundle_build *b, ak_bundle_case *one, ak_error *err)
+{
+    const ak_trial *trial = &one->trial;
+    const ak_task_spec spec = {
+        .kernel = b->kernel,
+        .implementation = trial->implementation,
+        .device = trial->device,
+        .size = trial->size,
+        .dtype = trial->dtype,
+        .choices = trial->choices,
+        .allow_numerics = json_is_true(json_object_get(b->environment, "numerics")),
+        .threads = (int)json_integer_value(json_object_get(b->environment, "threads")),
+    };
+    ak_status status = AK_OK;
+    AK_TRY(open_task(one, b, &spec, err));
+    if (one->task == NULL || one->task->recorded) {
+        return ak_fail(err, AK_INVALID,
+                       "%s: nothing was measured on a recording, so there is nothing to ship",
+                       trial->device);
+    }
+    AK_TRY(ak_problem_runnable(one->task->problem, err));
+    AK_TRY(ak_config_parse(&one->config, one->task->space, trial->config, err));
+    AK_TRY(ak_task_workspace(&one->workspace_bytes, &one->threads, one->task, &one->task->shape,
+                             &one->config, err));
+out:
+    return status;
+}
+
+/* Dates the bundle by its latest measurement and not by the clock, so that equal inputs give equal
+   bytes. */
+static ak_status date(ak_bundle_build *b, ak_error *err)
+{
+    for (size_t i = 0; i < b->case_count; i++) {
+        const char *at = b->cases[i].trial.timestamp;
+        if (at != NULL && (b->created == NULL || strcmp(at, b->created) > 0)) {
+            if (!set_text(&b->created, at)) {
+                return ak_fail_memory(err);
+            }
+        }
+    }
+    return AK_OK;
+}
+
+ak_status ak_bundle_cases(ak_bundle_build *b, const ak_bundle_request *request, ak_error *err)
+{
+    ak_status status = AK_OK;
+    AK_TRY(request->table ? take_table(b, request, err) : take_one(b, request, err));
+    AK_TRY(date(b, err));
+    AK_TRY(ak_format_environment(&b->environment, b->archive, b->cases[0].trial.environment, err));
+    for (size_t i = 0; i < b->case_count; i++) {
+        AK_TRY(open_case(b, &b->cases[i], err));
+    }
+out:
+    return status;
+}

@@ -1,0 +1,469 @@
+/*
+ * format_c.c: the amalgamation: a bundle, the runtime and a plain function in one .c and one .h,
+ * which a user copies into a source tree, and a program that tests them there. The written code
+ * compiles without warnings as C99 and as C++, so it has casts and early declarations that either
+ * language alone would not need.
+ */
+#include "ship/bundle.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/asset.h"
+#include "formats/format.h"
+#include "runtime/ak_runtime.h"
+
+#define SOURCE_MAX (1u << 30)
+#define LINE_BYTES 24
+#define NAME_MAX_C 80
+
+typedef struct writer {
+    const akr_info *info;
+    const akr_bundle *bundle;
+    const ak_pack *pack;
+    json_t *file; /* bundle.json */
+    char size[AKR_SIZES_MAX][NAME_MAX_C], argument[AKR_ARGUMENTS_MAX][NAME_MAX_C];
+} writer;
+
+/* ---- names and types --------------------------------------------------------------------------
+ */
+
+static bool is_word(const char *name)
+{
+    static const char *const words[] = {
+        "auto",      "break",     "case",   "catch",    "char",    "class",    "const",
+        "continue",  "default",   "delete", "do",       "double",  "else",     "enum",
+        "extern",    "float",     "for",    "goto",     "if",      "inline",   "int",
+        "long",      "namespace", "new",    "operator", "private", "public",   "register",
+        "restrict",  "return",    "short",  "signed",   "sizeof",  "static",   "struct",
+        "switch",    "template",  "this",   "throw",    "try",     "typedef",  "typename",
+        "union",     "unsigned",  "using",  "virtual",  "void",    "volatile", "while",
+        "workspace", "bytes",     "bool",   "true",     "false"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(words[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Chooses the names of the C parameters. Sizes keep theirs, with "_" after a keyword. An argument
+   whose name is a keyword or that of a size gets "_array" at the end. */
+static void choose_names(writer *w)
+{
+    for (int i = 0; i < w->info->size_count; i++) {
+        (void)snprintf(w->size[i], NAME_MAX_C, "%.64s%s", w->info->size_name[i],
+                       is_word(w->info->size_name[i]) ? "_" : "");
+    }
+    for (int i = 0; i < w->info->argument_count; i++) {
+        const char *name = w->info->argument[i].name;
+        bool taken = is_word(name);
+        for (int k = 0; k < w->info->size_count; k++) {
+            taken = taken || strcmp(w->size[k], name) == 0;
+        }
+        (void)snprintf(w->argument[i], NAME_MAX_C, "%.64s%s", name, taken ? "_array" : "");
+    }
+}
+
+static const char *type_of(akr_dtype dtype)
+{
+    return dtype == AKR_F32   ? "float"
+           : dtype == AKR_F64 ? "double"
+           : dtype == AKR_I32 ? "int32_t"
+                              : "uint16_t";
+}
+
+/* Prints the sizes as parameters: "int64_t M, int64_t N". */
+static void print_sizes(ak_buf *out, const writer *w)
+{
+    for (int i = 0; i < w->info->size_count; i++) {
+        ak_buf_print(out, "%sint64_t %s", i == 0 ? "" : ", ", w->size[i]);
+    }
+}
+
+static void print_prototypes(ak_buf *out, const writer *w, const char *tail)
+{
+    ak_buf_print(out, "int ak_%s_workspace(size_t *bytes, ", w->info->name);
+    print_sizes(out, w);
+    ak_buf_print(out, ")%s\n", tail);
+}
+
+static void print_function(ak_buf *out, const writer *w)
+{
+    ak_buf_print(out, "int ak_%s(", w->info->name);
+    print_sizes(out, w);
+    for (int i = 0; i < w->info->argument_count; i++) {
+        const akr_argument *a = &w->info->argument[i];
+        ak_buf_print(out, ",\n    %s%s *%s", a->access == AKR_IN ? "const " : "", type_of(a->dtype),
+                     w->argument[i]);
+    }
+    ak_buf_puts(out, ",\n    void *workspace, size_t workspace_bytes)");
+}
+
+/* ---- the header -------------------------------------------------------------------------------
+ */
+
+static void print_arguments(ak_buf *out, const writer *w)
+{
+    const json_t *list = json_object_get(w->file, "arguments");
+    for (int i = 0; i < w->info->argument_count; i++) {
+        const akr_argument *a = &w->info->argument[i];
+        const json_t *extents = json_object_get(json_array_get(list, (size_t)i), "extents");
+        ak_buf_print(out, " *   %s: %s, %s [", w->argument[i],
+                     a->access == AKR_IN    ? "read"
+                     : a->access == AKR_OUT ? "written"
+                                            : "read and written",
+                     akr_dtype_text(a->dtype));
+        for (size_t d = 0; d < json_array_size(extents); d++) {
+            ak_buf_print(out, "%s%s", d == 0 ? "" : ", ",
+                         json_string_value(json_array_get(extents, d)));
+        }
+        ak_buf_print(out, "]%s\n", a->unused ? ", not looked at: may be NULL" : "");
+    }
+}
+
+/* Prints a text of the user within a comment, so that it cannot end the comment. */
+static void print_comment(ak_buf *out, const char *text)
+{
+    for (; *text != 0; text++) {
+        ak_buf_putc(out, *text);
+        ak_buf_puts(out, text[0] == '*' && text[1] == '/' ? " " : "");
+    }
+}
+
+static ak_status write_header(ak_buf *out, const writer *w, ak_error *err)
+{
+    const akr_info *info = w->info;
+    ak_buf_print(out, "/*\n * %s.h: ", info->name);
+    print_comment(out, ak_json_text_at(w->file, "description"));
+    ak_buf_puts(out, "\n *\n * Written by autokernel " AK_VERSION
+                     " (docs/shipping.md); link with -ldl -lm -pthread.\n *\n");
+    print_arguments(out, w);
+    ak_buf_print(out,
+                 " *\n * Arrays are row-major and aligned to %d bytes, and so is the workspace; "
+                 "what is written overlaps\n * nothing else. %s%s%s"
+                 "Measured sizes (",
+                 AKR_ALIGNMENT, info->options[0] == 0 ? "" : "Options: ", info->options,
+                 info->options[0] == 0 ? "" : ". ");
+    for (int i = 0; i < info->size_count; i++) {
+        ak_buf_print(out, "%s%s", i == 0 ? "" : ", ", info->size_name[i]);
+    }
+    ak_buf_puts(out, "):\n *   ");
+    for (int i = 0; i < info->measured_count; i++) {
+        const int64_t *size = akr_measured_size(w->bundle, i);
+        for (int k = 0; k < info->size_count; k++) {
+            ak_buf_print(out, "%s%lld", k == 0 ? (i == 0 ? "" : "; ") : "x", (long long)size[k]);
+        }
+    }
+    ak_buf_puts(out, "\n *\n * Functions return 0 or one of these; nothing is written then:\n");
+    for (int i = 1; strcmp(akr_status_text((akr_status)i), "unknown") != 0; i++) {
+        ak_buf_print(out, " *   %2d  %s\n", i, akr_status_text((akr_status)i));
+    }
+    ak_buf_print(out,
+                 " *\n * Any number of threads may call at once, each with its own outputs and "
+                 "workspace. The first call in a\n * thread starts the threads that it needs; they "
+                 "end with it.\n */\n#ifndef AK_%s_H\n#define AK_%s_H\n\n#include <stddef.h>\n"
+                 "#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+                 "/* The bytes of the workspace at these sizes. */\n",
+                 info->name, info->name);
+    print_prototypes(out, w, ";");
+    print_function(out, w);
+    ak_buf_print(out,
+                 ";\n/* What a status means; of one that opening gave, why. */\n"
+                 "const char *ak_%s_text(int status);\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n",
+                 info->name);
+    return ak_buf_status(out, err);
+}
+
+/* ---- the source -------------------------------------------------------------------------------
+ */
+
+static ak_status print_asset(ak_buf *out, const char *path, ak_error *err)
+{
+    const ak_asset *asset = ak_asset_find(path);
+    if (asset == NULL) {
+        return ak_fail(err, AK_INTERNAL, "%s is not part of this build", path);
+    }
+    for (const char *line = asset->data; *line != 0;) {
+        size_t length = strcspn(line, "\n") + 1;
+        if (strncmp(line, "#include \"ak_runtime.h\"", 23) != 0) {
+            ak_buf_append(out, line, length);
+        }
+        line += length;
+    }
+    return ak_buf_status(out, err);
+}
+
+static ak_status print_bundle(ak_buf *out, const ak_pack *pack, ak_error *err)
+{
+    ak_buf tar = AK_BUF(AK_BUNDLE_BYTES_MAX);
+    ak_status status = ak_pack_tar(&tar, pack, err);
+    ak_buf_puts(out, "\n/* The bundle: a tar file. */\nstatic const unsigned char one_bundle[] "
+                     "__attribute__((aligned(64))) = {");
+    for (size_t i = 0; i < tar.length && status == AK_OK; i++) {
+        ak_buf_print(out, "%s%u,", i % LINE_BYTES == 0 ? "\n    " : "",
+                     (unsigned)(unsigned char)tar.data[i]);
+    }
+    ak_buf_puts(out, "\n};\n\n");
+    ak_buf_free(&tar);
+    return status == AK_OK ? ak_buf_status(out, err) : status;
+}
+
+static void print_body(ak_buf *out, const writer *w)
+{
+    const akr_info *info = w->info;
+    print_prototypes(out, w, "");
+    ak_buf_puts(out, "{\n    one_thread *t;\n    int64_t size[AKR_SIZES_MAX] = {0};\n"
+                     "    akr_status status;\n");
+    for (int i = 0; i < info->size_count; i++) {
+        ak_buf_print(out, "    size[%d] = %s;\n", i, w->size[i]);
+    }
+    ak_buf_puts(out, "    status = one_find(&t, size);\n"
+                     "    if (status == AKR_OK && bytes != NULL) {\n"
+                     "        *bytes = t->plan.workspace_bytes;\n    }\n"
+                     "    return (int)status;\n}\n\n");
+    print_function(out, w);
+    ak_buf_puts(out, "\n{\n    int64_t size[AKR_SIZES_MAX] = {0};\n"
+                     "    void *arg[AKR_ARGUMENTS_MAX] = {NULL};\n");
+    for (int i = 0; i < info->size_count; i++) {
+        ak_buf_print(out, "    size[%d] = %s;\n", i, w->size[i]);
+    }
+    for (int i = 0; i < info->argument_count; i++) {
+        ak_buf_print(out, "    arg[%d] = (void *)(uintptr_t)%s;\n", i, w->argument[i]);
+    }
+    ak_buf_print(out,
+                 "    return (int)one_run(size, arg, workspace, workspace_bytes);\n}\n\n"
+                 "const char *ak_%s_text(int status)\n{\n"
+                 "    return status != 0 && status == (int)one_status && one_error.text[0] != 0\n"
+                 "               ? one_error.text\n"
+                 "               : akr_status_text((akr_status)status);\n}\n",
+                 info->name);
+}
+
+static ak_status write_source(ak_buf *out, const writer *w, ak_error *err)
+{
+    ak_status status = AK_OK;
+    ak_buf_print(out,
+                 "/* %s.c: see %s.h. First the runtime of autokernel, then the bundle, then the "
+                 "functions. */\n#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n"
+                 "#include \"%s.h\"\n\n#define AKR_API static __attribute__((unused))\n",
+                 w->info->name, w->info->name, w->info->name);
+    AK_TRY(print_asset(out, "runtime/ak_runtime.h", err));
+    AK_TRY(print_asset(out, "runtime/ak_runtime.c", err));
+    AK_TRY(print_bundle(out, w->pack, err));
+    AK_TRY(print_asset(out, "runtime/amalgam_call.c", err));
+    print_body(out, w);
+    status = ak_buf_status(out, err);
+out:
+    return status;
+}
+
+/* ---- the test ---------------------------------------------------------------------------------
+ */
+
+/* Prints the test of the first measured size: arrays, a call, the reference, the comparison. It is
+   long because it prints one function of C, line by line. */
+static void print_test(ak_buf *out, const writer *w, const akr_plan *plan)
+{
+    const akr_info *info = w->info;
+    const json_t *arguments = json_object_get(w->file, "arguments");
+    const json_t *measured = json_array_get(json_object_get(w->file, "measured"), 0);
+    const json_t *options = json_object_get(w->file, "option_values");
+    ak_buf_puts(out, "int main(void)\n{\n    size_t bytes = 0;\n    long wrong = 0;\n"
+                     "    int64_t size[] = {");
+    for (int i = 0; i < info->size_count; i++) {
+        ak_buf_print(out, "%s%lld", i == 0 ? "" : ", ", (long long)plan->size[i]);
+    }
+    ak_buf_puts(out, "};\n    int choice[] = {");
+    for (size_t i = 0; i < json_array_size(options); i++) {
+        ak_buf_print(
+            out, "%lld, ",
+            (long long)json_integer_value(json_object_get(json_array_get(options, i), "index")));
+    }
+    ak_buf_puts(out, "0};\n    double number[] = {");
+    for (size_t i = 0; i < json_array_size(options); i++) {
+        const json_t *value = json_object_get(json_array_get(options, i), "value");
+        ak_buf_real(out, json_is_number(value) ? json_number_value(value) : 0);
+        ak_buf_puts(out, ", ");
+    }
+    ak_buf_puts(out, "0};\n    int64_t rows[16] = {0};\n    double *right[16] = {NULL};\n"
+                     "    void *arg[16] = {NULL};\n    long count[16] = {0};\n");
+    for (int i = 0; i < info->argument_count; i++) {
+        const akr_argument *a = &info->argument[i];
+        const json_t *f = json_object_get(json_array_get(arguments, (size_t)i), "fill");
+        int64_t row = a->rank > 0 ? plan->extent[i][a->rank - 1] : 1, all = 1;
+        const char *type = type_of(a->dtype), *kind = ak_json_text_at(f, "kind");
+        for (int d = 0; d < a->rank; d++) {
+            all *= plan->extent[i][d];
+        }
+        ak_buf_print(out,
+                     "    count[%d] = %lld;\n    rows[%d] = %lld;\n"
+                     "    arg[%d] = aligned_alloc(64, %zu);\n"
+                     "    right[%d] = doubles(%lld);\n"
+                     "    memset(arg[%d], 0xff, %zu);\n"
+                     "    for (long i = 0; i < count[%d]; i++) {\n"
+                     "        %s x = (%s)fill('%c', ",
+                     i, (long long)all, i, (long long)row, i, (plan->bytes[i] + 127) / 64 * 64, i,
+                     (long long)all, i, plan->bytes[i], i, type, type,
+                     kind[0] == 0 ? 'c' : kind[0]);
+        ak_buf_real(out, ak_json_number_at(f, "a"));
+        ak_buf_puts(out, ", ");
+        ak_buf_real(out, ak_json_number_at(f, "b"));
+        ak_buf_print(out,
+                     ", i, count[%d]);\n        right[%d][i] = x;\n"
+                     "        ((%s *)arg[%d])[i / %lld * %lld + i %% %lld] = x;\n    }\n",
+                     i, i, type, i, (long long)row, (long long)plan->pitch[i], (long long)row);
+    }
+    ak_buf_print(out, "    int status = ak_%s_workspace(&bytes", info->name);
+    for (int i = 0; i < info->size_count; i++) {
+        ak_buf_print(out, ", size[%d]", i);
+    }
+    ak_buf_print(out,
+                 ");\n    void *workspace = aligned_alloc(64, (bytes + 127) / 64 * 64);\n"
+                 "    status = status != 0 ? status : ak_%s(",
+                 info->name);
+    for (int i = 0; i < info->size_count; i++) {
+        ak_buf_print(out, "%ssize[%d]", i == 0 ? "" : ", ", i);
+    }
+    for (int i = 0; i < info->argument_count; i++) {
+        ak_buf_print(out, ", arg[%d]", i);
+    }
+    ak_buf_print(
+        out,
+        ", workspace, bytes);\n    if (status != 0) {\n"
+        "        return refused(\"%s\", ak_%s_text(status));\n"
+        "    }\n    ak_host_call call = {size, choice, number, (void *const *)right, rows, "
+        "NULL, 1, alone, no_barrier, NULL};\n    ak_reference(&call);\n",
+        info->name, info->name);
+    for (int i = 0; i < info->argument_count; i++) {
+        const akr_argument *a = &info->argument[i];
+        int64_t row = a->rank > 0 ? plan->extent[i][a->rank - 1] : 1;
+        if (a->access == AKR_IN) {
+            continue;
+        }
+        ak_buf_print(out,
+                     "    {\n        double rms = 0;\n"
+                     "        for (long i = 0; i < count[%d]; i++) rms += right[%d][i] * "
+                     "right[%d][i];\n        rms = sqrt(rms / (double)count[%d]);\n"
+                     "        for (long i = 0; i < count[%d]; i++) {\n"
+                     "            double got = ((%s *)arg[%d])[i / %lld * %lld + i %% %lld];\n"
+                     "            wrong += !(fabs(got - right[%d][i]) <= ",
+                     i, i, i, i, i, type_of(a->dtype), i, (long long)row, (long long)plan->pitch[i],
+                     (long long)row, i);
+        ak_buf_real(out, ak_json_number_at(measured, "relative"));
+        ak_buf_print(out, " * fabs(right[%d][i]) + ", i);
+        ak_buf_real(out, ak_json_number_at(measured, "rms"));
+        ak_buf_puts(out, " * rms);\n        }\n    }\n");
+    }
+    ak_buf_print(out, "    return ended(\"%s\", wrong);\n}\n", info->name);
+}
+
+/* Returns whether an argument has a 16-bit type. C has no arithmetic for these, so a test would
+   have to convert their bits first. */
+static bool has_small_types(const akr_info *info)
+{
+    for (int i = 0; i < info->argument_count; i++) {
+        if (akr_dtype_bytes(info->argument[i].dtype) == 2) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static ak_status write_test(ak_buf *out, const writer *w, ak_error *err)
+{
+    const akr_info *info = w->info;
+    akr_plan plan;
+    char name[AK_PACK_NAME_MAX + 1];
+    ak_status status = AK_OK;
+    ak_buf_print(out,
+                 "/* test_%s.c: one call against the reference of the kernel.\n"
+                 " *     cc -O1 test_%s.c %s.c -ldl -lm -pthread -o test && ./test */\n"
+                 "#define _GNU_SOURCE\n#include \"%s.h\"\n\n",
+                 info->name, info->name, info->name, info->name);
+    (void)snprintf(name, sizeof name, "source/%.63s/reference.c", info->kernel);
+    const ak_pack_file *reference = ak_pack_find(w->pack, name);
+    if (reference == NULL || has_small_types(info) ||
+        akr_query(&plan, w->bundle, akr_measured_size(w->bundle, 0), NULL) != AKR_OK) {
+        AK_TRY(print_asset(out, "runtime/amalgam_test.c", err));
+        ak_buf_print(out,
+                     "int main(void)\n{\n    size_t bytes = 0;\n"
+                     "    int status = ak_%s_workspace(&bytes",
+                     info->name);
+        for (int i = 0; i < info->size_count; i++) {
+            ak_buf_print(out, ", %lld", (long long)akr_measured_size(w->bundle, 0)[i]);
+        }
+        ak_buf_print(out,
+                     ");\n    return status != 0 ? refused(\"%s\", ak_%s_text(status)) : "
+                     "opened(\"%s\");\n}\n",
+                     info->name, info->name, info->name);
+        return ak_buf_status(out, err);
+    }
+    AK_TRY(print_asset(out, "src/backend/host/ak_host.h", err));
+    ak_buf_append(out, reference->data, reference->length);
+    AK_TRY(print_asset(out, "runtime/amalgam_test.c", err));
+    print_test(out, w, &plan);
+    status = ak_buf_status(out, err);
+out:
+    return status;
+}
+
+/* ---- the files --------------------------------------------------------------------------------
+ */
+
+static ak_status add(ak_pack *out, const char *before, const char *name, const char *after,
+                     ak_status (*write)(ak_buf *out, const writer *w, ak_error *err),
+                     const writer *w, ak_error *err)
+{
+    char path[AK_BUNDLE_NAME_MAX + 16];
+    ak_buf text = AK_BUF(SOURCE_MAX);
+    (void)snprintf(path, sizeof path, "%s%s%s", before, name, after);
+    ak_status status = write(&text, w, err);
+    status = status == AK_OK ? ak_pack_add(out, path, text.data, text.length, err) : status;
+    ak_buf_free(&text);
+    return status;
+}
+
+static ak_status build_c(ak_pack *out, char **name, ak_archive *archive,
+                         const ak_bundle_request *request, ak_error *err)
+{
+    ak_pack bundle = {0}, made = {0};
+    akr_bundle *open = NULL;
+    akr_error why;
+    ak_buf tar = AK_BUF(AK_BUNDLE_BYTES_MAX);
+    writer *w = ak_alloc(1, sizeof *w);
+    ak_status status = AK_OK;
+    AK_TRY(w == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_bundle_make(&bundle, name, archive, request, err));
+    AK_TRY(ak_pack_tar(&tar, &bundle, err));
+    if (akr_open_memory(&open, tar.data, tar.length, AKR_LOOK, &why) != AKR_OK) {
+        status = ak_fail(err, AK_INTERNAL, "%s", why.text);
+        goto out;
+    }
+    w->info = akr_describe(open);
+    w->bundle = open;
+    w->pack = &bundle;
+    AK_TRY(ak_json_parse(&w->file, w->info->json, strlen(w->info->json), AK_BUNDLE_JSON, err));
+    choose_names(w);
+    AK_TRY(add(&made, "", *name, ".h", write_header, w, err));
+    AK_TRY(add(&made, "", *name, ".c", write_source, w, err));
+    AK_TRY(add(&made, "test_", *name, ".c", write_test, w, err));
+    *out = made;
+    made = (ak_pack){0};
+out:
+    akr_close(open);
+    if (w != NULL) {
+        json_decref(w->file);
+    }
+    ak_free(w);
+    ak_buf_free(&tar);
+    ak_pack_clear(&bundle);
+    ak_pack_clear(&made);
+    return status;
+}
+
+const ak_format_ops ak_format_c = {
+    .name = "c",
+    .description = "the same as one .c and one .h with a plain function, and a test (export only)",
+    .build = build_c,
+};

@@ -1,0 +1,328 @@
+/* manifest.c: writes bundle.json, which docs/formats.md describes. */
+#include "ship/bundle.h"
+
+#include <string.h>
+
+#include "runtime/ak_runtime.h"
+#include "archive/config_text.h"
+#include "base/alloc.h"
+#include "space/portable.h"
+
+/* The alignment in bytes that ak_host.h promises for arrays. */
+#define HOST_ALIGNMENT 64
+
+static bool append(json_t *list, json_t *one, bool good)
+{
+    if (!good) {
+        json_decref(one);
+        return false;
+    }
+    return json_array_append_new(list, one) == 0;
+}
+
+/* ---- the problem ------------------------------------------------------------------------------
+ */
+
+static json_t *sizes_of(const ak_problem *problem)
+{
+    json_t *list = json_array();
+    bool good = list != NULL;
+    for (size_t i = 0; i < problem->size_count && good; i++) {
+        json_t *one = json_object();
+        good = append(list, one,
+                      ak_json_set_text(one, "name", problem->sizes[i].name) &&
+                          ak_json_set_text(one, "description", problem->sizes[i].description));
+    }
+    if (!good) {
+        json_decref(list);
+        return NULL;
+    }
+    return list;
+}
+
+/* Lists all options, also those at their defaults. A number is written also as the bits of a
+   double, which every locale reads back as the same value. */
+static json_t *options_of(const ak_task *task)
+{
+    json_t *list = json_array();
+    bool good = list != NULL;
+    for (size_t i = 0; i < task->problem->choice_count && good; i++) {
+        const ak_choice_spec *option = &task->problem->choices[i];
+        json_t *one = json_object();
+        char bits[17];
+        uint64_t raw;
+        memcpy(&raw, &task->number[i], sizeof raw);
+        (void)snprintf(bits, sizeof bits, "%016llx", (unsigned long long)raw);
+        json_t *value =
+            option->kind == AK_CHOICE_TEXT    ? json_string(option->values[task->choice[i]])
+            : option->kind == AK_CHOICE_WHOLE ? json_integer((json_int_t)task->number[i])
+                                              : json_real(task->number[i]);
+        good = append(list, one,
+                      ak_json_set_text(one, "name", option->name) &&
+                          ak_json_set(one, "value", value) &&
+                          ak_json_set(one, "index", json_integer(task->choice[i])) &&
+                          ak_json_set_text(one, "bits", bits));
+    }
+    if (!good) {
+        json_decref(list);
+        return NULL;
+    }
+    return list;
+}
+
+typedef struct place {
+    const ak_task *task;
+    const char *sizes[AK_SIZES_MAX];
+    char where[160];
+} place;
+
+static ak_status program(json_t **out, const char *text, const place *at, ak_error *err)
+{
+    return ak_program_of(out, text, at->task->constants, at->sizes, at->task->problem->size_count,
+                         at->where, err);
+}
+
+static ak_status argument_of(json_t **out, size_t index, const place *at, ak_error *err)
+{
+    static const char *const access[] = {
+        [AK_ACCESS_IN] = "in", [AK_ACCESS_OUT] = "out", [AK_ACCESS_INOUT] = "inout"};
+    const ak_argument_spec *a = &at->task->problem->arguments[index];
+    json_t *object = json_object(), *shape = json_array(), *texts = json_array(), *pitch = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(object == NULL || shape == NULL || texts == NULL ? ak_fail_memory(err) : AK_OK);
+    for (size_t d = 0; d < a->rank; d++) {
+        json_t *extent = NULL;
+        AK_TRY(program(&extent, a->shape[d], at, err));
+        bool good = json_array_append_new(shape, extent) == 0 &&
+                    json_array_append_new(texts, json_string(a->shape[d])) == 0;
+        AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    }
+    AK_TRY(a->pitch == NULL ? AK_OK : program(&pitch, a->pitch, at, err));
+    bool unused = false;
+    AK_TRY(a->unused == NULL
+               ? AK_OK
+               : ak_expr_bool(&unused, a->unused, at->task->constants, at->where, err));
+    bool good =
+        ak_json_set_text(object, "name", a->name) &&
+        ak_json_set_text(object, "dtype",
+                         ak_dtype_text(a->dtype_follows ? at->task->dtype : a->dtype)) &&
+        ak_json_set_text(object, "access", access[a->access]) &&
+        ak_json_set(object, "shape", json_incref(shape)) &&
+        ak_json_set(object, "extents", json_incref(texts)) &&
+        ak_json_set(object, "pitch", pitch == NULL ? json_null() : json_incref(pitch)) &&
+        ak_json_set(object, "alignment", json_integer(HOST_ALIGNMENT)) &&
+        ak_json_set(object, "unused", json_boolean(unused)) &&
+        ak_json_set(object, "fill",
+                    json_pack("{s:s, s:f, s:f}", "kind", ak_fill_text(a->fill), "a",
+                              at->task->shape.fill[index][0], "b", at->task->shape.fill[index][1]));
+    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    *out = json_incref(object);
+out:
+    json_decref(object);
+    json_decref(shape);
+    json_decref(texts);
+    json_decref(pitch);
+    return status;
+}
+
+static ak_status set_arguments(json_t *file, const ak_task *task, ak_error *err)
+{
+    place at = {.task = task};
+    json_t *list = json_array();
+    ak_status status = list == NULL ? ak_fail_memory(err) : AK_OK;
+    for (size_t i = 0; i < task->problem->size_count; i++) {
+        at.sizes[i] = task->problem->sizes[i].name;
+    }
+    for (size_t i = 0; i < task->problem->argument_count && status == AK_OK; i++) {
+        json_t *argument = NULL;
+        (void)snprintf(at.where, sizeof at.where, "argument %.80s",
+                       task->problem->arguments[i].name);
+        status = argument_of(&argument, i, &at, err);
+        if (status == AK_OK && json_array_append_new(list, argument) != 0) {
+            status = ak_fail_memory(err);
+        }
+    }
+    if (status == AK_OK && json_object_set(file, "arguments", list) != 0) {
+        status = ak_fail_memory(err);
+    }
+    json_decref(list);
+    return status;
+}
+
+/* ---- the code ---------------------------------------------------------------------------------
+ */
+
+static json_t *compiler_of(const ak_bundle_variant *v)
+{
+    json_t *object = json_object(), *options = json_array();
+    bool good = object != NULL && options != NULL;
+    for (size_t i = 0; i < v->option_count && good; i++) {
+        good = json_array_append_new(options, json_string(v->options[i])) == 0;
+    }
+    good = good && ak_json_set_text(object, "name", v->compiler) &&
+           ak_json_set_text(object, "version", v->version) &&
+           ak_json_set(object, "options", json_incref(options));
+    json_decref(options);
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static json_t *program_or_null(json_t *value)
+{
+    return value == NULL ? json_null() : json_incref(value);
+}
+
+static ak_status set_variants(json_t *file, const ak_bundle_build *b, ak_error *err)
+{
+    ak_status status = AK_OK;
+    json_t *list = json_array();
+    for (size_t i = 0; i < b->variant_count && status == AK_OK; i++) {
+        const ak_bundle_variant *v = &b->variants[i];
+        json_t *config = NULL, *one = json_object();
+        status = ak_config_text_to_json(&config, v->config, "configuration", err);
+        bool good = status == AK_OK && json_object_set_new(one, "config", config) == 0 &&
+                    ak_json_set_text(one, "file", v->file) &&
+                    ak_json_set_text(one, "entry", v->entry) &&
+                    ak_json_set(one, "when", program_or_null(v->when)) &&
+                    ak_json_set(one, "workspace", program_or_null(v->workspace)) &&
+                    ak_json_set(one, "threads", program_or_null(v->threads)) &&
+                    ak_json_set(one, "compiler", compiler_of(v));
+        good = append(list, one, good);
+        status = status != AK_OK || good ? status : ak_fail_memory(err);
+    }
+    status = status == AK_OK && json_object_set(file, "variants", list) != 0 ? ak_fail_memory(err)
+                                                                             : status;
+    json_decref(list);
+    return status;
+}
+
+/* ---- evidence ---------------------------------------------------------------------------------
+ */
+
+/* Returns what the run of a trial says of the fastest library, as a new reference; a JSON null if
+   it says nothing. */
+static json_t *baseline_of(const ak_bundle_build *b, const ak_trial *trial)
+{
+    ak_run run = {0};
+    json_t *result = NULL, *found = NULL;
+    if (trial->run != NULL && ak_archive_get_run(&run, b->archive, trial->run, NULL) == AK_OK &&
+        run.result_json != NULL &&
+        ak_json_parse(&result, run.result_json, strlen(run.result_json), "result", NULL) == AK_OK) {
+        found = json_incref(json_object_get(result, "baseline"));
+    }
+    json_decref(result);
+    ak_run_clear(&run);
+    return found == NULL ? json_null() : found;
+}
+
+static json_t *number_or_null(double value)
+{
+    return value > 0 ? json_real(value) : json_null();
+}
+
+static bool set_evidence(json_t *one, const ak_bundle_build *b, const ak_bundle_case *c)
+{
+    const ak_trial *t = &c->trial;
+    json_t *interval =
+        t->ci_high_ms > 0 ? json_pack("[f,f]", t->ci_low_ms, t->ci_high_ms) : json_null();
+    return ak_json_set(one, "ms", number_or_null(t->median_ms)) &&
+           ak_json_set(one, "ci_ms", interval) &&
+           ak_json_set(one, "samples", json_integer((json_int_t)t->sample_count)) &&
+           ak_json_set(one, "tflops", number_or_null(t->tflops)) &&
+           ak_json_set(one, "gbs", number_or_null(t->gbs)) &&
+           ak_json_set(one, "efficiency", number_or_null(t->efficiency)) &&
+           ak_json_set_text(one, "bound", t->bound) &&
+           ak_json_set(one, "trial", t->id > 0 ? json_integer(t->id) : json_null()) &&
+           ak_json_set_text(one, "run", t->run) && ak_json_set_text(one, "date", t->timestamp) &&
+           ak_json_set(one, "baseline", baseline_of(b, t)) &&
+           (c->table == NULL ||
+            (ak_json_set(one, "loss", json_incref(json_object_get(c->table, "loss"))) &&
+             ak_json_set(one, "loss_ci", json_incref(json_object_get(c->table, "loss_ci")))));
+}
+
+static json_t *measured_of(const ak_bundle_build *b)
+{
+    json_t *list = json_array();
+    bool good = list != NULL;
+    for (size_t i = 0; i < b->case_count && good; i++) {
+        const ak_bundle_case *c = &b->cases[i];
+        json_t *one = json_object(), *size = json_array();
+        for (size_t k = 0; k < c->task->problem->size_count && good; k++) {
+            good = json_array_append_new(size, json_integer(c->task->shape.size[k])) == 0;
+        }
+        good = good && ak_json_set(one, "size", json_incref(size)) &&
+               ak_json_set(one, "variant", json_integer((json_int_t)c->variant)) &&
+               ak_json_set(one, "workspace_bytes", json_integer((json_int_t)c->workspace_bytes)) &&
+               ak_json_set(one, "threads", json_integer(c->threads)) &&
+               ak_json_set(one, "relative", json_real(c->task->shape.relative)) &&
+               ak_json_set(one, "rms", json_real(c->task->shape.rms)) && set_evidence(one, b, c);
+        json_decref(size);
+        good = append(list, one, good);
+    }
+    if (!good) {
+        json_decref(list);
+        return NULL;
+    }
+    return list;
+}
+
+/* ---- files ------------------------------------------------------------------------------------
+ */
+
+static bool add_files(json_t *list, const ak_pack *pack)
+{
+    bool good = true;
+    for (size_t i = 0; i < pack->count && good; i++) {
+        char sum[65];
+        json_t *one = json_object();
+        akr_sha256(sum, pack->files[i].data, pack->files[i].length);
+        good =
+            append(list, one,
+                   ak_json_set_text(one, "name", pack->files[i].name) &&
+                       ak_json_set(one, "bytes", json_integer((json_int_t)pack->files[i].length)) &&
+                       ak_json_set_text(one, "sha256", sum));
+    }
+    return good;
+}
+
+ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *err)
+{
+    const ak_task *task = b->cases[0].task;
+    const ak_problem *problem = task->problem;
+    json_t *file = json_object(), *files = json_array();
+    ak_status status = AK_OK;
+    bool good = file != NULL && files != NULL &&
+                ak_json_set(file, "schema", json_integer(AK_BUNDLE_SCHEMA)) &&
+                ak_json_set_text(file, "kind", AK_BUNDLE_KIND) &&
+                ak_json_set_text(file, "name", b->name) &&
+                ak_json_set_text(file, "kernel", problem->name) &&
+                ak_json_set_text(file, "description", problem->description) &&
+                ak_json_set_text(file, "implementation", task->implementation->name) &&
+                ak_json_set_text(file, "backend", task->backend) &&
+                ak_json_set_text(file, "dtype", ak_dtype_text(task->dtype)) &&
+                ak_json_set_text(file, "options", task->choices_text) &&
+                ak_json_set(file, "option_values", options_of(task)) &&
+                ak_json_set(file, "sizes", sizes_of(problem));
+    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    AK_TRY(set_arguments(file, task, err));
+    AK_TRY(set_variants(file, b, err));
+    good = ak_json_set(file, "measured", measured_of(b)) &&
+           ak_json_set(file, "requires", json_incref(b->needs)) &&
+           ak_json_set(file, "environment", json_incref(b->environment)) &&
+           add_files(files, &b->code) && add_files(files, &b->sources) &&
+           ak_json_set(file, "files", json_incref(files)) &&
+           ak_json_set_text(file, "licence", problem->builtin ? "MIT" : NULL) &&
+           ak_json_set_text(file, "created", b->created) &&
+           ak_json_set_text(file, "autokernel", AK_VERSION);
+    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    ak_json_print(out, file, true);
+    ak_buf_putc(out, '\n');
+    status = ak_buf_status(out, err);
+out:
+    json_decref(file);
+    json_decref(files);
+    return status;
+}

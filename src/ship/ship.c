@@ -1,0 +1,163 @@
+/* ship.c: makes bundles and writes them. */
+#include "ship/bundle.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/ak_runtime.h"
+#include "base/alloc.h"
+#include "base/ascii.h"
+#include "formats/format.h"
+
+static void build_clear(ak_bundle_build *b)
+{
+    for (size_t i = 0; i < b->variant_count; i++) {
+        ak_bundle_variant *v = &b->variants[i];
+        ak_options options = {.argv = v->options, .count = v->option_count};
+        ak_options_clear(&options);
+        ak_free(v->config);
+        json_decref(v->when);
+        json_decref(v->workspace);
+        json_decref(v->threads);
+    }
+    for (size_t i = 0; i < b->case_count; i++) {
+        ak_trial_clear(&b->cases[i].trial);
+        json_decref(b->cases[i].table);
+        ak_task_close(b->cases[i].task);
+    }
+    ak_free(b->variants);
+    ak_free(b->cases);
+    ak_free(b->created);
+    json_decref(b->environment);
+    json_decref(b->needs);
+    ak_fs_owned_close(&b->folder);
+    ak_fs_owned_close(&b->kept);
+    ak_pack_clear(&b->code);
+    ak_pack_clear(&b->sources);
+}
+
+/* Names the bundle, such as "matmul_f32", so that a C function can have this name. */
+static void name_bundle(ak_bundle_build *b)
+{
+    const ak_task *task = b->cases[0].task;
+    (void)snprintf(b->name, sizeof b->name, "%.63s_%s", task->problem->name,
+                   ak_dtype_text(task->dtype));
+    for (char *p = b->name; *p != 0; p++) {
+        *p = ak_ascii_is_word(*p) ? *p : '_';
+    }
+}
+
+static ak_status add_all(ak_pack *out, const char *folder, const ak_pack *from, ak_error *err)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        char name[AK_PATH_MAX];
+        (void)snprintf(name, sizeof name, "%s%s", folder, from->files[i].name);
+        AK_DO(ak_pack_add(out, name, from->files[i].data, from->files[i].length, err));
+    }
+    return AK_OK;
+}
+
+static ak_status add_manifest(ak_pack *out, const ak_bundle_build *b, ak_error *err)
+{
+    char sum[65], line[96];
+    ak_buf text = AK_BUF(AK_JSON_BYTES_MAX);
+    ak_status status = AK_OK;
+    AK_TRY(ak_bundle_manifest(&text, b, err));
+    akr_sha256(sum, text.data, text.length);
+    (void)snprintf(line, sizeof line, "%s  %s\n", sum, AK_BUNDLE_JSON); /* sha256sum's format */
+    AK_TRY(ak_pack_add(out, AK_BUNDLE_JSON, text.data, text.length, err));
+    status = ak_pack_add(out, AK_BUNDLE_SUM, line, strlen(line), err);
+out:
+    ak_buf_free(&text);
+    return status;
+}
+
+ak_status ak_bundle_make(ak_pack *out, char **name, ak_archive *archive,
+                         const ak_bundle_request *request, ak_error *err)
+{
+    ak_bundle_build b = {.archive = archive, .kernel = request->kernel};
+    ak_pack pack = {0}, sources = {0};
+    ak_status status = AK_OK;
+    AK_TRY(ak_bundle_cases(&b, request, err));
+    name_bundle(&b);
+    AK_TRY(ak_bundle_variants(&b, err));
+    AK_TRY(add_all(&sources, "source/", &b.sources, err));
+    ak_pack_clear(&b.sources);
+    b.sources = sources;
+    sources = (ak_pack){0};
+    AK_TRY(add_manifest(&pack, &b, err));
+    AK_TRY(add_all(&pack, "", &b.code, err));
+    AK_TRY(add_all(&pack, "", &b.sources, err));
+    *name = ak_strdup(b.name);
+    AK_TRY(*name == NULL ? ak_fail_memory(err) : AK_OK);
+    *out = pack;
+    pack = (ak_pack){0};
+out:
+    ak_pack_clear(&pack);
+    ak_pack_clear(&sources);
+    build_clear(&b);
+    return status;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------
+ */
+
+static ak_status write_tar(const ak_pack *pack, const char *path, ak_error *err)
+{
+    ak_buf tar = AK_BUF(AK_BUNDLE_BYTES_MAX);
+    ak_status status = AK_OK;
+    AK_TRY(ak_pack_tar(&tar, pack, err));
+    AK_TRY(strcmp(path, "-") == 0 ? ak_format_standard_output(tar.data, tar.length, err)
+                                  : ak_fs_write(path, tar.data, tar.length, err));
+out:
+    ak_buf_free(&tar);
+    return status;
+}
+
+ak_status ak_bundle_export(char **out_path, ak_archive *archive, const ak_bundle_request *request,
+                           const char *format, const char *path, ak_error *err)
+{
+    const ak_format_ops *ops;
+    ak_pack pack = {0};
+    char *name = NULL;
+    ak_buf target = AK_BUF(AK_PATH_MAX - 1);
+    ak_status status = AK_OK;
+    AK_TRY(ak_format_find(&ops, format, err));
+    if (ops->build == NULL) {
+        return ak_fail(err, AK_INVALID, "format %s is no bundle: ak_archive_export writes it",
+                       format);
+    }
+    AK_TRY(ops->build(&pack, &name, archive, request, err));
+    if (path != NULL) {
+        ak_buf_puts(&target, path);
+    } else {
+        ak_buf_print(&target, "%s%s", name, ops->one_file ? ".akb" : "");
+    }
+    AK_TRY(ak_buf_status(&target, err));
+    size_t length = target.length;
+    bool folder = !ops->one_file || ak_fs_is_folder(target.data) ||
+                  (length > 0 && target.data[length - 1] == '/');
+    if (folder && strcmp(target.data, "-") == 0) {
+        status =
+            ak_fail(err, AK_INVALID, "format %s is several files: --output names a folder", format);
+    } else {
+        status =
+            folder ? ak_pack_write(&pack, target.data, err) : write_tar(&pack, target.data, err);
+    }
+    AK_TRY(status);
+    AK_TRY(ak_buf_take(out_path, &target, err));
+out:
+    ak_free(name);
+    ak_buf_free(&target);
+    ak_pack_clear(&pack);
+    return status;
+}
+
+const ak_format_ops ak_format_bundle = {
+    .name = "bundle",
+    .description =
+        "FILE.akb: code, guards, sources and evidence; runs without autokernel (export only)",
+    .build = ak_bundle_make,
+    .one_file = true,
+};

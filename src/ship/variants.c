@@ -1,0 +1,300 @@
+/* variants.c: the code of a bundle. Cases with the same configuration share a variant unless
+   their sizes are compiled in. A variant is compiled as a trial is, except that its entry has a
+   name that no other code has, so that a runtime notices other code in its place. */
+#include "ship/bundle.h"
+
+#include <string.h>
+
+#include "backend/backend.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "problem/sources.h"
+#include "problem/task_options.h"
+#include "space/portable.h"
+
+#define COMPILE_NS  (300 * AK_SECOND_NS)
+#define MEMORY_MAX  ((size_t)4 << 30)
+#define CODE_MAX    (256u << 20)
+#define CONFIG_MAX  4096
+#define PLACE_BYTES 300
+
+/* ---- which cases share code -------------------------------------------------------------------
+ */
+
+static ak_status options_of(ak_options *out, const ak_bundle_case *one, ak_error *err)
+{
+    AK_DO(ak_task_options(out, one->task, &one->config, err));
+    /* -s removes all names but those that can be looked up: the file becomes smaller and is the
+       same wherever it is compiled. */
+    return ak_options_add(out, "-s", err);
+}
+
+static bool same_options(const ak_bundle_variant *v, const ak_options *options)
+{
+    bool same = v->option_count == options->count;
+    for (size_t i = 0; same && i < options->count; i++) {
+        same = strcmp(v->options[i], options->argv[i]) == 0;
+    }
+    return same;
+}
+
+/* Names the entry by a hash of all that the code depends on. */
+static void name_entry(ak_bundle_variant *v, const ak_task *task)
+{
+    char hash[AK_HASH_BYTES];
+    ak_hasher *hasher = ak_hasher_new();
+    ak_hasher_add_text(hasher, task->source_hash);
+    ak_hasher_add_text(hasher, v->compiler);
+    ak_hasher_add_text(hasher, v->version);
+    for (size_t i = 0; i < v->option_count; i++) {
+        ak_hasher_add_text(hasher, v->options[i]);
+    }
+    ak_hasher_end(hash, hasher);
+    (void)snprintf(v->entry, sizeof v->entry, "ak_kernel_%.16s", hash);
+}
+
+static ak_status new_variant(ak_bundle_build *b, const ak_bundle_case *one, const char *config,
+                             ak_options *options, ak_error *err)
+{
+    ak_bundle_variant *v = &b->variants[b->variant_count];
+    const ak_backend_ops *backend;
+    ak_status status = ak_backend_find(&backend, one->task->backend, err);
+    if (status == AK_OK && backend->requires == NULL) {
+        status = ak_fail(err, AK_UNAVAILABLE, "%s: bundles for such devices cannot be made yet",
+                         one->task->backend);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    *v = (ak_bundle_variant){.first = one,
+                             .config = ak_strdup(config),
+                             .options = options->argv,
+                             .option_count = options->count,
+                             .compiler = options->compiler};
+    *options = (ak_options){0};
+    (void)snprintf(v->file, sizeof v->file, "code/%zu%s", b->variant_count,
+                   backend->artifact_suffix);
+    b->variant_count++;
+    return v->config == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+static ak_status assign(ak_bundle_build *b, ak_bundle_case *one, ak_error *err)
+{
+    char config[CONFIG_MAX];
+    ak_options options = {0};
+    ak_status status = AK_OK;
+    if (ak_config_format(config, sizeof config, one->task->space, &one->config) >= sizeof config) {
+        return ak_fail(err, AK_LIMIT, "a configuration is longer than %d bytes", CONFIG_MAX);
+    }
+    AK_TRY(options_of(&options, one, err));
+    for (one->variant = 0; one->variant < b->variant_count; one->variant++) {
+        const ak_bundle_variant *v = &b->variants[one->variant];
+        if (strcmp(v->config, config) == 0 && same_options(v, &options)) {
+            break;
+        }
+    }
+    if (one->variant == b->variant_count) {
+        status = new_variant(b, one, config, &options, err);
+    }
+out:
+    ak_options_clear(&options);
+    return status;
+}
+
+/* ---- where it is right ------------------------------------------------------------------------
+ */
+
+static ak_status add_condition(json_t *when, const char *text, const ak_scope *scope,
+                               const char *const *sizes, size_t count, const char *place,
+                               ak_error *err)
+{
+    json_t *program = NULL;
+    ak_status status = ak_program_of(&program, text, scope, sizes, count, place, err);
+    if (status == AK_OK && (json_array_extend(when, program) != 0 ||
+                            json_array_append_new(when, json_string("and()")) != 0)) {
+        status = ak_fail_memory(err);
+    }
+    json_decref(program);
+    return status;
+}
+
+/* Writes the conditions that a configuration must fulfil at sizes other than the task's own
+   (task_needs.c): "Needs" and the conditions with "EverySize". */
+static ak_status write_when(json_t *when, const ak_task *task, const ak_scope *scope,
+                            const char *const *sizes, const char *place, ak_error *err)
+{
+    const ak_implementation_spec *implementation = task->implementation;
+    const json_t *space = json_object_get(implementation->definition, "ConfigurationSpace");
+    const json_t *conditions = json_object_get(space, "Conditions");
+    size_t count = task->problem->size_count;
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < json_array_size(implementation->needs); i++) {
+        const json_t *need = json_array_get(implementation->needs, i);
+        AK_TRY(add_condition(when, ak_json_text_at(need, "Expression"), scope, sizes, count, place,
+                             err));
+    }
+    for (size_t i = 0; i < json_array_size(conditions); i++) {
+        const json_t *condition = json_array_get(conditions, i);
+        if (json_is_true(json_object_get(condition, "EverySize"))) {
+            AK_TRY(add_condition(when, ak_json_text_at(condition, "Expression"), scope, sizes,
+                                 count, place, err));
+        }
+    }
+out:
+    return status;
+}
+
+static json_t *always(void)
+{
+    return json_pack("[i]", 1);
+}
+
+/* Writes the programs for `when`, `workspace` and `threads`. A variant whose formulas need more
+   than whole numbers serves only the sizes that were measured. */
+static ak_status write_programs(ak_bundle_variant *v, ak_error *err)
+{
+    const ak_task *task = v->first->task;
+    const char *sizes[AK_SIZES_MAX];
+    char place[PLACE_BYTES];
+    ak_scope *scope = NULL;
+    size_t count = task->problem->size_count;
+    ak_status status = AK_OK;
+    AK_TRY(ak_task_scope(&scope, task, &task->shape, &v->first->config, err));
+    for (size_t i = 0; i < count; i++) {
+        sizes[i] = task->problem->sizes[i].name;
+    }
+    (void)snprintf(place, sizeof place, "%.200s", task->implementation->where);
+    v->when = always();
+    AK_TRY(v->when == NULL ? ak_fail_memory(err) : AK_OK);
+    status = write_when(v->when, task, scope, sizes, place, err);
+    status = status == AK_OK ? ak_program_of(&v->workspace, task->implementation->workspace, scope,
+                                             sizes, count, place, err)
+                             : status;
+    status = status == AK_OK ? ak_program_of(&v->threads, task->implementation->threads, scope,
+                                             sizes, count, place, err)
+                             : status;
+    if (status == AK_INVALID) {
+        json_decref(v->when);
+        json_decref(v->workspace);
+        json_decref(v->threads);
+        v->workspace = v->threads = NULL;
+        v->when = always();
+        status = v->when == NULL ? ak_fail_memory(err) : AK_OK;
+    }
+out:
+    ak_scope_free(scope);
+    return status;
+}
+
+/* ---- compiling --------------------------------------------------------------------------------
+ */
+
+static ak_status write_source(char path[AK_PATH_MAX], const ak_bundle_build *b, const ak_task *task,
+                              const ak_backend_ops *backend, ak_error *err)
+{
+    ak_buf text = AK_BUF(2 * AK_SOURCE_BYTES_MAX);
+    ak_status status = AK_OK;
+    AK_TRY(ak_fs_join(path, b->folder.path, "kernel.c", err));
+    AK_TRY(backend->source(&text, task->implementation->source, ak_task_file("kernel.c"), err));
+    AK_TRY(ak_fs_write(path, text.data, text.length, err));
+out:
+    ak_buf_free(&text);
+    return status;
+}
+
+/* Adds the processor features that a variant needs to those of the bundle. */
+static ak_status merge_needs(ak_bundle_build *b, json_t *needs, ak_error *err)
+{
+    size_t i;
+    json_t *feature;
+    if (b->needs == NULL) {
+        b->needs = json_incref(needs);
+        return AK_OK;
+    }
+    json_t *all = json_object_get(b->needs, "cpu_features");
+    json_array_foreach(json_object_get(needs, "cpu_features"), i, feature)
+    {
+        bool known = false;
+        for (size_t k = 0; k < json_array_size(all); k++) {
+            known = known || json_equal(json_array_get(all, k), feature);
+        }
+        if (!known && json_array_append(all, feature) != 0) {
+            return ak_fail_memory(err);
+        }
+    }
+    return AK_OK;
+}
+
+/* Fails, with the reason, if a configuration that worked once cannot be compiled now. */
+static ak_status judge(const ak_compile_result *result, const ak_bundle_variant *v, ak_error *err)
+{
+    return result->status == AK_TRIAL_OK ? AK_OK
+                                         : ak_fail(err, AK_INVALID, "%.160s: %s: %.160s", v->config,
+                                                   ak_trial_status_text(result->status),
+                                                   result->reason == NULL ? "" : result->reason);
+}
+
+static ak_status compile(ak_bundle_build *b, ak_bundle_variant *v, ak_error *err)
+{
+    const ak_task *task = v->first->task;
+    const ak_backend_ops *backend;
+    char source[AK_PATH_MAX], artifact[AK_PATH_MAX], define[160], *code = NULL;
+    size_t length = 0;
+    ak_options options = {0};
+    ak_compile_result result = {0};
+    json_t *needs = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_backend_find(&backend, task->backend, err));
+    AK_TRY(write_source(source, b, task, backend, err));
+    AK_TRY(ak_fs_join(artifact, b->folder.path, "artifact", err));
+    for (size_t i = 0; i < v->option_count; i++) {
+        AK_TRY(ak_options_add(&options, v->options[i], err));
+    }
+    ak_compile_job job = {.source_path = source,
+                          .compiler = v->compiler,
+                          .argv = (const char *const *)options.argv,
+                          .argc = options.count,
+                          .folder = b->folder.path,
+                          .artifact = artifact,
+                          .timeout_ns = COMPILE_NS,
+                          .memory_max = MEMORY_MAX,
+                          .priority = AK_PROC_USUAL};
+    AK_TRY(backend->requires(&needs, v->version, sizeof v->version, &job, err));
+    name_entry(v, task);
+    (void)snprintf(define, sizeof define, "-D%.80s=%s", task->implementation->kernel_name,
+                   v->entry);
+    AK_TRY(ak_options_add(&options, define, err));
+    job.argv = (const char *const *)options.argv;
+    job.argc = options.count;
+    AK_TRY(backend->compile(&result, &job, err));
+    AK_TRY(judge(&result, v, err));
+    AK_TRY(ak_fs_read(&code, &length, artifact, CODE_MAX, err));
+    AK_TRY(ak_pack_add(&b->code, v->file, code, length, err));
+    status = merge_needs(b, needs, err);
+out:
+    json_decref(needs);
+    ak_compile_result_clear(&result);
+    ak_options_clear(&options);
+    ak_free(code);
+    return status;
+}
+
+ak_status ak_bundle_variants(ak_bundle_build *b, ak_error *err)
+{
+    ak_status status = AK_OK;
+    b->variants = ak_alloc(b->case_count, sizeof *b->variants);
+    AK_TRY(b->variants == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_fs_owned_open(&b->folder, err));
+    for (size_t i = 0; i < b->case_count; i++) {
+        AK_TRY(assign(b, &b->cases[i], err));
+    }
+    for (size_t i = 0; i < b->variant_count; i++) {
+        AK_TRY(write_programs(&b->variants[i], err));
+        AK_TRY(compile(b, &b->variants[i], err));
+    }
+    status = ak_sources_of(&b->sources, b->cases[0].task->problem, b->cases[0].task->implementation,
+                           err);
+out:
+    return status;
+}

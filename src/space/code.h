@@ -1,0 +1,71 @@
+/*
+ * code.h: typed code of conditions and its two evaluators. Evaluation at a point (code_point.c)
+ * judges one configuration; evaluation over ranges (code_span.c) tells what may happen in a whole
+ * box of configurations. code_compile.h compiles a syntax tree to code; expr_ops.h says why the
+ * walk through the tree is a third evaluator. Internal to space/.
+ */
+#ifndef AK_SPACE_CODE_H
+#define AK_SPACE_CODE_H
+
+#include "space/expr_tree.h"
+#include "space/symbols.h"
+
+/* The comments say which operands a node has, and what it gives if that is not its operands' type.
+   A truth is an int or a real that is compared with 0. */
+typedef enum ak_code_kind {
+    AK_CODE_CONSTANT,   /* no operands; `value` */
+    AK_CODE_PARAMETER,  /* no operands; the parameter `slot` */
+    AK_CODE_FAIL,       /* no operands; a constant part whose evaluation fails */
+    AK_CODE_TO_REAL,    /* an int; gives a real */
+    AK_CODE_OR,         /* one or more truths; gives 0 or 1 */
+    AK_CODE_AND,        /* one or more truths; gives 0 or 1 */
+    AK_CODE_NOT,        /* a truth; gives 0 or 1 */
+    AK_CODE_NEGATE,     /* an int or a real */
+    AK_CODE_SUM,        /* two or more of the node's own type */
+    AK_CODE_PRODUCT,    /* two or more of the node's own type; ints are not joined by / */
+    AK_CODE_INT_DIVIDE, /* int / int; gives a real */
+    AK_CODE_POWER,      /* int ** int with an exponent that is never negative, or real ** real */
+    AK_CODE_COMPARE,    /* a chain of any types; gives 0 or 1 */
+    AK_CODE_IN,         /* the item, then the items of the list; gives 0 or 1 */
+    AK_CODE_IF,         /* a truth, then two of the node's own type */
+    AK_CODE_MIN,        /* two or more of the node's own type */
+    AK_CODE_MAX,        /* two or more of the node's own type */
+    AK_CODE_ABS,        /* an int or a real */
+    AK_CODE_CALL,       /* a real; sqrt and log2 give a real; ceil, floor, round and int an int */
+} ak_code_kind;
+
+typedef struct ak_code ak_code;
+struct ak_code {
+    ak_code_kind kind;
+    ak_cell_type type;
+    ak_op op; /* joins this node to the sibling before it */
+    ak_function function;
+    size_t slot;
+    ak_cell value;
+    bool negated; /* AK_CODE_IN only: "not in" */
+    ak_code *child, *next;
+};
+
+/* Evaluates the code with every parameter bound. Returns false if the evaluation fails. */
+bool ak_code_point(ak_cell *out, const ak_code *code, const ak_binding *binding);
+/* Returns the truth of a cell that has the code's type. */
+static inline bool ak_code_truth(const ak_code *code, ak_cell cell)
+{
+    return code->type == AK_CELL_REAL ? cell.r != 0.0 : cell.i != 0;
+}
+
+/* The results that the code may give while its parameters vary over their ranges. No result is
+   outside of low..high, and the evaluation fails no more often than `fails` says; both may be too
+   cautious. */
+typedef enum ak_fails { AK_FAILS_NEVER, AK_FAILS_MAYBE, AK_FAILS_ALWAYS } ak_fails;
+typedef struct ak_span {
+    ak_cell low, high;
+    ak_fails fails;
+} ak_span;
+ak_span ak_code_span(const ak_code *code, const ak_binding *binding);
+
+enum { AK_CAN_BE_TRUE = 1, AK_CAN_BE_FALSE = 2, AK_CAN_FAIL = 4 };
+/* Returns a set of these outcomes that contains every outcome of the truth over the ranges. */
+unsigned ak_code_outcomes(const ak_code *code, const ak_binding *binding);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * condition.h: conditions of a space, compiled for fast evaluation. Internal to space/.
+ *
+ * A condition is split at its top-level `and` and at chained comparisons into atoms that read as
+ * few parameters as possible. An atom's constants are folded, and it is compiled to typed code on
+ * int64_t and double, which can be evaluated at a point and over ranges. An atom that cannot be
+ * typed (with lists, or texts outside of == and in) is evaluated by the expression's own walk, with
+ * the same meaning but more slowly.
+ *
+ * If a condition cannot be evaluated for a configuration (division by zero, a number beyond 64
+ * bits, a text compared with a number), it excludes that configuration. So the order in which
+ * conditions are tested never matters. symbols.h holds the parameters as numbers, code.h the typed
+ * code and its evaluators; code_compile.h compiles it.
+ */
+#ifndef AK_SPACE_CONDITION_H
+#define AK_SPACE_CONDITION_H
+
+#include "space/code.h"
+
+#define AK_CONDITIONS_MAX 256
+#define AK_ATOMS_MAX      1024
+
+typedef struct ak_atom {
+    size_t condition;  /* index of the condition that it is a part of */
+    uint8_t *variable; /* parameters that it reads, ascending */
+    size_t variable_count;
+    const ak_code *code; /* NULL: the atom has no type, and its tree is walked */
+    uint32_t cost;       /* work of one evaluation of the code: 1 is about 16 nodes */
+    const ak_expr *expr; /* borrowed */
+    const ak_node *node;
+    ak_value *values;      /* of the names of expr; those of parameters are set before each walk */
+    uint8_t *parameter_of; /* as in ak_code_source */
+} ak_atom;
+
+typedef struct ak_atoms {
+    ak_atom *items;
+    size_t count, capacity;
+    ak_arena *scratch; /* for evaluations of atoms without a type */
+} ak_atoms;
+
+/* Splits a condition and adds its atoms. The expression must live as long as they do. */
+ak_status ak_atoms_add(ak_atoms *atoms, ak_symbols *symbols, const ak_expr *expr, size_t condition,
+                       ak_error *err);
+void ak_atoms_clear(ak_atoms *atoms);
+
+/* Evaluates an atom with all its parameters bound. Fails only without memory. Adds its cost to
+ *work, in units of about one short typed condition. */
+ak_status ak_atom_holds(bool *out, uint64_t *work, const ak_atom *atom, const ak_symbols *symbols,
+                        const ak_binding *binding, ak_arena *scratch, ak_error *err);
+typedef enum ak_verdict { AK_NEVER, AK_ALWAYS, AK_MAYBE } ak_verdict;
+/* Says what is true of an atom for all values of the parameters that are not bound. */
+ak_verdict ak_atom_decide(const ak_atom *atom, const ak_binding *binding);
+
+#endif

@@ -1,0 +1,300 @@
+/* config.c: configurations as texts, keys, scopes and compiler options. */
+#include "space/space_body.h"
+
+#include <string.h>
+
+#include "base/ascii.h"
+#include "base/hash.h"
+
+#define CONFIG_TEXT_MAX 32768 /* 64 parameters with the longest names and values need less */
+
+uint64_t ak_config_key(const ak_space *space, const ak_config *config)
+{
+    if (space->cartesian >= 0x1p63) {
+        return ak_hash64(config->at, space->count * sizeof config->at[0]);
+    }
+    uint64_t key = 0;
+    for (size_t p = 0; p < space->count; p++) {
+        key = key * space->parameters[p].value_count + config->at[p];
+    }
+    return key;
+}
+
+ak_value ak_config_value(const ak_space *space, const ak_config *config, size_t parameter)
+{
+    return space->parameters[parameter].values[config->at[parameter]];
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static size_t put(char *out, size_t bytes, size_t length, const char *text)
+{
+    size_t n = strlen(text);
+    if (length < bytes) {
+        size_t room = bytes - length - 1;
+        size_t copied = n < room ? n : room;
+        memcpy(out + length, text, copied);
+        out[length + copied] = 0;
+    }
+    return length + n;
+}
+
+size_t ak_config_format(char *out, size_t bytes, const ak_space *space, const ak_config *config)
+{
+    size_t length = put(out, bytes, 0, "");
+    for (size_t p = 0; p < space->count; p++) {
+        length = put(out, bytes, length, p == 0 ? "" : ",");
+        length = put(out, bytes, length, space->parameters[p].name);
+        length = put(out, bytes, length, "=");
+        length = put(out, bytes, length, space->bodies[p].text[config->at[p]]);
+    }
+    return length;
+}
+
+static ak_status unknown_parameter(const ak_space *space, const char *name, ak_error *err)
+{
+    const char *names[AK_PARAMETERS_MAX + 1] = {NULL};
+    ak_buf list = AK_BUF(320);
+    for (size_t p = 0; p < space->count; p++) {
+        names[p] = space->parameters[p].name;
+        ak_buf_print(&list, "%s%s", p == 0 ? "" : ", ", names[p]);
+    }
+    const char *near = ak_text_nearest(name, names);
+    ak_status status =
+        near != NULL ? ak_fail(err, AK_INVALID,
+                               "there is no parameter \"%.60s\"; did you mean \"%s\"?", name, near)
+                     : ak_fail(err, AK_INVALID, "there is no parameter \"%.60s\"; there are %.300s",
+                               name, list.data);
+    ak_buf_free(&list);
+    return status;
+}
+
+static ak_status unknown_value(const ak_space *space, size_t p, const char *text, ak_error *err)
+{
+    ak_buf list = AK_BUF(512);
+    size_t count = space->parameters[p].value_count;
+    for (size_t v = 0; v < count && list.length < 240; v++) {
+        ak_buf_print(&list, "%s%s", v == 0 ? "" : ", ", space->bodies[p].text[v]);
+        if (list.length >= 240 && v + 1 < count) {
+            ak_buf_print(&list, ", ... (%zu values)", count);
+        }
+    }
+    ak_status status = ak_fail(err, AK_INVALID, "%s has no value \"%.60s\"; it can be %.300s",
+                               space->parameters[p].name, text, list.data);
+    ak_buf_free(&list);
+    return status;
+}
+
+bool ak_space_value_is(const ak_value *value, const char *canonical, const char *text)
+{
+    int64_t whole;
+    double real;
+    switch (value->type) {
+    case AK_VALUE_INT:
+        return ak_text_int(&whole, text) && whole == value->as.integer;
+    case AK_VALUE_REAL:
+        return ak_text_real(&real, text) && real == value->as.real;
+    case AK_VALUE_BOOL:
+        return strcmp(text, canonical) == 0 ||
+               strcmp(text, value->as.boolean ? "true" : "false") == 0 ||
+               strcmp(text, value->as.boolean ? "1" : "0") == 0;
+    default:
+        return strcmp(text, canonical) == 0;
+    }
+}
+
+static char *trim(char *text)
+{
+    text += strspn(text, " \t");
+    size_t length = strlen(text);
+    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t')) {
+        text[--length] = 0;
+    }
+    return text;
+}
+
+static ak_status set_one(ak_config *config, bool *given, const ak_space *space, char *item,
+                         ak_error *err)
+{
+    char *equals = strchr(item, '=');
+    if (equals == NULL) {
+        return ak_fail(err, AK_INVALID, "\"%.60s\" is not of the form parameter=value", item);
+    }
+    *equals = 0;
+    const char *name = trim(item), *text = trim(equals + 1);
+    size_t p, v = 0;
+    if (!ak_space_parameter_find(&p, space, name)) {
+        return unknown_parameter(space, name, err);
+    }
+    if (given[p]) {
+        return ak_fail(err, AK_INVALID, "%s is given twice", name);
+    }
+    const ak_parameter *parameter = &space->parameters[p];
+    while (v < parameter->value_count &&
+           !ak_space_value_is(&parameter->values[v], space->bodies[p].text[v], text)) {
+        v++;
+    }
+    if (v == parameter->value_count) {
+        return unknown_value(space, p, text, err);
+    }
+    config->at[p] = (uint16_t)v;
+    given[p] = true;
+    return AK_OK;
+}
+
+/* Returns AK_INVALID with the condition that the configuration breaks, the values that the
+   condition reads, and the author's reason. */
+static ak_status explain_invalid(const ak_space *space, const ak_config *config, ak_error *err)
+{
+    size_t broken;
+    if (space->listed) {
+        return ak_fail(err, AK_INVALID, "this configuration was not recorded");
+    }
+    ak_status status = ak_space_broken(&broken, space, config, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    if (broken == space->condition_count) {
+        return ak_fail(err, AK_INTERNAL,
+                       "a configuration that breaks no condition is not in the space");
+    }
+    ak_buf values = AK_BUF(512);
+    const char *const *names;
+    size_t count = ak_expr_names(&names, space->conditions[broken]), p;
+    for (size_t i = 0; i < count && values.length < 120; i++) {
+        if (ak_space_parameter_find(&p, space, names[i])) {
+            ak_buf_print(&values, "%s%s=%s", values.length == 0 ? "" : ", ", names[i],
+                         space->bodies[p].text[config->at[p]]);
+        }
+    }
+    const char *reason = space->reasons[broken];
+    status =
+        ak_fail(err, AK_INVALID,
+                "this configuration is not valid: %.160s breaks condition %zu, %.120s%s%.120s%s",
+                values.data, broken + 1, space->texts[broken], *reason == 0 ? "" : " (", reason,
+                *reason == 0 ? "" : ")");
+    ak_buf_free(&values);
+    return status;
+}
+
+ak_status ak_config_explain(const ak_space *space, const ak_config *config, ak_error *err)
+{
+    return ak_space_has(space, config) ? AK_OK : explain_invalid(space, config, err);
+}
+
+ak_status ak_config_parse(ak_config *out, const ak_space *space, const char *text, ak_error *err)
+{
+    if (strlen(text) > CONFIG_TEXT_MAX) {
+        return ak_fail(err, AK_LIMIT, "a configuration is longer than %d bytes", CONFIG_TEXT_MAX);
+    }
+    ak_config config = space->fallback;
+    bool given[AK_PARAMETERS_MAX] = {false};
+    char *copy = ak_strdup(text), *item = copy;
+    ak_status status = copy == NULL ? ak_fail_memory(err) : AK_OK;
+    bool more = status == AK_OK && *trim(copy) != 0; /* "" means the default */
+    while (more && status == AK_OK) {
+        char *comma = strchr(item, ',');
+        more = comma != NULL;
+        if (more) {
+            *comma = 0;
+        }
+        status = set_one(&config, given, space, item, err);
+        item = more ? comma + 1 : item;
+    }
+    ak_free(copy);
+    if (status == AK_OK) {
+        status = ak_config_explain(space, &config, err);
+    }
+    if (status == AK_OK) {
+        *out = config;
+    }
+    return status;
+}
+
+ak_status ak_config_scope(ak_scope *scope, const ak_space *space, const ak_config *config,
+                          ak_error *err)
+{
+    for (size_t p = 0; p < space->count; p++) {
+        AK_DO(
+            ak_scope_set(scope, space->parameters[p].name, ak_config_value(space, config, p), err));
+    }
+    return AK_OK;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+ak_status ak_options_add(ak_options *options, const char *text, ak_error *err)
+{
+    AK_DO(ak_grow((void **)&options->argv, &options->capacity, options->count + 2,
+                  sizeof options->argv[0], err));
+    char *copy = ak_strdup(text);
+    if (copy == NULL) {
+        return ak_fail_memory(err);
+    }
+    options->argv[options->count++] = copy;
+    options->argv[options->count] = NULL; /* so that the list can be passed on as an argv */
+    return AK_OK;
+}
+
+void ak_options_clear(ak_options *options)
+{
+    for (size_t i = 0; i < options->count; i++) {
+        ak_free(options->argv[i]);
+    }
+    ak_free(options->argv);
+    *options = (ak_options){0};
+}
+
+static ak_status add_define(ak_options *out, const char *name, const ak_value *value,
+                            const char *text, ak_error *err)
+{
+    char line[16 + AK_NAME_MAX + AK_VALUE_TEXT_MAX];
+    bool is_bool = value->type == AK_VALUE_BOOL;
+    (void)snprintf(line, sizeof line, "-D%s=%s", name,
+                   !is_bool            ? text
+                   : value->as.boolean ? "1"
+                                       : "0");
+    ak_status status = ak_options_add(out, line, err);
+    if (status != AK_OK || (!is_bool && value->type != AK_VALUE_STRING)) {
+        return status;
+    }
+    int length = snprintf(line, sizeof line, "-D%s_is_%s", name, text);
+    for (int i = 0; i < length; i++) { /* what a macro's name cannot have becomes '_' */
+        if (i > 0 && !ak_ascii_is_word(line[i])) {
+            line[i] = '_';
+        }
+    }
+    (void)snprintf(line + length, sizeof line - (size_t)length, "=1");
+    return ak_options_add(out, line, err);
+}
+
+const char *const *ak_space_added(const ak_space *space, size_t parameter, size_t value)
+{
+    return space->parameters[parameter].use == AK_USE_OPTION ? space->bodies[parameter].added[value]
+                                                             : NULL;
+}
+
+ak_status ak_config_options(ak_options *out, const ak_space *space, const ak_config *config,
+                            ak_error *err)
+{
+    ak_status status = AK_OK;
+    for (size_t p = 0; p < space->count && status == AK_OK; p++) {
+        const ak_parameter *parameter = &space->parameters[p];
+        const ak_parameter_body *body = &space->bodies[p];
+        size_t v = config->at[p];
+        switch (parameter->use) {
+        case AK_USE_DEFINE:
+            status = add_define(out, parameter->name, &parameter->values[v], body->text[v], err);
+            break;
+        case AK_USE_OPTION:
+            for (const char *const *a = body->added[v]; *a != NULL && status == AK_OK; a++) {
+                status = ak_options_add(out, *a, err);
+            }
+            break;
+        case AK_USE_COMPILER:
+            out->compiler = body->text[v];
+            break;
+        }
+    }
+    return status;
+}

@@ -1,0 +1,82 @@
+/*
+ * expr.h: the expression language of problem and space files, a subset of Python that auto-tuning
+ * files use.
+ *
+ *   literals       12  0x1f  1.5e3  'text'  "text"  True  False  [1, 2]  (1, 2)
+ *   operators      or  and  not  in  not in  < <= > >= == != (chained)  + -  * / // %  unary - + **
+ *                  x if condition else y
+ *   calls          min max abs sqrt log2 ceil floor round int float len sum range list
+ *   comprehension  [2**i for i in range(0, 6) if i != 3]
+ *   names          parameters, sizes, device facts: whatever the scope holds
+ *
+ * The meaning is Python's: / is true division and gives a real, // and % floor, comparisons chain,
+ * and/or return an operand, integers are exact. Where Python would need more than 64 bits or divide
+ * by zero, evaluation fails with a message; nothing is rounded or wrapped silently.
+ *
+ * Limits: a text of AK_EXPR_TEXT_MAX bytes, nesting of AK_EXPR_DEPTH_MAX, AK_EXPR_NAMES_MAX names,
+ * AK_EXPR_LIST_MAX items in a list, AK_EXPR_STEPS_MAX steps in an evaluation.
+ */
+#ifndef AK_SPACE_EXPR_H
+#define AK_SPACE_EXPR_H
+
+#include "base/alloc.h"
+
+#define AK_EXPR_TEXT_MAX  65536
+#define AK_EXPR_DEPTH_MAX 100
+#define AK_EXPR_NAMES_MAX 1024
+#define AK_EXPR_LIST_MAX  65536
+#define AK_EXPR_STEPS_MAX 1000000
+
+/* A set of named values. The texts and lists inside values are copied. */
+typedef struct ak_scope ak_scope;
+/* Returns an empty scope, or NULL if there is no memory. Names that it does not have are looked up
+   in the parent (or NULL), which must outlive it. */
+ak_scope *ak_scope_new(const ak_scope *parent);
+void ak_scope_free(ak_scope *scope);
+/* Set the value of a name, in place of an earlier one. */
+ak_status ak_scope_set(ak_scope *scope, const char *name, ak_value value, ak_error *err);
+ak_status ak_scope_set_int(ak_scope *scope, const char *name, int64_t value, ak_error *err);
+ak_status ak_scope_set_real(ak_scope *scope, const char *name, double value, ak_error *err);
+ak_status ak_scope_set_text(ak_scope *scope, const char *name, const char *value, ak_error *err);
+/* Gives the value of a name in the scope or its parents. Returns false if there is none. Texts and
+   lists in *out are borrowed. */
+bool ak_scope_get(ak_value *out, const ak_scope *scope, const char *name);
+/* Gives the name and value at an index of this scope alone, in the order in which they were set.
+   Returns false after the last. */
+bool ak_scope_at(const char **name, ak_value *value, const ak_scope *scope, size_t index);
+/* Copies all names of `from` and its parents, so that `from` may be freed. */
+ak_status ak_scope_copy(ak_scope *scope, const ak_scope *from, ak_error *err);
+/* Returns the name in the scope or its parents that a mistyped one most likely means, or NULL. */
+const char *ak_scope_nearest(const ak_scope *scope, const char *name);
+
+typedef struct ak_expr ak_expr; /* a parsed expression; immutable */
+/* Parses a text. `where` names the place in messages ("host.json: condition 3"). */
+ak_status ak_expr_parse(ak_expr **out, const char *text, const char *where, ak_error *err);
+void ak_expr_free(ak_expr *expr);
+/* Returns the number of names that the expression reads, and the names, each once and borrowed. */
+size_t ak_expr_names(const char *const **out, const ak_expr *expr);
+
+/* Evaluates an expression. Texts and lists in the result live in the arena. */
+ak_status ak_expr_eval(ak_value *out, const ak_expr *expr, const ak_scope *scope, ak_arena *arena,
+                       ak_error *err);
+
+/* Parse and evaluate a text. ak_expr_int also accepts a real that is a whole number. */
+ak_status ak_expr_int(int64_t *out, const char *text, const ak_scope *scope, const char *where,
+                      ak_error *err);
+ak_status ak_expr_real(double *out, const char *text, const ak_scope *scope, const char *where,
+                       ak_error *err);
+ak_status ak_expr_bool(bool *out, const char *text, const ak_scope *scope, const char *where,
+                       ak_error *err);
+
+/* Returns true if the text can name a parameter or a size: it is an identifier and not a
+   keyword. */
+bool ak_expr_is_name(const char *text);
+
+/* Truth and equality as Python defines them. */
+bool ak_value_truth(const ak_value *value);
+bool ak_value_equal(const ak_value *a, const ak_value *b); /* 1 == 1.0 == True */
+/* Writes a value as configurations show it: 6, 0.5, True, gcc (without quotes). Returns the
+   length of the whole text, as snprintf does. */
+size_t ak_value_format(char *out, size_t bytes, const ak_value *value);
+
+#endif

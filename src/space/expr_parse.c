@@ -1,0 +1,487 @@
+/* expr_parse.c: parses tokens into a tree by recursive descent, with one function for each level
+   of precedence, lowest first. Names are resolved in a second pass, because a comprehension uses
+   its variable before it binds it. */
+#include "space/expr_lex.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    size_t least, most;
+} functions[] = {
+#define FUNCTION_ROW(name, text, least, most) {text, least, most},
+    AK_FUNCTION_MAP(FUNCTION_ROW)
+#undef FUNCTION_ROW
+};
+#define FUNCTION_COUNT (sizeof functions / sizeof functions[0])
+
+static ak_node *new_node(ak_parser *p, ak_node_kind kind)
+{
+    ak_node *node = ak_arena_alloc(p->expr->arena, sizeof *node);
+    if (node == NULL) {
+        return ak_lex_no_memory(p);
+    }
+    node->kind = kind;
+    return node;
+}
+
+/* ---- grammar --------------------------------------------------------------------------------- */
+
+static ak_node *parse_any(ak_parser *p);
+static ak_node *parse_or(ak_parser *p);
+
+static bool enter(ak_parser *p)
+{
+    if (p->depth == AK_EXPR_DEPTH_MAX) {
+        if (p->status == AK_OK) {
+            p->status = ak_fail(p->err, AK_LIMIT, "%s: the expression is nested deeper than %d",
+                                p->expr->where, AK_EXPR_DEPTH_MAX);
+        }
+        return false;
+    }
+    p->depth++;
+    return true;
+}
+
+/* Reads `for NAME in LIST if CONDITION...` after the element has been read. */
+static ak_node *parse_comprehension(ak_parser *p, ak_node *element)
+{
+    ak_node *node = new_node(p, AK_NODE_COMPREHENSION);
+    if (node == NULL || !ak_lex_expect(p, "for")) {
+        return NULL;
+    }
+    if (p->now.kind != AK_TOKEN_NAME || ak_lex_is_keyword(p->now.at, p->now.length)) {
+        return ak_lex_fault(p, p->now.at, "a name is expected here");
+    }
+    node->name = ak_arena_strndup(p->expr->arena, p->now.at, p->now.length);
+    if (node->name == NULL) {
+        return ak_lex_no_memory(p);
+    }
+    if (!ak_lex_advance(p) || !ak_lex_expect(p, "in")) {
+        return NULL;
+    }
+    node->child = parse_or(p);
+    if (node->child == NULL) {
+        return NULL;
+    }
+    node->child->next = element;
+    ak_node **tail = &element->next;
+    while (p->status == AK_OK && ak_lex_is(p, "if")) {
+        if (!ak_lex_advance(p) || (*tail = parse_or(p)) == NULL) {
+            return NULL;
+        }
+        tail = &(*tail)->next;
+    }
+    if (ak_lex_is(p, "for")) {
+        return ak_lex_fault(p, p->now.at, "a comprehension has only one \"for\"");
+    }
+    return p->status == AK_OK ? node : NULL;
+}
+
+/* Reads items up to and including the closing mark. *comma says whether a comma followed an
+   item. */
+static ak_node *parse_items(ak_parser *p, ak_node *node, const char *close, bool *comma)
+{
+    ak_node **tail = &node->child;
+    *comma = false;
+    while (!ak_lex_is(p, close)) {
+        ak_node *item = parse_any(p);
+        if (item == NULL) {
+            return NULL;
+        }
+        if (ak_lex_is(p, "for") && node->child == NULL) {
+            item = parse_comprehension(p, item);
+            if (item == NULL) {
+                return NULL;
+            }
+        }
+        *tail = item;
+        tail = &item->next;
+        if (ak_lex_is(p, close)) {
+            break;
+        }
+        *comma = true;
+        if (!ak_lex_expect(p, ",")) {
+            return NULL;
+        }
+    }
+    return ak_lex_advance(p) ? node : NULL;
+}
+
+static ak_node *parse_call(ak_parser *p, const ak_token *name)
+{
+    size_t f = 0;
+    while (f < FUNCTION_COUNT && !(strlen(functions[f].name) == name->length &&
+                                   memcmp(functions[f].name, name->at, name->length) == 0)) {
+        f++;
+    }
+    if (f == FUNCTION_COUNT) {
+        return ak_lex_fault(
+            p, name->at,
+            "unknown function; there are min max abs sqrt log2 ceil floor round int float "
+            "len sum range list");
+    }
+    ak_node *node = new_node(p, AK_NODE_CALL);
+    bool comma;
+    if (node == NULL || !ak_lex_advance(p) || parse_items(p, node, ")", &comma) == NULL) {
+        return NULL;
+    }
+    node->function = (ak_function)f;
+    size_t count = 0;
+    for (const ak_node *argument = node->child; argument != NULL; argument = argument->next) {
+        count++;
+    }
+    if (count < functions[f].least || count > functions[f].most) {
+        return ak_lex_fault(p, name->at, "this call has the wrong number of arguments");
+    }
+    return node;
+}
+
+static ak_node *parse_primary(ak_parser *p)
+{
+    ak_token t = p->now;
+    if (t.kind == AK_TOKEN_NUMBER || t.kind == AK_TOKEN_STRING) {
+        ak_node *node = new_node(p, AK_NODE_CONSTANT);
+        if (node == NULL || !ak_lex_advance(p)) {
+            return NULL;
+        }
+        node->value = t.value;
+        return node;
+    }
+    if (ak_lex_is(p, "True") || ak_lex_is(p, "False")) {
+        ak_node *node = new_node(p, AK_NODE_CONSTANT);
+        if (node != NULL) {
+            node->value = (ak_value){.type = AK_VALUE_BOOL, .as.boolean = ak_lex_is(p, "True")};
+        }
+        return node != NULL && ak_lex_advance(p) ? node : NULL;
+    }
+    if (t.kind == AK_TOKEN_NAME && !ak_lex_is_keyword(t.at, t.length)) {
+        if (!ak_lex_advance(p)) {
+            return NULL;
+        }
+        if (ak_lex_is(p, "(")) {
+            return parse_call(p, &t);
+        }
+        ak_node *node = new_node(p, AK_NODE_NAME);
+        if (node == NULL) {
+            return NULL;
+        }
+        node->name = ak_arena_strndup(p->expr->arena, t.at, t.length);
+        return node->name == NULL ? ak_lex_no_memory(p) : node;
+    }
+    if (ak_lex_is(p, "(") || ak_lex_is(p, "[")) {
+        bool round = ak_lex_is(p, "(");
+        bool comma;
+        ak_node *node = new_node(p, AK_NODE_LIST);
+        if (node == NULL || !ak_lex_advance(p) ||
+            parse_items(p, node, round ? ")" : "]", &comma) == NULL) {
+            return NULL;
+        }
+        bool one = node->child != NULL && node->child->next == NULL && !comma;
+        if (one && (round || node->child->kind == AK_NODE_COMPREHENSION)) {
+            /* (x) is x, and [x for ...] is already a list. */
+            return node->child;
+        }
+        return node;
+    }
+    return ak_lex_fault(p, t.at,
+                        t.kind == AK_TOKEN_END ? "the expression ends too early"
+                                               : "a value is expected here");
+}
+
+static ak_node *parse_unary(ak_parser *p);
+
+static ak_node *parse_power(ak_parser *p)
+{
+    ak_node *base = parse_primary(p);
+    if (base == NULL || !ak_lex_is(p, "**")) {
+        return base;
+    }
+    ak_node *node = new_node(p, AK_NODE_POWER);
+    if (node == NULL || !ak_lex_advance(p)) {
+        return NULL;
+    }
+    ak_node *exponent = parse_unary(p);
+    if (exponent == NULL) {
+        return NULL;
+    }
+    node->child = base;
+    base->next = exponent;
+    return node;
+}
+
+static ak_node *parse_unary(ak_parser *p)
+{
+    if (!ak_lex_is(p, "-") && !ak_lex_is(p, "+")) {
+        return parse_power(p);
+    }
+    /* +x is parsed as 0 + x, which is x for a number and a fault for anything else. */
+    bool negate = ak_lex_is(p, "-");
+    ak_node *node = new_node(p, negate ? AK_NODE_NEGATE : AK_NODE_SUM);
+    if (node == NULL || !enter(p)) {
+        return NULL;
+    }
+    ak_node *operand = ak_lex_advance(p) ? parse_unary(p) : NULL;
+    p->depth--;
+    if (operand == NULL) {
+        return NULL;
+    }
+    if (negate) {
+        node->child = operand;
+        return node;
+    }
+    ak_node *zero = new_node(p, AK_NODE_CONSTANT);
+    if (zero == NULL) {
+        return NULL;
+    }
+    zero->value = (ak_value){.type = AK_VALUE_INT};
+    zero->next = operand;
+    operand->op = AK_OP_ADD;
+    node->child = zero;
+    return node;
+}
+
+static ak_op product_op(const ak_parser *p)
+{
+    return ak_lex_is(p, "*")    ? AK_OP_MULTIPLY
+           : ak_lex_is(p, "/")  ? AK_OP_DIVIDE
+           : ak_lex_is(p, "//") ? AK_OP_FLOOR_DIVIDE
+           : ak_lex_is(p, "%")  ? AK_OP_MODULO
+                                : AK_OP_NONE;
+}
+
+static ak_op sum_op(const ak_parser *p)
+{
+    return ak_lex_is(p, "+") ? AK_OP_ADD : ak_lex_is(p, "-") ? AK_OP_SUBTRACT : AK_OP_NONE;
+}
+
+static ak_op compare_op(const ak_parser *p)
+{
+    return ak_lex_is(p, "<")     ? AK_OP_LESS
+           : ak_lex_is(p, "<=")  ? AK_OP_LESS_EQUAL
+           : ak_lex_is(p, ">")   ? AK_OP_GREATER
+           : ak_lex_is(p, ">=")  ? AK_OP_GREATER_EQUAL
+           : ak_lex_is(p, "==")  ? AK_OP_EQUAL
+           : ak_lex_is(p, "!=")  ? AK_OP_NOT_EQUAL
+           : ak_lex_is(p, "in")  ? AK_OP_IN
+           : ak_lex_is(p, "not") ? AK_OP_NOT_IN /* after an operand "not" can only begin "not in" */
+                                 : AK_OP_NONE;
+}
+
+/* Parses operand (op operand)* as one node. */
+static ak_node *parse_chain(ak_parser *p, ak_node_kind kind, ak_op (*op_of)(const ak_parser *),
+                            ak_node *(*operand)(ak_parser *))
+{
+    ak_node *first = operand(p);
+    ak_op op;
+    if (first == NULL || (op = op_of(p)) == AK_OP_NONE) {
+        return first;
+    }
+    ak_node *node = new_node(p, kind);
+    if (node == NULL) {
+        return NULL;
+    }
+    node->child = first;
+    ak_node **tail = &first->next;
+    do {
+        if (!ak_lex_advance(p) || (op == AK_OP_NOT_IN && !ak_lex_expect(p, "in"))) {
+            return NULL;
+        }
+        ak_node *next = operand(p);
+        if (next == NULL) {
+            return NULL;
+        }
+        next->op = op;
+        *tail = next;
+        tail = &next->next;
+    } while ((op = op_of(p)) != AK_OP_NONE);
+    return node;
+}
+
+static ak_node *parse_product(ak_parser *p)
+{
+    return parse_chain(p, AK_NODE_PRODUCT, product_op, parse_unary);
+}
+
+static ak_node *parse_sum(ak_parser *p)
+{
+    return parse_chain(p, AK_NODE_SUM, sum_op, parse_product);
+}
+
+static ak_node *parse_not(ak_parser *p)
+{
+    if (!ak_lex_is(p, "not")) {
+        return parse_chain(p, AK_NODE_COMPARE, compare_op, parse_sum);
+    }
+    ak_node *node = new_node(p, AK_NODE_NOT);
+    if (node == NULL || !enter(p)) {
+        return NULL;
+    }
+    node->child = ak_lex_advance(p) ? parse_not(p) : NULL;
+    p->depth--;
+    return node->child == NULL ? NULL : node;
+}
+
+static ak_node *parse_logic(ak_parser *p, const char *word, ak_node_kind kind,
+                            ak_node *(*operand)(ak_parser *))
+{
+    ak_node *first = operand(p);
+    if (first == NULL || !ak_lex_is(p, word)) {
+        return first;
+    }
+    ak_node *node = new_node(p, kind);
+    if (node == NULL) {
+        return NULL;
+    }
+    node->child = first;
+    ak_node **tail = &first->next;
+    while (ak_lex_take(p, word)) {
+        *tail = operand(p);
+        if (*tail == NULL) {
+            return NULL;
+        }
+        tail = &(*tail)->next;
+    }
+    return p->status == AK_OK ? node : NULL;
+}
+
+static ak_node *parse_and(ak_parser *p)
+{
+    return parse_logic(p, "and", AK_NODE_AND, parse_not);
+}
+
+static ak_node *parse_or(ak_parser *p)
+{
+    return parse_logic(p, "or", AK_NODE_OR, parse_and);
+}
+
+static ak_node *parse_any(ak_parser *p)
+{
+    if (!enter(p)) {
+        return NULL;
+    }
+    ak_node *node = parse_or(p);
+    if (node != NULL && ak_lex_is(p, "if")) {
+        ak_node *branch = new_node(p, AK_NODE_IF);
+        ak_node *condition = branch != NULL && ak_lex_advance(p) ? parse_or(p) : NULL;
+        ak_node *otherwise = condition != NULL && ak_lex_expect(p, "else") ? parse_any(p) : NULL;
+        if (otherwise == NULL) {
+            node = NULL;
+        } else {
+            branch->child = condition;
+            condition->next = node;
+            node->next = otherwise;
+            node = branch;
+        }
+    }
+    p->depth--;
+    return node;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+typedef struct binding {
+    const char *name;
+    size_t slot;
+    const struct binding *outer;
+} binding;
+
+static ak_status resolve_name(ak_expr *expr, ak_node *node, const binding *bound, ak_error *err)
+{
+    for (; bound != NULL; bound = bound->outer) {
+        if (strcmp(bound->name, node->name) == 0) {
+            node->kind = AK_NODE_LOCAL;
+            node->slot = bound->slot;
+            return AK_OK;
+        }
+    }
+    for (size_t i = 0; i < expr->name_count; i++) {
+        if (strcmp(expr->names[i], node->name) == 0) {
+            node->slot = i;
+            return AK_OK;
+        }
+    }
+    if (expr->name_count == AK_EXPR_NAMES_MAX) {
+        return ak_fail(err, AK_LIMIT, "%s: the expression has more than %d names", expr->where,
+                       AK_EXPR_NAMES_MAX);
+    }
+    AK_DO(ak_grow((void **)&expr->names, &expr->name_capacity, expr->name_count + 1,
+                  sizeof expr->names[0], err));
+    node->slot = expr->name_count;
+    expr->names[expr->name_count++] = node->name;
+    return AK_OK;
+}
+
+static ak_status resolve(ak_expr *expr, ak_node *node, const binding *bound, ak_error *err)
+{
+    if (node->kind == AK_NODE_NAME) {
+        return resolve_name(expr, node, bound, err);
+    }
+    binding inner = {node->name, bound == NULL ? 0 : bound->slot + 1, bound};
+    bool binds = node->kind == AK_NODE_COMPREHENSION;
+    if (binds) {
+        node->slot = inner.slot;
+    }
+    for (ak_node *child = node->child; child != NULL; child = child->next) {
+        /* The list of a comprehension does not see its variable. */
+        bool sees = binds && child != node->child;
+        AK_DO(resolve(expr, child, sees ? &inner : bound, err));
+    }
+    return AK_OK;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+ak_status ak_expr_parse(ak_expr **out, const char *text, const char *where, ak_error *err)
+{
+    where = where == NULL ? "expression" : where;
+    size_t length = strlen(text);
+    if (length > AK_EXPR_TEXT_MAX) {
+        return ak_fail(err, AK_LIMIT, "%s: the expression is longer than %d bytes", where,
+                       AK_EXPR_TEXT_MAX);
+    }
+    ak_expr *expr = ak_alloc(1, sizeof *expr);
+    if (expr == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_status status;
+    expr->arena = ak_arena_new();
+    if (expr->arena == NULL || (expr->text = ak_arena_strndup(expr->arena, text, length)) == NULL ||
+        (expr->where = ak_arena_strndup(expr->arena, where, strlen(where))) == NULL) {
+        status = ak_fail_memory(err);
+        goto out;
+    }
+    ak_parser p = {.expr = expr, .text = expr->text, .cursor = expr->text, .err = err};
+    if (ak_lex_advance(&p)) {
+        expr->root = parse_any(&p);
+        if (expr->root != NULL && p.now.kind != AK_TOKEN_END) {
+            ak_lex_fault(&p, p.now.at, "an operator or the end is expected here");
+        }
+    }
+    status = p.status;
+    if (status == AK_OK) {
+        status = resolve(expr, expr->root, NULL, err);
+    }
+out:
+    if (status != AK_OK) {
+        ak_expr_free(expr);
+        return status;
+    }
+    *out = expr;
+    return AK_OK;
+}
+
+void ak_expr_free(ak_expr *expr)
+{
+    if (expr != NULL) {
+        ak_arena_free(expr->arena);
+        ak_free(expr->names);
+        ak_free(expr);
+    }
+}
+
+size_t ak_expr_names(const char *const **out, const ak_expr *expr)
+{
+    *out = expr->names;
+    return expr->name_count;
+}

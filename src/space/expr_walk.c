@@ -1,0 +1,281 @@
+/* expr_walk.c: evaluates a tree by walking it. Every node costs a step, and so do list items and
+   pieces of text (expr_ops.h), so that a short text cannot demand much work (AK_EXPR_STEPS_MAX). */
+#include "space/expr_ops.h"
+
+#include <math.h>
+
+static ak_status eval(ak_value *out, const ak_node *node, ak_walk *w);
+
+static ak_status call(ak_value *out, const ak_node *node, ak_walk *w)
+{
+    /* Most calls have few arguments; more than three go into a list in the arena. */
+    ak_value few[3] = {{0}}, *argument = few, unused;
+    size_t count = 0;
+    for (const ak_node *child = node->child; child != NULL; child = child->next) {
+        count++;
+    }
+    ak_status status = AK_OK;
+    if (count > 3) {
+        AK_TRY(ak_give_list(&unused, &argument, count, w));
+    }
+    size_t i = 0;
+    for (const ak_node *child = node->child; child != NULL; child = child->next) {
+        AK_TRY(eval(&argument[i++], child, w));
+    }
+out:
+    return status == AK_OK ? ak_apply_function(out, node->function, argument, count, w) : status;
+}
+
+static ak_status eval_list(ak_value *out, const ak_node *node, ak_walk *w)
+{
+    size_t count = 0;
+    for (const ak_node *child = node->child; child != NULL; child = child->next) {
+        count++;
+    }
+    ak_value *items;
+    AK_DO(ak_give_list(out, &items, count, w));
+    for (const ak_node *child = node->child; child != NULL; child = child->next) {
+        AK_DO(eval(items++, child, w));
+    }
+    return AK_OK;
+}
+
+static ak_status eval_comprehension(ak_value *out, const ak_node *node, ak_walk *w)
+{
+    const ak_node *element = node->child->next;
+    ak_value list;
+    ak_status status = eval(&list, node->child, w);
+    if (status != AK_OK) {
+        return status;
+    }
+    if (list.type != AK_VALUE_LIST) {
+        return ak_walk_fault(w, "\"for\" needs a list");
+    }
+    ak_value *items;
+    status = ak_give_list(out, &items, list.as.list.count, w);
+    size_t count = 0;
+    for (size_t i = 0; i < list.as.list.count && status == AK_OK; i++) {
+        bool wanted = true;
+        w->local[node->slot] = list.as.list.items[i];
+        for (const ak_node *test = element->next; test != NULL && wanted && status == AK_OK;
+             test = test->next) {
+            ak_value truth = {.type = AK_VALUE_BOOL};
+            status = eval(&truth, test, w);
+            wanted = status == AK_OK && ak_value_truth(&truth);
+        }
+        if (status == AK_OK && wanted) {
+            status = eval(&items[count++], element, w);
+        }
+    }
+    out->as.list.count = count;
+    return status;
+}
+
+static ak_status eval_compare(ak_value *out, const ak_node *node, ak_walk *w)
+{
+    ak_value left;
+    ak_status status = eval(&left, node->child, w);
+    bool holds = true;
+    for (const ak_node *child = node->child->next; child != NULL && holds && status == AK_OK;
+         child = child->next) {
+        ak_value right;
+        status = eval(&right, child, w);
+        if (status == AK_OK) {
+            status = ak_apply_compare(&holds, child->op, &left, &right, w);
+            left = right;
+        }
+    }
+    return status == AK_OK ? ak_give_bool(out, holds) : status;
+}
+
+static ak_status eval_chain(ak_value *out, const ak_node *node, ak_walk *w)
+{
+    AK_DO(eval(out, node->child, w));
+    for (const ak_node *child = node->child->next; child != NULL; child = child->next) {
+        ak_value left = *out, right;
+        AK_DO(eval(&right, child, w));
+        AK_DO(ak_apply_arithmetic(out, child->op, &left, &right, w));
+    }
+    return AK_OK;
+}
+
+static ak_status eval_name(ak_value *out, const ak_node *node, ak_walk *w)
+{
+    if (w->values != NULL) {
+        *out = w->values[node->slot];
+        return AK_OK;
+    }
+    const char *name = w->expr->names[node->slot];
+    if (ak_scope_get(out, w->scope, name)) {
+        return AK_OK;
+    }
+    const char *near = ak_scope_nearest(w->scope, name);
+    return ak_fail(w->err, AK_INVALID, "%s: \"%.160s\": \"%.60s\" is not known here%s%s%s",
+                   w->expr->where, w->expr->text, name, near == NULL ? "" : "; did you mean \"",
+                   near == NULL ? "" : near, near == NULL ? "" : "\"?");
+}
+
+/* Computes -x as 0 - x, except for a real, whose zero keeps its sign. */
+static ak_status eval_negate(ak_value *out, const ak_node *operand, ak_walk *w)
+{
+    ak_value value, zero;
+    AK_DO(eval(&value, operand, w));
+    if (value.type == AK_VALUE_REAL) {
+        return ak_give_real(out, -value.as.real, w);
+    }
+    (void)ak_give_int(&zero, 0);
+    return ak_apply_arithmetic(out, AK_OP_SUBTRACT, &zero, &value, w);
+}
+
+static ak_status eval(ak_value *out, const ak_node *node, ak_walk *w)
+{
+    ak_status status = ak_walk_spend(w, 1);
+    if (status != AK_OK) {
+        return status;
+    }
+    ak_value a, b;
+    switch (node->kind) {
+    case AK_NODE_CONSTANT:
+        *out = node->value;
+        return AK_OK;
+    case AK_NODE_NAME:
+        return eval_name(out, node, w);
+    case AK_NODE_LOCAL:
+        *out = w->local[node->slot];
+        return AK_OK;
+    case AK_NODE_LIST:
+        return eval_list(out, node, w);
+    case AK_NODE_OR:
+    case AK_NODE_AND:
+        for (const ak_node *child = node->child; child != NULL; child = child->next) {
+            status = eval(out, child, w);
+            if (status != AK_OK || ak_value_truth(out) == (node->kind == AK_NODE_OR)) {
+                break;
+            }
+        }
+        return status;
+    case AK_NODE_NOT:
+        status = eval(&a, node->child, w);
+        return status == AK_OK ? ak_give_bool(out, !ak_value_truth(&a)) : status;
+    case AK_NODE_NEGATE:
+        return eval_negate(out, node->child, w);
+    case AK_NODE_SUM:
+    case AK_NODE_PRODUCT:
+        return eval_chain(out, node, w);
+    case AK_NODE_POWER:
+        status = eval(&a, node->child, w);
+        if (status == AK_OK) {
+            status = eval(&b, node->child->next, w);
+        }
+        return status == AK_OK ? ak_apply_power(out, &a, &b, w) : status;
+    case AK_NODE_COMPARE:
+        return eval_compare(out, node, w);
+    case AK_NODE_IF:
+        status = eval(&a, node->child, w);
+        if (status != AK_OK) {
+            return status;
+        }
+        return eval(out, ak_value_truth(&a) ? node->child->next : node->child->next->next, w);
+    case AK_NODE_CALL:
+        return call(out, node, w);
+    case AK_NODE_COMPREHENSION:
+        return eval_comprehension(out, node, w);
+    }
+    return ak_fail(w->err, AK_INTERNAL, "%s: unknown node", w->expr->where);
+}
+
+ak_status ak_expr_eval(ak_value *out, const ak_expr *expr, const ak_scope *scope, ak_arena *arena,
+                       ak_error *err)
+{
+    ak_walk w;
+    w.expr = expr;
+    w.scope = scope;
+    w.values = NULL;
+    w.arena = arena;
+    w.steps = 0;
+    w.err = err;
+    ak_value result;
+    AK_DO(eval(&result, expr->root, &w));
+    *out = result;
+    return AK_OK;
+}
+
+ak_status ak_expr_eval_node(ak_value *out, size_t *steps, const ak_expr *expr, const ak_node *node,
+                            const ak_value *values, ak_arena *arena, ak_error *err)
+{
+    ak_walk w;
+    w.expr = expr;
+    w.scope = NULL;
+    w.values = values;
+    w.arena = arena;
+    w.steps = 0;
+    w.err = err;
+    ak_status status = eval(out, node, &w);
+    *steps = w.steps;
+    return status;
+}
+
+/* ---- parse and evaluate at once -------------------------------------------------------------- */
+
+typedef enum wanted { WANT_INT, WANT_REAL, WANT_BOOL } wanted;
+
+static ak_status eval_text(ak_value *out, const char *text, const ak_scope *scope,
+                           const char *where, wanted kind, ak_error *err)
+{
+    ak_expr *expr = NULL;
+    ak_value value;
+    ak_arena *arena = ak_arena_new();
+    ak_status status = arena == NULL ? ak_fail_memory(err) : ak_expr_parse(&expr, text, where, err);
+    if (status == AK_OK) {
+        status = ak_expr_eval(&value, expr, scope, arena, err);
+    }
+    if (status != AK_OK) {
+        goto out;
+    }
+    ak_number x;
+    int64_t whole;
+    if (kind == WANT_BOOL) {
+        (void)ak_give_bool(out, ak_value_truth(&value));
+    } else if (!ak_number_of(&x, &value)) {
+        status = ak_fail(err, AK_INVALID, "%s: \"%.160s\" must be a number", where, text);
+    } else if (kind == WANT_REAL) {
+        *out = (ak_value){.type = AK_VALUE_REAL, .as.real = x.r};
+    } else if (!x.real) {
+        (void)ak_give_int(out, x.i);
+    } else if (x.r == trunc(x.r) && ak_real_to_int(&whole, x.r)) {
+        (void)ak_give_int(out, whole);
+    } else {
+        status = ak_fail(err, AK_INVALID, "%s: \"%.160s\" must be a whole number", where, text);
+    }
+out:
+    ak_expr_free(expr);
+    ak_arena_free(arena);
+    return status;
+}
+
+ak_status ak_expr_int(int64_t *out, const char *text, const ak_scope *scope, const char *where,
+                      ak_error *err)
+{
+    ak_value value;
+    AK_DO(eval_text(&value, text, scope, where, WANT_INT, err));
+    *out = value.as.integer;
+    return AK_OK;
+}
+
+ak_status ak_expr_real(double *out, const char *text, const ak_scope *scope, const char *where,
+                       ak_error *err)
+{
+    ak_value value;
+    AK_DO(eval_text(&value, text, scope, where, WANT_REAL, err));
+    *out = value.as.real;
+    return AK_OK;
+}
+
+ak_status ak_expr_bool(bool *out, const char *text, const ak_scope *scope, const char *where,
+                       ak_error *err)
+{
+    ak_value value;
+    AK_DO(eval_text(&value, text, scope, where, WANT_BOOL, err));
+    *out = value.as.boolean;
+    return AK_OK;
+}

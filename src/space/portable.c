@@ -1,0 +1,319 @@
+/* portable.c: see portable.h. */
+#include "space/portable.h"
+
+#include <string.h>
+
+#include "space/expr_tree.h"
+
+/* A part that is written twice (y of x < y < z) could double again and again, so the length is
+   limited. */
+#define TOKENS_MAX 512
+#define POWER_MAX  4
+
+typedef struct writer {
+    json_t *tokens;
+    const ak_expr *expr;
+    const ak_value *values; /* the value of each name, by slot */
+    const bool *open;       /* for each name, by slot: it stays a name */
+    ak_arena *arena;
+    ak_error *err;
+} writer;
+
+static ak_status cannot(const writer *w, const char *why)
+{
+    return ak_fail(w->err, AK_INVALID, "%s: \"%.160s\": %s", w->expr->where, w->expr->text, why);
+}
+
+static ak_status put(writer *w, json_t *token)
+{
+    if (json_array_size(w->tokens) >= TOKENS_MAX) {
+        json_decref(token);
+        return cannot(w, "it is too long");
+    }
+    return json_array_append_new(w->tokens, token) == 0 ? AK_OK : ak_fail_memory(w->err);
+}
+
+static ak_status put_word(writer *w, const char *word)
+{
+    return put(w, json_string(word));
+}
+
+static bool is_open(const writer *w, const ak_node *node)
+{
+    if (node->kind == AK_NODE_NAME && w->open[node->slot]) {
+        return true;
+    }
+    for (const ak_node *child = node->child; child != NULL; child = child->next) {
+        if (is_open(w, child)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Evaluates a part without open names. */
+static ak_status value_of(ak_value *out, const writer *w, const ak_node *node)
+{
+    size_t steps;
+    return ak_expr_eval_node(out, &steps, w->expr, node, w->values, w->arena, w->err);
+}
+
+static ak_status put_value(writer *w, const ak_value *value)
+{
+    if (value->type == AK_VALUE_INT) {
+        return put(w, json_integer(value->as.integer));
+    }
+    int64_t whole;
+    if (value->type == AK_VALUE_REAL && ak_real_to_int(&whole, value->as.real) &&
+        (double)whole == value->as.real) {
+        return put(w, json_integer(whole));
+    }
+    return value->type == AK_VALUE_BOOL ? put(w, json_integer(value->as.boolean ? 1 : 0))
+                                        : cannot(w, "it needs more than whole numbers");
+}
+
+static ak_status write(writer *w, const ak_node *node);
+
+/* Writes an operation of several operands, two operands at a time. */
+static ak_status write_fold(writer *w, const ak_node *first, const char *word)
+{
+    ak_status status = AK_OK;
+    AK_TRY(write(w, first));
+    for (const ak_node *child = first->next; child != NULL; child = child->next) {
+        AK_TRY(write(w, child));
+        AK_TRY(put_word(w, word));
+    }
+out:
+    return status;
+}
+
+static const char *word_of(ak_op op)
+{
+    static const char *const words[] = {
+        [AK_OP_ADD] = "+",           [AK_OP_SUBTRACT] = "-",  [AK_OP_MULTIPLY] = "*",
+        [AK_OP_FLOOR_DIVIDE] = "//", [AK_OP_MODULO] = "%",    [AK_OP_LESS] = "<",
+        [AK_OP_LESS_EQUAL] = "<=",   [AK_OP_GREATER] = ">",   [AK_OP_GREATER_EQUAL] = ">=",
+        [AK_OP_EQUAL] = "==",        [AK_OP_NOT_EQUAL] = "!="};
+    return (size_t)op < sizeof words / sizeof words[0] ? words[op] : NULL;
+}
+
+static ak_status write_chain(writer *w, const ak_node *node)
+{
+    ak_status status = AK_OK;
+    AK_TRY(write(w, node->child));
+    for (const ak_node *child = node->child->next; child != NULL; child = child->next) {
+        const char *word = word_of(child->op);
+        AK_TRY(word == NULL ? cannot(w, "a true division has no whole number") : AK_OK);
+        AK_TRY(write(w, child));
+        AK_TRY(put_word(w, word));
+    }
+out:
+    return status;
+}
+
+/* Writes "x in [1, 2]" as "x == 1 or x == 2". */
+static ak_status write_in(writer *w, const ak_node *left, const ak_node *right)
+{
+    ak_status status = AK_OK;
+    ak_value list;
+    AK_TRY(is_open(w, right) ? cannot(w, "the list after \"in\" is not known") : AK_OK);
+    AK_TRY(value_of(&list, w, right));
+    AK_TRY(list.type != AK_VALUE_LIST ? cannot(w, "\"in\" needs a list") : AK_OK);
+    AK_TRY(put(w, json_integer(0)));
+    for (size_t i = 0; i < list.as.list.count; i++) {
+        AK_TRY(write(w, left));
+        AK_TRY(put_value(w, &list.as.list.items[i]));
+        AK_TRY(put_word(w, "=="));
+        AK_TRY(put_word(w, "or()"));
+    }
+    status = right->op == AK_OP_NOT_IN ? put_word(w, "not()") : AK_OK;
+out:
+    return status;
+}
+
+/* Writes "a < b < c" as "a < b and b < c". */
+static ak_status write_compare(writer *w, const ak_node *node)
+{
+    ak_status status = AK_OK;
+    for (const ak_node *left = node->child; left->next != NULL; left = left->next) {
+        const ak_node *right = left->next;
+        if (right->op == AK_OP_IN || right->op == AK_OP_NOT_IN) {
+            AK_TRY(write_in(w, left, right));
+        } else {
+            AK_TRY(write(w, left));
+            AK_TRY(write(w, right));
+            AK_TRY(put_word(w, word_of(right->op)));
+        }
+        AK_TRY(left == node->child ? AK_OK : put_word(w, "and()"));
+    }
+out:
+    return status;
+}
+
+/* Writes "yes if condition else no". If the condition is known, writes only the value that it
+   chooses. */
+static ak_status write_if(writer *w, const ak_node *node)
+{
+    const ak_node *condition = node->child, *yes = condition->next, *no = yes->next;
+    ak_status status = AK_OK;
+    if (!is_open(w, condition)) {
+        ak_value value;
+        AK_TRY(value_of(&value, w, condition));
+        return write(w, ak_value_truth(&value) ? yes : no);
+    }
+    AK_TRY(write(w, condition));
+    AK_TRY(write(w, yes));
+    AK_TRY(write(w, no));
+    status = put_word(w, "if()");
+out:
+    return status;
+}
+
+/* Writes floor(a/b) as a//b, and ceil(a/b) as -(-a//b). */
+static ak_status write_quotient(writer *w, const ak_node *quotient, bool up)
+{
+    ak_status status = AK_OK;
+    AK_TRY(write(w, quotient->child));
+    AK_TRY(up ? put_word(w, "neg()") : AK_OK);
+    AK_TRY(write(w, quotient->child->next));
+    AK_TRY(put_word(w, "//"));
+    status = up ? put_word(w, "neg()") : AK_OK;
+out:
+    return status;
+}
+
+static ak_status write_call(writer *w, const ak_node *node)
+{
+    const ak_node *first = node->child;
+    ak_status status = AK_OK;
+    switch (node->function) {
+    case AK_FUNCTION_MIN:
+    case AK_FUNCTION_MAX:
+        first = first->next == NULL && first->kind == AK_NODE_LIST ? first->child : first;
+        if (first != NULL && (first->next != NULL || node->child->kind == AK_NODE_LIST)) {
+            return write_fold(w, first, node->function == AK_FUNCTION_MIN ? "min()" : "max()");
+        }
+        break;
+    case AK_FUNCTION_ABS:
+        AK_TRY(write(w, first));
+        return put_word(w, "abs()");
+    case AK_FUNCTION_CEIL:
+    case AK_FUNCTION_FLOOR:
+        if (first->kind == AK_NODE_PRODUCT && first->child->next->op == AK_OP_DIVIDE &&
+            first->child->next->next == NULL) {
+            return write_quotient(w, first, node->function == AK_FUNCTION_CEIL);
+        }
+        return write(w, first); /* a whole number stays as it is */
+    case AK_FUNCTION_INT:
+    case AK_FUNCTION_ROUND:
+        return write(w, first);
+    default:
+        break;
+    }
+    status = cannot(w, "it needs lists or numbers that are not whole");
+out:
+    return status;
+}
+
+static ak_status write_power(writer *w, const ak_node *node)
+{
+    ak_value exponent;
+    ak_status status = AK_OK;
+    const ak_node *base = node->child;
+    AK_TRY(is_open(w, base->next) ? cannot(w, "the exponent is not known") : AK_OK);
+    AK_TRY(value_of(&exponent, w, base->next));
+    if (exponent.type != AK_VALUE_INT || exponent.as.integer < 1 ||
+        exponent.as.integer > POWER_MAX) {
+        return cannot(w, "such a power cannot be written as products");
+    }
+    AK_TRY(write(w, base));
+    for (int64_t i = 1; i < exponent.as.integer; i++) {
+        AK_TRY(write(w, base));
+        AK_TRY(put_word(w, "*"));
+    }
+out:
+    return status;
+}
+
+static ak_status write_one(writer *w, const ak_node *operand, const char *word)
+{
+    AK_DO(write(w, operand));
+    return put_word(w, word);
+}
+
+static ak_status write(writer *w, const ak_node *node)
+{
+    if (!is_open(w, node)) {
+        ak_value value;
+        ak_status status = value_of(&value, w, node);
+        return status == AK_OK ? put_value(w, &value) : status;
+    }
+    switch (node->kind) {
+    case AK_NODE_NAME:
+        return put_word(w, w->expr->names[node->slot]);
+    case AK_NODE_OR:
+        return write_fold(w, node->child, "or()");
+    case AK_NODE_AND:
+        return write_fold(w, node->child, "and()");
+    case AK_NODE_NOT:
+        return write_one(w, node->child, "not()");
+    case AK_NODE_NEGATE:
+        return write_one(w, node->child, "neg()");
+    case AK_NODE_SUM:
+    case AK_NODE_PRODUCT:
+        return write_chain(w, node);
+    case AK_NODE_POWER:
+        return write_power(w, node);
+    case AK_NODE_COMPARE:
+        return write_compare(w, node);
+    case AK_NODE_IF:
+        return write_if(w, node);
+    case AK_NODE_CALL:
+        return write_call(w, node);
+    default:
+        return cannot(w, "it needs a list");
+    }
+}
+
+static ak_status write_program(writer *w, const ak_scope *scope, const char *const *open,
+                               size_t count)
+{
+    const char *const *names;
+    size_t name_count = ak_expr_names(&names, w->expr);
+    ak_value *values = ak_alloc(name_count + 1, sizeof *values);
+    bool *stays = ak_alloc(name_count + 1, sizeof *stays);
+    ak_status status = values == NULL || stays == NULL ? ak_fail_memory(w->err) : AK_OK;
+    for (size_t i = 0; i < name_count && status == AK_OK; i++) {
+        for (size_t k = 0; k < count; k++) {
+            stays[i] = stays[i] || strcmp(names[i], open[k]) == 0;
+        }
+        if (!stays[i] && !ak_scope_get(&values[i], scope, names[i])) {
+            status = cannot(w, "a name in it is not known");
+        }
+    }
+    w->values = values;
+    w->open = stays;
+    status = status == AK_OK ? write(w, w->expr->root) : status;
+    ak_free(values);
+    ak_free(stays);
+    return status;
+}
+
+ak_status ak_program_of(json_t **out, const char *text, const ak_scope *scope,
+                        const char *const *open, size_t count, const char *where, ak_error *err)
+{
+    ak_expr *expr = NULL;
+    ak_status status = AK_OK;
+    writer w = {.tokens = json_array(), .arena = ak_arena_new(), .err = err};
+    AK_TRY(w.tokens == NULL || w.arena == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_expr_parse(&expr, text, where, err));
+    w.expr = expr;
+    AK_TRY(write_program(&w, scope, open, count));
+    *out = w.tokens;
+    w.tokens = NULL;
+out:
+    json_decref(w.tokens);
+    ak_expr_free(expr);
+    ak_arena_free(w.arena);
+    return status;
+}

@@ -1,0 +1,21 @@
+/*
+ * portable.h: translates an expression into a program over whole numbers, which other programs can
+ * evaluate without this library: ["M", 15, "+", 16, "//"] is (M + 15)//16. The program runs on a
+ * stack. A number or a name pushes a value; an operation takes its operands from the stack and
+ * pushes its result (docs/formats.md, Bundles, lists the operations). The meaning is that of
+ * expr.h.
+ */
+#ifndef AK_SPACE_PORTABLE_H
+#define AK_SPACE_PORTABLE_H
+
+#include "base/json.h"
+#include "space/expr.h"
+
+/* Translates an expression. The `count` names in `open` stay names; all other names get their
+   values from the scope, and parts without open names are evaluated now. Returns AK_INVALID if the
+   expression is wrong, has an unknown name, is too long, or needs lists, texts or numbers that are
+   not whole. The caller releases *out. */
+ak_status ak_program_of(json_t **out, const char *text, const ak_scope *scope,
+                        const char *const *open, size_t count, const char *where, ak_error *err);
+
+#endif

@@ -1,0 +1,58 @@
+/* space_body.h: the members of a space, for the files that build it (space_build.c,
+   space_read.c, space_starts.c) and those that use it (space_walk.c, space_wish.c, config.c).
+   Internal to space/. */
+#ifndef AK_SPACE_SPACE_BODY_H
+#define AK_SPACE_SPACE_BODY_H
+
+#include "base/map.h"
+#include "space/diagram.h"
+#include "space/space.h"
+
+#define AK_VALUES_MAX     65535 /* values of a parameter: an ak_config has 16 bits for each */
+#define AK_NAME_MAX       63    /* bytes of a parameter's name */
+#define AK_VALUE_TEXT_MAX 255   /* bytes of a value as text */
+#define AK_OPTIONS_MAX    64    /* arguments that one value may add */
+
+/* What a parameter has besides its public part. Each array has one element per value. */
+typedef struct ak_parameter_body {
+    const char **text;         /* as configurations show the value */
+    const char *const **added; /* of AK_USE_OPTION: arguments, NULL-terminated */
+    uint16_t *rank;            /* place among the values in order; NULL: texts, which have none */
+    uint16_t *by_rank;
+    bool *occurs; /* in some valid configuration */
+} ak_parameter_body;
+
+struct ak_space {
+    ak_arena *arena;
+    const char *where;
+    ak_parameter parameters[AK_PARAMETERS_MAX];
+    ak_parameter_body bodies[AK_PARAMETERS_MAX];
+    size_t count;
+    ak_map *names;
+    ak_expr **conditions; /* parsed; their texts and reasons follow */
+    const char **texts, **reasons;
+    size_t condition_count;
+    ak_symbols symbols;
+    ak_atoms atoms;
+    ak_graph graph;
+    uint64_t *cost; /* of each node of the graph; scratch of ak_space_repair */
+    double cartesian;
+    ak_config fallback; /* the default configuration */
+    ak_config starts[AK_SPACE_STARTS_MAX];
+    size_t start_count;
+    bool listed; /* the valid configurations are a list; the conditions are not evaluated */
+};
+
+/* Returns true if a text that a person wrote ("6", "0.5", "true", "gcc") means this value.
+   `canonical` is the value's own text. */
+bool ak_space_value_is(const ak_value *value, const char *canonical, const char *text);
+/* Reads the parameters and conditions of spec->definition into the space (space_read.c). */
+ak_status ak_space_read(ak_space *space, const ak_space_spec *spec, ak_error *err);
+/* Reads "Starts" after the graph is built and the default is known. The first start may become
+   the default (space_starts.c). */
+ak_status ak_space_read_starts(ak_space *space, const ak_space_spec *spec, ak_error *err);
+/* Gives the first condition that the configuration breaks, or condition_count if it breaks none. */
+ak_status ak_space_broken(size_t *condition, const ak_space *space, const ak_config *config,
+                          ak_error *err);
+
+#endif

@@ -1,0 +1,168 @@
+/* space_build.c: builds a space: reads its parameters and conditions, then builds the graph of
+   its valid configurations (diagram.h). */
+#include "space/space_body.h"
+
+#include <string.h>
+
+/* combinations that are tried; enough to tell which condition excludes most */
+#define EXPLAIN_SAMPLES  4096
+#define EXPLAIN_WORK_MAX 5000000u /* work of trying them; less than a second */
+
+/* Returns AK_INVALID for a space without valid configurations, with the condition that excludes
+   most of the combinations. */
+static ak_status explain_empty(const ak_space *space, const char *where, ak_error *err)
+{
+    size_t *excluded = ak_alloc(space->condition_count + 1, sizeof *excluded);
+    if (excluded == NULL) {
+        return ak_fail_memory(err);
+    }
+    bool all = space->cartesian <= EXPLAIN_SAMPLES;
+    uint64_t work = 0;
+    size_t samples = all ? (size_t)space->cartesian : EXPLAIN_SAMPLES, worst = 0;
+    ak_status status = AK_OK;
+    ak_rng rng;
+    ak_rng_seed(&rng, 1);
+    for (size_t s = 0; s < samples && status == AK_OK; s++) {
+        ak_binding binding;
+        size_t rest = s;
+        if (work > EXPLAIN_WORK_MAX) {
+            samples = s;
+            break;
+        }
+        for (size_t p = 0; p < space->count; p++) {
+            size_t n = space->parameters[p].value_count;
+            size_t value = all ? rest % n : (size_t)ak_rng_below(&rng, n);
+            rest /= n;
+            ak_binding_set(&binding, &space->symbols, p, value);
+        }
+        size_t last = SIZE_MAX; /* the condition that was last counted for this combination */
+        for (size_t i = 0; i < space->atoms.count && status == AK_OK; i++) {
+            const ak_atom *atom = &space->atoms.items[i];
+            bool holds = true;
+            if (atom->condition != last) {
+                status = ak_atom_holds(&holds, &work, atom, &space->symbols, &binding,
+                                       space->atoms.scratch, err);
+            }
+            if (!holds) {
+                last = atom->condition;
+                excluded[last]++;
+            }
+        }
+    }
+    for (size_t i = 1; i < space->condition_count; i++) {
+        worst = excluded[i] > excluded[worst] ? i : worst;
+    }
+    if (status == AK_OK) {
+        double percent = 100.0 * (double)excluded[worst] / (double)samples;
+        const char *reason = space->reasons[worst];
+        status = ak_fail(err, AK_INVALID,
+                         "%s: no configuration is valid: condition %zu (%.120s%s%.80s) excludes "
+                         "%.3g %% of all combinations",
+                         where, worst + 1, space->texts[worst], *reason == 0 ? "" : ": ", reason,
+                         percent);
+    }
+    ak_free(excluded);
+    return status;
+}
+
+/* Marks the values on the edges of the graph, all of which lead to a configuration. */
+static ak_status mark_values(ak_space *space, ak_error *err)
+{
+    const ak_graph *graph = &space->graph;
+    for (size_t p = 0; p < space->count; p++) {
+        space->bodies[p].occurs =
+            ak_arena_alloc(space->arena, space->parameters[p].value_count * sizeof(bool));
+        if (space->bodies[p].occurs == NULL) {
+            return ak_fail_memory(err);
+        }
+        memset(space->bodies[p].occurs, 0, space->parameters[p].value_count * sizeof(bool));
+    }
+    for (size_t n = AK_GRAPH_END + 1; n < graph->node_count; n++) {
+        const ak_graph_node *node = &graph->nodes[n];
+        for (uint32_t e = 0; e < node->edges; e++) {
+            space->bodies[node->layer].occurs[graph->edges[node->first + e].value] = true;
+        }
+    }
+    return AK_OK;
+}
+
+static ak_status build(ak_space *space, const ak_space_spec *spec, ak_error *err)
+{
+    space->arena = ak_arena_new();
+    space->names = ak_map_new();
+    space->cartesian = 1.0;
+    space->graph.empty = true;
+    if (space->arena == NULL || space->names == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_status status = AK_OK;
+    AK_TRY(ak_space_read(space, spec, err));
+    AK_TRY(ak_symbols_init(&space->symbols, space->parameters, space->count, spec->constants,
+                           space->arena, err));
+    space->listed = spec->listed != NULL;
+    for (size_t i = 0; i < space->condition_count && !space->listed; i++) {
+        AK_TRY(ak_atoms_add(&space->atoms, &space->symbols, space->conditions[i], i, err));
+    }
+    space->symbols.constants =
+        NULL; /* they are folded by now, and the caller may free them before the space */
+    if (space->listed) {
+        AK_TRY(ak_graph_list(&space->graph, &space->symbols, spec->listed, spec->listed_count,
+                             spec->where, err));
+    } else {
+        AK_TRY(ak_graph_build(&space->graph, &space->atoms, &space->symbols, spec->work_max,
+                              spec->where, err));
+    }
+    if (space->graph.empty) {
+        AK_TRY(space->listed ? ak_fail(err, AK_INVALID, "%s: holds no configuration", spec->where)
+                             : explain_empty(space, spec->where, err));
+    }
+    AK_TRY(mark_values(space, err));
+    space->cost = ak_alloc(space->graph.node_count, sizeof *space->cost);
+    if (space->cost == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_config wish = {{0}};
+    for (size_t p = 0; p < space->count; p++) {
+        wish.at[p] = (uint16_t)space->parameters[p].default_index;
+    }
+    ak_space_repair(&space->fallback, space, &wish);
+    if (!space->listed) {
+        AK_TRY(ak_space_read_starts(space, spec, err));
+    }
+out:
+    return status;
+}
+
+ak_status ak_space_build(ak_space **out, const ak_space_spec *spec, ak_error *err)
+{
+    ak_space_spec known = *spec;
+    known.where = spec->where == NULL ? "space" : spec->where;
+    known.work_max = spec->work_max == 0 ? AK_SPACE_WORK_MAX : spec->work_max;
+    ak_space *space = ak_alloc(1, sizeof *space);
+    if (space == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_status status = build(space, &known, err);
+    if (status != AK_OK) {
+        ak_space_free(space);
+        return status;
+    }
+    *out = space;
+    return AK_OK;
+}
+
+void ak_space_free(ak_space *space)
+{
+    if (space != NULL) {
+        for (size_t i = 0; i < space->condition_count; i++) {
+            ak_expr_free(space->conditions[i]);
+        }
+        ak_graph_clear(&space->graph);
+        ak_atoms_clear(&space->atoms);
+        ak_symbols_clear(&space->symbols);
+        ak_map_free(space->names);
+        ak_free(space->cost);
+        ak_arena_free(space->arena);
+        ak_free(space);
+    }
+}

@@ -1,0 +1,172 @@
+/* space_read.c: reads the ConfigurationSpace object of a space file (docs/formats.md): checks
+   it, makes parameters (with space_values.c, space_use.c, space_offer.c) and parses conditions. */
+#include "space/space_read.h"
+
+#include <string.h>
+
+static const char *const parameter_keys[] = {"Name", "Type",   "Values",  "Default",  "Description",
+                                             "Use",  "Option", "Options", "Numerics", NULL};
+static const char *const condition_keys[] = {"Parameters", "Expression", "Description", "EverySize",
+                                             NULL};
+static const char *const space_keys[] = {"TuningParameters", "Conditions", "Starts", "StartsNear",
+                                         NULL};
+
+/* Refuses a key that looks like a mistyped one of ours. Other unknown keys are left alone,
+   because files of other tools have keys of their own. */
+static ak_status check_keys(const json_t *object, const char *const *keys, const char *where,
+                            ak_error *err)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        const char *near = ak_text_nearest(key, keys);
+        if (near != NULL && strcmp(near, key) != 0) {
+            return ak_fail(err, AK_INVALID, "%s: unknown key \"%.60s\"; did you mean \"%s\"?",
+                           where, key, near);
+        }
+    }
+    return AK_OK;
+}
+
+static ak_status read_name(ak_parameter *parameter, const json_t *json, size_t number,
+                           ak_space_reader *r)
+{
+    const char *name;
+    (void)snprintf(r->where, sizeof r->where, "%.400s: parameter %zu", r->spec->where, number);
+    if (!json_is_object(json)) {
+        return ak_fail(r->err, AK_INVALID, "%s must be an object", r->where);
+    }
+    AK_DO(ak_json_string(&name, json, "Name", r->where, r->err));
+    if (!ak_expr_is_name(name) || strlen(name) > AK_NAME_MAX) {
+        return ak_fail(r->err, AK_INVALID,
+                       "%s: the name \"%.60s\" must be letters, digits and _, at most %d, not "
+                       "beginning with a digit and not a keyword of the expression language",
+                       r->where, name, AK_NAME_MAX);
+    }
+    (void)snprintf(r->where, sizeof r->where, "%.400s: parameter \"%s\"", r->spec->where, name);
+    ak_value constant;
+    if (ak_map_get(NULL, r->space->names, name)) {
+        return ak_fail(r->err, AK_INVALID, "%s is declared twice", r->where);
+    }
+    if (ak_scope_get(&constant, r->spec->constants, name)) {
+        return ak_fail(r->err, AK_INVALID,
+                       "%s has the name of a size, a problem option or a device fact; rename it",
+                       r->where);
+    }
+    parameter->name = ak_arena_strndup(r->space->arena, name, strlen(name));
+    return parameter->name == NULL ? ak_fail_memory(r->err)
+                                   : ak_map_put(r->space->names, name, number - 1, r->err);
+}
+
+static ak_status copy_text(const char **out, const char *text, ak_space_reader *r)
+{
+    *out = ak_arena_strndup(r->space->arena, text, strlen(text));
+    return *out == NULL ? ak_fail_memory(r->err) : AK_OK;
+}
+
+static ak_status read_parameter(const json_t *json, ak_space_reader *r)
+{
+    ak_space *space = r->space;
+    ak_parameter *parameter = &space->parameters[space->count];
+    ak_parameter_body *body = &space->bodies[space->count];
+    const char *description;
+    ak_status status = AK_OK;
+    AK_TRY(read_name(parameter, json, space->count + 1, r));
+    AK_TRY(check_keys(json, parameter_keys, r->where, r->err));
+    AK_TRY(ak_json_string_or(&description, json, "Description", "", r->where, r->err));
+    AK_TRY(copy_text(&parameter->description, description, r));
+    AK_TRY(ak_space_read_values(parameter, body, json, r));
+    AK_TRY(ak_space_read_default(parameter, json, r));
+    AK_TRY(ak_space_read_use(parameter, body, json, r));
+    AK_TRY(ak_space_check_fix(parameter, body, r));
+    AK_TRY(ak_space_filter_values(parameter, body, r));
+    AK_TRY(ak_space_rank_values(parameter, body, r));
+    ak_arena_reset(r->scratch);
+    space->cartesian *= (double)parameter->value_count;
+    space->count++;
+out:
+    return status;
+}
+
+static ak_status read_condition(const json_t *json, ak_space_reader *r)
+{
+    ak_space *space = r->space;
+    size_t index = space->condition_count;
+    const char *text = NULL, *reason = "";
+    ak_status status = AK_OK;
+    (void)snprintf(r->where, sizeof r->where, "%.400s: condition %zu", r->spec->where, index + 1);
+    if (json_is_string(json)) {
+        text = json_string_value(json);
+    } else if (json_is_object(json)) {
+        json_t *names;
+        AK_TRY(check_keys(json, condition_keys, r->where, r->err));
+        AK_TRY(ak_json_string(&text, json, "Expression", r->where, r->err));
+        AK_TRY(ak_json_string_or(&reason, json, "Description", "", r->where, r->err));
+        /* The list is for other tools: the expression itself says which names it reads. */
+        AK_TRY(ak_json_array_or_null(&names, json, "Parameters", r->where, r->err));
+        bool every; /* only its type is checked here; ak_task_allows uses it */
+        AK_TRY(ak_json_bool_or(&every, json, "EverySize", false, r->where, r->err));
+    } else {
+        return ak_fail(r->err, AK_INVALID, "%s must be an object or an expression", r->where);
+    }
+    AK_TRY(copy_text(&space->texts[index], text, r));
+    AK_TRY(copy_text(&space->reasons[index], reason, r));
+    AK_TRY(ak_expr_parse(&space->conditions[index], text, r->where, r->err));
+    space->condition_count++;
+out:
+    return status;
+}
+
+static ak_status read_all(ak_space_reader *r)
+{
+    const char *where = r->spec->where;
+    json_t *parameters = NULL, *conditions = NULL;
+    ak_space *space = r->space;
+    if (!json_is_object(r->spec->definition)) {
+        return ak_fail(r->err, AK_INVALID, "%s: \"ConfigurationSpace\" must be an object", where);
+    }
+    ak_status status = AK_OK;
+    AK_TRY(check_keys(r->spec->definition, space_keys, where, r->err));
+    AK_TRY(
+        ak_json_array_or_null(&parameters, r->spec->definition, "TuningParameters", where, r->err));
+    AK_TRY(ak_json_array_or_null(&conditions, r->spec->definition, "Conditions", where, r->err));
+    if (parameters == NULL) {
+        return ak_fail(r->err, AK_INVALID, "%s: \"TuningParameters\" is missing", where);
+    }
+    size_t n = json_array_size(parameters), m = json_array_size(conditions);
+    if (n > AK_PARAMETERS_MAX) {
+        return ak_fail(r->err, AK_LIMIT, "%s has %zu parameters; at most %d are possible", where, n,
+                       AK_PARAMETERS_MAX);
+    }
+    if (m > AK_CONDITIONS_MAX) {
+        return ak_fail(r->err, AK_LIMIT, "%s has %zu conditions; at most %d are possible", where, m,
+                       AK_CONDITIONS_MAX);
+    }
+    space->conditions = ak_arena_alloc(space->arena, (m + 1) * sizeof(ak_expr *));
+    space->texts = ak_arena_alloc(space->arena, (m + 1) * sizeof *space->texts);
+    space->reasons = ak_arena_alloc(space->arena, (m + 1) * sizeof *space->reasons);
+    if (space->conditions == NULL || space->texts == NULL || space->reasons == NULL) {
+        return ak_fail_memory(r->err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        AK_TRY(read_parameter(json_array_get(parameters, i), r));
+    }
+    AK_TRY(ak_space_check_fix_names(space, r));
+    for (size_t i = 0; i < m; i++) {
+        AK_TRY(read_condition(json_array_get(conditions, i), r));
+    }
+out:
+    return status;
+}
+
+ak_status ak_space_read(ak_space *space, const ak_space_spec *spec, ak_error *err)
+{
+    ak_space_reader r = {.space = space, .spec = spec, .scratch = ak_arena_new(), .err = err};
+    if (r.scratch == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_status status = read_all(&r);
+    ak_arena_free(r.scratch);
+    return status;
+}

@@ -1,0 +1,245 @@
+/*
+ * space_starts.c: configurations that were best at other sizes, from which a search at this size
+ * begins.
+ *
+ * A definition may list "Starts": [{"At": {"M": 4096, "N": 4096, "K": 4096}, "Config": {"MR": 6}}],
+ * winners of measured searches with the sizes at which they won; see docs/formats.md. Only valid
+ * starts count. First come the starts that won at sizes near those of the space, in the order of
+ * the distance, which is the number of doublings and halvings of all sizes together. Then come the
+ * starts without "At", which are for every size, in the order of the times that the author's rank
+ * expects. Last come the starts from sizes farther away.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "space/rank.h"
+#include "space/space_body.h"
+
+#define NEAR 1.0 /* the distance that is near if "StartsNear" is missing */
+#define FAR  4.0 /* the distance beyond which a start is ignored */
+
+enum { NEARBY, FOR_EVERY_SIZE, FAR_AWAY };
+
+typedef struct start {
+    ak_config config;
+    int kind; /* NEARBY, FOR_EVERY_SIZE or FAR_AWAY; lower kinds come first */
+    /* orders starts of a kind: the distance, or the logarithm of the expected time */
+    double amount;
+    size_t order; /* place in the file, which orders equals */
+} start;
+
+/* Computes the distance of the sizes in `at` from the space's. It is infinite if a size is
+   unknown. */
+static ak_status distance_of(double *out, const json_t *at, const ak_scope *constants,
+                             const char *where, ak_error *err)
+{
+    const char *name;
+    json_t *size;
+    *out = 0.0;
+    json_object_foreach((json_t *)(uintptr_t)at, name, size)
+    {
+        ak_value value;
+        if (!json_is_number(size) || !(json_number_value(size) > 0)) {
+            return ak_fail(err, AK_INVALID, "%s: \"%.60s\" must be a number above 0", where, name);
+        }
+        bool known = constants != NULL && ak_scope_get(&value, constants, name) &&
+                     (value.type == AK_VALUE_INT || value.type == AK_VALUE_REAL);
+        double here = !known                       ? 0.0
+                      : value.type == AK_VALUE_INT ? (double)value.as.integer
+                                                   : value.as.real;
+        *out += here > 0 ? fabs(log2(here / json_number_value(size))) : HUGE_VAL;
+    }
+    return AK_OK;
+}
+
+/* Returns true if the text means the parameter's value v. */
+static bool is_value(const ak_space *space, size_t parameter, size_t v, const char *text)
+{
+    return ak_space_value_is(&space->parameters[parameter].values[v],
+                             space->bodies[parameter].text[v], text);
+}
+
+/* Finds the value that the JSON means. *index is the number of values if there is none. */
+static ak_status find_value(size_t *index, const ak_space *space, size_t parameter,
+                            const json_t *json, ak_error *err)
+{
+    char *text = NULL;
+    size_t count = space->parameters[parameter].value_count;
+    ak_status status = json_is_string(json) ? AK_OK : ak_json_text(&text, json, err);
+    const char *written = text == NULL ? json_string_value(json) : text;
+    *index = 0;
+    while (status == AK_OK && *index < count && !is_value(space, parameter, *index, written)) {
+        *index += 1;
+    }
+    ak_free(text);
+    return status;
+}
+
+/* Reads a configuration; *usable says whether it is valid here. A value that the space does not
+   have (because of --fix or the device) makes it unusable; an unknown parameter is an error. */
+static ak_status read_config(ak_config *out, bool *usable, const json_t *json,
+                             const ak_space *space, const char *where, ak_error *err)
+{
+    const char *name;
+    json_t *value;
+    *out = space->fallback;
+    *usable = true;
+    json_object_foreach((json_t *)(uintptr_t)json, name, value)
+    {
+        size_t p = 0, v = 0;
+        if (!ak_space_parameter_find(&p, space, name)) {
+            return ak_fail(err, AK_INVALID, "%s: there is no parameter \"%.60s\"", where, name);
+        }
+        if (json_is_array(value) || json_is_object(value) || json_is_null(value)) {
+            return ak_fail(err, AK_INVALID, "%s: \"%.60s\" is not a value", where, name);
+        }
+        AK_DO(find_value(&v, space, p, value, err));
+        *usable = *usable && v < space->parameters[p].value_count;
+        out->at[p] = (uint16_t)(*usable ? v : 0);
+    }
+    *usable = *usable && ak_space_has(space, out);
+    return AK_OK;
+}
+
+static int by_number(double x, double y)
+{
+    return (x > y) - (x < y);
+}
+
+static int first_come(const void *a, const void *b)
+{
+    const start *x = a, *y = b;
+    int order = x->kind - y->kind;
+    order = order != 0 ? order : by_number(x->amount, y->amount);
+    return order != 0 ? order : (x->order > y->order) - (x->order < y->order);
+}
+
+static void make_default(ak_space *space, const ak_config *config)
+{
+    space->fallback = *config;
+    for (size_t p = 0; p < space->count; p++) {
+        space->parameters[p].default_index = config->at[p];
+    }
+}
+
+static void keep(ak_space *space, const start *list, size_t count)
+{
+    for (size_t i = 0; i < count && space->start_count < AK_SPACE_STARTS_MAX; i++) {
+        bool known = false;
+        for (size_t k = 0; k < space->start_count && !known; k++) {
+            known = memcmp(&space->starts[k], &list[i].config, sizeof list[i].config) == 0;
+        }
+        if (!known) {
+            space->starts[space->start_count++] = list[i].config;
+        }
+    }
+}
+
+/* Keeps the starts in order. The first becomes the default if it is near, or if it is for every
+   size and expected to be faster than the default. */
+static void keep_best(ak_space *space, start *list, size_t count, ak_rank *rank)
+{
+    if (count == 0) {
+        return;
+    }
+    qsort(list, count, sizeof *list, first_come);
+    keep(space, list, count);
+    if (list[0].kind == NEARBY ||
+        (list[0].kind == FOR_EVERY_SIZE && list[0].amount < ak_rank_log(rank, &space->fallback))) {
+        make_default(space, &list[0].config);
+    }
+}
+
+static ak_status read_near(double *near, const json_t *definition, const char *where, ak_error *err)
+{
+    const json_t *json = json_object_get(definition, "StartsNear");
+    *near = json == NULL ? NEAR : json_number_value(json);
+    return json == NULL || (json_is_number(json) && *near >= 0)
+               ? AK_OK
+               : ak_fail(err, AK_INVALID, "%s: \"StartsNear\" must be a number of 0 or more",
+                         where);
+}
+
+/* The space, and all else that is needed to read a start. */
+typedef struct reading {
+    const ak_space *space;
+    const ak_space_spec *spec;
+    ak_rank *rank; /* NULL if the space has no rank */
+    double near;
+} reading;
+
+/* Reads a start; *usable says whether it is valid here and its sizes are not too far away. */
+static ak_status read_start(start *out, bool *usable, const json_t *json, const reading *r,
+                            ak_error *err)
+{
+    static const char *const keys[] = {"At", "Config", NULL};
+    char where[512];
+    json_t *at = NULL, *config = NULL;
+    (void)snprintf(where, sizeof where, "%.400s: start %zu", r->spec->where, out->order + 1);
+    ak_status status = AK_OK;
+    AK_TRY(json_is_object(json) ? ak_json_only(json, keys, where, err)
+                                : ak_fail(err, AK_INVALID, "%s must be an object", where));
+    AK_TRY(ak_json_object_or_null(&at, json, "At", where, err));
+    AK_TRY(ak_json_object_or_null(&config, json, "Config", where, err));
+    if (config == NULL || (at == NULL && r->rank == NULL)) {
+        return ak_fail(err, AK_INVALID,
+                       "%s needs \"Config\", and also \"At\" if the file has no \"Rank\"", where);
+    }
+    AK_TRY(read_config(&out->config, usable, config, r->space, where, err));
+    if (at == NULL) {
+        out->kind = FOR_EVERY_SIZE;
+        out->amount = ak_rank_log(r->rank, &out->config);
+    } else {
+        AK_TRY(distance_of(&out->amount, at, r->spec->constants, where, err));
+        out->kind = out->amount <= r->near ? NEARBY : FAR_AWAY;
+        *usable = *usable && out->amount <= FAR;
+    }
+out:
+    return status;
+}
+
+ak_status ak_space_read_starts(ak_space *space, const ak_space_spec *spec, ak_error *err)
+{
+    reading r = {.space = space, .spec = spec};
+    json_t *list = NULL, *json;
+    size_t index, count = 0;
+    start *starts = NULL;
+    ak_status status = ak_json_array_or_null(&list, spec->definition, "Starts", spec->where, err);
+    if (status != AK_OK || list == NULL) {
+        return status;
+    }
+    status = read_near(&r.near, spec->definition, spec->where, err);
+    if (status == AK_OK) {
+        status = ak_rank_open(&r.rank, space, spec->constants, spec->rank, spec->where, err);
+    }
+    if (status == AK_OK) {
+        starts = ak_alloc(json_array_size(list) + 1, sizeof *starts);
+        status = starts == NULL ? ak_fail_memory(err) : AK_OK;
+    }
+    json_array_foreach(list, index, json)
+    {
+        start found = {.order = index};
+        bool usable = false;
+        if (status == AK_OK) {
+            status = read_start(&found, &usable, json, &r, err);
+        }
+        if (status == AK_OK && usable) {
+            starts[count++] = found;
+        }
+    }
+    if (status == AK_OK) {
+        keep_best(space, starts, count, r.rank);
+    }
+    ak_rank_close(r.rank);
+    ak_free(starts);
+    return status;
+}
+
+size_t ak_space_starts(const ak_config **out, const ak_space *space)
+{
+    *out = space->starts;
+    return space->start_count;
+}

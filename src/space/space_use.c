@@ -1,0 +1,171 @@
+/* space_use.c: reads how a parameter reaches the compiler ("Use"): as a macro, as arguments
+   ("Option", "Options") or as the compiler itself. */
+#include "space/space_read.h"
+
+#include <string.h>
+
+/* Makes the argument that "Option" adds for one value: the value takes the place of {}. If the
+   pattern has no {}, the option is added for true and 1 only. */
+static ak_status add_option(const char *const **out, const char *pattern, const char *text,
+                            ak_space_reader *r)
+{
+    const char *hole = strstr(pattern, "{}");
+    const char **list = ak_arena_alloc(r->space->arena, 2 * sizeof *list);
+    if (list == NULL) {
+        return ak_fail_memory(r->err);
+    }
+    *out = list;
+    bool on = hole != NULL ? *text != 0 : strcmp(text, "True") == 0 || strcmp(text, "1") == 0;
+    if (!on) {
+        return AK_OK;
+    }
+    size_t before = hole == NULL ? strlen(pattern) : (size_t)(hole - pattern);
+    const char *after = hole == NULL ? "" : hole + 2;
+    const char *middle = hole == NULL ? "" : text;
+    size_t m = strlen(middle), n = strlen(after);
+    char *argument = ak_arena_alloc(r->space->arena, before + m + n + 1);
+    if (argument == NULL) {
+        return ak_fail_memory(r->err);
+    }
+    (void)snprintf(argument, before + m + n + 1, "%.*s%s%s", (int)before, pattern, middle, after);
+    list[0] = argument;
+    return AK_OK;
+}
+
+/* Copies the arguments that "Options" lists for one value. */
+static ak_status add_listed(const char *const **out, const json_t *options, const char *text,
+                            ak_space_reader *r)
+{
+    const json_t *entry = json_object_get(options, text);
+    if (entry == NULL && strcmp(text, "True") == 0) {
+        entry = json_object_get(options, "true");
+    }
+    if (entry == NULL && strcmp(text, "False") == 0) {
+        entry = json_object_get(options, "false");
+    }
+    if (!json_is_array(entry)) {
+        return ak_fail(r->err, AK_INVALID,
+                       "%s: Options must have a list of arguments for the value \"%s\"", r->where,
+                       text);
+    }
+    size_t count = json_array_size(entry);
+    if (count > AK_OPTIONS_MAX) {
+        return ak_fail(r->err, AK_LIMIT, "%s: Options of \"%s\" has more than %d arguments",
+                       r->where, text, AK_OPTIONS_MAX);
+    }
+    const char **list = ak_arena_alloc(r->space->arena, (count + 1) * sizeof *list);
+    if (list == NULL) {
+        return ak_fail_memory(r->err);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *argument = json_string_value(json_array_get(entry, i));
+        if (argument == NULL || *argument == 0) {
+            return ak_fail(r->err, AK_INVALID,
+                           "%s: Options of \"%s\" must be a list of texts that are not empty",
+                           r->where, text);
+        }
+        list[i] = ak_arena_strndup(r->space->arena, argument, strlen(argument));
+        if (list[i] == NULL) {
+            return ak_fail_memory(r->err);
+        }
+    }
+    *out = list;
+    return AK_OK;
+}
+
+static ak_status check_option_names(const json_t *options, const ak_parameter_body *body,
+                                    size_t count, ak_space_reader *r)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)options, key, value)
+    {
+        bool known = strcmp(key, "true") == 0 || strcmp(key, "false") == 0;
+        for (size_t i = 0; i < count && !known; i++) {
+            known = strcmp(key, body->text[i]) == 0;
+        }
+        if (!known) {
+            return ak_fail(r->err, AK_INVALID,
+                           "%s: Options has \"%.60s\", which is not one of the values", r->where,
+                           key);
+        }
+    }
+    return AK_OK;
+}
+
+static ak_status read_option(const ak_parameter *parameter, ak_parameter_body *body,
+                             const json_t *json, ak_space_reader *r)
+{
+    const char *pattern;
+    json_t *options;
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_string_or(&pattern, json, "Option", NULL, r->where, r->err));
+    AK_TRY(ak_json_object_or_null(&options, json, "Options", r->where, r->err));
+    if ((pattern == NULL) == (options == NULL) || (pattern != NULL && *pattern == 0)) {
+        return ak_fail(r->err, AK_INVALID,
+                       "%s: Use \"option\" needs either Option, such as \"-O{}\", or Options",
+                       r->where);
+    }
+    ak_value_type type = parameter->values[0].type;
+    if (pattern != NULL && strstr(pattern, "{}") == NULL && type != AK_VALUE_BOOL &&
+        type != AK_VALUE_INT) {
+        return ak_fail(r->err, AK_INVALID,
+                       "%s: Option \"%.60s\" has no {} for the value, so the values must be true "
+                       "and false or 0 and 1",
+                       r->where, pattern);
+    }
+    if (options != NULL) {
+        AK_TRY(check_option_names(options, body, parameter->value_count, r));
+    }
+    body->added = ak_arena_alloc(r->space->arena, parameter->value_count * sizeof *body->added);
+    if (body->added == NULL) {
+        return ak_fail_memory(r->err);
+    }
+    for (size_t i = 0; i < parameter->value_count; i++) {
+        AK_TRY(pattern != NULL ? add_option(&body->added[i], pattern, body->text[i], r)
+                               : add_listed(&body->added[i], options, body->text[i], r));
+    }
+out:
+    return status;
+}
+
+ak_status ak_space_read_use(ak_parameter *parameter, ak_parameter_body *body, const json_t *json,
+                            ak_space_reader *r)
+{
+    const char *use;
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_string_or(&use, json, "Use", "define", r->where, r->err));
+    AK_TRY(ak_json_bool_or(&parameter->numerics, json, "Numerics", false, r->where, r->err));
+out:
+    if (status != AK_OK) {
+        return status;
+    }
+    if (strcmp(use, "option") == 0) {
+        parameter->use = AK_USE_OPTION;
+        return read_option(parameter, body, json, r);
+    }
+    if (json_object_get(json, "Option") != NULL || json_object_get(json, "Options") != NULL) {
+        return ak_fail(r->err, AK_INVALID, "%s: Option and Options need Use \"option\"", r->where);
+    }
+    if (strcmp(use, "define") == 0) {
+        parameter->use = AK_USE_DEFINE;
+        return AK_OK;
+    }
+    if (strcmp(use, "compiler") != 0) {
+        return ak_fail(r->err, AK_INVALID,
+                       "%s: Use \"%.40s\" is unknown; it must be define, option or compiler",
+                       r->where, use);
+    }
+    parameter->use = AK_USE_COMPILER;
+    if (parameter->values[0].type != AK_VALUE_STRING) {
+        return ak_fail(r->err, AK_INVALID,
+                       "%s: Use \"compiler\" needs names of compilers as values", r->where);
+    }
+    for (size_t i = 0; i < r->space->count; i++) {
+        if (r->space->parameters[i].use == AK_USE_COMPILER) {
+            return ak_fail(r->err, AK_INVALID, "%s: \"%s\" has Use \"compiler\" already", r->where,
+                           r->space->parameters[i].name);
+        }
+    }
+    return AK_OK;
+}

@@ -1,0 +1,238 @@
+/* value.c: values as Python sees them: truth, equality, exact arithmetic, and their texts. */
+#include "space/expr_tree.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+
+bool ak_value_truth(const ak_value *value)
+{
+    switch (value->type) {
+    case AK_VALUE_BOOL:
+        return value->as.boolean;
+    case AK_VALUE_INT:
+        return value->as.integer != 0;
+    case AK_VALUE_REAL:
+        return value->as.real != 0.0;
+    case AK_VALUE_STRING:
+        return value->as.string[0] != 0;
+    case AK_VALUE_LIST:
+        return value->as.list.count > 0;
+    }
+    return false;
+}
+
+/* 2^63 is the first real above every int64_t. */
+#define TWO_63 9223372036854775808.0
+
+int ak_number_compare(int64_t integer, double real)
+{
+    assert(!isnan(real));
+    if (real >= TWO_63) {
+        return -1;
+    }
+    if (real < -TWO_63) {
+        return 1;
+    }
+    /* The whole part fits into an int64_t now. If it equals the integer, the fraction decides. */
+    double whole = trunc(real);
+    int64_t other = (int64_t)whole;
+    if (integer != other) {
+        return integer < other ? -1 : 1;
+    }
+    return real > whole ? -1 : real < whole ? 1 : 0;
+}
+
+static bool is_whole(const ak_value *value, int64_t *out)
+{
+    if (value->type == AK_VALUE_BOOL) {
+        *out = value->as.boolean;
+        return true;
+    }
+    *out = value->type == AK_VALUE_INT ? value->as.integer : 0;
+    return value->type == AK_VALUE_INT;
+}
+
+bool ak_value_equal(const ak_value *a, const ak_value *b)
+{
+    int64_t x, y;
+    bool whole_a = is_whole(a, &x), whole_b = is_whole(b, &y);
+    if (whole_a && whole_b) {
+        return x == y;
+    }
+    if (whole_a && b->type == AK_VALUE_REAL) {
+        return ak_number_compare(x, b->as.real) == 0;
+    }
+    if (whole_b && a->type == AK_VALUE_REAL) {
+        return ak_number_compare(y, a->as.real) == 0;
+    }
+    if (a->type != b->type) {
+        return false;
+    }
+    switch (a->type) {
+    case AK_VALUE_REAL:
+        return a->as.real == b->as.real;
+    case AK_VALUE_STRING:
+        return strcmp(a->as.string, b->as.string) == 0;
+    case AK_VALUE_LIST:
+        if (a->as.list.count != b->as.list.count) {
+            return false;
+        }
+        for (size_t i = 0; i < a->as.list.count; i++) {
+            if (!ak_value_equal(&a->as.list.items[i], &b->as.list.items[i])) {
+                return false;
+            }
+        }
+        return true;
+    case AK_VALUE_BOOL:
+    case AK_VALUE_INT:
+        break;
+    }
+    return false;
+}
+
+/* ---- arithmetic ------------------------------------------------------------------------------ */
+
+bool ak_int_floor_divide(int64_t *out, int64_t a, int64_t b)
+{
+    if (b == 0 || (a == INT64_MIN && b == -1)) {
+        return false;
+    }
+    int64_t quotient = a / b;
+    *out = a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+    return true;
+}
+
+bool ak_int_modulo(int64_t *out, int64_t a, int64_t b)
+{
+    if (b == 0) {
+        return false;
+    }
+    if (b == -1) { /* INT64_MIN % -1 traps */
+        *out = 0;
+        return true;
+    }
+    int64_t rest = a % b;
+    *out = rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    return true;
+}
+
+bool ak_int_power(int64_t *out, int64_t base, int64_t exponent)
+{
+    assert(exponent >= 0);
+    int64_t result = 1;
+    while (exponent > 0) {
+        if ((exponent & 1) != 0 && __builtin_mul_overflow(result, base, &result)) {
+            return false;
+        }
+        exponent >>= 1;
+        if (exponent > 0 && __builtin_mul_overflow(base, base, &base)) {
+            return false;
+        }
+    }
+    *out = result;
+    return true;
+}
+
+double ak_int_divide(int64_t a, int64_t b)
+{
+    int64_t quotient;
+    assert(b != 0);
+    /* Beyond 2^53 the conversion to real would round, so an exact quotient is computed in
+       integers. */
+    if (ak_int_floor_divide(&quotient, a, b) && a % b == 0) {
+        return (double)quotient;
+    }
+    return (double)((long double)a / (long double)b);
+}
+
+double ak_real_modulo(double a, double b)
+{
+    assert(b != 0.0);
+    double rest = fmod(a, b);
+    if (rest != 0.0 && (rest < 0.0) != (b < 0.0)) {
+        rest += b;
+    }
+    return rest;
+}
+
+double ak_real_floor_divide(double a, double b)
+{
+    /* Python takes the quotient that belongs to the remainder and rounds it to a whole number. */
+    double quotient = (a - ak_real_modulo(a, b)) / b;
+    double whole = floor(quotient);
+    return quotient - whole > 0.5 ? whole + 1.0 : whole;
+}
+
+bool ak_real_to_int(int64_t *out, double value)
+{
+    if (!(value >= -TWO_63 && value < TWO_63)) {
+        return false;
+    }
+    *out = (int64_t)value;
+    return true;
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+typedef struct sink {
+    char *out;
+    size_t bytes, length;
+} sink;
+
+static void put(sink *s, const char *text)
+{
+    size_t n = strlen(text);
+    if (s->length < s->bytes) {
+        size_t room = s->bytes - s->length - 1;
+        size_t copied = n < room ? n : room;
+        memcpy(s->out + s->length, text, copied);
+        s->out[s->length + copied] = 0;
+    }
+    s->length += n;
+}
+
+static void put_value(sink *s, const ak_value *value)
+{
+    char number[AK_REAL_BYTES];
+    switch (value->type) {
+    case AK_VALUE_BOOL:
+        put(s, value->as.boolean ? "True" : "False");
+        break;
+    case AK_VALUE_INT:
+        (void)snprintf(number, sizeof number, "%lld", (long long)value->as.integer);
+        put(s, number);
+        break;
+    case AK_VALUE_REAL:
+        ak_number_shortest(number, value->as.real);
+        put(s, number);
+        if (strpbrk(number, ".en") == NULL) { /* "nan", "inf" and exponents can only be reals */
+            put(s, ".0");
+        }
+        break;
+    case AK_VALUE_STRING:
+        put(s, value->as.string);
+        break;
+    case AK_VALUE_LIST:
+        put(s, "[");
+        for (size_t i = 0; i < value->as.list.count; i++) {
+            put(s, i == 0 ? "" : ", ");
+            put_value(s, &value->as.list.items[i]);
+        }
+        put(s, "]");
+        break;
+    }
+}
+
+size_t ak_value_format(char *out, size_t bytes, const ak_value *value)
+{
+    sink s = {out, bytes, 0};
+    if (bytes > 0) {
+        out[0] = 0;
+    }
+    put_value(&s, value);
+    return s.length;
+}

@@ -1,0 +1,51 @@
+/* advisor_model.c: wraps the client of llm.h as a table of functions. */
+#include "strategy/advisor.h"
+
+static ak_status start_call(void **out_call, void *context, const ak_llm_chat *chat, ak_error *err)
+{
+    ak_llm_call *call = NULL;
+    AK_DO(ak_llm_start(&call, context, chat, err));
+    *out_call = call;
+    return AK_OK;
+}
+
+static bool call_done(void *call)
+{
+    return ak_llm_done(call);
+}
+
+static ak_status end_call(ak_llm_answer *out, void *call, ak_error *err)
+{
+    return ak_llm_end(out, call, err);
+}
+
+/* The client counts what the call may have cost. A strategy has one call under way at a time, so
+   the growth of the totals belongs to this call. */
+static void abandon_call(ak_llm_answer *out, void *context, void *call)
+{
+    ak_llm *llm = context;
+    ak_llm_totals before, after;
+    ak_llm_total(&before, llm);
+    ak_llm_abandon(call);
+    ak_llm_total(&after, llm);
+    *out = (ak_llm_answer){.fault = AK_LLM_FAULT_CANCELLED,
+                           .attempts = (int)(after.attempts - before.attempts),
+                           .usage = after.usage,
+                           .priced = after.priced,
+                           .cost_usd = after.cost_usd - before.cost_usd};
+    out->usage.input -= before.usage.input;
+    out->usage.input_cached -= before.usage.input_cached;
+    out->usage.input_written -= before.usage.input_written;
+    out->usage.output -= before.usage.output;
+    out->usage.output_reasoning -= before.usage.output_reasoning;
+}
+
+void ak_model_llm(ak_model *out, ak_llm *llm)
+{
+    *out = (ak_model){.context = llm,
+                      .name = ak_llm_name(llm),
+                      .start = start_call,
+                      .done = call_done,
+                      .end = end_call,
+                      .abandon = abandon_call};
+}

@@ -1,0 +1,60 @@
+/* like_read.c: builds lists (like.h) from recordings. */
+#include <math.h>
+#include <string.h>
+
+#include "archive/config_text.h"
+#include "base/alloc.h"
+#include "strategy/like_read.h"
+
+static ak_status values_of(json_t **out, const ak_recording *recording, const ak_config *config,
+                           ak_error *err)
+{
+    size_t length = ak_config_format(NULL, 0, recording->space, config);
+    char *text = ak_alloc(length + 1, 1);
+    if (text == NULL) {
+        return ak_fail_memory(err);
+    }
+    (void)ak_config_format(text, length + 1, recording->space, config);
+    ak_status status = ak_config_text_to_json(out, text, recording->path, err);
+    ak_free(text);
+    return status;
+}
+
+ak_status ak_like_add_recording(ak_like *like, const ak_recording *recording, ak_error *err)
+{
+    ak_status status = ak_like_begin(like, recording->path, err);
+    for (size_t i = 0; i < recording->count && status == AK_OK; i++) {
+        const ak_record *record = &recording->records[i];
+        json_t *values = NULL;
+        double time =
+            record->status == AK_TRIAL_OK ? ak_recording_time(recording, record) : HUGE_VAL;
+        status = values_of(&values, recording, &recording->configs[i], err);
+        if (status == AK_OK) {
+            status = ak_like_add(like, values, time, err);
+        }
+        json_decref(values);
+    }
+    return status;
+}
+
+ak_status ak_like_open(ak_like **out, const ak_space *space, const char *own,
+                       const ak_recording *const *recordings, size_t count, uint64_t seed,
+                       ak_error *err)
+{
+    ak_like *like = ak_like_new(space);
+    ak_status status = AK_OK;
+    AK_TRY(like == NULL ? ak_fail_memory(err) : AK_OK);
+    for (size_t i = 0; i < count; i++) {
+        AK_TRY(strcmp(recordings[i]->path, own) == 0
+                   ? AK_OK
+                   : ak_like_add_recording(like, recordings[i], err));
+    }
+    AK_TRY(ak_like_finish(like, seed, err));
+out:
+    if (status != AK_OK) {
+        ak_like_free(like);
+        return status;
+    }
+    *out = like;
+    return AK_OK;
+}

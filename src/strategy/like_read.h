@@ -1,0 +1,17 @@
+/* like_read.h: builds lists (like.h) from recordings. */
+#ifndef AK_STRATEGY_LIKE_READ_H
+#define AK_STRATEGY_LIKE_READ_H
+
+#include "recording/recording.h"
+#include "strategy/like.h"
+
+/* Adds all configurations of a recording as one place, named after its file. */
+ak_status ak_like_add_recording(ak_like *like, const ak_recording *recording, ak_error *err);
+
+/* Opens a finished list of recordings, which the caller frees with ak_like_free. The recording
+   whose file is `own` is left out, because it would give the answers away. */
+ak_status ak_like_open(ak_like **out, const ak_space *space, const char *own,
+                       const ak_recording *const *recordings, size_t count, uint64_t seed,
+                       ak_error *err);
+
+#endif

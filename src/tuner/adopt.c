@@ -1,0 +1,171 @@
+/*
+ * adopt.c: implements `autokernel new kernel NAME --from FILE`, which writes a kernel folder from
+ * the description of a kernel in a T1 file or a source file.
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "problem/kernel_scan.h"
+#include "problem/t1_kernel.h"
+#include "tuner/skeleton.h"
+
+#define DOCUMENT_BYTES_MAX (1u << 20)
+
+static const struct {
+    const char *suffix, *backend;
+} languages[] = {{".cu", "cuda"}, {".cl", "opencl"}, {".c", "host"}};
+
+static ak_status write_text(const char *folder, const char *name, const char *text, ak_error *err)
+{
+    char path[AK_PATH_MAX];
+    AK_DO(ak_fs_join(path, folder, name, err));
+    return ak_fs_write(path, text, strlen(text), err);
+}
+
+static ak_status write_json(const char *folder, const char *name, const json_t *document,
+                            ak_error *err)
+{
+    ak_buf text = AK_BUF(DOCUMENT_BYTES_MAX);
+    ak_json_print(&text, document, true);
+    ak_buf_puts(&text, "\n");
+    ak_status status = ak_buf_status(&text, err);
+    status = status == AK_OK ? write_text(folder, name, text.data, err) : status;
+    ak_buf_free(&text);
+    return status;
+}
+
+/* Copies a file that a document names, relative to the folder of `from` or the one above, into the
+   kernel's folder. */
+static ak_status copy_file(const char *folder, const char *from, const char *name, ak_error *err)
+{
+    char path[2 * AK_PATH_MAX + 8], target[AK_PATH_MAX], *bytes = NULL;
+    size_t length = 0;
+    int head = (int)(ak_fs_base(from) - from);
+    (void)snprintf(path, sizeof path, "%.*s%s", head, from, name);
+    if (!ak_fs_is_file(path)) {
+        (void)snprintf(path, sizeof path, "%.*s../%s", head, from, name);
+    }
+    ak_status status = ak_fs_read(&bytes, &length, path, AK_SOURCE_BYTES_MAX, err);
+    status = status == AK_OK ? ak_fs_join(target, folder, ak_fs_base(name), err) : status;
+    status = status == AK_OK ? ak_fs_write(target, bytes, length, err) : status;
+    ak_free(bytes);
+    return status;
+}
+
+/* Copies the data files of the arguments, which their fills name: "file(a.npy)". */
+static ak_status copy_data(const char *folder, const char *file, const json_t *problem,
+                           ak_error *err)
+{
+    size_t i;
+    json_t *argument;
+    ak_status status = AK_OK;
+    json_array_foreach(json_object_get(problem, "arguments"), i, argument)
+    {
+        const char *fill = ak_json_text_at(argument, "fill");
+        char name[AK_PATH_MAX];
+        if (status == AK_OK && strncmp(fill, "file(", 5) == 0) {
+            (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(fill + 5, ")"), fill + 5);
+            status = strchr(name, '/') == NULL
+                         ? copy_file(folder, file, name, err)
+                         : ak_fail(err, AK_INVALID, "%s: put %s beside it", file, name);
+        }
+    }
+    return status;
+}
+
+static ak_status adopt_t1(char **note, const char *folder, const char *file, ak_error *err)
+{
+    json_t *document = NULL, *problem = NULL, *space = NULL;
+    char name[80];
+    const char *backend;
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_read(&document, file, err));
+    json_t *kernel = json_object_get(document, "KernelSpecification");
+    AK_TRY(ak_t1_backend(&backend, document, file, err));
+    const char *source = ak_json_text_at(kernel, "KernelFile");
+    const json_t *reference = json_object_get(kernel, "Reference");
+    AK_TRY(*source == 0 ? ak_fail(err, AK_INVALID, "%s: it names no \"KernelFile\"", file) : AK_OK);
+    AK_TRY(copy_file(folder, file, source, err));
+    if (!ak_json_set_text(kernel, "KernelFile", ak_fs_base(source))) {
+        status = ak_fail_memory(err);
+        goto out;
+    }
+    AK_TRY(ak_t1_convert(&problem, &space, document, ak_fs_base(folder), backend, file, err));
+    if (json_is_string(reference) && strchr(json_string_value(reference), '.') != NULL) {
+        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(json_string_value(reference), ":"),
+                       json_string_value(reference));
+        AK_TRY(copy_file(folder, file, name, err));
+    }
+    AK_TRY(copy_data(folder, file, problem, err));
+    AK_TRY(write_json(folder, "problem.json", problem, err));
+    (void)snprintf(name, sizeof name, "%s.json", backend);
+    AK_TRY(write_json(folder, name, space, err));
+    if (reference == NULL) {
+        *note = ak_strdup("reference: a T1 file has none, so candidates are compared with the "
+                          "default configuration; write reference.c or reference.py and name it "
+                          "in problem.json\n");
+        status = *note == NULL ? ak_fail_memory(err) : AK_OK;
+    }
+out:
+    json_decref(document);
+    json_decref(problem);
+    json_decref(space);
+    return status;
+}
+
+static ak_status adopt_source(char **note, const char *folder, const char *file,
+                              const char *backend, ak_error *err)
+{
+    char name[80], *text = NULL;
+    ak_kernel_scan scan = {.problem = NULL};
+    ak_status status = AK_OK;
+    AK_TRY(ak_fs_read(&text, NULL, file, AK_SOURCE_BYTES_MAX, err));
+    AK_TRY(ak_kernel_scan_text(&scan, text, backend, ak_fs_base(file), ak_fs_base(folder), err));
+    AK_TRY(write_json(folder, "problem.json", scan.problem, err));
+    (void)snprintf(name, sizeof name, "%s.json", backend);
+    AK_TRY(write_json(folder, name, scan.space, err));
+    AK_TRY(write_text(folder, ak_fs_base(file), scan.source, err));
+    AK_TRY(write_text(folder, "reference.c", scan.reference, err));
+    *note = scan.notes;
+    scan.notes = NULL;
+out:
+    ak_kernel_scan_clear(&scan);
+    ak_free(text);
+    return status;
+}
+
+ak_status ak_kernel_adopt(char **out_note, const char *path, const char *file, ak_error *err)
+{
+    ak_problem *problem = NULL;
+    const char *backend = NULL;
+    char *note = NULL;
+    for (size_t i = 0; i < sizeof languages / sizeof *languages; i++) {
+        backend = backend == NULL && ak_fs_has_suffix(file, languages[i].suffix)
+                      ? languages[i].backend
+                      : backend;
+    }
+    if (backend == NULL && !ak_fs_has_suffix(file, ".json")) {
+        return ak_fail(err, AK_INVALID,
+                       "%.200s: a kernel is made of a T1 file (.json), or of a "
+                       ".cu, .cl or .c file",
+                       file);
+    }
+    if (!ak_fs_is_file(file)) {
+        return ak_fail(err, AK_NOT_FOUND, "%.200s: there is no such file", file);
+    }
+    ak_status status = AK_OK;
+    AK_DO(ak_skeleton_folder(path, err));
+    AK_TRY(backend == NULL ? adopt_t1(&note, path, file, err)
+                           : adopt_source(&note, path, file, backend, err));
+    AK_TRY(ak_problem_open(&problem, path, err)); /* what was written can be read */
+out:
+    ak_problem_close(problem);
+    if (status != AK_OK) {
+        ak_free(note);
+        ak_fs_remove(path); /* nothing is left behind after a failure */
+        return status;
+    }
+    *out_note = note;
+    return AK_OK;
+}

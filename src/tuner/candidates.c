@@ -1,0 +1,165 @@
+/* candidates.c: chooses the configurations that take part in the finish: the fastest of the search
+   that pass every check, and the default. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive/archive.h"
+#include "base/alloc.h"
+#include "launcher/launcher.h"
+#include "tuner/run.h"
+
+/* A candidate that fails its check is replaced by the next best. After this many failures the
+   remaining candidates are measured. */
+#define WRONG_MAX 64
+
+/* Candidates whose check failed. */
+typedef struct wrong {
+    ak_seen list[WRONG_MAX];
+    size_t count;
+} wrong;
+
+static int by_ms(const void *a, const void *b)
+{
+    double x = ((const ak_seen *)a)->ms, y = ((const ak_seen *)b)->ms;
+    return (x > y) - (x < y);
+}
+
+/* Returns true if the list holds a trial with the same machine code. Such trials share one
+   measurement, so their times agree to the last bit. */
+static bool has_code(const ak_seen *list, size_t count, const ak_seen *one)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].device == one->device && list[i].ms == one->ms &&
+            list[i].low_ms == one->low_ms && list[i].high_ms == one->high_ms) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_config(const ak_seen *list, size_t count, const ak_config *config)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (memcmp(&list[i].config, config, sizeof *config) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Sorts the history: trials that worked come first, by their times. Returns their number. */
+static size_t sort_history(ak_tuning *r)
+{
+    size_t ok = 0;
+    for (size_t i = 0; i < r->history_count; i++) {
+        if (r->history[i].ms > 0) {
+            ak_seen kept = r->history[i];
+            r->history[i] = r->history[ok];
+            r->history[ok++] = kept;
+        }
+    }
+    if (ok > 0) {
+        qsort(r->history, ok, sizeof *r->history, by_ms);
+    }
+    return ok;
+}
+
+/* Collects the fastest few of each device, without those that share code with another or failed
+   their check, and the default. The default takes part so that the exported configuration is never
+   slower than it. */
+static void rank(ak_candidates *out, ak_tuning *r, const wrong * not )
+{
+    size_t ok = sort_history(r), each = ak_tuning_candidates_of_each(r);
+    size_t taken[AK_SEATS_MAX] = {0};
+    ak_config fallback;
+    ak_space_default(&fallback, r->task->space);
+    out->count = 0;
+    for (size_t i = 0; i < ok; i++) {
+        const ak_seen *one = &r->history[i];
+        if (out->count < AK_CANDIDATES_MAX && taken[one->device] < each &&
+            !has_code(out->list, out->count, one) && !has_code(not ->list, not ->count, one)) {
+            taken[one->device]++;
+            out->list[out->count++] = *one;
+        }
+    }
+    const ak_seen *plain = ak_tuning_find(r, &fallback);
+    if (plain != NULL && plain->ms > 0 && !has_config(out->list, out->count, &fallback) &&
+        !has_config(not ->list, not ->count, &fallback)) {
+        out->list[out->count++] = *plain;
+    }
+}
+
+void ak_candidates_rank(ak_candidates *out, ak_tuning *r)
+{
+    const wrong none = {.count = 0};
+    rank(out, r, &none);
+}
+
+static ak_status archive_wrong(ak_tuning *r, ak_trial *trial, ak_error *err)
+{
+    r->result->failed[trial->status]++;
+    trial->strategy = ak_strdup("check of the finalists");
+    ak_status status = trial->strategy == NULL ? ak_fail_memory(err)
+                       : r->archive != NULL    ? ak_archive_add_trial(r->archive, trial, err)
+                                               : AK_OK;
+    ak_tuning_announce_trial(r, trial, false);
+    return status;
+}
+
+/* Checks each candidate on every edge-case shape; the search has checked only the task's own
+   size and at most one other. After AK_CANCELLED, candidates that were not checked are in
+   neither list. */
+static ak_status check(ak_candidates *right, wrong * not, const ak_candidates *fresh, ak_tuning *r,
+                       ak_error *err)
+{
+    ak_config configs[AK_CANDIDATES_MAX + 1];
+    ak_trial trials[AK_CANDIDATES_MAX + 1];
+    for (size_t i = 0; i < fresh->count; i++) {
+        configs[i] = fresh->list[i].config;
+    }
+    ak_status checked = ak_session_check(trials, &r->session, configs, fresh->count, r->id, err);
+    ak_status status = checked == AK_CANCELLED ? AK_OK : checked;
+    if (status != AK_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < fresh->count; i++) {
+        bool reached = trials[i].config != NULL;
+        if (reached && trials[i].status == AK_TRIAL_OK) {
+            right->list[right->count++] = fresh->list[i];
+        } else if (reached && status == AK_OK) {
+            not ->list[not ->count++] = fresh->list[i];
+            status = archive_wrong(r, &trials[i], err);
+        }
+        ak_trial_clear(&trials[i]);
+    }
+    return status == AK_OK ? checked : status;
+}
+
+ak_status ak_candidates_choose(ak_candidates *out, ak_tuning *r, ak_error *err)
+{
+    wrong not = {.count = 0};
+    ak_candidates right = {.count = 0};
+    ak_status status = AK_OK;
+    for (;;) {
+        ak_candidates fresh = {.count = 0};
+        rank(out, r, &not );
+        for (size_t i = 0; i < out->count; i++) {
+            if (!has_config(right.list, right.count, &out->list[i].config)) {
+                fresh.list[fresh.count++] = out->list[i];
+            }
+        }
+        if (status != AK_OK || fresh.count == 0) {
+            return status;
+        }
+        bool late = r->options->seconds > 0 && ak_tuning_seconds_left(r) <= 0 && right.count > 0;
+        if (late || not .count + fresh.count > WRONG_MAX) {
+            *out = right;
+            return AK_OK;
+        }
+        status = check(&right, &not, &fresh, r, err);
+        if (status != AK_OK && status != AK_CANCELLED) {
+            return status;
+        }
+    }
+}

@@ -1,0 +1,239 @@
+/* elsewhere.c: see elsewhere.h. The archive is read twice: first for the list of places, then for
+   the trials of the nearest ones. */
+#include "tuner/elsewhere.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive/archive.h"
+#include "archive/config_text.h"
+#include "base/alloc.h"
+#include "strategy/like_read.h"
+#include "tuner/near.h"
+
+enum {
+    PLACES_MAX = 8,  /* most places that a run learns from; further ones add little */
+    KNOWN_MAX = 1024 /* most places of an archive that are considered */
+};
+
+/* Distances in doublings of a size. What a device prefers carries over least. */
+#define OTHER_DTYPE  1.0
+#define OTHER_CHOICE 1.0
+#define OTHER_DEVICE 2.0
+
+/* A task and environment of which the archive has trials. */
+typedef struct place {
+    char *device, *size, *dtype, *choices, *environment;
+    double distance;
+    size_t order;
+} place;
+
+typedef struct reader {
+    const ak_task *task;
+    place *places;
+    size_t count, capacity;
+    ak_like *like;
+    ak_status status;
+    ak_error *err;
+} reader;
+
+static bool same(const char *a, const char *b)
+{
+    return strcmp(a == NULL ? "" : a, b == NULL ? "" : b) == 0;
+}
+
+static bool is_recorded(const char *device)
+{
+    return device != NULL && strncmp(device, "sim:", 4) == 0;
+}
+
+static void clear_place(place *p)
+{
+    ak_free(p->device);
+    ak_free(p->size);
+    ak_free(p->dtype);
+    ak_free(p->choices);
+    ak_free(p->environment);
+}
+
+static bool is_place(const place *p, const ak_trial *trial)
+{
+    return same(p->size, trial->size) && same(p->dtype, trial->dtype) &&
+           same(p->device, trial->device) && same(p->choices, trial->choices) &&
+           same(p->environment, trial->environment);
+}
+
+static double distance_of(const ak_task *task, const ak_trial *trial)
+{
+    double distance = ak_near_sizes(trial->size, task->size_text);
+    distance += same(trial->dtype, ak_dtype_text(task->dtype)) ? 0 : OTHER_DTYPE;
+    distance += same(trial->choices, task->choices_text) ? 0 : OTHER_CHOICE;
+    distance += same(trial->device, task->device) ? 0 : OTHER_DEVICE;
+    return distance;
+}
+
+static char *text_or_empty(const char *text)
+{
+    return ak_strdup(text == NULL ? "" : text);
+}
+
+static ak_status add_place(reader *r, const ak_trial *trial, double distance)
+{
+    AK_DO(ak_grow((void **)&r->places, &r->capacity, r->count + 1, sizeof *r->places, r->err));
+    place *p = &r->places[r->count];
+    *p = (place){.device = text_or_empty(trial->device),
+                 .size = text_or_empty(trial->size),
+                 .dtype = text_or_empty(trial->dtype),
+                 .choices = text_or_empty(trial->choices),
+                 .environment = text_or_empty(trial->environment),
+                 .distance = distance,
+                 .order = r->count};
+    r->count++;
+    bool good = p->device != NULL && p->size != NULL && p->dtype != NULL && p->choices != NULL &&
+                p->environment != NULL;
+    return good ? AK_OK : ak_fail_memory(r->err);
+}
+
+static bool note_place(void *context, const ak_trial *trial)
+{
+    reader *r = context;
+    const ak_task *task = r->task;
+    bool own = same(trial->size, task->size_text) && same(trial->device, task->device) &&
+               same(trial->dtype, ak_dtype_text(task->dtype)) &&
+               same(trial->choices, task->choices_text);
+    double distance = distance_of(task, trial);
+    if (own || is_recorded(trial->device) != is_recorded(task->device) || !(distance < HUGE_VAL)) {
+        return true;
+    }
+    for (size_t i = r->count; i-- > 0;) { /* usually the last one */
+        if (is_place(&r->places[i], trial)) {
+            return true;
+        }
+    }
+    r->status = r->count < KNOWN_MAX ? add_place(r, trial, distance) : AK_OK;
+    return r->status == AK_OK;
+}
+
+/* Returns true if the result may be the machine's fault, so that it says nothing about the
+   configuration. */
+static bool says_nothing(const ak_trial *trial)
+{
+    return trial->config == NULL || trial->status == AK_TRIAL_TIMED_OUT ||
+           trial->status == AK_TRIAL_CRASHED || trial->status == AK_TRIAL_OUT_OF_MEMORY;
+}
+
+static bool take_trial(void *context, const ak_trial *trial)
+{
+    reader *r = context;
+    json_t *values = NULL;
+    if (says_nothing(trial)) {
+        return true;
+    }
+    double ms = trial->status == AK_TRIAL_OK ? trial->median_ms : HUGE_VAL;
+    r->status = ak_config_text_to_json(&values, trial->config, "a trial of the archive", r->err);
+    if (r->status == AK_OK) {
+        r->status = ak_like_add(r->like, values, ms, r->err);
+    }
+    json_decref(values);
+    return r->status == AK_OK;
+}
+
+static int nearest_first(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+    /* Among equal distances the latest place comes first. */
+    return x->distance != y->distance ? (x->distance > y->distance) - (x->distance < y->distance)
+                                      : (x->order < y->order) - (x->order > y->order);
+}
+
+static ak_archive_filter filter_of(const ak_task *task)
+{
+    return (ak_archive_filter){.kernel = task->problem->name,
+                               .implementation = task->implementation->name,
+                               .simulated = is_recorded(task->device)};
+}
+
+/* Adds the trials of one place. Its name is "M=512,N=512,K=512", followed by what else differs from
+   the task. */
+static ak_status take_place(reader *r, const place *p, ak_archive *archive)
+{
+    char name[512];
+    const ak_task *task = r->task;
+    bool dtype = !same(p->dtype, ak_dtype_text(task->dtype));
+    bool device = !same(p->device, task->device), choices = !same(p->choices, task->choices_text);
+    (void)snprintf(name, sizeof name, "%.160s%s%.20s%s%.160s%s%.120s", p->size, dtype ? " " : "",
+                   dtype ? p->dtype : "", choices ? " " : "", choices ? p->choices : "",
+                   device ? " on " : "", device ? p->device : "");
+    ak_archive_filter filter = filter_of(task);
+    filter.device = p->device;
+    filter.size = p->size;
+    filter.dtype = p->dtype;
+    filter.choices = p->choices;
+    filter.environment = p->environment;
+    ak_status status = AK_OK;
+    AK_TRY(ak_like_begin(r->like, name, r->err));
+    AK_TRY(ak_archive_each(archive, &filter, take_trial, r, r->err));
+    status = r->status;
+out:
+    return status;
+}
+
+static ak_status read_archive(reader *r, ak_archive *archive)
+{
+    ak_status status = AK_OK;
+    ak_archive_filter filter = filter_of(r->task);
+    AK_TRY(ak_archive_each(archive, &filter, note_place, r, r->err));
+    AK_TRY(r->status);
+    if (r->count > 0) {
+        qsort(r->places, r->count, sizeof *r->places, nearest_first);
+    }
+    for (size_t i = 0; i < r->count && i < PLACES_MAX; i++) {
+        AK_TRY(take_place(r, &r->places[i], archive));
+    }
+out:
+    return status;
+}
+
+ak_status ak_elsewhere(ak_like **out, const ak_task *task, ak_archive *archive,
+                       const ak_tune_options *options, ak_error *err)
+{
+    ak_status status = AK_OK;
+    reader r = {.task = task, .like = ak_like_new(task->space), .status = AK_OK, .err = err};
+    *out = NULL;
+    AK_TRY(r.like == NULL ? ak_fail_memory(err) : AK_OK);
+    for (size_t i = 0; i < options->like_count; i++) {
+        AK_TRY(ak_like_add_recording(r.like, options->like[i], err));
+    }
+    if (options->like_count == 0 && archive != NULL && !options->like_none) {
+        AK_TRY(read_archive(&r, archive));
+    }
+    AK_TRY(ak_like_finish(r.like, task->seed, err));
+    if (ak_like_text(r.like)[0] != 0) {
+        *out = r.like;
+        r.like = NULL; /* now owned by the caller */
+    }
+out:
+    for (size_t i = 0; i < r.count; i++) {
+        clear_place(&r.places[i]);
+    }
+    ak_free(r.places);
+    ak_like_free(r.like);
+    return status;
+}
+
+bool ak_elsewhere_record(json_t *object, const ak_tune_options *options)
+{
+    if (options->like_count == 0 && !options->like_none) {
+        return true;
+    }
+    json_t *list = json_array();
+    bool good = list != NULL;
+    for (size_t i = 0; good && i < options->like_count; i++) {
+        good = json_array_append_new(list, json_string(options->like[i]->path)) == 0;
+    }
+    if (good && options->like_count == 0) {
+        good = json_array_append_new(list, json_string("none")) == 0;
+    }
+    return ak_json_set(object, "like", list) && good;
+}

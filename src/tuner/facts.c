@@ -1,0 +1,97 @@
+/* facts.c: describes what is known of a task, and of a configuration, before anything is
+   compiled. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/value_json.h"
+#include "llm/brief.h"
+#include "problem/task_options.h"
+
+static bool add_facts(json_t *object, const char *key, const ak_fact *facts, size_t count)
+{
+    json_t *list = json_object();
+    bool good = list != NULL;
+    for (size_t i = 0; i < count && good; i++) {
+        good = ak_json_set_text(list, facts[i].name, facts[i].text);
+    }
+    good = good && json_object_set(object, key, list) == 0;
+    json_decref(list);
+    return good;
+}
+
+/* Adds the compiler and its options. A recording has neither. */
+static ak_status add_compiled(json_t *object, const ak_task *task, const ak_config *config,
+                              ak_error *err)
+{
+    ak_options options = {0};
+    json_t *list = json_array();
+    size_t workspace = 0;
+    int threads = 0;
+    ak_status status = AK_OK;
+    AK_TRY(ak_task_options(&options, task, config, err));
+    bool good = list != NULL;
+    for (size_t i = 0; i < options.count && good; i++) {
+        good = json_array_append_new(list, json_string(options.argv[i])) == 0;
+    }
+    AK_TRY(ak_task_workspace(&workspace, &threads, task, &task->shape, config, err));
+    good = good && ak_json_set_text(object, "compiler", options.compiler) &&
+           json_object_set(object, "options", list) == 0 &&
+           ak_json_set(object, "threads", json_integer(threads)) &&
+           ak_json_set(object, "workspace_bytes", json_integer((json_int_t)workspace));
+    AK_TRY(good ? AK_OK : ak_fail_memory(err));
+out:
+    json_decref(list);
+    ak_options_clear(&options);
+    return status;
+}
+
+static ak_status add_config(json_t *object, const ak_brief *brief, const ak_task *task,
+                            const ak_config *config, ak_error *err)
+{
+    uint64_t index = 0;
+    json_t *derived = json_object();
+    size_t length = ak_config_format(NULL, 0, task->space, config);
+    char *text = ak_alloc(length + 1, 1), shown[200];
+    bool good = text != NULL && derived != NULL;
+    if (good) {
+        (void)ak_config_format(text, length + 1, task->space, config);
+    }
+    for (size_t i = 0; i < brief->derived_count && good; i++) {
+        ak_derived_show(shown, sizeof shown, brief, &brief->derived[i], config);
+        good = ak_json_set_text(derived, brief->derived[i].name, shown);
+    }
+    (void)ak_space_find(&index, task->space, config);
+    good = good && ak_json_set_text(object, "text", text) &&
+           ak_json_set(object, "config", ak_config_json(task->space, config)) &&
+           ak_json_set(object, "index", json_integer((json_int_t)index)) &&
+           json_object_set(object, "derived", derived) == 0;
+    json_decref(derived);
+    ak_free(text);
+    if (!good) {
+        return ak_fail_memory(err);
+    }
+    return task->recorded ? AK_OK : add_compiled(object, task, config, err);
+}
+
+ak_status ak_task_facts(char **out_json, const ak_task *task, const ak_config *config,
+                        ak_error *err)
+{
+    ak_brief brief = {0};
+    json_t *object = json_object();
+    ak_status status = AK_OK;
+    AK_TRY(object == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_brief_open(&brief, task, NULL, err));
+    if (config == NULL) {
+        AK_TRY(add_facts(object, "hardware", brief.hardware, brief.hardware_count) &&
+                       add_facts(object, "shape", brief.shape, brief.shape_count)
+                   ? AK_OK
+                   : ak_fail_memory(err));
+    } else {
+        AK_TRY(add_config(object, &brief, task, config, err));
+    }
+    AK_TRY(ak_json_text(out_json, object, err));
+out:
+    ak_brief_close(&brief);
+    json_decref(object);
+    return status;
+}

@@ -1,0 +1,253 @@
+/* finish.c: ends a run with a comparison: it measures the candidates and the libraries, interleaved
+   and while no compiler runs. The fastest candidate is the result of the run. */
+#include <assert.h>
+#include <string.h>
+
+#include "archive/archive.h"
+#include "base/alloc.h"
+#include "tuner/run.h"
+#include "tuner/summary.h"
+#include "tuner/warning.h"
+
+/* Seconds for each candidate or library if the time budget leaves less than this. */
+#define FINISH_SECONDS_MIN 0.1
+
+/* The candidates of the comparison: first the configurations, including the default, then the
+   libraries. `fallback` is the index of the default; it equals `all` if the default does not take
+   part. */
+typedef struct lineup {
+    ak_candidates chosen;
+    size_t fallback, all;
+    ak_comparison_candidate candidates[AK_CANDIDATES_MAX + 1 + AK_LIBRARIES_MAX];
+    const char *names[AK_CANDIDATES_MAX + 1 + AK_LIBRARIES_MAX];
+    /* the candidate lost the device while it ran */
+    bool lost[AK_CANDIDATES_MAX + 1 + AK_LIBRARIES_MAX];
+} lineup;
+
+static void line_up(lineup *l, const ak_tuning *r)
+{
+    static const char *const ranks[] = {"first finalist", "second finalist", "third finalist",
+                                        "further finalist"};
+    const ak_candidates *chosen = &l->chosen;
+    ak_config fallback;
+    ak_space_default(&fallback, r->task->space);
+    size_t count = chosen->count, at = count;
+    for (size_t i = 0; i < count; i++) {
+        const ak_config *config = &chosen->list[i].config;
+        bool is_default = memcmp(config, &fallback, sizeof fallback) == 0;
+        l->candidates[i] = (ak_comparison_candidate){.config = config};
+        l->names[i] = is_default ? "default" : ranks[i < 3 ? i : 3];
+        at = is_default ? i : at;
+    }
+    l->all = count + ak_tuning_libraries(l->candidates + count, l->names + count, r);
+    l->fallback = at < count ? at : l->all;
+}
+
+/* Measures the ceilings again while nothing is compiled. If they rise, the archived results are
+   placed against the higher ones. */
+static ak_status raise_ceilings(ak_tuning *r, ak_error *err)
+{
+    r->ceilings_before = r->session.ceilings;
+    ak_status status = ak_session_ceilings(&r->session, err);
+    if (status == AK_OK && r->archive != NULL) {
+        status = ak_session_place_archived(&r->session, r->archive, err);
+    }
+    /* These failures do not end the run, which keeps the ceilings of the survey: a worker that
+       crashed or hung is started again, and a lock on a file is temporary. */
+    return status == AK_CRASHED || status == AK_TIMED_OUT || status == AK_IO ? AK_OK : status;
+}
+
+/* Sets the seconds of the comparison within what a time budget leaves. */
+static void plan_seconds(ak_comparison_spec *spec, const ak_tuning *r)
+{
+    spec->seconds = spec->extra = ak_tuning_finish_each(r->options) * (double)spec->count;
+    if (r->options->seconds > 0 && spec->seconds > ak_tuning_seconds_left(r)) {
+        double least = FINISH_SECONDS_MIN * (double)spec->count;
+        double left = ak_tuning_seconds_left(r);
+        spec->seconds = left > least ? left : least;
+    }
+    if (r->options->seconds > 0) {
+        double left = ak_tuning_seconds_left(r) - spec->seconds;
+        spec->extra = left < 0 ? 0 : left < spec->extra ? left : spec->extra;
+    }
+}
+
+/* Runs the comparison. The best of the search takes part twice; the difference of its two times
+   shows the noise. */
+static ak_status compare(ak_comparison_result *out, lineup *l, ak_tuning *r, ak_error *err)
+{
+    AK_DO(raise_ceilings(r, err));
+    ak_comparison_spec spec = {.candidates = l->candidates,
+                               .names = l->names,
+                               .count = l->all,
+                               .fallback = l->fallback,
+                               .control = true,
+                               .twice = 0,
+                               .lost = l->lost,
+                               .protocol = ak_session_protocol(&r->session)};
+    plan_seconds(&spec, r);
+    return ak_session_comparison(out, &r->session, &spec, err);
+}
+
+/* ---- warnings -------------------------------------------------------------------------------- */
+
+static void warn_of_lost(const ak_tuning *r, const lineup *l,
+                         const ak_comparison_result *comparison)
+{
+    for (size_t i = 0; i < l->all; i++) {
+        char text[600];
+        const ak_compared *c = &comparison->list[i];
+        if (l->lost[i]) {
+            (void)snprintf(text, sizeof text,
+                           "%.80s%s%.160s%s lost the device in the finish, which was made again "
+                           "without it: %.240s",
+                           c->name, c->config == NULL ? "" : " (",
+                           c->config == NULL ? "" : c->config, c->config == NULL ? "" : ")",
+                           c->reason == NULL ? "no reason given" : c->reason);
+            ak_tuning_warn(r, text);
+        }
+    }
+}
+
+/* Sends the warnings as events and stores them with the result. `libraries` is the index of the
+   first library among the candidates. */
+static ak_status warn_of_comparison(ak_tuning *r, size_t libraries, ak_error *err)
+{
+    ak_status status = AK_OK;
+    ak_warnings warnings = {0};
+    ak_tune_result *result = r->result;
+    const ak_compared *list = result->candidates;
+    AK_TRY(ak_warn_conditions(&warnings, list, result->candidate_count, err));
+    AK_TRY(ak_warn_noise(&warnings, &result->noise, err));
+    AK_TRY(ak_warn_ceilings(&warnings, &r->ceilings_before, &r->session.ceilings, err));
+    for (size_t i = libraries; i < result->candidate_count; i++) {
+        AK_TRY(ak_warn_slower(&warnings, &list[i], r->survey_ms[i - libraries], err));
+    }
+out:
+    for (size_t i = 0; i < warnings.count; i++) {
+        ak_tuning_warn(r, warnings.texts[i]);
+    }
+    result->warnings = warnings.texts;
+    result->warning_count = warnings.count;
+    return status;
+}
+
+/* ---- result ---------------------------------------------------------------------------------- */
+
+/* Stores the best configuration. If `measured` is NULL, the times of the search are used. */
+static ak_status set_best(ak_tuning *r, const ak_seen *winner, const ak_compared *measured,
+                          ak_error *err)
+{
+    ak_trial *best = &r->result->best;
+    best->id = winner->trial;
+    best->status = AK_TRIAL_OK;
+    best->median_ms = measured == NULL ? winner->ms : measured->median_ms;
+    best->ci_low_ms = measured == NULL ? winner->low_ms : measured->ci_low_ms;
+    best->ci_high_ms = measured == NULL ? winner->high_ms : measured->ci_high_ms;
+    ak_status status = ak_session_complete(best, &r->session, &winner->config, r->id, err);
+    r->result->found = status == AK_OK;
+    ak_session_place(&r->result->placement, &r->session, best->median_ms);
+    return status;
+}
+
+/* Takes the best of the search as the result if the comparison failed. It passed its checks, but
+   was not measured again. */
+static ak_status settle_for_search(ak_tuning *r, const ak_candidates *candidates, ak_status status,
+                                   const ak_error *why, ak_error *err)
+{
+    assert(candidates->count > 0 && status != AK_OK);
+    if (status == AK_NO_MEMORY) {
+        return ak_fail_memory(err);
+    }
+    if (status != AK_CANCELLED) {
+        char text[600];
+        (void)snprintf(text, sizeof text, "the best could not be measured again: %.480s",
+                       why->text);
+        ak_tuning_warn(r, text);
+    }
+    return set_best(r, &candidates->list[0], NULL, err);
+}
+
+/* Returns the index of the fastest measured candidate, or the count if there is none. */
+static size_t fastest(const ak_candidates *candidates, const ak_compared *list)
+{
+    size_t best = candidates->count;
+    for (size_t i = 0; i < candidates->count; i++) {
+        if (list[i].median_ms > 0 &&
+            (best == candidates->count || list[i].median_ms < list[best].median_ms)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static ak_status choose_best(ak_tuning *r, const lineup *l, const ak_comparison_result *comparison,
+                             ak_error *err)
+{
+    ak_tune_result *result = r->result;
+    size_t winner = fastest(&l->chosen, comparison->list);
+    if (winner == l->chosen.count) {
+        return AK_OK; /* no candidate was measured */
+    }
+    ak_compared *measured = &result->candidates[winner];
+    result->tuned = winner;
+    result->speedup = measured->ratio;
+    AK_DO(ak_summary(&result->summary, comparison, l->all, winner, l->fallback, err));
+    char *tuned = ak_strdup("tuned");
+    if (tuned == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_free(measured->name);
+    measured->name = tuned;
+    return set_best(r, &l->chosen.list[winner], measured, err);
+}
+
+/* Moves the comparison into the result. */
+static ak_status take_comparison(ak_tuning *r, const lineup *l,
+                                 const ak_comparison_result *comparison, ak_error *err)
+{
+    ak_tune_result *result = r->result;
+    warn_of_lost(r, l, comparison);
+    result->candidates = comparison->list;
+    result->candidate_count = result->tuned = l->all;
+    result->baseline = comparison->library;
+    result->reference = comparison->reference;
+    result->noise = comparison->noise;
+    AK_DO(warn_of_comparison(r, l->chosen.count, err));
+    return choose_best(r, l, comparison, err);
+}
+
+ak_status ak_tuning_finish(ak_tuning *r, ak_error *err)
+{
+    lineup l = {.all = 0};
+    ak_error why = AK_ERROR_INIT;
+    ak_comparison_result comparison;
+    ak_candidates_rank(&l.chosen, r);
+    if (l.chosen.count == 0) {
+        return AK_OK; /* no configuration worked */
+    }
+    /* a recording would give the same times */
+    if (ak_tuning_cancelled(r) || ak_pool_recalls(r->session.pool)) {
+        return set_best(r, &l.chosen.list[0], NULL, err);
+    }
+    r->session.sanitize = r->options->sanitize;
+    ak_status status = ak_candidates_choose(&l.chosen, r, &why);
+    char sanitizers[640];
+    ak_sanitizing_text(sanitizers, sizeof sanitizers, &r->session);
+    if (sanitizers[0] != 0 && (r->result->sanitizers = ak_strdup(sanitizers)) == NULL) {
+        return ak_fail_memory(err);
+    }
+    if (l.chosen.count == 0) {
+        return AK_OK; /* no configuration passed its checks */
+    }
+    if (status != AK_OK) {
+        return settle_for_search(r, &l.chosen, status, &why, err);
+    }
+    line_up(&l, r);
+    ak_tuning_announce_phase(r, "finish");
+    status = compare(&comparison, &l, r, &why);
+    if (status != AK_OK) {
+        return settle_for_search(r, &l.chosen, status, &why, err);
+    }
+    return take_comparison(r, &l, &comparison, err);
+}

@@ -1,0 +1,53 @@
+/* first_look.c: measures the libraries briefly before the search, so that the progress of the
+   search can be compared with them and the search can stop at a target. The reported figures of the
+   libraries come from the finish. */
+#include <string.h>
+
+#include "tuner/run.h"
+
+/* Seconds of interleaved measuring for each library. */
+#define SURVEY_SECONDS 0.25
+
+size_t ak_tuning_libraries(ak_comparison_candidate *candidates, const char **names,
+                           const ak_tuning *r)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->session.baseline_count && count < AK_LIBRARIES_MAX; i++) {
+        if (r->session.baselines[i].installed) {
+            candidates[count] = (ak_comparison_candidate){.baseline = r->session.baselines[i].name};
+            names[count++] = r->session.baselines[i].title;
+        }
+    }
+    return count;
+}
+
+ak_status ak_tuning_first_look(ak_tuning *r, ak_error *err)
+{
+    ak_comparison_candidate candidates[AK_LIBRARIES_MAX];
+    const char *names[AK_LIBRARIES_MAX];
+    size_t count = ak_tuning_libraries(candidates, names, r);
+    if (r->session.baseline_count > 0) {
+        ak_tuning_announce_phase(r, "survey");
+    }
+    if (count == 0) {
+        return AK_OK;
+    }
+    ak_comparison_spec spec = {.candidates = candidates,
+                               .names = names,
+                               .count = count,
+                               .fallback = count,
+                               .seconds = SURVEY_SECONDS * (double)count};
+    ak_comparison_result comparison;
+    AK_DO(ak_session_comparison(&comparison, &r->session, &spec, err));
+    for (size_t i = 0; i < count; i++) {
+        r->survey_ms[i] = comparison.list[i].median_ms;
+        ak_tuning_announce_library(r, &comparison.list[i]);
+    }
+    if (comparison.library < count) {
+        r->library_ms = comparison.list[comparison.library].median_ms;
+        r->advisor.options.library = names[comparison.library];
+        r->advisor.options.library_ms = r->library_ms;
+    }
+    ak_compared_free(comparison.list, count);
+    return AK_OK;
+}

@@ -1,0 +1,84 @@
+/* history.c: stores the result of each configuration that a run has evaluated, and the best time so
+   far. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "tuner/run.h"
+
+/* Smallest relative improvement that counts as a gain; less may be noise. */
+#define GAIN 0.005
+
+static size_t index_of(const ak_tuning *r, const ak_config *config)
+{
+    size_t i = 0;
+    while (i < r->history_count && memcmp(&r->history[i].config, config, sizeof *config) != 0) {
+        i++;
+    }
+    return i;
+}
+
+const ak_seen *ak_tuning_find(const ak_tuning *r, const ak_config *config)
+{
+    size_t i = index_of(r, config);
+    return i < r->history_count ? &r->history[i] : NULL;
+}
+
+static void note_gain(ak_tuning *r, double ms)
+{
+    if (ms > 0 && (r->best_ms <= 0 || ms < r->best_ms)) {
+        if (r->best_ms <= 0 || ms < r->best_ms * (1 - GAIN)) {
+            r->last_gain = r->result->evaluated;
+        }
+        r->best_ms = ms;
+    }
+}
+
+ak_status ak_tuning_remember(ak_tuning *r, const ak_config *config, const ak_trial *trial,
+                             bool repeated, ak_error *err)
+{
+    double ms = trial->status == AK_TRIAL_OK ? trial->median_ms : 0;
+    void *list = r->history;
+    assert(ak_tuning_find(r, config) == NULL); /* resume.c and search.c ensure this by their keys */
+    AK_DO(ak_grow(&list, &r->history_capacity, r->history_count + 1, sizeof *r->history, err));
+    r->history = list;
+    r->history[r->history_count++] =
+        (ak_seen){.config = *config,
+                  .ms = ms,
+                  .low_ms = trial->ci_low_ms,
+                  .high_ms = trial->ci_high_ms,
+                  .trial = trial->id,
+                  .device = ak_pool_device_named(r->session.pool, trial->measured_on)};
+    note_gain(r, ms);
+    ak_observation observation = {.config = config,
+                                  .ok = ms > 0,
+                                  .ms = ms,
+                                  .trial = trial,
+                                  .repeated = repeated,
+                                  .expected = ak_tuning_expected_trials(r)};
+    ak_transfer_observe(&r->transfer, &observation);
+    return r->ops->observe(r->strategy, &observation, err);
+}
+
+ak_status ak_tuning_correct(ak_tuning *r, const ak_config *config, const ak_compared *measured,
+                            ak_error *err)
+{
+    size_t at = index_of(r, config);
+    if (at < r->history_count) {
+        r->history[at].ms = measured->median_ms;
+        r->history[at].low_ms = measured->ci_low_ms;
+        r->history[at].high_ms = measured->ci_high_ms;
+    }
+    r->best_ms = 0;
+    for (size_t i = 0; i < r->history_count; i++) {
+        double ms = r->history[i].ms;
+        r->best_ms = ms > 0 && (r->best_ms <= 0 || ms < r->best_ms) ? ms : r->best_ms;
+    }
+    ak_observation observation = {.config = config,
+                                  .ok = true,
+                                  .ms = measured->median_ms,
+                                  .low_ms = measured->ci_low_ms,
+                                  .high_ms = measured->ci_high_ms,
+                                  .again = true};
+    return r->ops->observe(r->strategy, &observation, err);
+}

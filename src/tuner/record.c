@@ -1,0 +1,121 @@
+/* record.c: writes a run's entry in the archive: the options when it begins, the result when it
+   ends. */
+#include <string.h>
+
+#include "archive/archive.h"
+#include "base/alloc.h"
+#include "tuner/elsewhere.h"
+#include "tuner/run.h"
+
+static void tell_of_archive(void *context, const char *line)
+{
+    ak_tuning_warn(context, line);
+}
+
+ak_status ak_tuning_defer(ak_tuning *r, ak_error *err)
+{
+    const ak_archive_patience patience = {
+        .tell = tell_of_archive, .context = r, .cancel = r->options->cancel};
+    ak_status status = r->archive == NULL ? AK_OK : ak_archive_defer(r->archive, &patience, err);
+    r->deferred = status == AK_OK && r->archive != NULL;
+    return status;
+}
+
+ak_status ak_tuning_settle(ak_tuning *r, ak_error *err)
+{
+    if (!r->deferred) {
+        return AK_OK;
+    }
+    ak_status status = ak_archive_settle(r->archive, err);
+    r->result->best.id = ak_archive_trial_id(r->archive, r->result->best.id);
+    return status;
+}
+
+/* Returns the options of the run as JSON, which the caller frees with ak_free. */
+static ak_status describe_options(char **out, const ak_tuning *r, ak_error *err)
+{
+    ak_status status = AK_OK;
+    const ak_task *task = r->task;
+    json_t *options = NULL;
+    AK_TRY(ak_task_spec_to_json(&options, task, err));
+    bool good =
+        (task->reason == NULL || ak_json_set_text(options, "reason", task->reason)) &&
+        ak_json_set_text(options, "strategy", r->asked) &&
+        ak_json_set(options, "evaluations", json_integer((json_int_t)ak_tuning_budget(r))) &&
+        ak_json_set_real(options, "seconds", r->options->seconds) &&
+        ak_json_set_real(options, "target_speedup", r->options->target_speedup) &&
+        (r->options->finish_seconds <= 0 || task->recorded ||
+         ak_json_set_real(options, "finish_seconds", r->options->finish_seconds)) &&
+        ak_elsewhere_record(options, r->options) &&
+        (!r->options->sanitize || ak_json_set(options, "sanitize", json_true())) &&
+        ak_json_set(options, "resume", json_boolean(r->options->resume)) &&
+        (r->advisor.model.name == NULL || ak_run_advisor_record(options, r->options));
+    AK_TRY(good ? ak_json_text(out, options, err) : ak_fail_memory(err));
+out:
+    json_decref(options);
+    return status;
+}
+
+/* Adds the run to the archive, which copies the strings. */
+static ak_status add_run(const ak_tuning *r, char *started, char *options, ak_error *err)
+{
+    const ak_task *task = r->task;
+    ak_run record = {.id = (char *)(uintptr_t)r->id,
+                     .started = started,
+                     .kernel = (char *)(uintptr_t)task->problem->name,
+                     .implementation = (char *)(uintptr_t)task->implementation->name,
+                     .device = task->device,
+                     .size = task->size_text,
+                     .dtype = (char *)(uintptr_t)ak_dtype_text(task->dtype),
+                     .choices = task->choices_text,
+                     .strategy = (char *)(uintptr_t)r->ops->name,
+                     .environment = (char *)(uintptr_t)r->session.environment,
+                     .environment_json = r->session.environment_json,
+                     .options_json = options};
+    return ak_archive_add_run(r->archive, &record, err);
+}
+
+ak_status ak_tuning_begin_record(ak_tuning *r, ak_error *err)
+{
+    ak_status status = AK_OK;
+    char started[AK_CLOCK_UTC_BYTES], *options = NULL;
+    ak_session_utc(started, &r->session);
+    AK_TRY(describe_options(&options, r, err));
+    AK_TRY(ak_session_run_id(r->id, &r->session, options, r->archive, err));
+    r->result->run = ak_strdup(r->id);
+    AK_TRY(r->result->run == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(r->archive == NULL ? AK_OK : add_run(r, started, options, err));
+    ak_session_keep_sources(r->task, r->archive);
+out:
+    ak_free(options);
+    return status;
+}
+
+/* Prints the result with the id that its best trial has in the archive. A trial that waits for the
+   archive has no id yet, so *r->result keeps the id of this run until the archive has settled. */
+static ak_status print_result(char **out, const ak_tuning *r, ak_error *err)
+{
+    ak_tune_result shown = *r->result; /* borrows the strings of the result */
+    if (r->archive != NULL) {
+        ak_archive_retry(r->archive);
+        shown.best.id = ak_archive_trial_id(r->archive, shown.best.id);
+    }
+    return ak_tune_result_json(out, &shown, r->task, err);
+}
+
+ak_status ak_tuning_end_record(ak_tuning *r, ak_error *err)
+{
+    ak_status status = AK_OK;
+    char *json = NULL, ended[AK_CLOCK_UTC_BYTES];
+    json_t *fields = NULL;
+    ak_session_utc(ended, &r->session);
+    r->result->seconds = (double)(ak_session_now_ns(&r->session) - r->begin_ns) / 1e9;
+    AK_TRY(print_result(&json, r, err));
+    AK_TRY(r->archive == NULL ? AK_OK : ak_archive_end_run(r->archive, r->id, ended, json, err));
+    if (ak_json_parse(&fields, json, strlen(json), "result", NULL) == AK_OK) {
+        ak_event_send(&r->events, "end", fields);
+    }
+out:
+    ak_free(json);
+    return status;
+}

@@ -1,0 +1,79 @@
+/* resume.c: reads what the archive already has of the task that a run is about to tune. */
+#include "archive/archive.h"
+#include "tuner/run.h"
+
+typedef struct resume {
+    ak_tuning *r;
+    ak_set *known; /* keys of the configurations found so far */
+    size_t count;
+    bool counting; /* only count, because no strategy is open yet */
+    ak_status status;
+    ak_error *err;
+} resume;
+
+/* Returns true if the failure may be the machine's fault, so that the configuration may be tried
+   again. */
+static bool may_be_tried_again(const ak_trial *trial)
+{
+    return trial->status == AK_TRIAL_TIMED_OUT || trial->status == AK_TRIAL_CRASHED ||
+           trial->status == AK_TRIAL_OUT_OF_MEMORY;
+}
+
+static bool resume_one(void *context, const ak_trial *trial)
+{
+    resume *state = context;
+    ak_tuning *r = state->r;
+    ak_config config;
+    bool fresh = false;
+    if (ak_config_parse(&config, r->task->space, trial->config, NULL) != AK_OK) {
+        return true; /* belongs to an earlier version of the space */
+    }
+    if (may_be_tried_again(trial)) {
+        return true;
+    }
+    state->status =
+        ak_set_add(&fresh, state->known, ak_config_key(r->task->space, &config), state->err);
+    if (state->status == AK_OK && fresh) {
+        state->count++;
+        state->status =
+            state->counting ? AK_OK : ak_tuning_remember(r, &config, trial, false, state->err);
+    }
+    return state->status == AK_OK;
+}
+
+/* Visits the archived trials of this task and environment. */
+static ak_status visit_known(resume *state, ak_error *err)
+{
+    const ak_tuning *r = state->r;
+    if (!r->options->resume || r->archive == NULL) {
+        return AK_OK;
+    }
+    const ak_task *task = r->task;
+    ak_archive_filter filter = {.kernel = task->problem->name,
+                                .implementation = task->implementation->name,
+                                .device = task->device,
+                                .size = task->size_text,
+                                .dtype = ak_dtype_text(task->dtype),
+                                .choices = task->choices_text,
+                                .environment = r->session.environment};
+    state->err = err;
+    AK_DO(ak_archive_each(r->archive, &filter, resume_one, state, err));
+    return state->status;
+}
+
+ak_status ak_tuning_reduce_budget(ak_tuning *r, ak_error *err)
+{
+    resume state = {.r = r, .known = ak_set_new(), .counting = true};
+    ak_status status = state.known == NULL ? ak_fail_memory(err) : visit_known(&state, err);
+    r->evaluations -= state.count < r->evaluations ? state.count : r->evaluations;
+    ak_set_free(state.known);
+    return status;
+}
+
+ak_status ak_tuning_resume(ak_tuning *r, ak_error *err)
+{
+    resume state = {.r = r, .known = r->submitted};
+    ak_status status = visit_known(&state, err);
+    r->result->resumed = state.count;
+    return status;
+}

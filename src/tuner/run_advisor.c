@@ -1,0 +1,139 @@
+/* run_advisor.c: see run_advisor.h. */
+#include "tuner/run_advisor.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* A budget that is used up, as an amount that no call can stay within; 0 would mean no budget. */
+#define NOTHING_LEFT 1e-12
+
+static void notice(void *context, const char *text)
+{
+    const ak_run_advisor *advisor = context;
+    json_t *fields = json_object();
+    (void)(ak_json_set_text(fields, "text", text) && ak_json_set(fields, "fell_back", json_true()));
+    ak_event_send(advisor->events, "warning", fields);
+}
+
+static void tell(void *context, const ak_call *call)
+{
+    ak_run_advisor *advisor = context;
+    char started[AK_CLOCK_UTC_BYTES];
+    ak_call kept = *call;
+    ak_session_utc(started, advisor->session);
+    kept.started = started;
+    ak_pool_pass_ns(advisor->session->pool, call->elapsed_ns);
+    kept.run = (char *)(uintptr_t)advisor->events->run; /* the archive copies it */
+    advisor->calls++;
+    advisor->failed += call->error != NULL;
+    if (advisor->archive != NULL && advisor->fault.status == AK_OK) {
+        (void)ak_archive_add_call(advisor->archive, &kept, &advisor->fault);
+    }
+    json_t *fields = json_object(), *proposals = NULL;
+    if (call->proposals != NULL) {
+        (void)ak_json_parse(&proposals, call->proposals, strlen(call->proposals), "proposals",
+                            NULL);
+    }
+    (void)(ak_json_set_text(fields, "model", call->model) &&
+           ak_json_set(fields, "generation", json_integer(call->generation)) &&
+           ak_json_set_text(fields, "error", call->error) &&
+           ak_json_set(fields, "input_tokens", json_integer(call->input_tokens)) &&
+           ak_json_set(fields, "output_tokens", json_integer(call->output_tokens)) &&
+           ak_json_set(fields, "cost_usd",
+                       call->priced ? json_real(call->cost_usd) : json_null()) &&
+           ak_json_set_real(fields, "seconds", (double)call->elapsed_ns / 1e9) &&
+           ak_json_set(fields, "proposals", proposals == NULL ? json_array() : proposals));
+    ak_event_send(advisor->events, "llm", fields);
+}
+
+ak_status ak_run_advisor_open(ak_run_advisor *out, const ak_run_advisor_setting *setting,
+                              ak_error *err)
+{
+    const ak_tune_options *options = setting->options;
+    bool described = ak_problem_runnable(setting->task->problem, NULL) == AK_OK;
+    *out = (ak_run_advisor){.events = setting->events,
+                            .archive = setting->archive,
+                            .session = setting->session,
+                            .options = {.task = described ? setting->task : NULL,
+                                        .ceilings = &setting->session->ceilings,
+                                        .generations = options->generations,
+                                        .batch = options->batch,
+                                        .tell = tell,
+                                        .notice = notice,
+                                        .context = out}};
+    if (setting->ops->await == NULL || options->llm == NULL) {
+        return AK_OK;
+    }
+    ak_llm_options client = *options->llm;
+    client.cancel = options->cancel;
+    ak_status status = ak_llm_open(&out->llm, &client, NULL, &out->missing);
+    if (status == AK_UNAVAILABLE) {
+        out->options.missing = out->missing.text;
+        return AK_OK;
+    }
+    if (status != AK_OK) {
+        return ak_fail(err, status, "%s", out->missing.text);
+    }
+    ak_model_llm(&out->model, out->llm);
+    out->options.model = &out->model;
+    return AK_OK;
+}
+
+void ak_run_advisor_join(ak_run_advisor *advisor)
+{
+    bool recalls = ak_pool_recalls(advisor->session->pool);
+    advisor->options.rechecks = !recalls; /* a recording would give the same results again */
+    advisor->options.patient = recalls || (advisor->llm != NULL && ak_llm_is_slow(advisor->llm));
+}
+
+void ak_run_advisor_close(ak_run_advisor *advisor)
+{
+    ak_llm_close(advisor->llm);
+    advisor->llm = NULL;
+}
+
+ak_llm_options ak_run_advisor_left(const ak_llm_options *llm, double spent_usd)
+{
+    ak_llm_options out = *llm;
+    double left = llm->budget_usd - spent_usd;
+    if (llm->budget_usd > 0) {
+        out.budget_usd = left > NOTHING_LEFT ? left : NOTHING_LEFT;
+    }
+    return out;
+}
+
+bool ak_run_advisor_record(json_t *object, const ak_tune_options *options)
+{
+    const ak_llm_options *llm = options->llm;
+    return (llm->model == NULL || ak_json_set_text(object, "llm", llm->model)) &&
+           (llm->replay == NULL || ak_json_set_text(object, "llm_replay", llm->replay)) &&
+           (llm->effort == NULL || ak_json_set_text(object, "llm_effort", llm->effort)) &&
+           ak_json_set_real(object, "llm_budget", llm->budget_usd) &&
+           ak_json_set(object, "generations", json_integer(options->generations)) &&
+           ak_json_set(object, "batch", json_integer((json_int_t)options->batch));
+}
+
+ak_status ak_run_advisor_status(const ak_run_advisor *advisor, ak_error *err)
+{
+    return advisor->fault.status == AK_OK
+               ? AK_OK
+               : ak_fail(err, advisor->fault.status, "%s", advisor->fault.text);
+}
+
+ak_status ak_run_advisor_total(ak_tune_result *result, const ak_run_advisor *advisor, ak_error *err)
+{
+    if (advisor->llm == NULL) {
+        return AK_OK;
+    }
+    ak_llm_totals totals;
+    ak_llm_total(&totals, advisor->llm);
+    result->model = ak_strdup(advisor->model.name);
+    result->llm_calls = advisor->calls;
+    result->llm_failed = advisor->failed;
+    result->llm_input_tokens = totals.usage.input;
+    result->llm_output_tokens = totals.usage.output;
+    result->llm_priced = totals.priced;
+    result->llm_cost_usd = totals.cost_usd;
+    return result->model == NULL ? ak_fail_memory(err) : AK_OK;
+}

@@ -1,0 +1,59 @@
+/*
+ * run_advisor.h: a run's part of the advisor. It opens the client of the language model from the
+ * options, gives the strategy its ak_advisor_options, and reports every call to the archive and,
+ * shortened, to the events.
+ */
+#ifndef AK_TUNER_RUN_ADVISOR_H
+#define AK_TUNER_RUN_ADVISOR_H
+
+#include "strategy/advisor.h"
+#include "tuner/session.h"
+
+typedef struct ak_run_advisor {
+    ak_advisor_options options;
+    ak_model model; /* its name is NULL if there is none */
+    ak_llm *llm;
+    const ak_session *session;
+    const ak_events *events;
+    ak_archive *archive;
+    size_t calls, failed;
+    ak_error missing; /* why there is no model */
+    ak_error fault;   /* first failure of the archive to store a call */
+} ak_run_advisor;
+
+/* Opens the client if the strategy asks a model (it has `await`) and a model is configured. A model
+   that this machine cannot ask (AK_UNAVAILABLE: no key, no libcurl) is not an error; the strategy
+   is told that there is no model. A faulty request (a budget for an unpriced model, a tape that
+   does not exist) is refused. The session may be opened later. Everything in the setting must
+   outlive the advisor. */
+typedef struct ak_run_advisor_setting {
+    const ak_tune_options *options;
+    const ak_task *task;
+    const ak_session *session;
+    const ak_strategy_ops *ops;
+    const ak_events *events;
+    ak_archive *archive; /* NULL if calls are not stored */
+} ak_run_advisor_setting;
+ak_status ak_run_advisor_open(ak_run_advisor *out, const ak_run_advisor_setting *setting,
+                              ak_error *err);
+/* Must be called when the session is open. If the session recalls results from a recording,
+   strategies wait for replies and nothing is measured again. */
+void ak_run_advisor_join(ak_run_advisor *advisor);
+void ak_run_advisor_close(ak_run_advisor *advisor); /* after the strategy was closed */
+
+/* Returns `llm` with what is left of its budget after `spent_usd`, for several runs that share
+   it. */
+ak_llm_options ak_run_advisor_left(const ak_llm_options *llm, double spent_usd);
+
+/* Adds the options that make a later run ask the same questions. The address and the key of the
+   provider are left out. */
+bool ak_run_advisor_record(json_t *object, const ak_tune_options *options);
+
+/* Returns an error if a call could not be stored. */
+ak_status ak_run_advisor_status(const ak_run_advisor *advisor, ak_error *err);
+/* Fills in model, calls, tokens and cost. The strategy must be closed before, because closing it
+   may abandon a call. */
+ak_status ak_run_advisor_total(ak_tune_result *result, const ak_run_advisor *advisor,
+                               ak_error *err);
+
+#endif

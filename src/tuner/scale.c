@@ -1,0 +1,32 @@
+/* scale.c: see scale.h. */
+#include "tuner/scale.h"
+
+size_t ak_scale_next(size_t *list, size_t *next, const double *ms, size_t count, size_t most)
+{
+    size_t taken = 0, anchor = count;
+    for (size_t i = 0; i < *next && i < count; i++) {
+        anchor = ms[i] > 0 && (anchor == count || ms[i] < ms[anchor]) ? i : anchor;
+    }
+    while (*next < count && taken < most) {
+        list[taken++] = (*next)++;
+    }
+    if (anchor < count && taken > 0) {
+        list[taken++] = anchor;
+    }
+    return taken;
+}
+
+void ak_scale_take(double *ms, const size_t *list, const double *measured, size_t count)
+{
+    double scale = 1;
+    for (size_t i = 0; i < count; i++) {
+        if (ms[list[i]] > 0 && measured[i] > 0) {
+            scale = ms[list[i]] / measured[i];
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!(ms[list[i]] > 0)) {
+            ms[list[i]] = measured[i] * scale;
+        }
+    }
+}

@@ -1,0 +1,368 @@
+/*
+ * search.c: the search loop of a run.
+ *
+ *     the default first, then what the strategy proposes, until a budget ends:
+ *         propose -> compile | check, time -> archive -> observe
+ *         (with nothing in flight, a strategy may wait for a reply or have its best measured again)
+ *
+ * The next configurations are compiled while this one is measured (worker/pool.h). A trial is in
+ * the archive before the device starts the next.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "archive/archive.h"
+#include "base/alloc.h"
+#include "tuner/run.h"
+
+/* A configuration this many times slower than the best is dropped after its first samples. */
+#define HOPELESS 1.25
+/* Most configurations that a strategy may have measured again at once, and seconds for each. */
+#define DOUBTS_MAX    8
+#define DOUBT_SECONDS 0.25
+/* Longest wait, after which the budgets are checked again. */
+#define WAIT_NS (AK_SECOND_NS / 4)
+
+/* Names of proposers: the default, which every run tries first; configurations that the caller
+   wants tried first; the best ones of another size, dtype or device. */
+static const char proposed_first[] = "default";
+static const char proposed_by_caller[] = "given";
+static const char proposed_elsewhere[] = "like";
+
+/* ---- proposals ------------------------------------------------------------------------------- */
+
+static ak_flight *free_flight(ak_tuning *r)
+{
+    for (size_t i = 0; i < r->flight_count; i++) {
+        if (!r->flights[i].used) {
+            return &r->flights[i];
+        }
+    }
+    return NULL;
+}
+
+/* Submits a proposal unless its configuration was submitted or resumed before. */
+static ak_status submit(ak_tuning *r, const ak_proposal *proposal, const char *strategy,
+                        int64_t propose_ns, ak_error *err)
+{
+    bool fresh = false;
+    AK_DO(ak_set_add(&fresh, r->submitted, ak_config_key(r->task->space, &proposal->config), err));
+    if (!fresh) {
+        return AK_OK;
+    }
+    ak_flight *flight = free_flight(r);
+    /* feed() submits only while fewer jobs are pending than there are slots */
+    assert(flight != NULL);
+    *flight = (ak_flight){.job = r->session.next_job++,
+                          .proposal = *proposal,
+                          .propose_ns = propose_ns,
+                          .strategy = strategy,
+                          .used = true};
+    ak_job job = {
+        .kind = AK_JOB_TRIAL, .id = flight->job, .config = proposal->config, .own_size = true};
+    job.timer.give_up_ms = r->best_ms > 0 ? r->best_ms * HOPELESS : 0;
+    r->sent++;
+    return ak_pool_submit(r->session.pool, &job, err);
+}
+
+/* Measures configurations side by side while nothing else runs. A configuration that fails now
+   keeps its earlier time; the finish will find the failure. */
+static ak_status measure_again(ak_tuning *r, const ak_config *doubts, size_t count, ak_error *err)
+{
+    ak_comparison_candidate candidates[DOUBTS_MAX];
+    const char *names[DOUBTS_MAX];
+    for (size_t i = 0; i < count; i++) {
+        candidates[i] = (ak_comparison_candidate){.config = &doubts[i]};
+        names[i] = "elite";
+    }
+    ak_comparison_spec spec = {.candidates = candidates,
+                               .names = names,
+                               .count = count,
+                               .fallback = count,
+                               .seconds = DOUBT_SECONDS * (double)count,
+                               .own_size = true};
+    ak_comparison_result comparison;
+    ak_status status = ak_session_comparison(&comparison, &r->session, &spec, err);
+    if (status != AK_OK) {
+        return status == AK_CANCELLED ? AK_OK : status;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (comparison.list[i].median_ms > 0) {
+            AK_TRY(ak_tuning_correct(r, &doubts[i], &comparison.list[i], err));
+        }
+    }
+out:
+    ak_compared_free(comparison.list, count);
+    return status;
+}
+
+/* Handles a strategy that has nothing to propose while nothing is in flight: it has its best
+   measured again, waits for a reply, or is exhausted. */
+static ak_status consult(ak_tuning *r, ak_error *err)
+{
+    ak_config doubts[DOUBTS_MAX];
+    size_t count = 0;
+    if (r->ops->recheck != NULL) {
+        count = r->ops->recheck(doubts, r->strategy, DOUBTS_MAX);
+    }
+    if (count > 0) {
+        return measure_again(r, doubts, count, err);
+    }
+    if (r->ops->await != NULL && r->ops->await(r->strategy, WAIT_NS)) {
+        return AK_OK;
+    }
+    r->exhausted = true;
+    r->ended = r->ops->ended == NULL ? NULL : r->ops->ended(r->strategy);
+    return AK_OK;
+}
+
+static ak_status submit_given(ak_tuning *r, ak_error *err)
+{
+    ak_proposal proposal = {0};
+    const char *text = r->options->first[r->next_first++];
+    if (ak_config_parse(&proposal.config, r->task->space, text, NULL) != AK_OK) {
+        return AK_OK;
+    }
+    return submit(r, &proposal, proposed_by_caller, 0, err);
+}
+
+/* Submits the strategy's next proposal. *idle is true if it has none now. */
+static ak_status submit_proposed(bool *idle, ak_tuning *r, ak_error *err)
+{
+    size_t count = 0;
+    ak_proposal proposal = {0};
+    int64_t begin = ak_session_now_ns(&r->session);
+    ak_status status = r->ops->propose(&proposal, &count, r->strategy, 1, err);
+    *idle = status == AK_OK && count == 0;
+    if (status != AK_OK || *idle) {
+        return status;
+    }
+    const char *name = proposal.strategy == NULL ? r->ops->name : proposal.strategy;
+    return submit(r, &proposal, name, ak_session_now_ns(&r->session) - begin, err);
+}
+
+/* Submits the next configuration from the caller, from other places or from the strategy. */
+static ak_status submit_next(bool *idle, ak_tuning *r, ak_error *err)
+{
+    ak_proposal proposal = {0};
+    *idle = false;
+    if (r->next_first < r->options->first_count) {
+        return submit_given(r, err);
+    }
+    if (ak_transfer_next(&proposal.config, &r->transfer, ak_tuning_expected_trials(r))) {
+        return submit(r, &proposal, proposed_elsewhere, 0, err);
+    }
+    return submit_proposed(idle, r, err);
+}
+
+/* Keeps the pool supplied with jobs within the budget. */
+static ak_status feed(ak_tuning *r, ak_error *err)
+{
+    bool idle = false;
+    while (!r->exhausted && r->sent < r->evaluations &&
+           ak_pool_pending(r->session.pool) < r->flight_count) {
+        AK_DO(submit_next(&idle, r, err));
+        if (idle) {
+            return ak_pool_pending(r->session.pool) == 0 ? consult(r, err) : AK_OK;
+        }
+    }
+    return AK_OK;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static ak_flight *flight_of(ak_tuning *r, uint64_t job)
+{
+    for (size_t i = 0; i < r->flight_count; i++) {
+        if (r->flights[i].used && r->flights[i].job == job) {
+            return &r->flights[i];
+        }
+    }
+    return NULL;
+}
+
+/* Adds the proposal's data, and everything else that the pool does not know, to a trial. */
+static ak_status complete(ak_trial *trial, const ak_tuning *r, const ak_flight *flight,
+                          ak_error *err)
+{
+    int64_t begin = ak_session_now_ns(&r->session);
+    const ak_proposal *p = &flight->proposal;
+    trial->propose_ns = flight->propose_ns;
+    trial->generation = p->generation;
+    trial->predicted_gain = p->predicted_gain;
+    trial->strategy = ak_strdup(flight->strategy);
+    trial->model = ak_strdup(p->model);
+    trial->hypothesis = ak_strdup(p->hypothesis);
+    if (trial->strategy == NULL || (p->model != NULL && trial->model == NULL) ||
+        (p->hypothesis != NULL && trial->hypothesis == NULL)) {
+        return ak_fail_memory(err);
+    }
+    ak_status status = ak_session_complete(trial, &r->session, &p->config, r->id, err);
+    const ak_seen *parent = p->has_parent ? ak_tuning_find(r, &p->parent) : NULL;
+    if (parent != NULL) {
+        trial->parent = parent->trial;
+    }
+    trial->overhead_ns += ak_session_now_ns(&r->session) - begin;
+    return status;
+}
+
+static void count_trial(ak_tuning *r, const ak_trial *trial, bool is_default, bool repeated)
+{
+    bool ok = trial->status == AK_TRIAL_OK;
+    r->result->evaluated++;
+    if (!ok) {
+        r->result->failed[trial->status]++;
+    }
+    r->default_ended = r->default_ended || is_default;
+    if (ok && is_default) {
+        r->default_ms = trial->median_ms;
+    }
+    if (ok && !repeated) {
+        double compile = (double)trial->compile_ns / 1e9;
+        r->check_seconds = (double)trial->check_ns / 1e9;
+        r->compile_seconds = compile > r->compile_seconds ? compile : r->compile_seconds;
+    }
+}
+
+/* Turns a finished job into a trial: completes, archives, observes and announces it. */
+static ak_status take(ak_tuning *r, ak_result *result, ak_error *err)
+{
+    ak_flight *flight = flight_of(r, result->id);
+    if (flight == NULL) {
+        return ak_fail(err, AK_INTERNAL, "a result came for job %llu, which was not submitted",
+                       (unsigned long long)result->id);
+    }
+    ak_trial *trial = &result->trial;
+    ak_status status = complete(trial, r, flight, err);
+    if (status == AK_OK && r->archive != NULL) {
+        status = ak_archive_add_trial(r->archive, trial, err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    bool is_default = flight->strategy == proposed_first;
+    count_trial(r, trial, is_default, result->repeated);
+    status = ak_tuning_remember(r, &flight->proposal.config, trial, result->repeated, err);
+    flight->used = false;
+    ak_tuning_announce_trial(r, trial, is_default);
+    return status;
+}
+
+/* Waits a short while and takes a job if one has finished. */
+static ak_status take_next(ak_tuning *r, ak_error *err)
+{
+    ak_result result = {0};
+    if (r->archive != NULL) {
+        ak_archive_retry(r->archive);
+    }
+    ak_status status = ak_pool_wait(&result, r->session.pool, WAIT_NS, err);
+    if (status != AK_OK) {
+        return status == AK_TIMED_OUT || status == AK_CANCELLED ? AK_OK : status;
+    }
+    status = take(r, &result, err);
+    ak_result_clear(&result);
+    return status;
+}
+
+/* Returns true if the status is a fault of the machine (no room for files, no process, no device),
+   which says nothing about the configuration. */
+static bool of_the_machine(ak_status status)
+{
+    return status == AK_IO || status == AK_TIMED_OUT || status == AK_NOT_FOUND ||
+           status == AK_UNAVAILABLE || status == AK_CRASHED;
+}
+
+/* Does what take_next does. If the machine fails, *fault is true and the run keeps the fault and
+   goes on, because the finish may still be possible. */
+static ak_status take_next_or_fault(bool *fault, ak_tuning *r, ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = take_next(r, &why);
+    *fault = of_the_machine(status);
+    if (*fault) {
+        r->fault = why;
+        return AK_OK;
+    }
+    return status == AK_OK ? AK_OK : ak_fail(err, status, "%s", why.text);
+}
+
+/* ---- loop ------------------------------------------------------------------------------------ */
+
+/* Searches until a reason to stop. *why is that reason, or NULL after an error. */
+static ak_status search_until_stopped(const char **why, ak_tuning *r, ak_error *err)
+{
+    ak_status status = AK_OK;
+    ak_proposal first = {0};
+    ak_space_default(&first.config, r->task->space);
+    AK_TRY(submit(r, &first, proposed_first, 0, err));
+    while ((*why = ak_tuning_stop_reason(r)) == NULL) {
+        bool fault = false;
+        AK_TRY(feed(r, err));
+        AK_TRY(ak_run_advisor_status(&r->advisor, err));
+        if (ak_pool_pending(r->session.pool) == 0) {
+            continue;
+        }
+        AK_TRY(take_next_or_fault(&fault, r, err));
+        if (fault) {
+            ak_pool_withdraw(r->session.pool);
+            ak_tuning_warn(r, r->fault.text);
+            *why = "fault";
+            break;
+        }
+    }
+out:
+    return status;
+}
+
+/* Takes the jobs that are still in flight as trials. If time is up (`late`) and there is a result,
+   jobs that have not begun are withdrawn. The default is waited for, even if configurations that
+   compile faster have overtaken it, because a short run would otherwise have nothing to compare
+   with. */
+static ak_status drain(ak_tuning *r, bool late, ak_error *err)
+{
+    while (!ak_tuning_cancelled(r)) {
+        bool fault = false;
+        size_t waiting = ak_pool_pending(r->session.pool);
+        if (late && r->best_ms > 0 && r->default_ended) {
+            ak_pool_withdraw(r->session.pool);
+        }
+        if (ak_pool_pending(r->session.pool) == 0) {
+            break;
+        }
+        AK_DO(take_next_or_fault(&fault, r, err));
+        if (fault && ak_pool_pending(r->session.pool) >= waiting) {
+            break; /* no further result will come */
+        }
+    }
+    return AK_OK;
+}
+
+/* Warns that the worker of a device could not be kept alive while other devices continue. */
+static void warn_of_lost_devices(ak_tuning *r)
+{
+    size_t lost = ak_pool_given_up(r->session.pool);
+    if (lost > r->lost) {
+        char text[500];
+        const char *why = ak_pool_given_up_why(r->session.pool);
+        (void)snprintf(
+            text, sizeof text,
+            "%zu of the %zu devices of this run kept failing and are no longer used; the "
+            "others continue%s%s",
+            lost, r->devices, *why == 0 ? "" : ": ", why);
+        ak_tuning_warn(r, text);
+        r->lost = lost;
+    }
+}
+
+ak_status ak_tuning_search(ak_tuning *r, ak_error *err)
+{
+    const char *why = NULL;
+    ak_tuning_announce_phase(r, "search");
+    ak_status status = AK_OK;
+    AK_TRY(search_until_stopped(&why, r, err));
+    AK_TRY(drain(r, why != NULL && strcmp(why, "time") == 0, err));
+out:
+    r->result->stopped_by = why == NULL ? "error" : why;
+    warn_of_lost_devices(r);
+    return status;
+}

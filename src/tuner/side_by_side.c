@@ -1,0 +1,343 @@
+/*
+ * side_by_side.c: the comparison that the finish of a run, compare, bench and runs over many sizes
+ * use. Device workers take the samples, interleaved; outlast.c repeats the measurement without a
+ * candidate that breaks the device. This file turns the samples into times, places on the roofline
+ * and verdicts.
+ */
+#include "tuner/side_by_side.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "measure/verdict.h"
+
+void ak_compared_free(ak_compared *list, size_t count)
+{
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        ak_free(list[i].name);
+        ak_free(list[i].version);
+        ak_free(list[i].config);
+        ak_free(list[i].throttle);
+        ak_free(list[i].overlap);
+        ak_free(list[i].library);
+        ak_free(list[i].reason);
+    }
+    ak_free(list);
+}
+
+static const ak_baseline_info *baseline_of(const ak_session *session, const char *name)
+{
+    for (size_t i = 0; i < session->baseline_count; i++) {
+        if (strcmp(session->baselines[i].name, name) == 0) {
+            return &session->baselines[i];
+        }
+    }
+    return NULL;
+}
+
+static ak_status copy_text(char **out, const char *text, ak_error *err)
+{
+    *out = ak_strdup(text);
+    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+static ak_status name_library(ak_compared *c, const ak_session *session, const char *library,
+                              const char *version, ak_error *err)
+{
+    ak_status status = AK_OK;
+    const ak_baseline_info *info = baseline_of(session, library);
+    const char *installed = info == NULL ? "" : info->version;
+    AK_TRY(copy_text(&c->name, info == NULL ? library : info->title, err));
+    AK_TRY(copy_text(&c->version, version == NULL ? installed : version, err));
+    AK_TRY(copy_text(&c->library, library, err));
+out:
+    return status;
+}
+
+static ak_status name_candidate(ak_compared *c, const ak_session *session, const ak_config *config,
+                                const char *name, ak_error *err)
+{
+    const ak_space *space = session->task->space;
+    size_t length = ak_config_format(NULL, 0, space, config);
+    c->config = ak_alloc(length + 1, 1);
+    if (c->config == NULL) {
+        return ak_fail_memory(err);
+    }
+    (void)ak_config_format(c->config, length + 1, space, config);
+    return copy_text(&c->name, name, err);
+}
+
+static void set_times(ak_compared *c, const ak_session *session, const ak_comparison_entry *entry)
+{
+    ak_stats stats;
+    ak_roofline roof;
+    ak_stats_of(&stats, entry->samples_ms, entry->sample_count);
+    c->median_ms = stats.median;
+    c->ci_low_ms = stats.low;
+    c->ci_high_ms = stats.high;
+    ak_session_reach(&roof, &c->utilisation, session, stats.median, entry->conditions.sm_clock_mhz);
+    c->tflops = roof.tflops;
+    c->gbs = roof.gbs;
+    c->efficiency = roof.efficiency;
+}
+
+static ak_status set_conditions(ak_compared *c, const ak_conditions *conditions, ak_error *err)
+{
+    char reasons[AK_THROTTLE_BYTES];
+    c->sm_clock_mhz = conditions->sm_clock_mhz;
+    c->memory_clock_mhz = conditions->memory_clock_mhz;
+    c->power_watts = conditions->power_watts;
+    c->temperature_celsius = conditions->temperature_celsius;
+    ak_throttle_text(reasons, conditions->throttle);
+    return copy_text(&c->throttle, reasons, err);
+}
+
+static ak_status describe(ak_compared *c, const ak_session *session,
+                          const ak_comparison_candidate *candidate, const char *name,
+                          const ak_comparison_entry *entry, ak_error *err)
+{
+    ak_status status = AK_OK;
+    AK_TRY(candidate->baseline != NULL
+               ? name_library(c, session, candidate->baseline, entry->version, err)
+               : name_candidate(c, session, candidate->config, name, err));
+    if (entry->status != AK_TRIAL_OK) {
+        const char *why =
+            entry->reason == NULL ? ak_trial_status_text(entry->status) : entry->reason;
+        AK_TRY(copy_text(&c->reason, why, err));
+    } else if (entry->sample_count > 0) {
+        set_times(c, session, entry);
+    }
+    if (entry->overlap != AK_OVERLAP_UNKNOWN) {
+        AK_TRY(copy_text(&c->overlap, ak_overlap_text(entry->overlap), err));
+    }
+    if (entry->conditions.samples > 0) {
+        AK_TRY(set_conditions(c, &entry->conditions, err));
+    }
+out:
+    return status;
+}
+
+/* ---- verdicts -------------------------------------------------------------------------------- */
+
+static bool disturbed_in(const ak_comparison_entry *entry, size_t round)
+{
+    return entry->waited != NULL && round < entry->sample_count &&
+           entry->waited[round] > AK_VERDICT_DISTURBED;
+}
+
+/* Computes the speed of `mine` relative to `theirs`. *clean is false if too few rounds were
+   undisturbed (measure/verdict.h). */
+static ak_status pair(ak_stats *out, bool *clean, const ak_comparison_entry *theirs,
+                      const ak_comparison_entry *mine, size_t group, ak_error *err)
+{
+    size_t rounds =
+        mine->sample_count < theirs->sample_count ? mine->sample_count : theirs->sample_count;
+    bool *disturbed = ak_alloc(rounds + 1, sizeof *disturbed);
+    if (disturbed == NULL) {
+        return ak_fail_memory(err);
+    }
+    for (size_t i = 0; i < rounds; i++) {
+        disturbed[i] = disturbed_in(mine, i) || disturbed_in(theirs, i);
+    }
+    *clean = ak_verdict_ratio(out, theirs->samples_ms, mine->samples_ms, disturbed, rounds, group);
+    ak_free(disturbed);
+    return AK_OK;
+}
+
+/* Sets the speed unless it is unknown (NaN). */
+static void set_speed(ak_speed *out, const ak_stats *ratio)
+{
+    if (ratio->low > 0) {
+        out->ratio = ratio->median;
+        out->low = ratio->low;
+        out->high = ratio->high;
+    }
+}
+
+/* The state of one comparison. If there is a control, its entry is the last. */
+typedef struct comparison {
+    const ak_comparison_spec *spec;
+    const ak_result *result;
+    ak_comparison_result *out;
+    ak_stats control;
+    size_t twice; /* index of the candidate that takes part twice in the end */
+} comparison;
+
+static bool ran(const comparison *d, size_t i)
+{
+    return i < d->spec->count && d->out->list[i].median_ms > 0;
+}
+
+static ak_status judge_control(comparison *d, ak_error *err)
+{
+    const ak_comparison_spec *spec = d->spec;
+    ak_noise *noise = &d->out->noise;
+    const ak_comparison_entry *first = &d->result->entries[d->twice],
+                              *second = &d->result->entries[spec->count];
+    if (!spec->control || first->sample_count == 0 || second->sample_count == 0) {
+        return AK_OK;
+    }
+    bool clean = false;
+    AK_DO(pair(&d->control, &clean, first, second, d->result->course.group, err));
+    set_speed(&noise->control, &d->control);
+    noise->control.verdict = ak_verdict_of(&d->control, NULL, clean);
+    return AK_OK;
+}
+
+/* Judges candidate i against another one. */
+static ak_status judge(ak_speed *out, const comparison *d, size_t i, size_t other, ak_error *err)
+{
+    ak_stats ratio;
+    bool clean = false;
+    *out = (ak_speed){0};
+    if (!ran(d, i) || !ran(d, other)) {
+        return AK_OK;
+    }
+    if (i == other) {
+        *out = (ak_speed){.ratio = 1, .low = 1, .high = 1};
+        return AK_OK;
+    }
+    AK_DO(pair(&ratio, &clean, &d->result->entries[other], &d->result->entries[i],
+               d->result->course.group, err));
+    set_speed(out, &ratio);
+    out->verdict = ak_verdict_of(&ratio, d->spec->control ? &d->control : NULL, clean);
+    return AK_OK;
+}
+
+/* Chooses the reference: the fastest library, else the default, else the first candidate that
+   ran. */
+static void choose_reference(comparison *d)
+{
+    const ak_comparison_spec *spec = d->spec;
+    size_t best = spec->count, first = spec->count;
+    for (size_t i = spec->count; i-- > 0;) {
+        const char *library = spec->candidates[i].baseline;
+        first = ran(d, i) ? i : first;
+        if (library != NULL && ran(d, i) && strcmp(library, AK_BASELINE_COPY) != 0 &&
+            (best == spec->count || d->out->list[i].median_ms <= d->out->list[best].median_ms)) {
+            best = i;
+        }
+    }
+    d->out->library = best;
+    d->out->reference = best < spec->count ? best : ran(d, spec->fallback) ? spec->fallback : first;
+}
+
+static void describe_noise(comparison *d)
+{
+    const ak_comparison_course *course = &d->result->course;
+    ak_noise *noise = &d->out->noise;
+    noise->pressure_before = course->before;
+    noise->pressure = course->during;
+    noise->pressure_after = course->after;
+    noise->extended = course->extended;
+    for (size_t i = 0; i < d->result->entry_count; i++) {
+        size_t rounds = d->result->entries[i].sample_count;
+        noise->rounds = rounds > noise->rounds ? rounds : noise->rounds;
+    }
+    for (size_t round = 0; round < noise->rounds; round++) {
+        bool disturbed = false;
+        for (size_t i = 0; i < d->result->entry_count; i++) {
+            disturbed = disturbed || disturbed_in(&d->result->entries[i], round);
+        }
+        noise->disturbed += disturbed ? 1 : 0;
+    }
+}
+
+static ak_status judge_candidate(ak_compared *c, const comparison *d, size_t i, ak_error *err)
+{
+    ak_speed speed;
+    AK_DO(judge(&speed, d, i, d->out->reference, err));
+    c->ratio = speed.ratio;
+    c->ratio_low = speed.low;
+    c->ratio_high = speed.high;
+    c->verdict = speed.verdict;
+    c->tie = speed.verdict == AK_SPEED_TIE;
+    return judge(&c->over_default, d, i, d->spec->fallback, err);
+}
+
+static ak_status judge_all(comparison *d, const ak_session *session, ak_error *err)
+{
+    const ak_comparison_spec *spec = d->spec;
+    ak_compared *list = d->out->list;
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < spec->count; i++) {
+        AK_TRY(describe(&list[i], session, &spec->candidates[i], spec->names[i],
+                        &d->result->entries[i], err));
+    }
+    describe_noise(d);
+    choose_reference(d);
+    AK_TRY(judge_control(d, err));
+    for (size_t i = 0; i < spec->count; i++) {
+        AK_TRY(judge_candidate(&list[i], d, i, err));
+    }
+out:
+    return status;
+}
+
+/* Rejects candidates and libraries that are implausibly fast, as is done for trials. The baseline
+   that only copies memory is exempt, because it does not do the work of the task. */
+static ak_status reject_implausible(ak_result *result, const ak_session *session,
+                                    const ak_comparison_candidate *candidates, size_t count,
+                                    ak_error *err)
+{
+    for (size_t i = 0; i < count && i < result->entry_count; i++) {
+        ak_comparison_entry *entry = &result->entries[i];
+        const char *library = candidates[i].baseline;
+        bool copies = library != NULL && strcmp(library, AK_BASELINE_COPY) == 0;
+        char why[AK_IMPLAUSIBLE_BYTES];
+        ak_stats stats;
+        if (copies || entry->status != AK_TRIAL_OK || entry->sample_count == 0) {
+            continue;
+        }
+        ak_stats_of(&stats, entry->samples_ms, entry->sample_count);
+        if (ak_session_implausible(why, session, stats.median)) {
+            ak_comparison_entry_clear(entry);
+            entry->status = AK_TRIAL_REJECTED;
+            entry->reason = ak_strdup(why);
+            if (entry->reason == NULL) {
+                return ak_fail_memory(err);
+            }
+        }
+    }
+    return AK_OK;
+}
+
+ak_status ak_session_comparison(ak_comparison_result *out, ak_session *session,
+                                const ak_comparison_spec *spec, ak_error *err)
+{
+    ak_status status = AK_OK;
+    ak_result result = {0};
+    size_t all = spec->count + (spec->control ? 1 : 0);
+    ak_comparison_candidate *candidates = ak_alloc(all, sizeof *candidates);
+    ak_comparison_result found = {.list = ak_alloc(spec->count, sizeof *found.list)};
+    comparison d = {
+        .spec = spec, .result = &result, .out = &found, .twice = spec->control ? spec->twice : all};
+    if (candidates == NULL || found.list == NULL) {
+        AK_TRY(ak_fail_memory(err));
+    }
+    memcpy(candidates, spec->candidates, spec->count * sizeof *candidates);
+    if (spec->control) {
+        assert(spec->twice < spec->count);
+        candidates[spec->count] = spec->candidates[spec->twice];
+    }
+    ak_job job = {
+        .kind = AK_JOB_COMPARISON,
+        .candidates = candidates,
+        .candidate_count = all,
+        .own_size = spec->own_size,
+        .plan = {.seconds = spec->seconds, .extra = spec->extra, .protocol = spec->protocol}};
+    AK_TRY(ak_comparison_outlast(&result, &d.twice, session, &job, err));
+    for (size_t i = 0; i < spec->count && spec->lost != NULL; i++) {
+        spec->lost[i] = result.entries[i].culprit;
+    }
+    AK_TRY(reject_implausible(&result, session, candidates, all, err));
+    AK_TRY(judge_all(&d, session, err));
+    *out = found;
+    found.list = NULL; /* now owned by the caller */
+out:
+    ak_compared_free(found.list, spec->count);
+    ak_result_clear(&result);
+    ak_free(candidates);
+    return status;
+}

@@ -1,0 +1,40 @@
+/* side_by_side.h: compares configurations and libraries in one interleaved measurement. */
+#ifndef AK_TUNER_SIDE_BY_SIDE_H
+#define AK_TUNER_SIDE_BY_SIDE_H
+
+#include "tuner/session.h"
+
+/* A comparison to be made. names[i] belongs to candidates[i]. Ratios are speeds relative to the
+   fastest library; without one, to `fallback`, the default; if that failed, to the first candidate
+   that worked. */
+typedef struct ak_comparison_spec {
+    const ak_comparison_candidate *candidates;
+    const char *const *names;
+    size_t count;
+    double seconds;
+    double extra;                /* seconds that may be added on a busy machine */
+    const ak_protocol *protocol; /* NULL for interleaved */
+    bool own_size;               /* as in ak_job */
+    bool control;                /* one candidate takes part twice, which makes verdicts possible */
+    size_t twice;                /* index of that candidate */
+    size_t fallback;             /* index of the default; `count` if it does not take part */
+    /* (out) lost[i] is true if candidate i lost the device and was left out; may be NULL */
+    bool *lost;
+} ak_comparison_spec;
+typedef struct ak_comparison_result {
+    ak_compared *list; /* the caller frees it with ak_compared_free */
+    size_t library;    /* index of the fastest library; `count` if there is none */
+    size_t reference;  /* index of the reference of ratios; `count` if nothing worked */
+    ak_noise noise;
+} ak_comparison_result;
+ak_status ak_session_comparison(ak_comparison_result *out, ak_session *session,
+                                const ak_comparison_spec *spec, ak_error *err);
+/* Takes the raw measurements of a job. It repeats the job without a candidate that lost the device
+   or ended its worker until the others finish, and returns entries for all candidates. If the
+   candidate that takes part twice is left out, *twice is the index of the candidate that replaces
+   it. (outlast.c) */
+ak_status ak_comparison_outlast(ak_result *out, size_t *twice, ak_session *session,
+                                const ak_job *job, ak_error *err);
+void ak_compared_free(ak_compared *list, size_t count);
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * sizes_choose.c: chooses the few configurations that lose least against tuning each size
+ * (measure/cover.h), and measures their losses once more, next to each size's own winner.
+ *
+ * The fastest of many measurements is partly luck, and so is the smallest loss. Therefore the
+ * reported losses are measured again after the choice.
+ */
+#include <assert.h>
+#include <math.h>
+
+#include "base/alloc.h"
+#include "measure/cover.h"
+#include "tuner/sizes_run.h"
+
+/* Largest number of configurations for which the loss is computed. */
+#define TRADEOFF_MAX 8
+
+static ak_status work_out_tradeoff(ak_many *m, ak_error *err)
+{
+    ak_sizes_result *result = m->result;
+    size_t most = result->config_count < TRADEOFF_MAX ? result->config_count : TRADEOFF_MAX;
+    most = most < result->size_count ? most : result->size_count;
+    result->tradeoff = ak_alloc(most, sizeof *result->tradeoff);
+    if (result->tradeoff == NULL) {
+        return ak_fail_memory(err);
+    }
+    for (size_t k = 1; k <= most; k++) {
+        ak_cover p = {0};
+        ak_status status =
+            ak_cover_choose(&p, result->ms, result->config_count, result->size_count, k, err);
+        if (status != AK_OK && status != AK_NOT_FOUND) {
+            return status;
+        }
+        if (status == AK_OK && p.count < k) {
+            ak_cover_clear(&p);
+            break; /* more configurations would not help */
+        }
+        result->tradeoff[result->tradeoff_count++] = (ak_sizes_loss){.configs = k,
+                                                                     .geomean = p.loss.geomean,
+                                                                     .worst = p.loss.worst,
+                                                                     .worst_size = p.loss.worst_at};
+        ak_cover_clear(&p);
+    }
+    return AK_OK;
+}
+
+ak_status ak_many_choose(ak_many *m, ak_error *err)
+{
+    ak_sizes_result *result = m->result;
+    ak_cover p = {0};
+    ak_status status = AK_OK;
+    AK_TRY(work_out_tradeoff(m, err));
+    AK_TRY(ak_cover_choose(&p, result->ms, result->config_count, result->size_count,
+                           m->request->table, err));
+out:
+    if (status != AK_OK) {
+        return status == AK_NOT_FOUND ? AK_OK : status;
+    }
+    for (size_t s = 0; s < result->size_count; s++) {
+        ak_size_result *one = &result->sizes[s];
+        assert(one->measured); /* holds because the choice serves every size */
+        one->config = p.chosen[p.serves[s]];
+        one->loss = result->ms[one->config * result->size_count + s] / one->ms;
+        one->loss_low = one->loss_high = one->loss;
+    }
+    result->exact = p.exact;
+    result->table = p.chosen;
+    result->table_count = p.count;
+    p.chosen = NULL;
+    ak_cover_clear(&p);
+    return AK_OK;
+}
+
+static ak_status measure_loss(ak_size_result *one, ak_session *session, const ak_config configs[2],
+                              double seconds, ak_error *err)
+{
+    const char *const names[] = {"winner", "chosen"};
+    const ak_comparison_candidate candidates[] = {{.config = &configs[0]}, {.config = &configs[1]}};
+    const ak_comparison_spec spec = {
+        .candidates = candidates, .names = names, .count = 2, .fallback = 0, .seconds = seconds};
+    ak_comparison_result comparison;
+    AK_DO(ak_session_comparison(&comparison, session, &spec, err));
+    const ak_compared *winner = &comparison.list[0], *chosen = &comparison.list[1];
+    if (winner->median_ms > 0 && chosen->ratio_low > 0) {
+        one->loss = 1 / chosen->ratio;
+        one->loss_low = 1 / chosen->ratio_high;
+        one->loss_high = 1 / chosen->ratio_low;
+    }
+    ak_compared_free(comparison.list, 2);
+    return AK_OK;
+}
+
+static ak_status confirm_one(ak_many *m, size_t size, ak_error *err)
+{
+    ak_status status = AK_OK;
+    ak_size_result *one = &m->result->sizes[size];
+    const ak_task *task = m->tasks[size];
+    ak_session session;
+    const ak_session_options options = {.cancel = m->options->cancel};
+    ak_config configs[2];
+    ak_many_announce_phase(m, "confirm", size);
+    status = ak_session_open(&session, task, &options, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    AK_TRY(ak_config_parse(&configs[0], task->space, m->result->configs[one->winner], err));
+    AK_TRY(ak_config_parse(&configs[1], task->space, m->result->configs[one->config], err));
+    double seconds = ak_many_seconds(m, 2, 2 * ak_many_each(m), m->result->size_count - size);
+    AK_TRY(measure_loss(one, &session, configs, seconds, err));
+out:
+    ak_session_close(&session);
+    return status;
+}
+
+ak_status ak_many_confirm(ak_many *m, ak_error *err)
+{
+    ak_status status = AK_OK;
+    ak_sizes_result *result = m->result;
+    double sum = 0;
+    result->loss = (ak_sizes_loss){.configs = result->table_count};
+    for (size_t s = 0; s < result->size_count; s++) {
+        ak_size_result *one = &result->sizes[s];
+        if (one->config != one->winner) {
+            AK_TRY(confirm_one(m, s, err));
+        }
+        sum += log(one->loss);
+        if (one->loss > result->loss.worst) {
+            result->loss.worst = one->loss;
+            result->loss.worst_size = s;
+        }
+    }
+    result->loss.geomean = exp(sum / (double)result->size_count);
+out:
+    return status;
+}

@@ -1,0 +1,246 @@
+/* sizes_measure.c: measures the best configurations of all sizes (the elites) at every size, next
+   to the libraries. */
+#include <string.h>
+
+#include "archive/archive.h"
+#include "base/alloc.h"
+#include "tuner/scale.h"
+#include "tuner/sizes_run.h"
+
+/* The elites are the winners of all sizes, filled up with further candidates of the finishes to the
+   number of sizes or to this number, whichever is larger. */
+#define ELITES_MIN 24
+/* Candidates of one comparison; a device worker takes 32, including libraries. */
+#define CHUNK         22
+#define LIBRARIES_MAX 8
+
+/* ---- elites ---------------------------------------------------------------------------------- */
+
+static ak_status add_elite(ak_many *m, const char *config, ak_error *err)
+{
+    ak_sizes_result *result = m->result;
+    for (size_t i = 0; i < result->config_count; i++) {
+        if (strcmp(result->configs[i], config) == 0) {
+            return AK_OK;
+        }
+    }
+    ak_status status = ak_many_keep(&result->configs[result->config_count], config, err);
+    result->config_count += status == AK_OK ? 1 : 0;
+    return status;
+}
+
+/* Collects every winner, then the candidates of the finishes, rank by rank. */
+ak_status ak_many_gather_elites(ak_many *m, ak_error *err)
+{
+    ak_status status = AK_OK;
+    ak_sizes_result *result = m->result;
+    size_t most = result->size_count < ELITES_MIN ? ELITES_MIN : result->size_count;
+    result->configs = ak_alloc(most, sizeof *result->configs);
+    if (result->configs == NULL) {
+        return ak_fail_memory(err);
+    }
+    for (size_t i = 0; i < result->size_count; i++) {
+        AK_TRY(m->tuned[i].found ? add_elite(m, m->tuned[i].best.config, err) : AK_OK);
+    }
+    bool more = true;
+    for (size_t rank = 0; more; rank++) {
+        more = false;
+        for (size_t i = 0; i < result->size_count; i++) {
+            if (rank < m->tuned[i].candidate_count && result->config_count < most) {
+                const char *config = m->tuned[i].candidates[rank].config;
+                AK_TRY(config == NULL ? AK_OK : add_elite(m, config, err));
+                more = true;
+            }
+        }
+    }
+out:
+    return status;
+}
+
+/* ---- measurement ----------------------------------------------------------------------------- */
+
+double ak_many_seconds(const ak_many *m, size_t candidates, double per, size_t left)
+{
+    double wanted = per * (double)candidates;
+    if (m->options->seconds > 0) {
+        double rest =
+            (m->options->seconds - ak_many_elapsed(m)) / (double)left - AK_MANY_OPEN_SECONDS / 2;
+        rest = rest > 0.05 * (double)candidates ? rest : 0.05 * (double)candidates;
+        wanted = wanted < rest ? wanted : rest;
+    }
+    return wanted;
+}
+
+/* A comparison of up to CHUNK elites at one size, with the fastest of the earlier ones and, in the
+   first comparison, the libraries. */
+typedef struct chunk {
+    ak_config configs[CHUNK + 1];
+    size_t elite[CHUNK + 1];
+    ak_comparison_candidate candidates[CHUNK + 1 + LIBRARIES_MAX];
+    const char *names[CHUNK + 1 + LIBRARIES_MAX];
+    size_t count, libraries;
+} chunk;
+
+static void enter(chunk *c, const ak_task *task, const char *config, size_t elite)
+{
+    /* An elite that is not valid at this size is left out. Its time stays 0, which means that it
+       cannot be used. */
+    if (ak_config_parse(&c->configs[c->count], task->space, config, NULL) == AK_OK) {
+        c->candidates[c->count] = (ak_comparison_candidate){.config = &c->configs[c->count]};
+        c->names[c->count] = "elite";
+        c->elite[c->count++] = elite;
+    }
+}
+
+static void enter_libraries(chunk *c, const ak_session *session)
+{
+    for (size_t i = 0; i < session->baseline_count && c->libraries < LIBRARIES_MAX; i++) {
+        if (session->baselines[i].installed) {
+            size_t at = c->count + c->libraries++;
+            c->candidates[at] = (ak_comparison_candidate){.baseline = session->baselines[i].name};
+            c->names[at] = session->baselines[i].title;
+        }
+    }
+}
+
+/* Adds the times of one comparison to the known ones of this size. */
+static ak_status take_times(double *ms, ak_size_result *one, const chunk *c,
+                            const ak_comparison_result *comparison, ak_error *err)
+{
+    double measured[CHUNK + 1];
+    for (size_t i = 0; i < c->count; i++) {
+        measured[i] = comparison->list[i].median_ms;
+    }
+    ak_scale_take(ms, c->elite, measured, c->count);
+    if (comparison->library < c->count + c->libraries) {
+        const ak_compared *library = &comparison->list[comparison->library];
+        one->library_ms = library->median_ms;
+        return ak_many_keep(&one->library, library->name, err);
+    }
+    return AK_OK;
+}
+
+static ak_status measure_chunk(ak_many *m, double *ms, size_t size, ak_session *session,
+                               const chunk *c, ak_error *err)
+{
+    size_t all = c->count + c->libraries, left = 2 * (m->result->size_count - size);
+    ak_comparison_spec spec = {.candidates = c->candidates,
+                               .names = c->names,
+                               .count = all,
+                               .fallback = all,
+                               .seconds = ak_many_seconds(m, all, ak_many_each(m), left)};
+    ak_comparison_result comparison;
+    ak_status status = ak_session_comparison(&comparison, session, &spec, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    status = take_times(ms, &m->result->sizes[size], c, &comparison, err);
+    ak_compared_free(comparison.list, all);
+    return status;
+}
+
+/* Sets ms[elite] for one size. `c` is working space. */
+static ak_status measure_elites(ak_many *m, double *ms, size_t size, ak_session *session, chunk *c,
+                                ak_error *err)
+{
+    ak_status status = AK_OK;
+    ak_sizes_result *result = m->result;
+    size_t list[CHUNK + 1], next = 0, count;
+    bool first = true;
+    while ((count = ak_scale_next(list, &next, ms, result->config_count, CHUNK)) > 0) {
+        *c = (chunk){0};
+        for (size_t i = 0; i < count; i++) {
+            enter(c, m->tasks[size], result->configs[list[i]], list[i]);
+        }
+        if (first) {
+            enter_libraries(c, session);
+        }
+        first = false;
+        if (c->count > 0) {
+            AK_TRY(measure_chunk(m, ms, size, session, c, err));
+        }
+    }
+out:
+    return status;
+}
+
+static void find_winner(const ak_sizes_result *result, size_t size)
+{
+    ak_size_result *one = &result->sizes[size];
+    for (size_t c = 0; c < result->config_count; c++) {
+        double ms = result->ms[c * result->size_count + size];
+        if (ms > 0 && (!one->measured || ms < one->ms)) {
+            one->measured = true;
+            one->ms = ms;
+            one->winner = c;
+        }
+    }
+}
+
+/* Archives the time of a size's winner unless it is the configuration that the size's own run found
+   best. Such a winner may come from another size and have no trial at this one. */
+static ak_status keep_winner(const ak_many *m, size_t size, const ak_session *session,
+                             ak_error *err)
+{
+    const ak_size_result *one = &m->result->sizes[size];
+    const ak_tune_result *tuned = &m->tuned[size];
+    ak_config config;
+    if (m->archive == NULL || !one->measured) {
+        return AK_OK;
+    }
+    const char *text = m->result->configs[one->winner];
+    if (tuned->found && strcmp(text, tuned->best.config) == 0) {
+        return AK_OK;
+    }
+    ak_trial trial = {.status = AK_TRIAL_OK, .median_ms = one->ms};
+    trial.strategy = ak_strdup("sizes");
+    ak_status status = trial.strategy == NULL ? ak_fail_memory(err) : AK_OK;
+    AK_TRY(status);
+    AK_TRY(ak_config_parse(&config, m->tasks[size]->space, text, err));
+    AK_TRY(ak_session_complete(&trial, session, &config, NULL, err));
+    AK_TRY(ak_archive_add_trial(m->archive, &trial, err));
+out:
+    ak_trial_clear(&trial);
+    return status;
+}
+
+static ak_status measure_one(ak_many *m, size_t size, ak_error *err)
+{
+    ak_status status = AK_OK;
+    ak_sizes_result *result = m->result;
+    ak_session session = {0};
+    const ak_session_options options = {.cancel = m->options->cancel};
+    chunk *c = ak_alloc(1, sizeof *c);
+    double *ms = ak_alloc(result->config_count, sizeof *ms);
+    ak_many_announce_phase(m, "cross", size);
+    AK_TRY(c == NULL || ms == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_session_open(&session, m->tasks[size], &options, err));
+    AK_TRY(ak_session_survey(&session, err));
+    AK_TRY(ak_many_begin_record(m, &session, err));
+    AK_TRY(measure_elites(m, ms, size, &session, c, err));
+    for (size_t i = 0; i < result->config_count; i++) {
+        result->ms[i * result->size_count + size] = ms[i];
+    }
+    find_winner(result, size);
+    AK_TRY(keep_winner(m, size, &session, err));
+out:
+    ak_session_close(&session);
+    ak_free(ms);
+    ak_free(c);
+    return status;
+}
+
+ak_status ak_many_measure(ak_many *m, ak_error *err)
+{
+    ak_status status = AK_OK;
+    ak_sizes_result *result = m->result;
+    result->ms = ak_alloc(result->config_count * result->size_count, sizeof *result->ms);
+    if (result->ms == NULL) {
+        return ak_fail_memory(err);
+    }
+    for (size_t i = 0; i < result->size_count; i++) {
+        AK_TRY(measure_one(m, i, err));
+    }
+out:
+    return status;
+}

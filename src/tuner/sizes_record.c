@@ -1,0 +1,103 @@
+/* sizes_record.c: writes the archive entry of a run over many sizes and sends its events. */
+#include "archive/archive.h"
+#include "base/alloc.h"
+#include "tuner/run_advisor.h"
+#include "tuner/sizes.h"
+#include "tuner/sizes_run.h"
+
+void ak_many_announce(const ak_many *m)
+{
+    json_t *sizes = json_array(), *fields = json_object();
+    bool good = sizes != NULL;
+    for (size_t i = 0; i < m->result->size_count && good; i++) {
+        good = json_array_append_new(sizes, json_string(m->result->sizes[i].size)) == 0;
+    }
+    (void)(good && ak_json_set_text(fields, "kernel", m->result->kernel) &&
+           ak_json_set(fields, "sizes", json_incref(sizes)) &&
+           ak_json_set(fields, "table", json_integer((json_int_t)m->request->table)));
+    json_decref(sizes);
+    ak_event_send(&m->events, "sizes", fields);
+}
+
+void ak_many_announce_phase(const ak_many *m, const char *name, size_t size)
+{
+    json_t *fields = json_object();
+    (void)(ak_json_set_text(fields, "name", name) &&
+           ak_json_set_text(fields, "size", m->result->sizes[size].size) &&
+           ak_json_set(fields, "n", json_integer((json_int_t)size + 1)) &&
+           ak_json_set(fields, "of", json_integer((json_int_t)m->result->size_count)));
+    ak_event_send(&m->events, "phase", fields);
+}
+
+/* Returns the options of the run as JSON, which the caller frees with ak_free. */
+static ak_status describe_options(char **out, const ak_many *m, const char *sizes, ak_error *err)
+{
+    ak_status status = AK_OK;
+    json_t *options = NULL;
+    AK_TRY(ak_task_spec_to_json(&options, m->tasks[0], err));
+    (void)json_object_del(options, "size");
+    bool good =
+        ak_json_set_text(options, "sizes", sizes) &&
+        ak_json_set(options, "dispatch", json_integer((json_int_t)m->request->table)) &&
+        ak_json_set_text(options, "strategy", m->options->strategy) &&
+        ak_json_set(options, "evaluations", json_integer((json_int_t)m->options->evaluations)) &&
+        ak_json_set_real(options, "seconds", m->options->seconds) &&
+        (m->options->llm == NULL || ak_run_advisor_record(options, m->options));
+    AK_TRY(good ? ak_json_text(out, options, err) : ak_fail_memory(err));
+out:
+    json_decref(options);
+    return status;
+}
+
+ak_status ak_many_begin_record(ak_many *m, const ak_session *session, ak_error *err)
+{
+    ak_status status = AK_OK;
+    const ak_sizes_result *result = m->result;
+    char *options = NULL;
+    ak_buf sizes = AK_BUF(1u << 16);
+    if (m->archive == NULL || m->recorded) {
+        return AK_OK;
+    }
+    for (size_t i = 0; i < result->size_count; i++) {
+        ak_buf_print(&sizes, "%s%s", i == 0 ? "" : ";", result->sizes[i].size);
+    }
+    AK_TRY(ak_buf_status(&sizes, err));
+    AK_TRY(describe_options(&options, m, sizes.data, err));
+    /* The archive copies the strings. */
+    const ak_run run = {.id = m->id,
+                        .started = m->started,
+                        .kernel = result->kernel,
+                        .implementation = result->implementation,
+                        .device = result->device,
+                        .size = sizes.data,
+                        .dtype = result->dtype,
+                        .choices = result->choices,
+                        .strategy = (char *)(uintptr_t)m->options->strategy,
+                        .environment = (char *)(uintptr_t)session->environment,
+                        .environment_json = session->environment_json,
+                        .options_json = options};
+    AK_TRY(ak_archive_add_run(m->archive, &run, err));
+    m->recorded = true;
+out:
+    ak_free(options);
+    ak_buf_free(&sizes);
+    return status;
+}
+
+ak_status ak_many_end_record(ak_many *m, ak_error *err)
+{
+    ak_status status = AK_OK;
+    char *json = NULL, ended[AK_CLOCK_UTC_BYTES];
+    ak_clock_utc(ended);
+    m->result->seconds = ak_many_elapsed(m);
+    AK_TRY(ak_sizes_result_json(&json, m->result, err));
+    if (m->recorded) {
+        AK_TRY(ak_archive_end_run(m->archive, m->id, ended, json, err));
+    }
+    if (m->events.sink != NULL) {
+        ak_event_send(&m->events, "table", ak_sizes_to_json(m->result));
+    }
+out:
+    ak_free(json);
+    return status;
+}

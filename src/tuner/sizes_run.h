@@ -1,0 +1,75 @@
+/*
+ * sizes_run.h: the state of a run over many sizes, shared by the files that carry it out:
+ *
+ *     sizes.c          leads the run from the request to the result
+ *     sizes_open.c     opens a task for each size, all with one implementation
+ *     sizes_tune.c     tunes each size by itself
+ *     sizes_measure.c  measures the best of all sizes at every size
+ *     sizes_choose.c   chooses the few that lose least, and measures their loss once more
+ *     sizes_record.c   writes the run's entry in the archive and sends its events
+ *     sizes_json.c     writes the result as JSON
+ */
+#ifndef AK_TUNER_SIZES_RUN_H
+#define AK_TUNER_SIZES_RUN_H
+
+#include "tuner/side_by_side.h"
+
+/* Most winners of earlier sizes that a later size tries first. */
+#define AK_MANY_GIVEN_MAX 4
+/* AK_MANY_SECONDS: seconds of interleaved measurement for each candidate at one size, unless the
+   options say something else. AK_MANY_OPEN_SECONDS: approximate seconds for opening a session. */
+#define AK_MANY_SECONDS      0.5
+#define AK_MANY_OPEN_SECONDS 2.0
+
+typedef struct ak_many {
+    /* Set by sizes.c; constant afterwards. */
+    const ak_sizes_request *request;
+    const ak_tune_options *options;
+    ak_archive *archive; /* NULL if nothing is stored */
+    ak_events events;
+    char id[AK_RUN_ID_BYTES], started[AK_CLOCK_UTC_BYTES];
+    int64_t begin_ns;
+
+    ak_task **tasks; /* one for each size, opened by sizes_open.c and closed by sizes.c */
+
+    /* Filled by sizes_tune.c. */
+    ak_tune_result *tuned; /* result of each size */
+    size_t used;           /* evaluations used so far, including resumed ones */
+    const char **given;    /* what the next size tries first; borrowed from `tuned` */
+    size_t given_count;
+
+    bool recorded; /* the run is in the archive (sizes_record.c) */
+
+    ak_sizes_result *result; /* every part adds its results */
+} ak_many;
+
+bool ak_many_cancelled(const ak_many *m);
+double ak_many_elapsed(const ak_many *m);
+/* Returns for how many seconds each candidate is measured at one size. */
+double ak_many_each(const ak_many *m);
+/* Copies a text into a field of the result. */
+ak_status ak_many_keep(char **out, const char *text, ak_error *err);
+
+ak_status ak_many_open_tasks(ak_many *m, ak_error *err);
+ak_status ak_many_tune_each(ak_many *m, ak_error *err);
+
+/* Collects the elites, then measures them at every size. */
+ak_status ak_many_gather_elites(ak_many *m, ak_error *err);
+ak_status ak_many_measure(ak_many *m, ak_error *err);
+/* Returns the seconds of a comparison in which each candidate should get `per`, within what a time
+   budget allows if `left` such comparisons remain. */
+double ak_many_seconds(const ak_many *m, size_t candidates, double per, size_t left);
+
+/* Returns AK_OK with an empty table if no choice serves every size. */
+ak_status ak_many_choose(ak_many *m, ak_error *err);
+/* Measures the losses of the choice, next to each size's own winner. */
+ak_status ak_many_confirm(ak_many *m, ak_error *err);
+
+/* Adds the run to the archive unless it is there already. This happens after the runs of its sizes
+   were added, so that this run is the latest in the archive. */
+ak_status ak_many_begin_record(ak_many *m, const ak_session *session, ak_error *err);
+ak_status ak_many_end_record(ak_many *m, ak_error *err);
+void ak_many_announce(const ak_many *m);
+void ak_many_announce_phase(const ak_many *m, const char *name, size_t size);
+
+#endif

@@ -1,0 +1,119 @@
+/* sizes_tune.c: tunes each of many sizes by itself. Later sizes try the winners of earlier ones
+   first. */
+#include <string.h>
+
+#include "tuner/run_advisor.h"
+#include "tuner/earlier.h"
+#include "tuner/sizes_run.h"
+
+/* Largest share of a time budget for measuring the elites and the losses. */
+#define MEASURING_SHARE 0.4
+/* Approximate number of candidates in such a measurement. */
+#define CANDIDATES 8
+/* Each size gets at least this many seconds, which suffice to measure its default. */
+#define SECONDS_MIN 0.1
+
+/* Shares what is left of the budgets among the remaining sizes, keeping time for the later
+   measurements. */
+static void share(ak_tune_options *out, const ak_many *m, size_t at)
+{
+    size_t left = m->result->size_count - at;
+    *out = *m->options;
+    out->first = m->given;
+    out->first_count = m->given_count;
+    if (out->evaluations > 0) {
+        size_t rest = m->used < out->evaluations ? out->evaluations - m->used : 0;
+        out->evaluations = rest / left > 0 ? rest / left : 1;
+    }
+    if (out->seconds > 0) {
+        double kept =
+            (AK_MANY_OPEN_SECONDS + ak_many_each(m) * CANDIDATES) * (double)m->result->size_count;
+        kept = kept < MEASURING_SHARE * out->seconds ? kept : MEASURING_SHARE * out->seconds;
+        double rest = (out->seconds - kept - ak_many_elapsed(m)) / (double)left;
+        out->seconds = rest > SECONDS_MIN ? rest : SECONDS_MIN;
+    }
+}
+
+/* Adds the calls of the language model for one size to the sums. */
+static ak_status add_llm(ak_sizes_result *sum, const ak_tune_result *one, ak_error *err)
+{
+    if (one->model == NULL) {
+        return AK_OK;
+    }
+    bool first = sum->model == NULL;
+    sum->llm_calls += one->llm_calls;
+    sum->llm_failed += one->llm_failed;
+    sum->llm_input_tokens += one->llm_input_tokens;
+    sum->llm_output_tokens += one->llm_output_tokens;
+    sum->llm_priced = one->llm_priced && (first || sum->llm_priced);
+    sum->llm_cost_usd += one->llm_cost_usd;
+    return first ? ak_many_keep(&sum->model, one->model, err) : AK_OK;
+}
+
+/* Makes a winner the first configuration that the next size tries. */
+static void give(ak_many *m, const char *config)
+{
+    size_t at = 0;
+    while (at < m->given_count && strcmp(m->given[at], config) != 0) {
+        at++;
+    }
+    if (at == m->given_count && m->given_count < AK_MANY_GIVEN_MAX) {
+        m->given_count++;
+    } else if (at == m->given_count) {
+        at--; /* the list is full, so the oldest winner is dropped */
+    }
+    memmove(m->given + 1, m->given, at * sizeof *m->given);
+    m->given[0] = config;
+}
+
+/* Tunes a size, unless `resume` is set and an earlier run has finished its tuning. */
+static ak_status tune_or_recall(ak_many *m, size_t i, const ak_tune_options *options, ak_error *err)
+{
+    bool known = false;
+    if (options->resume && m->archive != NULL && !m->tasks[i]->recorded) {
+        size_t evaluations =
+            options->evaluations == 0 ? AK_EVALUATIONS_DEFAULT : options->evaluations;
+        ak_status status =
+            ak_earlier_result(&known, &m->tuned[i], m->tasks[i], m->archive, evaluations, err);
+        if (status != AK_OK || known) {
+            return status;
+        }
+    }
+    return ak_tune(&m->tuned[i], m->tasks[i], m->archive, options, err);
+}
+
+static ak_status tune_one(ak_many *m, size_t i, ak_error *err)
+{
+    ak_status status = AK_OK;
+    ak_tune_options options;
+    ak_llm_options llm;
+    share(&options, m, i);
+    if (options.llm != NULL) {
+        llm = ak_run_advisor_left(options.llm, m->result->llm_cost_usd);
+        options.llm = &llm;
+    }
+    ak_many_announce_phase(m, "size", i);
+    AK_TRY(tune_or_recall(m, i, &options, err));
+    const ak_tune_result *tuned = &m->tuned[i];
+    size_t used = tuned->evaluated + tuned->resumed;
+    m->used += used < options.evaluations ? used : options.evaluations;
+    m->result->evaluated += tuned->evaluated;
+    m->result->sizes[i].evaluated = tuned->evaluated;
+    AK_TRY(ak_many_keep(&m->result->sizes[i].run, tuned->run, err));
+    AK_TRY(add_llm(m->result, tuned, err));
+    if (tuned->found) {
+        give(m, tuned->best.config);
+    }
+out:
+    return status;
+}
+
+ak_status ak_many_tune_each(ak_many *m, ak_error *err)
+{
+    ak_status status = AK_OK;
+    for (size_t i = 0; i < m->result->size_count && !ak_many_cancelled(m); i++) {
+        AK_TRY(tune_one(m, i, err));
+    }
+out:
+    return status;
+}

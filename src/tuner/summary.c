@@ -1,0 +1,104 @@
+/* summary.c: see summary.h. */
+#include "tuner/summary.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "measure/verdict.h"
+
+#define SUMMARY_MAX 600
+/* Longest version of a library that the line shows; a longer one is shown only in the table. */
+#define VERSION_BESIDE 24
+
+static void print_ratio(ak_buf *out, double ratio)
+{
+    ak_buf_print(out, ratio < 10 ? "%.2f" : ratio < 100 ? "%.1f" : "%.0f", ratio);
+}
+
+static void print_interval(ak_buf *out, const ak_speed *speed)
+{
+    ak_buf_puts(out, " (");
+    print_ratio(out, speed->low);
+    ak_buf_puts(out, " .. ");
+    print_ratio(out, speed->high);
+    ak_buf_puts(out, ")");
+}
+
+static void print_why(ak_buf *out, const ak_speed *speed, const ak_noise *noise)
+{
+    if (ak_verdict_busy(noise)) {
+        ak_buf_print(out, ": the machine was busy (pressure %.0f %%)", 100 * noise->pressure);
+    } else if (speed->low > 0 && speed->high > AK_VERDICT_WIDEST * speed->low) {
+        ak_buf_puts(out, ": the times vary too much");
+        print_interval(out, speed);
+    } else {
+        ak_buf_puts(out, ": one candidate measured twice differed too much");
+    }
+}
+
+/* Appends one comparison; `times` stands between the ratio and the name. */
+static void print_speed(ak_buf *out, const ak_speed *speed, const char *times, const char *name)
+{
+    ak_buf_puts(out, out->length == 0 ? "" : "; ");
+    switch (speed->verdict) {
+    case AK_SPEED_FASTER:
+    case AK_SPEED_SLOWER:
+        print_ratio(out, speed->ratio);
+        ak_buf_print(out, " times %s%s", times, name);
+        print_interval(out, speed);
+        break;
+    case AK_SPEED_TIE:
+        ak_buf_print(out, "a tie with %s", name);
+        break;
+    case AK_SPEED_NONE:
+    case AK_SPEED_UNDECIDED:
+        ak_buf_print(out, "not decided against %s", name);
+        break;
+    }
+}
+
+ak_status ak_summary(char **out, const ak_comparison_result *comparison, size_t count, size_t which,
+                     size_t fallback, ak_error *err)
+{
+    ak_buf text = AK_BUF(SUMMARY_MAX);
+    const ak_compared *mine = &comparison->list[which];
+    const ak_compared *library =
+        comparison->library < count ? &comparison->list[comparison->library] : NULL;
+    bool has_default = mine->over_default.ratio > 0 && which != fallback;
+    ak_speed beside = {.ratio = mine->ratio,
+                       .low = mine->ratio_low,
+                       .high = mine->ratio_high,
+                       .verdict = mine->verdict};
+    bool open = has_default && mine->over_default.verdict == AK_SPEED_UNDECIDED;
+    bool open_library = library != NULL && beside.verdict == AK_SPEED_UNDECIDED;
+    *out = NULL;
+    if ((open || open_library) && (open || !has_default) && (open_library || library == NULL)) {
+        ak_buf_puts(&text, "not decided"); /* neither against the default nor against a library */
+    } else {
+        if (has_default) {
+            const char *name = comparison->list[fallback].name;
+            bool is_default = strcmp(name, "default") == 0;
+            print_speed(&text, &mine->over_default, "", is_default ? "the default" : name);
+        }
+        if (library != NULL) {
+            char name[160];
+            bool brief = library->version != NULL && strlen(library->version) <= VERSION_BESIDE;
+            (void)snprintf(name, sizeof name, "%.80s%s%.40s", library->name, brief ? " " : "",
+                           brief ? library->version : "");
+            print_speed(&text, &beside, "the speed of ", name);
+        }
+    }
+    if (open || open_library) {
+        print_why(&text, open_library ? &beside : &mine->over_default, &comparison->noise);
+    }
+    if (which == fallback) {
+        ak_buf_puts(&text, text.length == 0 ? "nothing faster than the default was found"
+                                            : "; it is the default");
+    }
+    ak_status status = ak_buf_status(&text, err);
+    if (status == AK_OK && text.length > 0) {
+        status = ak_buf_take(out, &text, err);
+    }
+    ak_buf_free(&text);
+    return status;
+}

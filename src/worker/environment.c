@@ -1,0 +1,82 @@
+/* environment.c: see environment.h. */
+#include "worker/environment.h"
+
+#include <string.h>
+
+#include "backend/backend.h"
+#include "backend/sandbox.h"
+#include "base/alloc.h"
+
+/* Adds the facts besides the backend's on which results of the task depend. */
+static bool add_facts(json_t *facts, const ak_task *task)
+{
+    bool good = ak_json_set_text(facts, "source", task->source_hash) &&
+                ak_json_set_text(facts, "autokernel", AK_VERSION) &&
+                ak_json_set(facts, "threads", json_integer(task->threads)) &&
+                ak_json_set(facts, "numerics", json_boolean(task->allow_numerics));
+    /* the sandbox matters only if something runs */
+    return good && (task->recorded ||
+                    ak_json_set(facts, "sandbox",
+                                json_pack("{s:b,s:b}", "landlock", ak_sandbox_landlock_abi() > 0,
+                                          "seccomp", ak_sandbox_seccomp())));
+}
+
+ak_status ak_environment_facts(json_t **out, const ak_task *task, ak_error *err)
+{
+    const ak_backend_ops *backend;
+    json_t *facts = NULL;
+    ak_status status = ak_backend_find(&backend, task->backend, err);
+    status = status == AK_OK ? backend->environment(&facts, task->device, err) : status;
+    if (status == AK_OK && !add_facts(facts, task)) {
+        status = ak_fail_memory(err);
+    }
+    if (status != AK_OK) {
+        json_decref(facts);
+        return status;
+    }
+    *out = facts;
+    return AK_OK;
+}
+
+static void show(char out[80], const json_t *value)
+{
+    char *text = NULL;
+    (void)snprintf(out, 80, "nothing");
+    if (value != NULL && ak_json_text(&text, value, NULL) == AK_OK) {
+        (void)snprintf(out, 80, "%.72s", text);
+    }
+    ak_free(text);
+}
+
+static bool differs_below(char *out, size_t bytes, const char *path, const json_t *there,
+                          const json_t *here)
+{
+    char name[120], theirs[80], ours[80];
+    const char *key;
+    json_t *value;
+    if (json_equal(there, here)) {
+        return false;
+    }
+    if (json_is_object(there) && json_is_object(here)) {
+        const json_t *sides[] = {here, there};
+        for (size_t i = 0; i < 2; i++) {
+            json_object_foreach((json_t *)(uintptr_t)sides[i], key, value)
+            {
+                (void)snprintf(name, sizeof name, "%.60s%s%.50s", path, *path == 0 ? "" : ".", key);
+                if (differs_below(out, bytes, name, json_object_get(there, key),
+                                  json_object_get(here, key))) {
+                    return true;
+                }
+            }
+        }
+    }
+    show(theirs, there);
+    show(ours, here);
+    (void)snprintf(out, bytes, "%s: %s there, %s here", path, theirs, ours);
+    return true;
+}
+
+bool ak_environment_differs(char *out, size_t bytes, const json_t *there, const json_t *here)
+{
+    return differs_below(out, bytes, "", there, here);
+}

@@ -1,0 +1,16 @@
+/* environment.h: computes and compares environments: everything besides the configuration on which
+   the results of a task depend (docs/glossary.md). */
+#ifndef AK_WORKER_ENVIRONMENT_H
+#define AK_WORKER_ENVIRONMENT_H
+
+#include "base/json.h"
+#include "problem/task.h"
+
+/* Computes the facts of the environment: those of the backend, the hash of the sources, threads,
+   whether options that change numerics are allowed, and what confines candidates. */
+ak_status ak_environment_facts(json_t **out, const ak_task *task, ak_error *err);
+/* Returns false if two environments are equal. Else it writes their first difference as
+   `compilers.gcc: "12.2" there, "13.1" here`. */
+bool ak_environment_differs(char *out, size_t bytes, const json_t *there, const json_t *here);
+
+#endif

@@ -1,0 +1,187 @@
+/* pool_fleet.c: keeps workers on other machines, and chooses which device is the home; see
+   pool_state.h. */
+#include "worker/pool_state.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "worker/relay.h"
+
+/* STARTS_MAX starts in a row may fail. The pause before the next start is 1 / PAUSE_PART of a beat
+   at first and doubles each time. */
+#define STARTS_MAX 3
+#define PAUSE_PART 5
+/* Limit for deaths in a row without a finished job between them; see pool_turn.c. */
+#define DEATHS_MAX 20
+/* Limit for opening a task, from the hello on. */
+#define OPEN_NS (1800 * AK_SECOND_NS)
+
+/* ---- the home -------------------------------------------------------------------------------- */
+
+static bool works(const ak_pool_device *d)
+{
+    return d->state == AK_DEVICE_FREE || d->state == AK_DEVICE_JOB || d->state == AK_DEVICE_ASKED;
+}
+
+static size_t usable(const ak_pool *pool)
+{
+    return pool->device_count - ak_pool_given_up(pool);
+}
+
+bool ak_pool_promote(ak_pool *pool)
+{
+    for (size_t i = 0; i < pool->device_count && !works(&pool->devices[pool->home]); i++) {
+        if (works(&pool->devices[i])) {
+            pool->home = i;
+        }
+    }
+    /* a device that may still come back or become ready is better than none */
+    for (size_t i = 0;
+         i < pool->device_count && pool->devices[pool->home].state == AK_DEVICE_GIVEN_UP; i++) {
+        if (pool->devices[i].state != AK_DEVICE_GIVEN_UP) {
+            pool->home = i;
+        }
+    }
+    return usable(pool) > 0;
+}
+
+void ak_pool_give_up(ak_pool *pool, ak_pool_device *d, const char *text)
+{
+    size_t opened = 0;
+    ak_error why = AK_ERROR_INIT;
+    ak_pool_worker_stop(&d->worker);
+    d->state = AK_DEVICE_GIVEN_UP;
+    (void)snprintf(pool->gone, sizeof pool->gone, "%s", text);
+    for (size_t i = 0; i < pool->device_count; i++) {
+        opened += pool->devices[i].opened ? 1 : 0;
+    }
+    if (!ak_pool_promote(pool) || (opened < pool->least && usable(pool) < pool->least)) {
+        ak_status status = pool->launcher.ops == NULL ? AK_CRASHED : AK_UNAVAILABLE;
+        if (pool->device_count == 1) {
+            (void)ak_fail(&why, status, "%s", text);
+        } else {
+            (void)ak_fail(&why, status, "%zu of %zu workers are left, and %zu are needed: %s",
+                          usable(pool), pool->device_count, pool->least, text);
+        }
+        ak_pool_fault(pool, &why);
+    }
+}
+
+/* ---- seats ----------------------------------------------------------------------------------- */
+
+ak_status ak_pool_seats(ak_pool *pool, ak_error *err)
+{
+    ak_launcher *l = &pool->launcher;
+    AK_DO(ak_launcher_open(l, pool->options.launcher, pool->options.workers, pool->task->devices,
+                           err));
+    if (pool->options.no_device) {
+        return AK_OK;
+    }
+    pool->device_count = pool->options.every_device ? l->count : 1;
+    pool->least = pool->options.every_device ? l->least : 1;
+    for (size_t i = 0; i < pool->device_count; i++) {
+        (void)snprintf(pool->devices[i].name, sizeof pool->devices[i].name, "%.60s",
+                       l->seats[i].device);
+    }
+    return AK_OK;
+}
+
+ak_status ak_pool_seat_start(ak_pool *pool, ak_pool_device *d, ak_error *err)
+{
+    char beat[24];
+    ak_words words = {.count = 0};
+    const size_t seat = (size_t)(d - pool->devices);
+    const char *folder = pool->folder.path;
+    (void)snprintf(beat, sizeof beat, "%lld", (long long)ak_relay_beat_ms());
+    const char *const far[] = {pool->program,
+                               "worker",
+                               "--stdio",
+                               beat,
+                               folder,
+                               "--device",
+                               pool->launcher.seats[seat].device,
+                               NULL};
+    const char *argv[6 + AK_WORDS_MAX + 1] = {
+        pool->program, "worker", "--link", beat, pool->launcher.queues ? "1" : "0", folder};
+    ak_status status = ak_launcher_command(&words, &pool->launcher, seat, far, err);
+    for (size_t i = 0; i < words.count; i++) {
+        argv[6 + i] = words.at[i];
+    }
+    if (status == AK_OK) {
+        const ak_proc_spec spec = {
+            .argv = argv, .any_thread = true, .passes = pool->launcher.ops->passes};
+        status = ak_pool_worker_start(&d->worker, &spec, err);
+        d->worker.linked = status == AK_OK;
+    }
+    ak_words_free(&words);
+    return status;
+}
+
+void ak_pool_seats_again(ak_pool *pool)
+{
+    int64_t now = ak_clock_ns();
+    for (size_t i = 0; pool->launcher.ops != NULL && i < pool->device_count; i++) {
+        ak_pool_device *d = &pool->devices[i];
+        ak_error err = AK_ERROR_INIT;
+        if (d->state == AK_DEVICE_CLOSED && now >= d->not_before &&
+            ak_pool_device_start(pool, d, &err) != AK_OK && err.status != AK_CRASHED) {
+            ak_pool_give_up(pool, d, err.text);
+        }
+    }
+}
+
+void ak_pool_seat_ended(ak_pool *pool, ak_pool_device *d, const char *text, bool opening)
+{
+    bool final = d->worker.final;
+    int deaths = ++d->worker.deaths;
+    d->failures = opening ? d->failures + 1 : 0;
+    (void)snprintf(pool->gone, sizeof pool->gone, "%s", text);
+    if (final || d->failures >= STARTS_MAX || deaths >= DEATHS_MAX) {
+        ak_pool_give_up(pool, d, text);
+        return;
+    }
+    ak_pool_worker_stop(&d->worker);
+    d->state = AK_DEVICE_CLOSED;
+    int64_t pause = ak_relay_beat_ms() * AK_MS_NS / PAUSE_PART;
+    d->not_before = ak_clock_ns() + (opening ? pause << d->failures : 0);
+    (void)ak_pool_promote(pool);
+}
+
+/* ---- what relays say ------------------------------------------------------------------------- */
+
+/* Copies a text that another machine sent. Control characters become '?', because they must not
+   reach a terminal. */
+static void copy_text(char *out, size_t bytes, const char *text)
+{
+    (void)snprintf(out, bytes, "%s", text);
+    for (; *out != 0; out++) {
+        *out = (unsigned char)*out < ' ' || *out == 127 ? '?' : *out;
+    }
+}
+
+bool ak_pool_link_said(bool *over, ak_pool *pool, ak_pool_device *d, const json_t *message)
+{
+    ak_pool_worker *w = &d->worker;
+    if (!w->linked) {
+        return false;
+    }
+    if (json_object_get(message, "hello") != NULL && !w->greeted) {
+        char host[32];
+        const size_t seat = (size_t)(d - pool->devices);
+        copy_text(host, sizeof host, ak_json_text_at(message, "host"));
+        (void)snprintf(d->name, sizeof d->name, "%.30s@%.31s", pool->launcher.seats[seat].device,
+                       host);
+        w->greeted = true;
+        w->deadline = ak_clock_ns() + OPEN_NS;
+        return true;
+    }
+    if (json_object_get(message, "ended") != NULL) {
+        copy_text(w->why, sizeof w->why, ak_json_text_at(message, "ended"));
+        w->lost = json_is_true(json_object_get(message, "lost"));
+        w->final = json_is_true(json_object_get(message, "final"));
+        *over = true;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,165 @@
+/* pool_open.c: opens and closes a pool, see pool.h. */
+#include "worker/pool_state.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/cores.h"
+#include "base/program.h"
+
+#define COMPILE_TIMEOUT_NS (60 * AK_SECOND_NS)
+#define LAUNCH_TIMEOUT_NS  (30 * AK_SECOND_NS)
+#define MEMORY_MAX         ((size_t)4 << 30)
+
+static ak_status write_source(ak_pool *pool, ak_error *err)
+{
+    const ak_implementation_spec *implementation = pool->task->implementation;
+    char name[128];
+    ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
+    (void)snprintf(name, sizeof name, "%.100s.c", implementation->name);
+    ak_status status = ak_fs_join(pool->source, pool->folder.path, "source.c", err);
+    status =
+        status == AK_OK ? pool->backend->source(&text, implementation->source, name, err) : status;
+    status = status == AK_OK ? ak_fs_write(pool->source, text.data, text.length, err) : status;
+    ak_buf_free(&text);
+    return status;
+}
+
+static ak_status start_workers(ak_pool *pool, ak_error *err)
+{
+    for (size_t i = 0; i < pool->compiler_count; i++) {
+        AK_DO(ak_pool_compiler_start(pool, &pool->compilers[i], err));
+    }
+    for (size_t i = 0; i < pool->device_count; i++) {
+        AK_DO(ak_pool_device_start(pool, &pool->devices[i], err));
+    }
+    return AK_OK;
+}
+
+/* Names the devices of the pool: the first of the task's devices or, with `every_device`, all. */
+static ak_status name_devices(ak_pool *pool, ak_error *err)
+{
+    const char *first = pool->task->device, *all = pool->task->devices;
+    pool->devices = ak_alloc(AK_POOL_DEVICES_MAX, sizeof *pool->devices);
+    if (pool->devices == NULL) {
+        return ak_fail_memory(err);
+    }
+    if (pool->options.launcher != NULL) {
+        return ak_pool_seats(pool, err);
+    }
+    const char *at = pool->options.no_device ? "" : pool->options.every_device ? all : first;
+    while (*at != 0 && pool->device_count < AK_DEVICES_MAX) {
+        size_t length = strcspn(at, ",");
+        ak_pool_device *d = &pool->devices[pool->device_count++];
+        (void)snprintf(d->name, sizeof d->name, "%.*s", (int)length, at);
+        at += length + (at[length] == ',' ? 1 : 0);
+    }
+    pool->least = pool->device_count;
+    return AK_OK;
+}
+
+static void set_options(ak_pool *pool, const ak_pool_options *options)
+{
+    pool->options = options == NULL ? (ak_pool_options){0} : *options;
+    ak_pool_options *o = &pool->options;
+    if (o->compile_workers <= 0) {
+        o->compile_workers = ak_cores();
+    }
+    o->compile_workers =
+        o->compile_workers > AK_POOL_WORKERS_MAX ? AK_POOL_WORKERS_MAX : o->compile_workers;
+    o->compile_timeout_ns = o->compile_timeout_ns > 0 ? o->compile_timeout_ns : COMPILE_TIMEOUT_NS;
+    o->launch_timeout_ns = o->launch_timeout_ns > 0 ? o->launch_timeout_ns : LAUNCH_TIMEOUT_NS;
+    o->memory_max = o->memory_max > 0 ? o->memory_max : MEMORY_MAX;
+}
+
+ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options *options,
+                       ak_error *err)
+{
+    ak_pool *pool = ak_alloc(1, sizeof *pool);
+    if (pool == NULL) {
+        return ak_fail_memory(err);
+    }
+    pool->task = task;
+    pool->given_out = AK_POOL_NONE;
+    set_options(pool, options);
+    pool->compilers = ak_alloc((size_t)pool->options.compile_workers, sizeof *pool->compilers);
+    pool->unit_of = ak_map_new();
+    pool->outcome_of = ak_map_new();
+    ak_status status = AK_OK;
+    bool recalls = false;
+    if (pool->compilers == NULL || pool->unit_of == NULL || pool->outcome_of == NULL) {
+        status = ak_fail_memory(err);
+    } else {
+        status = ak_backend_find(&pool->backend, task->backend, err);
+        recalls = status == AK_OK && pool->backend->recall != NULL;
+    }
+    if (recalls) {
+        status = pool->backend->open(&pool->recorded, task, err);
+    } else {
+        pool->compiler_count = status == AK_OK ? (size_t)pool->options.compile_workers : 0;
+        status = status == AK_OK ? name_devices(pool, err) : status;
+        status = status == AK_OK ? ak_program_find(pool->program, err) : status;
+        status = status == AK_OK ? ak_fs_owned_open(&pool->folder, err) : status;
+        status = status == AK_OK ? write_source(pool, err) : status;
+        status = status == AK_OK ? start_workers(pool, err) : status;
+    }
+    if (status != AK_OK) {
+        ak_pool_close(pool);
+        return status;
+    }
+    *out = pool;
+    return AK_OK;
+}
+
+void ak_pool_close(ak_pool *pool)
+{
+    if (pool == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < pool->compiler_count; i++) {
+        ak_pool_worker_stop(&pool->compilers[i]);
+    }
+    for (size_t i = 0; i < pool->device_count; i++) {
+        if (pool->devices[i].worker.linked) { /* all end at the same time */
+            ak_proc_hang_up(&pool->devices[i].worker.proc);
+        }
+    }
+    for (size_t i = 0; i < pool->device_count; i++) {
+        ak_pool_worker_stop(&pool->devices[i].worker);
+        json_decref(pool->devices[i].prepared);
+    }
+    while (pool->job_count > 0) {
+        ak_pool_job_free(pool->jobs[--pool->job_count]);
+    }
+    for (size_t i = pool->result_first; i < pool->result_count; i++) {
+        ak_result_clear(&pool->results[i]);
+    }
+    for (size_t i = 0; i < pool->unit_count; i++) {
+        ak_free(pool->units[i].text);
+        ak_free(pool->units[i].artifact);
+        ak_compile_result_clear(&pool->units[i].compiled);
+    }
+    for (size_t i = 0; i < pool->outcome_count; i++) {
+        ak_trial_clear(&pool->outcomes[i].trial);
+    }
+    if (pool->folder.path[0] != 0) {
+        (void)unlink(pool->source); /* removes the file if opening the folder failed halfway */
+        ak_fs_owned_close(&pool->folder);
+    }
+    if (pool->recorded != NULL) {
+        pool->backend->close(pool->recorded);
+    }
+    json_decref(pool->answer);
+    ak_launcher_close(&pool->launcher);
+    ak_map_free(pool->unit_of);
+    ak_map_free(pool->outcome_of);
+    ak_free(pool->jobs);
+    ak_free(pool->results);
+    ak_free(pool->units);
+    ak_free(pool->outcomes);
+    ak_free(pool->compilers);
+    ak_free(pool->devices);
+    ak_free(pool);
+}

@@ -1,0 +1,348 @@
+/*
+ * pool_turn.c: the turns of a pool, see pool.h. One thread calls ppoll, and ak_pool_turn decides
+ * everything that happens:
+ *
+ *     units      configurations to compile, in the order in which they were requested; each is
+ *                given once to a free compile worker
+ *     jobs       wait until their units are compiled, then for a device, in order
+ *     results    wait for the caller
+ *
+ * A worker that ends, or that has not answered long after its deadline, loses its current job and
+ * is started again. Workers and compilers are killed as trees, because a compiler is in a process
+ * group of its own and may have children.
+ */
+#include "worker/pool_state.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "worker/process.h"
+
+/* A compile worker that dies this many times in a row is not started again. */
+#define DEATHS_MAX 5
+/* The same limit for a device worker, which a candidate may kill. It is higher because of
+   spaces in which half of the configurations kill the worker: there, about one in 50,000 random
+   searches of 60 trials meets this many deaths in a row, and about one in 2000 random searches
+   of 1000 trials. */
+#define DEVICE_DEATHS_MAX 20
+
+/* ---- workers that die ---------------------------------------------------------------------- */
+
+static ak_status compiler_died(ak_pool *pool, ak_pool_worker *w, const char *how, bool hung,
+                               ak_error *err)
+{
+    char text[160];
+    (void)snprintf(text, sizeof text, "the compile worker ended: %s", how);
+    if (w->busy && w->at != AK_POOL_NONE) {
+        ak_error why = AK_ERROR_INIT;
+        (void)ak_fail(&why, hung ? AK_TIMED_OUT : AK_CRASHED, "%s", text);
+        ak_pool_unit_again(pool, w->at, &why); /* the unit is tried again */
+        w->at = AK_POOL_NONE;
+    }
+    w->busy = false;
+    if (++w->deaths >= DEATHS_MAX) {
+        return ak_fail(err, AK_CRASHED, "%s, %d times in a row", text, w->deaths);
+    }
+    return ak_pool_compiler_start(pool, w, err);
+}
+
+#define DEVICE_TEXT 160
+static void say_ended(char out[DEVICE_TEXT], const ak_pool *pool, const ak_pool_device *d,
+                      const char *how)
+{
+    const char *which = pool->device_count > 1 ? d->name : "";
+    (void)snprintf(out, DEVICE_TEXT, "the device worker%s%s ended: %s", *which == 0 ? "" : " of ",
+                   which, how);
+}
+
+/* Restarts a device worker of this machine, unless it has died too often without finishing
+   anything. The current job has its result already, and ak_pool_wait gives out this result before
+   it reports the fault. */
+static ak_status device_again(ak_pool *pool, ak_pool_device *d, const char *text, ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    if (++d->worker.deaths < DEVICE_DEATHS_MAX) {
+        return ak_pool_device_start(pool, d, err);
+    }
+    ak_pool_worker_stop(&d->worker);
+    d->state = AK_DEVICE_CLOSED;
+    if (ak_pool_given_up(pool) + 1 < pool->device_count) {
+        ak_pool_give_up(pool, d, text);
+        return AK_OK;
+    }
+    (void)ak_fail(&why, AK_CRASHED,
+                  "%s, %d times in a row without one finished trial: does the device work? "
+                  "`autokernel check` tries one configuration",
+                  text, d->worker.deaths);
+    ak_pool_fault(pool, &why);
+    return AK_OK;
+}
+
+static ak_status device_died(ak_pool *pool, ak_pool_device *d, const char *how, bool hung,
+                             ak_error *err)
+{
+    char text[DEVICE_TEXT];
+    ak_pool_job *j = d->job;
+    ak_device_state before = d->state;
+    bool linked = d->worker.linked, lost = linked && d->worker.lost;
+    say_ended(text, pool, d, how);
+    d->job = NULL;
+    d->worker.busy = false;
+    d->state = AK_DEVICE_CLOSED;
+    if (j != NULL && lost && ++j->losses < AK_POOL_LOSSES) {
+        j->on = AK_POOL_NONE; /* another device takes it */
+        j = NULL;
+    }
+    d->held = d->held || j != NULL;
+    if (before == AK_DEVICE_ASKED && lost) {
+        pool->ask_again = true;
+    } else if (before == AK_DEVICE_ASKED) {
+        json_decref(pool->answer);
+        pool->answer = ak_message_failure(0, AK_CRASHED, text);
+    }
+    ak_status status = AK_OK;
+    if (j != NULL) {
+        status =
+            ak_pool_job_fails(pool, j, hung ? AK_TRIAL_TIMED_OUT : AK_TRIAL_CRASHED, text, err);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    if (linked) {
+        ak_pool_seat_ended(pool, d, how, before == AK_DEVICE_OPENING);
+        return AK_OK;
+    }
+    if (before != AK_DEVICE_OPENING) {
+        return device_again(pool, d, text, err);
+    }
+    if (!d->opened || ak_pool_given_up(pool) + 1 == pool->device_count) {
+        return ak_fail(err, AK_CRASHED, "%s while it prepared the task", text);
+    }
+    ak_pool_give_up(pool, d, text); /* it has worked before: the other devices go on */
+    return AK_OK;
+}
+
+/* ---- the turn ------------------------------------------------------------------------------ */
+
+/* Reads what a worker has sent. Sets *over if the worker has closed its end of the pipe. */
+static ak_status collect(bool *over, ak_pool_worker *w, ak_error *err)
+{
+    char chunk[65536];
+    for (;;) {
+        ssize_t got = read(w->proc.from, chunk, sizeof chunk);
+        if (got > 0) {
+            AK_DO(ak_line_reader_feed(&w->reader, chunk, (size_t)got, err));
+        } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
+            *over = true;
+            return AK_OK;
+        } else if (errno == EAGAIN) {
+            return AK_OK;
+        }
+    }
+}
+
+/* Describes how a worker ended; waits up to a second for a process that has closed its pipe. */
+static void autopsy(char *how, size_t bytes, ak_pool_worker *w)
+{
+    for (int i = 0; i < 1000 && !ak_proc_ended(how, bytes, &w->proc); i++) {
+        ak_clock_sleep_ns(AK_MS_NS);
+    }
+    if (w->proc.pid != 0) {
+        (void)snprintf(how, bytes, "it closed its pipe");
+    }
+}
+
+/* Returns the device of worker i, or NULL if that is a compile worker. Compile workers are numbered
+   first, device workers after them. */
+static ak_pool_device *device_at(ak_pool *pool, size_t i)
+{
+    return i < pool->compiler_count ? NULL : &pool->devices[i - pool->compiler_count];
+}
+
+static ak_pool_worker *worker_at(ak_pool *pool, size_t i)
+{
+    return i < pool->compiler_count ? &pool->compilers[i] : &device_at(pool, i)->worker;
+}
+
+static size_t worker_count(const ak_pool *pool)
+{
+    return pool->compiler_count + pool->device_count;
+}
+
+/* Ends a worker of this machine. One on another machine is ended by ak_pool_seat_ended. */
+static void stop_at_once(ak_pool_worker *w)
+{
+    if (!w->linked) {
+        ak_process_kill_tree(&w->proc);
+    }
+}
+
+static ak_status attend(ak_pool *pool, size_t at, ak_error *err)
+{
+    char how[256] = "";
+    bool over = false;
+    ak_pool_worker *w = worker_at(pool, at);
+    ak_pool_device *d = device_at(pool, at);
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = collect(&over, w, &why);
+    while (status == AK_OK) {
+        json_t *reply = NULL;
+        status = ak_line_reader_next(&reply, &w->reader, &why);
+        if (status != AK_OK || reply == NULL) {
+            break;
+        }
+        ak_status handled = AK_OK;
+        int64_t id = json_integer_value(json_object_get(reply, "id"));
+        if (d != NULL && ak_pool_link_said(&over, pool, d, reply)) {
+            json_decref(reply);
+            if (over) {
+                break;
+            }
+            continue;
+        }
+        if (!w->busy || id != w->request) {
+            json_decref(reply);
+            status = ak_fail(&why, AK_CORRUPT, "it answered what nobody had asked");
+            break;
+        }
+        if (d != NULL) {
+            handled = ak_pool_device_replied(pool, d, reply, err);
+        } else {
+            ak_pool_compiler_replied(pool, w, reply);
+        }
+        json_decref(reply);
+        if (handled != AK_OK) {
+            return handled;
+        }
+        if (d != NULL && d->state == AK_DEVICE_LOST) {
+            /* The worker ends by itself or is killed here. */
+            char text[DEVICE_TEXT];
+            say_ended(text, pool, d, "a candidate left the device in an error");
+            return device_again(pool, d, text, err);
+        }
+    }
+    if (status == AK_OK && !over) {
+        return AK_OK;
+    }
+    if (status != AK_OK) { /* the worker broke the protocol */
+        (void)snprintf(how, sizeof how, "%.120s", why.text);
+        w->lost = w->linked;
+        stop_at_once(w);
+    } else if (w->linked) {
+        w->lost = w->lost || w->why[0] == 0; /* the relay itself was killed */
+        (void)snprintf(how, sizeof how, "%s", w->why[0] == 0 ? "its relay was killed" : w->why);
+    } else {
+        autopsy(how, sizeof how, w);
+    }
+    return d != NULL ? device_died(pool, d, how, false, err)
+                     : compiler_died(pool, w, how, false, err);
+}
+
+static ak_status watch(ak_pool *pool, size_t at, ak_error *err)
+{
+    ak_pool_worker *w = worker_at(pool, at);
+    ak_pool_device *d = device_at(pool, at);
+    bool starting = w->linked && !w->greeted; /* its relay watches over the start */
+    if (!w->busy || w->proc.pid == 0 || starting || ak_clock_ns() < w->deadline) {
+        return AK_OK;
+    }
+    stop_at_once(w);
+    return d != NULL ? device_died(pool, d, "no answer, killed", true, err)
+                     : compiler_died(pool, w, "no answer, killed", true, err);
+}
+
+ak_status ak_pool_turn(ak_pool *pool, int64_t wait_ns, bool feed_devices, ak_error *err)
+{
+    struct pollfd ready[AK_POOL_WORKERS_MAX + AK_POOL_DEVICES_MAX];
+    size_t from[AK_POOL_WORKERS_MAX + AK_POOL_DEVICES_MAX];
+    nfds_t count = 0;
+    ak_pool_compile(pool);
+    ak_pool_seats_again(pool);
+    AK_DO(feed_devices ? ak_pool_feed_devices(pool, err) : AK_OK);
+    wait_ns = feed_devices && pool->result_first < pool->result_count ? 0 : wait_ns;
+    if (pool->fault.status != AK_OK) {
+        return ak_fail(err, pool->fault.status, "%s", pool->fault.text);
+    }
+    for (size_t i = 0; i < worker_count(pool); i++) {
+        ak_pool_worker *w = worker_at(pool, i);
+        if (w->proc.pid != 0) {
+            ready[count] = (struct pollfd){.fd = w->proc.from, .events = POLLIN};
+            from[count++] = i;
+        }
+    }
+    struct timespec wait = {.tv_sec = wait_ns / AK_SECOND_NS, .tv_nsec = wait_ns % AK_SECOND_NS};
+    int n = ppoll(ready, count, &wait, NULL);
+    for (nfds_t k = 0; n > 0 && k < count; k++) {
+        if (ready[k].revents != 0) {
+            AK_DO(attend(pool, from[k], err));
+        }
+    }
+    for (size_t i = 0; i < worker_count(pool); i++) {
+        AK_DO(watch(pool, i, err));
+    }
+    return AK_OK;
+}
+
+bool ak_pool_cancelled(const ak_pool *pool)
+{
+    return pool->options.cancel != NULL && *pool->options.cancel != 0;
+}
+
+/* Runs one turn. If it fails while results wait, the failure is kept and reported once the caller
+   has all of them. */
+static ak_status turn_with_results(ak_pool *pool, int64_t wait_ns, ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = AK_OK;
+    AK_TRY(ak_pool_turn(pool, wait_ns, true, &why));
+    return AK_OK;
+out:
+    if (pool->result_first < pool->result_count) {
+        ak_pool_fault(pool, &why);
+        return AK_OK;
+    }
+    return ak_fail(err, status, "%s", why.text);
+}
+
+ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_error *err)
+{
+    int64_t deadline = ak_clock_ns() + timeout_ns;
+    if (pool->given_out < pool->device_count) {
+        pool->devices[pool->given_out].held = false;
+    }
+    pool->given_out = AK_POOL_NONE;
+    if (pool->result_first < pool->result_count && !ak_pool_recalls(pool) &&
+        !ak_pool_cancelled(pool)) {
+        /* Free workers go on while the caller handles earlier results. */
+        (void)turn_with_results(pool, 0, NULL);
+    }
+    for (;;) {
+        if (pool->result_first < pool->result_count) {
+            *out = pool->results[pool->result_first++];
+            pool->given_out = out->device;
+            if (pool->result_first == pool->result_count) {
+                pool->result_first = pool->result_count = 0;
+            }
+            return AK_OK;
+        }
+        if (pool->job_count == 0) {
+            return ak_fail(err, AK_NOT_FOUND, "no job is pending");
+        }
+        if (ak_pool_cancelled(pool)) {
+            return ak_fail(err, AK_CANCELLED, "cancelled");
+        }
+        if (ak_pool_recalls(pool)) {
+            AK_DO(ak_pool_recall(pool, err));
+            continue;
+        }
+        int64_t left = deadline - ak_clock_ns();
+        if (left <= 0) {
+            return ak_fail(err, AK_TIMED_OUT, "nothing has finished yet");
+        }
+        AK_DO(turn_with_results(pool, left < AK_POOL_CANCEL_POLL_NS ? left : AK_POOL_CANCEL_POLL_NS,
+                                err));
+    }
+}

@@ -1,0 +1,74 @@
+/*
+ * relay.h: connects the tuner with a worker on another machine.
+ *
+ *     tuner -- near relay -- launcher (ssh, srun, ...) - - far relay -- worker
+ *
+ * The pool starts the near relay as if it were the worker (`autokernel worker --link`). The near
+ * relay starts the launcher, whose standard input and output lead to the far relay (`autokernel
+ * worker --stdio`), and the far relay starts the worker. Both pass lines on. Besides that:
+ *
+ *   - The first line of the far relay is its hello: protocol, version, build, host, cores, and
+ *     whether it sees the pool's folder ("shared"). Anything else, another build, or a folder that
+ *     is not shared ends the connection with one line that says why.
+ *   - An empty line is a beat. The near relay sends one now and then and the far relay answers it,
+ *     whatever the worker is doing. Whoever hears nothing for several beats ends its side. So
+ *     nothing of ours stays behind on a machine that is cut off.
+ *   - When the tuner has ended, however it did, the near relay ends the launcher: it closes the
+ *     pipe, then sends SIGTERM, then SIGKILL. The far relay ends the worker when its input ends.
+ *   - The last line before an end that was not asked for is {"ended": why, "lost": true or false,
+ *     "final": true or false}. "lost": the connection broke, which says nothing of what the worker
+ *     did; "final": starting it again would not help.
+ *
+ * The tuner trusts nothing that comes from the other machine: it limits the length of lines and
+ * checks every field, as it does for a worker's replies (wire.h).
+ */
+#ifndef AK_WORKER_RELAY_H
+#define AK_WORKER_RELAY_H
+
+#include "base/proc.h"
+#include "worker/wire.h"
+
+#define AK_RELAY_PROTOCOL 1
+/* Beats that may be missed before the other side counts as lost. */
+#define AK_RELAY_MISSED 4
+/* A worker must say hello within this many beats, unless its launcher queues. */
+#define AK_RELAY_HELLO 12
+/* Milliseconds between two beats, unless AUTOKERNEL_BEAT_MS says something else. */
+#define AK_RELAY_BEAT_MS 5000
+
+/* One side of a relay: where its lines come from and where lines for it go. */
+typedef struct ak_relay_end {
+    int in, out; /* non-blocking */
+    ak_line_reader lines;
+    ak_buf pending; /* the bytes from `sent` on are not written yet */
+    size_t sent;
+    bool over;     /* it closed its pipe, or sent a line that is too long (`broken`) */
+    bool broken;   /* it sent a line that is too long */
+    int64_t heard; /* when bytes came last */
+} ak_relay_end;
+
+void ak_relay_open(ak_relay_end *end, int in, int out);
+void ak_relay_close(ak_relay_end *end);
+/* Appends a line for this side. */
+void ak_relay_say(ak_relay_end *end, const char *line, size_t length);
+void ak_relay_say_json(ak_relay_end *end, const json_t *object);
+/* Waits at most wait_ns until bytes can be read or written on one of the sides, or until the
+   descriptor `extra` (-1: none) can be read; then reads and writes what the two sides allow. A side
+   is not read while the other side has more than AK_LINE_MAX bytes to write. */
+void ak_relay_turn(ak_relay_end *a, ak_relay_end *b, int extra, int64_t wait_ns);
+/* Writes what is pending, for at most wait_ns. */
+void ak_relay_flush(ak_relay_end *end, int64_t wait_ns);
+
+/* Milliseconds between two beats. */
+int64_t ak_relay_beat_ms(void);
+/* Writes the hash of this program's file, or "" if it cannot be read. */
+#define AK_BUILD_BYTES 33
+void ak_relay_build(char out[AK_BUILD_BYTES]);
+
+/* worker --link BEAT_MS QUEUES FOLDER WORDS...: the near relay. QUEUES: "1" if the launcher may let
+   a worker wait for as long as it takes. FOLDER: the temporary folder of the pool. */
+int ak_relay_near(int argc, char **argv);
+/* worker --stdio BEAT_MS FOLDER ROLE WHAT: the far relay of `worker ROLE WHAT`. */
+int ak_relay_far(int argc, char **argv);
+
+#endif

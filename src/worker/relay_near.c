@@ -1,0 +1,270 @@
+/* relay_near.c: the relay beside the tuner; see relay.h. */
+#include "worker/relay.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+
+#define WHY_BYTES  300
+#define SAID_BYTES 2048
+/* To end a launcher, the relay closes its input, sends SIGTERM after CLOSED_NS and SIGKILL after
+   another TERM_NS. */
+#define CLOSED_NS (1 * AK_SECOND_NS)
+#define TERM_NS   (3 * AK_SECOND_NS)
+
+typedef struct near {
+    ak_relay_end tuner, node;
+    ak_proc proc; /* the launcher */
+    const char *name, *folder;
+    int64_t beat_ns, begun, beaten; /* `beaten`: time of the latest beat */
+    bool queues, greeted;
+    char host[64];
+    char said[SAID_BYTES]; /* end of what the launcher wrote to its stderr */
+    size_t length;         /* of it */
+    bool deaf;             /* the launcher has closed its stderr */
+    char why[WHY_BYTES];   /* why the connection is over; "" while it is open */
+    bool lost, final;      /* as in relay.h */
+    bool told;             /* the far relay has reported why it ended */
+} near;
+
+static void printable(char *text)
+{
+    for (; *text != 0; text++) {
+        *text = (unsigned char)*text < ' ' || *text == 127 ? '?' : *text;
+    }
+}
+
+static void fail(near *n, bool lost, bool final, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static void fail(near *n, bool lost, bool final, const char *format, ...)
+{
+    ak_buf text = AK_BUF(WHY_BYTES - 1);
+    va_list args;
+    va_start(args, format);
+    ak_buf_vprint(&text, format, args);
+    va_end(args);
+    (void)snprintf(n->why, sizeof n->why, "%s", text.length == 0 ? "it ended" : text.data);
+    printable(n->why);
+    n->lost = lost;
+    n->final = final;
+    ak_buf_free(&text);
+}
+
+/* Keeps the end of what the launcher writes to its stderr. */
+static void listen_to_errors(near *n)
+{
+    char chunk[1024];
+    ssize_t got = -1;
+    while (!n->deaf && n->proc.errors > 0 &&
+           (got = read(n->proc.errors, chunk, sizeof chunk)) > 0) {
+        size_t drop = n->length + (size_t)got > sizeof n->said - 1
+                          ? n->length + (size_t)got - (sizeof n->said - 1)
+                          : 0;
+        memmove(n->said, n->said + drop, n->length - drop);
+        n->length -= drop;
+        memcpy(n->said + n->length, chunk, (size_t)got);
+        n->length += (size_t)got;
+        n->said[n->length] = 0;
+    }
+    n->deaf = n->deaf || n->proc.errors <= 0 || got == 0 || (errno != EINTR && errno != EAGAIN);
+}
+
+/* Returns the last line of what the launcher wrote to its stderr; "" if there is none. */
+static const char *last_words(near *n)
+{
+    while (n->length > 0 && strchr("\r\n \t", n->said[n->length - 1]) != NULL) {
+        n->said[--n->length] = 0;
+    }
+    const char *at = strrchr(n->said, '\n');
+    return at == NULL ? n->said : at + 1;
+}
+
+/* ---- hello ----------------------------------------------------------------------------------- */
+
+/* Refuses a far relay that has another protocol, version or build than this program, or does not
+   see the folder of the pool. */
+static void judge_hello(near *n, const json_t *hello)
+{
+    char build[AK_BUILD_BYTES];
+    const char *host = ak_json_text_at(hello, "host");
+    const char *version = ak_json_text_at(hello, "version");
+    const char *there = ak_json_text_at(hello, "build");
+    int protocol = (int)ak_json_number_at(hello, "protocol");
+    ak_relay_build(build);
+    (void)snprintf(n->host, sizeof n->host, "%.60s", host);
+    printable(n->host);
+    bool same = protocol == AK_RELAY_PROTOCOL && strcmp(version, AK_VERSION) == 0 &&
+                strcmp(there, build) == 0;
+    if (same && !json_is_true(json_object_get(hello, "shared"))) {
+        fail(n, true, true,
+             "%s: does not see %.80s: set TMPDIR to a folder that all machines share", n->host,
+             n->folder);
+    } else if (protocol != AK_RELAY_PROTOCOL) {
+        fail(n, true, true,
+             "%s: speaks protocol %d, and this program speaks %d: install the same "
+             "autokernel there",
+             n->host, protocol, AK_RELAY_PROTOCOL);
+    } else if (strcmp(version, AK_VERSION) != 0) {
+        fail(n, true, true, "%s: has autokernel %.20s, and here is %s: install the same there",
+             n->host, version, AK_VERSION);
+    } else if (strcmp(there, build) != 0) {
+        fail(n, true, true,
+             "%s: has another build of autokernel (%.8s) than this one (%.8s): "
+             "install the same there",
+             n->host, there, build);
+    }
+}
+
+static void take_hello(near *n, const ak_buf *line)
+{
+    json_t *hello = NULL;
+    if (ak_json_parse(&hello, line->data, line->length, "hello", NULL) != AK_OK ||
+        strcmp(ak_json_text_at(hello, "hello"), "autokernel") != 0) {
+        fail(n, true, true,
+             "%s printed \"%.80s\" where the worker should say hello: keep login messages off "
+             "standard output",
+             n->name, line->data);
+    } else {
+        judge_hello(n, hello);
+    }
+    if (n->why[0] == 0) {
+        n->greeted = true;
+        n->beaten = ak_clock_ns();
+        if (ak_json_set(hello, "start_ns", json_integer(ak_clock_ns() - n->begun))) {
+            ak_relay_say_json(&n->tuner, hello);
+        }
+    }
+    json_decref(hello);
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+static void pass_on(near *n)
+{
+    ak_buf line = AK_BUF(AK_LINE_MAX);
+    while (n->why[0] == 0 && !n->told && ak_line_reader_line(&line, &n->node.lines)) {
+        static const char ended[] = "{\"ended\"";
+        if (line.length == 0) {
+            continue; /* a beat */
+        }
+        if (!n->greeted) {
+            take_hello(n, &line);
+            continue;
+        }
+        n->told = strncmp(line.data, ended, sizeof ended - 1) == 0;
+        ak_relay_say(&n->tuner, line.data, line.length);
+    }
+    while (n->greeted && ak_line_reader_line(&line, &n->tuner.lines)) {
+        ak_relay_say(&n->node, line.data, line.length);
+    }
+    ak_buf_free(&line);
+}
+
+static void explain_end(near *n)
+{
+    char how[128] = "it closed its pipe";
+    int64_t deadline = ak_clock_ns() + CLOSED_NS;
+    for (listen_to_errors(n); !n->deaf && ak_clock_ns() < deadline; listen_to_errors(n)) {
+        ak_clock_sleep_ns(AK_MS_NS); /* what it wrote last may still be on its way */
+    }
+    for (; !ak_proc_ended(how, sizeof how, &n->proc) && ak_clock_ns() < deadline;) {
+        ak_clock_sleep_ns(AK_MS_NS);
+    }
+    const char *words = last_words(n);
+    if (n->node.broken) {
+        fail(n, true, false, "%s: sent a line longer than %u bytes", n->host, AK_LINE_MAX);
+    } else if (n->greeted) {
+        fail(n, true, false, "%s: the connection ended (%s)%s%.140s", n->host, how,
+             *words == 0 ? "" : ": ", words);
+    } else {
+        fail(n, true, false, "%s ended before the worker said hello (%s)%s%.160s", n->name, how,
+             *words == 0 ? "; is autokernel there?" : ": ", words);
+    }
+}
+
+static void watch(near *n)
+{
+    int64_t now = ak_clock_ns();
+    if (!n->greeted) {
+        if (!n->queues && now - n->begun > AK_RELAY_HELLO * n->beat_ns) {
+            const char *words = last_words(n);
+            fail(n, true, false, "%s: no worker said hello within %lld s%s%.160s", n->name,
+                 (long long)(AK_RELAY_HELLO * n->beat_ns / AK_SECOND_NS), *words == 0 ? "" : ": ",
+                 words);
+        }
+        return;
+    }
+    if (now - n->node.heard > AK_RELAY_MISSED * n->beat_ns) {
+        fail(n, true, false, "%s: nothing was heard of it for %lld ms", n->host,
+             (long long)(AK_RELAY_MISSED * n->beat_ns / AK_MS_NS));
+    } else if (now - n->beaten >= n->beat_ns) {
+        n->beaten = now;
+        ak_relay_say(&n->node, "", 0);
+    }
+}
+
+static void end_launcher(near *n)
+{
+    ak_proc_hang_up(&n->proc);
+    if (!ak_proc_wait(&n->proc, CLOSED_NS)) {
+        ak_proc_signal(&n->proc, SIGTERM);
+        (void)ak_proc_wait(&n->proc, TERM_NS);
+    }
+    ak_proc_kill(&n->proc);
+}
+
+static void report(near *n)
+{
+    json_t *last =
+        json_pack("{s:s, s:b, s:b}", "ended", n->why, "lost", n->lost, "final", n->final);
+    ak_relay_say_json(&n->tuner, last);
+    json_decref(last);
+}
+
+int ak_relay_near(int argc, char **argv)
+{
+    static const char *const everything[] = {"*", NULL};
+    int64_t ms;
+    if (argc < 7 || !ak_text_int(&ms, argv[3])) {
+        return 2;
+    }
+    near n = {.beat_ns = ms * AK_MS_NS,
+              .queues = strcmp(argv[4], "1") == 0,
+              .folder = argv[5],
+              .name = argv[6],
+              .begun = ak_clock_ns()};
+    ak_error err = AK_ERROR_INIT;
+    ak_relay_open(&n.tuner, AK_PROC_REQUEST_FD, AK_PROC_REPLY_FD);
+    ak_relay_open(&n.node, -1, -1);
+    ak_proc_spec spec = {
+        .argv = (const char *const *)(argv + 6), .stdio = true, .passes = everything};
+    if (ak_proc_start(&n.proc, &spec, &err) != AK_OK) {
+        fail(&n, true, true, "%s", err.text);
+        n.deaf = true;
+    } else {
+        ak_relay_close(&n.node);
+        ak_relay_open(&n.node, n.proc.from, n.proc.to);
+    }
+    while (n.why[0] == 0 && !n.tuner.over && !n.told) {
+        ak_relay_turn(&n.tuner, &n.node, n.deaf ? -1 : n.proc.errors, n.beat_ns / 4);
+        listen_to_errors(&n);
+        pass_on(&n);
+        if (n.why[0] == 0 && !n.told && n.node.over) {
+            explain_end(&n);
+        } else if (n.why[0] == 0) {
+            watch(&n);
+        }
+    }
+    if (n.why[0] != 0) {
+        report(&n);
+    }
+    ak_relay_flush(&n.tuner, AK_SECOND_NS);
+    end_launcher(&n);
+    ak_relay_close(&n.tuner);
+    ak_relay_close(&n.node);
+    return 0;
+}

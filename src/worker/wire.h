@@ -1,0 +1,36 @@
+/*
+ * wire.h: the messages between the tuner and its workers: JSON objects, one per line, over a
+ * private pair of pipes (descriptors 3 and 4 of the worker). A line that is longer than AK_LINE_MAX
+ * or not an object ends the worker. Requests have "op" and "id"; replies repeat the id.
+ * docs/protocol.md lists operations and fields.
+ */
+#ifndef AK_WORKER_WIRE_H
+#define AK_WORKER_WIRE_H
+
+#include "base/json.h"
+
+#define AK_LINE_MAX (4u << 20)
+
+/* Collects bytes until a line is complete. */
+typedef struct ak_line_reader {
+    ak_buf buf;
+    size_t scanned;
+} ak_line_reader;
+void ak_line_reader_init(ak_line_reader *reader);
+void ak_line_reader_free(ak_line_reader *reader);
+/* Appends bytes; returns AK_LIMIT if a line is too long. */
+ak_status ak_line_reader_feed(ak_line_reader *reader, const char *bytes, size_t count,
+                              ak_error *err);
+/* Takes the next complete line as an object; *out is NULL if there is none yet. */
+ak_status ak_line_reader_next(json_t **out, ak_line_reader *reader, ak_error *err);
+
+/* Takes the next complete line, without its end, into `line`, which it empties first. Returns false
+   if there is none yet. */
+bool ak_line_reader_line(ak_buf *line, ak_line_reader *reader);
+
+/* Writes one object and a line break completely. Returns AK_CRASHED if the other side has ended. */
+ak_status ak_wire_send(int fd, const json_t *message, ak_error *err);
+/* Blocks until a message is complete; *out is NULL at the end of the stream. */
+ak_status ak_wire_receive(json_t **out, int fd, ak_line_reader *reader, ak_error *err);
+
+#endif

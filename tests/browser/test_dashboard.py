@@ -1,0 +1,270 @@
+"""test_dashboard.py: the dashboard in a real browser. Usage: test_dashboard.py AUTOKERNEL
+
+An archive is written while the dashboard shows it: runs begin, trials land, a run ends, the server
+is gone for a while and comes back. Foreign hosts, origins and paths are refused. Exit code 77 and
+one line where there is no browser or no libmicrohttpd.
+"""
+import ctypes
+import http.client
+import json
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from webdriver import CANVASES, Browser, missing
+
+HOSTILE = "</script><img src=x onerror='window.attacked=1'>"
+RUN = ("INSERT INTO runs (id, started, kernel, implementation, device, size, dtype, choices,"
+       " strategy, options) VALUES (?, ?, ?, 'host', 'host', 'M=64', 'f32', '', 'random', ?)")
+TRIAL = ("INSERT INTO trials (run, timestamp, kernel, implementation, device, size, dtype, choices,"
+         " config, strategy, generation, predicted_gain, status, reason, propose_ns, compile_ns,"
+         " check_ns, measure_ns, overhead_ns, ms, ci_low_ms, ci_high_ms, registers, shared_bytes,"
+         " spill_bytes, occupancy) VALUES (?, ?, ?, 'host', 'host', 'M=64', 'f32', '', ?, 'random',"
+         " 0, 0, ?, ?, 0, 5e7, 1e7, 2e7, 0, ?, ?, ?, 0, 0, 0, 0)")
+
+
+def now():
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + ".000Z"
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Dashboard(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="dashboard")
+        self.archive = os.path.join(self.folder.name, "runs.db")
+        self.port = free_port()
+        self.environment = {"PATH": os.environ["PATH"], "HOME": self.folder.name, "LC_ALL": "C",
+                            "TMPDIR": self.folder.name, "AUTOKERNEL_ARCHIVE": self.archive}
+        self.server = None
+        self.db = None
+
+    def tearDown(self):
+        self.stop()
+        if self.db is not None:
+            self.db.close()
+        self.folder.cleanup()
+
+    # ---- the server and the archive
+
+    def start(self, *words):
+        self.server = subprocess.Popen([EXECUTABLE, "serve", "--port", str(self.port), *words],
+                                       stdout=subprocess.PIPE, text=True, env=self.environment)
+        line = self.server.stdout.readline()
+        self.assertIn(f":{self.port}/", line)
+
+    def stop(self):
+        if self.server is not None:
+            self.server.send_signal(signal.SIGTERM)
+            self.assertEqual(self.server.wait(20), 0)
+            self.server.stdout.close()
+            self.server = None
+
+    def make_archive(self):
+        """By the program itself: importing a file without trials of ours creates the tables."""
+        path = os.path.join(self.folder.name, "one.csv")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write("run,name,ms,status,config,device,size,dtype\n"
+                      "0011,earlier,2.5,ok,A=1,host,M=64,f32\n")
+        subprocess.run([EXECUTABLE, "import", path], check=True, env=self.environment,
+                       stdout=subprocess.DEVNULL)
+        self.db = sqlite3.connect(self.archive, isolation_level=None)
+
+    def begin(self, run, kernel="matmul"):
+        self.db.execute(RUN, (run, now(), kernel, '{"evaluations": 60}'))
+
+    def add(self, run, ms, kernel="matmul", reason=None):
+        count = self.db.execute("SELECT count(*) FROM trials").fetchone()[0]
+        ok = reason is None
+        self.db.execute(TRIAL, (run, now(), kernel, f"A={count % 7},B={count % 3}",
+                                "ok" if ok else "compile_error", reason, ms if ok else None,
+                                ms * 0.99 if ok else None, ms * 1.01 if ok else None))
+
+    def address(self, path="/"):
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    # ---- tests
+
+    def test_live(self):
+        with Browser() as browser:
+            self.start()
+            browser.open(self.address())
+            browser.wait("return document.body.innerText.includes('No run is under way')")
+            self.assertFalse(os.path.exists(self.archive)) # looking makes nothing
+            browser.wait("return document.querySelector('.state').textContent === 'live'")
+            self.make_archive()
+            browser.wait("return document.body.innerText.includes('earlier')")
+            self.begin("aa11", HOSTILE)
+            browser.wait("return document.querySelectorAll('#running tbody tr').length === 1")
+            self.add("aa11", 3.0, HOSTILE)
+            browser.wait("return document.querySelector('#running').innerText.includes('1 of 60')")
+            self.assertIn(HOSTILE, browser.run("return document.body.innerText"))
+
+            # The page of the run, whose link is in the list.
+            browser.run("document.querySelector('#running tbody a').click()")
+            browser.wait("return location.pathname === '/run/aa11' &&"
+                         " document.querySelector('#convergence .chart') !== null")
+            trials = "return document.querySelectorAll('#table tbody tr').length"
+            self.assertEqual(browser.run(trials), 1)
+            browser.run("const input = document.querySelector('#table input');"
+                        "input.value = 'status=ok'; input.dispatchEvent(new Event('input'));")
+            for i in range(20):
+                self.add("aa11", 3.0 - i / 10, HOSTILE)
+            self.add("aa11", 0, HOSTILE, reason=HOSTILE)
+            browser.wait("return document.querySelectorAll('#table tbody tr').length === 21")
+            self.assertEqual(browser.run("return document.querySelector('#table input').value"),
+                             "status=ok")
+            for section, colors in browser.run(CANVASES):
+                self.assertGreater(colors, 4, section)
+            self.assertEqual(browser.errors(), [])
+
+            # Without a server for a while: what happened meanwhile is not lost.
+            self.stop()
+            browser.wait("return document.querySelector('.state').textContent.includes('gone')")
+            self.add("aa11", 0.5, HOSTILE)
+            self.db.execute("UPDATE runs SET ended = ?, result = ? WHERE id = 'aa11'",
+                            (now(), json.dumps({"evaluated": 23, "failed": {"compile_error": 1},
+                                                "stopped_by": "evaluations",
+                                                "best": {"config": "A=1,B=1", "ms": 0.5}})))
+            self.start()
+            browser.wait("return document.body.innerText.includes('takes 0.5 ms')")
+            browser.wait("return document.querySelector('.state').textContent === 'live'")
+            self.assertIsNone(browser.run("return window.attacked || null"))
+            refused = [e for e in browser.errors() if "ERR_CONNECTION_REFUSED" not in e and
+                       "ERR_INCOMPLETE_CHUNKED" not in e and "ERR_EMPTY_RESPONSE" not in e]
+            self.assertEqual(refused, [])
+            browser.open(self.address("/run/nothing"))
+            browser.wait("return document.body.innerText.includes('has no run nothing')")
+
+    def ask(self, path, method="GET", **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.putrequest(method, path, skip_host="Host" in named)
+        for name, value in named.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        reply = connection.getresponse()
+        body = reply.read() if reply.getheader("Content-Type") != "text/event-stream" else b""
+        connection.close()
+        return reply.status, reply, body.decode()
+
+    def test_who_may_ask(self):
+        self.make_archive()
+        self.start()
+        status, reply, _ = self.ask("/")
+        self.assertEqual(status, 200)
+        policy = reply.getheader("Content-Security-Policy")
+        self.assertIn("default-src 'none'", policy)
+        self.assertNotIn("unsafe", policy)
+        self.assertIsNone(reply.getheader("Access-Control-Allow-Origin"))
+        for path in ("/", "/api/runs", "/api/run/0011", "/events", "/assets/page.js"):
+            self.assertEqual(self.ask(path, Host="evil.example")[0], 403, path)
+            self.assertEqual(self.ask(path, Host=f"evil.example:{self.port}")[0], 403, path)
+            self.assertEqual(self.ask(path, Origin="http://evil.example")[0], 403, path)
+            self.assertEqual(self.ask(path, Sec_Fetch_Site="cross-site")[0], 403, path)
+            for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+                self.assertEqual(self.ask(path, method)[0], 405, path)
+        for path in ("/../../etc/passwd", "/assets/../../../etc/passwd", "/assets/%2e%2e/page.js",
+                     "/assets/..%2f..%2fetc%2fpasswd", "//etc/passwd", "/run/..%2f", "/api/run/",
+                     "/api/run/..%2f..%2fruns.db", "/runs.db", "/assets/", "/assets/nothing.js",
+                     "/api/run/" + "a" * 5000):
+            status, _, body = self.ask(path)
+            self.assertIn(status, (400, 404, 414, 431), path)
+            self.assertNotIn("root:", body)
+        self.assertEqual(self.ask("/api/run/nothing")[0], 404)
+        self.assertEqual(json.loads(self.ask("/api/runs")[2])["runs"][0]["kernel"], "earlier")
+        self.assertEqual(json.loads(self.ask("/api/run/0011")[2])["kind"], "run")
+
+    def events(self, last=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection.request("GET", "/events", headers={} if last is None else {"Last-Event-ID": last})
+        return connection, connection.getresponse()
+
+    @staticmethod
+    def event(stream):
+        """The next event: its id and its runs."""
+        place = None
+        for line in iter(stream.fp.readline, b""):
+            text = line.decode().strip()
+            if text.startswith("id: "):
+                place = text[4:]
+            if text.startswith("data: "):
+                return place, json.loads(text[6:])
+        return None, None
+
+    def test_events(self):
+        self.make_archive()
+        self.start()
+        connection, stream = self.events()
+        place, runs = self.event(stream)
+        self.assertEqual([run["id"] for run in runs], ["0011"])
+        self.begin("bb22")
+        self.add("bb22", 1.5)
+        latest = None
+        while latest is None or latest["trials"] != 1:
+            later, runs = self.event(stream)
+            latest = runs[-1]
+        self.assertEqual([run["id"] for run in runs], ["bb22"])
+        connection.close()
+        # Whoever comes back with the first place gets what came after it, also from a new server.
+        self.stop()
+        self.start()
+        connection, stream = self.events(place)
+        self.assertEqual([run["id"] for run in self.event(stream)[1]], ["bb22"])
+        connection.close()
+        self.begin("cc33")
+        connection, stream = self.events(later)
+        self.assertEqual([run["id"] for run in self.event(stream)[1]], ["cc33"])
+        connection.close()
+
+    def test_token(self):
+        refused = subprocess.run([EXECUTABLE, "serve", "--listen", "0.0.0.0"], capture_output=True,
+                                 text=True, env=self.environment, check=False)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--token-file", refused.stderr)
+        path = os.path.join(self.folder.name, "token")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write("correct-horse-battery-staple\n")
+        os.chmod(path, 0o644)
+        readable = subprocess.run([EXECUTABLE, "serve", "--token-file", path], capture_output=True,
+                                  text=True, env=self.environment, check=False)
+        self.assertEqual(readable.returncode, 2)
+        self.assertIn("chmod 600", readable.stderr)
+        os.chmod(path, 0o600)
+        self.start("--listen", "0.0.0.0", "--token-file", path)
+        self.assertEqual(self.ask("/api/runs")[0], 401)
+        self.assertEqual(self.ask("/?token=wrong")[0], 401)
+        self.assertEqual(self.ask("/api/runs", Authorization="Bearer correct-horse-battery-staple",
+                                  Host="bench.example")[0], 200)
+        status, reply, _ = self.ask("/?token=correct-horse-battery-staple")
+        self.assertEqual((status, reply.getheader("Location")), (303, "/"))
+        cookie = reply.getheader("Set-Cookie")
+        self.assertIn("HttpOnly; SameSite=Strict", cookie)
+        self.assertEqual(self.ask("/api/runs", Cookie=cookie.split(";")[0])[0], 200)
+
+
+def no_library():
+    try:
+        ctypes.CDLL("libmicrohttpd.so.12")
+        return None
+    except OSError:
+        return "no libmicrohttpd.so.12 (Debian: apt-get install libmicrohttpd12)"
+
+
+if __name__ == "__main__":
+    for why in (missing(), no_library()):
+        if why:
+            print(why)
+            sys.exit(77)
+    EXECUTABLE = os.path.abspath(sys.argv.pop(1))
+    unittest.main()

@@ -1,0 +1,16 @@
+# What `make` shows while it builds: in a pipe nothing of a build that is quick, on a terminal one line
+# that is redrawn; of a build that fails all that it printed, and its exit code.
+progress=$TESTS/../../tools/progress.sh
+bash "$progress" log building sh -c 'echo "[1/2] Building C object"; echo "[2/2] Linking"'
+echo "exit $?"
+cat log
+bash "$progress" log building sh -c 'echo "[1/2] Building C object"; echo "x.c:1: error"; exit 3'
+echo "exit $?"
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
+python3 - "$TESTS" "$progress" <<'PYTHON'
+import sys
+sys.path.insert(0, sys.argv[1])
+import pty_run
+code, text = pty_run.run(f"bash {sys.argv[2]} log building sh -c 'echo \"[1/2] Building C object\"'", 80)
+print(code, "building [1/2]" in text, text.count("\n"))
+PYTHON

@@ -1,0 +1,96 @@
+# A result that runs without autokernel: a bundle is written, looked at with tar, and called from a C
+# program that knows nothing but the runtime; what is no whole bundle is refused.
+command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+root=$TESTS/../..
+quiet='--libraries none --quiet'
+autokernel tune matmul --size 48 --evals 2 --libraries none $quiet >/dev/null 2>&1
+echo "-- written, and the same bytes again"
+autokernel export matmul --size 48 --format bundle
+autokernel export matmul --size 48 --format bundle --output again.akb
+cmp matmul_f32.akb again.akb && echo same
+tar tf matmul_f32.akb
+mkdir unpacked
+tar xf matmul_f32.akb -C unpacked
+(cd unpacked && sha256sum -c --quiet bundle.sha256 && echo "the sum is right")
+echo "-- called where there is no autokernel"
+gcc -O1 -I"$root/runtime" "$root/examples/runtime/product.c" "$root/runtime/ak_runtime.c" -ldl -lm -pthread -o product
+alone() { env -i PATH=/usr/bin:/bin ./product "$@"; echo "exit $?"; }
+alone matmul_f32.akb 48 48 48
+alone unpacked 48 48 48
+alone matmul_f32.akb 1 1 1
+alone matmul_f32.akb 33 100 17
+alone matmul_f32.akb 0 4 4
+echo "-- what is no whole bundle"
+head -c 20000 matmul_f32.akb >cut.akb
+alone cut.akb 48 48 48
+sed 's/"workspace_bytes": [0-9]*/"workspace_bytes": 0/' matmul_f32.akb >altered.akb
+alone altered.akb 48 48 48
+printf 'x' >>unpacked/source/matmul/host.c
+alone unpacked 48 48 48
+rm unpacked/code/0.so
+alone unpacked 48 48 48
+alone "$root/README.md" 48 48 48
+alone missing.akb 48 48 48
+echo "-- of a table, of a trial, into a folder"
+kernel=$TESTS/../data/kernels/double
+autokernel tune "$kernel" --sizes '100;n=200000' --evals 2 --dispatch 2 --quiet >/dev/null 2>&1
+autokernel export "$kernel" --format bundle --table --output table/
+grep -c '"loss_ci"' table/bundle.json
+autokernel export "$kernel" --format bundle --config '#3' --output third.akb
+tar xOf third.akb bundle.json | grep '"trial"'
+autokernel export "$kernel" --size 100 --format bundle --output - | tar xO bundle.json | grep -E '^  "(schema|kind|name|kernel|dtype|licence)"'
+echo "-- shown and verified"
+autokernel bundle show matmul_f32.akb
+autokernel bundle show matmul_f32.akb --json | grep -o '"kind":"autokernel bundle"'
+autokernel bundle verify matmul_f32.akb --max-slowdown 10000%
+echo "exit $?"
+autokernel bundle verify table --max-slowdown 10000% --json | grep -o '"status":"[a-z_]*"'
+for bad in cut.akb altered.akb missing.akb "$root/README.md"; do
+    autokernel bundle show "$bad"
+    echo "exit $?"
+    autokernel bundle verify "$bad"
+    echo "exit $?"
+done
+autokernel bundle verify matmul_f32.akb --max-slowdown x
+echo "exit $?"
+autokernel bundle look matmul_f32.akb
+echo "exit $?"
+echo "-- a bundle whose checksums fit, and which is wrong, or was said to be faster than anything can be"
+autokernel export "$kernel" --config '#3' --format bundle --output wrong/ >/dev/null
+seal() { (cd "$1" && sha256sum bundle.json >bundle.sha256); }
+cp -r wrong fast
+sed -i 's/"ms": [0-9.e-]*/"ms": 1e-12/' fast/bundle.json
+seal fast
+autokernel bundle verify fast
+echo "exit $?"
+entry=$(sed -n 's/.*"entry": "\(.*\)".*/\1/p' wrong/bundle.json)
+sed 's/2.0f/3.0f/' "$kernel/host.c" >three.c
+gcc -O1 -fPIC -shared -nostartfiles -DUNROLL=4 -Dak_kernel=$entry -include "$root/src/backend/host/ak_host.h" three.c -o three.so
+was=$(sha256sum <wrong/code/0.so | cut -c1-64)
+sed -i -e "s/$was/$(sha256sum <three.so | cut -c1-64)/" -e "s/\"bytes\": $(stat -c %s wrong/code/0.so),/\"bytes\": $(stat -c %s three.so),/" wrong/bundle.json
+cp three.so wrong/code/0.so
+seal wrong
+autokernel bundle verify wrong --max-slowdown 10000%
+echo "exit $?"
+echo "-- what cannot be shipped"
+no() { autokernel export "$@"; echo "exit $?"; }
+no "$kernel" --format bundle --size 7777
+no "$kernel" --format bundle
+no "$kernel" --format bundle --config '#999'
+no "$kernel" --format bundle --config UNROLL=4
+no "$kernel" --format bundle --config '#3' --table
+no "$kernel" --table
+no softmax --format bundle --table
+echo "-- the kernel has changed since, and the archive kept what it was"
+cp -r "$kernel" "$TESTS/../data/kernels/common" .
+autokernel export "$kernel" --config '#3' --format bundle --output then.akb
+echo '/* changed */' >>double/host.c
+autokernel export ./double --config '#3' --format bundle --output now.akb
+cmp then.akb now.akb && echo same
+autokernel history --source '#3' | grep -A 3 '^===='
+autokernel history --source '#3' --output was
+diff was/double/host.c "$kernel/host.c" && echo unchanged
+autokernel history --source '#999'
+echo "exit $?"
+autokernel history --source x
+echo "exit $?"

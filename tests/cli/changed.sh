@@ -1,0 +1,57 @@
+# A kernel that was edited after it was measured: whoever looks at the results is told.
+command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+words() { grep -o -E "(warning: )?kernel mine has changed since .*|The kernel has changed since .*"; }
+autokernel new kernel mine >/dev/null
+autokernel new kernel second >/dev/null
+autokernel tune ./mine --size 64 --config UNROLL=1 --evals 2 --quiet >/dev/null
+autokernel tune ./second --size 64 --evals 1 --quiet >/dev/null
+autokernel best | words
+echo "-- edited"
+echo '/* another one */' >>mine/host.c
+autokernel best | words
+autokernel best ./mine | words
+autokernel history | words
+autokernel history mine --limit 1 | words
+run=$(autokernel history mine --limit 1 --json | grep -o '"run":"[0-9a-f]*"' | cut -d'"' -f4)
+autokernel report $run | words
+autokernel report $run --json | grep -o '"kernel_changed": *[a-z]*'
+autokernel report $run --format html --output page.html >/dev/null
+grep -c 'The kernel has changed since' page.html
+autokernel export ./mine 2>&1 | words
+autokernel export mine --format csv --output mine.csv 2>&1 | words
+autokernel export mine --format csv 2>&1 >/dev/null | words
+autokernel export mine --format bundle 2>&1 | words
+autokernel bench ./mine --size 64 --quiet >/dev/null
+autokernel history mine | words
+echo "-- measured again"
+autokernel tune ./mine --size 64 --evals 1 --quiet >/dev/null
+autokernel best ./mine | words
+autokernel export ./mine 2>&1 | words
+echo "-- files of another kernel stay"
+autokernel export ./second
+echo "exit $?"
+autokernel export ./second --format csv --output mine.csv
+echo "exit $?"
+for format in json kernels t4 kernel-tuner t1 bundle; do
+    autokernel export ./mine --size 64 --format $format --output mine.$format >/dev/null 2>&1
+    autokernel export ./mine --size 64 --format $format --output mine.$format >/dev/null 2>&1 || echo "$format: refused"
+    autokernel export ./second --size 64 --format $format --output mine.$format
+done
+autokernel export ./second --format csv --output mine.csv --force | head -n 1
+echo "-- nothing to write is said first"
+autokernel new kernel third >/dev/null
+autokernel export ./third
+echo "exit $?"
+autokernel export ./third --format dispatch --output best_config.json
+echo "exit $?"
+echo "-- what to look at when nothing matches"
+autokernel history mine --status crashed
+autokernel history --status crashed
+autokernel history mine --size 4711
+autokernel history ./third
+autokernel best ./third
+sed -i 's/2\.0f \*/2.1f */' third/host.c
+rm -f ../archive.db*
+autokernel tune ./third --size 64 --evals 1 --quiet >/dev/null 2>&1
+autokernel best ./third
+echo "exit $?"

@@ -1,0 +1,15 @@
+# Configurations side by side: verdicts and what tells noise from a difference, in words and in JSON.
+command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+autokernel new kernel mine >/dev/null
+compare="autokernel compare ./mine --size 64 --config default --config UNROLL=8 --time 0.3s"
+$compare >words
+echo "exit $?"
+grep -c -E '^config 2: (a tie with|not decided|[0-9.]+ times) ?(default|the default)?' words
+grep -v "^reference: " words | grep -c reference
+$compare --repeats 2 --json >lines
+echo "exit $?"
+wc -l <lines
+grep -o -E '"(verdict|reference|summary|noise|control|deviation|pressure|before|during|after|rounds|disturbed|extended)":' lines | sort -u | tr '\n' ' '
+echo
+grep -o -E '"reference": ?"[^"]*"' lines | sort -u
+grep -o -E '"verdict": ?("(faster|slower|tie|undecided)"|null)' lines | sed 's/.*: *"[a-z]*"/a verdict/; s/.*null/none/' | sort | uniq -c | sed 's/^ *//'

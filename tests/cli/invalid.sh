@@ -1,0 +1,62 @@
+# An expression of the implementation that has no value, or an impossible one, for some configurations is
+# the fault of these: each is a trial that says so, and everything else goes on.
+export AUTOKERNEL_ARCHIVE=$PWD/archive.db
+write() { # WORKSPACE THREADS, each an expression
+    cat >part/host.json <<JSON
+{"ConfigurationSpace": {"TuningParameters": [
+  {"Name": "UNROLL", "Type": "int", "Values": [1, 2, 4, 0], "Default": ${3:-1}}], "Conditions": []},
+ "KernelSpecification": {"Language": "C", "KernelName": "ak_kernel", "KernelFile": "host.c",
+  "CompilerOptions": ["-std=gnu17", "-O1"], "Workspace": "$1", "Threads": "$2"}}
+JSON
+}
+tune() {
+    autokernel tune part --size 1000 --strategy exhaustive --quiet "$@" | grep -E '^[0-9]+ config'
+}
+history() {
+    autokernel history --json | python3 -c '
+import json, sys
+for t in sorted(json.load(sys.stdin), key=lambda t: t["config"]):
+    print(t["config"], t["status"], t["reason"] or "")'
+}
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
+autokernel new kernel part >/dev/null
+cat >part/host.c <<'C'
+void ak_kernel(const ak_host_call *call)
+{
+    float *z = call->arg[2];
+    const float *x = call->arg[0], *y = call->arg[1];
+    for (int64_t i = 0; i < call->size[0] + 0 * UNROLL; i++) {
+        z[i] = 2.0f * x[i] + y[i];
+    }
+}
+C
+write 0 '2 // UNROLL'
+tune
+history
+echo "--- resumed"
+tune --resume
+echo "--- one at a time"
+for value in 1 4 0; do
+    autokernel check part --size 1000 --config UNROLL=$value 2>&1 | grep -E '^(ok|invalid)'
+    autokernel bench part --size 1000 --config UNROLL=$value 2>&1 | grep -E 'invalid|must be|division' | head -n 1
+done
+echo "--- other expressions"
+for workspace in '1 - UNROLL' '2**62 * UNROLL' '2**50 * UNROLL' 'log2(UNROLL)' '4.5 * UNROLL' \
+    "[1, 2, 3][UNROLL]"; do
+    rm -f archive.db*
+    write "$workspace" 1
+    tune || echo "refused: $workspace"
+    [ ! -e archive.db ] || history | grep invalid | head -n 1
+done
+echo "--- a default that is none"
+rm -f archive.db*
+write 0 '2 // UNROLL' 4
+tune
+echo "--- what no configuration can mend"
+write 0 0
+autokernel tune part --size 1000 --quiet
+write 0 'UNROL'
+autokernel tune part --size 1000 --quiet
+write '1 +' 1
+autokernel tune part --size 1000 --quiet
+true

@@ -1,0 +1,169 @@
+# An agent's session over pipes: every tool on a recording, bad input, budgets, cancellation, and one
+# real measurement on the host.
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
+export PYTHONPATH=$TESTS PYTHONDONTWRITEBYTECODE=1
+cp "$TESTS"/../data/recordings/tiny.json .
+cp "$TESTS"/../../bench/recordings/matmul.json.gz .
+echo "- every tool, on a recording"
+python3 - <<'END'
+import json
+from mcp_client import Client
+c = Client("tiny.json", "--device", "sim", "--evals", "6")
+tools = c.request("tools/list")["result"]["tools"]
+print(*(t["name"] for t in tools))
+c.say("list_kernels")
+space = c.say("describe_space", kernel="tiny")
+print(space["valid"], space["default"], [p["values"] for p in space["parameters"]])
+print(json.dumps(c.tool("facts", kernel="tiny", config={"x": 2, "z": "a"})))
+c.say("facts", kernel="tiny", config={"x": 3})
+r = c.say("measure", kernel="tiny", configs=[{}, {"x": 2, "y": 3}, "x=4,z=a", {"x": 3}, {"w": 1}, "#1"])
+print(r["stopped_by"], r["budget"], sorted(r["trials"][0])[:6])
+print([(n["progressToken"], n["progress"], n["total"], n["message"]) for n in c.notices][-2:])
+c.say("history", kernel="tiny", limit=2)
+c.say("history", kernel="tiny", status="wrong_result")
+c.say("best", kernel="tiny")
+c.say("compare", kernel="tiny", configs=["default", "#3"])
+print([line.split(",")[:5] for line in c.tool("export", kernel="tiny", format="csv")["content"].splitlines()][2])
+print(json.loads(c.tool("export", kernel="tiny")["content"])["config"])
+print(sorted(json.loads(c.tool("export", kernel="tiny", format="t1")["content"])))
+print("- the budget")
+c.say("measure", kernel="tiny", configs=[{}])
+c.say("compare", kernel="tiny", configs=[{}])
+c.close()
+c = Client("tiny.json", "--device", "sim", "--evals", "2", "--archive", "other.db")
+c.say("compare", kernel="tiny", configs=[{}, {"x": 2}, {"x": 4}])
+print(c.say("measure", kernel="tiny", configs=[{}, {"x": 2}, {"x": 4}])["stopped_by"])
+c.close()
+END
+echo "- what is wrong"
+python3 - <<'END'
+import json
+from mcp_client import Client
+c = Client("tiny.json", "--device", "sim", "--archive", "wrong.db", start=False)
+def show(reply):
+    print(reply.get("id"), reply["error"]["code"], reply["error"]["message"])
+def line(text):
+    c.line(text)
+    show(c.reply())
+line("{")
+line('{"jsonrpc": "2.0", "id": 1, "id": 2, "method": "ping"}')
+line("\0")
+line("[" * 100)
+line("17")
+line('{"id": 1, "method": "ping"}')
+line('{"jsonrpc": "2.0", "id": null, "method": "ping"}')
+line('{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}')
+line('{"jsonrpc": "2.0", "id": "a", "method": 7}')
+line('{"jsonrpc": "2.0", "id": "b", "method": "tools/list", "params": [1]}')
+line(" " * (1 << 20) + "{}")
+show(c.request("server/discover"))
+show(c.request("tools/list"))
+show(c.request("initialize"))
+c.line('{"jsonrpc": "2.0", "id": 99, "result": {}}')  # a reply that nobody waits for
+c.line("")
+print(c.request("ping")["result"])
+print(c.request("initialize", protocolVersion="2099-01-01")["result"]["protocolVersion"])
+show(c.request("initialize", protocolVersion="2025-06-18"))
+show(c.request("tools/list"))
+c.notify("notifications/initialized")
+c.notify("notifications/unheard_of")
+c.notify("notifications/cancelled", requestId=12345)
+line('[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]')
+show(c.request("tools/call"))
+show(c.request("tools/call", name="mesure", arguments={}))
+show(c.request("tools/call", name="\ud7ff" * 40, arguments={}))
+show(c.request("tools/call", name="measure", arguments=[]))
+show(c.request("resources/read", uri="autokernel://kernels/tiny/../../etc/passwd"))
+show(c.request("resources/read", uri="file:///etc/passwd"))
+show(c.request("resources/read"))
+for arguments in ({}, {"kernel": "tiny"}, {"kernel": "matmul", "configs": [{}]}, {"kernel": 7, "configs": [{}]},
+                  {"kernel": "tiny", "configs": []}, {"kernel": "tiny", "configs": [{}] * 65},
+                  {"kernel": "tiny", "configs": [3]}, {"kernel": "tiny", "configs": [{"x": [1]}]},
+                  {"kernel": "tiny", "configs": [{}], "siz": "64"}, {"kernel": "tiny", "configs": [{}], "evals": 9},
+                  {"kernel": "tiny", "configs": [{}], "size": "9" * 401}):
+    print(c.tool("measure", **arguments))
+print(c.tool("history", kernel="tiny", limit=0))
+print(c.tool("history", kernel="tiny", status="fine"))
+print(c.tool("export", kernel="tiny", format="bundle"))
+print(c.tool("export", kernel="tiny"))
+print(c.tool("report", run="x"))
+print("- no way to other files or devices")
+for config in ("@/etc/passwd", "#1;@/etc/passwd", "#77", "x=1;x=2"):
+    c.say("measure", kernel="tiny", configs=[config])
+for device in ("host", "sim:/etc/passwd"):
+    print(c.tool("measure", kernel="tiny", configs=[{}], device=device))
+c.close()
+c = Client("reduce", "--archive", "wrong.db")
+for device in ("sim:tiny.json", "sim", "/etc/passwd"):
+    print(c.tool("describe_space", kernel="reduce", device=device))
+print(c.tool("describe_space", kernel="reduce", implementation="../matmul/host"))
+c.close()
+END
+autokernel mcp nothing </dev/null; echo $?
+autokernel mcp --evals 0 </dev/null; echo $?
+autokernel mcp matmul matmul </dev/null; echo $?
+echo "- older revisions"
+python3 - <<'END'
+import json
+from mcp_client import Client
+for revision in "2024-11-05", "2025-03-26":
+    c = Client("tiny.json", "--device", "sim", "--archive", "old.db", revision=revision)
+    r = c.request("tools/call", name="best", arguments={"kernel": "tiny"})["result"]
+    print(sorted(r), [t["text"] for t in r["content"]])
+    c.line("[]")
+    print(c.reply()["error"]["message"])
+    c.line('[{"jsonrpc": "2.0", "id": 7, "method": "ping"}, {"jsonrpc": "2.0", "method": "x"}, 3]')
+    print(c.reply())
+    c.close()
+END
+echo "- files to read"
+python3 - <<'END'
+from mcp_client import Client
+c = Client("matmul")
+files = c.request("resources/list")["result"]["resources"]
+print([f["uri"] for f in files if "/host" in f["uri"] or "reference" in f["uri"] or "problem" in f["uri"]])
+print(files[0]["mimeType"], c.request("resources/templates/list")["result"])
+for uri in "autokernel://kernels/matmul/problem.json", "autokernel://docs/mcp.md":
+    got = c.request("resources/read", uri=uri)["result"]["contents"][0]
+    print(got["uri"], got["mimeType"], len(got["text"]) > 500)
+c.close()
+END
+autokernel new kernel own >/dev/null
+ln -s /etc/passwd own/passwd.json
+python3 - <<'END'
+from mcp_client import Client
+c = Client("./own")
+print([f["name"] for f in c.request("resources/list")["result"]["resources"] if "kernels" in f["name"]])
+print(len(c.request("resources/read", uri="autokernel://kernels/own/host.c")["result"]["contents"][0]["text"]) > 100)
+c.close()
+END
+echo "- on the host"
+python3 - <<'END'
+from mcp_client import Client
+c = Client("reduce", "--archive", "host.db", "--threads", "1")
+r = c.tool("measure", kernel="reduce", size="1000", configs=["default"])
+t = r["trials"][0]
+print(c.text.rstrip())
+print(t["status"], t["strategy"], t["device"], t["ci_ms"][0] <= t["ms"] <= t["ci_ms"][1], t["efficiency"] > 0)
+f = c.tool("facts", kernel="reduce", size="1000", config="#1")["facts"]
+print(f["text"] == t["config"], f["compiler"], "-march=native" in f["options"], f["threads"])
+print("- cancelled")
+c.notices.clear()
+number = c.send("tools/call", name="measure", _meta={"progressToken": 5},
+                arguments={"kernel": "reduce", "size": "1000", "configs": ["default"] * 64})
+waits = c.send("tools/call", name="measure", arguments={"kernel": "reduce", "size": "1000", "configs": ["default"]})
+print(c.receive()["params"])
+print(c.send("ping") == c.reply()["id"])
+c.notify("notifications/cancelled", requestId=waits)
+c.notify("notifications/cancelled", requestId=number, reason="enough")
+print(c.tool("history", kernel="reduce")["matched"] < 10)
+c.send("tools/call", name="measure", arguments={"kernel": "reduce", "size": "1000", "configs": ["default"] * 64})
+c.process.stdin.close()
+print("exit", c.process.wait(), '"stopped_by":null' in c.process.stdout.read())
+print("- time is up")
+c = Client("reduce", "--archive", "host.db", "--threads", "1", "--time", "0.1")
+for i in range(2):
+    print(c.tool("measure", kernel="reduce", size="1000", configs=["default"] * 9))
+print(c.tool("list_kernels")["budget"])
+c.close()
+END

@@ -1,0 +1,70 @@
+# A kernel folder is made of a T1 file or a source; what is missing is said.
+command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+export AUTOKERNEL_LIBCUDA=$PWD/nowhere.so
+cp -r "$TESTS/../../examples/t1" t1
+run() { "$@" 2>&1; echo "exit $?"; }
+run autokernel new kernel product --from t1/matmul_c.t1.json
+ls product
+autokernel check ./product --configs 1 --quiet | grep -E '^(reference|2 of 2)'
+run autokernel new kernel sum --from t1/vector_add_opencl.t1.json | sed 1d
+echo "-- C"
+cat >scale.c <<'C'
+/* gcc -O3 -DUNROLL=4 scale.c */
+#include <stddef.h>
+#ifndef STEP
+#define STEP 8
+#endif
+static int helper(int x) { return x; }
+void scale(const float *x, float *y /* (the result) */, float factor, int n)
+{
+    for (int i = 0; i < n; i += STEP) {
+        for (int k = i; k < i + STEP && k < n; k++) {
+            y[k] = (factor + (float)helper(1)) * x[k];
+        }
+    }
+}
+C
+run autokernel new kernel scaled --from scale.c
+cat scaled/reference.c
+autokernel list ./scaled | grep -E '^(STEP|UNROLL|OPT_LEVEL|argument|size)'
+autokernel check ./scaled --size 1000 --configs 1 --quiet | grep -E '^(reference|2 of 2)'
+sed -i 's/^}/    for (int64_t i = 0; i < n; i++) {\n        y[i] = 2 * x[i];\n    }\n}/' scaled/reference.c
+sed -i 's/"default",$/"reference.c",/' scaled/problem.json
+autokernel check ./scaled --size 1000 --configs 1 --quiet | grep -E '^(reference|2 of 2)'
+echo "-- CUDA, a template"
+cat >tile.cu <<'C'
+#include <cuda_fp16.h>
+template <int BLOCK, int ITEMS = 4>
+__global__ void __launch_bounds__(BLOCK) tile(const __half *in, double *out, int rows, int64_t columns)
+{
+    out[blockIdx.x * BLOCK + threadIdx.x] = ITEMS;
+}
+int main() { tile<128, 4><<<1, 128>>>(0, 0, 1, 1); }
+C
+run autokernel new kernel tiled --from tile.cu --json | tr '{' '\n' | sed 's/\\n/\n/g'
+sed -n 1,4p tiled/tile.cu
+autokernel list ./tiled --device cuda:H200 | grep -E '^(BLOCK|ITEMS|argument|size)'
+tr -d ' \n' <tiled/cuda.json | grep -o '"Launch".*'
+echo
+echo "-- the skeleton, with CUDA"
+autokernel new kernel mine --cuda >/dev/null
+autokernel list ./mine --device cuda:H200 | grep -E '^(THREADS|ITEMS|Cartesian|implementation)'
+echo "-- what is not understood"
+echo 'int x;' >none.cu
+run autokernel new kernel bad --from none.cu
+echo 'kernel void f(local float *x, global float *y) {}' >local.cl
+run autokernel new kernel bad --from local.cl
+echo '__global__ void f(const float *x, int n) {}' >const.cu
+run autokernel new kernel bad --from const.cu
+echo 'template <typename T> __global__ void f(float *x, int n) {}' >type.cu
+run autokernel new kernel bad --from type.cu
+echo 'void f(struct a *x, int n) {}' >struct.c
+run autokernel new kernel bad --from struct.c
+echo '/* void f(float *x) {' >comment.c
+run autokernel new kernel bad --from comment.c
+run autokernel new kernel bad --from kernel.f90
+run autokernel new kernel bad --from gone.cu
+sed 's/vector_add\.c"/gone.c"/' t1/vector_add_c.t1.json >t1/bad.t1.json
+run autokernel new kernel bad --from t1/bad.t1.json
+run autokernel new kernel tiled --from tile.cu
+ls -d bad

@@ -1,0 +1,19 @@
+# The whole loop on an OpenCL device; PoCL makes one of the processor. Tiny sizes: what is tested is
+# that results are right and that failures are told apart, never a speed.
+device=$(autokernel doctor --json | grep -o '"device":"opencl:[0-9]*"' | head -n 1 | cut -d '"' -f 4)
+[ -n "$device" ] || { echo "there is no OpenCL platform: apt-get install pocl-opencl-icd ocl-icd-libopencl1"; exit 77; }
+autokernel list softmax --device opencl:0 | grep -E 'on opencl:0|^THREADS '
+local='TILE_M=32,TILE_N=32,TILE_K=8,WPT_M=4,WPT_N=4,VEC=4,LOCAL=1,PAD=1'
+autokernel check matmul --device opencl:0 --size 64 --config "default;$local"
+autokernel check matmul --device opencl:0 --size 64 --set layout=tt,alpha=2,beta=3,pad_c=3 --config "$local" | grep -E '^ok '
+autokernel check matmul_act --device opencl:0 --size 64 --set activation=gelu_erf,residual=add --config default | grep -E '^ok '
+autokernel tune softmax --device opencl:0 --size 64 --evals 6 --fix ROWS=1:2,THREADS=1:16 --quiet --json >run.json && echo tuned
+autokernel history softmax | grep -c ' ok '
+autokernel best softmax --device opencl:0 --json | grep -o '"device":"opencl:0"'
+# What the compiler refuses; a kernel that writes behind its output, that asks for too much, or that crashes.
+cp -r "$TESTS/../backends/opencl" twice
+cp "$TESTS/../backends/kernel/"{problem.json,reference.c} twice
+autokernel check twice --device opencl:0 --config 'STEP=0;STEP=1;STEP=2;STEP=3;STEP=4;STEP=5' || echo "exit code $?"
+sed -i 's/"Block": .*/&\n      "SharedMemory": 4096,/' twice/opencl.json
+autokernel check twice --device opencl:0 || echo "exit code $?"
+autokernel check softmax --device opencl:99 || echo "exit code $?"

@@ -1,0 +1,35 @@
+# T1 files run with their kernels as they are: the examples in C; and what is not supported is named.
+command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+cp -r "$TESTS/../../examples/t1" t1
+check() { autokernel check "$@" --configs 0 --quiet 2>&1 | sed -E 's/error .* of/error E of/; /^next/d'; }
+for name in vector_add convolution matmul; do
+    check t1/${name}_c.t1.json
+done
+echo "-- from the folder of the file, and tuned, reported, exported"
+cd t1 || exit 1
+autokernel tune matmul_c.t1.json --evals 2 --finish-time 0.05 --quiet --json | grep -o '"checked_against":"[^"]*"'
+autokernel report | grep -E '(reference|implementation) .*(C function|host)'
+autokernel history matmul_c --source '#1' | grep -E '^(==|matmul|.*\.json|.*\.c)' | head -n 4
+autokernel list matmul_c.t1.json | sed -n 3,10p
+echo "-- a wrong configuration"
+sed 's/c\[i \* n + j\] += x/c[i * n + j] += (BLOCK == 64 ? 1.1f : 1.0f) * x/' matmul.c >wrong.c
+sed 's/matmul\.c/wrong.c/' matmul_c.t1.json >wrong.t1.json
+check wrong.t1.json --config BLOCK=64 | sed -E 's/got .*/.../'
+echo "-- what is not supported"
+try() { sed "$1" vector_add_c.t1.json >bad.t1.json; check bad.t1.json; }
+try 's/"Random"/"Generator"/'
+try 's/"FillType": "Random"/"FillType": "BinaryRaw"/'
+try 's/"Vector"/"Image"/'
+try 's/"Type": "float"/"Type": "char"/'
+try 's/"WriteOnly"/"ReadOnly"/'
+try 's/"WriteOnly"/"Write"/'
+try 's/"Size": 65536/"Length": 65536/'
+try 's/"ProblemSize": \[65536\]/"ProblemSize": [0]/'
+try 's/"KernelName"/"TextureMemory": [], "KernelName"/'
+try 's/vector_add\.c"/gone.c"/'
+try 's/"Language": "C"/"Language": "Rust"/'
+try 's/"CompilerOptions": \[/"CompilerOptions": ["-fplugin=x", /'
+sed 's/"ReadOnly", "FillValue": 65536/"ReadOnly"/; s/"AccessType": "ReadOnly" }/"AccessType": "ReadOnly"}/' vector_add_c.t1.json >bad.t1.json
+check bad.t1.json
+check vector_add_c.t1.json --size problem_size_x=5
+check convolution_cuda.t1.json --device host

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# What is installed works from its place alone: the program, both libraries through pkg-config, the
+# manual page and the completions; uninstalling takes every file away again.
+# Usage: check.sh SOURCE BUILD CC
+set -eu
+source=$1 build=$2 cc=$3
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+log=$place/log
+cmake --build "$build" --target installable >"$log" 2>&1 || { cat "$log"; exit 1; }
+cp "$build/install_manifest.txt" "$place/earlier" 2>/dev/null || true
+cmake --install "$build" --prefix "$place/usr" >"$log" 2>&1 || { cat "$log"; exit 1; }
+cp "$build/install_manifest.txt" "$place/manifest"
+
+"$place/usr/bin/autokernel" list --json | python3 -c 'import json, sys; assert json.load(sys.stdin)'
+
+pc=$(dirname "$(find "$place/usr" -name autokernel.pc)")
+sed -i "s|^prefix=.*|prefix=$place/usr|" "$pc/autokernel.pc"
+cat >"$place/user.c" <<'END'
+#include <autokernel/autokernel.h>
+#include <stdio.h>
+int main(void)
+{
+    puts(ak_version());
+    return 0;
+}
+END
+flags=$(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs autokernel)
+# shellcheck disable=SC2086
+$cc "$place/user.c" -o "$place/user" $flags
+version=$(LD_LIBRARY_PATH=$(dirname "$pc") "$place/user")
+[ "$version" = "$(sed -n 's/^Version: //p' "$pc/autokernel.pc")" ]
+ldd "$place/user" >/dev/null
+LD_LIBRARY_PATH=$(dirname "$pc") ldd "$place/user" | grep -q "$place/usr.*libautokernel.so.0"
+# Only what the header declares may be seen from outside.
+strange=$(nm -D --defined-only "$(dirname "$pc")/libautokernel.so" | awk '{print $3}' | grep -v '^ak_' || true)
+[ -z "$strange" ] || { echo "exported: $strange"; exit 1; }
+
+share=$place/usr/share
+bash -n "$share/bash-completion/completions/autokernel"
+words=$(bash -c ". '$share/bash-completion/completions/autokernel'; COMP_WORDS=(autokernel tune --eva); COMP_CWORD=2
+                 _autokernel; echo \${COMPREPLY[*]}")
+[ "$words" = --evals ] || { echo "bash completes tune --eva as: $words"; exit 1; }
+words=$(bash -c ". '$share/bash-completion/completions/autokernel'; COMP_WORDS=(autokernel exp); COMP_CWORD=1
+                 _autokernel; echo \${COMPREPLY[*]}")
+[ "$words" = export ] || { echo "bash completes exp as: $words"; exit 1; }
+for shell in zsh fish; do
+    file=$share/zsh/site-functions/_autokernel
+    [ $shell = zsh ] || file=$share/fish/vendor_completions.d/autokernel.fish
+    [ -s "$file" ]
+    if command -v $shell >/dev/null; then $shell -n "$file"; fi
+done
+page=$share/man/man1/autokernel.1
+if command -v groff >/dev/null; then
+    groff -man -Tascii -ww "$page" >"$place/page" 2>"$log"
+    [ ! -s "$log" ] || { cat "$log"; exit 1; }
+    grep -q -- '--evals' "$place/page"
+fi
+[ "$(grep -c '^\.SS autokernel' "$page")" = "$("$place/usr/bin/autokernel" help --json | grep -o '"summary"' | wc -l)" ]
+
+while read -r file || [ -n "$file" ]; do rm "$file"; done <"$place/manifest"
+left=$(find "$place/usr" -type f -o -type l)
+[ -z "$left" ] || { echo "left behind: $left"; exit 1; }
+if [ -s "$place/earlier" ]; then cp "$place/earlier" "$build/install_manifest.txt"; fi
+echo "installed, used, uninstalled"

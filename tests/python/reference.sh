@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# References that are Python functions, with NumPy in a virtual environment that is kept in FOLDER.
+# Usage: reference.sh EXECUTABLE FOLDER; exit code 77: no Python, or NumPy cannot be installed
+set -u
+executable=$(realpath "$1")
+. "$(dirname "$0")/../interop/venv.sh"
+make_venv "$2" numpy 2.2.6
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+export AUTOKERNEL_PYTHON=$venv/bin/python AUTOKERNEL_ARCHIVE=$scratch/archive.db
+bad=0
+# expect TEXT FUNCTION: the check of the kernel says TEXT
+expect() {
+    sed -i "s#\"reference\": .*#\"reference\": \"reference.py$2\",#" mine/problem.json
+    "$executable" check ./mine --configs 0 --size n=64 --quiet >log 2>&1
+    grep -qF -- "$1" log || { echo "reference.py$2: expected: $1"; cat log; bad=1; }
+}
+"$executable" new kernel mine >/dev/null
+cat >mine/helper.py <<'P'
+def twice(x): return 2 * x
+P
+cat >mine/reference.py <<'P'
+import helper
+import numpy as np
+def reference(X, Y): return helper.twice(X) + Y
+def in_place(X, Y, Z): Z[:] = 2 * X + Y
+def named(X, Y, n): return {"Z": [2 * X[i] + Y[i] for i in range(n)]}
+def wrong(X, Y, dtype="f64"): return 2 * X + Y + (dtype == "f32")
+def zero(X): return 0 * X
+def raises(X):
+    return X / []
+def short(X): return X[:-1]
+def odd(X, W): return X
+def silent(X): pass
+def words(X): return ["x"] * len(X)
+def reads(X): return np.array([float(len(open("/etc/passwd").read()))] * len(X))
+def calls(X):
+    import socket
+    socket.socket()
+def dies(X):
+    import os, signal
+    os.kill(os.getpid(), signal.SIGKILL)
+P
+expect "1 of 1 configuration is right" ""
+expect "reference: Python function reference.py:reference" ""
+expect "1 of 1 configuration is right" ":in_place"
+expect "1 of 1 configuration is right" ":named"
+expect "0 of 1 configuration" ":wrong"
+expect "the right result of Z is zeros" ":zero"
+expect "mine: reference.py:9: " ":raises"
+expect "reference.py: Z has the shape (63,); it should be (64,)" ":short"
+expect "the parameter W of odd is neither an argument nor a size nor an option" ":odd"
+expect "the function returns nothing and has no parameter Z to write to" ":silent"
+expect "Z holds <U1, not numbers" ":words"
+expect "Permission denied: '/etc/passwd'" ":reads"
+expect "Operation not permitted" ":calls"
+expect "the Python process of the reference ended: signal 9 (Killed)" ":dies"
+expect "reference.py defines no function nothing" ":nothing"
+echo 'def reference(' >mine/reference.py
+expect "reference.py:1: SyntaxError" ""
+echo 'raise SystemExit(3)' >mine/reference.py
+expect "reference.py:1: SystemExit: 3" ""
+exit $bad

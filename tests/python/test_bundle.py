@@ -1,0 +1,124 @@
+"""Bundles from Python: right results, and errors for everything that could be wrong."""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+import autokernel as ak
+
+
+@pytest.fixture(scope="module")
+def product(tmp_path_factory):
+    result = ak.tune("matmul", size=48, evals=2, libraries="none", progress=False)
+    assert result.best["ms"] > 0 and len(result.trials) >= 2
+    path = result.export(tmp_path_factory.mktemp("bundles") / "matmul.akb")
+    return ak.load(path)
+
+
+def random(*shape, dtype=np.float32):
+    return np.random.default_rng(1).random(shape, dtype=np.float64).astype(dtype)
+
+
+def test_it_says_what_it_is(product):
+    assert product.name == "matmul_f32" and product.sizes == ("M", "N", "K")
+    assert [a.name for a in product.arguments] == ["A", "B", "C", "C_in"]
+    assert product.arguments[3].unused and product.measured[0].size == {"M": 48, "N": 48, "K": 48}
+    assert product.plan(M=48, N=48, K=48)["measured"] and not product.plan(M=1, N=2, K=3)["measured"]
+    assert "matmul_f32" in repr(product)
+
+
+@pytest.mark.parametrize("m,n,k", [(48, 48, 48), (1, 1, 1), (7, 33, 100), (130, 65, 20)])
+def test_it_computes(product, m, n, k):
+    a, b = random(m, k), random(k, n)
+    expected = a.astype(np.float64) @ b.astype(np.float64)
+    c = product(a, b)
+    assert c.dtype == np.float32 and c.shape == (m, n)
+    np.testing.assert_allclose(c, expected, rtol=1e-5)
+    out = np.full((m, n), np.nan, np.float32)
+    assert product(A=a, B=b, out=out) is out
+    np.testing.assert_array_equal(out, c)
+
+
+def test_misaligned_arrays_are_copied(product):
+    a = np.zeros(48 * 48 + 1, np.float32)[1:].reshape(48, 48)
+    a[...] = random(48, 48)
+    out = np.zeros(48 * 48 + 1, np.float32)[1:].reshape(48, 48)
+    product(a, a, out=out)
+    np.testing.assert_allclose(out, a @ a, rtol=1e-4)
+    assert ak.aligned_empty((3, 5), np.float64).ctypes.data % 64 == 0
+
+
+def test_what_does_not_fit_is_refused(product):
+    a = random(48, 48)
+    for wrong, error, part in [
+            (lambda: product(a), TypeError, "B is missing"),
+            (lambda: product(a, a, a, a), TypeError, "3 arrays"),
+            (lambda: product(a, X=a), TypeError, "no array 'X'"),
+            (lambda: product(a, A=a), TypeError, "given twice"),
+            (lambda: product(a, a.astype(np.float64)), ak.BundleError, "dtype f64"),
+            (lambda: product(a, a.astype(np.int64)), TypeError, "int64"),
+            (lambda: product(a, a.astype(">f4")), TypeError, ">f4"),
+            (lambda: product(a, [1.0]), TypeError, "NumPy array"),
+            (lambda: product(a, random(47, 48)), ak.BundleError, "extent 0"),
+            (lambda: product(a, a.T), ak.BundleError, "stride"),
+            (lambda: product(a, random(48, 96)[:, ::2]), ak.BundleError, "stride"),
+            (lambda: product(a, random(48)), TypeError, "N cannot be told"),
+            (lambda: product(a, a, out=a), ak.BundleError, "overlaps"),
+            (lambda: product(a, a, out=(a, a)), TypeError, "writes 1"),
+            (lambda: product(a, a, out=np.zeros((48, 47), np.float32)), ak.BundleError, "extent"),
+            (lambda: product.plan(M=1), TypeError, "sizes"),
+            (lambda: product.plan(M=0, N=1, K=1), ak.BundleError, "M=0")]:
+        aligned = ak.aligned_empty(a.shape, a.dtype)
+        aligned[...] = a
+        a = aligned
+        with pytest.raises(error, match=part.replace("(", r"\(")):
+            wrong()
+    frozen = np.zeros((48, 48), np.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        product(a, a, out=frozen)
+
+
+def test_threads(product):
+    a, b = random(48, 48), random(48, 48)
+    expected, wrong = product(a, b), []
+
+    def call():
+        for _ in range(50):
+            if not np.array_equal(product(a, b), expected):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_files_that_are_no_bundles(product, tmp_path):
+    (tmp_path / "text.akb").write_text("no bundle")
+    with pytest.raises(ak.BundleError, match="it is no bundle"):
+        ak.load(tmp_path / "text.akb")
+    with pytest.raises(ak.BundleError, match="No such file"):
+        ak.load(tmp_path / "missing.akb")
+
+
+def test_tuning():
+    events = []
+    result = ak.tune("softmax", size={"rows": 8, "cols": 64}, evals=2, seed=3, libraries="none",
+                     progress=events.append)
+    assert result.config and {"start", "trial", "end"} <= {e["event"] for e in events}
+    softmax = result.load()
+    x = random(8, 64)
+    e = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(softmax(x), e / e.sum(axis=1, keepdims=True), rtol=1e-5)
+    softmax.close()
+    with pytest.raises(ak.BundleError, match="closed"):
+        softmax(x)
+    with pytest.raises(ak.TuneError, match="unknown kernel"):
+        ak.tune("no such kernel", progress=False)
+    del softmax
+    gc.collect()

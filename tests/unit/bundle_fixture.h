@@ -1,0 +1,26 @@
+/* bundle_fixture.h: a bundle around a bundle.json of the test's own, with checksums that fit. */
+#ifndef AK_TEST_BUNDLE_FIXTURE_H
+#define AK_TEST_BUNDLE_FIXTURE_H
+
+#include <string.h>
+
+#include "base/pack.h"
+#include "runtime/ak_runtime.h"
+
+/* `code` NULL: there are no other files. False: no memory. */
+static inline bool bundle_wrap(ak_buf *out, const char *json, size_t length, const void *code,
+                               size_t code_length)
+{
+    ak_pack pack = {0};
+    char sum[96];
+    akr_sha256(sum, json, length);
+    memcpy(sum + 64, "  bundle.json\n", 15);
+    bool good = ak_pack_add(&pack, "bundle.json", json, length, NULL) == AK_OK &&
+                ak_pack_add(&pack, "bundle.sha256", sum, strlen(sum), NULL) == AK_OK &&
+                (code == NULL || ak_pack_add(&pack, "0.so", code, code_length, NULL) == AK_OK) &&
+                ak_pack_tar(out, &pack, NULL) == AK_OK;
+    ak_pack_clear(&pack);
+    return good;
+}
+
+#endif

@@ -1,0 +1,104 @@
+/* Ceilings that were seen are kept, and none sinks; a run that begins on a busy machine says so. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/fs.h"
+#include "measure/ceilings.h"
+#include "tuner/warning.h"
+
+static const ak_ceilings idle = {.peak_tflops = 0.235, .copy_gbs = 30, .measured = true};
+static const ak_ceilings busy = {.peak_tflops = 0.102, .copy_gbs = 31, .measured = true};
+
+static void the_highest_is_kept(void **state)
+{
+    char folder[AK_PATH_MAX], path[AK_PATH_MAX];
+    (void)state;
+    assert_int_equal(ak_fs_temp(folder, NULL), AK_OK);
+    (void)setenv("XDG_CACHE_HOME", folder, 1);
+    ak_ceilings now = idle;
+    ak_ceilings_keep(&now, "host f32 1");
+    assert_true(now.peak_tflops == 0.235 && now.copy_gbs == 30);
+    now = busy;
+    ak_ceilings_keep(&now, "host f32 1");
+    assert_true(now.peak_tflops == 0.235 && now.copy_gbs == 31 && now.measured);
+    now = busy;
+    ak_ceilings_keep(&now, "host f64 1"); /* of another dtype */
+    assert_true(now.peak_tflops == 0.102);
+    now = (ak_ceilings){0};
+    ak_ceilings_keep(&now, "host f32 2"); /* nothing is known */
+    assert_true(now.peak_tflops == 0 && !now.measured);
+
+    assert_int_equal(ak_fs_join(path, folder, "autokernel/ceilings.json", NULL), AK_OK);
+    assert_int_equal(ak_fs_write(path, "{\"host f32 1\":", 13, NULL), AK_OK); /* damaged */
+    now = busy;
+    ak_ceilings_keep(&now, "host f32 1");
+    assert_true(now.peak_tflops == 0.102);
+    now = idle;
+    ak_ceilings_keep(&now, "host f32 1");
+    now = busy;
+    ak_ceilings_keep(&now, "host f32 1");
+    assert_true(now.peak_tflops == 0.235);
+    ak_fs_remove(folder);
+}
+
+static void a_rise_is_said(void **state)
+{
+    (void)state;
+    ak_warnings warnings = {0};
+    assert_int_equal(ak_warn_ceilings(&warnings, &idle, &idle, NULL), AK_OK);
+    assert_int_equal(warnings.count, 0);
+    ak_ceilings after = busy;
+    assert_true(ak_ceilings_raise(&after, &idle) && !ak_ceilings_raise(&after, &busy));
+    assert_int_equal(ak_warn_ceilings(&warnings, &busy, &after, NULL), AK_OK);
+    assert_int_equal(warnings.count, 1);
+    assert_non_null(strstr(warnings.texts[0], "0.235 TFLOP/s (0.102 then)"));
+    ak_warnings_free(&warnings);
+}
+
+static void a_busy_machine_is_said(void **state)
+{
+    (void)state;
+    ak_warnings warnings = {0};
+    ak_warnings before = {0};
+    assert_int_equal(ak_warn_start(&before, -1, NULL), AK_OK); /* not known */
+    assert_int_equal(ak_warn_start(&before, 0.09, NULL), AK_OK);
+    assert_int_equal(before.count, 0);
+    assert_int_equal(ak_warn_start(&before, 0.43, NULL), AK_OK);
+    assert_int_equal(before.count, 1);
+    assert_non_null(strstr(before.texts[0], "the machine is busy"));
+    assert_non_null(strstr(before.texts[0], "43 %"));
+    ak_warnings_free(&before);
+    ak_noise noise = {.control = {.ratio = 1.001, .low = 0.99, .high = 1.01}, .pressure = 0.02};
+    assert_int_equal(ak_warn_noise(&warnings, &noise, NULL), AK_OK);
+    noise.pressure = -1; /* not known */
+    assert_int_equal(ak_warn_noise(&warnings, &noise, NULL), AK_OK);
+    assert_int_equal(warnings.count, 0);
+    noise.pressure = 0.43; /* of a machine whose other processors were busy */
+    noise.rounds = 40;
+    noise.disturbed = 3;
+    assert_int_equal(ak_warn_noise(&warnings, &noise, NULL), AK_OK);
+    assert_int_equal(warnings.count, 0);
+    noise.disturbed = 20;
+    noise.control.ratio = 0.95;
+    assert_int_equal(ak_warn_noise(&warnings, &noise, NULL), AK_OK);
+    assert_int_equal(warnings.count, 2);
+    assert_non_null(strstr(warnings.texts[0], " 43 % of the time"));
+    assert_non_null(strstr(warnings.texts[1], "differed by 5.3 %"));
+    ak_warnings_free(&warnings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_highest_is_kept),
+        cmocka_unit_test(a_rise_is_said),
+        cmocka_unit_test(a_busy_machine_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

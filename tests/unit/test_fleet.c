@@ -1,0 +1,499 @@
+/* Workers that are started by a launcher: what launchers make of their texts, workers that are lost
+   in every way, and a launcher that lies. All of it on this machine, with beats of milliseconds. */
+#include "worker_fixture.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "launcher/launcher.h"
+#include "pool_fixture.h"
+#include "worker/pool_state.h"
+#include "worker/relay.h"
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+static void expect_refused(const char *text, const char *workers, const char *part)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_launcher l;
+    assert_int_equal(ak_launcher_open(&l, text, workers, "host", &err), AK_INVALID);
+    if (strstr(err.text, part) == NULL) {
+        fail_msg("%s: %s", text, err.text);
+    }
+    ak_launcher_close(&l);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    expect_refused("rsh:a", NULL, "no such launcher");
+    expect_refused("cmd:", NULL, "needs a command");
+    expect_refused("cmd:  ", NULL, "needs a command");
+    expect_refused("ssh:", NULL, "needs hosts");
+    expect_refused("ssh:a,,b", NULL, "needs hosts");
+    expect_refused("ssh:a*0", NULL, "needs hosts");
+    expect_refused("ssh:-oProxyCommand=x", NULL, "needs hosts");
+    expect_refused("ssh:a", "2-3", "for 1 worker only");
+    expect_refused("cmd:env", "0", "--workers");
+    expect_refused("cmd:env", "3-2", "--workers");
+    expect_refused("cmd:env", "2-x", "--workers");
+    expect_refused("cmd:env", "1-257", "--workers");
+}
+
+/* Joins the words of a seat's command with '|'. */
+static void command(char *out, size_t bytes, const char *text, const char *workers,
+                    const char *devices, size_t seat)
+{
+    static const char *const argv[] = {"/a b/autokernel", "it's", NULL};
+    ak_error err = AK_ERROR_INIT;
+    ak_launcher l;
+    ak_words words = {.count = 0};
+    if (ak_launcher_open(&l, text, workers, devices, &err) != AK_OK ||
+        ak_launcher_command(&words, &l, seat, argv, &err) != AK_OK) {
+        fail_msg("%s: %s", text, err.text);
+    }
+    size_t used = (size_t)snprintf(out, bytes, "%s", l.seats[seat].device);
+    for (size_t i = 0; i < words.count; i++) {
+        used += (size_t)snprintf(out + used, bytes - used, "|%s", words.at[i]);
+    }
+    ak_words_free(&words);
+    ak_launcher_close(&l);
+}
+
+static void test_commands(void **state)
+{
+    (void)state;
+    char got[1024];
+    command(got, sizeof got, "cmd:run  -w{worker} {device}", "3", "cuda:0,cuda:1", 2);
+    assert_string_equal(got, "cuda:0|run|-w2|cuda:0|/a b/autokernel|it's");
+    command(got, sizeof got, "ssh:-F file a,b*3", NULL, "cuda:0", 3);
+    assert_non_null(strstr(got, "|--|b|exec|'/a b/autokernel'|'it'\\''s'"));
+    assert_non_null(strstr(got, "|BatchMode=yes|"));
+    assert_non_null(strstr(got, "|-F|file|"));
+    assert_memory_equal(got, "cuda:2|ssh|", 11); /* the third worker of b */
+    (void)unsetenv("SLURM_JOB_ID");
+    command(got, sizeof got, "slurm:--gpus=1", "2", "cuda:0", 1);
+    assert_string_equal(got, "cuda:0|srun|--nodes=1|--ntasks=1|--job-name=autokernel|--gpus=1|"
+                             "/a b/autokernel|it's");
+    (void)setenv("SLURM_JOB_ID", "7", 1);
+    (void)setenv("SLURM_JOB_NUM_NODES", "2", 1);
+    (void)setenv("SLURM_NTASKS", "4", 1);
+    (void)setenv("SLURM_CPUS_ON_NODE", "16", 1);
+    command(got, sizeof got, "slurm", NULL, "cuda:0", 3);
+    assert_string_equal(got, "cuda:0|srun|--nodes=1|--ntasks=1|--job-name=autokernel|--exact|"
+                             "--relative=1|--cpus-per-task=8|/a b/autokernel|it's");
+    (void)unsetenv("SLURM_JOB_ID");
+}
+
+/* ---- pools ----------------------------------------------------------------------------------- */
+
+/* The configuration, compiled once for all tests; "" before. */
+static char compiled[AK_PATH_MAX];
+
+static ak_pool *open_pool(const ak_task *task, const char *launcher, const char *workers,
+                          const char *environment)
+{
+    ak_pool_options options = {.compile_workers = 1,
+                               .every_device = true,
+                               .launcher = launcher,
+                               .workers = workers,
+                               .artifact = compiled[0] == 0 ? NULL : compiled,
+                               .environment = environment};
+    ak_error err = AK_ERROR_INIT;
+    ak_pool *pool = NULL;
+    if (ak_pool_open(&pool, task, &options, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    return pool;
+}
+
+static void submit(ak_pool *pool, const ak_task *task, ak_job_kind kind, int64_t budget_ns)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_job job = {.kind = kind,
+                  .id = 1,
+                  .config = fixture_config(task, MODE_OK),
+                  .timer = {.budget_ns = budget_ns}};
+    if (budget_ns > AK_SECOND_NS) { /* long enough to be met at work */
+        job.timer.samples_min = 60;
+        job.timer.batch_ns = 10 * AK_MS_NS;
+    }
+    if (ak_pool_submit(pool, &job, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+}
+
+static void set_beat(const char *ms)
+{
+    (void)setenv("AUTOKERNEL_BEAT_MS", ms, 1);
+}
+
+/* A trial on this machine, whose artifact is kept. */
+static void test_compile(void **state)
+{
+    (void)state;
+    char *code = NULL;
+    size_t length = 0;
+    ak_task *task = fixture_task("N=100");
+    ak_pool *pool = open_pool(task, "cmd:env", NULL, NULL);
+    submit(pool, task, AK_JOB_CHECK, 0);
+    ak_result result = wait_one(pool);
+    expect_fate(&result, "by cmd:env", AK_TRIAL_OK, NULL);
+    assert_non_null(strstr(result.trial.measured_on, "host@"));
+    ak_result_clear(&result);
+    assert_int_equal(ak_fs_read(&code, &length, pool->units[0].artifact, 1u << 24, NULL), AK_OK);
+    assert_int_equal(ak_fs_join(compiled, fixture_folder, "compiled.so", NULL), AK_OK);
+    assert_int_equal(ak_fs_write(compiled, code, length, NULL), AK_OK);
+    ak_free(code);
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
+/* A launcher that passes on the worker's hello (unless the fault comes first) and then does what
+   the fault says. Worker 0 is the one with the fault. */
+static void write_liar(const char *before, const char *after)
+{
+    char text[2048];
+    (void)snprintf(text, sizeof text,
+                   "worker=$1; shift\n"
+                   "if [ \"$worker\" != 0 ]; then exec \"$@\"; fi\n"
+                   "%s\n"
+                   "\"$@\" | { IFS= read -r hello; printf '%%s\\n' \"$hello\"; %s; }\n",
+                   before, after);
+    fixture_write("liar.sh", text);
+}
+
+static void liar(char out[2 * AK_PATH_MAX])
+{
+    (void)snprintf(out, 2 * AK_PATH_MAX, "cmd:sh %s/liar.sh {worker}", fixture_folder);
+}
+
+static const struct {
+    const char *name, *before, *after, *reason;
+} lies[] = {
+    {"a banner", "echo 'Welcome to node1!'", ":", "printed \"Welcome to node1!\""},
+    {"half a hello", "printf '{\"hello\": \"auto'; exit 3", ":", "(exit code 3)"},
+    {"another program's hello", "echo '{\"hello\": \"world\"}'", ":", "should say hello"},
+    {"another protocol", "echo '{\"hello\": \"autokernel\", \"host\": \"h\", \"protocol\": 99}'",
+     ":", "h: speaks protocol 99"},
+    {"another version",
+     "echo '{\"hello\": \"autokernel\", \"host\": \"h\", \"protocol\": 1, \"version\": \"9\"}'",
+     ":", "h: has autokernel 9"},
+    {"another build",
+     "echo '{\"hello\": \"autokernel\", \"host\": \"\\u001b[2J\", \"protocol\": 1, "
+     "\"version\": \"" AK_VERSION "\", \"build\": \"abc\"}'",
+     ":", "?[2J: has another build of autokernel (abc)"},
+    {"no shared folder",
+     "\"$@\" </dev/null | sed 's/\"shared\":true/\"shared\":false/'; cat >/dev/null", ":",
+     "does not see /"},
+    {"a hello of 5 MiB", "head -c 5242880 /dev/zero | tr '\\0' x; cat >/dev/null", ":",
+     "longer than"},
+    {"silence", "while read -r line; do :; done; exit", ":", "no worker said hello"},
+    {"an end at once", "echo no slot >&2; exit 1", ":", "(exit code 1): no slot"},
+    {"a password", "read -r word </dev/tty || { echo 'no way to ask' >&2; exit 1; }", ":",
+     "no way to ask"},
+    {"an end after hello", ":", "kill $$", "the connection ended"},
+    {"a line of 5 MiB", ":", "head -c 5242880 /dev/zero | tr '\\0' x; cat >/dev/null",
+     "longer than"},
+    {"half a line", ":", "printf '{\"id\"'; kill $$", "the connection ended"},
+    {"no JSON", ":", "echo hm; cat >/dev/null", "wire protocol"},
+    {"what nobody asked", ":", "echo '{\"id\": 99, \"ok\": true}'; cat >/dev/null",
+     "nobody had asked"},
+    {"two hellos", ":", "printf '%s\\n' \"$hello\"; cat >/dev/null", "nobody had asked"},
+    {"silence after hello", ":", "while read -r line; do :; done", "nothing was heard"},
+    {"an open that is none", ":", "echo '{\"id\": 2, \"ok\": 7}'; cat >/dev/null", ""},
+};
+
+/* The other worker does the work, and the liar is given up with one line. */
+static void test_lies(void **state)
+{
+    (void)state;
+    ak_task *task = fixture_task("N=100");
+    char launcher[2 * AK_PATH_MAX];
+    liar(launcher);
+    for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
+        write_liar(lies[i].before, lies[i].after);
+        set_beat(strstr(lies[i].name, "silence") == NULL ? "2000" : "500");
+        ak_pool *pool = open_pool(task, launcher, "1-2", NULL);
+        const int64_t deadline = ak_clock_ns() + WAIT_NS;
+        submit(pool, task, AK_JOB_TRIAL, 5 * AK_MS_NS);
+        ak_result result = wait_one(pool);
+        expect_fate(&result, lies[i].name, AK_TRIAL_OK, NULL);
+        assert_int_equal(result.device, 1);
+        ak_result_clear(&result);
+        while (pool->gone[0] == 0 && ak_clock_ns() < deadline) {
+            ak_error err = AK_ERROR_INIT;
+            assert_int_equal(ak_pool_turn(pool, 5 * AK_MS_NS, true, &err), AK_OK);
+        }
+        if (strstr(ak_pool_given_up_why(pool), lies[i].reason) == NULL) {
+            fail_msg("%s: %s", lies[i].name, ak_pool_given_up_why(pool));
+        }
+        assert_null(strchr(ak_pool_given_up_why(pool), '\n'));
+        ak_pool_close(pool);
+    }
+    ak_task_close(task);
+}
+
+/* With no other worker the run ends with that line. */
+static void test_alone(void **state)
+{
+    (void)state;
+    ak_task *task = fixture_task("N=100");
+    char launcher[2 * AK_PATH_MAX];
+    ak_error err = AK_ERROR_INIT;
+    ak_result result;
+    liar(launcher);
+    write_liar("echo 'Permission denied (publickey)' >&2; exit 255", ":");
+    ak_pool *pool = open_pool(task, launcher, NULL, NULL);
+    submit(pool, task, AK_JOB_TRIAL, 5 * AK_MS_NS);
+    assert_int_equal(ak_pool_wait(&result, pool, WAIT_NS, &err), AK_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "(exit code 255): Permission denied (publickey)"));
+    ak_pool_close(pool);
+    pool = open_pool(task, launcher, "2", NULL); /* one of two that are needed */
+    submit(pool, task, AK_JOB_TRIAL, 5 * AK_MS_NS);
+    assert_int_equal(ak_pool_wait(&result, pool, WAIT_NS, &err), AK_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "1 of 2 workers are left, and 2 are needed"));
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
+static void test_environment(void **state)
+{
+    (void)state;
+    ak_task *task = fixture_task("N=100");
+    ak_error err = AK_ERROR_INIT;
+    ak_result result;
+    ak_pool *pool = open_pool(task, "cmd:env", NULL, "{\"threads\": 77}");
+    submit(pool, task, AK_JOB_TRIAL, 5 * AK_MS_NS);
+    assert_int_equal(ak_pool_wait(&result, pool, WAIT_NS, &err), AK_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "is another environment: threads: 2 there, 77 here"));
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
+/* ---- workers that are lost ------------------------------------------------------------------- */
+
+/* Returns the only child of a process, or 0. */
+static pid_t child_of(pid_t pid)
+{
+    char path[64], text[64] = "";
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    FILE *file = fopen(path, "r");
+    size_t got = file == NULL ? 0 : fread(text, 1, sizeof text - 1, file);
+    text[got] = 0;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return (pid_t)strtol(text, NULL, 10);
+}
+
+static void expect_gone(pid_t pid)
+{
+    char path[64], text[256];
+    const int64_t deadline = ak_clock_ns() + WAIT_NS;
+    assert_true(pid > 0);
+    for (;;) {
+        (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+        FILE *file = fopen(path, "r");
+        size_t got = file == NULL ? 0 : fread(text, 1, sizeof text - 1, file);
+        text[got] = 0;
+        if (file != NULL) {
+            (void)fclose(file);
+        }
+        /* where nobody reaps orphans, a zombie is as good as gone */
+        if (got == 0 || strstr(text, ") Z ") != NULL) {
+            return;
+        }
+        if (ak_clock_ns() > deadline) {
+            fail_msg("process %d is still there: %s", (int)pid, text);
+        }
+        ak_clock_sleep_ns(AK_MS_NS);
+    }
+}
+
+typedef struct members {
+    pid_t near, far, worker;
+} members;
+
+static members members_of(const ak_pool_device *d)
+{
+    members m = {.near = d->worker.proc.pid};
+    m.far = child_of(m.near);
+    m.worker = child_of(m.far);
+    assert_true(m.near > 0 && m.far > 0 && m.worker > 0);
+    return m;
+}
+
+/* Turns until a device is at work, and returns it. */
+static ak_pool_device *busy_device(ak_pool *pool)
+{
+    const int64_t deadline = ak_clock_ns() + WAIT_NS;
+    while (ak_clock_ns() < deadline) {
+        ak_error err = AK_ERROR_INIT;
+        /* Devices are fed after the turn: a job that begins in it may also end in it. */
+        if (ak_pool_turn(pool, AK_MS_NS, false, &err) != AK_OK ||
+            ak_pool_feed_devices(pool, &err) != AK_OK) {
+            fail_msg("%s", err.text);
+        }
+        for (size_t i = 0; i < pool->device_count; i++) {
+            if (pool->devices[i].state == AK_DEVICE_JOB) {
+                return &pool->devices[i];
+            }
+        }
+    }
+    for (size_t i = 0; i < pool->device_count; i++) {
+        print_error("%s: state %d, %d failures, %s\n", pool->devices[i].name,
+                    (int)pool->devices[i].state, pool->devices[i].failures, pool->gone);
+    }
+    fail_msg("no device has begun");
+    return NULL;
+}
+
+enum { NEAR, FAR, WORKER };
+static const struct {
+    const char *name;
+    int who, signal;
+    ak_trial_status status;
+    const char *reason;
+} losses[] = {
+    {"the relay here is killed", NEAR, SIGKILL, AK_TRIAL_OK, NULL},
+    {"the relay there is killed", FAR, SIGKILL, AK_TRIAL_OK, NULL},
+    {"the relay there is told to end", FAR, SIGTERM, AK_TRIAL_OK, NULL},
+    {"the relay there is stopped", FAR, SIGSTOP, AK_TRIAL_OK, NULL},
+    {"the worker is stopped", WORKER, SIGSTOP, AK_TRIAL_OK, NULL},
+    {"the worker is killed", WORKER, SIGKILL, AK_TRIAL_CRASHED, "signal 9"},
+};
+
+static void test_losses(void **state)
+{
+    (void)state;
+    ak_task *task = fixture_task("N=100");
+    for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++) {
+        set_beat(losses[i].who == FAR && losses[i].signal == SIGSTOP ? "1000" : "2000");
+        ak_pool *pool = open_pool(task, "cmd:env", "2", NULL);
+        submit(pool, task, AK_JOB_TRIAL, 2 * AK_SECOND_NS);
+        ak_pool_device *d = busy_device(pool);
+        members m = members_of(d);
+        (void)kill(losses[i].who == NEAR  ? m.near
+                   : losses[i].who == FAR ? m.far
+                                          : m.worker,
+                   losses[i].signal);
+        ak_result result = wait_one(pool);
+        expect_fate(&result, losses[i].name, losses[i].status, losses[i].reason);
+        ak_result_clear(&result);
+        submit(pool, task, AK_JOB_CHECK, 0); /* work goes on, at another home if need be */
+        result = wait_one(pool);
+        expect_fate(&result, losses[i].name, AK_TRIAL_OK, NULL);
+        ak_result_clear(&result);
+        ak_pool_close(pool);
+        expect_gone(m.near);
+        expect_gone(m.far);
+        expect_gone(m.worker);
+    }
+    ak_task_close(task);
+}
+
+/* A tuner that is killed leaves nothing behind. */
+static void test_tuner_killed(void **state)
+{
+    (void)state;
+    int to_us[2];
+    set_beat("2000");
+    members m = {.near = 0};
+    assert_int_equal(pipe(to_us), 0);
+    pid_t tuner = fork();
+    if (tuner == 0) {
+        ak_task *task = fixture_task("N=100");
+        ak_pool *pool = open_pool(task, "cmd:env", "1", NULL);
+        submit(pool, task, AK_JOB_TRIAL, 60 * AK_SECOND_NS);
+        m = members_of(busy_device(pool));
+        (void)!write(to_us[1], &m, sizeof m);
+        (void)pause();
+        _exit(0);
+    }
+    assert_int_equal(read(to_us[0], &m, sizeof m), sizeof m);
+    (void)kill(tuner, SIGKILL);
+    (void)waitpid(tuner, NULL, 0);
+    expect_gone(m.near);
+    expect_gone(m.far);
+    expect_gone(m.worker);
+    (void)close(to_us[0]);
+    (void)close(to_us[1]);
+}
+
+/* A worker of which nothing is heard any more ends itself: here the relay beside the tuner is
+   stopped, which no pipe shows. */
+static void test_cut_off(void **state)
+{
+    (void)state;
+    set_beat("300");
+    ak_task *task = fixture_task("N=100");
+    ak_pool *pool = open_pool(task, "cmd:env", "1", NULL);
+    submit(pool, task, AK_JOB_TRIAL, 10 * AK_SECOND_NS);
+    members m = members_of(busy_device(pool));
+    (void)kill(m.near, SIGSTOP);
+    expect_gone(m.worker);
+    expect_gone(m.far);
+    (void)kill(m.near, SIGCONT);
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
+/* Keys do not travel; the launcher gets what it needs, the worker does not. */
+static void test_secrets(void **state)
+{
+    (void)state;
+    static const char *const ours[] = {"SSH_AUTH_SOCK=/s", "KUBECONFIG=/k", "OPENAI_API_KEY=sk",
+                                       "SLURM_JOB_ID=0"};
+    char launcher[2 * AK_PATH_MAX], path[2 * AK_PATH_MAX], *seen = NULL;
+    ak_task *task = fixture_task("N=100");
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
+        (void)putenv((char *)(uintptr_t)ours[i]);
+    }
+    char text[2 * AK_PATH_MAX];
+    (void)snprintf(text, sizeof text,
+                   "tr '\\0' '\\n' </proc/self/environ >%s/launcher.env\nexec \"$@\"\n",
+                   fixture_folder);
+    fixture_write("look.sh", text);
+    (void)snprintf(launcher, sizeof launcher, "cmd:sh %s/look.sh", fixture_folder);
+    ak_pool *pool = open_pool(task, launcher, NULL, NULL);
+    submit(pool, task, AK_JOB_TRIAL, 100 * AK_MS_NS);
+    members m = members_of(busy_device(pool));
+    (void)snprintf(path, sizeof path, "%s/launcher.env", fixture_folder);
+    assert_int_equal(ak_fs_read(&seen, NULL, path, 1u << 20, NULL), AK_OK);
+    assert_non_null(strstr(seen, "SSH_AUTH_SOCK=/s"));
+    assert_non_null(strstr(seen, "KUBECONFIG=/k"));
+    assert_null(strstr(seen, "OPENAI_API_KEY"));
+    ak_free(seen);
+    size_t length = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/environ", (int)m.worker);
+    assert_int_equal(ak_fs_read(&seen, &length, path, 1u << 20, NULL), AK_OK);
+    assert_null(memmem(seen, length, "SSH_AUTH_SOCK", 13));
+    assert_null(memmem(seen, length, "KUBECONFIG", 10));
+    ak_free(seen);
+    ak_pool_close(pool);
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(ours[i], "="), ours[i]);
+        (void)unsetenv(name);
+    }
+    ak_task_close(task);
+}
+
+int main(int argc, char **argv)
+{
+    int code;
+    if (fixture_main(&code, argc, argv)) {
+        return code;
+    }
+    set_beat("2000");
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_compile), cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_alone),   cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_losses),  cmocka_unit_test(test_tuner_killed),
+        cmocka_unit_test(test_cut_off), cmocka_unit_test(test_secrets),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

@@ -1,0 +1,204 @@
+/* Tests of the provider whose questions and answers are files: what a prompt holds and who may read
+   it, when a reply counts as written, and how a question ends that nobody answers. Time is a
+   counter; a sleep of the client is the moment in which somebody else acts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "llm/llm.h"
+
+static char folder[AK_PATH_MAX];
+
+static int setup(void **state)
+{
+    (void)state;
+    return ak_fs_temp(folder, NULL) == AK_OK ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    ak_fs_remove(folder);
+    return 0;
+}
+
+/* Somebody who answers: after `after` sleeps the texts are written, one at each further sleep. */
+typedef struct hand {
+    int64_t now_ns;
+    int sleeps, after;
+    const char *name, *texts[4];
+    volatile int cancel;
+    bool cancels;
+} hand;
+
+static int64_t hand_now(void *context)
+{
+    return ((hand *)context)->now_ns;
+}
+
+static void hand_sleep(void *context, int64_t ns)
+{
+    hand *self = context;
+    char path[AK_PATH_MAX];
+    self->now_ns += ns;
+    int at = self->sleeps++ - self->after;
+    if (at >= 0 && at < 4 && self->texts[at] != NULL) {
+        assert_int_equal(ak_fs_join(path, folder, self->name, NULL), AK_OK);
+        assert_int_equal(ak_fs_write(path, self->texts[at], strlen(self->texts[at]), NULL), AK_OK);
+    }
+    self->cancel = self->cancels;
+}
+
+static const ak_llm_message messages[] = {{AK_LLM_USER, "The brief."}, {AK_LLM_USER, "The state."}};
+
+static ak_status ask(ak_llm_answer *answer, hand *self, double timeout, ak_error *err)
+{
+    char spec[AK_PATH_MAX + 8];
+    (void)snprintf(spec, sizeof spec, "file:%s/", folder);
+    ak_llm *llm = NULL;
+    ak_llm_options options = {.model = spec, .timeout_seconds = timeout, .cancel = &self->cancel};
+    ak_llm_seam seam = {.context = self, .now_ns = hand_now, .sleep_ns = hand_sleep};
+    json_t *schema = json_pack("{s:s}", "type", "object");
+    ak_llm_chat chat = {.system = "You tune kernels.",
+                        .messages = messages,
+                        .message_count = 2,
+                        .schema = schema,
+                        .array = "proposals"};
+    assert_int_equal(ak_llm_open(&llm, &options, &seam, NULL), AK_OK);
+    assert_true(ak_llm_is_slow(llm));
+    ak_status status = ak_llm_ask(answer, llm, &chat, err);
+    ak_llm_close(llm);
+    json_decref(schema);
+    return status;
+}
+
+static char *content(const char *name)
+{
+    char path[AK_PATH_MAX], *text = NULL;
+    assert_int_equal(ak_fs_join(path, folder, name, NULL), AK_OK);
+    return ak_fs_read(&text, NULL, path, 1u << 20, NULL) == AK_OK ? text : NULL;
+}
+
+static void a_prompt_is_a_private_file(void **state)
+{
+    (void)state;
+    char path[AK_PATH_MAX];
+    struct stat info;
+    ak_llm_answer answer;
+    hand self = {.after = 3, .name = "0001.reply.json", .texts = {"{\"proposals\": [{\"a\": 1}]}"}};
+    assert_int_equal(ask(&answer, &self, 0, NULL), AK_OK);
+    assert_int_equal(json_array_size(answer.elements), 1);
+    assert_true(!answer.cut && !answer.priced && answer.attempts == 1);
+    ak_llm_answer_clear(&answer);
+    char *prompt = content("0001.prompt.md");
+    assert_string_equal(prompt,
+                        "<!-- Write the answer to the file 0001.reply.json beside this one. -->\n"
+                        "<!-- system -->\n\nYou tune kernels.\n\n<!-- user -->\n\nThe brief.\n\n"
+                        "<!-- user -->\n\nThe state.\n\n<!-- schema -->\n\nThe answer is one JSON "
+                        "value that matches this JSON schema, and nothing else.\n\n```json\n{\n  "
+                        "\"type\": \"object\"\n}\n```\n");
+    ak_free(prompt);
+    assert_int_equal(ak_fs_join(path, folder, "0001.prompt.md", NULL), AK_OK);
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
+    /* nothing else is left behind */
+    char **names;
+    size_t count;
+    assert_int_equal(ak_fs_list(&names, &count, folder, NULL), AK_OK);
+    assert_int_equal(count, 2);
+    ak_fs_list_free(names, count);
+}
+
+/* A reply in pieces counts once it is whole; one in words once it rests; and each question has a
+   number of its own. */
+static void a_reply_counts_when_it_is_written(void **state)
+{
+    (void)state;
+    ak_llm_answer answer;
+    hand self = {.name = "0001.reply.json",
+                 .texts = {"", "{\"proposals\": [", "{\"proposals\": [{\"a\": 1}, {",
+                           "{\"model\": \"someone\", \"proposals\": [{\"a\": 1}, {\"a\": 2}]}"}};
+    assert_int_equal(ask(&answer, &self, 0, NULL), AK_OK);
+    assert_int_equal(json_array_size(answer.elements), 2);
+    assert_string_equal(answer.model, "someone");
+    ak_llm_answer_clear(&answer);
+    self = (hand){.name = "0002.reply.json",
+                  .texts = {"Here it is:\n```json\n{\"proposals\": [{\"a\": 3}]}\n```\n"}};
+    assert_int_equal(ask(&answer, &self, 0, NULL), AK_OK);
+    assert_int_equal(json_array_size(answer.elements), 1);
+    assert_true(self.now_ns >= INT64_C(2000000000) && self.now_ns < INT64_C(2500000000));
+    ak_llm_answer_clear(&answer);
+}
+
+/* A question without an answer ends in time, is marked, and its number is not used again, so that
+   an answer that comes too late is not taken for that of another question. */
+static void a_question_expires(void **state)
+{
+    (void)state;
+    ak_llm_answer answer;
+    ak_error err = AK_ERROR_INIT;
+    hand self = {.after = 1000000};
+    assert_int_equal(ask(&answer, &self, 0, &err), AK_TIMED_OUT);
+    assert_int_equal(answer.fault, AK_LLM_FAULT_TIMEOUT);
+    assert_int_equal(answer.attempts, 1);
+    assert_true(self.now_ns >= INT64_C(1800000000000) && self.now_ns < INT64_C(1801000000000));
+    assert_non_null(
+        strstr(err.text, "0001.reply.json was not written in time; raise --llm-timeout"));
+    assert_null(strstr(err.text, "proxy"));
+    ak_llm_answer_clear(&answer);
+    self = (hand){.after = 1000000};
+    assert_int_equal(ask(&answer, &self, 5, &err), AK_TIMED_OUT);
+    assert_true(self.now_ns >= INT64_C(5000000000) && self.now_ns < INT64_C(5200000000));
+    ak_llm_answer_clear(&answer);
+    self = (hand){.after = 1000000, .cancels = true};
+    assert_int_equal(ask(&answer, &self, 5, &err), AK_CANCELLED);
+    ak_llm_answer_clear(&answer);
+    static const char *const expired[] = {"0001.expired.md", "0002.expired.md", "0003.expired.md"};
+    for (size_t i = 0; i < 3; i++) {
+        char *text = content(expired[i]);
+        assert_non_null(text);
+        ak_free(text);
+    }
+    assert_null(content("0001.prompt.md"));
+    self = (hand){.name = "0004.reply.json", .texts = {"{\"proposals\": []}"}};
+    assert_int_equal(ask(&answer, &self, 5, NULL), AK_OK);
+    ak_llm_answer_clear(&answer);
+}
+
+static void a_reply_is_bounded(void **state)
+{
+    (void)state;
+    char path[AK_PATH_MAX];
+    ak_llm_answer answer;
+    ak_error err = AK_ERROR_INIT;
+    size_t bytes = AK_LLM_REPLY_BYTES_MAX + 1;
+    char *text = ak_alloc(bytes + 1, 1);
+    memset(text, ' ', bytes);
+    /* A file with the number of the next question is somebody's: the question takes another. */
+    assert_int_equal(ak_fs_join(path, folder, "0007.reply.json", NULL), AK_OK);
+    assert_int_equal(ak_fs_write(path, "{}", 2, NULL), AK_OK);
+    hand self = {.name = "0008.reply.json", .texts = {text}};
+    assert_int_equal(ask(&answer, &self, 0, &err), AK_CORRUPT);
+    assert_non_null(strstr(err.text, "larger than 16 MiB"));
+    ak_llm_answer_clear(&answer);
+    ak_free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_prompt_is_a_private_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_reply_counts_when_it_is_written, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_question_expires, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_reply_is_bounded, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,68 @@
+/* Times of more configurations than one comparison takes, brought to one scale. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tuner/scale.h"
+
+enum { COUNT = 70, MOST = 22 };
+
+/* Each comparison is slower than the one before it, and who is the fastest lies anywhere. */
+static void compare_all(double *ms, const double *truth, size_t count)
+{
+    size_t list[MOST + 1], next = 0, of;
+    double slower = 1;
+    for (size_t i = 0; i < count; i++) {
+        ms[i] = 0;
+    }
+    while ((of = ak_scale_next(list, &next, ms, count, MOST)) > 0) {
+        double measured[MOST + 1];
+        assert_in_range(of, 1, MOST + 1);
+        for (size_t i = 0; i < of; i++) {
+            measured[i] = truth[list[i]] * slower;
+        }
+        ak_scale_take(ms, list, measured, of);
+        slower *= 1.7;
+    }
+}
+
+static void every_winner_is_brought_to_one_scale(void **state)
+{
+    (void)state;
+    double truth[COUNT], ms[COUNT];
+    for (size_t winner = 0; winner < COUNT; winner++) {
+        for (size_t i = 0; i < COUNT; i++) {
+            truth[i] = i == winner ? 1 : 2 + (double)(i % 7);
+        }
+        compare_all(ms, truth, COUNT);
+        for (size_t i = 0; i < COUNT; i++) {
+            assert_true(fabs(ms[i] - truth[i]) < 1e-9);
+        }
+    }
+}
+
+static void what_does_not_work_is_no_scale(void **state)
+{
+    (void)state;
+    double truth[COUNT] = {0}, ms[COUNT];
+    truth[40] = 3; /* all of the first comparison fail */
+    truth[69] = 6;
+    compare_all(ms, truth, COUNT);
+    assert_true(ms[0] == 0 && ms[21] == 0);
+    assert_true(fabs(ms[69] / ms[40] - 2) < 1e-9);
+    size_t list[MOST + 1], next = 3;
+    assert_int_equal(ak_scale_next(list, &next, truth, 3, MOST), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_winner_is_brought_to_one_scale),
+        cmocka_unit_test(what_does_not_work_is_no_scale),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

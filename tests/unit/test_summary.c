@@ -1,0 +1,77 @@
+/* What a comparison found, in words. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "tuner/summary.h"
+
+enum { TUNED, DEFAULT, LIBRARY, COUNT };
+
+typedef struct scene {
+    ak_compared list[COUNT];
+    ak_comparison_result comparison;
+} scene;
+
+static scene of(ak_speed over_default, ak_speed over_library)
+{
+    scene s = {.list = {{.name = (char *)"tuned", .median_ms = 1, .over_default = over_default},
+                        {.name = (char *)"default", .median_ms = 2},
+                        {.name = (char *)"OpenBLAS", .version = (char *)"0.3.21", .median_ms = 1}},
+               .comparison = {.library = over_library.ratio > 0 ? LIBRARY : COUNT}};
+    s.list[TUNED].ratio = over_library.ratio;
+    s.list[TUNED].ratio_low = over_library.low;
+    s.list[TUNED].ratio_high = over_library.high;
+    s.list[TUNED].verdict = over_library.verdict;
+    s.list[DEFAULT].over_default = (ak_speed){1, 1, 1, AK_SPEED_NONE};
+    return s;
+}
+
+static void assert_words(scene *s, size_t which, const char *wanted)
+{
+    char *words = NULL;
+    s->comparison.list = s->list;
+    assert_int_equal(ak_summary(&words, &s->comparison, COUNT, which, DEFAULT, NULL), AK_OK);
+    assert_string_equal(words, wanted);
+    ak_free(words);
+}
+
+static void the_default_and_a_library(void **state)
+{
+    (void)state;
+    ak_speed much = {2.1, 2.04, 2.16, AK_SPEED_FASTER}, tie = {1.01, 0.99, 1.03, AK_SPEED_TIE},
+             little = {1.04, 1.02, 1.06, AK_SPEED_FASTER}, none = {0};
+    scene a = of(much, tie), b = of(tie, little), c = of(much, none), d = of(none, none);
+    assert_words(&a, TUNED, "2.10 times the default (2.04 .. 2.16); a tie with OpenBLAS 0.3.21");
+    assert_words(&b, TUNED,
+                 "a tie with the default; 1.04 times the speed of OpenBLAS 0.3.21 (1.02 .. 1.06)");
+    assert_words(&c, TUNED, "2.10 times the default (2.04 .. 2.16)");
+    assert_words(&d, DEFAULT, "nothing faster than the default was found");
+}
+
+static void what_is_not_decided_says_why(void **state)
+{
+    (void)state;
+    ak_speed much = {2.1, 2.04, 2.16, AK_SPEED_FASTER}, open = {8.3, 1.1, 335, AK_SPEED_UNDECIDED},
+             none = {0};
+    scene a = of(open, open), b = of(much, open), c = of(open, none);
+    a.comparison.noise = (ak_noise){.pressure = 0.43, .rounds = 40, .disturbed = 30};
+    assert_words(&a, TUNED, "not decided: the machine was busy (pressure 43 %)");
+    assert_words(&b, TUNED,
+                 "2.10 times the default (2.04 .. 2.16); not decided against OpenBLAS 0.3.21: the "
+                 "times vary too much (1.10 .. 335)");
+    assert_words(&c, TUNED, "not decided: the times vary too much (1.10 .. 335)");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_default_and_a_library),
+        cmocka_unit_test(what_is_not_decided_says_why),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

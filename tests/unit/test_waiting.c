@@ -1,0 +1,207 @@
+/* What a run wants to write while another program holds the archive. */
+#include "archive_fixture.h"
+
+#include <sqlite3.h>
+
+#include "base/clock.h"
+
+typedef struct told {
+    size_t lines;
+    char last[800];
+} told;
+
+static void hear(void *context, const char *line)
+{
+    told *t = context;
+    t->lines++;
+    (void)snprintf(t->last, sizeof t->last, "%s", line);
+}
+
+static sqlite3 *lock(const fixture *f, const char *how)
+{
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, how, NULL, NULL, NULL), SQLITE_OK);
+    return db;
+}
+
+static void unlock(sqlite3 *db)
+{
+    assert_int_equal(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static int64_t add(ak_archive *archive, int number, int64_t parent)
+{
+    char config[32];
+    (void)snprintf(config, sizeof config, "N=%d", number);
+    ak_trial trial = {.run = "0123456789abcdef",
+                      .kernel = "matmul",
+                      .config = config,
+                      .environment = "e",
+                      .status = AK_TRIAL_INVALID,
+                      .reason = "no",
+                      .parent = parent};
+    assert_ok(ak_archive_add_trial(archive, &trial, err));
+    ak_free(trial.timestamp);
+    return trial.id;
+}
+
+static const ak_run a_run = {.id = "0123456789abcdef", .kernel = "matmul", .environment = "e"};
+
+typedef struct order {
+    int next;
+    int64_t latest, parent;
+} order;
+
+static bool in_order(void *context, const ak_trial *trial)
+{
+    order *o = context;
+    char config[32];
+    (void)snprintf(config, sizeof config, "N=%d", o->next++);
+    assert_string_equal(trial->config, config);
+    assert_true(trial->id > o->latest);
+    o->latest = trial->id;
+    o->parent = trial->parent;
+    return true;
+}
+
+static void what_cannot_be_written_waits(void **state)
+{
+    fixture *f = fixture_of(state);
+    told t = {0};
+    const ak_archive_patience patience = {.tell = hear, .context = &t};
+    sqlite3 *db = lock(f, "BEGIN IMMEDIATE");
+    ak_call call = {
+        .run = "0123456789abcdef", .model = "m", .system = "", .brief = "", .state = ""};
+    assert_ok(ak_archive_defer(f->archive, &patience, err));
+    assert_ok(ak_archive_add_run(f->archive, &a_run, err));
+    int64_t first = add(f->archive, 1, 0), second = add(f->archive, 2, first);
+    assert_ok(ak_archive_add_call(f->archive, &call, err));
+    assert_true(first < 0 && second < 0 && first != second);
+    assert_int_equal(ak_archive_trial_id(f->archive, first), 0);
+    assert_ok(ak_archive_end_run(f->archive, a_run.id, "2026-11-22T10:00:00.000Z", "{}", err));
+    assert_int_equal(ak_archive_waiting(f->archive), 5);
+    assert_int_equal(t.lines, 1); /* once */
+    assert_non_null(strstr(t.last, "kept locked by another program"));
+    unlock(db);
+    assert_ok(ak_archive_settle(f->archive, err));
+    assert_int_equal(ak_archive_waiting(f->archive), 0);
+    assert_int_equal(t.lines, 2);
+    assert_non_null(strstr(t.last, "nothing is lost"));
+    int64_t id = ak_archive_trial_id(f->archive, first);
+    assert_true(id > 0 && ak_archive_trial_id(f->archive, second) > id);
+    order o = {.next = 1};
+    ak_archive_filter all = {0};
+    assert_ok(ak_archive_each(f->archive, &all, in_order, &o, err));
+    assert_int_equal(o.next, 3);
+    assert_int_equal(o.parent, id);
+    ak_run run = {0};
+    assert_ok(ak_archive_get_run(&run, f->archive, a_run.id, err));
+    assert_string_equal(run.ended, "2026-11-22T10:00:00.000Z");
+    ak_run_clear(&run);
+}
+
+/* Two runs on one archive: what one has written while the other waited keeps its place. */
+static void others_may_write_meanwhile(void **state)
+{
+    fixture *f = fixture_of(state);
+    told t = {0};
+    ak_archive *other = NULL;
+    const ak_archive_patience patience = {.tell = hear, .context = &t};
+    assert_ok(ak_archive_open(&other, f->path, err));
+    assert_ok(ak_archive_defer(f->archive, &patience, err));
+    assert_ok(ak_archive_add_run(f->archive, &a_run, err));
+    int64_t before = add(f->archive, 1, 0);
+    assert_true(before > 0 && t.lines == 0);
+    sqlite3 *db = lock(f, "BEGIN EXCLUSIVE");
+    int64_t waits = add(f->archive, 2, before);
+    unlock(db);
+    int64_t theirs = add(other, 3, 0);
+    while (ak_archive_waiting(f->archive) > 0) { /* as a run does, between its trials */
+        ak_clock_sleep_ns(10 * AK_MS_NS);
+        ak_archive_retry(f->archive);
+    }
+    assert_true(ak_archive_trial_id(f->archive, waits) > theirs);
+    assert_true(add(f->archive, 4, waits) > 0);
+    assert_ok(ak_archive_settle(f->archive, err));
+    ak_archive_close(other);
+}
+
+static void what_still_waits_goes_to_a_file(void **state)
+{
+    fixture *f = fixture_of(state);
+    told t = {0};
+    volatile int cancel = 0;
+    char path[AK_PATH_MAX];
+    size_t added = 0, known = 0;
+    const ak_archive_patience patience = {.tell = hear, .context = &t, .cancel = &cancel};
+    assert_ok(ak_archive_defer(f->archive, &patience, err));
+    assert_ok(ak_archive_add_run(f->archive, &a_run, err));
+    (void)add(f->archive, 1, 0);
+    sqlite3 *db = lock(f, "BEGIN IMMEDIATE");
+    int64_t second = add(f->archive, 2, 0);
+    (void)add(f->archive, 3, second);
+    assert_ok(ak_archive_end_run(f->archive, a_run.id, "2026-11-22T10:00:00.000Z", "{}", err));
+    cancel = 1; /* Ctrl-C: nothing is waited for */
+    assert_ok(ak_archive_settle(f->archive, err));
+    unlock(db);
+    assert_non_null(strstr(t.last, "2 trials of the run are in a file"));
+    assert_non_null(strstr(t.last, "autokernel import --format json"));
+    assert_ok(ak_fs_join(path, f->folder, "autokernel-waiting-0123456789abcdef.json", err));
+    assert_ok(ak_archive_import(&added, &known, f->archive, "json", path, err));
+    assert_int_equal(added, 2);
+    order o = {.next = 1};
+    ak_archive_filter all = {0};
+    assert_ok(ak_archive_each(f->archive, &all, in_order, &o, err));
+    assert_int_equal(o.next, 4);
+    assert_int_equal(o.parent, o.latest - 1);
+}
+
+/* A program that ends without settling. */
+static void closing_keeps_what_waits(void **state)
+{
+    fixture *f = fixture_of(state);
+    char path[AK_PATH_MAX];
+    const ak_archive_patience patience = {0};
+    assert_ok(ak_archive_defer(f->archive, &patience, err));
+    assert_ok(ak_archive_add_run(f->archive, &a_run, err));
+    sqlite3 *db = lock(f, "BEGIN IMMEDIATE");
+    (void)add(f->archive, 1, 0);
+    ak_archive_close(f->archive);
+    f->archive = NULL;
+    unlock(db);
+    assert_ok(ak_fs_join(path, f->folder, "autokernel-waiting-0123456789abcdef.json", err));
+    assert_true(ak_fs_is_file(path));
+}
+
+/* Who does not ask for patience is told, in one line. */
+static void without_patience_a_lock_is_an_error(void **state)
+{
+    fixture *f = fixture_of(state);
+    sqlite3 *db = lock(f, "BEGIN IMMEDIATE");
+    assert_refused(ak_archive_add_run(f->archive, &a_run, err), AK_TIMED_OUT,
+                   "another program has kept it locked for 10 s");
+    unlock(db);
+}
+
+static int close_all(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_archive_close(f->archive);
+    ak_fs_remove(f->folder);
+    ak_free(f);
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_open_archive, close_all)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(what_cannot_be_written_waits),        TEST(others_may_write_meanwhile),
+        TEST(what_still_waits_goes_to_a_file),     TEST(closing_keeps_what_waits),
+        TEST(without_patience_a_lock_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+/* What language models were worth, by the finish: one trial of a busy moment makes no wonders. */
+#include "archive_fixture.h"
+
+#include "base/json.h"
+
+static const char run_id[] = "00000000000000aa";
+
+/* The default had a bad moment in the search, 1463 ms; beside the others it took 1.5. */
+static const char result[] =
+    "{\"contestants\": ["
+    "{\"name\": \"tuned\", \"config\": {\"A\": 2}, \"ms\": 1.0, \"ci_ms\": [0.99, 1.01]},"
+    "{\"name\": \"default\", \"config\": {\"A\": 1}, \"ms\": 1.5, \"ci_ms\": [1.48, 1.52]},"
+    "{\"name\": \"OpenBLAS\", \"config\": null, \"ms\": 1.2, \"ci_ms\": [1.1, 1.3]}]}";
+
+static int64_t add(fixture *f, const char *config, const char *strategy, const char *model,
+                   int64_t parent, double predicted, double ms, double spread)
+{
+    char text[64];
+    (void)snprintf(text, sizeof text, "%s", config);
+    ak_trial trial = {.run = (char *)(uintptr_t)run_id,
+                      .kernel = (char[]){"k"},
+                      .implementation = (char[]){"host"},
+                      .device = (char[]){"host"},
+                      .size = (char[]){"n=1"},
+                      .dtype = (char[]){"f32"},
+                      .choices = (char[]){""},
+                      .config = text,
+                      .strategy = (char *)(uintptr_t)strategy,
+                      .model = (char *)(uintptr_t)model,
+                      .generation = model == NULL ? 0 : 1,
+                      .parent = parent,
+                      .predicted_gain = predicted,
+                      .status = AK_TRIAL_OK,
+                      .median_ms = ms,
+                      .ci_low_ms = ms / spread,
+                      .ci_high_ms = ms * spread};
+    assert_ok(ak_archive_add_trial(f->archive, &trial, err));
+    ak_free(trial.timestamp);
+    return trial.id;
+}
+
+static json_t *worth_of(fixture *f, bool finished)
+{
+    ak_run run = {.id = (char *)(uintptr_t)run_id,
+                  .started = (char[]){"2026-11-21T10:00:00.000Z"},
+                  .kernel = (char[]){"k"},
+                  .implementation = (char[]){"host"},
+                  .device = (char[]){"host"},
+                  .size = (char[]){"n=1"},
+                  .dtype = (char[]){"f32"},
+                  .choices = (char[]){""}};
+    ak_call call = {.run = (char *)(uintptr_t)run_id,
+                    .generation = 1,
+                    .started = (char[]){"2026-11-21T10:00:00.000Z"},
+                    .model = (char[]){"m"},
+                    .system = (char[]){"s"},
+                    .brief = (char[]){"b"},
+                    .state = (char[]){"t"}};
+    char *text = NULL;
+    json_t *worth = NULL;
+    ak_archive_filter all = {0};
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    assert_ok(ak_archive_add_call(f->archive, &call, err));
+    int64_t first = add(f, "A=1", "default", NULL, 0, 0, 1463, 1.02);
+    add(f, "A=2", "llm", "m", first, 0.1, 1.0, 1.02);
+    add(f, "A=3", "llm", "m", first, 0.1, 1.4, 1.3); /* in no finish, and measured badly */
+    if (finished) {
+        assert_ok(ak_archive_end_run(f->archive, run_id, "2026-11-21T10:01:00.000Z", result, err));
+    }
+    assert_ok(ak_llm_worth(&text, f->archive, &all, err));
+    assert_ok(ak_json_parse(&worth, text, strlen(text), "worth", err));
+    ak_text_free(text);
+    return worth;
+}
+
+static void the_finish_counts(void **state)
+{
+    json_t *worth = worth_of(fixture_of(state), true);
+    const json_t *model = json_array_get(json_object_get(worth, "proposers"), 1);
+    const json_t *interval = json_object_get(model, "best_speed_ci");
+    const json_t *calibration = json_object_get(worth, "calibration");
+    assert_string_equal(ak_json_text_at(model, "strategy"), "llm");
+    assert_true(fabs(ak_json_number_at(model, "best_speed") - 1.5) < 1e-9);
+    assert_true(fabs(json_number_value(json_array_get(interval, 0)) - 1.48 / 1.01) < 1e-9);
+    assert_true(fabs(json_number_value(json_array_get(interval, 1)) - 1.52 / 0.99) < 1e-9);
+    /* One prediction is judged, by the finish; of the other nothing can be said. */
+    assert_true(ak_json_number_at(calibration, "predicted") == 2);
+    assert_true(ak_json_number_at(calibration, "judged") == 1);
+    assert_true(ak_json_number_at(calibration, "undecided") == 1);
+    assert_true(ak_json_number_at(calibration, "faster") == 1);
+    assert_true(fabs(ak_json_number_at(calibration, "mean_error") - (0.5 - 0.1 / 0.9)) < 1e-9);
+    json_decref(worth);
+}
+
+/* A run that was cut off has nothing but its trials, with their intervals. */
+static void without_a_finish_trials_count(void **state)
+{
+    json_t *worth = worth_of(fixture_of(state), false);
+    const json_t *model = json_array_get(json_object_get(worth, "proposers"), 1);
+    assert_true(fabs(ak_json_number_at(model, "best_speed") - 1463) < 1e-6);
+    assert_true(ak_json_number_at(json_object_get(worth, "calibration"), "undecided") == 1);
+    json_decref(worth);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_finish_counts, fixture_open_archive, fixture_close),
+        cmocka_unit_test_setup_teardown(without_a_finish_trials_count, fixture_open_archive,
+                                        fixture_close),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Holds the documents to the source and to their own rules. Usage: docs.py [TREE] [--wrap]
+
+* Each file and function that docs/walkthrough.md names exists, and each hop leads to the next; the walks are short.
+* ARCHITECTURE.md lists the folders of src/ in the order in which lint.sh lets them include each other.
+* docs/glossary.md has at most 40 words. Identifiers in src/ and include/, and the documents, use no word of its last
+  column. Strings of the source and code quotes of documents may: keys of files keep their names.
+* Lines of documents end at column 120, but for tables, code and links. --wrap fills paragraphs anew."""
+import glob, os, re, sys, textwrap
+
+DOWN, UP, WIDTH, WORDS = 12, 14, 120, 40
+WALK, GLOSSARY = "docs/walkthrough.md", "docs/glossary.md"
+
+def documents(tree):
+    return sorted(p for pattern in ("*.md", "docs/*.md", "bench/**/*.md", "kernels/*/README.md")
+                  for p in glob.glob(os.path.join(tree, pattern), recursive=True))
+
+def functions_of(text, name):
+    return re.search(r"^[a-z].*\b%s\(" % name, text, re.M)
+
+def connected(row, earlier):
+    """Does one of two files name a function of the other, or do both name a word that the row quotes?"""
+    names = lambda text, words: any(re.search(r"\b%s\b" % re.escape(w), text) for w in words)
+    return (names(earlier["text"], row["functions"]) or names(row["text"], earlier["functions"])
+            or any(names(row["text"], [w]) and names(earlier["text"], [w]) for w in row["quoted"]))
+
+def check_walk(tree, complain):
+    walks = []
+    for line in open(os.path.join(tree, WALK), encoding="utf-8"):
+        match = re.match(r"\| (\d+) \| `([^`]+)` \| (.*?) \| (.*) \|$", line)
+        if not match:
+            continue
+        if int(match[1]) == 1:
+            walks.append([])
+        path = os.path.join(tree, match[2])
+        if not os.path.exists(path):
+            complain("%s: there is no %s" % (WALK, match[2]))
+            continue
+        row = {"file": match[2], "text": open(path, encoding="utf-8").read(),
+               "functions": re.findall(r"`(\w+)`", match[3]), "quoted": re.findall(r"`(\w+)`", match[4])}
+        for function in row["functions"]:
+            if not functions_of(row["text"], function):
+                complain("%s: %s has no function %s" % (WALK, match[2], function))
+        # A row in italics begins in another process, where no call can lead.
+        if walks[-1] and "*" not in match[4] and not any(connected(row, earlier) for earlier in walks[-1]):
+            complain("%s: nothing leads from an earlier row to %s" % (WALK, match[2]))
+        walks[-1].append(row)
+    hops = [len(walk) for walk in walks]
+    if len(hops) != 2 or hops[0] > DOWN or hops[1] > UP:
+        complain("%s: %s hops; at most %d down and %d up" % (WALK, hops, DOWN, UP))
+
+def check_folders(tree, complain):
+    order = re.search(r'^order="([^"]*)"', open(os.path.join(tree, "tools/lint.sh"), encoding="utf-8").read(), re.M)
+    wanted = [name for name in order[1].split() + ["cli"] if os.path.isdir(os.path.join(tree, "src", name))]
+    text = open(os.path.join(tree, "ARCHITECTURE.md"), encoding="utf-8").read()
+    listed = re.findall(r"^\| `src/(\w+)/` \|", text, re.M)
+    if listed != wanted:
+        complain("ARCHITECTURE.md: lists %s; lint.sh has %s" % (" ".join(listed), " ".join(wanted)))
+    for folder, names in re.findall(r"^\| `(src/\w+/)` \|.*\| (.*) \|$", text, re.M):
+        for name in re.findall(r"`([^`]+)`", names):
+            if not os.path.exists(os.path.join(tree, folder, name)):
+                complain("ARCHITECTURE.md: there is no %s%s" % (folder, name))
+
+# What may keep an old word, and why.
+ALLOWED = {
+    "docs/glossary.md": "it lists the words",
+    "docs/kernel-log.md": "a log keeps the words of its day",
+}
+
+def glossary(tree, complain):
+    """The words of the last column, each with the one to use."""
+    words, count = {}, 0
+    for line in open(os.path.join(tree, GLOSSARY), encoding="utf-8"):
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if len(cells) != 3 or cells[0] in ("word", "") or set(cells[0]) == {"-"}:
+            continue
+        count += 1
+        if len(cells[1]) < 10:
+            complain("%s: %s has no meaning" % (GLOSSARY, cells[0]))
+        words.update((word.strip(), cells[0]) for word in cells[2].split(",") if word.strip())
+    if not 0 < count <= WORDS or not words:
+        complain("%s: %d words; at most %d" % (GLOSSARY, count, WORDS))
+    return words
+
+def identifiers(text):
+    """Line and identifier, without comments and strings."""
+    text = re.sub(r"/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"", lambda m: "\n" * m[0].count("\n"), text, flags=re.S)
+    for number, line in enumerate(text.split("\n"), 1):
+        for identifier in re.findall(r"[A-Za-z_]\w*", line):
+            yield number, identifier
+
+def prose(text):
+    """Line and text of a document, without code."""
+    fenced = False
+    for number, line in enumerate(text.split("\n"), 1):
+        fenced ^= line.startswith("```")
+        if not fenced and not line.startswith("    "):
+            yield number, re.sub(r"`[^`]*`", "", line)
+
+def check_words(tree, complain):
+    words = glossary(tree, complain)
+    pattern = re.compile(r"\b(%s)s?\b" % "|".join(words), re.I)
+    sources = [p for folder in ("src", "include") for kind in ("h", "c", "def")
+               for p in glob.glob(os.path.join(tree, folder, "**", "*." + kind), recursive=True)]
+    for path in sorted(sources) + documents(tree):
+        name = os.path.relpath(path, tree)
+        text = open(path, encoding="utf-8").read()
+        if name in ALLOWED:
+            continue
+        for number, part in (prose if name.endswith(".md") else identifiers)(text):
+            for match in pattern.finditer(part if name.endswith(".md") else part.replace("_", " ")):
+                complain("%s:%d: \"%s\": the glossary says \"%s\"" % (name, number, match[1], words[match[1].lower()]))
+
+def too_long(line):
+    return len(line) > WIDTH and not line.startswith(("|", "    ", "#")) and " " in line[:WIDTH] and "](" not in line
+
+def check_width(tree, complain):
+    for path in documents(tree):
+        fenced = False
+        for number, line in enumerate(open(path, encoding="utf-8").read().split("\n"), 1):
+            fenced ^= line.startswith("```")
+            if not fenced and too_long(line):
+                complain("%s:%d: a line is longer than %d columns" % (os.path.relpath(path, tree), number, WIDTH))
+
+def wrap(tree):
+    """Fills what is too long: a paragraph, or an item of a list, at a time."""
+    for path in documents(tree):
+        lines, out, fenced, at = open(path, encoding="utf-8").read().split("\n"), [], False, 0
+        while at < len(lines):
+            line = lines[at]
+            fenced ^= line.startswith("```")
+            plain = not fenced and line.strip() and not line.startswith(("|", "    ", "#", "```", "<", "!"))
+            if not plain:
+                out.append(line)
+                at += 1
+                continue
+            end = at + 1
+            while (end < len(lines) and lines[end].strip() and not re.match(r"(\||    |#|```|<|\s*[*-] |\s*\d+\. )", lines[end])):
+                end += 1
+            block = lines[at:end]
+            if any(len(l) > WIDTH for l in block):
+                match = re.match(r"(\s*(?:[*-] |\d+\. )?)", block[0])
+                indent = match[1]
+                text = " ".join([block[0][len(indent):]] + [l.strip() for l in block[1:]])
+                block = textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=" " * len(indent),
+                                      break_long_words=False, break_on_hyphens=False)
+            out += block
+            at = end
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("\n".join(out))
+
+def main():
+    args = [a for a in sys.argv[1:] if not a.startswith("--")]
+    tree = args[0] if args else "."
+    if "--wrap" in sys.argv:
+        wrap(tree)
+        return
+    bad = []
+    for check in (check_walk, check_folders, check_words, check_width):
+        check(tree, bad.append)
+    print("\n".join("docs: " + line for line in bad) if bad else "docs: clean")
+    sys.exit(1 if bad else 0)
+
+main()

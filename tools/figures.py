@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Figures of the source tree: files, lines, long functions, long parameter lists, circles of includes.
+
+Usage: figures.py [TREE] [--long] [--check]
+--long lists what is over a limit; --check fails if something over a limit does not say why.
+
+A file over 600 lines says so in its opening comment, a function over 60 lines in the comment before it,
+with the words "long because". clang-format puts the braces of a function at the start of a line, which
+is what this script goes by.
+"""
+import argparse, os, re, sys
+
+FILE_LINES, FUNCTION_LINES, PARAMETERS = 600, 60, 6
+
+def sources(tree):
+    for folder, _, names in sorted(os.walk(os.path.join(tree, "src"))):
+        for name in sorted(names):
+            if name.endswith((".c", ".h")):
+                yield os.path.join(folder, name)
+
+def functions(lines):
+    """(name, first line, lines, parameters, comment before it) of each function defined."""
+    for i, line in enumerate(lines):
+        if line != "{" or i == 0:
+            continue
+        begin = i - 1
+        while begin > 0 and lines[begin - 1].strip() and not re.match(r"[}#/]|.*[;*]/?$", lines[begin - 1]):
+            begin -= 1
+        head = " ".join(lines[begin:i])
+        match = re.search(r"(\w+)\((.*)\)$", head)
+        if not match:
+            continue
+        end = next((j for j in range(i, len(lines)) if lines[j] == "}"), len(lines) - 1)
+        comment = begin
+        while comment > 0 and lines[comment - 1].strip() and not lines[comment - 1].startswith(("}", "#")):
+            comment -= 1
+        depth, count = 0, 1
+        for c in match.group(2):
+            depth += (c == "(") - (c == ")")
+            count += c == "," and depth == 0
+        yield match.group(1), begin + 1, end - begin + 1, count, "\n".join(lines[comment:begin])
+
+def circles(graph):
+    """Strongly connected parts of more than one file, by Tarjan's algorithm."""
+    index, low, stack, on, found = {}, {}, [], set(), []
+    def visit(v):
+        index[v] = low[v] = len(index)
+        stack.append(v); on.add(v)
+        for w in graph.get(v, ()):
+            if w not in index:
+                visit(w); low[v] = min(low[v], low[w])
+            elif w in on:
+                low[v] = min(low[v], index[w])
+        if low[v] == index[v]:
+            part = []
+            while True:
+                w = stack.pop(); on.discard(w); part.append(w)
+                if w == v:
+                    break
+            if len(part) > 1:
+                found.append(sorted(part))
+    for v in sorted(graph):
+        if v not in index:
+            visit(v)
+    return found
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("tree", nargs="?", default=".")
+    ap.add_argument("--long", action="store_true")
+    ap.add_argument("--check", action="store_true")
+    args = ap.parse_args()
+    sys.setrecursionlimit(10000)
+    files = lines_all = count = lines_in = long_files = long_functions = many = includes = asserts = ladders = 0
+    silent, over, graph, statuses = [], [], {}, 0
+    for path in sources(args.tree):
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        lines = text.split("\n")[:-1]
+        name = os.path.relpath(path, args.tree)
+        files += 1
+        lines_all += len(lines)
+        own = re.findall(r'^#include "([^"]+)"', text, re.M)
+        includes += len(own)
+        stem = os.path.relpath(path, os.path.join(args.tree, "src"))[:-2]
+        graph.setdefault(stem, set()).update(i[:-2] for i in own if i.endswith(".h") and i[:-2] != stem)
+        asserts += len(re.findall(r"\b(?:assert|AK_ASSERT)\(", text))
+        ladders += text.count("if (status == AK_OK")
+        opening = text[:text.index("*/")] if text.startswith("/*") else ""
+        if len(lines) > FILE_LINES:
+            long_files += 1
+            over.append("%s: %d lines" % (name, len(lines)))
+            if "long because" not in opening:
+                silent.append(over[-1])
+        for function, first, length, parameters, comment in functions(lines):
+            count += 1
+            lines_in += length
+            if length > FUNCTION_LINES:
+                long_functions += 1
+                over.append("%s:%d: %s has %d lines" % (name, first, function, length))
+                if "long because" not in comment:
+                    silent.append(over[-1])
+            if parameters > PARAMETERS:
+                many += 1
+                over.append("%s:%d: %s has %d parameters" % (name, first, function, parameters))
+    graph = {v: [w for w in ws if w in graph] for v, ws in graph.items()}
+    rings = circles(graph)
+    if args.check:
+        for line in silent:
+            print("figures: %s and does not say why" % line)
+        for ring in rings:
+            print("figures: these include each other in a circle: %s" % ", ".join(ring))
+        sys.exit(1 if silent or rings else 0)
+    if args.long:
+        print("\n".join(over + ["circle: " + ", ".join(ring) for ring in rings]))
+        return
+    print("%d files, %d lines, %d functions (mean %.0f lines)" % (files, lines_all, count, lines_in / max(count, 1)))
+    print("%d files over %d lines, %d functions over %d lines, %d with more than %d parameters" % (
+        long_files, FILE_LINES, long_functions, FUNCTION_LINES, many, PARAMETERS))
+    print("%d circles of includes, %.1f own includes a file, %d asserts, %d tests of status == AK_OK" % (
+        len(rings), includes / max(files, 1), asserts, ladders))
+
+main()

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""screenshots.py: the pictures of the README, from runs that it makes.
+
+Usage: screenshots.py AUTOKERNEL FOLDER [WORDS OF tune ...]
+
+Without words the runs are on bench/recordings, which anybody can make again and which take a moment; `screenshots.py build/release/autokernel /tmp matmul --size 512` shows this
+machine. Writes report.png, configurations.png and dashboard.png. Needs chromium and chromedriver,
+and libmicrohttpd for the last.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+TREE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(TREE, "tests", "browser"))
+from webdriver import Browser, missing # pylint: disable=wrong-import-position
+
+WIDTH, HEIGHT = 1080, 900
+RECORDINGS = [[kernel, "--device", f"sim:recordings/{kernel}.json.gz", "--evals", "200"]
+              for kernel in ("softmax", "matmul_act", "matmul")]
+
+
+def main():
+    if len(sys.argv) < 3 or missing():
+        print(missing() or __doc__, file=sys.stderr)
+        return 2
+    executable, folder = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    runs = [sys.argv[3:]] if len(sys.argv) > 3 else RECORDINGS
+    archive = ["--archive", "runs.db"]
+    with tempfile.TemporaryDirectory() as scratch, Browser(WIDTH, HEIGHT) as browser:
+        os.chdir(scratch) # names of files are part of the pages
+        os.symlink(os.path.join(TREE, "bench", "recordings"), "recordings")
+        report = os.path.join(scratch, "report.html")
+        for words in runs:
+            subprocess.run([executable, "tune", *words, "--quiet", *archive], check=True,
+                           stdout=subprocess.DEVNULL)
+        subprocess.run([executable, "report", "--format", "html", "--output", report, *archive],
+                       check=True, stdout=subprocess.DEVNULL)
+        browser.open("file://" + report)
+        browser.wait("return document.documentElement.dataset.drawn === 'yes'")
+        browser.screenshot(os.path.join(folder, "report.png"), whole=False)
+        browser.run("document.documentElement.style.scrollBehavior = 'auto';"
+                    "document.getElementById('importance').scrollIntoView();")
+        browser.screenshot(os.path.join(folder, "configurations.png"), whole=False)
+        with subprocess.Popen([executable, "serve", "--port", "0", *archive],
+                              stdout=subprocess.PIPE, text=True) as server:
+            line = server.stdout.readline()
+            browser.open(re.search(r"http://\S+", line).group(0))
+            browser.wait("return document.querySelectorAll('#runs tbody tr').length > 0")
+            browser.screenshot(os.path.join(folder, "dashboard.png"), whole=False)
+            server.terminate()
+        os.chdir("/")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
