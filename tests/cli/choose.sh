@@ -13,11 +13,11 @@ echo "- before anything is measured: the first"
 autokernel check ./mine --size 3000 --configs 0 --quiet | chosen
 autokernel bench ./mine --size 3000 --quiet | chosen
 echo "- sizes race"
-autokernel tune ./mine --sizes '3000;30000' --libraries none --fix COMPILER=gcc --time 6 --quiet | chosen
+autokernel tune ./mine --sizes '3000;30000' --libraries none --fix COMPILER=gcc --evals 2 --quiet | chosen
 echo "- and all know it then"
 autokernel check ./mine --size 3000 --configs 0 --quiet | chosen
 autokernel bench ./mine --size 3000 --quiet | chosen
-autokernel tune ./mine --size 3000 --libraries none --fix COMPILER=gcc --evals 1 --time 3 --quiet | chosen
+autokernel tune ./mine --size 3000 --libraries none --fix COMPILER=gcc --evals 1 --quiet | chosen
 echo "- unless one is named"
 autokernel check ./mine --size 3000 --configs 0 --impl host_a --quiet | chosen
 autokernel check ./mine --size 3000 --configs 0 --archive nowhere.db; echo $?

@@ -39,7 +39,7 @@ for n in 100000 300 950; do
 done
 echo "-- a list in a file, as JSON"
 printf '# ours\n 100 \n\nn=5000\n' >sizes.txt
-autokernel tune "$kernel" --sizes @sizes.txt --evals 2 --time 3s --json >one.json
+autokernel tune "$kernel" --sizes @sizes.txt --evals 2 --json >one.json
 echo "exit $?"
 grep -o '"size":"n=[0-9]*"' one.json | tr '\n' ' '
 grep -o '"\(method\|stopped_by\|geomean\|worst\|tradeoff\|stability\)":' one.json | sort -u | tr '\n' ' '
