@@ -18,7 +18,8 @@ TUNE ?= matmul
 # Without any optimisation the sanitizers take four times as long.
 DEBUG := -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG="-g -O1"
 # Some tests wait for a time to pass: one more of them than processors keeps all processors at work.
-CTEST := ctest --output-on-failure --no-tests=error -j $(shell expr $(JOBS) + 1)
+# REPEAT: what .ci/run adds, so that a test that fails is run a second time.
+CTEST := ctest --output-on-failure --no-tests=error -j $(shell expr $(JOBS) + 1) $(REPEAT)
 
 .PHONY: all build setup tune check check-gpu check-all check-asan check-tsan check-fuzz tidy wheel deb install uninstall clean
 

@@ -162,20 +162,17 @@ static ak_status keep_trial(ak_archive *archive, ak_trial *trial, const chooser 
     return status;
 }
 
-static ak_status run_default(candidate *c, const chooser *ch, ak_archive *archive, ak_error *err)
+static ak_status try_default(candidate *c, ak_session *session, const chooser *ch,
+                             ak_archive *archive, ak_error *err)
 {
     ak_status status = AK_OK;
-    ak_session session = {0};
-    const ak_session_options options = {.compile_workers = 1, .cancel = ch->cancel};
-    ak_job job = {.kind = AK_JOB_TRIAL};
+    ak_job job = {.kind = AK_JOB_TRIAL, .id = session->next_job++};
     ak_result result = {0};
     ak_trial *trial = &result.trial;
-    AK_TRY(ak_session_open(&session, c->task, &options, err));
-    job.id = session.next_job++;
     ak_space_default(&job.config, c->task->space);
-    AK_TRY(ak_pool_submit(session.pool, &job, err));
-    AK_TRY(ak_pool_wait(&result, session.pool, RACE_WAIT_NS, err));
-    AK_TRY(ak_session_complete(trial, &session, &job.config, NULL, err));
+    AK_TRY(ak_pool_submit(session->pool, &job, err));
+    AK_TRY(ak_pool_wait(&result, session->pool, RACE_WAIT_NS, err));
+    AK_TRY(ak_session_complete(trial, session, &job.config, NULL, err));
     trial->strategy = ak_strdup(PROPOSED_BY);
     AK_TRY(trial->strategy == NULL ? ak_fail_memory(err) : AK_OK);
     AK_TRY(archive == NULL ? AK_OK : keep_trial(archive, trial, ch, err));
@@ -186,6 +183,19 @@ static ak_status run_default(candidate *c, const chooser *ch, ak_archive *archiv
     }
 out:
     ak_result_clear(&result);
+    return status;
+}
+
+/* Measures the default of one implementation. One that fails is tried once more, because a busy
+   machine can cause the failure. */
+static ak_status run_default(candidate *c, const chooser *ch, ak_archive *archive, ak_error *err)
+{
+    ak_session session = {0};
+    const ak_session_options options = {.compile_workers = 1, .cancel = ch->cancel};
+    ak_status status = ak_session_open(&session, c->task, &options, err);
+    for (int i = 0; status == AK_OK && i < 2 && c->ms <= 0; i++) {
+        status = try_default(c, &session, ch, archive, err);
+    }
     ak_session_close(&session);
     return status;
 }

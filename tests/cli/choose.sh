@@ -13,7 +13,9 @@ echo "- before anything is measured: the first"
 autokernel check ./mine --size 3000 --configs 0 --quiet | chosen
 autokernel bench ./mine --size 3000 --quiet | chosen
 echo "- sizes race"
-autokernel tune ./mine --sizes '3000;30000' --libraries none --fix COMPILER=gcc --evals 2 --quiet | chosen
+autokernel tune ./mine --sizes '3000;30000' --libraries none --fix COMPILER=gcc --evals 2 >race 2>&1
+chosen <race | tail -n 1
+grep failed race
 echo "- and all know it then"
 autokernel check ./mine --size 3000 --configs 0 --quiet | chosen
 autokernel bench ./mine --size 3000 --quiet | chosen
