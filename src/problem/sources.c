@@ -7,6 +7,9 @@
 #include "base/hash.h"
 #include "problem/kernel_files.h"
 
+/* Largest data file that is copied. */
+#define DATA_BYTES_MAX (1u << 30)
+
 static ak_status add(ak_pack *out, const ak_problem *problem, const char *name, ak_error *err)
 {
     char path[AK_PATH_MAX];
@@ -44,6 +47,36 @@ ak_status ak_sources_of(ak_pack *out, const ak_problem *problem,
     ak_pack_sort(out);
 out:
     return status;
+}
+
+/* Adds the data files, whose names begin the lines of problem->data and lie beside problem.json. */
+static ak_status add_data(ak_pack *out, const ak_problem *problem, ak_error *err)
+{
+    char folder[AK_PATH_MAX], name[AK_PATH_MAX], path[AK_PATH_MAX];
+    const char *at = problem->data == NULL ? "" : problem->data;
+    ak_status status = AK_OK;
+    (void)snprintf(folder, sizeof folder, "%.*s",
+                   (int)(ak_fs_base(problem->where) - problem->where), problem->where);
+    for (; status == AK_OK && *at != 0; at += strcspn(at, "\n") + 1) {
+        char *data = NULL;
+        size_t length = 0;
+        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
+        AK_TRY(ak_fs_join(path, folder[0] == 0 ? "." : folder, name, err));
+        AK_TRY(ak_fs_read(&data, &length, path, DATA_BYTES_MAX, err));
+        status = ak_kernel_path(path, problem->name, name, err);
+        status = status == AK_OK ? ak_pack_add(out, path, data, length, err) : status;
+        ak_free(data);
+    }
+out:
+    return status;
+}
+
+ak_status ak_sources_all(ak_pack *out, const ak_problem *problem, ak_error *err)
+{
+    for (size_t i = 0; i < problem->file_count; i++) {
+        AK_DO(add(out, problem, problem->files[i].name, err));
+    }
+    return add_data(out, problem, err);
 }
 
 ak_status ak_sources_hash(char out[AK_SOURCES_HASH_BYTES], const ak_problem *problem,

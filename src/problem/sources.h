@@ -16,6 +16,10 @@
 ak_status ak_sources_of(ak_pack *out, const ak_problem *problem,
                         const ak_implementation_spec *implementation, ak_error *err);
 
+/* Gives all files of a kernel, those of its other implementations and its data files too, in the
+   same places. `out` is empty at the start; the caller clears it, also on failure. */
+ak_status ak_sources_all(ak_pack *out, const ak_problem *problem, ak_error *err);
+
 /* Writes the hash of the implementation's source, the reference, problem.json and the space file,
    as they were when the problem was opened. Environments have it as "source". */
 #define AK_SOURCES_HASH_BYTES 33

@@ -21,13 +21,16 @@
 /* At most this many artifacts are kept for later comparisons. */
 #define ARTIFACTS_MAX 512
 
-static bool set_candidate(json_t *object, const ak_pool *pool, const ak_pool_job *j, size_t i)
+static bool set_candidate(json_t *object, const ak_pool *pool, const ak_pool_device *d,
+                          const ak_pool_job *j, size_t i)
 {
+    char artifact[AK_PATH_MAX];
     if (object == NULL || j->units[i] == AK_POOL_NONE) {
         return object != NULL && ak_json_set_text(object, "baseline", j->baselines[i]);
     }
     const ak_pool_unit *u = &pool->units[j->units[i]];
-    return ak_json_set_text(object, "artifact", u->artifact) &&
+    ak_pool_travel_path(artifact, pool, d, u);
+    return ak_json_set_text(object, "artifact", artifact) &&
            ak_json_set_text(object, "config", u->text) &&
            (pool->options.symbol == NULL ||
             ak_json_set_text(object, "symbol", pool->options.symbol)) &&
@@ -40,12 +43,12 @@ static bool compiled_well(const ak_pool *pool, const ak_pool_job *j, size_t i)
     return j->units[i] == AK_POOL_NONE || pool->units[j->units[i]].compiled.status == AK_TRIAL_OK;
 }
 
-static json_t *job_request(const ak_pool *pool, const ak_pool_job *j)
+static json_t *job_request(const ak_pool *pool, const ak_pool_device *d, const ak_pool_job *j)
 {
     json_t *request = json_object();
     bool good = request != NULL;
     if (j->kind != AK_JOB_COMPARISON) {
-        good = good && set_candidate(request, pool, j, 0) &&
+        good = good && set_candidate(request, pool, d, j, 0) &&
                ak_json_set(request, "timer", ak_message_from_plan(&j->timer));
     } else {
         json_t *list = json_array();
@@ -53,7 +56,7 @@ static json_t *job_request(const ak_pool *pool, const ak_pool_job *j)
         for (size_t i = 0; good && i < j->count; i++) {
             if (compiled_well(pool, j, i)) {
                 json_t *entry = json_object();
-                good = set_candidate(entry, pool, j, i);
+                good = set_candidate(entry, pool, d, j, i);
                 good = json_array_append_new(list, entry) == 0 && good;
             }
         }
@@ -133,7 +136,7 @@ static void tidy_artifacts(ak_pool *pool, ak_pool_unit *latest, bool failed)
         }
     }
     if (gone != NULL && gone->users <= (gone == latest ? 1u : 0u)) {
-        ak_fs_remove(gone->artifact);
+        ak_pool_travel_remove(pool, gone);
         assert(!gone->deleted && pool->artifacts > 0);
         gone->deleted = true;
         pool->artifacts--;
@@ -416,7 +419,8 @@ static ak_status give_job(ak_pool *pool, size_t device, ak_pool_job *j, ak_error
         [AK_JOB_TRIAL] = "trial", [AK_JOB_CHECK] = "check", [AK_JOB_COMPARISON] = "comparison"};
     ak_pool_device *d = &pool->devices[device];
     assert(d->state == AK_DEVICE_FREE && d->job == NULL && !d->held);
-    json_t *request = job_request(pool, j);
+    AK_DO(ak_pool_travel_job(pool, d, j, err));
+    json_t *request = job_request(pool, d, j);
     if (request == NULL) {
         return ak_fail_memory(err);
     }

@@ -14,8 +14,6 @@
 #define PAUSE_PART 5
 /* Limit for deaths in a row without a finished job between them; see pool_turn.c. */
 #define DEATHS_MAX 20
-/* Limit for opening a task, from the hello on. */
-#define OPEN_NS (1800 * AK_SECOND_NS)
 
 /* ---- the home -------------------------------------------------------------------------------- */
 
@@ -102,17 +100,18 @@ ak_status ak_pool_seat_start(ak_pool *pool, ak_pool_device *d, ak_error *err)
                                "--device",
                                pool->launcher.seats[seat].device,
                                NULL};
-    const char *argv[6 + AK_WORDS_MAX + 1] = {
-        pool->program, "worker", "--link", beat, pool->launcher.queues ? "1" : "0", folder};
+    const char *argv[5 + AK_WORDS_MAX + 1] = {pool->program, "worker", "--link", beat,
+                                              pool->launcher.queues ? "1" : "0"};
     ak_status status = ak_launcher_command(&words, &pool->launcher, seat, far, err);
     for (size_t i = 0; i < words.count; i++) {
-        argv[6 + i] = words.at[i];
+        argv[5 + i] = words.at[i];
     }
     if (status == AK_OK) {
         const ak_proc_spec spec = {
             .argv = argv, .any_thread = true, .passes = pool->launcher.ops->passes};
         status = ak_pool_worker_start(&d->worker, &spec, err);
-        d->worker.linked = status == AK_OK;
+        d->worker.linked = d->worker.busy = status == AK_OK;
+        d->worker.request = 0; /* nothing is asked before it has said hello */
     }
     ak_words_free(&words);
     return status;
@@ -160,6 +159,24 @@ static void copy_text(char *out, size_t bytes, const char *text)
     }
 }
 
+/* Notes who a worker is, and has it open the task. */
+static void greet(ak_pool *pool, ak_pool_device *d, const json_t *hello)
+{
+    char host[32];
+    ak_error err = AK_ERROR_INIT;
+    const char *folder = ak_json_text_at(hello, "folder");
+    const size_t seat = (size_t)(d - pool->devices);
+    copy_text(host, sizeof host, ak_json_text_at(hello, "host"));
+    (void)snprintf(d->name, sizeof d->name, "%.30s@%.31s", pool->launcher.seats[seat].device, host);
+    (void)snprintf(d->folder, sizeof d->folder, "%s", folder);
+    d->away = !json_is_true(json_object_get(hello, "shared"));
+    d->worker.greeted = true;
+    if (ak_pool_travel_begin(pool, d, &err) != AK_OK ||
+        ak_pool_device_open(pool, d, &err) == AK_NO_MEMORY) {
+        ak_pool_fault(pool, &err);
+    }
+}
+
 bool ak_pool_link_said(bool *over, ak_pool *pool, ak_pool_device *d, const json_t *message)
 {
     ak_pool_worker *w = &d->worker;
@@ -167,13 +184,7 @@ bool ak_pool_link_said(bool *over, ak_pool *pool, ak_pool_device *d, const json_
         return false;
     }
     if (json_object_get(message, "hello") != NULL && !w->greeted) {
-        char host[32];
-        const size_t seat = (size_t)(d - pool->devices);
-        copy_text(host, sizeof host, ak_json_text_at(message, "host"));
-        (void)snprintf(d->name, sizeof d->name, "%.30s@%.31s", pool->launcher.seats[seat].device,
-                       host);
-        w->greeted = true;
-        w->deadline = ak_clock_ns() + OPEN_NS;
+        greet(pool, d, message);
         return true;
     }
     if (json_object_get(message, "ended") != NULL) {

@@ -103,6 +103,7 @@ ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options
         status = status == AK_OK ? ak_program_find(pool->program, err) : status;
         status = status == AK_OK ? ak_fs_owned_open(&pool->folder, err) : status;
         status = status == AK_OK ? write_source(pool, err) : status;
+        status = status == AK_OK ? ak_pool_travel_open(pool, err) : status;
         status = status == AK_OK ? start_workers(pool, err) : status;
     }
     if (status != AK_OK) {
@@ -129,6 +130,7 @@ void ak_pool_close(ak_pool *pool)
     for (size_t i = 0; i < pool->device_count; i++) {
         ak_pool_worker_stop(&pool->devices[i].worker);
         json_decref(pool->devices[i].prepared);
+        ak_free(pool->devices[i].has);
     }
     while (pool->job_count > 0) {
         ak_pool_job_free(pool->jobs[--pool->job_count]);
@@ -152,6 +154,7 @@ void ak_pool_close(ak_pool *pool)
         pool->backend->close(pool->recorded);
     }
     json_decref(pool->answer);
+    ak_pack_clear(&pool->kernel);
     ak_launcher_close(&pool->launcher);
     ak_map_free(pool->unit_of);
     ak_map_free(pool->outcome_of);

@@ -5,6 +5,7 @@
  *   pool_worker.c   starts worker processes and compiles units
  *   pool_device.c   gives jobs to device workers and handles their replies
  *   pool_fleet.c    keeps workers on other machines
+ *   pool_travel.c   sends files to workers that share no folder with the tuner
  *   pool_ask.c      asks a device worker questions
  *   pool_recall.c   answers jobs of a pool without processes
  *   pool_open.c     opens and closes
@@ -14,6 +15,7 @@
 #define AK_WORKER_POOL_STATE_H
 
 #include "base/map.h"
+#include "base/pack.h"
 #include "base/proc.h"
 #include "launcher/launcher.h"
 #include "worker/message.h"
@@ -106,6 +108,11 @@ typedef struct ak_pool_device {
     json_t *prepared;   /* reply to "open"; NULL before the first */
     int failures;       /* starts in a row that failed */
     int64_t not_before; /* earliest time of the next start */
+    /* Only for a worker on another machine: */
+    bool away;                /* it does not see the pool's folder: files travel */
+    char folder[AK_PATH_MAX]; /* for the files of the run, as the worker names it */
+    bool *has;                /* by unit: its artifact is there */
+    size_t has_capacity;
 } ak_pool_device;
 
 /* The result of code that was measured. */
@@ -119,6 +126,7 @@ struct ak_pool {
     ak_pool_options options;
     ak_fs_owned folder;
     char source[AK_PATH_MAX], program[AK_PATH_MAX];
+    ak_pack kernel; /* with a launcher: the files of a kernel that is not built in */
     ak_pool_worker *compilers;
     size_t compiler_count;
     ak_pool_device *devices;
@@ -181,6 +189,8 @@ ak_status ak_pool_worker_ask(ak_pool_worker *w, ak_pool *pool, const char *op, j
                              int64_t limit_ns, ak_error *err);
 ak_status ak_pool_compiler_start(ak_pool *pool, ak_pool_worker *w, ak_error *err);
 ak_status ak_pool_device_start(ak_pool *pool, ak_pool_device *d, ak_error *err);
+/* Tells a device worker what to open. */
+ak_status ak_pool_device_open(ak_pool *pool, ak_pool_device *d, ak_error *err);
 /* Notes a fault after which the run cannot go on. Only the first such fault is kept. */
 void ak_pool_fault(ak_pool *pool, const ak_error *err);
 /* Gives waiting units to free compile workers. */
@@ -221,6 +231,23 @@ bool ak_pool_link_said(bool *over, ak_pool *pool, ak_pool_device *d, const json_
 bool ak_pool_promote(ak_pool *pool);
 /* Gives a device up. Ends the run if too few are left. */
 void ak_pool_give_up(ak_pool *pool, ak_pool_device *d, const char *text);
+
+/* pool_travel.c */
+
+/* With a launcher, collects the files of a kernel that is not built in, below the pool's folder. */
+ak_status ak_pool_travel_open(ak_pool *pool, ak_error *err);
+/* Sends a worker that has just said hello what it needs before it opens the task. */
+ak_status ak_pool_travel_begin(ak_pool *pool, ak_pool_device *d, ak_error *err);
+/* Writes the path of the kernel on the worker's machine, or "" for a built-in kernel. Returns false
+   if it is too long. */
+bool ak_pool_travel_kernel(char out[AK_PATH_MAX], const ak_pool *pool, const ak_pool_device *d);
+/* Writes the path that a unit's artifact has on the device's machine. */
+void ak_pool_travel_path(char out[AK_PATH_MAX], const ak_pool *pool, const ak_pool_device *d,
+                         const ak_pool_unit *u);
+/* Sends the artifacts of a job that are not there yet. */
+ak_status ak_pool_travel_job(ak_pool *pool, ak_pool_device *d, const ak_pool_job *j, ak_error *err);
+/* Removes an artifact here and wherever it was sent to. */
+void ak_pool_travel_remove(ak_pool *pool, const ak_pool_unit *u);
 
 /* pool_recall.c */
 

@@ -100,43 +100,49 @@ ak_status ak_pool_compiler_start(ak_pool *pool, ak_pool_worker *w, ak_error *err
 }
 
 /* Adds the fields that only a worker on another machine needs. */
-static bool add_elsewhere(json_t *request, json_t *task, const ak_pool *pool)
+static bool add_elsewhere(json_t *request, json_t *task, const ak_pool *pool,
+                          const ak_pool_device *d)
 {
-    char folder[PATH_MAX];
+    char kernel[PATH_MAX];
     json_t *environment = NULL;
-    if (ak_fs_is_folder(pool->task->kernel) && realpath(pool->task->kernel, folder) != NULL &&
-        !ak_json_set_text(task, "kernel", folder)) {
+    const char *text = pool->options.environment;
+    if (!ak_pool_travel_kernel(kernel, pool, d) ||
+        (kernel[0] != 0 &&
+         (!ak_json_set_text(task, "kernel", kernel) || !ak_json_set(task, "kept", json_true())))) {
         return false;
     }
-    const char *text = pool->options.environment;
     return text == NULL ||
            (ak_json_parse(&environment, text, strlen(text), "environment", NULL) == AK_OK &&
             ak_json_set(request, "environment", environment));
 }
 
-ak_status ak_pool_device_start(ak_pool *pool, ak_pool_device *d, ak_error *err)
+ak_status ak_pool_device_open(ak_pool *pool, ak_pool_device *d, ak_error *err)
 {
     json_t *task = NULL;
     bool elsewhere = pool->launcher.ops != NULL;
-    ak_status status = elsewhere ? ak_pool_seat_start(pool, d, err)
-                                 : worker_start(&d->worker, pool, "--device", d->name, err);
-    d->state = AK_DEVICE_CLOSED;
-    status = status == AK_OK ? ak_task_spec_to_json(&task, pool->task, err) : status;
-    if (status != AK_OK) {
-        return status;
-    }
+    AK_DO(ak_task_spec_to_json(&task, pool->task, err));
     json_t *request = json_object();
     bool good =
         request != NULL && ak_json_set(request, "task", task) &&
-        ak_json_set_text(request, "folder", pool->folder.path) &&
-        (!elsewhere || add_elsewhere(request, task, pool)) &&
+        ak_json_set_text(request, "folder", elsewhere ? d->folder : pool->folder.path) &&
+        (!elsewhere || add_elsewhere(request, task, pool, d)) &&
         ak_json_set(request, "launch_timeout_ns", json_integer(pool->options.launch_timeout_ns));
     if (!good) {
         json_decref(request);
         return ak_fail_memory(err);
     }
-    d->state = AK_DEVICE_OPENING;
     return ak_pool_worker_ask(&d->worker, pool, "open", request, OPEN_NS, err);
+}
+
+ak_status ak_pool_device_start(ak_pool *pool, ak_pool_device *d, ak_error *err)
+{
+    bool elsewhere = pool->launcher.ops != NULL;
+    d->state = AK_DEVICE_CLOSED;
+    AK_DO(elsewhere ? ak_pool_seat_start(pool, d, err)
+                    : worker_start(&d->worker, pool, "--device", d->name, err));
+    d->state = AK_DEVICE_OPENING;
+    /* a worker on another machine is told what to open when it has said hello */
+    return elsewhere ? AK_OK : ak_pool_device_open(pool, d, err);
 }
 
 void ak_pool_fault(ak_pool *pool, const ak_error *err)

@@ -8,8 +8,9 @@
  * worker --stdio`), and the far relay starts the worker. Both pass lines on. Besides that:
  *
  *   - The first line of the far relay is its hello: protocol, version, build, host, cores, and
- *     whether it sees the pool's folder ("shared"). Anything else, another build, or a folder that
- *     is not shared ends the connection with one line that says why.
+ *     the folder for the files of the run: the pool's own folder where that is seen ("shared"),
+ * else a new one, into which the files travel (travel.h). Anything else or another build ends the
+ *     connection with one line that says why.
  *   - An empty line is a beat. The near relay sends one now and then and the far relay answers it,
  *     whatever the worker is doing. Whoever hears nothing for several beats ends its side. So
  *     nothing of ours stays behind on a machine that is cut off.
@@ -28,7 +29,7 @@
 #include "base/proc.h"
 #include "worker/wire.h"
 
-#define AK_RELAY_PROTOCOL 1
+#define AK_RELAY_PROTOCOL 2
 /* Beats that may be missed before the other side counts as lost. */
 #define AK_RELAY_MISSED 4
 /* A worker must say hello within this many beats, unless its launcher queues. */
@@ -65,10 +66,11 @@ int64_t ak_relay_beat_ms(void);
 #define AK_BUILD_BYTES 33
 void ak_relay_build(char out[AK_BUILD_BYTES]);
 
-/* worker --link BEAT_MS QUEUES FOLDER WORDS...: the near relay. QUEUES: "1" if the launcher may let
-   a worker wait for as long as it takes. FOLDER: the temporary folder of the pool. */
+/* worker --link BEAT_MS QUEUES WORDS...: the near relay. QUEUES: "1" if the launcher may let a
+   worker wait for as long as it takes. */
 int ak_relay_near(int argc, char **argv);
-/* worker --stdio BEAT_MS FOLDER ROLE WHAT: the far relay of `worker ROLE WHAT`. */
+/* worker --stdio BEAT_MS FOLDER ROLE WHAT: the far relay of `worker ROLE WHAT`. FOLDER: the
+   temporary folder of the pool. */
 int ak_relay_far(int argc, char **argv);
 
 #endif

@@ -11,17 +11,19 @@
 #include "base/cores.h"
 #include "base/fs.h"
 #include "worker/process.h"
+#include "worker/travel.h"
 
 #define LAST_NS AK_SECOND_NS /* for the last line */
 
-static void say_hello(ak_relay_end *near, const char *folder)
+static void say_hello(ak_relay_end *near, const char *folder, bool shared)
 {
     char build[AK_BUILD_BYTES], host[64] = "";
     (void)gethostname(host, sizeof host - 1);
     ak_relay_build(build);
-    json_t *hello = json_pack("{s:s, s:i, s:s, s:s, s:s, s:i, s:b}", "hello", "autokernel",
-                              "protocol", AK_RELAY_PROTOCOL, "version", AK_VERSION, "build", build,
-                              "host", host, "cores", ak_cores(), "shared", ak_fs_is_folder(folder));
+    json_t *hello =
+        json_pack("{s:s, s:i, s:s, s:s, s:s, s:i, s:b, s:s}", "hello", "autokernel", "protocol",
+                  AK_RELAY_PROTOCOL, "version", AK_VERSION, "build", build, "host", host, "cores",
+                  ak_cores(), "shared", shared, "folder", folder);
     ak_relay_say_json(near, hello);
     json_decref(hello);
 }
@@ -42,16 +44,35 @@ static void say_ended(ak_relay_end *near, const char *how, bool lost)
     json_decref(last);
 }
 
-static void serve(ak_relay_end *near, ak_proc *proc, int64_t beat_ns)
+/* Handles the lines that have come from the tuner: beats are sent back, files are kept, and all
+   others are the worker's. Returns false if a file cannot be kept. */
+static bool hear(ak_relay_end *near, ak_relay_end *worker, const char *folder)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_buf line = AK_BUF(AK_LINE_MAX);
+    while (err.status == AK_OK && ak_line_reader_line(&line, &near->lines)) {
+        if (ak_travel_is(&line)) {
+            (void)ak_travel_take(&line, folder, &err);
+        } else {
+            ak_relay_say(line.length == 0 ? near : worker, line.data, line.length);
+        }
+    }
+    ak_buf_free(&line);
+    if (err.status != AK_OK) {
+        say_ended(near, err.text, true);
+    }
+    return err.status == AK_OK;
+}
+
+static void serve(ak_relay_end *near, ak_proc *proc, const char *folder, int64_t beat_ns)
 {
     ak_relay_end worker;
     ak_buf line = AK_BUF(AK_LINE_MAX);
     ak_relay_open(&worker, proc->from, proc->to);
     while (!near->over && ak_clock_ns() - near->heard <= AK_RELAY_MISSED * beat_ns) {
         ak_relay_turn(near, &worker, -1, beat_ns / 2);
-        while (ak_line_reader_line(&line, &near->lines)) {
-            /* an empty line is a beat and is sent back */
-            ak_relay_say(line.length == 0 ? near : &worker, line.data, line.length);
+        if (!hear(near, &worker, folder)) {
+            break;
         }
         while (ak_line_reader_line(&line, &worker.lines)) {
             ak_relay_say(near, line.data, line.length);
@@ -94,17 +115,23 @@ int ak_relay_far(int argc, char **argv)
     }
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     ak_relay_open(&near, in, out);
-    say_hello(&near, argv[4]);
+    ak_fs_owned own = {.lock = -1};
+    const bool shared = ak_fs_is_folder(argv[4]);
+    const char *folder = shared ? argv[4] : own.path;
     const char *const words[] = {self, "worker", argv[5], argv[6], NULL};
     ak_proc_spec spec = {.argv = words, .any_thread = true};
-    if (ak_proc_start(&proc, &spec, &err) == AK_OK) {
-        serve(&near, &proc, ms * AK_MS_NS);
+    if ((shared || ak_fs_owned_open(&own, &err) == AK_OK) &&
+        ak_proc_start(&proc, &spec, &err) == AK_OK) {
+        say_hello(&near, folder, shared);
+        serve(&near, &proc, folder, ms * AK_MS_NS);
     } else {
+        say_hello(&near, folder, shared);
         say_ended(&near, err.text, true);
     }
     ak_relay_flush(&near, LAST_NS);
     ak_process_kill_tree(&proc);
     ak_process_end_descendants();
+    ak_fs_owned_close(&own);
     ak_relay_close(&near);
     return 0;
 }

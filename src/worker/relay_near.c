@@ -19,7 +19,7 @@
 typedef struct near {
     ak_relay_end tuner, node;
     ak_proc proc; /* the launcher */
-    const char *name, *folder;
+    const char *name;
     int64_t beat_ns, begun, beaten; /* `beaten`: time of the latest beat */
     bool queues, greeted;
     char host[64];
@@ -85,8 +85,7 @@ static const char *last_words(near *n)
 
 /* ---- hello ----------------------------------------------------------------------------------- */
 
-/* Refuses a far relay that has another protocol, version or build than this program, or does not
-   see the folder of the pool. */
+/* Refuses a far relay that has another protocol, version or build than this program. */
 static void judge_hello(near *n, const json_t *hello)
 {
     char build[AK_BUILD_BYTES];
@@ -97,13 +96,7 @@ static void judge_hello(near *n, const json_t *hello)
     ak_relay_build(build);
     (void)snprintf(n->host, sizeof n->host, "%.60s", host);
     printable(n->host);
-    bool same = protocol == AK_RELAY_PROTOCOL && strcmp(version, AK_VERSION) == 0 &&
-                strcmp(there, build) == 0;
-    if (same && !json_is_true(json_object_get(hello, "shared"))) {
-        fail(n, true, true,
-             "%s: does not see %.80s: set TMPDIR to a folder that all machines share", n->host,
-             n->folder);
-    } else if (protocol != AK_RELAY_PROTOCOL) {
+    if (protocol != AK_RELAY_PROTOCOL) {
         fail(n, true, true,
              "%s: speaks protocol %d, and this program speaks %d: install the same "
              "autokernel there",
@@ -229,19 +222,18 @@ int ak_relay_near(int argc, char **argv)
 {
     static const char *const everything[] = {"*", NULL};
     int64_t ms;
-    if (argc < 7 || !ak_text_int(&ms, argv[3])) {
+    if (argc < 6 || !ak_text_int(&ms, argv[3])) {
         return 2;
     }
     near n = {.beat_ns = ms * AK_MS_NS,
               .queues = strcmp(argv[4], "1") == 0,
-              .folder = argv[5],
-              .name = argv[6],
+              .name = argv[5],
               .begun = ak_clock_ns()};
     ak_error err = AK_ERROR_INIT;
     ak_relay_open(&n.tuner, AK_PROC_REQUEST_FD, AK_PROC_REPLY_FD);
     ak_relay_open(&n.node, -1, -1);
     ak_proc_spec spec = {
-        .argv = (const char *const *)(argv + 6), .stdio = true, .passes = everything};
+        .argv = (const char *const *)(argv + 5), .stdio = true, .passes = everything};
     if (ak_proc_start(&n.proc, &spec, &err) != AK_OK) {
         fail(&n, true, true, "%s", err.text);
         n.deaf = true;

@@ -10,6 +10,7 @@
 #include "pool_fixture.h"
 #include "worker/pool_state.h"
 #include "worker/relay.h"
+#include "worker/travel.h"
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
@@ -141,6 +142,8 @@ static void test_compile(void **state)
     ak_result result = wait_one(pool);
     expect_fate(&result, "by cmd:env", AK_TRIAL_OK, NULL);
     assert_non_null(strstr(result.trial.measured_on, "host@"));
+    assert_false(pool->devices[0].away); /* the folder is shared, so nothing travels */
+    assert_string_equal(pool->devices[0].folder, pool->folder.path);
     ak_result_clear(&result);
     assert_int_equal(ak_fs_read(&code, &length, pool->units[0].artifact, 1u << 24, NULL), AK_OK);
     assert_int_equal(ak_fs_join(compiled, fixture_folder, "compiled.so", NULL), AK_OK);
@@ -178,15 +181,12 @@ static const struct {
     {"another protocol", "echo '{\"hello\": \"autokernel\", \"host\": \"h\", \"protocol\": 99}'",
      ":", "h: speaks protocol 99"},
     {"another version",
-     "echo '{\"hello\": \"autokernel\", \"host\": \"h\", \"protocol\": 1, \"version\": \"9\"}'",
+     "echo '{\"hello\": \"autokernel\", \"host\": \"h\", \"protocol\": 2, \"version\": \"9\"}'",
      ":", "h: has autokernel 9"},
     {"another build",
-     "echo '{\"hello\": \"autokernel\", \"host\": \"\\u001b[2J\", \"protocol\": 1, "
+     "echo '{\"hello\": \"autokernel\", \"host\": \"\\u001b[2J\", \"protocol\": 2, "
      "\"version\": \"" AK_VERSION "\", \"build\": \"abc\"}'",
      ":", "?[2J: has another build of autokernel (abc)"},
-    {"no shared folder",
-     "\"$@\" </dev/null | sed 's/\"shared\":true/\"shared\":false/'; cat >/dev/null", ":",
-     "does not see /"},
     {"a hello of 5 MiB", "head -c 5242880 /dev/zero | tr '\\0' x; cat >/dev/null", ":",
      "longer than"},
     {"silence", "while read -r line; do :; done; exit", ":", "no worker said hello"},
@@ -270,6 +270,99 @@ static void test_environment(void **state)
     assert_non_null(strstr(err.text, "is another environment: threads: 2 there, 77 here"));
     ak_pool_close(pool);
     ak_task_close(task);
+}
+
+/* ---- files that travel -------------------------------------------------------------------- */
+
+static size_t count_files(const char *folder)
+{
+    char **names = NULL;
+    size_t count = 0;
+    if (ak_fs_list(&names, &count, folder, NULL) == AK_OK) {
+        ak_fs_list_free(names, count);
+    }
+    return count;
+}
+
+/* Nothing is shared: the relay beside the worker is given a folder that it does not have. The files
+   of the kernel and the artifacts travel, are removed where they are removed here, and nothing is
+   left. */
+static void test_travel(void **state)
+{
+    (void)state;
+    char launcher[2 * AK_PATH_MAX], there[AK_PATH_MAX], artifact[AK_PATH_MAX];
+    fixture_write("away.sh", "program=$1 beat=$4; shift 5\n"
+                             "exec \"$program\" worker --stdio \"$beat\" /no/such/folder \"$@\"\n");
+    (void)snprintf(launcher, sizeof launcher, "cmd:sh %s/away.sh", fixture_folder);
+    ak_task *task = fixture_task("N=100");
+    ak_pool *pool = open_pool(task, launcher, "2", NULL);
+    ak_pool_device *d = &pool->devices[0];
+    submit(pool, task, AK_JOB_CHECK, 0);
+    ak_result result = wait_one(pool);
+    expect_fate(&result, "away", AK_TRIAL_OK, NULL);
+    d = &pool->devices[result.device];
+    assert_true(d->away && d->has[0]);
+    assert_string_not_equal(d->folder, pool->folder.path);
+    (void)snprintf(there, sizeof there, "%.3000s", d->folder);
+    ak_pool_travel_path(artifact, pool, d, &pool->units[0]);
+    assert_true(ak_fs_is_file(artifact));
+    ak_result_clear(&result);
+    submit(pool, task, AK_JOB_TRIAL, 5 * AK_MS_NS); /* sent once */
+    result = wait_one(pool);
+    expect_fate(&result, "away", AK_TRIAL_OK, NULL);
+    ak_result_clear(&result);
+    assert_true(count_files(there) >= 2); /* kernel, artifact */
+    ak_pool_travel_remove(pool, &pool->units[0]);
+    const int64_t deadline = ak_clock_ns() + WAIT_NS;
+    while (ak_fs_is_file(artifact) && ak_clock_ns() < deadline) {
+        ak_clock_sleep_ns(AK_MS_NS);
+    }
+    assert_false(ak_fs_is_file(artifact));
+    ak_pool_close(pool);
+    assert_false(ak_fs_is_folder(there));
+    ak_task_close(task);
+}
+
+static void expect_take(const char *line, ak_status status)
+{
+    ak_buf text = AK_BUF(4096);
+    ak_error err = AK_ERROR_INIT;
+    ak_buf_puts(&text, line);
+    assert_true(ak_travel_is(&text));
+    if (ak_travel_take(&text, fixture_folder, &err) != status) {
+        fail_msg("%s: %s", line, err.text);
+    }
+    ak_buf_free(&text);
+}
+
+/* What a line may do: nothing outside the folder. */
+static void test_travel_lines(void **state)
+{
+    (void)state;
+    char path[AK_PATH_MAX], *text = NULL;
+    expect_take("{\"file\":\"a/b.txt\",\"at\":0,\"data\":\"aGVsbG8h\"}", AK_OK);
+    expect_take("{\"file\":\"a/b.txt\",\"at\":5,\"data\":\"IHlvdQ==\"}", AK_OK);
+    assert_int_equal(ak_fs_join(path, fixture_folder, "a/b.txt", NULL), AK_OK);
+    assert_int_equal(ak_fs_read(&text, NULL, path, 100, NULL), AK_OK);
+    assert_string_equal(text, "hello you");
+    ak_free(text);
+    expect_take("{\"file\":\"a/b.txt\",\"at\":0,\"data\":\"\"}", AK_OK);
+    expect_take("{\"file\":\"a/b.txt\"}", AK_OK);
+    assert_false(ak_fs_is_file(path));
+    expect_take("{\"file\":\"a/b.txt\"}", AK_OK); /* it is gone already */
+    static const char *const bad[] = {"/a", "../a", "a/../b", "", ".", "a//b", "a/", "..", "a/."};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char line[128];
+        (void)snprintf(line, sizeof line, "{\"file\":\"%s\",\"at\":0,\"data\":\"\"}", bad[i]);
+        expect_take(line, AK_INVALID);
+    }
+    expect_take("{\"file\":\"c\",\"at\":-1,\"data\":\"\"}", AK_INVALID);
+    expect_take("{\"file\":\"c\",\"at\":268435456,\"data\":\"\"}", AK_INVALID);
+    expect_take("{\"file\":\"c\",\"at\":0,\"data\":\"a\"}", AK_INVALID);
+    expect_take("{\"file\":\"c\",\"at\":0,\"data\":\"a*==\"}", AK_INVALID);
+    expect_take("{\"file\":\"c\",\"at\":0,\"data\":7}", AK_INVALID);
+    expect_take("{\"file\":7}", AK_INVALID);
+    expect_take("{\"file\":", AK_INVALID);
 }
 
 /* ---- workers that are lost ------------------------------------------------------------------- */
@@ -494,6 +587,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_alone),   cmocka_unit_test(test_environment),
         cmocka_unit_test(test_losses),  cmocka_unit_test(test_tuner_killed),
         cmocka_unit_test(test_cut_off), cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_travel),  cmocka_unit_test(test_travel_lines),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

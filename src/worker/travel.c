@@ -1,0 +1,127 @@
+/* travel.c: see travel.h. */
+#include "worker/travel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base64.h"
+#include "base/fs.h"
+#include "worker/wire.h"
+
+#define WHERE          "wire protocol"
+#define NAME_BYTES_MAX 200
+
+json_t *ak_travel_piece(const char *name, const void *bytes, size_t length, size_t at)
+{
+    size_t count = length - at < AK_TRAVEL_PIECE_MAX ? length - at : AK_TRAVEL_PIECE_MAX;
+    ak_buf data = AK_BUF(AK_BASE64_CHARACTERS(AK_TRAVEL_PIECE_MAX));
+    json_t *line = NULL;
+    ak_base64_write(&data, (const char *)bytes + at, count);
+    if (ak_buf_status(&data, NULL) == AK_OK) {
+        line = json_pack("{s:s, s:I, s:s}", "file", name, "at", (json_int_t)at, "data",
+                         count == 0 ? "" : data.data);
+    }
+    ak_buf_free(&data);
+    return line;
+}
+
+json_t *ak_travel_removal(const char *name)
+{
+    return json_pack("{s:s}", "file", name);
+}
+
+ak_status ak_travel_send(int fd, const char *name, const void *bytes, size_t length, ak_error *err)
+{
+    ak_status status = AK_OK;
+    size_t at = 0;
+    do {
+        json_t *line = ak_travel_piece(name, bytes, length, at);
+        status = line == NULL ? ak_fail_memory(err) : ak_wire_send(fd, line, err);
+        json_decref(line);
+        at += AK_TRAVEL_PIECE_MAX;
+    } while (status == AK_OK && at < length);
+    return status;
+}
+
+bool ak_travel_is(const ak_buf *line)
+{
+    static const char begin[] = "{\"file\":";
+    return line->length >= sizeof begin - 1 && memcmp(line->data, begin, sizeof begin - 1) == 0;
+}
+
+/* Returns whether a name leads to no place outside the folder. */
+static bool is_inside(const char *name)
+{
+    size_t length = strlen(name);
+    if (length == 0 || length > NAME_BYTES_MAX || name[0] == '/') {
+        return false;
+    }
+    for (const char *at = name; *at != 0;) {
+        size_t part = strcspn(at, "/");
+        if (part == 0 || strncmp(at, ".", part) == 0 || (part == 2 && strncmp(at, "..", 2) == 0)) {
+            return false;
+        }
+        at += part + (at[part] == '/' ? 1 : 0);
+    }
+    return name[length - 1] != '/';
+}
+
+static ak_status write_piece(const char *path, const ak_buf *bytes, int64_t at, ak_error *err)
+{
+    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (at == 0 ? O_TRUNC : 0);
+    int fd = open(path, flags, 0600);
+    bool good = fd >= 0 && lseek(fd, (off_t)at, SEEK_SET) == (off_t)at &&
+                ak_fs_write_all(fd, bytes->data, bytes->length);
+    int why = errno;
+    if (fd >= 0) {
+        good = close(fd) == 0 && good;
+    }
+    return good ? AK_OK : ak_fail(err, AK_IO, "%.200s: cannot be written: %s", path, strerror(why));
+}
+
+/* Writes a piece to its file, whose folder is created if it does not exist. */
+static ak_status take_piece(const char *path, const json_t *piece, ak_error *err)
+{
+    char folder[AK_PATH_MAX];
+    const char *data;
+    int64_t at;
+    ak_buf bytes = AK_BUF(AK_TRAVEL_PIECE_MAX);
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_string(&data, piece, "data", WHERE, err));
+    AK_TRY(ak_json_int(&at, piece, "at", WHERE, err));
+    if (at < 0 || at > (int64_t)(AK_TRAVEL_FILE_MAX - AK_TRAVEL_PIECE_MAX) ||
+        !ak_base64_read(&bytes, data, strlen(data))) {
+        AK_TRY(ak_fail(err, AK_INVALID, WHERE ": a piece of a file is damaged"));
+    }
+    AK_TRY(ak_buf_status(&bytes, err));
+    (void)snprintf(folder, sizeof folder, "%.*s", (int)(ak_fs_base(path) - 1 - path), path);
+    AK_TRY(ak_fs_mkdirs(folder, err));
+    AK_TRY(write_piece(path, &bytes, at, err));
+out:
+    ak_buf_free(&bytes);
+    return status;
+}
+
+ak_status ak_travel_take(const ak_buf *line, const char *folder, ak_error *err)
+{
+    char path[AK_PATH_MAX];
+    json_t *piece = NULL;
+    const char *name;
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_parse(&piece, line->data, line->length, WHERE, err));
+    AK_TRY(ak_json_string(&name, piece, "file", WHERE, err));
+    if (!is_inside(name)) {
+        AK_TRY(ak_fail(err, AK_INVALID, WHERE ": \"%.80s\" is no name of a file here", name));
+    }
+    AK_TRY(ak_fs_join(path, folder, name, err));
+    if (json_object_get(piece, "data") == NULL) {
+        ak_fs_remove(path);
+    } else {
+        AK_TRY(take_piece(path, piece, err));
+    }
+out:
+    json_decref(piece);
+    return status;
+}
