@@ -409,7 +409,9 @@ AK_API ak_status ak_archive_best(ak_trial *out, ak_archive *archive,
    none. It skips trials that the archive already has: those with the same configuration and time
    stamp (or the same result, if there is no time stamp) and with the same run, task and environment
    as far as the file gives them. `known` (may be NULL) counts the skipped trials. If `format` is
-   NULL, import recognises it by the contents. Files may be compressed with gzip. */
+   NULL, import recognises it by the contents. Files may be compressed with gzip. A file may also be
+   another archive: then its runs, environments, sources and conversations are added as well, and
+   runs whose ids are taken get new ones. */
 AK_API ak_status ak_archive_export(ak_archive *archive, const ak_archive_filter *filter,
                                    const char *format, const char *path, ak_error *err);
 /* Gives what ak_archive_export would write. Free with ak_text_free. */

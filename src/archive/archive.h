@@ -94,6 +94,10 @@ ak_status ak_archive_settle(ak_archive *archive, ak_error *err);
    another `defer` or until the archive is closed. */
 void ak_archive_undefer(ak_archive *archive);
 
+/* Adds everything that another archive has; see merge.c. Counts trials. */
+ak_status ak_archive_merge(size_t *added, size_t *known, ak_archive *archive, const char *path,
+                           ak_error *err);
+
 /* Stores the files of a kernel under their hash, which is the member "source" in the JSON of
    environments. Files that the archive has already are left as they are. ak_archive_get_sources
    reads them; it returns AK_NOT_FOUND if the archive does not have them. */

@@ -51,14 +51,15 @@ extern const ak_option ak_options_all[AK_OPTION_COUNT];
 #define AK_O_FILTER                                                                                \
     (AK_O(RUN) | AK_O(DEVICE) | AK_O(IMPL) | AK_O(SIZE) | AK_O(DTYPE) | AK_O(SET) | AK_O(ARCHIVE))
 
-#define AK_OPERANDS_MAX 64 /* recordings of one simulate; other commands take one or two */
-#define AK_CONFIGS_MAX  64 /* candidates of one bench; more than these would be a search */
+#define AK_OPERANDS_MAX 64   /* recordings of one simulate; other commands take one or two */
+#define AK_FILES_MAX    4096 /* of one import */
+#define AK_CONFIGS_MAX  64   /* candidates of one bench; more than these would be a search */
 
 #define AK_LIKES_MAX 16
 
 /* The parsed command line. Texts are borrowed from argv, the environment and the settings. */
 typedef struct ak_args {
-    const char *operand[AK_OPERANDS_MAX]; /* NULL past the end */
+    const char *operand[AK_FILES_MAX + 1]; /* NULL past the end */
     size_t operand_count;
     const char *text[AK_OPTION_COUNT];   /* NULL: not given, or a flag set to false */
     const char *origin[AK_OPTION_COUNT]; /* "--evals", "AUTOKERNEL_EVALS", a file; NULL: default */

@@ -188,6 +188,9 @@ ak_status ak_import_add(ak_import *import, ak_trial *trial, const char *where, a
     return AK_OK;
 }
 
+/* What every SQLite file, and so every archive, begins with, a 0 included. */
+static const char sqlite_begin[16] = "SQLite format 3";
+
 /* ---- which format ---------------------------------------------------------------------------- */
 
 /* Finds the format of a text. A text that does not begin like JSON is taken for CSV. */
@@ -234,6 +237,10 @@ ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *archive, c
     AK_TRY(import.ids == NULL ? ak_fail_memory(err) : AK_OK);
     if (format != NULL) {
         AK_TRY(find_importable(&ops, format, err));
+    }
+    if (format == NULL && ak_fs_begins(path, sqlite_begin, sizeof sqlite_begin)) {
+        AK_TRY(ak_archive_merge(&import.added, &import.known, archive, path, err));
+        goto out;
     }
     AK_TRY(ak_unpack_read(&text, &length, path, AK_IMPORT_BYTES_MAX, err));
     if (strlen(text) != length) {

@@ -1,0 +1,496 @@
+/*
+ * merge.c: adds everything that another archive has: environments, sources, runs, trials and calls,
+ * in one transaction. Merging twice is merging once.
+ *
+ * A run keeps its id. If the id belongs to another run here, the run gets one that is made of what
+ * it is, so that the same run gets the same id when it is merged again. Trials get new ids; parents
+ * and the ids in results are translated. A run that is here already is completed: trials and calls
+ * that came since then are added, and its end.
+ */
+#include "archive/archive.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "archive/field.h"
+#include "archive/store.h"
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/map.h"
+
+#define RUN_ID_DIGITS 16
+#define JSON_DEPTH    64
+
+typedef struct merged_run {
+    char old[64], id[64]; /* in the other archive and in this one */
+    bool fresh;           /* it was not in this archive */
+} merged_run;
+
+typedef struct merge {
+    ak_archive *archive, *other;
+    merged_run *runs;
+    size_t run_count, run_capacity;
+    ak_map *run_of;   /* key: id in the other archive; value: index in `runs` */
+    ak_map *trial_of; /* key: id in the other archive, as text; value: id here */
+    sqlite3_stmt *same_trial, *same_call;
+    int64_t before; /* ids of trials up to this one existed before */
+    size_t added, known;
+    ak_status status; /* of a visitor */
+    ak_error *err;
+} merge;
+
+static ak_status fault(const ak_archive *archive, ak_error *err)
+{
+    return ak_store_fault(archive, "cannot be read", err);
+}
+
+/* ---- environments and sources ------------------------------------------------------------------
+ */
+
+static ak_status copy_environments(merge *m, ak_error *err)
+{
+    sqlite3_stmt *rows = NULL;
+    ak_status status = AK_OK;
+    int code = SQLITE_DONE;
+    AK_TRY(ak_store_prepare(&rows, m->other, "SELECT hash, words FROM environments", err));
+    while (status == AK_OK && (code = sqlite3_step(rows)) == SQLITE_ROW) {
+        status = ak_store_need_environment(m->archive, (const char *)sqlite3_column_text(rows, 0),
+                                           (const char *)sqlite3_column_text(rows, 1), err);
+    }
+    AK_TRY(status);
+    AK_TRY(code == SQLITE_DONE ? AK_OK : fault(m->other, err));
+out:
+    (void)sqlite3_finalize(rows);
+    return status;
+}
+
+static ak_status copy_sources(merge *m, ak_error *err)
+{
+    sqlite3_stmt *rows = NULL, *add = NULL;
+    ak_status status = AK_OK;
+    int code;
+    AK_TRY(ak_store_prepare(&rows, m->other, "SELECT hash, files, first_seen FROM sources", err));
+    AK_TRY(ak_store_prepare(&add, m->archive,
+                            "INSERT OR IGNORE INTO sources (hash, files, first_seen) "
+                            "VALUES (?1, ?2, ?3)",
+                            err));
+    while ((code = sqlite3_step(rows)) == SQLITE_ROW) {
+        bool good = true;
+        for (int i = 0; i < 3; i++) {
+            good =
+                good && sqlite3_bind_value(add, i + 1, sqlite3_column_value(rows, i)) == SQLITE_OK;
+        }
+        AK_TRY(good ? AK_OK : ak_fail_memory(err));
+        AK_TRY(sqlite3_step(add) == SQLITE_DONE
+                   ? AK_OK
+                   : ak_store_fault(m->archive, "sources cannot be added", err));
+        (void)sqlite3_reset(add);
+    }
+    AK_TRY(code == SQLITE_DONE ? AK_OK : fault(m->other, err));
+out:
+    (void)sqlite3_finalize(rows);
+    (void)sqlite3_finalize(add);
+    return status;
+}
+
+/* ---- runs --------------------------------------------------------------------------------------
+ */
+
+static bool equal(const char *a, const char *b)
+{
+    return strcmp(a == NULL ? "" : a, b == NULL ? "" : b) == 0;
+}
+
+/* Returns whether two entries are of one run. An entry that was made from imported trials knows
+   only when the first of these was measured. */
+static bool is_same_run(const ak_run *a, const ak_run *b)
+{
+    return equal(a->kernel, b->kernel) && equal(a->implementation, b->implementation) &&
+           equal(a->device, b->device) && equal(a->size, b->size) && equal(a->dtype, b->dtype) &&
+           equal(a->choices, b->choices) && equal(a->environment, b->environment) &&
+           (a->imported || b->imported || equal(a->started, b->started));
+}
+
+/* Gives the run with this id; *found is false if there is none. */
+static ak_status look_up(bool *found, ak_run *out, ak_archive *archive, const char *id,
+                         ak_error *err)
+{
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = ak_archive_get_run(out, archive, id, &why);
+    *found = status == AK_OK;
+    return status == AK_OK || status == AK_NOT_FOUND ? AK_OK : ak_fail(err, status, "%s", why.text);
+}
+
+/* Makes the id of a run whose own id belongs to another run here. */
+static void make_id(char out[64], const ak_run *run)
+{
+    char hash[AK_HASH_BYTES];
+    ak_hasher *hasher = ak_hasher_new();
+    const char *const parts[] = {run->id,         run->started, run->kernel, run->implementation,
+                                 run->device,     run->size,    run->dtype,  run->choices,
+                                 run->environment};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        ak_hasher_add_text(hasher, parts[i]);
+    }
+    ak_hasher_end(hash, hasher);
+    (void)snprintf(out, 64, "%.*s", RUN_ID_DIGITS, hash);
+}
+
+/* Sets what the entry of a run that is here already lacks. The result is set later. */
+static ak_status complete_run(merge *m, const ak_run *here, const ak_run *there, ak_error *err)
+{
+    sqlite3_stmt *set = NULL;
+    ak_status status = AK_OK;
+    if (!here->imported || there->imported) {
+        return AK_OK;
+    }
+    AK_TRY(ak_store_prepare(&set, m->archive,
+                            "UPDATE runs SET started = ?2, strategy = ?3, options = ?4, "
+                            "imported = 0 WHERE id = ?1",
+                            err));
+    AK_TRY(ak_store_bind_text(set, 1, here->id) && ak_store_bind_text(set, 2, there->started) &&
+                   ak_store_bind_text(set, 3, there->strategy) &&
+                   ak_store_bind_text(set, 4, there->options_json)
+               ? AK_OK
+               : ak_fail_memory(err));
+    AK_TRY(sqlite3_step(set) == SQLITE_DONE
+               ? AK_OK
+               : ak_store_fault(m->archive, "a run cannot be added", err));
+out:
+    (void)sqlite3_finalize(set);
+    return status;
+}
+
+/* Finds the id that a run has or gets here, and adds the run, without its result, if it is new. */
+static ak_status place_run(merged_run *one, merge *m, ak_run *run, ak_error *err)
+{
+    ak_run here = {0};
+    bool found = false;
+    char *const old = run->id, *const result = run->result_json;
+    ak_status status = AK_OK;
+    (void)snprintf(one->old, sizeof one->old, "%s", old);
+    (void)snprintf(one->id, sizeof one->id, "%s", old);
+    AK_TRY(look_up(&found, &here, m->archive, one->id, err));
+    if (found && !is_same_run(&here, run)) {
+        ak_run_clear(&here);
+        make_id(one->id, run);
+        AK_TRY(look_up(&found, &here, m->archive, one->id, err));
+        AK_TRY(!found || is_same_run(&here, run)
+                   ? AK_OK
+                   : ak_fail(err, AK_INVALID, "%s: run %s cannot be told from others",
+                             m->other->path, old));
+    }
+    one->fresh = !found;
+    if (found) {
+        status = complete_run(m, &here, run, err);
+    } else {
+        run->id = one->id;
+        run->result_json = NULL; /* it names trials, which are not here yet */
+        status = ak_store_insert_run(m->archive, run, run->imported, err);
+        run->id = old;
+        run->result_json = result;
+    }
+out:
+    ak_run_clear(&here);
+    return status;
+}
+
+static ak_status copy_run(merge *m, const char *id, ak_error *err)
+{
+    ak_run run = {0};
+    void *runs = m->runs;
+    ak_status status = AK_OK;
+    if (strlen(id) >= sizeof m->runs->old) {
+        return ak_fail(err, AK_LIMIT, "%s: the id of a run is too long", m->other->path);
+    }
+    AK_TRY(ak_grow(&runs, &m->run_capacity, m->run_count + 1, sizeof *m->runs, err));
+    m->runs = runs;
+    AK_TRY(ak_archive_get_run(&run, m->other, id, err));
+    AK_TRY(place_run(&m->runs[m->run_count], m, &run, err));
+    AK_TRY(ak_map_put(m->run_of, id, m->run_count++, err));
+out:
+    ak_run_clear(&run);
+    return status;
+}
+
+static ak_status copy_runs(merge *m, ak_error *err)
+{
+    sqlite3_stmt *rows = NULL;
+    ak_status status = AK_OK;
+    int code = SQLITE_DONE;
+    AK_TRY(ak_store_prepare(&rows, m->other, "SELECT id FROM runs ORDER BY number", err));
+    while (status == AK_OK && (code = sqlite3_step(rows)) == SQLITE_ROW) {
+        status = copy_run(m, (const char *)sqlite3_column_text(rows, 0), err);
+    }
+    AK_TRY(status);
+    AK_TRY(code == SQLITE_DONE ? AK_OK : fault(m->other, err));
+out:
+    (void)sqlite3_finalize(rows);
+    return status;
+}
+
+static const merged_run *find_run(const merge *m, const char *id)
+{
+    size_t at;
+    return id != NULL && ak_map_get(&at, m->run_of, id) ? &m->runs[at] : NULL;
+}
+
+/* ---- trials ------------------------------------------------------------------------------------
+ */
+
+static void trial_key(char out[24], int64_t id)
+{
+    (void)snprintf(out, 24, "%lld", (long long)id);
+}
+
+/* Returns the id that a trial of the other archive has here, or 0. */
+static int64_t trial_here(const merge *m, int64_t id)
+{
+    char key[24];
+    size_t here;
+    trial_key(key, id);
+    return ak_map_get(&here, m->trial_of, key) ? (int64_t)here : 0;
+}
+
+static const char same_trial_sql[] =
+    "SELECT id FROM trials INDEXED BY trials_by_config WHERE config = ?1 AND id <= ?2 AND run IS "
+    "?3 "
+    "AND timestamp = ?4 AND status = ?5 AND ms IS ?6 AND kernel = ?7 LIMIT 1";
+
+static ak_status find_trial(int64_t *id, const merge *m, const ak_trial *trial, ak_error *err)
+{
+    sqlite3_stmt *s = m->same_trial;
+    bool bound = ak_store_bind_text(s, 1, trial->config == NULL ? "" : trial->config) &&
+                 sqlite3_bind_int64(s, 2, m->before) == SQLITE_OK &&
+                 ak_store_bind_text(s, 3, trial->run) &&
+                 ak_store_bind_text(s, 4, trial->timestamp) &&
+                 ak_store_bind_text(s, 5, ak_trial_status_text(trial->status)) &&
+                 (trial->median_ms > 0 ? sqlite3_bind_double(s, 6, trial->median_ms)
+                                       : sqlite3_bind_null(s, 6)) == SQLITE_OK &&
+                 ak_store_bind_text(s, 7, trial->kernel);
+    int code = bound ? sqlite3_step(s) : SQLITE_NOMEM;
+    *id = code == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+    ak_status status = !bound                                      ? ak_fail_memory(err)
+                       : code == SQLITE_ROW || code == SQLITE_DONE ? AK_OK
+                                                                   : fault(m->archive, err);
+    (void)sqlite3_reset(s);
+    (void)sqlite3_clear_bindings(s);
+    return status;
+}
+
+static ak_status copy_trial(merge *m, ak_trial *trial, ak_error *err)
+{
+    char key[24];
+    int64_t known = 0;
+    const merged_run *run = find_run(m, trial->run);
+    trial_key(key, trial->id);
+    trial->parent = trial_here(m, trial->parent);
+    if (run != NULL) {
+        AK_DO(ak_trial_set(&trial->run, run->id, err));
+    }
+    if (run == NULL || !run->fresh) {
+        AK_DO(find_trial(&known, m, trial, err));
+    }
+    if (known == 0) {
+        AK_DO(ak_store_add_trial(m->archive, trial, err));
+        m->added++;
+    } else {
+        trial->id = known;
+        m->known++;
+    }
+    return ak_map_put(m->trial_of, key, (size_t)trial->id, err);
+}
+
+static ak_status copy_trials(merge *m, ak_error *err)
+{
+    sqlite3_stmt *rows = NULL;
+    ak_status status = AK_OK;
+    const ak_archive_filter all = {.simulated = true};
+    int code = SQLITE_DONE;
+    AK_TRY(ak_store_ask(&m->before, m->archive, "SELECT coalesce(max(id), 0) FROM trials", err));
+    AK_TRY(ak_store_prepare(&m->same_trial, m->archive, same_trial_sql, err));
+    AK_TRY(ak_store_select(&rows, m->other, ak_store_columns, &all, " ORDER BY id", err));
+    while (status == AK_OK && (code = sqlite3_step(rows)) == SQLITE_ROW) {
+        ak_trial trial = {0};
+        status = ak_store_read_trial(&trial, rows, err);
+        status = status == AK_OK ? copy_trial(m, &trial, err) : status;
+        ak_trial_clear(&trial);
+    }
+    AK_TRY(status);
+    AK_TRY(code == SQLITE_DONE ? AK_OK : fault(m->other, err));
+out:
+    (void)sqlite3_finalize(rows);
+    return status;
+}
+
+/* ---- results -----------------------------------------------------------------------------------
+ */
+
+/* Translates the ids of runs and trials in a document: members "run" and "trial". */
+static bool translate(json_t *value, const merge *m, int depth)
+{
+    const char *key;
+    json_t *part;
+    size_t i;
+    bool good = depth < JSON_DEPTH;
+    if (json_is_object(value)) {
+        json_object_foreach(value, key, part)
+        {
+            const merged_run *run =
+                strcmp(key, "run") == 0 ? find_run(m, json_string_value(part)) : NULL;
+            int64_t trial = strcmp(key, "trial") == 0 && json_is_integer(part)
+                                ? trial_here(m, json_integer_value(part))
+                                : 0;
+            good = good && (run == NULL || json_string_set(part, run->id) == 0) &&
+                   (trial == 0 || json_integer_set(part, trial) == 0) &&
+                   translate(part, m, depth + 1);
+        }
+    } else if (json_is_array(value)) {
+        json_array_foreach(value, i, part)
+        {
+            good = good && translate(part, m, depth + 1);
+        }
+    }
+    return good;
+}
+
+/* Gives a run its end and its result, unless it has them. */
+static ak_status copy_result(merge *m, const merged_run *one, ak_error *err)
+{
+    ak_run run = {0};
+    json_t *result = NULL;
+    char *text = NULL;
+    sqlite3_stmt *set = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_archive_get_run(&run, m->other, one->old, err));
+    if (run.ended == NULL && run.result_json == NULL) {
+        goto out;
+    }
+    if (run.result_json != NULL) {
+        AK_TRY(
+            ak_json_parse(&result, run.result_json, strlen(run.result_json), m->other->path, err));
+        AK_TRY(translate(result, m, 0) ? ak_json_text(&text, result, err) : ak_fail_memory(err));
+    }
+    AK_TRY(ak_store_prepare(&set, m->archive,
+                            "UPDATE runs SET ended = ?2, result = ?3 WHERE id = ?1 AND "
+                            "(ended IS NULL OR result IS NULL)",
+                            err));
+    AK_TRY(ak_store_bind_text(set, 1, one->id) && ak_store_bind_text(set, 2, run.ended) &&
+                   ak_store_bind_text(set, 3, text)
+               ? AK_OK
+               : ak_fail_memory(err));
+    AK_TRY(sqlite3_step(set) == SQLITE_DONE
+               ? AK_OK
+               : ak_store_fault(m->archive, "a run cannot be added", err));
+out:
+    (void)sqlite3_finalize(set);
+    json_decref(result);
+    ak_free(text);
+    ak_run_clear(&run);
+    return status;
+}
+
+/* ---- calls -------------------------------------------------------------------------------------
+ */
+
+static ak_status has_call(bool *out, const merge *m, const ak_call *call, ak_error *err)
+{
+    sqlite3_stmt *s = m->same_call;
+    bool bound = ak_store_bind_text(s, 1, call->run) && ak_store_bind_text(s, 2, call->started) &&
+                 ak_store_bind_text(s, 3, call->model) &&
+                 sqlite3_bind_int(s, 4, call->generation) == SQLITE_OK;
+    int code = bound ? sqlite3_step(s) : SQLITE_NOMEM;
+    *out = code == SQLITE_ROW;
+    ak_status status = !bound                                      ? ak_fail_memory(err)
+                       : code == SQLITE_ROW || code == SQLITE_DONE ? AK_OK
+                                                                   : fault(m->archive, err);
+    (void)sqlite3_reset(s);
+    (void)sqlite3_clear_bindings(s);
+    return status;
+}
+
+static bool copy_call(void *context, const ak_call *call)
+{
+    merge *m = context;
+    const merged_run *run = find_run(m, call->run);
+    ak_call copy = *call;
+    bool known = false;
+    if (run == NULL) {
+        return true; /* nobody can ask for it */
+    }
+    copy.run = (char *)(uintptr_t)run->id;
+    m->status = run->fresh ? AK_OK : has_call(&known, m, &copy, m->err);
+    if (m->status == AK_OK && !known) {
+        m->status = ak_store_add_call(m->archive, &copy, m->err);
+    }
+    return m->status == AK_OK;
+}
+
+static ak_status copy_calls(merge *m, ak_error *err)
+{
+    AK_DO(ak_store_prepare(&m->same_call, m->archive,
+                           "SELECT 1 FROM calls WHERE run = ?1 AND started = ?2 AND model = ?3 AND "
+                           "generation = ?4",
+                           err));
+    m->err = err;
+    AK_DO(ak_archive_each_call(m->other, NULL, copy_call, m, err));
+    return m->status;
+}
+
+/* ---- all ---------------------------------------------------------------------------------------
+ */
+
+static ak_status copy_all(merge *m, ak_error *err)
+{
+    AK_DO(copy_environments(m, err));
+    AK_DO(copy_sources(m, err));
+    AK_DO(copy_runs(m, err));
+    AK_DO(copy_trials(m, err));
+    for (size_t i = 0; i < m->run_count; i++) {
+        AK_DO(copy_result(m, &m->runs[i], err));
+    }
+    return copy_calls(m, err);
+}
+
+/* Opens the archive to read from. Other programs may add to it meanwhile. */
+static ak_status open_other(merge *m, const char *path, ak_error *err)
+{
+    struct stat here, there;
+    if (stat(path, &there) == 0 && stat(m->archive->path, &here) == 0 &&
+        here.st_dev == there.st_dev && here.st_ino == there.st_ino) {
+        return ak_fail(err, AK_INVALID, "%s: is the archive itself; name another one", path);
+    }
+    AK_DO(ak_archive_open_existing(&m->other, path, err));
+    return ak_store_execute(m->other, "BEGIN", err);
+}
+
+ak_status ak_archive_merge(size_t *added, size_t *known, ak_archive *archive, const char *path,
+                           ak_error *err)
+{
+    merge m = {.archive = archive, .run_of = ak_map_new(), .trial_of = ak_map_new()};
+    ak_status status = AK_OK;
+    bool begun = false;
+    AK_TRY(m.run_of == NULL || m.trial_of == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(open_other(&m, path, err));
+    AK_TRY(ak_store_begin(archive, err));
+    begun = true;
+    AK_TRY(copy_all(&m, err));
+    begun = false; /* a commit that fails rolls back */
+    AK_TRY(ak_store_commit(archive, err));
+    *added = m.added;
+    *known = m.known;
+out:
+    (void)sqlite3_finalize(m.same_trial);
+    (void)sqlite3_finalize(m.same_call);
+    if (begun) {
+        ak_store_rollback(archive);
+    }
+    if (m.other != NULL) {
+        ak_store_rollback(m.other);
+        ak_archive_close(m.other);
+    }
+    ak_map_free(m.run_of);
+    ak_map_free(m.trial_of);
+    ak_free(m.runs);
+    return status;
+}

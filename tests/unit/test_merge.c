@@ -1,0 +1,247 @@
+/* Archives that are merged: what must come over, twice is once, ids that conflict, runs that went
+   on. */
+#include "archive_fixture.h"
+
+#include "archive/store.h"
+
+typedef struct world {
+    fixture *f;
+    ak_archive *other;
+    char path[AK_PATH_MAX];
+} world;
+
+static int64_t ask(ak_archive *archive, const char *sql)
+{
+    int64_t number = -1;
+    assert_ok(ak_store_ask(&number, archive, sql, err));
+    return number;
+}
+
+static void open_other(world *w, void **state, const char *name)
+{
+    w->f = fixture_of(state);
+    assert_ok(ak_fs_join(w->path, w->f->folder, name, err));
+    assert_ok(ak_archive_open(&w->other, w->path, err));
+}
+
+static void put_run(ak_archive *archive, const char *id, const char *started, const char *size)
+{
+    const ak_run run = {.id = (char *)(uintptr_t)id,
+                        .started = (char *)(uintptr_t)started,
+                        .kernel = "k",
+                        .implementation = "host",
+                        .device = "host",
+                        .size = (char *)(uintptr_t)size,
+                        .dtype = "f32",
+                        .choices = "",
+                        .environment = "e1",
+                        .environment_json = "{\"source\": \"s1\"}",
+                        .options_json = "{\"seed\": 1}"};
+    assert_ok(ak_archive_add_run(archive, &run, err));
+}
+
+static int64_t put_trial(ak_archive *archive, const char *run, const char *config, double ms,
+                         int64_t parent)
+{
+    double samples[2] = {ms, ms};
+    ak_trial trial = {.run = (char *)(uintptr_t)run,
+                      .timestamp = ak_strdup("2026-11-22T10:00:00.000Z"),
+                      .kernel = "k",
+                      .implementation = "host",
+                      .device = "host",
+                      .size = "N=1",
+                      .dtype = "f32",
+                      .choices = "",
+                      .config = (char *)(uintptr_t)config,
+                      .environment = "e1",
+                      .strategy = "random",
+                      .status = AK_TRIAL_OK,
+                      .median_ms = ms,
+                      .samples_ms = samples,
+                      .sample_count = 2,
+                      .parent = parent};
+    assert_ok(ak_archive_add_trial(archive, &trial, err));
+    ak_free(trial.timestamp);
+    return trial.id;
+}
+
+static void put_call(ak_archive *archive, const char *run)
+{
+    const ak_call call = {.run = (char *)(uintptr_t)run,
+                          .started = "2026-11-22T10:00:01.000Z",
+                          .model = "m",
+                          .system = "s",
+                          .brief = "b",
+                          .state = "t",
+                          .attempts = 1};
+    assert_ok(ak_archive_add_call(archive, &call, err));
+}
+
+static void expect_merge(world *w, size_t added, size_t known)
+{
+    size_t got_added = 0, got_known = 0;
+    assert_ok(ak_archive_import(&got_added, &got_known, w->f->archive, NULL, w->path, err));
+    assert_int_equal(got_added, added);
+    assert_int_equal(got_known, known);
+}
+
+/* A run of two trials with a parent, a result that names one of them, a call and sources. */
+static void fill(ak_archive *archive)
+{
+    char result[160];
+    ak_pack sources = {0};
+    put_run(archive, "aaaaaaaaaaaaaaaa", "2026-11-22T10:00:00.000Z", "N=1");
+    int64_t first = put_trial(archive, "aaaaaaaaaaaaaaaa", "A=1", 2.0, 0);
+    int64_t second = put_trial(archive, "aaaaaaaaaaaaaaaa", "A=2", 1.0, first);
+    (void)snprintf(result, sizeof result,
+                   "{\"best\": {\"config\": {\"A\": 2}, \"ms\": 1.0, \"trial\": %lld}, \"run\": "
+                   "\"aaaaaaaaaaaaaaaa\"}",
+                   (long long)second);
+    assert_ok(
+        ak_archive_end_run(archive, "aaaaaaaaaaaaaaaa", "2026-11-22T10:01:00.000Z", result, err));
+    put_call(archive, "aaaaaaaaaaaaaaaa");
+    assert_ok(ak_pack_add(&sources, "k/problem.json", "{}", 2, err));
+    assert_ok(ak_archive_keep_sources(archive, "s1", &sources, err));
+    ak_pack_clear(&sources);
+}
+
+#define COUNT(table) "SELECT count(*) FROM " table
+
+static void test_everything_comes(void **state)
+{
+    world w;
+    open_other(&w, state, "other.db");
+    fill(w.other);
+    put_run(w.f->archive, "bbbbbbbbbbbbbbbb", "2026-11-22T09:00:00.000Z", "N=2");
+    put_trial(w.f->archive, "bbbbbbbbbbbbbbbb", "A=1", 3.0, 0);
+    expect_merge(&w, 2, 0);
+    assert_int_equal(ask(w.f->archive, COUNT("runs")), 2);
+    assert_int_equal(ask(w.f->archive, COUNT("trials")), 3);
+    assert_int_equal(ask(w.f->archive, COUNT("calls")), 1);
+    assert_int_equal(ask(w.f->archive, COUNT("sources")), 1);
+    assert_int_equal(ask(w.f->archive, COUNT("environments WHERE words IS NOT NULL")), 1);
+    /* ids are translated */
+    assert_int_equal(ask(w.f->archive, "SELECT b.parent = a.id FROM trials a, trials b WHERE "
+                                       "a.ms = 2 AND b.ms = 1"),
+                     1);
+    assert_int_equal(ask(w.f->archive, "SELECT json_extract (result, '$.best.trial') = t.id FROM "
+                                       "runs, trials t WHERE t.ms = 1 AND result IS NOT NULL"),
+                     1);
+    assert_int_equal(ask(w.f->archive, COUNT("runs WHERE imported = 0 AND options IS NOT NULL")),
+                     2);
+    /* checksums are right: everything can be read again */
+    ak_run run = {0};
+    ak_trial best = {0};
+    const ak_archive_filter filter = {.run = "aaaaaaaaaaaaaaaa"};
+    assert_ok(ak_archive_best(&best, w.f->archive, &filter, err));
+    assert_string_equal(best.config, "A=2");
+    ak_trial_clear(&best);
+    assert_ok(ak_archive_get_run(&run, w.f->archive, "aaaaaaaaaaaaaaaa", err));
+    assert_string_equal(run.ended, "2026-11-22T10:01:00.000Z");
+    ak_run_clear(&run);
+    /* twice is once, and a third time as well */
+    expect_merge(&w, 0, 2);
+    expect_merge(&w, 0, 2);
+    assert_int_equal(ask(w.f->archive, COUNT("runs")), 2);
+    assert_int_equal(ask(w.f->archive, COUNT("calls")), 1);
+    ak_archive_close(w.other);
+}
+
+/* A run that was merged while it ran is completed by the next merge. */
+static void test_went_on(void **state)
+{
+    world w;
+    open_other(&w, state, "other.db");
+    put_run(w.other, "aaaaaaaaaaaaaaaa", "2026-11-22T10:00:00.000Z", "N=1");
+    int64_t first = put_trial(w.other, "aaaaaaaaaaaaaaaa", "A=1", 2.0, 0);
+    expect_merge(&w, 1, 0);
+    put_trial(w.other, "aaaaaaaaaaaaaaaa", "A=2", 1.0, first);
+    put_call(w.other, "aaaaaaaaaaaaaaaa");
+    assert_ok(ak_archive_end_run(w.other, "aaaaaaaaaaaaaaaa", "2026-11-22T10:01:00.000Z",
+                                 "{\"best\": null}", err));
+    expect_merge(&w, 1, 1);
+    assert_int_equal(
+        ask(w.f->archive, COUNT("runs WHERE ended IS NOT NULL AND result IS NOT NULL")), 1);
+    assert_int_equal(ask(w.f->archive, COUNT("calls")), 1);
+    assert_int_equal(ask(w.f->archive, COUNT("trials WHERE parent IS NOT NULL")), 1);
+    ak_archive_close(w.other);
+}
+
+/* Another run with the same id gets an id of its own, the same one every time. */
+static void test_conflict(void **state)
+{
+    world w;
+    open_other(&w, state, "other.db");
+    fill(w.other);
+    put_run(w.f->archive, "aaaaaaaaaaaaaaaa", "2026-11-20T10:00:00.000Z", "N=7");
+    put_trial(w.f->archive, "aaaaaaaaaaaaaaaa", "A=1", 5.0, 0);
+    expect_merge(&w, 2, 0);
+    expect_merge(&w, 0, 2);
+    assert_int_equal(ask(w.f->archive, COUNT("runs")), 2);
+    assert_int_equal(ask(w.f->archive, COUNT("trials WHERE run = 'aaaaaaaaaaaaaaaa'")), 1);
+    assert_int_equal(
+        ask(w.f->archive, COUNT("trials JOIN runs ON run = runs.id WHERE ended NOTNULL "
+                                "AND runs.id <> 'aaaaaaaaaaaaaaaa'")),
+        2);
+    assert_int_equal(ask(w.f->archive, COUNT("runs WHERE json_extract (result, '$.run') = id")), 1);
+    assert_int_equal(
+        ask(w.f->archive, COUNT("calls JOIN runs ON run = runs.id WHERE ended NOTNULL")), 1);
+    ak_archive_close(w.other);
+}
+
+/* Many archives with equal trial ids. */
+static void test_many(void **state)
+{
+    enum { ARCHIVES = 150, TRIALS = 3 };
+    for (int i = 0; i < ARCHIVES; i++) {
+        world w;
+        char name[32], id[20], config[16];
+        (void)snprintf(name, sizeof name, "job-%d.db", i);
+        (void)snprintf(id, sizeof id, "%016d", i % 100); /* some conflict */
+        open_other(&w, state, name);
+        ak_store_execute(w.other, "PRAGMA synchronous = OFF", NULL);
+        char started[32];
+        (void)snprintf(started, sizeof started, "2026-11-22T10:00:00.%03dZ", i);
+        put_run(w.other, id, started, "N=1");
+        for (int k = 0; k < TRIALS; k++) {
+            (void)snprintf(config, sizeof config, "A=%d", k);
+            put_trial(w.other, id, config, 1.0 + k, 0);
+        }
+        expect_merge(&w, TRIALS, 0);
+        ak_archive_close(w.other);
+    }
+    assert_int_equal(ask(fixture_of(state)->archive, COUNT("runs")), ARCHIVES);
+    assert_int_equal(ask(fixture_of(state)->archive, COUNT("trials")), ARCHIVES * TRIALS);
+}
+
+/* All of a file or nothing, in one line. */
+static void test_refused(void **state)
+{
+    world w;
+    size_t added, known;
+    open_other(&w, state, "other.db");
+    fill(w.other);
+    assert_refused(ak_archive_import(&added, &known, w.f->archive, NULL, w.f->path, err),
+                   AK_INVALID, "is the archive itself");
+    assert_refused(ak_archive_import(&added, &known, w.f->archive, "json", w.path, err), AK_INVALID,
+                   "0 byte");
+    assert_ok(ak_store_execute(w.other, "UPDATE trials SET ms = 0.5 WHERE ms = 1", err));
+    assert_refused(ak_archive_import(&added, &known, w.f->archive, NULL, w.path, err), AK_CORRUPT,
+                   "was changed after it was archived");
+    assert_int_equal(ask(w.f->archive, COUNT("runs")), 0);
+    assert_int_equal(ask(w.f->archive, COUNT("environments")), 0);
+    ak_archive_close(w.other);
+    assert_ok(ak_fs_write(w.path, "SQLite format 3\0 and no more", 28, err));
+    assert_refused(ak_archive_import(&added, &known, w.f->archive, NULL, w.path, err), AK_CORRUPT,
+                   "is not an archive");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_open_archive, fixture_close)
+    const struct CMUnitTest tests[] = {
+        TEST(test_everything_comes), TEST(test_went_on), TEST(test_conflict), TEST(test_many),
+        TEST(test_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
