@@ -19,6 +19,7 @@ import argparse, csv, datetime, gzip, json, math, os, random, statistics, subpro
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EXE = os.environ.get("AUTOKERNEL", os.path.join(HERE, "..", "build", "release", "autokernel"))
+os.environ.setdefault("AUTOKERNEL_ARCHIVE", os.path.join(tempfile.mkdtemp(prefix="bench"), "archive.db"))
 BATCH = 100
 
 def run(*argv):

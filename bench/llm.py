@@ -7,10 +7,11 @@ without one.
 Each conversation is `autokernel study RECORDING --arms ARM --seeds 1 --seed N --evals 40 --llm-replay bench/tapes/NAME`:
 no network, the same answers, the same result. FOLDER has the recordings of other tuners (their DOI is in
 docs/BENCHMARKS.md); without it only our own are shown. The others are the mean over --seeds searches of 60 evaluations."""
-import argparse, json, os, statistics, subprocess, sys
+import argparse, json, os, statistics, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EXE = os.path.abspath(os.environ.get("AUTOKERNEL", os.path.join(HERE, "../build/release/autokernel")))
+os.environ.setdefault("AUTOKERNEL_ARCHIVE", os.path.join(tempfile.mkdtemp(prefix="bench"), "archive.db"))
 OTHERS = {"convolution-A100": "convolution_milo/A100.json.gz", "convolution-A4000": "convolution_milo/A4000.json.gz",
           "dedispersion-A100": "dedispersion_milo/A100.json.gz", "dedispersion-MI250X": "dedispersion_milo/MI250X.json.gz",
           "gemm-3090": "gemm_clblast/RTX_3090.json.gz", "pnpoly-3090": "pnpoly/RTX_3090.json.gz"}

@@ -19,11 +19,12 @@ and its rank. `random` has a second row with 1,000 repeats: 25 of it scatter by 
 Recordings are named by their last two path components, without endings. AUTOKERNEL is the executable
 (default build/release/autokernel), AUTOKERNEL_SPACES a folder of further recordings. Standard library
 only."""
-import argparse, csv, datetime, json, os, statistics, subprocess, sys
+import argparse, csv, datetime, json, os, statistics, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 OWN = os.path.join(HERE, "recordings")
 EXE = os.environ.get("AUTOKERNEL", os.path.join(HERE, "..", "build", "release", "autokernel"))
+os.environ.setdefault("AUTOKERNEL_ARCHIVE", os.path.join(tempfile.mkdtemp(prefix="bench"), "archive.db"))
 SEEDS = 12  # of a calibration: a standard deviation known to about a fifth
 
 def run(*argv):

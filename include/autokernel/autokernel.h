@@ -318,6 +318,10 @@ typedef struct ak_trial {
     double sm_clock_mhz, memory_clock_mhz, power_watts, temperature_celsius;
     char *throttle;     /* why the clock was reduced: "none", "power_cap", "power_cap,thermal" */
     double utilisation; /* of the arithmetic units at that clock, 0..1; set if bound by compute */
+    /* When it was compiled: which of the run's compile workers did that, from 1, and how long before
+       the trial was complete that ended; 0: not known. */
+    int compile_worker;
+    int64_t compiled_before_ns;
 } ak_trial;
 
 /* Where a task lies on the roofline of its device (Williams, Waterman, Patterson 2009), and how
@@ -992,6 +996,14 @@ AK_API ak_status ak_study_recording(char **out_json, const ak_recording *recordi
 /* Runs the study on a device: each run is an ak_tune. `archive` may be NULL. */
 AK_API ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive *archive,
                                const ak_study_options *options, ak_error *err);
+
+/* Keeps a result in the archive, so that the dashboard shows it. `kind` is "study" and `json` the
+   result of one of the two calls above, or "simulate" and what `autokernel simulate --json` prints
+   of several strategies. A member "command" says how to repeat it. */
+AK_API ak_status ak_archive_add_study(ak_archive *archive, const char *kind, const char *json,
+                                      ak_error *err);
+/* Gives a page in a browser that shows such a result. Free with ak_text_free. */
+AK_API ak_status ak_study_page(char **out, const char *kind, const char *json, ak_error *err);
 
 /* ---- 12. bundles: results that run where autokernel is not ---------------------------------- */
 

@@ -54,7 +54,9 @@
     X(power_watts, MEASURED, power_watts)                                                          \
     X(temperature_celsius, MEASURED, temperature_celsius)                                          \
     X(throttle, NULLABLE, throttle)                                                                \
-    X(utilisation, MEASURED, utilisation)
+    X(utilisation, MEASURED, utilisation)                                                          \
+    X(compile_worker, INT, compile_worker)                                                         \
+    X(compiled_before_ns, LONG, compiled_before_ns)
 
 typedef enum ak_field_kind {
     AK_FIELD_TEXT,      /* char *, NULL counts as "" */
@@ -96,7 +98,8 @@ double *ak_field_real(const ak_trial *trial, const ak_field *field);
    negative must not be. */
 ak_status ak_trial_validate(const ak_trial *trial, const char *where, ak_error *err);
 /* Returns the checksum that the archive keeps beside a trial. It covers all fields except
-   efficiency and bound, which are computed again when higher ceilings are measured. */
+   efficiency and bound, which are computed again when higher ceilings are measured, and except the
+   fields that are younger than the checksum where they are not known. */
 int64_t ak_trial_checksum(const ak_trial *trial);
 /* Replaces a text of a trial by a copy. */
 ak_status ak_trial_set(char **member, const char *text, ak_error *err);

@@ -154,6 +154,63 @@ ak_status ak_archive_count_trials(ak_archive *archive, const char *run,
     return visit_trials(archive, rows, visit, context, err);
 }
 
+/* ---- devices ----------------------------------------------------------------------------------
+ */
+
+/* SQLite takes the bare columns of a row from the one that has the maximum. */
+#define SELECT_DEVICES                                                                             \
+    "SELECT measured_on, device_uuid, count(*), count(CASE WHEN status = 'ok' THEN 1 END), "       \
+    "max(id), sum(check_ns + measure_ns) / 1e9, timestamp, config, status, ms FROM trials "        \
+    "WHERE run = ?1 GROUP BY measured_on ORDER BY measured_on"
+
+static ak_status read_device(ak_overview_device *out, char *texts[5], sqlite3_stmt *row,
+                             ak_error *err)
+{
+    static const int columns[5] = {0, 1, 6, 7, 8};
+    for (int i = 0; i < 5; i++) {
+        AK_DO(ak_store_text(&texts[i], row, columns[i], err));
+    }
+    *out = (ak_overview_device){.name = texts[0],
+                                .uuid = texts[1],
+                                .ended = texts[2],
+                                .config = texts[3],
+                                .status = texts[4],
+                                .count = sqlite3_column_int64(row, 2),
+                                .ok = sqlite3_column_int64(row, 3),
+                                .trial = sqlite3_column_int64(row, 4),
+                                .busy_seconds = sqlite3_column_double(row, 5),
+                                .ms = sqlite3_column_double(row, 9)};
+    return AK_OK;
+}
+
+ak_status ak_archive_run_devices(ak_archive *archive, const char *run,
+                                 ak_overview_device_visitor visit, void *context, ak_error *err)
+{
+    sqlite3_stmt *rows;
+    ak_status status = AK_OK;
+    bool more = true;
+    AK_DO(ak_store_prepare(&rows, archive, SELECT_DEVICES, err));
+    if (!ak_store_bind_text(rows, 1, run)) {
+        status = ak_fail_memory(err);
+    }
+    while (status == AK_OK && more) {
+        char *texts[5] = {NULL};
+        ak_overview_device device;
+        int code = sqlite3_step(rows);
+        if (code == SQLITE_DONE) {
+            break;
+        }
+        status = code == SQLITE_ROW ? read_device(&device, texts, rows, err)
+                                    : ak_store_fault(archive, "cannot be read", err);
+        more = status == AK_OK && visit(context, &device);
+        for (int i = 0; i < 5; i++) {
+            ak_free(texts[i]);
+        }
+    }
+    (void)sqlite3_finalize(rows);
+    return status;
+}
+
 /* ---- figures ----------------------------------------------------------------------------------
  */
 

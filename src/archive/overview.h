@@ -44,6 +44,31 @@ ak_status ak_archive_trials_since(ak_archive *archive, int64_t id, ak_overview_t
 ak_status ak_archive_count_trials(ak_archive *archive, const char *run,
                                   ak_overview_trials_visitor visit, void *context, ak_error *err);
 
+/* A device that measures the trials of a run: what it has done so far, and its latest trial. NULL
+   and 0 mean "not known". */
+typedef struct ak_overview_device {
+    const char *name, *uuid; /* "cuda:0@node3"; NULL: the trials do not say which device it was */
+    int64_t count, ok, trial;
+    double busy_seconds; /* checking and measuring */
+    const char *ended, *config, *status;
+    double ms;
+} ak_overview_device;
+typedef bool (*ak_overview_device_visitor)(void *context, const ak_overview_device *device);
+ak_status ak_archive_run_devices(ak_archive *archive, const char *run,
+                                 ak_overview_device_visitor visit, void *context, ak_error *err);
+
+/* The result of a study or of simulations. */
+#define AK_STUDY      "study"
+#define AK_SIMULATION "simulate"
+typedef struct ak_overview_study {
+    int64_t id;
+    const char *ended, *kind, *result_json;
+} ak_overview_study;
+typedef bool (*ak_overview_study_visitor)(void *context, const ak_overview_study *study);
+/* Visits those with a higher id, oldest first. */
+ak_status ak_archive_studies_since(ak_archive *archive, int64_t id, ak_overview_study_visitor visit,
+                                   void *context, ak_error *err);
+
 /* Gives the highest id of a trial, or 0 if there are no trials. */
 ak_status ak_archive_last_trial(int64_t *out, ak_archive *archive, ak_error *err);
 /* Gives a number that changes whenever another connection has written to the archive. */

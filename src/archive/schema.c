@@ -61,11 +61,25 @@
     "  first_seen TEXT NOT NULL\n"                                                                 \
     ") STRICT, WITHOUT ROWID;\n"
 
+/* Version 6 adds to each trial which compile worker compiled it and when, and adds the results of
+   studies and simulations. */
+#define COMPILED                                                                                   \
+    ADD("compile_worker INTEGER NOT NULL DEFAULT 0")                                               \
+    ADD("compiled_before_ns INTEGER NOT NULL DEFAULT 0")
+#define STUDIES                                                                                    \
+    "CREATE TABLE IF NOT EXISTS studies (\n"                                                                     \
+    "  id INTEGER PRIMARY KEY,\n"                                                                  \
+    "  ended TEXT NOT NULL,\n"                                                                     \
+    "  kind TEXT NOT NULL,\n" /* study or simulate */                                              \
+    "  result TEXT NOT NULL\n" /* JSON */                                                          \
+    ") STRICT;\n"
+
 const char *const ak_schema_steps[AK_SCHEMA_VERSION - 1] = {
     "ALTER TABLE trials ADD COLUMN hypothesis TEXT;\n" CALLS,
     CONDITIONS,
     CHECKSUMS,
     SOURCES,
+    COMPILED STUDIES,
 };
 
 /* The columns of the fields of a trial, by their kinds in field.h. */
@@ -121,4 +135,4 @@ const char ak_schema_sql[] =
                 "CREATE INDEX trials_by_run ON trials (run);\n"
                 "CREATE INDEX trials_by_config ON trials (config);\n"
                 "CREATE INDEX runs_by_task ON runs (kernel, device, size, dtype, choices);\n" CALLS
-                    SOURCES;
+                    SOURCES STUDIES;

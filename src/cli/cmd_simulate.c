@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "cli/keep_study.h"
 #include "cli/like_args.h"
 #include "cli/options.h"
 #include "cli/table.h"
@@ -175,23 +176,27 @@ static json_t *entry_json(const board *b, const entry *e, const ak_args *args)
     return object;
 }
 
-/* Prints an object for one strategy, a list of objects for several. */
-static bool print_json(const board *b, const ak_args *args)
+/* Returns {"strategies": [...]}; NULL: no memory. */
+static json_t *board_json(const board *b, const ak_args *args)
 {
-    if (b->entry_count == 1) {
-        json_t *object = entry_json(b, &b->entries[0], args);
-        bool good = object != NULL && ak_out_json(object);
-        json_decref(object);
-        return good;
-    }
     json_t *object = json_object(), *list = json_array();
     bool good = list != NULL;
     for (size_t e = 0; e < b->entry_count && good; e++) {
         good = json_array_append_new(list, entry_json(b, &b->entries[e], args)) == 0;
     }
-    good = ak_json_set(object, "strategies", list) && good && ak_out_json(object);
-    json_decref(object);
-    return good;
+    good = ak_json_set(object, "strategies", list) && good;
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+/* Prints an object for one strategy, a list of objects for several. */
+static bool print_json(const json_t *all)
+{
+    const json_t *list = json_object_get(all, "strategies");
+    return ak_out_json(json_array_size(list) == 1 ? json_array_get(list, 0) : all);
 }
 
 static void score_cell(ak_table *table, bool scored, double score)
@@ -303,13 +308,18 @@ static int run(const ak_args *args)
     if (status == AK_OK) {
         status = simulate(b, args, &err);
     }
+    json_t *all = status == AK_OK ? board_json(b, args) : NULL;
     if (status == AK_OK) {
-        if (!ak_args_has(args, AK_OPTION_JSON)) {
+        if (all != NULL && !ak_args_has(args, AK_OPTION_JSON)) {
             print_text(b, args);
-        } else if (!print_json(b, args)) {
+        } else if (all == NULL || !print_json(all)) {
             status = ak_fail_memory(&err);
         }
     }
+    if (status == AK_OK) {
+        ak_keep_study(args, "simulate", all);
+    }
+    json_decref(all);
     for (size_t e = 0; b != NULL && e < b->entry_count; e++) {
         for (size_t i = 0; i < b->recording_count; i++) {
             ak_simulation_clear(&b->entries[e].results[i]);
@@ -333,8 +343,8 @@ const ak_command ak_cmd_simulate = {
     .least = 1,
     .most = AK_OPERANDS_MAX,
     .options = AK_O(STRATEGY) | AK_O(REPEATS) | AK_O(SEED) | AK_O(SCORE) | AK_O(SPACE) |
-               AK_O(LIKE) | AK_O(EVALS) | AK_O(TIME) | AK_O(BATCH) | AK_O(JOBS) | AK_O(JSON) |
-               AK_O(HELP),
+               AK_O(LIKE) | AK_O(EVALS) | AK_O(TIME) | AK_O(BATCH) | AK_O(JOBS) | AK_O(ARCHIVE) |
+               AK_O(JSON) | AK_O(HELP),
     .about = "A RECORDING is a space whose configurations were all measured once: a cache file of "
              "Kernel Tuner, T4 results, results of KTT (each also compressed with gzip), or an "
              "archive of one task. A search on it takes seconds: its clock advances by what each "

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "cli/keep_study.h"
 #include "cli/like_args.h"
 #include "cli/llm_args.h"
 #include "cli/progress.h"
@@ -216,6 +217,15 @@ static ak_status do_study(char **out, const ak_args *args, const ak_study_option
     return status;
 }
 
+static ak_status print_page(const char *text, ak_error *err)
+{
+    char *page = NULL;
+    AK_DO(ak_study_page(&page, "study", text, err));
+    ak_out_whole(page);
+    ak_text_free(page);
+    return AK_OK;
+}
+
 static ak_status print_study(const char *text, const ak_args *args, ak_error *err)
 {
     const char *format = args->text[AK_OPTION_FORMAT];
@@ -228,8 +238,13 @@ static ak_status print_study(const char *text, const ak_args *args, ak_error *er
         status = ak_out_json(study) ? AK_OK : ak_fail_memory(err);
     } else if (format != NULL && strcmp(format, "csv") == 0) {
         print_csv(study);
+    } else if (format != NULL && strcmp(format, "html") == 0) {
+        status = print_page(text, err);
     } else {
         print_text(study);
+    }
+    if (status == AK_OK) {
+        ak_keep_study(args, "study", study);
     }
     json_decref(study);
     return status;
@@ -249,7 +264,7 @@ static size_t arms_of(const ak_study_options *options)
 
 static int run(const ak_args *args)
 {
-    static const char *const formats[] = {"text", "csv", "json", NULL};
+    static const char *const formats[] = {"text", "csv", "json", "html", NULL};
     ak_error err = AK_ERROR_INIT;
     ak_llm_options llm;
     watch w = {0};
@@ -261,8 +276,8 @@ static int run(const ak_args *args)
     }
     if (!known) {
         (void)ak_fail(&err, AK_INVALID,
-                      "study: there is no format \"%.40s\"; choose text, csv or "
-                      "json",
+                      "study: there is no format \"%.40s\"; choose text, csv, json "
+                      "or html",
                       format);
         return ak_complain_error(&err);
     }

@@ -29,6 +29,11 @@ json_t *ak_page_talk(const json_t *conversation);
 /* Returns sections as an array of objects. */
 json_t *ak_page_sections(const struct ak_sections *sections);
 
+/* Makes the data of the page of a study or of simulations (archive/overview.h); `ended` may be
+   NULL. */
+ak_status ak_study_object(json_t **out, const char *kind, const char *ended, const char *json,
+                          ak_error *err);
+
 /* Scripts and style of a page, in the order in which they are loaded, NULL-terminated. */
 extern const char *const ak_page_scripts[];
 #define AK_PAGE_STYLE "src/report/page/page.css"

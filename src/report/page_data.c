@@ -19,10 +19,11 @@ static json_t *section_json(const ak_section *section)
 {
     bool pairs = section->headers[0] == NULL, good = true;
     json_t *object = json_object(), *headers = pairs ? json_null() : json_array();
-    json_t *right = json_array(), *cells = json_array();
+    json_t *right = json_array(), *below = json_array(), *cells = json_array();
     for (size_t c = 0; good && c < section->columns; c++) {
         good = (pairs || append_text(headers, section->headers[c])) &&
-               json_array_append_new(right, json_boolean(section->right[c])) == 0;
+               json_array_append_new(right, json_boolean(section->right[c])) == 0 &&
+               json_array_append_new(below, json_boolean(section->below[c])) == 0;
     }
     for (size_t i = 0; good && i < section->cell_count; i++) {
         good = append_text(cells, section->cells[i]);
@@ -31,6 +32,7 @@ static json_t *section_json(const ak_section *section)
     good = ak_json_set_text(object, "note", section->note) && good;
     good = ak_json_set(object, "headers", headers) && good;
     good = ak_json_set(object, "right", right) && good;
+    good = ak_json_set(object, "below", below) && good;
     good = ak_json_set(object, "cells", cells) && good;
     if (!good) {
         json_decref(object);

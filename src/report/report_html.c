@@ -19,6 +19,7 @@ const char *const ak_page_scripts[] = {ECHARTS,
                                        "src/report/page/talk.js",
                                        "src/report/page/run.js",
                                        "src/report/page/versus.js",
+                                       "src/report/page/study.js",
                                        "src/report/page/page.js",
                                        NULL};
 

@@ -10,16 +10,19 @@
 
 #include "base/alloc.h"
 #include "base/asset.h"
+#include "archive/overview.h"
 #include "base/clock.h"
 #include "llm/key.h"
 #include "report/page.h"
 #include "serve/gate.h"
 #include "serve/mhd.h"
 #include "base/fs.h"
+#include "base/text.h"
 #include "serve/watch.h"
 
 #define EVENT_BYTES_MAX (64u << 20)
 #define RUN_ID_MAX      64
+#define STUDY_DIGITS_MAX 12
 
 static const char html[] = "text/html; charset=utf-8";
 static const char json_kind[] = "application/json";
@@ -205,6 +208,39 @@ static int show_run(server *s, struct MHD_Connection *connection, const char *id
     return reply(s, connection, 200, json_kind, s->page, strlen(s->page), AK_MHD_COPY);
 }
 
+typedef struct study_page {
+    int64_t id;
+    json_t *page;
+    ak_status status;
+    ak_error *err;
+} study_page;
+
+static bool take_study(void *context, const ak_overview_study *study)
+{
+    study_page *p = context;
+    if (study->id == p->id) {
+        p->status = ak_study_object(&p->page, study->kind, study->ended, study->result_json, p->err);
+    }
+    return false;
+}
+
+static int show_study(server *s, struct MHD_Connection *connection, const char *id)
+{
+    ak_error err = AK_ERROR_INIT;
+    int64_t number = 0;
+    if (strlen(id) > STUDY_DIGITS_MAX || !ak_text_int(&number, id) || number < 1) {
+        return reply_text(s, connection, 404, "there is no such study");
+    }
+    study_page p = {.id = number, .status = AK_OK, .err = &err};
+    ak_status status =
+        ak_archive_studies_since(ak_watch_archive(s->watch), number - 1, take_study, &p, &err);
+    if (status != AK_OK || p.status != AK_OK) {
+        return reply_error(s, connection, &err);
+    }
+    return p.page == NULL ? reply_text(s, connection, 404, "there is no such study")
+                          : reply_json(s, connection, p.page);
+}
+
 static int show_runs(server *s, struct MHD_Connection *connection)
 {
     char place[AK_WATCH_PLACE_BYTES];
@@ -213,6 +249,7 @@ static int show_runs(server *s, struct MHD_Connection *connection)
     bool good = ak_json_set_text(object, "archive", ak_archive_path(ak_watch_archive(s->watch))) &&
                 ak_json_set_text(object, "autokernel", AK_VERSION) &&
                 ak_json_set_text(object, "place", place) &&
+                ak_json_set(object, "studies", ak_watch_studies(s->watch, NULL)) &&
                 ak_json_set(object, "runs", ak_watch_runs(s->watch, NULL));
     if (!good) {
         json_decref(object);
@@ -232,19 +269,29 @@ static void wake(stream *one)
     }
 }
 
-/* Queues the runs that changed since the place `since` for one browser; nothing if no run
-   changed. */
-static void tell(stream *one, const char *since)
+/* Queues an event for one browser; nothing if the list is empty. */
+static void send_event(stream *one, const char *event, const json_t *list, const char *place)
 {
-    char place[AK_WATCH_PLACE_BYTES];
-    json_t *runs = ak_watch_runs(one->server->watch, since);
-    if (runs != NULL && json_array_size(runs) > 0) {
-        ak_watch_place(place, one->server->watch);
-        ak_buf_print(&one->pending, "id: %s\nevent: runs\ndata: ", place);
-        ak_json_print(&one->pending, runs, false);
+    if (json_array_size(list) > 0) {
+        ak_buf_print(&one->pending, "id: %s\nevent: %s\ndata: ", place, event);
+        ak_json_print(&one->pending, list, false);
         ak_buf_puts(&one->pending, "\n\n");
         wake(one);
     }
+}
+
+/* Queues the studies and the runs that changed since the place `since`. The last event has the new
+   place: who loses the connection between the two gets both again. */
+static void tell(stream *one, const char *since)
+{
+    char place[AK_WATCH_PLACE_BYTES];
+    json_t *studies = ak_watch_studies(one->server->watch, since);
+    json_t *runs = ak_watch_runs(one->server->watch, since);
+    ak_watch_place(place, one->server->watch);
+    bool both = json_array_size(runs) > 0;
+    send_event(one, "studies", studies, both && since != NULL ? since : place);
+    send_event(one, "runs", runs, place);
+    json_decref(studies);
     json_decref(runs);
 }
 
@@ -348,8 +395,10 @@ static int take_token(server *s, struct MHD_Connection *connection)
 static int answer(server *s, struct MHD_Connection *connection, const char *url)
 {
     static const char run[] = "/run/", asset[] = "/assets/", api[] = "/api/run/";
+    static const char study[] = "/study/", study_api[] = "/api/study/";
     if (strcmp(url, "/") == 0 ||
-        (strncmp(url, run, sizeof run - 1) == 0 && is_run_id(url + sizeof run - 1))) {
+        (strncmp(url, run, sizeof run - 1) == 0 && is_run_id(url + sizeof run - 1)) ||
+        (strncmp(url, study, sizeof study - 1) == 0 && is_run_id(url + sizeof study - 1))) {
         return show_page(s, connection);
     }
     if (strncmp(url, asset, sizeof asset - 1) == 0) {
@@ -360,6 +409,9 @@ static int answer(server *s, struct MHD_Connection *connection, const char *url)
     }
     if (strncmp(url, api, sizeof api - 1) == 0) {
         return show_run(s, connection, url + sizeof api - 1);
+    }
+    if (strncmp(url, study_api, sizeof study_api - 1) == 0) {
+        return show_study(s, connection, url + sizeof study_api - 1);
     }
     if (strcmp(url, "/events") == 0) {
         return show_events(s, connection);

@@ -5,12 +5,13 @@
  * processes have written into the archive. The runs that changed are sent to the browsers that wait
  * on /events. Addresses are not paths of files: the server answers only those that server.c lists.
  *
- *     /, /run/ID            a page; its scripts ask for the rest
+ *     /, /run/ID, /study/N  a page; its scripts ask for the rest
  *     /assets/NAME          scripts and style, from the executable
- *     /api/runs             the runs, as JSON
+ *     /api/runs             the runs and the studies, as JSON
  *     /api/run/ID           what the page of a run draws from (report/page.h)
- *     /events               server-sent events: "runs", those that changed; its id is a place of
- *                           watch.h, which Last-Event-ID gives back
+ *     /api/study/N          what the page of a study draws from
+ *     /events               server-sent events: "runs" and "studies", those that changed; the id of
+ *                           an event is a place of watch.h, which Last-Event-ID gives back
  */
 #ifndef AK_SERVE_SERVER_H
 #define AK_SERVE_SERVER_H

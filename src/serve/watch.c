@@ -17,14 +17,16 @@ typedef struct seen {
     char *id, *ended;
     int64_t number, trials, ok, last_trial;
     double best_ms;
-    bool has_result, imported;
+    bool has_result, imported, stale; /* stale: its devices have to be asked for again */
+    json_t *devices;                  /* of a run under way; NULL: not known */
 } seen;
 
 struct ak_watch {
     ak_archive *archive;
     char *path; /* as given to ak_watch_open; NULL: the user's archive */
     bool there; /* the archive has a file */
-    int64_t version, last_trial, last_number;
+    int64_t version, last_trial, last_number, last_study;
+    json_t *studies; /* those of the archive, oldest first */
     char last_ended[64];
     seen *runs;
     size_t count, capacity;
@@ -121,7 +123,7 @@ static bool add_run(void *context, const ak_overview_run *run)
         return false;
     }
     seen *s = &w->runs[w->count];
-    *s = (seen){.id = ak_strdup(run->id)};
+    *s = (seen){.id = ak_strdup(run->id), .stale = true};
     w->status = s->id == NULL ? ak_fail_memory(w->err) : take(s, run, w->err);
     w->status = w->status == AK_OK ? ak_map_put(w->by_id, s->id, w->count, w->err) : w->status;
     if (w->status != AK_OK) {
@@ -147,6 +149,118 @@ static bool update_run(void *context, const ak_overview_run *run)
     return w->status == AK_OK;
 }
 
+/* ---- studies ----------------------------------------------------------------------------------
+ */
+
+/* Returns the names of the arms with what each reached: the quality at the end of a study, the
+   score of simulations. */
+static json_t *arms_of(const json_t *result, bool simulated)
+{
+    json_t *list = json_array(), *one;
+    size_t i;
+    json_array_foreach(json_object_get(result, simulated ? "strategies" : "arms"), i, one)
+    {
+        const json_t *curve = json_object_get(json_object_get(one, "quality"), "evaluations");
+        const json_t *last = json_array_get(curve, json_array_size(curve) - 1);
+        const json_t *value = json_object_get(simulated ? one : last, simulated ? "score" : "quality");
+        json_t *arm = json_pack("{s:s, s:O?}", "name",
+                                ak_json_text_at(one, simulated ? "strategy" : "arm"), "value", value);
+        if (json_array_append_new(list, arm) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+/* Returns what was searched: "matmul M=64 on host", or the first recording and how many more. */
+static json_t *subject_of(const json_t *result, bool simulated)
+{
+    const json_t *recordings =
+        json_object_get(json_array_get(json_object_get(result, "strategies"), 0), "recordings");
+    const json_t *about = simulated ? json_array_get(recordings, 0) : result;
+    size_t more = json_array_size(recordings) > 1 ? json_array_size(recordings) - 1 : 0;
+    ak_buf text = AK_BUF(4096);
+    const char *size = ak_json_text_at(about, "size");
+    ak_buf_print(&text, "%.1000s%s%.1000s on %.1000s", ak_json_text_at(about, "kernel"),
+                 size[0] == 0 ? "" : " ", size, ak_json_text_at(about, "device"));
+    if (more > 0) {
+        ak_buf_print(&text, " and %zu more", more);
+    }
+    json_t *subject = text.failed == AK_OK ? json_string(text.data) : NULL;
+    ak_buf_free(&text);
+    return subject;
+}
+
+static bool add_study(void *context, const ak_overview_study *study)
+{
+    ak_watch *w = context;
+    json_t *result = NULL, *shown = json_object();
+    const bool simulated = strcmp(study->kind, AK_SIMULATION) == 0;
+    w->status = ak_json_parse(&result, study->result_json, strlen(study->result_json), study->kind,
+                              w->err);
+    if (w->status == AK_OK) {
+        bool good = ak_json_set(shown, "id", json_integer(study->id)) &&
+                    ak_json_set_text(shown, "kind", study->kind) &&
+                    ak_json_set_text(shown, "ended", study->ended) &&
+                    ak_json_set(shown, "subject", subject_of(result, simulated)) &&
+                    ak_json_set(shown, "arms", arms_of(result, simulated)) &&
+                    json_array_append(w->studies, shown) == 0;
+        w->status = good ? AK_OK : ak_fail_memory(w->err);
+        w->last_study = good ? study->id : w->last_study;
+    }
+    json_decref(result);
+    json_decref(shown);
+    return w->status == AK_OK;
+}
+
+/* ---- the devices of runs under way ------------------------------------------------------------
+ */
+
+static bool add_device(void *context, const ak_overview_device *device)
+{
+    seen *s = context;
+    json_t *object = json_object();
+    bool good = ak_json_set_text(object, "name", device->name) &&
+                ak_json_set_text(object, "uuid", device->uuid) &&
+                ak_json_set(object, "trials", json_integer(device->count)) &&
+                ak_json_set(object, "ok", json_integer(device->ok)) &&
+                ak_json_set(object, "busy_seconds", known(device->busy_seconds)) &&
+                ak_json_set_text(object, "ended", device->ended) &&
+                ak_json_set_text(object, "config", device->config) &&
+                ak_json_set_text(object, "status", device->status) &&
+                ak_json_set(object, "ms", known(device->ms));
+    if (!good) {
+        json_decref(object);
+        return false;
+    }
+    return json_array_append_new(s->devices, object) == 0;
+}
+
+/* Asks for the devices of the latest runs under way that have new trials. */
+static ak_status look_at_devices(ak_watch *w, ak_error *err)
+{
+    size_t asked = 0;
+    for (size_t i = w->count; i > 0 && asked < AK_WATCH_FLEETS_MAX; i--) {
+        seen *s = &w->runs[i - 1];
+        if (s->ended != NULL || s->imported) {
+            continue;
+        }
+        asked++;
+        if (s->stale) {
+            s->stale = false;
+            json_decref(s->devices);
+            s->devices = json_array();
+            AK_DO(s->devices == NULL ? ak_fail_memory(err) : AK_OK);
+            AK_DO(ak_archive_run_devices(w->archive, s->id, add_device, s, err));
+        }
+    }
+    return AK_OK;
+}
+
+/* ---- what is new ------------------------------------------------------------------------------
+ */
+
 /* Marks a run that has new trials; its trials are counted again after the visit. */
 static bool note_trials(void *context, const ak_overview_trials *trials)
 {
@@ -155,6 +269,7 @@ static bool note_trials(void *context, const ak_overview_trials *trials)
     if (ak_map_get(&at, w->by_id, trials->run)) {
         w->runs[at].last_trial = trials->last_id;
         w->runs[at].trials = -1;
+        w->runs[at].stale = true;
     }
     w->last_trial = trials->last_id > w->last_trial ? trials->last_id : w->last_trial;
     return true;
@@ -193,6 +308,8 @@ static ak_status look(ak_watch *w, ak_error *err)
             AK_TRY(ak_archive_count_trials(w->archive, s->id, count_trials, s, err));
         }
     }
+    AK_TRY(look_at_devices(w, err));
+    AK_TRY(visited(w, ak_archive_studies_since(w->archive, w->last_study, add_study, w, err)));
 out:
     return status;
 }
@@ -220,7 +337,8 @@ ak_status ak_watch_open(ak_watch **out, const char *path, ak_error *err)
     w->version = -1;
     w->by_id = ak_map_new();
     w->path = ak_strdup(path);
-    AK_TRY(w->by_id == NULL || (path != NULL && w->path == NULL) ? ak_fail_memory(err) : AK_OK);
+    w->studies = json_array();
+    AK_TRY(w->by_id == NULL || w->studies == NULL || (path != NULL && w->path == NULL) ? ak_fail_memory(err) : AK_OK);
     AK_TRY(open_archive(w, err));
     AK_TRY(ak_watch_poll(&changed, w, err));
     *out = w;
@@ -237,9 +355,11 @@ void ak_watch_close(ak_watch *w)
     }
     for (size_t i = 0; i < w->count; i++) {
         json_decref(w->runs[i].shown);
+        json_decref(w->runs[i].devices);
         ak_free(w->runs[i].id);
         ak_free(w->runs[i].ended);
     }
+    json_decref(w->studies);
     ak_archive_close(w->archive);
     ak_map_free(w->by_id);
     ak_free(w->runs);
@@ -277,12 +397,12 @@ ak_archive *ak_watch_archive(ak_watch *w)
 
 void ak_watch_place(char out[AK_WATCH_PLACE_BYTES], const ak_watch *w)
 {
-    (void)snprintf(out, AK_WATCH_PLACE_BYTES, "%" PRId64 ".%" PRId64 ".%s", w->last_trial,
-                   w->last_number, w->last_ended);
+    (void)snprintf(out, AK_WATCH_PLACE_BYTES, "%" PRId64 ".%" PRId64 ".%" PRId64 ".%s",
+                   w->last_trial, w->last_number, w->last_study, w->last_ended);
 }
 
 typedef struct place {
-    int64_t trial, number;
+    int64_t trial, number, study;
     const char *ended;
 } place;
 
@@ -300,7 +420,8 @@ static bool read_number(int64_t *out, const char **text)
 
 static bool read_place(place *out, const char *text)
 {
-    bool good = text != NULL && read_number(&out->trial, &text) && read_number(&out->number, &text);
+    bool good = text != NULL && read_number(&out->trial, &text) &&
+                read_number(&out->number, &text) && read_number(&out->study, &text);
     out->ended = good ? text : NULL;
     return good;
 }
@@ -310,7 +431,9 @@ static json_t *show(const seen *s)
     json_t *object = json_copy(s->shown);
     bool good = ak_json_set(object, "trials", json_integer(s->trials)) &&
                 ak_json_set(object, "ok", json_integer(s->ok)) &&
-                ak_json_set(object, "best_ms", known(s->best_ms));
+                ak_json_set(object, "best_ms", known(s->best_ms)) &&
+                (s->ended != NULL || s->devices == NULL ||
+                 ak_json_set(object, "devices", json_incref(s->devices)));
     if (!good) {
         json_decref(object);
         return NULL;
@@ -328,6 +451,23 @@ json_t *ak_watch_runs(const ak_watch *w, const char *since)
         bool fresh = all || s->number > from.number || s->last_trial > from.trial ||
                      (s->ended != NULL && strcmp(s->ended, from.ended) > 0);
         if (fresh && json_array_append_new(list, show(s)) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+json_t *ak_watch_studies(const ak_watch *w, const char *since)
+{
+    place from;
+    bool all = !read_place(&from, since);
+    json_t *list = json_array(), *one;
+    size_t i;
+    json_array_foreach(w->studies, i, one)
+    {
+        bool fresh = all || ak_json_number_at(one, "id") > (double)from.study;
+        if (fresh && json_array_append(list, one) != 0) {
             json_decref(list);
             return NULL;
         }

@@ -2,8 +2,8 @@
  * watch.h: finds what changed in an archive that other processes write. The archive is read only
  * when it is polled; a poll costs one small query if nothing changed. Nothing is ever written.
  *
- * A place in the stream of changes is a text: "TRIAL.RUN.ENDED", the highest id of a trial, the
- * highest number of a run and the latest time at which a run ended. It means the same after a
+ * A place in the stream of changes is a text: "TRIAL.RUN.STUDY.ENDED", the highest id of a trial,
+ * the highest number of a run, the highest id of a study and the latest time at which a run ended. It means the same after a
  * restart, so a browser that comes back with one gets what it missed.
  */
 #ifndef AK_SERVE_WATCH_H
@@ -11,7 +11,9 @@
 
 #include "archive/archive.h"
 
-#define AK_WATCH_PLACE_BYTES 96
+#define AK_WATCH_PLACE_BYTES 128
+/* The devices of this many runs under way are shown, the latest first. */
+#define AK_WATCH_FLEETS_MAX 16
 
 typedef struct ak_watch ak_watch;
 
@@ -26,5 +28,7 @@ void ak_watch_place(char out[AK_WATCH_PLACE_BYTES], const ak_watch *watch);
 /* Returns the runs that changed since the place `since` as an array of objects, oldest first
    (docs/formats.md). If `since` is NULL or not a place, it returns all runs. NULL: no memory. */
 json_t *ak_watch_runs(const ak_watch *watch, const char *since);
+/* Does the same for the results of studies and simulations. */
+json_t *ak_watch_studies(const ak_watch *watch, const char *since);
 
 #endif

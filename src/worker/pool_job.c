@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 
 #define CONFIG_TEXT_MAX 4096
 #define ARTIFACT_MAX    (256u << 20)
@@ -326,7 +327,12 @@ ak_status ak_pool_result_begin(ak_result *out, const ak_pool *pool, const ak_poo
             return ak_fail_memory(err);
         }
     }
-    const ak_compile_result *compiled = &pool->units[j->units[0]].compiled;
+    const ak_pool_unit *u = &pool->units[j->units[0]];
+    const ak_compile_result *compiled = &u->compiled;
+    if (u->compile_worker > 0) {
+        out->trial.compile_worker = u->compile_worker;
+        out->trial.compiled_before_ns = ak_clock_ns() - u->ended_ns;
+    }
     out->trial.compile_ns = compiled->compile_ns;
     out->trial.registers = compiled->registers;
     out->trial.shared_bytes = compiled->shared_bytes;

@@ -54,6 +54,8 @@ typedef struct ak_pool_unit {
     int attempts;       /* failures because of the machine */
     int64_t not_before; /* earliest time of the next attempt */
     ak_error fault;     /* the latest failure because of the machine */
+    int compile_worker; /* the worker that compiled it, from 1; 0: none did */
+    int64_t ended_ns;   /* when it had done so */
 } ak_pool_unit;
 
 typedef struct ak_pool_job {

@@ -296,5 +296,7 @@ void ak_pool_compiler_replied(ak_pool *pool, ak_pool_worker *w, const json_t *re
         ak_pool_unit_fails(u, AK_TRIAL_COMPILE_ERROR, err.text);
     }
     u->state = AK_UNIT_COMPILED;
+    u->compile_worker = (int)(w - pool->compilers) + 1;
+    u->ended_ns = ak_clock_ns();
     pool->artifacts += u->compiled.status == AK_TRIAL_OK ? 1 : 0;
 }

@@ -1,6 +1,8 @@
 /* test_serve.c: who may ask the dashboard, and what it sees of an archive that others write. */
 #include "archive_fixture.h"
 
+#include "archive/overview.h"
+#include "archive/store.h"
 #include "serve/gate.h"
 #include "serve/watch.h"
 
@@ -209,6 +211,122 @@ static void test_no_archive_yet(void **state)
     ak_watch_close(watch);
 }
 
+static size_t studies_since(const ak_watch *watch, const char *place, char *subject)
+{
+    json_t *studies = ak_watch_studies(watch, place);
+    size_t count = json_array_size(studies);
+    if (count > 0) {
+        (void)snprintf(subject, 200, "%s",
+                       ak_json_text_at(json_array_get(studies, count - 1), "subject"));
+    }
+    json_decref(studies);
+    return count;
+}
+
+static void test_studies(void **state)
+{
+    static const char study[] =
+        "{\"kernel\": \"gemm\", \"size\": \"M=64\", \"device\": \"host\", \"arms\": [{\"arm\": "
+        "\"random\", \"quality\": {\"evaluations\": [{\"at\": 1, \"quality\": 0.5}]}}, {\"arm\": "
+        "\"local\", \"quality\": {}}]}";
+    static const char simulated[] =
+        "{\"strategies\": [{\"strategy\": \"local\", \"score\": 0.75, \"recordings\": "
+        "[{\"kernel\": \"conv\", \"size\": \"\", \"device\": \"A100\"}, {}]}]}";
+    fixture *f = fixture_of(state);
+    ak_watch *watch = NULL;
+    char before[AK_WATCH_PLACE_BYTES], after[AK_WATCH_PLACE_BYTES], subject[200] = "";
+    assert_ok(ak_watch_open(&watch, f->path, err));
+    ak_watch_place(before, watch);
+    assert_refused(ak_archive_add_study(f->archive, AK_STUDY, simulated, err), AK_INVALID,
+                   "no result of study");
+    assert_refused(ak_archive_add_study(f->archive, AK_SIMULATION, "{", err), AK_INVALID,
+                   "simulate");
+    assert_refused(ak_archive_add_study(f->archive, "tune", study, err), AK_INVALID, "kind");
+    poll(watch, false);
+    assert_ok(ak_archive_add_study(f->archive, AK_STUDY, study, err));
+    poll(watch, true);
+    assert_int_equal(studies_since(watch, before, subject), 1);
+    assert_string_equal(subject, "gemm M=64 on host");
+    ak_watch_place(after, watch);
+    assert_int_equal(studies_since(watch, after, subject), 0);
+    assert_ok(ak_archive_add_study(f->archive, AK_SIMULATION, simulated, err));
+    poll(watch, true);
+    assert_int_equal(studies_since(watch, after, subject), 1);
+    assert_string_equal(subject, "conv on A100 and 1 more");
+    json_t *studies = ak_watch_studies(watch, NULL);
+    const json_t *arms = json_object_get(json_array_get(studies, 0), "arms");
+    assert_int_equal(json_array_size(arms), 2);
+    assert_true(ak_json_number_at(json_array_get(arms, 0), "value") == 0.5);
+    assert_true(json_is_null(json_object_get(json_array_get(arms, 1), "value")));
+    json_decref(studies);
+    ak_watch_close(watch);
+}
+
+static unsigned statements;
+
+static int count_statement(unsigned kind, void *context, void *statement, void *text)
+{
+    (void)kind;
+    (void)context;
+    (void)statement;
+    (void)text;
+    statements++;
+    return 0;
+}
+
+/* A poll asks about what is new, however much there is: a thousand runs are answered from memory. */
+static void test_many_runs(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_watch *watch = NULL;
+    char place[AK_WATCH_PLACE_BYTES];
+    double value;
+    static const char many[] =
+        "INSERT INTO runs (id, started, ended, kernel, implementation, device, size, dtype, choices, "
+        "strategy, result) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < "
+        "1000) SELECT printf('%016x', i), '2026-01-01T00:00:00.000Z', '2026-01-01T00:10:00.000Z', "
+        "'matmul', 'host', 'host', 'M=1024,N=1024,K=1024', 'f32', '', 'portfolio', "
+        "'{\"evaluated\": 1000, \"failed\": {\"crashed\": 3}, \"best\": {\"ms\": 1.25}, "
+        "\"stopped_by\": \"evaluations\", \"summary\": \"1.1 times the speed of the default\"}' "
+        "FROM n";
+    assert_ok(ak_store_execute(f->archive, many, err));
+    assert_ok(ak_watch_open(&watch, f->path, err));
+    json_t *runs = ak_watch_runs(watch, NULL);
+    char *text = json_dumps(runs, JSON_COMPACT);
+    assert_int_equal(json_array_size(runs), 1000);
+    assert_in_range(strlen(text), 100000, 600000);
+    free(text);
+    json_decref(runs);
+
+    ak_run run = literal_run("r1");
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    poll(watch, true);
+    ak_watch_place(place, watch);
+    ak_trial trial = literal_trial("MR=4", 1.5);
+    trial.run = run.id;
+    trial.measured_on = (char *)"cuda:0@node3";
+    (void)add_trial(f->archive, trial);
+    assert_int_equal(sqlite3_trace_v2(ak_watch_archive(watch)->db, SQLITE_TRACE_STMT,
+                                      count_statement, NULL),
+                     SQLITE_OK);
+    statements = 0;
+    poll(watch, true);
+    assert_in_range(statements, 1, 8);
+    statements = 0;
+    poll(watch, false);
+    assert_int_equal(statements, 1);
+    assert_int_equal(changed_since(watch, place, "trials", &value), 1);
+    assert_int_equal(statements, 1);
+    /* What its devices do. */
+    runs = ak_watch_runs(watch, place);
+    const json_t *device = json_array_get(json_object_get(json_array_get(runs, 0), "devices"), 0);
+    assert_string_equal(ak_json_text_at(device, "name"), "cuda:0@node3");
+    assert_string_equal(ak_json_text_at(device, "config"), "MR=4");
+    assert_true(ak_json_number_at(device, "trials") == 1);
+    json_decref(runs);
+    ak_watch_close(watch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +337,8 @@ int main(void)
         cmocka_unit_test(test_token),
         cmocka_unit_test_setup_teardown(test_watch, fixture_open_archive, fixture_close),
         cmocka_unit_test_setup_teardown(test_no_archive_yet, fixture_open_archive, fixture_close),
+        cmocka_unit_test_setup_teardown(test_studies, fixture_open_archive, fixture_close),
+        cmocka_unit_test_setup_teardown(test_many_runs, fixture_open_archive, fixture_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

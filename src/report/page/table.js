@@ -55,9 +55,9 @@ function compare(a, b) {
     return typeof a === "number" ? -1 : 1;
 }
 
-/* columns: [{name, right, words, keep, value(row), cell(row), hint}], value for sorting and filters, cell what is
-   shown. rows: anything. options: caption, filter (a label: there is a line for filters), sort
-   [column, descending], shown. Has `element`, `select(rows or null, why)` and `set_filter(text)`. */
+/* columns: [{name, right, keep, kind, below, value(row), cell(row), hint}], value for sorting and filters,
+   cell what is shown; what is `below` stands in a line of its own under the row. rows: anything. options: caption, filter (a label: there is a line for filters), sort
+   [column, descending], shown, changed(rows or null) when the filter selects others. Has `element`, `select(rows or null, why)` and `set_filter(text)`. */
 ak.table = function (columns, rows, options = {}) {
     const state = {sort: options.sort || null, filter: "", selected: null, why: "",
         shown: options.shown || ROWS_SHOWN};
@@ -68,9 +68,14 @@ ak.table = function (columns, rows, options = {}) {
     }}, "show more");
     const by_name = new Map(columns.map((c) => [c.name.toLowerCase(), c]));
 
-    const headers = columns.map((column, at) => ak.el("th",
+    const shown = columns.filter((column) => !column.below);
+    const below = columns.filter((column) => column.below);
+    const content = (column, row) => column.cell ? column.cell(row) : String(column.value(row));
+
+    const headers = shown.map((column) => ak.el("th",
         {scope: "col", class: column.right ? "right" : null, title: column.hint},
         ak.el("button", {type: "button", onclick: () => {
+            const at = columns.indexOf(column);
             const same = state.sort !== null && state.sort[0] === at;
             state.sort = [at, same ? !state.sort[1] : false];
             fill();
@@ -85,6 +90,7 @@ ak.table = function (columns, rows, options = {}) {
         return (state.selected || rows).filter((row) => test(value_of(row), text(row)));
     }
 
+    let told = null;
     function fill() {
         const found = state.filter === "" && state.selected === null ? rows.slice() : matching();
         if (state.sort !== null) {
@@ -96,15 +102,25 @@ ak.table = function (columns, rows, options = {}) {
             });
         }
         headers.forEach((header, at) => {
-            const on = state.sort !== null && state.sort[0] === at;
+            const on = state.sort !== null && columns[state.sort[0]] === shown[at];
             header.setAttribute("aria-sort",
                 !on ? "none" : state.sort[1] ? "descending" : "ascending");
         });
-        body.replaceChildren(...found.slice(0, state.shown).map((row) => ak.el("tr", {
-            class: options.row_class ? options.row_class(row) : null,
-        }, columns.map((column) => ak.el("td",
-            {class: column.right ? "right" : column.words ? "words" : column.keep ? "keep" : null},
-            column.cell ? column.cell(row) : String(column.value(row)))))));
+        body.replaceChildren(...found.slice(0, state.shown).flatMap((row) => {
+            const kind = (options.row_class ? options.row_class(row) : null) || "";
+            const under = below.map((column) => content(column, row))
+                .filter((cell) => cell !== "" && cell !== "-");
+            return [ak.el("tr", {class: `${kind} ${under.length > 0 ? "over" : ""}`.trim() || null},
+                shown.map((column) => ak.el("td",
+                    {class: column.right ? "right" : column.keep ? "keep" : column.kind},
+                    content(column, row)))),
+            ...under.map((cell) => ak.el("tr", {class: `${kind} under`.trim()},
+                ak.el("td", {colspan: shown.length}, cell)))];
+        }));
+        if (options.changed && told !== state.filter) {
+            told = state.filter;
+            options.changed(state.filter === "" ? null : found);
+        }
         more.hidden = found.length <= state.shown;
         count.textContent = found.length === rows.length && rows.length <= state.shown ? ""
             : `${Math.min(found.length, state.shown)} of ${found.length} rows` +
@@ -154,7 +170,7 @@ ak.section_table = function (section) {
             [ak.el("dt", null, label), ak.el("dd", null, text)]));
     }
     const columns = section.headers.map((name, at) => ({
-        name, right: section.right[at], value: (row) => ak.sort_value(row[at]),
+        name, right: section.right[at], below: section.below[at], value: (row) => ak.sort_value(row[at]),
         cell: (row) => row[at],
     }));
     return ak.table(columns, rows, {caption: section.title}).element;

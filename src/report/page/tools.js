@@ -106,6 +106,9 @@ ak.percent = (fraction, digits = 1) =>
     typeof fraction === "number" && Number.isFinite(fraction)
         ? (fraction * 100).toFixed(digits) + " %" : "-";
 
+/* "2026-11-22 20:52:18" of the archive's times. */
+ak.when = (text) => (text || "").replace("T", " ").replace(/(:\d\d)\.\d+Z$/, "$1");
+
 /* A whole number, its thousands apart. */
 ak.count = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 

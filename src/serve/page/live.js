@@ -2,7 +2,7 @@
    up to date by the server's events. The browser comes back by itself when the server was gone. */
 "use strict";
 
-ak.live = {runs: new Map(), state: null, place: null};
+ak.live = {runs: new Map(), studies: new Map(), state: null, place: null};
 
 const REDRAW_LEAST_MS = 1000;
 
@@ -71,12 +71,19 @@ const is_running = (run) => !run.ended && !run.imported;
 const device_of = (run) => run.device.replace(/^sim:.*\//, "sim:");
 const task_of = (run) => [run.kernel, run.size, run.dtype, run.choices, device_of(run)]
     .filter(Boolean).join(" · ");
-const when = (text) => (text || "").replace("T", " ").replace(/(:\d\d)\.\d+Z$/, "$1");
 const age_s = (run) => (Date.now() - Date.parse(run.started)) / 1000;
+
+/* Why a run ended, in words. */
+const ENDS = {evaluations: "all evaluations made", time: "time is up", converged: "nothing better for long",
+    target: "target reached", exhausted: "all configurations tried", cancelled: "interrupted",
+    generations: "all proposals tried", stalled: "nothing gained for long",
+    satisfied: "nothing better expected", fault: "the machine failed"};
 
 /* A run that was killed never ends; one that is still at work has a trial now and then. */
 function state_of(run) {
-    return run.imported ? "imported" : run.ended ? run.stopped_by || "ended" : "running, or killed";
+    return run.imported ? "imported"
+        : run.ended ? ENDS[run.stopped_by] || (run.stopped_by || "ended").replace(/_/g, " ")
+        : "running, or killed";
 }
 
 /* ---- the runs -----------------------------------------------------------------------------------
@@ -86,7 +93,7 @@ function run_columns() {
     return [
         {name: "kernel", value: (r) => r.kernel,
             cell: (r) => ak.el("a", {href: `/run/${encodeURIComponent(r.id)}`}, r.kernel)},
-        {name: "size", value: (r) => r.size},
+        {name: "size", kind: "size", value: (r) => r.size},
         {name: "device", keep: true, value: device_of, cell: (r) =>
             ak.el("span", {title: r.device}, device_of(r))},
         {name: "dtype", value: (r) => r.dtype},
@@ -100,9 +107,9 @@ function run_columns() {
         {name: "best", right: true, value: (r) => r.best_ms, cell: (r) => ak.ms(r.best_ms)},
         {name: "roofline", right: true, value: (r) => r.efficiency,
             cell: (r) => ak.known(r.efficiency) ? ak.percent(r.efficiency) : "-"},
-        {name: "found", words: true, value: (r) => r.summary || "-"},
+        {name: "found", below: true, value: (r) => r.summary || "-"},
         {name: "strategy", keep: true, value: (r) => r.strategy || "-"},
-        {name: "started (UTC)", keep: true, value: (r) => r.started, cell: (r) => when(r.started)},
+        {name: "started (UTC)", keep: true, value: (r) => r.started, cell: (r) => ak.when(r.started)},
     ];
 }
 
@@ -133,7 +140,7 @@ function draw_history(host, runs) {
         const list = tasks.get(chosen);
         return {
             grid: {left: 8, right: 16, top: 30, bottom: 30, containLabel: true},
-            tooltip: ak.hover(colors, (p) => ak.facts(when(list[p.dataIndex].started), [
+            tooltip: ak.hover(colors, (p) => ak.facts(ak.when(list[p.dataIndex].started), [
                 ["best", ak.ms(list[p.dataIndex].best_ms)],
                 ["trials", String(list[p.dataIndex].trials)],
                 ["strategy", list[p.dataIndex].strategy || "-"],
@@ -150,6 +157,53 @@ function draw_history(host, runs) {
     }));
 }
 
+/* What each device of the runs under way has done and did last. */
+function device_table(running) {
+    const rows = running.flatMap((run) => (run.devices || []).map((d) => ({...d, run})));
+    if (rows.length === 0) {
+        return null;
+    }
+    const rate = (r) => age_s(r.run) > 0 ? 60 * r.trials / age_s(r.run) : null;
+    return ak.table([
+        {name: "device", keep: true, value: (r) => r.name || r.run.device,
+            cell: (r) => ak.el("span", {title: r.uuid}, r.name || r.run.device)},
+        {name: "run", value: (r) => task_of(r.run), cell: (r) =>
+            ak.el("a", {href: `/run/${encodeURIComponent(r.run.id)}`}, task_of(r.run))},
+        {name: "trials", right: true, value: (r) => r.trials, cell: (r) => ak.count(r.trials)},
+        {name: "failed", right: true, value: (r) => r.trials - r.ok,
+            cell: (r) => r.trials > r.ok ? ak.count(r.trials - r.ok) : "-"},
+        {name: "a minute", right: true, value: rate, cell: (r) => ak.number(rate(r), 3)},
+        {name: "busy", right: true, hint: "share of the run's time that it checked and measured",
+            value: (r) => r.busy_seconds,
+            cell: (r) => ak.percent(Math.min(r.busy_seconds / age_s(r.run), 1), 0)},
+        {name: "last result", right: true, value: (r) => r.ms,
+            cell: (r) => r.status === "ok" ? ak.ms(r.ms) : r.status.replace(/_/g, " ")},
+        {name: "ended", right: true, value: (r) => r.ended,
+            cell: (r) => ak.el("span", {"data-since": r.ended}, ak.ago(r.ended))},
+        {name: "configuration", below: true, value: (r) => r.config,
+            cell: (r) => ak.el("code", null, r.config)},
+    ], rows, {caption: "What the devices of the runs under way do"}).element;
+}
+
+ak.ago = (time) => ak.seconds(Math.max(Math.round((Date.now() - Date.parse(time)) / 1000), 0)) + " ago";
+
+function study_table(studies) {
+    return ak.table([
+        {name: "what", keep: true, value: (s) => s.kind === "study" ? "study" : "simulation", cell: (s) =>
+            ak.el("a", {href: `/study/${s.id}`}, s.kind === "study" ? "study" : "simulation")},
+        {name: "of", value: (s) => s.subject},
+        {name: "first", value: (s) => leader(s) ? leader(s).name : "-"},
+        {name: "quality or score", right: true, value: (s) => leader(s) ? leader(s).value : null,
+            cell: (s) => leader(s) ? ak.number(leader(s).value, 3) : "-"},
+        {name: "ended (UTC)", keep: true, value: (s) => s.ended, cell: (s) => ak.when(s.ended)},
+        {name: "arms", below: true, value: (s) => s.arms.map((a) => a.name +
+            (typeof a.value === "number" ? " " + ak.number(a.value, 3) : "")).join(", ")},
+    ], studies, {caption: "Studies and simulations", filter: "filter the studies", shown: 20}).element;
+}
+
+const leader = (study) => study.arms.filter((arm) => typeof arm.value === "number")
+    .reduce((a, b) => a === null || b.value > a.value ? b : a, null);
+
 function draw_runs() {
     const main = document.getElementById("page"), live = ak.live;
     const runs = [...live.runs.values()].reverse(); /* the latest first */
@@ -158,18 +212,23 @@ function draw_runs() {
     const section = (id, title, ...children) => ak.el("section", {id, "aria-label": title},
         ak.el("h2", null, title), ...children);
     const history = section("history", "History");
+    const studies = [...live.studies.values()].reverse();
     main.replaceChildren(
         ak.el("header", null, ak.el("div", {class: "top"}, ak.el("h1", null, "autokernel",
             ak.el("span", null, ` ${ak.plural(runs.length, "run")}`)), ak.theme_button()),
         ak.el("p", {class: "dim"}, live.archive + ", ", live.state)),
         section("running", "At work", running.length === 0
             ? ak.el("p", {class: "note"}, "No run is under way. autokernel tune KERNEL begins one.")
-            : ak.table(run_columns().filter((c) => !["found", "roofline"].includes(c.name)), running,
-                {caption: "Runs that have not ended"}).element),
+            : [ak.table(run_columns().filter((c) => !["found", "roofline"].includes(c.name)), running,
+                {caption: "Runs that have not ended"}).element, device_table(running)]),
         section("runs", "All runs", ak.table(run_columns(), runs, {caption: "All runs",
             filter: "filter the runs", placeholder: "filter, such as kernel=matmul best<1",
             shown: 50}).element),
-        history);
+        history,
+        section("studies", "Studies and simulations", studies.length === 0
+            ? ak.el("p", {class: "note"}, "None is in this archive. autokernel study and autokernel " +
+                "simulate compare strategies.")
+            : study_table(studies)));
     draw_history(history, runs);
     document.title = running.length > 0 ? `(${running.length}) autokernel` : "autokernel";
 }
@@ -178,6 +237,23 @@ function draw_runs() {
  */
 
 let page_timer = null, page_busy = false, page_again = false, page_cost_ms = 0;
+
+/* The page of a study, which never changes. */
+async function draw_study(id) {
+    const main = document.getElementById("page");
+    try {
+        const page = await ask(`/api/study/${encodeURIComponent(id)}`);
+        redraw(() => {
+            ak.draw_page[page.kind](main, page);
+            main.querySelector("header").prepend(ak.el("p", {class: "dim"},
+                ak.el("a", {href: "/"}, "all runs")));
+            document.title = "autokernel: " + page.kind;
+        });
+    } catch (fault) {
+        main.replaceChildren(ak.el("h1", null, "autokernel"),
+            ak.el("p", {class: "bad"}, fault.message), ak.el("a", {href: "/"}, "all runs"));
+    }
+}
 
 async function draw_one(id) {
     page_busy = true;
@@ -229,6 +305,11 @@ function listen(changed) {
             setTimeout(() => listen(changed), 2000);
         }
     });
+    events.addEventListener("studies", (event) => {
+        ak.live.place = event.lastEventId;
+        JSON.parse(event.data).forEach((study) => ak.live.studies.set(study.id, study));
+        changed([]);
+    });
     events.addEventListener("runs", (event) => {
         ak.live.place = event.lastEventId;
         const runs = JSON.parse(event.data);
@@ -240,12 +321,16 @@ function listen(changed) {
 ak.live.start = async function () {
     const id = location.pathname.startsWith("/run/")
         ? decodeURIComponent(location.pathname.slice("/run/".length)) : null;
+    if (location.pathname.startsWith("/study/")) {
+        return draw_study(location.pathname.slice("/study/".length));
+    }
     ak.live.state = ak.el("span", {class: "state", role: "status"}, "connecting");
     try {
         const all = await ask("/api/runs");
         ak.live.archive = all.archive;
         ak.live.place = all.place;
         all.runs.forEach((run) => ak.live.runs.set(run.id, run));
+        all.studies.forEach((study) => ak.live.studies.set(study.id, study));
     } catch (fault) {
         document.getElementById("page").replaceChildren(ak.el("p", {class: "bad"}, fault.message));
         setTimeout(ak.live.start, 2000);
@@ -263,5 +348,10 @@ ak.live.start = async function () {
         });
     }
 };
+
+/* How long ago something was, told again every few seconds. */
+setInterval(() => document.querySelectorAll("[data-since]").forEach((one) => {
+    one.textContent = ak.ago(one.dataset.since);
+}), 5000);
 
 ak.live.start();

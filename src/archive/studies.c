@@ -1,0 +1,84 @@
+/* studies.c: keeps the results of studies and simulations, and reads them. */
+#include "archive/overview.h"
+
+#include <string.h>
+
+#include "archive/store.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+
+static bool is_kind(const char *kind)
+{
+    return kind != NULL && (strcmp(kind, AK_STUDY) == 0 || strcmp(kind, AK_SIMULATION) == 0);
+}
+
+ak_status ak_archive_add_study(ak_archive *archive, const char *kind, const char *json,
+                               ak_error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    json_t *object = NULL;
+    char now[AK_CLOCK_UTC_BYTES];
+    ak_status status = AK_OK;
+    if (!is_kind(kind)) {
+        return ak_fail(err, AK_INVALID, "a result of a study has the kind study or simulate");
+    }
+    AK_TRY(ak_json_parse(&object, json, strlen(json), kind, err));
+    if (!json_is_array(json_object_get(object, strcmp(kind, AK_STUDY) == 0 ? "arms" : "strategies"))) {
+        status = ak_fail(err, AK_INVALID, "%s: this is no result of %s", kind, kind);
+        goto out;
+    }
+    AK_TRY(ak_store_prepare(&statement, archive,
+                            "INSERT INTO studies (ended, kind, result) VALUES (?1, ?2, ?3)", err));
+    ak_clock_utc(now);
+    bool bound = ak_store_bind_text(statement, 1, now) && ak_store_bind_text(statement, 2, kind) &&
+                 ak_store_bind_text(statement, 3, json);
+    AK_TRY(bound ? AK_OK : ak_fail_memory(err));
+    if (sqlite3_step(statement) != SQLITE_DONE) {
+        status = ak_store_fault(archive, "cannot be written", err);
+    }
+out:
+    (void)sqlite3_finalize(statement);
+    json_decref(object);
+    return status;
+}
+
+static ak_status read_study(ak_overview_study *out, char *texts[3], sqlite3_stmt *row,
+                            ak_error *err)
+{
+    for (int i = 0; i < 3; i++) {
+        AK_DO(ak_store_text(&texts[i], row, 1 + i, err));
+    }
+    *out = (ak_overview_study){.id = sqlite3_column_int64(row, 0),
+                               .ended = texts[0],
+                               .kind = texts[1],
+                               .result_json = texts[2]};
+    return AK_OK;
+}
+
+ak_status ak_archive_studies_since(ak_archive *archive, int64_t id, ak_overview_study_visitor visit,
+                                   void *context, ak_error *err)
+{
+    sqlite3_stmt *rows;
+    ak_status status = AK_OK;
+    bool more = true;
+    AK_DO(ak_store_prepare(
+        &rows, archive,
+        "SELECT id, ended, kind, result FROM studies WHERE id > ?1 ORDER BY id", err));
+    (void)sqlite3_bind_int64(rows, 1, id);
+    while (status == AK_OK && more) {
+        char *texts[3] = {NULL};
+        ak_overview_study study;
+        int code = sqlite3_step(rows);
+        if (code == SQLITE_DONE) {
+            break;
+        }
+        status = code == SQLITE_ROW ? read_study(&study, texts, rows, err)
+                                    : ak_store_fault(archive, "cannot be read", err);
+        more = status == AK_OK && visit(context, &study);
+        for (int i = 0; i < 3; i++) {
+            ak_free(texts[i]);
+        }
+    }
+    (void)sqlite3_finalize(rows);
+    return status;
+}

@@ -1,0 +1,43 @@
+/* study_page.c: the page of a study or of simulations. */
+#include "report/page.h"
+
+#include <string.h>
+
+#include "archive/overview.h"
+
+ak_status ak_study_object(json_t **out, const char *kind, const char *ended, const char *json,
+                          ak_error *err)
+{
+    json_t *result = NULL, *page = json_object();
+    ak_status status = ak_json_parse(&result, json, strlen(json), kind, err);
+    bool good = status == AK_OK && ak_json_set(page, "schema", json_integer(1)) &&
+                ak_json_set_text(page, "kind", kind) && ak_json_set_text(page, "ended", ended) &&
+                ak_json_set_text(page, "autokernel", AK_VERSION) &&
+                ak_json_set(page, "result", json_incref(result));
+    json_decref(result);
+    if (!good) {
+        json_decref(page);
+        return status == AK_OK ? ak_fail_memory(err) : status;
+    }
+    *out = page;
+    return AK_OK;
+}
+
+ak_status ak_study_page(char **out, const char *kind, const char *json, ak_error *err)
+{
+    ak_buf text = AK_BUF(AK_REPORT_BYTES_MAX);
+    json_t *page = NULL;
+    ak_status status = AK_OK;
+    if (strcmp(kind, AK_STUDY) != 0 && strcmp(kind, AK_SIMULATION) != 0) {
+        return ak_fail(err, AK_INVALID, "a result of a study has the kind study or simulate");
+    }
+    AK_TRY(ak_study_object(&page, kind, NULL, json, err));
+    AK_TRY(ak_page_print(&text,
+                         strcmp(kind, AK_STUDY) == 0 ? "autokernel: study" : "autokernel: simulation",
+                         page, err));
+    AK_TRY(ak_buf_take(out, &text, err));
+out:
+    ak_buf_free(&text);
+    json_decref(page);
+    return status;
+}
