@@ -318,8 +318,8 @@ typedef struct ak_trial {
     double sm_clock_mhz, memory_clock_mhz, power_watts, temperature_celsius;
     char *throttle;     /* why the clock was reduced: "none", "power_cap", "power_cap,thermal" */
     double utilisation; /* of the arithmetic units at that clock, 0..1; set if bound by compute */
-    /* When it was compiled: which of the run's compile workers did that, from 1, and how long before
-       the trial was complete that ended; 0: not known. */
+    /* When it was compiled: which of the run's compile workers did that, from 1, and how long
+       before the trial was complete that ended; 0: not known. */
     int compile_worker;
     int64_t compiled_before_ns;
 } ak_trial;

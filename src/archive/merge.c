@@ -1,6 +1,6 @@
 /*
- * merge.c: adds everything that another archive has: environments, sources, runs, trials and calls,
- * in one transaction. Merging twice is merging once.
+ * merge.c: adds everything that another archive has: environments, sources, studies, runs, trials
+ * and calls, in one transaction. Merging twice is merging once.
  *
  * A run keeps its id. If the id belongs to another run here, the run gets one that is made of what
  * it is, so that the same run gets the same id when it is merged again. Trials get new ids; parents
@@ -64,16 +64,15 @@ out:
     return status;
 }
 
-static ak_status copy_sources(merge *m, ak_error *err)
+/* Copies rows of three columns that refer to nothing, by a statement that adds one unless it is
+   here. */
+static ak_status copy_rows(merge *m, const char *select, const char *insert, ak_error *err)
 {
     sqlite3_stmt *rows = NULL, *add = NULL;
     ak_status status = AK_OK;
     int code;
-    AK_TRY(ak_store_prepare(&rows, m->other, "SELECT hash, files, first_seen FROM sources", err));
-    AK_TRY(ak_store_prepare(&add, m->archive,
-                            "INSERT OR IGNORE INTO sources (hash, files, first_seen) "
-                            "VALUES (?1, ?2, ?3)",
-                            err));
+    AK_TRY(ak_store_prepare(&rows, m->other, select, err));
+    AK_TRY(ak_store_prepare(&add, m->archive, insert, err));
     while ((code = sqlite3_step(rows)) == SQLITE_ROW) {
         bool good = true;
         for (int i = 0; i < 3; i++) {
@@ -83,7 +82,7 @@ static ak_status copy_sources(merge *m, ak_error *err)
         AK_TRY(good ? AK_OK : ak_fail_memory(err));
         AK_TRY(sqlite3_step(add) == SQLITE_DONE
                    ? AK_OK
-                   : ak_store_fault(m->archive, "sources cannot be added", err));
+                   : ak_store_fault(m->archive, "cannot be written", err));
         (void)sqlite3_reset(add);
     }
     AK_TRY(code == SQLITE_DONE ? AK_OK : fault(m->other, err));
@@ -443,7 +442,13 @@ static ak_status copy_calls(merge *m, ak_error *err)
 static ak_status copy_all(merge *m, ak_error *err)
 {
     AK_DO(copy_environments(m, err));
-    AK_DO(copy_sources(m, err));
+    AK_DO(copy_rows(m, "SELECT hash, files, first_seen FROM sources",
+                    "INSERT OR IGNORE INTO sources (hash, files, first_seen) VALUES (?1, ?2, ?3)",
+                    err));
+    AK_DO(copy_rows(m, "SELECT ended, kind, result FROM studies ORDER BY id",
+                    "INSERT INTO studies (ended, kind, result) SELECT ?1, ?2, ?3 WHERE NOT EXISTS "
+                    "(SELECT 1 FROM studies WHERE ended = ?1 AND kind = ?2 AND result = ?3)",
+                    err));
     AK_DO(copy_runs(m, err));
     AK_DO(copy_trials(m, err));
     for (size_t i = 0; i < m->run_count; i++) {

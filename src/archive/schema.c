@@ -67,10 +67,10 @@
     ADD("compile_worker INTEGER NOT NULL DEFAULT 0")                                               \
     ADD("compiled_before_ns INTEGER NOT NULL DEFAULT 0")
 #define STUDIES                                                                                    \
-    "CREATE TABLE IF NOT EXISTS studies (\n"                                                                     \
+    "CREATE TABLE IF NOT EXISTS studies (\n"                                                       \
     "  id INTEGER PRIMARY KEY,\n"                                                                  \
     "  ended TEXT NOT NULL,\n"                                                                     \
-    "  kind TEXT NOT NULL,\n" /* study or simulate */                                              \
+    "  kind TEXT NOT NULL,\n"  /* study or simulate */                                             \
     "  result TEXT NOT NULL\n" /* JSON */                                                          \
     ") STRICT;\n"
 

@@ -23,7 +23,8 @@ ak_status ak_archive_add_study(ak_archive *archive, const char *kind, const char
         return ak_fail(err, AK_INVALID, "a result of a study has the kind study or simulate");
     }
     AK_TRY(ak_json_parse(&object, json, strlen(json), kind, err));
-    if (!json_is_array(json_object_get(object, strcmp(kind, AK_STUDY) == 0 ? "arms" : "strategies"))) {
+    if (!json_is_array(
+            json_object_get(object, strcmp(kind, AK_STUDY) == 0 ? "arms" : "strategies"))) {
         status = ak_fail(err, AK_INVALID, "%s: this is no result of %s", kind, kind);
         goto out;
     }
@@ -61,9 +62,9 @@ ak_status ak_archive_studies_since(ak_archive *archive, int64_t id, ak_overview_
     sqlite3_stmt *rows;
     ak_status status = AK_OK;
     bool more = true;
-    AK_DO(ak_store_prepare(
-        &rows, archive,
-        "SELECT id, ended, kind, result FROM studies WHERE id > ?1 ORDER BY id", err));
+    AK_DO(ak_store_prepare(&rows, archive,
+                           "SELECT id, ended, kind, result FROM studies WHERE id > ?1 ORDER BY id",
+                           err));
     (void)sqlite3_bind_int64(rows, 1, id);
     while (status == AK_OK && more) {
         char *texts[3] = {NULL};

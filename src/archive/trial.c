@@ -239,9 +239,9 @@ int64_t ak_trial_checksum(const ak_trial *trial)
     for (size_t i = 0; i < AK_FIELD_COUNT; i++) {
         size_t at = ak_fields[i].offset;
         bool placed = at == offsetof(ak_trial, efficiency) || at == offsetof(ak_trial, bound);
-        bool missing = (at == offsetof(ak_trial, compile_worker) && trial->compile_worker == 0) ||
-                       (at == offsetof(ak_trial, compiled_before_ns) &&
-                        trial->compiled_before_ns == 0);
+        bool missing =
+            (at == offsetof(ak_trial, compile_worker) && trial->compile_worker == 0) ||
+            (at == offsetof(ak_trial, compiled_before_ns) && trial->compiled_before_ns == 0);
         hash = placed || missing ? hash : hash_field(hash, trial, &ak_fields[i]);
     }
     return (int64_t)hash;

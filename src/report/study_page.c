@@ -32,9 +32,9 @@ ak_status ak_study_page(char **out, const char *kind, const char *json, ak_error
         return ak_fail(err, AK_INVALID, "a result of a study has the kind study or simulate");
     }
     AK_TRY(ak_study_object(&page, kind, NULL, json, err));
-    AK_TRY(ak_page_print(&text,
-                         strcmp(kind, AK_STUDY) == 0 ? "autokernel: study" : "autokernel: simulation",
-                         page, err));
+    AK_TRY(ak_page_print(
+        &text, strcmp(kind, AK_STUDY) == 0 ? "autokernel: study" : "autokernel: simulation", page,
+        err));
     AK_TRY(ak_buf_take(out, &text, err));
 out:
     ak_buf_free(&text);

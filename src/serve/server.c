@@ -20,8 +20,8 @@
 #include "base/text.h"
 #include "serve/watch.h"
 
-#define EVENT_BYTES_MAX (64u << 20)
-#define RUN_ID_MAX      64
+#define EVENT_BYTES_MAX  (64u << 20)
+#define RUN_ID_MAX       64
 #define STUDY_DIGITS_MAX 12
 
 static const char html[] = "text/html; charset=utf-8";
@@ -219,7 +219,8 @@ static bool take_study(void *context, const ak_overview_study *study)
 {
     study_page *p = context;
     if (study->id == p->id) {
-        p->status = ak_study_object(&p->page, study->kind, study->ended, study->result_json, p->err);
+        p->status =
+            ak_study_object(&p->page, study->kind, study->ended, study->result_json, p->err);
     }
     return false;
 }

@@ -162,9 +162,11 @@ static json_t *arms_of(const json_t *result, bool simulated)
     {
         const json_t *curve = json_object_get(json_object_get(one, "quality"), "evaluations");
         const json_t *last = json_array_get(curve, json_array_size(curve) - 1);
-        const json_t *value = json_object_get(simulated ? one : last, simulated ? "score" : "quality");
-        json_t *arm = json_pack("{s:s, s:O?}", "name",
-                                ak_json_text_at(one, simulated ? "strategy" : "arm"), "value", value);
+        const json_t *value =
+            json_object_get(simulated ? one : last, simulated ? "score" : "quality");
+        json_t *arm =
+            json_pack("{s:s, s:O?}", "name", ak_json_text_at(one, simulated ? "strategy" : "arm"),
+                      "value", value);
         if (json_array_append_new(list, arm) != 0) {
             json_decref(list);
             return NULL;
@@ -197,8 +199,8 @@ static bool add_study(void *context, const ak_overview_study *study)
     ak_watch *w = context;
     json_t *result = NULL, *shown = json_object();
     const bool simulated = strcmp(study->kind, AK_SIMULATION) == 0;
-    w->status = ak_json_parse(&result, study->result_json, strlen(study->result_json), study->kind,
-                              w->err);
+    w->status =
+        ak_json_parse(&result, study->result_json, strlen(study->result_json), study->kind, w->err);
     if (w->status == AK_OK) {
         bool good = ak_json_set(shown, "id", json_integer(study->id)) &&
                     ak_json_set_text(shown, "kind", study->kind) &&
@@ -338,7 +340,9 @@ ak_status ak_watch_open(ak_watch **out, const char *path, ak_error *err)
     w->by_id = ak_map_new();
     w->path = ak_strdup(path);
     w->studies = json_array();
-    AK_TRY(w->by_id == NULL || w->studies == NULL || (path != NULL && w->path == NULL) ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(w->by_id == NULL || w->studies == NULL || (path != NULL && w->path == NULL)
+               ? ak_fail_memory(err)
+               : AK_OK);
     AK_TRY(open_archive(w, err));
     AK_TRY(ak_watch_poll(&changed, w, err));
     *out = w;

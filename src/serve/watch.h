@@ -3,8 +3,8 @@
  * when it is polled; a poll costs one small query if nothing changed. Nothing is ever written.
  *
  * A place in the stream of changes is a text: "TRIAL.RUN.STUDY.ENDED", the highest id of a trial,
- * the highest number of a run, the highest id of a study and the latest time at which a run ended. It means the same after a
- * restart, so a browser that comes back with one gets what it missed.
+ * the highest number of a run, the highest id of a study and the latest time at which a run ended.
+ * It means the same after a restart, so a browser that comes back with one gets what it missed.
  */
 #ifndef AK_SERVE_WATCH_H
 #define AK_SERVE_WATCH_H

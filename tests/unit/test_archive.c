@@ -572,9 +572,12 @@ static void test_altered_rows(void **state)
     assert_ok(ak_archive_open(&archive, f->path, err));
     assert_int_equal(count_trials(archive, NULL), 2);
     ak_archive_close(archive);
-    static const char *const changes[] = {"ms = 0.5", "config = 'MR=8'", "status = 'crashed'",
+    static const char *const changes[] = {"ms = 0.5",
+                                          "config = 'MR=8'",
+                                          "status = 'crashed'",
                                           "samples_ms = x'0000000000000000'",
-                                          "run = NULL, model = 'x'", "compile_worker = 2"};
+                                          "run = NULL, model = 'x'",
+                                          "compile_worker = 2"};
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         char sql[200];
         (void)snprintf(
@@ -611,9 +614,10 @@ static void test_read_only(void **state)
     const bool root = geteuid() == 0;
     for (int older = 0; older < 2; older++) {
         if (older) {
-            execute(f->path, "ALTER TABLE trials DROP COLUMN checksum; ALTER TABLE trials DROP COLUMN "
-                             "compile_worker; ALTER TABLE trials DROP COLUMN compiled_before_ns; "
-                             "PRAGMA user_version = 3");
+            execute(f->path,
+                    "ALTER TABLE trials DROP COLUMN checksum; ALTER TABLE trials DROP COLUMN "
+                    "compile_worker; ALTER TABLE trials DROP COLUMN compiled_before_ns; "
+                    "PRAGMA user_version = 3");
         }
         assert_int_equal(chmod(f->path, 0444), 0);
         assert_int_equal(chmod(folder, 0555), 0);

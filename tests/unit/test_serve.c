@@ -259,6 +259,19 @@ static void test_studies(void **state)
     assert_true(ak_json_number_at(json_array_get(arms, 0), "value") == 0.5);
     assert_true(json_is_null(json_object_get(json_array_get(arms, 1), "value")));
     json_decref(studies);
+    /* Another archive takes each once. */
+    ak_archive *other = NULL;
+    char path[AK_PATH_MAX];
+    size_t added, known;
+    assert_ok(ak_fs_join(path, f->folder, "other.db", err));
+    assert_ok(ak_archive_open(&other, path, err));
+    ak_watch_close(watch);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(ak_archive_merge(&added, &known, other, f->path, err));
+    }
+    ak_archive_close(other);
+    assert_ok(ak_watch_open(&watch, path, err));
+    assert_int_equal(studies_since(watch, NULL, subject), 2);
     ak_watch_close(watch);
 }
 
@@ -274,7 +287,8 @@ static int count_statement(unsigned kind, void *context, void *statement, void *
     return 0;
 }
 
-/* A poll asks about what is new, however much there is: a thousand runs are answered from memory. */
+/* A poll asks about what is new, however much there is: a thousand runs are answered from memory.
+ */
 static void test_many_runs(void **state)
 {
     fixture *f = fixture_of(state);
@@ -282,8 +296,10 @@ static void test_many_runs(void **state)
     char place[AK_WATCH_PLACE_BYTES];
     double value;
     static const char many[] =
-        "INSERT INTO runs (id, started, ended, kernel, implementation, device, size, dtype, choices, "
-        "strategy, result) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < "
+        "INSERT INTO runs (id, started, ended, kernel, implementation, device, size, dtype, "
+        "choices, "
+        "strategy, result) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i "
+        "< "
         "1000) SELECT printf('%016x', i), '2026-01-01T00:00:00.000Z', '2026-01-01T00:10:00.000Z', "
         "'matmul', 'host', 'host', 'M=1024,N=1024,K=1024', 'f32', '', 'portfolio', "
         "'{\"evaluated\": 1000, \"failed\": {\"crashed\": 3}, \"best\": {\"ms\": 1.25}, "
@@ -306,9 +322,9 @@ static void test_many_runs(void **state)
     trial.run = run.id;
     trial.measured_on = (char *)"cuda:0@node3";
     (void)add_trial(f->archive, trial);
-    assert_int_equal(sqlite3_trace_v2(ak_watch_archive(watch)->db, SQLITE_TRACE_STMT,
-                                      count_statement, NULL),
-                     SQLITE_OK);
+    assert_int_equal(
+        sqlite3_trace_v2(ak_watch_archive(watch)->db, SQLITE_TRACE_STMT, count_statement, NULL),
+        SQLITE_OK);
     statements = 0;
     poll(watch, true);
     assert_in_range(statements, 1, 8);
