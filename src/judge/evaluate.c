@@ -161,9 +161,28 @@ static ak_status witness_all(ak_evaluator *e, ak_error *err)
     return status;
 }
 
+/* Returns the edge-case shape with the most outputs, for the self-test, or edge_case_count if there
+   is none. A shape with a size of 1 is left out, because its right result can be trivial: the sums
+   of rows of one element are a copy of the input. */
+static size_t selftest_edge_case(const ak_evaluator *e)
+{
+    size_t largest = e->edge_case_count;
+    for (size_t i = 0; i < e->edge_case_count; i++) {
+        bool trivial = false;
+        for (size_t k = 0; k < e->task->problem->size_count; k++) {
+            trivial = trivial || e->edge_cases[i].shape.size[k] == 1;
+        }
+        if (!trivial &&
+            (largest == e->edge_case_count ||
+             outputs_of(e, &e->edge_cases[i]) > outputs_of(e, &e->edge_cases[largest]))) {
+            largest = i;
+        }
+    }
+    return largest;
+}
+
 /* Prepares all stages. The self-test of the tolerance needs enough outputs to tell them from their
-   mean: it uses the task's own shape or, if that is tiny, the edge-case shape with the most
-   outputs. */
+   mean: it uses the task's own shape or, if that is tiny, an edge-case shape. */
 static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
 {
     bool own = outputs_of(e, &e->own[0]) >= SELFTEST_ELEMENTS;
@@ -171,13 +190,7 @@ static ak_status prepare_stages(ak_evaluator *e, ak_error *err)
     for (size_t i = 1; status == AK_OK && i < e->sets; i++) {
         status = ak_stage_prepare(&e->own[i], e->reference, e->secret + i, false, err);
     }
-    size_t largest = e->edge_case_count;
-    for (size_t i = 0; i < e->edge_case_count; i++) {
-        if (largest == e->edge_case_count ||
-            outputs_of(e, &e->edge_cases[i]) > outputs_of(e, &e->edge_cases[largest])) {
-            largest = i;
-        }
-    }
+    size_t largest = selftest_edge_case(e);
     if (status == AK_OK && !own && largest < e->edge_case_count) {
         status = ak_stage_prepare(&e->edge_cases[largest], e->reference, largest + 1,
                                   outputs_of(e, &e->edge_cases[largest]) >= SELFTEST_ELEMENTS, err);
