@@ -277,7 +277,9 @@ static const char *illegal(const int *v)
     if (v[NC] == 1 ? acc > 192 : v[NC] == 2 ? acc > 208 : acc > 96) {
         return "registers";
     }
-    if ((v[BM] / v[CN]) % 8 || (v[BN] / v[CM]) % 8 || (v[FL] && v[ST] < 3)) {
+    if (v[BM] % (8 * v[CN]) || v[BN] % (8 * v[CM]) || (v[FL] && v[ST] < 3) ||
+        (a_t && (v[BM] + 63) / 64 % v[CN] && v[BK] % (8 * v[CN])) ||
+        (b_t && (v[BN] + 63) / 64 % v[CM] && v[BK] % (8 * v[CM]))) {
         return "slices";
     }
     return NULL;

@@ -196,7 +196,7 @@ static const char *illegal(const job *j, const int *v)
     if (v[WE] && (!norm || (v[WE] < 3 && v[K] * v[VB] > 256))) {
         return "weights";
     }
-    if ((v[WE] == 2 && !v[W]) || (v[WE] >= 2 && !v[WH]) || (v[WE] == 3 && v[VB] < 4)) {
+    if (v[WE] == 2 && !v[W]) {
         return "weights stay";
     }
     if (v[WH] && bytes % v[VB] != 0) {
@@ -226,7 +226,7 @@ static int shared_bytes(const job *j, const int *v)
     const int rest = v[RE] && slots > v[K] ? (slots - v[K]) * v[T] * v[R] * v[VB] : 0;
     const int groups = v[T] < 32 ? v[T] * v[R] / 32 : v[R];
     const int ring = v[ST] * (v[T] * v[R] * v[K] * v[VB] + 8 * groups);
-    const int stay = v[WE] == 3 ? (j->kernel == LAYERNORM ? 2 : 1) * v[K] * v[T] * v[R] * v[VB] : 0;
+    const int stay = v[WE] == 3 ? (j->kernel == LAYERNORM ? 2 : 1) * v[K] * v[T] * v[VB] : 0;
     return (scratch + 15) / 16 * 16 + rest + ring + stay;
 }
 
@@ -699,14 +699,20 @@ static void launch(const contender *c, int set)
         const variant *x = c->ours;
         const int *v = x->v;
         int64_t rows = now->rows;
-        const int64_t apart = v[WH] || v[N] == 1 ? 1 : v[VB] / now->element;
-        const int64_t batches = (rows + apart * v[N] - 1) / (apart * v[N]) * apart;
+        const bool stay = v[WE] >= 2 && !v[WH];
+        const int64_t apart = v[WH] || (v[N] == 1 && !stay) ? 1 : v[VB] / now->element;
+        const int64_t column = apart * (stay ? v[R] : 1);
+        const int64_t batches = (rows + column * v[N] - 1) / (column * v[N]) * column;
         int64_t groups = (batches + v[R] - 1) / v[R];
         int cols = now->cols;
         float epsilon = 1e-5f;
         if (v[W] > 0) { /* all blocks do as many, or one less */
             const int64_t most = (int64_t)v[W] * x->resident, times = (groups + most - 1) / most;
             groups = (groups + times - 1) / times;
+            if (stay) { /* each block's rows begin at the same place of a vector */
+                const int64_t whole = groups + apart - 1 < most ? groups + apart - 1 : most;
+                groups = whole < apart ? apart : whole / apart * apart;
+            }
         }
         void *softmax[] = {&X[set], &Y[set], &rows, &cols};
         void *norm[] = {&X[set], &weight, &bias, &Y[set], &rows, &cols, &epsilon};

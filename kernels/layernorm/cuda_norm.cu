@@ -8,13 +8,11 @@
  *                 one reduction combines them by the formula of Chan, Golub and LeVeque, which also
  *                 uses centred squares.
  *   WEIGHT_EARLY  1: loads weight and bias before the reduction, which hides their latency and
- *                 costs registers. 2: loads them once, before the first row of a block (only with
- *                 WHOLE). 3: as 2, but keeps them in shared memory, each thread its own (only with
- *                 WHOLE)
+ *                 costs registers. 2: loads them once, before the first row of a block. 3: as 2,
+ *                 but keeps them in shared memory, once for all rows of the block. For 2 and 3 all
+ *                 rows of a block begin at the same place of a vector (TOGETHER in cuda_rows.cu),
+ *                 so that weights are brought there once
  */
-#if WEIGHT_EARLY >= 2 && !WHOLE
-#error "weights stay where rows do not begin inside a vector"
-#endif
 
 #if weight_is_scale
 #define HAS_WEIGHT 1
@@ -94,31 +92,58 @@ DEVICE void load_weights(vector *w, vector *b, const place *p, const row *r, con
 #endif
 }
 
-/* Returns the place in shared memory of this thread's own vector i of weight (which = 0) or bias
-   (which = 1). No thread waits for another. */
-DEVICE unsigned char *place_of_weight(const place *p, int i, int which)
+/* Returns the place in shared memory of vector i of weight (which = 0) or bias (which = 1). */
+DEVICE vector *place_of_weight(const place *p, int i, int which)
 {
-    return p->stay + ((i64)which * KEEP + i) * THREADS * VEC_BYTES;
+    return (vector *)(p->stay + (which * KEEP + i) * (THREADS_PER_ROW * VEC_BYTES));
 }
 
-DEVICE void ask_weights(const place *p, const row *r, const void *weight, const void *bias, int i)
+/* Brings weight and bias to shared memory; the rows of the block take turns. */
+DEVICE void leave_weights(const place *p, const row *r, const void *weight, const void *bias)
 {
+    UNROLL for (int i = 0; i < KEEP; i++)
+    {
+        if (i % ROWS == p->group && i < r->count) {
+            vector w, b;
+            load_weights(&w, &b, p, r, weight, bias, i);
 #if HAS_WEIGHT
-    copy_async(place_of_weight(p, i, 0), vector_of_array(p, r, (void *)weight, i));
+            *place_of_weight(p, i, 0) = w;
 #endif
 #if HAS_BIAS
-    copy_async(place_of_weight(p, i, 1), vector_of_array(p, r, (void *)bias, i));
+            *place_of_weight(p, i, 1) = b;
 #endif
+        }
+    }
+    if (ROWS > 1) { /* else each thread reads what it has brought itself */
+        barrier(15, THREADS);
+    }
 }
 
 DEVICE void find_weights(vector *w, vector *b, const place *p, int i)
 {
 #if HAS_WEIGHT
-    *w = *(const vector *)place_of_weight(p, i, 0);
+    *w = *place_of_weight(p, i, 0);
 #endif
 #if HAS_BIAS
-    *b = *(const vector *)place_of_weight(p, i, 1);
+    *b = *place_of_weight(p, i, 1);
 #endif
+}
+
+/* Loads weight and bias for this thread's elements of the edges. */
+DEVICE void load_edge_weights(u32 w[EDGES + 1], u32 b[EDGES + 1], const place *p, const row *r)
+{
+    EACH_EDGE(j)
+    {
+        const int at = edge_of(p, r, j);
+        if (at >= 0) {
+#if HAS_WEIGHT
+            w[j] = load_element((const unsigned char *)p->weight + (i64)at * ELEMENT);
+#endif
+#if HAS_BIAS
+            b[j] = load_element((const unsigned char *)p->bias + (i64)at * ELEMENT);
+#endif
+        }
+    }
 }
 
 /* Stores (x - mean) * scale * weight + bias; mean and scale are all.a and all.b. */
@@ -141,7 +166,8 @@ DEVICE void store_result(const place *p, const row *r, void *y, int i, const vec
 
 /* Does the same for this thread's elements of the edges. */
 DEVICE void store_edges(const place *p, const row *r, unsigned char *to,
-                        const float edge[EDGES + 1], part all)
+                        const float edge[EDGES + 1], const u32 w[EDGES + 1], const u32 b[EDGES + 1],
+                        part all)
 {
     EACH_EDGE(j)
     {
@@ -149,10 +175,10 @@ DEVICE void store_edges(const place *p, const row *r, unsigned char *to,
         if (at >= 0) {
             float x = (edge[j] - all.a) * all.b;
 #if HAS_WEIGHT
-            x *= load_element((const unsigned char *)p->weight + (i64)at * ELEMENT);
+            x *= element_of(w[j]);
 #endif
 #if HAS_BIAS
-            x += load_element((const unsigned char *)p->bias + (i64)at * ELEMENT);
+            x += element_of(b[j]);
 #endif
             store_element(to + (i64)at * ELEMENT, x);
         }
@@ -164,52 +190,49 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
 {
     place p = place_begin();
     vector keep[BATCH][KEEP_ARRAY], w[KEEP_ARRAY], b[KEEP_ARRAY];
-    float edge[BATCH][EDGES + 1];
+    u32 bits[BATCH][EDGES + 1], edge_w[EDGES + 1], edge_b[EDGES + 1];
 #if PREFETCH
     vector next[1][KEEP_ARRAY];
-    float next_edge[1][EDGES + 1];
+    u32 next_bits[1][EDGES + 1];
 #endif
     p.weight = HAS_WEIGHT ? weight : NULL;
     p.bias = HAS_BIAS ? bias : NULL;
     i64 index = row_first(&p);
+    row r = row_at(&p, x, index, cols); /* there may be no such row, only its shape */
     const u32 zero = (u32)(rows >> 62);
-    launch_begin(&p, x, rows, cols);
+    launch_begin(&p, x, y, rows, cols);
 #if STAGES
     ring q = ring_begin(&p, x, index, rows, cols);
 #else
     if (index < rows) {
-        batch_load(keep, edge, &p, x, index, rows, cols, 0);
+        batch_load(keep, bits, &p, &r, rows - index);
     }
 #endif
-#if WEIGHT_EARLY == 2
+#if WEIGHT_EARLY >= 2
+    load_edge_weights(edge_w, edge_b, &p, &r);
+#if WEIGHT_EARLY == 3
+    leave_weights(&p, &r, weight, bias);
+#else
+    EACH_KEPT(i, &r)
     {
-        const row r = row_at(&p, x, 0, cols);
-        EACH_KEPT(i, &r)
-        {
-            load_weights(&w[i], &b[i], &p, &r, weight, bias, i);
-        }
+        load_weights(&w[i], &b[i], &p, &r, weight, bias, i);
     }
-#elif WEIGHT_EARLY == 3
-    if (index < rows) { /* a thread that leaves at once must not leave a copy unfinished */
-        const row r = row_at(&p, x, 0, cols);
-        EACH_KEPT(i, &r)
-        {
-            ask_weights(&p, &r, weight, bias, i);
-        }
-    }
+#endif
 #endif
     while (index < rows) {
-        const row r = row_at(&p, x, index, cols);
         unsigned char *to = (unsigned char *)y + index * cols * ELEMENT;
-        const i64 left = rows - index;
+        const i64 now = index, left = rows - index;
         part all[BATCH]; /* first mean and squares, then mean and scale */
+        float edge[BATCH][EDGES + 1];
         index = row_next(index);
+        const row then = row_after(&r, now, &p, x, index, cols);
 #if PREFETCH
         if (index < rows) {
-            batch_load(next, next_edge, &p, x, index, rows, cols, 0);
+            batch_load(next, next_bits, &p, &then, 1);
         }
 #endif
 #if WEIGHT_EARLY == 1
+        load_edge_weights(edge_w, edge_b, &p, &r);
         EACH_KEPT(i, &r)
         {
             load_weights(&w[i], &b[i], &p, &r, weight, bias, i);
@@ -221,6 +244,7 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
         row_arrive(&r);
         EACH_ROW(k)
         {
+            edges_arrive(edge[k], bits[k], &p, &r, 0);
             all[k].a = all[k].b = all[k].c = 0;
 #if CENTRED
             EACH_KEPT(i, &r)
@@ -298,8 +322,8 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
             all[k].b = reciprocal_root(all[k].b / (float)cols + epsilon);
             row_narrow(keep[k], all[k].b, zero);
         }
-#if WEIGHT_EARLY == 3
-        copy_wait();
+#if WEIGHT_EARLY == 0
+        load_edge_weights(edge_w, edge_b, &p, &r);
 #endif
         EACH_KEPT(i, &r)
         {
@@ -326,7 +350,8 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
         EACH_ROW(k)
         {
             if (k == 0 || k * APART < left) {
-                store_edges(&p, &r, to + k * (i64)APART * cols * ELEMENT, edge[k], all[k]);
+                store_edges(&p, &r, to + k * (i64)APART * cols * ELEMENT, edge[k], edge_w, edge_b,
+                            all[k]);
             }
         }
 #if PREFETCH
@@ -336,13 +361,14 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
         }
         EACH_EDGE(j)
         {
-            edge[0][j] = next_edge[0][j];
+            bits[0][j] = next_bits[0][j];
         }
 #elif !STAGES
         if (index < rows) {
-            batch_load(keep, edge, &p, x, index, rows, cols, 0);
+            batch_load(keep, bits, &p, &then, rows - index);
         }
 #endif
+        r = then;
     }
     place_end(&p);
 }

@@ -20,10 +20,11 @@
 
 /* Returns the sum of a thread's vectors, loaded KEEP at a time, and of its elements of the
    edges. */
-DEVICE float row_sum(const place *p, const row *r, const void *row_of_x)
+DEVICE float row_sum(const place *p, const row *r)
 {
     float total = 0, edge[EDGES + 1];
-    edges_load(edge, p, r, row_of_x, 0);
+    u32 bits[EDGES + 1];
+    edges_load(bits, p, r);
     for (int first = 0; first < r->count; first += KEEP) {
         vector v[KEEP];
         float sum = 0;
@@ -44,6 +45,7 @@ DEVICE float row_sum(const place *p, const row *r, const void *row_of_x)
         }
         total += sum;
     }
+    edges_arrive(edge, bits, p, r, 0);
     EACH_EDGE(j)
     {
         total += edge[j];
@@ -63,7 +65,7 @@ DEVICE void store_sum(void *y, i64 index, float sum)
 KERNEL ak_kernel(const void *x, void *y, void *workspace, i64 rows, int cols)
 {
     place p = place_begin();
-    launch_begin(&p, x, rows, cols);
+    launch_begin(&p, x, y, rows, cols);
 #if SPLIT > 1
     /* Each part gets whole vectors of an aligned row; the boundaries are the same in every row. */
     const i64 index = blockIdx.x / SPLIT;
@@ -73,7 +75,7 @@ KERNEL ak_kernel(const void *x, void *y, void *workspace, i64 rows, int cols)
     const int end = part_of == SPLIT - 1 || begin + share > cols ? cols : begin + share;
     const unsigned char *start = (const unsigned char *)x + (index * cols + begin) * ELEMENT;
     const row r = row_at(&p, start, 0, end - begin);
-    part all[1] = {{row_sum(&p, &r, start), 0, 0}};
+    part all[1] = {{row_sum(&p, &r), 0, 0}};
     row_reduce(all, &p, REDUCE_SUM);
     if (p.thread == 0) {
         u32 *count = (u32 *)workspace + index;
@@ -94,8 +96,7 @@ KERNEL ak_kernel(const void *x, void *y, void *workspace, i64 rows, int cols)
     (void)workspace;
     for (i64 index = row_first(&p); index < rows; index = row_next(index)) {
         const row r = row_at(&p, x, index, cols);
-        const unsigned char *start = (const unsigned char *)x + index * cols * ELEMENT;
-        part all[1] = {{row_sum(&p, &r, start), 0, 0}};
+        part all[1] = {{row_sum(&p, &r), 0, 0}};
         row_reduce(all, &p, REDUCE_SUM);
         if (p.thread == 0) {
             store_sum(y, index, all[0].a);

@@ -14,8 +14,9 @@
  * computes 16 a cycle).
  */
 #define LOG2_E 1.4426950408889634f
-#define LOWEST __uint_as_float(0xff800000u) /* -inf, the maximum of an empty set; its exponential is
-                                               0 */
+#define LOWEST                                                                                     \
+    __uint_as_float(0xff800000u) /* -inf, the maximum of an empty set; its exponential is          \
+                                    0 */
 
 /* A running maximum. For 16-bit elements it holds two, which are compared without widening. */
 typedef u32 largest;
@@ -91,30 +92,31 @@ KERNEL ak_kernel(const void *x, void *y, i64 rows, int cols)
 {
     place p = place_begin();
     vector keep[BATCH][KEEP_ARRAY];
-    float edge[BATCH][EDGES + 1];
+    u32 bits[BATCH][EDGES + 1];
 #if PREFETCH
     vector next[1][KEEP_ARRAY];
-    float next_edge[1][EDGES + 1];
+    u32 next_bits[1][EDGES + 1];
 #endif
     i64 index = row_first(&p);
-    launch_begin(&p, x, rows, cols);
+    row r = row_at(&p, x, index, cols);
+    launch_begin(&p, x, y, rows, cols);
 #if STAGES
     ring q = ring_begin(&p, x, index, rows, cols);
 #else
     if (index < rows) {
-        batch_load(keep, edge, &p, x, index, rows, cols, LOWEST);
+        batch_load(keep, bits, &p, &r, rows - index);
     }
 #endif
     while (index < rows) {
-        const row r = row_at(&p, x, index, cols);
         unsigned char *to = (unsigned char *)y + index * cols * ELEMENT;
-        const i64 left = rows - index;
+        const i64 now = index, left = rows - index;
         part all[BATCH];
-        float e[BATCH][KEEP_ARRAY][V], by[BATCH];
+        float e[BATCH][KEEP_ARRAY][V], by[BATCH], edge[BATCH][EDGES + 1];
         index = row_next(index);
+        const row then = row_after(&r, now, &p, x, index, cols);
 #if PREFETCH
         if (index < rows) {
-            batch_load(next, next_edge, &p, x, index, rows, cols, LOWEST);
+            batch_load(next, next_bits, &p, &then, 1);
         }
 #endif
 #if STAGES
@@ -123,6 +125,7 @@ KERNEL ak_kernel(const void *x, void *y, i64 rows, int cols)
         row_arrive(&r);
         EACH_ROW(k)
         {
+            edges_arrive(edge[k], bits[k], &p, &r, LOWEST);
             largest top = largest_none();
             EACH_KEPT(i, &r)
             {
@@ -231,13 +234,14 @@ KERNEL ak_kernel(const void *x, void *y, i64 rows, int cols)
         }
         EACH_EDGE(j)
         {
-            edge[0][j] = next_edge[0][j];
+            bits[0][j] = next_bits[0][j];
         }
 #elif !STAGES
         if (index < rows) {
-            batch_load(keep, edge, &p, x, index, rows, cols, LOWEST);
+            batch_load(keep, bits, &p, &then, rows - index);
         }
 #endif
+        r = then;
     }
     place_end(&p);
 }

@@ -55,17 +55,20 @@ typedef unsigned short u16;
 typedef long long i64;
 typedef unsigned long long u64;
 
-#define THREADS       (THREADS_PER_ROW * ROWS)
-#define LANES         (THREADS_PER_ROW < 32 ? THREADS_PER_ROW : 32) /* lanes of a warp for one
-                                                                       row */
-#define WARPS         (THREADS_PER_ROW / LANES)                     /* warps of a row in one
-                                                                       block */
-#define KEEP_ARRAY    (KEEP > 0 ? KEEP : 1)
-#define WORDS         (VEC_BYTES < 4 ? 1 : VEC_BYTES / 4)
-#define PARTS_MAX     4 /* the fourth is for alignment */
-#define MEETS         (WARPS * CLUSTER > 1)
-#define EQUAL_PARTS   (WHOLE == 2)                          /* all threads have equally many
-                                                               elements whenever two parts are
+#define THREADS (THREADS_PER_ROW * ROWS)
+#define LANES                                                                                      \
+    (THREADS_PER_ROW < 32 ? THREADS_PER_ROW : 32) /* lanes of a warp for one                       \
+                                                     row */
+#define WARPS                                                                                      \
+    (THREADS_PER_ROW / LANES) /* warps of a row in one                                             \
+                                 block */
+#define KEEP_ARRAY (KEEP > 0 ? KEEP : 1)
+#define WORDS      (VEC_BYTES < 4 ? 1 : VEC_BYTES / 4)
+#define PARTS_MAX  4 /* the fourth is for alignment */
+#define MEETS      (WARPS * CLUSTER > 1)
+#define EQUAL_PARTS                                                                                \
+    (WHOLE == 2)                                            /* all threads have equally many       \
+                                                               elements whenever two parts are     \
                                                                combined */
 #define HALF          (BATCH * WARPS * CLUSTER * PARTS_MAX) /* floats for a group's reduction */
 #define SCRATCH       (MEETS ? 2 * ROWS * HALF : 0)
@@ -106,9 +109,9 @@ typedef struct vector {
     u32 w[WORDS];
 } __attribute__((aligned(WORDS * 4))) vector;
 
-/* What stays at the start of shared memory: see cuda_norm.cu. */
+/* What stays at the start of shared memory for all rows of a block: see cuda_norm.cu. */
 #if WEIGHT_EARLY == 3
-#define STAY_BYTES ((CENTRED ? 2 : 1) * KEEP * THREADS * VEC_BYTES)
+#define STAY_BYTES ((CENTRED ? 2 : 1) * KEEP * THREADS_PER_ROW * VEC_BYTES)
 #else
 #define STAY_BYTES 0
 #endif
@@ -438,13 +441,23 @@ DEVICE vector vector_of(const float x[V])
     return v;
 }
 
-/* Loads and stores of single elements. */
-DEVICE float load_element(const unsigned char *from)
+/* Loads and stores of single elements. A loaded one is its bits until element_of, so that nothing
+   waits for it before it is needed. */
+DEVICE u32 load_element(const unsigned char *from)
 {
 #if ELEMENT == 4
-    return *(const float *)from;
+    return *(const u32 *)from;
 #else
-    return widen(*(const u16 *)from);
+    return *(const u16 *)from;
+#endif
+}
+
+DEVICE float element_of(u32 bits)
+{
+#if ELEMENT == 4
+    return __uint_as_float(bits);
+#else
+    return widen((u16)bits);
 #endif
 }
 
@@ -495,15 +508,17 @@ typedef struct place {
                                   turn */
     float *scratch;            /* scratch of this group: [2][BATCH][WARPS * CLUSTER][PARTS_MAX] */
     unsigned char *stay;       /* this thread's first vector in shared memory that stays for all
-                                  rows */
+                                  rows; threads at the same place of their rows share it */
     unsigned char *held;       /* this thread's first vector in shared memory that changes with the
                                   row */
     const void *weight, *bias; /* arrays that all rows share, or NULL */
+    bool apart;                /* vectors of x and of the result lie differently in memory */
 } place;
 
 /* A row as one of its threads sees it. Vector c begins at element head + c * V. */
 typedef struct row {
-    const unsigned char *x; /* this thread's first vector */
+    const unsigned char *start; /* the row's first element */
+    const unsigned char *x;     /* this thread's first vector */
     int cols;
     int head, tail; /* elements before the first vector of the row and after the last */
     int count;      /* this thread's vectors: c = first, first + stride, ... */
@@ -534,9 +549,10 @@ DEVICE place place_begin(void)
     p.lanes = LANES == 32 ? 0xffffffffu : ((1u << (LANES % 32)) - 1) << (t % 32 / LANES * LANES);
     p.reductions = 0;
     p.weight = p.bias = NULL;
+    p.apart = false;
     p.scratch = (float *)shared + p.group * (2 * HALF);
-    p.stay = shared + SCRATCH_BYTES + t * VEC_BYTES;
-    p.held = p.stay + STAY_BYTES;
+    p.stay = shared + SCRATCH_BYTES + p.thread * VEC_BYTES;
+    p.held = shared + SCRATCH_BYTES + STAY_BYTES + t * VEC_BYTES;
     return p;
 }
 
@@ -547,9 +563,11 @@ DEVICE place place_begin(void)
 #define BLOCKS CLUSTER
 #endif
 
-/* Does what a block must do before its first access to global memory. */
-DEVICE void launch_begin(const place *p, const void *x, i64 rows, int cols)
+/* Does what a block must do before its first access to global memory. Rows of the result have as
+   many elements as those of x. */
+DEVICE void launch_begin(place *p, const void *x, const void *y, i64 rows, int cols)
 {
+    p->apart = (((size_t)x - (size_t)y) & (VEC_BYTES - 1)) != 0;
 #if LAUNCH_EARLY
     launch_next();
 #if LAUNCH_EARLY == 2
@@ -578,12 +596,25 @@ DEVICE void place_end(const place *p)
 
 /* Distance of the rows of a batch. Without APART, batches are consecutive rows. Otherwise a batch
    is rows 0, V, 2V, ..., the next one 1, V + 1, ..., and after V batches it continues at BATCH *
-   V. */
-#define APART (WHOLE || BATCH == 1 ? 1 : V)
+   V. If weights stay, a block's TOGETHER batches follow each other at the same distance, so that
+   all rows of a block begin at the same place of a vector, and those of its next turn too if the
+   number of clusters is a multiple of V. */
+#if WEIGHT_EARLY >= 2 && !WHOLE
+#define APART    V
+#define TOGETHER ROWS
+#else
+#define APART    (WHOLE || BATCH == 1 ? 1 : V)
+#define TOGETHER 1
+#endif
+#define ALIKE                                                                                      \
+    (WHOLE || WEIGHT_EARLY >= 2) /* all rows of a thread begin at the same place of a              \
+                                    vector */
 
 DEVICE i64 row_of_batch(i64 number)
 {
-    return number / APART * (APART * BATCH) + number % APART;
+    const i64 turn = number / (APART * TOGETHER);
+    const int rest = (int)(number % (APART * TOGETHER));
+    return (turn * TOGETHER + rest % TOGETHER) * (APART * BATCH) + rest / TOGETHER;
 }
 
 /* Returns the first row of this thread's group; row_next and row_step lead to its next ones. */
@@ -592,15 +623,19 @@ DEVICE i64 row_first(const place *p)
     return row_of_batch((i64)(blockIdx.x / CLUSTER) * ROWS + p->group);
 }
 
-DEVICE i64 row_next(i64 row)
-{
-    const i64 number = row / (APART * BATCH) * APART + row % APART;
-    return row_of_batch(number + (i64)(gridDim.x / CLUSTER) * ROWS);
-}
-
-DEVICE i64 row_step(void) /* only if APART is 1 */
+DEVICE i64 row_step(void) /* only if all rows of a thread are ALIKE */
 {
     return (i64)(gridDim.x / CLUSTER) * (ROWS * BATCH);
+}
+
+DEVICE i64 row_next(i64 row)
+{
+#if ALIKE
+    return row + row_step();
+#else
+    const i64 number = row / (APART * BATCH) * APART + row % APART;
+    return row_of_batch(number + (i64)(gridDim.x / CLUSTER) * ROWS);
+#endif
 }
 
 /* Returns how many elements after the start of a vector an element of an array lies that all rows
@@ -617,6 +652,7 @@ DEVICE row row_at(const place *p, const void *x, i64 index, int cols)
     row r;
     const unsigned char *first = (const unsigned char *)x + index * cols * ELEMENT;
     int vectors = cols / V;
+    r.start = first;
     r.cols = cols;
     r.head = r.tail = 0;
 #if EDGES
@@ -641,6 +677,31 @@ DEVICE row row_at(const place *p, const void *x, i64 index, int cols)
     return r;
 }
 
+/* Returns a row of the same shape that begins `bytes` behind another. */
+DEVICE row row_moved(row r, i64 bytes)
+{
+    r.start += bytes;
+    r.x += bytes;
+    return r;
+}
+
+/* Describes a later row of this thread. */
+DEVICE row row_after(const row *r, i64 at, const place *p, const void *x, i64 index, int cols)
+{
+#if ALIKE
+    return row_moved(*r, (index - at) * cols * ELEMENT);
+#else
+    return row_at(p, x, index, cols);
+#endif
+}
+
+/* One pass over a row: a statement for each vector in registers, then for each of the rest. Rows of
+   a batch have the same shape, so the first stands for all. */
+#define EACH_ROW(k)     UNROLL for (int k = 0; k < BATCH; k++)
+#define EACH_KEPT(i, r) UNROLL for (int i = 0; i < KEEP; i++) if (i < (r)->count)
+#define EACH_REST(i, r) LOOP for (int i = KEEP; i < (r)->count; i++)
+#define EACH_EDGE(k)    UNROLL for (int k = 0; k < EDGES; k++)
+
 /* Returns the element of the row that is this thread's k-th of the edges, or -1. Each edge has EDGE
    places. */
 DEVICE int edge_of(const place *p, const row *r, int k)
@@ -652,17 +713,26 @@ DEVICE int edge_of(const place *p, const row *r, int k)
     return at < r->head ? at : behind >= 0 && behind < r->tail ? r->cols - r->tail + behind : -1;
 }
 
-/* Loads this thread's elements of the edges, with `fill` where it has none. */
-DEVICE void edges_load(float edge[EDGES + 1], const place *p, const row *r, const void *row_of_x,
-                       float fill)
+/* Starts to load this thread's elements of the edges. */
+DEVICE void edges_load(u32 bits[EDGES + 1], const place *p, const row *r)
 {
-    UNROLL for (int k = 0; k < EDGES; k++)
+    EACH_EDGE(k)
     {
         const int e = edge_of(p, r, k);
-        edge[k] = fill;
+        bits[k] = 0;
         if (e >= 0) {
-            edge[k] = load_element((const unsigned char *)row_of_x + (i64)e * ELEMENT);
+            bits[k] = load_element(r->start + (i64)e * ELEMENT);
         }
+    }
+}
+
+/* Returns them, with `fill` where it has none. */
+DEVICE void edges_arrive(float edge[EDGES + 1], const u32 bits[EDGES + 1], const place *p,
+                         const row *r, float fill)
+{
+    EACH_EDGE(k)
+    {
+        edge[k] = edge_of(p, r, k) >= 0 ? element_of(bits[k]) : fill;
     }
 }
 
@@ -700,7 +770,7 @@ DEVICE void store_vector(const place *p, const row *r, void *y, int i, const flo
 {
     unsigned char *to = vector_of_array(p, r, y, i);
     const vector v = vector_of(x);
-    if (WHOLE || V == 1 || ((size_t)to & (VEC_BYTES - 1)) == 0) {
+    if (WHOLE || V == 1 || !p->apart) {
         store_global(to, v);
     } else {
         UNROLL for (int j = 0; j < V; j++)
@@ -709,13 +779,6 @@ DEVICE void store_vector(const place *p, const row *r, void *y, int i, const flo
         }
     }
 }
-
-/* One pass over a row: a statement for each vector in registers, then for each of the rest. Rows of
-   a batch have the same shape, so the first stands for all. */
-#define EACH_ROW(k)     UNROLL for (int k = 0; k < BATCH; k++)
-#define EACH_KEPT(i, r) UNROLL for (int i = 0; i < KEEP; i++) if (i < (r)->count)
-#define EACH_REST(i, r) LOOP for (int i = KEEP; i < (r)->count; i++)
-#define EACH_EDGE(k)    UNROLL for (int k = 0; k < EDGES; k++)
 
 /* Starts to load the whole row: what is kept in registers, and what waits in shared memory.
    row_arrive completes the latter. */
@@ -741,17 +804,17 @@ DEVICE void row_load(vector keep[KEEP_ARRAY], const place *p, const row *r)
 #endif
 }
 
-/* Does the same for all rows of a batch and their edges, with `fill` where a thread has none.
-   Instead of a row beyond the last, the first is loaded again and not used. */
-DEVICE void batch_load(vector keep[BATCH][KEEP_ARRAY], float edge[BATCH][EDGES + 1], const place *p,
-                       const void *x, i64 index, i64 rows, int cols, float fill)
+/* Does the same for all rows of a batch, which have the shape of the first, `r`, and for their
+   edges. Instead of a row beyond the last, the first is loaded again and not used. */
+DEVICE void batch_load(vector keep[BATCH][KEEP_ARRAY], u32 bits[BATCH][EDGES + 1], const place *p,
+                       const row *r, i64 left)
 {
     EACH_ROW(k)
     {
-        const i64 at = index + k * APART < rows ? index + k * APART : index;
-        const row r = row_at(p, x, at, cols);
-        row_load(keep[k], p, &r);
-        edges_load(edge[k], p, &r, (const unsigned char *)x + at * cols * ELEMENT, fill);
+        const i64 ahead = k * APART < left ? k * APART : 0;
+        const row q = row_moved(*r, ahead * r->cols * ELEMENT);
+        row_load(keep[k], p, &q);
+        edges_load(bits[k], p, &q);
     }
 }
 
@@ -845,10 +908,12 @@ DEVICE void ring_next(ring *q, const place *p, const void *x, i64 index, i64 row
 
 /* Makes the compiler widen 16-bit elements again after `known` is known. Kept in fp32 until then,
    they would take twice the registers. `zero` is 0 but the compiler must not know it; otherwise it
-   would see that nothing has changed. */
+   would see that nothing has changed. Where a thread has few elements of rows that are not whole
+   vectors, registers are left, and instructions are not. */
 DEVICE void row_narrow(vector keep[KEEP_ARRAY], float known, u32 zero)
 {
-    UNROLL for (int i = 0; ELEMENT == 2 && i < KEEP; i++)
+    UNROLL for (int i = 0; ELEMENT == 2 && (WHOLE || BATCH * KEEP * VEC_BYTES > 64) && i < KEEP;
+                i++)
     {
         UNROLL for (int j = 0; j < WORDS; j++)
         {

@@ -14,6 +14,9 @@
 #ifndef BATCH
 #define BATCH 1
 #endif
+#ifndef WEIGHT_EARLY
+#define WEIGHT_EARLY 0
+#endif
 #ifndef LAUNCH_EARLY
 #define LAUNCH_EARLY 0
 #endif
@@ -152,7 +155,9 @@ static int run(int rows, int cols, size_t offset, unsigned blocks, int special)
     const int rest = STAGES                 ? STAGES * THREADS * stage
                      : REST && slots > KEEP ? (slots - KEEP) * THREADS * VEC_BYTES
                                             : 0;
-    const unsigned groups = (unsigned)(rows + ROWS - 1) / ROWS * CLUSTER * SPLIT;
+    const int column = APART * TOGETHER, batches = (rows + column * BATCH - 1) / (column * BATCH);
+    const unsigned groups = (unsigned)(batches * column + ROWS - 1) / ROWS * CLUSTER * SPLIT;
+    blocks *= TOGETHER > 1 || WEIGHT_EARLY >= 2 ? APART : 1; /* their rows all begin alike */
     memset(q.workspace, 0, sizeof q.workspace);
     for (int again = 0; again < (SPLIT > 1 ? 2 : 1); again++) { /* with the workspace as left */
         memset(q.y, 0xff, results * ELEMENT);                   /* NaN */

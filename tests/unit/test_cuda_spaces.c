@@ -184,7 +184,7 @@ static int64_t shared_of_rows(const ak_task *task, const ak_config *config)
         warps > 1 ? 2 * rows * value_of(space, config, "BATCH", 1) * warps * parts_bytes : 0;
     all += cluster > 1 ? 16 : 0;
     all += value_of(space, config, "WEIGHT_EARLY", 0) == 3
-               ? (strcmp(kernel, "layernorm") == 0 ? 2 : 1) * keep * threads * rows * bytes
+               ? (strcmp(kernel, "layernorm") == 0 ? 2 : 1) * keep * threads * bytes
                : 0;
     all += value_of(space, config, "REST", 0) == 1 && waiting > 0 ? waiting * threads * rows * bytes
                                                                   : 0;
