@@ -694,6 +694,9 @@ typedef struct ak_sizes_request {
                                  given twice */
     size_t size_count;
     size_t table; /* how many configurations may be chosen */
+    /* Each size has been tuned just now by a run of its own that is in the archive, whose result is
+       taken however much it tried. A size without such a run is tuned. */
+    bool tuned;
 } ak_sizes_request;
 
 /* Tunes several sizes. Evaluations, seconds and the language model's budget of the options apply to
@@ -850,6 +853,15 @@ AK_API ak_status ak_list(ak_list_kind kind, ak_list_visitor visit, void *context
 /* Returns what `autokernel doctor` shows, as JSON: devices with measured ceilings, compilers,
    libraries with versions, settings and where each came from. Free with ak_text_free. */
 AK_API ak_status ak_doctor(char **out_json, ak_error *err);
+
+/* Starts every worker of a launcher, has each say who it is, and ends them: what `autokernel fleet
+   status` shows. `workers` and `device` may be NULL. The JSON array has an object for each worker
+   (docs/scale.md). Free with ak_text_free. */
+AK_API ak_status ak_fleet_status(char **out_json, const char *launcher, const char *workers,
+                                 const char *device, const volatile int *cancel, ak_error *err);
+/* Returns how many workers a launcher has places for. */
+AK_API ak_status ak_fleet_size(size_t *out, const char *launcher, const char *workers,
+                               const char *device, ak_error *err);
 
 /* Writes the skeleton of a new kernel into the folder `path`, which must not exist. */
 AK_API ak_status ak_kernel_new(const char *path, ak_error *err);

@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/fs.h"
 #include "cli/llm_show.h"
 #include "cli/options.h"
 #include "cli/size_list.h"
 #include "cli/table.h"
 #include "cli/task_args.h"
+#include "cli/wide.h"
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
@@ -241,13 +243,22 @@ static ak_status tune(ak_sizes_result *out, const ak_size_list *list, const ak_a
 {
     size_t table = (size_t)args->number[AK_OPTION_DISPATCH];
     ak_task_spec spec = {0};
+    ak_tune_options rest = *options;
+    bool wide = ak_args_has(args, AK_OPTION_LAUNCHER) && list->count > 1;
+    const int64_t begin = ak_clock_ns();
     ak_args_spec(&spec, args);
     const ak_sizes_request request = {.spec = &spec,
                                       .sizes = list->items,
                                       .size_count = list->count,
-                                      .table = table == 0 ? 1 : table};
+                                      .table = table == 0 ? 1 : table,
+                                      .tuned = wide};
     ak_catch_interrupts();
-    return ak_tune_sizes(out, &request, archive, options, err);
+    if (wide) {
+        AK_DO(ak_wide_tune(list, args, err));
+        double took = (double)(ak_clock_ns() - begin) / 1e9;
+        rest.seconds = rest.seconds > took + 1 ? rest.seconds - took : rest.seconds > 0 ? 1 : 0;
+    }
+    return ak_tune_sizes(out, &request, archive, &rest, err);
 }
 
 int ak_tune_sizes_run(const ak_args *args, const ak_tune_options *options, ak_progress *progress)

@@ -140,6 +140,19 @@ static const ak_launcher_ops *find(const char *text, size_t length)
     return NULL;
 }
 
+/* Keeps only the seat that AUTOKERNEL_SEAT names, counted from 1: several tuners share a launcher's
+   seats (cli/wide.c). */
+static void keep_one_seat(ak_launcher *l)
+{
+    size_t number = ak_launcher_number("AUTOKERNEL_SEAT", 0);
+    l->whole = l->count;
+    if (number > 0 && l->count > 0) {
+        l->first = (number - 1) % l->count;
+        l->seats[0] = l->seats[l->first];
+        l->count = 1;
+    }
+}
+
 ak_status ak_launcher_open(ak_launcher *out, const char *text, const char *workers,
                            const char *devices, ak_error *err)
 {
@@ -163,8 +176,9 @@ ak_status ak_launcher_open(ak_launcher *out, const char *text, const char *worke
         AK_TRY(ak_workers_read(&least, &most, workers, err));
     }
     AK_TRY(out->ops->seats(out, devices, most, err));
-    out->least = least;
-    if (least > out->count) {
+    keep_one_seat(out);
+    out->least = out->whole > out->count ? 1 : least;
+    if (out->least > out->count) {
         status = ak_fail(err, AK_INVALID,
                          "--workers %.40s: the launcher %s has places for %zu worker%s only",
                          workers, out->ops->name, out->count, out->count == 1 ? "" : "s");

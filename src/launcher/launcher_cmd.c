@@ -9,7 +9,7 @@ static ak_status fill_in(char out[AK_LAUNCHER_MAX], const char *word, const ak_l
                          size_t seat, ak_error *err)
 {
     char number[24];
-    (void)snprintf(number, sizeof number, "%zu", seat);
+    (void)snprintf(number, sizeof number, "%zu", l->first + seat);
     const struct {
         const char *name, *value;
     } known[] = {{"{worker}", number}, {"{device}", l->seats[seat].device}};

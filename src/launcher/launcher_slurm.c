@@ -48,10 +48,10 @@ static ak_status prefix(ak_words *out, const ak_launcher *l, size_t seat, ak_err
 {
     char node[40];
     ak_status status = AK_OK;
-    size_t nodes = node_count(), each = (l->count + nodes - 1) / nodes;
+    size_t nodes = node_count(), each = (l->whole + nodes - 1) / nodes;
     AK_TRY(ak_words_split(out, "srun --nodes=1 --ntasks=1 --job-name=autokernel", err));
     if (in_allocation()) {
-        (void)snprintf(node, sizeof node, "--relative=%zu", seat % nodes);
+        (void)snprintf(node, sizeof node, "--relative=%zu", (l->first + seat) % nodes);
         AK_TRY(ak_words_add(out, "--exact", err));
         AK_TRY(ak_words_add(out, node, err));
         AK_TRY(add_share(out, "--cpus-per-task", "SLURM_CPUS_ON_NODE", each, err));

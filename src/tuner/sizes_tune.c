@@ -70,9 +70,10 @@ static void give(ak_many *m, const char *config)
 static ak_status tune_or_recall(ak_many *m, size_t i, const ak_tune_options *options, ak_error *err)
 {
     bool known = false;
-    if (options->resume && m->archive != NULL && !m->tasks[i]->recorded) {
-        size_t evaluations =
-            options->evaluations == 0 ? AK_EVALUATIONS_DEFAULT : options->evaluations;
+    if ((options->resume || m->request->tuned) && m->archive != NULL && !m->tasks[i]->recorded) {
+        size_t evaluations = m->request->tuned           ? 0
+                             : options->evaluations == 0 ? AK_EVALUATIONS_DEFAULT
+                                                         : options->evaluations;
         ak_status status =
             ak_earlier_result(&known, &m->tuned[i], m->tasks[i], m->archive, evaluations, err);
         if (status != AK_OK || known) {
@@ -97,8 +98,10 @@ static ak_status tune_one(ak_many *m, size_t i, ak_error *err)
     const ak_tune_result *tuned = &m->tuned[i];
     size_t used = tuned->evaluated + tuned->resumed;
     m->used += used < options.evaluations ? used : options.evaluations;
-    m->result->evaluated += tuned->evaluated;
-    m->result->sizes[i].evaluated = tuned->evaluated;
+    /* what a run beside this one has just tried counts as tried now */
+    size_t tried = tuned->evaluated + (m->request->tuned ? tuned->resumed : 0);
+    m->result->evaluated += tried;
+    m->result->sizes[i].evaluated = tried;
     AK_TRY(ak_many_keep(&m->result->sizes[i].run, tuned->run, err));
     AK_TRY(add_llm(m->result, tuned, err));
     if (tuned->found) {

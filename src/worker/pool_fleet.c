@@ -85,36 +85,34 @@ ak_status ak_pool_seats(ak_pool *pool, ak_error *err)
     return AK_OK;
 }
 
-ak_status ak_pool_seat_start(ak_pool *pool, ak_pool_device *d, ak_error *err)
+ak_status ak_link_start(ak_pool_worker *w, const ak_launcher *l, size_t seat, const char *program,
+                        const char *folder, ak_error *err)
 {
     char beat[24];
     ak_words words = {.count = 0};
-    const size_t seat = (size_t)(d - pool->devices);
-    const char *folder = pool->folder.path;
     (void)snprintf(beat, sizeof beat, "%lld", (long long)ak_relay_beat_ms());
-    const char *const far[] = {pool->program,
-                               "worker",
-                               "--stdio",
-                               beat,
-                               folder,
-                               "--device",
-                               pool->launcher.seats[seat].device,
-                               NULL};
-    const char *argv[5 + AK_WORDS_MAX + 1] = {pool->program, "worker", "--link", beat,
-                                              pool->launcher.queues ? "1" : "0"};
-    ak_status status = ak_launcher_command(&words, &pool->launcher, seat, far, err);
+    const char *const far[] = {
+        program, "worker", "--stdio", beat, folder, "--device", l->seats[seat].device, NULL};
+    const char *argv[5 + AK_WORDS_MAX + 1] = {program, "worker", "--link", beat,
+                                              l->queues ? "1" : "0"};
+    ak_status status = ak_launcher_command(&words, l, seat, far, err);
     for (size_t i = 0; i < words.count; i++) {
         argv[5 + i] = words.at[i];
     }
     if (status == AK_OK) {
-        const ak_proc_spec spec = {
-            .argv = argv, .any_thread = true, .passes = pool->launcher.ops->passes};
-        status = ak_pool_worker_start(&d->worker, &spec, err);
-        d->worker.linked = d->worker.busy = status == AK_OK;
-        d->worker.request = 0; /* nothing is asked before it has said hello */
+        const ak_proc_spec spec = {.argv = argv, .any_thread = true, .passes = l->ops->passes};
+        status = ak_pool_worker_start(w, &spec, err);
+        w->linked = w->busy = status == AK_OK;
+        w->request = 0; /* nothing is asked before it has said hello */
     }
     ak_words_free(&words);
     return status;
+}
+
+ak_status ak_pool_seat_start(ak_pool *pool, ak_pool_device *d, ak_error *err)
+{
+    return ak_link_start(&d->worker, &pool->launcher, (size_t)(d - pool->devices), pool->program,
+                         pool->folder.path, err);
 }
 
 void ak_pool_seats_again(ak_pool *pool)

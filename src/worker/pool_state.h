@@ -216,6 +216,11 @@ ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply
 
 /* pool_fleet.c */
 
+/* Starts the relay that leads to the device worker of a seat. `folder`: for the files of the run.
+ */
+ak_status ak_link_start(ak_pool_worker *w, const ak_launcher *l, size_t seat, const char *program,
+                        const char *folder, ak_error *err);
+
 /* Gives the pool a device for each seat of the launcher. */
 ak_status ak_pool_seats(ak_pool *pool, ak_error *err);
 /* Starts the device worker of a seat. */

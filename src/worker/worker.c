@@ -353,16 +353,39 @@ static ak_status probe(json_t **out, worker *w, const json_t *request, ak_error 
     return ak_probe(out, err);
 }
 
+/* Does nothing: the time that the answer takes is that of a message there and back. */
+static ak_status ping(json_t **out, worker *w, const json_t *request, ak_error *err)
+{
+    (void)out, (void)w, (void)request, (void)err;
+    return AK_OK;
+}
+
+/* Says which device this is and in which environment. */
+static ak_status who(json_t **out, worker *w, const json_t *request, ak_error *err)
+{
+    json_t *facts = NULL;
+    (void)request;
+    AK_DO(w->backend->environment(&facts, w->device, err));
+    *out = json_pack("{s:s, s:o}", "device", w->device, "environment", facts);
+    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
 /* ---- the request loop ---------------------------------------------------------------------- */
 
 static const struct {
     const char *op;
     handler handle;
 } compile_ops[] = {{"start", start}, {"compile", compile}, {NULL, NULL}},
-  device_ops[] = {{"probe", probe},           {"open", open_task},
-                  {"trial", trial},           {"check", check},
-                  {"comparison", comparison}, {"ceilings", ceilings},
-                  {"baselines", baselines},   {NULL, NULL}};
+  device_ops[] = {{"ping", ping},
+                  {"who", who},
+                  {"probe", probe},
+                  {"open", open_task},
+                  {"trial", trial},
+                  {"check", check},
+                  {"comparison", comparison},
+                  {"ceilings", ceilings},
+                  {"baselines", baselines},
+                  {NULL, NULL}};
 
 /* Answers one request. Returns false if the other side has ended. */
 static bool answer(worker *w, bool is_device, const json_t *request)

@@ -1,0 +1,251 @@
+/* cmd_fleet.c: shows which workers a launcher reaches, and writes the array job that tunes a size
+   on each node. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/size_list.h"
+#include "cli/table.h"
+#include "cli/task_args.h"
+
+#define SCRIPT_BYTES_MAX (1u << 20)
+#define BUILD_SHOWN      8
+
+/* ---- status -----------------------------------------------------------------------------------
+ */
+
+/* Prints a member that is a real number, with its unit; "-" if it is missing. */
+static void cell_number(ak_table *table, const json_t *object, const char *key, const char *unit)
+{
+    char text[AK_NUMBER_BYTES];
+    const json_t *value = json_object_get(object, key);
+    if (json_is_number(value)) {
+        ak_table_cell(table, "%s%s", ak_show_real(text, json_number_value(value)), unit);
+    } else {
+        ak_table_cell(table, "-");
+    }
+}
+
+static void cell_whole(ak_table *table, const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    if (json_is_integer(value)) {
+        ak_table_cell(table, "%lld", (long long)json_integer_value(value));
+    } else {
+        ak_table_cell(table, "-");
+    }
+}
+
+static const char *or_dash(const char *text)
+{
+    return text == NULL || *text == 0 ? "-" : text;
+}
+
+static void print_status(const json_t *list)
+{
+    ak_table table;
+    size_t i;
+    const json_t *one;
+    ak_table_begin(&table, ">worker", "host", "device", "state", ">start", ">message", ">cores",
+                   "build", "files", "reason", NULL);
+    json_array_foreach((json_t *)(uintptr_t)list, i, one)
+    {
+        const json_t *shared = json_object_get(one, "shared");
+        cell_whole(&table, one, "worker");
+        ak_table_cell(&table, "%s", or_dash(ak_json_text_at(one, "host")));
+        ak_table_cell(&table, "%s", or_dash(ak_json_text_at(one, "device")));
+        ak_table_cell(&table, "%s", ak_json_text_at(one, "state"));
+        cell_number(&table, one, "start_s", " s");
+        cell_number(&table, one, "round_trip_ms", " ms");
+        cell_whole(&table, one, "cores");
+        ak_table_cell(&table, "%.*s", BUILD_SHOWN, or_dash(ak_json_text_at(one, "build")));
+        ak_table_cell(&table, "%s",
+                      shared == NULL         ? "-"
+                      : json_is_true(shared) ? "shared"
+                                             : "travel");
+        ak_table_cell(&table, "%s", or_dash(ak_json_text_at(one, "reason")));
+    }
+    ak_table_print(&table);
+}
+
+static int run_status(const ak_args *args)
+{
+    ak_error err = AK_ERROR_INIT;
+    char *text = NULL;
+    json_t *list = NULL;
+    size_t ready = 0, i;
+    const json_t *one;
+    ak_status status = AK_OK;
+    ak_catch_interrupts();
+    if (!ak_args_has(args, AK_OPTION_LAUNCHER)) {
+        AK_TRY(ak_fail(&err, AK_INVALID,
+                       "fleet status: say with --launcher how workers are started, such as "
+                       "ssh:gpu1,gpu2 or slurm"));
+    }
+    AK_TRY(ak_fleet_status(&text, args->text[AK_OPTION_LAUNCHER], args->text[AK_OPTION_WORKERS],
+                           args->text[AK_OPTION_DEVICE], &ak_interrupted, &err));
+    AK_TRY(ak_json_parse(&list, text, strlen(text), "fleet", &err));
+    json_array_foreach(list, i, one)
+    {
+        ready += strcmp(ak_json_text_at(one, "state"), "ready") == 0 ? 1 : 0;
+    }
+    if (!ak_args_has(args, AK_OPTION_JSON)) {
+        print_status(list);
+        ak_out("%zu of %zu workers are ready\n", ready, json_array_size(list));
+    } else if (!ak_out_json(list)) {
+        AK_TRY(ak_fail_memory(&err));
+    }
+out:
+    i = json_array_size(list);
+    json_decref(list);
+    ak_text_free(text);
+    return status != AK_OK ? ak_complain_error(&err) : ready == i ? AK_EXIT_DONE : AK_EXIT_FAILED;
+}
+
+/* ---- batch ------------------------------------------------------------------------------------
+ */
+
+/* Options of `fleet batch` that the jobs' own command lines do not have. Each takes a value. */
+static const char *const own[] = {"--sizes", "--launcher", "--workers", "--archive", "--output"};
+
+/* Returns how many words an own option takes here: 0 if this is none, 1 for --sizes=X. */
+static int own_words(const char *word)
+{
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        size_t length = strlen(own[i]);
+        if (strncmp(word, own[i], length) == 0 && (word[length] == 0 || word[length] == '=')) {
+            return word[length] == 0 ? 2 : 1;
+        }
+    }
+    return 0;
+}
+
+/* Adds the words that were typed, without the verb, the kernel and the own options. */
+static void add_options(ak_buf *out, const ak_args *args)
+{
+    size_t operands = 0;
+    for (int i = 0; i < args->word_count; i++) {
+        const char *word = args->words[i];
+        int skip = own_words(word);
+        bool is_operand = operands < 2 && strcmp(word, args->operand[operands]) == 0;
+        operands += is_operand ? 1 : 0;
+        if (skip > 0) {
+            i += skip - 1;
+        } else if (!is_operand) {
+            ak_buf_putc(out, ' ');
+            ak_quote(out, word);
+        }
+    }
+}
+
+/* Adds a line for each option of srun that --launcher slurm:OPTIONS has; sbatch has the same. */
+static ak_status add_slurm_options(ak_buf *out, const ak_args *args, ak_error *err)
+{
+    const char *launcher = args->text[AK_OPTION_LAUNCHER];
+    const char *at = launcher == NULL ? "slurm" : launcher;
+    if (strncmp(at, "slurm", 5) != 0 || (at[5] != 0 && at[5] != ':')) {
+        return ak_fail(err, AK_INVALID,
+                       "fleet batch writes a job for Slurm: --launcher must be slurm or "
+                       "slurm:OPTIONS");
+    }
+    for (at += at[5] == ':' ? 6 : 5; *at != 0; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        ak_buf_print(out, "#SBATCH %.*s\n", (int)length, at);
+        at += length;
+    }
+    return AK_OK;
+}
+
+static ak_status write_script(ak_buf *out, const ak_size_list *list, const ak_args *args,
+                              ak_error *err)
+{
+    const char *program = ak_env("AUTOKERNEL_WORKER"), *workers = args->text[AK_OPTION_WORKERS];
+    ak_buf_puts(out, "#!/bin/bash\n"
+                     "# Tunes one size on each node. Submit it with sbatch; afterwards:\n"
+                     "#   autokernel import autokernel-jobs/*.db\n"
+                     "#SBATCH --job-name=autokernel\n");
+    ak_buf_print(out, "#SBATCH --array=0-%zu%s%s\n", list->count - 1, workers == NULL ? "" : "%",
+                 workers == NULL ? "" : workers);
+    ak_buf_puts(out, "#SBATCH --nodes=1\n"
+                     "#SBATCH --ntasks=1\n"
+                     "#SBATCH --requeue\n"
+                     "#SBATCH --open-mode=append\n"
+                     "#SBATCH --output=autokernel-%a.log\n");
+    AK_DO(add_slurm_options(out, args, err));
+    ak_buf_puts(out, "sizes=(\n");
+    for (size_t i = 0; i < list->count; i++) {
+        ak_buf_puts(out, "    ");
+        ak_quote(out, list->items[i]);
+        ak_buf_putc(out, '\n');
+    }
+    ak_buf_puts(out, ")\n"
+                     "folder=${AUTOKERNEL_JOBS:-autokernel-jobs}\n"
+                     "mkdir -p \"$folder\" || exit 1\n"
+                     "# --resume: a job that Slurm starts again goes on where it was.\n"
+                     "exec ");
+    ak_quote(out, program == NULL ? "autokernel" : program);
+    ak_buf_puts(out, " tune ");
+    ak_quote(out, args->operand[1]);
+    ak_buf_puts(out, " --size \"${sizes[$SLURM_ARRAY_TASK_ID]}\" \\\n"
+                     "    --archive \"$folder/$SLURM_ARRAY_TASK_ID.db\" --resume");
+    add_options(out, args);
+    ak_buf_putc(out, '\n');
+    return ak_buf_status(out, err);
+}
+
+static int run_batch(const ak_args *args)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_size_list list = {0};
+    ak_buf script = AK_BUF(SCRIPT_BYTES_MAX);
+    size_t limit = 0;
+    ak_status status = AK_OK;
+    if (args->operand_count < 2 || !ak_args_has(args, AK_OPTION_SIZES)) {
+        AK_TRY(ak_fail(&err, AK_INVALID,
+                       "fleet batch needs a kernel and its sizes: 'autokernel fleet batch matmul "
+                       "--sizes @FILE'"));
+    }
+    if (ak_args_has(args, AK_OPTION_WORKERS)) {
+        AK_TRY(ak_fleet_size(&limit, "slurm", args->text[AK_OPTION_WORKERS], NULL, &err));
+    }
+    AK_TRY(ak_size_list_read(&list, args->text[AK_OPTION_SIZES], &err));
+    AK_TRY(write_script(&script, &list, args, &err));
+    ak_out_whole(script.data);
+out:
+    ak_buf_free(&script);
+    ak_size_list_free(&list);
+    return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
+}
+
+static int run(const ak_args *args)
+{
+    static const ak_verb verbs[] = {{"status", run_status}, {"batch", run_batch}};
+    return ak_verb_run(verbs, sizeof verbs / sizeof verbs[0], args, "fleet has no subcommand",
+                       "see 'autokernel fleet --help'");
+}
+
+const ak_command ak_cmd_fleet = {
+    .name = "fleet",
+    .summary = "see which workers a launcher reaches, or write a job for a cluster",
+    .operands = "status|batch [KERNEL]",
+    .least = 1,
+    .most = 2,
+    .options = AK_O_TASK | AK_O_RUN | AK_O(SIZES) | AK_O(LIBRARIES) | AK_O(PROTOCOL) |
+               AK_O(STRATEGY) | AK_O(EVALS) | AK_O(TIME) | AK_O(TARGET_SPEEDUP) |
+               AK_O(FINISH_TIME) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
+    .about = "status starts each worker of --launcher, prints who came, how long its start and a "
+             "message there and back took, or why it did not come, and ends them. The exit code is "
+             "0 if all are ready.\n\n"
+             "batch prints an array job for Slurm: each task tunes one of the --sizes on a node of "
+             "its own, into an archive of its own in the folder autokernel-jobs (or "
+             "AUTOKERNEL_JOBS). --workers N lets at most N run at once; the OPTIONS of --launcher "
+             "slurm:OPTIONS become options of the job, all others options of 'autokernel tune'. "
+             "'autokernel import autokernel-jobs/*.db' then adds all archives to yours.",
+    .examples = "  autokernel fleet status --launcher ssh:gpu1,gpu2*4\n"
+                "  autokernel fleet status --launcher slurm --workers 4 --device cuda:0\n"
+                "  autokernel fleet batch matmul --sizes @sizes.txt --workers 32 "
+                "--launcher 'slurm:--gpus-per-task=1' --device cuda:0 > tune.sbatch\n",
+    .run = run,
+};

@@ -1,0 +1,241 @@
+/* fleet.c: starts the workers of a launcher to see which of them come: `autokernel fleet status`.
+   Each worker says hello, answers a message that asks nothing, which shows how long one takes, and
+   says in which environment it is. */
+#include "worker/pool_state.h"
+
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "autokernel/autokernel.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/program.h"
+#include "worker/relay.h"
+
+/* Limit for each answer; drivers and compilers may take some seconds to say their versions. A
+   worker that still waits in a queue after as long has the state "queued". */
+#define ANSWER_NS (60 * AK_SECOND_NS)
+#define POLL_MS   50
+/* How a device worker ends whose machine has no such device: with AK_WORKER_EXIT_USAGE. */
+#define NO_DEVICE "exit code 2"
+
+typedef enum visit_state { VISIT_STARTING, VISIT_PINGED, VISIT_ASKED, VISIT_OVER } visit_state;
+
+typedef struct visit {
+    ak_pool_worker worker;
+    visit_state state;
+    int64_t since; /* of this state */
+    json_t *said;  /* what the user is shown */
+} visit;
+
+typedef struct look {
+    ak_launcher launcher;
+    ak_fs_owned folder;
+    char program[AK_PATH_MAX];
+    visit *visits;
+    bool good; /* false: out of memory */
+} look;
+
+static void over(visit *v, look *l, const char *state, const char *reason)
+{
+    v->state = VISIT_OVER;
+    l->good = ak_json_set_text(v->said, "state", state) && l->good;
+    l->good = (reason == NULL || ak_json_set_text(v->said, "reason", reason)) && l->good;
+    if (v->worker.proc.pid > 0) {
+        ak_proc_hang_up(&v->worker.proc); /* all end at the same time */
+    }
+}
+
+static void ask(visit *v, look *l, visit_state state, const char *op)
+{
+    json_t *request = json_pack("{s:s, s:i}", "op", op, "id", (int)state);
+    l->good = request != NULL && l->good;
+    v->state = state;
+    v->since = ak_clock_ns();
+    (void)ak_wire_send(v->worker.proc.to, request, NULL); /* the end of a worker will be noticed */
+    json_decref(request);
+}
+
+/* Copies members of a message, of which nothing but texts, numbers and truths is kept; control
+   characters of texts must not reach a terminal. */
+static void keep(visit *v, look *l, const json_t *message, const char *const *names)
+{
+    for (size_t i = 0; names[i] != NULL; i++) {
+        const json_t *value = json_object_get(message, names[i]);
+        char text[128];
+        if (json_is_string(value)) {
+            (void)snprintf(text, sizeof text, "%.120s", json_string_value(value));
+            for (char *at = text; *at != 0; at++) {
+                *at = (unsigned char)*at < ' ' || *at == 127 ? '?' : *at;
+            }
+            l->good = ak_json_set_text(v->said, names[i], text) && l->good;
+        } else if (json_is_number(value) || json_is_boolean(value)) {
+            l->good =
+                ak_json_set(v->said, names[i], json_copy((json_t *)(uintptr_t)value)) && l->good;
+        }
+    }
+}
+
+static void take(visit *v, look *l, const json_t *message)
+{
+    static const char *const hello[] = {"host", "version", "build", "cores", "shared", NULL};
+    static const char *const device[] = {"device", NULL};
+    ak_error err = AK_ERROR_INIT;
+    double took = (double)(ak_clock_ns() - v->since) / 1e9;
+    json_t *facts;
+    if (json_object_get(message, "ended") != NULL) {
+        const char *why = ak_json_text_at(message, "ended");
+        char none[160];
+        (void)snprintf(none, sizeof none, "there is no device %.60s there",
+                       ak_json_text_at(v->said, "device"));
+        over(v, l, "failed", strcmp(why, NO_DEVICE) == 0 ? none : why);
+    } else if (v->state == VISIT_STARTING && json_object_get(message, "hello") != NULL) {
+        keep(v, l, message, hello);
+        l->good = ak_json_set_real(v->said, "start_s", took) && l->good;
+        ask(v, l, VISIT_PINGED, "ping");
+    } else if (json_integer_value(json_object_get(message, "id")) != (json_int_t)v->state) {
+        over(v, l, "failed", "it answered what nobody had asked");
+    } else if (ak_message_fault(message, &err) != AK_OK) {
+        over(v, l, "failed", err.text);
+    } else if (v->state == VISIT_PINGED) {
+        l->good = ak_json_set_real(v->said, "round_trip_ms", took * 1e3) && l->good;
+        ask(v, l, VISIT_ASKED, "who");
+    } else {
+        keep(v, l, message, device);
+        if (ak_json_object_or_null(&facts, message, "environment", "wire protocol", NULL) ==
+                AK_OK &&
+            facts != NULL) {
+            l->good = json_object_set(v->said, "environment", facts) == 0 && l->good;
+        }
+        over(v, l, "ready", NULL);
+    }
+}
+
+/* Reads what a worker has sent. */
+static void listen_to(visit *v, look *l)
+{
+    char chunk[65536];
+    ak_error err = AK_ERROR_INIT;
+    ssize_t got = read(v->worker.proc.from, chunk, sizeof chunk);
+    if (got > 0) {
+        (void)ak_line_reader_feed(&v->worker.reader, chunk, (size_t)got, &err);
+    }
+    while (v->state != VISIT_OVER && err.status == AK_OK) {
+        json_t *message = NULL;
+        if (ak_line_reader_next(&message, &v->worker.reader, &err) != AK_OK || message == NULL) {
+            break;
+        }
+        take(v, l, message);
+        json_decref(message);
+    }
+    if (v->state != VISIT_OVER && (got == 0 || err.status != AK_OK)) {
+        over(v, l, "failed", err.status != AK_OK ? err.text : "its relay was killed");
+    }
+}
+
+static void watch(visit *v, look *l)
+{
+    if (v->state == VISIT_OVER || ak_clock_ns() - v->since < ANSWER_NS) {
+        return;
+    }
+    if (v->state == VISIT_STARTING && l->launcher.queues) {
+        over(v, l, "queued", "it waits in the queue");
+    } else if (v->state != VISIT_STARTING) { /* its relay watches over the start */
+        over(v, l, "failed", "no answer");
+    }
+}
+
+static void start(visit *v, look *l, size_t seat)
+{
+    ak_error err = AK_ERROR_INIT;
+    const ak_seat *s = &l->launcher.seats[seat];
+    v->since = ak_clock_ns();
+    v->said = json_pack("{s:I, s:s, s:s}", "worker", (json_int_t)(l->launcher.first + seat),
+                        "device", s->device, "host", s->host);
+    l->good = v->said != NULL && l->good;
+    if (ak_link_start(&v->worker, &l->launcher, seat, l->program, l->folder.path, &err) != AK_OK) {
+        over(v, l, "failed", err.text);
+    }
+}
+
+/* Visits all workers until each is over, or the user cancels. */
+static ak_status visit_all(look *l, const volatile int *cancel, ak_error *err)
+{
+    struct pollfd ready[AK_SEATS_MAX];
+    size_t from[AK_SEATS_MAX], count;
+    do {
+        count = 0;
+        for (size_t i = 0; i < l->launcher.count; i++) {
+            watch(&l->visits[i], l);
+            if (l->visits[i].state != VISIT_OVER) {
+                ready[count] =
+                    (struct pollfd){.fd = l->visits[i].worker.proc.from, .events = POLLIN};
+                from[count++] = i;
+            }
+        }
+        int n = count == 0 ? 0 : poll(ready, count, POLL_MS);
+        for (size_t k = 0; n > 0 && k < count; k++) {
+            if (ready[k].revents != 0) {
+                listen_to(&l->visits[from[k]], l);
+            }
+        }
+        if (cancel != NULL && *cancel != 0) {
+            return ak_fail(err, AK_CANCELLED, "cancelled");
+        }
+    } while (count > 0 && l->good);
+    return l->good ? AK_OK : ak_fail_memory(err);
+}
+
+static void close_look(look *l)
+{
+    for (size_t i = 0; l->visits != NULL && i < l->launcher.count; i++) {
+        if (l->visits[i].worker.proc.pid > 0) {
+            ak_proc_hang_up(&l->visits[i].worker.proc);
+        }
+    }
+    for (size_t i = 0; l->visits != NULL && i < l->launcher.count; i++) {
+        ak_pool_worker_stop(&l->visits[i].worker);
+        json_decref(l->visits[i].said);
+    }
+    ak_free(l->visits);
+    ak_fs_owned_close(&l->folder);
+    ak_launcher_close(&l->launcher);
+}
+
+ak_status ak_fleet_status(char **out_json, const char *launcher, const char *workers,
+                          const char *device, const volatile int *cancel, ak_error *err)
+{
+    look l = {.folder = {.lock = -1}, .good = true};
+    json_t *list = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_launcher_open(&l.launcher, launcher, workers, device == NULL ? "auto" : device, err));
+    AK_TRY(ak_program_find(l.program, err));
+    AK_TRY(ak_fs_owned_open(&l.folder, err));
+    l.visits = ak_alloc(l.launcher.count, sizeof *l.visits);
+    AK_TRY(l.visits == NULL ? ak_fail_memory(err) : AK_OK);
+    for (size_t i = 0; i < l.launcher.count; i++) {
+        start(&l.visits[i], &l, i);
+    }
+    AK_TRY(visit_all(&l, cancel, err));
+    list = json_array();
+    for (size_t i = 0; i < l.launcher.count; i++) {
+        l.good = json_array_append(list, l.visits[i].said) == 0 && l.good;
+    }
+    AK_TRY(l.good ? ak_json_text(out_json, list, err) : ak_fail_memory(err));
+out:
+    json_decref(list);
+    close_look(&l);
+    return status;
+}
+
+ak_status ak_fleet_size(size_t *out, const char *launcher, const char *workers, const char *device,
+                        ak_error *err)
+{
+    ak_launcher l;
+    ak_status status =
+        ak_launcher_open(&l, launcher, workers, device == NULL ? "auto" : device, err);
+    *out = status == AK_OK ? l.count : 0;
+    ak_launcher_close(&l);
+    return status;
+}

@@ -1,0 +1,36 @@
+# Who comes and why not, in one line each; the array job; sizes side by side.
+command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+autokernel fleet status --launcher cmd:env --workers 2 --device host
+echo "exit $?"
+cat >launch.sh <<'END'
+worker=$1; shift
+case $worker in
+    0) exec "$@" ;;
+    1) echo 'Welcome to node1' ; cat >/dev/null ;;
+    2) echo 'Permission denied (publickey).' >&2; exit 255 ;;
+    3) program=$1 beat=$4; shift 5; exec "$program" worker --stdio "$beat" /nowhere "$@" ;;
+esac
+END
+autokernel fleet status --launcher 'cmd:sh launch.sh {worker}' --workers 4 --device host
+echo "exit $?"
+autokernel fleet status --launcher cmd:env --device host --json | grep -o '"state":"ready"\|"compilers":'
+autokernel fleet status --launcher cmd:/no/such/launcher --device host
+autokernel fleet status
+autokernel fleet status --launcher nosuch
+autokernel fleet batch matmul
+autokernel fleet batch matmul --sizes 64 --launcher ssh:a
+autokernel fleet batch matmul --sizes 64 --workers none
+autokernel fleet stat
+echo "-- a job"
+autokernel new kernel mine >/dev/null
+autokernel fleet batch ./mine --sizes '64;n=96' --workers 2 --launcher 'slurm:--gpus-per-task=1 --time=10' --device host --evals 2 \
+    --finish-time 0.02 --quiet >tune.sbatch
+cat tune.sbatch
+for i in 0 1; do SLURM_ARRAY_TASK_ID=$i bash tune.sbatch >/dev/null 2>&1 || echo "task $i: exit $?"; done
+autokernel import autokernel-jobs/*.db
+autokernel import autokernel-jobs/*.db | head -n 1
+autokernel import autokernel-jobs/0.db nothing.db launch.sh | head -n 1
+echo "-- side by side"
+autokernel tune ./mine --sizes '64;96' --launcher cmd:env --workers 2 --device host --evals 4 --finish-time 0.02 \
+    --archive wide.db --quiet 2>&1 | grep -v warning | sed -n '1,2p'
+autokernel history --archive wide.db --json | grep -o '"size":"[^"]*"' | sort | uniq -c | sed 's/^ *//'
