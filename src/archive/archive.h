@@ -94,6 +94,11 @@ ak_status ak_archive_settle(ak_archive *archive, ak_error *err);
    another `defer` or until the archive is closed. */
 void ak_archive_undefer(ak_archive *archive);
 
+/* Adds trials as ak_archive_add_trial does, in one transaction if possible: they share one flush to
+   the disk, and all are durable when it returns. */
+ak_status ak_archive_add_trials(ak_archive *archive, ak_trial **trials, size_t count,
+                                ak_error *err);
+
 /* Adds everything that another archive has; see merge.c. Counts trials. */
 ak_status ak_archive_merge(size_t *added, size_t *known, ak_archive *archive, const char *path,
                            ak_error *err);

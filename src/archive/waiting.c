@@ -215,6 +215,31 @@ static ak_status add(ak_archive *archive, item *one, ak_error *err)
     return status;
 }
 
+ak_status ak_archive_add_trials(ak_archive *archive, ak_trial **trials, size_t count, ak_error *err)
+{
+    ak_status status = AK_TIMED_OUT;
+    if (count > 1 && ak_archive_waiting(archive) == 0) {
+        ak_store_busy(archive, FIRST_BUSY_MS);
+        status = ak_store_begin(archive, NULL);
+        for (size_t i = 0; i < count && status == AK_OK; i++) {
+            status = ak_store_add_trial(archive, trials[i], NULL);
+        }
+        if (status == AK_OK) {
+            status = ak_store_commit(archive, NULL);
+        } else {
+            ak_store_rollback(archive);
+        }
+        ak_store_busy(archive, USUAL_BUSY_MS);
+    }
+    /* What fails together is added one by one, which says what is wrong, and waits if need be. */
+    bool single = status != AK_OK;
+    status = AK_OK;
+    for (size_t i = 0; i < count && single && status == AK_OK; i++) {
+        status = ak_archive_add_trial(archive, trials[i], err);
+    }
+    return status;
+}
+
 ak_status ak_archive_add_trial(ak_archive *archive, ak_trial *trial, ak_error *err)
 {
     if (!defers(archive)) {

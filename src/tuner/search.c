@@ -3,6 +3,7 @@
  *
  *     the default first, then what the strategy proposes, until a budget ends:
  *         propose -> compile | check, time -> archive -> observe
+ *         (results that are there together share one flush of the archive to the disk)
  *         (with nothing in flight, a strategy may wait for a reply or have its best measured again)
  *
  * The next configurations are compiled while this one is measured (worker/pool.h). A trial is in
@@ -20,6 +21,8 @@
 /* Most configurations that a strategy may have measured again at once, and seconds for each. */
 #define DOUBTS_MAX    8
 #define DOUBT_SECONDS 0.25
+/* Most results that are archived together: more than devices usually finish during one flush. */
+#define GROUP_MAX 64
 /* Longest wait, after which the budgets are checked again. */
 #define WAIT_NS (AK_SECOND_NS / 4)
 
@@ -224,43 +227,61 @@ static void count_trial(ak_tuning *r, const ak_trial *trial, bool is_default, bo
     }
 }
 
-/* Turns a finished job into a trial: completes, archives, observes and announces it. */
-static ak_status take(ak_tuning *r, ak_result *result, ak_error *err)
+/* Results that are archived together. */
+typedef struct group {
+    ak_result results[GROUP_MAX];
+    ak_flight *flights[GROUP_MAX];
+    size_t count;
+} group;
+
+/* Turns finished jobs into trials and archives them, with one flush to the disk for all. */
+static ak_status keep(ak_tuning *r, group *g, ak_error *err)
 {
-    ak_flight *flight = flight_of(r, result->id);
-    if (flight == NULL) {
-        return ak_fail(err, AK_INTERNAL, "a result came for job %llu, which was not submitted",
-                       (unsigned long long)result->id);
+    ak_trial *trials[GROUP_MAX];
+    for (size_t i = 0; i < g->count; i++) {
+        g->flights[i] = flight_of(r, g->results[i].id);
+        if (g->flights[i] == NULL) {
+            return ak_fail(err, AK_INTERNAL, "a result came for job %llu, which was not submitted",
+                           (unsigned long long)g->results[i].id);
+        }
+        trials[i] = &g->results[i].trial;
+        AK_DO(complete(trials[i], r, g->flights[i], err));
     }
-    ak_trial *trial = &result->trial;
-    ak_status status = complete(trial, r, flight, err);
-    if (status == AK_OK && r->archive != NULL) {
-        status = ak_archive_add_trial(r->archive, trial, err);
-    }
-    if (status != AK_OK) {
-        return status;
-    }
+    return r->archive == NULL ? AK_OK : ak_archive_add_trials(r->archive, trials, g->count, err);
+}
+
+/* Observes and announces a trial that is archived. */
+static ak_status observe(ak_tuning *r, ak_flight *flight, const ak_result *result, ak_error *err)
+{
     bool is_default = flight->strategy == proposed_first;
-    count_trial(r, trial, is_default, result->repeated);
-    status = ak_tuning_remember(r, &flight->proposal.config, trial, result->repeated, err);
+    count_trial(r, &result->trial, is_default, result->repeated);
+    ak_status status =
+        ak_tuning_remember(r, &flight->proposal.config, &result->trial, result->repeated, err);
     flight->used = false;
-    ak_tuning_announce_trial(r, trial, is_default);
+    ak_tuning_announce_trial(r, &result->trial, is_default);
     return status;
 }
 
-/* Waits a short while and takes a job if one has finished. */
+/* Waits a short while and takes the jobs that have finished. The devices that did them get their
+   next jobs afterwards. */
 static ak_status take_next(ak_tuning *r, ak_error *err)
 {
-    ak_result result = {0};
+    group g = {.count = 0};
     if (r->archive != NULL) {
         ak_archive_retry(r->archive);
     }
-    ak_status status = ak_pool_wait(&result, r->session.pool, WAIT_NS, err);
+    ak_status status = ak_pool_wait(&g.results[0], r->session.pool, WAIT_NS, err);
     if (status != AK_OK) {
         return status == AK_TIMED_OUT || status == AK_CANCELLED ? AK_OK : status;
     }
-    status = take(r, &result, err);
-    ak_result_clear(&result);
+    for (g.count = 1; g.count < GROUP_MAX && ak_pool_take(&g.results[g.count], r->session.pool);) {
+        g.count++;
+    }
+    status = keep(r, &g, err);
+    for (size_t i = 0; i < g.count; i++) {
+        status = status == AK_OK ? observe(r, g.flights[i], &g.results[i], err) : status;
+        ak_result_clear(&g.results[i]);
+    }
     return status;
 }
 

@@ -55,6 +55,7 @@ ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session
                             .every_device = options->every_device,
                             .artifact = options->artifact,
                             .symbol = options->symbol,
+                            .deadline_ns = options->deadline_ns,
                             .launcher = task->launcher,
                             .workers = task->workers,
                             .cancel = options->cancel == NULL ? task->cancel : options->cancel};

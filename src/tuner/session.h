@@ -40,6 +40,7 @@ typedef struct ak_session_options {
     int compile_workers;
     bool every_device; /* use all of the task's devices for trials, not only the first */
     const char *artifact, *symbol; /* as in ak_pool_options */
+    int64_t deadline_ns;           /* likewise */
     const volatile int *cancel;
 } ak_session_options;
 

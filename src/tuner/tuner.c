@@ -53,7 +53,11 @@ out:
 
 static ak_status open_session(ak_tuning *r, ak_error *err)
 {
-    const ak_session_options options = {.cancel = r->options->cancel, .every_device = true};
+    const double seconds = r->options->seconds;
+    const ak_session_options options = {
+        .cancel = r->options->cancel,
+        .every_device = true,
+        .deadline_ns = seconds > 0 ? r->begin_ns + (int64_t)(1e9 * seconds) : 0};
     AK_DO(ak_session_open(&r->session, r->task, &options, err));
     r->devices = ak_pool_devices(r->session.pool);
     r->devices = r->devices == 0 ? 1 : r->devices;

@@ -47,6 +47,9 @@ typedef struct ak_pool_options {
     /* An environment as JSON. Workers on other machines are refused unless theirs is the same;
        NULL: any environment will do. */
     const char *environment;
+    /* With a launcher: waiting fails with AK_UNAVAILABLE if no worker works at this time of ak_clock_ns
+       or later, because one that waits in a queue may never come. 0: never. */
+    int64_t deadline_ns;
     const volatile int *cancel;
 } ak_pool_options;
 
@@ -132,6 +135,10 @@ size_t ak_pool_compiling(const ak_pool *pool); /* pending jobs that are not comp
    flag was set, AK_NOT_FOUND if nothing is pending. If a worker dies, it is restarted and its job
    is reported as crashed. */
 ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_error *err);
+/* Takes another result that is there already, so that the caller can make several durable at once:
+   none of their devices starts its next job before the next call of ak_pool_wait. Returns false if
+   there is none. */
+bool ak_pool_take(ak_result *out, ak_pool *pool);
 
 /* Returns how long the parts of opening the task took on the home, as in docs/protocol.md:
    {"judge": "device", "inputs_ns": ...}; NULL before the home is ready or if there is no memory.

@@ -66,6 +66,23 @@ void ak_pool_give_up(ak_pool *pool, ak_pool_device *d, const char *text)
     }
 }
 
+void ak_pool_mind_deadline(ak_pool *pool)
+{
+    ak_error why = AK_ERROR_INIT;
+    bool any = pool->launcher.ops == NULL || pool->options.deadline_ns == 0 ||
+               ak_clock_ns() < pool->options.deadline_ns;
+    for (size_t i = 0; i < pool->device_count && !any; i++) {
+        any = works(&pool->devices[i]);
+    }
+    if (!any) {
+        (void)ak_fail(&why, AK_UNAVAILABLE, "no worker is ready, and the time of the run is over: %s",
+                      pool->gone[0] != 0      ? pool->gone
+                      : pool->launcher.queues ? "they still wait in the queue"
+                                              : "none has opened the task yet");
+        ak_pool_fault(pool, &why);
+    }
+}
+
 /* ---- seats ----------------------------------------------------------------------------------- */
 
 ak_status ak_pool_seats(ak_pool *pool, ak_error *err)

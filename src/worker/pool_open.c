@@ -82,7 +82,6 @@ ak_status ak_pool_open(ak_pool **out, const ak_task *task, const ak_pool_options
         return ak_fail_memory(err);
     }
     pool->task = task;
-    pool->given_out = AK_POOL_NONE;
     set_options(pool, options);
     pool->compilers = ak_alloc((size_t)pool->options.compile_workers, sizeof *pool->compilers);
     pool->unit_of = ak_map_new();

@@ -107,6 +107,7 @@ typedef struct ak_pool_device {
     size_t given;       /* number of trials so far */
     bool opened;        /* has been ready at least once */
     bool held;          /* gets no job: the caller still handles its last result */
+    bool given_out;     /* the caller has this result, but has not waited for another since */
     json_t *prepared;   /* reply to "open"; NULL before the first */
     int failures;       /* starts in a row that failed */
     int64_t not_before; /* earliest time of the next start */
@@ -149,7 +150,6 @@ struct ak_pool {
     size_t job_count, job_capacity;
     ak_result *results; /* not given out yet */
     size_t result_count, result_capacity, result_first;
-    size_t given_out; /* device of the caller's current result, or AK_POOL_NONE */
     ak_pool_outcome *outcomes;
     size_t outcome_count, outcome_capacity;
     ak_map *outcome_of; /* key: outcome_key in pool_device.c */
@@ -236,6 +236,8 @@ bool ak_pool_link_said(bool *over, ak_pool *pool, ak_pool_device *d, const json_
 /* If the home cannot work now and another device can, makes the other device the home. Returns
    false if the home was given up and there is no other. */
 bool ak_pool_promote(ak_pool *pool);
+/* Ends the run if no worker works when the run's time is over. */
+void ak_pool_mind_deadline(ak_pool *pool);
 /* Gives a device up. Ends the run if too few are left. */
 void ak_pool_give_up(ak_pool *pool, ak_pool_device *d, const char *text);
 

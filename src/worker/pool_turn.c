@@ -261,6 +261,7 @@ ak_status ak_pool_turn(ak_pool *pool, int64_t wait_ns, bool feed_devices, ak_err
     nfds_t count = 0;
     ak_pool_compile(pool);
     ak_pool_seats_again(pool);
+    ak_pool_mind_deadline(pool);
     AK_DO(feed_devices ? ak_pool_feed_devices(pool, err) : AK_OK);
     wait_ns = feed_devices && pool->result_first < pool->result_count ? 0 : wait_ns;
     if (pool->fault.status != AK_OK) {
@@ -307,25 +308,42 @@ out:
     return ak_fail(err, status, "%s", why.text);
 }
 
+bool ak_pool_take(ak_result *out, ak_pool *pool)
+{
+    if (pool->result_first == pool->result_count) {
+        return false;
+    }
+    *out = pool->results[pool->result_first++];
+    if (out->device < pool->device_count) {
+        pool->devices[out->device].given_out = true;
+    }
+    if (pool->result_first == pool->result_count) {
+        pool->result_first = pool->result_count = 0;
+    }
+    return true;
+}
+
+/* Lets the devices go on whose results the caller has handled. */
+static void release(ak_pool *pool)
+{
+    for (size_t i = 0; i < pool->device_count; i++) {
+        ak_pool_device *d = &pool->devices[i];
+        d->held = d->held && !d->given_out;
+        d->given_out = false;
+    }
+}
+
 ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_error *err)
 {
     int64_t deadline = ak_clock_ns() + timeout_ns;
-    if (pool->given_out < pool->device_count) {
-        pool->devices[pool->given_out].held = false;
-    }
-    pool->given_out = AK_POOL_NONE;
+    release(pool);
     if (pool->result_first < pool->result_count && !ak_pool_recalls(pool) &&
         !ak_pool_cancelled(pool)) {
         /* Free workers go on while the caller handles earlier results. */
         (void)turn_with_results(pool, 0, NULL);
     }
     for (;;) {
-        if (pool->result_first < pool->result_count) {
-            *out = pool->results[pool->result_first++];
-            pool->given_out = out->device;
-            if (pool->result_first == pool->result_count) {
-                pool->result_first = pool->result_count = 0;
-            }
+        if (ak_pool_take(out, pool)) {
             return AK_OK;
         }
         if (pool->job_count == 0) {

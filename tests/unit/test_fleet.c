@@ -487,6 +487,101 @@ static void test_losses(void **state)
     ak_task_close(task);
 }
 
+/* The device that measures is lost in the middle of a comparison, as in a finish: another makes all
+   of it. */
+static void test_home_lost(void **state)
+{
+    (void)state;
+    set_beat("2000");
+    ak_task *task = fixture_task("N=100");
+    ak_error err = AK_ERROR_INIT;
+    ak_config config = fixture_config(task, MODE_OK);
+    const ak_comparison_candidate two[] = {{.config = &config}, {.config = &config}};
+    ak_job job = {.kind = AK_JOB_COMPARISON,
+                  .id = 1,
+                  .candidates = two,
+                  .candidate_count = 2,
+                  .plan = {.seconds = 2.0}};
+    ak_pool *pool = open_pool(task, "cmd:env", "2", NULL);
+    while (pool->devices[0].state != AK_DEVICE_FREE || pool->devices[1].state != AK_DEVICE_FREE) {
+        assert_int_equal(ak_pool_turn(pool, AK_MS_NS, false, &err), AK_OK);
+    }
+    assert_int_equal(ak_pool_submit(pool, &job, &err), AK_OK);
+    ak_pool_device *home = busy_device(pool);
+    size_t before = (size_t)(home - pool->devices);
+    assert_int_equal(pool->home, before);
+    (void)kill(members_of(home).far, SIGKILL);
+    ak_result result = wait_one(pool);
+    assert_int_equal(result.device, 1 - before);
+    assert_int_equal(pool->home, 1 - before);
+    assert_false(result.died);
+    assert_int_equal(result.entry_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(result.entries[i].status, AK_TRIAL_OK);
+        assert_true(result.entries[i].sample_count > 0);
+    }
+    ak_result_clear(&result);
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
+/* No worker comes before the time of the run is over. */
+static void test_deadline(void **state)
+{
+    (void)state;
+    set_beat("60000");
+    ak_task *task = fixture_task("N=100");
+    ak_error err = AK_ERROR_INIT;
+    ak_pool_options options = {.compile_workers = 1,
+                               .every_device = true,
+                               .launcher = "cmd:sleep 1000000",
+                               .artifact = compiled,
+                               .deadline_ns = ak_clock_ns() + 50 * AK_MS_NS};
+    ak_pool *pool = NULL;
+    ak_ceilings ceilings;
+    assert_int_equal(ak_pool_open(&pool, task, &options, &err), AK_OK);
+    assert_int_equal(ak_pool_ceilings(&ceilings, pool, &err), AK_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "no worker is ready, and the time of the run is over"));
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
+/* Results that are there together are taken together, and their devices wait until all are
+   handled. */
+static void test_take(void **state)
+{
+    (void)state;
+    set_beat("2000");
+    ak_task *task = fixture_task("N=100");
+    ak_error err = AK_ERROR_INIT;
+    ak_pool *pool = open_pool(task, "cmd:env", "2", NULL);
+    for (int i = 0; i < 2; i++) {
+        submit(pool, task, AK_JOB_TRIAL, 5 * AK_MS_NS);
+    }
+    while (pool->result_count < 2) { /* both devices are at work before the first has a result */
+        assert_int_equal(ak_pool_turn(pool, AK_MS_NS, false, &err), AK_OK);
+        assert_int_equal(ak_pool_feed_devices(pool, &err), AK_OK);
+    }
+    ak_result first = wait_one(pool), second, none;
+    assert_true(ak_pool_take(&second, pool));
+    assert_false(ak_pool_take(&none, pool));
+    submit(pool, task, AK_JOB_CHECK, 0);
+    submit(pool, task, AK_JOB_TRIAL, 5 * AK_MS_NS);
+    if (first.device != second.device) {
+        assert_int_equal(ak_pool_feed_devices(pool, &err), AK_OK);
+        assert_true(pool->devices[0].held && pool->devices[1].held);
+        assert_true(pool->devices[0].job == NULL && pool->devices[1].job == NULL);
+    }
+    ak_result_clear(&first);
+    ak_result_clear(&second);
+    for (int i = 0; i < 2; i++) {
+        first = wait_one(pool);
+        ak_result_clear(&first);
+    }
+    ak_pool_close(pool);
+    ak_task_close(task);
+}
+
 /* A tuner that is killed leaves nothing behind. */
 static void test_tuner_killed(void **state)
 {
@@ -582,12 +677,14 @@ int main(int argc, char **argv)
     }
     set_beat("2000");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_commands),
-        cmocka_unit_test(test_compile), cmocka_unit_test(test_lies),
-        cmocka_unit_test(test_alone),   cmocka_unit_test(test_environment),
-        cmocka_unit_test(test_losses),  cmocka_unit_test(test_tuner_killed),
-        cmocka_unit_test(test_cut_off), cmocka_unit_test(test_secrets),
-        cmocka_unit_test(test_travel),  cmocka_unit_test(test_travel_lines),
+        cmocka_unit_test(test_refused),      cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_compile),      cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_alone),        cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_losses),       cmocka_unit_test(test_tuner_killed),
+        cmocka_unit_test(test_cut_off),      cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_home_lost),    cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_take),         cmocka_unit_test(test_travel),
+        cmocka_unit_test(test_travel_lines),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include "archive/store.h"
 #include "base/clock.h"
 
 typedef struct told {
@@ -100,6 +101,68 @@ static void what_cannot_be_written_waits(void **state)
     assert_ok(ak_archive_get_run(&run, f->archive, a_run.id, err));
     assert_string_equal(run.ended, "2026-11-22T10:00:00.000Z");
     ak_run_clear(&run);
+}
+
+static int on_commit(void *context, sqlite3 *db, const char *database, int pages)
+{
+    (void)db, (void)database, (void)pages;
+    ++*(int *)context;
+    return SQLITE_OK;
+}
+
+/* Trials that are there together: one commit, or all of them wait. */
+static void trials_share_a_commit(void **state)
+{
+    enum { COUNT = 5 };
+    fixture *f = fixture_of(state);
+    ak_trial list[3][COUNT], *trials[COUNT];
+    char configs[3][COUNT][16];
+    const ak_archive_patience patience = {.tell = NULL};
+    int commits = 0;
+    for (int g = 0; g < 3; g++) {
+        for (int i = 0; i < COUNT; i++) {
+            (void)snprintf(configs[g][i], sizeof configs[g][i], "N=%d", g * COUNT + i + 1);
+            list[g][i] = (ak_trial){.run = "0123456789abcdef",
+                                    .kernel = "matmul",
+                                    .config = configs[g][i],
+                                    .environment = "e",
+                                    .status = AK_TRIAL_INVALID,
+                                    .reason = "no"};
+        }
+    }
+    assert_ok(ak_archive_defer(f->archive, &patience, err));
+    assert_ok(ak_archive_add_run(f->archive, &a_run, err));
+    sqlite3 *db = lock(f, "BEGIN IMMEDIATE");
+    for (int i = 0; i < COUNT; i++) {
+        trials[i] = &list[0][i];
+    }
+    assert_ok(ak_archive_add_trials(f->archive, trials, COUNT, err)); /* they wait */
+    assert_int_equal(ak_archive_waiting(f->archive), COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        trials[i] = &list[1][i];
+    }
+    assert_ok(ak_archive_add_trials(f->archive, trials, COUNT, err)); /* behind the others */
+    assert_true(list[1][0].id < 0);
+    unlock(db);
+    assert_ok(ak_archive_settle(f->archive, err));
+    assert_ok(ak_archive_defer(f->archive, &patience, err));
+    (void)sqlite3_wal_hook(f->archive->db, on_commit, &commits);
+    for (int i = 0; i < COUNT; i++) {
+        trials[i] = &list[2][i];
+    }
+    assert_ok(ak_archive_add_trials(f->archive, trials, COUNT, err));
+    assert_int_equal(commits, 1);
+    assert_true(list[2][COUNT - 1].id == list[2][0].id + COUNT - 1 && list[2][0].id > 0);
+    order o = {.next = 1};
+    ak_archive_filter all = {0};
+    assert_ok(ak_archive_each(f->archive, &all, in_order, &o, err));
+    assert_int_equal(o.next, 3 * COUNT + 1);
+    assert_ok(ak_archive_settle(f->archive, err));
+    for (int g = 0; g < 3; g++) {
+        for (int i = 0; i < COUNT; i++) {
+            ak_free(list[g][i].timestamp);
+        }
+    }
 }
 
 /* Two runs on one archive: what one has written while the other waited keeps its place. */
@@ -201,7 +264,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_cannot_be_written_waits),        TEST(others_may_write_meanwhile),
         TEST(what_still_waits_goes_to_a_file),     TEST(closing_keeps_what_waits),
-        TEST(without_patience_a_lock_is_an_error),
+        TEST(without_patience_a_lock_is_an_error), TEST(trials_share_a_commit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
