@@ -47,8 +47,8 @@ typedef struct ak_pool_options {
     /* An environment as JSON. Workers on other machines are refused unless theirs is the same;
        NULL: any environment will do. */
     const char *environment;
-    /* With a launcher: waiting fails with AK_UNAVAILABLE if no worker works at this time of ak_clock_ns
-       or later, because one that waits in a queue may never come. 0: never. */
+    /* With a launcher: waiting fails with AK_UNAVAILABLE if no worker works at this time of
+       ak_clock_ns or later, because one that waits in a queue may never come. 0: never. */
     int64_t deadline_ns;
     const volatile int *cancel;
 } ak_pool_options;
