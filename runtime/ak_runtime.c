@@ -2,7 +2,8 @@
  * ak_runtime.c: see ak_runtime.h. One file, so that it can be dropped into another program's tree,
  * which is why it is longer than others. In this order: errors; SHA-256; the archive that a bundle
  * is (an uncompressed tar file); JSON; whole-number programs, which are what a bundle has in place
- * of formulas; reading bundle.json; this machine; loading code; queries; threads; runs.
+ * of formulas; reading bundle.json; the CUDA driver; this machine; loading code; launches on a GPU;
+ * queries; threads; runs.
  *
  * What comes from a file is believed only where it has been looked at: every length, index and
  * number is checked once, when the bundle is opened.
@@ -41,6 +42,12 @@
 #define STACK_MAX      32
 #define THREADS_MAX    1024
 #define SIZE_LARGEST   ((int64_t)1 << 53)
+#define KERNELS_MAX    4 /* of one run on a GPU */
+#define LETS_MAX       64
+#define MAPS_MAX       8
+#define PASSES_MAX     32
+#define MAP_RANK_MAX   5
+#define NAMES_MAX      (AKR_SIZES_MAX + 1 + LETS_MAX)
 #define PATH_BYTES     4096
 
 #define BUNDLE_JSON "bundle.json"
@@ -893,12 +900,48 @@ typedef struct host_call {
     void *pool;
 } host_call;
 
+/* A view of an argument for the tensor copy engine: numbers are programs. */
+typedef struct map_code {
+    int64_t argument;
+    program use, workspace, swizzle, promotion, size[MAP_RANK_MAX], stride[MAP_RANK_MAX],
+        box[MAP_RANK_MAX];
+    int rank, strides;
+} map_code;
+
+enum { PASS_BUFFER, PASS_WORKSPACE, PASS_NULL, PASS_MAP, PASS_I32, PASS_I64, PASS_F32, PASS_F64 };
+static const char *const pass_names[] = {"buffer", "workspace", "null", "map",
+                                         "i32",    "i64",       "f32",  "f64"};
+
+typedef struct pass_code {
+    int kind;
+    int64_t index; /* of an argument or map */
+    program value; /* of I32 and I64 */
+    double real;   /* of F32 and F64 */
+} pass_code;
+
+/* One of the kernels that a run on a GPU launches. Programs may use the values of `let`, and those
+   of the grid and the arguments also how many clusters the device holds at once. */
+typedef struct kernel_code {
+    const char *entry,
+        *specialised; /* the second has the variant's own sizes compiled in, or is NULL */
+    program use, shared, early, block[3], cluster[3], grid[3], let[LETS_MAX];
+    int lets, maps, passes, asks_residents;
+    map_code map[MAPS_MAX];
+    pass_code pass[PASSES_MAX];
+    void *function[2];                  /* of the entry and of the specialised one */
+    int threads_max[2], cluster_set[2]; /* a set cluster is compiled in */
+} kernel_code;
+
 typedef struct variant {
     const char *file, *entry;
     program workspace, threads, when; /* the first two: none where only measured sizes are served */
     void *library;
     int fd; /* its name may not be given to another library while this one is loaded; -1: none */
     void (*kernel)(const host_call *call);
+    kernel_code *kernels; /* NULL: for the CPU */
+    int kernel_count, has_own_size;
+    int64_t own_size[AKR_SIZES_MAX];
+    void *module;
 } variant;
 
 typedef struct measured {
@@ -915,11 +958,17 @@ struct akr_bundle {
     int choice[OPTIONS_MAX];
     double number[OPTIONS_MAX];
     program shape[AKR_ARGUMENTS_MAX][AKR_RANK_MAX], pitch[AKR_ARGUMENTS_MAX];
+    const char
+        *names[NAMES_MAX]; /* that a program may use now: of sizes, and of a kernel's values */
+    int name_count;
+    struct gpu *gpu; /* NULL: for the CPU, or not loaded */
     token *tokens;
     int token_count, token_capacity;
     variant *variants;
     measured *sizes;
 };
+
+static void close_gpu(akr_bundle *b);
 
 void akr_close(akr_bundle *bundle)
 {
@@ -934,6 +983,10 @@ void akr_close(akr_bundle *bundle)
         if (bundle->variants[i].fd >= 0) {
             (void)close(bundle->variants[i].fd);
         }
+    }
+    close_gpu(bundle);
+    for (i = 0; bundle->variants != NULL && i < bundle->info.variant_count; i++) {
+        free(bundle->variants[i].kernels);
     }
     free(bundle->variants);
     free(bundle->sizes);
@@ -971,7 +1024,7 @@ static int read_token(token *out, const akr_bundle *b, const node *n)
         return 1;
     }
     out->op = OP_SIZE;
-    out->value = index_in(n->text, b->info.size_name, b->info.size_count);
+    out->value = index_in(n->text, b->names, b->name_count);
     return out->value >= 0;
 }
 
@@ -1073,6 +1126,11 @@ static int read_argument(akr_bundle *b, int i, const node *n)
     return pitch == NULL || (a->rank > 0 && read_program(&b->pitch[i], b, pitch));
 }
 
+static int is_for_gpu(const akr_bundle *b)
+{
+    return strcmp(b->info.backend, "cuda") == 0;
+}
+
 static akr_status read_problem(akr_bundle *b, const node *root, akr_error *err)
 {
     const json *j = &b->document;
@@ -1084,6 +1142,7 @@ static akr_status read_problem(akr_bundle *b, const node *root, akr_error *err)
     info->backend = text_of(j, root, "backend");
     info->dtype = text_of(j, root, "dtype");
     info->options = text_of(j, root, "options");
+    info->alignment = info->backend != NULL && is_for_gpu(b) ? AKR_ALIGNMENT_GPU : AKR_ALIGNMENT;
     if (info->name == NULL || info->kernel == NULL || info->backend == NULL ||
         info->dtype == NULL || info->options == NULL) {
         return foreign(err, "the name, kernel, backend, dtype or options");
@@ -1096,6 +1155,7 @@ static akr_status read_problem(akr_bundle *b, const node *root, akr_error *err)
         if (info->size_name[i] == NULL) {
             return foreign(err, "the name of a size");
         }
+        b->names[b->name_count++] = info->size_name[i];
     }
     n = items_of(&info->argument_count, j, member(j, root, "arguments"));
     if (info->argument_count < 1 || info->argument_count > AKR_ARGUMENTS_MAX) {
@@ -1109,6 +1169,153 @@ static akr_status read_problem(akr_bundle *b, const node *root, akr_error *err)
     return read_options(b, root, err);
 }
 
+/* Reads 1 to `max` programs; `needed` 0: or none. Returns how many, -1 if they are not right. */
+static int read_programs(program *out, akr_bundle *b, const node *array, int max, int needed)
+{
+    int count, i = 0;
+    const node *n = items_of(&count, &b->document, array);
+    if (count > max || (count < 1 && (needed || array != NULL))) {
+        return -1;
+    }
+    for (; n != NULL; n = next_of(&b->document, n), i++) {
+        if (!read_program(&out[i], b, n)) {
+            return -1;
+        }
+    }
+    return i;
+}
+
+static int read_map(akr_bundle *b, map_code *m, const node *n)
+{
+    const json *j = &b->document;
+    if (!number_of(&m->argument, j, n, "argument", 0, b->info.argument_count - 1) ||
+        !read_program(&m->use, b, member(j, n, "use")) ||
+        !read_program(&m->workspace, b, member(j, n, "workspace")) ||
+        !read_program(&m->swizzle, b, member(j, n, "swizzle")) ||
+        !read_program(&m->promotion, b, member(j, n, "promotion"))) {
+        return 0;
+    }
+    m->rank = read_programs(m->size, b, member(j, n, "sizes"), MAP_RANK_MAX, 1);
+    m->strides = read_programs(m->stride, b, member(j, n, "strides"), MAP_RANK_MAX - 1, 0);
+    return m->rank > 0 && (m->strides == 0 || m->strides == m->rank - 1) &&
+           read_programs(m->box, b, member(j, n, "box"), MAP_RANK_MAX, 1) == m->rank;
+}
+
+static int read_pass(akr_bundle *b, const kernel_code *k, pass_code *p, const node *n)
+{
+    const json *j = &b->document;
+    const node *value = n->type == '{' && n->child != 0 ? &j->nodes[n->child] : NULL;
+    p->kind = value == NULL ? -1 : index_in(value->key, pass_names, PASS_F64 + 1);
+    switch (p->kind) {
+    case PASS_BUFFER:
+    case PASS_MAP:
+        return number_of(&p->index, j, n, value->key, 0,
+                         (p->kind == PASS_MAP ? k->maps : b->info.argument_count) - 1);
+    case PASS_WORKSPACE:
+    case PASS_NULL:
+        return 1;
+    case PASS_I32:
+    case PASS_I64:
+        return read_program(&p->value, b, value);
+    case PASS_F32:
+    case PASS_F64:
+        return read_bits(&p->real, value->type == '"' ? value->text : NULL);
+    default:
+        return 0;
+    }
+}
+
+static int uses(const akr_bundle *b, const program *p, int count, int name)
+{
+    int i, t;
+    for (i = 0; i < count; i++) {
+        for (t = p[i].first; t < p[i].first + p[i].count; t++) {
+            if (b->tokens[t].op == OP_SIZE && b->tokens[t].value == name) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static int read_kernel(akr_bundle *b, kernel_code *k, const node *n)
+{
+    const json *j = &b->document;
+    int count, i = 0;
+    const node *item = items_of(&count, j, member(j, n, "let"));
+    b->name_count = b->info.size_count; /* those of another kernel are forgotten */
+    b->names[b->name_count++] = "resident_clusters";
+    k->entry = text_of(j, n, "entry");
+    k->specialised = text_of(j, n, "specialised");
+    if (k->entry == NULL || count < 0 || count > LETS_MAX ||
+        !read_program(&k->use, b, member(j, n, "use"))) {
+        return 0;
+    }
+    for (; item != NULL; item = next_of(j, item)) {
+        const char *name = text_of(j, item, "name");
+        if (name == NULL || !read_program(&k->let[k->lets++], b, member(j, item, "value"))) {
+            return 0;
+        }
+        b->names[b->name_count++] = name;
+    }
+    if (read_programs(k->block, b, member(j, n, "block"), 3, 1) != 3 ||
+        read_programs(k->cluster, b, member(j, n, "cluster"), 3, 1) != 3 ||
+        read_programs(k->grid, b, member(j, n, "grid"), 3, 1) != 3 ||
+        !read_program(&k->shared, b, member(j, n, "shared")) ||
+        !read_program(&k->early, b, member(j, n, "early"))) {
+        return 0;
+    }
+    item = items_of(&k->maps, j, member(j, n, "maps"));
+    if (k->maps < 0 || k->maps > MAPS_MAX) {
+        return 0;
+    }
+    for (i = 0; item != NULL; item = next_of(j, item), i++) {
+        if (!read_map(b, &k->map[i], item)) {
+            return 0;
+        }
+    }
+    item = items_of(&k->passes, j, member(j, n, "arguments"));
+    if (k->passes < 1 || k->passes > PASSES_MAX) {
+        return 0;
+    }
+    k->asks_residents = uses(b, k->grid, 3, b->info.size_count);
+    for (i = 0; item != NULL; item = next_of(j, item), i++) {
+        if (!read_pass(b, k, &k->pass[i], item)) {
+            return 0;
+        }
+        k->asks_residents |= uses(b, &k->pass[i].value, 1, b->info.size_count);
+    }
+    return 1;
+}
+
+/* Reads how a variant for a GPU is launched. */
+static int read_launch(akr_bundle *b, variant *v, const node *n)
+{
+    const json *j = &b->document;
+    int count, i = 0, good = 1;
+    const node *size = items_of(&count, j, member(j, n, "own_size"));
+    v->has_own_size = count > 0;
+    if (count > 0 && count != b->info.size_count) {
+        return 0;
+    }
+    for (; size != NULL; size = next_of(j, size)) {
+        if (size->type != 'i') {
+            return 0;
+        }
+        v->own_size[i++] = size->number;
+    }
+    n = items_of(&v->kernel_count, j, member(j, n, "launch"));
+    if (v->kernel_count < 1 || v->kernel_count > KERNELS_MAX) {
+        return 0;
+    }
+    v->kernels = (kernel_code *)calloc((size_t)v->kernel_count, sizeof *v->kernels);
+    for (i = 0; v->kernels != NULL && good && n != NULL; n = next_of(j, n), i++) {
+        good = read_kernel(b, &v->kernels[i], n);
+    }
+    b->name_count = b->info.size_count;
+    return v->kernels != NULL && good;
+}
+
 static int read_variant(akr_bundle *b, variant *v, const node *n)
 {
     const json *j = &b->document;
@@ -1119,8 +1326,11 @@ static int read_variant(akr_bundle *b, variant *v, const node *n)
     if (v->file == NULL || v->entry == NULL || !read_program(&v->when, b, member(j, n, "when"))) {
         return 0;
     }
-    return workspace == NULL || threads == NULL ||
-           (read_program(&v->workspace, b, workspace) && read_program(&v->threads, b, threads));
+    if (workspace != NULL && threads != NULL &&
+        !(read_program(&v->workspace, b, workspace) && read_program(&v->threads, b, threads))) {
+        return 0;
+    }
+    return !is_for_gpu(b) || read_launch(b, v, n);
 }
 
 static int read_measured(akr_bundle *b, measured *m, const node *n)
@@ -1276,6 +1486,206 @@ static akr_status read_bundle(akr_bundle *b, files *f, akr_error *err)
     return status != AKR_OK ? status : check_files(b, f, root, err);
 }
 
+/* ---- the CUDA driver --------------------------------------------------------------------------
+ */
+
+/* Structures and numbers of cuda.h, which need not be installed. */
+typedef uint64_t device_address;
+typedef struct launch_attribute {
+    uint32_t id;
+    char pad[4];
+    union {
+        char pad[64];
+        uint32_t dimension[3];
+        int32_t value;
+    } as;
+} launch_attribute;
+typedef struct launch_config {
+    uint32_t grid[3], block[3], shared_bytes;
+    void *stream;
+    launch_attribute *attributes;
+    uint32_t attribute_count;
+} launch_config;
+typedef struct tensor_map {
+    uint64_t opaque[16];
+} __attribute__((aligned(64))) tensor_map;
+
+enum {
+    DEVICE_MAJOR = 75,
+    DEVICE_MINOR = 76,
+    DEVICE_SMS = 16,
+    DEVICE_SHARED = 97,
+    FUNCTION_THREADS = 0,
+    FUNCTION_STATIC_SHARED = 1,
+    FUNCTION_SHARED = 8,
+    FUNCTION_CLUSTER_WIDTH = 11,
+    FUNCTION_LARGE_CLUSTER = 14,
+    LAUNCH_CLUSTER = 4,
+    LAUNCH_EARLY = 6,
+    PORTABLE_CLUSTER = 8,
+    PLACEHOLDER = 1 << 20 /* an address that is aligned as any */
+};
+
+/* X(member, symbol, arguments); driver 12.0 has all of them. */
+#define DRIVER_MAP(X)                                                                              \
+    X(init, "cuInit", (unsigned flags))                                                            \
+    X(driver_version, "cuDriverGetVersion", (int *out))                                            \
+    X(error_name, "cuGetErrorName", (int code, const char **out))                                  \
+    X(device_get, "cuDeviceGet", (int *out, int ordinal))                                          \
+    X(device_attribute, "cuDeviceGetAttribute", (int *out, int attribute, int device))             \
+    X(context_get, "cuCtxGetCurrent", (void **out))                                                \
+    X(context_device, "cuCtxGetDevice", (int *out))                                                \
+    X(context_push, "cuCtxPushCurrent_v2", (void *context))                                        \
+    X(context_pop, "cuCtxPopCurrent_v2", (void **out))                                             \
+    X(context_retain, "cuDevicePrimaryCtxRetain", (void **out, int device))                        \
+    X(context_release, "cuDevicePrimaryCtxRelease_v2", (int device))                               \
+    X(module_load, "cuModuleLoadData", (void **out, const void *image))                            \
+    X(module_unload, "cuModuleUnload", (void *module))                                             \
+    X(module_function, "cuModuleGetFunction", (void **out, void *module, const char *name))        \
+    X(function_get, "cuFuncGetAttribute", (int *out, int attribute, void *function))               \
+    X(function_set, "cuFuncSetAttribute", (void *function, int attribute, int value))              \
+    X(launch, "cuLaunchKernelEx",                                                                  \
+      (const launch_config *config, void *function, void **arguments, void **extra))               \
+    X(blocks_per_sm, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                                \
+      (int *out, void *function, int block, size_t shared_bytes))                                  \
+    X(active_clusters, "cuOccupancyMaxActiveClusters",                                             \
+      (int *out, void *function, const launch_config *config))                                     \
+    X(map_encode, "cuTensorMapEncodeTiled",                                                        \
+      (tensor_map * out, int type, unsigned rank, device_address address, const uint64_t *size,    \
+       const uint64_t *stride, const uint32_t *box, const uint32_t *element_stride,                \
+       int interleave, int swizzle, int promotion, int fill))                                      \
+    X(map_move, "cuTensorMapReplaceAddress", (tensor_map * map, void *address))
+
+/* A driver that is loaded, and the device and context that a bundle belongs to. */
+typedef struct gpu {
+#define DRIVER_MEMBER(member, symbol, arguments) int(*member) arguments;
+    DRIVER_MAP(DRIVER_MEMBER)
+#undef DRIVER_MEMBER
+    int (*function_load)(void *function); /* driver 12.4; before, all code is loaded at once */
+    void *library, *context;
+    int device, retained;
+    int version, major, minor, sms, shared_max;
+} gpu;
+
+static const char *code_text(const gpu *g, int code)
+{
+    const char *name = NULL;
+    return g->error_name(code, &name) == 0 && name != NULL ? name : "an unknown error";
+}
+
+/* Finds a symbol as a pointer to a function, which ISO C has no cast for. */
+static int find_symbol(void *to, void *library, const char *name)
+{
+    void *symbol = dlsym(library, name);
+    memcpy(to, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+static void free_gpu(gpu *g)
+{
+    if (g != NULL) {
+        if (g->retained) {
+            (void)g->context_release(g->device);
+        }
+        if (g->library != NULL) {
+            (void)dlclose(g->library);
+        }
+        free(g);
+    }
+}
+
+/* Loads the driver and finds the device: that of the current context, else the first. */
+static akr_status open_driver(gpu **out, akr_error *err)
+{
+    const char *path = getenv("AUTOKERNEL_LIBCUDA"), *missing = NULL;
+    int code;
+    gpu *g = (gpu *)calloc(1, sizeof *g);
+    if (g == NULL) {
+        return fail_memory(err);
+    }
+    g->library = dlopen(path != NULL && *path != 0 ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (g->library == NULL) {
+        free_gpu(g);
+        return fail(err, AKR_DEVICE,
+                    "the bundle needs an NVIDIA GPU, and libcuda.so.1 cannot be "
+                    "loaded: install NVIDIA's driver");
+    }
+#define DRIVER_FIND(member, symbol, arguments)                                                     \
+    if (!find_symbol((void *)&g->member, g->library, symbol)) {                                    \
+        missing = symbol;                                                                          \
+    }
+    DRIVER_MAP(DRIVER_FIND)
+#undef DRIVER_FIND
+    (void)find_symbol((void *)&g->function_load, g->library, "cuFuncLoad");
+    if (missing != NULL) {
+        free_gpu(g);
+        return fail(err, AKR_DEVICE,
+                    "the NVIDIA driver is too old: it has no %s; driver 525 "
+                    "(CUDA 12.0) has it",
+                    missing);
+    }
+    code = g->init(0);
+    code = code != 0 ? code : g->driver_version(&g->version);
+    code = code != 0 ? code : g->context_get(&g->context);
+    code = code != 0            ? code
+           : g->context == NULL ? g->device_get(&g->device, 0)
+                                : g->context_device(&g->device);
+    code = code != 0 ? code : g->device_attribute(&g->major, DEVICE_MAJOR, g->device);
+    code = code != 0 ? code : g->device_attribute(&g->minor, DEVICE_MINOR, g->device);
+    code = code != 0 ? code : g->device_attribute(&g->sms, DEVICE_SMS, g->device);
+    code = code != 0 ? code : g->device_attribute(&g->shared_max, DEVICE_SHARED, g->device);
+    if (code != 0) {
+        akr_status status = fail(err, AKR_DEVICE,
+                                 "the bundle needs an NVIDIA GPU, and the driver "
+                                 "says %s",
+                                 code_text(g, code));
+        free_gpu(g);
+        return status;
+    }
+    *out = g;
+    return AKR_OK;
+}
+
+/* Makes the bundle's context current in this thread. *entered says whether leave_gpu must undo
+   that. */
+static int enter_gpu(const gpu *g, int *entered)
+{
+    void *now = NULL;
+    int code = g->context_get(&now);
+    *entered = 0;
+    if (code == 0 && now != g->context) {
+        code = g->context_push(g->context);
+        *entered = code == 0;
+    }
+    return code;
+}
+
+static void leave_gpu(const gpu *g, int entered)
+{
+    void *mine;
+    if (entered) {
+        (void)g->context_pop(&mine);
+    }
+}
+
+static void close_gpu(akr_bundle *b)
+{
+    int i, entered;
+    if (b->gpu == NULL) {
+        return;
+    }
+    if (b->gpu->context != NULL && enter_gpu(b->gpu, &entered) == 0) {
+        for (i = 0; i < b->info.variant_count; i++) {
+            if (b->variants[i].module != NULL) {
+                (void)b->gpu->module_unload(b->variants[i].module);
+            }
+        }
+        leave_gpu(b->gpu, entered);
+    }
+    free_gpu(b->gpu);
+    b->gpu = NULL;
+}
+
 /* ---- this machine -----------------------------------------------------------------------------
  */
 
@@ -1343,12 +1753,48 @@ static akr_status check_features(const akr_bundle *b, const node *needs, akr_err
     return status;
 }
 
-static akr_status check_machine(const akr_bundle *b, akr_error *err)
+/* Code for "sm_90a" runs on compute capability 9.0 only, code for "sm_90" on 9.0 and later 9.x. */
+static akr_status check_gpu(akr_bundle *b, const node *needs, akr_error *err)
+{
+    const char *architecture = text_of(&b->document, needs, "architecture");
+    int64_t capability, driver;
+    int exact;
+    akr_status status;
+    if (architecture == NULL ||
+        !number_of(&capability, &b->document, needs, "compute_capability", 10, 10000) ||
+        !number_of(&driver, &b->document, needs, "driver", 0, 1 << 24)) {
+        return foreign(err, "requires");
+    }
+    status = open_driver(&b->gpu, err);
+    if (status != AKR_OK) {
+        return status;
+    }
+    exact = strpbrk(architecture, "af") != NULL;
+    if (b->gpu->major != capability / 10 ||
+        (exact ? b->gpu->minor != capability % 10 : b->gpu->minor < capability % 10)) {
+        return fail(err, AKR_DEVICE,
+                    "it is for %.20s, and this GPU has compute capability %d.%d: tune or export it "
+                    "on a machine with such a GPU",
+                    architecture, b->gpu->major, b->gpu->minor);
+    }
+    if (b->gpu->version < driver) {
+        return fail(err, AKR_DEVICE,
+                    "it needs a driver for CUDA %d.%d or later, and this one is for %d.%d",
+                    (int)driver / 1000, (int)driver % 1000 / 10, b->gpu->version / 1000,
+                    b->gpu->version % 1000 / 10);
+    }
+    return AKR_OK;
+}
+
+static akr_status check_machine(akr_bundle *b, akr_error *err)
 {
     const json *j = &b->document;
     const node *needs = member(j, &j->nodes[0], "requires");
     const char *architecture = text_of(j, needs, "architecture");
     struct utsname here;
+    if (is_for_gpu(b)) {
+        return check_gpu(b, needs, err);
+    }
     if (strcmp(b->info.backend, "host") != 0) {
         return fail(err, AKR_DEVICE, "it is for %.40s devices, which this runtime does not run",
                     b->info.backend);
@@ -1442,9 +1888,80 @@ static int load_file(variant *v, const entry *code)
     return find_entry(v);
 }
 
+/* Finds an entry of a module and lets it have as much shared memory as the device has: this is a
+   limit, and what a launch takes is what it asks for. */
+static int find_function(const gpu *g, kernel_code *k, int which, void *module, const char *name)
+{
+    int code, used = 0;
+    void *function = NULL;
+    if (name == NULL) {
+        return 0;
+    }
+    code = g->module_function(&function, module, name);
+    code = code != 0 || g->function_load == NULL ? code : g->function_load(function);
+    code = code != 0 ? code : g->function_get(&used, FUNCTION_STATIC_SHARED, function);
+    code = code != 0 ? code : g->function_get(&k->threads_max[which], FUNCTION_THREADS, function);
+    code = code != 0 ? code
+                     : g->function_get(&k->cluster_set[which], FUNCTION_CLUSTER_WIDTH, function);
+    code = code != 0 || g->shared_max <= used
+               ? code
+               : g->function_set(function, FUNCTION_SHARED, g->shared_max - used);
+    k->function[which] = function;
+    return code;
+}
+
+static akr_status load_module(const akr_bundle *b, variant *v, const entry *code, akr_error *err)
+{
+    const gpu *g = b->gpu;
+    int i, result = g->module_load(&v->module, code->data);
+    if (result != 0) {
+        v->module = NULL;
+        return fail(err, AKR_DEVICE, "%.60s: the driver does not load it: %s", v->file,
+                    code_text(g, result));
+    }
+    for (i = 0; i < v->kernel_count; i++) {
+        kernel_code *k = &v->kernels[i];
+        result = find_function(g, k, 0, v->module, k->entry);
+        result = result != 0 ? result : find_function(g, k, 1, v->module, k->specialised);
+        if (result != 0) {
+            return fail(err, AKR_FOREIGN, "%.60s: has no entry %.60s that works: %s", v->file,
+                        k->entry, code_text(g, result));
+        }
+    }
+    return AKR_OK;
+}
+
+/* Loads the code into the context that is current, or else into the device's primary context. */
+static akr_status load_modules(akr_bundle *b, files *f, akr_error *err)
+{
+    int i, entered = 0, code = 0;
+    gpu *g = b->gpu;
+    akr_status status = AKR_OK;
+    if (g->context == NULL) {
+        code = g->context_retain(&g->context, g->device);
+        g->retained = code == 0;
+    }
+    code = code != 0 ? code : enter_gpu(g, &entered);
+    if (code != 0) {
+        return fail(err, AKR_DEVICE, "the driver gives no context: %s", code_text(g, code));
+    }
+    for (i = 0; i < b->info.variant_count && status == AKR_OK; i++) {
+        const entry *file = known_file(f, b->variants[i].file);
+        status = file == NULL ? fail(err, AKR_DAMAGED, "the file \"%.100s\" is missing in it",
+                                     b->variants[i].file)
+                              : load_module(b, &b->variants[i], file, err);
+    }
+    leave_gpu(g, entered);
+    b->loaded = status == AKR_OK;
+    return status;
+}
+
 static akr_status load_variants(akr_bundle *b, files *f, akr_error *err)
 {
     int i;
+    if (b->gpu != NULL) {
+        return load_modules(b, f, err);
+    }
     for (i = 0; i < b->info.variant_count; i++) {
         variant *v = &b->variants[i];
         const entry *code = known_file(f, v->file);
@@ -1532,19 +2049,243 @@ akr_status akr_open(akr_bundle **out, const char *path, int flags, akr_error *er
     return open_files(out, &f, path, flags, err);
 }
 
-/* ---- queries ----------------------------------------------------------------------------------
+/* ---- launches on a GPU ------------------------------------------------------------------------
  */
 
-/* Returns the distance of two sets of sizes: the sum of the squares of ln(a / b). */
-static double distance(const int64_t *a, const int64_t *b, int count)
+/* What a plan keeps of a launch, in its `launch`: all but addresses. */
+typedef struct planned_map {
+    uint64_t map[16], offset; /* a tensor map of another address; the offset in the workspace */
+    unsigned char used, argument, in_workspace;
+} planned_map;
+
+typedef struct planned_kernel {
+    void *function;
+    uint32_t grid[3], block[3], cluster[3], shared_bytes; /* cluster[0] 0: it is not set */
+    int early, maps, passes;
+    planned_map map[MAPS_MAX];
+    uint64_t value[PASSES_MAX];
+    unsigned char kind[PASSES_MAX], index[PASSES_MAX];
+} planned_kernel;
+
+typedef char a_plan_holds_all_launches
+    [sizeof(planned_kernel) * KERNELS_MAX <= sizeof(int64_t) * AKR_LAUNCH_WORDS ? 1 : -1];
+
+static planned_kernel *planned_of(akr_plan *plan)
 {
-    double sum = 0;
+    return (planned_kernel *)(void *)plan->launch;
+}
+
+/* Evaluates programs whose values must be from low to high. */
+static int values_of(int64_t *out, const akr_bundle *b, const program *p, int count,
+                     const int64_t *names, int64_t low, int64_t high)
+{
     int i;
     for (i = 0; i < count; i++) {
-        double d = log((double)a[i] / (double)b[i]);
-        sum += d * d;
+        if (!evaluate(&out[i], b->tokens, p[i], names) || out[i] < low || out[i] > high) {
+            return 0;
+        }
     }
-    return sum;
+    return 1;
+}
+
+static uint32_t volume(const uint32_t *extents)
+{
+    return extents[0] * extents[1] * extents[2];
+}
+
+static void set_attributes(launch_config *config, launch_attribute *attributes,
+                           const planned_kernel *k)
+{
+    memcpy(config->grid, k->grid, sizeof config->grid);
+    memcpy(config->block, k->block, sizeof config->block);
+    config->shared_bytes = k->shared_bytes;
+    config->attributes = attributes;
+    config->attribute_count = 0;
+    if (k->cluster[0] > 0) {
+        attributes[0].id = LAUNCH_CLUSTER;
+        memcpy(attributes[0].as.dimension, k->cluster, sizeof k->cluster);
+        config->attribute_count = 1;
+    }
+    if (k->early) {
+        attributes[config->attribute_count].id = LAUNCH_EARLY;
+        attributes[config->attribute_count++].as.value = 1;
+    }
+}
+
+/* Asks how many clusters (blocks, where a cluster is one) the device holds at once. */
+static int residents(int64_t *out, const gpu *g, const planned_kernel *k, const uint32_t *cluster)
+{
+    launch_attribute attribute;
+    launch_config config;
+    int count = 0, code;
+    if (volume(cluster) == 1) {
+        code = g->blocks_per_sm(&count, k->function, (int)volume(k->block), k->shared_bytes);
+        *out = (int64_t)count * g->sms;
+        return code == 0 && count > 0;
+    }
+    memset(&attribute, 0, sizeof attribute);
+    memset(&config, 0, sizeof config);
+    attribute.id = LAUNCH_CLUSTER;
+    memcpy(attribute.as.dimension, cluster, sizeof k->cluster);
+    memcpy(config.block, k->block, sizeof config.block);
+    config.grid[0] = cluster[0] * (uint32_t)g->sms * 32; /* fills any device */
+    config.grid[1] = cluster[1];
+    config.grid[2] = cluster[2];
+    config.shared_bytes = k->shared_bytes;
+    config.attributes = &attribute;
+    config.attribute_count = 1;
+    code = g->active_clusters(&count, k->function, &config);
+    *out = count;
+    return code == 0 && count > 0;
+}
+
+/* Encodes a tensor map once for all runs, which put their addresses into copies of it. */
+static int plan_map(planned_map *out, const akr_bundle *b, const map_code *m, const int64_t *names)
+{
+    static const int types[] = {6, 9, 7, 8, 4}; /* in the order of akr_dtype */
+    static const uint32_t ones[MAP_RANK_MAX] = {1, 1, 1, 1, 1};
+    const akr_argument *a = &b->info.argument[m->argument];
+    int64_t use, workspace, swizzle, promotion, size[MAP_RANK_MAX], stride[MAP_RANK_MAX],
+        box[MAP_RANK_MAX];
+    uint64_t sizes[MAP_RANK_MAX], strides[MAP_RANK_MAX], packed = akr_dtype_bytes(a->dtype);
+    uint32_t boxes[MAP_RANK_MAX];
+    tensor_map map;
+    int d, code;
+    if (!values_of(&use, b, &m->use, 1, names, 0, 1)) {
+        return 0;
+    }
+    if (use == 0) {
+        return 1;
+    }
+    if (!values_of(size, b, m->size, m->rank, names, 1, (int64_t)1 << 32) ||
+        !values_of(box, b, m->box, m->rank, names, 1, 256) ||
+        !values_of(stride, b, m->stride, m->strides, names, 16, (int64_t)1 << 40) ||
+        !values_of(&workspace, b, &m->workspace, 1, names, -1, SIZE_LARGEST) ||
+        !values_of(&swizzle, b, &m->swizzle, 1, names, 0, 128) ||
+        !values_of(&promotion, b, &m->promotion, 1, names, 0, 256)) {
+        return 0;
+    }
+    for (d = 0; d < m->rank; d++) {
+        sizes[d] = (uint64_t)size[d];
+        boxes[d] = (uint32_t)box[d];
+        packed *= sizes[d];
+        if (d + 1 < m->rank) {
+            strides[d] = m->strides > 0 ? (uint64_t)stride[d] : packed;
+        }
+    }
+    code = b->gpu->map_encode(&map, types[a->dtype], (unsigned)m->rank, PLACEHOLDER, sizes, strides,
+                              boxes, ones, 0,
+                              swizzle == 128  ? 3
+                              : swizzle == 64 ? 2
+                              : swizzle == 32 ? 1
+                                              : 0,
+                              promotion == 256   ? 3
+                              : promotion == 128 ? 2
+                              : promotion == 64  ? 1
+                                                 : 0,
+                              0);
+    memcpy(out->map, &map, sizeof out->map);
+    out->used = 1;
+    out->argument = (unsigned char)m->argument;
+    out->in_workspace = workspace >= 0;
+    out->offset = workspace >= 0 ? (uint64_t)workspace : 0;
+    return code == 0;
+}
+
+static int plan_passes(planned_kernel *out, const akr_bundle *b, const kernel_code *k,
+                       const int64_t *names)
+{
+    int i;
+    out->passes = k->passes;
+    for (i = 0; i < k->passes; i++) {
+        const pass_code *p = &k->pass[i];
+        const int64_t limit = p->kind == PASS_I32 ? INT32_MAX : SIZE_LARGEST;
+        int64_t whole = 0;
+        float single = (float)p->real;
+        out->kind[i] = (unsigned char)p->kind;
+        out->index[i] = (unsigned char)p->index;
+        if (p->kind == PASS_I32 || p->kind == PASS_I64) {
+            if (!values_of(&whole, b, &p->value, 1, names, -limit, limit)) {
+                return 0;
+            }
+            memcpy(&out->value[i], &whole, sizeof whole); /* little endian, as all with such GPUs */
+        } else if (p->kind == PASS_F32) {
+            memcpy(&out->value[i], &single, sizeof single);
+        } else if (p->kind == PASS_F64) {
+            memcpy(&out->value[i], &p->real, sizeof p->real);
+        }
+    }
+    return 1;
+}
+
+/* Returns what is not possible, or NULL. *used is 0 if the kernel is left out. */
+static const char *plan_kernel(planned_kernel *out, int *used, const akr_bundle *b,
+                               const variant *v, const kernel_code *k, const int64_t *size)
+{
+    int64_t names[NAMES_MAX] = {0}, found[3];
+    uint32_t cluster[3];
+    int i, which = v->has_own_size && k->specialised != NULL &&
+                   memcmp(v->own_size, size, (size_t)b->info.size_count * sizeof *size) == 0;
+    memcpy(names, size, (size_t)b->info.size_count * sizeof *size);
+    if (!values_of(found, b, &k->use, 1, names, 0, INT32_MAX)) {
+        return "whether a kernel is used cannot be told";
+    }
+    *used = found[0] != 0;
+    if (!*used) {
+        return NULL;
+    }
+    for (i = 0; i < k->lets; i++) {
+        if (!evaluate(&names[b->info.size_count + 1 + i], b->tokens, k->let[i], names)) {
+            return "a value of the launch does not exist";
+        }
+    }
+    out->function = k->function[which];
+    if (!values_of(found, b, k->block, 3, names, 1, 1024)) {
+        return "the block is not possible";
+    }
+    for (i = 0; i < 3; i++) {
+        out->block[i] = (uint32_t)found[i];
+    }
+    if (!values_of(found, b, k->cluster, 3, names, 1, 16)) {
+        return "the cluster is not possible";
+    }
+    for (i = 0; i < 3; i++) {
+        cluster[i] = (uint32_t)found[i];
+    }
+    if ((int64_t)out->block[0] * out->block[1] * out->block[2] > k->threads_max[which] ||
+        !values_of(found, b, &k->shared, 1, names, 0, b->gpu->shared_max) ||
+        !values_of(found + 1, b, &k->early, 1, names, 0, 1)) {
+        return "the block or its shared memory does not fit the device";
+    }
+    out->shared_bytes = (uint32_t)found[0];
+    out->early = (int)found[1];
+    if (volume(cluster) > PORTABLE_CLUSTER &&
+        b->gpu->function_set(out->function, FUNCTION_LARGE_CLUSTER, 1) != 0) {
+        return "the device has no such clusters";
+    }
+    if (k->asks_residents && !residents(&names[b->info.size_count], b->gpu, out, cluster)) {
+        return "no block or cluster fits the device";
+    }
+    if (volume(cluster) > 1 && k->cluster_set[which] == 0) {
+        memcpy(out->cluster, cluster, sizeof cluster);
+    }
+    if (!values_of(found, b, k->grid, 1, names, 1, INT32_MAX) ||
+        !values_of(found + 1, b, k->grid + 1, 2, names, 1, 65535)) {
+        return "the grid is not possible";
+    }
+    for (i = 0; i < 3; i++) {
+        out->grid[i] = (uint32_t)found[i];
+        if (out->grid[i] % cluster[i] != 0) {
+            return "the grid is no multiple of the cluster";
+        }
+    }
+    out->maps = k->maps;
+    for (i = 0; i < k->maps; i++) {
+        if (!plan_map(&out->map[i], b, &k->map[i], names)) {
+            return "a tensor map is not possible";
+        }
+    }
+    return plan_passes(out, b, k, names) ? NULL : "an argument of the kernel is not possible";
 }
 
 static akr_status unsupported(akr_error *err, const akr_bundle *b, const int64_t *size,
@@ -1559,6 +2300,44 @@ static akr_status unsupported(akr_error *err, const akr_bundle *b, const int64_t
                                    i == 0 ? "" : ",", b->info.size_name[i], (long long)size[i]);
     }
     return fail(err, AKR_UNSUPPORTED, "%s: %s", text, why);
+}
+
+/* Works out the launches of a plan. The device is asked here, so that a run need not. */
+static akr_status plan_launch(akr_plan *plan, const akr_bundle *b, akr_error *err)
+{
+    const variant *v = &b->variants[plan->variant];
+    const char *wrong = NULL;
+    int i, entered, used, code = enter_gpu(b->gpu, &entered);
+    if (code != 0) {
+        return fail(err, AKR_DRIVER, "the context of the bundle is gone: %s",
+                    code_text(b->gpu, code));
+    }
+    for (i = 0; i < v->kernel_count && wrong == NULL; i++) {
+        used = 0;
+        wrong =
+            plan_kernel(&planned_of(plan)[plan->kernels], &used, b, v, &v->kernels[i], plan->size);
+        plan->kernels += used;
+    }
+    leave_gpu(b->gpu, entered);
+    return wrong == NULL && plan->kernels == 0
+               ? unsupported(err, b, plan->size, "no kernel is left to launch")
+           : wrong != NULL ? unsupported(err, b, plan->size, wrong)
+                           : AKR_OK;
+}
+
+/* ---- queries ----------------------------------------------------------------------------------
+ */
+
+/* Returns the distance of two sets of sizes: the sum of the squares of ln(a / b). */
+static double distance(const int64_t *a, const int64_t *b, int count)
+{
+    double sum = 0;
+    int i;
+    for (i = 0; i < count; i++) {
+        double d = log((double)a[i] / (double)b[i]);
+        sum += d * d;
+    }
+    return sum;
 }
 
 /* Finds the nearest of the measured sizes whose variant is right at this size, too. */
@@ -1654,8 +2433,11 @@ akr_status akr_query(akr_plan *out, const akr_bundle *bundle, const int64_t *siz
             return unsupported(err, bundle, size, "an argument would have no possible shape");
         }
     }
-    *out = plan;
-    return AKR_OK;
+    status = bundle->gpu != NULL && bundle->loaded ? plan_launch(&plan, bundle, err) : AKR_OK;
+    if (status == AKR_OK) {
+        *out = plan;
+    }
+    return status;
 }
 
 /* An extent that is one of the sizes says what that size is. */
@@ -2028,11 +2810,11 @@ static akr_status check_call(const akr_bundle *b, const akr_plan *plan, void *co
     }
     if (plan->workspace_bytes > 0 &&
         (workspace == NULL || workspace_bytes < plan->workspace_bytes ||
-         misaligned(workspace, AKR_ALIGNMENT))) {
-        return fail(err, AKR_WORKSPACE,
-                    "the workspace must have %zu bytes, aligned to %d; it has %zu%s",
-                    plan->workspace_bytes, AKR_ALIGNMENT, workspace == NULL ? 0 : workspace_bytes,
-                    misaligned(workspace, AKR_ALIGNMENT) ? " and is misaligned" : "");
+         misaligned(workspace, b->info.alignment))) {
+        return fail(
+            err, AKR_WORKSPACE, "the workspace must have %zu bytes, aligned to %zu; it has %zu%s",
+            plan->workspace_bytes, b->info.alignment, workspace == NULL ? 0 : workspace_bytes,
+            misaligned(workspace, b->info.alignment) ? " and is misaligned" : "");
     }
     return check_pointers(b, plan, arg, workspace, err);
 }
@@ -2054,6 +2836,9 @@ akr_status akr_run_team(const akr_bundle *bundle, const akr_plan *plan, void *co
     akr_status status = check_call(bundle, plan, arg, workspace, workspace_bytes, err);
     if (status != AKR_OK) {
         return status;
+    }
+    if (bundle->gpu != NULL) {
+        return fail(err, AKR_INVALID, "%s is for a GPU: akr_run_stream runs it", bundle->info.name);
     }
     team = team == NULL ? &alone : team;
     if (team->threads < plan->threads) {
@@ -2099,4 +2884,67 @@ akr_status akr_run(const akr_bundle *bundle, const akr_plan *plan, void *const *
     status = akr_run_team(bundle, plan, arg, workspace, workspace_bytes, &team, err);
     __atomic_store_n(&pool->busy, 0u, __ATOMIC_RELEASE);
     return status;
+}
+
+/* Replaces the places of a planned kernel by addresses. */
+static int bind_kernel(tensor_map *maps, uint64_t *values, void **pointers, const gpu *g,
+                       const planned_kernel *k, void *const *arg, void *workspace)
+{
+    int i, code = 0;
+    for (i = 0; i < k->maps && code == 0; i++) {
+        const planned_map *m = &k->map[i];
+        memcpy(&maps[i], m->map, sizeof maps[i]);
+        if (m->used) {
+            code = g->map_move(&maps[i], m->in_workspace ? (char *)workspace + m->offset
+                                                         : (char *)arg[m->argument]);
+        }
+    }
+    for (i = 0; i < k->passes; i++) {
+        const int kind = k->kind[i];
+        pointers[i] = kind == PASS_MAP ? (void *)&maps[k->index[i]] : (void *)&values[i];
+        values[i] = kind == PASS_BUFFER      ? (uint64_t)(uintptr_t)arg[k->index[i]]
+                    : kind == PASS_WORKSPACE ? (uint64_t)(uintptr_t)workspace
+                                             : k->value[i];
+    }
+    return code;
+}
+
+akr_status akr_run_stream(const akr_bundle *bundle, const akr_plan *plan, void *const *arg,
+                          void *workspace, size_t workspace_bytes, void *stream, akr_error *err)
+{
+    tensor_map maps[MAPS_MAX];
+    uint64_t values[PASSES_MAX];
+    void *pointers[PASSES_MAX];
+    launch_attribute attributes[2];
+    launch_config config;
+    const planned_kernel *k;
+    int i, entered, code;
+    akr_status status = check_call(bundle, plan, arg, workspace, workspace_bytes, err);
+    if (status != AKR_OK) {
+        return status;
+    }
+    if (bundle->gpu == NULL) {
+        return fail(err, AKR_INVALID, "%s is for the CPU: akr_run runs it", bundle->info.name);
+    }
+    k = (const planned_kernel *)(const void *)plan->launch;
+    code = enter_gpu(bundle->gpu, &entered);
+    for (i = 0; i < plan->kernels && code == 0; i++) {
+        code = bind_kernel(maps, values, pointers, bundle->gpu, &k[i], arg, workspace);
+        if (code == 0) {
+            set_attributes(&config, attributes, &k[i]);
+            config.stream = stream;
+            code = bundle->gpu->launch(&config, k[i].function, pointers, NULL);
+        }
+    }
+    leave_gpu(bundle->gpu, entered);
+    return code == 0 ? AKR_OK
+                     : fail(err, AKR_DRIVER, "%s: the driver refuses the launch: %s",
+                            bundle->info.name, code_text(bundle->gpu, code));
+}
+
+akr_status akr_run_call(const akr_call *call)
+{
+    return call == NULL ? AKR_INVALID
+                        : akr_run_stream(call->bundle, call->plan, call->arg, call->workspace,
+                                         call->workspace_bytes, call->stream, call->err);
 }

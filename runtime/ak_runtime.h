@@ -13,6 +13,11 @@
  *
  *     void *arg[] = {A, B, C, NULL};                          as often as you like
  *     akr_run(bundle, &plan, arg, workspace, plan.workspace_bytes, pool, &err);
+ *
+ * A bundle for a GPU is called with addresses of its memory, on a stream, and needs no pool:
+ *
+ *     akr_run_stream(bundle, &plan, arg, workspace, plan.workspace_bytes, stream, &err);
+ *
  * Link with -ldl -lm -pthread. The runtime needs Linux and libc only; it compiles as C99 and as
  * C++.
  *
@@ -22,7 +27,12 @@
  * count elements. A `const char *` lives as long as the bundle.
  *
  * Threads. A bundle does not change once it is open: any number of threads may query and run it at
- * once, each with its own workspace, outputs and pool. akr_run allocates nothing and takes no lock.
+ * once, each with its own workspace, outputs and pool. akr_run and akr_run_stream allocate nothing
+ * and take no lock.
+ *
+ * GPUs. The driver, libcuda.so.1 or what AUTOKERNEL_LIBCUDA names, is loaded when a bundle for CUDA
+ * is opened. The code belongs to the context that is current in the thread that opens it, such as
+ * the one that cudaSetDevice or PyTorch has made; without one, to the primary context of device 0.
  *
  * Trust. Checksums detect damage, not malice. A bundle is a program: do not open a bundle that you
  * would not run.
@@ -60,7 +70,8 @@ extern "C" {
     X(THREADS, "there are too few threads")                                                        \
     X(BUSY, "the pool is in use by another call")                                                  \
     X(NO_MEMORY, "out of memory")                                                                  \
-    X(SYSTEM, "the system refused")
+    X(SYSTEM, "the system refused")                                                                \
+    X(DRIVER, "the driver refused")
 
 typedef enum akr_status {
 #define AKR_STATUS_ENUM(name, text) AKR_##name,
@@ -80,7 +91,9 @@ typedef struct akr_error {
 #define AKR_SIZES_MAX     8
 #define AKR_ARGUMENTS_MAX 16
 #define AKR_RANK_MAX      4
-#define AKR_ALIGNMENT     64 /* of every workspace, in bytes */
+#define AKR_ALIGNMENT     64  /* of every workspace of a bundle for the CPU, in bytes */
+#define AKR_ALIGNMENT_GPU 256 /* the same for a GPU */
+#define AKR_LAUNCH_WORDS  800
 
 typedef enum akr_dtype { AKR_F16, AKR_BF16, AKR_F32, AKR_F64, AKR_I32 } akr_dtype;
 typedef enum akr_access { AKR_IN, AKR_OUT, AKR_INOUT } akr_access;
@@ -117,7 +130,7 @@ typedef struct akr_argument {
 typedef struct akr_info {
     const char *name;    /* "matmul_f32", a C identifier */
     const char *kernel;  /* "matmul" */
-    const char *backend; /* "host" */
+    const char *backend; /* "host" or "cuda" */
     const char *dtype;   /* "f32" */
     const char *options; /* of the problem: "layout=nn,alpha=1", "" if it has none */
     const char *json;    /* bundle.json: all that is known (docs/formats.md) */
@@ -128,6 +141,7 @@ typedef struct akr_info {
     int variant_count;
     int measured_count; /* sizes that were measured, see akr_measured_size */
     int threads;        /* a pool of this many threads serves every measured size */
+    size_t alignment;   /* of the workspace, in bytes */
 } akr_info;
 
 AKR_API const akr_info *akr_describe(const akr_bundle *bundle);
@@ -150,6 +164,8 @@ typedef struct akr_plan {
     int64_t pitch[AKR_ARGUMENTS_MAX]; /* distance from one row to the next */
     size_t bytes[AKR_ARGUMENTS_MAX];  /* from the first element to the last, with all between
                                          them */
+    int kernels;                      /* launches of one run; 0: the bundle is for the CPU */
+    int64_t launch[AKR_LAUNCH_WORDS]; /* the runtime's own: how they are launched */
 } akr_plan;
 
 /* Finds how the bundle serves these sizes. `size` has one number for each of the bundle's sizes.
@@ -199,6 +215,27 @@ AKR_API akr_status akr_run(const akr_bundle *bundle, const akr_plan *plan, void 
 AKR_API akr_status akr_run_team(const akr_bundle *bundle, const akr_plan *plan, void *const *arg,
                                 void *workspace, size_t workspace_bytes, const akr_team *team,
                                 akr_error *err);
+
+/* Puts one run on a GPU into `stream` (a CUstream or cudaStream_t; NULL is the default stream) and
+   returns at once: neither waits nor allocates, so a graph may capture it. `arg` and `workspace`
+   are addresses of the device's memory. The workspace is aligned to AKR_ALIGNMENT_GPU and belongs
+   to this plan: it must be zero before the first run with the plan, it holds what the next run
+   expects after each, and runs that could overlap in time each need their own. */
+AKR_API akr_status akr_run_stream(const akr_bundle *bundle, const akr_plan *plan, void *const *arg,
+                                  void *workspace, size_t workspace_bytes, void *stream,
+                                  akr_error *err);
+
+/* The arguments of akr_run_stream, for languages in which each argument of a call takes time. */
+typedef struct akr_call {
+    const akr_bundle *bundle;
+    const akr_plan *plan;
+    void *const *arg;
+    void *workspace;
+    size_t workspace_bytes;
+    void *stream;
+    akr_error *err;
+} akr_call;
+AKR_API akr_status akr_run_call(const akr_call *call);
 
 /* Writes the SHA-256 (FIPS 180-4) of the data as 64 hexadecimal digits, the checksum in bundles. */
 AKR_API void akr_sha256(char out[65], const void *data, size_t length);

@@ -57,7 +57,7 @@ static akr_status one_find(one_thread **out, const int64_t *size)
 }
 
 static akr_status one_run(const int64_t *size, void *const *arg, void *workspace,
-                          size_t workspace_bytes)
+                          size_t workspace_bytes, void *stream)
 {
     one_thread *t;
     akr_status status = one_find(&t, size);
@@ -68,7 +68,8 @@ static akr_status one_run(const int64_t *size, void *const *arg, void *workspace
         status = akr_pool_open(&t->pool, t->plan.threads, NULL);
         t->threads = status == AKR_OK ? t->plan.threads : 0;
     }
-    return status != AKR_OK
-               ? status
+    return status != AKR_OK ? status
+           : t->plan.kernels > 0
+               ? akr_run_stream(one_open, &t->plan, arg, workspace, workspace_bytes, stream, NULL)
                : akr_run(one_open, &t->plan, arg, workspace, workspace_bytes, t->pool, NULL);
 }

@@ -120,8 +120,15 @@ static void show(const json_t *file)
     line("dtype", ak_json_text_at(file, "dtype"));
     line("options", ak_json_text_at(file, "options"));
     show_arguments(file);
-    ak_buf_print(&features, "%s ", ak_json_text_at(needs, "architecture"));
-    join(&features, json_object_get(needs, "cpu_features"));
+    ak_buf_puts(&features, ak_json_text_at(needs, "architecture"));
+    if (json_object_get(needs, "driver") != NULL) {
+        long long driver = json_integer_value(json_object_get(needs, "driver"));
+        ak_buf_print(&features, ", a driver for CUDA %lld.%lld or later", driver / 1000,
+                     driver % 1000 / 10);
+    } else {
+        ak_buf_putc(&features, ' ');
+        join(&features, json_object_get(needs, "cpu_features"));
+    }
     line("needs", features.data);
     line("measured on", ak_json_text_at(environment, "name"));
     line("licence", ak_json_text_at(file, "licence"));

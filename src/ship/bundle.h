@@ -3,10 +3,11 @@
  * chosen trial, compiled once more, and all that is needed to run it without autokernel
  * (docs/formats.md, docs/shipping.md).
  *
- *   cases.c      the archive's trials, one for each size, and their tasks
- *   variants.c   groups cases that share code into variants, and compiles each variant
- *   manifest.c   bundle.json
- *   ship.c       the public functions; puts the files of a bundle in order
+ *   cases.c        the archive's trials, one for each size, and their tasks
+ *   variants.c     groups cases that share code into variants, and compiles each variant
+ *   launch_code.c  how a variant for a GPU is launched
+ *   manifest.c     bundle.json
+ *   ship.c         the public functions; puts the files of a bundle in order
  */
 #ifndef AK_SHIP_BUNDLE_H
 #define AK_SHIP_BUNDLE_H
@@ -45,6 +46,8 @@ typedef struct ak_bundle_variant {
     char entry[AK_BUNDLE_ENTRY_MAX], file[AK_PACK_NAME_MAX + 1];
     json_t *when, *workspace, *threads; /* programs; workspace and threads are NULL if the
                                           variant serves only measured sizes */
+    json_t *launch;                     /* of a GPU's kernels; NULL: for the CPU */
+    bool for_one;                       /* the launch is that of the first case's size */
 } ak_bundle_variant;
 
 typedef struct ak_bundle_build {
@@ -67,6 +70,9 @@ typedef struct ak_bundle_build {
 ak_status ak_bundle_cases(ak_bundle_build *b, const ak_bundle_request *request, ak_error *err);
 /* Fills in `variants`, `needs`, `code` and `sources`, and the variant of each case. */
 ak_status ak_bundle_variants(ak_bundle_build *b, ak_error *err);
+/* Translates the "Launch" for the case's configuration. Without `one_size`, returns AK_INVALID if
+   it needs more than whole numbers that depend on the sizes. */
+ak_status ak_bundle_launch(json_t **out, const ak_bundle_case *one, bool one_size, ak_error *err);
 /* Writes bundle.json, after everything else has been filled in. */
 ak_status ak_bundle_manifest(ak_buf *out, const ak_bundle_build *b, ak_error *err);
 

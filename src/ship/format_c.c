@@ -88,6 +88,11 @@ static void print_prototypes(ak_buf *out, const writer *w, const char *tail)
     ak_buf_print(out, ")%s\n", tail);
 }
 
+static bool is_for_gpu(const writer *w)
+{
+    return strcmp(w->info->backend, "host") != 0;
+}
+
 static void print_function(ak_buf *out, const writer *w)
 {
     ak_buf_print(out, "int ak_%s(", w->info->name);
@@ -97,7 +102,8 @@ static void print_function(ak_buf *out, const writer *w)
         ak_buf_print(out, ",\n    %s%s *%s", a->access == AKR_IN ? "const " : "", type_of(a->dtype),
                      w->argument[i]);
     }
-    ak_buf_puts(out, ",\n    void *workspace, size_t workspace_bytes)");
+    ak_buf_print(out, ",\n    void *workspace, size_t workspace_bytes%s)",
+                 is_for_gpu(w) ? ", void *stream" : "");
 }
 
 /* ---- the header -------------------------------------------------------------------------------
@@ -143,7 +149,7 @@ static ak_status write_header(ak_buf *out, const writer *w, ak_error *err)
                  " *\n * Arrays are row-major and aligned to %d bytes, and so is the workspace; "
                  "what is written overlaps\n * nothing else. %s%s%s"
                  "Measured sizes (",
-                 AKR_ALIGNMENT, info->options[0] == 0 ? "" : "Options: ", info->options,
+                 (int)info->alignment, info->options[0] == 0 ? "" : "Options: ", info->options,
                  info->options[0] == 0 ? "" : ". ");
     for (int i = 0; i < info->size_count; i++) {
         ak_buf_print(out, "%s%s", i == 0 ? "" : ", ", info->size_name[i]);
@@ -159,10 +165,19 @@ static ak_status write_header(ak_buf *out, const writer *w, ak_error *err)
     for (int i = 1; strcmp(akr_status_text((akr_status)i), "unknown") != 0; i++) {
         ak_buf_print(out, " *   %2d  %s\n", i, akr_status_text((akr_status)i));
     }
+    ak_buf_puts(
+        out, is_for_gpu(w)
+                 ? " *\n * Arrays and workspace are in the memory of the GPU. A call puts the work "
+                   "into the stream (a CUstream or\n * cudaStream_t) and returns at once; a graph "
+                   "may capture it. The code is loaded by the first call, into the\n * context "
+                   "that is current then. A workspace must be zero before its first call, is for "
+                   "one set of sizes, and\n * calls that could overlap in time each need their "
+                   "own.\n"
+                 : " *\n * Any number of threads may call at once, each with its own outputs and "
+                   "workspace. The first call in a\n * thread starts the threads that it needs; "
+                   "they end with it.\n");
     ak_buf_print(out,
-                 " *\n * Any number of threads may call at once, each with its own outputs and "
-                 "workspace. The first call in a\n * thread starts the threads that it needs; they "
-                 "end with it.\n */\n#ifndef AK_%s_H\n#define AK_%s_H\n\n#include <stddef.h>\n"
+                 " */\n#ifndef AK_%s_H\n#define AK_%s_H\n\n#include <stddef.h>\n"
                  "#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
                  "/* The bytes of the workspace at these sizes. */\n",
                  info->name, info->name);
@@ -232,12 +247,12 @@ static void print_body(ak_buf *out, const writer *w)
         ak_buf_print(out, "    arg[%d] = (void *)(uintptr_t)%s;\n", i, w->argument[i]);
     }
     ak_buf_print(out,
-                 "    return (int)one_run(size, arg, workspace, workspace_bytes);\n}\n\n"
+                 "    return (int)one_run(size, arg, workspace, workspace_bytes, %s);\n}\n\n"
                  "const char *ak_%s_text(int status)\n{\n"
                  "    return status != 0 && status == (int)one_status && one_error.text[0] != 0\n"
                  "               ? one_error.text\n"
                  "               : akr_status_text((akr_status)status);\n}\n",
-                 info->name);
+                 is_for_gpu(w) ? "stream" : "NULL", info->name);
 }
 
 static ak_status write_source(ak_buf *out, const writer *w, ak_error *err)
@@ -383,7 +398,7 @@ static ak_status write_test(ak_buf *out, const writer *w, ak_error *err)
                  info->name, info->name, info->name, info->name);
     (void)snprintf(name, sizeof name, "source/%.63s/reference.c", info->kernel);
     const ak_pack_file *reference = ak_pack_find(w->pack, name);
-    if (reference == NULL || has_small_types(info) ||
+    if (reference == NULL || is_for_gpu(w) || has_small_types(info) ||
         akr_query(&plan, w->bundle, akr_measured_size(w->bundle, 0), NULL) != AKR_OK) {
         AK_TRY(print_asset(out, "runtime/amalgam_test.c", err));
         ak_buf_print(out,

@@ -8,8 +8,10 @@
 #include "base/alloc.h"
 #include "space/portable.h"
 
-/* The alignment in bytes that ak_host.h promises for arrays. */
+/* The alignment in bytes that ak_host.h promises for arrays, and docs/formats.md for those of a
+   GPU. */
 #define HOST_ALIGNMENT 64
+#define GPU_ALIGNMENT  256
 
 static bool append(json_t *list, json_t *one, bool good)
 {
@@ -110,7 +112,9 @@ static ak_status argument_of(json_t **out, size_t index, const place *at, ak_err
         ak_json_set(object, "shape", json_incref(shape)) &&
         ak_json_set(object, "extents", json_incref(texts)) &&
         ak_json_set(object, "pitch", pitch == NULL ? json_null() : json_incref(pitch)) &&
-        ak_json_set(object, "alignment", json_integer(HOST_ALIGNMENT)) &&
+        ak_json_set(object, "alignment",
+                    json_integer(at->task->implementation->launch == NULL ? HOST_ALIGNMENT
+                                                                          : GPU_ALIGNMENT)) &&
         ak_json_set(object, "unused", json_boolean(unused)) &&
         ak_json_set(object, "fill",
                     json_pack("{s:s, s:f, s:f}", "kind", ak_fill_text(a->fill), "a",
@@ -175,6 +179,18 @@ static json_t *program_or_null(json_t *value)
     return value == NULL ? json_null() : json_incref(value);
 }
 
+/* Returns the sizes for which a variant was compiled: its specialised entries serve only these. */
+static json_t *own_size_of(const ak_bundle_variant *v)
+{
+    const ak_task *task = v->first->task;
+    json_t *list = json_array();
+    bool good = list != NULL;
+    for (size_t i = 0; i < task->problem->size_count && good; i++) {
+        good = json_array_append_new(list, json_integer(task->shape.size[i])) == 0;
+    }
+    return list;
+}
+
 static ak_status set_variants(json_t *file, const ak_bundle_build *b, ak_error *err)
 {
     ak_status status = AK_OK;
@@ -189,6 +205,8 @@ static ak_status set_variants(json_t *file, const ak_bundle_build *b, ak_error *
                     ak_json_set(one, "when", program_or_null(v->when)) &&
                     ak_json_set(one, "workspace", program_or_null(v->workspace)) &&
                     ak_json_set(one, "threads", program_or_null(v->threads)) &&
+                    (v->launch == NULL || (ak_json_set(one, "own_size", own_size_of(v)) &&
+                                           ak_json_set(one, "launch", json_incref(v->launch)))) &&
                     ak_json_set(one, "compiler", compiler_of(v));
         good = append(list, one, good);
         status = status != AK_OK || good ? status : ak_fail_memory(err);

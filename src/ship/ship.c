@@ -20,6 +20,7 @@ static void build_clear(ak_bundle_build *b)
         json_decref(v->when);
         json_decref(v->workspace);
         json_decref(v->threads);
+        json_decref(v->launch);
     }
     for (size_t i = 0; i < b->case_count; i++) {
         ak_trial_clear(&b->cases[i].trial);

@@ -22,9 +22,18 @@
 /* ---- which cases share code -------------------------------------------------------------------
  */
 
+/* Returns whether kernels are launched by what the space file says, and have their own names. */
+static bool is_for_gpu(const ak_task *task)
+{
+    return task->implementation->launch != NULL;
+}
+
 static ak_status options_of(ak_options *out, const ak_bundle_case *one, ak_error *err)
 {
     AK_DO(ak_task_options(out, one->task, &one->config, err));
+    if (is_for_gpu(one->task)) {
+        return AK_OK;
+    }
     /* -s removes all names but those that can be looked up: the file becomes smaller and is the
        same wherever it is compiled. */
     return ak_options_add(out, "-s", err);
@@ -52,54 +61,6 @@ static void name_entry(ak_bundle_variant *v, const ak_task *task)
     }
     ak_hasher_end(hash, hasher);
     (void)snprintf(v->entry, sizeof v->entry, "ak_kernel_%.16s", hash);
-}
-
-static ak_status new_variant(ak_bundle_build *b, const ak_bundle_case *one, const char *config,
-                             ak_options *options, ak_error *err)
-{
-    ak_bundle_variant *v = &b->variants[b->variant_count];
-    const ak_backend_ops *backend;
-    ak_status status = ak_backend_find(&backend, one->task->backend, err);
-    if (status == AK_OK && backend->requires == NULL) {
-        status = ak_fail(err, AK_UNAVAILABLE, "%s: bundles for such devices cannot be made yet",
-                         one->task->backend);
-    }
-    if (status != AK_OK) {
-        return status;
-    }
-    *v = (ak_bundle_variant){.first = one,
-                             .config = ak_strdup(config),
-                             .options = options->argv,
-                             .option_count = options->count,
-                             .compiler = options->compiler};
-    *options = (ak_options){0};
-    (void)snprintf(v->file, sizeof v->file, "code/%zu%s", b->variant_count,
-                   backend->artifact_suffix);
-    b->variant_count++;
-    return v->config == NULL ? ak_fail_memory(err) : AK_OK;
-}
-
-static ak_status assign(ak_bundle_build *b, ak_bundle_case *one, ak_error *err)
-{
-    char config[CONFIG_MAX];
-    ak_options options = {0};
-    ak_status status = AK_OK;
-    if (ak_config_format(config, sizeof config, one->task->space, &one->config) >= sizeof config) {
-        return ak_fail(err, AK_LIMIT, "a configuration is longer than %d bytes", CONFIG_MAX);
-    }
-    AK_TRY(options_of(&options, one, err));
-    for (one->variant = 0; one->variant < b->variant_count; one->variant++) {
-        const ak_bundle_variant *v = &b->variants[one->variant];
-        if (strcmp(v->config, config) == 0 && same_options(v, &options)) {
-            break;
-        }
-    }
-    if (one->variant == b->variant_count) {
-        status = new_variant(b, one, config, &options, err);
-    }
-out:
-    ak_options_clear(&options);
-    return status;
 }
 
 /* ---- where it is right ------------------------------------------------------------------------
@@ -174,16 +135,76 @@ static ak_status write_programs(ak_bundle_variant *v, ak_error *err)
     status = status == AK_OK ? ak_program_of(&v->threads, task->implementation->threads, scope,
                                              sizes, count, place, err)
                              : status;
+    if (status == AK_OK && is_for_gpu(task)) {
+        status = ak_bundle_launch(&v->launch, v->first, false, err);
+    }
     if (status == AK_INVALID) {
         json_decref(v->when);
         json_decref(v->workspace);
         json_decref(v->threads);
         v->workspace = v->threads = NULL;
         v->when = always();
-        status = v->when == NULL ? ak_fail_memory(err) : AK_OK;
+        v->for_one = is_for_gpu(task);
+        status = v->when == NULL ? ak_fail_memory(err)
+                 : v->for_one    ? ak_bundle_launch(&v->launch, v->first, true, err)
+                                 : AK_OK;
     }
 out:
     ak_scope_free(scope);
+    return status;
+}
+
+/* ---- variants ---------------------------------------------------------------------------------
+ */
+
+static ak_status new_variant(ak_bundle_build *b, const ak_bundle_case *one, const char *config,
+                             ak_options *options, ak_error *err)
+{
+    ak_bundle_variant *v = &b->variants[b->variant_count];
+    const ak_backend_ops *backend;
+    ak_status status = ak_backend_find(&backend, one->task->backend, err);
+    if (status == AK_OK && backend->requires == NULL) {
+        status = ak_fail(err, AK_UNAVAILABLE, "%s: bundles for such devices cannot be made yet",
+                         one->task->backend);
+    }
+    if (status != AK_OK) {
+        return status;
+    }
+    *v = (ak_bundle_variant){.first = one,
+                             .config = ak_strdup(config),
+                             .options = options->argv,
+                             .option_count = options->count,
+                             .compiler = options->compiler};
+    *options = (ak_options){0};
+    if (is_for_gpu(one->task)) {
+        v->compiler = "nvrtc";
+    }
+    (void)snprintf(v->file, sizeof v->file, "code/%zu%s", b->variant_count,
+                   backend->artifact_suffix);
+    b->variant_count++;
+    return v->config == NULL ? ak_fail_memory(err) : write_programs(v, err);
+}
+
+static ak_status assign(ak_bundle_build *b, ak_bundle_case *one, ak_error *err)
+{
+    char config[CONFIG_MAX];
+    ak_options options = {0};
+    ak_status status = AK_OK;
+    if (ak_config_format(config, sizeof config, one->task->space, &one->config) >= sizeof config) {
+        return ak_fail(err, AK_LIMIT, "a configuration is longer than %d bytes", CONFIG_MAX);
+    }
+    AK_TRY(options_of(&options, one, err));
+    for (one->variant = 0; one->variant < b->variant_count; one->variant++) {
+        const ak_bundle_variant *v = &b->variants[one->variant];
+        if (!v->for_one && strcmp(v->config, config) == 0 && same_options(v, &options)) {
+            break;
+        }
+    }
+    if (one->variant == b->variant_count) {
+        status = new_variant(b, one, config, &options, err);
+    }
+out:
+    ak_options_clear(&options);
     return status;
 }
 
@@ -261,10 +282,14 @@ static ak_status compile(ak_bundle_build *b, ak_bundle_variant *v, ak_error *err
                           .memory_max = MEMORY_MAX,
                           .priority = AK_PROC_USUAL};
     AK_TRY(backend->requires(&needs, v->version, sizeof v->version, &job, err));
-    name_entry(v, task);
-    (void)snprintf(define, sizeof define, "-D%.80s=%s", task->implementation->kernel_name,
-                   v->entry);
-    AK_TRY(ak_options_add(&options, define, err));
+    if (is_for_gpu(task)) {
+        (void)snprintf(v->entry, sizeof v->entry, "%s", task->implementation->kernel_name);
+    } else {
+        name_entry(v, task);
+        (void)snprintf(define, sizeof define, "-D%.80s=%s", task->implementation->kernel_name,
+                       v->entry);
+        AK_TRY(ak_options_add(&options, define, err));
+    }
     job.argv = (const char *const *)options.argv;
     job.argc = options.count;
     AK_TRY(backend->compile(&result, &job, err));
@@ -290,7 +315,6 @@ ak_status ak_bundle_variants(ak_bundle_build *b, ak_error *err)
         AK_TRY(assign(b, &b->cases[i], err));
     }
     for (size_t i = 0; i < b->variant_count; i++) {
-        AK_TRY(write_programs(&b->variants[i], err));
         AK_TRY(compile(b, &b->variants[i], err));
     }
     status = ak_sources_of(&b->sources, b->cases[0].task->problem, b->cases[0].task->implementation,

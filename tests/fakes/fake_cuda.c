@@ -709,6 +709,45 @@ int cuda_context_set(void *context)
     return context == NULL ? BAD_VALUE : 0;
 }
 
+/* What only the runtime of bundles calls: a stack of one context, which a thread may have or not.
+ */
+static __thread void *current;
+
+EXPORT int cuCtxGetCurrent(void **out);
+int cuCtxGetCurrent(void **out)
+{
+    *out = current;
+    return 0;
+}
+
+EXPORT int cuCtxPushCurrent_v2(void *context);
+int cuCtxPushCurrent_v2(void *context)
+{
+    current = context;
+    return context == NULL ? BAD_VALUE : 0;
+}
+
+EXPORT int cuCtxPopCurrent_v2(void **out);
+int cuCtxPopCurrent_v2(void **out)
+{
+    *out = current;
+    current = NULL;
+    return 0;
+}
+
+EXPORT int cuCtxSynchronize(void);
+int cuCtxSynchronize(void)
+{
+    return poisoned;
+}
+
+EXPORT int cuCtxGetDevice(int *out);
+int cuCtxGetDevice(int *out)
+{
+    *out = (int)(uintptr_t)current - 1;
+    return current == NULL ? BAD_VALUE : 0;
+}
+
 int cuda_memory_info(size_t *free_bytes, size_t *total)
 {
     size_t used = 0;
@@ -1055,6 +1094,14 @@ int cuda_tensor_map(ak_cuda_tensor_map *out, int type, unsigned rank, ak_cuda_ad
     memset(out, 0, sizeof *out);
     memcpy(out, &map, sizeof map);
     return 0;
+}
+
+EXPORT int cuTensorMapReplaceAddress(ak_cuda_tensor_map *map, void *address);
+int cuTensorMapReplaceAddress(ak_cuda_tensor_map *map, void *address)
+{
+    const uint64_t at = (uint64_t)(uintptr_t)address;
+    memcpy(map, &at, sizeof at); /* the first of a fake_map */
+    return (uintptr_t)map % 64 != 0 || at % 16 != 0 ? BAD_VALUE : 0;
 }
 
 int cuda_stream_create(void **out, unsigned flags)

@@ -30,5 +30,25 @@ for dtype in bf16 f16; do
 done
 try tune matmul --dtype bf16 --size 2048 --evals 10 --time 20
 try compare matmul --dtype bf16 --size 2048
+
+# A bundle, verified, and called from a program that knows nothing but the runtime and the driver.
+root=$(cd "$(dirname "$0")/../.." && pwd)
+(
+    cd "$scratch" || exit 1
+    set -e
+    "$ak" export matmul --device cuda:0 --dtype bf16 --size 2048 --format bundle
+    "$ak" bundle verify matmul_bf16.akb --max-slowdown 10%
+    include=${CUDA_HOME:-/usr/local/cuda}/include
+    [ -e "$include/cuda.h" ] || include=$root/tests/fakes/include
+    driver=$(ldconfig -p | sed -n 's/.*libcuda\.so\.1 .*=> //p' | head -n 1)
+    cc -O1 -I"$root/runtime" -I"$include" "$root/examples/runtime/product_gpu.c" "$root/runtime/ak_runtime.c" \
+        "${driver:-/usr/local/nvidia/lib64/libcuda.so.1}" -ldl -lm -pthread -o product_gpu
+    ./product_gpu matmul_bf16.akb 2048 2048 2048
+    ./product_gpu matmul_bf16.akb 264 136 72
+) >"$scratch/out" 2>&1 && echo "ok   a bundle" || {
+    failed=$((failed + 1))
+    echo "FAIL a bundle"
+    tail -n 12 "$scratch/out"
+}
 [ $failed -eq 0 ] && echo "all right" || echo "$failed failed"
 exit $((failed > 0))

@@ -346,3 +346,27 @@ out:
     ak_free(place);
     return status;
 }
+
+ak_status ak_cuda_requires(json_t **out, char *version, size_t bytes, const ak_compile_job *job,
+                           ak_error *err)
+{
+    static const char option[] = "--gpu-architecture=";
+    const ak_cuda_nvrtc *nvrtc;
+    const char *architecture = "";
+    int major = 0, minor = 0;
+    for (size_t i = 0; i < job->argc; i++) {
+        if (strncmp(job->argv[i], option, sizeof option - 1) == 0) {
+            architecture = job->argv[i] + sizeof option - 1;
+        }
+    }
+    if (strncmp(architecture, "sm_", 3) != 0) {
+        return ak_fail(err, AK_INVALID, "code for \"%.40s\" cannot be shipped: it names no device",
+                       architecture);
+    }
+    AK_DO(ak_cuda_nvrtc_open(&nvrtc, err));
+    (void)nvrtc->version(&major, &minor);
+    (void)snprintf(version, bytes, "NVRTC %d.%d", major, minor);
+    *out = json_pack("{s:s, s:i, s:i}", "architecture", architecture, "compute_capability",
+                     (int)strtol(architecture + 3, NULL, 10), "driver", major * 1000);
+    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+}

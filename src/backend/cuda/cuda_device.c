@@ -664,6 +664,7 @@ const ak_backend_ops ak_cuda_ops = {
     .compile = ak_cuda_compile,
     .folders = ak_cuda_folders,
     .artifact_suffix = AK_CUDA_SUFFIX,
+    .requires = ak_cuda_requires,
     .open = cuda_open,
     .reserve = cuda_reserve,
     .upload = cuda_upload,

@@ -1,0 +1,285 @@
+/* launch_code.c: translates the "Launch" of a space file, with a configuration in it, to what a
+   runtime can evaluate: programs over the sizes, `resident_clusters` and the values of "Let"
+   (docs/formats.md, Bundles). */
+#include "ship/bundle.h"
+
+#include <string.h>
+
+#include "backend/launch/launch.h"
+#include "base/alloc.h"
+#include "base/number.h"
+#include "space/portable.h"
+
+#define RESIDENT "resident_clusters"
+#define OPEN_MAX (AK_SIZES_MAX + 1 + AK_LAUNCH_LET_MAX)
+#define EXTENTS  3
+
+typedef struct writer {
+    const ak_task *task;
+    ak_scope *scope;
+    const char *open[OPEN_MAX]; /* names that stay names */
+    size_t open_count;
+    bool folds; /* for one size: values of "Let" are written into what uses them */
+    char where[300];
+    ak_error *err;
+} writer;
+
+/* Returns the text of an expression or a plain number, as launch.c reads it. */
+static const char *text_of(char buffer[64], const json_t *value)
+{
+    if (json_is_string(value)) {
+        return json_string_value(value);
+    }
+    if (json_is_real(value)) {
+        (void)ak_number_print(buffer, 64, "%.17g", json_real_value(value));
+    } else {
+        (void)snprintf(buffer, 64, "%lld",
+                       json_is_integer(value) ? (long long)json_integer_value(value)
+                                              : (long long)json_is_true(value));
+    }
+    return buffer;
+}
+
+/* Sets a member to the program of an expression; `value` NULL: of the number `fallback`. */
+static ak_status set(json_t *object, const char *key, const json_t *value, int fallback, writer *w)
+{
+    char buffer[64];
+    json_t *program = NULL;
+    if (value == NULL) {
+        program = json_pack("[i]", fallback);
+    } else {
+        AK_DO(ak_program_of(&program, text_of(buffer, value), w->scope, w->open, w->open_count,
+                            w->where, w->err));
+    }
+    return json_object_set_new(object, key, program) == 0 ? AK_OK : ak_fail_memory(w->err);
+}
+
+/* Sets a member to the list of programs of `array`, filled up with ones to `least`. */
+static ak_status set_list(json_t *object, const char *key, const json_t *array, size_t least,
+                          writer *w)
+{
+    json_t *list = json_array();
+    size_t count = json_array_size(array);
+    ak_status status = list == NULL ? ak_fail_memory(w->err) : AK_OK;
+    for (size_t i = 0; i < (count > least ? count : least) && status == AK_OK; i++) {
+        char buffer[64];
+        const json_t *value = json_array_get(array, i);
+        json_t *program = NULL;
+        status = ak_program_of(&program, value == NULL ? "1" : text_of(buffer, value), w->scope,
+                               w->open, w->open_count, w->where, w->err);
+        if (status == AK_OK && json_array_append_new(list, program) != 0) {
+            status = ak_fail_memory(w->err);
+        }
+    }
+    if (status == AK_OK && json_object_set(object, key, list) != 0) {
+        status = ak_fail_memory(w->err);
+    }
+    json_decref(list);
+    return status;
+}
+
+static ak_status write_let(json_t *list, const json_t *let, writer *w)
+{
+    const char *name = ak_json_text_at(let, "Name");
+    const json_t *value = json_object_get(let, "Value");
+    char buffer[64];
+    if (w->folds) {
+        double real;
+        AK_DO(ak_expr_real(&real, text_of(buffer, value), w->scope, w->where, w->err));
+        return (double)(int64_t)real == real
+                   ? ak_scope_set_int(w->scope, name, (int64_t)real, w->err)
+                   : ak_scope_set_real(w->scope, name, real, w->err);
+    }
+    json_t *one = json_object();
+    ak_status status = ak_json_set_text(one, "name", name) ? set(one, "value", value, 0, w)
+                                                           : ak_fail_memory(w->err);
+    if (status == AK_OK && json_array_append(list, one) != 0) {
+        status = ak_fail_memory(w->err);
+    }
+    json_decref(one);
+    w->open[w->open_count++] = name;
+    return status;
+}
+
+static size_t argument_of(const ak_problem *problem, const char *name)
+{
+    size_t i = 0;
+    while (i + 1 < problem->argument_count && strcmp(problem->arguments[i].name, name) != 0) {
+        i++;
+    }
+    return i; /* the space file was checked when it was loaded */
+}
+
+static ak_status write_map(json_t *list, const json_t *map, writer *w)
+{
+    const size_t argument = argument_of(w->task->problem, ak_json_text_at(map, "Buffer"));
+    json_t *one = json_object();
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_set(one, "argument", json_integer((json_int_t)argument))
+               ? AK_OK
+               : ak_fail_memory(w->err));
+    AK_TRY(set(one, "use", json_object_get(map, "Use"), 1, w));
+    AK_TRY(set(one, "workspace", json_object_get(map, "Workspace"), -1, w));
+    AK_TRY(set(one, "swizzle", json_object_get(map, "Swizzle"), 0, w));
+    AK_TRY(set(one, "promotion", json_object_get(map, "Promotion"), 0, w));
+    AK_TRY(set_list(one, "sizes", json_object_get(map, "Sizes"), 0, w));
+    AK_TRY(set_list(one, "box", json_object_get(map, "Box"), 0, w));
+    if (json_array_size(json_object_get(map, "Strides")) > 0) {
+        AK_TRY(set_list(one, "strides", json_object_get(map, "Strides"), 0, w));
+    } else if (!ak_json_set(one, "strides", json_array())) {
+        AK_TRY(ak_fail_memory(w->err));
+    }
+    status = json_array_append(list, one) == 0 ? AK_OK : ak_fail_memory(w->err);
+out:
+    json_decref(one);
+    return status;
+}
+
+/* Returns AK_INVALID if the expression needs a name that only a launch gives a value. */
+static ak_status is_constant(const char *text, writer *w)
+{
+    ak_expr *expr = NULL;
+    const char *const *names;
+    ak_status status = AK_OK;
+    AK_DO(ak_expr_parse(&expr, text, w->where, w->err));
+    size_t count = ak_expr_names(&names, expr);
+    for (size_t i = 0; i < count && status == AK_OK; i++) {
+        for (size_t k = 0; k < w->open_count && status == AK_OK; k++) {
+            status = strcmp(names[i], w->open[k]) != 0
+                         ? AK_OK
+                         : ak_fail(w->err, AK_INVALID,
+                                   "%s: \"%.160s\": a real number that depends on %s", w->where,
+                                   text, w->open[k]);
+        }
+    }
+    ak_expr_free(expr);
+    return status;
+}
+
+/* Writes a real number as the bits of a double. */
+static ak_status set_real(json_t *object, const char *key, const json_t *value, writer *w)
+{
+    char buffer[64], bits[17];
+    double real;
+    uint64_t raw;
+    const char *text = text_of(buffer, value);
+    AK_DO(is_constant(text, w));
+    AK_DO(ak_expr_real(&real, text, w->scope, w->where, w->err));
+    memcpy(&raw, &real, sizeof raw);
+    (void)snprintf(bits, sizeof bits, "%016llx", (unsigned long long)raw);
+    return ak_json_set_text(object, key, bits) ? AK_OK : ak_fail_memory(w->err);
+}
+
+static ak_status write_pass(json_t *list, const json_t *pass, const json_t *maps, writer *w)
+{
+    json_t *one = json_object();
+    const char *key = json_object_iter_key(json_object_iter((json_t *)(uintptr_t)pass));
+    const json_t *value = json_object_get(pass, key);
+    ak_status status = AK_OK;
+    bool good = one != NULL;
+    if (strcmp(key, "Buffer") == 0) {
+        size_t argument = argument_of(w->task->problem, json_string_value(value));
+        good = ak_json_set(one, "buffer", json_integer((json_int_t)argument));
+    } else if (strcmp(key, "TensorMap") == 0) {
+        size_t i = 0;
+        while (i + 1 < json_array_size(maps) &&
+               strcmp(ak_json_text_at(json_array_get(maps, i), "Name"), json_string_value(value)) !=
+                   0) {
+            i++;
+        }
+        good = ak_json_set(one, "map", json_integer((json_int_t)i));
+    } else if (strcmp(key, "Workspace") == 0 || strcmp(key, "Null") == 0) {
+        good = ak_json_set(one, key[0] == 'W' ? "workspace" : "null", json_true());
+    } else if (strcmp(key, "Int32") == 0 || strcmp(key, "Int64") == 0) {
+        AK_TRY(set(one, key[3] == '3' ? "i32" : "i64", value, 0, w));
+    } else {
+        AK_TRY(set_real(one, key[5] == '3' ? "f32" : "f64", value, w));
+    }
+    status = good && json_array_append(list, one) == 0 ? AK_OK : ak_fail_memory(w->err);
+out:
+    json_decref(one);
+    return status;
+}
+
+static bool is_never_used(const json_t *program)
+{
+    return json_array_size(program) == 1 && json_is_integer(json_array_get(program, 0)) &&
+           json_integer_value(json_array_get(program, 0)) == 0;
+}
+
+static ak_status write_kernel(json_t *out, const json_t *launch, const ak_config *config, writer *w)
+{
+    const ak_task *task = w->task;
+    const char *specialised = ak_json_text_at(launch, "SizedKernelName");
+    const char *entry = ak_json_text_at(launch, "KernelName");
+    const json_t *lets = json_object_get(launch, "Let"),
+                 *maps = json_object_get(launch, "TensorMaps"),
+                 *passes = json_object_get(launch, "Arguments");
+    json_t *one = json_object(), *let = json_array(), *map = json_array(), *pass = json_array();
+    ak_status status = AK_OK;
+    AK_TRY(one == NULL || let == NULL || map == NULL || pass == NULL ? ak_fail_memory(w->err)
+                                                                     : AK_OK);
+    AK_TRY(ak_task_scope(&w->scope, task, &task->shape, config, w->err));
+    w->open_count = 0;
+    for (size_t i = 0; i < task->problem->size_count && !w->folds; i++) {
+        w->open[w->open_count++] = task->problem->sizes[i].name;
+    }
+    w->open[w->open_count++] = RESIDENT;
+    AK_TRY(
+        ak_json_set_text(one, "entry", entry[0] != 0 ? entry : task->implementation->kernel_name) &&
+                ak_json_set_text(one, "specialised", specialised[0] == 0 ? NULL : specialised)
+            ? AK_OK
+            : ak_fail_memory(w->err));
+    AK_TRY(set(one, "use", json_object_get(launch, "Use"), 1, w));
+    if (is_never_used(json_object_get(one, "use"))) {
+        goto out; /* the code may leave its entry out */
+    }
+    for (size_t i = 0; i < json_array_size(lets); i++) {
+        AK_TRY(write_let(let, json_array_get(lets, i), w));
+    }
+    AK_TRY(set_list(one, "block", json_object_get(launch, "Block"), EXTENTS, w));
+    AK_TRY(set_list(one, "cluster", json_object_get(launch, "Cluster"), EXTENTS, w));
+    AK_TRY(set_list(one, "grid", json_object_get(launch, "Grid"), EXTENTS, w));
+    AK_TRY(set(one, "shared", json_object_get(launch, "SharedMemory"), 0, w));
+    AK_TRY(set(one, "early", json_object_get(launch, "LaunchEarly"), 0, w));
+    for (size_t i = 0; i < json_array_size(maps); i++) {
+        AK_TRY(write_map(map, json_array_get(maps, i), w));
+    }
+    for (size_t i = 0; i < json_array_size(passes); i++) {
+        AK_TRY(write_pass(pass, json_array_get(passes, i), maps, w));
+    }
+    AK_TRY(
+        ak_json_set(one, "let", json_incref(let)) && ak_json_set(one, "maps", json_incref(map)) &&
+                ak_json_set(one, "arguments", json_incref(pass)) && json_array_append(out, one) == 0
+            ? AK_OK
+            : ak_fail_memory(w->err));
+out:
+    ak_scope_free(w->scope);
+    w->scope = NULL;
+    json_decref(one);
+    json_decref(let);
+    json_decref(map);
+    json_decref(pass);
+    return status;
+}
+
+ak_status ak_bundle_launch(json_t **out, const ak_bundle_case *one, bool one_size, ak_error *err)
+{
+    const ak_implementation_spec *implementation = one->task->implementation;
+    const json_t *launch = implementation->launch;
+    json_t *list = json_array();
+    size_t count = json_is_array(launch) ? json_array_size(launch) : 1;
+    writer w = {.task = one->task, .folds = one_size, .err = err};
+    ak_status status = list == NULL ? ak_fail_memory(err) : AK_OK;
+    (void)snprintf(w.where, sizeof w.where, "%.200s: Launch", implementation->where);
+    for (size_t i = 0; i < count && status == AK_OK; i++) {
+        status = write_kernel(list, json_is_array(launch) ? json_array_get(launch, i) : launch,
+                              &one->config, &w);
+    }
+    if (status != AK_OK) {
+        json_decref(list);
+        return status;
+    }
+    *out = list;
+    return AK_OK;
+}

@@ -1,0 +1,57 @@
+# Bundles for GPUs, with the driver and the compiler of tests/fakes: written, shown, verified, called from
+# C on a stream and in a graph, as one .c and .h; and what is refused.
+command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+root=$TESTS/../..
+for library in CUDA NVRTC CUBLASLT CUDNN NVML; do export AUTOKERNEL_LIB$library=$AK_FAKE_CUDA; done
+on='--device cuda:0 --dtype bf16'
+autokernel tune matmul $on --sizes '256;M=64,N=128,K=256' --dispatch 2 --evals 2 --libraries none --quiet >/dev/null 2>&1
+echo "-- written, and the same bytes again"
+autokernel export matmul $on --format bundle --table
+autokernel export matmul $on --format bundle --table --output again.akb
+cmp matmul_bf16.akb again.akb && echo same
+echo "-- shown and verified"
+autokernel bundle show matmul_bf16.akb | grep -E '^(needs|measured on|variant)'
+autokernel bundle verify matmul_bf16.akb
+echo "exit $?"
+FAKE_CUDA=wrong autokernel bundle verify matmul_bf16.akb --json | grep -o '"status":"[a-z_]*"'
+echo "-- called"
+flags="-O1 -I$root/runtime -I$TESTS/../fakes/include"
+ln -s "$AK_FAKE_CUDA" libcuda.so.1
+ln -s "$AK_FAKE_CUDA" .
+gcc $flags "$root/examples/runtime/product_gpu.c" "$root/runtime/ak_runtime.c" libcuda.so.1 -ldl -lm -pthread -o product_gpu || exit 1
+unset AUTOKERNEL_LIBCUDA # the program finds libcuda.so.1 as any other
+alone() { env -i PATH=/usr/bin:/bin LD_LIBRARY_PATH=. "$@"; echo "exit $?"; }
+alone ./product_gpu matmul_bf16.akb 256 256 256
+alone ./product_gpu matmul_bf16.akb 64 128 256
+alone ./product_gpu matmul_bf16.akb 16 72 520
+alone ./product_gpu matmul_bf16.akb 16 72 521
+echo "-- another device, driver or none"
+altered() {
+    rm -rf altered && mkdir altered && tar xf matmul_bf16.akb -C altered
+    sed -i "$1" altered/bundle.json && (cd altered && sha256sum bundle.json >bundle.sha256)
+    alone ./product_gpu altered 256 256 256
+}
+altered 's/"compute_capability": 90/"compute_capability": 100/; s/"architecture": "sm_90a"/"architecture": "sm_100"/'
+altered 's/"driver": 13000/"driver": 13010/'
+altered 's/"resident_clusters"/"resident_clubs"/'
+altered 's/"entry": "ak_kernel"/"entry": "ak_other"/'
+altered 's/"buffer": 2/"buffer": 9/'
+echo "no library" >none.so
+env -i PATH=/usr/bin:/bin LD_LIBRARY_PATH=. AUTOKERNEL_LIBCUDA=./none.so ./product_gpu matmul_bf16.akb 256 256 256
+env -i PATH=/usr/bin:/bin LD_LIBRARY_PATH=. FAKE_CUDA=no_device ./product_gpu matmul_bf16.akb 256 256 256
+echo "-- bad calls, and a graph"
+export AUTOKERNEL_LIBCUDA=$AK_FAKE_CUDA
+autokernel tune matmul $on --size M=64,N=128,K=512 --fix SPLIT_K=2 --evals 1 --libraries none --quiet >/dev/null 2>&1
+autokernel export matmul $on --size M=64,N=128,K=512 --format bundle --output split.akb
+autokernel tune "$TESTS/../data/kernels/double" --device host --size 100 --evals 1 --quiet >/dev/null 2>&1
+autokernel export "$TESTS/../data/kernels/double" --device host --size 100 --format bundle --output host.akb
+gcc $flags -Wl,--wrap=malloc,--wrap=calloc "$TESTS/../data/bundle_gpu.c" "$root/runtime/ak_runtime.c" libcuda.so.1 -ldl -lm -pthread -o bundle_gpu || exit 1
+alone ./bundle_gpu split.akb host.akb
+echo "-- as source"
+autokernel export matmul $on --table --format c
+cd matmul_bf16 || exit 1
+gcc -std=c99 -O1 -Wall -Wextra -pedantic -Werror -c matmul_bf16.c -o c.o
+g++ -x c++ -O1 -Wall -Wextra -pedantic -Werror -c matmul_bf16.c -o cxx.o
+for object in c.o cxx.o; do
+    gcc -O1 test_matmul_bf16.c $object -ldl -lm -pthread -lstdc++ -o test && AUTOKERNEL_LIBCUDA=$AK_FAKE_CUDA ./test
+done
