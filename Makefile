@@ -4,6 +4,7 @@
 #   make tune       install what is missing, build, tune a matrix product on this machine
 #   make check      install what is missing, build, run every test
 #   make check-gpu  check and tune on a CUDA device, if there is one
+#   make check-torch  test the Python package with torch, on the GPU too if there is one
 #   make check-all  the same under ASan+UBSan and TSan, clang-tidy and the fuzzers (what CI runs)
 #   make wheel      build/wheel/autokernel-*.whl: the Python package
 #   make install    PREFIX=/usr/local DESTDIR=  (make uninstall takes it away again)
@@ -21,7 +22,7 @@ DEBUG := -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG="-g -O1"
 # REPEAT: what .ci/run adds, so that a test that fails is run a second time.
 CTEST := ctest --output-on-failure --no-tests=error -j $(shell expr $(JOBS) + 1) $(REPEAT)
 
-.PHONY: all build setup tune check check-gpu check-all check-asan check-tsan check-fuzz tidy wheel deb install uninstall clean
+.PHONY: all build setup tune check check-gpu check-torch check-all check-asan check-tsan check-fuzz tidy wheel deb install uninstall clean
 
 all: build
 
@@ -45,6 +46,15 @@ check:
 # Skips itself where there is no CUDA device.
 check-gpu: build
 	@AUTOKERNEL=$(BUILD)/autokernel bash tests/gpu/check.sh || [ $$? -eq 77 ]
+
+PYTHON ?= python3
+check-torch: build
+	@cmake --build $(BUILD) -j $(JOBS) --target autokernel_runtime >build/build.log 2>&1 || (cat build/build.log; exit 1)
+	@$(PYTHON) -c 'import torch, pytest' || { echo "torch or pytest is missing: pip install torch pytest"; exit 1; }
+	@cd tests/python && env PYTHONPATH=$(CURDIR)/python AUTOKERNEL=$(CURDIR)/$(BUILD)/autokernel \
+		AUTOKERNEL_RUNTIME=$(CURDIR)/$(BUILD)/libautokernel_runtime.so \
+		AUTOKERNEL_ARCHIVE=$(CURDIR)/$(BUILD)/torch.db \
+		$(PYTHON) -B -m pytest -q -rs -p no:cacheprovider test_torch.py test_torch_gpu.py
 
 check-asan:
 	@mkdir -p build

@@ -10,11 +10,23 @@
 A bundle is one file that runs without autokernel and without a compiler (docs/shipping.md).
 """
 
+from typing import Any
+
 from ._archive import Archive, Report, archive
 from ._bundle import Argument, Bundle, BundleError, Measured, aligned_empty, load
 from ._command import TuneError
 from ._kernel import tune_kernel
 from ._tune import Result, tune
+
+
+
+def __getattr__(name: str) -> Any:
+    """autokernel.torch, which imports torch, is imported when it is first used."""
+    if name == "torch":
+        import importlib
+        return importlib.import_module(".torch", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = ["Archive", "Argument", "Bundle", "BundleError", "Measured", "Report", "Result",
            "TuneError", "aligned_empty", "archive", "load", "tune", "tune_kernel"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import sys
 import threading
 import weakref
 from typing import Any, NamedTuple, Optional, Sequence, Union
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple, Optional, Sequence, Union
 import numpy as np
 
 from . import _runtime as rt
+from ._gpu import GpuCaller, make_context
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -54,6 +56,35 @@ def aligned_empty(shape: Sequence[int], dtype: Any, alignment: int = rt.ALIGNMEN
     return raw[skip:skip + count * dtype.itemsize].view(dtype).reshape(tuple(shape))
 
 
+def _is_torch(array: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor)
+
+
+def _to_numpy(name: str, array: Any) -> np.ndarray:
+    """The same memory as a NumPy array."""
+    if isinstance(array, np.ndarray):
+        return array
+    if _is_torch(array):
+        torch = sys.modules["torch"]
+        if array.device.type != "cpu":
+            raise TypeError(f"{name}: is on {array.device}, and the bundle is for the CPU")
+        array = array.detach()
+        return (array.view(torch.int16).numpy().view(_numpy_dtype("bfloat16"))
+                if array.dtype is torch.bfloat16 else array.numpy())
+    if not hasattr(array, "__dlpack__"):
+        raise TypeError(f"{name}: must be a NumPy array, or one with __dlpack__, "
+                        f"not {type(array).__name__}")
+    return np.from_dlpack(array)
+
+
+def _from_numpy(array: np.ndarray) -> Any:
+    """The same memory as a torch tensor."""
+    torch = sys.modules["torch"]
+    return (torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+            if array.dtype.name == "bfloat16" else torch.from_numpy(array))
+
+
 class _PerThread(threading.local):
     """A pool and a workspace: a call uses those of its thread."""
     pool: Optional[ctypes.c_void_p] = None
@@ -69,6 +100,10 @@ class Bundle:
     >>> c = product(a, b)                # a: float32 (M, K), b: float32 (K, N); c: float32 (M, N)
     >>> product(a, b, out=c)             # into an array that is there
 
+    A bundle for the CPU takes NumPy arrays, torch tensors, and what else has __dlpack__; torch
+    tensors give a torch tensor. One for CUDA takes torch tensors and what torch reads by __dlpack__,
+    and runs on torch's current stream without waiting; a CUDA graph may capture the call.
+
     Shapes, dtypes and strides are checked, never guessed: arrays must be C-contiguous (rows as far
     apart as the bundle's options say). An array that is not aligned to 64 bytes is copied to one
     that is; `aligned_empty` makes aligned ones. May be called from any number of threads.
@@ -76,6 +111,12 @@ class Bundle:
 
     def __init__(self, path: PathLike) -> None:
         handle, error = ctypes.c_void_p(), rt.Error()
+        _check(rt.library.akr_open(ctypes.byref(handle), os.fsencode(path), rt.LOOK,
+                                   ctypes.byref(error)), error)
+        gpu = rt.library.akr_describe(handle).contents.backend == b"cuda"
+        rt.library.akr_close(handle)
+        if gpu:
+            make_context()
         _check(rt.library.akr_open(ctypes.byref(handle), os.fsencode(path), 0,
                                    ctypes.byref(error)), error)
         self._handle = handle
@@ -99,6 +140,9 @@ class Bundle:
         self._inputs = [i for i, a in enumerate(self.arguments) if a.access != "out"]
         self._outputs = [i for i, a in enumerate(self.arguments) if a.access != "in"]
         self._own = _PerThread()
+        self._gpu = GpuCaller(self) if gpu else None
+
+    _check = staticmethod(_check)
 
     def __repr__(self) -> str:
         sizes = "; ".join(",".join(f"{k}={v}" for k, v in m.size.items()) for m in self.measured)
@@ -121,8 +165,13 @@ class Bundle:
                  **named: np.ndarray) -> Any:
         if not self._finalizer.alive:
             raise BundleError(rt.INVALID, f"{self.name}: the bundle is closed")
+        if self._gpu is not None:
+            return self._gpu(arrays, out, named)
         given = self._bind(arrays, named)
         fresh = self._bind_outputs(given, out)
+        originals = dict(given)
+        given = {i: _to_numpy(self.arguments[i].name, a) for i, a in given.items()}
+        wrap = next((_from_numpy for a in originals.values() if _is_torch(a)), lambda a: a)
         plan = self._query(self._infer(given)) if fresh else None
         for i in fresh:
             given[i] = self._allocate(plan, i)
@@ -139,7 +188,7 @@ class Bundle:
         for i in self._outputs:
             if used[i] is not given[i]:
                 given[i][...] = used[i]
-            results.append(given[i])
+            results.append(originals[i] if i in originals else wrap(given[i]))
         return results[0] if len(results) == 1 else tuple(results)
 
     # ---- arguments ------------------------------------------------------------------------------
@@ -162,10 +211,6 @@ class Bundle:
                    if i not in given and not self.arguments[i].unused]
         if missing:
             raise TypeError(f"{self.name}: {', '.join(missing)} is missing")
-        for i, array in given.items():
-            if not isinstance(array, np.ndarray):
-                raise TypeError(f"{self.arguments[i].name}: must be a NumPy array, "
-                                f"not {type(array).__name__}")
         return given
 
     def _bind_outputs(self, given: dict[int, Any], out: Any) -> list[int]:
@@ -173,7 +218,7 @@ class Bundle:
         pure = [i for i in self._outputs if self.arguments[i].access == "out"]
         if out is None:
             return pure
-        out = (out,) if isinstance(out, np.ndarray) else tuple(out)
+        out = tuple(out) if isinstance(out, (tuple, list)) else (out,)
         if len(out) != len(pure):
             raise TypeError(f"{self.name} writes {len(pure)} arrays; out has {len(out)}")
         given.update(zip(pure, out))

@@ -6,8 +6,9 @@ import ctypes
 import os
 from pathlib import Path
 
-SIZES_MAX, ARGUMENTS_MAX, RANK_MAX, ALIGNMENT = 8, 16, 4, 64
+SIZES_MAX, ARGUMENTS_MAX, RANK_MAX, ALIGNMENT, LAUNCH_WORDS = 8, 16, 4, 64, 800
 OK, INVALID, NOT_FOUND = 0, 1, 2
+LOOK = 1
 DTYPES = ("float16", "bfloat16", "float32", "float64", "int32")
 ACCESS = ("in", "out", "inout")
 
@@ -28,7 +29,7 @@ class Info(ctypes.Structure):
                 ("size_count", ctypes.c_int), ("size_name", ctypes.c_char_p * SIZES_MAX),
                 ("argument_count", ctypes.c_int), ("argument", Argument * ARGUMENTS_MAX),
                 ("variant_count", ctypes.c_int), ("measured_count", ctypes.c_int),
-                ("threads", ctypes.c_int)]
+                ("threads", ctypes.c_int), ("alignment", ctypes.c_size_t)]
 
 
 class Plan(ctypes.Structure):
@@ -37,12 +38,19 @@ class Plan(ctypes.Structure):
                 ("workspace_bytes", ctypes.c_size_t), ("size", ctypes.c_int64 * SIZES_MAX),
                 ("extent", (ctypes.c_int64 * RANK_MAX) * ARGUMENTS_MAX),
                 ("pitch", ctypes.c_int64 * ARGUMENTS_MAX),
-                ("bytes", ctypes.c_size_t * ARGUMENTS_MAX)]
+                ("bytes", ctypes.c_size_t * ARGUMENTS_MAX), ("kernels", ctypes.c_int),
+                ("launch", ctypes.c_int64 * LAUNCH_WORDS)]
 
 
 class Tensor(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int), ("rank", ctypes.c_int),
                 ("shape", ctypes.c_int64 * RANK_MAX), ("stride", ctypes.c_int64 * RANK_MAX)]
+
+
+class Call(ctypes.Structure):
+    _fields_ = [("bundle", ctypes.c_void_p), ("plan", ctypes.c_void_p), ("arg", ctypes.c_void_p),
+                ("workspace", ctypes.c_void_p), ("workspace_bytes", ctypes.c_size_t),
+                ("stream", ctypes.c_void_p), ("err", ctypes.c_void_p)]
 
 
 def _open() -> ctypes.CDLL:

@@ -1,0 +1,220 @@
+/* bundle_calls.c: what a call of a bundle costs the host, beside one of cuBLASLt (for products) and
+ * a bare launch of the driver, and how long the device needs for one run, in a graph of 200 runs on
+ * rotating copies of the arguments. Prints one line for each size.
+ *
+ *     cc -O2 -Iruntime bench/cuda/bundle_calls.c runtime/ak_runtime.c -I/usr/local/cuda/include \
+ *        -lcuda -lcublasLt -ldl -lm -pthread -o bundle_calls
+ *     ./bundle_calls matmul_bf16.akb
+ */
+#include <cublasLt.h>
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ak_runtime.h"
+
+#define BATCH  20
+#define GRAPH  200
+#define ROUNDS 300
+#define SETS   24
+
+static double now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+static int less(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, less);
+    return values[count / 2];
+}
+
+typedef struct state {
+    akr_bundle *bundle;
+    akr_plan plan;
+    void *arg[SETS][AKR_ARGUMENTS_MAX], *workspace;
+    int sets;
+    CUstream stream;
+    cublasLtHandle_t lt;
+    cublasLtMatmulDesc_t product;
+    cublasLtMatrixLayout_t a, b, c;
+    cublasLtMatmulAlgo_t algo;
+    void *room;
+} state;
+
+static int run_bundle(state *s, int set)
+{
+    return akr_run_stream(s->bundle, &s->plan, s->arg[set], s->workspace, s->plan.workspace_bytes,
+                          s->stream, NULL) != AKR_OK;
+}
+
+/* Row-major C = A*B is column-major C^T = B^T * A^T. */
+static int run_cublaslt(state *s, int set)
+{
+    const float one = 1, zero = 0;
+    void **p = s->arg[set];
+    return cublasLtMatmul(s->lt, s->product, &one, p[1], s->b, p[0], s->a, &zero, p[2], s->c, p[2],
+                          s->c, &s->algo, s->room, (size_t)32 << 20,
+                          (cudaStream_t)s->stream) != CUBLAS_STATUS_SUCCESS;
+}
+
+static int open_cublaslt(state *s)
+{
+    cublasLtMatmulPreference_t wish;
+    cublasLtMatmulHeuristicResult_t found;
+    int count = 0;
+    size_t room = (size_t)32 << 20;
+    uint64_t m = (uint64_t)s->plan.size[0], n = (uint64_t)s->plan.size[1],
+             k = (uint64_t)s->plan.size[2];
+    return cublasLtCreate(&s->lt) ||
+           cublasLtMatmulDescCreate(&s->product, CUBLAS_COMPUTE_32F, CUDA_R_32F) ||
+           cublasLtMatrixLayoutCreate(&s->b, CUDA_R_16BF, n, k, (int64_t)n) ||
+           cublasLtMatrixLayoutCreate(&s->a, CUDA_R_16BF, k, m, (int64_t)k) ||
+           cublasLtMatrixLayoutCreate(&s->c, CUDA_R_16BF, n, m, (int64_t)n) ||
+           cublasLtMatmulPreferenceCreate(&wish) ||
+           cublasLtMatmulPreferenceSetAttribute(wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                &room, sizeof room) ||
+           cublasLtMatmulAlgoGetHeuristic(s->lt, s->product, s->b, s->a, s->c, s->c, wish, 1,
+                                          &found, &count) ||
+           count == 0 || (s->algo = found.algo, 0);
+}
+
+/* Median host time of a call, in batches that the device's queue holds. */
+static double host_us(state *s, int (*run)(state *, int))
+{
+    static double times[ROUNDS];
+    for (int r = 0; r < ROUNDS; r++) {
+        double begin = now_us();
+        for (int i = 0; i < BATCH; i++) {
+            if (run(s, i % s->sets))
+                return -1;
+        }
+        times[r] = (now_us() - begin) / BATCH;
+        cuStreamSynchronize(s->stream);
+    }
+    return median(times, ROUNDS);
+}
+
+static double device_us(state *s, int (*run)(state *, int))
+{
+    static double times[60];
+    CUgraph graph;
+    CUgraphExec exec;
+    CUevent begin, end;
+    cuStreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+    for (int i = 0; i < GRAPH; i++) {
+        if (run(s, i % s->sets))
+            return -1;
+    }
+    if (cuStreamEndCapture(s->stream, &graph) || cuGraphInstantiate(&exec, graph, 0))
+        return -1;
+    cuEventCreate(&begin, 0);
+    cuEventCreate(&end, 0);
+    for (int r = -5; r < 60; r++) {
+        float ms = 0;
+        cuEventRecord(begin, s->stream);
+        cuGraphLaunch(exec, s->stream);
+        cuEventRecord(end, s->stream);
+        cuStreamSynchronize(s->stream);
+        cuEventElapsedTime(&ms, begin, end);
+        if (r >= 0)
+            times[r] = (double)ms * 1e3 / GRAPH;
+    }
+    cuGraphExecDestroy(exec);
+    cuGraphDestroy(graph);
+    return median(times, 60);
+}
+
+static void fill(state *s, size_t total)
+{
+    const akr_info *info = akr_describe(s->bundle);
+    CUdeviceptr at;
+    s->sets = total == 0 ? 1 : (int)(((size_t)200 << 20) / total) + 1;
+    s->sets = s->sets > SETS ? SETS : s->sets < 2 ? 2 : s->sets;
+    for (int k = 0; k < s->sets; k++) {
+        for (int i = 0; i < info->argument_count; i++) {
+            size_t count = s->plan.bytes[i] / 2;
+            uint16_t *values = malloc(2 * count + 2);
+            for (size_t j = 0; j < count; j++) { /* bf16: 0.5 to 1, and -1 to -0.5 */
+                values[j] =
+                    (uint16_t)(0x3f00 | (uint32_t)j * 2654435761u >> 25 | ((j * 40503u) & 0x8000));
+            }
+            cuMemAlloc(&at, s->plan.bytes[i]);
+            cuMemcpyHtoD(at, values, 2 * count);
+            s->arg[k][i] = (void *)(uintptr_t)at;
+            free(values);
+        }
+    }
+    cuMemAlloc(&at, s->plan.workspace_bytes + 256);
+    cuMemsetD8(at, 0, s->plan.workspace_bytes + 256);
+    s->workspace = (void *)(uintptr_t)at;
+    cuMemAlloc(&at, (size_t)32 << 20);
+    s->room = (void *)(uintptr_t)at;
+    cuCtxSynchronize();
+}
+
+static void drop(state *s)
+{
+    const akr_info *info = akr_describe(s->bundle);
+    for (int k = 0; k < s->sets; k++) {
+        for (int i = 0; i < info->argument_count; i++) {
+            cuMemFree((CUdeviceptr)(uintptr_t)s->arg[k][i]);
+        }
+    }
+    cuMemFree((CUdeviceptr)(uintptr_t)s->workspace);
+    cuMemFree((CUdeviceptr)(uintptr_t)s->room);
+}
+
+int main(int argc, char **argv)
+{
+    static state s;
+    akr_error err;
+    CUcontext context;
+    CUdevice device;
+    if (argc != 2)
+        return fprintf(stderr, "bundle_calls BUNDLE\n"), 2;
+    if (cuInit(0) || cuDeviceGet(&device, 0) || cuDevicePrimaryCtxRetain(&context, device) ||
+        cuCtxSetCurrent(context) || cuStreamCreate(&s.stream, CU_STREAM_NON_BLOCKING)) {
+        return fprintf(stderr, "no device\n"), 1;
+    }
+    if (akr_open(&s.bundle, argv[1], 0, &err) != AKR_OK)
+        return fprintf(stderr, "%s\n", err.text), 1;
+    const akr_info *info = akr_describe(s.bundle);
+    printf("%-22s  %9s  %9s  %9s  %9s  %9s\n", info->name, "query us", "host us", "device us",
+           "Lt host", "Lt device");
+    for (int i = 0; i < info->measured_count; i++) {
+        const int64_t *size = akr_measured_size(s.bundle, i);
+        char text[80] = "";
+        size_t total = 0, length = 0;
+        double begin = now_us();
+        if (akr_query(&s.plan, s.bundle, size, &err) != AKR_OK)
+            return fprintf(stderr, "%s\n", err.text), 1;
+        double query = now_us() - begin;
+        for (int k = 0; k < info->size_count; k++) {
+            length += (size_t)snprintf(text + length, sizeof text - length, "%s%lld",
+                                       k == 0 ? "" : "x", (long long)size[k]);
+        }
+        for (int k = 0; k < info->argument_count; k++)
+            total += s.plan.bytes[k];
+        fill(&s, total);
+        printf("%-22s  %9.1f  %9.2f  %9.2f", text, query, host_us(&s, run_bundle),
+               device_us(&s, run_bundle));
+        if (strcmp(info->kernel, "matmul") == 0 && open_cublaslt(&s) == 0) {
+            printf("  %9.2f  %9.2f", host_us(&s, run_cublaslt), device_us(&s, run_cublaslt));
+        }
+        printf("\n");
+        drop(&s);
+    }
+    akr_close(s.bundle);
+    return 0;
+}

@@ -1,0 +1,107 @@
+"""llama_block.py: a block as in Llama (random weights), accelerated, beside eager and torch.compile.
+
+    python3 examples/torch/llama_block.py [--budget 60] [--hidden 4096] [--tokens 1,16,512] [--compile]
+
+Prints what was replaced, and for each number of tokens the time of one forward pass: by the clock on
+the wall as it is called, and of the device alone, in a CUDA graph.
+"""
+
+import argparse
+
+import torch
+from torch import nn
+
+import autokernel as ak
+from autokernel.torch import _wall_ms
+
+
+class Block(nn.Module):
+    def __init__(self, hidden: int, heads: int, inner: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.attention_norm = nn.RMSNorm(hidden, eps=1e-5)
+        self.q, self.k, self.v, self.o = (nn.Linear(hidden, hidden, bias=False) for _ in range(4))
+        self.norm = nn.RMSNorm(hidden, eps=1e-5)
+        self.gate, self.up = (nn.Linear(hidden, inner, bias=False) for _ in range(2))
+        self.down = nn.Linear(inner, hidden, bias=False)
+
+    def rotated(self, x: torch.Tensor) -> torch.Tensor:
+        half = x.shape[-1] // 2
+        angle = torch.arange(x.shape[-2], device=x.device)[:, None] / \
+            10000 ** (torch.arange(half, device=x.device) / half)
+        a, b = x[..., :half], x[..., half:]
+        cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+        return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, tokens, hidden = x.shape
+        h = self.attention_norm(x)
+        q, k, v = (f(h).view(batch, tokens, self.heads, -1).transpose(1, 2)
+                   for f in (self.q, self.k, self.v))
+        h = nn.functional.scaled_dot_product_attention(self.rotated(q), self.rotated(k), v,
+                                                       is_causal=True)
+        x = x + self.o(h.transpose(1, 2).reshape(batch, tokens, hidden))
+        h = self.norm(x)
+        return x + self.down(nn.functional.silu(self.gate(h)) * self.up(h))
+
+
+def graph_ms(call) -> float:
+    """The device's time of a call, in a CUDA graph of four."""
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        call()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(4):
+            call()
+    times = []
+    for _ in range(30):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        graph.replay()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(begin.elapsed_time(end) / 4)
+    return sorted(times)[15]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--budget", type=float, default=60)
+    parser.add_argument("--hidden", type=int, default=4096)
+    parser.add_argument("--tokens", default="1,16,512")
+    parser.add_argument("--compile", action="store_true")
+    args = parser.parse_args()
+    torch.manual_seed(0)
+    torch.set_grad_enabled(False)
+    inner = (args.hidden * 8 // 3 + 255) // 256 * 256
+    block = Block(args.hidden, args.hidden // 128, inner).cuda().bfloat16()
+    inputs = [torch.randn(1, int(n), args.hidden, device="cuda").bfloat16()
+              for n in args.tokens.split(",")]
+    rows = [[wall, graph_ms(lambda: block(x))]
+            for x in inputs for wall in _wall_ms([lambda: block(x)])]
+    if args.compile:
+        for x, row in zip(inputs, rows):
+            torch._dynamo.reset()
+            fast = torch.compile(block, fullgraph=True, dynamic=False)
+            fast(x)
+            row += [_wall_ms([lambda: fast(x)])[0], graph_ms(lambda: fast(x))]
+    accelerated = ak.torch.accelerate(block, inputs, budget=args.budget)
+    print(accelerated, flush=True)
+    for x, row in zip(inputs, rows):
+        row += [_wall_ms([lambda: block(x)])[0], graph_ms(lambda: block(x))]
+        if args.compile:
+            torch._dynamo.reset()
+            fast = torch.compile(block, fullgraph=True, dynamic=False)
+            fast(x)
+            row += [_wall_ms([lambda: fast(x)])[0], graph_ms(lambda: fast(x))]
+    names = ["eager"] + ["compiled"] * args.compile + ["accelerated"] + ["both"] * args.compile
+    print(f"{'tokens':>6s}" + "".join(f"  {name + ' ms':>14s}  {'in a graph':>10s}"
+                                     for name in names))
+    for x, row in zip(inputs, rows):
+        print(f"{x.shape[1]:6d}" + "".join(f"  {row[i]:14.4f}  {row[i + 1]:10.4f}"
+                                          for i in range(0, len(row), 2)))
+
+
+main()
