@@ -79,29 +79,22 @@ def main() -> None:
     block = Block(args.hidden, args.hidden // 128, inner).cuda().bfloat16()
     inputs = [torch.randn(1, int(n), args.hidden, device="cuda").bfloat16()
               for n in args.tokens.split(",")]
-    rows = [[wall, graph_ms(lambda: block(x))]
-            for x in inputs for wall in _wall_ms([lambda: block(x)])]
+    print("ms by the clock on the wall, and of the device in a CUDA graph")
+
+    def measured(name: str, call) -> None:
+        for x in inputs:
+            call(x)
+            print(f"{name:24s}  {x.shape[1]:4d} tokens  {_wall_ms([lambda: call(x)])[0]:8.4f}  "
+                  f"{graph_ms(lambda: call(x)):8.4f}", flush=True)
+
+    measured("eager", block)
     if args.compile:
-        for x, row in zip(inputs, rows):
-            torch._dynamo.reset()
-            fast = torch.compile(block, fullgraph=True, dynamic=False)
-            fast(x)
-            row += [_wall_ms([lambda: fast(x)])[0], graph_ms(lambda: fast(x))]
-    accelerated = ak.torch.accelerate(block, inputs, budget=args.budget)
-    print(accelerated, flush=True)
-    for x, row in zip(inputs, rows):
-        row += [_wall_ms([lambda: block(x)])[0], graph_ms(lambda: block(x))]
-        if args.compile:
-            torch._dynamo.reset()
-            fast = torch.compile(block, fullgraph=True, dynamic=False)
-            fast(x)
-            row += [_wall_ms([lambda: fast(x)])[0], graph_ms(lambda: fast(x))]
-    names = ["eager"] + ["compiled"] * args.compile + ["accelerated"] + ["both"] * args.compile
-    print(f"{'tokens':>6s}" + "".join(f"  {name + ' ms':>14s}  {'in a graph':>10s}"
-                                     for name in names))
-    for x, row in zip(inputs, rows):
-        print(f"{x.shape[1]:6d}" + "".join(f"  {row[i]:14.4f}  {row[i + 1]:10.4f}"
-                                          for i in range(0, len(row), 2)))
+        measured("compiled", torch.compile(block, fullgraph=True, dynamic=False))
+    print(ak.torch.accelerate(block, inputs, budget=args.budget), flush=True)
+    measured("accelerated", block)
+    if args.compile:
+        torch._dynamo.reset()
+        measured("accelerated, compiled", torch.compile(block, fullgraph=True, dynamic=False))
 
 
 main()
