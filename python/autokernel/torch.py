@@ -66,6 +66,7 @@ class Operator:
         self.bundle, self.name = bundle, name
         self.inputs = [a for a in bundle.arguments if a.access == "in" and not a.unused]
         self.outputs = [i for i, a in enumerate(bundle.arguments) if a.access == "out"]
+        self.dtype = getattr(torch, self.inputs[0].dtype)  # of the first input
         if any(a.access == "inout" for a in bundle.arguments):
             raise ValueError(f"{bundle.name}: reads and writes one array, which no registered "
                              "operator may: call the bundle itself")
@@ -327,7 +328,7 @@ class _Fast:
         operator = self.operators.get(x.numel() // cols if cols else 0)
         others = [self.module._parameters[n] for n in self.names]
         if operator is None or not x.is_cuda or \
-                any(str(t.dtype) != f"torch.{operator.inputs[0].dtype}" for t in (x, *others)):
+                any(t.dtype != operator.dtype for t in (x, *others)):
             return self.own(x)
         y = operator(x.reshape(-1, cols), *others)
         return y.view(*x.shape[:-1], y.shape[-1])
