@@ -149,8 +149,14 @@ class Bundle:
         return f"<autokernel bundle {self.name}, measured at {sizes}>"
 
     def close(self) -> None:
-        """Unloads the code. No call may be running, and none may follow."""
+        """Unloads the code. No call may be running; one that follows is refused."""
+        if self._gpu is not None:
+            self._gpu.close()
         self._finalizer()
+
+    def _check_open(self) -> None:
+        if not self._finalizer.alive:
+            raise BundleError(rt.INVALID, f"{self.name}: the bundle is closed")
 
     def plan(self, **sizes: int) -> dict[str, Any]:
         """How these sizes are served: {"measured", "variant", "threads", "workspace_bytes"}."""
@@ -163,10 +169,9 @@ class Bundle:
     def __call__(self, *arrays: np.ndarray,
                  out: Union[None, np.ndarray, Sequence[np.ndarray]] = None,
                  **named: np.ndarray) -> Any:
-        if not self._finalizer.alive:
-            raise BundleError(rt.INVALID, f"{self.name}: the bundle is closed")
         if self._gpu is not None:
             return self._gpu(arrays, out, named)
+        self._check_open()
         given = self._bind(arrays, named)
         fresh = self._bind_outputs(given, out)
         originals = dict(given)

@@ -83,6 +83,9 @@ class GpuCaller:
         self.run = ctypes.PyDLL(rt.library._name).akr_run_call
         self.run.restype, self.run.argtypes = ctypes.c_int, [ctypes.c_void_p]
 
+    def close(self) -> None:
+        self.run = lambda at: rt.INVALID  # also for who has remembered a call
+
     def __call__(self, arrays: Sequence[Any], out: Any, named: dict[str, Any]) -> Any:
         at = self.one
         if named or at is None or len(arrays) != len(self.inputs):
@@ -129,6 +132,7 @@ class GpuCaller:
 
     def _slow(self, arrays: Sequence[Any], out: Any, named: dict[str, Any]) -> Any:
         bundle = self.bundle
+        bundle._check_open()
         given = {i: self._tensor(i, a) for i, a in bundle._bind(arrays, named).items()}
         if out is None:
             plan = bundle._query(bundle._infer(given))

@@ -133,6 +133,14 @@ def test_streams_graphs_and_threads(request, name, m, n, k):
     assert not failed
 
 
+def test_a_closed_bundle_is_refused(path):
+    bundle, a = ak.load(path), random(256, 256)
+    bundle(a, a)
+    bundle.close()
+    with pytest.raises(ak.BundleError, match="closed"):
+        bundle(a, a)
+
+
 def test_an_operator(path):
     op = ak.torch.register(path, "gpu_product")
     a, b = random(256, 256).requires_grad_(), random(256, 256).requires_grad_()
