@@ -1,4 +1,5 @@
-# Whatever is on the command line: exit code 0, 1 or 2, and at most one line of complaint if it is 2.
+# Whatever is on the command line: exit code 0, 1 or 2, and at most one line of complaint if it is 2; import
+# has one for each file.
 long=$(head -c 100000 /dev/zero | tr '\0' x)
 pieces=('' - -- --- = --= --=x -h --help --json --json=1 --json=x --evals --evals=3 -1 0 99999999999999999999
     matmul ./ / /dev/null '%s%n' $'\033[31m' $'line\nbreak' $'\xff\xfe' --size --size=1 "$long" --config @ --config=@/
@@ -16,9 +17,12 @@ while [ $tried -lt 150 ]; do
     case ${line[0]} in tune | check | bench | compare | doctor) line+=(--no-such-option) ;; esac
     timeout 60 autokernel "${line[@]}" >stdout 2>stderr
     code=$?
-    if [ $code -gt 2 ] || { [ $code -eq 2 ] && [ "$(wc -l <stderr)" -ne 1 ]; } ||
+    lines=1
+    [ "${line[0]}" = import ] && [ ${#line[@]} -gt 2 ] && lines=$((${#line[@]} - 1))
+    if [ $code -gt 2 ] || { [ $code -eq 2 ] && [ "$(wc -l <stderr)" -gt $lines ]; } ||
+        { [ $code -ne 0 ] && grep -qv '^autokernel: ' stderr; } ||
         { [ $code -eq 2 ] && grep -q "$(printf '\033')" stderr; } ||
-        { [ $code -ne 0 ] && [ "$(head -c 12 stderr)" != "autokernel: " ]; }; then
+        { [ $code -ne 0 ] && ! [ -s stderr ]; }; then
         printf 'code %s:' $code
         printf ' %q' "${line[@]}" | cut -c 1-300
         echo
