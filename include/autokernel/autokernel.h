@@ -802,6 +802,9 @@ typedef struct ak_llm_options {
                                the model of `replay` */
     const char *url;        /* base address of the server, with or without /v1 */
     const char *effort;     /* reasoning effort: none, minimal, low, medium, high, xhigh, max */
+    const char *share;      /* what the model is told: "space" (parameters, conditions, times),
+                               "facts" (also device, shape, and why trials failed) or "source"
+                               (also the source and what compilers say); NULL: "source" */
     const char *key_file;   /* its first line is the key; only the owner may read it (mode 0600) */
     const char *prices;     /* JSON file with prices that extend or replace the built-in ones */
     const char *record;     /* folder that keeps every answer, for one model and effort; a question

@@ -17,7 +17,7 @@ static bool print_json(const ak_command *only)
         }
         json_t *row = json_object(), *options = json_array();
         for (size_t o = 0; o < AK_OPTION_COUNT && good; o++) {
-            good = (command->options & (UINT64_C(1) << o)) == 0 ||
+            good = (command->options & AK_O_AT(o)) == 0 ||
                    json_array_append_new(options, json_string(ak_options_all[o].name)) == 0;
         }
         good = good && ak_json_set_text(row, "name", command->name) &&

@@ -39,15 +39,18 @@ typedef struct ak_option {
 extern const ak_option ak_options_all[AK_OPTION_COUNT];
 
 /* Sets of options: bits by ak_option_id. */
-#define AK_O(id) (UINT64_C(1) << AK_OPTION_##id)
+__extension__ typedef unsigned __int128 ak_option_set;
+_Static_assert(AK_OPTION_COUNT <= 128, "an option has a bit in ak_option_set");
+#define AK_O_AT(id) ((ak_option_set)1 << (id))
+#define AK_O(id)    AK_O_AT(AK_OPTION_##id)
 #define AK_O_TASK                                                                                  \
     (AK_O(DEVICE) | AK_O(IMPL) | AK_O(SIZE) | AK_O(DTYPE) | AK_O(SET) | AK_O(FIX) |                \
      AK_O(ALLOW_NUMERICS))
 #define AK_O_RUN (AK_O(THREADS) | AK_O(SEED) | AK_O(LAUNCHER) | AK_O(WORKERS))
 #define AK_O_LLM                                                                                   \
     (AK_O(LLM) | AK_O(LLM_URL) | AK_O(LLM_EFFORT) | AK_O(LLM_BUDGET) | AK_O(LLM_TIMEOUT) |         \
-     AK_O(LLM_TOKENS) | AK_O(LLM_CALLS) | AK_O(LLM_KEY_FILE) | AK_O(LLM_PRICES) |                  \
-     AK_O(LLM_RECORD) | AK_O(LLM_REPLAY))
+     AK_O(LLM_TOKENS) | AK_O(LLM_CALLS) | AK_O(LLM_SHARE) | AK_O(LLM_KEY_FILE) |                   \
+     AK_O(LLM_PRICES) | AK_O(LLM_RECORD) | AK_O(LLM_REPLAY))
 #define AK_O_FILTER                                                                                \
     (AK_O(RUN) | AK_O(DEVICE) | AK_O(IMPL) | AK_O(SIZE) | AK_O(DTYPE) | AK_O(SET) | AK_O(ARCHIVE))
 
@@ -77,7 +80,7 @@ typedef struct ak_command {
     const char *summary;  /* one line */
     const char *operands; /* "KERNEL", "[KERNEL]" or "" */
     size_t least, most;   /* number of operands */
-    uint64_t options;
+    ak_option_set options;
     const char *about;    /* paragraphs of help */
     const char *examples; /* lines that work as written */
     bool hidden;

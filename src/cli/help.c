@@ -78,7 +78,7 @@ void ak_help_command(const ak_command *command)
     table.width = WIDTH_ELSEWHERE;
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
         const ak_option *option = &ak_options_all[i];
-        if (command->options & (UINT64_C(1) << i)) {
+        if (command->options & AK_O_AT(i)) {
             ak_table_cell(&table, "  --%s %s", option->name, option->value);
             ak_table_cell(&table, "%s", option->setting ? "*" : "");
             ak_table_cell(&table, "%s", ak_option_help(command, (ak_option_id)i));

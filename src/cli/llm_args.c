@@ -6,9 +6,9 @@
 static ak_status need_model(const ak_args *args, ak_error *err)
 {
     static const ak_option_id about[] = {
-        AK_OPTION_LLM_URL,    AK_OPTION_LLM_EFFORT,  AK_OPTION_LLM_BUDGET, AK_OPTION_LLM_KEY_FILE,
-        AK_OPTION_LLM_PRICES, AK_OPTION_LLM_TIMEOUT, AK_OPTION_LLM_TOKENS, AK_OPTION_LLM_CALLS,
-        AK_OPTION_LLM_RECORD, AK_OPTION_GENERATIONS, AK_OPTION_BATCH};
+        AK_OPTION_LLM_URL,    AK_OPTION_LLM_EFFORT,  AK_OPTION_LLM_BUDGET,  AK_OPTION_LLM_KEY_FILE,
+        AK_OPTION_LLM_PRICES, AK_OPTION_LLM_TIMEOUT, AK_OPTION_LLM_TOKENS,  AK_OPTION_LLM_CALLS,
+        AK_OPTION_LLM_SHARE,  AK_OPTION_LLM_RECORD,  AK_OPTION_GENERATIONS, AK_OPTION_BATCH};
     for (size_t i = 0; i < sizeof about / sizeof about[0]; i++) {
         const char *origin = args->origin[about[i]];
         if (origin != NULL && strncmp(origin, "--", 2) == 0) {
@@ -27,6 +27,7 @@ ak_status ak_llm_args(ak_llm_options *out, const ak_args *args, const volatile i
     *out = (ak_llm_options){.model = args->text[AK_OPTION_LLM],
                             .url = args->text[AK_OPTION_LLM_URL],
                             .effort = args->text[AK_OPTION_LLM_EFFORT],
+                            .share = args->text[AK_OPTION_LLM_SHARE],
                             .key_file = args->text[AK_OPTION_LLM_KEY_FILE],
                             .prices = args->text[AK_OPTION_LLM_PRICES],
                             .record = args->text[AK_OPTION_LLM_RECORD],

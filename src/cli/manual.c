@@ -11,7 +11,7 @@
 
 static bool takes(const ak_command *command, size_t option)
 {
-    return (command->options & (UINT64_C(1) << option)) != 0;
+    return (command->options & AK_O_AT(option)) != 0;
 }
 
 static bool is_flag(const ak_option *option)

@@ -183,7 +183,7 @@ static ak_status unknown_option(const ak_command *command, const char *word, ak_
     const char *known[AK_OPTION_COUNT + 1];
     size_t count = 0;
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
-        if (command->options & (UINT64_C(1) << i)) {
+        if (command->options & AK_O_AT(i)) {
             known[count++] = spelled[i];
         }
     }
@@ -213,7 +213,7 @@ static bool find_option(ak_option_id *out, const char **value, const ak_command 
         for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++) {
             if (word[1] == letters[i].letter && word[2] == 0) {
                 *out = letters[i].id;
-                return (command->options & (UINT64_C(1) << *out)) != 0;
+                return (command->options & AK_O_AT(*out)) != 0;
             }
         }
         return false;
@@ -221,7 +221,7 @@ static bool find_option(ak_option_id *out, const char **value, const ak_command 
     size_t length = strcspn(word + 2, "=");
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
         const char *name = ak_options_all[i].name;
-        if ((command->options & (UINT64_C(1) << i)) && strlen(name) == length &&
+        if ((command->options & AK_O_AT(i)) && strlen(name) == length &&
             memcmp(name, word + 2, length) == 0) {
             *out = (ak_option_id)i;
             *value = word[2 + length] == '=' ? word + 3 + length : NULL;

@@ -189,6 +189,13 @@ static void on_start(ak_progress *p, const json_t *event)
         : strcmp(ak_json_text_at(event, "strategy"), "portfolio") == 0
             ? " (the default: no language model is configured)"
             : " (the default with a language model)");
+    if (ak_json_text_at(event, "model_told")[0] != 0) {
+        say(p, "%s is told %s%s", ak_json_text_at(event, "model"),
+            ak_json_text_at(event, "model_told"),
+            strcmp(ak_json_text_at(event, "model_share"), "space") == 0
+                ? ""
+                : " (--llm-share tells it less)");
+    }
     if (ak_json_number_at(event, "resumed") > 0) {
         char best[AK_NUMBER_BYTES];
         say(p, "resumed with %.0f trials of the archive, best %s ms",

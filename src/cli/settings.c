@@ -180,7 +180,7 @@ ak_status ak_settings_apply(ak_args *args, const ak_command *command, const ak_s
                             ak_error *err)
 {
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
-        if ((command->options & (UINT64_C(1) << i)) && settings->at[i].text != NULL &&
+        if ((command->options & AK_O_AT(i)) && settings->at[i].text != NULL &&
             args->origin[i] == NULL) {
             AK_DO(ak_args_set(args, (ak_option_id)i, settings->at[i].text, settings->at[i].origin,
                               err));

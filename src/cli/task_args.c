@@ -478,7 +478,7 @@ void ak_next_on_task(const char *verb, const char *why, const ak_args *args, con
                      bool with_size)
 {
     ak_buf command = AK_BUF(HINT_BYTES);
-    uint64_t takes = ak_command_find(verb)->options;
+    ak_option_set takes = ak_command_find(verb)->options;
     bool from_file = false;
     for (size_t i = 0; i < args->config_count; i++) {
         from_file = from_file || args->config[i][0] == '@' || args->config[i][0] == '#';

@@ -10,6 +10,7 @@
 #ifndef AK_LAB_STUDY_H
 #define AK_LAB_STUDY_H
 
+#include "llm/brief.h"
 #include "strategy/strategy.h"
 
 #define AK_STUDY_ARMS_MAX 32
@@ -39,6 +40,7 @@ typedef struct ak_study {
     size_t arm_count;
     double optimum; /* minimised; 0 if unknown */
     char *model;    /* name of the language model that took part; NULL if there is none */
+    ak_share share; /* what the language model is told at most */
     const char *kernel, *device, *size;
 } ak_study;
 

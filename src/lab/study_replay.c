@@ -127,6 +127,7 @@ static ak_status replay_run(ak_study *study, ak_study_arm *arm, ak_study_run *ru
             ak_space_set_default(r.space, &start);
         }
         ak_advisor_options advisor = {.model = model,
+                                      .share = study->share,
                                       .device = recording->device,
                                       .size = recording->size,
                                       .dtype = recording->dtype,
@@ -197,6 +198,7 @@ ak_status ak_study_recording(char **out_json, const ak_recording *recording,
     if (options->llm != NULL) {
         ak_llm_options client = *options->llm;
         client.cancel = options->cancel;
+        AK_TRY(ak_share_parse(&study.share, client.share, err));
         AK_TRY(ak_llm_open(&llm, &client, NULL, err));
     }
     if (llm != NULL) {

@@ -497,7 +497,7 @@ static void begin(bool *found, ak_llm_call *call, ak_llm *llm, const ak_llm_chat
             call->status = look_on_tape(found, call, &call->error);
         }
     } else if (call->status == AK_INVALID || call->status == AK_LIMIT) {
-        call->answer.fault = AK_LLM_FAULT_REQUEST;
+        call->answer.fault = call->status == AK_LIMIT ? AK_LLM_FAULT_CONTEXT : AK_LLM_FAULT_REQUEST;
     }
     *found = *found || call->status != AK_OK;
 }

@@ -75,6 +75,46 @@ static ak_status add_fact(ak_brief *brief, bool hardware, const char *name, cons
     return AK_OK;
 }
 
+/* ---- share ----------------------------------------------------------------------------------- */
+
+ak_status ak_share_parse(ak_share *out, const char *text, ak_error *err)
+{
+#define X(name, word, told)                                                                        \
+    if (text != NULL && strcmp(text, word) == 0) {                                                 \
+        *out = AK_SHARE_##name;                                                                    \
+        return AK_OK;                                                                              \
+    }
+    AK_SHARE_MAP(X)
+#undef X
+    *out = AK_SHARE_SOURCE;
+    return text == NULL
+               ? AK_OK
+               : ak_fail(err, AK_INVALID,
+                         "a language model cannot be told \"%.40s\"; choose one of: space, "
+                         "facts, source",
+                         text);
+}
+
+const char *ak_share_text(ak_share share)
+{
+    static const char *const texts[] = {
+#define X(name, text, told) text,
+        AK_SHARE_MAP(X)
+#undef X
+    };
+    return texts[share];
+}
+
+const char *ak_share_told(ak_share share)
+{
+    static const char *const texts[] = {
+#define X(name, text, told) told,
+        AK_SHARE_MAP(X)
+#undef X
+    };
+    return texts[share];
+}
+
 /* ---- hardware -------------------------------------------------------------------------------- */
 
 /* Returns true if the name belongs to the problem and not to the device, whose facts are in the

@@ -12,6 +12,25 @@
 #include "measure/roofline.h"
 #include "problem/task.h"
 
+/* How much a model is told, which is also what leaves the machine, the most first.
+   X(NAME, text, told) */
+#define AK_SHARE_MAP(X)                                                                            \
+    X(SOURCE, "source",                                                                            \
+      "parameters, conditions, times, facts of the device and the shape, the source of the "       \
+      "kernel, and messages of compilers")                                                         \
+    X(FACTS, "facts", "parameters, conditions, times, and facts of the device and the shape")      \
+    X(SPACE, "space", "parameters, conditions and times")
+
+typedef enum ak_share {
+#define X(name, text, told) AK_SHARE_##name,
+    AK_SHARE_MAP(X)
+#undef X
+} ak_share;
+/* Reads the name of a share; NULL is AK_SHARE_SOURCE. */
+ak_status ak_share_parse(ak_share *out, const char *text, ak_error *err);
+const char *ak_share_text(ak_share share);
+const char *ak_share_told(ak_share share);
+
 #define AK_FACTS_MAX 32 /* entries of a space file's "Facts" */
 
 /* One line of the prompt: name "arithmetic intensity", text "170.7 flop/byte". */
@@ -32,6 +51,7 @@ typedef struct ak_derived {
 typedef struct ak_brief {
     const char *kernel, *description, *implementation, *device, *size, *dtype, *choices;
     const char *source; /* source of the implementation; NULL for a T1 file, which has none */
+    ak_share share;     /* what of all this the prompt shows */
     const ak_space *space;
     const ak_scope *constants;
     ak_fact *hardware, *shape;

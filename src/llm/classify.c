@@ -31,7 +31,11 @@ static const struct {
     {"overloaded", AK_LLM_FAULT_OVERLOADED},
     {"loading model", AK_LLM_FAULT_LOADING},
     {"rate_limit", AK_LLM_FAULT_RATE_LIMIT},
-    {"context_length_exceeded", AK_LLM_FAULT_REQUEST},
+    {"context_length_exceeded", AK_LLM_FAULT_CONTEXT},
+    {"exceed_context_size", AK_LLM_FAULT_CONTEXT},    /* llama.cpp */
+    {"available context size", AK_LLM_FAULT_CONTEXT}, /* llama.cpp before it had a type */
+    {"maximum context length", AK_LLM_FAULT_CONTEXT}, /* vLLM */
+    {"prompt is too long", AK_LLM_FAULT_CONTEXT},
     {"invalid_request", AK_LLM_FAULT_REQUEST},
 };
 
@@ -247,9 +251,9 @@ static ak_llm_fault fault_of_status(int status)
         int status;
         ak_llm_fault fault;
     } known[] = {
-        {401, AK_LLM_FAULT_KEY},        {402, AK_LLM_FAULT_QUOTA},      {403, AK_LLM_FAULT_KEY},
-        {404, AK_LLM_FAULT_MODEL},      {408, AK_LLM_FAULT_TIMEOUT},    {409, AK_LLM_FAULT_SERVER},
-        {429, AK_LLM_FAULT_RATE_LIMIT}, {529, AK_LLM_FAULT_OVERLOADED},
+        {401, AK_LLM_FAULT_KEY},     {402, AK_LLM_FAULT_QUOTA},      {403, AK_LLM_FAULT_KEY},
+        {404, AK_LLM_FAULT_MODEL},   {408, AK_LLM_FAULT_TIMEOUT},    {409, AK_LLM_FAULT_SERVER},
+        {413, AK_LLM_FAULT_CONTEXT}, {429, AK_LLM_FAULT_RATE_LIMIT}, {529, AK_LLM_FAULT_OVERLOADED},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (known[i].status == status) {
@@ -272,7 +276,8 @@ void ak_classify(ak_verdict *out, int status, const ak_reply_headers *headers, c
     bool precise = words == AK_LLM_FAULT_QUOTA || words == AK_LLM_FAULT_OVERLOADED ||
                    words == AK_LLM_FAULT_LOADING ||
                    (status < 500 && status != 429 &&
-                    (words == AK_LLM_FAULT_KEY || words == AK_LLM_FAULT_MODEL));
+                    (words == AK_LLM_FAULT_KEY || words == AK_LLM_FAULT_MODEL ||
+                     words == AK_LLM_FAULT_CONTEXT));
     if (precise) {
         out->fault = words;
     }

@@ -114,6 +114,8 @@ const char *ak_llm_finish_text(ak_llm_finish finish);
       "the key is missing, wrong or expired: see 'autokernel doctor'")                             \
     X(MODEL, "model", AK_NOT_FOUND, true, "check the name of the model and the address")           \
     X(REQUEST, "request", AK_INVALID, true, "") /* question refused by the provider */             \
+    X(CONTEXT, "context", AK_LIMIT, true,                                                          \
+      "choose a model with a larger context, or tell it less with --llm-share")                    \
     X(TLS, "tls", AK_UNAVAILABLE, true,                                                            \
       "name the file with the right CA certificates in CURL_CA_BUNDLE")                            \
     X(BUDGET, "budget", AK_LIMIT, true, "")           /* might exceed the budget */                \

@@ -298,13 +298,31 @@ static void put_facts(ak_buf *out, const char *title, const ak_fact *facts, size
     }
 }
 
+static void put_all_facts(ak_buf *out, const ak_brief *brief)
+{
+    put_facts(out, "Hardware", brief->hardware, brief->hardware_count);
+    put_facts(out, "This shape on this device", brief->shape, brief->shape_count);
+    if (brief->derived_count > 0) {
+        ak_config fallback;
+        char text[160];
+        ak_space_default(&fallback, brief->space);
+        ak_buf_puts(out, "\n## What follows from the default configuration\n\n");
+        for (size_t i = 0; i < brief->derived_count; i++) {
+            ak_derived_show(text, sizeof text, brief, &brief->derived[i], &fallback);
+            ak_buf_print(out, "- %s: %s\n", brief->derived[i].name, text);
+        }
+    }
+}
+
 ak_status ak_prompt_brief(ak_buf *out, const ak_brief *brief, ak_error *err)
 {
     ak_buf_print(out, "# Task\n\nKernel %s", brief->kernel);
     if (brief->implementation[0] != 0) {
         ak_buf_print(out, ", implementation %s", brief->implementation);
     }
-    ak_buf_print(out, ", device %s", brief->device);
+    if (brief->share <= AK_SHARE_FACTS) {
+        ak_buf_print(out, ", device %s", brief->device);
+    }
     if (brief->description[0] != 0) {
         ak_buf_puts(out, ": ");
         ak_prompt_quote(out, brief->description, 1000);
@@ -319,19 +337,10 @@ ak_status ak_prompt_brief(ak_buf *out, const ak_brief *brief, ak_error *err)
                      brief->choices);
     }
     put_parameters(out, brief->space);
-    put_facts(out, "Hardware", brief->hardware, brief->hardware_count);
-    put_facts(out, "This shape on this device", brief->shape, brief->shape_count);
-    if (brief->derived_count > 0) {
-        ak_config fallback;
-        char text[160];
-        ak_space_default(&fallback, brief->space);
-        ak_buf_puts(out, "\n## What follows from the default configuration\n\n");
-        for (size_t i = 0; i < brief->derived_count; i++) {
-            ak_derived_show(text, sizeof text, brief, &brief->derived[i], &fallback);
-            ak_buf_print(out, "- %s: %s\n", brief->derived[i].name, text);
-        }
+    if (brief->share <= AK_SHARE_FACTS) {
+        put_all_facts(out, brief);
     }
-    if (brief->source != NULL && brief->source[0] != 0) {
+    if (brief->share == AK_SHARE_SOURCE && brief->source != NULL && brief->source[0] != 0) {
         bool whole = strlen(brief->source) <= AK_PROMPT_SOURCE_MAX;
         ak_buf_print(out, "\n## Source%s\n\n~~~\n",
                      whole ? "" : ", where it depends on parameters");

@@ -149,6 +149,9 @@ static void put_anchor(ak_buf *out, const view *v, char letter, size_t number)
         ak_buf_print(out, "%s%s=%s", p == 0 ? "" : ",", ak_space_parameter(space, p)->name, text);
     }
     ak_buf_putc(out, '\n');
+    if (v->brief->share > AK_SHARE_FACTS) {
+        return;
+    }
     for (size_t i = 0; i < v->brief->derived_count; i++) {
         ak_derived_show(text, sizeof text, v->brief, &v->brief->derived[i], &t->config);
         ak_buf_print(out, "  %s: %s\n", v->brief->derived[i].name, text);
@@ -188,7 +191,7 @@ static void put_best(ak_buf *out, const view *v)
         }
         ak_buf_print(out, "%s%s", t->again ? " (measured again)" : "",
                      t->same_code ? " (compiles to the same code as an earlier one)" : "");
-        if (t->spill_bytes > 0) {
+        if (t->spill_bytes > 0 && v->brief->share <= AK_SHARE_FACTS) {
             ak_buf_print(out, " (spills %d bytes)", t->spill_bytes);
         }
         ak_buf_puts(out, ": ");
@@ -287,10 +290,12 @@ static void put_failure(ak_buf *out, const view *v, size_t number)
     if (t->max_error > 1.0 && t->max_error < 1e300) {
         ak_buf_print(out, "; error %.3g times what is allowed", t->max_error);
     }
-    if (t->spill_bytes > 0) {
+    if (t->spill_bytes > 0 && v->brief->share <= AK_SHARE_FACTS) {
         ak_buf_print(out, "; spills %d bytes", t->spill_bytes);
     }
-    if (t->reason != NULL) {
+    /* A compiler quotes the source. */
+    bool source = t->status == AK_TRIAL_COMPILE_ERROR;
+    if (t->reason != NULL && v->brief->share <= (source ? AK_SHARE_SOURCE : AK_SHARE_FACTS)) {
         ak_buf_puts(out, "; ");
         ak_prompt_quote(out, t->reason, AK_PROMPT_TEXT_MAX);
     }
@@ -447,7 +452,8 @@ static void put_aim(ak_buf *out, const view *v)
     if (v->ok == 0) {
         return;
     }
-    double best = v->order[0].ms, bound = v->brief->least_ms, aim = best * (1 - AIM);
+    double best = v->order[0].ms, aim = best * (1 - AIM);
+    double bound = v->brief->share > AK_SHARE_FACTS ? 0 : v->brief->least_ms;
     if (bound > 0 && bound < best && bound >= best * NEAR_BOUND) {
         ak_buf_print(out, "A is at %.3g %% of the least possible time: little is left to gain.\n",
                      bound / best * 100);

@@ -102,6 +102,7 @@ ak_status ak_report_command(ak_report_model *model, ak_error *err)
         option(&out, "--llm", text(model->options, "llm"));
         option(&out, "--llm-replay", text(model->options, "llm_replay"));
         option(&out, "--llm-effort", text(model->options, "llm_effort"));
+        option(&out, "--llm-share", text(model->options, "llm_share"));
         number_option(&out, "--llm-budget", model->options, "llm_budget");
         number_option(&out, "--generations", model->options, "generations");
         number_option(&out, "--batch", model->options, "batch");

@@ -88,6 +88,7 @@ static ak_status describe(ak_advisor *a, const ak_strategy_context *context, ak_
         a->brief.size = or_else(a->options->size, "");
         a->brief.dtype = or_else(a->options->dtype, "");
     }
+    a->brief.share = a->options->share;
     AK_DO(ak_prompt_system(&a->system, err));
     return ak_prompt_brief(&a->brief_text, &a->brief, err);
 }
@@ -188,24 +189,9 @@ static bool is_over(ak_advisor *a)
     return a->ending != NULL;
 }
 
-ak_status ak_advisor_ask(ak_advisor *a, ak_error *err)
+/* Sends the question of this generation. */
+static ak_status start_call(ak_advisor *a, ak_error *err)
 {
-    if (a->state != AK_ADVICE_IDLE) {
-        return AK_OK;
-    }
-    if (is_over(a)) {
-        a->state = AK_ADVICE_ENDED;
-        if (!a->used) {
-            char why[240];
-            (void)snprintf(why, sizeof why, "%.100s gave no usable proposal",
-                           a->options->model->name);
-            fail(a, why);
-        }
-        return AK_OK;
-    }
-    a->generation++;
-    a->asked_ms = a->best_ms;
-    a->shown = a->count;
     AK_DO(write_prompt(a, err));
     a->messages[0] = (ak_llm_message){AK_LLM_USER, a->brief_text.data};
     a->messages[1] = (ak_llm_message){AK_LLM_USER, a->prompt.data};
@@ -228,6 +214,27 @@ ak_status ak_advisor_ask(ak_advisor *a, ak_error *err)
     a->asked_ns = ak_clock_ns();
     a->state = AK_ADVICE_ASKED;
     return AK_OK;
+}
+
+ak_status ak_advisor_ask(ak_advisor *a, ak_error *err)
+{
+    if (a->state != AK_ADVICE_IDLE) {
+        return AK_OK;
+    }
+    if (is_over(a)) {
+        a->state = AK_ADVICE_ENDED;
+        if (!a->used) {
+            char why[240];
+            (void)snprintf(why, sizeof why, "%.100s gave no usable proposal",
+                           a->options->model->name);
+            fail(a, why);
+        }
+        return AK_OK;
+    }
+    a->generation++;
+    a->asked_ms = a->best_ms;
+    a->shown = a->count;
+    return start_call(a, err);
 }
 
 bool ak_advisor_await(ak_advisor *a, int64_t timeout_ns)
@@ -423,6 +430,15 @@ out:
     return AK_OK;
 }
 
+/* Asks the same question with less in it, because the model's context is too small. */
+static ak_status ask_less(ak_advisor *a, ak_error *err)
+{
+    a->brief.share++;
+    ak_buf_clear(&a->brief_text);
+    AK_DO(ak_prompt_brief(&a->brief_text, &a->brief, err));
+    return start_call(a, err);
+}
+
 ak_status ak_advisor_poll(ak_advisor *a, ak_error *err)
 {
     if (a->state != AK_ADVICE_ASKED || !a->options->model->done(a->call)) {
@@ -437,7 +453,11 @@ ak_status ak_advisor_poll(ak_advisor *a, ak_error *err)
         status = take_answer(a, &answer, err);
     } else {
         tell(a, &answer, NULL, why.text);
-        fail(a, why.text);
+        if (answer.fault == AK_LLM_FAULT_CONTEXT && a->brief.share < AK_SHARE_SPACE) {
+            status = ask_less(a, err);
+        } else {
+            fail(a, why.text);
+        }
     }
     ak_llm_answer_clear(&answer);
     return status;

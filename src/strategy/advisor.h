@@ -48,6 +48,7 @@ struct ak_advisor_options {
     const ak_ceilings *ceilings; /* NULL if unknown */
     /* Facts of a recording, which are used if there is no task; NULL or "" if unknown. */
     const char *device, *size, *dtype;
+    ak_share share;      /* what the model is told at most */
     const char *library; /* fastest library and its time; NULL if there is none */
     double library_ms;
     int generations; /* number of questions; 0: the strategy's default */

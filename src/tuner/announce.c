@@ -39,6 +39,9 @@ static void announce_start(const ak_tuning *r)
            ak_json_set_text(fields, "strategy", r->asked) &&
            ak_json_set(fields, "strategy_is_default", json_boolean(r->options->strategy == NULL)) &&
            ak_json_set_text(fields, "model", r->advisor.model.name) &&
+           (r->advisor.llm == NULL ||
+            (ak_json_set_text(fields, "model_share", ak_share_text(r->advisor.options.share)) &&
+             ak_json_set_text(fields, "model_told", ak_share_told(r->advisor.options.share)))) &&
            ak_json_set_real(fields, "valid", (double)ak_space_count(task->space)) &&
            ak_json_set_real(fields, "cartesian", ak_space_cartesian(task->space)) &&
            ak_json_set(fields, "evaluations", json_integer((json_int_t)r->evaluations)) &&

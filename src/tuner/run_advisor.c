@@ -75,6 +75,7 @@ ak_status ak_run_advisor_open(ak_run_advisor *out, const ak_run_advisor_setting 
     if (status != AK_OK) {
         return ak_fail(err, status, "%s", out->missing.text);
     }
+    AK_DO(ak_share_parse(&out->options.share, client.share, err));
     ak_model_llm(&out->model, out->llm);
     out->options.model = &out->model;
     return AK_OK;
@@ -109,6 +110,7 @@ bool ak_run_advisor_record(json_t *object, const ak_tune_options *options)
     return (llm->model == NULL || ak_json_set_text(object, "llm", llm->model)) &&
            (llm->replay == NULL || ak_json_set_text(object, "llm_replay", llm->replay)) &&
            (llm->effort == NULL || ak_json_set_text(object, "llm_effort", llm->effort)) &&
+           (llm->share == NULL || ak_json_set_text(object, "llm_share", llm->share)) &&
            ak_json_set_real(object, "llm_budget", llm->budget_usd) &&
            ak_json_set(object, "generations", json_integer(options->generations)) &&
            ak_json_set(object, "batch", json_integer((json_int_t)options->batch));

@@ -475,6 +475,28 @@ static ak_status unauthorized(ak_buf *out, script *self, const char *state, ak_e
     return ak_fail(err, AK_UNAVAILABLE, "script:one: 401: the key is not valid");
 }
 
+/* A model whose context has no room for facts. */
+static ak_status narrow(ak_buf *out, script *self, const char *state, ak_error *err)
+{
+    if (strstr(self->brief, "device ") != NULL) {
+        self->fault = AK_LLM_FAULT_CONTEXT;
+        return ak_fail(err, AK_LIMIT, "script:one: 400: the context is too small");
+    }
+    return climb(out, self, state, err);
+}
+
+/* A question that is too long is asked again with less in it, and later questions are short. */
+static void test_too_long(void **state)
+{
+    (void)state;
+    run *r = open_run("llm", narrow, 30, 3);
+    (void)search(r);
+    assert_string_equal(r->notice, "");
+    assert_true(r->model.questions >= 4); /* the first three times */
+    assert_string_equal(r->model.asked[0], r->model.asked[2]);
+    close_run(r);
+}
+
 static ak_status junk(ak_buf *out, script *self, const char *state, ak_error *err)
 {
     (void)self;
@@ -613,10 +635,10 @@ int main(void)
         cmocka_unit_test(test_closed_loop), cmocka_unit_test(test_deterministic),
         cmocka_unit_test(test_overlap),     cmocka_unit_test(test_abandoned),
         cmocka_unit_test(test_oneshot),     cmocka_unit_test(test_hybrid),
-        cmocka_unit_test(test_stalled),     cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_no_start),    cmocka_unit_test(test_off_grid),
-        cmocka_unit_test(test_flood),       cmocka_unit_test(test_satisfied),
-        cmocka_unit_test(test_broken_off),
+        cmocka_unit_test(test_too_long),    cmocka_unit_test(test_stalled),
+        cmocka_unit_test(test_faults),      cmocka_unit_test(test_no_start),
+        cmocka_unit_test(test_off_grid),    cmocka_unit_test(test_flood),
+        cmocka_unit_test(test_satisfied),   cmocka_unit_test(test_broken_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -182,6 +182,42 @@ static void test_stable_parts(void **state)
     ak_buf_free(&text);
 }
 
+/* What leaves the machine: with "facts" no source and no compiler's message, with "space" no fact
+   of the device either. */
+static void test_shares(void **state)
+{
+    static const struct {
+        const char *text;
+        bool spill, device, reason, source;
+    } shares[] = {{NULL, true, true, true, true},
+                  {"source", true, true, true, true},
+                  {"facts", true, true, true, false},
+                  {"space", false, false, false, false}};
+    fixture *f = *state;
+    ak_experience trials[32];
+    ak_error err = AK_ERROR_INIT;
+    ak_history history = {
+        .trials = trials, .count = experience(trials, f), .batch = 12, .generation = 3};
+    assert_int_equal(ak_share_parse(&f->brief.share, "all", &err), AK_INVALID);
+    assert_non_null(strstr(err.text, "choose one of: space, facts, source"));
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        ak_buf text = AK_BUF(AK_PROMPT_BYTES_MAX);
+        assert_int_equal(ak_share_parse(&f->brief.share, shares[i].text, NULL), AK_OK);
+        assert_int_equal(ak_prompt_brief(&text, &f->brief, NULL), AK_OK);
+        assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
+        assert_non_null(strstr(text.data, "8.75 ms"));
+        assert_non_null(strstr(text.data, "UNROLL"));
+        assert_int_equal(strstr(text.data, "spills 128 bytes") != NULL, shares[i].spill);
+        assert_int_equal(strstr(text.data, "## Hardware") != NULL, shares[i].device);
+        assert_int_equal(strstr(text.data, ", device ") != NULL, shares[i].device);
+        assert_int_equal(strstr(text.data, "no end after 10 s") != NULL, shares[i].reason);
+        assert_int_equal(strstr(text.data, "undeclared") != NULL, shares[i].source);
+        assert_int_equal(strstr(text.data, "## Source") != NULL, shares[i].source);
+        ak_buf_free(&text);
+    }
+    f->brief.share = AK_SHARE_SOURCE;
+}
+
 /* The schema allows what can be right and nothing else: values of valid configurations, parents
    that were shown with a time, as many proposals as were asked for. */
 static void test_answer_contract(void **state)
@@ -513,11 +549,11 @@ static void test_predictions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stable_parts),    cmocka_unit_test(test_state),
-        cmocka_unit_test(test_foreign_text),    cmocka_unit_test(test_skeleton),
-        cmocka_unit_test(test_portfolio),       cmocka_unit_test(test_honest_bounds),
-        cmocka_unit_test(test_answer_contract), cmocka_unit_test(test_proposals),
-        cmocka_unit_test(test_predictions),
+        cmocka_unit_test(test_shares),        cmocka_unit_test(test_stable_parts),
+        cmocka_unit_test(test_state),         cmocka_unit_test(test_foreign_text),
+        cmocka_unit_test(test_skeleton),      cmocka_unit_test(test_portfolio),
+        cmocka_unit_test(test_honest_bounds), cmocka_unit_test(test_answer_contract),
+        cmocka_unit_test(test_proposals),     cmocka_unit_test(test_predictions),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
