@@ -24,9 +24,9 @@ SMS = 132 # of the device that was measured
 CLOCK = 1750.0 # cycles in a microsecond
 
 # The constants as they are: where a fit begins. Cycles, bytes a cycle, factors, exponents.
-START = dict(t0=1.212, sm=.5379, ba=.3158, bb=.1686, l2=50.49, f1=1.201, f3=.9578, fp=1.074, q=4.084, lat=3132., epp=311.1, ep0=62.94,
-             ep1=3.791, ep2=.9508, s0=1695., s1=708.6, s2=4.739, s3=.2265, c0=184.7, c1=3.136, c2=363.5, cl=108., dr=3568., db=1.081,
-             eb=1.584, wc=2.525, du=.156, rr=.2254, pl=195.7, pd=566.1, pdl=181.3, pw=2.65, start=1640., bl=221.9)
+START = dict(t0=1.077, sm=0.5379, ba=0.3158, bb=0.1686, l2=50.49, f1=1.177, f3=0.9578, fp=1.149, q=4.427, lat=3132, epp=424.9, ep0=38.36,
+             ep1=5.268, ep2=0.9508, s0=1550, s1=758.5, s2=4.739, s3=0.2265, c0=159.5, c1=1.967, c2=613.4, cl=162, dr=3568, db=0.8515,
+             eb=1.602, wc=2.525, du=0.3561, rr=0.2004, pl=210.2, pd=566.1, pdl=181.3, pw=2.709, start=1503, bl=221.9)
 
 def expression(p):
     """The Rank: the model, written for a space file. It is also what is evaluated here."""
@@ -110,7 +110,7 @@ def valid(shape, config):
     return ((not c["sw"] or M <= 128 or c["m"] >= 128 or (c["m"] >= 48 and M * N <= 2**22) or (c["m"] >= 32 and M * N <= 2**18)) and
             (not c["ebb"] or M <= 128) and (c["sw"] or M > 16) and (c["sk"] * c["ck"] == 1 or M * N <= 2**20 or M <= 128) and
             c["m"] * c["cm"] <= 2 * max(M, 16) and c["n"] * c["cn"] < 2 * max(N, 64) and (not c["wait"] or blocks <= places) and
-            (c["st"] >= 8 or c["st"] * (c["m"] + c["n"]) * c["k"] >= 128 * 192 * 3 or c["bps"] == 2))
+            (c["st"] >= 8 or c["st"] * (c["m"] + c["n"]) * c["k"] >= 128 * 180 * 3 or c["bps"] == 2))
 
 def choose_configs(found, best, count):
     """Greedy: the smallest mean loss of the best of those chosen; large losses count more, and what was not measured is 3."""
