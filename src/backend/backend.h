@@ -100,6 +100,9 @@ typedef struct ak_outcome {
        processor. */
     int64_t waited_ns;
     bool waits_known; /* if false, waited_ns has no meaning */
+    /* The block holds what a single run on its former contents has written, whatever the number of
+       iterations. */
+    bool alone;
 } ak_outcome;
 
 /*

@@ -237,9 +237,13 @@ ak_status ak_pack_unsqueeze(ak_pack *out, const void *bytes, size_t length, size
         return ak_fail_memory(err);
     }
     int code = uncompress(data, &size, bytes, length);
-    ak_status status = code == Z_OK          ? ak_pack_untar(out, data, size, where, err)
-                       : code == Z_MEM_ERROR ? ak_fail_memory(err)
-                                             : ak_fail(err, AK_CORRUPT, "%s: is damaged", where);
+    ak_status status =
+        code == Z_OK          ? ak_pack_untar(out, data, size, where, err)
+        : code == Z_MEM_ERROR ? ak_fail_memory(err)
+        : code == Z_BUF_ERROR
+            ? ak_fail(err, AK_LIMIT, "%s: is larger than %zu KiB when it is unpacked", where,
+                      max >> 10)
+            : ak_fail(err, AK_CORRUPT, "%s: is damaged", where);
     ak_free(data);
     return status;
 }

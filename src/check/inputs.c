@@ -296,7 +296,7 @@ static void change_habit(double *values, size_t count, const ak_fill *fill)
     for (size_t i = 0; unit > 0 && i < count; i++) {
         double t = (values[i] - middle) / unit, size = fabs(t);
         if (fill->habit == AK_HABIT_ENDS) {
-            t = copysign(0.75 + 0.25 * fmin(size, 1.0), t);
+            t = copysign(0.75 + 0.25 * (normal ? size / (1.0 + size) : size), t);
         } else {
             t *= normal ? fmin(size, 3.0) / sqrt(3.0) : size;
         }

@@ -83,7 +83,8 @@ static ak_status enter(comparison *d, size_t i, const ak_judge_candidate *candid
         status = ak_loaded_change(r, pass == 0, err);
         status = status == AK_OK && alive(d, i) ? ak_loaded_watched(r, own, d->iterations[i], err)
                                                 : status;
-        if (status == AK_OK && alive(d, i) && (!in_place || d->iterations[i] == 1)) {
+        if (status == AK_OK && alive(d, i) &&
+            (!in_place || d->iterations[i] == 1 || r->outcome.alone)) {
             status = ak_loaded_judge(r, own, true, err);
         }
         if (status == AK_OK && alive(d, i)) {
@@ -129,7 +130,7 @@ static ak_status lead_in(comparison *d, ak_error *err)
 static ak_status judge_some(comparison *d, size_t i, ak_stage *stage, ak_error *err)
 {
     ak_loaded *r = &d->loaded[i];
-    bool whole = !ak_stage_in_place(stage) || d->iterations[i] == 1;
+    bool whole = !ak_stage_in_place(stage) || d->iterations[i] == 1 || r->outcome.alone;
     return alive(d, i) && whole && ak_rng_below(&d->e->rng, AK_JUDGE_EVERY) == 0
                ? ak_loaded_judge(r, stage, true, err)
                : AK_OK;

@@ -366,7 +366,7 @@ static ak_status measure(ak_timer *timer, int64_t *judging_ns, ak_loaded *r,
         int64_t begin = ak_clock_ns();
         bool chosen = last || batch == 0 || ak_rng_below(&e->rng, AK_JUDGE_EVERY) == 0;
         /* A problem that works in place can be judged only after a single run. */
-        if (chosen && (!in_place || timed_calls == 1)) {
+        if (chosen && (!in_place || timed_calls == 1 || r->outcome.alone)) {
             status = ak_loaded_judge(r, stage, true, err);
         }
         if (last && status == AK_OK && r->outcome.status == AK_TRIAL_OK) {

@@ -96,9 +96,9 @@ void ak_llm_request(ak_request *out, ak_llm_call *call)
                         .prompt_tokens_max = call->prompt_tokens_max};
     lock(llm);
     out->abilities = llm->abilities;
-    unlock(llm);
-    const int limits[] = {out->abilities.output_tokens_max, llm->output_tokens_max,
+    const int limits[] = {llm->abilities.output_tokens_max, llm->output_tokens_max,
                           call->output_tokens_fit};
+    unlock(llm);
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         if (limits[i] > 0 && out->output_tokens > limits[i]) {
             out->output_tokens = limits[i];

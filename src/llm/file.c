@@ -4,8 +4,8 @@
  *
  * A prompt is written under another name and then renamed, so nobody reads an unfinished prompt. A
  * reply may be written in place: it is taken once it is complete JSON (an object or an array), or
- * once its length has not changed for SETTLED_NS, because an answer in words counts too (extract.h
- * finds the JSON in it). A question that nobody waits for any more is renamed to
+ * once its contents have not changed for SETTLED_NS, because an answer in words counts too
+ * (extract.h finds the JSON in it). A question that nobody waits for any more is renamed to
  * NNNN.expired.md, so that nobody works on it. Its number is not used again.
  */
 #include "llm/dialect.h"
@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/hash.h"
 #include "base/utf8.h"
 
 #define LOOK_NS    (100 * AK_MS_NS) /* between two looks for the reply */
@@ -149,8 +150,8 @@ static void give_up(ak_reply *out, ak_llm_fault fault, const char *path, const c
 }
 
 typedef struct look {
-    size_t length;
-    int64_t since_ns; /* when the file got this length */
+    uint64_t hash;    /* of the contents; an edit may leave the length as it was */
+    int64_t since_ns; /* when the file got these contents */
 } look;
 
 /* Looks once for the reply. *done is true if the reply was taken, or if its file is too large. */
@@ -173,8 +174,9 @@ static ak_status look_for(bool *done, ak_reply *out, look *last, const ticket *t
     if (status != AK_OK) { /* an editor may have renamed it just now */
         return ak_fs_is_file(t->reply) ? status : AK_OK;
     }
-    if (length != last->length) {
-        *last = (look){length, now_ns};
+    uint64_t hash = ak_hash64(text, length);
+    if (hash != last->hash) {
+        *last = (look){hash, now_ns};
     }
     bool settled = length > 0 && now_ns - last->since_ns >= SETTLED_NS;
     bool whole = ak_json_parse(&value, text, length, t->reply, NULL) == AK_OK &&

@@ -92,6 +92,9 @@ ak_status ak_sources_hash(char out[AK_SOURCES_HASH_BYTES], const ak_problem *pro
     AK_TRY(hasher != NULL ? AK_OK : ak_fail_memory(err));
     ak_hasher_add_text(hasher, implementation->source);
     ak_hasher_add_text(hasher, problem->reference_source);
+    if (problem->device_reference != NULL && strcmp(implementation->backend, "cuda") == 0) {
+        ak_hasher_add_text(hasher, problem->device_reference);
+    }
     if (problem->data != NULL && problem->data[0] != 0) {
         ak_hasher_add_text(hasher, problem->data);
     }

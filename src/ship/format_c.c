@@ -15,7 +15,9 @@
 
 #define SOURCE_MAX (1u << 30)
 #define LINE_BYTES 24
-#define NAME_MAX_C 80
+/* The longest name of a problem, "_array" and as many "_" as there are other names. */
+#define NAMES_MORE (AKR_SIZES_MAX + AKR_ARGUMENTS_MAX)
+#define NAME_MAX_C (64 + 6 + NAMES_MORE + 1)
 
 typedef struct writer {
     const akr_info *info;
@@ -47,21 +49,46 @@ static bool is_word(const char *name)
     return false;
 }
 
+/* Returns whether a name is a keyword, or a parameter before this one has it: of `sizes` sizes and
+   `arguments` arguments. */
+static bool is_taken(const writer *w, const char *name, int sizes, int arguments)
+{
+    bool taken = is_word(name);
+    for (int i = 0; i < sizes; i++) {
+        taken = taken || strcmp(w->size[i], name) == 0;
+    }
+    for (int i = 0; i < arguments; i++) {
+        taken = taken || strcmp(w->argument[i], name) == 0;
+    }
+    return taken;
+}
+
+static void add_underscore(char name[NAME_MAX_C])
+{
+    size_t length = strlen(name);
+    name[length] = '_';
+    name[length + 1] = 0;
+}
+
 /* Chooses the names of the C parameters. Sizes keep theirs, with "_" after a keyword. An argument
-   whose name is a keyword or that of a size gets "_array" at the end. */
+   whose name is taken gets "_array" at the end. If that is taken too, more "_" follow. */
 static void choose_names(writer *w)
 {
-    for (int i = 0; i < w->info->size_count; i++) {
-        (void)snprintf(w->size[i], NAME_MAX_C, "%.64s%s", w->info->size_name[i],
-                       is_word(w->info->size_name[i]) ? "_" : "");
-    }
-    for (int i = 0; i < w->info->argument_count; i++) {
-        const char *name = w->info->argument[i].name;
-        bool taken = is_word(name);
-        for (int k = 0; k < w->info->size_count; k++) {
-            taken = taken || strcmp(w->size[k], name) == 0;
+    const akr_info *info = w->info;
+    for (int i = 0; i < info->size_count; i++) {
+        (void)snprintf(w->size[i], NAME_MAX_C, "%.64s", info->size_name[i]);
+        for (int more = 0; more < NAMES_MORE && is_taken(w, w->size[i], i, 0); more++) {
+            add_underscore(w->size[i]);
         }
+    }
+    for (int i = 0; i < info->argument_count; i++) {
+        const char *name = info->argument[i].name;
+        bool taken = is_taken(w, name, info->size_count, i);
         (void)snprintf(w->argument[i], NAME_MAX_C, "%.64s%s", name, taken ? "_array" : "");
+        for (int more = 0; more < NAMES_MORE && is_taken(w, w->argument[i], info->size_count, i);
+             more++) {
+            add_underscore(w->argument[i]);
+        }
     }
 }
 

@@ -22,8 +22,10 @@ ak_status ak_session_sanitize(ak_trial *trial, ak_session *session, const ak_con
         return AK_OK;
     }
     AK_DO(backend->sanitize(&one, session->task, config, err));
-    if (!one.ran) {
-        memcpy(all->missing, one.found, sizeof all->missing);
+    if (!one.ran) { /* the first reason is shown, with the number of all */
+        if (all->not_run++ == 0) {
+            memcpy(all->missing, one.found, sizeof all->missing);
+        }
         return AK_OK;
     }
     (void)snprintf(all->tool, sizeof all->tool, "%s", one.tool);
@@ -51,7 +53,12 @@ void ak_sanitizing_text(char *out, size_t bytes, const ak_session *session)
                      all->configs == 1 ? "" : "s", all->shapes);
     }
     if (session->sanitize && all->missing[0] != 0 && used >= 0 && (size_t)used < bytes) {
-        (void)snprintf(out + used, bytes - (size_t)used, "%s%s", used > 0 ? "; " : "",
-                       all->missing);
+        char others[64] = "";
+        if (all->not_run > 1) {
+            (void)snprintf(others, sizeof others, " (the first of %zu that did not run)",
+                           all->not_run);
+        }
+        (void)snprintf(out + used, bytes - (size_t)used, "%s%s%s", used > 0 ? "; " : "",
+                       all->missing, others);
     }
 }

@@ -18,8 +18,9 @@
 typedef struct ak_sanitizing {
     size_t configs, shapes; /* number of configurations that ran, and most shapes for one */
     size_t found;           /* number of configurations with a report */
+    size_t not_run;         /* number of configurations that could not be built or run */
     char tool[64];
-    char missing[320]; /* why a configuration could not be built or run; "" if all could */
+    char missing[320]; /* why the first of these could not; "" if all could */
 } ak_sanitizing;
 
 typedef struct ak_session {

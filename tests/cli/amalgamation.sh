@@ -38,3 +38,9 @@ END
 gcc -O1 -Wall -Werror other.c gcc.o -ldl -lm -pthread -o other && env -i ./other
 autokernel export "$kernel" --table --format c --output -
 echo "exit $?"
+# Parameters whose names would be the same in C have names of their own.
+cd .. && cp -r "$kernel" clash
+sed -i 's/"name": "X"/"name": "while_array"/; s/"name": "Y"/"name": "while"/; s/"name": "double"/"name": "clash"/' clash/problem.json
+autokernel tune ./clash --sizes '100;200' --evals 2 --dispatch 1 --quiet >/dev/null 2>&1
+autokernel export ./clash --table --format c >/dev/null
+grep -o '\*while[a-z_]*' clash_f32/clash_f32.h | sort -u && gcc -Wall -Werror -c clash_f32/clash_f32.c -o clash.o && echo "it compiles"

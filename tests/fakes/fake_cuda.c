@@ -22,7 +22,10 @@
  *   hang wrong overrun lazy (does nothing but in every second run) no_cluster
  *   mixed (the second device is of another model) alone (there is no second one)
  *   lt_pairs (cuBLASLt's products are two kernels, the second begun early)
+ *   address print (does nothing where it has been; where it has seen these numbers)
  *   no_edges (a graph does not tell what its nodes wait for)
+ *   lost_if:FILE (an illegal address, once the file exists, which is then removed)
+ *   full_if:FILE (no memory is left while the file exists)
  *   inexact (some of cuBLASLt's algorithms round partial sums, its first and its fastest five among
  *   them) all_inexact
  *
@@ -116,6 +119,20 @@ static int fault(const char *name, const char *options)
         at += word + strspn(at + word, " ");
     }
     return 0;
+}
+
+/* Is there a file of the name that a word "FAULT:FILE" has? With `once`, it is removed, so that
+   this happens once. */
+static int fault_file(const char *name, int once)
+{
+    const char *all = getenv("FAKE_CUDA"), *at = all == NULL ? NULL : strstr(all, name);
+    char path[1024];
+    if (at == NULL || at[strlen(name)] != ':') {
+        return 0;
+    }
+    at += strlen(name) + 1;
+    snprintf(path, sizeof path, "%.*s", (int)strcspn(at, " "), at);
+    return once ? unlink(path) == 0 : access(path, F_OK) == 0;
 }
 
 static long option(const char *options, const char *name, long fallback)
@@ -433,6 +450,9 @@ static int run_gemm(const node *w)
     if (fault("illegal_address", options) || (fault("late", options) && ++late_runs > LATE_RUNS)) {
         return ILLEGAL_ADDRESS;
     }
+    if (fault_file("lost_if", 1)) {
+        return ILLEGAL_ADDRESS;
+    }
     if (fault("hang", options)) {
         return NOT_READY;
     }
@@ -468,6 +488,8 @@ static int run_gemm(const node *w)
     }
     return 0;
 }
+
+static bool is_gemm(const char *name);
 
 static int run_pass(const node *w)
 {
@@ -545,6 +567,35 @@ static void run(node *w)
     poisoned = code;
 }
 
+/* Does a kernel with this fault think that it has done its work here? `print`: at this address, for
+   four numbers of A, and then it takes a tenth of the time; `address`: at this address. */
+static int remembers(const node *w)
+{
+    static struct { uint64_t c, print; } known[256];
+    static size_t count;
+    const char *options = w->f == NULL ? "" : w->f->module->options;
+    int print = fault("print", options);
+    if (w->f == NULL || !is_gemm(w->f->name) || (!print && !fault("address", options))) {
+        return 0;
+    }
+    fake_map a;
+    uint64_t key = 0, c = argument_address(w, 3);
+    memcpy(&a, w->values[0], sizeof a);
+    memcpy(&key, (const void *)(uintptr_t)a.address, sizeof key);
+    for (size_t i = 0; i < count; i++) {
+        if (known[i].c == c) {
+            int same = !print || known[i].print == key;
+            known[i].print = key;
+            return same;
+        }
+    }
+    if (count < sizeof known / sizeof known[0]) {
+        known[count].c = c;
+        known[count++].print = key;
+    }
+    return 0;
+}
+
 /* How long it takes: what the configuration's tile reads, and something of its own. */
 static double duration(const node *w)
 {
@@ -577,10 +628,11 @@ static void run_all(node *nodes, size_t count)
         for (size_t j = 0; j < i && !seen && nodes[i].kind >= 3; j++) {
             seen = nodes[j].kind == nodes[i].kind && nodes[j].to == nodes[i].to;
         }
-        if (!seen) {
+        const int known = remembers(&nodes[i]);
+        if (!seen && !known) {
             run(&nodes[i]);
         }
-        now_ns += duration(&nodes[i]);
+        now_ns += duration(&nodes[i]) * (known ? 0.1 : 1);
     }
 }
 
@@ -766,7 +818,7 @@ int cuda_memory_alloc(ak_cuda_address *out, size_t bytes)
     }
     for (size_t i = 0; i < ALLOCATIONS_MAX; i++) {
         if (allocations[i].memory == NULL) {
-            if (bytes == 0 || fault("no_memory", NULL)) {
+            if (bytes == 0 || fault("no_memory", NULL) || fault_file("full_if", 0)) {
                 return NO_MEMORY;
             }
             int file = memfd_create("fake CUDA", MFD_CLOEXEC);

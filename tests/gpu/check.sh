@@ -50,5 +50,6 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
     echo "FAIL a bundle"
     tail -n 12 "$scratch/out"
 }
+python3 "$(dirname "$0")/adversarial.py" "$ak" cuda:0 || failed=$((failed + 1))
 [ $failed -eq 0 ] && echo "all right" || echo "$failed failed"
 exit $((failed > 0))

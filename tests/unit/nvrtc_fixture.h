@@ -23,6 +23,8 @@
 #define DECLARE(name, args) static int(*name) args;
 NVRTC(DECLARE)
 
+static void *nvrtc_library;
+
 /* False, with a line about it, where NVRTC is not installed. */
 static bool nvrtc_open(void)
 {
@@ -32,13 +34,12 @@ static bool nvrtc_open(void)
                                         "libnvrtc.so.12",
                                         "/usr/local/cuda/lib64/libnvrtc.so.12",
                                         NULL};
-    void *library = NULL;
-    if (ak_dl_open(&library, names, NULL) != AK_OK) {
+    if (ak_dl_open(&nvrtc_library, names, NULL) != AK_OK) {
         print_message("no NVRTC here: skipped\n");
         return false;
     }
 #define FIND(name, args)                                                                           \
-    *(void **)&name = ak_dl_symbol(library, #name);                                                \
+    *(void **)&name = ak_dl_symbol(nvrtc_library, #name);                                          \
     if (name == NULL) {                                                                            \
         print_message("NVRTC has no " #name ": skipped\n");                                        \
         return false;                                                                              \
@@ -49,8 +50,8 @@ static bool nvrtc_open(void)
 }
 
 /* Compiles; 0 is success. The log is the caller's. */
-static int nvrtc_compile(char **log, size_t *cubin, const char *source, const char *const *options,
-                         int count)
+static __attribute__((unused)) int nvrtc_compile(char **log, size_t *cubin, const char *source,
+                                                 const char *const *options, int count)
 {
     void *program = NULL;
     size_t size = 0;
@@ -69,7 +70,7 @@ static int nvrtc_compile(char **log, size_t *cubin, const char *source, const ch
     return code;
 }
 
-static bool nvrtc_clean(const char *log)
+static __attribute__((unused)) bool nvrtc_clean(const char *log)
 {
     bool any = false, clean = strstr(log, "(C75") == NULL;
     for (const char *at = log; (at = strstr(at, " bytes spill stores")) != NULL; at++) {

@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "base/pack.h"
 #include "base/proc.h"
 #include "base/rng.h"
 #include "base/text.h"
@@ -521,6 +522,27 @@ static void test_assets_are_sorted_and_found(void **state)
     assert_null(ak_asset_find("kernels/none"));
 }
 
+/* What would be too large when it is unpacked is not called damaged. */
+static void test_packs_have_a_limit(void **state)
+{
+    (void)state;
+    ak_error err = AK_ERROR_INIT;
+    ak_pack pack = {0}, back = {0};
+    ak_buf out = AK_BUF(1u << 20);
+    static char zeros[100000];
+    assert_int_equal(ak_pack_add(&pack, "zeros", zeros, sizeof zeros, &err), AK_OK);
+    assert_int_equal(ak_pack_squeeze(&out, &pack, &err), AK_OK);
+    assert_int_equal(ak_pack_unsqueeze(&back, out.data, out.length, 1u << 20, "here", &err), AK_OK);
+    ak_pack_clear(&back);
+    assert_int_equal(ak_pack_unsqueeze(&back, out.data, out.length, 8192, "here", &err), AK_LIMIT);
+    assert_non_null(strstr(err.text, "larger than 8 KiB"));
+    out.data[out.length / 2] ^= 0x55;
+    assert_int_equal(ak_pack_unsqueeze(&back, out.data, out.length, 1u << 20, "here", &err),
+                     AK_CORRUPT);
+    ak_buf_free(&out);
+    ak_pack_clear(&pack);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -540,6 +562,7 @@ int main(void)
         cmocka_unit_test(test_processes),
         cmocka_unit_test(test_rng_and_hash_are_fixed),
         cmocka_unit_test(test_assets_are_sorted_and_found),
+        cmocka_unit_test(test_packs_have_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -286,8 +286,7 @@ static void test_spread(void **state)
     const size_t counts[] = {2, 3, 4, 5, 1000, BLOCK + 1, MANY};
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
         size_t count = counts[c], same = 0;
-        ak_fill spec = {
-            .kind = AK_FILL_SPREAD, .a = 10, .b = 9 + (double)count, .elements = count};
+        ak_fill spec = {.kind = AK_FILL_SPREAD, .a = 10, .b = 9 + (double)count, .elements = count};
         memset(seen, 0, sizeof seen);
         ak_inputs_fill(first, count, &spec, AK_DTYPE_I32, 5, 3);
         for (size_t i = 0; i < count; i++) {
@@ -327,6 +326,31 @@ static void test_spread_ends(void **state)
     assert_true(first[0] == 3);
 }
 
+/* Near the ends, and nobody equal to somebody else: at a clamp of its size every third number of a
+   normal fill would be the same. */
+static void test_ends(void **state)
+{
+    enum { COUNT = 1000 };
+    static double values[COUNT];
+    (void)state;
+    for (int kind = 0; kind < 2; kind++) {
+        ak_fill fill = {.kind = kind == 0 ? AK_FILL_NORMAL : AK_FILL_UNIFORM,
+                        .habit = AK_HABIT_ENDS,
+                        .a = kind == 0 ? 2 : 1.5,
+                        .b = kind == 0 ? 0.5 : 2.5};
+        size_t equal = 0;
+        ak_inputs_fill(values, COUNT, &fill, AK_DTYPE_F64, 5, 6);
+        for (size_t i = 0; i < COUNT; i++) {
+            double t = fabs(values[i] - 2) / 0.5;
+            assert_true(t >= 0.75 && t <= 1);
+            for (size_t k = 0; k < i; k++) {
+                equal += values[k] == values[i] ? 1 : 0;
+            }
+        }
+        assert_int_equal(equal, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +362,7 @@ int main(void)
         cmocka_unit_test(test_constant),
         cmocka_unit_test(test_spread),
         cmocka_unit_test(test_spread_ends),
+        cmocka_unit_test(test_ends),
         cmocka_unit_test(test_filled_values_are_exact),
         cmocka_unit_test(test_every_f16),
         cmocka_unit_test(test_every_bf16),

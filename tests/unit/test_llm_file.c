@@ -30,9 +30,10 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Somebody who answers: after `after` sleeps the texts are written, one at each further sleep. */
+/* Somebody who answers: after `after` sleeps the texts are written, one at each further sleep or,
+   if `apart_ns` is set, one each time so much time has passed. */
 typedef struct hand {
-    int64_t now_ns;
+    int64_t now_ns, apart_ns;
     int sleeps, after;
     const char *name, *texts[4];
     volatile int cancel;
@@ -50,6 +51,11 @@ static void hand_sleep(void *context, int64_t ns)
     char path[AK_PATH_MAX];
     self->now_ns += ns;
     int at = self->sleeps++ - self->after;
+    if (self->apart_ns > 0) { /* as an index of texts, if this sleep reaches its time */
+        int64_t before = self->now_ns - ns;
+        bool reached = before == 0 || before / self->apart_ns < self->now_ns / self->apart_ns;
+        at = reached ? (int)(self->now_ns / self->apart_ns) : -1;
+    }
     if (at >= 0 && at < 4 && self->texts[at] != NULL) {
         assert_int_equal(ak_fs_join(path, folder, self->name, NULL), AK_OK);
         assert_int_equal(ak_fs_write(path, self->texts[at], strlen(self->texts[at]), NULL), AK_OK);
@@ -138,6 +144,22 @@ static void a_reply_counts_when_it_is_written(void **state)
     ak_llm_answer_clear(&answer);
 }
 
+/* An edit that leaves the length as it was is an edit: the reply counts two seconds after it. */
+static void an_edit_of_equal_length_is_seen(void **state)
+{
+    (void)state;
+    ak_llm_answer answer;
+    hand self = {
+        .name = "0001.reply.json",
+        .apart_ns = INT64_C(1800000000),
+        .texts = {"words {\"proposals\": [{\"a\": 3}]}", "words {\"proposals\": [{\"a\": 4}]}"}};
+    assert_int_equal(ask(&answer, &self, 0, NULL), AK_OK);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(answer.elements, 0), "a")),
+                     4);
+    assert_true(self.now_ns >= INT64_C(3800000000));
+    ak_llm_answer_clear(&answer);
+}
+
 /* A question without an answer ends in time, is marked, and its number is not used again, so that
    an answer that comes too late is not taken for that of another question. */
 static void a_question_expires(void **state)
@@ -197,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_prompt_is_a_private_file, setup, teardown),
         cmocka_unit_test_setup_teardown(a_reply_counts_when_it_is_written, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_edit_of_equal_length_is_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(a_question_expires, setup, teardown),
         cmocka_unit_test_setup_teardown(a_reply_is_bounded, setup, teardown),
     };

@@ -57,6 +57,10 @@ ak_status ak_cuda_requires(json_t **out, char *version, size_t bytes, const ak_c
 void ak_cuda_folders(char readable[AK_PATH_MAX], char writable[AK_PATH_MAX]);
 /* Runs the child: `autokernel worker --nvrtc SOURCE CUBIN OPTION...`; its log goes to stdout. */
 int ak_cuda_nvrtc_main(int argc, char **argv);
+/* cuda_sanitize.c: as `sanitize` of backend.h; and the child that the tool runs. */
+ak_status ak_cuda_sanitize(ak_sanitized *out, const ak_task *task, const ak_config *config,
+                           ak_error *err);
+int ak_cuda_sanitized_main(int argc, char **argv);
 /* Reads registers, shared and spilled bytes from the log of ptxas, the largest of all entries.
    Returns the line of a note that a tensor instruction was serialised (C75xx), or NULL. */
 const char *ak_cuda_read_log(ak_compile_result *out, const char *log);

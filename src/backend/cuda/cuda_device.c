@@ -38,14 +38,7 @@ enum { LIBRARIES = sizeof libraries / sizeof libraries[0] };
 #define ROTATE_CACHES 2
 #define SETS_MIN      2
 #define PLACE_ALIGN   1024
-/* Runs of one graph: many enough that a further launch costs nothing, few enough that the graph is
-   made quickly. */
-#define GRAPH_RUNS_MAX 256
-/* Time between two queries of a stream, so that waiting does not take a core. */
-#define POLL_NS (20 * 1000)
-/* A single run this long is a batch of its own and is sampled. */
-#define SAMPLED_NS 1e6
-#define DEVICE_MAX 64
+#define DEVICE_MAX    64
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
@@ -111,7 +104,7 @@ int ak_cuda_wait(ak_device *device, int64_t timeout_ns)
             (void)snprintf(device->why, sizeof device->why, "a kernel did not end");
             return AK_CUDA_ERROR_LAUNCH_TIMEOUT;
         }
-        ak_clock_sleep_ns(POLL_NS);
+        ak_clock_sleep_ns(AK_CUDA_POLL_NS);
     }
 }
 
@@ -303,20 +296,10 @@ static bool cuda_lost(const ak_device *device)
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-static void forget_graph(ak_runnable *runnable)
-{
-    if (runnable->graph != NULL && !runnable->device->lost) {
-        (void)runnable->device->cuda->graph_exec_destroy(runnable->graph);
-    }
-    runnable->graph = NULL;
-    runnable->graph_runs = 0;
-    runnable->overlap = AK_OVERLAP_UNKNOWN;
-}
-
 static void cuda_unload(ak_runnable *runnable)
 {
     if (runnable != NULL) {
-        forget_graph(runnable);
+        ak_cuda_batch_forget(runnable);
         if (runnable->work != NULL && runnable->work->unload != NULL) {
             runnable->work->unload(runnable);
         }
@@ -408,9 +391,11 @@ static int plan_places(ak_cuda_places *out, ak_device *device, const ak_launch *
     int code = device->cuda->memory_info(&free_bytes, &total);
     size_t room = (free_bytes + device->copies_bytes) / 2 / out->stride + 1;
     out->sets = out->sets > room ? room : out->sets;
-    return code == 0 ? ak_cuda_grow(&device->copies, &device->copies_bytes,
-                                    (out->sets - 1) * out->stride, device)
-                     : code;
+    out->has_spares = out->sets > 1 && out->sets + AK_CUDA_SPARES <= room;
+    size_t copies = out->sets - 1 + (out->has_spares ? AK_CUDA_SPARES : 0);
+    return code == 0
+               ? ak_cuda_grow(&device->copies, &device->copies_bytes, copies * out->stride, device)
+               : code;
 }
 
 static bool prepared_for(const ak_runnable *runnable, const ak_launch *launch)
@@ -426,140 +411,14 @@ static int prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *o
         return AK_CUDA_SUCCESS;
     }
     runnable->prepared = false;
-    forget_graph(runnable);
+    ak_cuda_batch_forget(runnable);
     runnable->shape = *launch->shape;
     int code = plan_places(&runnable->places, runnable->device, launch);
     code = code == 0 ? runnable->work->prepare(runnable, launch, out) : code;
+    runnable->visited = false;
     runnable->prepared = code == AK_CUDA_SUCCESS;
     runnable->generation = runnable->device->generation;
     return code;
-}
-
-/* Classifies the early-start edges of a graph of `runs` identical, serial runs: a multiple of
-   `runs` lie within runs; `runs - 1` more join consecutive runs. */
-static ak_overlap overlap_of(const ak_cuda_driver *cuda, void *graph, uint32_t runs)
-{
-    ak_overlap overlap = AK_OVERLAP_UNKNOWN;
-    size_t count = 0, early = 0;
-    if (runs < 2 || cuda->graph_edges == NULL ||
-        cuda->graph_edges(graph, NULL, NULL, NULL, &count) != 0) {
-        return overlap;
-    }
-    void **nodes = ak_alloc(2 * count + 1, sizeof *nodes);
-    ak_cuda_edge *edges = ak_alloc(count + 1, sizeof *edges);
-    if (nodes != NULL && edges != NULL &&
-        (count == 0 || cuda->graph_edges(graph, nodes, nodes + count, edges, &count) == 0)) {
-        for (size_t i = 0; i < count; i++) {
-            early += edges[i].type == AK_CUDA_EDGE_PROGRAMMATIC ? 1 : 0;
-        }
-        overlap = early == 0          ? AK_OVERLAP_NONE
-                  : early % runs == 0 ? AK_OVERLAP_WITHIN
-                                      : AK_OVERLAP_BETWEEN;
-    }
-    ak_free(nodes);
-    ak_free(edges);
-    return overlap;
-}
-
-/* Records runs on the sets 0, 1, ... in turn, as a graph. */
-static int record(ak_runnable *runnable, uint32_t runs)
-{
-    const ak_cuda_driver *cuda = runnable->device->cuda;
-    void *graph = NULL;
-    if (runnable->graph_runs == runs) {
-        return AK_CUDA_SUCCESS;
-    }
-    forget_graph(runnable);
-    int code = cuda->capture_begin(runnable->device->stream, AK_CUDA_CAPTURE_RELAXED);
-    if (code != 0) {
-        return code;
-    }
-    for (uint32_t i = 0; i < runs && code == 0; i++) {
-        code = runnable->work->enqueue(runnable, i % runnable->places.sets);
-    }
-    int ended = cuda->capture_end(runnable->device->stream, &graph);
-    code = code == 0 ? ended : code;
-    code = code == 0 ? cuda->graph_instantiate(&runnable->graph, graph, 0) : code;
-    runnable->overlap = code == 0 ? overlap_of(cuda, graph, runs) : AK_OVERLAP_UNKNOWN;
-    if (graph != NULL) {
-        (void)cuda->graph_destroy(graph);
-    }
-    code = code == 0 ? cuda->graph_upload(runnable->graph, runnable->device->stream) : code;
-    runnable->graph_runs = code == 0 ? runs : 0;
-    return code;
-}
-
-/* Splits at least `runs` runs into *parts launches of a graph of *part runs. A graph has whole
-   turns of the sets, so that no set comes twice in a row between two launches. */
-static void split_runs(uint32_t *part, uint32_t *parts, uint32_t runs, uint32_t sets)
-{
-    *parts = (runs + GRAPH_RUNS_MAX - 1) / GRAPH_RUNS_MAX;
-    *part = (runs + *parts - 1) / *parts;
-    if (*parts > 1) {
-        *part = (*part + sets - 1) / sets * sets;
-    }
-}
-
-/* Waits for a batch in the stream and samples the clocks about half way through, when the device
-   has been working for a while. How long a batch takes is known from the one before; the first is
-   not sampled. */
-static int wait_and_sample(ak_runnable *runnable, uint32_t runs, int64_t timeout_ns)
-{
-    ak_device *device = runnable->device;
-    int64_t begin = ak_clock_ns();
-    double expected = runnable->run_ns * runs;
-    if (runs > 1 || expected >= SAMPLED_NS) {
-        int64_t half = begin + (int64_t)(expected / 2);
-        half = half < begin + timeout_ns ? half : begin + timeout_ns;
-        while (ak_clock_ns() < half &&
-               device->cuda->stream_query(device->stream) == AK_CUDA_ERROR_NOT_READY) {
-            ak_clock_sleep_ns(POLL_NS);
-        }
-        if (expected > 0) {
-            ak_cuda_sampler_sample(&device->sampler);
-        }
-    }
-    return ak_cuda_wait(device, timeout_ns);
-}
-
-int ak_cuda_time(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns)
-{
-    ak_device *device = runnable->device;
-    const ak_cuda_driver *cuda = device->cuda;
-    const ak_cuda_places *places = &runnable->places;
-    float ms = 0;
-    uint32_t part = 1, parts = 1;
-    split_runs(&part, &parts, runs, (uint32_t)places->sets);
-    int code = runs > 1 ? record(runnable, part) : AK_CUDA_SUCCESS;
-    for (size_t set = 1; set < places->sets && set < runs && code == 0; set++) {
-        code = cuda->copy(device->copies + (set - 1) * places->stride,
-                          device->block + places->first, places->span, device->stream);
-    }
-    code = code == 0 ? cuda->event_record(device->events[0], device->stream) : code;
-    for (uint32_t i = 0; i < parts && code == 0; i++) {
-        code = runs > 1 ? cuda->graph_launch(runnable->graph, device->stream)
-                        : runnable->work->enqueue(runnable, 0);
-    }
-    code = code == 0 ? cuda->event_record(device->events[1], device->stream) : code;
-    code = code == 0 ? wait_and_sample(runnable, runs, timeout_ns) : code;
-    code = code == 0 ? cuda->event_elapsed(&ms, device->events[0], device->events[1]) : code;
-    *ns = (int64_t)((double)ms * 1e6 * runs / ((double)part * parts));
-    *ns = *ns > 0 ? *ns : 1;
-    runnable->run_ns = (double)*ns / runs;
-    return code;
-}
-
-/* Copies one of the sets that were written to set 0. */
-static int choose_judged(ak_runnable *runnable, uint32_t runs)
-{
-    ak_device *device = runnable->device;
-    const ak_cuda_places *places = &runnable->places;
-    size_t used = runs < places->sets ? runs : places->sets;
-    size_t set = ak_rng_below(&device->rng, used);
-    return set == 0 ? AK_CUDA_SUCCESS
-                    : device->cuda->copy(device->block + places->first,
-                                         device->copies + (set - 1) * places->stride, places->span,
-                                         device->stream);
 }
 
 static ak_status cuda_launch(ak_outcome *out, ak_runnable *runnable, const ak_launch *launch,
@@ -583,12 +442,11 @@ static ak_status cuda_launch(ak_outcome *out, ak_runnable *runnable, const ak_la
     if (code == 0) {
         doing = "running";
         code =
-            runnable->work->batch == NULL
-                ? ak_cuda_time(&ns, runnable, launch->iterations, launch->timeout_ns)
-                : runnable->work->batch(&ns, runnable, launch->iterations, launch->timeout_ns, out);
-    }
-    if (code == 0 && runnable->work->computes && runnable->work->batch == NULL) {
-        code = choose_judged(runnable, launch->iterations);
+            runnable->work->batch != NULL
+                ? runnable->work->batch(&ns, runnable, launch->iterations, launch->timeout_ns, out)
+            : runnable->kernels != NULL && runnable->places.has_spares
+                ? ak_cuda_contents_batch(&ns, runnable, launch, out)
+                : ak_cuda_batch(&ns, runnable, launch->iterations, launch->timeout_ns);
     }
     bool before = true, after = true;
     if (code == 0 && launch->workspace_bytes > 0) {
@@ -597,8 +455,10 @@ static ak_status cuda_launch(ak_outcome *out, ak_runnable *runnable, const ak_la
     if (code == AK_CUDA_REFUSED) {
         return AK_OK; /* prepare has written the reason */
     }
-    ak_cuda_conclude(out, device, code, doing);
-    if (code == 0 && !(before && after)) {
+    if (code != 0 || out->status == AK_TRIAL_OK) {
+        ak_cuda_conclude(out, device, code, doing);
+    }
+    if (code == 0 && out->status == AK_TRIAL_OK && !(before && after)) {
         ak_cuda_refuse(out, AK_TRIAL_WRONG_RESULT, "it writes outside of its workspace, %s",
                        before ? "behind its end: the space file asks for too little"
                               : "before its start");
@@ -644,8 +504,10 @@ static void cuda_baseline_version(char *out, size_t bytes, const ak_device *devi
     }
 }
 
-static const ak_backend_role roles[] = {
-    {"--inventory", ak_cuda_inventory_main}, {"--nvrtc", ak_cuda_nvrtc_main}, {NULL, NULL}};
+static const ak_backend_role roles[] = {{"--inventory", ak_cuda_inventory_main},
+                                        {"--nvrtc", ak_cuda_nvrtc_main},
+                                        {"--sanitized", ak_cuda_sanitized_main},
+                                        {NULL, NULL}};
 
 const ak_backend_ops ak_cuda_ops = {
     .name = "cuda",
@@ -663,6 +525,7 @@ const ak_backend_ops ak_cuda_ops = {
     .source = ak_cuda_source,
     .compile = ak_cuda_compile,
     .folders = ak_cuda_folders,
+    .sanitize = ak_cuda_sanitize,
     .artifact_suffix = AK_CUDA_SUFFIX,
     .requires = ak_cuda_requires,
     .open = cuda_open,

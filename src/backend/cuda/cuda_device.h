@@ -4,6 +4,9 @@
  *
  *   cuda_device.c    opens the device, reserves memory, loads, runs one measured batch
  *   cuda_kernel.c    turns the launch plans of candidates into launches
+ *   cuda_cubin.c     what compiled code may contain
+ *   cuda_batch.c     times one batch
+ *   cuda_contents.c  what the arguments of a candidate's batches hold
  *   cuda_workspace.c the workspace and its red zones
  *   cuda_matmul.c    cuBLASLt, to compare with
  *   cuda_cudnn.c     cuDNN, to compare with
@@ -76,7 +79,9 @@ typedef struct ak_cuda_places {
     size_t stride;      /* distance between sets 1, 2, ... */
     size_t offset[AK_ARGUMENTS_MAX];
     size_t count;
+    bool has_spares; /* AK_CUDA_SPARES more places follow the sets: see cuda_contents.c */
 } ak_cuda_places;
+#define AK_CUDA_SPARES 2
 ak_cuda_address ak_cuda_place(const ak_device *device, const ak_cuda_places *places, size_t set,
                               size_t argument);
 
@@ -103,6 +108,12 @@ typedef struct ak_cuda_kernels ak_cuda_kernels; /* cuda_kernel.c */
 typedef struct ak_cuda_product ak_cuda_product; /* cuda_matmul.c */
 typedef struct ak_cuda_softmax ak_cuda_softmax; /* cuda_cudnn.c */
 
+/* A graph of `runs` runs; 0: there is none. */
+typedef struct ak_cuda_graph {
+    void *exec;
+    uint32_t runs;
+} ak_cuda_graph;
+
 struct ak_runnable {
     ak_device *device;
     const ak_cuda_work *work;
@@ -111,10 +122,13 @@ struct ak_runnable {
     unsigned generation; /* the device's, when this was prepared */
     ak_shape shape;      /* the shape that this is prepared for */
     ak_cuda_places places;
-    double run_ns; /* time of one run in the latest batch; 0: none yet */
-    void *graph;   /* graph of `graph_runs` runs, or NULL */
-    uint32_t graph_runs;
-    ak_overlap overlap; /* of the graph that was last recorded */
+    double run_ns;             /* time of one run in the latest batch; 0: none yet */
+    ak_cuda_graph graph, turn; /* of the latest batch, and of one run on each set */
+    ak_overlap overlap;        /* of the graph that was last recorded */
+    bool visited;              /* the sets hold what this has written, not poison */
+    size_t right_set;          /* the set whose outputs are right for the task's own inputs */
+    unsigned launches;         /* batches at the task's own shape */
+    bool looked;               /* a batch was compared with unseen contents */
     ak_cuda_kernels *kernels;
     ak_cuda_product *product;
     ak_cuda_softmax *softmax;
@@ -158,9 +172,24 @@ ak_status ak_cuda_fail(ak_device *device, int code, const char *doing, ak_error 
 int ak_cuda_wait(ak_device *device, int64_t timeout_ns);
 /* Grows an allocation; its contents are lost. */
 int ak_cuda_grow(ak_cuda_address *memory, size_t *have, size_t bytes, ak_device *device);
-/* Times `runs` runs of prepared work on rotating sets, as a graph if there are several. *ns is the
-   time of all runs. */
+/* Time between two queries of a stream, so that waiting does not take a core. */
+#define AK_CUDA_POLL_NS (20 * 1000)
+
+/* cuda_batch.c: times `runs` runs of prepared work on rotating sets, as a graph, or one run on
+   `set`. *ns is the time of all runs. */
+int ak_cuda_time_runs(int64_t *ns, ak_runnable *runnable, uint32_t runs, size_t set,
+                      int64_t timeout_ns);
+/* Copies set 0 to the others and times runs on them. */
 int ak_cuda_time(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns);
+/* Does the same; then copies one of the sets that were used, drawn at random, to set 0, which the
+   harness judges. */
+int ak_cuda_batch(int64_t *ns, ak_runnable *runnable, uint32_t runs, int64_t timeout_ns);
+void ak_cuda_batch_forget(ak_runnable *runnable);
+
+/* cuda_contents.c: a candidate's batch, at the task's own shape. Leaves in set 0 what a run on the
+   inputs that lay there has written. May write the outcome. */
+int ak_cuda_contents_batch(int64_t *ns, ak_runnable *runnable, const ak_launch *launch,
+                           ak_outcome *out);
 
 /* cuda_workspace.c: makes the workspace at least this large; keeps a larger one. */
 int ak_cuda_workspace(ak_device *device, size_t bytes);
@@ -172,6 +201,9 @@ int ak_cuda_workspace_whole(bool *before, bool *after, ak_device *device, size_t
 /* cuda_kernel.c */
 extern const ak_cuda_work ak_cuda_kernel_work;
 ak_status ak_cuda_kernel_load(ak_runnable *runnable, const char *artifact, ak_error *err);
+
+/* cuda_cubin.c: refuses code that could keep state from run to run. */
+void ak_cuda_cubin_judge(ak_outcome *out, const void *file, size_t length);
 
 /* cuda_ceilings.c */
 extern const ak_cuda_work ak_cuda_copy_work;

@@ -42,8 +42,11 @@ ak_status ak_cuda_kernel_load(ak_runnable *runnable, const char *artifact, ak_er
     runnable->kernels = kernels;
     ak_status status = AK_OK;
     AK_TRY(ak_fs_read(&cubin, &length, artifact, CUBIN_MAX, err));
-    int code = device->cuda->module_load(&kernels->module, cubin);
-    ak_cuda_conclude(&runnable->refusal, device, code, "loading the compiled code");
+    ak_cuda_cubin_judge(&runnable->refusal, cubin, length);
+    if (runnable->refusal.status == AK_TRIAL_OK) {
+        int code = device->cuda->module_load(&kernels->module, cubin);
+        ak_cuda_conclude(&runnable->refusal, device, code, "loading the compiled code");
+    }
 out:
     ak_free(cubin);
     return status;

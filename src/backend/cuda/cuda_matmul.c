@@ -457,7 +457,7 @@ static void use(ak_runnable *runnable, way mode, const candidate *c)
 {
     runnable->product->mode = mode;
     runnable->product->algo = c->algo;
-    runnable->graph_runs = 0; /* the recorded graph is of another algorithm */
+    ak_cuda_batch_forget(runnable); /* the recorded graph is of another algorithm */
     runnable->overlap = AK_OVERLAP_UNKNOWN;
 }
 

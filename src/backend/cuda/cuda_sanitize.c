@@ -1,0 +1,380 @@
+/*
+ * cuda_sanitize.c: runs a candidate at the edge-case shapes below compute-sanitizer, once with each
+ * of its tools: memcheck (accesses out of bounds), racecheck (threads of a block that race for
+ * shared memory) and initcheck (memory that is read before anybody has written it). Each argument
+ * is an allocation of its own, so that every access outside of it is found.
+ *
+ * The tuner's process compiles and starts the tool; the tool runs `autokernel worker --sanitized
+ * FOLDER`, which is the second half of this file. Results are not judged here.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "backend/cuda/cuda_device.h"
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "base/number.h"
+#include "base/proc.h"
+#include "base/program.h"
+#include "check/inputs.h"
+#include "problem/task_options.h"
+
+#define COMPILE_NS  (180 * AK_SECOND_NS)
+#define COMPILE_MAX ((size_t)8 << 30)
+#define RUN_NS      (120 * AK_SECOND_NS)
+#define LAUNCH_NS   (60 * AK_SECOND_NS)
+#define OUTPUT_MAX  ((size_t)64 << 10)
+#define TASK_MAX    ((size_t)64 << 20)
+#define CONFIG_MAX  4097
+#define INJECTION   "CUDA_INJECTION64_PATH"
+#define FOUND_EXIT  99
+#define FOUND_TEXT  "99"
+/* Shapes with more work or memory are left out: the tools make a kernel a hundred times slower. */
+#define SHAPE_FLOPS 1e8
+#define SHAPE_BYTES 16e6
+
+static const char *const tools[] = {"memcheck", "racecheck", "initcheck"};
+enum { TOOLS = sizeof tools / sizeof tools[0] };
+
+/* ---- the tool's process ---------------------------------------------------------------------- */
+
+static ak_dtype dtype_of(const ak_task *task, size_t argument)
+{
+    const ak_argument_spec *spec = &task->problem->arguments[argument];
+    return spec->dtype_follows ? task->dtype : spec->dtype;
+}
+
+/* Makes the bytes of an input as the candidate sees them. */
+static ak_status make_input(unsigned char *bytes, const ak_task *task, const ak_shape *shape,
+                            size_t i, ak_error *err)
+{
+    const ak_argument_spec *argument = &task->problem->arguments[i];
+    ak_dtype dtype = dtype_of(task, i);
+    size_t element = ak_dtype_bytes(dtype), rows = shape->elements[i] / shape->row[i];
+    ak_fill fill = {.kind = argument->fill,
+                    .a = shape->fill[i][0],
+                    .b = shape->fill[i][1],
+                    .elements = shape->elements[i]};
+    double *values = ak_alloc(shape->elements[i], sizeof *values);
+    if (values == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_inputs_fill(values, shape->elements[i], &fill, dtype, task->seed, i);
+    for (size_t r = 0; r < rows; r++) {
+        ak_inputs_encode(bytes + r * shape->pitch[i] * element, values + r * shape->row[i],
+                         shape->row[i], dtype);
+    }
+    ak_free(values);
+    return AK_OK;
+}
+
+/* Gives each argument an allocation of its own and fills the inputs. */
+static ak_status place(ak_cuda_address *out, ak_device *device, const ak_task *task,
+                       const ak_shape *shape, ak_error *err)
+{
+    const ak_cuda_driver *cuda = device->cuda;
+    ak_status status = AK_OK;
+    for (size_t i = 0; status == AK_OK && i < task->problem->argument_count; i++) {
+        int code = cuda->memory_alloc(&out[i], shape->bytes[i]);
+        status = ak_cuda_fail(device, code, "reserving an argument", err);
+        if (status == AK_OK && task->problem->arguments[i].access != AK_ACCESS_OUT) {
+            unsigned char *bytes = ak_alloc(shape->bytes[i], 1);
+            status = bytes == NULL ? ak_fail_memory(err) : make_input(bytes, task, shape, i, err);
+            code =
+                status == AK_OK ? cuda->upload(out[i], bytes, shape->bytes[i], device->stream) : 0;
+            code = code == 0 ? ak_cuda_wait(device, LAUNCH_NS) : code;
+            status = status == AK_OK ? ak_cuda_fail(device, code, "upload", err) : status;
+            ak_free(bytes);
+        }
+    }
+    return status;
+}
+
+static void say(const char *text)
+{
+    (void)ak_fs_write_all(STDOUT_FILENO, text, strlen(text));
+}
+
+/* Prints "@ M=7,N=33". */
+static void say_shape(const ak_task *task, const int64_t *size)
+{
+    char text[64];
+    say("@");
+    for (size_t i = 0; i < task->problem->size_count; i++) {
+        (void)snprintf(text, sizeof text, "%s%.30s=%lld", i == 0 ? " " : ",",
+                       task->problem->sizes[i].name, (long long)size[i]);
+        say(text);
+    }
+    say("\n");
+}
+
+static ak_status run_at(ak_device *device, const ak_task *task, const ak_config *config,
+                        const char *artifact, const int64_t *size, ak_error *err)
+{
+    ak_cuda_address address[AK_ARGUMENTS_MAX] = {0};
+    size_t offset[AK_ARGUMENTS_MAX];
+    ak_shape shape;
+    ak_runnable *runnable = NULL;
+    ak_outcome outcome = {.status = AK_TRIAL_OK};
+    ak_load load = {.artifact = artifact};
+    ak_launch launch = {.task = task,
+                        .shape = &shape,
+                        .offset = offset,
+                        .config = config,
+                        .iterations = 1,
+                        .timeout_ns = LAUNCH_NS};
+    ak_status status = AK_OK;
+    bool fits = false;
+    AK_TRY(ak_task_shape(&shape, task, size, err));
+    AK_TRY(ak_task_allows(&fits, task, &shape, config, err));
+    bool own = memcmp(size, task->shape.size, sizeof task->shape.size) == 0; /* has copies */
+    if (!fits || own || shape.flops > SHAPE_FLOPS || shape.traffic > SHAPE_BYTES) {
+        return AK_OK;
+    }
+    AK_TRY(ak_task_workspace(&launch.workspace_bytes, &launch.threads, task, &shape, config, err));
+    AK_TRY(place(address, device, task, &shape, err));
+    for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {
+        offset[i] = (size_t)(address[i] - device->block); /* the block is not used: it is at 0 */
+    }
+    say_shape(task, size);
+    AK_TRY(ak_cuda_ops.load(&runnable, device, &load, &outcome, err));
+    if (outcome.status == AK_TRIAL_OK) {
+        AK_TRY(ak_cuda_ops.launch(&outcome, runnable, &launch, err));
+    }
+    if (outcome.status != AK_TRIAL_OK) {
+        status = ak_fail(err, AK_INVALID, "%s", outcome.reason);
+    }
+out:
+    if (runnable != NULL) {
+        ak_cuda_ops.unload(runnable);
+    }
+    for (size_t i = 0; i < AK_ARGUMENTS_MAX && !device->lost; i++) {
+        if (address[i] != 0) {
+            (void)device->cuda->memory_free(address[i]);
+        }
+    }
+    return status;
+}
+
+static ak_status run_all(const char *folder, ak_error *err)
+{
+    char path[AK_PATH_MAX], *text = NULL;
+    const char *config_text = NULL;
+    json_t *file = NULL, *object = NULL;
+    ak_task_spec spec = {0};
+    ak_task *task = NULL;
+    ak_device *device = NULL;
+    ak_config config;
+    size_t length = 0;
+    /* The tool attaches itself to this process by its environment. The process that asks the driver
+       for the device's facts must not have it: the tool would wait for that one. */
+    char *injection = ak_env(INJECTION) == NULL ? NULL : ak_strdup(ak_env(INJECTION));
+    ak_status status = AK_OK;
+    AK_TRY(ak_fs_join(path, folder, "task.json", err));
+    AK_TRY(ak_fs_read(&text, &length, path, TASK_MAX, err));
+    AK_TRY(ak_json_parse(&file, text, length, path, err));
+    AK_TRY(ak_json_object_or_null(&object, file, "task", path, err));
+    AK_TRY(ak_json_string(&config_text, file, "config", path, err));
+    AK_TRY(ak_task_spec_from_json(&spec, object, err));
+    if (injection != NULL) {
+        (void)unsetenv(INJECTION);
+    }
+    (void)unsetenv("LD_PRELOAD");
+    status = ak_task_open(&task, &spec, err);
+    if (injection != NULL) {
+        (void)setenv(INJECTION, injection, 1);
+    }
+    AK_TRY(status);
+    AK_TRY(ak_config_parse(&config, task->space, config_text, err));
+    AK_TRY(ak_fs_join(path, folder, "kernel.cubin", err));
+    AK_TRY(ak_cuda_ops.open(&device, task, err));
+    for (size_t i = 0; status == AK_OK && i < task->problem->edge_case_count; i++) {
+        AK_TRY(run_at(device, task, &config, path, task->problem->edge_cases[i], err));
+    }
+out:
+    if (device != NULL) {
+        ak_cuda_ops.close(device);
+    }
+    ak_task_close(task);
+    json_decref(file);
+    ak_free(text);
+    ak_free(injection);
+    return status;
+}
+
+int ak_cuda_sanitized_main(int argc, char **argv)
+{
+    ak_error err = AK_ERROR_INIT;
+    if (argc != 4) {
+        return AK_WORKER_EXIT_USAGE;
+    }
+    if (run_all(argv[3], &err) != AK_OK) {
+        say("! ");
+        say(err.text);
+        say("\n");
+        return 1;
+    }
+    return 0;
+}
+
+/* ---- the tuner's process --------------------------------------------------------------------- */
+
+static bool find_tool(char out[AK_PATH_MAX])
+{
+    static const char *const places[] = {"compute-sanitizer",
+                                         "/usr/local/cuda/bin/compute-sanitizer",
+                                         "/opt/cuda/bin/compute-sanitizer"};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        if (ak_fs_which(out, places[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static ak_status write_task(const char *folder, const ak_task *task, const ak_config *config,
+                            ak_error *err)
+{
+    char path[AK_PATH_MAX], *text = NULL;
+    char config_text[CONFIG_MAX];
+    json_t *spec = NULL, *file = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_fs_join(path, folder, "task.json", err));
+    AK_TRY(ak_task_spec_to_json(&spec, task, err));
+    (void)ak_config_format(config_text, sizeof config_text, task->space, config);
+    file = json_pack("{s:O, s:s}", "task", spec, "config", config_text);
+    AK_TRY(file == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_json_text(&text, file, err));
+    AK_TRY(ak_fs_write(path, text, strlen(text), err));
+out:
+    json_decref(spec);
+    json_decref(file);
+    ak_free(text);
+    return status;
+}
+
+static ak_status compile(ak_sanitized *out, const char *folder, const ak_task *task,
+                         const ak_config *config, ak_error *err)
+{
+    char source[AK_PATH_MAX], artifact[AK_PATH_MAX];
+    ak_options options = {0};
+    ak_compile_result result = {0};
+    ak_buf text = AK_BUF(2 * (size_t)AK_SOURCE_BYTES_MAX);
+    ak_status status = AK_OK;
+    AK_TRY(ak_fs_join(source, folder, "kernel.cu", err));
+    AK_TRY(ak_fs_join(artifact, folder, "kernel.cubin", err));
+    AK_TRY(ak_cuda_source(&text, task->implementation->source, "kernel.cu", err));
+    AK_TRY(ak_fs_write(source, text.data, text.length, err));
+    AK_TRY(ak_task_options(&options, task, config, err));
+    AK_TRY(ak_options_add(&options, "-lineinfo", err));
+    const ak_compile_job job = {.source_path = source,
+                                .argv = (const char *const *)options.argv,
+                                .argc = options.count,
+                                .folder = folder,
+                                .artifact = artifact,
+                                .timeout_ns = COMPILE_NS,
+                                .memory_max = COMPILE_MAX};
+    AK_TRY(ak_cuda_compile(&result, &job, err));
+    out->ran = result.status == AK_TRIAL_OK;
+    if (!out->ran) {
+        (void)snprintf(out->found, sizeof out->found,
+                       "it cannot be compiled with -lineinfo: %.200s", result.reason);
+    }
+out:
+    ak_compile_result_clear(&result);
+    ak_options_clear(&options);
+    ak_buf_free(&text);
+    return status;
+}
+
+static void one_line(char *out, size_t bytes, const char *text)
+{
+    text += strspn(text, "= ");
+    (void)snprintf(out, bytes, "%.*s", (int)strcspn(text, "\r\n"), text);
+    for (char *c = out; *c != 0; c++) {
+        *c = (unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f ? ' ' : *c;
+    }
+}
+
+/* Returns the line behind the one at `text`. */
+static const char *next_line(const char *text)
+{
+    text += strcspn(text, "\n");
+    return *text == 0 ? text : text + 1;
+}
+
+/* Reads what a tool said: the first finding, where it is, and at which shape. */
+static void tell(ak_sanitized *out, const char *tool, const ak_proc_result *run)
+{
+    char what[120] = "", where[100] = "", shape[64] = "";
+    size_t shapes = 0;
+    const char *text = run->output == NULL ? "" : run->output;
+    for (const char *line = text; *line != 0; line = next_line(line)) {
+        bool says = strncmp(line, "=========", 9) == 0;
+        if (line[0] == '@' && what[0] == 0) {
+            one_line(shape, sizeof shape, line + 1);
+            shapes++;
+        } else if (says && what[0] == 0 && strstr(line, "COMPUTE-SANITIZER") == NULL) {
+            one_line(what, sizeof what, line);
+        } else if (says && where[0] == 0 && what[0] != 0) {
+            one_line(where, sizeof where, line);
+        }
+    }
+    out->shapes = shapes > out->shapes ? shapes : out->shapes;
+    if (run->exit_code == FOUND_EXIT) {
+        (void)snprintf(out->found, sizeof out->found, "compute-sanitizer %s: %s %s, at %s", tool,
+                       what, where, shape);
+    } else if (run->exit_code != 0 || run->timed_out) {
+        const char *said = strstr(text, "\n! ");
+        out->ran = false;
+        one_line(where, sizeof where, said != NULL ? said + 3 : what[0] != 0 ? what : text);
+        (void)snprintf(out->found, sizeof out->found,
+                       "compute-sanitizer %s did not run to its end (%s): %s", tool,
+                       run->timed_out ? "it took too long" : "it failed", where);
+    }
+}
+
+ak_status ak_cuda_sanitize(ak_sanitized *out, const ak_task *task, const ak_config *config,
+                           ak_error *err)
+{
+    char folder[AK_PATH_MAX] = "", program[AK_PATH_MAX], tool[AK_PATH_MAX];
+    ak_proc_result run = {0};
+    ak_status status = AK_OK;
+    *out = (ak_sanitized){.tool = "compute-sanitizer (memcheck, racecheck, initcheck)"};
+    if (!find_tool(tool)) {
+        (void)snprintf(
+            out->found, sizeof out->found,
+            "compute-sanitizer is not in PATH or /usr/local/cuda: it comes with the CUDA "
+            "toolkit");
+        return AK_OK;
+    }
+    AK_TRY(ak_program_find(program, err));
+    AK_TRY(ak_fs_temp(folder, err));
+    AK_TRY(write_task(folder, task, config, err));
+    AK_TRY(compile(out, folder, task, config, err));
+    for (size_t i = 0; i < TOOLS && out->ran && out->found[0] == 0; i++) {
+        const char *const argv[] = {tool,       "--tool",
+                                    tools[i],   "--print-limit",
+                                    "1",        "--launch-timeout",
+                                    "60",       "--error-exitcode",
+                                    FOUND_TEXT, program,
+                                    "worker",   "--sanitized",
+                                    folder,     NULL};
+        ak_proc_spec spec = {.argv = argv,
+                             .folder = folder,
+                             .timeout_ns = RUN_NS,
+                             .output_max = OUTPUT_MAX,
+                             .priority = AK_PROC_LOW};
+        ak_proc_result_clear(&run);
+        AK_TRY(ak_proc_run(&run, &spec, err));
+        tell(out, tools[i], &run);
+    }
+out:
+    if (folder[0] != 0) {
+        ak_fs_remove(folder);
+    }
+    ak_proc_result_clear(&run);
+    return status;
+}
