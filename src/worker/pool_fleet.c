@@ -92,6 +92,10 @@ ak_status ak_pool_seats(ak_pool *pool, ak_error *err)
     ak_launcher *l = &pool->launcher;
     AK_DO(ak_launcher_open(l, pool->options.launcher, pool->options.workers, pool->task->devices,
                            err));
+    if (l->whole > l->count) { /* other tuners on this machine have the other seats */
+        size_t share = pool->compiler_count * l->count / l->whole;
+        pool->compiler_count = share == 0 ? 1 : share;
+    }
     if (pool->options.no_device) {
         return AK_OK;
     }

@@ -84,6 +84,16 @@ static void test_commands(void **state)
     command(got, sizeof got, "slurm", NULL, "cuda:0", 3);
     assert_string_equal(got, "cuda:0|srun|--nodes=1|--ntasks=1|--job-name=autokernel|--exact|"
                              "--relative=1|--cpus-per-task=8|/a b/autokernel|it's");
+    /* one of several tuners that share the seats */
+    (void)setenv("AUTOKERNEL_SEAT", "3", 1);
+    command(got, sizeof got, "slurm", NULL, "cuda:0", 0);
+    assert_non_null(strstr(got, "|--relative=0|--cpus-per-task=8|"));
+    command(got, sizeof got, "ssh:a*2,b*2", NULL, "cuda:0", 0);
+    assert_memory_equal(got, "cuda:0|ssh|", 11);
+    assert_non_null(strstr(got, "|--|b|exec|"));
+    command(got, sizeof got, "cmd:run {worker}", "2-4", "host", 0);
+    assert_string_equal(got, "host|run|2|/a b/autokernel|it's");
+    (void)unsetenv("AUTOKERNEL_SEAT");
     (void)unsetenv("SLURM_JOB_ID");
 }
 
