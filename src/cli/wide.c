@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/number.h"
 #include "base/proc.h"
 #include "cli/output.h"
 #include "cli/task_args.h"
@@ -23,15 +24,15 @@
 static const struct {
     const char *name;
     bool value;
-} whole[] = {{"--sizes", true},  {"--dispatch", true}, {"--evals", true}, {"--time", true},
-             {"--events", true}, {"--json", false},    {"--quiet", false}};
+} whole[] = {{"--sizes", true},  {"--dispatch", true},   {"--evals", true}, {"--time", true},
+             {"--events", true}, {"--llm-budget", true}, {"--json", false}, {"--quiet", false}};
 
 typedef struct wide {
     const ak_size_list *list;
     const ak_args *args;
     const char *program;
     const char **argv; /* room for the longest command line */
-    char evals[TEXT_BYTES], time[TEXT_BYTES];
+    char evals[TEXT_BYTES], time[TEXT_BYTES], budget[TEXT_BYTES]; /* of each size; "": none */
     ak_proc *procs; /* one for each place; pid 0: free */
     size_t *sizes;  /* of each place */
     size_t places, next, done;
@@ -74,6 +75,10 @@ static void command(wide *w, const char *size)
     if (w->time[0] != 0) {
         w->argv[count++] = "--time";
         w->argv[count++] = w->time;
+    }
+    if (w->budget[0] != 0) {
+        w->argv[count++] = "--llm-budget";
+        w->argv[count++] = w->budget;
     }
     w->argv[count] = NULL;
 }
@@ -128,15 +133,21 @@ static void interrupt(wide *w)
 /* Shares the budgets among the sizes. */
 static void share(wide *w)
 {
+    double dollars = w->args->number[AK_OPTION_LLM_BUDGET];
     double evals = w->args->number[AK_OPTION_EVALS], seconds = w->args->number[AK_OPTION_TIME];
     size_t rounds = (w->list->count + w->places - 1) / w->places;
     if (evals > 0) {
         size_t each = (size_t)evals / w->list->count;
         (void)snprintf(w->evals, sizeof w->evals, "%zu", each == 0 ? 1 : each);
     }
+    bool llm = ak_args_has(w->args, AK_OPTION_LLM) || ak_args_has(w->args, AK_OPTION_LLM_REPLAY);
+    if (dollars > 0 && llm) {
+        (void)ak_number_print(w->budget, sizeof w->budget, "%.6f",
+                              dollars / (double)w->list->count);
+    }
     if (seconds > 0) {
-        (void)snprintf(w->time, sizeof w->time, "%.1f",
-                       SEARCH_SHARE * seconds / (double)rounds + 0.1);
+        (void)ak_number_print(w->time, sizeof w->time, "%.1f",
+                              SEARCH_SHARE * seconds / (double)rounds + 0.1);
     }
 }
 
