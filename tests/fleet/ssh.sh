@@ -67,6 +67,11 @@ ours() { pgrep -f -- "--stdio [0-9]+ $folder" | wc -l; }
 grep -q '^6 configurations\|6 configurations in' out.log || fail "not all configurations were tried: $(cat out.log)"
 "$executable" history softmax --json | grep -q '"measured_on":"host@' || fail "nobody knows where it was measured"
 
+# Who comes, and why the other does not.
+"$executable" fleet status --device host --launcher "ssh:-F $folder/ssh_config node1,node2*2,locked" >out.log 2>&1 &&
+    fail "an account that is locked is ready"
+grep -q '^3 of 4 workers are ready' out.log && grep -q 'failed .*Permission denied' out.log || fail "fleet status: $(cat out.log)"
+
 # Nobody is let in: one line.
 "$executable" check softmax --size 64 --device host --configs 0 \
     --launcher "ssh:-F $folder/ssh_config locked" >out.log 2>&1 && fail "an account that is locked measured something"
