@@ -766,6 +766,11 @@ AK_API ak_status ak_report(char **out_text, ak_archive *archive, const char *run
    ak_text_free. */
 AK_API ak_status ak_report_versus(char **out_text, ak_archive *archive, const char *a,
                                   const char *b, const char *format, ak_error *err);
+/* Writes a report of the task of one run over the versions of its kernel, in the same formats: what
+   the runs of each version reached, how the run's best configuration did in each, and which lines
+   of the sources changed. Free with ak_text_free. */
+AK_API ak_status ak_report_versions(char **out_text, ak_archive *archive, const char *run,
+                                    const char *format, ak_error *err);
 /* Returns the importance of the parameters among the trials that match, as JSON: the member
    "impact" of a report (docs/formats.md). Trials of several tasks may match; times are compared
    within a task. Free with ak_text_free. */

@@ -39,6 +39,12 @@ ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, a
 ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, const ak_run *like,
                                ak_error *err);
 
+/* Visits the runs that were made here of the same kernel, implementation, device, size, dtype and
+   options as `like`, in any environment, oldest first. */
+typedef bool (*ak_run_visitor)(void *context, const ak_run *run);
+ak_status ak_archive_runs_like(ak_archive *archive, const ak_run *like, ak_run_visitor visit,
+                               void *context, ak_error *err);
+
 /* Updates efficiency and bound of the successful trials of one task in one environment (the filter
    needs all its texts except run and config) for these ceilings; 0 means that a ceiling is not
    known. */

@@ -321,6 +321,36 @@ ak_status ak_archive_ended_run(bool *found, ak_run *out, ak_archive *archive, co
     return status;
 }
 
+ak_status ak_archive_runs_like(ak_archive *archive, const ak_run *like, ak_run_visitor visit,
+                               void *context, ak_error *err)
+{
+    sqlite3_stmt *rows;
+    const char *const texts[] = {like->kernel, like->implementation, like->device,
+                                 like->size,   like->dtype,          like->choices};
+    ak_status status = ak_store_prepare(
+        &rows, archive,
+        SELECT_RUN "WHERE kernel = ?1 AND implementation = ?2 AND device = ?3 AND size = ?4 AND "
+                   "dtype = ?5 AND choices = ?6 AND imported = 0 ORDER BY number",
+        err);
+    bool more = true;
+    for (int i = 0; i < 6 && status == AK_OK; i++) {
+        status = ak_store_bind_text(rows, i + 1, texts[i]) ? AK_OK : ak_fail_memory(err);
+    }
+    while (status == AK_OK && more) {
+        ak_run run = {0};
+        int code = sqlite3_step(rows);
+        if (code == SQLITE_DONE) {
+            break;
+        }
+        status = code == SQLITE_ROW ? read_run(&run, rows, err)
+                                    : ak_store_fault(archive, "cannot be read", err);
+        more = status == AK_OK && visit(context, &run);
+        ak_run_clear(&run);
+    }
+    (void)sqlite3_finalize(rows);
+    return status;
+}
+
 ak_status ak_archive_check_run(ak_archive *archive, const char *run, ak_error *err)
 {
     ak_run found = {0};

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/fs.h"
 #include "cli/compared.h"
 #include "cli/options.h"
 #include "cli/reported.h"
@@ -331,7 +332,7 @@ out:
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 
-/* Two runs of the archive: nothing is measured. */
+/* Runs of the archive: nothing is measured. */
 static int run_versus(const ak_args *args)
 {
     static const ak_option_id others[] = {AK_OPTION_SIZE, AK_OPTION_SIZES,   AK_OPTION_CONFIG,
@@ -340,22 +341,29 @@ static int run_versus(const ak_args *args)
         if (ak_args_has(args, others[i])) {
             ak_error err = AK_ERROR_INIT;
             (void)ak_fail(&err, AK_INVALID,
-                          "--%s does not go with two runs, which are not measured again",
+                          "--%s does not go with runs, which are not measured again",
                           ak_options_all[others[i]].name);
             return ak_complain_error(&err);
         }
     }
-    return ak_reported(args, args->operand[0], args->operand[1]);
+    return ak_reported(args, args->operand[0], args->operand[1], args->operand[1] == NULL);
+}
+
+/* True for the id of a run: 16 hexadecimal digits, and no file of that name. */
+static bool names_run(const char *operand)
+{
+    return strlen(operand) == 16 && strspn(operand, "0123456789abcdef") == 16 &&
+           !ak_fs_is_file(operand);
 }
 
 static int run(const ak_args *args)
 {
-    if (args->operand_count == 2) {
+    if (args->operand_count == 2 || names_run(args->operand[0])) {
         return run_versus(args);
     }
     if (ak_args_has(args, AK_OPTION_FORMAT) || ak_args_has(args, AK_OPTION_OUTPUT)) {
         ak_error err = AK_ERROR_INIT;
-        (void)ak_fail(&err, AK_INVALID, "--%s goes with two runs: compare RUN RUN",
+        (void)ak_fail(&err, AK_INVALID, "--%s goes with runs: compare RUN, compare RUN RUN",
                       ak_args_has(args, AK_OPTION_FORMAT) ? "format" : "output");
         return ak_complain_error(&err);
     }
@@ -366,7 +374,7 @@ static int run(const ak_args *args)
 const ak_command ak_cmd_compare = {
     .name = "compare",
     .summary = "compare libraries, the default and the best configuration, interleaved",
-    .operands = "KERNEL | RUN RUN",
+    .operands = "KERNEL | RUN | RUN RUN",
     .least = 1,
     .most = 2,
     .options = AK_O_TASK | AK_O_RUN | AK_O(SIZES) | AK_O(CONFIG) | AK_O(LIBRARIES) |
@@ -384,10 +392,13 @@ const ak_command ak_cmd_compare = {
              "whole time of one size (default 5s). --repeats repeats the comparison, each time "
              "with new processes.\n\n"
              "With two runs nothing is measured: what each found stands side by side, with what "
-             "differs in their configurations and environments, in the formats of report.",
+             "differs in their configurations and environments, in the formats of report. With one "
+             "run, all runs of its task are shown by the version of the kernel: what each version "
+             "reached, how the run's best did in each, and which lines changed.",
     .examples = "  autokernel compare matmul --size 64\n"
                 "  autokernel compare matmul --size M=512,N=512,K=512 --time 3s\n"
                 "  autokernel compare matmul --size 256 --config default --config KC=128\n"
-                "  autokernel compare matmul --sizes '64;96;128' --time 2s\n",
+                "  autokernel compare matmul --sizes '64;96;128' --time 2s\n"
+                "  autokernel compare 74b364c7791c0995 --format html --output versions.html\n",
     .run = run,
 };

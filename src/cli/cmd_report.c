@@ -13,7 +13,7 @@ static int run(const ak_args *args)
                       args->operand[0], args->text[AK_OPTION_RUN]);
         return ak_complain_error(&err);
     }
-    return ak_reported(args, id, NULL);
+    return ak_reported(args, id, NULL, false);
 }
 
 const ak_command ak_cmd_report = {

@@ -217,13 +217,18 @@ static ak_status do_study(char **out, const ak_args *args, const ak_study_option
     return status;
 }
 
-static ak_status print_page(const char *text, ak_error *err)
+/* The study has its command now. */
+static ak_status print_page(const json_t *study, ak_error *err)
 {
-    char *page = NULL;
-    AK_DO(ak_study_page(&page, "study", text, err));
-    ak_out_whole(page);
+    char *text = NULL, *page = NULL;
+    ak_status status = ak_json_text(&text, study, err);
+    status = status == AK_OK ? ak_study_page(&page, "study", text, err) : status;
+    if (status == AK_OK) {
+        ak_out_whole(page);
+    }
+    ak_text_free(text);
     ak_text_free(page);
-    return AK_OK;
+    return status;
 }
 
 static ak_status print_study(const char *text, const ak_args *args, ak_error *err)
@@ -238,13 +243,14 @@ static ak_status print_study(const char *text, const ak_args *args, ak_error *er
         status = ak_out_json(study) ? AK_OK : ak_fail_memory(err);
     } else if (format != NULL && strcmp(format, "csv") == 0) {
         print_csv(study);
-    } else if (format != NULL && strcmp(format, "html") == 0) {
-        status = print_page(text, err);
-    } else {
+    } else if (format == NULL || strcmp(format, "html") != 0) {
         print_text(study);
     }
     if (status == AK_OK) {
         ak_keep_study(args, "study", study);
+    }
+    if (status == AK_OK && format != NULL && strcmp(format, "html") == 0) {
+        status = print_page(study, err);
     }
     json_decref(study);
     return status;

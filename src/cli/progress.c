@@ -16,6 +16,7 @@
 #define BAR_CELLS_MIN  5
 #define BAR_CELLS_MAX  24
 #define HANGING        2
+#define TREND_CELLS    8
 /* A number of evaluations from here on is not a plan but means "as many as time allows". */
 #define OPEN_ENDED 1000000
 
@@ -115,6 +116,59 @@ static void add(char line[LINE_MAX_BYTES], const char *format, ...)
     }
 }
 
+/* Keeps the best after this trial. When there is no room, every second one goes. */
+static void note_trend(ak_progress *p)
+{
+    p->trend_step = p->trend_step == 0 ? 1 : p->trend_step;
+    if (p->done % p->trend_step != 0) {
+        return;
+    }
+    if (p->trend_count == AK_TREND_MAX) {
+        for (size_t i = 0; i < AK_TREND_MAX / 2; i++) {
+            p->trend[i] = p->trend[2 * i + 1];
+        }
+        p->trend_count = AK_TREND_MAX / 2;
+        p->trend_step *= 2;
+    }
+    p->trend[p->trend_count++] = p->best_ms;
+}
+
+/* True if the terminal shows UTF-8, as far as the environment says. */
+static bool is_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *value = ak_env(names[i]);
+        if (value != NULL && value[0] != 0) {
+            return strstr(value, "UTF-8") != NULL || strstr(value, "utf8") != NULL;
+        }
+    }
+    return false;
+}
+
+/* Appends how the speed of the best grew, in a few cells from the first best to the present one. */
+static void add_trend(char text[LINE_MAX_BYTES], const ak_progress *p)
+{
+    static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    char cells[TREND_CELLS * 4 + 1] = "";
+    double first = 0;
+    size_t used = 0;
+    for (size_t i = 0; i < p->trend_count && first <= 0; i++) {
+        first = p->trend[i];
+    }
+    if (first <= 0 || p->best_ms >= first || p->trend_count < 2 || !is_utf8()) {
+        return;
+    }
+    for (size_t c = 0; c < TREND_CELLS; c++) {
+        double ms = p->trend[(c + 1) * (p->trend_count - 1) / TREND_CELLS];
+        double height = ms > 0 ? log(first / ms) / log(first / p->best_ms) : 0;
+        height = height < 0 ? 0 : height > 1 ? 1 : height;
+        used += (size_t)snprintf(cells + used, sizeof cells - used, "%s",
+                                 blocks[(size_t)(height * 7 + 0.5)]);
+    }
+    add(text, " %s", cells);
+}
+
 /* Draws "[####......] 23/60, 12.3 ms, 0.174 TFLOP/s, ..."; the bar gets the room that the figures
    leave. */
 static void draw_bar(ak_progress *p)
@@ -131,6 +185,7 @@ static void draw_bar(ak_progress *p)
         add(text, ", best %.3g ms, %s", p->best_ms,
             ak_show_rate(rate, p->best_tflops, p->bytes / p->best_ms / 1e6,
                          p->memory_bound ? "memory" : "compute"));
+        add_trend(text, p);
     }
     if (p->best_ms > 0 && p->default_ms > 0) {
         add(text, ", %.2fx default", p->default_ms / p->best_ms);
@@ -164,7 +219,7 @@ static void on_start(ak_progress *p, const json_t *event)
 {
     char valid[AK_NUMBER_BYTES], cartesian[AK_NUMBER_BYTES];
     /* With several sizes each run begins anew. */
-    p->done = p->failed = 0;
+    p->done = p->failed = p->trend_count = p->trend_step = 0;
     p->default_ms = p->baseline_ms = 0;
     p->best_ms = ak_json_number_at(event, "best_ms"); /* best time of the resumed trials */
     p->best_tflops = ak_json_number_at(event, "best_tflops");
@@ -236,6 +291,7 @@ static void on_trial(ak_progress *p, const json_t *event)
         p->best_ms = ak_json_number_at(event, "best_ms");
         p->best_tflops = ak_json_number_at(event, "best_tflops");
     }
+    note_trend(p);
     if (!ok) {
         p->failed++;
         if (p->reason[0] == 0) {

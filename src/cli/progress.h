@@ -6,6 +6,8 @@
 
 #include "cli/output.h"
 
+#define AK_TREND_MAX 64
+
 typedef struct ak_progress {
     bool bar, lines; /* how progress is shown; neither: not at all */
     FILE *events;    /* NULL: events are not written */
@@ -18,8 +20,10 @@ typedef struct ak_progress {
     double best_ms, best_tflops, default_ms, seconds_budget;
     double bytes; /* traffic of one run of the kernel */
     bool memory_bound;
-    int64_t begin_ns; /* when the search began */
-    char reason[240]; /* reason of the first failure */
+    int64_t begin_ns;           /* when the search began */
+    char reason[240];           /* reason of the first failure */
+    double trend[AK_TREND_MAX]; /* the best after every `trend_step` trials; 0: none yet */
+    size_t trend_count, trend_step;
     size_t drawn;     /* columns of the line that is overwritten; 0: there is none */
     char warned[320]; /* the latest warning; repetitions are not shown */
 } ak_progress;

@@ -31,7 +31,7 @@ static ak_status choose_format(const char **out, const ak_args *args, ak_error *
     return ak_fail(err, AK_INVALID, "there is no report format '%.60s'; %s", wanted, hint);
 }
 
-int ak_reported(const ak_args *args, const char *a, const char *b)
+int ak_reported(const ak_args *args, const char *a, const char *b, bool versions)
 {
     ak_error err = AK_ERROR_INIT;
     ak_archive *archive = NULL;
@@ -45,8 +45,9 @@ int ak_reported(const ak_args *args, const char *a, const char *b)
         (void)snprintf(with_width, sizeof with_width, "text:%zu", to_file ? 0 : ak_columns(stdout));
         format = with_width;
     }
-    AK_TRY(b == NULL ? ak_report(&text, archive, a, format, &err)
-                     : ak_report_versus(&text, archive, a, b, format, &err));
+    AK_TRY(versions    ? ak_report_versions(&text, archive, a, format, &err)
+           : b == NULL ? ak_report(&text, archive, a, format, &err)
+                       : ak_report_versus(&text, archive, a, b, format, &err));
     if (to_file) {
         AK_TRY(ak_fs_write(path, text, strlen(text), &err));
         ak_out("wrote %s\n", path);

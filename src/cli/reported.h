@@ -5,8 +5,10 @@
 
 #include "cli/command.h"
 
-/* Prints the report of the run `a` (NULL: the latest) or, if `b` is given, of both runs; returns
-   the exit code. Reads --format, --output, --archive and --json. */
-int ak_reported(const ak_args *args, const char *a, const char *b);
+/* Prints the report of the run `a` (NULL: the latest) or, if `b` is given, of both runs or, with
+   `versions`, of the versions of the kernel of `a`; returns the exit code. Reads --format,
+   --output,
+   --archive and --json. */
+int ak_reported(const ak_args *args, const char *a, const char *b, bool versions);
 
 #endif

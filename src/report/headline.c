@@ -2,6 +2,7 @@
    above 1 the best is faster. */
 #include "report/headline.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -150,6 +151,10 @@ static void print_default(ak_buf *out, const json_t *best, const ak_report_model
 {
     const json_t *over = json_object_get(best, "over_default");
     speed s = speed_of(over);
+    if (best != NULL && model->default_config != NULL && model->best.config != NULL &&
+        strcmp(model->best.config, model->default_config) == 0) {
+        return; /* it is the default, which another sentence says */
+    }
     if (s.ratio > 0 && !named(best, "default")) {
         print_speed(out, &s, "the default configuration", "");
     } else if (best == NULL && model->default_trial != NULL && model->best.trial != NULL &&
@@ -298,6 +303,61 @@ static void say_search(speaker *s)
     say(s, "search", &text);
 }
 
+/* Says what one table of configurations costs over all sizes, and how it compares with libraries.
+ */
+static void say_sizes(speaker *s)
+{
+    const json_t *sizes = json_object_get(s->model->result, "sizes"), *one;
+    const json_t *table = json_object_get(s->model->result, "table");
+    size_t i, compared = 0, configs = json_array_size(json_object_get(table, "configs"));
+    double logs = 0, least = 0, most = 0;
+    const char *least_at = "", *most_at = "";
+    ak_buf text = AK_BUF(SENTENCE_MAX);
+    json_array_foreach(sizes, i, one)
+    {
+        double ms = ak_json_number_at(one, "ms"), library = ak_json_number_at(one, "library_ms");
+        double loss = ak_json_number_at(one, "loss");
+        if (ms > 0 && library > 0) {
+            double ratio = library / (loss > 0 ? ms * loss : ms);
+            logs += log(ratio);
+            least_at = compared == 0 || ratio < least ? ak_json_text_at(one, "size") : least_at;
+            least = compared == 0 || ratio < least ? ratio : least;
+            most_at = ratio > most ? ak_json_text_at(one, "size") : most_at;
+            most = ratio > most ? ratio : most;
+            compared++;
+        }
+    }
+    if (json_array_size(sizes) > 0) {
+        ak_buf_print(&text, "%zu size%s tuned", json_array_size(sizes),
+                     json_array_size(sizes) == 1 ? " was" : "s were");
+        if (configs > 0) {
+            ak_buf_print(&text,
+                         "; a table of %zu configuration%s for all of them is %.1f %% slower than "
+                         "the best of each (geometric mean), %.1f %% at worst",
+                         configs, configs == 1 ? "" : "s",
+                         (ak_json_number_at(table, "geomean") - 1) * 100,
+                         (ak_json_number_at(table, "worst") - 1) * 100);
+        }
+        ak_buf_puts(&text, ".");
+    }
+    say(s, "sizes", &text);
+    ak_buf libraries = AK_BUF(SENTENCE_MAX);
+    if (compared > 0) {
+        ak_buf_puts(&libraries, "It has ");
+        print_ratio(&libraries, exp(logs / (double)compared));
+        ak_buf_print(
+            &libraries,
+            " times the speed of the fastest library of each size (geometric mean of %zu), "
+            "from ",
+            compared);
+        print_ratio(&libraries, least);
+        ak_buf_print(&libraries, " at %.200s to ", least_at);
+        print_ratio(&libraries, most);
+        ak_buf_print(&libraries, " at %.200s.", most_at);
+    }
+    say(s, "libraries", &libraries);
+}
+
 static void say_changed(speaker *s)
 {
     ak_buf text = AK_BUF(SENTENCE_MAX);
@@ -314,7 +374,11 @@ ak_status ak_headline_of(ak_headline *out, const ak_report_model *model, ak_erro
 {
     *out = (ak_headline){0};
     speaker s = {.headline = out, .model = model, .status = AK_OK, .err = err};
-    say_best(&s);
+    if (json_is_array(json_object_get(model->result, "sizes"))) {
+        say_sizes(&s);
+    } else {
+        say_best(&s);
+    }
     if (model->best.found) {
         say_speeds(&s);
     }

@@ -162,6 +162,8 @@ static const struct {
     {"check_s", seconds_at, OF(check_ns), DIGITS},
     {"measure_s", seconds_at, OF(measure_ns), DIGITS},
     {"overhead_s", seconds_at, OF(overhead_ns), DIGITS},
+    {"compile_worker", int_at, OF(compile_worker), 0},
+    {"compiled_before_s", seconds_at, OF(compiled_before_ns), DIGITS},
     {"error", real_at, OF(max_error), DIGITS},
     {"registers", int_at, OF(registers), 0},
     {"shared_bytes", int_at, OF(shared_bytes), 0},

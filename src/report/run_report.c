@@ -1,5 +1,6 @@
 /* run_report.c: the public calls that print the report of a run, and of two runs side by side. */
 #include "report/page.h"
+#include "report/versions.h"
 #include "report/versus.h"
 
 #include <string.h>
@@ -74,7 +75,21 @@ out:
     return status;
 }
 
-/* json and html have the same object. */
+/* Prints a comparison: its sections or, in json and html, its object. Takes the object. */
+static ak_status print_object(ak_buf *out, const ak_report_ops *ops, const char *title,
+                              json_t *object, ak_error *err)
+{
+    ak_status status = AK_OK;
+    if (ops == &ak_report_html) {
+        status = ak_page_print(out, title, object, err);
+    } else {
+        ak_json_print(out, object, true);
+        ak_buf_putc(out, '\n');
+    }
+    json_decref(object);
+    return status;
+}
+
 static ak_status print_versus(ak_buf *out, const ak_report_ops *ops, const ak_versus *versus,
                               size_t width, ak_error *err)
 {
@@ -87,16 +102,46 @@ static ak_status print_versus(ak_buf *out, const ak_report_ops *ops, const ak_ve
         goto out;
     }
     AK_TRY(ak_versus_object(&object, versus, &sections, err));
-    if (ops == &ak_report_html) {
-        AK_TRY(ak_page_print(out, "autokernel: two runs", object, err));
-    } else {
-        ak_json_print(out, object, true);
-        ak_buf_putc(out, '\n');
-    }
+    AK_TRY(print_object(out, ops, "autokernel: two runs", object, err));
 out:
     ak_sections_clear(&sections);
-    json_decref(object);
     return status == AK_OK ? ak_buf_status(out, err) : status;
+}
+
+static ak_status print_versions(ak_buf *out, const ak_report_ops *ops, const ak_versions *versions,
+                                size_t width, ak_error *err)
+{
+    ak_sections sections = {0};
+    json_t *object = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_versions_sections(&sections, versions, err));
+    if (ops->print != NULL) {
+        ops->print(out, "versions of a kernel", &sections, width);
+        goto out;
+    }
+    AK_TRY(ak_versions_object(&object, versions, &sections, err));
+    AK_TRY(print_object(out, ops, "autokernel: versions of a kernel", object, err));
+out:
+    ak_sections_clear(&sections);
+    return status == AK_OK ? ak_buf_status(out, err) : status;
+}
+
+ak_status ak_report_versions(char **out_text, ak_archive *archive, const char *run,
+                             const char *format, ak_error *err)
+{
+    size_t width = 0;
+    const ak_report_ops *ops;
+    ak_versions versions = {0};
+    ak_buf text_out = AK_BUF(AK_REPORT_BYTES_MAX);
+    ak_status status = AK_OK;
+    AK_TRY(need_format(&ops, &width, format, err));
+    AK_TRY(ak_versions_gather(&versions, archive, run, err));
+    AK_TRY(print_versions(&text_out, ops, &versions, width, err));
+    AK_TRY(ak_buf_take(out_text, &text_out, err));
+out:
+    ak_versions_clear(&versions);
+    ak_buf_free(&text_out);
+    return status;
 }
 
 ak_status ak_report_versus(char **out_text, ak_archive *archive, const char *a, const char *b,

@@ -144,3 +144,8 @@ void ak_section_picture(ak_section_builder *b, ak_buf *picture)
     }
     ak_buf_free(picture);
 }
+
+void ak_section_ms(ak_section_builder *b, double ms)
+{
+    ak_section_figure(b, ms >= 1000 ? "%.6g" : "%.4g", ms);
+}

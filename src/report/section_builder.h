@@ -31,6 +31,9 @@ void ak_section_pairf(ak_section_builder *b, const char *label, const char *form
 /* Adds a positive number, or "-". */
 void ak_section_figure(ak_section_builder *b, const char *format, double value);
 
+/* Adds a time in milliseconds, with as many digits as it is worth, or "-". */
+void ak_section_ms(ak_section_builder *b, double ms);
+
 /* Add the sections of the files section_NAME.c. */
 void ak_sections_add_words(ak_section_builder *b, const ak_report_model *model);
 void ak_sections_add_changes(ak_section_builder *b, const ak_report_model *model);

@@ -128,10 +128,10 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
     }
     ak_section_pair(b, "configuration", best->config);
     if (best->high_ms > 0) {
-        ak_section_pairf(b, "time", "%.6g ms (95 %% interval %.6g to %.6g)", best->ms, best->low_ms,
+        ak_section_pairf(b, "time", "%.4g ms (95 %% interval %.4g to %.4g)", best->ms, best->low_ms,
                          best->high_ms);
     } else {
-        ak_section_pairf(b, "time", "%.6g ms", best->ms);
+        ak_section_pairf(b, "time", "%.4g ms", best->ms);
     }
     ak_section_pair(b, "measured",
                     best->from_finish ? "again at the end, beside the baseline"
@@ -144,7 +144,7 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
     ak_placement_describe(&best->placement, add_fact, b);
     if (model->baseline != NULL) {
         const char *version = model->baseline_version;
-        ak_section_pairf(b, "baseline", "%s%s%s: %.6g ms", model->baseline,
+        ak_section_pairf(b, "baseline", "%s%s%s: %.4g ms", model->baseline,
                          version == NULL ? "" : " ", version == NULL ? "" : version,
                          model->baseline_ms);
     } else {
@@ -215,9 +215,41 @@ static void add_name(ak_section_builder *b, const json_t *list, const json_t *on
 static const char *speed_format(const json_t *one)
 {
     bool open = strcmp(ak_json_text_at(one, "verdict"), "undecided") == 0;
+    bool great = ak_json_number_at(one, "ratio") >= 100;
     return json_is_true(json_object_get(one, "tie")) ? "%.3f (tie)"
-           : open                                    ? "%.3f (not decided)"
-                                                     : "%.3f";
+           : open  ? (great ? "%.0f (not decided)" : "%.3f (not decided)")
+           : great ? "%.0f"
+                   : "%.3f";
+}
+
+/* A finish has a handful of finalists and libraries. */
+#define FINISH_MAX 64
+
+/* Configurations come before libraries, the fastest first; who failed comes last. */
+static bool comes_before(const json_t *a, const json_t *b)
+{
+    bool config_a = json_is_string(json_object_get(a, "config"));
+    bool config_b = json_is_string(json_object_get(b, "config"));
+    double ms_a = ak_json_number_at(a, "ms"), ms_b = ak_json_number_at(b, "ms");
+    if (config_a != config_b) {
+        return config_a;
+    }
+    return ms_a > 0 && (!(ms_b > 0) || ms_a < ms_b);
+}
+
+/* Writes the indices of the candidates in the order of the table; returns how many there are. */
+static size_t order_of(size_t order[FINISH_MAX], const json_t *list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < json_array_size(list) && i < FINISH_MAX; i++) {
+        size_t at = count++;
+        for (; at > 0 && comes_before(json_array_get(list, i), json_array_get(list, order[at - 1]));
+             at--) {
+            order[at] = order[at - 1];
+        }
+        order[at] = i;
+    }
+    return count;
 }
 
 static void add_finish(ak_section_builder *b, const ak_report_model *model)
@@ -242,16 +274,17 @@ static void add_finish(ak_section_builder *b, const ak_report_model *model)
     if (overlap) {
         ak_section_column(b, 5, "overlap", false);
     }
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *one = json_array_get(list, i);
+    size_t order[FINISH_MAX], count = order_of(order, list);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *one = json_array_get(list, order[i]);
         const json_t *interval = json_object_get(one, "ci_ms");
         const char *version = json_string_value(json_object_get(one, "version"));
         const char *config = json_string_value(json_object_get(one, "config"));
         const char *reason = json_string_value(json_object_get(one, "reason"));
         add_name(b, list, one);
-        ak_section_figure(b, "%.6g", json_number_value(json_object_get(one, "ms")));
+        ak_section_ms(b, json_number_value(json_object_get(one, "ms")));
         if (json_array_size(interval) == 2) {
-            ak_section_cellf(b, "%.6g .. %.6g", json_number_value(json_array_get(interval, 0)),
+            ak_section_cellf(b, "%.5g .. %.5g", json_number_value(json_array_get(interval, 0)),
                              json_number_value(json_array_get(interval, 1)));
         } else {
             ak_section_cell(b, "-");
@@ -293,7 +326,7 @@ static void add_top(ak_section_builder *b, const ak_report_model *model)
             b->status = ak_buf_status(&changes, b->err);
         }
         ak_section_cellf(b, "%zu", i + 1);
-        ak_section_figure(b, "%.6g", trial->median_ms);
+        ak_section_ms(b, trial->median_ms);
         if (trial->ci_high_ms > 0) {
             ak_section_cellf(b, "%.5g .. %.5g", trial->ci_low_ms, trial->ci_high_ms);
         } else {
@@ -355,7 +388,7 @@ static void add_convergence(ak_section_builder *b, const ak_report_model *model)
     for (size_t i = 0; i < model->step_count; i++) {
         double ms = model->steps[i].trial->median_ms;
         ak_section_cellf(b, "%zu", model->steps[i].evaluation);
-        ak_section_figure(b, "%.6g", ms);
+        ak_section_ms(b, ms);
         ak_section_figure(b, "%.2fx", first_ms / ms);
         ak_section_cellf(b, "%.*s", (int)((double)(sizeof bar - 1) * last_ms / ms + 0.5), bar);
     }
@@ -415,7 +448,7 @@ static void add_authors(ak_section_builder *b, const ak_report_model *model)
         ak_section_cell(b, *author->model == 0 ? "-" : author->model);
         ak_section_cellf(b, "%zu", author->proposed);
         ak_section_cellf(b, "%zu", author->ok);
-        ak_section_figure(b, "%.6g", author->best_ms);
+        ak_section_ms(b, author->best_ms);
     }
 }
 

@@ -290,8 +290,8 @@ static void add_common(ak_section_builder *b, const ak_versus *v)
     for (size_t i = 0; i < v->common_count; i++) {
         const ak_versus_common *c = &v->common[i];
         if (i < AK_REPORT_ROWS_MAX / 2 || i + AK_REPORT_ROWS_MAX / 2 >= v->common_count) {
-            ak_section_figure(b, "%.6g", c->a->median_ms);
-            ak_section_figure(b, "%.6g", c->b->median_ms);
+            ak_section_ms(b, c->a->median_ms);
+            ak_section_ms(b, c->b->median_ms);
             ak_section_figure(b, "%.3f", c->ratio);
             ak_section_cell(b, c->a->config);
         }

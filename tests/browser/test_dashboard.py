@@ -19,6 +19,8 @@ import unittest
 
 from webdriver import CANVASES, Browser, missing
 
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+RECORDING = os.path.join(TREE, "bench", "recordings", "matmul.json.gz")
 HOSTILE = "</script><img src=x onerror='window.attacked=1'>"
 RUN = ("INSERT INTO runs (id, started, kernel, implementation, device, size, dtype, choices,"
        " strategy, options) VALUES (?, ?, ?, 'host', 'host', 'M=64', 'f32', '', 'random', ?)")
@@ -81,6 +83,10 @@ class Dashboard(unittest.TestCase):
                        stdout=subprocess.DEVNULL)
         self.db = sqlite3.connect(self.archive, isolation_level=None)
 
+    def program(self, *words):
+        subprocess.run([EXECUTABLE, *words], check=True, env=self.environment,
+                       stdout=subprocess.DEVNULL)
+
     def begin(self, run, kernel="matmul"):
         self.db.execute(RUN, (run, now(), kernel, '{"evaluations": 60}'))
 
@@ -110,6 +116,21 @@ class Dashboard(unittest.TestCase):
             self.add("aa11", 3.0, HOSTILE)
             browser.wait("return document.querySelector('#running').innerText.includes('1 of 60')")
             self.assertIn(HOSTILE, browser.run("return document.body.innerText"))
+            # What its device does, and a study that ends meanwhile.
+            self.assertIn("host@node1", browser.run("return document.querySelector('#running')"
+                                                    ".innerText"))
+            self.program("study", RECORDING, "--seeds", "2", "--evals", "6", "--quiet")
+            browser.wait("return document.querySelectorAll('#studies tbody tr.over').length === 1")
+            # A real run.
+            self.program("tune", "matmul", "--device", "sim:" + RECORDING, "--evals", "8", "--quiet")
+            browser.wait("return document.querySelector('#runs').innerText.includes('sim:matmul')")
+            browser.run("document.querySelector('#studies tbody a').click()")
+            browser.wait("return location.pathname === '/study/1' &&"
+                         " document.querySelector('#quality .chart') !== null")
+            for section, colors in browser.run(CANVASES):
+                self.assertGreater(colors, 4, section)
+            browser.open(self.address())
+            browser.wait("return document.querySelectorAll('#running tbody a').length > 0")
 
             # The page of the run, whose link is in the list.
             browser.run("document.querySelector('#running tbody a').click()")
@@ -182,6 +203,9 @@ class Dashboard(unittest.TestCase):
             status, _, body = self.ask(path)
             self.assertIn(status, (400, 404, 414, 431), path)
             self.assertNotIn("root:", body)
+        for path in ("/api/study/1", "/api/study/0", "/api/study/-1", "/api/study/1e3", "/api/study/",
+                     "/api/study/99999999999999999999", "/study/..%2f"):
+            self.assertEqual(self.ask(path)[0], 404, path)
         self.assertEqual(self.ask("/api/run/nothing")[0], 404)
         self.assertEqual(json.loads(self.ask("/api/runs")[2])["runs"][0]["kernel"], "earlier")
         self.assertEqual(json.loads(self.ask("/api/run/0011")[2])["kind"], "run")

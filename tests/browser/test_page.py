@@ -4,14 +4,20 @@ Runs on a recording, one with a language model whose replies are played back; tr
 texts; ten thousand trials; many sizes. Each page opens from disk, complains of nothing, draws every
 chart and takes texts for texts. Exit code 77 and one line where there is no browser.
 """
+import base64
+import contextlib
 import csv
+import io
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
+import zlib
 
 from webdriver import CANVASES, Browser, missing
 
@@ -19,6 +25,16 @@ TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 RECORDING = os.path.join(TREE, "bench", "recordings", "matmul.json.gz")
 TINY = os.path.join(TREE, "tests", "data", "recordings", "tiny.json")
 HOSTILE = "</script><img src=x onerror='window.attacked=1'><script>window.attacked=1</script>"
+
+
+def packed(text):
+    """The sources of a kernel as the archive keeps them: a tar file, compressed."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        entry = tarfile.TarInfo("kernel/host.c")
+        entry.size = len(text)
+        tar.addfile(entry, io.BytesIO(text.encode()))
+    return zlib.compress(out.getvalue())
 
 
 class Pages(unittest.TestCase):
@@ -74,6 +90,7 @@ class Pages(unittest.TestCase):
         for words in ("The best configuration takes", "Its speed is",
                       "configurations were tried", "autokernel tune matmul"):
             self.assertIn(words, text)
+        self.consistent()
         # The table sorts, filters and follows the selection; a key does what a click does.
         rows = "return document.querySelectorAll('#table tbody tr').length"
         self.assertEqual(self.browser.run(rows), 25)
@@ -110,6 +127,115 @@ class Pages(unittest.TestCase):
         self.charts()
         self.browser.resize(1440, 900)
         self.assertEqual(self.browser.errors(), [])
+        self.by_keyboard()
+        self.on_paper()
+
+    def consistent(self):
+        """What the headline says is what the tables and the report in JSON have."""
+        report = json.loads(self.autokernel("report", "--json"))
+        lead = self.browser.run("return document.querySelector('.lead').textContent")
+        value, unit = re.search(r"takes ([0-9.]+) (ms|µs|s)\b", lead).groups()
+        said = float(value) * {"s": 1000, "ms": 1, "µs": 0.001}[unit]
+        self.assertAlmostEqual(said / report["best"]["ms"], 1, places=3)
+        row = self.browser.run("return [...document.querySelectorAll('#table tr.best td')]"
+                               ".map(td => td.textContent)")
+        self.assertAlmostEqual(float(row[2]) / report["best"]["ms"], 1, places=3)
+        text = self.browser.run("return document.querySelector('#summary').innerText")
+        tried, failed = map(int, re.search(r"(\d+) configurations were tried.*, of which (\d+) failed",
+                                           text).groups())
+        self.assertEqual(tried, report["trials"]["evaluated"])
+        self.assertEqual(failed, sum(report["trials"]["failed"].values()))
+        self.assertIn(f"of {tried} rows", self.browser.run(
+            "return document.querySelector('#table .count').textContent"))
+        for name, before, after in re.findall(r"(\w+) from (\S+) to (\S+) \(", text):
+            self.assertIn([name, before, after], self.browser.run(
+                "return [...document.querySelectorAll('#changes tbody tr')].map(tr =>"
+                " [...tr.querySelectorAll('td')].slice(0, 3).map(td => td.textContent))"))
+
+    def press(self, key):
+        for kind in ("rawKeyDown", "keyUp"):
+            self.browser.command("Input.dispatchKeyEvent", type=kind, key=key, code=key,
+                                 windowsVirtualKeyCode={"ArrowRight": 39, "Enter": 13,
+                                                        "Escape": 27, "Tab": 9}[key])
+
+    def by_keyboard(self):
+        """Tab goes from control to control; arrows walk through a chart, Enter takes a point."""
+        self.browser.run("window.seen = new Set(); addEventListener('focusin', (event) => {"
+                         " const part = event.target.closest('section');"
+                         " seen.add(part ? part.id : event.target.tagName); });"
+                         "document.querySelector('nav a:last-child').focus()")
+        for _ in range(5):
+            self.press("Tab")
+        self.assertLessEqual({"A", "summary", "convergence"},
+                             set(self.browser.run("return [...seen]")))
+        self.browser.run("document.querySelector('#convergence .chart').focus()")
+        self.press("ArrowRight")
+        self.press("ArrowRight")
+        self.browser.wait("const f = document.querySelector('#convergence .facts');"
+                          " return f && /^evaluation \\d+/.test(f.textContent)")
+        self.press("Enter")
+        self.assertRegex(self.browser.run("return document.querySelector('#table input').value"),
+                         r"^evaluation=\d+$")
+        self.assertEqual(self.browser.run("return document.querySelectorAll('#table tbody tr')"
+                                          ".length"), 1)
+        # What the filter finds is lit among all configurations.
+        self.browser.wait("const box = document.querySelector('#parallel .chart');"
+                          " return echarts.getInstanceByDom(box).getOption().series[0].data"
+                          ".filter(one => one.lineStyle && one.lineStyle.opacity > 0.5).length === 1")
+
+    def on_paper(self):
+        pdf = base64.b64decode(self.browser.command("Page.printToPDF")["data"])
+        self.assertTrue(pdf.startswith(b"%PDF"))
+        self.assertLess(pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page "), 30)
+        self.browser.command("Emulation.setEmulatedMedia", media="print")
+        self.assertEqual(self.browser.run("return getComputedStyle(document.body).backgroundColor"),
+                         "rgb(255, 255, 255)")
+        self.assertEqual(self.browser.run("return getComputedStyle(document.querySelector('nav'))"
+                                          ".display"), "none")
+        self.browser.theme(False)
+        self.assertEqual(self.browser.errors(), [])
+
+    def test_study(self):
+        path = os.path.join(self.folder.name, "study.html")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(self.autokernel("study", RECORDING, "--seeds", "3", "--evals", "10", "--quiet",
+                                      "--format", "html"))
+        self.open(path)
+        self.assertEqual(self.charts(), ["quality"])
+        text = self.browser.run("return document.body.innerText")
+        for words in ("3 arms", "portfolio", "autokernel study"):
+            self.assertIn(words, text)
+
+    def test_versions(self):
+        """Runs of two versions of a kernel: what each reached, and the line that changed."""
+        self.autokernel("tune", "matmul", "--device", "sim:" + RECORDING, "--evals", "10", "--quiet",
+                        archive="versions.db")
+        with contextlib.closing(sqlite3.connect(os.path.join(self.folder.name, "versions.db"),
+                                                isolation_level=None)) as db:
+            db.execute("PRAGMA foreign_keys = OFF")
+            words, = db.execute("SELECT words FROM environments").fetchone()
+            first = json.loads(words)["source"]
+            db.execute("INSERT INTO sources VALUES (?, ?, '')", (first, packed("b = 1;\nc = 2;\n")))
+            db.execute("INSERT INTO sources VALUES ('other', ?, '')",
+                       (packed(f"b = 1;\n{HOSTILE}\n"),))
+            db.execute("INSERT INTO environments VALUES ('e2', ?, '')",
+                       (words.replace(first, "other"),))
+            names = [row[1] for row in db.execute("PRAGMA table_info(runs)")][2:]
+            chosen = ", ".join("'e2'" if n == "environment" else n for n in names)
+            db.execute(f"INSERT INTO runs (id, {', '.join(names)}) SELECT '00000000000000ab', {chosen}"
+                       " FROM runs")
+        path = os.path.join(self.folder.name, "versions.html")
+        self.autokernel("compare", "00000000000000ab", "--format", "html", "--output", path,
+                        archive="versions.db")
+        self.open(path)
+        self.assertEqual(self.charts(), ["section-0"])
+        self.assertEqual(self.browser.run("return document.querySelectorAll('#section-0 tbody"
+                                          " tr.over').length"), 2)
+        went = self.browser.run("return document.querySelector('tr.went').innerText")
+        came = self.browser.run("return document.querySelector('tr.came').innerText")
+        self.assertIn("c = 2;", went)
+        self.assertIn(HOSTILE, came)
+        self.harmless()
 
     def test_titles(self):
         """The page asks for sections by their titles, which the C side gives them."""

@@ -25,6 +25,27 @@ function best_so_far(run, x) {
     return steps;
 }
 
+/* Libraries by their times, those that are closer than a line of text together. */
+function levels(run) {
+    const list = run.candidates.filter((c) => c.library).sort((a, b) => a.ms - b.ms);
+    const groups = [];
+    for (const one of list) {
+        const last = groups[groups.length - 1];
+        if (last && one.ms < last.ms * 1.05) {
+            last.name += ", " + library_name(run, one);
+        } else {
+            groups.push({ms: one.ms, name: library_name(run, one)});
+        }
+    }
+    return groups;
+}
+
+/* With its version where two have the same name. */
+function library_name(run, one) {
+    return run.candidates.filter((c) => c.name === one.name).length > 1
+        ? `${one.name} ${one.version || ""}`.trim() : one.name;
+}
+
 ak.draw_run.convergence = function (host, run) {
     let by = "evaluations";
     const all = run.rows.filter(run.ok);
@@ -38,21 +59,20 @@ ak.draw_run.convergence = function (host, run) {
         `${ak.ms(run.ms(all[0]))} to ${ak.ms(least)}.`;
     const entry = ak.chart(host, 380, label, (colors, narrow) => {
         const x = by === "seconds" ? run.end_s : run.evaluation;
-        const libraries = run.candidates.filter((c) => c.library).map((c, k) => ({
-            yAxis: c.ms, name: c.name, lineStyle: {color: colors.series[(k + 3) % 8], type: "dashed"},
-            label: {formatter: c.name, position: k % 2 ? "insideStartTop" : "insideEndTop",
-                color: colors.text, fontSize: 11},
+        const libraries = levels(run).map((one, k) => ({
+            yAxis: one.ms, name: one.name, lineStyle: {color: colors.dim, type: "dashed"},
+            label: {formatter: one.name, position: k % 2 ? "insideStartTop" : "insideEndTop",
+                color: colors.text, fontSize: 11, width: narrow ? 150 : 420, overflow: "truncate"},
         }));
         const low = libraries.reduce((a, l) => Math.min(a, l.yAxis), least);
+        const high = libraries.reduce((a, l) => Math.max(a, l.yAxis), most);
         return {
             legend: ak.legend(colors, {data: [...run.proposers, "best so far"]}),
             grid: {left: 8, right: 16, top: 54, bottom: 30, containLabel: true},
             tooltip: ak.hover(colors, (p) => run.facts_of(p.data[2])),
             xAxis: ak.axis(colors, {type: "value", name: by === "seconds" ? "seconds" : "evaluation",
                 nameLocation: "middle", nameGap: 26, min: 0, splitLine: {show: false}}),
-            yAxis: ak.axis(colors, {type: most > 6 * low ? "log" : "value", name: "ms", scale: true,
-                min: (range) => +(Math.min(range.min, low) * 0.95).toPrecision(2),
-                axisLabel: {formatter: ak.tick}}),
+            yAxis: ak.time_axis(colors, low, high, {what: "time, "}),
             dataZoom: narrow ? [] : [{type: "inside", filterMode: "none"}],
             series: [...run.proposers.map((name, k) => ({
                 name, type: "scatter", symbolSize: all.length > 500 ? 4 : 7,
@@ -92,7 +112,7 @@ function bandwidths(roof) {
 
 /* What is marked by a sign of its own: libraries, the default, the best. */
 function marks(run) {
-    const list = run.candidates.filter((c) => c.library).map((c) => [c.name, c]);
+    const list = run.candidates.filter((c) => c.library).map((c) => [library_name(run, c), c]);
     const fallback = run.candidates.find((c) => c.name === "default");
     if (fallback) {
         list.push(["default", fallback]);
@@ -136,11 +156,13 @@ ak.draw_run.roofline = function (host, run) {
     }
     const memories = bandwidths(roof), peak = ak.known(roof.peak_tflops) ? roof.peak_tflops : null;
     const ridges = peak ? memories.map((one) => peak * 1e3 / one.gbs) : [];
-    const from = Math.min(roof.intensity, ...ridges) / 6;
-    const to = Math.max(roof.intensity, ...ridges) * 6;
+    const from = Math.min(roof.intensity, ...ridges) / 4;
+    const to = Math.max(roof.intensity, ...ridges) * 4;
     const points = run.rows.filter((i) => run.ok(i) && ak.known(run.column("tflops", i)));
     const at = (x, gbs) => Math.min(x * gbs / 1e3, peak || Infinity);
-    const slowest = points.reduce((a, i) => Math.min(a, run.column("tflops", i)), Infinity);
+    const slowest = points.map((i) => run.column("tflops", i))
+        .concat(marks(run).map(([, c]) => c.tflops).filter(ak.known))
+        .reduce((a, rate) => Math.min(a, rate), Infinity);
     const floor = Math.min(slowest, memories.length ? at(from, memories[0].gbs) : Infinity,
         peak || Infinity) / 2;
     const label = `Roofline at ${ak.number(roof.intensity)} flop per byte: the best reaches ` +
@@ -152,12 +174,10 @@ ak.draw_run.roofline = function (host, run) {
         tooltip: ak.hover(colors, (p) => p.data.candidate
             ? candidate_facts(p.seriesName, p.data.candidate)
             : Array.isArray(p.data) && p.data.length > 2 ? run.facts_of(p.data[2]) : null),
-        xAxis: ak.axis(colors, {type: "log", min: from, max: to, nameLocation: "middle", nameGap: 28,
-            name: "arithmetic intensity, flop/byte", axisLabel: {formatter: ak.tick},
-            splitLine: {show: false}}),
-        yAxis: ak.axis(colors, {type: "log", name: "TFLOP/s", axisLabel: {formatter: ak.tick},
-            min: +(10 ** Math.floor(Math.log10(floor))).toPrecision(2),
-            max: peak ? +(peak * 2).toPrecision(2) : undefined}),
+        xAxis: ak.log_axis(colors, from, to, ak.tick, {nameLocation: "middle", nameGap: 28,
+            name: "arithmetic intensity, flop/byte", splitLine: {show: false}}),
+        yAxis: ak.log_axis(colors, floor, 1.6 * (peak || at(to, memories[memories.length - 1].gbs)),
+            ak.tick, {name: "TFLOP/s"}),
         series: [...memories.map((one) => ({
             name: one.name, type: "line", showSymbol: false, silent: true, symbol: "none",
             lineStyle: {color: colors.dim, width: one.gbs === roof.bandwidth_gbs ? 2.5 : 1.2,
@@ -182,7 +202,9 @@ ak.draw_run.roofline = function (host, run) {
             name: "configurations", type: "scatter", symbolSize: 5,
             itemStyle: {color: colors.series[0], opacity: 0.4},
             data: points.map((i) => [roof.intensity, run.column("tflops", i), i]),
-        }, ...mark_series(run, colors, (c) => [roof.intensity, c.tflops])].filter(Boolean),
+        }, ...mark_series(run, colors, (c) => [roof.intensity, c.tflops])]
+            .filter((one) => one !== null && (one.type === "line" || one.data.every((p) =>
+                p.value === undefined || ak.known(p.value[1])))),
     }));
     host.append(ak.el("p", {class: "note"}, `Every configuration does the same work, so all stand at ` +
         `${ak.number(roof.intensity)} flop/byte, the traffic that cannot be avoided. The ceilings were ` +
@@ -252,22 +274,24 @@ ak.draw_run.importance = function (host, run) {
 /* ---- parallel coordinates ------------------------------------------------------------------------
  */
 
-/* `chosen(rows or null)` is called when axes are brushed. */
+/* `chosen(rows or null)` is called when axes are brushed. Returns a function that lights rows, null
+   for all. */
 ak.draw_run.parallel = function (host, run, chosen) {
     const varied = run.varied.slice(0, 24);
     const rows = run.rows.filter(run.ok);
     if (varied.length === 0 || rows.length < 2) {
-        return;
+        return () => {};
     }
     /* The fastest are drawn last, above the others. */
     const order = rows.slice().sort((a, b) => run.ms(b) - run.ms(a));
     const times = order.map(run.ms), low = times[times.length - 1];
     const high = times[Math.floor(times.length / 10)]; /* the slowest tenth has one colour */
+    let lit = null, wait = null;
     const scroll = ak.el("div", {class: "scroll"}), wide = ak.el("div", {class: "wide"});
     wide.style.minWidth = `${64 * (varied.length + 1)}px`;
     scroll.append(wide);
     host.append(scroll);
-    ak.chart(wide, 380, `Parallel coordinates of ${rows.length} successful configurations over ` +
+    const entry = ak.chart(wide, 380, `Parallel coordinates of ${rows.length} successful configurations over ` +
         varied.map((p) => run.parameters[p].name).join(", ") + " and the time; the filter of the table " +
         "below selects the same by keyboard.", (colors) => ({
         tooltip: ak.hover(colors, (p) => p.seriesType === "parallel"
@@ -280,17 +304,20 @@ ak.draw_run.parallel = function (host, run, chosen) {
             axisExpandable: false, parallelAxisDefault: {
                 nameTextStyle: {color: colors.text, fontSize: 11}, nameTruncate: {maxWidth: 122},
                 axisLine: {lineStyle: {color: colors.dim}}, axisTick: {show: false},
-                axisLabel: {color: colors.dim, fontSize: 10},
+                axisLabel: {color: colors.text, fontSize: 11, textBorderColor: colors.ground,
+                    textBorderWidth: 3},
                 areaSelectStyle: {width: 18, color: colors.accent, opacity: 0.25}}},
         parallelAxis: [...varied.map((p, dim) => ({dim, name: run.parameters[p].name,
             nameGap: dim % 2 ? 26 : 10, type: "category", data: run.ordered(p)})),
-        {dim: varied.length, name: "ms", nameGap: varied.length % 2 ? 26 : 10, type: times[0] > 4 * low ? "log" : "value", scale: true,
-            min: low, inverse: true, nameLocation: "start", axisLabel: {formatter: ak.tick, color: colors.dim,
-                showMinLabel: true}}],
+        {...ak.time_axis(colors, low, times[0]), min: low, max: times[0], splitLine: undefined,
+            dim: varied.length, nameGap: varied.length % 2 ? 26 : 10, inverse: true,
+            nameLocation: "start"}],
         series: [{type: "parallel", lineStyle: {width: rows.length > 1000 ? 0.6 : 1.2,
             opacity: rows.length > 2000 ? 0.15 : rows.length > 200 ? 0.35 : 0.6},
             inactiveOpacity: 0.02, activeOpacity: 0.8, progressive: 0, smooth: false,
-            data: order.map((i) => [...varied.map((p) => run.value(i, p)), run.ms(i)])}],
+            data: order.map((i) => ({value: [...varied.map((p) => run.value(i, p)), run.ms(i)],
+                ...(lit === null ? {} : {lineStyle: lit.has(i) ? {opacity: 0.8, width: 1.6}
+                    : {opacity: 0.02}})}))}],
     }), (chart) => chart.on("axisareaselected", () => {
         const model = chart.getModel();
         const brushed = model.queryComponents({mainType: "parallelAxis"})
@@ -298,6 +325,12 @@ ak.draw_run.parallel = function (host, run, chosen) {
         const at = model.getSeriesByIndex(0).getRawIndicesByActiveState("active");
         chosen(brushed ? at.map((k) => order[k]) : null);
     }));
+    /* The filter of the table lights the same configurations here; it works by keyboard. */
+    return (found) => {
+        lit = found === null ? null : new Set(found);
+        clearTimeout(wait);
+        wait = setTimeout(() => ak.draw(entry), 150);
+    };
 };
 
 /* ---- failures ----------------------------------------------------------------------------------
@@ -351,52 +384,82 @@ ak.draw_run.time = function (host, run) {
             label: {show: seconds[stage] > total * 0.1, color: ak.is_dark() ? "#111" : "#fff",
                 formatter: () => ak.percent(seconds[stage] / total, 0)}})),
     }));
-    const wall = ak.known(seconds.wall) ? `The run took ${ak.seconds(seconds.wall)}; stages overlap, so ` +
-        `their sum, ${ak.seconds(total)}, may exceed that.` : "";
+    const wall = !ak.known(seconds.wall) ? "" : `The run took ${ak.seconds(seconds.wall)}` +
+        (total > seconds.wall * 1.01 ? `; stages overlap, so their sum is ${ak.seconds(total)}.` : ".");
     host.append(ak.el("p", {class: "note"}, wall));
 };
 
-/* When each device checked and measured. When a compiler ran is not recorded, only for how long. */
+/* What each compile worker and each device did when: [lane, from, to, kind, row]. */
+function spans(run) {
+    const devices = run.data.trials.devices || [run.report.run.device], list = [];
+    const workers = run.has("compile_worker")
+        ? run.rows.reduce((a, i) => Math.max(a, run.column("compile_worker", i)), 0) : 0;
+    const lane = (i) => Math.max(run.data.trials.devices ? run.column("device", i) : 0, 0);
+    const add = (at, from, to, kind, i) => to > from && list.push([at, Math.max(from, 0), to, kind, i]);
+    for (const i of run.rows) {
+        const end = run.end_s(i), measure = run.column("measure_s", i) || 0;
+        const check = run.column("check_s", i) || 0, compile = run.column("compile_s", i) || 0;
+        const worker = workers > 0 ? run.column("compile_worker", i) : 0;
+        if (worker > 0) {
+            const compiled = end - (run.column("compiled_before_s", i) || 0);
+            add(worker - 1, compiled - compile, compiled, 0, i);
+        }
+        add(workers + lane(i), end - measure - check, end - measure, 1, i);
+        add(workers + lane(i), end - measure, end, 2, i);
+    }
+    const r = run.report.run, last = run.end_s(run.count - 1);
+    const whole = r.ended ? (Date.parse(r.ended) - Date.parse(r.started)) / 1000 : 0;
+    if (whole > last * 1.01 && run.has("end_s")) {
+        add(workers, last, whole, 3, -1);
+    }
+    const names = Array.from({length: workers}, (_, k) => `compiler ${k + 1}`);
+    return {lanes: [...names, ...devices.map((name) => name.replace(/^sim:.*\//, "sim:"))], list};
+}
+
+const SPANS = ["compile", "check", "measure", "after the search"];
+
 ak.draw_run.timeline = function (host, run) {
     if (!run.has_clock || !run.has("measure_s")) {
         return;
     }
-    const lanes = run.data.trials.devices || [run.report.run.device];
-    const lane = (i) => Math.max(run.data.trials.devices ? run.column("device", i) : 0, 0);
-    const bars = [];
-    for (const i of run.rows) {
-        const end = run.end_s(i), measure = run.column("measure_s", i) || 0;
-        const check = run.column("check_s", i) || 0;
-        if (check > 0) {
-            bars.push([lane(i), end - measure - check, end - measure, 0, i]);
-        }
-        if (measure > 0) {
-            bars.push([lane(i), end - measure, end, 1, i]);
-        }
-    }
-    if (bars.length === 0) {
+    const {lanes, list} = spans(run);
+    if (list.length === 0) {
         return;
     }
-    ak.chart(host, 90 + 46 * lanes.length, "Timeline: when each device checked and measured.",
+    const shown = SPANS.filter((_, kind) => list.some((b) => b[3] === kind));
+    host.append(ak.el("h3", null, "When"));
+    ak.chart(host, 90 + 34 * lanes.length, "Timeline: when each compile worker compiled and when each " +
+        "device checked and measured.",
         (colors, narrow) => ({
-            legend: ak.legend(colors, {data: ["check", "measure"]}),
+            legend: ak.legend(colors, {data: shown}),
             grid: {left: 8, right: 20, top: 30, bottom: 30, containLabel: true},
-            tooltip: ak.hover(colors, (p) => run.facts_of(p.data[4])),
+            tooltip: ak.hover(colors, (p) => p.data[4] < 0
+                ? ak.facts("after the search", [["took", ak.seconds(p.data[2] - p.data[1])],
+                    ["what", "checks of the finalists and the comparison with the others"]])
+                : ak.facts(`${SPANS[p.data[3]]}, evaluation ${run.evaluation(p.data[4])}`, [
+                    ["from", ak.seconds(p.data[1])], ["took", ak.seconds(p.data[2] - p.data[1])],
+                    ["became", run.ok(p.data[4]) ? ak.ms(run.ms(p.data[4]))
+                        : run.status(p.data[4]).replace(/_/g, " ")],
+                    ["configuration", run.config(p.data[4])]])),
             dataZoom: narrow ? [] : [{type: "inside", filterMode: "weakFilter"}],
             xAxis: ak.axis(colors, {type: "value", name: "seconds since the beginning",
-                nameLocation: "middle", nameGap: 26, min: 0, splitLine: {show: false}}),
-            yAxis: ak.axis(colors, {type: "category", data: lanes, axisLabel: {color: colors.text},
-                inverse: true}),
-            series: ["check", "measure"].map((name, kind) => ({
-                name, type: "custom", itemStyle: {color: colors.series[2 + kind]}, clip: true,
-                encode: {x: [1, 2], y: 0}, data: bars.filter((b) => b[3] === kind),
+                nameLocation: "middle", nameGap: 26, min: 0, splitLine: {show: false},
+                max: list.reduce((a, b) => Math.max(a, b[2]), 0), axisLabel: {showMaxLabel: false}}),
+            yAxis: ak.axis(colors, {type: "category", data: lanes, inverse: true,
+                axisLabel: {color: colors.text, width: narrow ? 90 : 220, overflow: "truncate",
+                    hideOverlap: false}}),
+            series: SPANS.map((name, kind) => ({
+                name, type: "custom", clip: true, encode: {x: [1, 2], y: 0},
+                itemStyle: {color: kind === 3 ? colors.dim : colors.series[1 + kind]},
+                data: list.filter((b) => b[3] === kind),
                 renderItem: (_, api) => {
                     const [x, y] = api.coord([api.value(1), api.value(0)]);
                     const width = api.coord([api.value(2), api.value(0)])[0] - x;
-                    return {type: "rect", shape: {x, y: y - 14, width: Math.max(width, 0.5),
-                        height: 28}, style: {fill: colors.series[2 + kind]}};
+                    return {type: "rect", shape: {x, y: y - 11, width: Math.max(width, 0.5),
+                        height: 22}, style: {fill: kind === 3 ? colors.dim : colors.series[1 + kind],
+                        opacity: kind === 3 ? 0.35 : 1}};
                 },
-            })),
+            })).filter((one) => one.data.length > 0),
         }));
 };
 
@@ -433,26 +496,38 @@ ak.draw_run.conditions = function (host, run) {
 /* ---- many sizes --------------------------------------------------------------------------------
  */
 
+/* A row for each size, on one logarithmic axis: times of sizes are decades apart. */
 ak.draw_run.sizes = function (host, run) {
     const sizes = run.report.sizes.sizes.filter((s) => ak.known(s.ms));
     if (sizes.length === 0) {
         return;
     }
-    const table = sizes.map((s) => ak.known(s.loss) ? s.ms * s.loss : null);
-    ak.chart(host, 320, "Time at each size: its own best, the shared table, the fastest library, " +
-        "relative to its own best.", (colors) => ({
-        legend: ak.legend(colors),
-        grid: {left: 8, right: 16, top: 54, bottom: 8, containLabel: true},
-        tooltip: ak.hover(colors, (p) => ak.facts(sizes[p.dataIndex].size, [
-            ["its own best", ak.ms(sizes[p.dataIndex].ms)],
-            ["the table's", table[p.dataIndex] ? ak.ms(table[p.dataIndex]) : "-"],
-            [sizes[p.dataIndex].library || "library", ak.ms(sizes[p.dataIndex].library_ms)]])),
-        xAxis: ak.axis(colors, {type: "category", data: sizes.map((s) => s.size),
-            axisLabel: {rotate: 40, width: 150, overflow: "truncate", hideOverlap: false}}),
-        yAxis: ak.axis(colors, {type: "value", name: "times as long as its own best", scale: false}),
-        series: [["its own best", sizes.map(() => 1)], ["the shared table", sizes.map((s) => s.loss)],
-            ["fastest library", sizes.map((s) => ak.known(s.library_ms) ? s.library_ms / s.ms : null)],
-        ].map(([name, data], k) => ({name, type: "bar", barMaxWidth: 18, data,
-            itemStyle: {color: colors.series[k]}})),
+    const times = [["its own best", (s) => s.ms], ["the shared table", (s) => ak.known(s.loss)
+        ? s.ms * s.loss : null], ["fastest library", (s) => s.library_ms]]
+        .filter(([, of]) => sizes.some((s) => ak.known(of(s))));
+    const all = times.flatMap(([, of]) => sizes.map(of)).filter(ak.known);
+    const signs = ["circle", "diamond", "triangle"];
+    ak.chart(host, 90 + 26 * sizes.length, "Time at each size: " + sizes.map((s) =>
+        `${s.size} ${ak.ms(s.ms)}`).join("; "), (colors, narrow) => ({
+        legend: ak.legend(colors, {icon: undefined}),
+        grid: {left: 8, right: 24, top: 34, bottom: 34, containLabel: true},
+        tooltip: ak.hover(colors, (p) => {
+            const s = sizes[p.dataIndex];
+            return ak.facts(s.size, [["its own best", ak.ms(s.ms)],
+                ["the shared table's", ak.known(s.loss) ? ak.ms(s.ms * s.loss) : "-"],
+                [s.library || "library", ak.ms(s.library_ms)],
+                ["times the library's speed", ak.known(s.library_ms)
+                    ? ak.number(s.library_ms / s.ms, 3) : "-"]]);
+        }),
+        xAxis: ak.time_axis(colors, Math.min(...all), Math.max(...all), {what: "time, ",
+            nameLocation: "middle", nameGap: 28}),
+        yAxis: ak.axis(colors, {type: "category", data: sizes.map((s) => s.size), inverse: true,
+            axisLabel: {color: colors.text, width: narrow ? 110 : 260, overflow: "truncate",
+                hideOverlap: false}, splitLine: {show: true, lineStyle: {color: colors.line,
+                opacity: 0.4}}}),
+        series: times.map(([name, of], k) => ({name, type: "scatter", symbol: signs[k],
+            symbolSize: [10, 15, 11][k], z: 5 - k, itemStyle: {color: k === 1 ? "transparent"
+                : colors.series[k], borderColor: colors.series[k], borderWidth: k === 1 ? 2 : 0},
+            data: sizes.map((s) => [of(s), s.size])})),
     }));
 };

@@ -73,7 +73,7 @@ ak.run_of = function (data) {
 /* ---- the table of configurations -----------------------------------------------------------------
  */
 
-function config_table(run) {
+function config_table(run, changed) {
     const memory = run.report.roofline && run.report.roofline.bound === "memory";
     const rate = memory ? "gbs" : "tflops", number = (name) => (i) => run.column(name, i);
     const figure = (name, title, show, hint) => run.has(name) ? {
@@ -87,7 +87,7 @@ function config_table(run) {
         {name: "ms", right: true, value: (i) => run.ok(i) ? run.ms(i) : null,
             cell: (i) => run.ok(i) ? ak.number(run.ms(i), 5) : "-"},
         {name: "95 % interval", right: true, value: number("low_ms"),
-            cell: (i) => ak.known(run.column("high_ms", i))
+            cell: (i) => run.column("high_ms", i) > run.column("low_ms", i)
                 ? `${ak.number(run.column("low_ms", i))} to ${ak.number(run.column("high_ms", i))}` : "-"},
         figure(rate, memory ? "GB/s" : "TFLOP/s", (v) => ak.number(v)),
         figure("efficiency", "roofline", (v) => ak.percent(v), "share of what the device can do"),
@@ -101,7 +101,7 @@ function config_table(run) {
     const best = run.best ? run.best.config : null;
     return ak.table(columns, run.rows, {
         caption: "All configurations that were tried, fastest first",
-        filter: "filter the configurations", sort: [2, false],
+        filter: "filter the configurations", sort: [2, false], changed,
         placeholder: "filter, such as status=ok ms<1.5",
         row_class: (i) => run.config(i) === best ? "best" : run.ok(i) ? null : "failed",
         value_of: (i, name) => name === "reason" ? run.reason(i) : undefined,
@@ -144,8 +144,8 @@ function change_table(run) {
 
 function title_of(run) {
     const r = run.report.run, words = (r.choices ? r.choices + ", " : "") + r.dtype;
-    return [r.kernel, [r.size, words].filter(Boolean).join(", "),
-        `on ${r.device}`].filter(Boolean);
+    return [r.kernel, [r.size.replace(/;/g, "; "), words].filter(Boolean).join(", "),
+        `on ${r.device.replace(/^sim:.*\//, "sim:")}`].filter(Boolean);
 }
 
 /* Adds "id", a heading and what `fill` appends; nothing if that appends nothing. */
@@ -166,7 +166,7 @@ function header(run, contents) {
         ak.el("div", {class: "top"}, ak.el("h1", null, kernel,
             ak.el("span", null, " " + rest.join(" "))), ak.theme_button()),
         ak.el("p", {class: "dim"}, `run ${r.id}, ${r.implementation || "no implementation"}, ` +
-            `${r.strategy || "strategy not recorded"}, started ${(r.started || "").replace("T", " ")
+            `${r.strategy || (run.report.sizes ? "many sizes" : "strategy not recorded")}, started ${(r.started || "").replace("T", " ")
                 .replace(/\.\d+Z/, " UTC")}` + (r.ended ? "" : ", not ended")),
         contents);
 }
@@ -191,7 +191,7 @@ ak.draw_page.run = function (main, data) {
         host.append(ak.el("h3", null, s.title), ...contents_of(s).filter(Boolean)));
     const fold = (host, ...titles) => titles.flatMap(find).forEach((s) =>
         host.append(ak.details(s.title, ...contents_of(s))));
-    let table = null;
+    let table = null, light = () => {};
 
     add("summary", "What was found", (host) => {
         data.headline.forEach((line, k) =>
@@ -205,6 +205,11 @@ ak.draw_page.run = function (main, data) {
     });
     if (run.report.sizes) {
         add("sizes", "Across sizes", (host) => {
+            if (location.pathname.startsWith("/run/")) {
+                host.append(ak.el("p", null, "The runs of the sizes: ", run.report.sizes.sizes
+                    .filter((s) => s.run).flatMap((s, k) => [k > 0 ? ", " : "",
+                        ak.el("a", {href: "/run/" + encodeURIComponent(s.run)}, s.size)])));
+            }
             draw.sizes(host, run);
             take(host, "Configurations for all sizes", "Sizes", "Stability of the winners",
                 "How many configurations it takes");
@@ -235,12 +240,13 @@ ak.draw_page.run = function (main, data) {
                 return;
             }
             host.append(ak.el("p", {class: "note"}, "Each line is a successful configuration, the " +
-                "fastest on top. Drag along an axis to select; the table below follows."));
-            draw.parallel(host, run, (rows) => table.select(rows,
+                "fastest on top. Drag along an axis to select; the table below follows, and what its " +
+                "filter finds is lit here."));
+            light = draw.parallel(host, run, (rows) => table.select(rows,
                 rows === null ? "" : "selected in the chart above"));
         });
         add("table", "Top configurations", (host) => {
-            table = config_table(run);
+            table = config_table(run, (found) => light(found));
             run.show = (i) => {
                 table.set_filter(`evaluation=${run.evaluation(i)}`);
                 host.scrollIntoView({block: "nearest"});

@@ -90,7 +90,7 @@ ak.table = function (columns, rows, options = {}) {
         return (state.selected || rows).filter((row) => test(value_of(row), text(row)));
     }
 
-    let told = null;
+    let told = "";
     function fill() {
         const found = state.filter === "" && state.selected === null ? rows.slice() : matching();
         if (state.sort !== null) {

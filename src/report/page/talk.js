@@ -15,8 +15,9 @@ function draw_predictions(host, calls) {
     if (points.length === 0) {
         return;
     }
-    const ends = points.flatMap(([x, y]) => [x, y]);
-    const low = Math.min(0, ...ends), high = Math.max(1, ...ends);
+    const predicted = points.map(([x]) => x);
+    const low = Math.min(0, ...predicted), high = Math.max(1, ...predicted) * 1.1;
+    host.append(ak.el("h3", null, "Predictions and outcomes"));
     ak.chart(host, 340, `Predicted against measured gains of ${points.length} proposals.`,
         (colors) => ({
             grid: {left: 8, right: 20, top: 30, bottom: 34, containLabel: true},
@@ -25,7 +26,7 @@ function draw_predictions(host, calls) {
                 ["measured", ak.number(p.data[1], 3) + " %"],
                 ["because", p.data[2].hypothesis || "-"]]) : null),
             xAxis: ak.axis(colors, {type: "value", name: "predicted gain of speed, %",
-                nameLocation: "middle", nameGap: 28}),
+                nameLocation: "middle", nameGap: 28, min: Math.floor(low), max: Math.ceil(high)}),
             yAxis: ak.axis(colors, {type: "value", name: "measured, %"}),
             series: [{type: "line", silent: true, showSymbol: false,
                 lineStyle: {color: colors.line, type: "dashed"}, data: [[low, low], [high, high]]},
@@ -37,14 +38,17 @@ function draw_predictions(host, calls) {
 }
 
 function draw_generations(host, generations) {
-    const list = (generations || []).filter((g) => ak.known(g.best_speed));
-    if (list.length === 0) {
+    const told = (generations || []).filter((g) => ak.known(g.best_speed));
+    if (told.length === 0) {
         return;
     }
+    const list = [{generation: "default", best_speed: 1, trials: 1, ok: 1}, ...told];
+    host.append(ak.el("h3", null, "Learning curve"));
     ak.chart(host, 280, "Best speed over the default by generation: " +
         list.map((g) => ak.number(g.best_speed, 3)).join(", "), (colors) => ({
         grid: {left: 8, right: 20, top: 30, bottom: 34, containLabel: true},
-        tooltip: ak.hover(colors, (p) => ak.facts(`generation ${list[p.dataIndex].generation}`, [
+        tooltip: ak.hover(colors, (p) => ak.facts(p.dataIndex === 0 ? "the default"
+            : `generation ${list[p.dataIndex].generation}`, [
             ["best so far", ak.number(list[p.dataIndex].best_speed) + " times the default"],
             ["proposals tried", String(list[p.dataIndex].trials)],
             ["of these successful", String(list[p.dataIndex].ok)]])),

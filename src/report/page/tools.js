@@ -118,6 +118,23 @@ ak.plural = (count, word) => `${ak.count(count)} ${word}${count === 1 ? "" : "s"
 ak.tick = (value) => value >= 10000 || (value > 0 && value < 0.001)
     ? value.toExponential(0).replace("e+", "e") : String(+value.toPrecision(3));
 
+/* The unit that times of this size are shown in: [factor from ms, name]. */
+ak.unit_of = (ms) => ms >= 1000 ? [0.001, "s"] : ms < 0.1 ? [1000, "µs"] : [1, "ms"];
+
+/* Where a logarithmic axis has its labels: 1, 2 and 5 of each power of ten, or powers alone. */
+ak.log_ticks = function (low, high) {
+    const decades = Math.log10(high / low), all = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
+        for (const digit of decades < 0.7 ? [1, 1.5, 2, 3, 4, 5, 6, 8] : decades < 3.2 ? [1, 2, 5] : [1]) {
+            const value = digit * 10 ** power;
+            if (value >= low * 0.999 && value <= high * 1.001) {
+                all.push(+value.toPrecision(3));
+            }
+        }
+    }
+    return all.length > 1 ? all : [low, high].map((value) => +value.toPrecision(3));
+};
+
 /* ---- colours ----------------------------------------------------------------------------------
  */
 
@@ -157,8 +174,9 @@ ak.chart = function (host, height, label, make, ready) {
     const box = ak.el("div", {class: "chart", role: "img", "aria-label": label, tabindex: "0"});
     box.style.height = height + "px";
     host.append(box);
-    const entry = {box, make, ready, chart: null, narrow: null};
+    const entry = {box, make, ready, chart: null, narrow: null, at: null};
     ak.charts.push(entry);
+    box.addEventListener("keydown", (event) => walk(entry, event));
     ak.draw(entry);
     new ResizeObserver(() => {
         if (entry.chart === null || !box.isConnected || box.clientWidth === 0) {
@@ -173,7 +191,34 @@ ak.chart = function (host, height, label, make, ready) {
     return entry;
 };
 
+/* By keyboard: arrows go from point to point of a focused chart and show what a hover shows, Enter
+   does what a click does, Escape ends it. */
+function walk(entry, event) {
+    const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
+    const chart = entry.chart, series = chart.getOption().series;
+    if (event.key === "Escape") {
+        entry.at = null;
+        chart.dispatchAction({type: "hideTip"});
+        return;
+    }
+    const points = series.flatMap((one, s) => one.silent || !Array.isArray(one.data) ? []
+        : one.data.map((_, k) => ({seriesIndex: s, dataIndex: k})));
+    if (points.length === 0 || (step === undefined && (event.key !== "Enter" || entry.at === null))) {
+        return;
+    }
+    event.preventDefault();
+    if (step === undefined) {
+        const {seriesIndex, dataIndex} = points[entry.at];
+        chart.trigger("click", {data: series[seriesIndex].data[dataIndex], seriesIndex, dataIndex});
+        return;
+    }
+    entry.at = entry.at === null ? (step > 0 ? 0 : points.length - 1)
+        : (entry.at + step + points.length) % points.length;
+    chart.dispatchAction({type: "showTip", ...points[entry.at]});
+}
+
 ak.draw = function (entry) {
+    entry.at = null;
     if (entry.chart !== null) {
         entry.chart.dispose();
     }
@@ -198,6 +243,27 @@ ak.axis = (colors, more) => ({
     nameTextStyle: {color: colors.dim, align: more && more.nameLocation ? "center" : "left"}, splitLine: {lineStyle: {color: colors.line, opacity: 0.5}},
     ...Object.fromEntries(Object.entries(more || {}).filter(([key]) => key !== "axisLabel")),
 });
+
+/* A logarithmic axis from `low` to `high`, with labels that `show` makes of their values. */
+ak.log_axis = function (colors, low, high, show, more) {
+    const ticks = ak.log_ticks(low, high);
+    return ak.axis(colors, {type: "log", min: low, max: high, ...more,
+        axisTick: {customValues: ticks, lineStyle: {color: colors.line}},
+        axisLabel: {customValues: ticks, formatter: show}});
+};
+
+/* An axis of times in milliseconds, named and labelled in the unit that fits: logarithmic if they
+   spread far. */
+ak.time_axis = function (colors, low, high, more) {
+    const [factor, unit] = ak.unit_of(high < 1 && low < 0.05 ? low : high);
+    const show = (value) => ak.tick(value * factor), name = (more && more.what || "") + unit;
+    if (high > 4 * low) {
+        return ak.log_axis(colors, low / 1.15, high * 1.15, show, {name, ...more});
+    }
+    const room = (high - low) * 0.08 || high * 0.05;
+    return ak.axis(colors, {type: "value", name, min: Math.max(low - room, 0), max: high + room,
+        ...more, axisLabel: {formatter: show, showMinLabel: false, showMaxLabel: false}});
+};
 
 /* `content` gives an element, or null for none. */
 ak.hover = (colors, content) => ({

@@ -1,4 +1,4 @@
-/* versus.js: the page of two runs. */
+/* versus.js: the pages of two runs, and of one task over the versions of its kernel. */
 "use strict";
 
 function draw_both(host, page) {
@@ -15,8 +15,7 @@ function draw_both(host, page) {
             [["time", ak.ms(p.data[1])], ["configuration", p.data[2] || "-"]])),
         xAxis: ak.axis(colors, {type: "value", name: "evaluation", nameLocation: "middle",
             nameGap: 26, min: 0, splitLine: {show: false}}),
-        yAxis: ak.axis(colors, {type: high > 6 * low ? "log" : "value", name: "ms", scale: true,
-            axisLabel: {formatter: ak.tick}}),
+        yAxis: ak.time_axis(colors, low, high, {what: "time, "}),
         series: sides.map(([name, side], k) => ({name, type: "line", step: "end", symbolSize: 6,
             itemStyle: {color: colors.series[k]}, lineStyle: {color: colors.series[k], width: 2},
             data: [...side.steps, [side.trials, side.steps[side.steps.length - 1][1],
@@ -36,10 +35,9 @@ function draw_common(host, page) {
             tooltip: ak.hover(colors, (p) => p.data[2] ? ak.facts(`${ak.number(p.data[0] / p.data[1], 3)}` +
                 " times as fast in B", [["A", ak.ms(p.data[0])], ["B", ak.ms(p.data[1])],
                 ["configuration", p.data[2]]]) : null),
-            xAxis: ak.axis(colors, {type: "log", name: "A, ms", nameLocation: "middle", nameGap: 28,
-                min: low, max: high, axisLabel: {formatter: ak.tick}}),
-            yAxis: ak.axis(colors, {type: "log", name: "B, ms", min: low, max: high,
-                axisLabel: {formatter: ak.tick}}),
+            xAxis: ak.time_axis(colors, low, high, {what: "A, ", nameLocation: "middle",
+                nameGap: 28}),
+            yAxis: ak.time_axis(colors, low, high, {what: "B, "}),
             series: [{type: "line", silent: true, showSymbol: false,
                 lineStyle: {color: colors.line, type: "dashed"}, data: [[low, low], [high, high]]},
             {type: "scatter", symbolSize: 7, itemStyle: {color: colors.series[0], opacity: 0.7},
@@ -68,6 +66,83 @@ ak.draw_page.versus = function (main, page) {
                 draw_common(host, page);
             }
             host.append(ak.section_table(s));
+        });
+    });
+};
+
+/* ---- versions of a kernel ------------------------------------------------------------------------
+ */
+
+function draw_versions(host, page) {
+    const list = page.versions.map((v, k) => ({...v, at: k + 1}));
+    const best = list.filter((v) => ak.known(v.ms)), same = list.filter((v) => ak.known(v.same_ms));
+    const times = [...best.flatMap((v) => [v.ms, v.low_ms, v.high_ms]), ...same.map((v) => v.same_ms)]
+        .filter(ak.known);
+    if (times.length === 0) {
+        return;
+    }
+    const facts = (p) => {
+        const v = list[p.data.version - 1];
+        return ak.facts(`version ${v.at}${v.at === page.version ? ", of this run" : ""}`, [
+            ["since", ak.when(v.since)], ["best", ak.interval(v.ms, v.low_ms, v.high_ms)],
+            ["this run's best", ak.ms(v.same_ms)], ["trials", String(v.trials)],
+            ["configuration", v.config || "-"]]);
+    };
+    ak.chart(host, 320, "Best time of each version: " + best.map((v) =>
+        `${v.at}: ${ak.ms(v.ms)}`).join(", "), (colors) => ({
+        legend: ak.legend(colors),
+        grid: {left: 8, right: 20, top: 54, bottom: 30, containLabel: true},
+        tooltip: ak.hover(colors, facts),
+        xAxis: ak.axis(colors, {type: "category", data: list.map((v) => String(v.at)),
+            name: "version", nameLocation: "middle", nameGap: 26}),
+        yAxis: ak.time_axis(colors, Math.min(...times), Math.max(...times), {what: "time, "}),
+        series: [{name: "best of the version", type: "line", symbolSize: 9,
+            itemStyle: {color: colors.series[0]}, lineStyle: {color: colors.series[0], width: 2},
+            data: best.map((v) => ({value: [String(v.at), v.ms], version: v.at}))},
+        {name: "this run's best", type: "scatter", symbol: "diamond", symbolSize: 11,
+            itemStyle: {color: colors.series[1]},
+            data: same.map((v) => ({value: [String(v.at), v.same_ms], version: v.at}))},
+        {type: "custom", silent: true, z: 4, data: best.filter((v) => ak.known(v.high_ms))
+            .map((v) => [String(v.at), v.low_ms, v.high_ms]), encode: {x: 0, y: [1, 2]},
+        renderItem: (_, api) => {
+            const low = api.coord([api.value(0), api.value(1)]);
+            const high = api.coord([api.value(0), api.value(2)]);
+            return {type: "group", children: [[low[1], low[1]], [high[1], high[1]]].map(([y]) =>
+                ({type: "line", shape: {x1: low[0] - 6, x2: low[0] + 6, y1: y, y2: y}})).concat([
+                {type: "line", shape: {x1: low[0], x2: low[0], y1: low[1], y2: high[1]}}])
+                .map((one) => ({...one, style: {stroke: colors.text, lineWidth: 1.2}}))};
+        }}],
+    }));
+}
+
+/* Lines that went and came, each in its colour, with its sign for who sees no colour. */
+function draw_lines(s) {
+    const rows = [];
+    for (let i = 0; i < s.cells.length; i += 4) {
+        rows.push(s.cells.slice(i, i + 4));
+    }
+    return ak.el("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": s.note},
+        ak.el("table", {class: "lines"}, ak.el("tbody", null, rows.map(([file, line, kind, text], k) =>
+            [k === 0 || rows[k - 1][0] !== file ? ak.el("tr", null, ak.el("th",
+                {colspan: "3", scope: "rowgroup"}, file)) : null,
+            ak.el("tr", {class: kind === "+" ? "came" : kind === "-" ? "went" : null},
+                ak.el("td", {class: "right"}, line), ak.el("td", null, kind),
+                ak.el("td", null, text))]))));
+}
+
+ak.draw_page.versions = function (main, page) {
+    const contents = ak.el("nav", {"aria-label": "sections"});
+    main.replaceChildren(ak.el("header", null,
+        ak.el("div", {class: "top"}, ak.el("h1", null, page.kernel,
+            ak.el("span", null, ` ${page.size} on ${page.device}, over its versions`)),
+        ak.theme_button()), contents));
+    page.sections.filter((s) => s.cells.length > 0).forEach((s, k) => {
+        section(main, contents, `section-${k}`, s.title, (host) => {
+            host.append(ak.el("p", {class: "note"}, s.note));
+            if (k === 0) {
+                draw_versions(host, page);
+            }
+            host.append(s.title === "What changed" ? draw_lines(s) : ak.section_table(s));
         });
     });
 };

@@ -113,6 +113,9 @@ function run_columns() {
     ];
 }
 
+const span = (values) => [values.reduce((a, b) => Math.min(a, b)),
+    values.reduce((a, b) => Math.max(a, b))];
+
 /* The best of every run of a task, over time. */
 function draw_history(host, runs) {
     const tasks = new Map();
@@ -146,8 +149,7 @@ function draw_history(host, runs) {
                 ["strategy", list[p.dataIndex].strategy || "-"],
                 ["found", list[p.dataIndex].summary || "-"]])),
             xAxis: ak.axis(colors, {type: "time"}),
-            yAxis: ak.axis(colors, {type: "value", name: "ms", scale: true,
-                axisLabel: {formatter: ak.tick}}),
+            yAxis: ak.time_axis(colors, ...span(list.map((r) => r.best_ms)), {what: "best, "}),
             series: [{type: "line", symbolSize: 8, lineStyle: {color: colors.line},
                 itemStyle: {color: colors.series[0]},
                 data: list.map((r) => [Date.parse(r.started), r.best_ms])}],

@@ -1,0 +1,133 @@
+/* line_diff.c: see line_diff.h. */
+#include "report/line_diff.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+typedef struct line {
+    const char *text;
+    size_t length;
+} line;
+
+typedef struct lines {
+    line *list;
+    size_t count;
+} lines;
+
+static ak_status split(lines *out, const char *text, ak_error *err)
+{
+    size_t count = 1;
+    for (const char *at = strchr(text, '\n'); at != NULL; at = strchr(at + 1, '\n')) {
+        count++;
+    }
+    *out = (lines){.list = ak_alloc(count, sizeof(line))};
+    if (out->list == NULL) {
+        return ak_fail_memory(err);
+    }
+    while (*text != 0) {
+        size_t length = strcspn(text, "\n");
+        out->list[out->count++] = (line){text, length};
+        text += length + (text[length] == 0 ? 0 : 1);
+    }
+    return AK_OK;
+}
+
+static bool same(const line *a, const line *b)
+{
+    return a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
+}
+
+/* The part of both texts that differs: lines [from, old_to) and [from, new_to). */
+typedef struct diff {
+    lines before, after;
+    size_t from, old_to, new_to;
+    uint32_t
+        *common; /* longest common subsequence from (i, j) on, row by row; NULL: not computed */
+    size_t width;
+    ak_line_change *list;
+    size_t count;
+} diff;
+
+static void trim(diff *d)
+{
+    d->old_to = d->before.count;
+    d->new_to = d->after.count;
+    while (d->from < d->old_to && d->from < d->new_to &&
+           same(&d->before.list[d->from], &d->after.list[d->from])) {
+        d->from++;
+    }
+    while (d->old_to > d->from && d->new_to > d->from &&
+           same(&d->before.list[d->old_to - 1], &d->after.list[d->new_to - 1])) {
+        d->old_to--;
+        d->new_to--;
+    }
+}
+
+static ak_status find_common(diff *d, ak_error *err)
+{
+    size_t rows = d->old_to - d->from, columns = d->new_to - d->from;
+    d->width = columns + 1;
+    if (rows > 0 && columns > AK_LINE_DIFF_WORK_MAX / rows) {
+        return AK_OK;
+    }
+    d->common = ak_alloc((rows + 1) * d->width, sizeof *d->common);
+    if (d->common == NULL) {
+        return ak_fail_memory(err);
+    }
+    for (size_t i = rows; i > 0; i--) {
+        uint32_t *at = d->common + (i - 1) * d->width, *next = at + d->width;
+        for (size_t j = columns; j > 0; j--) {
+            bool equal = same(&d->before.list[d->from + i - 1], &d->after.list[d->from + j - 1]);
+            at[j - 1] = equal ? next[j] + 1 : next[j - 1] > at[j] ? next[j - 1] : at[j];
+        }
+    }
+    return AK_OK;
+}
+
+static void change(diff *d, char kind, const lines *of, size_t at)
+{
+    d->list[d->count++] = (ak_line_change){
+        .kind = kind, .line = at + 1, .text = of->list[at].text, .length = of->list[at].length};
+}
+
+static void collect(diff *d)
+{
+    size_t i = d->from, j = d->from;
+    while (i < d->old_to || j < d->new_to) {
+        size_t row = i - d->from, column = j - d->from;
+        if (d->common != NULL && i < d->old_to && j < d->new_to &&
+            same(&d->before.list[i], &d->after.list[j])) {
+            i++;
+            j++;
+        } else if (j == d->new_to ||
+                   (i < d->old_to &&
+                    (d->common == NULL || d->common[(row + 1) * d->width + column] >=
+                                              d->common[row * d->width + column + 1]))) {
+            change(d, '-', &d->before, i++);
+        } else {
+            change(d, '+', &d->after, j++);
+        }
+    }
+}
+
+ak_status ak_line_diff(ak_line_change **out, size_t *count, const char *before, const char *after,
+                       ak_error *err)
+{
+    ak_status status = AK_OK;
+    diff d = {0};
+    AK_TRY(split(&d.before, before, err));
+    AK_TRY(split(&d.after, after, err));
+    trim(&d);
+    AK_TRY(find_common(&d, err));
+    d.list = ak_alloc(d.before.count + d.after.count + 1, sizeof *d.list);
+    AK_TRY(d.list == NULL ? ak_fail_memory(err) : AK_OK);
+    collect(&d);
+    *out = d.list;
+    *count = d.count;
+out:
+    ak_free(d.common);
+    ak_free(d.before.list);
+    ak_free(d.after.list);
+    return status;
+}

@@ -1,0 +1,372 @@
+/* versions.c: see versions.h. */
+#include "report/versions.h"
+
+#include <string.h>
+
+#include "archive/config_text.h"
+#include "archive/field.h"
+#include "base/alloc.h"
+#include "measure/verdict.h"
+#include "report/line_diff.h"
+#include "report/page.h"
+#include "report/section_builder.h"
+
+/* Lines of one change that are shown. */
+#define LINES_SHOWN 400
+
+/* ---- gathering --------------------------------------------------------------------------------
+ */
+
+typedef struct gathering {
+    ak_versions *out;
+    ak_archive *archive;
+    ak_kernel_version *version; /* of the run whose trials are read */
+    ak_status status;
+    ak_error *err;
+} gathering;
+
+/* Returns the version with these sources, which is added if it is new; NULL: a failure. */
+static ak_kernel_version *version_of(gathering *g, const ak_run *run, const char *hash)
+{
+    ak_versions *v = g->out;
+    for (size_t i = 0; i < v->count; i++) {
+        if (strcmp(v->list[i].hash, hash) == 0) {
+            return &v->list[i];
+        }
+    }
+    void *list = v->list;
+    g->status = ak_grow(&list, &v->capacity, v->count + 1, sizeof *v->list, g->err);
+    v->list = list;
+    if (g->status != AK_OK) {
+        return NULL;
+    }
+    ak_kernel_version *one = &v->list[v->count];
+    *one = (ak_kernel_version){.hash = ak_strdup(hash), .since = ak_strdup(run->started)};
+    v->count++;
+    g->status = one->hash == NULL || one->since == NULL ? ak_fail_memory(g->err) : AK_OK;
+    if (g->status == AK_OK) {
+        ak_status known = ak_archive_get_sources(&one->sources, g->archive, hash, g->err);
+        g->status = known == AK_NOT_FOUND ? AK_OK : known;
+    }
+    return g->status == AK_OK ? one : NULL;
+}
+
+static bool take_trial(void *context, const ak_trial *trial)
+{
+    gathering *g = context;
+    ak_kernel_version *v = g->version;
+    v->trials++;
+    if (trial->status == AK_TRIAL_OK && trial->median_ms > 0 && g->out->config != NULL &&
+        strcmp(trial->config, g->out->config) == 0 &&
+        (v->same_ms <= 0 || trial->median_ms < v->same_ms)) {
+        v->same_ms = trial->median_ms;
+    }
+    return true;
+}
+
+/* Keeps the run's best if it is the version's so far. */
+static ak_status take_best(ak_kernel_version *v, const ak_run *run, const json_t *result,
+                           ak_error *err)
+{
+    const json_t *best = json_object_get(result, "best");
+    const json_t *interval = json_object_get(best, "ci_ms");
+    double ms = ak_json_number_at(best, "ms");
+    if (!(ms > 0) || (v->ms > 0 && v->ms <= ms)) {
+        return AK_OK;
+    }
+    v->ms = ms;
+    v->low_ms = json_number_value(json_array_get(interval, 0));
+    v->high_ms = json_number_value(json_array_get(interval, 1));
+    AK_DO(ak_trial_set(&v->run, run->id, err));
+    return ak_trial_set(&v->config, ak_json_text_at(best, "config"), err);
+}
+
+static ak_status parse(json_t **out, const char *text, ak_error *err)
+{
+    *out = NULL;
+    return text == NULL ? AK_OK : ak_json_parse(out, text, strlen(text), "run", err);
+}
+
+static ak_status take(gathering *g, const ak_run *run)
+{
+    ak_status status = AK_OK;
+    json_t *environment = NULL, *result = NULL;
+    const ak_archive_filter filter = {.run = run->id, .simulated = true};
+    AK_TRY(parse(&environment, run->environment_json, g->err));
+    AK_TRY(parse(&result, run->result_json, g->err));
+    AK_TRY(result == NULL ? AK_OK : ak_config_text_in_result(result, g->err));
+    const char *hash = json_string_value(json_object_get(environment, "source"));
+    if (hash == NULL) {
+        goto out; /* nobody knows its sources */
+    }
+    g->version = version_of(g, run, hash);
+    AK_TRY(g->status);
+    g->version->runs++;
+    json_decref(g->version->environment);
+    g->version->environment = json_incref(environment);
+    if (strcmp(run->id, g->out->run.id) == 0) {
+        g->out->at = (size_t)(g->version - g->out->list);
+    }
+    AK_TRY(take_best(g->version, run, result, g->err));
+    AK_TRY(ak_archive_each(g->archive, &filter, take_trial, g, g->err));
+out:
+    json_decref(environment);
+    json_decref(result);
+    return status;
+}
+
+static bool visit_run(void *context, const ak_run *run)
+{
+    gathering *g = context;
+    g->status = take(g, run);
+    return g->status == AK_OK;
+}
+
+ak_status ak_versions_gather(ak_versions *out, ak_archive *archive, const char *run, ak_error *err)
+{
+    ak_status status = AK_OK;
+    ak_versions v = {.at = SIZE_MAX};
+    json_t *result = NULL;
+    gathering g = {.out = &v, .archive = archive, .status = AK_OK, .err = err};
+    AK_TRY(ak_archive_get_run(&v.run, archive, run, err));
+    AK_TRY(parse(&result, v.run.result_json, err));
+    AK_TRY(result == NULL ? AK_OK : ak_config_text_in_result(result, err));
+    const char *config = ak_json_text_at(json_object_get(result, "best"), "config");
+    AK_TRY(config[0] == 0 ? AK_OK : ak_trial_set(&v.config, config, err));
+    AK_TRY(ak_archive_runs_like(archive, &v.run, visit_run, &g, err));
+    AK_TRY(g.status);
+    AK_TRY(v.at != SIZE_MAX ? AK_OK
+                            : ak_fail(err, AK_NOT_FOUND,
+                                      "run %s does not say which sources it was made of, so its "
+                                      "versions are not known",
+                                      v.run.id));
+    *out = v;
+    v = (ak_versions){0};
+out:
+    json_decref(result);
+    ak_versions_clear(&v);
+    return status;
+}
+
+void ak_versions_clear(ak_versions *versions)
+{
+    for (size_t i = 0; i < versions->count; i++) {
+        ak_kernel_version *v = &versions->list[i];
+        ak_free(v->hash);
+        ak_free(v->since);
+        ak_free(v->run);
+        ak_free(v->config);
+        json_decref(v->environment);
+        ak_pack_clear(&v->sources);
+    }
+    ak_free(versions->list);
+    ak_free(versions->config);
+    ak_run_clear(&versions->run);
+    *versions = (ak_versions){0};
+}
+
+/* ---- sections ---------------------------------------------------------------------------------
+ */
+
+static void add_verdict(ak_section_builder *b, double ratio, double low, double high)
+{
+    if (!(ratio > 0)) {
+        ak_section_cell(b, "-");
+        return;
+    }
+    ak_speed_verdict verdict =
+        low > 0 ? ak_verdict_between(low, high, 0, true) : AK_SPEED_UNDECIDED;
+    ak_section_cellf(b, "%.3fx%s", ratio,
+                     verdict == AK_SPEED_TIE         ? " (tie)"
+                     : verdict == AK_SPEED_UNDECIDED ? " (not decided)"
+                                                     : "");
+}
+
+static void add_versions(ak_section_builder *b, const ak_versions *v)
+{
+    ak_section_begin(b, "Versions of the kernel", 8);
+    ak_section_notef(b,
+                     "All runs of %s %s %s %s on %s, oldest version first; run %s is of version "
+                     "%zu. Speed is that of a version's best over the best of the version before. "
+                     "They were not measured beside each other.",
+                     v->run.kernel, v->run.size, v->run.dtype, v->run.choices, v->run.device,
+                     v->run.id, v->at + 1);
+    static const char *const headers[] = {"version", "since",    "runs",  "trials",
+                                          "best ms", "interval", "speed", "best configuration"};
+    for (size_t c = 0; c < 8; c++) {
+        ak_section_column(b, c, headers[c], c >= 2 && c < 7);
+    }
+    b->section->below[7] = true;
+    for (size_t i = 0; i < v->count; i++) {
+        const ak_kernel_version *one = &v->list[i], *before = i > 0 ? one - 1 : NULL;
+        bool known = before != NULL && one->ms > 0 && before->ms > 0;
+        bool sure = known && one->high_ms > 0 && before->high_ms > 0;
+        ak_section_cellf(b, "%zu (%.8s)", i + 1, one->hash);
+        ak_section_cellf(b, "%.10s %.5s", one->since,
+                         strlen(one->since) > 16 ? one->since + 11 : "");
+        ak_section_cellf(b, "%zu", one->runs);
+        ak_section_cellf(b, "%zu", one->trials);
+        ak_section_ms(b, one->ms);
+        if (one->high_ms > 0) {
+            ak_section_cellf(b, "%.4g .. %.4g", one->low_ms, one->high_ms);
+        } else {
+            ak_section_cell(b, "-");
+        }
+        add_verdict(b, known ? before->ms / one->ms : 0, sure ? before->low_ms / one->high_ms : 0,
+                    sure ? before->high_ms / one->low_ms : 0);
+        ak_section_cell(b, one->config == NULL ? "-" : one->config);
+    }
+}
+
+static void add_same(ak_section_builder *b, const ak_versions *v)
+{
+    if (v->config == NULL) {
+        return;
+    }
+    ak_section_begin(b, "The best of this run in each version", 3);
+    ak_section_notef(b, "%s; medians of single trials.", v->config);
+    ak_section_column(b, 0, "version", false);
+    ak_section_column(b, 1, "ms", true);
+    ak_section_column(b, 2, "times as fast as in this run's version", true);
+    for (size_t i = 0; i < v->count; i++) {
+        double own = v->list[v->at].same_ms, ms = v->list[i].same_ms;
+        ak_section_cellf(b, "%zu%s", i + 1, i == v->at ? " (this run's)" : "");
+        ak_section_ms(b, ms);
+        ak_section_figure(b, "%.3f", ms > 0 && own > 0 ? own / ms : 0);
+    }
+}
+
+/* Adds the changed lines of one file. */
+static void add_lines(ak_section_builder *b, const char *name, const char *before,
+                      const char *after)
+{
+    ak_line_change *list = NULL;
+    size_t count = 0;
+    if (b->status != AK_OK) {
+        return;
+    }
+    b->status = ak_line_diff(&list, &count, before, after, b->err);
+    for (size_t i = 0; b->status == AK_OK && i < count && i < LINES_SHOWN; i++) {
+        ak_section_cell(b, name);
+        ak_section_cellf(b, "%zu", list[i].line);
+        ak_section_cellf(b, "%c", list[i].kind);
+        ak_section_cellf(b, "%.*s", (int)list[i].length, list[i].text);
+    }
+    if (count > LINES_SHOWN) {
+        ak_section_cell(b, name);
+        ak_section_cell(b, "");
+        ak_section_cell(b, "");
+        ak_section_cellf(b, "(and %zu lines more)", count - LINES_SHOWN);
+    }
+    ak_free(list);
+}
+
+/* Notes the other facts of the environment that differ: they may explain a change, too. */
+static void note_change(ak_section_builder *b, const ak_versions *v, size_t at)
+{
+    ak_buf others = AK_BUF(4096);
+    const char *key;
+    json_t *value;
+    json_object_foreach(v->list[at].environment, key, value)
+    {
+        const json_t *was = json_object_get(v->list[at - 1].environment, key);
+        if (strcmp(key, "source") != 0 && (was == NULL || !json_equal(was, value))) {
+            ak_buf_print(&others, "%s%.100s", others.length == 0 ? "" : ", ", key);
+        }
+    }
+    ak_section_notef(b, "From version %zu to version %zu.%s%s%s", at, at + 1,
+                     others.length == 0 ? "" : " The environment differs also in: ",
+                     others.length == 0 ? "" : others.data, others.length == 0 ? "" : ".");
+    ak_buf_free(&others);
+}
+
+static void add_changes(ak_section_builder *b, const ak_versions *v, size_t at)
+{
+    const ak_pack *before = &v->list[at - 1].sources, *after = &v->list[at].sources;
+    ak_section_begin(b, "What changed", 4);
+    note_change(b, v, at);
+    ak_section_column(b, 0, "file", false);
+    ak_section_column(b, 1, "line", true);
+    ak_section_column(b, 2, "", false);
+    ak_section_column(b, 3, "text", false);
+    for (size_t i = 0; i < after->count && before->count > 0; i++) {
+        const ak_pack_file *was = ak_pack_find(before, after->files[i].name);
+        add_lines(b, after->files[i].name, was == NULL ? "" : was->data, after->files[i].data);
+    }
+    for (size_t i = 0; i < before->count && after->count > 0; i++) {
+        if (ak_pack_find(after, before->files[i].name) == NULL) {
+            add_lines(b, before->files[i].name, before->files[i].data, "");
+        }
+    }
+    if (b->status == AK_OK && b->section->cell_count == 0) {
+        ak_section_cell(b, "-");
+        ak_section_cell(b, "");
+        ak_section_cell(b, "");
+        ak_section_cell(b, "the archive has not kept the sources of both");
+    }
+}
+
+ak_status ak_versions_sections(ak_sections *out, const ak_versions *v, ak_error *err)
+{
+    *out = (ak_sections){.arena = ak_arena_new()};
+    if (out->arena == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_section_builder b = {.sections = out, .err = err, .status = AK_OK};
+    add_versions(&b, v);
+    add_same(&b, v);
+    /* The latest changes, as many as there is room for. */
+    size_t most = AK_SECTIONS_MAX - 2, first = v->count > most ? v->count - most : 1;
+    for (size_t i = first; i < v->count; i++) {
+        add_changes(&b, v, i);
+    }
+    if (b.status != AK_OK) {
+        ak_sections_clear(out);
+    }
+    return b.status;
+}
+
+/* ---- the page ---------------------------------------------------------------------------------
+ */
+
+static json_t *known(double value)
+{
+    return value > 0 ? json_real(value) : json_null();
+}
+
+ak_status ak_versions_object(json_t **out, const ak_versions *v, const ak_sections *sections,
+                             ak_error *err)
+{
+    json_t *object = json_object(), *list = json_array();
+    bool good = list != NULL;
+    for (size_t i = 0; good && i < v->count; i++) {
+        const ak_kernel_version *one = &v->list[i];
+        json_t *version = json_object();
+        good = ak_json_set_text(version, "source", one->hash) &&
+               ak_json_set_text(version, "since", one->since) &&
+               ak_json_set_text(version, "run", one->run) &&
+               ak_json_set_text(version, "config", one->config) &&
+               ak_json_set(version, "runs", json_integer((json_int_t)one->runs)) &&
+               ak_json_set(version, "trials", json_integer((json_int_t)one->trials)) &&
+               ak_json_set(version, "ms", known(one->ms)) &&
+               ak_json_set(version, "low_ms", known(one->low_ms)) &&
+               ak_json_set(version, "high_ms", known(one->high_ms)) &&
+               ak_json_set(version, "same_ms", known(one->same_ms));
+        good = json_array_append_new(list, version) == 0 && good;
+    }
+    good = ak_json_set(object, "versions", list) && good;
+    good = good && ak_json_set(object, "schema", json_integer(1)) &&
+           ak_json_set_text(object, "kind", "versions") &&
+           ak_json_set_text(object, "run", v->run.id) &&
+           ak_json_set_text(object, "kernel", v->run.kernel) &&
+           ak_json_set_text(object, "size", v->run.size) &&
+           ak_json_set_text(object, "device", v->run.device) &&
+           ak_json_set(object, "version", json_integer((json_int_t)v->at + 1)) &&
+           ak_json_set(object, "sections", ak_page_sections(sections));
+    if (!good) {
+        json_decref(object);
+        return ak_fail_memory(err);
+    }
+    *out = object;
+    return AK_OK;
+}

@@ -1,0 +1,38 @@
+/*
+ * versions.h: one run's task over the versions of its kernel. A version is what the sources were:
+ * all runs of the task with the same sources are of one version. The sections say what each version
+ * reached, how the best configuration of the run did in each, and which lines changed.
+ */
+#ifndef AK_REPORT_VERSIONS_H
+#define AK_REPORT_VERSIONS_H
+
+#include "base/pack.h"
+#include "report/section.h"
+
+typedef struct ak_kernel_version {
+    char *hash; /* of the sources; the word "source" of an environment */
+    char *since, *run,
+        *config; /* when its first run began; the run and configuration of its best */
+    size_t runs, trials;
+    double ms, low_ms, high_ms; /* of its best; 0: nothing was successful, or no interval */
+    double same_ms;      /* its fastest trial of the best configuration of the run; 0: none */
+    json_t *environment; /* of its latest run */
+    ak_pack sources;     /* empty: the archive does not have them */
+} ak_kernel_version;
+
+typedef struct ak_versions {
+    ak_run run;
+    char *config;            /* the best of the run; NULL: it found none */
+    ak_kernel_version *list; /* oldest first */
+    size_t count, capacity;
+    size_t at; /* the version of the run */
+} ak_versions;
+
+ak_status ak_versions_gather(ak_versions *out, ak_archive *archive, const char *run, ak_error *err);
+void ak_versions_clear(ak_versions *versions);
+ak_status ak_versions_sections(ak_sections *out, const ak_versions *versions, ak_error *err);
+/* Returns the data of the page, an object of the kind "versions" (docs/formats.md). */
+ak_status ak_versions_object(json_t **out, const ak_versions *versions, const ak_sections *sections,
+                             ak_error *err);
+
+#endif
