@@ -398,7 +398,6 @@ const ak_command ak_cmd_compare = {
     .examples = "  autokernel compare matmul --size 64\n"
                 "  autokernel compare matmul --size M=512,N=512,K=512 --time 3s\n"
                 "  autokernel compare matmul --size 256 --config default --config KC=128\n"
-                "  autokernel compare matmul --sizes '64;96;128' --time 2s\n"
-                "  autokernel compare 74b364c7791c0995 --format html --output versions.html\n",
+                "  autokernel compare matmul --sizes '64;96;128' --time 2s\n",
     .run = run,
 };
