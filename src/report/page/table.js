@@ -115,7 +115,7 @@ ak.table = function (columns, rows, options = {}) {
                     {class: column.right ? "right" : column.keep ? "keep" : column.kind},
                     content(column, row)))),
             ...under.map((cell) => ak.el("tr", {class: `${kind} under`.trim()},
-                ak.el("td", {colspan: shown.length}, cell)))];
+                ak.el("td", {colspan: shown.length}, ak.el("span", null, cell))))];
         }));
         if (options.changed && told !== state.filter) {
             told = state.filter;

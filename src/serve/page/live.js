@@ -73,17 +73,21 @@ const task_of = (run) => [run.kernel, run.size, run.dtype, run.choices, device_o
     .filter(Boolean).join(" · ");
 const age_s = (run) => (Date.now() - Date.parse(run.started)) / 1000;
 
+/* Seconds since the last sign of life: a trial, or the beginning. */
+const silent_s = (run) => Math.min(age_s(run), ...(run.devices || []).map((d) =>
+    (Date.now() - Date.parse(d.ended)) / 1000));
+
 /* Why a run ended, in words. */
 const ENDS = {evaluations: "all evaluations made", time: "time is up", converged: "nothing better for long",
     target: "target reached", exhausted: "all configurations tried", cancelled: "interrupted",
     generations: "all proposals tried", stalled: "nothing gained for long",
     satisfied: "nothing better expected", fault: "the machine failed"};
 
-/* A run that was killed never ends; one that is still at work has a trial now and then. */
+/* A run that was killed never ends; one that is at work has a trial now and then. */
 function state_of(run) {
     return run.imported ? "imported"
         : run.ended ? ENDS[run.stopped_by] || (run.stopped_by || "ended").replace(/_/g, " ")
-        : "running, or killed";
+        : silent_s(run) < 300 ? "running" : "silent, or killed";
 }
 
 /* ---- the runs -----------------------------------------------------------------------------------
@@ -93,7 +97,8 @@ function run_columns() {
     return [
         {name: "kernel", value: (r) => r.kernel,
             cell: (r) => ak.el("a", {href: `/run/${encodeURIComponent(r.id)}`}, r.kernel)},
-        {name: "size", kind: "size", value: (r) => r.size},
+        {name: "size", kind: "size", value: (r) => r.size,
+            cell: (r) => r.size.replace(/([,;])/g, "$1\u200b")}, /* a place to break the line */
         {name: "device", keep: true, value: device_of, cell: (r) =>
             ak.el("span", {title: r.device}, device_of(r))},
         {name: "dtype", value: (r) => r.dtype},
