@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """screenshots.py: the pictures of the README, from runs that it makes.
 
-Usage: screenshots.py AUTOKERNEL FOLDER [WORDS OF tune ...]
+Usage: screenshots.py AUTOKERNEL FOLDER [--archive FILE | WORDS OF tune ...]
 
-Without words the runs are on bench/recordings, which anybody can make again and which take a moment; `screenshots.py build/release/autokernel /tmp matmul --size 512` shows this
-machine. Writes report.png, configurations.png and dashboard.png. Needs chromium and chromedriver,
+Without words the runs are on bench/recordings, which anybody can make again and which take a
+moment; `screenshots.py build/release/autokernel /tmp matmul --size 512` shows this machine, and
+--archive the runs of an archive, the latest as the report. Writes report.png, configurations.png and dashboard.png. Needs chromium and chromedriver,
 and libmicrohttpd for the last.
 """
 import os
@@ -27,15 +28,20 @@ def main():
         print(missing() or __doc__, file=sys.stderr)
         return 2
     executable, folder = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-    runs = [sys.argv[3:]] if len(sys.argv) > 3 else RECORDINGS
-    archive = ["--archive", "runs.db"]
+    words = sys.argv[3:]
+    given = words[:1] == ["--archive"]
+    runs = [] if given else [words] if words else RECORDINGS
+    archive = ["--archive", os.path.abspath(words[1]) if given else "runs.db"]
     with tempfile.TemporaryDirectory() as scratch, Browser(WIDTH, HEIGHT) as browser:
         os.chdir(scratch) # names of files are part of the pages
         os.symlink(os.path.join(TREE, "bench", "recordings"), "recordings")
         report = os.path.join(scratch, "report.html")
-        for words in runs:
-            subprocess.run([executable, "tune", *words, "--quiet", *archive], check=True,
+        for run in runs:
+            subprocess.run([executable, "tune", *run, "--quiet", *archive], check=True,
                            stdout=subprocess.DEVNULL)
+        if not given:
+            subprocess.run([executable, "study", "recordings/matmul.json.gz", "--evals", "40", "--quiet",
+                            *archive], check=True, stdout=subprocess.DEVNULL)
         subprocess.run([executable, "report", "--format", "html", "--output", report, *archive],
                        check=True, stdout=subprocess.DEVNULL)
         browser.open("file://" + report)
