@@ -10,6 +10,7 @@ and libmicrohttpd for the last.
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,7 +19,7 @@ TREE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(TREE, "tests", "browser"))
 from webdriver import Browser, missing # pylint: disable=wrong-import-position
 
-WIDTH, HEIGHT = 1080, 900
+WIDTH, HEIGHT = 1080, 1150
 RECORDINGS = [[kernel, "--device", f"sim:recordings/{kernel}.json.gz", "--evals", "200"]
               for kernel in ("softmax", "matmul_act", "matmul")]
 
@@ -31,11 +32,14 @@ def main():
     words = sys.argv[3:]
     given = words[:1] == ["--archive"]
     runs = [] if given else [words] if words else RECORDINGS
-    archive = ["--archive", os.path.abspath(words[1]) if given else "runs.db"]
+    source = os.path.abspath(words[1]) if given else None
+    archive = ["--archive", "runs.db"]
     with tempfile.TemporaryDirectory() as scratch, Browser(WIDTH, HEIGHT) as browser:
         os.chdir(scratch) # names of files are part of the pages
         os.symlink(os.path.join(TREE, "bench", "recordings"), "recordings")
         report = os.path.join(scratch, "report.html")
+        if given:
+            shutil.copy(source, "runs.db")
         for run in runs:
             subprocess.run([executable, "tune", *run, "--quiet", *archive], check=True,
                            stdout=subprocess.DEVNULL)

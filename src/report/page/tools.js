@@ -256,7 +256,10 @@ ak.log_axis = function (colors, low, high, show, more) {
    spread far. */
 ak.time_axis = function (colors, low, high, more) {
     const [factor, unit] = ak.unit_of(high < 1 && low < 0.05 ? low : high);
-    const show = (value) => ak.tick(value * factor), name = (more && more.what || "") + unit;
+    const digits = Math.ceil(Math.log10(high / Math.max(high - low, high * 1e-6))) + 2;
+    const show = (value) => high > 4 * low ? ak.tick(value * factor)
+        : String(+(value * factor).toPrecision(Math.max(digits, 3)));
+    const name = (more && more.what || "") + unit;
     if (high > 4 * low) {
         return ak.log_axis(colors, low / 1.15, high * 1.15, show, {name, ...more});
     }
