@@ -88,10 +88,14 @@ static akr_status fail_memory(akr_error *err)
 
 size_t akr_dtype_bytes(akr_dtype dtype)
 {
-    return dtype == AKR_F64 ? 8 : dtype == AKR_F16 || dtype == AKR_BF16 ? 2 : 4;
+    return dtype == AKR_F64                           ? 8
+           : dtype == AKR_F16 || dtype == AKR_BF16    ? 2
+           : dtype == AKR_E4M3 || dtype == AKR_E5M2 ? 1
+                                                      : 4;
 }
 
-static const char *const dtype_names[] = {"f16", "bf16", "f32", "f64", "i32"};
+static const char *const dtype_names[] = {"f16", "bf16", "f32", "f64",
+                                           "i32", "e4m3", "e5m2"};
 static const char *const access_names[] = {"in", "out", "inout"};
 
 const char *akr_dtype_text(akr_dtype dtype)
@@ -1106,7 +1110,7 @@ static int read_argument(akr_bundle *b, int i, const node *n)
     akr_argument *a = &b->info.argument[i];
     const node *extent = items_of(&a->rank, j, member(j, n, "shape"));
     const node *pitch = member(j, n, "pitch"), *unused = member(j, n, "unused");
-    int dtype = index_in(text_of(j, n, "dtype"), dtype_names, 5), d = 0;
+    int dtype = index_in(text_of(j, n, "dtype"), dtype_names, 7), d = 0;
     int access = index_in(text_of(j, n, "access"), access_names, 3);
     int64_t alignment = 0;
     a->name = text_of(j, n, "name");

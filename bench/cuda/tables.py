@@ -50,6 +50,11 @@ DECODE = ["batch=%d,heads=%d,kv_heads=%d,keys=%d,head_dim=%d" % s for s in (
     (16, 16, 8, 8192, 256))]
 DECODE_PAGES = [(16, DECODE[1]), (64, DECODE[0]), (64, DECODE[2]), (256, DECODE[3])]
 
+FP8_ROWS = mnk([(m, n, k) for n, k in ((8192, 8192), (7168, 16384), (4096, 14336)) for m in (1, 16, 64, 128)])
+FP8_LARGE = mnk([(4096, 4096, 4096), (8192, 8192, 8192), (4096, 7168, 2048), (4096, 7168, 16384), (4096, 14336, 4096),
+                 (16384, 4096, 4096)])
+SCALES = ["scales=" + s for s in ("tensor", "rows", "blocks")]
+
 # Of each set: (kernel, size, choices, dtype or None for --dtype), and what --libraries gets.
 SETS = {
     "large": ([("matmul", s, "", None) for s in LARGE], "default"),
@@ -68,6 +73,8 @@ SETS = {
     "decode-paged": ([("attention_decode", s, "lengths=%s,page=%d" % (l, p), None) for l in ("full", "mixed") for p, s in DECODE_PAGES] +
                      [("attention_decode", s + ",queries=4", "page=64", None) for s in DECODE[1:3]], "none"),
 }
+SETS["fp8-rows"] = ([("matmul_fp8", s, c, None) for c in SCALES for s in FP8_ROWS], "default,torch-eager,torch-fast")
+SETS["fp8-large"] = ([("matmul_fp8", s, c, None) for c in SCALES for s in FP8_LARGE], "default,torch-eager,torch-fast")
 SETS["rows-odd"] = ([(k, "rows=%d,cols=%d" % (r, n), "", d) for k, d, r, n in ROWS_ODD], "default")
 SETS["random"] = ([("matmul", s, "", None) for s in random_products(RANDOM_SEED)], "default")
 
@@ -75,7 +82,7 @@ SETS["random"] = ([("matmul", s, "", None) for s in random_products(RANDOM_SEED)
 # The best of cuBLASLt's algorithms is chosen on a cooler device than the last measurement's, where the first may be faster.
 COLUMNS = [("lt_best", ("cublaslt-best", "cublaslt", "cublaslt-unfused")), ("lt_first", ("cublaslt",)),
            ("lt_best, unfused", ("cublaslt-unfused",)), ("cuDNN", ("cudnn",)),
-           ("torch, cuDNN", ("torch-cudnn",)), ("torch, FlashAttention", ("torch-flash",)), ("torch eager", ("torch-eager",)), ("torch.compile", ("torch-compile",)), ("copy", ("copy",))]
+           ("torch, cuDNN", ("torch-cudnn",)), ("torch, FlashAttention", ("torch-flash",)), ("lt fast sums", ("cublaslt-fast",)), ("torch eager", ("torch-eager",)), ("torch fast sums", ("torch-fast",)), ("torch.compile", ("torch-compile",)), ("copy", ("copy",))]
 
 def measure(case, libraries, args, archive):
     """One shape: the JSON of tune or compare, or {"error": ...}."""

@@ -1,7 +1,7 @@
 /*
  * cuda_gemm_sm90.cu: C = epilogue(alpha * A * B + beta * C_in) for Hopper, the whole tunable
  * GEMM. Input and output are fp16 or bf16, sums are in fp32. C is row-major, A and B are each in
- * either layout.
+ * either layout. Input of one byte an element (ELEMENT_BYTES) has scales; that is matmul_fp8.
  *
  * A block has one producer warp, which requests tiles of A and B from the tensor copy engine,
  * and one to three consumer warpgroups, which multiply them with wgmma. A ring of `num_stages`
@@ -17,7 +17,7 @@
 /* clang-format off */
 /*
  * Parameters (macros):
- *   BLOCK_SIZE_M, _N, _K   tile of C, depth of a slot (64 or 128 elements)
+ *   BLOCK_SIZE_M, _N, _K   tile of C, depth of a slot (128 or 256 bytes)
  *   num_stages             slots of the ring
  *   NUM_CONSUMERS          consumer warpgroups: 1, 2, 3
  *   PING_PONG              1: each consumer has its own tile, and the epilogue of one overlaps the
@@ -55,6 +55,14 @@
  *   HAS_BETA               1: beta * C_in is added before EPILOGUE; C_in has the layout of C and may
  *                          be C
  *   HAS_RESIDUAL           1: the residual, with the layout of C, is added after EPILOGUE
+ *   ELEMENT_BYTES          bytes of an element of A and B: 2, of C's type; 1: e4m3 or e5m2
+ *   SCALES                 factors of A and B: 0 none; 1 one for each; 2 one for each row of A and
+ *                          column of C; 3 one for each 128 elements of a row of A and each block of
+ *                          128 x 128 of B
+ *   PROMOTE                elements along K whose products the tensor cores add up by themselves,
+ *                          before these partial sums are added to sums in fp32; 0: all of K. The
+ *                          tensor cores keep about 14 bits of sums of one-byte elements. SCALES 3
+ *                          needs 128
  *   SIZE_M, SIZE_N, SIZE_K if defined, there is also an entry ak_kernel_sized, specialised for this
  *                          size; worth 1 to 4 % below 2048
  *   OWN_SIZE_ONLY          if defined with these, the specialised entry is the only one
@@ -78,6 +86,16 @@
 #ifndef HAS_RESIDUAL
 #define HAS_RESIDUAL 0
 #endif
+#ifndef SCALES
+#define SCALES 0
+#endif
+#ifndef PROMOTE
+#define PROMOTE 0
+#endif
+#if SCALES == 1
+#undef HAS_ALPHA
+#define HAS_ALPHA 1
+#endif
 #ifndef EARLY_SLOTS
 #define EARLY_SLOTS 0
 #endif
@@ -96,12 +114,18 @@
 #define CLUSTER     (CLUSTER_M * CLUSTER_N * CLUSTER_K)
 #define WARPGROUPS  (PING_PONG ? 1 : NUM_CONSUMERS) /* warpgroups that share one tile */
 #define MMAS        (BLOCK_P / (64 * WARPGROUPS))   /* wgmmas of one consumer, side by side */
-#define K_STEPS     (BLOCK_SIZE_K / 16)
+#define K_STEPS     (BLOCK_SIZE_K / MMA_K)
 #define A_BLOCKS    ((BLOCK_SIZE_M + 63) / 64)
 #define B_BLOCKS    ((BLOCK_SIZE_N + 63) / 64)
-#define A_BYTES     ((A_LAYOUT ? A_BLOCKS * 64 : BLOCK_SIZE_M) * BLOCK_SIZE_K * 2)
-#define B_BYTES     ((B_LAYOUT ? B_BLOCKS * 64 : BLOCK_SIZE_N) * BLOCK_SIZE_K * 2)
+#define A_BYTES     ((A_LAYOUT ? A_BLOCKS * 64 : BLOCK_SIZE_M) * BLOCK_SIZE_K * ELEMENT_BYTES)
+#define B_BYTES     ((B_LAYOUT ? B_BLOCKS * 64 : BLOCK_SIZE_N) * BLOCK_SIZE_K * ELEMENT_BYTES)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
+#define LINE        (128 / ELEMENT_BYTES) /* elements of a line of the swizzle */
+/* Partial sums are promoted after so many steps of a slot, or so many slots. With one promotion or
+   more in a slot, the wgmmas side by side take turns with one set of partial sums. */
+#define PROMOTE_STEPS (PROMOTE && PROMOTE < BLOCK_SIZE_K ? PROMOTE / MMA_K : K_STEPS)
+#define PROMOTE_SLOTS (PROMOTE > BLOCK_SIZE_K ? PROMOTE / BLOCK_SIZE_K : 1)
+#define PARTIALS      (PROMOTE_SLOTS == 1 ? 1 : MMAS)
 /* The blocks of a cluster along K divide the columns of the accumulators among them, to add and
    store, if there are enough; otherwise the first block does all. OWN_N is the number of the MMA_N
    columns that a block finishes. */
@@ -128,6 +152,10 @@
 static_assert(BLOCK_P % (64 * WARPGROUPS) == 0, "64 rows a wgmma");
 static_assert(MMA_N % 16 == 0 && MMA_N <= 256, "columns of a wgmma");
 static_assert(SWAP_AB || MMA_N % EPILOGUE_COLUMNS == 0, "whole pieces");
+static_assert(ELEMENT_BYTES == 2 || (A_LAYOUT == 0 && B_LAYOUT == 0), "K is contiguous");
+static_assert(SCALES != 3 || PROMOTE == 128, "scales of 128 elements");
+static_assert(SCALES != 3 || SWAP_AB || 128 % MMA_N == 0 || MMA_N % 128 == 0, "whole blocks of B");
+static_assert(!PROMOTE || (!PING_PONG && !HAS_BIAS), "both consumers multiply, sums begin with 0");
 static_assert(CLUSTER_K == 1 ||
                   (!PING_PONG && BLOCK_SIZE_M * BLOCK_SIZE_N * 4 <= num_stages * STAGE_BYTES),
               "sums fit the ring");
@@ -151,9 +179,12 @@ typedef struct gemm_sizes {
     bool known;            /* the compiler knows m, n and k */
 } gemm_sizes;
 
-/* What is added to the products besides the bias. */
+/* What is added to the products besides the bias, and their scales: of A, [M] or [K/128][M]; of B,
+   [N] or [N/128][K/128] with rows at a distance of scale_pitch. */
 typedef struct addends {
     const unsigned short *c_in, *residual;
+    const float *scale_a, *scale_b;
+    int scale_pitch;
 } addends;
 
 /* A position in the ring: the slot, and the parity of the round to wait for. */
@@ -237,7 +268,7 @@ DEVICE work work_at(int id, gemm_sizes s, u32 rank)
 }
 
 /* Loads a share of one operand's tile (1/sharers of it) into a slot of all blocks in `mask` or, if
-   that is 0, of this block only. If K is contiguous, the boxes are 64 along K x the share's rows.
+   that is 0, of this block only. If K is contiguous, the boxes are a LINE along K x the share's rows.
    Otherwise they are 64 along the other direction x K; the blocks of 64 are divided among the
    sharers if possible, else the rows. */
 DEVICE void load_operand(const tensor_map *map, u32 slot, u32 full, int layout, int size, int start,
@@ -247,7 +278,7 @@ DEVICE void load_operand(const tensor_map *map, u32 slot, u32 full, int layout, 
     int count = blocks, x = start, y = k;
     u32 to = slot, step = BLOCK_SIZE_K * 128;
     if (layout == 0) {
-        count = BLOCK_SIZE_K / 64;
+        count = BLOCK_SIZE_K / LINE;
         x = k;
         y = start + share * (size / sharers);
         to += (u32)(share * (size / sharers) * 128);
@@ -267,7 +298,7 @@ DEVICE void load_operand(const tensor_map *map, u32 slot, u32 full, int layout, 
         } else {
             load_tile(to, map, full, x, y, policy);
         }
-        x += 64;
+        x += LINE;
         to += step;
     }
 }
@@ -526,29 +557,113 @@ DEVICE void release_slot(u32 empty_slot, u32 rank, int thread)
 
 /* Keeps the compiler from moving operations on the sums across this point, because wgmma reads and
    writes them without its knowledge. */
+DEVICE void keep_sums(float sums[MMA_N / 2])
+{
+#pragma unroll
+    for (int j = 0; j < MMA_N / 2; j++) {
+        asm volatile("" : "+f"(sums[j])::"memory");
+    }
+}
+
 DEVICE void keep_in_place(float acc[MMAS][MMA_N / 2])
 {
 #pragma unroll
     for (int i = 0; i < MMAS; i++) {
+        keep_sums(acc[i]);
+    }
+}
+
+#if PROMOTE
+/* The factors of the partial sums of 128 elements along K, of one wgmma: of its rows and of its
+   columns, in the order of a thread's sums. */
+#if SCALES == 3
+#define ROW_FACTORS    (SWAP_AB ? 1 : 2)
+#define COLUMN_FACTORS (SWAP_AB ? MMA_N / 4 : (MMA_N + 127) / 128)
+typedef struct factors {
+    float row[MMAS][ROW_FACTORS], column[COLUMN_FACTORS];
+} factors;
+
+/* Loads those that begin at p0, q0 (in terms of X and Y). Scales of what is beyond the matrices are
+   those of the last row; there the products are 0. */
+DEVICE void load_factors(factors *f, addends add, int p0, int q0, int k_block, gemm_sizes s,
+                         int warp, int lane)
+{
+    const int last = tiles_along(s.n, 128) - 1;
+    const float *a = add.scale_a + (long long)k_block * s.m;
+    const float *b = add.scale_b + k_block;
 #pragma unroll
-        for (int j = 0; j < MMA_N / 2; j++) {
-            asm volatile("" : "+f"(acc[i][j])::"memory");
+    for (int j = 0; j < MMAS; j++) {
+#pragma unroll
+        for (int i = 0; i < ROW_FACTORS; i++) {
+            if (SWAP_AB) {
+                f->row[j][i] =
+                    __ldg(b + (long long)min((p0 + j * 64) / 128, last) * add.scale_pitch);
+            } else {
+                f->row[j][i] = __ldg(a + min(p0 + j * 64 + warp * 16 + lane / 4 + i * 8, s.m - 1));
+            }
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < COLUMN_FACTORS; i++) {
+        if (SWAP_AB) {
+            f->column[i] = __ldg(a + min(q0 + i / 2 * 8 + lane % 4 * 2 + i % 2, s.m - 1));
+        } else {
+            f->column[i] = __ldg(b + (long long)min(q0 / 128 + i, last) * add.scale_pitch);
         }
     }
 }
+
+DEVICE void promote(float acc[MMA_N / 2], const float part[MMA_N / 2], const factors *f, int j)
+{
+#pragma unroll
+    for (int i = 0; i < MMA_N / 8; i++) {
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            const float factor = SWAP_AB ? f->row[j][0] * f->column[2 * i + e % 2]
+                                         : f->row[j][e / 2 % ROW_FACTORS] * f->column[i / 16];
+            acc[4 * i + e] += part[4 * i + e] * factor;
+        }
+    }
+}
+#else
+typedef struct factors {
+} factors;
+
+DEVICE void promote(float acc[MMA_N / 2], const float part[MMA_N / 2], const factors *f, int j)
+{
+#pragma unroll
+    for (int i = 0; i < MMA_N / 2; i++) {
+        acc[i] += part[i];
+    }
+}
+#endif
+#endif
+
+#if SCALES == 2
+/* Returns the factor of element p, q (in terms of X and Y) along one of the two directions. */
+DEVICE float scale_p(addends add, int p, gemm_sizes s)
+{
+    return __ldg(SWAP_AB ? add.scale_b + min(p, s.n - 1) : add.scale_a + min(p, s.m - 1));
+}
+
+DEVICE float scale_q(addends add, int q, gemm_sizes s)
+{
+    return __ldg(SWAP_AB ? add.scale_a + min(q, s.m - 1) : add.scale_b + min(q, s.n - 1));
+}
+#endif
 
 #if HAS_BETA || HAS_RESIDUAL
 /* Prefetches what this block's tile needs of C_in or the residual into the level 2 cache. */
 DEVICE void prefetch_tile(const unsigned short *from, int m0, int n0, gemm_sizes s)
 {
     enum {
-        LINE = 64, /* elements of a line */
-        LINES = (BLOCK_SIZE_N + LINE - 1) / LINE,
+        ACROSS = 64, /* elements of a line */
+        LINES = (BLOCK_SIZE_N + ACROSS - 1) / ACROSS,
         TOGETHER = 128 * WARPGROUPS /* threads that have this tile */
     };
     for (int i = (int)threadIdx.x % TOGETHER; i < BLOCK_SIZE_M * LINES; i += TOGETHER) {
         const int row = m0 + i / LINES;
-        const int column = n0 + i % LINES * LINE;
+        const int column = n0 + i % LINES * ACROSS;
         if (row < s.m && column < s.n) {
             asm volatile("prefetch.global.L2 [%0];" ::"l"(from + (long long)row * s.ldc + column));
         }
@@ -665,6 +780,9 @@ DEVICE void store_one(unsigned short *c, float x, addends add, int p, int q, gem
         const long long at = (long long)row * s.ldc + column;
 #if HAS_ALPHA
         x *= s.alpha;
+#endif
+#if SCALES == 2
+        x *= scale_p(add, p, s) * scale_q(add, q, s);
 #endif
 #if HAS_BETA
         x += s.beta * unpack(add.c_in[at]);
@@ -815,6 +933,10 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
                    u32 staging, u32 *buffer, int p0, int q0, gemm_sizes s, int consumer, int warp,
                    int lane)
 {
+#if SCALES == 2
+    const float of_p[2] = {scale_p(add, p0 + warp * 16 + lane / 4, s),
+                           scale_p(add, p0 + warp * 16 + lane / 4 + 8, s)};
+#endif
 #pragma unroll
     for (int piece = 0; piece < PIECES; piece++) {
         enum { COLUMNS = OWN_N / PIECES };
@@ -856,11 +978,20 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
                 }
             }
 #endif
+#if SCALES == 2
+            float of_q[4];
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                of_q[i] = scale_q(add, q0 + first + lane % 4 * 2 + i / 2 * 8 + i % 2, s);
+            }
+#endif
 #pragma unroll
             for (int i = 0; i < 8; i++) {
                 x[i] = acc[first / 2 + i];
 #if HAS_ALPHA
                 x[i] *= s.alpha;
+#elif SCALES == 2
+                x[i] *= of_p[i / 2 % 2] * of_q[i / 4 * 2 + i % 2];
 #endif
             }
 #if HAS_BETA
@@ -1166,6 +1297,9 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
 #if CONSUMER_REGISTERS
         asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(CONSUMER_REGISTERS));
 #endif
+#if SCALES == 1
+        s.alpha = __ldg(add.scale_a) * __ldg(add.scale_b);
+#endif
         const int consumer = group;
         const int thread = threadIdx.x % 128;
         const u32 staging = base + OFFSET_C + (u32)(consumer * (EPILOGUE_BUFFERS * PIECE_BYTES));
@@ -1229,7 +1363,18 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             if (PING_PONG) {
                 named_sync(BARRIER_TURN + consumer, 256);
             }
+#if PROMOTE
+            float part[PARTIALS][MMA_N / 2];
+#pragma unroll
+            for (int j = 0; j < MMAS; j++) {
+#pragma unroll
+                for (int e = 0; e < MMA_N / 2; e++) {
+                    acc[j][e] = 0;
+                }
+            }
+#else
             u32 before = 0;
+#endif
             /* Slots that are not filled again need no release and must not have one: nothing tells
                when the signal has reached another block, which might have ended. Another item may
                have one slot more or less. */
@@ -1239,6 +1384,55 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                 const u32 slot = base + r.slot * STAGE_BYTES;
                 const u64 from_x = mma_descriptor(slot + x_offset + x_rows, BLOCK_SIZE_K * 128);
                 const u64 from_y = mma_descriptor(slot + y_offset, BLOCK_SIZE_K * 128);
+#if PROMOTE
+                factors f[K_STEPS / PROMOTE_STEPS];
+#if SCALES == 3
+#pragma unroll
+                for (int h = 0; h < K_STEPS / PROMOTE_STEPS; h++) {
+                    const int block = (w.first + i) * (BLOCK_SIZE_K / PROMOTE) + h;
+                    load_factors(&f[h], add, (SWAP_AB ? w.n0 : w.m0) + row0,
+                                 SWAP_AB ? w.m0 : w.n0, min(block, (s.k - 1) / 128), s, warp % 4,
+                                 thread % 32);
+                }
+#endif
+                barrier_wait(full + 8 * r.slot, r.parity);
+                const bool begins = i % PROMOTE_SLOTS == 0;
+                const bool ends = (i + 1) % PROMOTE_SLOTS == 0 || i + 1 == w.count;
+#pragma unroll
+                for (int turn = 0; turn < K_STEPS / PROMOTE_STEPS * (MMAS / PARTIALS); turn++) {
+                    const int h = turn / (MMAS / PARTIALS);
+                    const int first = turn % (MMAS / PARTIALS);
+                    mma_fence();
+#pragma unroll
+                    for (int n = 0; n < PROMOTE_STEPS; n++) {
+                        const int step = h * PROMOTE_STEPS + n;
+                        const u32 y = step / 4 * (MMA_N * 128) + step % 4 * 32;
+#pragma unroll
+                        for (int j = 0; j < PARTIALS; j++) {
+                            const u32 x =
+                                step / 4 * (BLOCK_P * 128) + step % 4 * 32 + (first + j) * 8192;
+                            mma(part[j], from_x + (x >> 4), from_y + (y >> 4), n > 0 || !begins);
+                        }
+                    }
+                    mma_commit();
+                    MMA_WAIT(0);
+#pragma unroll
+                    for (int j = 0; j < PARTIALS; j++) {
+                        keep_sums(part[j]);
+                    }
+                    if (turn == K_STEPS / PROMOTE_STEPS * (MMAS / PARTIALS) - 1 && i < awaited) {
+                        release_slot(empty + 8 * r.slot, rank, thread);
+                    }
+#pragma unroll
+                    for (int j = 0; j < PARTIALS; j++) {
+                        if (PROMOTE_SLOTS == 1 || ends) {
+                            promote(acc[first + j], part[j], &f[h], first + j);
+                        }
+                    }
+                }
+                ring_next(&r);
+            }
+#else
                 barrier_wait(full + 8 * r.slot, r.parity);
                 mma_fence();
 #pragma unroll
@@ -1270,6 +1464,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             if (MMA_IN_FLIGHT && w.count - 1 < awaited) {
                 release_slot(empty + 8 * before, rank, thread);
             }
+#endif
             if (EARLY_END && id + (PING_PONG ? 2 : 1) * stride >= items) {
                 __syncwarp();
                 cluster_arrive(); /* it signals no block any more */
@@ -1358,12 +1553,20 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
              const __grid_constant__ tensor_map map_c, unsigned short *c,                          \
              const unsigned short *bias, const unsigned short *c_in,                               \
              const unsigned short *residual, unsigned char *workspace, int m, int n, int k,        \
-             int ldc, float alpha, float beta, u64 by_group, u64 by_last)
+             int ldc, float alpha, float beta, u64 by_group, u64 by_last SCALE_PARAMETERS)
+
+#if SCALES
+#define SCALE_PARAMETERS , const float *scale_a, const float *scale_b, int scale_pitch
+#define SCALE_ARGUMENTS  scale_a, scale_b, scale_pitch
+#else
+#define SCALE_PARAMETERS
+#define SCALE_ARGUMENTS nullptr, nullptr, 0
+#endif
 
 #if !(defined SIZE_M && defined OWN_SIZE_ONLY)
 ENTRY(ak_kernel)
 {
-    const addends add = {c_in, residual};
+    const addends add = {c_in, residual, SCALE_ARGUMENTS};
     const gemm_sizes s = {m, n, k, ldc, alpha, beta, by_group, by_last, false};
     multiply_tiles(&map_a, &map_b, &map_c, c, bias, add, workspace, s);
 }
@@ -1374,7 +1577,7 @@ ENTRY(ak_kernel)
 /* The same kernel with sizes that the compiler knows. */
 ENTRY(ak_kernel_sized)
 {
-    const addends add = {c_in, residual};
+    const addends add = {c_in, residual, SCALE_ARGUMENTS};
     const gemm_sizes s = {SIZE_M, SIZE_N, SIZE_K, ldc, alpha, beta, by_group, by_last, true};
     multiply_tiles(&map_a, &map_b, &map_c, c, bias, add, workspace, s);
 }

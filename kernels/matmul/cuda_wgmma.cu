@@ -24,6 +24,29 @@ tensor_map;
 #define PACK_OP  "cvt.rn.bf16x2.f32"
 #endif
 
+/* Elements of A and B have the type of C, or one byte: e4m3 or e5m2. */
+#ifndef ELEMENT_BYTES
+#define ELEMENT_BYTES 2
+#endif
+#if ELEMENT_BYTES == 1
+#if a_type_is_e5m2
+#define A_TYPE ".e5m2"
+#else
+#define A_TYPE ".e4m3"
+#endif
+#if b_type_is_e5m2
+#define B_TYPE ".e5m2"
+#else
+#define B_TYPE ".e4m3"
+#endif
+#undef MMA_TYPE
+#if SWAP_AB
+#define MMA_TYPE B_TYPE A_TYPE
+#else
+#define MMA_TYPE A_TYPE B_TYPE
+#endif
+#endif
+
 /* X is the operand on the side of wgmma's 64 rows, Y the one on the side of its MMA_N columns. */
 #if SWAP_AB
 #define MMA_N    BLOCK_SIZE_M
@@ -160,8 +183,18 @@ tensor_map;
 #define MMA_X_256   "%128"
 #define MMA_Y_256   "%129"
 #define MMA_ADD_256 "%130"
-/* Computes d (+)= X * Y for one 64 x MMA_N x 16 step; add = 0 overwrites d. X_LAYOUT and Y_LAYOUT
-   are 1 for an operand whose contiguous direction is not K. */
+/* Elements of a step along K, and how the operands lie: wgmma takes those of one byte only with K
+   contiguous. */
+#if ELEMENT_BYTES == 1
+#define MMA_K       32
+#define MMA_LAYOUTS ""
+#else
+#define MMA_K       16
+#define MMA_LAYOUTS ", " TEXT(X_LAYOUT) ", " TEXT(Y_LAYOUT)
+#endif
+
+/* Computes d (+)= X * Y for one 64 x MMA_N x MMA_K step; add = 0 overwrites d. X_LAYOUT and
+   Y_LAYOUT are 1 for an operand whose contiguous direction is not K. */
 DEVICE void mma(float d[MMA_N / 2], u64 x, u64 y, int add)
 {
     asm volatile(
@@ -169,10 +202,10 @@ DEVICE void mma(float d[MMA_N / 2], u64 x, u64 y, int add)
             MMA_ADD_,
             MMA_N) ", 0;\n"
                    "wgmma.mma_async.sync.aligned.m64n" TEXT(
-                       MMA_N) "k16.f32" MMA_TYPE
+                       MMA_N) "k" TEXT(MMA_K) ".f32" MMA_TYPE
                               " {" JOIN(MMA_REGS_, MMA_N) "}, " JOIN(MMA_X_, MMA_N) ", " JOIN(
                                   MMA_Y_,
-                                  MMA_N) ", p, 1, 1, " TEXT(X_LAYOUT) ", " TEXT(Y_LAYOUT) ";\n}\n"
+                                  MMA_N) ", p, 1, 1" MMA_LAYOUTS ";\n}\n"
         : JOIN(MMA_OUT_, MMA_N)
         : "l"(x), "l"(y), "r"(add));
 }

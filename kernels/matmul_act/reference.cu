@@ -34,8 +34,8 @@ KERNEL ak_reference(const void *a, const void *b, const void *bias, double *c, c
                     const void *residual, i64 m, i64 n, i64 k, i64 lda, i64 ldb, i64 ldbias,
                     i64 ldc, i64 ldc_in, i64 ldresidual)
 {
-    const operand left = {a, A_TRANSPOSED ? 1 : lda, A_TRANSPOSED ? lda : 1};
-    const operand right = {b, B_TRANSPOSED ? 1 : ldb, B_TRANSPOSED ? ldb : 1};
+    const operand left = {a, A_TRANSPOSED ? 1 : lda, A_TRANSPOSED ? lda : 1, 0};
+    const operand right = {b, B_TRANSPOSED ? 1 : ldb, B_TRANSPOSED ? ldb : 1, 0};
     const i64 down = (m + TILE - 1) / TILE, across = (n + TILE - 1) / TILE;
     (void)ldbias;
     for (i64 y = 0, x = blockIdx.x;; x += gridDim.x) {

@@ -315,12 +315,12 @@ class _Pool:
 
 
 def _numpy_dtype(name: str) -> np.dtype:
-    if name == "bfloat16":
+    if name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
         try:
             import ml_dtypes  # type: ignore
         except ImportError as why:
-            raise TypeError("bfloat16 arrays need the package ml_dtypes") from why
-        return np.dtype(ml_dtypes.bfloat16)
+            raise TypeError(f"{name} arrays need the package ml_dtypes") from why
+        return np.dtype(getattr(ml_dtypes, name))
     return np.dtype(name)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 SIZES_MAX, ARGUMENTS_MAX, RANK_MAX, ALIGNMENT, LAUNCH_WORDS = 8, 16, 4, 64, 800
 OK, INVALID, NOT_FOUND = 0, 1, 2
 LOOK = 1
-DTYPES = ("float16", "bfloat16", "float32", "float64", "int32")
+DTYPES = ("float16", "bfloat16", "float32", "float64", "int32", "float8_e4m3fn", "float8_e5m2")
 ACCESS = ("in", "out", "inout")
 
 

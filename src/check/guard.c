@@ -23,6 +23,7 @@ enum {
 #define POISON_BF16 UINT16_C(0x7F90)
 #define POISON_F32  UINT32_C(0x7FA5C3D0)
 #define POISON_F64  UINT64_C(0x7FF5A5C3D2E1F0B0)
+#define POISON_BYTE 0x7F /* the same in all rounds: e4m3 has no other NaN */
 #define ROUND_BITS  (AK_GUARD_ROUNDS - 1)
 
 /* ---- places ---------------------------------------------------------------------------------- */
@@ -82,6 +83,7 @@ typedef struct shape {
 
 #define BOTH(x) (UINT64_C(0x0000000100000001) * (x)) /* both words of a double word */
 #define ALL(x)  (UINT64_C(0x0001000100010001) * (x)) /* all four half words */
+#define EACH(x) (UINT64_C(0x0101010101010101) * (x)) /* all eight bytes */
 
 static shape shape_of(ak_dtype dtype, ak_guard_content content)
 {
@@ -112,6 +114,16 @@ static shape shape_of(ak_dtype dtype, ak_guard_content content)
         nan = (shape){UINT64_MAX, 0};
         number = (shape){BOTH(0x7FFFFFFF), 0};
         sign = BOTH(0x80000000);
+        break;
+    case AK_DTYPE_E4M3:
+        nan = (shape){EACH(0x80), EACH(0x7F)};
+        number = (shape){EACH(0x37), EACH(0x40)};
+        sign = EACH(0x80);
+        break;
+    case AK_DTYPE_E5M2:
+        nan = (shape){EACH(0x80), EACH(0x7D)};
+        number = (shape){EACH(0x33), EACH(0x40)};
+        sign = EACH(0x80);
         break;
     }
     if (content == AK_GUARD_NAN) {
@@ -271,6 +283,10 @@ void ak_guard_poison(void *array, size_t bytes, ak_dtype dtype, unsigned round)
             ((uint64_t *)array)[i] = POISON_F64 | tag;
         }
         break;
+    case AK_DTYPE_E4M3:
+    case AK_DTYPE_E5M2:
+        memset(array, POISON_BYTE, count);
+        break;
     }
 }
 
@@ -291,6 +307,9 @@ bool ak_guard_is_poison(const void *element, ak_dtype dtype)
     case AK_DTYPE_F64:
         memcpy(&wide, element, sizeof wide);
         return (wide & ~(uint64_t)ROUND_BITS) == POISON_F64;
+    case AK_DTYPE_E4M3:
+    case AK_DTYPE_E5M2:
+        return *(const unsigned char *)element == POISON_BYTE;
     }
     return false;
 }

@@ -43,19 +43,14 @@ static double from_bits(uint64_t bits)
    to even. */
 #define DOUBLE_ROUND 0x1p52
 
-/* Rounds to a 16-bit float with `fraction` bits of fraction, directly from double: a step
-   through float would round twice. `bias` is that of the small format's exponent. */
-static uint16_t narrow(double value, int fraction, int bias)
+/* Rounds a magnitude that is no NaN to a float with `fraction` bits of fraction, directly from
+   double: a step through float would round twice. `bias` is that of the small format's exponent,
+   and `largest` the encoding that larger numbers get. */
+static uint64_t narrow_magnitude(uint64_t magnitude, int fraction, int bias, uint64_t largest)
 {
-    uint64_t bits = bits_of(value);
-    uint64_t sign = bits >> 63 << 15;
-    uint64_t magnitude = bits & (UINT64_MAX >> 1);
-    uint64_t infinity = (uint64_t)(2 * bias + 1) << fraction;
     uint64_t smallest_normal = (uint64_t)(1023 - bias + 1) << 52;
     uint64_t narrowed;
-    if (magnitude > DOUBLE_INFINITY) {
-        narrowed = infinity | (UINT64_C(1) << (fraction - 1));
-    } else if (magnitude < smallest_normal) {
+    if (magnitude < smallest_normal) {
         /* Rounds in units of the smallest subnormal, 2^(1 - bias - fraction). */
         double units =
             from_bits(magnitude) * from_bits((uint64_t)(1023 + bias - 1 + fraction) << 52);
@@ -65,9 +60,20 @@ static uint16_t narrow(double value, int fraction, int bias)
         uint64_t odd = magnitude >> drop & 1;
         magnitude += (UINT64_C(1) << (drop - 1)) - 1 + odd;
         narrowed = (magnitude >> drop) - ((uint64_t)(1023 - bias) << fraction);
-        narrowed = narrowed < infinity ? narrowed : infinity;
+        narrowed = narrowed < largest ? narrowed : largest;
     }
-    return (uint16_t)(sign | narrowed);
+    return narrowed;
+}
+
+static uint16_t narrow(double value, int fraction, int bias)
+{
+    uint64_t bits = bits_of(value);
+    uint64_t magnitude = bits & (UINT64_MAX >> 1);
+    uint64_t infinity = (uint64_t)(2 * bias + 1) << fraction;
+    uint64_t narrowed = magnitude > DOUBLE_INFINITY
+                            ? infinity | (UINT64_C(1) << (fraction - 1))
+                            : narrow_magnitude(magnitude, fraction, bias, infinity);
+    return (uint16_t)(bits >> 63 << 15 | narrowed);
 }
 
 /* Widens a 16-bit float to double. Shifted into place, the small format is a double whose
@@ -84,6 +90,37 @@ static inline double widen(uint16_t half, int fraction, int bias)
 }
 
 enum { F16_FRACTION = 10, F16_BIAS = 15, BF16_FRACTION = 7, BF16_BIAS = 127 };
+
+/* ---- 8-bit floats ---- */
+
+enum { E4M3_FRACTION = 3, E4M3_BIAS = 7, E4M3_LARGEST = 0x7E, BYTE_NAN = 0x7F };
+
+/* Numbers that are too large become the largest, as cvt.satfinite has them. e5m2 is the upper half
+   of f16. */
+static uint8_t narrow_byte(double value, ak_dtype dtype)
+{
+    enum { E5M2_FRACTION = 2, E5M2_LARGEST = 0x7B };
+    uint64_t bits = bits_of(value);
+    uint64_t magnitude = bits & (UINT64_MAX >> 1);
+    uint64_t narrowed =
+        magnitude > DOUBLE_INFINITY ? BYTE_NAN
+        : dtype == AK_DTYPE_E4M3
+            ? narrow_magnitude(magnitude, E4M3_FRACTION, E4M3_BIAS, E4M3_LARGEST)
+            : narrow_magnitude(magnitude, E5M2_FRACTION, F16_BIAS, E5M2_LARGEST);
+    return (uint8_t)(bits >> 63 << 7 | narrowed);
+}
+
+static double widen_byte(uint8_t byte, ak_dtype dtype)
+{
+    if (dtype == AK_DTYPE_E5M2) {
+        return widen((uint16_t)(byte << 8), F16_FRACTION, F16_BIAS);
+    }
+    /* In the form of a float whose exponent is wide enough to need no infinity. */
+    uint64_t magnitude = (uint64_t)(byte & 0x7F) << (52 - E4M3_FRACTION);
+    double scaled = from_bits(magnitude) * from_bits((uint64_t)(1023 + 1023 - E4M3_BIAS) << 52);
+    scaled = (byte & 0x7F) == BYTE_NAN ? (double)NAN : scaled;
+    return byte & 0x80 ? -scaled : scaled;
+}
 
 static int32_t to_i32(double value)
 {
@@ -119,6 +156,12 @@ void ak_inputs_encode(void *out, const double *values, size_t count, ak_dtype dt
             ((int32_t *)out)[i] = to_i32(values[i]);
         }
         break;
+    case AK_DTYPE_E4M3:
+    case AK_DTYPE_E5M2:
+        for (size_t i = 0; i < count; i++) {
+            ((uint8_t *)out)[i] = narrow_byte(values[i], dtype);
+        }
+        break;
     }
 }
 
@@ -146,6 +189,12 @@ void ak_inputs_decode(double *out, const void *bytes, size_t count, ak_dtype dty
     case AK_DTYPE_I32:
         for (size_t i = 0; i < count; i++) {
             out[i] = ((const int32_t *)bytes)[i];
+        }
+        break;
+    case AK_DTYPE_E4M3:
+    case AK_DTYPE_E5M2:
+        for (size_t i = 0; i < count; i++) {
+            out[i] = widen_byte(((const uint8_t *)bytes)[i], dtype);
         }
         break;
     }

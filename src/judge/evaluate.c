@@ -482,5 +482,5 @@ out:
 
 ak_status ak_evaluate_ceilings(ak_ceilings *out, ak_evaluator *e, ak_error *err)
 {
-    return e->backend->ceilings(out, e->device, e->task->dtype, err);
+    return e->backend->ceilings(out, e->device, ak_task_operands(e->task), err);
 }

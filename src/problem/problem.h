@@ -25,7 +25,9 @@
     X(BF16, "bf16", 2, 7.8125e-3)                                                                  \
     X(F32, "f32", 4, 1.1920928955078125e-7)                                                        \
     X(F64, "f64", 8, 2.220446049250313e-16)                                                        \
-    X(I32, "i32", 4, 0.0)
+    X(I32, "i32", 4, 0.0)                                                                          \
+    X(E4M3, "e4m3", 1, 0.125)                                                                      \
+    X(E5M2, "e5m2", 1, 0.25)
 
 typedef enum ak_dtype {
 #define AK_DTYPE_ENUM(name, text, bytes, eps) AK_DTYPE_##name,
@@ -33,7 +35,9 @@ typedef enum ak_dtype {
 #undef AK_DTYPE_ENUM
 } ak_dtype;
 
-/* The columns of the table above: bytes of an element, machine epsilon (0 for i32), and name. */
+/* The columns of the table above: bytes of an element, machine epsilon (0 for i32), and name. e4m3
+   and e5m2 are the 8-bit floats of the OCP specification (OFP8): e4m3 has no infinity, its largest
+   number is 448, and it has one NaN of each sign. They are for arguments that are only read. */
 size_t ak_dtype_bytes(ak_dtype dtype);
 double ak_dtype_epsilon(ak_dtype dtype);
 const char *ak_dtype_text(ak_dtype dtype);

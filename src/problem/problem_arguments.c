@@ -199,8 +199,8 @@ static ak_status read_argument(ak_argument_spec *argument, const json_t *json, a
     argument->dtype_follows = strcmp(dtype, "dtype") == 0;
     if (!argument->dtype_follows && !ak_dtype_parse(&argument->dtype, dtype)) {
         return ak_fail(r->err, AK_INVALID,
-                       "%s: dtype \"%.40s\" is unknown; it must be \"dtype\", f16, bf16, f32, f64 "
-                       "or i32",
+                       "%s: dtype \"%.40s\" is unknown; it must be \"dtype\", f16, bf16, f32, "
+                       "f64, i32, e4m3 or e5m2",
                        r->where, dtype);
     }
     size_t a = 0;
@@ -212,6 +212,10 @@ static ak_status read_argument(ak_argument_spec *argument, const json_t *json, a
                        r->where, access);
     }
     argument->access = (ak_access)a;
+    if (a > 0 && !argument->dtype_follows && ak_dtype_bytes(argument->dtype) == 1) {
+        return ak_fail(r->err, AK_INVALID, "%s: %s is for arguments that are only read", r->where,
+                       dtype);
+    }
     AK_TRY(read_unused(argument, json, r));
     AK_TRY(read_fill(argument, fill, r));
     status = read_shape(argument, json, r);

@@ -127,7 +127,8 @@ static ak_status read_dtypes(ak_problem_reader *r)
     }
     for (size_t i = 0; i < count; i++) {
         const char *text = json_string_value(json_array_get(list, i));
-        if (text == NULL || !ak_dtype_parse(&problem->dtypes[i], text)) {
+        if (text == NULL || !ak_dtype_parse(&problem->dtypes[i], text) ||
+            ak_dtype_bytes(problem->dtypes[i]) == 1) {
             return ak_fail(r->err, AK_INVALID,
                            "%s: dtype %zu (\"%.40s\") is unknown; there are f16, bf16, f32, f64 "
                            "and i32",

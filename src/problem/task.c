@@ -77,6 +77,17 @@ const char *ak_task_size(const ak_task *task)
     return task->size_text;
 }
 
+ak_dtype ak_task_operands(const ak_task *task)
+{
+    for (size_t i = 0; i < task->problem->argument_count; i++) {
+        const ak_argument_spec *argument = &task->problem->arguments[i];
+        if (!argument->dtype_follows && ak_dtype_bytes(argument->dtype) == 1) {
+            return argument->dtype;
+        }
+    }
+    return task->dtype;
+}
+
 const char *ak_task_dtype(const ak_task *task)
 {
     return ak_dtype_text(task->dtype);

@@ -145,7 +145,8 @@ static ak_status name_ceilings(char **out, const char *environment, const ak_tas
     }
     AK_TRY(ak_json_text(&text, facts, err));
     ak_hash_text(hash, text, strlen(text));
-    ak_buf_print(&key, "%s %s %s", task->backend, ak_dtype_text(task->dtype), hash);
+    ak_buf_print(&key, "%s %s %s", task->backend, ak_dtype_text(ak_task_operands(task)),
+                 hash);
     AK_TRY(ak_buf_take(out, &key, err));
 out:
     ak_buf_free(&key);
@@ -282,7 +283,7 @@ static double utilisation_of(const ak_task *task, const ak_roofline *roof, doubl
         backend->flops_per_clock == NULL) {
         return 0;
     }
-    double rate = backend->flops_per_clock(task->constants, task->dtype);
+    double rate = backend->flops_per_clock(task->constants, ak_task_operands(task));
     double most = rate * mhz * 1e3; /* operations per millisecond */
     return roof->memory_bound || most <= 0 || ms <= 0 ? 0 : task->shape.flops / ms / most;
 }

@@ -242,6 +242,54 @@ static void test_every_f16(void **state)
     assert_int_equal(encode16((double)INFINITY, AK_DTYPE_F16), 0x7C00);
 }
 
+static uint8_t encode8(double value, ak_dtype dtype)
+{
+    uint8_t byte = 0;
+    ak_inputs_encode(&byte, &value, 1, dtype);
+    return byte;
+}
+
+/* Each number survives the way to double and back, numbers grow with their encoding, and what lies
+   in the middle of two goes to the even one. */
+static void check_every_byte(ak_dtype dtype, uint8_t largest)
+{
+    double before = -1;
+    for (unsigned i = 0; i <= largest; i++) {
+        uint8_t byte = (uint8_t)i, negative = (uint8_t)(i | 0x80);
+        double value = 0, opposite = 0;
+        ak_inputs_decode(&value, &byte, 1, dtype);
+        ak_inputs_decode(&opposite, &negative, 1, dtype);
+        assert_true(value > before && opposite == -value);
+        assert_int_equal(encode8(value, dtype), byte);
+        assert_int_equal(encode8(opposite, dtype), negative);
+        if (i > 0) {
+            assert_int_equal(encode8((before + value) / 2, dtype), i % 2 == 0 ? i : i - 1);
+        }
+        before = value;
+    }
+    assert_int_equal(encode8(1e300, dtype), largest);
+    assert_int_equal(encode8(-(double)INFINITY, dtype), largest | 0x80);
+    assert_int_equal(encode8((double)NAN, dtype) & 0x7F, 0x7F);
+    const uint8_t not_a_number = 0x7F;
+    ak_inputs_decode(&before, &not_a_number, 1, dtype);
+    assert_true(isnan(before));
+}
+
+static void test_every_byte_float(void **state)
+{
+    (void)state;
+    check_every_byte(AK_DTYPE_E4M3, 0x7E);
+    check_every_byte(AK_DTYPE_E5M2, 0x7B);
+    const struct {
+        double value;
+        uint8_t e4m3, e5m2;
+    } known[] = {{1, 0x38, 0x3C}, {448, 0x7E, 0x5F}, {0x1p-9, 0x01, 0x18}, {57344, 0x7E, 0x7B}};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(encode8(known[i].value, AK_DTYPE_E4M3), known[i].e4m3);
+        assert_int_equal(encode8(known[i].value, AK_DTYPE_E5M2), known[i].e5m2);
+    }
+}
+
 static void test_every_bf16(void **state)
 {
     (void)state;
@@ -366,6 +414,7 @@ int main(void)
         cmocka_unit_test(test_filled_values_are_exact),
         cmocka_unit_test(test_every_f16),
         cmocka_unit_test(test_every_bf16),
+        cmocka_unit_test(test_every_byte_float),
         cmocka_unit_test(test_i32),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,6 +102,7 @@ typedef struct ak_nvml_field {
     X(STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING, 1)                                              \
     X(CAPTURE_RELAXED, CU_STREAM_CAPTURE_MODE_RELAXED, 2)                                          \
     X(EDGE_PROGRAMMATIC, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, 1)                                 \
+    X(TENSOR_U8, CU_TENSOR_MAP_DATA_TYPE_UINT8, 0)                                                 \
     X(TENSOR_I32, CU_TENSOR_MAP_DATA_TYPE_INT32, 4)                                                \
     X(TENSOR_F16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 6)                                              \
     X(TENSOR_F32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 7)                                              \

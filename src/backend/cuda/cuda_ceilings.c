@@ -140,13 +140,14 @@ static bool case_for(rate_case *out, const ak_device *device, ak_dtype dtype)
     int64_t capability = known && value.type == AK_VALUE_INT ? value.as.integer : 0;
     if (dtype == AK_DTYPE_F32) { /* 64 multiply-adds of each of 256 threads */
         *out = (rate_case){.blocks_per_sm = 4, .flops = 2.0 * 64 * 256};
-    } else if (dtype != AK_DTYPE_F16 && dtype != AK_DTYPE_BF16) {
+    } else if (dtype != AK_DTYPE_F16 && dtype != AK_DTYPE_BF16 &&
+               (ak_dtype_bytes(dtype) != 1 || capability != 90)) {
         return false;
-    } else if (capability == 90) { /* 16 of m64n256k16 by each of two warpgroups */
+    } else if (capability == 90) { /* 16 of m64n256k16, or k32, by each of two warpgroups */
         *out = (rate_case){.wgmma = true,
                            .blocks_per_sm = 1,
                            .shared_bytes = (64 + 256) * 128,
-                           .flops = 2.0 * 16 * 2 * 64 * 256 * 16};
+                           .flops = 2.0 * 16 * 2 * 64 * 256 * 32 / (double)ak_dtype_bytes(dtype)};
     } else { /* 16 of m16n8k16 by each of eight warps */
         *out = (rate_case){.blocks_per_sm = 2, .flops = 2.0 * 16 * 8 * 16 * 8 * 16};
     }
@@ -163,14 +164,16 @@ static ak_status load_rate(void **module, ak_device *device, const rate_case *wh
         "-DSWAP_AB=0", "-DA_LAYOUT=0",      "-DB_LAYOUT=0",       "--gpu-architecture=sm_90a"};
     enum { WGMMA_OPTIONS = sizeof wgmma / sizeof wgmma[0] };
     const char *options[OPTIONS_MAX];
-    char type[32], architecture[64];
+    char type[32], bytes[32], architecture[64];
     ak_value value = {.type = AK_VALUE_INT};
     size_t count = 0;
+    (void)snprintf(bytes, sizeof bytes, "-DELEMENT_BYTES=%zu", ak_dtype_bytes(dtype));
     (void)snprintf(type, sizeof type, "-Ddtype_is_%s=1", ak_dtype_text(dtype));
     (void)ak_scope_get(&value, device->task->constants, "compute_capability");
     (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%lld",
                    (long long)value.as.integer);
     options[count++] = "-DRATE=1";
+    options[count++] = bytes;
     options[count++] = type;
     for (size_t i = 0; what->wgmma && i < WGMMA_OPTIONS; i++) {
         options[count++] = wgmma[i];

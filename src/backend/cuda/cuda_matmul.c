@@ -5,6 +5,8 @@
  *   cublaslt-best      the fastest of all answers: all are timed here, the best of them again, and
  *                      the top five in turn; this is the best that the library can do
  *   cublaslt-unfused   the same for the plain product, with our elementwise pass behind it
+ *   cublaslt-fast      cublaslt-best with fast accumulation, which 8-bit floats have: partial sums
+ *                      stay in the tensor cores, with fewer bits
  *
  * All have 64 MiB of workspace. Row-major C = A * B is C' = B' * A' in the library's column-major
  * terms. For a bias and an activation the first two use the library's own epilogue if it has one
@@ -54,10 +56,20 @@
     X(TYPE_F32, CUDA_R_32F, 0)                                                                     \
     X(TYPE_F16, CUDA_R_16F, 2)                                                                     \
     X(TYPE_BF16, CUDA_R_16BF, 14)                                                                  \
+    X(TYPE_E4M3, CUDA_R_8F_E4M3, 28)                                                               \
     X(DESC_TRANSPOSE_A, CUBLASLT_MATMUL_DESC_TRANSA, 3)                                            \
     X(DESC_TRANSPOSE_B, CUBLASLT_MATMUL_DESC_TRANSB, 4)                                            \
     X(DESC_EPILOGUE, CUBLASLT_MATMUL_DESC_EPILOGUE, 7)                                             \
     X(DESC_BIAS, CUBLASLT_MATMUL_DESC_BIAS_POINTER, 8)                                             \
+    X(DESC_SCALE_A, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, 17)                                      \
+    X(DESC_SCALE_B, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, 18)                                      \
+    X(DESC_FAST, CUBLASLT_MATMUL_DESC_FAST_ACCUM, 25)                                              \
+    X(DESC_SCALE_MODE_A, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, 31)                                    \
+    X(DESC_SCALE_MODE_B, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, 32)                                    \
+    X(SCALE_TENSOR, CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F, 0)                                    \
+    X(SCALE_ROWS, CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F, 3)                                   \
+    X(SCALE_128, CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F, 4)                                       \
+    X(SCALE_128X128, CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F, 5)                               \
     X(EPILOGUE_NONE, CUBLASLT_EPILOGUE_DEFAULT, 1)                                                 \
     X(EPILOGUE_RELU, CUBLASLT_EPILOGUE_RELU, 2)                                                    \
     X(EPILOGUE_BIAS, CUBLASLT_EPILOGUE_BIAS, 4)                                                    \
@@ -79,10 +91,12 @@ static const struct role {
     const char *name, *title;
     bool all;     /* all answers of the heuristics; else the first */
     bool unfused; /* even if there is an epilogue */
+    bool fast;    /* fast accumulation of 8-bit floats */
 } roles[] = {
-    {"cublaslt", "cuBLASLt, its first heuristic", false, false},
-    {"cublaslt-best", "cuBLASLt, best of its heuristics", true, false},
-    {"cublaslt-unfused", "cuBLASLt, best of its heuristics, unfused", true, true},
+    {"cublaslt", "cuBLASLt, its first heuristic", false, false, false},
+    {"cublaslt-best", "cuBLASLt, best of its heuristics", true, false, false},
+    {"cublaslt-unfused", "cuBLASLt, best of its heuristics, unfused", true, true, false},
+    {"cublaslt-fast", "cuBLASLt, best of its heuristics, fast accumulation", true, false, true},
 };
 enum { ROLES = sizeof roles / sizeof roles[0] };
 
@@ -145,7 +159,9 @@ typedef struct terms {
     size_t residual; /* what the pass adds; SIZE_MAX: nothing */
     float alpha, beta;
     bool a_transposed, b_transposed;
-    int type;
+    int type, type_in;        /* of C; of A and B */
+    size_t scale_a, scale_b;  /* arguments with scales; SIZE_MAX: none */
+    int32_t scales_a, scales_b; /* what has one of them, in the library's terms */
     /* LT_EPILOGUE_NONE: none is needed; 0: the library has none for this. */
     int epilogue;
     bool two_step; /* something follows the product */
@@ -189,6 +205,8 @@ static terms terms_of(const ak_task *task)
                .bias = SIZE_MAX,
                .addend = SIZE_MAX,
                .residual = SIZE_MAX,
+               .scale_a = SIZE_MAX,
+               .scale_b = SIZE_MAX,
                .alpha = (float)number_of(task, "alpha", 1.0),
                .beta = (float)number_of(task, "beta", 0.0)};
     const char *activation = text_of(task, "activation", "none");
@@ -214,6 +232,16 @@ static terms terms_of(const ak_task *task)
     t.type = task->dtype == AK_DTYPE_F16    ? LT_TYPE_F16
              : task->dtype == AK_DTYPE_BF16 ? LT_TYPE_BF16
                                             : LT_TYPE_F32;
+    t.type_in = t.type;
+    if (argument(&t.scale_a, task, "scale_a") && argument(&t.scale_b, task, "scale_b")) {
+        const char *scales = text_of(task, "scales", "tensor");
+        bool blocks = strcmp(scales, "blocks") == 0;
+        t.type_in = LT_TYPE_E4M3;
+        t.b_transposed = true;
+        t.scales_a = t.scales_b = strcmp(scales, "rows") == 0 ? LT_SCALE_ROWS : LT_SCALE_TENSOR;
+        t.scales_a = blocks ? LT_SCALE_128 : t.scales_a;
+        t.scales_b = blocks ? LT_SCALE_128X128 : t.scales_b;
+    }
     bool last = t.residual != SIZE_MAX; /* added after the activation */
     t.two_step = bias || last || strcmp(activation, "none") != 0;
     int step = strcmp(activation, "none") == 0        ? 0
@@ -228,7 +256,8 @@ static terms terms_of(const ak_task *task)
 static bool product_applies(const ak_task *task)
 {
     return strcmp(task->problem->name, "matmul") == 0 ||
-           strcmp(task->problem->name, "matmul_act") == 0;
+           strcmp(task->problem->name, "matmul_act") == 0 ||
+           strcmp(task->problem->name, "matmul_fp8") == 0;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -343,6 +372,7 @@ static void product_unload(ak_runnable *runnable)
    so that a row-major K x N here is N x K there. */
 static bool describe(ak_cuda_product *p, const ak_cublaslt *lt, const terms *t)
 {
+    const int8_t fast = roles[p->role].fast;
     int32_t no = 0, yes = 1;
     bool good = true;
     for (size_t i = 0; i < 2; i++) {
@@ -351,6 +381,13 @@ static bool describe(ak_cuda_product *p, const ak_cublaslt *lt, const terms *t)
                             sizeof no) == 0 &&
                lt->desc_set(p->desc[i], LT_DESC_TRANSPOSE_B, t->a_transposed ? &yes : &no,
                             sizeof no) == 0;
+        if (t->scale_a != SIZE_MAX) {
+            good = good && lt->desc_set(p->desc[i], LT_DESC_FAST, &fast, sizeof fast) == 0 &&
+                   lt->desc_set(p->desc[i], LT_DESC_SCALE_MODE_A, &t->scales_b,
+                                sizeof t->scales_b) == 0 &&
+                   lt->desc_set(p->desc[i], LT_DESC_SCALE_MODE_B, &t->scales_a,
+                                sizeof t->scales_a) == 0;
+        }
     }
     int64_t rows_a = t->b_transposed ? t->k : t->n, columns_a = t->b_transposed ? t->n : t->k;
     int64_t rows_b = t->a_transposed ? t->m : t->k, columns_b = t->a_transposed ? t->k : t->m;
@@ -359,8 +396,8 @@ static bool describe(ak_cuda_product *p, const ak_cublaslt *lt, const terms *t)
         good = good && lt->desc_set(p->desc[1], LT_DESC_EPILOGUE, &epilogue, sizeof epilogue) == 0;
     }
     return good &&
-           lt->layout_create(&p->a, t->type, (uint64_t)rows_a, (uint64_t)columns_a, t->ldb) == 0 &&
-           lt->layout_create(&p->b, t->type, (uint64_t)rows_b, (uint64_t)columns_b, t->lda) == 0 &&
+           lt->layout_create(&p->a, t->type_in, (uint64_t)rows_a, (uint64_t)columns_a, t->ldb) == 0 &&
+           lt->layout_create(&p->b, t->type_in, (uint64_t)rows_b, (uint64_t)columns_b, t->lda) == 0 &&
            lt->layout_create(&p->c, t->type, (uint64_t)t->n, (uint64_t)t->m, t->ldc) == 0;
 }
 
@@ -409,6 +446,18 @@ static int enqueue_pass(ak_runnable *runnable, const terms *t, size_t set)
     return device->cuda->launch(&config, device->lt->pass, arguments, NULL);
 }
 
+/* Tells the library where the scales are. */
+static void set_scales(const ak_runnable *runnable, void *desc, const terms *t, size_t set)
+{
+    const ak_device *device = runnable->device;
+    if (t->scale_a != SIZE_MAX) {
+        ak_cuda_address of_a = ak_cuda_place(device, &runnable->places, set, t->scale_a);
+        ak_cuda_address of_b = ak_cuda_place(device, &runnable->places, set, t->scale_b);
+        (void)device->lt->lt->desc_set(desc, LT_DESC_SCALE_A, &of_b, sizeof of_b);
+        (void)device->lt->lt->desc_set(desc, LT_DESC_SCALE_B, &of_a, sizeof of_a);
+    }
+}
+
 static int product_enqueue(ak_runnable *runnable, size_t set)
 {
     const ak_device *device = runnable->device;
@@ -420,6 +469,7 @@ static int product_enqueue(ak_runnable *runnable, size_t set)
         ak_cuda_address bias = ak_cuda_place(device, &runnable->places, set, t.bias);
         (void)state->lt->desc_set(desc, LT_DESC_BIAS, &bias, sizeof bias);
     }
+    set_scales(runnable, desc, &t, set);
     void *a = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.a);
     void *b = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.b);
     void *c = (void *)(uintptr_t)ak_cuda_place(device, &runnable->places, set, t.c);
@@ -495,8 +545,10 @@ static void ask(choice *c, ak_cublaslt_result *results, const ak_runnable *runna
     const ak_cuda_product *p = runnable->product;
     size_t workspace = AK_CUDA_LIBRARY_WORKSPACE;
     uint32_t reductions = request->reductions;
-    void *preference = NULL;
+    void *preference = NULL, *desc = p->desc[c->mode == MODE_FUSED ? 1 : 0];
+    terms t = terms_of(runnable->device->task);
     int found = 0;
+    set_scales(runnable, desc, &t, 0);
     /* The library does not write all of an algorithm; without zeros equal ones would differ. */
     memset(results, 0, HEURISTICS_MAX * sizeof *results);
     bool good = lt->preference_create(&preference) == 0 &&
@@ -504,8 +556,8 @@ static void ask(choice *c, ak_cublaslt_result *results, const ak_runnable *runna
                                    sizeof workspace) == 0 &&
                 lt->preference_set(preference, LT_PREFERENCE_REDUCTION, &reductions,
                                    sizeof reductions) == 0 &&
-                lt->heuristic(state->handle, p->desc[c->mode == MODE_FUSED ? 1 : 0], p->a, p->b,
-                              p->c, p->c, preference, request->wanted, results, &found) == 0;
+                lt->heuristic(state->handle, desc, p->a, p->b, p->c, p->c, preference,
+                              request->wanted, results, &found) == 0;
     for (int i = 0; good && i < found && i < request->wanted; i++) {
         if (results[i].state == 0 && c->count < ANSWERS_MAX && !is_known(c, &results[i])) {
             c->list[c->count++] = (candidate){.algo = results[i], .index = c->of++};
@@ -752,7 +804,8 @@ static ak_status product_list(ak_device *device, const ak_task *task, ak_cuda_vi
     (void)snprintf(version + strlen(version), 20, ", %zu MiB workspace",
                    AK_CUDA_LIBRARY_WORKSPACE >> 20);
     for (size_t i = 0; i < ROLES; i++) {
-        if (!roles[i].unfused || (t.two_step && t.epilogue != 0)) {
+        if ((!roles[i].unfused || (t.two_step && t.epilogue != 0)) &&
+            (!roles[i].fast || t.scale_a != SIZE_MAX)) {
             visit(context, roles[i].name, roles[i].title, version, true, "");
         }
     }

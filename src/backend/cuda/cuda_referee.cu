@@ -67,9 +67,19 @@ DEVICE float from_bits_f32(u32 bits)
 #define KIND_BF16 1
 #define KIND_F32  2
 #define KIND_I32  4
+#define KIND_E4M3 5
+#define KIND_E5M2 6
 
 DEVICE double value_of_bits(u32 bits, int kind)
 {
+    if (kind == KIND_E4M3) { /* shifted into an f32, whose exponent is then 120 too small */
+        const double magnitude =
+            (double)from_bits_f32((bits & 127) << 20) * 1329227995784915872903807060280344576.0;
+        return (bits & 127) == 127 ? INFINITE - INFINITE : bits & 128 ? -magnitude : magnitude;
+    }
+    if (kind == KIND_E5M2) {
+        bits <<= 8; /* the upper half of f16 */
+    }
     if (kind == KIND_F32) {
         return (double)from_bits_f32(bits);
     }
@@ -89,8 +99,9 @@ DEVICE double value_of_bits(u32 bits, int kind)
 
 DEVICE u32 bits_at(const void *array, i64 i, int kind)
 {
-    return kind == KIND_F16 || kind == KIND_BF16 ? ((const u16 *)array)[i]
-                                                 : ((const u32 *)array)[i];
+    return kind == KIND_E4M3 || kind == KIND_E5M2  ? ((const unsigned char *)array)[i]
+           : kind == KIND_F16 || kind == KIND_BF16 ? ((const u16 *)array)[i]
+                                                   : ((const u32 *)array)[i];
 }
 
 /* Returns element i of an array of the task's dtype. */
@@ -147,15 +158,20 @@ DEVICE double block_max(double x)
 #define DOWN   16
 #define EACH   4
 
-/* A matrix as a product reads it: element (i, j) is at i * down + j * across. */
+/* A matrix as a product reads it: element (i, j) is at i * down + j * across. An operand with a
+   kind of its own, KIND_..., has OWN_KIND. */
+#define OWN_KIND 16
 typedef struct operand {
     const void *from;
     i64 down, across;
+    int kind; /* 0: of the task's dtype; else OWN_KIND + its kind */
 } operand;
 
 DEVICE double element(operand x, i64 i, i64 j)
 {
-    return value(x.from, i * x.down + j * x.across);
+    const i64 at = i * x.down + j * x.across;
+    return x.kind == 0 ? value(x.from, at)
+                       : value_of_bits(bits_at(x.from, at, x.kind - OWN_KIND), x.kind - OWN_KIND);
 }
 
 /* Computes sum[r][q] of A[m,k] * B[k,n] for the tile whose first element is (row, column). Elements

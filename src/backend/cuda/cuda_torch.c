@@ -6,6 +6,7 @@
  *   torch-compile   the same through torch.compile
  *   torch-cudnn, torch-flash   for attention: PyTorch's call with one backend, cuDNN's kernels or
  *                   FlashAttention's; torch-eager leaves the choice to PyTorch
+ *   torch-fast      for products of 8-bit floats: with use_fast_accum
  *
  * The process runs torch_worker.py, which this program contains. It is started when one of these is
  * first loaded; importing torch takes seconds, and so does compiling. It reads the inputs from our
@@ -37,7 +38,8 @@ static const struct way {
 } ways[] = {{PREFIX "eager", "PyTorch, eager", "eager", NULL},
             {PREFIX "compile", "PyTorch, compiled", "compile", NULL},
             {PREFIX "cudnn", "PyTorch, cuDNN", "cudnn", "attention_decode"},
-            {PREFIX "flash", "PyTorch, FlashAttention", "flash", "attention_decode"}};
+            {PREFIX "flash", "PyTorch, FlashAttention", "flash", "attention_decode"},
+            {PREFIX "fast", "PyTorch, fast accumulation", "fast", "matmul_fp8"}};
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
 struct ak_torch_state {
@@ -48,8 +50,8 @@ struct ak_torch_state {
 
 static bool torch_applies(const ak_task *task)
 {
-    static const char *const kernels[] = {"matmul",  "matmul_act", "softmax",         "layernorm",
-                                          "rmsnorm", "reduce",     "attention_decode"};
+    static const char *const kernels[] = {"matmul",    "matmul_act", "matmul_fp8", "softmax",
+                                          "layernorm", "rmsnorm",    "reduce",     "attention_decode"};
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
         if (strcmp(task->problem->name, kernels[i]) == 0) {
             return task->problem->builtin;
@@ -148,10 +150,12 @@ static json_t *arguments_json(const ak_launch *launch)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < launch->task->problem->argument_count; i++) {
-        (void)json_array_append_new(list, json_pack("{s:s,s:I,s:I}", "name",
-                                                    launch->task->problem->arguments[i].name,
-                                                    "offset", (json_int_t)launch->offset[i],
-                                                    "bytes", (json_int_t)launch->shape->bytes[i]));
+        const ak_argument_spec *spec = &launch->task->problem->arguments[i];
+        ak_dtype dtype = spec->dtype_follows ? launch->task->dtype : spec->dtype;
+        (void)json_array_append_new(
+            list, json_pack("{s:s,s:s,s:I,s:I}", "name", spec->name, "dtype", ak_dtype_text(dtype),
+                            "offset", (json_int_t)launch->offset[i], "bytes",
+                            (json_int_t)launch->shape->bytes[i]));
     }
     return list;
 }

@@ -31,6 +31,8 @@ os.dup2(nowhere, 2)
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # one small kernel; workers take seconds
 
 GRAPH_RUNS_MAX = 256
+TYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "f64": "float64", "i32": "int32",
+         "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
 EPSILON = 1e-5  # of the norms, as their problems have it
 LAZY_PEER_ACCESS = 1  # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 torch = None
@@ -93,6 +95,23 @@ def product(size, choices):
     return run, shapes, "C", (m, n)
 
 
+def scaled_product(size, choices, way, dtype):
+    m, n, k = size["M"], size["N"], size["K"]
+    along, across = (k + 127) // 128, (n + 127) // 128
+    scales = choices["scales"]
+    shapes = {"A": (m, k), "B": (n, k),
+              "scale_a": {"tensor": (1, 1), "rows": (m, 1), "blocks": (along, m)}[scales],
+              "scale_b": {"tensor": (1, 1), "rows": (1, n), "blocks": (across, along)}[scales]}
+
+    def run(a, b, scale_a, scale_b):
+        if scales == "blocks":
+            scale_a, scale_b = scale_a.t(), scale_b.t()
+        return torch._scaled_mm(a, b.t(), scale_a=scale_a, scale_b=scale_b, out_dtype=dtype,
+                                use_fast_accum=way == "fast")
+
+    return run, shapes, "C", (m, n)
+
+
 def rows(kernel, size, choices):
     choices = plain(choices, ("weight", "bias"))
     functional, shape = torch.nn.functional, (size["rows"], size["cols"])
@@ -147,12 +166,14 @@ def attention_decode(size, choices, way):
     return run_with if way in backends else run, {"Q": row, "K": kv, "V": kv}, "O", row
 
 
-def build(kernel, size, choices, way):
+def build(kernel, size, choices, way, dtype):
     """Returns a function of the inputs in order, their shapes by name, and the output's name and shape."""
     if kernel == "attention_decode":
         return attention_decode(size, choices, way)
     if kernel in ("matmul", "matmul_act"):
         return product(size, choices)
+    if kernel == "matmul_fp8":
+        return scaled_product(size, choices, way, dtype)
     return rows(kernel, size, choices)
 
 
@@ -188,14 +209,14 @@ def memory(text, count):
 
 class Candidate:
     def __init__(self, request):
-        dtype = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}[request["dtype"]]
-        function, shapes, out, out_shape = build(request["kernel"], request["size"], request["choices"], request["way"])
+        function, shapes, out, out_shape = build(request["kernel"], request["size"], request["choices"],
+                                                 request["way"], getattr(torch, TYPES[request["dtype"]]))
         block = memory(request["handle"], request["bytes"])
-        places = {a["name"]: (a["offset"], a["bytes"]) for a in request["arguments"]}
+        places = {a["name"]: (a["offset"], a["bytes"], a["dtype"]) for a in request["arguments"]}
 
         def view(name, shape):
-            offset, count = places[name]
-            tensor = block[offset:offset + count].view(dtype)
+            offset, count, dtype = places[name]
+            tensor = block[offset:offset + count].view(getattr(torch, TYPES[dtype]))
             if tensor.numel() != torch.Size(shape).numel():
                 raise ValueError("the rows of %s do not adjoin" % name)
             return tensor.view(shape)

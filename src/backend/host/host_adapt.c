@@ -15,7 +15,7 @@
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
 #define DIGITS  "0123456789"
 
-static const char *const c_types[] = {"float", "double", "int32_t"};
+static const char *const c_types[] = {"float", "double", "int32_t", "uint8_t"};
 
 static const char *type_of(const ak_argument_spec *argument, const ak_problem *problem)
 {
@@ -23,7 +23,8 @@ static const char *type_of(const ak_argument_spec *argument, const ak_problem *p
     return dtype == AK_DTYPE_F32   ? c_types[0]
            : dtype == AK_DTYPE_F64 ? c_types[1]
            : dtype == AK_DTYPE_I32 ? c_types[2]
-                                   : "void";
+           : ak_dtype_bytes(dtype) == 1 ? c_types[3]
+                                        : "void";
 }
 
 static ak_status print_buffer(ak_buf *out, const char *name, const ak_problem *problem,

@@ -1,0 +1,184 @@
+/*
+ * matmul_fp8, host implementation: decodes to f32, multiplies by tiles, and rounds to bf16 or f16.
+ *
+ * Threads share the blocks of ROWS rows of C; where there are few of these, its blocks of COLUMNS
+ * columns. A block goes along K in steps of 128, the blocks of the scales: a step's rows of A and of
+ * B are decoded by a table of the 256 numbers, B transposed, so that a vector has adjacent columns.
+ * A register tile of MR rows by NV vectors adds up the step's products; their sum times the scales
+ * of the step goes to the block's totals. Scales that are the same for all steps are applied once,
+ * at the end.
+ */
+enum { DEPTH = 128, NR = NV * VL };
+#define PANELS ((COLUMNS + NR - 1) / NR)
+
+typedef struct product {
+    const ak_host_call *call;
+    int64_t m, n, k, lda, ldb, ldc, ldsa, ldsb;
+    const uint8_t *a, *b;
+    const float *scale_a, *scale_b;
+    uint16_t *c;
+    float number[256];
+} product;
+
+/* What a thread keeps in the workspace. */
+typedef struct room {
+    float a[ROWS + MR][DEPTH];      /* rows of A */
+    float b[PANELS][DEPTH][NR];     /* columns of B, in panels */
+    float total[ROWS + MR][PANELS * NR];
+} room;
+
+/* e4m3: sign, 4 bits of exponent with a bias of 7, 3 bits of fraction; no infinity. */
+static float decoded(int byte)
+{
+    const int exponent = byte >> 3 & 15, fraction = byte & 7;
+    float x = (float)(exponent == 0 ? fraction : 8 + fraction) / 512.0F; /* 2^-9 */
+    for (int i = 1; i < exponent; ++i) {
+        x *= 2;
+    }
+    x = (byte & 127) == 127 ? __builtin_nanf("") : x;
+    return byte & 128 ? -x : x;
+}
+
+static uint16_t rounded(float x)
+{
+#if dtype_is_bf16
+    uint32_t bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    return (uint16_t)(x != x ? 0x7FC0 : (bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+#else
+    const _Float16 half = (_Float16)x;
+    uint16_t bits;
+    __builtin_memcpy(&bits, &half, sizeof bits);
+    return bits;
+#endif
+}
+
+/* Decodes `depth` elements of `rows` rows of A, and zeros behind them. */
+static void decode_a(room *at, const product *p, int64_t row, int64_t rows, int64_t k,
+                     int64_t depth)
+{
+    for (int64_t i = 0; i < (rows + MR - 1) / MR * MR; ++i) {
+        for (int64_t d = 0; d < depth; ++d) {
+            at->a[i][d] = i < rows ? p->number[p->a[(row + i) * p->lda + k + d]] : 0;
+        }
+    }
+}
+
+static void decode_b(room *at, const product *p, int64_t column, int64_t columns, int64_t k,
+                     int64_t depth)
+{
+    for (int64_t j = 0; j < (columns + NR - 1) / NR * NR; ++j) {
+        for (int64_t d = 0; d < depth; ++d) {
+            at->b[j / NR][d][j % NR] =
+                j < columns ? p->number[p->b[(column + j) * p->ldb + k + d]] : 0;
+        }
+    }
+}
+
+/* Adds the products of MR rows and a panel of columns to the totals, times a factor for each row. */
+AK_INLINE void multiply(float *total, const float *a, const float *b, int64_t depth,
+                        const float *factor)
+{
+    vec sum[MR][NV] = {{{0}}};
+    for (int64_t d = 0; d < depth; ++d) {
+        vec right[NV];
+        AK_UNROLL_FULLY
+        for (int v = 0; v < NV; ++v) {
+            right[v] = vec_load(b + d * NR + v * VL);
+        }
+        AK_UNROLL_FULLY
+        for (int r = 0; r < MR; ++r) {
+            AK_UNROLL_FULLY
+            for (int v = 0; v < NV; ++v) {
+                sum[r][v] += vec_splat(a[r * DEPTH + d]) * right[v];
+            }
+        }
+    }
+    AK_UNROLL_FULLY
+    for (int r = 0; r < MR; ++r) {
+        AK_UNROLL_FULLY
+        for (int v = 0; v < NV; ++v) {
+            float *to = total + r * (PANELS * NR) + v * VL;
+            vec_store(to, vec_load(to) + sum[r][v] * factor[r]);
+        }
+    }
+}
+
+static void multiply_block(const product *p, room *at, int64_t row, int64_t column)
+{
+    const int64_t rows = p->m - row < ROWS ? p->m - row : ROWS;
+    const int64_t columns = p->n - column < COLUMNS ? p->n - column : COLUMNS;
+    for (int64_t i = 0; i < ROWS + MR; ++i) {
+        for (int64_t j = 0; j < PANELS * NR; ++j) {
+            at->total[i][j] = 0;
+        }
+    }
+    for (int64_t k = 0; k < p->k; k += DEPTH) {
+        const int64_t depth = p->k - k < DEPTH ? p->k - k : DEPTH;
+        decode_a(at, p, row, rows, k, depth);
+        decode_b(at, p, column, columns, k, depth);
+        for (int64_t i = 0; i < rows; i += MR) {
+            for (int64_t j = 0; j < columns; j += NR) {
+                float factor[MR];
+                for (int64_t r = 0; r < MR; ++r) {
+#if scales_is_blocks /* COLUMNS divides 128, so a block has one scale of B */
+                    factor[r] = i + r < rows
+                                    ? p->scale_a[k / DEPTH * p->ldsa + row + i + r] *
+                                          p->scale_b[column / DEPTH * p->ldsb + k / DEPTH]
+                                    : 0;
+#else
+                    factor[r] = 1;
+#endif
+                }
+                multiply(&at->total[i][j], at->a[i], &at->b[j / NR][0][0], depth, factor);
+            }
+        }
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < columns; ++j) {
+            float x = at->total[i][j];
+#if scales_is_rows
+            x *= p->scale_a[row + i] * p->scale_b[column + j];
+#elif scales_is_tensor
+            x *= p->scale_a[0] * p->scale_b[0];
+#endif
+            p->c[(row + i) * p->ldc + column + j] = rounded(x);
+        }
+    }
+}
+
+static void multiply_share(void *context, int thread, int threads)
+{
+    const product *p = context;
+    const int64_t down = (p->m + ROWS - 1) / ROWS, across = (p->n + COLUMNS - 1) / COLUMNS;
+    room *at = (room *)p->call->workspace + thread;
+    const int64_t end = down * across * (thread + 1) / threads;
+    for (int64_t i = down * across * thread / threads; i < end; ++i) {
+        multiply_block(p, at, i / across * ROWS, i % across * COLUMNS);
+    }
+}
+
+void ak_kernel(const ak_host_call *call)
+{
+    product p = {
+        .call = call,
+        .m = call->size[0],
+        .n = call->size[1],
+        .k = call->size[2],
+        .a = call->arg[0],
+        .b = call->arg[1],
+        .scale_a = call->arg[2],
+        .scale_b = call->arg[3],
+        .c = call->arg[4],
+        .lda = call->pitch[0],
+        .ldb = call->pitch[1],
+        .ldsa = call->pitch[2],
+        .ldsb = call->pitch[3],
+        .ldc = call->pitch[4],
+    };
+    for (int i = 0; i < 256; ++i) {
+        p.number[i] = decoded(i);
+    }
+    call->parallel(call->pool, THREADS < call->threads ? THREADS : call->threads, multiply_share,
+                   &p);
+}

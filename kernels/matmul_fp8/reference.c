@@ -1,0 +1,68 @@
+/*
+ * matmul_fp8, reference: the scaled product in double precision. Sums are taken over the blocks of
+ * 128 along K one after the other, each times its scales; without scales of blocks these are the
+ * same for all.
+ */
+enum { ROWS_AT_ONCE = 4, COLUMNS_AT_ONCE = 64, BLOCK = 128 };
+enum { TENSOR, ROWS, BLOCKS };            /* values of the option scales */
+enum { A, B, SCALE_A, SCALE_B, C };
+
+static double scale_of(const ak_host_call *call, int64_t row, int64_t column, int64_t block)
+{
+    const int64_t m = call->size[0], blocks = (call->size[2] + BLOCK - 1) / BLOCK;
+    const double *a = call->arg[SCALE_A], *b = call->arg[SCALE_B];
+    switch (call->choice[0]) {
+    case TENSOR:
+        return a[0] * b[0];
+    case ROWS:
+        return a[row] * b[column];
+    default:
+        return a[block * m + row] * b[column / BLOCK * blocks + block];
+    }
+}
+
+static void multiply_rows(void *context, int thread, int threads)
+{
+    const ak_host_call *call = context;
+    const int64_t m = call->size[0], n = call->size[1], k = call->size[2];
+    const double *a = call->arg[A], *b = call->arg[B];
+    double *c = call->arg[C];
+    const int64_t end = m * (thread + 1) / threads;
+    for (int64_t i = m * thread / threads; i < end; i += ROWS_AT_ONCE) {
+        const int64_t rows = end - i < ROWS_AT_ONCE ? end - i : ROWS_AT_ONCE;
+        for (int64_t j = 0; j < n; j += COLUMNS_AT_ONCE) {
+            const int64_t columns = n - j < COLUMNS_AT_ONCE ? n - j : COLUMNS_AT_ONCE;
+            double total[ROWS_AT_ONCE][COLUMNS_AT_ONCE] = {{0}};
+            for (int64_t first = 0; first < k; first += BLOCK) {
+                const int64_t limit = k - first < BLOCK ? k : first + BLOCK;
+                double sum[ROWS_AT_ONCE][COLUMNS_AT_ONCE] = {{0}};
+                for (int64_t p = first; p < limit; ++p) {
+                    double column_of_b[COLUMNS_AT_ONCE];
+                    for (int64_t q = 0; q < columns; ++q) {
+                        column_of_b[q] = b[(j + q) * k + p];
+                    }
+                    for (int64_t r = 0; r < rows; ++r) {
+                        for (int64_t q = 0; q < columns; ++q) {
+                            sum[r][q] += a[(i + r) * k + p] * column_of_b[q];
+                        }
+                    }
+                }
+                for (int64_t r = 0; r < rows; ++r) {
+                    for (int64_t q = 0; q < columns; ++q) {
+                        total[r][q] += sum[r][q] * scale_of(call, i + r, j + q, first / BLOCK);
+                    }
+                }
+            }
+            for (int64_t r = 0; r < rows; ++r) {
+                for (int64_t q = 0; q < columns; ++q) {
+                    c[(i + r) * n + j + q] = total[r][q];
+                }
+            }
+        }
+    }
+}
+
+void ak_reference(const ak_host_call *call)
+{
+    call->parallel(call->pool, call->threads, multiply_rows, (void *)call);
+}

@@ -1,0 +1,56 @@
+/* matmul_fp8, reference on a device: computes what reference.c does, one block for each tile of
+   C. */
+DEVICE double scale(const void *scales, i64 i)
+{
+    return (double)((const float *)scales)[i];
+}
+
+/* Computes sum[r][q] of a stretch of `depth` elements along K. */
+DEVICE void product_of(double sum[EACH][EACH], const void *a, const void *b, i64 lda, i64 ldb,
+                       i64 first, i64 row, i64 column, i64 m, i64 n, i64 depth)
+{
+    const operand left = {(const unsigned char *)a + first, lda, 1, OWN_KIND + KIND_E4M3};
+    const operand right = {(const unsigned char *)b + first, 1, ldb, OWN_KIND + KIND_E4M3};
+    product_tile(sum, left, right, row, column, m, n, depth);
+}
+
+KERNEL ak_reference(const void *a, const void *b, const void *scale_a, const void *scale_b,
+                    double *c, i64 m, i64 n, i64 k, i64 lda, i64 ldb, i64 ldsa, i64 ldsb, i64 ldc)
+{
+    const i64 down = (m + TILE - 1) / TILE, across = (n + TILE - 1) / TILE;
+    for (i64 y = 0, x = blockIdx.x;; x += gridDim.x) {
+        double sum[EACH][EACH];
+        for (; x >= across; x -= across) { /* a division would compile to a call */
+            y++;
+        }
+        if (y >= down) {
+            break;
+        }
+        const i64 row = y * TILE, column = x * TILE;
+#if scales_is_blocks /* C has the total so far */
+        for (i64 first = 0, block = 0; first < k; first += 128, block++) {
+            product_of(sum, a, b, lda, ldb, first, row, column, m, n,
+                       k - first < 128 ? k - first : 128);
+#else
+        {
+            product_of(sum, a, b, lda, ldb, 0, row, column, m, n, k);
+#endif
+            for (int e = 0; e < EACH * EACH; e++) {
+                const i64 i = row + (int)threadIdx.x / ACROSS + DOWN * (e / EACH);
+                const i64 j = column + (int)threadIdx.x % ACROSS + ACROSS * (e % EACH);
+                if (i < m && j < n) {
+                    double *to = c + i * ldc + j;
+#if scales_is_blocks
+                    *to = (block == 0 ? 0 : *to) +
+                          sum[e / EACH][e % EACH] * scale(scale_a, block * ldsa + i) *
+                              scale(scale_b, j / 128 * ldsb + block);
+#elif scales_is_rows
+                    *to = sum[e / EACH][e % EACH] * scale(scale_a, i) * scale(scale_b, j);
+#else
+                    *to = sum[e / EACH][e % EACH] * scale(scale_a, 0) * scale(scale_b, 0);
+#endif
+                }
+            }
+        }
+    }
+}
