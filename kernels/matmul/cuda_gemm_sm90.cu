@@ -583,6 +583,14 @@ typedef struct factors {
     float row[MMAS][ROW_FACTORS], column[COLUMN_FACTORS];
 } factors;
 
+/* Loads a scale now: the compiler would put off an ordinary load until the scale is needed. */
+DEVICE float load_scale(const float *from)
+{
+    float x;
+    asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(x) : "l"(from));
+    return x;
+}
+
 /* Loads those that begin at p0, q0 (in terms of X and Y). Scales of what is beyond the matrices are
    those of the last row; there the products are 0. */
 DEVICE void load_factors(factors *f, addends add, int p0, int q0, int k_block, gemm_sizes s,
@@ -597,18 +605,19 @@ DEVICE void load_factors(factors *f, addends add, int p0, int q0, int k_block, g
         for (int i = 0; i < ROW_FACTORS; i++) {
             if (SWAP_AB) {
                 f->row[j][i] =
-                    __ldg(b + (long long)min((p0 + j * 64) / 128, last) * add.scale_pitch);
+                    load_scale(b + (long long)min((p0 + j * 64) / 128, last) * add.scale_pitch);
             } else {
-                f->row[j][i] = __ldg(a + min(p0 + j * 64 + warp * 16 + lane / 4 + i * 8, s.m - 1));
+                f->row[j][i] =
+                    load_scale(a + min(p0 + j * 64 + warp * 16 + lane / 4 + i * 8, s.m - 1));
             }
         }
     }
 #pragma unroll
     for (int i = 0; i < COLUMN_FACTORS; i++) {
         if (SWAP_AB) {
-            f->column[i] = __ldg(a + min(q0 + i / 2 * 8 + lane % 4 * 2 + i % 2, s.m - 1));
+            f->column[i] = load_scale(a + min(q0 + i / 2 * 8 + lane % 4 * 2 + i % 2, s.m - 1));
         } else {
-            f->column[i] = __ldg(b + (long long)min(q0 / 128 + i, last) * add.scale_pitch);
+            f->column[i] = load_scale(b + (long long)min(q0 / 128 + i, last) * add.scale_pitch);
         }
     }
 }
@@ -637,6 +646,27 @@ DEVICE void promote(float acc[MMA_N / 2], const float part[MMA_N / 2], const fac
     }
 }
 #endif
+#endif
+
+#if PROMOTE
+/* The factors of a slot. They are loaded one or two slots ahead: where the product is large a slot
+   takes as long as a load, where rows are few there are many of them. */
+#define FACTORS_AHEAD (SWAP_AB ? 1 : 2)
+typedef struct slot_factors {
+    factors of[K_STEPS / PROMOTE_STEPS];
+} slot_factors;
+
+DEVICE void load_slot(slot_factors *f, addends add, work w, int slot, int row0, gemm_sizes s,
+                      int warp, int lane)
+{
+#if SCALES == 3
+#pragma unroll
+    for (int h = 0; h < BLOCK_SIZE_K / 128; h++) {
+        load_factors(&f->of[h], add, (SWAP_AB ? w.n0 : w.m0) + row0, SWAP_AB ? w.m0 : w.n0,
+                     min(slot * (BLOCK_SIZE_K / 128) + h, (s.k - 1) / 128), s, warp, lane);
+    }
+#endif
+}
 #endif
 
 #if SCALES == 2
@@ -1365,6 +1395,11 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             }
 #if PROMOTE
             float part[PARTIALS][MMA_N / 2];
+            slot_factors coming[FACTORS_AHEAD]; /* loaded while slots before are multiplied */
+#pragma unroll
+            for (int ahead = 0; ahead < FACTORS_AHEAD; ahead++) {
+                load_slot(&coming[ahead], add, w, w.first + ahead, row0, s, warp % 4, thread % 32);
+            }
 #pragma unroll
             for (int j = 0; j < MMAS; j++) {
 #pragma unroll
@@ -1385,16 +1420,12 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                 const u64 from_x = mma_descriptor(slot + x_offset + x_rows, BLOCK_SIZE_K * 128);
                 const u64 from_y = mma_descriptor(slot + y_offset, BLOCK_SIZE_K * 128);
 #if PROMOTE
-                factors f[K_STEPS / PROMOTE_STEPS];
-#if SCALES == 3
-#pragma unroll
-                for (int h = 0; h < K_STEPS / PROMOTE_STEPS; h++) {
-                    const int block = (w.first + i) * (BLOCK_SIZE_K / PROMOTE) + h;
-                    load_factors(&f[h], add, (SWAP_AB ? w.n0 : w.m0) + row0,
-                                 SWAP_AB ? w.m0 : w.n0, min(block, (s.k - 1) / 128), s, warp % 4,
-                                 thread % 32);
+                const slot_factors f = coming[0];
+                for (int ahead = 1; ahead < FACTORS_AHEAD; ahead++) {
+                    coming[ahead - 1] = coming[ahead];
                 }
-#endif
+                load_slot(&coming[FACTORS_AHEAD - 1], add, w, w.first + i + FACTORS_AHEAD, row0, s,
+                          warp % 4, thread % 32);
                 barrier_wait(full + 8 * r.slot, r.parity);
                 const bool begins = i % PROMOTE_SLOTS == 0;
                 const bool ends = (i + 1) % PROMOTE_SLOTS == 0 || i + 1 == w.count;
@@ -1426,7 +1457,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
 #pragma unroll
                     for (int j = 0; j < PARTIALS; j++) {
                         if (PROMOTE_SLOTS == 1 || ends) {
-                            promote(acc[first + j], part[j], &f[h], first + j);
+                            promote(acc[first + j], part[j], &f.of[h], first + j);
                         }
                     }
                 }
