@@ -96,6 +96,12 @@
 #undef HAS_ALPHA
 #define HAS_ALPHA 1
 #endif
+/* With scales the bias comes after them; else it is what the sums begin with. */
+#if SCALES && HAS_BIAS
+#define LATE_BIAS 1
+#undef HAS_BIAS
+#define HAS_BIAS 0
+#endif
 #ifndef EARLY_SLOTS
 #define EARLY_SLOTS 0
 #endif
@@ -185,6 +191,7 @@ typedef struct addends {
     const unsigned short *c_in, *residual;
     const float *scale_a, *scale_b;
     int scale_pitch;
+    const unsigned short *late_bias;
 } addends;
 
 /* A position in the ring: the slot, and the parity of the round to wait for. */
@@ -682,6 +689,13 @@ DEVICE float scale_q(addends add, int q, gemm_sizes s)
 }
 #endif
 
+#if LATE_BIAS
+DEVICE float bias_at(addends add, int column, gemm_sizes s)
+{
+    return unpack(add.late_bias[min(column, s.n - 1)]);
+}
+#endif
+
 #if HAS_BETA || HAS_RESIDUAL
 /* Prefetches what this block's tile needs of C_in or the residual into the level 2 cache. */
 DEVICE void prefetch_tile(const unsigned short *from, int m0, int n0, gemm_sizes s)
@@ -813,6 +827,9 @@ DEVICE void store_one(unsigned short *c, float x, addends add, int p, int q, gem
 #endif
 #if SCALES == 2
         x *= scale_p(add, p, s) * scale_q(add, q, s);
+#endif
+#if LATE_BIAS
+        x += bias_at(add, column, s);
 #endif
 #if HAS_BETA
         x += s.beta * unpack(add.c_in[at]);
@@ -1026,6 +1043,15 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
             }
 #if HAS_BETA
             add_pairs(x, c_in[j % AHEAD], s.beta);
+#endif
+#if LATE_BIAS
+#pragma unroll
+            for (int i = 0; i < 8; i++) {
+                x[i] += bias_at(add,
+                                SWAP_AB ? p0 + warp * 16 + lane / 4 + i / 2 % 2 * 8
+                                        : q0 + first + lane % 4 * 2 + i / 4 * 8 + i % 2,
+                                s);
+            }
 #endif
 #pragma unroll
             for (int i = 0; i < 8; i++) {
@@ -1588,10 +1614,10 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
 
 #if SCALES
 #define SCALE_PARAMETERS , const float *scale_a, const float *scale_b, int scale_pitch
-#define SCALE_ARGUMENTS  scale_a, scale_b, scale_pitch
+#define SCALE_ARGUMENTS  scale_a, scale_b, scale_pitch, bias
 #else
 #define SCALE_PARAMETERS
-#define SCALE_ARGUMENTS nullptr, nullptr, 0
+#define SCALE_ARGUMENTS nullptr, nullptr, 0, nullptr
 #endif
 
 #if !(defined SIZE_M && defined OWN_SIZE_ONLY)

@@ -6,9 +6,14 @@
  * B are decoded by a table of the 256 numbers, B transposed, so that a vector has adjacent columns.
  * A register tile of MR rows by NV vectors adds up the step's products; their sum times the scales
  * of the step goes to the block's totals. Scales that are the same for all steps are applied once,
- * at the end.
+ * at the end, with bias and activation (../matmul_act/activation.h).
  */
 enum { DEPTH = 128, NR = NV * VL };
+#if scales_is_rows
+#define SCALE_OF_ROW(otherwise, scale) (scale)
+#else
+#define SCALE_OF_ROW(otherwise, scale) (otherwise)
+#endif
 #define PANELS ((COLUMNS + NR - 1) / NR)
 
 typedef struct product {
@@ -16,6 +21,7 @@ typedef struct product {
     int64_t m, n, k, lda, ldb, ldc, ldsa, ldsb;
     const uint8_t *a, *b;
     const float *scale_a, *scale_b;
+    const uint16_t *bias;
     uint16_t *c;
     float number[256];
 } product;
@@ -52,6 +58,22 @@ static uint16_t rounded(float x)
     return bits;
 #endif
 }
+
+#if bias_is_add
+static float widened(uint16_t bits)
+{
+#if dtype_is_bf16
+    const uint32_t wide = (uint32_t)bits << 16;
+    float x;
+    __builtin_memcpy(&x, &wide, sizeof x);
+    return x;
+#else
+    _Float16 half;
+    __builtin_memcpy(&half, &bits, sizeof half);
+    return (float)half;
+#endif
+}
+#endif
 
 /* Decodes `depth` elements of `rows` rows of A, and zeros behind them. */
 static void decode_a(room *at, const product *p, int64_t row, int64_t rows, int64_t k,
@@ -104,6 +126,34 @@ AK_INLINE void multiply(float *total, const float *a, const float *b, int64_t de
     }
 }
 
+/* Applies what comes after the sums, and rounds. */
+static void finish(const product *p, room *at, int64_t row, int64_t rows, int64_t column,
+                   int64_t columns)
+{
+    float across[PANELS * NR] = {0}, bias[PANELS * NR] = {0};
+    for (int64_t j = 0; j < columns; ++j) {
+        across[j] = SCALE_OF_ROW(1.0F, p->scale_b[column + j]);
+#if bias_is_add
+        bias[j] = widened(p->bias[column + j]);
+#endif
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+#if scales_is_tensor
+        const float down = p->scale_a[0] * p->scale_b[0];
+#else
+        const float down = SCALE_OF_ROW(1.0F, p->scale_a[row + i]);
+#endif
+        float line[PANELS * NR];
+        for (int64_t j = 0; j < columns; j += VL) {
+            const vec x = vec_load(&at->total[i][j]) * down * vec_load(across + j);
+            vec_store(line + j, GEMM_EPILOGUE(x, vec_load(bias + j)));
+        }
+        for (int64_t j = 0; j < columns; ++j) {
+            p->c[(row + i) * p->ldc + column + j] = rounded(line[j]);
+        }
+    }
+}
+
 static void multiply_block(const product *p, room *at, int64_t row, int64_t column)
 {
     const int64_t rows = p->m - row < ROWS ? p->m - row : ROWS;
@@ -134,17 +184,7 @@ static void multiply_block(const product *p, room *at, int64_t row, int64_t colu
             }
         }
     }
-    for (int64_t i = 0; i < rows; ++i) {
-        for (int64_t j = 0; j < columns; ++j) {
-            float x = at->total[i][j];
-#if scales_is_rows
-            x *= p->scale_a[row + i] * p->scale_b[column + j];
-#elif scales_is_tensor
-            x *= p->scale_a[0] * p->scale_b[0];
-#endif
-            p->c[(row + i) * p->ldc + column + j] = rounded(x);
-        }
-    }
+    finish(p, at, row, rows, column, columns);
 }
 
 static void multiply_share(void *context, int thread, int threads)
@@ -169,12 +209,13 @@ void ak_kernel(const ak_host_call *call)
         .b = call->arg[1],
         .scale_a = call->arg[2],
         .scale_b = call->arg[3],
-        .c = call->arg[4],
+        .bias = call->arg[4],
+        .c = call->arg[5],
         .lda = call->pitch[0],
         .ldb = call->pitch[1],
         .ldsa = call->pitch[2],
         .ldsb = call->pitch[3],
-        .ldc = call->pitch[4],
+        .ldc = call->pitch[5],
     };
     for (int i = 0; i < 256; ++i) {
         p.number[i] = decoded(i);

@@ -1,17 +1,40 @@
 /*
- * matmul_fp8, reference: the scaled product in double precision. Sums are taken over the blocks of
+ * matmul_fp8, reference: the scaled product in double precision, then bias and activation. Sums are taken over the blocks of
  * 128 along K one after the other, each times its scales; without scales of blocks these are the
  * same for all.
  */
+#include <math.h>
+
 enum { ROWS_AT_ONCE = 4, COLUMNS_AT_ONCE = 64, BLOCK = 128 };
-enum { TENSOR, ROWS, BLOCKS };            /* values of the option scales */
-enum { A, B, SCALE_A, SCALE_B, C };
+enum { CHOICE_SCALES, CHOICE_BIAS, CHOICE_ACTIVATION };
+enum { TENSOR, ROWS, BLOCKS }; /* values of the option scales */
+enum { NONE, RELU, LEAKY_RELU, GELU_TANH, GELU_ERF, SILU };
+enum { A, B, SCALE_A, SCALE_B, BIAS, C };
+
+static double activated(double x, int how)
+{
+    const double sqrt_2_over_pi = 0.79788456080286535588, sqrt_half = 0.70710678118654752440;
+    switch (how) {
+    case RELU:
+        return x < 0 ? 0 : x;
+    case LEAKY_RELU:
+        return x < 0 ? 0.01 * x : x;
+    case GELU_TANH:
+        return 0.5 * x * (1 + tanh(sqrt_2_over_pi * (x + 0.044715 * x * x * x)));
+    case GELU_ERF:
+        return 0.5 * x * erfc(-x * sqrt_half);
+    case SILU:
+        return x / (1 + exp(-x));
+    default:
+        return x;
+    }
+}
 
 static double scale_of(const ak_host_call *call, int64_t row, int64_t column, int64_t block)
 {
     const int64_t m = call->size[0], blocks = (call->size[2] + BLOCK - 1) / BLOCK;
     const double *a = call->arg[SCALE_A], *b = call->arg[SCALE_B];
-    switch (call->choice[0]) {
+    switch (call->choice[CHOICE_SCALES]) {
     case TENSOR:
         return a[0] * b[0];
     case ROWS:
@@ -26,6 +49,7 @@ static void multiply_rows(void *context, int thread, int threads)
     const ak_host_call *call = context;
     const int64_t m = call->size[0], n = call->size[1], k = call->size[2];
     const double *a = call->arg[A], *b = call->arg[B];
+    const double *bias = call->choice[CHOICE_BIAS] == 0 ? NULL : call->arg[BIAS];
     double *c = call->arg[C];
     const int64_t end = m * (thread + 1) / threads;
     for (int64_t i = m * thread / threads; i < end; i += ROWS_AT_ONCE) {
@@ -55,7 +79,8 @@ static void multiply_rows(void *context, int thread, int threads)
             }
             for (int64_t r = 0; r < rows; ++r) {
                 for (int64_t q = 0; q < columns; ++q) {
-                    c[(i + r) * n + j + q] = total[r][q];
+                    c[(i + r) * n + j + q] = activated(
+                        total[r][q] + (bias == NULL ? 0 : bias[j + q]), call->choice[CHOICE_ACTIVATION]);
                 }
             }
         }

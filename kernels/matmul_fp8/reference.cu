@@ -1,5 +1,30 @@
 /* matmul_fp8, reference on a device: computes what reference.c does, one block for each tile of
    C. */
+#if scales_is_blocks
+#define K_BLOCK 128
+#else
+#define K_BLOCK k
+#endif
+
+DEVICE double activation(double x)
+{
+#if activation_is_relu
+    return x < 0 ? 0 : x;
+#elif activation_is_leaky_relu
+    return x < 0 ? 0.01 * x : x;
+#elif activation_is_gelu_tanh
+    const double sqrt_2_over_pi = 0.79788456080286535588;
+    return 0.5 * x * (1 + tanh(sqrt_2_over_pi * (x + 0.044715 * x * x * x)));
+#elif activation_is_gelu_erf
+    const double sqrt_half = 0.70710678118654752440;
+    return 0.5 * x * erfc(-x * sqrt_half);
+#elif activation_is_silu
+    return x / (1 + exp(-x));
+#else
+    return x;
+#endif
+}
+
 DEVICE double scale(const void *scales, i64 i)
 {
     return (double)((const float *)scales)[i];
@@ -15,8 +40,10 @@ DEVICE void product_of(double sum[EACH][EACH], const void *a, const void *b, i64
 }
 
 KERNEL ak_reference(const void *a, const void *b, const void *scale_a, const void *scale_b,
-                    double *c, i64 m, i64 n, i64 k, i64 lda, i64 ldb, i64 ldsa, i64 ldsb, i64 ldc)
+                    const void *bias, double *c, i64 m, i64 n, i64 k, i64 lda, i64 ldb, i64 ldsa,
+                    i64 ldsb, i64 ldbias, i64 ldc)
 {
+    (void)ldbias;
     const i64 down = (m + TILE - 1) / TILE, across = (n + TILE - 1) / TILE;
     for (i64 y = 0, x = blockIdx.x;; x += gridDim.x) {
         double sum[EACH][EACH];
@@ -27,14 +54,10 @@ KERNEL ak_reference(const void *a, const void *b, const void *scale_a, const voi
             break;
         }
         const i64 row = y * TILE, column = x * TILE;
-#if scales_is_blocks /* C has the total so far */
-        for (i64 first = 0, block = 0; first < k; first += 128, block++) {
+        /* C has the total so far. */
+        for (i64 first = 0, block = 0; first < k; first += K_BLOCK, block++) {
             product_of(sum, a, b, lda, ldb, first, row, column, m, n,
-                       k - first < 128 ? k - first : 128);
-#else
-        {
-            product_of(sum, a, b, lda, ldb, 0, row, column, m, n, k);
-#endif
+                       k - first < K_BLOCK ? k - first : K_BLOCK);
             for (int e = 0; e < EACH * EACH; e++) {
                 const i64 i = row + (int)threadIdx.x / ACROSS + DOWN * (e / EACH);
                 const i64 j = column + (int)threadIdx.x % ACROSS + ACROSS * (e % EACH);
@@ -49,6 +72,12 @@ KERNEL ak_reference(const void *a, const void *b, const void *scale_a, const voi
 #else
                     *to = sum[e / EACH][e % EACH] * scale(scale_a, 0) * scale(scale_b, 0);
 #endif
+#if bias_is_add
+                    *to += first + K_BLOCK < k ? 0 : value(bias, j);
+#endif
+                    if (first + K_BLOCK >= k) {
+                        *to = activation(*to);
+                    }
                 }
             }
         }

@@ -10,3 +10,5 @@ try --config default --dtype f32
 autokernel list matmul_fp8 --impl cuda_sm90 --device cuda:H200 --size M=8,N=8,K=8 2>&1 | tail -n 1
 mkdir -p k; sed 's/"access": "in", "fill": "normal(0,32)" },/"access": "inout" },/' "$TESTS/../../kernels/matmul_fp8/problem.json" >k/problem.json
 autokernel list ./k 2>&1 | tail -n 1
+echo "-- bias and activation"
+try --config default --size $small --set bias=add,activation=gelu_erf,scales=rows

@@ -99,15 +99,19 @@ def scaled_product(size, choices, way, dtype):
     m, n, k = size["M"], size["N"], size["K"]
     along, across = (k + 127) // 128, (n + 127) // 128
     scales = choices["scales"]
+    act = activation(choices.get("activation", "none"))
     shapes = {"A": (m, k), "B": (n, k),
               "scale_a": {"tensor": (1, 1), "rows": (m, 1), "blocks": (along, m)}[scales],
               "scale_b": {"tensor": (1, 1), "rows": (1, n), "blocks": (across, along)}[scales]}
 
-    def run(a, b, scale_a, scale_b):
+    if choices.get("bias", "none") == "add":
+        shapes["bias"] = (n,)
+
+    def run(a, b, scale_a, scale_b, bias=None):
         if scales == "blocks":
             scale_a, scale_b = scale_a.t(), scale_b.t()
-        return torch._scaled_mm(a, b.t(), scale_a=scale_a, scale_b=scale_b, out_dtype=dtype,
-                                use_fast_accum=way == "fast")
+        return act(torch._scaled_mm(a, b.t(), scale_a=scale_a, scale_b=scale_b, bias=bias, out_dtype=dtype,
+                                    use_fast_accum=way == "fast"))
 
     return run, shapes, "C", (m, n)
 
