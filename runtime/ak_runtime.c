@@ -88,14 +88,13 @@ static akr_status fail_memory(akr_error *err)
 
 size_t akr_dtype_bytes(akr_dtype dtype)
 {
-    return dtype == AKR_F64                           ? 8
-           : dtype == AKR_F16 || dtype == AKR_BF16    ? 2
+    return dtype == AKR_F64                         ? 8
+           : dtype == AKR_F16 || dtype == AKR_BF16  ? 2
            : dtype == AKR_E4M3 || dtype == AKR_E5M2 ? 1
-                                                      : 4;
+                                                    : 4;
 }
 
-static const char *const dtype_names[] = {"f16", "bf16", "f32", "f64",
-                                           "i32", "e4m3", "e5m2"};
+static const char *const dtype_names[] = {"f16", "bf16", "f32", "f64", "i32", "e4m3", "e5m2"};
 static const char *const access_names[] = {"in", "out", "inout"};
 
 const char *akr_dtype_text(akr_dtype dtype)

@@ -95,7 +95,15 @@ typedef struct akr_error {
 #define AKR_ALIGNMENT_GPU 256 /* the same for a GPU */
 #define AKR_LAUNCH_WORDS  800
 
-typedef enum akr_dtype { AKR_F16, AKR_BF16, AKR_F32, AKR_F64, AKR_I32, AKR_E4M3, AKR_E5M2 } akr_dtype;
+typedef enum akr_dtype {
+    AKR_F16,
+    AKR_BF16,
+    AKR_F32,
+    AKR_F64,
+    AKR_I32,
+    AKR_E4M3,
+    AKR_E5M2
+} akr_dtype;
 typedef enum akr_access { AKR_IN, AKR_OUT, AKR_INOUT } akr_access;
 AKR_API size_t akr_dtype_bytes(akr_dtype dtype);
 AKR_API const char *akr_dtype_text(akr_dtype dtype); /* "f32" */

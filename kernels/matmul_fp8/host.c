@@ -2,11 +2,11 @@
  * matmul_fp8, host implementation: decodes to f32, multiplies by tiles, and rounds to bf16 or f16.
  *
  * Threads share the blocks of ROWS rows of C; where there are few of these, its blocks of COLUMNS
- * columns. A block goes along K in steps of 128, the blocks of the scales: a step's rows of A and of
- * B are decoded by a table of the 256 numbers, B transposed, so that a vector has adjacent columns.
- * A register tile of MR rows by NV vectors adds up the step's products; their sum times the scales
- * of the step goes to the block's totals. Scales that are the same for all steps are applied once,
- * at the end, with bias and activation (../matmul_act/activation.h).
+ * columns. A block goes along K in steps of 128, the blocks of the scales: a step's rows of A and
+ * of B are decoded by a table of the 256 numbers, B transposed, so that a vector has adjacent
+ * columns. A register tile of MR rows by NV vectors adds up the step's products; their sum times
+ * the scales of the step goes to the block's totals. Scales that are the same for all steps are
+ * applied once, at the end, with bias and activation (../matmul_act/activation.h).
  */
 enum { DEPTH = 128, NR = NV * VL };
 #if scales_is_rows
@@ -28,8 +28,8 @@ typedef struct product {
 
 /* What a thread keeps in the workspace. */
 typedef struct room {
-    float a[ROWS + MR][DEPTH];      /* rows of A */
-    float b[PANELS][DEPTH][NR];     /* columns of B, in panels */
+    float a[ROWS + MR][DEPTH];  /* rows of A */
+    float b[PANELS][DEPTH][NR]; /* columns of B, in panels */
     float total[ROWS + MR][PANELS * NR];
 } room;
 
@@ -97,7 +97,8 @@ static void decode_b(room *at, const product *p, int64_t column, int64_t columns
     }
 }
 
-/* Adds the products of MR rows and a panel of columns to the totals, times a factor for each row. */
+/* Adds the products of MR rows and a panel of columns to the totals, times a factor for each row.
+ */
 AK_INLINE void multiply(float *total, const float *a, const float *b, int64_t depth,
                         const float *factor)
 {
@@ -172,10 +173,9 @@ static void multiply_block(const product *p, room *at, int64_t row, int64_t colu
                 float factor[MR];
                 for (int64_t r = 0; r < MR; ++r) {
 #if scales_is_blocks /* COLUMNS divides 128, so a block has one scale of B */
-                    factor[r] = i + r < rows
-                                    ? p->scale_a[k / DEPTH * p->ldsa + row + i + r] *
-                                          p->scale_b[column / DEPTH * p->ldsb + k / DEPTH]
-                                    : 0;
+                    factor[r] = i + r < rows ? p->scale_a[k / DEPTH * p->ldsa + row + i + r] *
+                                                   p->scale_b[column / DEPTH * p->ldsb + k / DEPTH]
+                                             : 0;
 #else
                     factor[r] = 1;
 #endif

@@ -1,7 +1,7 @@
 /*
- * matmul_fp8, reference: the scaled product in double precision, then bias and activation. Sums are taken over the blocks of
- * 128 along K one after the other, each times its scales; without scales of blocks these are the
- * same for all.
+ * matmul_fp8, reference: the scaled product in double precision, then bias and activation. Sums are
+ * taken over the blocks of 128 along K one after the other, each times its scales; without scales
+ * of blocks these are the same for all.
  */
 #include <math.h>
 
@@ -79,8 +79,9 @@ static void multiply_rows(void *context, int thread, int threads)
             }
             for (int64_t r = 0; r < rows; ++r) {
                 for (int64_t q = 0; q < columns; ++q) {
-                    c[(i + r) * n + j + q] = activated(
-                        total[r][q] + (bias == NULL ? 0 : bias[j + q]), call->choice[CHOICE_ACTIVATION]);
+                    c[(i + r) * n + j + q] =
+                        activated(total[r][q] + (bias == NULL ? 0 : bias[j + q]),
+                                  call->choice[CHOICE_ACTIVATION]);
                 }
             }
         }

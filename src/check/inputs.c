@@ -102,11 +102,10 @@ static uint8_t narrow_byte(double value, ak_dtype dtype)
     enum { E5M2_FRACTION = 2, E5M2_LARGEST = 0x7B };
     uint64_t bits = bits_of(value);
     uint64_t magnitude = bits & (UINT64_MAX >> 1);
-    uint64_t narrowed =
-        magnitude > DOUBLE_INFINITY ? BYTE_NAN
-        : dtype == AK_DTYPE_E4M3
-            ? narrow_magnitude(magnitude, E4M3_FRACTION, E4M3_BIAS, E4M3_LARGEST)
-            : narrow_magnitude(magnitude, E5M2_FRACTION, F16_BIAS, E5M2_LARGEST);
+    uint64_t narrowed = magnitude > DOUBLE_INFINITY ? BYTE_NAN
+                        : dtype == AK_DTYPE_E4M3
+                            ? narrow_magnitude(magnitude, E4M3_FRACTION, E4M3_BIAS, E4M3_LARGEST)
+                            : narrow_magnitude(magnitude, E5M2_FRACTION, F16_BIAS, E5M2_LARGEST);
     return (uint8_t)(bits >> 63 << 7 | narrowed);
 }
 

@@ -110,8 +110,8 @@ ak_status ak_task_scope(ak_scope **out, const ak_task *task, const ak_shape *sha
 ak_status ak_task_allows(bool *out, const ak_task *task, const ak_shape *shape,
                          const ak_config *config, ak_error *err);
 
-/* Returns the dtype whose rate of arithmetic limits the task: that of its 8-bit arguments, if it has
-   any, else the task's. */
+/* Returns the dtype whose rate of arithmetic limits the task: that of its 8-bit arguments, if it
+   has any, else the task's. */
 ak_dtype ak_task_operands(const ak_task *task);
 
 /* Returns the file name of a path, for messages that are kept with a trial: a whole path would

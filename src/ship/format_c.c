@@ -94,9 +94,9 @@ static void choose_names(writer *w)
 
 static const char *type_of(akr_dtype dtype)
 {
-    return dtype == AKR_F32   ? "float"
-           : dtype == AKR_F64 ? "double"
-           : dtype == AKR_I32 ? "int32_t"
+    return dtype == AKR_F32              ? "float"
+           : dtype == AKR_F64            ? "double"
+           : dtype == AKR_I32            ? "int32_t"
            : akr_dtype_bytes(dtype) == 1 ? "uint8_t"
                                          : "uint16_t";
 }
@@ -401,8 +401,8 @@ static void print_test(ak_buf *out, const writer *w, const akr_plan *plan)
     ak_buf_print(out, "    return ended(\"%s\", wrong);\n}\n", info->name);
 }
 
-/* Returns whether an argument has a 8-bit or 16-bit type. C has no arithmetic for these, so a test would
-   have to convert their bits first. */
+/* Returns whether an argument has a 8-bit or 16-bit type. C has no arithmetic for these, so a test
+   would have to convert their bits first. */
 static bool has_small_types(const akr_info *info)
 {
     for (int i = 0; i < info->argument_count; i++) {

@@ -145,8 +145,7 @@ static ak_status name_ceilings(char **out, const char *environment, const ak_tas
     }
     AK_TRY(ak_json_text(&text, facts, err));
     ak_hash_text(hash, text, strlen(text));
-    ak_buf_print(&key, "%s %s %s", task->backend, ak_dtype_text(ak_task_operands(task)),
-                 hash);
+    ak_buf_print(&key, "%s %s %s", task->backend, ak_dtype_text(ak_task_operands(task)), hash);
     AK_TRY(ak_buf_take(out, &key, err));
 out:
     ak_buf_free(&key);

@@ -170,13 +170,11 @@ static ak_status resident(int64_t *out, void *context, const ak_launch_kernel *k
 static int encode(ak_cuda_tensor_map *out, const ak_launch_map *map, ak_cuda_address address,
                   ak_dtype dtype, const ak_cuda_driver *cuda)
 {
-    static const int types[] = {[AK_DTYPE_F16] = AK_CUDA_TENSOR_F16,
-                                [AK_DTYPE_BF16] = AK_CUDA_TENSOR_BF16,
-                                [AK_DTYPE_F32] = AK_CUDA_TENSOR_F32,
-                                [AK_DTYPE_F64] = AK_CUDA_TENSOR_F64,
-                                [AK_DTYPE_I32] = AK_CUDA_TENSOR_I32,
-                                [AK_DTYPE_E4M3] = AK_CUDA_TENSOR_U8,
-                                [AK_DTYPE_E5M2] = AK_CUDA_TENSOR_U8};
+    static const int types[] = {
+        [AK_DTYPE_F16] = AK_CUDA_TENSOR_F16, [AK_DTYPE_BF16] = AK_CUDA_TENSOR_BF16,
+        [AK_DTYPE_F32] = AK_CUDA_TENSOR_F32, [AK_DTYPE_F64] = AK_CUDA_TENSOR_F64,
+        [AK_DTYPE_I32] = AK_CUDA_TENSOR_I32, [AK_DTYPE_E4M3] = AK_CUDA_TENSOR_U8,
+        [AK_DTYPE_E5M2] = AK_CUDA_TENSOR_U8};
     static const uint32_t ones[AK_LAUNCH_RANK_MAX] = {1, 1, 1, 1, 1};
     if (!map->used) {
         return AK_CUDA_SUCCESS;

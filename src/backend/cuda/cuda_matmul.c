@@ -159,8 +159,8 @@ typedef struct terms {
     size_t residual; /* what the pass adds; SIZE_MAX: nothing */
     float alpha, beta;
     bool a_transposed, b_transposed;
-    int type, type_in;        /* of C; of A and B */
-    size_t scale_a, scale_b;  /* arguments with scales; SIZE_MAX: none */
+    int type, type_in;          /* of C; of A and B */
+    size_t scale_a, scale_b;    /* arguments with scales; SIZE_MAX: none */
     int32_t scales_a, scales_b; /* what has one of them, in the library's terms */
     /* LT_EPILOGUE_NONE: none is needed; 0: the library has none for this. */
     int epilogue;
@@ -396,8 +396,10 @@ static bool describe(ak_cuda_product *p, const ak_cublaslt *lt, const terms *t)
         good = good && lt->desc_set(p->desc[1], LT_DESC_EPILOGUE, &epilogue, sizeof epilogue) == 0;
     }
     return good &&
-           lt->layout_create(&p->a, t->type_in, (uint64_t)rows_a, (uint64_t)columns_a, t->ldb) == 0 &&
-           lt->layout_create(&p->b, t->type_in, (uint64_t)rows_b, (uint64_t)columns_b, t->lda) == 0 &&
+           lt->layout_create(&p->a, t->type_in, (uint64_t)rows_a, (uint64_t)columns_a, t->ldb) ==
+               0 &&
+           lt->layout_create(&p->b, t->type_in, (uint64_t)rows_b, (uint64_t)columns_b, t->lda) ==
+               0 &&
            lt->layout_create(&p->c, t->type, (uint64_t)t->n, (uint64_t)t->m, t->ldc) == 0;
 }
 

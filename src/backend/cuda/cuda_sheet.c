@@ -37,12 +37,12 @@ ak_status ak_cuda_sheet_facts(ak_scope *out, const char *device, ak_error *err)
     return ak_fail(err, AK_NOT_FOUND, "there is no data sheet for %.40s", device);
 }
 
-/* X(compute capability, 8-bit and 16-bit floats on tensor cores, f32 elsewhere): operations per clock of an
-   SM. Sources: "Throughput of native arithmetic instructions" of the CUDA programming guide (an FMA
-   is two operations), and for tensor cores the architecture's white papers, without sparsity and
-   with f32 accumulation. */
+/* X(compute capability, 8-bit and 16-bit floats on tensor cores, f32 elsewhere): operations per
+   clock of an SM. Sources: "Throughput of native arithmetic instructions" of the CUDA programming
+   guide (an FMA is two operations), and for tensor cores the architecture's white papers, without
+   sparsity and with f32 accumulation. */
 #define RATES(X)                                                                                   \
-    X(80, 0, 2048, 128)                                                                               \
+    X(80, 0, 2048, 128)                                                                            \
     X(90, 8192, 4096, 256)
 
 static double of_multiprocessor(int64_t compute_capability, ak_dtype dtype)
@@ -56,10 +56,10 @@ static double of_multiprocessor(int64_t compute_capability, ak_dtype dtype)
     };
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
         if (rates[i].capability == compute_capability) {
-            return ak_dtype_bytes(dtype) == 1                      ? rates[i].byte
+            return ak_dtype_bytes(dtype) == 1                        ? rates[i].byte
                    : dtype == AK_DTYPE_F16 || dtype == AK_DTYPE_BF16 ? rates[i].half
-                   : dtype == AK_DTYPE_F32                         ? rates[i].single
-                                                                   : 0;
+                   : dtype == AK_DTYPE_F32                           ? rates[i].single
+                                                                     : 0;
         }
     }
     return 0;

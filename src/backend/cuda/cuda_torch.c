@@ -50,8 +50,9 @@ struct ak_torch_state {
 
 static bool torch_applies(const ak_task *task)
 {
-    static const char *const kernels[] = {"matmul",    "matmul_act", "matmul_fp8", "softmax",
-                                          "layernorm", "rmsnorm",    "reduce",     "attention_decode"};
+    static const char *const kernels[] = {"matmul",  "matmul_act",      "matmul_fp8",
+                                          "softmax", "layernorm",       "rmsnorm",
+                                          "reduce",  "attention_decode"};
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
         if (strcmp(task->problem->name, kernels[i]) == 0) {
             return task->problem->builtin;
@@ -152,10 +153,10 @@ static json_t *arguments_json(const ak_launch *launch)
     for (size_t i = 0; i < launch->task->problem->argument_count; i++) {
         const ak_argument_spec *spec = &launch->task->problem->arguments[i];
         ak_dtype dtype = spec->dtype_follows ? launch->task->dtype : spec->dtype;
-        (void)json_array_append_new(
-            list, json_pack("{s:s,s:s,s:I,s:I}", "name", spec->name, "dtype", ak_dtype_text(dtype),
-                            "offset", (json_int_t)launch->offset[i], "bytes",
-                            (json_int_t)launch->shape->bytes[i]));
+        (void)json_array_append_new(list, json_pack("{s:s,s:s,s:I,s:I}", "name", spec->name,
+                                                    "dtype", ak_dtype_text(dtype), "offset",
+                                                    (json_int_t)launch->offset[i], "bytes",
+                                                    (json_int_t)launch->shape->bytes[i]));
     }
     return list;
 }

@@ -20,9 +20,9 @@ static const char *const c_types[] = {"float", "double", "int32_t", "uint8_t"};
 static const char *type_of(const ak_argument_spec *argument, const ak_problem *problem)
 {
     ak_dtype dtype = argument->dtype_follows ? problem->dtypes[0] : argument->dtype;
-    return dtype == AK_DTYPE_F32   ? c_types[0]
-           : dtype == AK_DTYPE_F64 ? c_types[1]
-           : dtype == AK_DTYPE_I32 ? c_types[2]
+    return dtype == AK_DTYPE_F32        ? c_types[0]
+           : dtype == AK_DTYPE_F64      ? c_types[1]
+           : dtype == AK_DTYPE_I32      ? c_types[2]
            : ak_dtype_bytes(dtype) == 1 ? c_types[3]
                                         : "void";
 }
