@@ -160,7 +160,7 @@ static_assert(MMA_N % 16 == 0 && MMA_N <= 256, "columns of a wgmma");
 static_assert(SWAP_AB || MMA_N % EPILOGUE_COLUMNS == 0, "whole pieces");
 static_assert(ELEMENT_BYTES == 2 || (A_LAYOUT == 0 && B_LAYOUT == 0), "K is contiguous");
 static_assert(SCALES != 3 || PROMOTE == 128, "scales of 128 elements");
-static_assert(SCALES != 3 || SWAP_AB || 128 % MMA_N == 0 || MMA_N % 128 == 0, "whole blocks of B");
+static_assert(SCALES != 3 || SWAP_AB || MMA_N % 64 == 0, "halves of blocks of B");
 static_assert(!PROMOTE || (!PING_PONG && !HAS_BIAS), "both consumers multiply, sums begin with 0");
 static_assert(CLUSTER_K == 1 ||
                   (!PING_PONG && BLOCK_SIZE_M * BLOCK_SIZE_N * 4 <= num_stages * STAGE_BYTES),
@@ -585,7 +585,7 @@ DEVICE void keep_in_place(float acc[MMAS][MMA_N / 2])
    columns, in the order of a thread's sums. */
 #if SCALES == 3
 #define ROW_FACTORS    (SWAP_AB ? 1 : 2)
-#define COLUMN_FACTORS (SWAP_AB ? MMA_N / 4 : (MMA_N + 127) / 128)
+#define COLUMN_FACTORS (SWAP_AB ? MMA_N / 4 : (MMA_N + 63) / 64)
 typedef struct factors {
     float row[MMAS][ROW_FACTORS], column[COLUMN_FACTORS];
 } factors;
@@ -624,7 +624,7 @@ DEVICE void load_factors(factors *f, addends add, int p0, int q0, int k_block, g
         if (SWAP_AB) {
             f->column[i] = load_scale(a + min(q0 + i / 2 * 8 + lane % 4 * 2 + i % 2, s.m - 1));
         } else {
-            f->column[i] = load_scale(b + (long long)min(q0 / 128 + i, last) * add.scale_pitch);
+            f->column[i] = load_scale(b + (long long)min((q0 + i * 64) / 128, last) * add.scale_pitch);
         }
     }
 }
@@ -636,7 +636,7 @@ DEVICE void promote(float acc[MMA_N / 2], const float part[MMA_N / 2], const fac
 #pragma unroll
         for (int e = 0; e < 4; e++) {
             const float factor = SWAP_AB ? f->row[j][0] * f->column[2 * i + e % 2]
-                                         : f->row[j][e / 2 % ROW_FACTORS] * f->column[i / 16];
+                                         : f->row[j][e / 2 % ROW_FACTORS] * f->column[i / 8];
             acc[4 * i + e] += part[4 * i + e] * factor;
         }
     }
