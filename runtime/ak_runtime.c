@@ -2145,7 +2145,7 @@ static int residents(int64_t *out, const gpu *g, const planned_kernel *k, const 
 /* Encodes a tensor map once for all runs, which put their addresses into copies of it. */
 static int plan_map(planned_map *out, const akr_bundle *b, const map_code *m, const int64_t *names)
 {
-    static const int types[] = {6, 9, 7, 8, 4}; /* in the order of akr_dtype */
+    static const int types[] = {6, 9, 7, 8, 4, 0, 0}; /* in the order of akr_dtype */
     static const uint32_t ones[MAP_RANK_MAX] = {1, 1, 1, 1, 1};
     const akr_argument *a = &b->info.argument[m->argument];
     int64_t use, workspace, swizzle, promotion, size[MAP_RANK_MAX], stride[MAP_RANK_MAX],
@@ -2483,7 +2483,7 @@ static akr_status check_tensor(const akr_plan *plan, const akr_bundle *b, int i,
     }
     if (t->dtype != a->dtype) {
         return fail(err, AKR_DTYPE, "%s: has dtype %s, and the bundle is for %s", a->name,
-                    t->dtype >= 0 && t->dtype <= AKR_I32 ? akr_dtype_text(t->dtype) : "unknown",
+                    t->dtype >= 0 && t->dtype <= AKR_E5M2 ? akr_dtype_text(t->dtype) : "unknown",
                     akr_dtype_text(a->dtype));
     }
     for (d = 0; d < a->rank; d++) {
