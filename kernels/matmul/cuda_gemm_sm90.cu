@@ -2,6 +2,7 @@
  * cuda_gemm_sm90.cu: C = epilogue(alpha * A * B + beta * C_in) for Hopper, the whole tunable
  * GEMM. Input and output are fp16 or bf16, sums are in fp32. C is row-major, A and B are each in
  * either layout. Input of one byte an element (ELEMENT_BYTES) has scales; that is matmul_fp8.
+ * Input and output of four bytes are f32, multiplied as tf32; K must be contiguous in both.
  *
  * A block has one producer warp, which requests tiles of A and B from the tensor copy engine,
  * and one to three consumer warpgroups, which multiply them with wgmma. A ring of `num_stages`
@@ -45,6 +46,7 @@
  *   PAD_A, PAD_B           1: the distance of rows of A (B) is not a multiple of 16 bytes, so the
  *                          copy engine cannot address them; ak_pad, which is launched before, copies
  *                          them to rows of the workspace that it can address
+ *   TURN_A, TURN_B         1: f32 whose contiguous direction is not K; ak_pad turns it
  *   DIRECT_STORE           1: C is written by ordinary stores, because the distance of its rows is
  *                          not a multiple of 16 bytes
  *   LAUNCH_EARLY           1: programmatic dependent launch: this kernel starts while the previous
@@ -55,7 +57,7 @@
  *   HAS_BETA               1: beta * C_in is added before EPILOGUE; C_in has the layout of C and may
  *                          be C
  *   HAS_RESIDUAL           1: the residual, with the layout of C, is added after EPILOGUE
- *   ELEMENT_BYTES          bytes of an element of A and B: 2, of C's type; 1: e4m3 or e5m2
+ *   ELEMENT_BYTES          bytes of an element of A and B: 2 or 4, of C's type; 1: e4m3 or e5m2
  *   SCALES                 factors of A and B: 0 none; 1 one for each; 2 one for each row of A and
  *                          column of C; 3 one for each 128 elements of a row of A and each block of
  *                          128 x 128 of B
@@ -96,14 +98,21 @@
 #undef HAS_ALPHA
 #define HAS_ALPHA 1
 #endif
-/* With scales the bias comes after them; else it is what the sums begin with. */
-#if SCALES && HAS_BIAS
+/* With scales the bias comes after them, and f32 results get it at the end; else it is what the
+ * sums begin with. */
+#if (SCALES || ELEMENT_BYTES == 4) && HAS_BIAS
 #define LATE_BIAS 1
 #undef HAS_BIAS
 #define HAS_BIAS 0
 #endif
 #ifndef EARLY_SLOTS
 #define EARLY_SLOTS 0
+#endif
+#ifndef TURN_A
+#define TURN_A 0
+#endif
+#ifndef TURN_B
+#define TURN_B 0
 #endif
 #ifndef PAD_A
 #define PAD_A 0
@@ -144,12 +153,13 @@
 /* Bytes that one consumer of a block along K sends to another block. */
 #define SLAB_BYTES (MMAS * (OWN_N / 8) * 2048)
 /* One piece of C on its way to memory: 64 rows x EPILOGUE_COLUMNS or, swapped, OWN_N rows x 64. */
-#define PITCH        (SWAP_AB ? 128 : EPILOGUE_COLUMNS * 2)
-#define PIECE_BYTES  (SWAP_AB ? OWN_N * 128 : 64 * EPILOGUE_COLUMNS * 2)
-#define PIECES       (SWAP_AB ? 1 : OWN_N / EPILOGUE_COLUMNS) /* pieces of one wgmma's
-                                                                 accumulator */
+#define PITCH       (SWAP_AB ? 128 : EPILOGUE_COLUMNS * 2)
+#define PIECE_BYTES (SWAP_AB ? OWN_N * 128 : 64 * EPILOGUE_COLUMNS * 2)
+#define PIECES                                                                                     \
+    (SWAP_AB ? 1 : OWN_N / EPILOGUE_COLUMNS) /* pieces of one wgmma's                              \
+                                                accumulator */
 #define SWIZZLE_BITS (PITCH == 128 ? 7 : PITCH == 64 ? 3 : 1)
-#define C_BYTES      (NUM_CONSUMERS * EPILOGUE_BUFFERS * PIECE_BYTES)
+#define C_BYTES      (ELEMENT_BYTES == 4 ? 0 : NUM_CONSUMERS * EPILOGUE_BUFFERS * PIECE_BYTES)
 #define BIAS_BYTES   (HAS_BIAS && !SWAP_AB ? NUM_CONSUMERS * 2 * MMA_N * 2 : 0)
 #define OFFSET_C     (num_stages * STAGE_BYTES)
 #define OFFSET_BIAS  (OFFSET_C + C_BYTES)
@@ -161,6 +171,7 @@ static_assert(SWAP_AB || MMA_N % EPILOGUE_COLUMNS == 0, "whole pieces");
 static_assert(ELEMENT_BYTES == 2 || (A_LAYOUT == 0 && B_LAYOUT == 0), "K is contiguous");
 static_assert(SCALES != 3 || PROMOTE == 128, "scales of 128 elements");
 static_assert(SCALES != 3 || SWAP_AB || MMA_N % 64 == 0, "halves of blocks of B");
+static_assert(ELEMENT_BYTES != 4 || DIRECT_STORE, "f32 results are not staged");
 static_assert(!PROMOTE || (!PING_PONG && !HAS_BIAS), "both consumers multiply, sums begin with 0");
 static_assert(CLUSTER_K == 1 ||
                   (!PING_PONG && BLOCK_SIZE_M * BLOCK_SIZE_N * 4 <= num_stages * STAGE_BYTES),
@@ -178,6 +189,33 @@ static_assert(CLUSTER_K == 1 ||
      : (how) == 2 ? 0x14F0000000000000ull                                                          \
                   : 0x1000000000000000ull)
 
+/* An element of C. */
+#if ELEMENT_BYTES == 4
+typedef float number;
+
+DEVICE float value_of(number x)
+{
+    return x;
+}
+
+DEVICE number number_of(float x)
+{
+    return x;
+}
+#else
+typedef unsigned short number;
+
+DEVICE float value_of(number x)
+{
+    return unpack(x);
+}
+
+DEVICE number number_of(float x)
+{
+    return (number)pack(x, x);
+}
+#endif
+
 typedef struct gemm_sizes {
     int m, n, k, ldc; /* ldc is also that of C_in and the residual */
     float alpha, beta;
@@ -188,10 +226,10 @@ typedef struct gemm_sizes {
 /* What is added to the products besides the bias, and their scales: of A, [M] or [K/128][M]; of B,
    [N] or [N/128][K/128] with rows at a distance of scale_pitch. */
 typedef struct addends {
-    const unsigned short *c_in, *residual;
+    const number *c_in, *residual;
     const float *scale_a, *scale_b;
     int scale_pitch;
-    const unsigned short *late_bias;
+    const number *late_bias;
 } addends;
 
 /* A position in the ring: the slot, and the parity of the round to wait for. */
@@ -275,8 +313,8 @@ DEVICE work work_at(int id, gemm_sizes s, u32 rank)
 }
 
 /* Loads a share of one operand's tile (1/sharers of it) into a slot of all blocks in `mask` or, if
-   that is 0, of this block only. If K is contiguous, the boxes are a LINE along K x the share's rows.
-   Otherwise they are 64 along the other direction x K; the blocks of 64 are divided among the
+   that is 0, of this block only. If K is contiguous, the boxes are a LINE along K x the share's
+   rows. Otherwise they are 64 along the other direction x K; the blocks of 64 are divided among the
    sharers if possible, else the rows. */
 DEVICE void load_operand(const tensor_map *map, u32 slot, u32 full, int layout, int size, int start,
                          int k, int sharers, int share, bool multicast, u32 mask, u64 policy)
@@ -692,16 +730,16 @@ DEVICE float scale_q(addends add, int q, gemm_sizes s)
 #if LATE_BIAS
 DEVICE float bias_at(addends add, int column, gemm_sizes s)
 {
-    return unpack(add.late_bias[min(column, s.n - 1)]);
+    return value_of(add.late_bias[min(column, s.n - 1)]);
 }
 #endif
 
 #if HAS_BETA || HAS_RESIDUAL
 /* Prefetches what this block's tile needs of C_in or the residual into the level 2 cache. */
-DEVICE void prefetch_tile(const unsigned short *from, int m0, int n0, gemm_sizes s)
+DEVICE void prefetch_tile(const number *from, int m0, int n0, gemm_sizes s)
 {
     enum {
-        ACROSS = 64, /* elements of a line */
+        ACROSS = 128 / sizeof(number), /* elements of a line */
         LINES = (BLOCK_SIZE_N + ACROSS - 1) / ACROSS,
         TOGETHER = 128 * WARPGROUPS /* threads that have this tile */
     };
@@ -714,6 +752,7 @@ DEVICE void prefetch_tile(const unsigned short *from, int m0, int n0, gemm_sizes
     }
 }
 
+#if ELEMENT_BYTES != 4
 /* Loads the elements of C_in or the residual that belong to 16 columns of an accumulator, in its
    order: pairs at (p, q), (p + 8, q), (p, q + 8), (p + 8, q + 8), whose second element is at q + 1.
    Elements beyond the matrix are 0. */
@@ -747,6 +786,7 @@ DEVICE void add_pairs(float x[8], const u32 pairs[4], float factor)
         x[2 * i + 1] += factor * unpack((unsigned short)(pairs[i] >> 16));
     }
 }
+#endif
 #endif
 
 #if HAS_BIAS
@@ -815,37 +855,45 @@ DEVICE void begin_with_bias(float acc[MMAS][MMA_N / 2], u32 from, float scale, i
 #endif
 #endif
 
-#if SPLIT_K > 1 && SPLIT_WAIT
-DEVICE void store_one(unsigned short *c, float x, addends add, int p, int q, gemm_sizes s)
+#if ELEMENT_BYTES == 4 || (SPLIT_K > 1 && SPLIT_WAIT)
+/* Applies the epilogue to one element of C, whose index and column are given. */
+DEVICE float finished(float x, addends add, long long at, int column, gemm_sizes s)
+{
+#if HAS_ALPHA
+    x *= s.alpha;
+#endif
+#if LATE_BIAS
+    x += bias_at(add, column, s);
+#endif
+#if HAS_BETA
+    x += s.beta * value_of(add.c_in[at]);
+#endif
+    x = EPILOGUE(x);
+#if HAS_RESIDUAL
+    x += value_of(add.residual[at]);
+#endif
+    return x;
+}
+
+DEVICE void store_one(number *c, float x, addends add, int p, int q, gemm_sizes s)
 {
     const int row = SWAP_AB ? q : p;
     const int column = SWAP_AB ? p : q;
     if (row < s.m && column < s.n) {
         const long long at = (long long)row * s.ldc + column;
-#if HAS_ALPHA
-        x *= s.alpha;
-#endif
 #if SCALES == 2
         x *= scale_p(add, p, s) * scale_q(add, q, s);
 #endif
-#if LATE_BIAS
-        x += bias_at(add, column, s);
-#endif
-#if HAS_BETA
-        x += s.beta * unpack(add.c_in[at]);
-#endif
-        x = EPILOGUE(x);
-#if HAS_RESIDUAL
-        x += unpack(add.residual[at]);
-#endif
-        c[at] = (unsigned short)pack(x, x);
+        c[at] = number_of(finished(x, add, at, column, s));
     }
 }
+#endif
 
+#if SPLIT_K > 1 && SPLIT_WAIT
 /* Waits for all parts and finishes this part's share of the tile: a contiguous range of the SUMS /
    4 groups of four sums. Several neighbouring threads add the parts of one group, and each thread
    has several groups at once, because everything comes from the level 2 cache. */
-DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, unsigned short *c,
+DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, number *c,
                         addends add, int item, int part, int p0, int q0, gemm_sizes s, int consumer,
                         int thread)
 {
@@ -929,6 +977,32 @@ DEVICE void share_parts(float acc[MMAS][OWN_N / 2], unsigned char *workspace, un
 }
 #endif
 
+#if ELEMENT_BYTES == 4
+/* Applies the epilogue to one wgmma's accumulator and stores it in C: lanes that are neighbours
+   store 32 neighbouring bytes. p0 and q0 are its first row and column in terms of X and Y. */
+DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, number *c, addends add,
+                   u32 staging, u32 *buffer, int p0, int q0, gemm_sizes s, int consumer, int warp,
+                   int lane)
+{
+    const bool pairs = !SWAP_AB && s.n % 2 == 0 && s.ldc % 2 == 0;
+#pragma unroll
+    for (int j = 0; j < OWN_N / 4; j++) {
+        const int p = p0 + warp * 16 + lane / 4 + j % 2 * 8;
+        const int q = q0 + j / 2 * 8 + lane % 4 * 2;
+        const float x = acc[2 * j], y = acc[2 * j + 1];
+        if (pairs) {
+            if (p < s.m && q < s.n) {
+                const long long at = (long long)p * s.ldc + q;
+                *(float2 *)(c + at) =
+                    make_float2(finished(x, add, at, q, s), finished(y, add, at + 1, q + 1, s));
+            }
+        } else {
+            store_one(c, x, add, p, q, s);
+            store_one(c, y, add, p, q + 1, s);
+        }
+    }
+}
+#else
 /* Returns the address of 16 bytes of a piece. The copy engine expects the bytes of a row
    swizzled. */
 DEVICE u32 piece_at(u32 piece, u32 row, u32 chunk)
@@ -1103,7 +1177,56 @@ DEVICE void finish(float acc[OWN_N / 2], const tensor_map *map_c, unsigned short
     }
 }
 
-#if PAD_A || PAD_B
+#endif
+
+#if (PAD_A || PAD_B) && ELEMENT_BYTES == 4
+/* Copies a matrix to rows of `to` that are `pitch` apart, or turned to its columns, a tile at a
+   time. */
+DEVICE void copy_tiles(const float *from, float *to, int rows, int columns, int ld, bool turn)
+{
+    __shared__ float tile[32][33];
+    const int across = tiles_along(columns, 32), lane = (int)threadIdx.x % 32;
+    const long long tiles = (long long)tiles_along(rows, 32) * across;
+    const int pitch = tiles_along(turn ? rows : columns, 32) * 32;
+    for (long long i = blockIdx.x; i < tiles; i += gridDim.x) {
+        const int row0 = (int)(i / across) * 32, column0 = (int)(i % across) * 32;
+        for (int r = (int)threadIdx.x / 32; r < 32; r += 8) {
+            if (row0 + r < rows && column0 + lane < columns) {
+                tile[r][lane] = from[(long long)(row0 + r) * ld + column0 + lane];
+            }
+        }
+        __syncthreads();
+        for (int r = (int)threadIdx.x / 32; r < 32; r += 8) {
+            const int down = turn ? column0 + r : row0 + r;
+            const int right = turn ? row0 + lane : column0 + lane;
+            if (down < (turn ? columns : rows) && right < (turn ? rows : columns)) {
+                to[(long long)down * pitch + right] = turn ? tile[lane][r] : tile[r][lane];
+            }
+        }
+        __syncthreads();
+    }
+}
+
+/* Copies the operands that the copy engine cannot address, or whose contiguous direction is not K,
+   to their places in the workspace, so many bytes from its start. It runs in any number of blocks
+   of 256 threads. */
+extern "C" __global__ void __launch_bounds__(256)
+    ak_pad(const float *a, const float *b, unsigned char *workspace, long long place_a,
+           long long place_b, int a_rows, int a_columns, int lda, int b_rows, int b_columns,
+           int ldb)
+{
+#if LAUNCH_EARLY
+    let_next_kernel_start();
+    wait_for_kernel_before();
+#endif
+    if (PAD_A) {
+        copy_tiles(a, (float *)(workspace + place_a), a_rows, a_columns, lda, TURN_A);
+    }
+    if (PAD_B) {
+        copy_tiles(b, (float *)(workspace + place_b), b_rows, b_columns, ldb, TURN_B);
+    }
+}
+#elif PAD_A || PAD_B
 /* A matrix whose rows are `ld` elements apart, and its copy whose rows are `pitch` apart, a
    multiple of 8. */
 typedef struct padding {
@@ -1232,8 +1355,8 @@ DEVICE void prefetch_first(const tensor_map *map_a, const tensor_map *map_b, wor
 #endif
 
 DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
-                           const tensor_map *map_c, unsigned short *c, const unsigned short *bias,
-                           addends add, unsigned char *workspace, gemm_sizes s)
+                           const tensor_map *map_c, number *c, const number *bias, addends add,
+                           unsigned char *workspace, gemm_sizes s)
 {
     extern __shared__ __align__(1024) unsigned char shared[];
     const u32 base = shared_address(shared);
@@ -1550,7 +1673,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                 collect_sums(own, place, rank);
             }
 #else
-            float(&own)[MMAS][OWN_N / 2] = acc;
+                float(&own)[MMAS][OWN_N / 2] = acc;
 #endif
 #if SPLIT_K > 1
             const int item =
@@ -1607,17 +1730,16 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
     extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS,          \
                                                                                  BLOCKS_PER_SM)    \
         name(const __grid_constant__ tensor_map map_a, const __grid_constant__ tensor_map map_b,   \
-             const __grid_constant__ tensor_map map_c, unsigned short *c,                          \
-             const unsigned short *bias, const unsigned short *c_in,                               \
-             const unsigned short *residual, unsigned char *workspace, int m, int n, int k,        \
-             int ldc, float alpha, float beta, u64 by_group, u64 by_last SCALE_PARAMETERS)
+             const __grid_constant__ tensor_map map_c, number *c, const number *bias,              \
+             const number *c_in, const number *residual, unsigned char *workspace, int m, int n,   \
+             int k, int ldc, float alpha, float beta, u64 by_group, u64 by_last SCALE_PARAMETERS)
 
 #if SCALES
 #define SCALE_PARAMETERS , const float *scale_a, const float *scale_b, int scale_pitch
 #define SCALE_ARGUMENTS  scale_a, scale_b, scale_pitch, bias
 #else
 #define SCALE_PARAMETERS
-#define SCALE_ARGUMENTS nullptr, nullptr, 0, nullptr
+#define SCALE_ARGUMENTS nullptr, nullptr, 0, bias
 #endif
 
 #if !(defined SIZE_M && defined OWN_SIZE_ONLY)

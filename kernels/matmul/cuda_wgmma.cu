@@ -24,7 +24,8 @@ tensor_map;
 #define PACK_OP  "cvt.rn.bf16x2.f32"
 #endif
 
-/* Elements of A and B have the type of C, or one byte: e4m3 or e5m2. */
+/* Elements of A and B have the type of C, or one byte: e4m3 or e5m2. Those of four bytes are f32,
+   of which the tensor cores take the upper 19 bits: tf32. */
 #ifndef ELEMENT_BYTES
 #define ELEMENT_BYTES 2
 #endif
@@ -45,6 +46,9 @@ tensor_map;
 #else
 #define MMA_TYPE A_TYPE B_TYPE
 #endif
+#elif ELEMENT_BYTES == 4
+#undef MMA_TYPE
+#define MMA_TYPE ".tf32.tf32"
 #endif
 
 /* X is the operand on the side of wgmma's 64 rows, Y the one on the side of its MMA_N columns. */
@@ -183,10 +187,13 @@ tensor_map;
 #define MMA_X_256   "%128"
 #define MMA_Y_256   "%129"
 #define MMA_ADD_256 "%130"
-/* Elements of a step along K, and how the operands lie: wgmma takes those of one byte only with K
-   contiguous. */
+/* Elements of a step along K, and how the operands lie: wgmma takes those of one and of four bytes
+   only with K contiguous. */
 #if ELEMENT_BYTES == 1
 #define MMA_K       32
+#define MMA_LAYOUTS ""
+#elif ELEMENT_BYTES == 4
+#define MMA_K       8
 #define MMA_LAYOUTS ""
 #else
 #define MMA_K       16
@@ -201,11 +208,10 @@ DEVICE void mma(float d[MMA_N / 2], u64 x, u64 y, int add)
         "{\n.reg .pred p;\nsetp.ne.b32 p, " JOIN(
             MMA_ADD_,
             MMA_N) ", 0;\n"
-                   "wgmma.mma_async.sync.aligned.m64n" TEXT(
-                       MMA_N) "k" TEXT(MMA_K) ".f32" MMA_TYPE
+                   "wgmma.mma_async.sync.aligned.m64n" TEXT(MMA_N) "k" TEXT(
+                       MMA_K) ".f32" MMA_TYPE
                               " {" JOIN(MMA_REGS_, MMA_N) "}, " JOIN(MMA_X_, MMA_N) ", " JOIN(
-                                  MMA_Y_,
-                                  MMA_N) ", p, 1, 1" MMA_LAYOUTS ";\n}\n"
+                                  MMA_Y_, MMA_N) ", p, 1, 1" MMA_LAYOUTS ";\n}\n"
         : JOIN(MMA_OUT_, MMA_N)
         : "l"(x), "l"(y), "r"(add));
 }

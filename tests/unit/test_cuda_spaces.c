@@ -67,6 +67,10 @@ static const struct {
     {"matmul", "cuda_sm90", "bf16", "M=16,N=4096,K=4096", "layout=nt,beta=1", false},
     {"matmul", "cuda_sm90", "bf16", "M=1000,N=3001,K=504", "layout=nt,beta=1", false},
     {"matmul", "cuda_sm90", "bf16", "M=1,N=1,K=1", "pad_a=7,pad_b=7,pad_c=7", false},
+    {"matmul", "cuda_sm90_tf32", "f32", "M=2048,N=2048,K=2048", "precision=tf32", true},
+    {"matmul", "cuda_sm90_tf32", "f32", "M=17,N=4097,K=1001", "precision=tf32,layout=tt", false},
+    {"matmul_act", "cuda_sm90_tf32", "f32", "M=512,N=1000,K=4096",
+     "precision=tf32,layout=nt,residual=add,beta=0.5", true},
     {"matmul_fp8", "cuda_sm90", "bf16", "M=8192,N=8192,K=8192", NULL, true},
     {"matmul_fp8", "cuda_sm90", "f16", "M=64,N=7168,K=16384", "scales=rows", true},
     {"matmul_fp8", "cuda_sm90", "bf16", "M=1,N=1,K=16", "scales=blocks", false},
@@ -83,7 +87,7 @@ enum { TASKS = sizeof tasks / sizeof tasks[0] };
 /* Where turn i of two for each task takes place. */
 static const device *device_of(size_t i)
 {
-    return &devices[strcmp(tasks[i / 2].implementation, "cuda_sm90") == 0 ? 0 : i % 2];
+    return &devices[strncmp(tasks[i / 2].implementation, "cuda_sm90", 9) == 0 ? 0 : i % 2];
 }
 
 /* Tasks are bound once each and kept, because building a large space takes a tenth of a second. */

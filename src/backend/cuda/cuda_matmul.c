@@ -53,6 +53,7 @@
 /* X(member, constant of cublasLt.h and library_types.h, value) */
 #define CUBLASLT_CONSTANTS(X)                                                                      \
     X(COMPUTE_F32, CUBLAS_COMPUTE_32F, 68)                                                         \
+    X(COMPUTE_TF32, CUBLAS_COMPUTE_32F_FAST_TF32, 77)                                              \
     X(TYPE_F32, CUDA_R_32F, 0)                                                                     \
     X(TYPE_F16, CUDA_R_16F, 2)                                                                     \
     X(TYPE_BF16, CUDA_R_16BF, 14)                                                                  \
@@ -165,6 +166,7 @@ typedef struct terms {
     /* LT_EPILOGUE_NONE: none is needed; 0: the library has none for this. */
     int epilogue;
     bool two_step; /* something follows the product */
+    bool tf32;     /* factors of f32 may be rounded to tf32 */
 } terms;
 
 /* ---- the task -------------------------------------------------------------------------------- */
@@ -233,6 +235,7 @@ static terms terms_of(const ak_task *task)
              : task->dtype == AK_DTYPE_BF16 ? LT_TYPE_BF16
                                             : LT_TYPE_F32;
     t.type_in = t.type;
+    t.tf32 = ak_cuda_is_tf32(task->constants, task->dtype);
     if (argument(&t.scale_a, task, "scale_a") && argument(&t.scale_b, task, "scale_b")) {
         const char *scales = text_of(task, "scales", "tensor");
         bool blocks = strcmp(scales, "blocks") == 0;
@@ -373,10 +376,11 @@ static void product_unload(ak_runnable *runnable)
 static bool describe(ak_cuda_product *p, const ak_cublaslt *lt, const terms *t)
 {
     const int8_t fast = roles[p->role].fast;
+    const int compute = t->tf32 ? LT_COMPUTE_TF32 : LT_COMPUTE_F32;
     int32_t no = 0, yes = 1;
     bool good = true;
     for (size_t i = 0; i < 2; i++) {
-        good = good && lt->desc_create(&p->desc[i], LT_COMPUTE_F32, LT_TYPE_F32) == 0 &&
+        good = good && lt->desc_create(&p->desc[i], compute, LT_TYPE_F32) == 0 &&
                lt->desc_set(p->desc[i], LT_DESC_TRANSPOSE_A, t->b_transposed ? &yes : &no,
                             sizeof no) == 0 &&
                lt->desc_set(p->desc[i], LT_DESC_TRANSPOSE_B, t->a_transposed ? &yes : &no,

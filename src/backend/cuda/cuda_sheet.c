@@ -65,6 +65,13 @@ static double of_multiprocessor(int64_t compute_capability, ak_dtype dtype)
     return 0;
 }
 
+bool ak_cuda_is_tf32(const ak_scope *of, ak_dtype dtype)
+{
+    ak_value value;
+    return dtype == AK_DTYPE_F32 && ak_scope_get(&value, of, "precision") &&
+           value.type == AK_VALUE_STRING && strcmp(value.as.string, "tf32") == 0;
+}
+
 static double whole(const ak_scope *of, const char *name)
 {
     ak_value value;
@@ -74,6 +81,9 @@ static double whole(const ak_scope *of, const char *name)
 
 double ak_cuda_flops_per_clock(const ak_scope *of, ak_dtype dtype)
 {
-    return of_multiprocessor((int64_t)whole(of, "compute_capability"), dtype) *
-           whole(of, "sm_count");
+    int64_t capability = (int64_t)whole(of, "compute_capability");
+    double each = ak_cuda_is_tf32(of, dtype) /* on tensor cores half of those of 16 bits */
+                      ? of_multiprocessor(capability, AK_DTYPE_BF16) / 2
+                      : of_multiprocessor(capability, dtype);
+    return each * whole(of, "sm_count");
 }
