@@ -875,7 +875,12 @@ AK_API ak_status ak_fleet_size(size_t *out, const char *launcher, const char *wo
 AK_API ak_status ak_kernel_new(const char *path, ak_error *err);
 /* Does the same, with an implementation for CUDA devices beside the one for the CPU. */
 AK_API ak_status ak_kernel_new_cuda(const char *path, ak_error *err);
-/* Does the same for a kernel that exists: `file` is a T1 file (.json) or a source (.cu, .cl, .c).
+/* Writes a Triton kernel, NAME.py, and its settings, NAME.json, into the folder `path`, which must
+   not exist and whose name is NAME. */
+AK_API ak_status ak_kernel_new_triton(const char *path, ak_error *err);
+/* Writes a kernel folder for a kernel that exists: `file` is a T1 file (.json), a source (.cu, .cl,
+   .c), or a Python file with a Triton kernel and its settings beside it (kernel.py, or
+   kernel.py:function).
    *out_note says, one line each, what the file does not say and where to write it; NULL if nothing
    is missing. Free it with ak_text_free. */
 AK_API ak_status ak_kernel_adopt(char **out_note, const char *path, const char *file,

@@ -46,6 +46,15 @@ typedef struct ak_compile_job {
     ak_proc_priority priority;
 } ak_compile_job;
 
+/* The folders that a backend's compiler reads beyond those of the system and the compilers, and
+   writes beyond the job's; "" for none. */
+#define AK_COMPILE_FOLDERS_MAX 8
+typedef struct ak_compile_folders {
+    char readable[AK_COMPILE_FOLDERS_MAX][AK_PATH_MAX];
+    size_t count;
+    char writable[AK_PATH_MAX];
+} ak_compile_folders;
+
 typedef struct ak_compile_result {
     ak_trial_status status; /* OK, COMPILE_ERROR, TIMED_OUT, REJECTED, OUT_OF_MEMORY */
     char *reason;           /* one line: the first error of the log; NULL when ok */
@@ -223,10 +232,13 @@ typedef struct ak_backend_ops {
        processor is free
        (find_idlest_group_cpu in kernel/sched/fair.c, from 5.4 on). */
     bool is_cpu;
-    /* (optional) Gives the folders that `compile` reads beyond those of the system and the
-       compilers, and writes beyond the job's; "" for none. Called only in a compile worker, before
-       it is confined. */
-    void (*folders)(char readable[AK_PATH_MAX], char writable[AK_PATH_MAX]);
+    /* (optional) Gives the folders that `compile` needs with these compilers, of which `out` has
+       none yet. Called only in a compile worker, before it is confined. */
+    ak_status (*folders)(ak_compile_folders *out, const char *const *compilers, size_t count,
+                         ak_error *err);
+    /* (optional) Gives the process that serves several calls of `compile`; 0: none. All others that
+       a compilation leaves behind are ended. */
+    pid_t (*compiler_process)(void);
 
     ak_status (*open)(ak_device **out, const ak_task *task, ak_error *err);
     /* Reserves one block for all arguments; a second call replaces it. `map` gives its address if

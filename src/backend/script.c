@@ -11,10 +11,59 @@
 #include "base/clock.h"
 #include "base/fs.h"
 
+#define FIND_NS (20 * AK_SECOND_NS)
+/* A program that asks Python for the path of its own executable and for the folders that it imports
+   from. */
+#define ABOUT                                                                                      \
+    "import site, sys; print(sys.executable, sys.prefix, sys.base_prefix, "                        \
+    "site.getusersitepackages(), sep='\\n')"
+
 const char *ak_script_python(void)
 {
     const char *python = ak_env("AUTOKERNEL_PYTHON");
     return python == NULL ? "python3" : python;
+}
+
+ak_status ak_script_find(ak_script_home *out, const char *who, ak_error *err)
+{
+    const char *python = ak_script_python();
+    const char *const argv[] = {python, "-c", ABOUT, NULL};
+    const ak_proc_spec spec = {.argv = argv, .timeout_ns = FIND_NS};
+    ak_proc_result run = {0};
+    char found[AK_PATH_MAX];
+    *out = (ak_script_home){0};
+    if (!ak_fs_which(found, python)) {
+        return ak_fail(err, AK_UNAVAILABLE,
+                       "%s needs %.200s, which is not installed (AUTOKERNEL_PYTHON names another "
+                       "Python)",
+                       who, python);
+    }
+    ak_status status = ak_proc_run(&run, &spec, err);
+    if (status != AK_OK) {
+        return status;
+    }
+    char *at = run.output;
+    size_t count = 0;
+    for (; run.exit_code == 0 && count < AK_SCRIPT_PATHS && strchr(at, '\n') != NULL; count++) {
+        out->path[count] = at;
+        at = strchr(at, '\n');
+        *at++ = 0;
+    }
+    if (count < AK_SCRIPT_PATHS) {
+        status = ak_fail(err, AK_UNAVAILABLE, "%.200s cannot be run: %.200s", python,
+                         run.output_length == 0 ? "no output" : run.output);
+    } else {
+        out->text = run.output;
+        run.output = NULL;
+    }
+    ak_proc_result_clear(&run);
+    return status;
+}
+
+void ak_script_home_clear(ak_script_home *home)
+{
+    ak_free(home->text);
+    *home = (ak_script_home){0};
 }
 
 void ak_script_end(ak_script *script)

@@ -245,7 +245,8 @@ const ak_command ak_cmd_export = {
                AK_O(FORCE) | AK_O(JSON) | AK_O(HELP),
     .about = "Writes one of these formats: best (the default, to best_config.json), dispatch (the "
              "choice of 'tune --sizes', to dispatch.json), csv, json, kernels, kernel-tuner, t4, "
-             "and t1 (the space of a task, for other tuners). The last six go to standard output "
+             "t1 (the space of a task, for other tuners) and triton (a list of triton.Config). The "
+             "last seven go to standard output "
              "unless --output names a file.\n\n"
              "A file is written whole or not at all. One that exists and that export did not "
              "write for this kernel is replaced only with --force. A kernel that has changed "

@@ -1,6 +1,7 @@
 /* cmd_new.c: writes the skeleton of a kernel. */
 #include <string.h>
 
+#include "base/fs.h"
 #include "cli/options.h"
 #include "cli/output.h"
 
@@ -14,11 +15,13 @@ static int run(const ak_args *args)
         return ak_complain_error(&err);
     }
     const char *path = args->operand[1];
+    const bool is_triton = ak_args_has(args, AK_OPTION_TRITON);
     char *note = NULL;
-    ak_status status =
-        ak_args_has(args, AK_OPTION_FROM)
-            ? ak_kernel_adopt(&note, path, args->text[AK_OPTION_FROM], &err)
-            : (ak_args_has(args, AK_OPTION_CUDA) ? ak_kernel_new_cuda : ak_kernel_new)(path, &err);
+    ak_status status = ak_args_has(args, AK_OPTION_FROM)
+                           ? ak_kernel_adopt(&note, path, args->text[AK_OPTION_FROM], &err)
+                           : (is_triton                           ? ak_kernel_new_triton
+                              : ak_args_has(args, AK_OPTION_CUDA) ? ak_kernel_new_cuda
+                                                                  : ak_kernel_new)(path, &err);
     if (status != AK_OK) {
         return ak_complain_error(&err);
     }
@@ -31,13 +34,22 @@ static int run(const ak_args *args)
         return good ? AK_EXIT_DONE : AK_EXIT_FAILED;
     }
     const char *here = strchr(path, '/') == NULL ? "./" : "";
-    char command[600];
-    ak_out("wrote the kernel folder %s: edit problem.json, the space and the source in it\n", path);
+    char command[600], operand[560];
+    if (is_triton) {
+        const char *name = ak_fs_base(path);
+        (void)snprintf(operand, sizeof operand, "%s%.400s/%.64s.py", here, path, name);
+        ak_out("wrote %s/%s.py, a Triton kernel, and %s.json, its settings: edit both\n", path,
+               name, name);
+    } else {
+        (void)snprintf(operand, sizeof operand, "%s%.500s", here, path);
+        ak_out("wrote the kernel folder %s: edit problem.json, the space and the source in it\n",
+               path);
+    }
     ak_out("%s", note == NULL ? "" : note);
     ak_text_free(note);
-    (void)snprintf(command, sizeof command, "check %s%.500s", here, path);
+    (void)snprintf(command, sizeof command, "check %s", operand);
     ak_out_next(command, "is it right?");
-    (void)snprintf(command, sizeof command, "tune %s%.500s", here, path);
+    (void)snprintf(command, sizeof command, "tune %s", operand);
     ak_out_next(command, "make it fast");
     return AK_EXIT_DONE;
 }
@@ -48,14 +60,16 @@ const ak_command ak_cmd_new = {
     .operands = "kernel NAME",
     .least = 2,
     .most = 2,
-    .options = AK_O(FROM) | AK_O(CUDA) | AK_O(JSON) | AK_O(HELP),
+    .options = AK_O(FROM) | AK_O(CUDA) | AK_O(TRITON) | AK_O(JSON) | AK_O(HELP),
     .about = "Writes a folder NAME with a commented problem.json, a space file and a source. They "
              "work as they are; change them into your kernel. NAME may be a path; the folder must "
              "not exist.\n\n"
              "With --from FILE the folder is made of a kernel that exists: of a T1 file, or of a "
              "source, whose entry, arguments and parameters (template arguments, #ifndef/#define, "
              "-DNAME=16) are found in it. What could not be found is said, with where to write "
-             "it.",
+             "it. A Python file with a Triton kernel (kernel.py, or kernel.py:function) needs its "
+             "settings in the JSON file beside it (docs/howto-triton.md); 'tune kernel.py' takes "
+             "such a file as it is.",
     .examples = "  autokernel new kernel saxpy\n"
                 "  autokernel check ./saxpy\n"
                 "  autokernel new kernel mine --from kernel.cu\n",

@@ -22,69 +22,25 @@
    machine. */
 #define OPEN_NS (120 * AK_SECOND_NS)
 #define RUN_NS  (600 * AK_SECOND_NS)
-#define FIND_NS (20 * AK_SECOND_NS)
-/* A program that asks Python for the path of its own executable and for the folders that it imports
-   from. */
-#define ABOUT                                                                                      \
-    "import site, sys; print(sys.executable, sys.prefix, sys.base_prefix, "                        \
-    "site.getusersitepackages(), sep='\\n')"
-enum { PATHS = 4 };
 
 typedef struct python_state {
     ak_script script;
     char folder[AK_PATH_MAX];
 } python_state;
 
-/* Finds the interpreter and its folders; the Python program that is configured may be a script that
-   chooses an interpreter. `text` holds the paths. */
-static ak_status find_python(char *paths[PATHS], char **text, ak_error *err)
-{
-    const char *python = ak_script_python();
-    const char *const argv[] = {python, "-c", ABOUT, NULL};
-    const ak_proc_spec spec = {.argv = argv, .timeout_ns = FIND_NS};
-    ak_proc_result run = {0};
-    char found[AK_PATH_MAX];
-    if (!ak_fs_which(found, python)) {
-        return ak_fail(err, AK_UNAVAILABLE,
-                       "a Python reference needs %.200s, which is not installed (AUTOKERNEL_PYTHON "
-                       "names another Python)",
-                       python);
-    }
-    ak_status status = ak_proc_run(&run, &spec, err);
-    if (status != AK_OK) {
-        return status;
-    }
-    char *at = run.output;
-    size_t count = 0;
-    for (; run.exit_code == 0 && count < PATHS && strchr(at, '\n') != NULL; count++) {
-        paths[count] = at;
-        at = strchr(at, '\n');
-        *at++ = 0;
-    }
-    if (count < PATHS) {
-        status = ak_fail(err, AK_UNAVAILABLE, "%.200s cannot be run: %.200s", python,
-                         run.output_length == 0 ? "no output" : run.output);
-    } else {
-        *text = run.output;
-        run.output = NULL;
-    }
-    ak_proc_result_clear(&run);
-    return status;
-}
-
 static ak_status start(python_state *s, const char *kernel, ak_error *err)
 {
-    char *paths[PATHS] = {NULL}, *text = NULL;
-    const char *readable[AK_COMPILE_READS + PATHS + 3];
+    ak_script_home home;
+    const char *readable[AK_COMPILE_READS + AK_SCRIPT_PATHS + 3];
     size_t n = AK_COMPILE_READS;
     ak_sandbox_plan plan;
-    ak_status status = find_python(paths, &text, err);
+    ak_status status = ak_script_find(&home, "a Python reference", err);
     if (status != AK_OK) {
         return status;
     }
     memcpy(readable, ak_compile_reads, AK_COMPILE_READS * sizeof *readable);
-    for (size_t i = 0; i < PATHS; i++) {
-        readable[n++] = paths[i];
+    for (size_t i = 0; i < AK_SCRIPT_PATHS; i++) {
+        readable[n++] = home.path[i];
     }
     readable[n++] = kernel;
     readable[n++] = "/proc/self";
@@ -96,9 +52,9 @@ static ak_status start(python_state *s, const char *kernel, ak_error *err)
     ak_sandbox_plan_open(&plan, readable, writable);
     const ak_proc_spec confined = {
         .setenv = variables, .confine = ak_sandbox_plan_apply, .confine_context = &plan};
-    status = ak_script_start(&s->script, paths[0], SCRIPT, WHERE, &confined, err);
+    status = ak_script_start(&s->script, home.path[0], SCRIPT, WHERE, &confined, err);
     ak_sandbox_plan_close(&plan);
-    ak_free(text);
+    ak_script_home_clear(&home);
     return status;
 }
 

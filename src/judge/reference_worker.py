@@ -18,6 +18,7 @@ sys.path[:] = [folder for folder in sys.path if folder]  # not the folder where 
 
 import inspect
 import json
+import linecache
 import os
 import traceback
 
@@ -53,6 +54,8 @@ def prepare(request):
     file, outputs = request["file"], request["outputs"]
     sys.path.insert(0, request["folder"])
     scope = {"__name__": "reference", "__file__": os.path.join(request["folder"], file)}
+    # Decorators may ask for the source (@triton.jit does).
+    linecache.cache[file] = (len(request["source"]), None, request["source"].splitlines(True), file)
     exec(compile(request["source"], file, "exec"), scope)
     function = scope.get(request["function"])
     if not callable(function):

@@ -6,19 +6,21 @@
 #ifndef AK_PROBLEM_BACKEND_RULES_H
 #define AK_PROBLEM_BACKEND_RULES_H
 
+#include "base/fs.h"
 #include "problem/task.h"
 
 /* The rules of a backend. Every member may be NULL. */
 typedef struct ak_backend_rules {
     /* Returns AK_INVALID for a mistake in "Launch". Called when the space file is loaded. */
-    ak_status (*check_launch)(const json_t *launch, const ak_problem *problem, const char *where,
-                              ak_error *err);
+    ak_status (*check_launch)(const ak_implementation_spec *implementation,
+                              const ak_problem *problem, ak_error *err);
     /* Returns true if a kernel with this "Launch" has a second entry, specialised for the task's
        own sizes. */
     bool (*is_specialised)(const json_t *launch);
     /* Appends the options that the backend's compiler needs for every configuration of the task.
        They come after the macros of the task and before the options of the space file. */
-    ak_status (*add_options)(ak_options *out, const ak_task *task, ak_error *err);
+    ak_status (*add_options)(ak_options *out, const ak_task *task, const ak_config *config,
+                             ak_error *err);
     /* Appends to the source what calls an entry that takes its arguments as "Launch" says. The
        entry is then "ak_kernel". */
     ak_status (*adapt)(ak_buf *out, const json_t *launch, const char *entry,
@@ -31,5 +33,18 @@ typedef struct ak_backend_rules {
 /* Returns a backend's rules; NULL if the backend adds none, or if this build has no backend of
    this name. Defined in backend/backend.c. */
 const ak_backend_rules *ak_backend_rules_find(const char *backend);
+
+/* A Triton function of a user's Python file. */
+typedef struct ak_python_source {
+    const char *path;
+    const char *function;        /* "": the only one of the file */
+    const json_t *settings;      /* of the JSON file beside it */
+    const char *settings_name;   /* for messages */
+    char reference[AK_PATH_MAX]; /* a file with the reference beside it; "": none */
+} ak_python_source;
+/* Writes problem.json, triton.json and the sources into a folder. Defined in
+   backend/triton/triton_adopt.c. */
+ak_status ak_backend_adopt_python(const char *folder, const ak_python_source *source,
+                                  ak_error *err);
 
 #endif

@@ -31,31 +31,54 @@ static ak_status check_keys(const json_t *object, const char *where, ak_error *e
     return AK_OK;
 }
 
-/* Returns AK_INVALID if "Language" is not the backend's. All sources of a backend are compiled
-   as its language. */
-static ak_status check_language(const json_t *kernel, const char *backend, const char *where,
-                                ak_error *err)
-{
-    static const struct {
-        const char *backend, *language, *lower;
-    } taken[] = {{"host", "C", "c"},
+/* The languages of backends. A file whose name begins with a language that is no backend
+   (triton.json) belongs to the backend that runs it. */
+#define TRITON "triton"
+static const struct {
+    const char *backend, *language, *lower;
+} languages[] = {{"host", "C", "c"},
                  {"host", "C++", "c++"},
                  {"cuda", "CUDA", "cuda"},
+                 {"cuda", "Triton", TRITON},
                  {"opencl", "OpenCL", "opencl"}};
+#define LANGUAGES (sizeof languages / sizeof languages[0])
+
+static const char *backend_of(const char *beginning)
+{
+    for (size_t i = 0; i < LANGUAGES; i++) {
+        if (strcmp(beginning, languages[i].lower) == 0) {
+            return languages[i].backend;
+        }
+    }
+    return beginning;
+}
+
+/* Reads "Language". Returns AK_INVALID if it is not one of the backend's, as one of which all
+   sources of an implementation are compiled. */
+static ak_status read_language(ak_implementation_spec *implementation, const json_t *kernel,
+                               ak_error *err)
+{
+    const char *backend = implementation->backend, *where = implementation->where;
     const char *wanted = NULL;
     const char *language = NULL;
     AK_DO(ak_json_string_or(&language, kernel, "Language", NULL, where, err));
     if (language == NULL) {
+        bool named = strncmp(implementation->name, TRITON, strlen(TRITON)) == 0;
+        implementation->language = named ? TRITON : NULL;
         return AK_OK;
     }
-    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
-        if (strcmp(backend, taken[i].backend) != 0) {
+    for (size_t i = 0; i < LANGUAGES; i++) {
+        if (strcmp(backend, languages[i].backend) != 0) {
             continue;
         }
-        if (strcmp(language, taken[i].language) == 0 || strcmp(language, taken[i].lower) == 0) {
+        if (strcmp(language, languages[i].language) == 0 ||
+            strcmp(language, languages[i].lower) == 0) {
+            implementation->language = languages[i].lower;
             return AK_OK;
         }
-        wanted = strcmp(backend, "host") == 0 ? "C or C++" : taken[i].language;
+        wanted = strcmp(backend, "host") == 0   ? "C or C++"
+                 : strcmp(backend, "cuda") == 0 ? "CUDA or Triton"
+                                                : languages[i].language;
     }
     return wanted == NULL
                ? AK_OK
@@ -63,6 +86,11 @@ static ak_status check_language(const json_t *kernel, const char *backend, const
                          "%s: \"Language\" is \"%.40s\", which is not supported: a kernel for %s "
                          "is written in %s",
                          where, language, backend, wanted);
+}
+
+bool ak_implementation_is_triton(const ak_implementation_spec *implementation)
+{
+    return implementation->language != NULL && strcmp(implementation->language, TRITON) == 0;
 }
 
 static ak_status read_strings(const char *const **out, size_t *count, ak_problem *problem,
@@ -245,8 +273,15 @@ static ak_status read_launch(ak_implementation_spec *implementation, ak_problem 
     const ak_backend_rules *rules = ak_backend_rules_find(implementation->backend);
     const json_t *launch = json_object_get(kernel, "Launch");
     implementation->launch = launch;
-    implementation->specialised = launch != NULL && rules != NULL &&
-                                  rules->is_specialised != NULL && rules->is_specialised(launch);
+    const bool is_triton = ak_implementation_is_triton(implementation);
+    implementation->specialised =
+        is_triton || (launch != NULL && rules != NULL && rules->is_specialised != NULL &&
+                      rules->is_specialised(launch));
+    if (is_triton && launch == NULL) {
+        return ak_fail(err, AK_INVALID,
+                       "%s: \"Launch\" is missing: a Triton kernel needs Grid and Arguments",
+                       where);
+    }
     ak_status status = AK_OK;
     AK_TRY(ak_json_string_or(&implementation->kernel_name, kernel, "KernelName", "ak_kernel", where,
                              err));
@@ -254,7 +289,7 @@ static ak_status read_launch(ak_implementation_spec *implementation, ak_problem 
         ak_json_string_or(&implementation->architecture, kernel, "Architecture", NULL, where, err));
     AK_TRY(read_spills(implementation, kernel, err));
     if (launch != NULL && rules != NULL && rules->check_launch != NULL) {
-        AK_TRY(rules->check_launch(launch, problem, where, err));
+        AK_TRY(rules->check_launch(implementation, problem, err));
     }
     if (launch != NULL && rules != NULL && rules->adapt != NULL) {
         AK_TRY(adapt(implementation, problem, rules, err));
@@ -290,7 +325,7 @@ static ak_status read_specification(ak_implementation_spec *implementation, ak_p
             AK_TRY(ak_implementation_check_option(implementation, implementation->options[i], err));
         }
         AK_TRY(check_keys(kernel, where, err));
-        AK_TRY(check_language(kernel, implementation->backend, where, err));
+        AK_TRY(read_language(implementation, kernel, err));
         AK_TRY(read_source(implementation, problem, files, kernel, err));
     }
     AK_TRY(read_expression(&implementation->workspace, kernel, "Workspace", "0", where, err));
@@ -328,7 +363,7 @@ ak_status ak_implementation_read(ak_problem *problem, const ak_kernel_files *fil
                                                .dtypes = ~0u};
     ak_status status = AK_OK;
     AK_TRY(ak_problem_text(&implementation->name, problem, name, err));
-    AK_TRY(ak_problem_text(&implementation->backend, problem, backend, err));
+    AK_TRY(ak_problem_text(&implementation->backend, problem, backend_of(backend), err));
     AK_TRY(ak_json_object_or_null(&space, definition, "ConfigurationSpace", where, err));
     if (space == NULL) {
         return ak_fail(err, AK_INVALID, "%s: \"ConfigurationSpace\" is missing", where);

@@ -108,7 +108,9 @@ typedef struct ak_tolerance_spec {
 
 typedef struct ak_implementation_spec {
     const char *name;           /* "host", "cuda_sm90": the stem of the space file */
-    const char *backend;        /* "host": the part of the name before the first '_' */
+    const char *backend;        /* "host": the part of the name before the first '_', or the backend
+                                   that runs the language */
+    const char *language;       /* in lower case: "c", "c++", "cuda"; NULL: the file has none */
     const json_t *definition;   /* the whole space file */
     const char *source;         /* text of the Include files and of KernelFile, joined */
     const char *const *options; /* CompilerOptions */
@@ -125,6 +127,9 @@ typedef struct ak_implementation_spec {
     unsigned dtypes;          /* bit 1 << dtype is set for each dtype that it computes in */
     const char *where;        /* path for messages */
 } ak_implementation_spec;
+
+/* Returns whether the implementation is written in Triton. */
+bool ak_implementation_is_triton(const ak_implementation_spec *implementation);
 
 /* The reference that results are compared with ("reference" in problem.json). */
 typedef struct ak_reference_spec {

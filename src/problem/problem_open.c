@@ -1,11 +1,12 @@
-/* problem_open.c: finds a kernel by its name and opens it: a built-in kernel, a folder, or a T1
-   file. */
+/* problem_open.c: finds a kernel by its name and opens it: a built-in kernel, a folder, a T1 file,
+   or a function of a Python file. */
 #include "problem/kernel_files.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/asset.h"
+#include "problem/python_kernel.h"
 
 #define BUILTIN_FOLDER "kernels/"
 
@@ -134,6 +135,9 @@ static ak_status open_named(ak_problem *problem, const char *name, bool kept, ak
             status = ak_fail(err, AK_NOT_FOUND, "%s: the folder has no %s, so it is not a kernel",
                              files->folder, AK_PROBLEM_FILE);
         }
+        status = status == AK_OK ? ak_kernel_open(problem, files, err) : status;
+    } else if (ak_python_kernel_is(name)) {
+        status = ak_python_kernel_folder(files->folder, name, err);
         status = status == AK_OK ? ak_kernel_open(problem, files, err) : status;
     } else if (!ak_fs_is_file(name)) {
         status = unknown_kernel(name, err);

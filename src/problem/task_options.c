@@ -56,7 +56,7 @@ ak_status ak_task_options(ak_options *out, const ak_task *task, const ak_config 
     AK_TRY(add_defines(out, task, err));
     const ak_backend_rules *rules = ak_backend_rules_find(task->implementation->backend);
     if (rules != NULL && rules->add_options != NULL) {
-        AK_TRY(rules->add_options(out, task, err));
+        AK_TRY(rules->add_options(out, task, config, err));
     }
     for (size_t i = 0; i < task->implementation->option_count; i++) {
         AK_TRY(ak_options_add(out, task->implementation->options[i], err));

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "problem/kernel_scan.h"
+#include "problem/python_kernel.h"
 #include "problem/t1_kernel.h"
 #include "tuner/skeleton.h"
 
@@ -140,24 +141,26 @@ ak_status ak_kernel_adopt(char **out_note, const char *path, const char *file, a
     ak_problem *problem = NULL;
     const char *backend = NULL;
     char *note = NULL;
+    const bool is_python = ak_python_kernel_is(file);
     for (size_t i = 0; i < sizeof languages / sizeof *languages; i++) {
         backend = backend == NULL && ak_fs_has_suffix(file, languages[i].suffix)
                       ? languages[i].backend
                       : backend;
     }
-    if (backend == NULL && !ak_fs_has_suffix(file, ".json")) {
+    if (backend == NULL && !is_python && !ak_fs_has_suffix(file, ".json")) {
         return ak_fail(err, AK_INVALID,
                        "%.200s: a kernel is made of a T1 file (.json), or of a "
-                       ".cu, .cl or .c file",
+                       ".cu, .cl, .c or .py file",
                        file);
     }
-    if (!ak_fs_is_file(file)) {
+    if (!is_python && !ak_fs_is_file(file)) {
         return ak_fail(err, AK_NOT_FOUND, "%.200s: there is no such file", file);
     }
     ak_status status = AK_OK;
     AK_DO(ak_skeleton_folder(path, err));
-    AK_TRY(backend == NULL ? adopt_t1(&note, path, file, err)
-                           : adopt_source(&note, path, file, backend, err));
+    AK_TRY(is_python         ? ak_python_kernel_make(path, file, err)
+           : backend == NULL ? adopt_t1(&note, path, file, err)
+                             : adopt_source(&note, path, file, backend, err));
     AK_TRY(ak_problem_open(&problem, path, err)); /* what was written can be read */
 out:
     ak_problem_close(problem);

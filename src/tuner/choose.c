@@ -325,7 +325,10 @@ static ak_status gather(chooser *ch, ak_task *first, const ak_task_spec *spec, a
         other.implementation = name;
         other.dtype = ak_dtype_text(first->dtype);
         other.device = first->devices;
+        /* One in Triton takes part only if it is named: it needs a Python with Triton, which starts
+           for seconds. */
         if (strcmp(name, first->implementation->name) != 0 &&
+            !ak_implementation_is_triton(&first->problem->implementations[i]) &&
             ak_task_open(&task, &other, NULL) == AK_OK) {
             ch->list[ch->count++].task = task;
         }

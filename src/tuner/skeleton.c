@@ -12,7 +12,7 @@
 
 #define SKELETON_BYTES_MAX 16384
 
-/* In these texts '@' stands for the kernel's name. */
+/* In these texts '@' stands for the kernel's name, and "@@" for one '@'. */
 static const char problem_json[] =
     "{\n"
     "  \"schema\": 1,\n"
@@ -159,6 +159,51 @@ static const char cuda_cu[] =
     "    }\n"
     "}\n";
 
+static const char triton_py[] =
+    "\"\"\"Z = 2 * X + Y in Triton. The parameters and their values are those of "
+    "@@triton.autotune; @.json beside this file\n"
+    "says sizes, arguments and grid.\"\"\"\n"
+    "import triton\n"
+    "import triton.language as tl\n"
+    "\n"
+    "\n"
+    "@@triton.autotune(\n"
+    "    configs=[triton.Config({\"BLOCK_SIZE\": size}, num_warps=warps) for size in (512, 1024, "
+    "2048) for warps in (2, 4, 8)],\n"
+    "    key=[\"n\"])\n"
+    "@@triton.jit\n"
+    "def @(x_ptr, y_ptr, z_ptr, n, BLOCK_SIZE: tl.constexpr):\n"
+    "    i = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)\n"
+    "    inside = i < n\n"
+    "    x = tl.load(x_ptr + i, mask=inside)\n"
+    "    y = tl.load(y_ptr + i, mask=inside)\n"
+    "    tl.store(z_ptr + i, 2 * x + y, mask=inside)\n"
+    "\n"
+    "\n"
+    "def reference(x_ptr, y_ptr):\n"
+    "    \"\"\"Computes the right result with NumPy, in double. The parameters are names of "
+    "arguments and sizes.\"\"\"\n"
+    "    return 2 * x_ptr + y_ptr\n";
+
+static const char triton_json[] =
+    "{\n"
+    "  \"description\": \"Z = 2 * X + Y over n elements\",\n"
+    "  \"sizes\": {\"n\": 1048576},\n"
+    "  \"dtypes\": [\"f32\"],\n"
+    "  \"arguments\": {\n"
+    "    \"x_ptr\": {\"shape\": [\"n\"]},\n"
+    "    \"y_ptr\": {\"shape\": [\"n\"]},\n"
+    "    \"z_ptr\": {\"shape\": [\"n\"], \"access\": \"out\"},\n"
+    "    \"n\": \"n\"\n"
+    "  },\n"
+    "  \"grid\": [\"(n + BLOCK_SIZE - 1)//BLOCK_SIZE\"],\n"
+    "  \"flops\": \"2*n\",\n"
+    "  \"bytes\": \"3*n*dtype_bytes\",\n"
+    "  \"reference\": \"@.py:reference\",\n"
+    "  \"tolerance\": {\"f32\": {\"relative\": \"4*eps\", \"rms\": \"4*eps\"}},\n"
+    "  \"awkward\": [{\"n\": 1}, {\"n\": 7}, {\"n\": 33}, {\"n\": 1023}, {\"n\": 1025}]\n"
+    "}\n";
+
 static const char readme[] =
     "# @\n"
     "\n"
@@ -185,7 +230,9 @@ static ak_status write_one(const char *folder, const char *file, const char *tex
     char path[AK_PATH_MAX];
     ak_buf filled = AK_BUF(SKELETON_BYTES_MAX);
     for (const char *p = text; *p != 0; p++) {
-        if (*p == '@') {
+        if (p[0] == '@' && p[1] == '@') {
+            ak_buf_putc(&filled, *p++);
+        } else if (*p == '@') {
             ak_buf_puts(&filled, kernel);
         } else {
             ak_buf_putc(&filled, *p);
@@ -235,6 +282,22 @@ ak_status ak_kernel_new_cuda(const char *path, ak_error *err)
     }
     AK_TRY(write_one(path, "cuda.json", cuda_json, name, err));
     AK_TRY(write_one(path, "cuda.cu", cuda_cu, name, err));
+    return AK_OK;
+out:
+    ak_fs_remove(path);
+    return status;
+}
+
+ak_status ak_kernel_new_triton(const char *path, ak_error *err)
+{
+    const char *name = ak_fs_base(path);
+    char file[80];
+    ak_status status = AK_OK;
+    AK_DO(ak_skeleton_folder(path, err));
+    (void)snprintf(file, sizeof file, "%.64s.py", name);
+    AK_TRY(write_one(path, file, triton_py, name, err));
+    (void)snprintf(file, sizeof file, "%.64s.json", name);
+    AK_TRY(write_one(path, file, triton_json, name, err));
     return AK_OK;
 out:
     ak_fs_remove(path);

@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "backend/sandbox.h"
+#include "backend/triton/triton.h"
 #include "base/alloc.h"
 
 /* Adds the facts besides the backend's on which results of the task depend. */
@@ -27,6 +28,13 @@ ak_status ak_environment_facts(json_t **out, const ak_task *task, ak_error *err)
     json_t *facts = NULL;
     ak_status status = ak_backend_find(&backend, task->backend, err);
     status = status == AK_OK ? backend->environment(&facts, task->device, err) : status;
+    if (status == AK_OK && ak_implementation_is_triton(task->implementation)) {
+        char version[32];
+        status = ak_triton_version(version, sizeof version, err);
+        if (status == AK_OK && !ak_json_set_text(facts, "triton", version)) {
+            status = ak_fail_memory(err);
+        }
+    }
     if (status == AK_OK && !add_facts(facts, task)) {
         status = ak_fail_memory(err);
     }

@@ -70,6 +70,10 @@ static json_t *compiler_names(const ak_pool *pool)
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
         (void)json_array_append_new(list, json_string(usual[i]));
     }
+    const char *language = pool->task->implementation->language;
+    if (language != NULL) {
+        (void)json_array_append_new(list, json_string(language));
+    }
     for (size_t i = 0; i < ak_space_parameter_count(pool->task->space); i++) {
         const ak_parameter *parameter = ak_space_parameter(pool->task->space, i);
         for (size_t k = 0; parameter->use == AK_USE_COMPILER && k < parameter->value_count; k++) {

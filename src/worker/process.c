@@ -18,31 +18,35 @@
 #define TREE_TEXT_MAX     65536
 #define DESCENDANT_ROUNDS 5000 /* a second */
 
-static void kill_below(pid_t pid, int depth)
+/* Returns how many children it has found besides `spare`. */
+static size_t kill_below(pid_t pid, pid_t spare, int depth)
 {
+    size_t found = 0;
     char path[64], *text = NULL;
     /* This file lists only the children of the first thread: our workers start processes from no
        other. */
     (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
     if (depth >= TREE_DEPTH_MAX || ak_fs_read(&text, NULL, path, TREE_TEXT_MAX, NULL) != AK_OK) {
-        return;
+        return 0;
     }
     for (char *at = text; *at != 0;) {
         size_t digits = strspn(at, "0123456789");
         int64_t child = 0;
         char after = at[digits];
         at[digits] = 0;
-        if (ak_text_int(&child, at) && child > 1) {
+        if (ak_text_int(&child, at) && child > 1 && child != spare) {
+            found++;
             (void)kill((pid_t)child, SIGSTOP); /* so that it starts no more children */
-            kill_below((pid_t)child, depth + 1);
+            (void)kill_below((pid_t)child, 0, depth + 1);
             (void)kill((pid_t)child, SIGKILL);
         }
         at += digits + (after == 0 ? 0 : 1);
     }
     ak_free(text);
+    return found;
 }
 
-void ak_process_end_descendants(void)
+void ak_process_end_descendants(pid_t spare)
 {
     /* When a process is killed its children become ours, so this repeats until none is left. */
     for (int round = 0; round < DESCENDANT_ROUNDS; round++) {
@@ -50,10 +54,9 @@ void ak_process_end_descendants(void)
         do {
             ended = waitpid(-1, NULL, WNOHANG | __WALL);
         } while (ended > 0);
-        if (ended < 0) {
+        if (ended < 0 || (kill_below(getpid(), spare, 0) == 0 && spare > 0)) {
             return; /* no children are left */
         }
-        kill_below(getpid(), 0);
         ak_clock_sleep_ns(AK_MS_NS / 5);
     }
 }
@@ -62,7 +65,7 @@ void ak_process_kill_tree(ak_proc *proc)
 {
     if (proc->pid > 0) {
         (void)kill(proc->pid, SIGSTOP);
-        kill_below(proc->pid, 0);
+        (void)kill_below(proc->pid, 0, 0);
         ak_proc_kill(proc);
     }
 }

@@ -7,8 +7,9 @@
 
 /* Kills a child, its children and theirs, whatever groups they are in, and reaps the child. */
 void ak_process_kill_tree(ak_proc *proc);
-/* Kills and reaps every child of this process and every process that these children have left
-   behind. Call it only in a process that is a subreaper and needs none of its children any more. */
-void ak_process_end_descendants(void);
+/* Kills and reaps every child of this process, and every process that these children have left
+   behind, but leaves `spare` and its children alone; 0: none. Call it only in a process that is a
+   subreaper and needs no other child any more. */
+void ak_process_end_descendants(pid_t spare);
 
 #endif

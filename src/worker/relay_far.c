@@ -130,7 +130,7 @@ int ak_relay_far(int argc, char **argv)
     }
     ak_relay_flush(&near, LAST_NS);
     ak_process_kill_tree(&proc);
-    ak_process_end_descendants();
+    ak_process_end_descendants(0);
     ak_fs_owned_close(&own);
     ak_relay_close(&near);
     return 0;

@@ -59,8 +59,9 @@ typedef ak_status (*handler)(json_t **out, worker *w, const json_t *request, ak_
 static ak_status start(json_t **out, worker *w, const json_t *request, ak_error *err)
 {
     char homes[COMPILERS_MAX][AK_PATH_MAX];
-    char extra[3][AK_PATH_MAX] = {"", "", ""};
-    const char *readable[AK_COMPILE_READS + COMPILERS_MAX + 4 + 1];
+    char program[AK_PATH_MAX];
+    ak_compile_folders extra = {.count = 0};
+    const char *readable[AK_COMPILE_READS + COMPILERS_MAX + AK_COMPILE_FOLDERS_MAX + 4];
     const char *folder;
     const char **compilers = NULL;
     size_t count = 0, n = 0;
@@ -83,21 +84,24 @@ out:
     if (w->backend->folders != NULL) {
         /* The compiler of such a backend runs in a child that is this program, so it must be
            readable. */
-        w->backend->folders(extra[0], extra[1]);
-        for (size_t i = 0; i < 2; i++) {
-            readable[n] = extra[i];
-            n += extra[i][0] != 0 ? 1 : 0;
+        status = w->backend->folders(&extra, compilers, count, err);
+        for (size_t i = 0; i < extra.count; i++) {
+            readable[n++] = extra.readable[i];
+        }
+        if (extra.writable[0] != 0) {
+            readable[n++] = extra.writable;
         }
         readable[n++] = "/proc/self";
-        if (ak_program_find(extra[2], NULL) == AK_OK) {
-            readable[n++] = extra[2];
+        if (ak_program_find(program, NULL) == AK_OK) {
+            readable[n++] = program;
         }
     }
     readable[n] = NULL;
-    const char *const writable[] = {folder, "/dev/null", extra[1][0] != 0 ? extra[1] : NULL, NULL};
+    const char *const writable[] = {folder, "/dev/null",
+                                    extra.writable[0] != 0 ? extra.writable : NULL, NULL};
     (void)ak_sandbox_files(readable, writable);
     ak_free(compilers);
-    return AK_OK;
+    return status;
 }
 
 static ak_status compile(json_t **out, worker *w, const json_t *request, ak_error *err)
@@ -121,7 +125,8 @@ static ak_status compile(json_t **out, worker *w, const json_t *request, ak_erro
     job.memory_max = memory > 0 ? (size_t)memory : 0;
     job.priority = again ? AK_PROC_BATCH : w->backend->is_cpu ? AK_PROC_IDLE : AK_PROC_LOW;
     status = w->backend->compile(&result, &job, err);
-    ak_process_end_descendants();
+    ak_process_end_descendants(
+        w->backend->compiler_process == NULL ? 0 : w->backend->compiler_process());
     if (status != AK_OK) {
         goto out;
     }

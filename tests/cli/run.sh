@@ -91,7 +91,8 @@ run_one() {
     mkdir -p "$scratch/bin" "$scratch/work" "$scratch/home" "$scratch/tmp"
     make_executable "$scratch"
     (
-        # Nothing of the user's may leak in.
+        # Nothing of the user's may leak in; cli/triton asks for the Python that has Triton.
+        export TEST_PYTHON=${AUTOKERNEL_PYTHON:-python3}
         for variable in $(compgen -e | grep -E '^(AUTOKERNEL|XDG|OPENBLAS|OMP|BLIS)_'); do
             unset "$variable"
         done

@@ -228,7 +228,7 @@ static void test_mistakes(void **state)
         ak_error err = AK_ERROR_INIT;
         json_t *json = json_loads(wrong[i].json, JSON_DECODE_ANY, NULL);
         assert_non_null(json);
-        assert_int_not_equal(ak_launch_check(json, problem, "x.json", &err), AK_OK);
+        assert_int_not_equal(ak_launch_check(json, true, problem, "x.json", &err), AK_OK);
         if (strstr(err.text, wrong[i].message) == NULL) {
             fail_msg("expected \"%s\", got \"%s\"", wrong[i].message, err.text);
         }

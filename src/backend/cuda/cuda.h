@@ -52,11 +52,12 @@ void ak_cuda_uuid_text(char out[AK_UUID_BYTES], const unsigned char uuid[16]);
 #define AK_CUDA_SUFFIX ".cubin"
 ak_status ak_cuda_source(ak_buf *out, const char *text, const char *name, ak_error *err);
 ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
+ak_status ak_cuda_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
+                          ak_error *err);
 /* Gives {"architecture": "sm_90a", "compute_capability": 90, "driver": 13000}: code runs with every
    driver of the same major version of CUDA, from its first on. */
 ak_status ak_cuda_requires(json_t **out, char *version, size_t bytes, const ak_compile_job *job,
                            ak_error *err);
-void ak_cuda_folders(char readable[AK_PATH_MAX], char writable[AK_PATH_MAX]);
 /* Runs the child: `autokernel worker --nvrtc SOURCE CUBIN OPTION...`; its log goes to stdout. */
 int ak_cuda_nvrtc_main(int argc, char **argv);
 /* cuda_sanitize.c: as `sanitize` of backend.h; and the child that the tool runs. */

@@ -19,6 +19,7 @@
 
 #include "backend/compile.h"
 #include "backend/cuda/cuda.h"
+#include "backend/triton/triton.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
@@ -252,17 +253,25 @@ static void cache_keep(const cache_place *place, const char *artifact, const cha
 
 static bool is_worker; /* a compile worker has a single thread and NVRTC loaded */
 
-void ak_cuda_folders(char readable[AK_PATH_MAX], char writable[AK_PATH_MAX])
+ak_status ak_cuda_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
+                          ak_error *err)
 {
     const ak_cuda_nvrtc *nvrtc;
-    readable[0] = writable[0] = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(compilers[i], AK_TRITON) == 0) {
+            return ak_triton_folders(out, err);
+        }
+    }
+    char *readable = out->readable[out->count];
     if (ak_cuda_nvrtc_open(&nvrtc, NULL) == AK_OK && realpath(nvrtc->path, readable) != NULL) {
         *strrchr(readable, '/') = 0;
+        out->count++;
         is_worker = true;
     }
-    if (cache_root(writable, NULL) != AK_OK || ak_fs_mkdirs(writable, NULL) != AK_OK) {
-        writable[0] = 0;
+    if (cache_root(out->writable, NULL) != AK_OK || ak_fs_mkdirs(out->writable, NULL) != AK_OK) {
+        out->writable[0] = 0;
     }
+    return AK_OK;
 }
 
 /* ---- compiling ------------------------------------------------------------------------------- */
@@ -311,6 +320,9 @@ static ak_status run_nvrtc(ak_proc_result *run, const ak_compile_job *job, ak_er
 ak_status ak_cuda_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err)
 {
     const ak_cuda_nvrtc *nvrtc;
+    if (job->compiler != NULL && strcmp(job->compiler, AK_TRITON) == 0) {
+        return ak_triton_compile(out, job, err);
+    }
     cache_place *place = ak_alloc(1, sizeof *place);
     ak_compile_result result = {0};
     ak_proc_result run = {0};

@@ -22,6 +22,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "backend/triton/triton.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/number.h"
@@ -526,6 +527,7 @@ const ak_backend_ops ak_cuda_ops = {
     .compile = ak_cuda_compile,
     .folders = ak_cuda_folders,
     .sanitize = ak_cuda_sanitize,
+    .compiler_process = ak_triton_process,
     .artifact_suffix = AK_CUDA_SUFFIX,
     .requires = ak_cuda_requires,
     .open = cuda_open,

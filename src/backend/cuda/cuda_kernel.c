@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "backend/triton/triton.h"
 #include "base/alloc.h"
 
 #define CUBIN_MAX        (64u << 20)
@@ -17,6 +18,10 @@ typedef struct bound {
 
 struct ak_cuda_kernels {
     void *module;
+    /* Only of a Triton kernel: what was compiled, and the variant that `module` is. */
+    char *compiled;
+    ak_triton_artifact triton;
+    const char *variant;
     ak_launch_plan plan;
     void *functions[AK_LAUNCH_KERNELS_MAX];
     bool cluster_compiled_in[AK_LAUNCH_KERNELS_MAX];
@@ -42,6 +47,11 @@ ak_status ak_cuda_kernel_load(ak_runnable *runnable, const char *artifact, ak_er
     runnable->kernels = kernels;
     ak_status status = AK_OK;
     AK_TRY(ak_fs_read(&cubin, &length, artifact, CUBIN_MAX, err));
+    if (ak_implementation_is_triton(device->task->implementation)) {
+        kernels->compiled = cubin; /* prepare loads the variant for its arguments */
+        cubin = NULL;
+        return ak_triton_read(&kernels->triton, kernels->compiled, length, err);
+    }
     ak_cuda_cubin_judge(&runnable->refusal, cubin, length);
     if (runnable->refusal.status == AK_TRIAL_OK) {
         int code = device->cuda->module_load(&kernels->module, cubin);
@@ -59,6 +69,8 @@ static void kernels_unload(ak_runnable *runnable)
         if (kernels->module != NULL && !runnable->device->lost) {
             (void)runnable->device->cuda->module_unload(kernels->module);
         }
+        ak_triton_clear(&kernels->triton);
+        ak_free(kernels->compiled);
         ak_free(kernels->memory);
         ak_free(kernels);
     }
@@ -240,14 +252,45 @@ static int bind(bound *out, const ak_launch_kernel *kernel, const ak_runnable *r
     return code;
 }
 
+/* Loads the variant of a Triton kernel for the arguments of the plan, and completes the plan. */
+static ak_status load_variant(ak_runnable *runnable, ak_error *err)
+{
+    ak_cuda_kernels *kernels = runnable->kernels;
+    ak_device *device = runnable->device;
+    ak_triton_variant variant;
+    AK_DO(ak_triton_apply(&variant, &kernels->plan, &kernels->triton, device->task, err));
+    if (kernels->variant != variant.code) {
+        if (kernels->module != NULL) {
+            (void)device->cuda->module_unload(kernels->module);
+            kernels->module = NULL;
+        }
+        char *code = ak_alloc(variant.length, 1); /* aligned, as the driver expects */
+        if (code == NULL) {
+            return ak_fail_memory(err);
+        }
+        memcpy(code, variant.code, variant.length);
+        int failed = device->cuda->module_load(&kernels->module, code);
+        ak_free(code);
+        if (failed != 0) {
+            return ak_fail(err, AK_UNAVAILABLE, "the driver does not load the code (CUDA error %d)",
+                           failed);
+        }
+        kernels->variant = variant.code;
+    }
+    return find_function(runnable, &kernels->plan.kernels[0], err);
+}
+
 static int kernels_prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcome *outcome)
 {
     ak_cuda_kernels *kernels = runnable->kernels;
     ak_error err = AK_ERROR_INIT;
     kernels->at = 0;
     kernels->workspace = launch->workspace_bytes > 0 ? runnable->device->workspace : 0;
-    ak_status status = ak_launch_evaluate(&kernels->plan, launch->task, launch->shape,
-                                          launch->config, resident, runnable, &err);
+    bool is_triton = kernels->compiled != NULL;
+    ak_status status =
+        ak_launch_evaluate(&kernels->plan, launch->task, launch->shape, launch->config,
+                           is_triton ? NULL : resident, runnable, &err);
+    status = status == AK_OK && is_triton ? load_variant(runnable, &err) : status;
     if (status != AK_OK) {
         if (status == AK_NO_MEMORY) {
             return AK_CUDA_ERROR_OUT_OF_MEMORY;

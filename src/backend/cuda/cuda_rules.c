@@ -3,17 +3,26 @@
 
 #include "backend/compile.h"
 #include "backend/launch/launch.h"
+#include "backend/triton/triton.h"
 
 /* The compute capability if the device is not known: the oldest for which this repository has
    kernels. */
 #define LEAST_CAPABILITY 80LL
 
 /* Adds the architecture that the implementation asks for, or else the device's. */
-static ak_status add_architecture(ak_options *out, const ak_task *task, ak_error *err)
+static ak_status add_architecture(ak_options *out, const ak_task *task, const ak_config *config,
+                                  ak_error *err)
 {
     char line[64];
     const char *own = task->implementation->architecture;
     ak_value fact;
+    if (ak_implementation_is_triton(task->implementation)) {
+        bool given =
+            ak_scope_get(&fact, task->constants, "compute_capability") && fact.type == AK_VALUE_INT;
+        (void)snprintf(line, sizeof line, "cuda:%lld",
+                       given ? (long long)fact.as.integer : LEAST_CAPABILITY);
+        return ak_triton_options(out, task, config, line, err);
+    }
     if (own != NULL) {
         (void)snprintf(line, sizeof line, "--gpu-architecture=%.40s", own);
     } else {
@@ -72,9 +81,30 @@ static bool allows_option(const char *option)
            strcmp(option, "-D") != 0 && strcmp(option, "-U") != 0;
 }
 
+/* A Triton kernel's compiler decides how it is launched, except the grid and the arguments. */
+static ak_status check_launch(const ak_implementation_spec *implementation,
+                              const ak_problem *problem, ak_error *err)
+{
+    static const char *const decided[] = {"Block",       "Cluster",    "SharedMemory",
+                                          "LaunchEarly", "KernelName", "SizedKernelName",
+                                          "TensorMaps",  NULL};
+    const json_t *launch = implementation->launch;
+    const bool is_triton = ak_implementation_is_triton(implementation);
+    for (size_t i = 0; is_triton && decided[i] != NULL; i++) {
+        if (json_is_array(launch) || json_object_get(launch, decided[i]) != NULL) {
+            return ak_fail(err, AK_INVALID,
+                           "%s: the Launch of a Triton kernel is one object with Grid and "
+                           "Arguments (and Let); Triton decides the rest%s%s",
+                           implementation->where, json_is_array(launch) ? "" : ": leave out ",
+                           json_is_array(launch) ? "" : decided[i]);
+        }
+    }
+    return ak_launch_check(launch, !is_triton, problem, implementation->where, err);
+}
+
 const ak_backend_rules ak_cuda_rules = {
     .allows_option = allows_option,
-    .check_launch = ak_launch_check,
+    .check_launch = check_launch,
     .is_specialised = ak_launch_is_specialised,
     .add_options = add_architecture,
 };

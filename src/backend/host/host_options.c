@@ -69,13 +69,13 @@ static bool allows_option(const char *option)
 }
 
 /* Tells the compiler the language: the source is a file whose name ends in .c. */
-static ak_status add_language(ak_options *out, const ak_task *task, ak_error *err)
+static ak_status add_language(ak_options *out, const ak_task *task, const ak_config *config,
+                              ak_error *err)
 {
-    const json_t *kernel = json_object_get(task->implementation->definition, "KernelSpecification");
-    const char *language = ak_json_text_at(kernel, "Language");
-    return strcmp(language, "C++") == 0 || strcmp(language, "c++") == 0
-               ? ak_options_add(out, "-xc++", err)
-               : AK_OK;
+    const char *language = task->implementation->language;
+    (void)config;
+    return language != NULL && strcmp(language, "c++") == 0 ? ak_options_add(out, "-xc++", err)
+                                                            : AK_OK;
 }
 
 const ak_backend_rules ak_host_rules = {

@@ -36,6 +36,7 @@ typedef struct reader {
     ak_scope *scope;      /* NULL: only look for mistakes */
     const json_t *launch; /* the current kernel */
     bool own_size;        /* the shape is the task's own */
+    bool needs_block;
     char where[WHERE_MAX];
     const char *map_names[AK_LAUNCH_MAPS_MAX];
     ak_error *err;
@@ -468,7 +469,8 @@ static ak_status read_kernel(ak_launch_kernel *out, bool *used, const ak_task *t
     }
     status = status == AK_OK ? read_name(&out->name, name, r) : status;
     status = status == AK_OK ? read_let(r) : status;
-    status = status == AK_OK ? extents(out->block, "Block", true, BLOCK_MAX, BLOCK_MAX, r) : status;
+    status = status == AK_OK ? extents(out->block, "Block", r->needs_block, BLOCK_MAX, BLOCK_MAX, r)
+                             : status;
     status = status == AK_OK ? extents(out->cluster, "Cluster", false, CLUSTER_MAX, CLUSTER_MAX, r)
                              : status;
     status =
@@ -502,8 +504,8 @@ static size_t kernel_count(const json_t *launch)
     return json_is_array(launch) ? json_array_size(launch) : 1;
 }
 
-ak_status ak_launch_check(const json_t *launch, const ak_problem *problem, const char *where,
-                          ak_error *err)
+ak_status ak_launch_check(const json_t *launch, bool needs_block, const ak_problem *problem,
+                          const char *where, ak_error *err)
 {
     ak_launch_kernel kernel;
     bool used;
@@ -513,7 +515,10 @@ ak_status ak_launch_check(const json_t *launch, const ak_problem *problem, const
                        AK_LAUNCH_KERNELS_MAX);
     }
     for (size_t i = 0; i < count; i++) {
-        reader r = {.problem = problem, .launch = kernel_at(launch, i), .err = err};
+        reader r = {.problem = problem,
+                    .launch = kernel_at(launch, i),
+                    .needs_block = needs_block,
+                    .err = err};
         (void)snprintf(r.where, sizeof r.where, "%.200s: Launch", where);
         AK_DO(json_is_object(r.launch)
                   ? read_kernel(&kernel, &used, NULL, "", NULL, NULL, &r)

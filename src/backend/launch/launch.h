@@ -83,9 +83,10 @@ typedef ak_status (*ak_launch_resident)(int64_t *out, void *context, const ak_la
 extern const ak_backend_rules ak_cuda_rules;
 
 /* Finds mistakes in a "Launch" when the space file is loaded: unknown or missing keys, expressions
-   that do not parse, arguments that the problem does not have. */
-ak_status ak_launch_check(const json_t *launch, const ak_problem *problem, const char *where,
-                          ak_error *err);
+   that do not parse, arguments that the problem does not have. Without `needs_block` the compiler
+   decides the block. */
+ak_status ak_launch_check(const json_t *launch, bool needs_block, const ak_problem *problem,
+                          const char *where, ak_error *err);
 
 /* Returns whether a kernel of the "Launch" has a specialised entry (SizedKernelName). */
 bool ak_launch_is_specialised(const json_t *launch);

@@ -112,7 +112,8 @@ int ak_opencl_inventory_main(int argc, char **argv);
 
 ak_status ak_opencl_source(ak_buf *out, const char *text, const char *name, ak_error *err);
 ak_status ak_opencl_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
-void ak_opencl_folders(char readable[AK_PATH_MAX], char writable[AK_PATH_MAX]);
+ak_status ak_opencl_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
+                            ak_error *err);
 /* Runs the child `autokernel worker --opencl-compile SOURCE ARTIFACT DEVICE OPTIONS`; its log goes
    to stdout. */
 int ak_opencl_compile_main(int argc, char **argv);

@@ -190,13 +190,16 @@ ak_status ak_opencl_source(ak_buf *out, const char *text, const char *name, ak_e
     return ak_buf_status(out, err);
 }
 
-void ak_opencl_folders(char readable[AK_PATH_MAX], char writable[AK_PATH_MAX])
+ak_status ak_opencl_folders(ak_compile_folders *out, const char *const *compilers, size_t count,
+                            ak_error *err)
 {
     char cache[AK_PATH_MAX + 32];
-    (void)snprintf(readable, AK_PATH_MAX, "/etc/OpenCL");
+    (void)compilers, (void)count, (void)err;
+    (void)snprintf(out->readable[out->count++], AK_PATH_MAX, "/etc/OpenCL");
     ak_opencl_pocl_cache(cache, sizeof cache);
     const char *folder = strchr(cache, '=');
-    (void)snprintf(writable, AK_PATH_MAX, "%s", folder == NULL ? "" : folder + 1);
+    (void)snprintf(out->writable, AK_PATH_MAX, "%s", folder == NULL ? "" : folder + 1);
+    return AK_OK;
 }
 
 /* Joins the options, which hold no blanks (opencl_launch.c), and takes the device out. */

@@ -8,9 +8,11 @@
 #include "backend/launch/launch.h"
 #include "backend/opencl/opencl.h"
 
-static ak_status check_launch(const json_t *launch, const ak_problem *problem, const char *where,
-                              ak_error *err)
+static ak_status check_launch(const ak_implementation_spec *implementation,
+                              const ak_problem *problem, ak_error *err)
 {
+    const json_t *launch = implementation->launch;
+    const char *where = implementation->where;
     static const struct {
         const char *key, *instead;
     } refused[] = {{"TensorMaps", "pass the buffers"},
@@ -18,7 +20,7 @@ static ak_status check_launch(const json_t *launch, const ak_problem *problem, c
                    {"LaunchEarly", "kernels of a queue run one after the other"},
                    {"SharedMemory", "declare the local memory in the kernel, as "
                                     "`local float tile[SIZE]`"}};
-    ak_status status = ak_launch_check(launch, problem, where, err);
+    ak_status status = ak_launch_check(launch, true, problem, where, err);
     size_t count = json_is_array(launch) ? json_array_size(launch) : 1;
     for (size_t k = 0; status == AK_OK && k < count; k++) {
         const json_t *kernel = json_is_array(launch) ? json_array_get(launch, k) : launch;
@@ -33,8 +35,10 @@ static ak_status check_launch(const json_t *launch, const ak_problem *problem, c
 }
 
 /* Tells the compiler for which device it compiles. */
-static ak_status add_device(ak_options *out, const ak_task *task, ak_error *err)
+static ak_status add_device(ak_options *out, const ak_task *task, const ak_config *config,
+                            ak_error *err)
 {
+    (void)config;
     char line[64];
     (void)snprintf(line, sizeof line, AK_OPENCL_DEVICE_OPTION "%.40s", task->device);
     return ak_options_add(out, line, err);

@@ -1,0 +1,64 @@
+/*
+ * triton.h: kernels in Triton, as a language that backends compile: a Python process compiles them
+ * ahead of time to binaries of the device (triton_worker.py), and a backend launches those as it
+ * launches its own (cuda_kernel.c). No device is needed to compile.
+ *
+ * An artifact is a line of JSON and binaries. Triton specialises code by its arguments (integers
+ * that are 1, integers that 16 divides), so an artifact has a variant for the task's own arguments
+ * and, unless the code runs at the task's own size only, one for all others.
+ */
+#ifndef AK_BACKEND_TRITON_TRITON_H
+#define AK_BACKEND_TRITON_TRITON_H
+
+#include "backend/backend.h"
+#include "backend/launch/launch.h"
+#include "problem/backend_rules.h"
+
+/* The compiler of a job. */
+#define AK_TRITON "triton"
+
+/* Appends what the Python process must know of a configuration: target, entry, and the arguments at
+   the task's shape and at each edge-case shape where the configuration may run. `architecture` is
+   such as "cuda:90". */
+ak_status ak_triton_options(ak_options *out, const ak_task *task, const ak_config *config,
+                            const char *architecture, ak_error *err);
+
+/* Compiles a job whose compiler is AK_TRITON. The Python process is started by the first call and
+   serves all later ones of this process. */
+ak_status ak_triton_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
+/* Gives the Python process of ak_triton_compile, for who ends stray children; 0: none. */
+pid_t ak_triton_process(void);
+/* Adds the folders that a Python process reads, for a process that will be confined. */
+ak_status ak_triton_folders(ak_compile_folders *out, ak_error *err);
+/* Gives the version of Triton; AK_UNAVAILABLE says what to install. */
+ak_status ak_triton_version(char *out, size_t bytes, ak_error *err);
+
+/* Asks a Python process of its own, which reads the folder `beside`, writes to `folder`, and ends
+   with its reply. Takes the request over. */
+ak_status ak_triton_ask(json_t **out, json_t *request, const char *folder, const char *beside,
+                        ak_error *err);
+
+/* ---- launching ------------------------------------------------------------------------------- */
+
+typedef struct ak_triton_variant {
+    const json_t *facts; /* borrowed from the artifact */
+    const char *code;
+    size_t length;
+} ak_triton_variant;
+
+typedef struct ak_triton_artifact {
+    json_t *head;
+    const char *bytes; /* borrowed */
+    size_t length, first;
+} ak_triton_artifact;
+
+/* Reads an artifact; returns AK_INVALID if it is damaged. `bytes` must outlive it. */
+ak_status ak_triton_read(ak_triton_artifact *out, const char *bytes, size_t length, ak_error *err);
+void ak_triton_clear(ak_triton_artifact *artifact);
+/* Finds the variant for the arguments of a plan of one kernel, and writes into the plan what only
+   the compiler knows: entry, block, shared memory, cluster, the arguments that remain. Returns
+   AK_NOT_FOUND if it was not compiled for them. The plan borrows from the artifact. */
+ak_status ak_triton_apply(ak_triton_variant *out, ak_launch_plan *plan,
+                          const ak_triton_artifact *artifact, const ak_task *task, ak_error *err);
+
+#endif

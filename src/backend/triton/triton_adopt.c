@@ -1,0 +1,63 @@
+/* triton_adopt.c: makes a kernel folder of a Triton function of a user's Python file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/triton/triton.h"
+#include "base/alloc.h"
+
+#define WHERE "the Python process of Triton"
+
+static void add_name(void *context, const char *name, const char *description)
+{
+    (void)description;
+    (void)json_array_append_new(context, json_string(name));
+}
+
+static ak_status copy(const char *folder, const char *from, ak_error *err)
+{
+    char *bytes = NULL, target[AK_PATH_MAX];
+    size_t length = 0;
+    AK_DO(ak_fs_read(&bytes, &length, from, AK_SOURCE_BYTES_MAX, err));
+    ak_status status = ak_fs_join(target, folder, ak_fs_base(from), err);
+    status = status == AK_OK ? ak_fs_write(target, bytes, length, err) : status;
+    ak_free(bytes);
+    return status;
+}
+
+static ak_status write_member(const char *folder, const char *name, const json_t *reply,
+                              const char *key, ak_error *err)
+{
+    const char *text;
+    char path[AK_PATH_MAX];
+    AK_DO(ak_json_string(&text, reply, key, WHERE, err));
+    AK_DO(ak_fs_join(path, folder, name, err));
+    return ak_fs_write(path, text, strlen(text), err);
+}
+
+ak_status ak_backend_adopt_python(const char *folder, const ak_python_source *source, ak_error *err)
+{
+    char path[AK_PATH_MAX], beside[AK_PATH_MAX];
+    json_t *reply = NULL, *taken = json_array();
+    ak_status status = AK_OK;
+    AK_TRY(realpath(source->path, path) != NULL
+               ? AK_OK
+               : ak_fail(err, AK_NOT_FOUND, "%s: does not exist", source->path));
+    AK_TRY(ak_problem_each_builtin(add_name, taken, err));
+    memcpy(beside, path, strlen(path) + 1);
+    *strrchr(beside, '/') = 0;
+    json_t *request =
+        json_pack("{s:s, s:s, s:s, s:O, s:s, s:O, s:s}", "op", "describe", "path", path, "function",
+                  source->function, "settings", source->settings, "settings_name",
+                  source->settings_name, "taken", taken, "folder", folder);
+    AK_TRY(ak_triton_ask(&reply, request, folder, beside[0] == 0 ? "/" : beside, err));
+    AK_TRY(write_member(folder, "triton.json", reply, "space", err));
+    AK_TRY(copy(folder, source->path, err));
+    if (source->reference[0] != 0) {
+        AK_TRY(copy(folder, source->reference, err));
+    }
+    AK_TRY(write_member(folder, "problem.json", reply, "problem", err));
+out:
+    json_decref(taken);
+    json_decref(reply);
+    return status;
+}

@@ -1,0 +1,218 @@
+/* triton_compile.c: the Python process that compiles; see triton.h. */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/compile.h"
+#include "backend/sandbox.h"
+#include "backend/script.h"
+#include "backend/triton/triton.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#define SCRIPT "src/backend/triton/triton_worker.py"
+#define WHERE  "the Python process of Triton"
+/* Importing Triton takes 0.3 to 2 s, and much longer from a cold disk on a busy machine. */
+#define OPEN_NS (120 * AK_SECOND_NS)
+/* By the clock a compilation may take as many times its processor time. */
+#define CLOCK_TIMES 5
+/* Address space that Python and LLVM map before they compile anything. */
+#define MAPPED_BYTES ((size_t)4 << 30)
+
+/* The process of this process' compilations. A worker compiles one at a time. */
+static struct {
+    bool started;
+    ak_script script;
+    char version[32];
+    char folder[AK_PATH_MAX];
+} python;
+
+pid_t ak_triton_process(void)
+{
+    return python.started ? python.script.proc.pid : 0;
+}
+
+static void stop(void)
+{
+    if (python.started) {
+        ak_script_end(&python.script);
+        python.started = false;
+    }
+}
+
+ak_status ak_triton_folders(ak_compile_folders *out, ak_error *err)
+{
+    ak_script_home home;
+    AK_DO(ak_script_find(&home, "a Triton kernel", err));
+    for (size_t i = 0; i < AK_SCRIPT_PATHS && out->count < AK_COMPILE_FOLDERS_MAX; i++) {
+        (void)snprintf(out->readable[out->count++], AK_PATH_MAX, "%s", home.path[i]);
+    }
+    ak_script_home_clear(&home);
+    return AK_OK;
+}
+
+/* Starts the process, which reads what is installed and the folder `beside` (NULL: none), and
+   writes to `folder` only; "": to none. */
+static ak_status start(ak_script *out, const char *folder, const char *beside, ak_error *err)
+{
+    ak_script_home home;
+    const char *readable[AK_COMPILE_READS + AK_SCRIPT_PATHS + 4];
+    size_t n = 0;
+    ak_sandbox_plan plan;
+    AK_DO(ak_script_find(&home, "a Triton kernel", err));
+    for (; n < AK_COMPILE_READS; n++) {
+        readable[n] = ak_compile_reads[n];
+    }
+    for (size_t i = 0; i < AK_SCRIPT_PATHS; i++) {
+        readable[n++] = home.path[i];
+    }
+    readable[n++] = "/proc/self";
+    readable[n++] = folder[0] == 0 ? "/dev/null" : folder;
+    readable[n++] = beside;
+    readable[n] = NULL;
+    char temporary[AK_PATH_MAX + 8], cache[AK_PATH_MAX + 32];
+    (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder);
+    (void)snprintf(cache, sizeof cache, "TRITON_CACHE_DIR=%s/triton", folder);
+    const char *const variables[] = {"LC_ALL=C.UTF-8", temporary, cache, NULL};
+    const char *const writable[] = {"/dev/null", folder[0] == 0 ? NULL : folder, NULL};
+    ak_sandbox_plan_open(&plan, readable, writable);
+    const ak_proc_spec confined = {
+        .setenv = variables, .confine = ak_sandbox_plan_apply, .confine_context = &plan};
+    ak_status status = ak_script_start(out, home.path[0], SCRIPT, WHERE, &confined, err);
+    ak_sandbox_plan_close(&plan);
+    ak_script_home_clear(&home);
+    return status;
+}
+
+/* Asks the process to import Triton and gives the version. Ends the process if it cannot. */
+static ak_status import(char *version, size_t bytes, ak_script *script, ak_error *err)
+{
+    json_t *reply = NULL;
+    const char *text;
+    ak_status status =
+        ak_script_ask(&reply, script, json_pack("{s:s}", "op", "open"), OPEN_NS, err);
+    status = status == AK_OK ? ak_json_string(&text, reply, "version", WHERE, err) : status;
+    if (status == AK_OK) {
+        (void)snprintf(version, bytes, "%s", text);
+    } else {
+        ak_script_end(script);
+        status = status == AK_INVALID ? AK_UNAVAILABLE : status;
+        if (err != NULL) {
+            err->status = status;
+        }
+    }
+    json_decref(reply);
+    return status;
+}
+
+ak_status ak_triton_version(char *out, size_t bytes, ak_error *err)
+{
+    if (!python.started) {
+        ak_script script;
+        AK_DO(start(&script, "", NULL, err));
+        AK_DO(import(python.version, sizeof python.version, &script, err));
+        ak_script_end(&script);
+    }
+    (void)snprintf(out, bytes, "%s", python.version);
+    return AK_OK;
+}
+
+ak_status ak_triton_ask(json_t **out, json_t *request, const char *folder, const char *beside,
+                        ak_error *err)
+{
+    ak_script script;
+    char version[sizeof python.version];
+    ak_status status = start(&script, folder, beside, err);
+    status = status == AK_OK ? import(version, sizeof version, &script, err) : status;
+    if (status != AK_OK) {
+        json_decref(request);
+        return status;
+    }
+    status = ak_script_ask(out, &script, request, OPEN_NS, err);
+    ak_script_end(&script);
+    return status;
+}
+
+static json_t *request_of(const ak_compile_job *job)
+{
+    int64_t seconds = (job->timeout_ns + AK_SECOND_NS - 1) / AK_SECOND_NS;
+    const char *function = "ak_kernel";
+    json_t *options = json_array();
+    for (size_t i = 0; i < job->argc; i++) {
+        (void)json_array_append_new(options, json_string(job->argv[i]));
+        if (strncmp(job->argv[i], "--function=", 11) == 0) {
+            function = job->argv[i] + 11;
+        }
+    }
+    size_t memory = job->memory_max == 0 ? 0 : job->memory_max + MAPPED_BYTES;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    memory = 0;
+#endif
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:I, s:I, s:I}", "op", "compile",
+                     "source", job->source_path, "name", "the kernel's source", "function",
+                     function, "options", options, "artifact", job->artifact, "folder", job->folder,
+                     "cpu_seconds", (json_int_t)seconds, "wall_seconds",
+                     (json_int_t)(seconds * CLOCK_TIMES), "memory", (json_int_t)memory);
+}
+
+static ak_status read_result(ak_compile_result *out, const json_t *reply, ak_error *err)
+{
+    const char *text, *reason, *log;
+    int64_t registers, shared, spill;
+    AK_DO(ak_json_string(&text, reply, "status", WHERE, err));
+    AK_DO(ak_json_string_or(&reason, reply, "reason", NULL, WHERE, err));
+    AK_DO(ak_json_string_or(&log, reply, "log", NULL, WHERE, err));
+    AK_DO(ak_json_int_or(&registers, reply, "registers", 0, WHERE, err));
+    AK_DO(ak_json_int_or(&shared, reply, "shared", 0, WHERE, err));
+    AK_DO(ak_json_int_or(&spill, reply, "spill", 0, WHERE, err));
+    if (!ak_trial_status_parse(&out->status, text)) {
+        return ak_fail(err, AK_INTERNAL, WHERE " replied with the status \"%.40s\"", text);
+    }
+    out->reason = ak_strdup(reason);
+    out->log = ak_strdup(log);
+    out->registers = (int)registers;
+    out->shared_bytes = (int)shared;
+    out->spill_bytes = (int)spill;
+    return AK_OK;
+}
+
+ak_status ak_triton_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err)
+{
+    ak_compile_result result = {0};
+    json_t *reply = NULL;
+    int64_t begin = ak_clock_ns();
+    ak_status status = AK_OK;
+    if (strcmp(python.folder, job->folder) != 0) { /* it may write to one folder only */
+        stop();
+        (void)snprintf(python.folder, sizeof python.folder, "%s", job->folder);
+    }
+    if (!python.started) {
+        AK_TRY(start(&python.script, job->folder, NULL, err));
+        AK_TRY(import(python.version, sizeof python.version, &python.script, err));
+        python.started = true;
+    }
+    status = ak_script_ask(&reply, &python.script, request_of(job),
+                           job->timeout_ns * CLOCK_TIMES + OPEN_NS, err);
+    if (status == AK_CRASHED || status == AK_TIMED_OUT) { /* costs one configuration */
+        stop();
+        result.status = status == AK_CRASHED ? AK_TRIAL_COMPILE_ERROR : AK_TRIAL_TIMED_OUT;
+        result.reason = ak_strdup(err == NULL ? WHERE " ended" : err->text);
+        status = AK_OK;
+    } else if (status == AK_OK) {
+        AK_TRY(read_result(&result, reply, err));
+    }
+    AK_TRY(status);
+    if (result.status == AK_TRIAL_OK) {
+        AK_TRY(ak_compile_hash(&result, job, NULL, err));
+    }
+    AK_TRY(ak_compile_end(&result, err));
+out:
+    json_decref(reply);
+    result.compile_ns = ak_clock_ns() - begin;
+    if (status == AK_OK) {
+        *out = result;
+    } else {
+        ak_compile_result_clear(&result);
+    }
+    return status;
+}

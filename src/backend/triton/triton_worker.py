@@ -1,0 +1,516 @@
+"""triton_worker.py: compiles Triton kernels for a device that need not be here; triton.c starts and asks it.
+
+Requests are JSON objects, one per line, on descriptor 3. Each gets a reply on descriptor 4: {"ok": true, ...}
+or {"ok": false, "error": one line}.
+
+  open                imports Triton. The reply has its version
+  compile source, function, options, artifact, folder, cpu_seconds, wall_seconds, memory
+                      compiles in a copy of this process, so that a crash, a hang or too much memory costs one
+                      configuration and no second import. The reply has status, reason, registers, shared, spill
+
+These are the options of a compilation:
+
+  --target=BACKEND:ARCHITECTURE     such as cuda:90
+  --arguments=A,B,...               the arguments that are no constexpr, in the function's order, once for each
+                                    shape that is known, the task's own first: *f16 is a pointer,
+                                    i4096 and l4096 are integers, f is a float, none is None
+  -DNAME=VALUE                      num_warps, num_stages, num_ctas, maxnreg and the function's constexpr
+                                    parameters; -DNAME_is_TEXT=1 gives the parameter NAME a text
+  -DOWN_SIZE_ONLY=1                 the code runs at the task's own shape only
+
+Triton specialises code by its integer arguments (equal to 1, divisible by 16), so an artifact has a variant for the
+task's own and one for all others. It begins with a line of JSON, and the binaries follow."""
+import sys
+
+sys.path[:] = [folder for folder in sys.path if folder]  # not the folder where autokernel was started
+
+import ast
+import json
+import os
+import re
+import resource
+import signal
+import struct
+import time
+
+requests, replies = os.fdopen(3), os.fdopen(4, "w")
+nowhere = os.open(os.devnull, os.O_RDWR)
+for descriptor in (0, 1, 2):  # a failing ptxas prints its whole input
+    os.dup2(nowhere, descriptor)
+
+triton = None
+OLDEST = (3, 2)
+LINE_MAX = 300
+DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i32": "int32", "i8": "int8"}
+CODES = {"cuda": "cubin", "hip": "hsaco"}
+
+
+class Wrong(Exception):
+    pass
+
+
+def one_line(text):
+    lines = [line.strip() for line in str(text).strip().splitlines() if line.strip()]
+    return (lines[0] if lines else "no message")[:LINE_MAX]
+
+
+def import_triton():
+    global triton
+    if triton is None:
+        try:
+            import triton as found
+        except ImportError as error:
+            raise Wrong("a Triton kernel needs Triton, and %s has none that can be imported (%s): install it with "
+                        "`%s -m pip install triton`, or let AUTOKERNEL_PYTHON name another Python"
+                        % (sys.executable, error, os.path.basename(sys.executable)))
+        version = tuple(int(digits) for digits in re.findall(r"\d+", found.__version__)[:2])
+        if version < OLDEST:
+            raise Wrong("Triton %s is too old: version %d.%d or later is needed" % ((found.__version__,) + OLDEST))
+        triton = found
+    return triton
+
+
+class Device:
+    """Stands in for the driver of the target: compiling asks it for nothing else."""
+
+    def __init__(self, target):
+        self.target = target
+
+    def get_current_target(self):
+        return self.target
+
+    def get_current_device(self):
+        return 0
+
+    def get_current_stream(self, device=None):
+        return 0
+
+
+class Pointer:
+    def __init__(self, dtype):
+        self.dtype = dtype
+
+    def data_ptr(self):
+        return 0  # the harness aligns every buffer to 16 bytes and more
+
+
+def value_of(text):
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return {"true": True, "false": False}.get(text, text)
+
+
+def read_options(options):
+    defines, lines, target = {}, [], None
+    for option in options:
+        name, _, value = option.partition("=")
+        if name == "--target":
+            backend, architecture = value.split(":")
+            target = triton.backends.compiler.GPUTarget(
+                backend, int(architecture) if architecture.isdigit() else architecture,
+                64 if architecture.startswith("gfx9") else 32)
+        elif name == "--arguments":
+            lines.append(value)
+        elif name.startswith("-D"):
+            defines[name[2:]] = value_of(value)
+    for name in list(defines):
+        key, _, text = name.partition("_is_")
+        if text:
+            defines.setdefault(key, text)
+    if target is None or not lines:
+        raise Wrong("the options name no target or no arguments")
+    return defines, lines, target
+
+
+def run_file(path, name):
+    """Runs a source file and returns what it defines."""
+    import types
+    module = types.ModuleType("ak_kernel")
+    module.__file__ = path
+    sys.modules["ak_kernel"] = module
+    try:
+        with open(path) as file:
+            exec(compile(file.read(), path, "exec"), module.__dict__)
+    except Exception as error:
+        place = [frame.lineno for frame in __import__("traceback").extract_tb(error.__traceback__) if frame.filename == path]
+        place = place[-1] if place else getattr(error, "lineno", None)
+        raise Wrong("%s%s: %s: %s" % (name, ":%d" % place if place else "", type(error).__name__, one_line(error)))
+    return module.__dict__
+
+
+def unwrap(found):
+    """Returns a kernel without its autotuner, the jit function itself, its heuristics and its autotuner."""
+    tuner, heuristics = None, {}
+    while isinstance(found, triton.runtime.Autotuner):
+        tuner, found = found, found.fn
+    inner = found
+    while not hasattr(inner, "params") and hasattr(inner, "fn"):
+        heuristics.update(getattr(inner, "values", {}))
+        inner = inner.fn
+    return found, inner, heuristics, tuner
+
+
+def load(path, name, function):
+    """Runs the source; returns the kernel without its autotuner, the jit function, its heuristics."""
+    found = run_file(path, name).get(function)
+    if found is None:
+        raise Wrong("%s defines no function %s" % (name, function))
+    found, inner, heuristics, _ = unwrap(found)
+    if not isinstance(inner, triton.runtime.JITFunction):
+        raise Wrong("%s: %s is not a function with @triton.jit" % (name, function))
+    return found, inner, heuristics
+
+
+# ---- a user's own file -----------------------------------------------------------------------------------------
+
+SETTINGS = ("name", "description", "sizes", "dtypes", "choices", "arguments", "grid", "parameters", "conditions",
+            "constants", "defines", "reference", "flops", "bytes", "tolerance", "awkward", "tune_size", "workspace")
+META = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+META_VALUES = {"num_warps": [2, 4, 8], "num_stages": [2, 3, 4]}
+
+
+def find_kernel(scope, path, function):
+    kinds = tuple(k for k in (triton.runtime.JITFunction, triton.runtime.Autotuner,
+                              getattr(triton.runtime, "Heuristics", None)) if k)
+    kernels = {n: v for n, v in scope.items() if isinstance(v, kinds) and unwrap(v)[1].__module__ == "ak_kernel"}
+    if function:
+        if function not in kernels:
+            raise Wrong("%s: there is no Triton kernel %s; there are: %s" % (path, function, ", ".join(kernels) or "none"))
+        return function, kernels[function]
+    tuned = {n: v for n, v in kernels.items() if isinstance(v, triton.runtime.Autotuner)} or kernels
+    if len(tuned) != 1:
+        raise Wrong("%s has the kernels %s: name one, as in %s:%s" % (path, ", ".join(tuned), path, next(iter(tuned)))
+                    if tuned else "%s has no function with @triton.jit" % path)
+    return next(iter(tuned.items()))
+
+
+def configurations(tuner):
+    """Returns the configurations of @triton.autotune as dictionaries."""
+    found = []
+    for config in tuner.configs if tuner is not None else []:
+        values = dict(config.kwargs)
+        for name in META:
+            if getattr(config, name, None) is not None:
+                values[name] = getattr(config, name)
+        if values.get("num_ctas") == 1:
+            del values["num_ctas"]
+        found.append(values)
+    return found
+
+
+def parameter(name, values, default):
+    values = sorted(set(values + [default]), key=lambda v: (str(type(v)), v))
+    kind = "int" if all(isinstance(v, int) for v in values) else "string"
+    return {"Name": name, "Type": kind, "Values": [int(v) if isinstance(v, bool) else v for v in values],
+            "Default": int(default) if isinstance(default, bool) else default}
+
+
+def space_of(inner, tuner, settings):
+    """Returns the parameters of the space and the configurations to begin with."""
+    configs = configurations(tuner)
+    own = dict(settings.get("parameters", {}))
+    names = list(dict.fromkeys([n for c in configs for n in c] + list(own)))
+    known = {p.name for p in inner.params if p.is_constexpr} | set(META)
+    for name in names:
+        if name not in known:
+            raise Wrong("the parameter %s is no constexpr of %s; those are: %s"
+                        % (name, inner.__name__, ", ".join(sorted(known - set(META))) or "none"))
+    if not names and not configs:
+        own.update(META_VALUES)
+        names = list(own)
+    made = []
+    for name in names:
+        values = list(own.get(name, [])) or [c[name] for c in configs if name in c]
+        default = configs[0][name] if configs and name in configs[0] else values[len(values) // 2]
+        made.append(parameter(name, values, default))
+    return made, [c for c in configs if set(c) == set(names)]
+
+
+def describe(request):
+    triton.runtime.driver.set_active(Device(triton.backends.compiler.GPUTarget("cuda", 90, 32)))
+    path = request["path"]
+    base = os.path.basename(path)
+    sys.path.insert(0, os.path.dirname(path))
+    function, found = find_kernel(run_file(path, base), base, request["function"])
+    _, inner, heuristics, tuner = unwrap(found)
+    settings = request["settings"]
+    where = request["settings_name"]
+    for key in settings:
+        if key not in SETTINGS:
+            raise Wrong("%s: unknown key \"%s\"; there are: %s" % (where, key, ", ".join(SETTINGS)))
+    for key in ("sizes", "arguments", "grid", "reference"):
+        if key not in settings:
+            raise Wrong("%s: \"%s\" is missing" % (where, key))
+    parameters, starts = space_of(inner, tuner, settings)
+    tuned = {p["Name"] for p in parameters}
+    constants, defines = settings.get("constants", {}), settings.get("defines", {})
+    given = settings["arguments"]
+    arguments, passed = [], []
+    for p in inner.params:
+        if p.is_constexpr:
+            default = p.default is not __import__("inspect").Parameter.empty if hasattr(p, "default") else False
+            if p.name not in tuned and p.name not in constants and p.name not in defines \
+                    and p.name not in heuristics and not default and p.name not in settings.get("choices", {}):
+                raise Wrong("%s: nothing gives the constexpr %s of %s a value: add it to \"parameters\", "
+                            "\"constants\" or \"defines\"" % (where, p.name, function))
+            continue
+        if p.name not in given:
+            raise Wrong("%s: the argument %s of %s has neither a shape nor a value: add it to \"arguments\""
+                        % (where, p.name, function))
+        value = given[p.name]
+        if isinstance(value, dict) and "shape" in value:
+            one = {"name": p.name, "dtype": value.get("dtype", "dtype"), "shape": value["shape"],
+                   "access": value.get("access", "in")}
+            for key in ("fill", "pitch", "description", "unused"):
+                if key in value:
+                    one[key] = value[key]
+            if one["access"] != "out":
+                one.setdefault("fill", "constant(0)" if tuner is not None and p.name in (tuner.reset_to_zero or [])
+                               else "normal(0,1)")
+            arguments.append(one)
+            passed.append({"Buffer": p.name})
+        elif isinstance(value, dict):
+            passed.append(value)
+        elif value is None:
+            passed.append({"Null": True})
+        else:
+            passed.append({"Float32" if isinstance(value, float) else "Int32": str(value)})
+    unknown = [n for n in given if n not in {p.name for p in inner.params}]
+    if unknown:
+        raise Wrong("%s: %s has no parameter %s" % (where, function, unknown[0]))
+    if not any(a["access"] != "in" for a in arguments):
+        raise Wrong("%s: no argument has \"access\": \"out\", so there is nothing to check" % where)
+    for p in parameters:
+        if p["Name"] in constants:
+            raise Wrong("%s: %s is a parameter and a constant" % (where, p["Name"]))
+    name = settings.get("name", function)
+    name = "my_" + name if name in request["taken"] else name
+    dtypes = settings.get("dtypes", ["f32"])
+    sizes = [{"name": n, "default": v} for n, v in settings["sizes"].items()]
+    loose = {"f64": "64*eps", "f32": "64*eps", "f16": "4*eps", "bf16": "4*eps", "i32": "0"}
+    whole = " + ".join("*".join(["(%s)" % e for e in a["shape"]] + ["dtype_bytes"]) for a in arguments)
+    problem = {"schema": 1, "name": name, "description": settings.get("description", "%s of %s" % (function, base)),
+               "sizes": sizes, "dtypes": dtypes, "choices": settings.get("choices", []), "arguments": arguments,
+               "flops": settings.get("flops", "0"), "bytes": settings.get("bytes", whole),
+               "reference": settings["reference"],
+               "tolerance": settings.get("tolerance", {d: {"relative": loose[d], "rms": loose[d]} for d in dtypes})}
+    for key in ("awkward", "tune_size"):
+        if key in settings:
+            problem[key] = settings[key]
+    conditions = [c if isinstance(c, dict) else {"Expression": c, "Description": c}
+                  for c in settings.get("conditions", [])]
+    space = {"ConfigurationSpace": {"TuningParameters": parameters, "Conditions": conditions},
+             "KernelSpecification": {"Language": "Triton", "KernelName": function, "KernelFile": base,
+                                     "CompilerOptions": ["-D%s=%s" % item for item in constants.items()],
+                                     "Defines": defines, "Workspace": str(settings.get("workspace", "0")),
+                                     "Launch": {"Grid": [str(g) for g in settings["grid"]], "Arguments": passed}}}
+    if starts:
+        space["ConfigurationSpace"]["Starts"] = [{"At": settings["sizes"], "Config": c} for c in starts]
+        space["ConfigurationSpace"]["StartsNear"] = 60
+    return {"name": name, "problem": json.dumps(problem, indent=2), "space": json.dumps(space, indent=2),
+            "file": base}
+
+
+def argument(text, general):
+    kind, rest = text[0], text[1:]
+    if kind == "*":
+        return Pointer(getattr(triton.language, DTYPES[rest]))
+    if kind == "f":
+        return 1.5
+    if text == "none":
+        return None
+    if general:  # a number of no special class; the larger one makes it 64 bits wide
+        return 3 if kind == "i" else (1 << 40) + 3
+    return int(rest)
+
+
+def class_of(text):
+    """Returns what Triton distinguishes of an argument."""
+    if text[0] not in "il":
+        return text
+    number = int(text[1:])
+    return ("one" if number == 1 else "16" if number % 16 == 0 else "any") + ("" if -2**31 <= number < 2**31 else "64")
+
+
+def sections(elf):
+    """Yields name and contents of the sections of a 64-bit ELF file."""
+    offset, = struct.unpack_from("<Q", elf, 40)
+    size, count, names = struct.unpack_from("<HHH", elf, 58)
+    headers = [struct.unpack_from("<IIQQQQII", elf, offset + i * size) for i in range(count)]
+    table = headers[names][4]
+    for header in headers:
+        start = table + header[0]
+        yield elf[start:elf.index(b"\0", start)].decode(), elf[header[4]:header[4] + header[5]]
+
+
+def facts_of(binary):
+    """Returns registers and the stack's bytes of an NVIDIA binary."""
+    found = {0x2f: 0, 0x12: 0}  # EIATTR_REGCOUNT and EIATTR_MIN_STACK_SIZE: the symbol, the number
+    for name, data in sections(binary):
+        at = 0
+        while name == ".nv.info" and at + 4 <= len(data):
+            form, attribute, size = struct.unpack_from("<BBH", data, at)
+            at += 4
+            if form == 4:
+                if attribute in found and size == 8:
+                    found[attribute] = max(found[attribute], struct.unpack_from("<I", data, at + 4)[0])
+                at += size
+    return found[0x2f], found[0x12]
+
+
+def variant(found, inner, defines, line, general, target):
+    """Compiles one variant; returns its facts and its binary."""
+    names = [p.name for p in inner.params]
+    given = {p.name: defines[p.name] for p in inner.params if p.is_constexpr and p.name in defines}
+    options = {k: defines[k] for k in ("num_warps", "num_stages", "num_ctas", "maxnreg") if k in defines}
+    texts = line.split(",") if line else []
+    plain = [p.name for p in inner.params if not p.is_constexpr]
+    if len(texts) != len(plain):
+        raise Wrong("%s takes %d arguments that are no constexpr (%s), but the Launch passes %d"
+                    % (inner.__name__, len(plain), ", ".join(plain), len(texts)))
+    values = {name: argument(text, general) for name, text in zip(plain, texts)}
+    kernel = found.run(grid=(1,), warmup=True, **values, **given, **options)
+    meta = kernel.metadata
+    code = kernel.asm[CODES[target.backend]]
+    if isinstance(kernel.src.signature, dict):
+        signature = [kernel.src.signature.get(n, kernel.src.signature.get(i, "constexpr")) for i, n in enumerate(names)]
+    else:
+        signature = list(kernel.src.signature)
+    types = ["" if t == "constexpr" else t for n, t in zip(names, signature) if n in plain]
+    for text, kind in zip(texts, types):
+        if kind and kind[0] != "*" and kind not in ("i1", "i32", "i64", "fp32", "fp64"):
+            raise Wrong("an argument of type %s is not supported" % kind)
+    trailing = 0
+    if "ptx" in kernel.asm:
+        entry = re.search(r"\.entry\s+%s\s*\(([^)]*)\)" % re.escape(meta.name), kernel.asm["ptx"])
+        trailing = entry.group(1).count(".param") - sum(1 for t in types if t)
+    if getattr(meta, "global_scratch_size", 0) or getattr(meta, "launch_cooperative_grid", False):
+        raise Wrong("it needs global scratch memory or a cooperative launch, which are not supported")
+    registers, stack = facts_of(code) if target.backend == "cuda" else (0, 0)
+    return {"entry": meta.name, "shared": meta.shared, "num_warps": meta.num_warps, "num_ctas": meta.num_ctas,
+            "early": bool(getattr(meta, "launch_pdl", False)), "types": types, "trailing": trailing,
+            "registers": registers, "stack": stack, "bytes": len(code)}, code
+
+
+def check_heuristics(inner, heuristics, defines, lines):
+    """Refuses heuristics that differ between the shapes: an artifact has one value of each."""
+    plain = [p.name for p in inner.params if not p.is_constexpr]
+    first = {}
+    for line in lines:
+        values = dict(defines)
+        values.update({n: argument(t, False) for n, t in zip(plain, line.split(","))})
+        for name, rule in heuristics.items():
+            value = rule(values)
+            if first.setdefault(name, value) != value:
+                raise Wrong("the heuristic %s differs between the sizes that are checked (%s and %s): make it a "
+                            "parameter, or leave out those sizes" % (name, first[name], value))
+
+
+def build(request):
+    """Compiles all variants and writes the artifact."""
+    defines, lines, target = read_options(request["options"])
+    triton.runtime.driver.set_active(Device(target))
+    found, inner, heuristics = load(request["source"], request["name"], request["function"])
+    check_heuristics(inner, heuristics, defines, lines)
+    # Code that is specialised for the task's own arguments, and code of no special class, which is right for all.
+    wanted = [(lines[0], False)]
+    if not defines.get("OWN_SIZE_ONLY") and any(class_of(t) != "any" for t in lines[0].split(",") if t[0] in "il"):
+        wanted.append((lines[0], True))
+    variants, codes = [], []
+    for line, general in wanted:
+        facts, code = variant(found, inner, defines, line, general, target)
+        facts["arguments"], facts["general"] = line, general or len(wanted) == 1 and not defines.get("OWN_SIZE_ONLY")
+        variants.append(facts)
+        codes.append(code)
+    head = json.dumps({"triton": triton.__version__, "target": "%s:%s" % (target.backend, target.arch),
+                       "variants": variants}) + "\n"
+    temporary = request["artifact"] + ".part"
+    with open(temporary, "wb") as file:
+        file.write(head.encode())
+        for code in codes:
+            file.write(code)
+    os.replace(temporary, request["artifact"])
+    return {"status": "ok", "registers": variants[0]["registers"], "shared": variants[0]["shared"],
+            "spill": variants[0]["stack"], "variants": len(variants)}
+
+
+def reason(error):
+    """Returns one line of an exception of Triton, with the place in the source if it has one."""
+    text = str(error)
+    place = re.search(r"at (\d+):(\d+):", text)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    cause = error
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+    if place and lines:
+        what = str(cause).strip().splitlines()[-1] if cause is not error and str(cause).strip() else lines[-1]
+        return one_line("line %s of the function: %s" % (place.group(1), what))
+    wrong = [line for line in lines if "error" in line.lower()]
+    return one_line("%s: %s" % (type(error).__name__, (wrong or lines or ["no message"])[0]))
+
+
+def child(request, pipe, work):
+    os.environ["TRITON_CACHE_DIR"] = os.path.join(request["folder"], "triton")
+    resource.setrlimit(resource.RLIMIT_CPU, (request["cpu_seconds"],) * 2)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if request["memory"] > 0:
+        resource.setrlimit(resource.RLIMIT_AS, (request["memory"],) * 2)
+    try:
+        reply = work(request)
+    except Wrong as error:
+        reply = {"status": "rejected", "reason": one_line(error)}
+    except MemoryError:
+        reply = {"status": "out_of_memory", "reason": "Triton needs more memory than it may take"}
+    except BaseException as error:
+        reply = {"status": "compile_error", "reason": reason(error), "log": str(error)[-4000:]}
+    with os.fdopen(pipe, "w") as out:
+        json.dump(reply, out)
+    os._exit(0)
+
+
+def apart(request, work):
+    """Works in a copy of this process and waits for it."""
+    import_triton()
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reading)
+        child(request, writing, work)
+    os.close(writing)
+    signal.signal(signal.SIGALRM, lambda *_: os.kill(pid, signal.SIGKILL))
+    signal.alarm(request["wall_seconds"])
+    with os.fdopen(reading) as pipe:
+        text = pipe.read()
+    _, status, used = os.wait4(pid, 0)
+    signal.alarm(0)
+    if text:
+        return json.loads(text)
+    number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    seconds = used.ru_utime + used.ru_stime
+    if number in (signal.SIGXCPU, signal.SIGKILL) and (number == signal.SIGXCPU or seconds >= 0.9 * request["cpu_seconds"]):
+        return {"status": "timed_out", "reason": "Triton took longer than %d s of processor time" % request["cpu_seconds"]}
+    if number == signal.SIGKILL:
+        return {"status": "timed_out", "reason": "Triton took longer than %d s" % request["wall_seconds"]}
+    return {"status": "compile_error", "reason": "Triton was ended by signal %d" % number if number
+            else "Triton ended without a result"}
+
+
+for line in requests:
+    try:
+        request = json.loads(line)
+        if request["op"] == "open":
+            reply = {"version": import_triton().__version__}
+        elif request["op"] == "describe":
+            reply = apart(dict(request, cpu_seconds=60, wall_seconds=120, memory=0), describe)
+            if "status" in reply:
+                raise Wrong(reply["reason"])
+        else:
+            reply = apart(request, build)
+        reply["ok"] = True
+    except Wrong as error:
+        reply = {"ok": False, "error": one_line(error)}
+    except Exception as error:
+        reply = {"ok": False, "error": one_line("%s: %s" % (type(error).__name__, error))}
+    replies.write(json.dumps(reply) + "\n")
+    replies.flush()

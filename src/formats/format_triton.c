@@ -1,0 +1,203 @@
+/*
+ * format_triton.c: writes the best configurations of a Triton kernel as Python: a list of
+ * triton.Config to paste or import, and which sizes and dtypes each is for.
+ */
+#include <string.h>
+
+#include "archive/config_text.h"
+#include "base/alloc.h"
+#include "formats/format.h"
+
+#define ENTRIES_MAX 4096
+
+typedef struct entry {
+    char *size, *dtype, *choices, *device, *config;
+    double ms;
+} entry;
+
+typedef struct entries {
+    entry *list;
+    size_t count, capacity;
+} entries;
+
+static void entry_clear(entry *e)
+{
+    ak_free(e->size);
+    ak_free(e->dtype);
+    ak_free(e->choices);
+    ak_free(e->device);
+    ak_free(e->config);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return strcmp(a == NULL ? "" : a, b == NULL ? "" : b) == 0;
+}
+
+/* Keeps the fastest trial of each size, dtype, choices and device. */
+static ak_status collect(void *context, const ak_trial *trial, ak_error *err)
+{
+    entries *all = context;
+    size_t at = 0;
+    if (trial->status != AK_TRIAL_OK || trial->median_ms <= 0 || trial->implementation == NULL ||
+        strncmp(trial->implementation, "triton", strlen("triton")) != 0) {
+        return AK_OK;
+    }
+    while (at < all->count && !(is_same(all->list[at].size, trial->size) &&
+                                is_same(all->list[at].dtype, trial->dtype) &&
+                                is_same(all->list[at].choices, trial->choices) &&
+                                is_same(all->list[at].device, trial->device))) {
+        at++;
+    }
+    if (at < all->count && all->list[at].ms <= trial->median_ms) {
+        return AK_OK;
+    }
+    if (at == ENTRIES_MAX) {
+        return ak_fail(err, AK_LIMIT, "more than %d sizes and dtypes: choose some with --size",
+                       ENTRIES_MAX);
+    }
+    if (at == all->count) {
+        void *list = all->list;
+        AK_DO(ak_grow(&list, &all->capacity, at + 1, sizeof *all->list, err));
+        all->list = list;
+        all->list[all->count++] = (entry){.ms = 0};
+    }
+    entry_clear(&all->list[at]);
+    all->list[at] = (entry){.size = ak_strdup(trial->size),
+                            .dtype = ak_strdup(trial->dtype),
+                            .choices = ak_strdup(trial->choices),
+                            .device = ak_strdup(trial->device),
+                            .config = ak_strdup(trial->config),
+                            .ms = trial->median_ms};
+    return all->list[at].config == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+/* Writes a value as Python does. */
+static void put_value(ak_buf *out, const json_t *value)
+{
+    if (json_is_boolean(value)) {
+        ak_buf_puts(out, json_is_true(value) ? "True" : "False");
+    } else {
+        ak_json_print(out, value, false);
+    }
+}
+
+static ak_status put_config(ak_buf *out, const char *config, ak_error *err)
+{
+    static const char *const options[] = {"num_warps", "num_stages", "num_ctas", "maxnreg"};
+    json_t *values = NULL, *value;
+    const char *name;
+    bool first = true;
+    AK_DO(ak_config_text_to_json(&values, config, "configuration", err));
+    ak_buf_puts(out, "triton.Config({");
+    json_object_foreach(values, name, value)
+    {
+        bool is_option = false;
+        for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+            is_option = is_option || strcmp(options[i], name) == 0;
+        }
+        if (!is_option) {
+            ak_buf_print(out, "%s\"%s\": ", first ? "" : ", ", name);
+            put_value(out, value);
+            first = false;
+        }
+    }
+    ak_buf_puts(out, "}");
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        value = json_object_get(values, options[i]);
+        if (value != NULL) {
+            ak_buf_print(out, ", %s=", options[i]);
+            put_value(out, value);
+        }
+    }
+    ak_buf_puts(out, ")");
+    json_decref(values);
+    return ak_buf_status(out, err);
+}
+
+/* Returns the number of the configuration of an entry among the different ones. */
+static size_t number_of(const entries *all, size_t at)
+{
+    size_t number = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        bool seen = false;
+        for (size_t k = 0; k < i; k++) {
+            seen = seen || is_same(all->list[k].config, all->list[i].config);
+        }
+        if (is_same(all->list[i].config, all->list[at].config)) {
+            return number;
+        }
+        number += seen ? 0 : 1;
+    }
+    return number;
+}
+
+/* Writes the key of an entry: its sizes in order, its dtype and, unless empty, its choices. */
+static ak_status put_key(ak_buf *out, const entry *e, ak_error *err)
+{
+    json_t *sizes = NULL, *value;
+    const char *name;
+    AK_DO(ak_config_text_to_json(&sizes, e->size, "size", err));
+    ak_buf_puts(out, "(");
+    json_object_foreach(sizes, name, value)
+    {
+        ak_json_print(out, value, false);
+        ak_buf_puts(out, ", ");
+    }
+    json_decref(sizes);
+    ak_buf_print(out, "\"%s\"", e->dtype);
+    if (e->choices != NULL && e->choices[0] != 0) {
+        ak_buf_print(out, ", \"%s\"", e->choices);
+    }
+    ak_buf_puts(out, ")");
+    return AK_OK;
+}
+
+static ak_status write_triton(ak_buf *out, ak_archive *archive, const ak_archive_filter *filter,
+                              ak_error *err)
+{
+    entries all = {.list = NULL};
+    size_t written = 0;
+    ak_status status = AK_OK;
+    AK_TRY(ak_format_each(archive, filter, collect, &all, err));
+    if (all.count == 0) {
+        AK_TRY(ak_fail(err, AK_NOT_FOUND,
+                       "%s: no trial of a Triton implementation matches; tune one first "
+                       "(docs/howto-triton.md)",
+                       ak_archive_path(archive)));
+    }
+    ak_buf_print(out,
+                 "# Written by autokernel " AK_VERSION " from measurements of %s on %s.\n"
+                 "import triton\n\nCONFIGS = [\n",
+                 filter->kernel == NULL ? "several kernels" : filter->kernel, all.list[0].device);
+    for (size_t i = 0; i < all.count; i++) {
+        if (number_of(&all, i) == written) {
+            ak_buf_puts(out, "    ");
+            AK_TRY(put_config(out, all.list[i].config, err));
+            ak_buf_puts(out, ",\n");
+            written++;
+        }
+    }
+    ak_buf_puts(out, "]\n\n# Sizes and element type: the configuration that was fastest there.\n"
+                     "BY_SIZE = {\n");
+    for (size_t i = 0; i < all.count; i++) {
+        ak_buf_puts(out, "    ");
+        AK_TRY(put_key(out, &all.list[i], err));
+        ak_buf_print(out, ": CONFIGS[%zu],  # %s, %s\n", number_of(&all, i), all.list[i].size,
+                     all.list[i].device);
+    }
+    ak_buf_puts(out, "}\n");
+    AK_TRY(ak_buf_status(out, err));
+out:
+    for (size_t i = 0; i < all.count; i++) {
+        entry_clear(&all.list[i]);
+    }
+    ak_free(all.list);
+    return status;
+}
+
+const ak_format_ops ak_format_triton = {
+    .name = "triton",
+    .description =
+        "the best configurations of a Triton kernel, as a list of triton.Config (export only)",
+    .write = write_triton};

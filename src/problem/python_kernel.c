@@ -1,0 +1,171 @@
+/*
+ * python_kernel.c: a Triton kernel in a user's own Python file, "kernel.py" or
+ * "kernel.py:function", with its settings in the JSON file of the same stem beside it. The backend
+ * that knows the language makes a kernel folder of both. The folder is kept in the cache under the
+ * hash of all that it was made of, so that Python is asked once, not by every command and worker.
+ */
+#include "problem/python_kernel.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "problem/backend_rules.h"
+#include "problem/kernel_files.h"
+
+#define SUFFIX        ".py"
+#define FUNCTION_MAX  100
+#define CACHE_FOLDER  "python"
+#define SETTINGS_NEED "see docs/howto-triton.md, or `autokernel new kernel NAME --triton`"
+
+/* Splits "a/kernel.py:function". Returns false if the name is no Python file. */
+static bool split(char path[AK_PATH_MAX], char function[FUNCTION_MAX + 1], const char *name)
+{
+    const char *colon = strrchr(name, ':');
+    size_t length = colon == NULL ? strlen(name) : (size_t)(colon - name);
+    const size_t suffix = strlen(SUFFIX);
+    function[0] = 0;
+    if (length <= suffix || length >= AK_PATH_MAX ||
+        strncmp(name + length - suffix, SUFFIX, suffix) != 0) {
+        return false;
+    }
+    memcpy(path, name, length);
+    path[length] = 0;
+    if (colon != NULL) {
+        (void)snprintf(function, FUNCTION_MAX + 1, "%s", colon + 1);
+    }
+    return true;
+}
+
+bool ak_python_kernel_is(const char *name)
+{
+    char path[AK_PATH_MAX], function[FUNCTION_MAX + 1];
+    return split(path, function, name);
+}
+
+/* Finds the settings: "kernel.FUNCTION.json" if there is one, else "kernel.json". */
+static ak_status find_settings(char out[AK_PATH_MAX], const char *path, const char *function,
+                               ak_error *err)
+{
+    int stem = (int)(strlen(path) - strlen(SUFFIX));
+    char text[AK_PATH_MAX + FUNCTION_MAX + 16];
+    (void)snprintf(text, sizeof text, "%.*s.%s.json", stem, path, function);
+    if (function[0] == 0 || strlen(text) >= AK_PATH_MAX || !ak_fs_is_file(text)) {
+        (void)snprintf(text, sizeof text, "%.*s.json", stem, path);
+    }
+    if (strlen(text) >= AK_PATH_MAX || !ak_fs_is_file(text)) {
+        return ak_fail(err, AK_NOT_FOUND,
+                       "%s: there is no %s beside it with sizes, arguments, grid and reference: "
+                       "" SETTINGS_NEED,
+                       path, ak_fs_base(text));
+    }
+    memcpy(out, text, strlen(text) + 1);
+    return AK_OK;
+}
+
+/* Adds the bytes of a file to the hash; a file that does not exist adds nothing. */
+static ak_status add_file(ak_hasher *hasher, const char *path, ak_error *err)
+{
+    char *bytes = NULL;
+    size_t length = 0;
+    if (ak_fs_is_file(path)) {
+        AK_DO(ak_fs_read(&bytes, &length, path, AK_SOURCE_BYTES_MAX, err));
+        ak_hasher_add(hasher, bytes, length);
+        ak_free(bytes);
+    }
+    ak_hasher_add_text(hasher, path);
+    return AK_OK;
+}
+
+/* Finds the file that the settings name as the reference, which lies beside the kernel: "" if that
+   is the kernel's own file or no Python file. */
+static void find_reference(char out[AK_PATH_MAX], const char *path, const json_t *settings)
+{
+    const char *text = json_string_value(json_object_get(settings, "reference"));
+    char name[AK_PATH_MAX], function[FUNCTION_MAX + 1];
+    size_t folder = (size_t)(ak_fs_base(path) - path);
+    out[0] = 0;
+    if (text != NULL && split(name, function, text) && strcmp(name, ak_fs_base(path)) != 0 &&
+        folder + strlen(name) < AK_PATH_MAX) {
+        memcpy(out, path, folder);
+        memcpy(out + folder, name, strlen(name) + 1);
+    }
+}
+
+static ak_status place_of(char out[AK_PATH_MAX], const ak_python_source *source,
+                          const char *settings_path, ak_error *err)
+{
+    char cache[AK_PATH_MAX], root[AK_PATH_MAX], hash[AK_HASH_BYTES];
+    ak_hasher *hasher = ak_hasher_new();
+    if (hasher == NULL) {
+        return ak_fail_memory(err);
+    }
+    ak_hasher_add_text(hasher, AK_VERSION);
+    ak_hasher_add_text(hasher, source->function);
+    ak_status status = add_file(hasher, source->path, err);
+    status = status == AK_OK ? add_file(hasher, settings_path, err) : status;
+    if (status == AK_OK && source->reference[0] != 0) {
+        status = add_file(hasher, source->reference, err);
+    }
+    ak_hasher_end(hash, hasher);
+    status = status == AK_OK ? ak_fs_cache_folder(cache, err) : status;
+    status = status == AK_OK ? ak_fs_join(root, cache, CACHE_FOLDER, err) : status;
+    return status == AK_OK ? ak_fs_join(out, root, hash, err) : status;
+}
+
+/* A Python file with its settings, as found. */
+typedef struct found {
+    char path[AK_PATH_MAX], settings_path[AK_PATH_MAX], function[FUNCTION_MAX + 1];
+    json_t *settings;
+    ak_python_source source;
+} found;
+
+/* Finds what `name` means; the caller releases `settings`, also after a failure. */
+static ak_status find(found *out, const char *name, ak_error *err)
+{
+    out->settings = NULL;
+    if (!split(out->path, out->function, name) || !ak_fs_is_file(out->path)) {
+        return ak_fail(err, AK_NOT_FOUND, "%s: there is no such Python file", name);
+    }
+    AK_DO(find_settings(out->settings_path, out->path, out->function, err));
+    AK_DO(ak_json_read(&out->settings, out->settings_path, err));
+    out->source = (ak_python_source){.path = out->path,
+                                     .function = out->function,
+                                     .settings = out->settings,
+                                     .settings_name = ak_fs_base(out->settings_path)};
+    find_reference(out->source.reference, out->path, out->settings);
+    return AK_OK;
+}
+
+ak_status ak_python_kernel_make(const char *folder, const char *name, ak_error *err)
+{
+    found it;
+    ak_status status = find(&it, name, err);
+    status = status == AK_OK ? ak_backend_adopt_python(folder, &it.source, err) : status;
+    json_decref(it.settings);
+    return status;
+}
+
+ak_status ak_python_kernel_folder(char out[AK_PATH_MAX], const char *name, ak_error *err)
+{
+    found it;
+    char temporary[AK_PATH_MAX + 32], problem[AK_PATH_MAX];
+    ak_status status = AK_OK;
+    AK_TRY(find(&it, name, err));
+    AK_TRY(place_of(out, &it.source, it.settings_path, err));
+    AK_TRY(ak_fs_join(problem, out, AK_PROBLEM_FILE, err));
+    if (ak_fs_is_file(problem)) {
+        goto out;
+    }
+    (void)snprintf(temporary, sizeof temporary, "%s.%ld", out, (long)getpid());
+    AK_TRY(ak_fs_mkdirs(temporary, err));
+    status = ak_backend_adopt_python(temporary, &it.source, err);
+    if (status == AK_OK && rename(temporary, out) != 0 && !ak_fs_is_file(problem)) {
+        status = ak_fail(err, AK_IO, "%s: cannot be written", out);
+    }
+    ak_fs_remove(temporary); /* another process may have been faster */
+out:
+    json_decref(it.settings);
+    return status;
+}

@@ -1,0 +1,30 @@
+# A Triton kernel of one's own: the skeleton, a file with several kernels, and what is wrong in one, a line each.
+export AUTOKERNEL_PYTHON=$TEST_PYTHON
+"$TEST_PYTHON" -c 'import triton, numpy' 2>/dev/null || { echo "no Python with Triton and NumPy"; exit 77; }
+run() { "$@" 2>&1; echo "exit $?"; }
+device='--device cuda:H200'
+run autokernel new kernel add --triton
+autokernel list add/add.py $device | grep -E '^(BLOCK|num_|reference|size|argument|Cartesian)'
+autokernel new kernel folder --from add/add.py | head -1
+ls folder
+autokernel list ./folder $device --impl triton | grep -E '^Cartesian'
+echo "-- several kernels, parameters of the settings"
+sed 's/^def add(/def other(x_ptr, n, BLOCK_SIZE: tl.constexpr):\n    pass\n\n\n@triton.jit\ndef add(/; /^@triton.autotune/,/key=/d' add/add.py >two.py
+sed 's/two.py/two.py/; s/add.py/two.py/; s/"grid"/"parameters": {"BLOCK_SIZE": [256, 512]}, "grid"/' add/add.json >two.json
+run autokernel list two.py $device
+autokernel list two.py:add $device | grep -E '^(BLOCK|Cartesian)'
+run autokernel list two.py:nothing $device
+echo "-- mistakes"
+run autokernel list nowhere.py $device
+cp add/add.py alone.py
+run autokernel list alone.py $device
+wrong() { sed "${2:-}" add/add.py >add.py; sed "$1" add/add.json >add.json; run autokernel list add.py $device; }
+wrong 's/"y_ptr": .*/"w_ptr": 1,/'
+wrong 's/"n": "n"/"m": "n"/'
+wrong 's/"access": "out"/"access": "in"/'
+wrong 's/"grid"/"gird"/'
+wrong 's/"grid".*/"parameters": {"WIDTH": [1]}, "grid": ["1"],/'
+wrong 's/"n": 1048576/"n": /'
+wrong '' 's/^import triton$/import nothing_like_it/'
+wrong '' 's/^def reference.*/def reference(:/'
+wrong '' 's/^@.*//; /configs=/d; /key=/d'

@@ -1,0 +1,174 @@
+/* test_triton.c: Triton kernels are compiled without a GPU, and a launch takes from the artifact
+   what only the compiler knows. Skipped where there is no Python with Triton. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "backend/cuda/cuda.h"
+#include "backend/triton/triton.h"
+#include "backend/triton/triton_arguments.h"
+#include "base/alloc.h"
+#include "problem/task_options.h"
+
+#define SKIPPED 77
+
+static char folder[AK_PATH_MAX];
+static ak_device_facts device = {.backend = "cuda", .device = "cuda:0"};
+
+static ak_task *bind(const char *kernel, const char *dtype, const char *size, const char *choices)
+{
+    const ak_task_spec spec = {.kernel = kernel,
+                               .implementation = "triton",
+                               .device = "cuda:0",
+                               .dtype = dtype,
+                               .size = size,
+                               .choices = choices};
+    ak_task *task = NULL;
+    ak_error err = AK_ERROR_INIT;
+    if (ak_task_bind(&task, &spec, &device, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    return task;
+}
+
+/* Compiles a configuration; the artifact's path is `artifact`. */
+static void compile(ak_compile_result *out, char artifact[AK_PATH_MAX], const ak_task *task,
+                    const char *config, bool own_size)
+{
+    char source[AK_PATH_MAX];
+    ak_buf text = AK_BUF(AK_SOURCE_BYTES_MAX);
+    ak_options options = {0};
+    ak_config parsed;
+    ak_error err = AK_ERROR_INIT;
+    assert_int_equal(ak_fs_join(source, folder, "kernel.py", NULL), AK_OK);
+    assert_int_equal(ak_fs_join(artifact, folder, "artifact.cubin", NULL), AK_OK);
+    assert_int_equal(ak_cuda_source(&text, task->implementation->source, "kernel", NULL), AK_OK);
+    assert_int_equal(ak_fs_write(source, text.data, text.length, NULL), AK_OK);
+    ak_space_default(&parsed, task->space);
+    if (config != NULL && ak_config_parse(&parsed, task->space, config, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    if (ak_task_options(&options, task, &parsed, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    if (own_size) {
+        assert_int_equal(ak_options_add(&options, AK_OWN_SIZE_ONLY, NULL), AK_OK);
+    }
+    const ak_compile_job job = {.source_path = source,
+                                .compiler = options.compiler,
+                                .argv = (const char *const *)options.argv,
+                                .argc = options.count,
+                                .folder = folder,
+                                .artifact = artifact,
+                                .timeout_ns = 60000000000,
+                                .priority = AK_PROC_BATCH};
+    if (ak_cuda_compile(out, &job, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    ak_options_clear(&options);
+    ak_buf_free(&text);
+}
+
+/* The plan of a launch as the CUDA backend makes it; fails as that does. */
+static ak_status plan_of(ak_launch_plan *plan, ak_triton_artifact *artifact, char **bytes,
+                         const char *path, const ak_task *task, const ak_shape *shape,
+                         const char *config, ak_error *err)
+{
+    size_t length = 0;
+    ak_config parsed;
+    ak_triton_variant variant;
+    ak_space_default(&parsed, task->space);
+    if (config != NULL) {
+        assert_int_equal(ak_config_parse(&parsed, task->space, config, NULL), AK_OK);
+    }
+    assert_int_equal(ak_fs_read(bytes, &length, path, 1 << 24, NULL), AK_OK);
+    assert_int_equal(ak_triton_read(artifact, *bytes, length, NULL), AK_OK);
+    assert_int_equal(ak_launch_evaluate(plan, task, shape, &parsed, NULL, NULL, NULL), AK_OK);
+    ak_status status = ak_triton_apply(&variant, plan, artifact, task, err);
+    if (status == AK_OK) {
+        assert_memory_equal(variant.code, "\177ELF", 4);
+        assert_true(variant.length > 1000);
+    }
+    return status;
+}
+
+static void test_sample_compiles(void **state)
+{
+    static const struct {
+        const char *kernel, *dtype, *size, *choices, *config;
+        uint32_t grid, threads;
+        size_t passes; /* without Triton's own */
+    } sample[] = {
+        {"softmax", "bf16", "rows=100,cols=1000", NULL, "BLOCK_SIZE=1024,num_warps=8,num_stages=2",
+         100, 256, 3},
+        {"matmul", "f16", "M=512,N=768,K=256", NULL,
+         "BLOCK_SIZE_M=128,BLOCK_SIZE_N=128,BLOCK_SIZE_K=64,GROUP_SIZE_M=1,num_warps=8,"
+         "num_stages=3",
+         24, 256, 12},
+        {"matmul_act", "f16", "M=256,N=256,K=128", "activation=gelu_erf,bias=add,beta=1",
+         "BLOCK_SIZE_M=64,BLOCK_SIZE_N=64,BLOCK_SIZE_K=32,GROUP_SIZE_M=8,num_warps=4,"
+         "num_stages=4",
+         16, 128, 14},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof sample / sizeof sample[0]; i++) {
+        ak_compile_result result = {0};
+        ak_triton_artifact artifact;
+        ak_launch_plan *plan = ak_alloc(1, sizeof *plan);
+        ak_error err = AK_ERROR_INIT;
+        char path[AK_PATH_MAX], *bytes = NULL;
+        ak_task *task = bind(sample[i].kernel, sample[i].dtype, sample[i].size, sample[i].choices);
+        compile(&result, path, task, sample[i].config, true);
+        if (result.status != AK_TRIAL_OK) {
+            fail_msg("%s: %s", sample[i].kernel, result.reason);
+        }
+        assert_true(result.registers >= 16 && result.registers <= 255);
+        assert_int_equal(strlen(result.artifact_hash), 32);
+        if (plan_of(plan, &artifact, &bytes, path, task, &task->shape, sample[i].config, &err) !=
+            AK_OK) {
+            fail_msg("%s: %s", sample[i].kernel, err.text);
+        }
+        const ak_launch_kernel *kernel = &plan->kernels[0];
+        assert_int_equal(kernel->grid[0], sample[i].grid);
+        assert_int_equal(kernel->block[0], sample[i].threads);
+        assert_int_equal(kernel->shared_bytes, result.shared_bytes);
+        assert_string_equal(kernel->name, task->implementation->kernel_name);
+        size_t own = 0;
+        while (own < kernel->pass_count && kernel->passes[own].kind != AK_PASS_NULL) {
+            own++;
+        }
+        assert_int_equal(own, sample[i].passes);
+        ak_triton_clear(&artifact);
+        ak_free(bytes);
+        ak_free(plan);
+        ak_compile_result_clear(&result);
+        ak_task_close(task);
+    }
+}
+
+int main(void)
+{
+    char version[32];
+    ak_error err = AK_ERROR_INIT;
+    ak_status status = ak_triton_version(version, sizeof version, &err);
+    if (status == AK_UNAVAILABLE) {
+        print_message("skipped: %s\n", err.text);
+        return SKIPPED;
+    }
+    ak_scope *facts = ak_scope_new(NULL);
+    if (status != AK_OK || facts == NULL || ak_fs_temp(folder, &err) != AK_OK ||
+        ak_cuda_sheet_facts(facts, "cuda:H200", &err) != AK_OK) {
+        print_message("%s\n", err.text);
+        return 1;
+    }
+    device.facts = facts;
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sample_compiles)};
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    ak_scope_free(facts);
+    ak_fs_remove(folder);
+    return failed;
+}
