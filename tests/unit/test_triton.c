@@ -1,6 +1,7 @@
 /* test_triton.c: Triton kernels are compiled without a GPU, and a launch takes from the artifact
    what only the compiler knows. Skipped where there is no Python with Triton. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -150,10 +151,76 @@ static void test_sample_compiles(void **state)
     }
 }
 
+/* Code that was compiled for the task's own size runs at others of the same class only; code for
+   every size has a second variant for the rest. */
+static void test_other_sizes(void **state)
+{
+    static const struct {
+        int64_t cols;
+        ak_status own, every;
+    } sizes[] = {{1024, AK_OK, AK_OK},
+                 {2048, AK_OK, AK_OK},
+                 {33, AK_NOT_FOUND, AK_OK},
+                 {1, AK_NOT_FOUND, AK_OK}};
+    ak_task *task = bind("softmax", "f32", "rows=8,cols=1024", NULL);
+    (void)state;
+    for (int own = 0; own < 2; own++) {
+        ak_compile_result result = {0};
+        char path[AK_PATH_MAX];
+        compile(&result, path, task, NULL, own == 1);
+        assert_int_equal(result.status, AK_TRIAL_OK);
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            ak_shape shape;
+            ak_triton_artifact artifact;
+            ak_launch_plan *plan = ak_alloc(1, sizeof *plan);
+            const int64_t size[AK_SIZES_MAX] = {8, sizes[i].cols};
+            char *bytes = NULL;
+            assert_int_equal(ak_task_shape(&shape, task, size, NULL), AK_OK);
+            assert_int_equal(plan_of(plan, &artifact, &bytes, path, task, &shape, NULL, NULL),
+                             own == 1 ? sizes[i].own : sizes[i].every);
+            ak_triton_clear(&artifact);
+            ak_free(bytes);
+            ak_free(plan);
+        }
+        ak_compile_result_clear(&result);
+    }
+    ak_task_close(task);
+}
+
+/* The Python process costs one configuration if it is killed. */
+static void test_killed(void **state)
+{
+    char path[AK_PATH_MAX];
+    ak_task *task = bind("softmax", "f32", "rows=8,cols=1024", NULL);
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        ak_compile_result result = {0};
+        if (i == 1) {
+            assert_true(ak_triton_process() > 0);
+            assert_int_equal(kill(ak_triton_process(), SIGKILL), 0);
+        }
+        compile(&result, path, task, NULL, true);
+        assert_int_equal(result.status, i == 1 ? AK_TRIAL_COMPILE_ERROR : AK_TRIAL_OK);
+        assert_true(i != 1 || strstr(result.reason, "ended") != NULL);
+        ak_compile_result_clear(&result);
+    }
+    ak_task_close(task);
+}
+
+static void test_damaged(void **state)
+{
+    ak_triton_artifact artifact;
+    (void)state;
+    assert_int_equal(ak_triton_read(&artifact, "\177ELF", 4, NULL), AK_INVALID);
+    assert_int_equal(ak_triton_read(&artifact, "{}", 2, NULL), AK_INVALID);
+    assert_int_not_equal(ak_triton_read(&artifact, "{\n", 2, NULL), AK_OK);
+}
+
 int main(void)
 {
     char version[32];
     ak_error err = AK_ERROR_INIT;
+    (void)signal(SIGPIPE, SIG_IGN); /* as in every program of ours */
     ak_status status = ak_triton_version(version, sizeof version, &err);
     if (status == AK_UNAVAILABLE) {
         print_message("skipped: %s\n", err.text);
@@ -166,7 +233,9 @@ int main(void)
         return 1;
     }
     device.facts = facts;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sample_compiles)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sample_compiles), cmocka_unit_test(test_other_sizes),
+        cmocka_unit_test(test_killed), cmocka_unit_test(test_damaged)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ak_scope_free(facts);
     ak_fs_remove(folder);
