@@ -167,6 +167,11 @@ static ak_status new_variant(ak_bundle_build *b, const ak_bundle_case *one, cons
         status = ak_fail(err, AK_UNAVAILABLE, "%s: bundles for such devices cannot be made yet",
                          one->task->backend);
     }
+    if (status == AK_OK && ak_implementation_is_triton(one->task->implementation)) {
+        status = ak_fail(err, AK_UNAVAILABLE,
+                         "a bundle of a Triton kernel cannot be made yet: --format triton writes "
+                         "its configurations");
+    }
     if (status != AK_OK) {
         return status;
     }
