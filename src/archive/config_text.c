@@ -38,7 +38,9 @@ static const char *value_end(const char *text)
     return comma == NULL ? text + strlen(text) : comma;
 }
 
-json_t *ak_config_text_value(const char *text)
+/* Converts a value: "6" to 6, "0.5" to 0.5, "True" to true, any other text to a string. Returns
+   NULL if there is no memory or the text is not UTF-8. */
+static json_t *value_of_text(const char *text)
 {
     int64_t integer;
     double real;
@@ -68,7 +70,7 @@ static ak_status add_pair(json_t *object, const char *name, size_t name_bytes, c
         status = ak_fail_memory(err);
     } else if (json_object_get(object, key) != NULL) {
         status = ak_fail(err, AK_INVALID, "%s: parameter \"%s\" occurs twice", where, key);
-    } else if (!ak_json_set(object, key, ak_config_text_value(text))) {
+    } else if (!ak_json_set(object, key, value_of_text(text))) {
         status = ak_fail_memory(err);
     }
     ak_free(key);

@@ -21,8 +21,4 @@ ak_status ak_config_text_from_json(char **out, const json_t *object, const json_
    by texts as in trials, or by null if an object cannot be written as text. */
 ak_status ak_config_text_in_result(json_t *result, ak_error *err);
 
-/* Converts a value: "6" to 6, "0.5" to 0.5, "True" to true, any other text to a string. Returns
-   NULL if there is no memory or the text is not UTF-8. */
-json_t *ak_config_text_value(const char *text);
-
 #endif

@@ -13,28 +13,29 @@
 /* Limit for options, results and environments, which take a few KiB each. */
 #define DOCUMENT_BYTES_MAX (4u << 20)
 
-/* X(column, member of ak_run): every statement on runs has the columns in this order. */
+/* X(column, member of ak_run, what is stored if the member is NULL): every statement on runs has
+   the columns in this order. `now` is the time of the insertion. */
 #define RUN_MAP(X)                                                                                 \
-    X(id, id)                                                                                      \
-    X(started, started)                                                                            \
-    X(ended, ended)                                                                                \
-    X(kernel, kernel)                                                                              \
-    X(implementation, implementation)                                                              \
-    X(device, device)                                                                              \
-    X(size, size)                                                                                  \
-    X(dtype, dtype)                                                                                \
-    X(choices, choices)                                                                            \
-    X(strategy, strategy)                                                                          \
-    X(environment, environment)                                                                    \
-    X(options, options_json)                                                                       \
-    X(result, result_json)
+    X(id, id, NULL)                                                                                \
+    X(started, started, now)                                                                       \
+    X(ended, ended, NULL)                                                                          \
+    X(kernel, kernel, NULL)                                                                        \
+    X(implementation, implementation, "")                                                          \
+    X(device, device, "")                                                                          \
+    X(size, size, "")                                                                              \
+    X(dtype, dtype, "")                                                                            \
+    X(choices, choices, "")                                                                        \
+    X(strategy, strategy, NULL)                                                                    \
+    X(environment, environment, NULL)                                                              \
+    X(options, options_json, NULL)                                                                 \
+    X(result, result_json, NULL)
 
 void ak_run_clear(ak_run *run)
 {
     if (run == NULL) {
         return;
     }
-#define CLEAR(column, member) ak_free(run->member);
+#define CLEAR(column, member, other) ak_free(run->member);
     RUN_MAP(CLEAR)
 #undef CLEAR
     ak_free(run->environment_json);
@@ -45,11 +46,11 @@ ak_status ak_run_copy(ak_run *out, const ak_run *run, ak_error *err)
 {
     bool lost = false;
     *out = (ak_run){.imported = run->imported};
-#define COPY(column, member)                                                                       \
+#define COPY(column, member, other)                                                                \
     out->member = ak_strdup(run->member);                                                          \
     lost = lost || (run->member != NULL && out->member == NULL);
     RUN_MAP(COPY)
-    COPY(words, environment_json)
+    COPY(words, environment_json, NULL)
 #undef COPY
     if (lost) {
         ak_run_clear(out);
@@ -76,7 +77,7 @@ static ak_status check_run(const ak_run *run, ak_error *err)
     if (run->id == NULL || run->id[0] == 0 || run->kernel == NULL || run->kernel[0] == 0) {
         return ak_fail(err, AK_INVALID, "run: the id or the kernel is missing");
     }
-#define CHECK(column, member)                                                                      \
+#define CHECK(column, member, other)                                                               \
     if (run->member != NULL && !ak_utf8_valid(run->member)) {                                      \
         return ak_fail(err, AK_INVALID, "run: \"" #column "\" is not UTF-8 text");                 \
     }
@@ -124,46 +125,27 @@ ak_status ak_store_need_environment(ak_archive *archive, const char *hash, const
     return ak_trial_set(&archive->environment, hash, err);
 }
 
-static const char *or_empty(const char *text)
-{
-    return text == NULL ? "" : text;
-}
-
 ak_status ak_store_insert_run(ak_archive *archive, const ak_run *run, bool imported, ak_error *err)
 {
     char now[AK_CLOCK_UTC_BYTES];
     ak_clock_utc(now);
     sqlite3_stmt *statement;
-    ak_status status = ak_store_prepare(
+#define NAME(column, member, other)  #column ", "
+#define PLACE(column, member, other) "?, "
+    AK_DO(ak_store_prepare(
         &statement, archive,
-        "INSERT INTO runs (id, started, ended, kernel, implementation, device, size, dtype, "
-        "choices, strategy, environment, options, result, imported) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
-        err);
-    if (status != AK_OK) {
-        return status;
-    }
-    const char *const texts[] = {
-        run->id,
-        run->started == NULL ? now : run->started,
-        run->ended,
-        run->kernel,
-        or_empty(run->implementation),
-        or_empty(run->device),
-        or_empty(run->size),
-        or_empty(run->dtype),
-        or_empty(run->choices),
-        run->strategy,
-        run->environment,
-        run->options_json,
-        run->result_json,
-    };
+        "INSERT INTO runs (" RUN_MAP(NAME) "imported) VALUES (" RUN_MAP(PLACE) "?)", err));
+#define VALUE(column, member, other) run->member != NULL ? run->member : (other),
+    const char *const texts[] = {RUN_MAP(VALUE)};
+#undef NAME
+#undef PLACE
+#undef VALUE
     int count = (int)(sizeof texts / sizeof texts[0]);
     bool bound = sqlite3_bind_int(statement, count + 1, imported ? 1 : 0) == SQLITE_OK;
     for (int i = 0; i < count && bound; i++) {
         bound = ak_store_bind_text(statement, i + 1, texts[i]);
     }
-    status = finish(archive, statement, bound, err);
+    ak_status status = finish(archive, statement, bound, err);
     if (status == AK_INVALID) {
         return ak_fail(err, AK_INVALID, "%s: run %s is already in the archive", archive->path,
                        run->id);
@@ -238,25 +220,25 @@ static ak_status no_such_run(ak_archive *archive, const char *id, ak_error *err)
     return status;
 }
 
+#define SELECTED(column, member, other) "r." #column ", "
 #define SELECT_RUN                                                                                 \
-    "SELECT r.id, started, ended, kernel, implementation, device, size, dtype, choices, "          \
-    "strategy, environment, options, result, words, imported "                                     \
-    "FROM runs AS r LEFT JOIN environments ON hash = environment "
+    "SELECT " RUN_MAP(SELECTED) "words, imported FROM runs AS r LEFT JOIN environments ON hash = " \
+                                "environment "
 
 /* Reads the current row of a statement. */
 static ak_status read_run(ak_run *out, sqlite3_stmt *statement, ak_error *err)
 {
     ak_run run = {0};
     ak_status status = AK_OK;
-    int column = 0;
-#define READ(name, member)                                                                         \
+    int next = 0;
+#define READ(column, member, other)                                                                \
     if (status == AK_OK) {                                                                         \
-        status = ak_store_text(&run.member, statement, column++, err);                             \
+        status = ak_store_text(&run.member, statement, next++, err);                               \
     }
     RUN_MAP(READ)
-    READ(words, environment_json)
+    READ(words, environment_json, NULL)
 #undef READ
-    run.imported = status == AK_OK && sqlite3_column_int(statement, column) != 0;
+    run.imported = status == AK_OK && sqlite3_column_int(statement, next) != 0;
     if (status != AK_OK) {
         ak_run_clear(&run);
         return status;

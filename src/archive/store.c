@@ -2,6 +2,7 @@
    this folder use. */
 #include "archive/store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -97,11 +98,13 @@ ak_status ak_store_text(char **out, sqlite3_stmt *statement, int column, ak_erro
 
 ak_status ak_store_begin(ak_archive *archive, ak_error *err)
 {
+    assert(sqlite3_get_autocommit(archive->db) != 0); /* transactions do not nest */
     return ak_store_execute(archive, "BEGIN IMMEDIATE", err);
 }
 
 ak_status ak_store_commit(ak_archive *archive, ak_error *err)
 {
+    assert(sqlite3_get_autocommit(archive->db) == 0); /* ak_store_begin came before */
     ak_status status = ak_store_execute(archive, "COMMIT", err);
     if (status != AK_OK) {
         ak_store_rollback(archive);

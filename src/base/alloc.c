@@ -2,6 +2,7 @@
    growing blocks. */
 #include "base/alloc.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,7 @@ void ak_free(void *memory)
 
 ak_status ak_grow(void **array, size_t *capacity, size_t need, size_t size, ak_error *err)
 {
+    assert(size > 0 && (*array != NULL || *capacity == 0));
     if (need <= *capacity) {
         return AK_OK;
     }

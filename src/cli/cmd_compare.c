@@ -44,12 +44,7 @@ static ak_status print(const ak_comparison *comparison, const ak_task *task, con
     if (ak_args_has(args, AK_OPTION_JSON)) {
         char *text = NULL;
         ak_status status = ak_comparison_json(&text, comparison, task, err);
-        if (status == AK_OK) {
-            ak_out_whole(text);
-            ak_out_whole("\n");
-        }
-        ak_text_free(text);
-        return status;
+        return ak_out_document(status, text);
     }
     ak_task_print(task);
     ak_compared_print(comparison->candidates, comparison->count, &comparison->placement, task);

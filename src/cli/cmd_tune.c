@@ -148,12 +148,7 @@ static ak_status print_result(const ak_tune_result *result, const ak_task *task,
     if (ak_args_has(args, AK_OPTION_JSON)) {
         char *text = NULL;
         ak_status status = ak_tune_result_json(&text, result, task, err);
-        if (status == AK_OK) {
-            ak_out_whole(text);
-            ak_out_whole("\n");
-        }
-        ak_text_free(text);
-        return status;
+        return ak_out_document(status, text);
     }
     ak_task_print(task);
     double target = args->number[AK_OPTION_TARGET_SPEEDUP];

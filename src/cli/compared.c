@@ -214,12 +214,7 @@ void ak_summary_print(const ak_comparison *comparison)
         ak_out("\n%s: %s\n", comparison->candidates[comparison->count - 1].name,
                comparison->summary);
     }
-    ak_warnings_print(comparison->warnings, comparison->warning_count);
-}
-
-void ak_warnings_print(char *const *texts, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        ak_out("warning: %s\n", texts[i]);
+    for (size_t i = 0; i < comparison->warning_count; i++) {
+        ak_out("warning: %s\n", comparison->warnings[i]);
     }
 }

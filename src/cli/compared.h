@@ -15,7 +15,5 @@ void ak_compared_print(const ak_compared *list, size_t count, const ak_placement
 const char *ak_verdict_words(ak_speed_verdict verdict);
 /* Prints the summary and the warnings of a comparison. */
 void ak_summary_print(const ak_comparison *comparison);
-/* Prints what makes a comparison less sure than its intervals say. */
-void ak_warnings_print(char *const *texts, size_t count);
 
 #endif

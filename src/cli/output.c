@@ -115,6 +115,16 @@ void ak_out_whole(const char *text)
     write_text(text, strlen(text));
 }
 
+ak_status ak_out_document(ak_status status, char *text)
+{
+    if (status == AK_OK) {
+        ak_out_whole(text);
+        ak_out_whole("\n");
+    }
+    ak_text_free(text);
+    return status;
+}
+
 bool ak_out_json(const json_t *value)
 {
     ak_buf text = AK_BUF(JSON_PIECE_MAX);

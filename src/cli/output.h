@@ -17,6 +17,9 @@ typedef enum ak_exit { AK_EXIT_DONE = 0, AK_EXIT_FAILED = 1, AK_EXIT_USAGE = 2 }
 void ak_out(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints a text without folding its lines. */
 void ak_out_whole(const char *text);
+/* Prints a text of the library and a line break, if `status` says that the call succeeded which
+   made the text. Frees the text and returns `status`. */
+ak_status ak_out_document(ak_status status, char *text);
 /* Returns the current width of the terminal that a stream is connected to; 0 if it is not a
    terminal. */
 size_t ak_columns(FILE *stream);

@@ -61,7 +61,7 @@ void ak_table_cell(ak_table *table, const char *format, ...)
     table->count++;
 }
 
-size_t ak_table_rows(const ak_table *table)
+static size_t rows_of(const ak_table *table)
 {
     return table->columns == 0 ? 0 : table->count / table->columns;
 }
@@ -72,7 +72,7 @@ void ak_table_print(ak_table *table)
     ak_layout layout = {.headers = table->headers,
                         .columns = table->columns,
                         .cells = (const char *const *)table->cells,
-                        .rows = ak_table_rows(table),
+                        .rows = rows_of(table),
                         .width = width == 0 ? table->width : width,
                         .header_style = ak_style_on(stdout, AK_STYLE_BOLD),
                         .plain_style = ak_style_on(stdout, AK_STYLE_PLAIN)};

@@ -28,7 +28,6 @@ typedef struct ak_table {
 
 void ak_table_begin(ak_table *table, const char *header, ...) __attribute__((sentinel));
 void ak_table_cell(ak_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-size_t ak_table_rows(const ak_table *table);
 /* Prints the table, or nothing if it has no row, and frees it. */
 void ak_table_print(ak_table *table);
 

@@ -163,12 +163,7 @@ static ak_status print_result(const ak_sizes_result *r, const ak_args *args, ak_
     if (ak_args_has(args, AK_OPTION_JSON)) {
         char *text = NULL;
         ak_status status = ak_sizes_result_json(&text, r, err);
-        if (status == AK_OK) {
-            ak_out_whole(text);
-            ak_out_whole("\n");
-        }
-        ak_text_free(text);
-        return status;
+        return ak_out_document(status, text);
     }
     if (r->table_count == 0) {
         return AK_OK; /* the caller reports why */

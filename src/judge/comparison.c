@@ -3,6 +3,7 @@
 
 #include "judge/loaded.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -210,6 +211,7 @@ static ak_status tell_version(char **out, const ak_loaded *r, ak_error *err)
 /* Checks the result once more after the last round, then fills the entry. */
 static ak_status leave(ak_comparison_entry *out, comparison *d, size_t i, ak_error *err)
 {
+    assert(i < d->count);
     ak_loaded *r = &d->loaded[i];
     ak_stage *own = ak_evaluator_unseen(d->e);
     ak_status status = AK_OK;
@@ -342,6 +344,7 @@ ak_status ak_compare_candidates(ak_comparison_entry *out, ak_comparison_course *
                                 ak_evaluator *e, const ak_judge_candidate *candidates, size_t count,
                                 const ak_comparison_plan *plan, int64_t timeout_ns, ak_error *err)
 {
+    assert(count > 0 && count <= AK_JUDGED_MAX);
     comparison *d = ak_alloc(1, sizeof *d);
     if (d == NULL) {
         return ak_fail_memory(err);

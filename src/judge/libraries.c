@@ -164,7 +164,8 @@ static ak_status remember(ak_evaluator *e, const char *base, const char *best, a
     return AK_OK;
 }
 
-const char *ak_library_best(const ak_evaluator *e, const char *name)
+/* Returns the fastest version of the library `name`, or NULL if it is not known yet. */
+static const char *best_of_library(const ak_evaluator *e, const char *name)
 {
     for (size_t i = 0; i < e->choice_count; i++) {
         if (same_library(name, e->choices[i].base)) {
@@ -181,7 +182,7 @@ static ak_status reduce(listing *list, size_t *kept, size_t first, size_t last, 
 {
     size_t best = first;
     ak_status status = AK_OK;
-    const char *known = ak_library_best(e, list->items[first].name);
+    const char *known = best_of_library(e, list->items[first].name);
     if (known == NULL) {
         if (last - first > 1) {
             status = fastest(&best, e, list, first, last, err);
@@ -262,7 +263,7 @@ ak_status ak_evaluate_comparison(ak_comparison_entry *out, ak_comparison_course 
         if (colon == NULL || strcmp(colon, ":BEST") != 0) {
             continue;
         }
-        if (ak_library_best(e, candidates[i].baseline) == NULL) {
+        if (best_of_library(e, candidates[i].baseline) == NULL) {
             ak_baseline_info *infos = NULL;
             size_t info_count = 0;
             status = ak_evaluate_baselines(&infos, &info_count, e, err);
@@ -270,7 +271,7 @@ ak_status ak_evaluate_comparison(ak_comparison_entry *out, ak_comparison_course 
                 ak_baseline_info_free(infos, info_count);
             }
         }
-        const char *best = ak_library_best(e, candidates[i].baseline);
+        const char *best = best_of_library(e, candidates[i].baseline);
         resolved[i].baseline = best == NULL ? candidates[i].baseline : best;
     }
     return status == AK_OK

@@ -1,6 +1,7 @@
 /* loaded.c: see loaded.h. */
 #include "judge/loaded.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "measure/verdict.h"
@@ -39,6 +40,7 @@ static void note_loss(ak_evaluator *e, const ak_judge_candidate *candidate)
 ak_status ak_loaded_open(ak_loaded *r, ak_evaluator *e, const ak_judge_candidate *candidate,
                          int64_t timeout_ns, ak_error *err)
 {
+    assert((candidate->artifact == NULL) != (candidate->baseline == NULL)); /* one or the other */
     *r = (ak_loaded){.e = e, .candidate = candidate, .timeout_ns = timeout_ns};
     ak_load load = {.artifact = candidate->artifact,
                     .baseline = candidate->baseline,
@@ -73,6 +75,7 @@ void ak_loaded_close(ak_loaded *r)
 
 ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_error *err)
 {
+    assert(r->runnable != NULL && iterations > 0);
     ak_evaluator *e = r->e;
     ak_launch launch = {.task = e->task,
                         .shape = &stage->shape,

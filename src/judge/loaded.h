@@ -108,7 +108,4 @@ void ak_evaluator_conditions(ak_conditions *to, ak_evaluator *e);
    own. */
 bool ak_outcome_waited(const ak_outcome *outcome);
 
-/* Returns the fastest version of the library `name`, or NULL if it is not known yet. */
-const char *ak_library_best(const ak_evaluator *e, const char *name);
-
 #endif

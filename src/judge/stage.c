@@ -70,8 +70,10 @@ static size_t tight_bytes(const ak_stage *stage, size_t i)
     return stage->shape.elements[i] * ak_dtype_bytes(ak_stage_dtype(stage, i));
 }
 
-size_t ak_stage_run(size_t *length, const ak_stage *stage, size_t argument, size_t first,
-                    size_t count)
+/* Returns where element `first` of an argument lies, in elements from the start, and gives how many
+   of the `count` elements from there on lie together. */
+static size_t run_of(size_t *length, const ak_stage *stage, size_t argument, size_t first,
+                     size_t count)
 {
     size_t row = stage->shape.row[argument], pitch = stage->shape.pitch[argument];
     if (row == pitch) {
@@ -89,7 +91,7 @@ void ak_stage_decode(double *out, const ak_stage *stage, size_t argument, size_t
     ak_dtype dtype = ak_stage_dtype(stage, argument);
     const unsigned char *from = stage->inputs[argument];
     for (size_t done = 0, length; done < count; done += length) {
-        size_t at = ak_stage_run(&length, stage, argument, first + done, count - done);
+        size_t at = run_of(&length, stage, argument, first + done, count - done);
         ak_inputs_decode(out + done, from + at * ak_dtype_bytes(dtype), length, dtype);
     }
 }
@@ -100,7 +102,7 @@ static void encode(const ak_stage *stage, size_t argument, const double *values,
     ak_dtype dtype = ak_stage_dtype(stage, argument);
     unsigned char *to = stage->inputs[argument];
     for (size_t done = 0, length; done < count; done += length) {
-        size_t at = ak_stage_run(&length, stage, argument, first + done, count - done);
+        size_t at = run_of(&length, stage, argument, first + done, count - done);
         ak_inputs_encode(to + at * ak_dtype_bytes(dtype), values + done, length, dtype);
     }
 }
@@ -129,7 +131,8 @@ static ak_guard_rows guard_rows(const ak_stage *stage, size_t i)
                            .pitch = stage->shape.pitch[i] * element};
 }
 
-ak_guard_stream ak_stage_gaps(const ak_stage *stage, size_t argument)
+/* Returns the content of the gaps between the rows of an output. */
+static ak_guard_stream gaps_of(const ak_stage *stage, size_t argument)
 {
     return ak_guard_stream_of(&stage->pattern, argument, AK_GUARD_BETWEEN,
                               ak_stage_dtype(stage, argument));
@@ -138,7 +141,7 @@ ak_guard_stream ak_stage_gaps(const ak_stage *stage, size_t argument)
 static void paint_gaps(void *array, const ak_stage *stage, size_t i)
 {
     ak_guard_rows rows = guard_rows(stage, i);
-    ak_guard_stream stream = ak_stage_gaps(stage, i);
+    ak_guard_stream stream = gaps_of(stage, i);
     ak_guard_paint_gaps(array, &rows, &stream);
 }
 
@@ -146,7 +149,7 @@ static void paint_gaps(void *array, const ak_stage *stage, size_t i)
 static bool gaps_whole(const ak_stage *stage, size_t i)
 {
     ak_guard_rows rows = guard_rows(stage, i);
-    ak_guard_stream stream = ak_stage_gaps(stage, i);
+    ak_guard_stream stream = gaps_of(stage, i);
     return ak_guard_gaps_whole(stage->memory->bytes + stage->offset[i], &rows, &stream);
 }
 
@@ -377,8 +380,8 @@ void ak_stage_forget(ak_stage *stage)
 
 /* ---- before and after a run ---------------------------------------------------------------- */
 
-ak_status ak_stage_upload(const ak_stage *stage, size_t offset, const void *data, size_t bytes,
-                          ak_error *err)
+static ak_status upload(const ak_stage *stage, size_t offset, const void *data, size_t bytes,
+                        ak_error *err)
 {
     ak_stage_memory *memory = stage->memory;
     if (memory->copy == NULL) {
@@ -392,13 +395,12 @@ ak_status ak_stage_upload(const ak_stage *stage, size_t offset, const void *data
 static ak_status push(const ak_stage *stage, size_t offset, size_t bytes, ak_error *err)
 {
     ak_stage_memory *memory = stage->memory;
-    return memory->copy == NULL ? AK_OK
-                                : ak_stage_upload(stage, offset, memory->copy + offset, bytes, err);
+    return memory->copy == NULL ? AK_OK : upload(stage, offset, memory->copy + offset, bytes, err);
 }
 
 static ak_status put_input(const ak_stage *stage, size_t i, ak_error *err)
 {
-    return ak_stage_upload(stage, stage->offset[i], stage->inputs[i], stage->shape.bytes[i], err);
+    return upload(stage, stage->offset[i], stage->inputs[i], stage->shape.bytes[i], err);
 }
 
 static ak_status paint_zones(ak_stage *stage, ak_error *err)
@@ -446,7 +448,7 @@ static ak_status poison_output(const ak_stage *stage, size_t i, unsigned round, 
         can_paint) {
         /* The copy need not be filled: it is downloaded before it is read. */
         uint64_t element = 0;
-        ak_guard_stream stream = ak_stage_gaps(stage, i);
+        ak_guard_stream stream = gaps_of(stage, i);
         ak_guard_poison(&element, bytes, dtype, round);
         ak_status status = memory->backend->fill(memory->device, stage->offset[i], &element, bytes,
                                                  stage->shape.bytes[i] / bytes, err);

@@ -135,8 +135,6 @@ static inline void ak_stage_spoilt(ak_stage_memory *memory)
    argument that is read, which gets the values. */
 ak_status ak_stage_make_inputs(ak_stage *stage, ak_reference *reference, double *const *arrays,
                                uint64_t stream, ak_error *err);
-ak_status ak_stage_upload(const ak_stage *stage, size_t offset, const void *data, size_t bytes,
-                          ak_error *err);
 /* Marks the result as wrong, with the reason "at M=7,N=33,K=1: ...". */
 void ak_stage_wrong(ak_outcome *out, const ak_stage *stage, const char *text);
 void ak_stage_size_text(char *out, size_t bytes, const ak_stage *stage);
@@ -144,14 +142,8 @@ void ak_stage_size_text(char *out, size_t bytes, const ak_stage *stage);
 bool ak_stage_zones_whole(ak_outcome *out, ak_stage *stage);
 /* Downloads the red zones to memory->bytes. */
 ak_status ak_stage_fetch_zones(ak_stage *stage, ak_error *err);
-/* Returns the content of the gaps between the rows of an output. */
-ak_guard_stream ak_stage_gaps(const ak_stage *stage, size_t argument);
 void ak_stage_changes_input(ak_outcome *out, ak_stage *stage, size_t argument);
 void ak_stage_between_rows(ak_outcome *out, ak_stage *stage, size_t argument);
-/* Returns where element `first` of an argument lies, in elements from the start, and gives how many
-   of the `count` elements from there on lie together. */
-size_t ak_stage_run(size_t *length, const ak_stage *stage, size_t argument, size_t first,
-                    size_t count);
 /* Decodes `count` elements of an input from element `first` on. */
 void ak_stage_decode(double *out, const ak_stage *stage, size_t argument, size_t first,
                      size_t count);

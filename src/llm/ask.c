@@ -85,7 +85,8 @@ static ak_status measure(size_t *out, const ak_llm_chat *chat, ak_error *err)
     return AK_OK;
 }
 
-void ak_llm_request(ak_request *out, ak_llm_call *call)
+/* Fills in a request with the abilities that the client knows now. */
+static void request_of(ak_request *out, ak_llm_call *call)
 {
     ak_llm *llm = call->llm;
     int wanted = call->chat->max_output_tokens;
@@ -129,7 +130,7 @@ ak_status ak_llm_worst_case(double *out_usd, ak_llm *llm, const ak_llm_chat *cha
     ak_llm_call call = {.llm = llm, .chat = chat};
     ak_request request;
     AK_DO(measure(&call.prompt_tokens_max, chat, err));
-    ak_llm_request(&request, &call);
+    request_of(&request, &call);
     lock(llm);
     *out_usd = ak_price_worst(&llm->price, input_tokens(llm, request.prompt_tokens_max),
                               request.output_tokens);
@@ -157,7 +158,7 @@ static ak_status reserve(double *out, ak_llm_call *call, ak_error *err)
 {
     ak_llm *llm = call->llm;
     ak_request request;
-    ak_llm_request(&request, call);
+    request_of(&request, call);
     lock(llm);
     size_t input = input_tokens(llm, request.prompt_tokens_max);
     double worst = ak_price_worst(&llm->price, input, request.output_tokens);
@@ -329,7 +330,7 @@ static ak_status one_attempt(ak_attempt *out, ak_request *request, ak_llm_call *
     if (status != AK_OK) {
         return status;
     }
-    ak_llm_request(request, call);
+    request_of(request, call);
     call->answer.attempts++;
     status = ak_attempt_run(out, call, request, err);
     if (status != AK_OK) {

@@ -79,7 +79,9 @@ void ak_error_words(const char **code, const char **message, const json_t *body)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-bool ak_http_date(int64_t *out, const char *text)
+/* Reads an HTTP date in any of its three forms (RFC 9110, 5.6.7) as seconds since 1970. Returns
+   false if the text is not an HTTP date. */
+static bool http_date(int64_t *out, const char *text)
 {
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
     struct tm date = {.tm_mon = -1, .tm_mday = -1, .tm_year = -1, .tm_hour = -1};
@@ -142,7 +144,7 @@ static int64_t wait_of(const ak_reply_headers *headers, int64_t now)
     if (ak_text_real(&number, headers->retry_after) && number >= 0) {
         return (int64_t)(number * 1000 < day_ms ? number * 1000 : day_ms);
     }
-    if (ak_http_date(&date, headers->retry_after)) {
+    if (http_date(&date, headers->retry_after)) {
         double ms = (double)(date - now) * 1000;
         return (int64_t)(ms < 0 ? 0 : ms < day_ms ? ms : day_ms);
     }

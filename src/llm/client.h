@@ -92,7 +92,4 @@ typedef struct ak_attempt {
 ak_status ak_attempt_run(ak_attempt *out, const ak_llm_call *call, const ak_request *request,
                          ak_error *err);
 
-/* Fills in a request with the abilities that the client knows now. */
-void ak_llm_request(ak_request *out, ak_llm_call *call);
-
 #endif

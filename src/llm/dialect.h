@@ -16,7 +16,7 @@ json_t *ak_messages_json(const ak_llm_chat *chat, const char *system);
 /* Copies a schema without the given keywords, which a provider refuses. The caller checks what they
    would have enforced. Properties that are named like a keyword are kept. */
 json_t *ak_schema_without(const json_t *schema, const char *const *keywords);
-extern const char *const ak_schema_not_openai[], *const ak_schema_not_anthropic[];
+extern const char *const ak_schema_not_anthropic[];
 /* Changes a schema to the form in which a provider demands every property: one that was not
    required becomes required and may be null instead. Returns false without memory. */
 bool ak_schema_strict_form(json_t *schema);

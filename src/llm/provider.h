@@ -115,9 +115,6 @@ ak_llm_fault ak_classify_words(const char *code, const char *message);
 /* Finds type or code and message of an error object in any dialect. Missing ones are "". Both are
    borrowed. */
 void ak_error_words(const char **code, const char **message, const json_t *body);
-/* Reads an HTTP date in any of its three forms (RFC 9110, 5.6.7) as seconds since 1970. Returns
-   false if the text is not an HTTP date. */
-bool ak_http_date(int64_t *out, const char *text);
 
 /* ---- provider -------------------------------------------------------------------------------- */
 

@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-const char *const ak_schema_not_openai[] = {"minLength", "maxLength", "uniqueItems", "default",
-                                            NULL};
+static const char *const not_openai[] = {"minLength", "maxLength", "uniqueItems", "default", NULL};
 const char *const ak_schema_not_anthropic[] = {
     "minLength",        "maxLength",        "minimum",    "maximum",
     "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems",
@@ -150,7 +149,7 @@ json_t *ak_schema_openai(const ak_request *request)
     if (!ak_can(request, AK_ABILITY_STRICT)) {
         return json_deep_copy(schema);
     }
-    json_t *result = ak_schema_without(schema, ak_schema_not_openai);
+    json_t *result = ak_schema_without(schema, not_openai);
     if (result != NULL && !ak_schema_strict_form(result)) {
         json_decref(result);
         return NULL;

@@ -9,17 +9,16 @@
  */
 #include "measure/stats.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/rng.h"
 
 enum {
     INTERVAL_MIN = 6, /* from 6 samples on 2 * 2^-n is below 5 % */
-    EXACT_MAX = 60,   /* for more samples the normal approximation differs by at most one rank */
-    RESAMPLES = 2000  /* the 2.5 % quantile of the bootstrap is then its 50th value */
+    EXACT_MAX = 60    /* for more samples the normal approximation differs by at most one rank */
 };
 
 size_t ak_stats_interval_rank(size_t count)
@@ -53,6 +52,7 @@ static int compare_doubles(const void *a, const void *b)
 
 static double median_of_sorted(const double *sorted, size_t count)
 {
+    assert(count > 0);
     double upper = sorted[count / 2];
     return count % 2 == 1 ? upper : 0.5 * (sorted[count / 2 - 1] + upper);
 }
@@ -76,6 +76,7 @@ static void describe(ak_stats *out, double *values, size_t count)
     }
     qsort(values, count, sizeof *values, compare_doubles);
     size_t rank = ak_stats_interval_rank(count);
+    assert(rank >= 1 && 2 * rank <= count + 1); /* low is not above high */
     *out = (ak_stats){.median = median_of_sorted(values, count),
                       .low = values[rank - 1],
                       .high = values[count - rank],
@@ -111,64 +112,4 @@ void ak_stats_of(ak_stats *out, const double *samples, size_t count)
     }
     describe(out, values, count);
     give_back(values, room);
-}
-
-/* Draws a resample of sorted values and returns its median, which depends only on how often each
-   rank is drawn. `drawn` is scratch for `count` numbers. */
-static double resample_median(const double *sorted, double *drawn, size_t count, ak_rng *rng)
-{
-    for (size_t i = 0; i < count; i++) {
-        drawn[i] = 0.0;
-    }
-    for (size_t i = 0; i < count; i++) {
-        drawn[ak_rng_below(rng, count)] += 1.0;
-    }
-    size_t lower = (count - 1) / 2; /* ranks of the one or two draws in the middle */
-    size_t upper = count / 2;
-    double seen = 0.0;
-    size_t i = 0;
-    while (seen + drawn[i] <= (double)lower) {
-        seen += drawn[i++];
-    }
-    double low = sorted[i];
-    while (seen + drawn[i] <= (double)upper) {
-        seen += drawn[i++];
-    }
-    return 0.5 * (low + sorted[i]);
-}
-
-static void bootstrap(ak_stats *out, const double *sorted, double *drawn, size_t count,
-                      uint64_t seed)
-{
-    double medians[RESAMPLES];
-    ak_rng rng;
-    ak_rng_seed(&rng, seed);
-    for (size_t i = 0; i < RESAMPLES; i++) {
-        medians[i] = resample_median(sorted, drawn, count, &rng);
-    }
-    qsort(medians, RESAMPLES, sizeof *medians, compare_doubles);
-    size_t tail = RESAMPLES / 40; /* 2.5 % */
-    out->low = medians[tail - 1];
-    out->high = medians[RESAMPLES - tail];
-}
-
-void ak_stats_ratio(ak_stats *out, const double *numerator, const double *denominator, size_t count,
-                    uint64_t seed)
-{
-    double ratio_room[AK_STATS_INLINE];
-    double drawn_room[AK_STATS_INLINE];
-    double *ratios = borrow(ratio_room, count);
-    double *drawn = borrow(drawn_room, count);
-    set_nan(out, count);
-    if (ratios != NULL && drawn != NULL) {
-        for (size_t i = 0; i < count; i++) {
-            ratios[i] = numerator[i] / denominator[i];
-        }
-        describe(out, ratios, count);
-        if (count >= INTERVAL_MIN && !isnan(out->median)) {
-            bootstrap(out, ratios, drawn, count, seed);
-        }
-    }
-    give_back(drawn, drawn_room);
-    give_back(ratios, ratio_room);
 }

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 typedef struct ak_stats {
-    /* 95 % interval of the median, from order statistics or a bootstrap */
+    /* 95 % interval of the median, from order statistics */
     double median, low, high;
     double min, max, mean;
     size_t count;
@@ -19,13 +19,6 @@ typedef struct ak_stats {
    no memory, which more than AK_STATS_INLINE samples need. */
 #define AK_STATS_INLINE 512
 void ak_stats_of(ak_stats *out, const double *samples, size_t count);
-
-/* Computes the statistics of the paired ratios numerator[i] / denominator[i]: their median and a
-   95 % bootstrap interval over the pairs. If both are times, a ratio is the speed of the
-   denominator's candidate over the numerator's. With fewer than 6 pairs the interval is
-   min..max. Equal seeds give equal intervals. */
-void ak_stats_ratio(ak_stats *out, const double *numerator, const double *denominator, size_t count,
-                    uint64_t seed);
 
 /* Returns the rank r of the ends of the interval, which runs from the r-th smallest to the r-th
    largest sample, counted from 1. The function is public so that tests and people can check it. */

@@ -1,6 +1,8 @@
 /* timer.c: see timer.h. A session is a state machine with three phases and one end. */
 #include "measure/timer.h"
 
+#include <assert.h>
+
 enum { SIZING, WARMING, SAMPLING, ENDED };
 
 /* Number of samples that suffice to judge a candidate: the median of 3 survives one outlier. */
@@ -40,6 +42,7 @@ static ak_timer_step end(ak_timer *timer)
 
 static ak_timer_step take_sample(ak_timer *timer, int64_t batch_ns)
 {
+    assert(timer->iterations >= 1 && timer->sample_count < timer->plan.samples_max);
     const ak_timer_plan *plan = &timer->plan;
     timer->samples_ms[timer->sample_count++] = (double)batch_ns / 1e6 / timer->iterations;
     bool spent = timer->spent_ns >= plan->budget_ns &&
@@ -60,6 +63,7 @@ static ak_timer_step take_sample(ak_timer *timer, int64_t batch_ns)
 
 ak_timer_step ak_timer_tell(ak_timer *timer, int64_t batch_ns)
 {
+    assert(timer->phase >= SIZING && timer->phase <= ENDED);
     if (timer->phase == ENDED) {
         return AK_TIMER_DONE;
     }

@@ -506,20 +506,6 @@ void ak_forest_predict(double *mean, double *variance, const ak_forest *forest, 
     }
 }
 
-void ak_forest_marginal(double *out, const ak_forest *forest, size_t column)
-{
-    int32_t value[AK_PARAMETERS_MAX];
-    free_all(value);
-    for (size_t v = 0; v < forest->levels[column]; v++) {
-        value[column] = (int32_t)v;
-        double sum = 0.0;
-        for (size_t tree = 0; tree < forest->trees; tree++) {
-            sum += average(NULL, forest, tree, value);
-        }
-        out[v] = sum / (double)forest->trees;
-    }
-}
-
 /* Returns the variance of a tree's prediction over the levels of one column, or of two if b is
    not SIZE_MAX, averaged over all other columns. */
 static double explained(const ak_forest *forest, size_t tree, size_t a, size_t b)

@@ -76,9 +76,6 @@ double ak_forest_out_of_bag(const ak_forest *forest);
 void ak_forest_predict(double *mean, double *variance, const ak_forest *forest,
                        const uint16_t *row);
 
-/* Writes the prediction for each level of one column, averaged over the levels of all others:
-   features->column[column].levels numbers. */
-void ak_forest_marginal(double *out, const ak_forest *forest, size_t column);
 /* Both functions return a share of the variance, averaged over the trees. The first returns the
    share that one column explains alone, the second the share that two different columns explain
    together beyond their own effects. The share is 0 if all y are equal. */

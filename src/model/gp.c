@@ -12,6 +12,7 @@
  */
 #include "model/gp.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -501,6 +502,7 @@ void ak_gp_unwatch(ak_gp *gp, size_t slot)
 
 void ak_gp_watched(double *mean, double *deviation, const ak_gp *gp, size_t slot)
 {
+    assert(slot < gp->slots && gp->watched[slot].used);
     const watched *w = &gp->watched[slot];
     describe(mean, deviation, gp, w->point.prior, w->self, w->v);
 }

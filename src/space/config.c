@@ -1,6 +1,7 @@
 /* config.c: configurations as texts, keys, scopes and compiler options. */
 #include "space/space_body.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/ascii.h"
@@ -22,6 +23,7 @@ uint64_t ak_config_key(const ak_space *space, const ak_config *config)
 
 ak_value ak_config_value(const ak_space *space, const ak_config *config, size_t parameter)
 {
+    assert(parameter < space->count);
     return space->parameters[parameter].values[config->at[parameter]];
 }
 

@@ -316,7 +316,9 @@ out:
 static ak_status list_build(uint32_t *out, product *p, const ak_config *configs, size_t count,
                             size_t depth)
 {
+    assert(count > 0);
     if (depth == p->r->symbols->count) {
+        assert(count == 1); /* the configurations differ from each other */
         *out = AK_GRAPH_END;
         return AK_OK;
     }
@@ -325,6 +327,7 @@ static ak_status list_build(uint32_t *out, product *p, const ak_config *configs,
     uint64_t total = 0;
     for (size_t i = 0; i < count;) {
         uint16_t value = configs[i].at[depth];
+        assert(edge_count == 0 || edges[edge_count - 1].value < value); /* the list is sorted */
         size_t end = i + 1;
         while (end < count && configs[end].at[depth] == value) {
             end++;

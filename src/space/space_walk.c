@@ -2,6 +2,7 @@
    its valid configurations (diagram.h), one edge per parameter. */
 #include "space/space_body.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- looking --------------------------------------------------------------------------------- */
@@ -13,6 +14,7 @@ size_t ak_space_parameter_count(const ak_space *space)
 
 const ak_parameter *ak_space_parameter(const ak_space *space, size_t index)
 {
+    assert(index < space->count);
     return index < space->count ? &space->parameters[index] : NULL;
 }
 
@@ -53,6 +55,7 @@ void ak_space_default(ak_config *out, const ak_space *space)
 
 void ak_space_set_default(ak_space *space, const ak_config *config)
 {
+    assert(ak_space_has(space, config));
     space->fallback = *config;
 }
 
@@ -63,12 +66,14 @@ bool ak_space_ordered(const ak_space *space, size_t parameter)
 
 size_t ak_space_rank(const ak_space *space, size_t parameter, size_t value)
 {
+    assert(parameter < space->count && value < space->parameters[parameter].value_count);
     const ak_parameter_body *body = &space->bodies[parameter];
     return body->rank == NULL ? value : body->rank[value];
 }
 
 uint16_t ak_space_by_rank(const ak_space *space, size_t parameter, size_t rank)
 {
+    assert(parameter < space->count && rank < space->parameters[parameter].value_count);
     const ak_parameter_body *body = &space->bodies[parameter];
     return body->rank == NULL ? (uint16_t)rank : body->by_rank[rank];
 }
@@ -100,6 +105,7 @@ ak_status ak_space_broken(size_t *condition, const ak_space *space, const ak_con
 
 void ak_space_at(ak_config *out, const ak_space *space, uint64_t index)
 {
+    assert(index < ak_space_count(space));
     const ak_graph *graph = &space->graph;
     ak_config config = {{0}};
     uint32_t at = graph->root;
@@ -143,6 +149,7 @@ bool ak_space_find(uint64_t *index, const ak_space *space, const ak_config *conf
 
 bool ak_space_occurs(const ak_space *space, size_t parameter, size_t value)
 {
+    assert(parameter < space->count && value < space->parameters[parameter].value_count);
     return space->bodies[parameter].occurs[value];
 }
 
@@ -354,10 +361,7 @@ void ak_space_cheapest(ak_config *out, const ak_space *space, ak_space_cost cost
                 add_to_beam(next, beams[p].at[i].cost + cost(context, p, edge->value), edge, i);
             }
         }
-        if (next->count == 0) { /* cannot happen: a space has a configuration */
-            *out = (ak_config){{0}};
-            return;
-        }
+        assert(next->count > 0); /* every node leads to a configuration */
     }
     ak_config config = {{0}};
     size_t at = 0; /* all ways end in AK_GRAPH_END */

@@ -44,15 +44,6 @@ static size_t slot_of(const ak_frame *frame, const ak_config *config)
     return slot;
 }
 
-const ak_known *ak_frame_find(const ak_frame *frame, const ak_config *config)
-{
-    if (frame->slot_count == 0) {
-        return NULL;
-    }
-    uint32_t place = frame->slots[slot_of(frame, config)];
-    return place == 0 ? NULL : &frame->known[place - 1];
-}
-
 /* Makes room for one more configuration. The hash table stays at most half full. */
 static ak_status make_room(ak_frame *frame, ak_error *err)
 {
@@ -106,6 +97,7 @@ out:
     }
     *place = frame->known_count++;
     frame->slots[slot] = (uint32_t)frame->known_count;
+    assert(2 * frame->known_count <= frame->slot_count); /* slot_of always finds an empty slot */
     if (known->ms < HUGE_VAL &&
         (frame->best == SIZE_MAX || known->ms < frame->known[frame->best].ms)) {
         frame->best = *place;
@@ -173,6 +165,7 @@ static ak_status propose_one(ak_proposal *out, bool *found, ak_frame *frame, ak_
 ak_status ak_frame_propose(ak_proposal *out, size_t *count, ak_frame *frame, size_t max,
                            ak_frame_next next, ak_error *err)
 {
+    assert(next != NULL && (out != NULL || max == 0));
     size_t n = 0;
     bool found = true;
     while (n < max && found) {

@@ -1,6 +1,7 @@
 /* strategy.c: the table of strategies, and the choice of one by its text. */
 #include "strategy/strategy.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -55,6 +56,7 @@ size_t ak_strategy_hyper_count(const ak_strategy_ops *ops)
 
 double ak_strategy_hyper(const ak_strategy_context *context, const ak_hyper *hypers, size_t index)
 {
+    assert(hypers[index].name != NULL);
     return context->hyper == NULL ? hypers[index].initial : context->hyper[index];
 }
 

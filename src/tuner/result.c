@@ -94,7 +94,7 @@ static json_t *verdict_of(const ak_compared *list, size_t count, size_t which)
     return which < count ? verdict_json(list[which].verdict) : json_null();
 }
 
-json_t *ak_compared_json(const ak_compared *c, const ak_space *space)
+static json_t *candidate_json(const ak_compared *c, const ak_space *space)
 {
     json_t *object = json_object();
     bool good = ak_json_set_text(object, "name", c->name) &&
@@ -130,7 +130,7 @@ static json_t *candidates_json(const ak_compared *list, size_t count, const ak_s
 {
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++) {
-        if (json_array_append_new(array, ak_compared_json(&list[i], space)) != 0) {
+        if (json_array_append_new(array, candidate_json(&list[i], space)) != 0) {
             json_decref(array);
             return NULL;
         }

@@ -17,7 +17,4 @@ typedef struct ak_llm_use {
 /* Returns NULL without memory. */
 json_t *ak_llm_use_json(const ak_llm_use *use);
 
-/* Writes a candidate as JSON, for compare and bench. ak_tune_result_json is in autokernel.h. */
-json_t *ak_compared_json(const ak_compared *candidate, const ak_space *space);
-
 #endif

@@ -241,6 +241,7 @@ ak_status ak_pool_submit(ak_pool *pool, const ak_job *from, ak_error *err)
 
 bool ak_pool_job_compiled(const ak_pool *pool, const ak_pool_job *j)
 {
+    assert(j->count > 0); /* ak_pool_submit refuses an empty comparison */
     for (size_t i = 0; i < j->count; i++) {
         if (j->units[i] != AK_POOL_NONE && pool->units[j->units[i]].state != AK_UNIT_COMPILED) {
             return false;

@@ -203,8 +203,6 @@ bool ak_pool_is_loud(const ak_pool *pool);
 /* Handles a compilation that failed because of the machine: the unit waits for its next attempt or,
    after the last, fails. */
 void ak_pool_unit_again(ak_pool *pool, size_t at, const ak_error *why);
-/* Marks a unit as compiled with this failure. */
-void ak_pool_unit_fails(ak_pool_unit *u, ak_trial_status status, const char *reason);
 void ak_pool_compiler_replied(ak_pool *pool, ak_pool_worker *w, const json_t *reply);
 
 /* pool_device.c */

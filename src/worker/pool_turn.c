@@ -13,6 +13,7 @@
  */
 #include "worker/pool_state.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -335,6 +336,7 @@ static void release(ak_pool *pool)
 
 ak_status ak_pool_wait(ak_result *out, ak_pool *pool, int64_t timeout_ns, ak_error *err)
 {
+    assert(pool->result_first <= pool->result_count);
     int64_t deadline = ak_clock_ns() + timeout_ns;
     release(pool);
     if (pool->result_first < pool->result_count && !ak_pool_recalls(pool) &&

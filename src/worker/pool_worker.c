@@ -203,7 +203,8 @@ out:
     return AK_OK;
 }
 
-void ak_pool_unit_fails(ak_pool_unit *u, ak_trial_status status, const char *reason)
+/* Marks a unit as compiled with this failure. */
+static void unit_fails(ak_pool_unit *u, ak_trial_status status, const char *reason)
 {
     u->state = AK_UNIT_COMPILED;
     u->compiled = (ak_compile_result){.status = status, .reason = ak_strdup(reason)};
@@ -248,7 +249,7 @@ void ak_pool_unit_again(ak_pool *pool, size_t at, const ak_error *why)
         pool->next_unit = at < pool->next_unit ? at : pool->next_unit;
         return;
     }
-    ak_pool_unit_fails(u, AK_TRIAL_TIMED_OUT, why->text);
+    unit_fails(u, AK_TRIAL_TIMED_OUT, why->text);
     u->deleted = true; /* a later job compiles it again */
 }
 
@@ -267,7 +268,7 @@ void ak_pool_compile(ak_pool *pool)
         ak_error err = AK_ERROR_INIT;
         json_t *request = NULL;
         if (compile_request(&request, pool, u, &err) != AK_OK) {
-            ak_pool_unit_fails(u, AK_TRIAL_INVALID, err.text);
+            unit_fails(u, AK_TRIAL_INVALID, err.text);
             continue;
         }
         u->state = AK_UNIT_COMPILING;
@@ -297,7 +298,7 @@ void ak_pool_compiler_replied(ak_pool *pool, ak_pool_worker *w, const json_t *re
     u->attempts = 0;
     status = status == AK_OK ? ak_message_to_compile(&u->compiled, reply, &err) : status;
     if (status != AK_OK) {
-        ak_pool_unit_fails(u, AK_TRIAL_COMPILE_ERROR, err.text);
+        unit_fails(u, AK_TRIAL_COMPILE_ERROR, err.text);
     }
     u->state = AK_UNIT_COMPILED;
     u->compile_worker = (int)(w - pool->compilers) + 1;

@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "base/rng.h"
 #include "measure/stats.h"
 
 static void test_no_sample(void **state)
@@ -122,77 +121,9 @@ static void test_no_memory_is_nan(void **state)
     ak_alloc_fail_at(1);
     ak_stats_of(&stats, samples, AK_STATS_INLINE + 1);
     assert_true(isnan(stats.median));
-    ak_stats_ratio(&stats, samples, samples, AK_STATS_INLINE + 1, 1);
-    assert_true(isnan(stats.median));
     ak_stats_of(&stats, samples, AK_STATS_INLINE); /* needs none */
     ak_alloc_fail_at(0);
     assert_true(stats.median == 0.0);
-}
-
-static void test_ratio_of_constant_pairs(void **state)
-{
-    (void)state;
-    const double a[] = {2, 4, 6, 8, 10, 12, 14};
-    const double b[] = {1, 2, 3, 4, 5, 6, 7};
-    ak_stats stats;
-    ak_stats_ratio(&stats, a, b, 7, 1);
-    assert_true(stats.median == 2 && stats.low == 2 && stats.high == 2 && stats.count == 7);
-}
-
-static void test_ratio_few_pairs(void **state)
-{
-    (void)state;
-    const double a[] = {1, 2, 3};
-    const double b[] = {1, 1, 1};
-    ak_stats stats;
-    ak_stats_ratio(&stats, a, b, 3, 1);
-    assert_true(stats.median == 2 && stats.low == 1 && stats.high == 3);
-    ak_stats_ratio(&stats, a, b, 0, 1);
-    assert_true(isnan(stats.median));
-}
-
-/* Pairing removes a drift that both share; the interval is seeded, holds the truth, and shrinks. */
-static void test_ratio_bootstrap(void **state)
-{
-    (void)state;
-    enum { N = 400 };
-    double a[N], b[N];
-    ak_rng rng;
-    ak_rng_seed(&rng, 3);
-    for (size_t i = 0; i < N; i++) {
-        double drift = 1.0 + (double)i / N; /* twice as slow at the end */
-        b[i] = drift * (1.0 + 0.02 * ak_rng_normal(&rng));
-        a[i] = 1.25 * drift * (1.0 + 0.02 * ak_rng_normal(&rng));
-    }
-    ak_stats few, many, again, other;
-    ak_stats_ratio(&few, a, b, 40, 7);
-    ak_stats_ratio(&many, a, b, N, 7);
-    ak_stats_ratio(&again, a, b, N, 7);
-    ak_stats_ratio(&other, a, b, N, 8);
-    assert_true(few.low < 1.25 && 1.25 < few.high);
-    assert_true(many.low < 1.25 && 1.25 < many.high);
-    assert_true(many.low <= many.median && many.median <= many.high);
-    assert_true(many.high - many.low < few.high - few.low);
-    assert_true(many.high - many.low < 0.02);
-    assert_true(again.low == many.low && again.high == many.high);
-    assert_true(other.median == many.median);
-    assert_true(fabs(other.low - many.low) < 0.005);
-}
-
-/* The bootstrap interval of a median is close to the one from order statistics. */
-static void test_bootstrap_agrees_with_ranks(void **state)
-{
-    (void)state;
-    double a[100], ones[100];
-    for (size_t i = 0; i < 100; i++) {
-        a[i] = (double)(i + 1);
-        ones[i] = 1.0;
-    }
-    ak_stats ratio, ranks;
-    ak_stats_ratio(&ratio, a, ones, 100, 11);
-    ak_stats_of(&ranks, a, 100);
-    assert_true(ratio.median == 50.5 && ranks.median == 50.5);
-    assert_true(fabs(ratio.low - ranks.low) <= 2.0 && fabs(ratio.high - ranks.high) <= 2.0);
 }
 
 int main(void)
@@ -206,10 +137,6 @@ int main(void)
         cmocka_unit_test(test_interval_from_ranks),
         cmocka_unit_test(test_median_ignores_outliers),
         cmocka_unit_test(test_no_memory_is_nan),
-        cmocka_unit_test(test_ratio_of_constant_pairs),
-        cmocka_unit_test(test_ratio_few_pairs),
-        cmocka_unit_test(test_ratio_bootstrap),
-        cmocka_unit_test(test_bootstrap_agrees_with_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,11 @@ static counts study(const machine *m, double speed, bool told)
         bool clean = ak_verdict_ratio(&ratio, ms[0], ms[1], known, ROUNDS, GROUP);
         (void)ak_verdict_ratio(&control, ms[0], ms[2], known, ROUNDS, GROUP);
         if (run % NAIVE == 0) {
-            ak_stats_ratio(&naive, ms[0], ms[1], ROUNDS, 1);
+            double ratios[ROUNDS];
+            for (int i = 0; i < ROUNDS; i++) {
+                ratios[i] = ms[0][i] / ms[1][i];
+            }
+            ak_stats_of(&naive, ratios, ROUNDS);
             out.naive += naive.low > 1 || naive.high < 1;
         }
         out.of[ak_verdict_of(&ratio, &control, clean)]++;
