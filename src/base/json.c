@@ -43,7 +43,7 @@ ak_status ak_json_parse(json_t **out, const char *text, size_t length, const cha
                        AK_JSON_BYTES_MAX);
     }
     AK_DO(check_depth(text, length, origin, err));
-    json_error_t fault = {0}; /* Jansson leaves it as it is where memory ends */
+    json_error_t fault = {0}; /* Jansson does not set it if it runs out of memory */
     locale_t before = ak_number_enter();
     json_t *value = json_loadb(text, length, JSON_REJECT_DUPLICATES, &fault);
     ak_number_leave(before);
@@ -318,7 +318,7 @@ static void print_value(ak_buf *out, const json_t *value, bool indented, size_t 
 
 void ak_json_print(ak_buf *out, const json_t *value, bool indented)
 {
-    if (value == NULL) { /* its maker had no memory */
+    if (value == NULL) { /* the call that should have made it had no memory */
         out->failed = out->failed == AK_OK ? AK_NO_MEMORY : out->failed;
         return;
     }

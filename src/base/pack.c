@@ -164,7 +164,7 @@ ak_status ak_pack_untar(ak_pack *out, const void *bytes, size_t length, const ch
     while (status == AK_OK && at + BLOCK <= length && p[at] != 0) {
         char name[AK_PACK_NAME_MAX + 1];
         char field[9] = "";
-        memcpy(field, p + at + SUM_AT, 8); /* a damaged one may have no end of its own */
+        memcpy(field, p + at + SUM_AT, 8); /* a damaged field may lack its final 0 */
         size_t size = 0, sum = strtoul(field, NULL, 8);
         memcpy(name, p + at, sizeof name);
         name[AK_PACK_NAME_MAX] = 0;

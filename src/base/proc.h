@@ -46,10 +46,11 @@ typedef struct ak_proc_spec {
     /* For ak_proc_start only: the child lives as long as this process, not only as long as the
        thread that starts it. It must call ak_proc_end_with_parent. */
     bool any_thread;
-    /* For ak_proc_start only: the program of somebody else that starts a worker elsewhere. Its
-       standard input and output take the place of descriptors 3 and 4, its stderr becomes a third
-       pipe. It has a session of its own, so that it cannot ask for a password on the terminal,
-       and when this process ends it gets SIGTERM, so that it can end what it has started. */
+    /* For ak_proc_start only: the program is a launcher (ssh, srun), which starts a worker on
+       another machine. Its standard input and output take the place of descriptors 3 and 4, its
+       stderr becomes a third pipe. It has a session of its own, so that it cannot ask for a
+       password on the terminal, and when this process ends it gets SIGTERM, so that it can end what
+       it has started. */
     bool stdio;
     /* More variables that the child sees: whole names, or beginnings that end in '_'; NULL: none.
        A whole name is passed even if it sounds secret. {"*"}: all. */

@@ -237,7 +237,7 @@ __attribute__((noreturn)) static void guard(const ak_proc_launch *l)
     inner.parent = getpid();
     inner.grouped = true;
     pid_t pid = spawn(&inner);
-    /* also its end of the pipe, so that the reader sees the program close the other */
+    /* closes its end of the pipe, too, so that the reader sees the program close the other */
     ak_proc_close_range(0, ~0u);
     if (pid < 0) {
         _exit(127);

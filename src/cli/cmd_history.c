@@ -18,7 +18,7 @@ typedef struct ring {
     size_t capacity, count, next; /* `next` is the oldest once the ring is full */
     bool by_status;
     ak_trial_status wanted;
-    size_t seen, matched; /* matched: those of `seen` that have the status */
+    size_t seen, matched; /* `matched` counts those of `seen` that have the status */
     ak_status status;
     ak_error *err;
 } ring;
@@ -134,7 +134,7 @@ static ak_status read_status(ring *r, const ak_args *args, ak_error *err)
     }
     char hint[120];
     ak_hint(hint, sizeof hint, text, names,
-            "ok, compile_error, wrong_result, crashed, timed_out, ...");
+            "choose ok, compile_error, wrong_result, crashed, timed_out, ...");
     return ak_fail(err, AK_INVALID, "there is no status '%.60s'; %s", text, hint);
 }
 

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "cli/task_args.h"
 
-/* From this difference on it is explained why a speed is not the ratio of two medians. */
+/* If a speed differs from the ratio of two medians by at least this, a line explains why. */
 #define PAIRED_APART 0.02
 
 /* Prints clocks, power and temperature if the device's driver reported them. */
@@ -112,7 +112,7 @@ static void speed_cells(ak_table *table, const ak_compared *c)
     }
 }
 
-/* Adds why it failed or, for a configuration, what it changes. */
+/* Adds why the candidate failed or, for a configuration, what it changes. */
 static void below_cell(ak_table *table, const ak_compared *c, const char *base)
 {
     ak_buf changes = AK_BUF(1 << 16);
@@ -164,7 +164,7 @@ static void add_rows(ak_table *table, const ak_compared *list, size_t count, con
     }
 }
 
-/* Two figures of one candidate that seem to contradict each other are explained. */
+/* Explains two figures of one candidate that seem to contradict each other. */
 static void print_paired(const ak_compared *list, size_t count)
 {
     const ak_compared *reference = NULL;

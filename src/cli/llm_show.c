@@ -88,7 +88,7 @@ static void print_call(const json_t *call, bool first)
         ak_out(", $%.4f", ak_json_number_at(call, "cost_usd"));
     }
     ak_out("\n");
-    if (first) { /* it is the same in all generations */
+    if (first) { /* the system text is the same in all generations */
         print_text("system", ak_json_text_at(call, "system"));
         print_text("brief", ak_json_text_at(call, "brief"));
     }

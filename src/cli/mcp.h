@@ -4,7 +4,7 @@
  *   mcp_rpc        lines and messages (JSON-RPC); no input or output of its own
  *   mcp_link       standard input and output, cancellation, deadlines
  *   mcp_schema     checks arguments against the JSON Schema that the client was shown
- *   mcp            the life of a session, and which method is what
+ *   mcp            the life of a session, and the table of methods
  *   mcp_tools      the table of tools: a tool is one function and one line there
  *   mcp_look, mcp_measure, mcp_archive    the tools
  *   mcp_resources  files to read

@@ -56,8 +56,8 @@ void ak_mcp_link_send(ak_mcp_link *link, json_t *message)
     json_decref(message);
     ak_buf_putc(&text, '\n');
     (void)pthread_mutex_lock(&link->writing);
-    /* A client that does not read must not keep a signal from ending this. What poll says is good
-       for a whole PIPE_BUF. */
+    /* A client that does not read must not keep a signal from ending this process. If poll reports
+       a pipe as writable, PIPE_BUF bytes can be written without blocking. */
     for (size_t at = 0; at < text.length && ak_interrupted == 0;) {
         struct pollfd mouth = {.fd = link->out, .events = POLLOUT};
         size_t left = text.length - at;

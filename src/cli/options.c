@@ -242,7 +242,7 @@ static ak_status take_operand(ak_args *args, const ak_command *command, const ch
             return ak_fail(err, AK_INVALID, "%s takes no argument, but got '%.*s'", command->name,
                            SHOWN_MAX, word);
         }
-        return ak_fail(err, AK_INVALID, "%s takes %s only; '%.*s' is too much", command->name,
+        return ak_fail(err, AK_INVALID, "%s takes only %s; leave out '%.*s'", command->name,
                        command->operands, SHOWN_MAX, word);
     }
     args->operand[args->operand_count++] = word;

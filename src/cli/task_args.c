@@ -18,7 +18,7 @@
 
 #define ASSIGNMENTS_BYTES 512
 
-/* What a best_config.json or a trial given by --config is a result of. */
+/* The task that a best_config.json, or a trial given by --config, is a result of. */
 typedef struct best_file {
     const char *path; /* NULL: --config names neither */
     json_t *document;

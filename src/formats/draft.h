@@ -19,7 +19,7 @@ typedef struct ak_draft_parameter {
     char *name;
     json_t *values; /* as in the file, each once */
     ak_map *places; /* index of each value in that list, by its key */
-    bool ordered;   /* in the file's order; else numbers get sorted */
+    bool ordered;   /* the file gave the order of the values; otherwise numbers are sorted */
 } ak_draft_parameter;
 
 typedef struct ak_draft {

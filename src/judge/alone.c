@@ -3,12 +3,12 @@
  *
  * Calls alone and calls in a batch do the same work. A kernel that skips some calls of a batch is
  * fast only in the batch; a kernel that reuses what an earlier call left behind is fast only on
- * inputs that it has seen. This file finds both. Several calls of each kind are made, and the
- * fastest can acquit. A call took at most its time by the clock, and at least that time minus the
- * time for which its threads waited for a processor. The upper bound can acquit a candidate, and
- * only the lower bound can condemn it, so that another program's work neither condemns an honest
- * kernel nor excuses a dishonest one. On a device, clocks and caches change the time by more than
- * the work does, so only the results are judged there, not the times.
+ * inputs that it has seen. This file finds both. Several calls of each kind are made; one fast call
+ * is enough to pass. A call took at most its time by the clock, and at least that time minus the
+ * time for which its threads waited for a processor. A candidate passes by the upper bound and is
+ * rejected only by the lower one, so that another program's work neither fails an honest kernel nor
+ * excuses a dishonest one. On a device, clocks and caches change the time by more than the work
+ * does, so only the results are judged there, not the times.
  */
 #include "judge/loaded.h"
 

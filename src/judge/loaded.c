@@ -239,7 +239,7 @@ bool ak_outcome_waited(const ak_outcome *outcome)
 }
 
 /* Exchanges the two sets of inputs, so that what a candidate remembers by address is wrong from now
-   on. Looks at the red zones first. */
+   on. Checks the red zones first. */
 static ak_status change_contents(ak_loaded *r, ak_error *err)
 {
     ak_evaluator *e = r->e;

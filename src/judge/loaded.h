@@ -71,7 +71,7 @@ ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak
 /* Does what ak_loaded_batch does, and then checks the red zones. The output is not judged, but
    other candidates run on the same memory next. */
 ak_status ak_loaded_watched(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak_error *err);
-/* Looks at the red zones of all sets after batches that were not judged. */
+/* Checks the red zones of all sets after batches that were not judged. */
 ak_status ak_loaded_check_zones(ak_loaded *r, ak_error *err);
 /* Compares the outputs of the latest batch with the reference. With `quick`, outputs that equal
    accepted ones need no comparison. */

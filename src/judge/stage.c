@@ -1,5 +1,5 @@
-/* stage.c: see stage.h. It is long because one layout of arrays and red
-   zones is what all of its functions fill, move and look at. */
+/* stage.c: see stage.h. It is long because all of its functions fill, move or check the same layout
+   of arrays and red zones. */
 #include "judge/stage.h"
 
 #include <assert.h>

@@ -52,7 +52,7 @@ typedef struct ak_stage {
     int place;                       /* AK_STAGE_SETS: shared by the edge-case shapes */
     size_t base;                     /* offset of the place in the block */
     ak_guard_arrays arrays;          /* layout of the arguments in the place */
-    size_t offset[AK_ARGUMENTS_MAX]; /* of each argument in the block */
+    size_t offset[AK_ARGUMENTS_MAX]; /* offset of each argument in the block */
     ak_guard_pattern pattern;        /* content of red zones and of gaps in outputs */
     bool launched;       /* a launch has happened since the red zones were last checked */
     ak_fill_habit habit; /* how its inputs lie in their range */
@@ -97,7 +97,7 @@ void ak_stage_free(ak_stage *stage);
 
 ak_status ak_stage_set(ak_stage *stage, unsigned round, ak_error *err);
 /* Lets two stages of one shape change places, so that the same addresses hold other contents from
-   the next ak_stage_set on. The red zones must have been looked at. */
+   the next ak_stage_set on. The red zones must have been checked. */
 void ak_stage_swap(ak_stage *a, ak_stage *b);
 /* Sets the outputs of a stage in mapped memory to zero, so that a candidate cannot find a result
    there that an earlier batch has left. */

@@ -309,7 +309,7 @@ static ak_status read_derived(ak_brief *brief, const ak_task *task, ak_error *er
         AK_DO(ak_json_string(&expression, entry, "Expression", where, err));
         AK_DO(ak_json_string_or(&derived->unit, entry, "Unit", "", where, err));
         if (task->recorded && !ak_task_knows(task, expression)) {
-            continue; /* a recording may lack a name that the fact reads */
+            continue; /* skips a fact that reads a name which a recording may lack */
         }
         AK_DO(ak_expr_parse(&derived->expr, expression, where, err));
         brief->derived_count++;

@@ -19,7 +19,7 @@ struct ak_llm {
     const ak_provider *provider;    /* NULL for a tape that names no model */
     char model[AK_LLM_NAME_MAX];
     char effort[16];          /* "" if not given */
-    char url[AK_LLM_URL_MAX]; /* address of the server, or the place of `ask` */
+    char url[AK_LLM_URL_MAX]; /* address of the server, or the folder that `ask` uses */
     bool direct; /* unencrypted address on this machine: no proxy may see the traffic */
     char *key;   /* NULL if there is none */
     ak_price price;

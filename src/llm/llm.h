@@ -169,7 +169,7 @@ typedef struct ak_llm_answer {
     double cost_usd;    /* cost of all attempts of this call; lost ones at their worst case */
     bool replayed;      /* read from a tape: nothing was sent; costs and times are as recorded */
     char model[AK_LLM_NAME_MAX];      /* name that the provider reports: "gpt-5-2025-08-07" */
-    char request_id[AK_LLM_NAME_MAX]; /* the provider's; "" if it gave none */
+    char request_id[AK_LLM_NAME_MAX]; /* id that the provider reports; "" if it reports none */
     int attempts;                     /* number of requests sent */
     int64_t elapsed_ns;               /* includes waits */
     ak_llm_fault fault;               /* NONE if the call returned AK_OK */

@@ -24,7 +24,7 @@
 
 #include "llm/brief.h"
 
-#define AK_PROMPT_BYTES_MAX  (512u << 10) /* of each part; the bounds below keep parts smaller */
+#define AK_PROMPT_BYTES_MAX  (512u << 10) /* for each part; the limits below keep parts smaller */
 #define AK_PROMPT_SOURCE_MAX (32u << 10)  /* a longer source is shown as its tunable skeleton */
 #define AK_PROMPT_TEXT_MAX   200          /* bytes of a reason or hypothesis */
 #define AK_PROMPT_BEST       12           /* number of best trials that are listed */

@@ -157,7 +157,7 @@ typedef struct ak_provider {
        so in `fault` and `fault_text` of the reply. NULL for all providers that use HTTP. */
     ak_status (*ask)(ak_reply *out, const ak_request *request, const ak_errand *errand,
                      ak_error *err);
-    double timeout_seconds; /* of `ask`, unless the user sets another limit */
+    double timeout_seconds; /* time limit of `ask`, unless the user sets another */
 } ak_provider;
 
 #define X(name) extern const ak_provider ak_provider_##name;

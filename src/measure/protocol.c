@@ -29,7 +29,8 @@ ak_status ak_protocol_find(const ak_protocol **out, const char *name, ak_error *
 #define WORD(id, word, rest, warm, lead_in, least, most, text) " " word
     static const char known[] = AK_PROTOCOLS(WORD);
 #undef WORD
-    return ak_fail(err, AK_INVALID, "there is no protocol \"%.40s\"; there are:%s", name, known);
+    return ak_fail(err, AK_INVALID, "there is no protocol \"%.40s\"; choose one of:%s", name,
+                   known);
 }
 
 double ak_protocol_seconds(const ak_protocol *protocol, size_t count, size_t rounds)

@@ -54,7 +54,7 @@ static ak_timer_step take_sample(ak_timer *timer, int64_t batch_ns)
     ak_stats stats;
     ak_stats_of(&stats, timer->samples_ms, timer->sample_count);
     /* The fastest sample is the best evidence for the candidate, so that a disturbance cannot
-       condemn it. */
+       cause its rejection. */
     timer->hopeless = plan->give_up_ms > 0.0 && stats.min > plan->give_up_ms;
     bool precise = timer->sample_count >= plan->samples_min &&
                    (stats.high - stats.low) / 2.0 <= plan->precision * stats.median;

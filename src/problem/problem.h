@@ -133,10 +133,10 @@ bool ak_implementation_is_triton(const ak_implementation_spec *implementation);
 
 /* The reference that results are compared with ("reference" in problem.json). */
 typedef struct ak_reference_spec {
-    const char *kind;     /* a line of judge/references.def, or "default" */
-    const char *text;     /* what outputs call it: "Python function reference.py:reference" */
-    const char *name;     /* of the file ("c", "python") or implementation ("kernel"); else NULL */
-    const char *function; /* its entry ("c", "python"); else NULL */
+    const char *kind; /* a line of judge/references.def, or "default" */
+    const char *text; /* its name in outputs: "Python function reference.py:reference" */
+    const char *name; /* name of the file ("c", "python") or implementation ("kernel"); else NULL */
+    const char *function; /* name of its function ("c", "python"); else NULL */
     const char *array[AK_ARGUMENTS_MAX]; /* paths ("arrays"); NULL for inputs */
 } ak_reference_spec;
 

@@ -16,9 +16,11 @@
    innermost extent. Rows are `pitch` elements apart; what lies between them belongs to no row. */
 typedef struct ak_shape {
     int64_t size[AK_SIZES_MAX];
-    size_t elements[AK_ARGUMENTS_MAX]; /* of each argument, without the elements between its rows */
-    size_t extent[AK_ARGUMENTS_MAX][AK_RANK_MAX]; /* of each argument, the outermost first */
-    size_t row[AK_ARGUMENTS_MAX];                 /* elements of a row; 1 or more */
+    /* elements and extents (the outermost first) of each argument, without those between its rows
+     */
+    size_t elements[AK_ARGUMENTS_MAX];
+    size_t extent[AK_ARGUMENTS_MAX][AK_RANK_MAX];
+    size_t row[AK_ARGUMENTS_MAX]; /* elements of a row; 1 or more */
     /* elements from one row to the next; equals `row` if rows adjoin */
     size_t pitch[AK_ARGUMENTS_MAX];
     /* bytes from the first element to the last, including those between rows */
@@ -46,7 +48,7 @@ struct ak_task {
     char *fix;                /* as in ak_task_spec; NULL: nothing is fixed */
     char *protocol;           /* as in ak_task_spec; NULL: "interleaved" */
     char *libraries;          /* as in ak_task_spec; NULL: "default" */
-    char *launcher, *workers; /* as in ak_task_spec; a worker is not told of them */
+    char *launcher, *workers; /* as in ak_task_spec; not sent to workers */
     int threads;              /* as in ak_task_spec: 0 means all */
     uint64_t seed;
     char *kernel; /* as the user named it, so that a worker can open it again */
@@ -54,8 +56,8 @@ struct ak_task {
     char source_hash[AK_SOURCES_HASH_BYTES];
     ak_scope *constants; /* sizes, dtype, problem options and device facts */
     ak_space *space;
-    json_t *definition;         /* of a recorded space, which borrows from it; else NULL */
-    char *reason;               /* why this implementation was chosen; NULL: there was no choice */
+    json_t *definition; /* definition of a recorded space, which borrows from it; else NULL */
+    char *reason;       /* why this implementation was chosen; NULL: there was no choice */
     const volatile int *cancel; /* not 0 once the user cancels; NULL: never */
 };
 

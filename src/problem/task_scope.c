@@ -58,7 +58,7 @@ ak_status ak_task_constants(ak_task *task, const ak_scope *facts, ak_error *err)
     }
     ak_scope *scope = task->constants;
     ak_status status = AK_OK;
-    AK_TRY(ak_scope_copy(scope, facts, err)); /* the caller may free its own */
+    AK_TRY(ak_scope_copy(scope, facts, err)); /* the caller may free its scope */
     for (size_t i = 0; i < problem->size_count; i++) {
         AK_TRY(refuse_fact(scope, problem->sizes[i].name, problem, err));
     }

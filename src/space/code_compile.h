@@ -14,7 +14,7 @@
 /* An expression and what each of its names stands for. All is borrowed. */
 typedef struct ak_code_source {
     const ak_expr *expr;
-    const ak_value *values; /* of each name that is a constant */
+    const ak_value *values; /* value of each name that is a constant */
     /* index of the parameter of each name; AK_PARAMETERS_MAX: a constant */
     const uint8_t *parameter_of;
 } ak_code_source;

@@ -391,7 +391,8 @@ const ak_edge *ak_graph_step(const ak_graph *graph, uint32_t node, size_t value)
     const ak_graph_node *n = &graph->nodes[node];
     const ak_edge *edges = &graph->edges[n->first];
     size_t low = 0, high = n->edges;
-    if (value < high && edges[value].value == value) { /* often every value has an edge */
+    if (value < high &&
+        edges[value].value == value) { /* if every value has an edge, the edge is at this index */
         return &edges[value];
     }
     while (low < high) {

@@ -19,7 +19,7 @@ typedef struct ak_token {
     ak_token_kind kind;
     const char *at; /* first byte, in the text of the parser */
     size_t length;
-    ak_value value; /* of a number or a string; its text is in the expression's arena */
+    ak_value value; /* value of a number or a string; its text is in the expression's arena */
 } ak_token;
 
 typedef struct ak_parser {
@@ -28,7 +28,7 @@ typedef struct ak_parser {
     ak_token now;
     size_t depth;
     ak_error *err;
-    ak_status status; /* of the first fault, after which parsing functions return NULL */
+    ak_status status; /* status of the first fault, after which parsing functions return NULL */
 } ak_parser;
 
 /* Returns true for a keyword of the language, which cannot be a name. */

@@ -47,7 +47,7 @@ typedef struct ak_rules {
     uint32_t *children;
     size_t child_count, child_capacity;
     ak_unique unique;
-    uint32_t *root; /* of each atom, its first node */
+    uint32_t *root; /* first node of each atom's rule */
     uint64_t work, work_max;
     ak_arena *scratch;
     /* The members below are used while one atom is built. */

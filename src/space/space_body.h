@@ -15,9 +15,10 @@
 
 /* What a parameter has besides its public part. Each array has one element per value. */
 typedef struct ak_parameter_body {
-    const char **text;         /* as configurations show the value */
-    const char *const **added; /* of AK_USE_OPTION: arguments, NULL-terminated */
-    uint16_t *rank;            /* place among the values in order; NULL: texts, which have none */
+    const char **text; /* as configurations show the value */
+    const char *const *
+        *added;     /* for AK_USE_OPTION: the arguments that each value adds, NULL-terminated */
+    uint16_t *rank; /* place among the values in order; NULL: texts, which have none */
     uint16_t *by_rank;
     bool *occurs; /* in some valid configuration */
 } ak_parameter_body;
@@ -35,7 +36,7 @@ struct ak_space {
     ak_symbols symbols;
     ak_atoms atoms;
     ak_graph graph;
-    uint64_t *cost; /* of each node of the graph; scratch of ak_space_repair */
+    uint64_t *cost; /* cost of each node of the graph; scratch memory of ak_space_repair */
     double cartesian;
     ak_config fallback; /* the default configuration */
     ak_config starts[AK_SPACE_STARTS_MAX];

@@ -102,8 +102,9 @@ ak_status ak_space_check_fix_names(const ak_space *space, ak_space_reader *r)
                 names[p] = space->parameters[p].name;
             }
             const char *near = ak_text_nearest(name, names);
-            return ak_fail(r->err, AK_INVALID, "%s: there is no parameter \"%s\" to fix%s%s%s",
-                           r->spec->where, name, near == NULL ? "" : "; did you mean \"",
+            return ak_fail(r->err, AK_INVALID, "%s: there is no parameter \"%s\" to fix; %s%s%s",
+                           r->spec->where, name,
+                           near == NULL ? "'autokernel list KERNEL' shows them" : "did you mean \"",
                            near == NULL ? "" : near, near == NULL ? "" : "\"?");
         }
         const char *first = NULL;

@@ -45,7 +45,7 @@ struct ak_advisor {
     ak_experience *trials; /* all observed trials; trial number n is trials[n - 1] */
     size_t count, capacity;
     double best_ms, asked_ms; /* best time now and when the last question was asked */
-    int generation;           /* of the last question; 0 if none was asked */
+    int generation;           /* generation of the last question; 0 if none was asked */
     int stalled, barren;
     bool used;
 

@@ -72,8 +72,8 @@ typedef struct guided {
     ak_walk walk;
     ak_rng rng;
     ak_rank *rank;
-    const ak_transfer *transfer; /* results of other places, or NULL */
-    const ak_like *like;         /* the same once they are believed; else NULL */
+    const ak_transfer *transfer; /* results of other tasks, or NULL */
+    const ak_like *like;         /* the list of `transfer` once it is trusted; else NULL */
     double rank_best;            /* best rank in the sample for the design */
     ak_features features;
     ak_gp *gp;
@@ -421,14 +421,14 @@ static ak_status add_trial(guided *self, const trial *t, ak_error *err)
     return AK_OK;
 }
 
-/* Once the results of other places are believed, tells the model of the candidates that were tried,
+/* Once the results of other tasks are trusted, tells the model of the candidates that were tried,
    and sets the hint of every known point to its expected rank in the list. Before that the model is
    told nothing, so that a misleading list costs one trial and nothing else. */
 static ak_status follow_list(guided *self, ak_error *err)
 {
     const ak_transfer *t = self->transfer;
     const ak_config *list;
-    if (t == NULL || !t->believed || self->like != NULL) {
+    if (t == NULL || !t->trusted || self->like != NULL) {
         return AK_OK;
     }
     self->like = t->like;

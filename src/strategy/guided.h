@@ -5,8 +5,8 @@
  *        then random configurations that lie far apart. The design takes one trial in six; its
  *        members after the fifth take turns with step 2. If the kernel's author ranks the
  *        configurations (rank.h), the random ones are replaced by some of the best-ranked ones,
- *        again far apart. The results of other places (like.h) guide the model once they are
- *        believed (transfer.h).
+ *        again far apart. The results of other tasks (like.h) guide the model once they are
+ *        trusted (transfer.h).
  *     2. Then a pool of untried candidates is kept: all neighbours of the best trial, changes of
  *        two or three parameters, crosses of the best few, and random ones. With each proposal
  *        some of the least promising make room for new ones. The model predicts each candidate,
@@ -32,7 +32,7 @@ typedef struct ak_guided_options {
        the model sees the logarithm itself, beyond that only `share` of the excess, up to
        `ceiling`. A failure counts as `ceiling`. */
     double knee, share, ceiling;
-    double steepness, noise; /* of the Gaussian process (gp.h) */
+    double steepness, noise; /* parameters of the Gaussian process (gp.h) */
     size_t trees;            /* number of trees of a forest; 0: a Gaussian process */
     /* start with the default, then by the rank, which is also the model's prior */
     bool expert;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-    CONTROL = 5,       /* trials that a list is compared with before it is believed */
+    CONTROL = 5,       /* trials that a list is compared with before it is trusted */
     CONTROL_SHARE = 6, /* a short run compares the list with only one trial in six */
     STANDS_OUT = 4,    /* a candidate proves the list if it is among the best quarter */
     SHARE = 10         /* each hit allows another tenth of the budget */
@@ -66,7 +66,7 @@ static bool trusted(const ak_transfer *t, size_t budget)
         return t->others >= control && order_holds(t);
     }
     size_t misses = t->ended - t->hits, share = within(budget / SHARE, 1, SIZE_MAX);
-    return t->believed && misses <= t->hits && t->begun - t->ended <= t->hits &&
+    return t->trusted && misses <= t->hits && t->begun - t->ended <= t->hits &&
            t->begun < share * (1 + t->hits);
 }
 
@@ -126,7 +126,7 @@ void ak_transfer_observe(ak_transfer *t, const ak_observation *observation)
         }
     }
     t->best_ms = fmin(t->best_ms, ms);
-    t->believed = t->believed || stands_out(t);
+    t->trusted = t->trusted || stands_out(t);
 }
 
 bool ak_transfer_tried(const ak_transfer *transfer, const ak_config *config)

@@ -9,7 +9,7 @@
  *        control. The first candidate is tried if the list orders them about as well as it orders
  *        itself. So most unrelated lists cost nothing. A short unrelated list may pass, because it
  *        predicts even its own order badly, and five trials cannot expose it.
- *     2. The candidate. If it is faster than three of four other trials, the list is believed. This
+ *     2. The candidate. If it is faster than three of four other trials, the list is trusted. This
  *        step is needed because the order may be right among slow configurations and say nothing
  *        about fast ones; then the best of the list is no better than a random configuration.
  *     3. The next candidates. They are tried while misses (slower than the best so far) do not
@@ -41,7 +41,7 @@ struct ak_transfer {
     /* the trials that are not candidates: their number, expected ranks by the list, and times */
     size_t others;
     double expected[AK_TRANSFER_OTHERS_MAX], others_ms[AK_TRANSFER_OTHERS_MAX];
-    bool believed; /* the model may use the order of the list */
+    bool trusted; /* the model may use the order of the list */
 };
 
 void ak_transfer_open(ak_transfer *transfer, const ak_like *like);

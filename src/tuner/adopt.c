@@ -166,7 +166,7 @@ out:
     ak_problem_close(problem);
     if (status != AK_OK) {
         ak_free(note);
-        ak_fs_remove(path); /* nothing is left behind after a failure */
+        ak_fs_remove(path); /* removes the unfinished folder after a failure */
         return status;
     }
     *out_note = note;

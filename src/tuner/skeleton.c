@@ -323,6 +323,6 @@ ak_status ak_kernel_new(const char *path, ak_error *err)
     }
     return AK_OK;
 out:
-    ak_fs_remove(path); /* nothing is left behind after a failure */
+    ak_fs_remove(path); /* removes the unfinished folder after a failure */
     return status;
 }

@@ -1,4 +1,4 @@
-/* test_like.c: lists of what was best elsewhere (like.h) and how long they are believed
+/* test_like.c: lists of what was best elsewhere (like.h) and how long they are trusted
    (transfer.h). */
 #include <math.h>
 #include <setjmp.h>
@@ -175,7 +175,7 @@ static void what_misleads_costs_one_trial(void **state)
     assert_false(ak_transfer_next(&other, &transfer, 60)); /* one at a time */
     observe(&transfer, &config, 6);
     assert_true(ak_transfer_tried(&transfer, &config));
-    assert_false(transfer.believed);
+    assert_false(transfer.trusted);
     observe_others(&transfer, space, 2, 8);
     assert_false(ak_transfer_next(&config, &transfer, 60));
     ak_transfer_open(&transfer, NULL);

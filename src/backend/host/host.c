@@ -41,7 +41,7 @@
 #define LOW_FD 10
 /* Limit for loading an artifact or a library, which runs constructors and detects core types. */
 #define LOAD_TIMEOUT_NS (20 * AK_SECOND_NS)
-/* Limit for looking at the red zones after a run. */
+/* Limit for checking the red zones after a run. */
 #define END_TIMEOUT_NS (10 * AK_SECOND_NS)
 /* A child that has closed its pipe must be dead after this; it first gives back its memory. */
 #define DEATH_NS     (2 * AK_SECOND_NS)
@@ -85,7 +85,8 @@ struct ak_runnable {
     ak_proc proc;
     ak_runner_page *page;
     bool is_candidate;
-    int batches, late;  /* `late`: batches after which it computed on */
+    int batches, late;  /* `batches` that were timed, and the `late` ones after which the candidate
+                           kept computing */
     int64_t granted_ns; /* extra time so far, for waiting on a busy machine */
     /* Growth of its memory: for which sizes and workspace, what was in use
        after the first batch there and at most, and in how many of so many batches it grew. */

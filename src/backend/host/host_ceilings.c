@@ -268,8 +268,8 @@ static double copied(size_t count)
     return 2.0 * (double)(cache_rounds(count) * count) * sizeof(float);
 }
 
-/* Returns the floats, in whole vectors, of one of two arrays that together fill half of a cache;
-   `otherwise` is the cache's size if it is unknown. */
+/* Returns the number of floats, a multiple of a vector, in each of two arrays that together fill
+   half of a cache; `otherwise` is the cache's size if it is unknown. */
 static size_t half_of(int64_t cache_bytes, int64_t otherwise)
 {
     int64_t bytes = cache_bytes > 0 ? cache_bytes : otherwise;

@@ -159,8 +159,8 @@ static bool one_of(const char *const *list, size_t count, const char *name, size
     return false;
 }
 
-/* Functions of float and long double have the name of that of double and a letter; with
-   -ffinite-math older versions of glibc put something around it. */
+/* The float and long double versions of a function have its name and a letter more; older versions
+   of glibc add a prefix and a suffix with -ffinite-math. */
 static bool is_mathematics(const char *name, size_t length)
 {
     static const char finite[] = "_finite";

@@ -65,7 +65,7 @@ typedef struct runner {
     ak_runner_page *page;
     int block_fd;
     place places[PLACES];
-    unsigned next_place; /* the one to replace next */
+    unsigned next_place; /* index of the place to replace next */
     unsigned char *map;  /* mapping that contains the workspace */
     uint64_t map_bytes;
     unsigned char *workspace;
@@ -76,7 +76,7 @@ typedef struct runner {
     void (*kernel)(const ak_host_call *call);
     const ak_baseline_ops *ops;
     ak_baseline *baseline;
-    bool pinned;              /* for a baseline: after its first run */
+    bool pinned;              /* the caller is pinned; with a baseline, only after its first run */
     uint64_t looked, skipped; /* stained elements of all batches, and those left unwritten */
 } runner;
 
@@ -282,7 +282,7 @@ static unsigned char *map_place(runner *r, uint64_t first, uint64_t span)
             return r->places[i].memory;
         }
         if (r->places[i].span > 0 && r->places[i].first == first) {
-            p = &r->places[i]; /* of another shape, not needed now */
+            p = &r->places[i]; /* a part of another shape, which is not needed now */
         }
     }
     r->next_place += p == &r->places[r->next_place];

@@ -9,7 +9,7 @@
  *
  *   LOAD  -> END                      status and reason; title and version of a library
  *   RUN   -> READY, (go) DONE, END    DONE directly after the last iteration; END after the runner
- *                                     has looked at the red zone of the workspace
+ *                                     has checked the red zone of the workspace
  */
 #ifndef AK_BACKEND_HOST_RUNNER_H
 #define AK_BACKEND_HOST_RUNNER_H

@@ -6,7 +6,7 @@
  * allocates and does not free is found by comparing what the sanitizer's allocator reports before
  * and after the call.
  *
- * Results are not judged here: the check of finalists does that with the real code.
+ * Results are not judged here: the check of candidates does that with the real code.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -332,7 +332,7 @@ static ak_status run_confined(ak_proc_result *out, const build *b, const char *c
     while (n > 0 && readable[n - 1] == NULL) {
         n--;
     }
-    readable[n++] = "/proc/self"; /* a sanitizer looks where its own memory lies */
+    readable[n++] = "/proc/self"; /* a sanitizer reads the map of its own memory */
     if (ak_compile_home(home, compiler)) {
         readable[n++] = home;
     }

@@ -34,7 +34,7 @@ static ak_status openblas_open(ak_baseline **out, char *version, size_t bytes,
 {
     char threads[16];
     void *library = NULL;
-    /* Either can halve its speed if it is left over from something else. */
+    /* Either variable can halve the library's speed if it was set for another program. */
     (void)unsetenv("OPENBLAS_L2_SIZE");
     (void)unsetenv("OPENBLAS_CORETYPE");
     if (setup->variant[0] != 0) {
