@@ -16,7 +16,7 @@ typedef struct ak_report_change {
     const char *name, *from, *to; /* parameter, value of the default, value of the best; borrowed
                                      from the matrix */
     size_t pairs;
-    double speed, least, greatest; /* times as fast with `to`; 0 without a pair */
+    double speed, least, greatest; /* time with `from` over time with `to`; 0 without a pair */
 } ak_report_change;
 
 /* Finds the changes, in the order of the parameters. A parameter with a value that no trial has is

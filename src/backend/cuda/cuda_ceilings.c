@@ -139,17 +139,17 @@ static bool case_for(rate_case *out, const ak_device *device, ak_dtype dtype)
     bool known = ak_scope_get(&value, device->task->constants, "compute_capability");
     int64_t capability = known && value.type == AK_VALUE_INT ? value.as.integer : 0;
     bool tf32 = capability == 90 && ak_cuda_is_tf32(device->task->constants, dtype);
-    if (dtype == AK_DTYPE_F32 && !tf32) { /* 64 multiply-adds of each of 256 threads */
+    if (dtype == AK_DTYPE_F32 && !tf32) { /* each of 256 threads executes 64 multiply-adds */
         *out = (rate_case){.blocks_per_sm = 4, .flops = 2.0 * 64 * 256};
     } else if (dtype != AK_DTYPE_F16 && dtype != AK_DTYPE_BF16 && !tf32 &&
                (ak_dtype_bytes(dtype) != 1 || capability != 90)) {
         return false;
-    } else if (capability == 90) { /* 16 of m64n256k16, k32 or k8, by each of two warpgroups */
+    } else if (capability == 90) { /* each of two warpgroups issues 16 wgmma */
         *out = (rate_case){.wgmma = true,
                            .blocks_per_sm = 1,
                            .shared_bytes = (64 + 256) * 128,
                            .flops = 2.0 * 16 * 2 * 64 * 256 * 32 / (double)ak_dtype_bytes(dtype)};
-    } else { /* 16 of m16n8k16 by each of eight warps */
+    } else { /* each of eight warps issues 16 mma.m16n8k16 */
         *out = (rate_case){.blocks_per_sm = 2, .flops = 2.0 * 16 * 8 * 16 * 8 * 16};
     }
     return true;

@@ -103,10 +103,10 @@ enum { ROLES = sizeof roles / sizeof roles[0] };
 
 typedef enum way { MODE_PLAIN, MODE_FUSED, MODE_TWO_PASSES, MODES } way;
 
-/* The requests to the library, one after the other. The first is that of a program that asks once.
-   In the last, partial sums of a split along K are added in f32. The library has two more ways, in
-   C itself and as C's type in the workspace, which both round the partial sums; if it has few
-   accurate answers it fills the list with those. */
+/* The requests to the library, in this order. The first is what a program makes that asks for a
+   single algorithm. The last admits only algorithms that add the partial sums of a split along K
+   in f32. Other algorithms add them in C or in C's type, which rounds them; the library lists such
+   algorithms, too, if it knows few accurate ones, unless the request excludes them. */
 static const struct request {
     int wanted;
     uint32_t reductions;

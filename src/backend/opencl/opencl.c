@@ -64,7 +64,8 @@ struct ak_device {
     layout layout;
     set sets[SETS_MAX];
     size_t set_count;
-    /* Grows when buffers are made anew, because kernels hold the old ones. */
+    /* Counts how often the buffers were created. A kernel that was prepared with an earlier
+       generation still refers to buffers that no longer exist. */
     unsigned generation;
     struct {
         void *memory, *part; /* `part` begins AK_GUARD_BYTES behind the start */
@@ -82,7 +83,7 @@ struct ak_runnable {
     ak_device *device;
     void *program;
     bool prepared;
-    unsigned generation; /* the device's, when this was prepared */
+    unsigned generation; /* generation of the device when the kernel was prepared */
     ak_shape shape;      /* the shape that this is prepared for */
     ak_launch_plan plan;
     void **kernels; /* index: set * plan.count + kernel; with their arguments */
