@@ -269,6 +269,12 @@ static ak_status load_variant(ak_runnable *runnable, ak_error *err)
             return ak_fail_memory(err);
         }
         memcpy(code, variant.code, variant.length);
+        ak_outcome allowed = {.status = AK_TRIAL_OK};
+        ak_cuda_cubin_judge(&allowed, code, variant.length);
+        if (allowed.status != AK_TRIAL_OK) {
+            ak_free(code);
+            return ak_fail(err, AK_UNAVAILABLE, "%s", allowed.reason);
+        }
         int failed = device->cuda->module_load(&kernels->module, code);
         ak_free(code);
         if (failed != 0) {
