@@ -26,7 +26,8 @@ ak_status ak_backend_find(const ak_backend_ops **out, const char *name, ak_error
         ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", ak_backends[i]->name);
     }
     ak_status status =
-        ak_fail(err, AK_NOT_FOUND, "unknown backend \"%.64s\"; choose one of: %s", name, known.data);
+        ak_fail(err, AK_NOT_FOUND, "there is no backend \"%.64s\"; choose one of: %s", name,
+                known.data);
     ak_buf_free(&known);
     return status;
 }
