@@ -610,7 +610,7 @@ static void devices_are_named(void **state)
         {"cuda:0,5", 0, "there is no device cuda:5: this machine has cuda:0 to cuda:3"},
         {"cuda:0,", 0, "unknown device \"\""},
         {"0,1", 0, "unknown device \"0\""},
-        {"nothing:all", 0, "unknown backend \"nothing\""},
+        {"nothing:all", 0, "there is no backend \"nothing\""},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases_of_names / sizeof cases_of_names[0]; i++) {
