@@ -17,6 +17,7 @@
    between all listed sizes. */
 #define NEAR_ATTEMPTS 200
 #define ATTEMPTS      1000
+#define DRAWS         8
 /* A size near the task's own is at most this many common divisors away from it. */
 #define NEAR 8
 
@@ -128,22 +129,46 @@ static bool is_open(const ak_problem *problem)
     return problem->edge_case_count > 0;
 }
 
-bool ak_hidden_draw(int64_t *size, const ak_task *task, ak_rng *rng)
+static bool draw_shape(int64_t *size, const listed *l, ak_rng *rng)
 {
-    listed l;
-    if (!is_open(task->problem)) {
-        return false;
-    }
-    look(&l, task);
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         memset(size, 0, AK_SIZES_MAX * sizeof *size);
-        for (size_t a = 0; a < l.sizes; a++) {
+        for (size_t a = 0; a < l->sizes; a++) {
             bool near = attempt < NEAR_ATTEMPTS || ak_rng_below(rng, 2) == 0;
-            size[a] = draw_size(&l, a, near, rng);
+            size[a] = draw_size(l, a, near, rng);
         }
-        if (is_like_listed(&l, size) && is_affordable(&l, size)) {
+        if (is_like_listed(l, size) && is_affordable(l, size)) {
             return true;
         }
     }
     return false;
+}
+
+static double product(const listed *l, const int64_t *size)
+{
+    double all = 1;
+    for (size_t a = 0; a < l->sizes; a++) {
+        all *= (double)size[a];
+    }
+    return all;
+}
+
+/* Takes the largest of DRAWS shapes: a candidate that skips the work for large shapes only would
+   pass at a small one, and shapes near a large task are not affordable. */
+bool ak_hidden_draw(int64_t *size, const ak_task *task, ak_rng *rng)
+{
+    listed l;
+    bool any = false;
+    if (!is_open(task->problem)) {
+        return false;
+    }
+    look(&l, task);
+    for (int i = 0; i < DRAWS; i++) {
+        int64_t drawn[AK_SIZES_MAX];
+        if (draw_shape(drawn, &l, rng) && (!any || product(&l, drawn) > product(&l, size))) {
+            memcpy(size, drawn, sizeof drawn);
+            any = true;
+        }
+    }
+    return any;
 }

@@ -25,7 +25,7 @@
 /* Returns whether kernels are launched by what the space file says, and have their own names. */
 static bool is_for_gpu(const ak_task *task)
 {
-    return task->implementation->launch != NULL;
+    return strcmp(task->implementation->backend, "cuda") == 0;
 }
 
 static ak_status options_of(ak_options *out, const ak_bundle_case *one, ak_error *err)

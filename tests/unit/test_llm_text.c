@@ -291,7 +291,7 @@ static void errors_are_classified(void **state)
         {400,
          "{\"error\":{\"message\":\"This model's maximum context length is 8192 tokens\",\"code\":"
          "\"context_length_exceeded\"}}",
-         NULL, AK_VERDICT_FATAL, AK_LLM_FAULT_REQUEST, 0, 0},
+         NULL, AK_VERDICT_FATAL, AK_LLM_FAULT_CONTEXT, 0, 0},
         {400, "{\"error\":\"\\\"llama3\\\" does not support thinking\"}", NULL,
          AK_VERDICT_CAPABILITY, AK_LLM_FAULT_REQUEST, AK_ABILITY_ADAPTIVE | AK_ABILITY_THINKING, 0},
     };

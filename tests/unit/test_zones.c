@@ -63,12 +63,12 @@ static void write_problem(const setting *s)
                              "    const double *x = call->arg[0];\n"
                              "    double *z = call->arg[2];\n"
                              "    for (int64_t i = 0; i < call->size[0] * call->size[1]; i++) {\n"
-                             "        z[i] = z[i] < 0 ? x[i] : z[i];\n    }\n}\n"
+                             "        z[i] = __builtin_signbit(z[i]) ? x[i] : z[i];\n    }\n}\n"
                            : "void ak_reference(const ak_host_call *call)\n{\n"
                              "    const double *x = call->arg[0], *y = call->arg[1];\n"
                              "    double *z = call->arg[2];\n"
                              "    for (int64_t i = 0; i < call->size[0] * call->size[1]; i++) {\n"
-                             "        z[i] = x[i] < 0 ? y[i] : x[i];\n    }\n}\n");
+                             "        z[i] = __builtin_signbit(x[i]) ? y[i] : x[i];\n    }\n}\n");
 }
 
 /* The same for both; `language` is what is particular to one. */
