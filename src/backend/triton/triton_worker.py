@@ -408,7 +408,9 @@ def variant(found, inner, defines, line, general, target):
         signature = [kernel.src.signature.get(n, kernel.src.signature.get(i, "constexpr")) for i, n in enumerate(names)]
     else:
         signature = list(kernel.src.signature)
-    types = ["" if t == "constexpr" else t for n, t in zip(names, signature) if n in plain]
+    gone = kernel.src.constants  # by name, number or path, as the version has it
+    types = ["" if t == "constexpr" or n in gone or i in gone or (i,) in gone else t
+             for i, (n, t) in enumerate(zip(names, signature)) if n in plain]
     for text, kind in zip(texts, types):
         if kind and kind[0] != "*" and kind not in ("i1", "i32", "i64", "fp32", "fp64"):
             raise Wrong("an argument of type %s is not supported" % kind)
