@@ -225,8 +225,8 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
         part all[BATCH]; /* first mean and squares, then mean and scale */
         float edge[BATCH][EDGES + 1];
         index = row_next(index);
-        const row then = row_after(&r, now, &p, x, index, cols);
 #if PREFETCH
+        const row then = row_after(&r, now, &p, x, index, cols);
         if (index < rows) {
             batch_load(next, next_bits, &p, &then, 1);
         }
@@ -363,12 +363,15 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
         {
             bits[0][j] = next_bits[0][j];
         }
-#elif !STAGES
+        r = then;
+#else
+        r = row_after(&r, now, &p, x, index, cols);
+#if !STAGES
         if (index < rows) {
-            batch_load(keep, bits, &p, &then, rows - index);
+            batch_load(keep, bits, &p, &r, rows - index);
         }
 #endif
-        r = then;
+#endif
     }
     place_end(&p);
 }

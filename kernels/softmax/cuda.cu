@@ -113,8 +113,8 @@ KERNEL ak_kernel(const void *x, void *y, i64 rows, int cols)
         part all[BATCH];
         float e[BATCH][KEEP_ARRAY][V], by[BATCH], edge[BATCH][EDGES + 1];
         index = row_next(index);
-        const row then = row_after(&r, now, &p, x, index, cols);
 #if PREFETCH
+        const row then = row_after(&r, now, &p, x, index, cols);
         if (index < rows) {
             batch_load(next, next_bits, &p, &then, 1);
         }
@@ -236,12 +236,15 @@ KERNEL ak_kernel(const void *x, void *y, i64 rows, int cols)
         {
             bits[0][j] = next_bits[0][j];
         }
-#elif !STAGES
+        r = then;
+#else
+        r = row_after(&r, now, &p, x, index, cols);
+#if !STAGES
         if (index < rows) {
-            batch_load(keep, bits, &p, &then, rows - index);
+            batch_load(keep, bits, &p, &r, rows - index);
         }
 #endif
-        r = then;
+#endif
     }
     place_end(&p);
 }
