@@ -89,7 +89,8 @@ static void test_formats(void **state)
     ak_buf names = AK_BUF(256);
     size_t added;
     assert_ok(ak_formats_each(collect_names, &names, err));
-    assert_string_equal(names.data, "csv json kernels kernel-tuner t4 t1 triton best dispatch bundle c ");
+    assert_string_equal(names.data,
+                        "csv json kernels kernel-tuner t4 t1 triton best dispatch bundle c ");
     ak_buf_free(&names);
     assert_refused(ak_archive_export(f->archive, NULL, "xml", f->file, err), AK_INVALID,
                    "kernel-tuner");

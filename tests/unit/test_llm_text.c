@@ -265,7 +265,7 @@ static void errors_are_classified(void **state)
          NULL, AK_VERDICT_RETRY, AK_LLM_FAULT_OVERLOADED, 0, 0},
         {408, NULL, NULL, AK_VERDICT_RETRY, AK_LLM_FAULT_TIMEOUT, 0, 0},
         {409, NULL, NULL, AK_VERDICT_RETRY, AK_LLM_FAULT_SERVER, 0, 0},
-        {413, NULL, NULL, AK_VERDICT_FATAL, AK_LLM_FAULT_REQUEST, 0, 0},
+        {413, NULL, NULL, AK_VERDICT_FATAL, AK_LLM_FAULT_CONTEXT, 0, 0},
         {400, NULL, "true", AK_VERDICT_RETRY, AK_LLM_FAULT_REQUEST, 0, 0},
         {400,
          "{\"error\":{\"message\":\"Unsupported value: 'temperature' does not support 0.5 with "
