@@ -14,7 +14,6 @@ size_t ak_space_parameter_count(const ak_space *space)
 
 const ak_parameter *ak_space_parameter(const ak_space *space, size_t index)
 {
-    assert(index < space->count);
     return index < space->count ? &space->parameters[index] : NULL;
 }
 
