@@ -202,7 +202,7 @@ static ak_status take_tape(ak_llm *llm, const ak_llm_options *options, ak_error 
     return status;
 }
 
-static bool replays(const ak_llm *llm)
+bool ak_llm_replays(const ak_llm *llm)
 {
     return llm->tape != NULL && !ak_tape_recording(llm->tape);
 }
@@ -309,7 +309,7 @@ ak_status ak_llm_open(ak_llm **out, const ak_llm_options *options, const ak_llm_
     AK_TRY(take_tape(llm, options, err));
     AK_TRY(take_numbers(llm, options, err));
     AK_TRY(take_price(llm, options, err));
-    if (!replays(llm)) {
+    if (!ak_llm_replays(llm)) {
         AK_TRY(prepare_sending(llm, options, err));
     }
 out:
@@ -338,7 +338,7 @@ const char *ak_llm_name(const ak_llm *llm)
 
 bool ak_llm_is_slow(const ak_llm *llm)
 {
-    return !replays(llm) && llm->provider->ask != NULL;
+    return !ak_llm_replays(llm) && llm->provider->ask != NULL;
 }
 
 void ak_llm_total(ak_llm_totals *out, ak_llm *llm)

@@ -200,6 +200,9 @@ void ak_llm_close(ak_llm *llm);
    recorded model. */
 const char *ak_llm_name(const ak_llm *llm);
 
+/* Returns true if all answers come from a tape, so that nothing leaves the machine. */
+bool ak_llm_replays(const ak_llm *llm);
+
 /* Returns true if replies may take many minutes because the model is reached by hand, so that a
    search should wait for them instead of going on. */
 bool ak_llm_is_slow(const ak_llm *llm);

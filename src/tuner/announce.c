@@ -1,7 +1,5 @@
 /* announce.c: sends the events of a run (docs/formats.md lists them). */
 #include "archive/archive.h"
-
-#include <string.h>
 #include "backend/sandbox.h"
 #include "measure/pressure.h"
 #include "tuner/run.h"
@@ -20,12 +18,6 @@ void ak_tuning_warn(const ak_tuning *r, const char *text)
 void ak_tuning_announce_phase(const ak_tuning *r, const char *name)
 {
     ak_event_send(&r->events, "phase", json_pack("{s:s}", "name", name));
-}
-
-/* Returns true if all answers come from a tape, so that nothing leaves the machine. */
-static bool is_replay(const ak_llm_options *llm)
-{
-    return llm->replay != NULL || (llm->model != NULL && strncmp(llm->model, "replay:", 7) == 0);
 }
 
 static void announce_start(const ak_tuning *r)
@@ -47,7 +39,7 @@ static void announce_start(const ak_tuning *r)
            ak_json_set_text(fields, "strategy", r->asked) &&
            ak_json_set(fields, "strategy_is_default", json_boolean(r->options->strategy == NULL)) &&
            ak_json_set_text(fields, "model", r->advisor.model.name) &&
-           (r->advisor.llm == NULL || is_replay(r->options->llm) ||
+           (r->advisor.llm == NULL || ak_llm_replays(r->advisor.llm) ||
             (ak_json_set_text(fields, "model_share", ak_share_text(r->advisor.options.share)) &&
              ak_json_set_text(fields, "model_told", ak_share_told(r->advisor.options.share)))) &&
            ak_json_set_real(fields, "valid", (double)ak_space_count(task->space)) &&
