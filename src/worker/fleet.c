@@ -150,9 +150,10 @@ static void start(visit *v, look *l, size_t seat)
 {
     ak_error err = AK_ERROR_INIT;
     const ak_seat *s = &l->launcher.seats[seat];
+    const size_t number = l->launcher.first + seat;
     v->since = ak_clock_ns();
-    v->said = json_pack("{s:I, s:s, s:s}", "worker", (json_int_t)(l->launcher.first + seat),
-                        "device", s->device, "host", s->host);
+    v->said = json_pack("{s:I, s:s, s:s}", "worker", (json_int_t)number, "device", s->device,
+                        "host", s->host);
     l->good = v->said != NULL && l->good;
     if (ak_link_start(&v->worker, &l->launcher, seat, l->program, l->folder.path, &err) != AK_OK) {
         over(v, l, "failed", err.text);

@@ -9,6 +9,8 @@
  */
 #include "backend/cuda/cuda_device.h"
 
+#include <assert.h>
+
 #include "base/alloc.h"
 #include "base/clock.h"
 
@@ -93,6 +95,7 @@ static int record(ak_cuda_graph *out, ak_runnable *runnable, uint32_t runs)
    turns of the sets, so that no set comes twice in a row between two launches. */
 static void split_runs(uint32_t *part, uint32_t *parts, uint32_t runs, uint32_t sets)
 {
+    assert(runs > 0 && sets > 0);
     *parts = (runs + GRAPH_RUNS_MAX - 1) / GRAPH_RUNS_MAX;
     *part = (runs + *parts - 1) / *parts;
     if (*parts > 1) {

@@ -152,7 +152,7 @@ static json_t *request_of(const ak_compile_job *job)
                      "source", job->source_path, "name", "the kernel's source", "function",
                      function, "options", options, "artifact", job->artifact, "folder", job->folder,
                      "cpu_seconds", (json_int_t)seconds, "wall_seconds",
-                     (json_int_t)(seconds * CLOCK_TIMES), "memory", (json_int_t)memory);
+                     CLOCK_TIMES * (json_int_t)seconds, "memory", (json_int_t)memory);
 }
 
 static ak_status read_result(ak_compile_result *out, const json_t *reply, ak_error *err)
