@@ -673,6 +673,7 @@ static ak_status host_load(ak_runnable **out, ak_device *device, const ak_load *
     set_text(page->baseline, sizeof page->baseline, load->baseline);
     set_text(page->problem, sizeof page->problem, device->task->problem->name);
     set_text(page->choices, sizeof page->choices, device->task->choices_text);
+    page->dtype = device->task->dtype;
     page->threads_max = device->threads;
     page->library_threads = device->task->threads;
     runner->is_candidate = load->artifact != NULL;
@@ -831,7 +832,7 @@ static ak_status host_baselines(ak_device *device, const ak_task *task, baseline
     ak_status status = AK_OK;
     for (size_t i = 0; status == AK_OK && ak_baseline_table[i] != NULL; i++) {
         const ak_baseline_ops *ops = ak_baseline_table[i];
-        if (!ak_baseline_applies(ops, task->problem->name)) {
+        if (!ak_baseline_applies(ops, task->problem->name, task->dtype)) {
             continue;
         }
         ak_buf seen = AK_BUF(4096);
@@ -852,7 +853,7 @@ ak_status ak_host_libraries(baseline_visitor visit, void *context, ak_error *err
 {
     char none[] = "";
     ak_problem problem = {0};
-    ak_task task = {.problem = &problem, .choices_text = none};
+    ak_task task = {.problem = &problem, .choices_text = none, .dtype = AK_DTYPE_F32};
     ak_device *device = NULL;
     ak_status status = host_open(&device, &task, err);
     for (size_t i = 0; status == AK_OK && ak_baseline_table[i] != NULL; i++) {

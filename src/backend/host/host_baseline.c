@@ -27,10 +27,13 @@ const ak_baseline_ops *ak_baseline_find(const char **variant, const char *name)
     return NULL;
 }
 
-bool ak_baseline_applies(const ak_baseline_ops *ops, const char *problem)
+bool ak_baseline_applies(const ak_baseline_ops *ops, const char *problem, ak_dtype dtype)
 {
-    for (size_t i = 0; ops->problems[i] != NULL; i++) {
-        if (strcmp(ops->problems[i], problem) == 0) {
+    const char *const *problems = dtype == AK_DTYPE_F32    ? ops->problems
+                                  : dtype == AK_DTYPE_BF16 ? ops->bf16
+                                                           : NULL;
+    for (size_t i = 0; problems != NULL && problems[i] != NULL; i++) {
+        if (strcmp(problems[i], problem) == 0) {
             return true;
         }
     }

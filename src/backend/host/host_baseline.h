@@ -8,6 +8,7 @@
 
 #include "backend/host/ak_host.h"
 #include "base/status.h"
+#include "problem/problem.h"
 
 typedef struct ak_baseline ak_baseline; /* a loaded library; each file defines its own */
 
@@ -15,6 +16,7 @@ typedef struct ak_baseline_setup {
     const char *variant; /* what follows the colon in the name; "": the library chooses */
     const char *problem; /* "matmul" */
     const char *choices; /* "bias=add,activation=relu" */
+    ak_dtype dtype;
     int library_threads; /* 0: the library decides */
 } ak_baseline_setup;
 
@@ -22,7 +24,8 @@ typedef struct ak_baseline_ops {
     const char *name;            /* "openblas" */
     const char *title;           /* "OpenBLAS" */
     const char *package;         /* what to install if it is absent; NULL: always there */
-    const char *const *problems; /* problems that it can compute, NULL-terminated */
+    const char *const *problems; /* problems that it can compute in f32, NULL-terminated */
+    const char *const *bf16;     /* those that it can compute in bf16 too; NULL: none */
     const char *const *variants; /* NULL-terminated; NULL: only one */
     /* The library starts its threads once and keeps them, so its caller may be pinned to a
        processor after the first run. If it started threads at every call, they would all inherit
@@ -43,7 +46,7 @@ extern const ak_baseline_ops *const ak_baseline_table[];
 /* Finds "openblas:Haswell" by what precedes the colon; NULL if there is no such baseline. *variant
    is what follows the colon, or "". */
 const ak_baseline_ops *ak_baseline_find(const char **variant, const char *name);
-bool ak_baseline_applies(const ak_baseline_ops *ops, const char *problem);
+bool ak_baseline_applies(const ak_baseline_ops *ops, const char *problem, ak_dtype dtype);
 
 /* matmul or matmul_act by a library whose product is that of BLAS, C = alpha * A * B + beta * C in
    place:
@@ -62,7 +65,7 @@ typedef struct ak_product {
     int activation; /* index into the names in problem.json */
 } ak_product;
 /* Reads the problem's options. Returns AK_UNAVAILABLE if they name an activation that is not known
-   here. */
+   here. The passes work on f32; whoever computes in another dtype needs none. */
 ak_status ak_product_parse(ak_product *out, const ak_baseline_setup *setup, ak_error *err);
 void ak_product_begin(const ak_product *product, const ak_host_call *call);
 void ak_product_end(const ak_product *product, const ak_host_call *call);

@@ -3,7 +3,8 @@
  * clock under load nor what a virtual machine is given.
  *
  *   peak    a dozen independent chains of multiply-adds on full registers: enough to fill two pipes
- *           with a latency of four cycles
+ *           with a latency of four cycles; for bf16, where the processor has AMX, products of tiles
+ *           with four independent sums
  *   copy    memcpy far beyond the caches;  triad  a[i] = b[i] + s c[i];  read  a sum
  *   cache   a vector copy within half of the level 2 cache;  l1  the same for the level 1 cache
  *
@@ -30,6 +31,9 @@
    runs, and the fastest counts. */
 #define PEAK_ROUNDS 500000
 #define PEAK_CHAINS 12
+/* Rounds of four products of tiles: about 0.7 ms. */
+#define TILE_ROUNDS 25000
+#define TILE_FLOPS  (4.0 * 2 * 16 * 16 * 32)
 /* Limits for each of three arrays, which are twice as large as the last-level cache. */
 #define ARRAY_BYTES_MIN ((int64_t)32 << 20)
 #define ARRAY_BYTES_MAX ((int64_t)256 << 20)
@@ -155,6 +159,23 @@ static level choose(void)
     return (level)LEVEL(plain, 128);
 }
 
+/* Multiplies tiles of zeros: four sums from two tiles each of a and b, 16 x 16 x 32 each. */
+static void peak_tiles(void)
+{
+#if defined(__x86_64__)
+    static const unsigned char shapes[64] __attribute__((aligned(64))) = {
+        [0] = 1, /* the palette; then bytes of a row, and rows */
+        [16] = 64, [18] = 64, [20] = 64, [22] = 64, [24] = 64, [26] = 64, [28] = 64, [30] = 64,
+        [48] = 16, [49] = 16, [50] = 16, [51] = 16, [52] = 16, [53] = 16, [54] = 16, [55] = 16};
+    __asm__ volatile("ldtilecfg %0" ::"m"(shapes));
+    for (long i = 0; i < TILE_ROUNDS; i++) {
+        __asm__ volatile("tdpbf16ps %tmm6, %tmm4, %tmm0\n\ttdpbf16ps %tmm7, %tmm4, %tmm1\n\t"
+                         "tdpbf16ps %tmm6, %tmm5, %tmm2\n\ttdpbf16ps %tmm7, %tmm5, %tmm3");
+    }
+    __asm__ volatile("tilerelease");
+#endif
+}
+
 static size_t cache_rounds(size_t count)
 {
     return CACHE_BYTES / (count * sizeof(float)) + 1;
@@ -162,7 +183,7 @@ static size_t cache_rounds(size_t count)
 
 /* ---- running them by all threads ----------------------------------------------------------- */
 
-typedef enum what { PEAK_F32, PEAK_F64, COPY, TRIAD, READ, CACHE, L1, TOUCH } what;
+typedef enum what { PEAK_F32, PEAK_F64, PEAK_TILES, COPY, TRIAD, READ, CACHE, L1, TOUCH } what;
 
 typedef struct bench {
     what kind;
@@ -194,6 +215,9 @@ static void run_part(bench *m, int thread, int n)
         break;
     case PEAK_F64:
         sink = m->loops.peak_f64(PEAK_ROUNDS);
+        break;
+    case PEAK_TILES:
+        peak_tiles();
         break;
     case COPY:
         memcpy(m->a + begin, m->b + begin, count * sizeof(float));
@@ -282,12 +306,14 @@ static void measure(ak_ceilings *out, bench *m, ak_dtype dtype, ak_host_pool *po
     double bytes = (double)m->count * sizeof(float);
     bool wide = dtype == AK_DTYPE_F64;
     double lanes = m->loops.bits / (wide ? 64.0 : 32.0);
-    double flops = 2.0 * PEAK_CHAINS * PEAK_ROUNDS * lanes;
+    bool tiles = dtype == AK_DTYPE_BF16 && ak_host_tiles();
+    what peak = tiles ? PEAK_TILES : wide ? PEAK_F64 : PEAK_F32;
+    double flops = tiles ? TILE_FLOPS * TILE_ROUNDS : 2.0 * PEAK_CHAINS * PEAK_ROUNDS * lanes;
     /* Each thread first touches its own part, for machines with several memories. */
     m->kind = TOUCH;
     ak_host_pool_parallel(pool, threads, part, m);
     *out = (ak_ceilings){
-        .peak_tflops = flops * rate(m, wide ? PEAK_F64 : PEAK_F32, pool) / 1e12,
+        .peak_tflops = flops * rate(m, peak, pool) / 1e12,
         .copy_gbs = 2.0 * bytes / fastest(m, COPY, pool) / 1e9,
         .triad_gbs = 3.0 * bytes / fastest(m, TRIAD, pool) / 1e9,
         .read_gbs = bytes / fastest(m, READ, pool) / 1e9,

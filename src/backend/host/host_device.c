@@ -6,8 +6,12 @@
 #include <gnu/libc-version.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "backend/host/host.h"
 #include "base/alloc.h"
@@ -110,6 +114,21 @@ static int vector_bytes(void)
 #endif
 }
 
+bool ak_host_tiles(void)
+{
+#if defined(__x86_64__)
+    /* arch/x86/include/uapi/asm/prctl.h and arch/x86/include/asm/fpu/types.h of Linux */
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILE_DATA = 18 };
+    enum { AMX_BF16 = 1 << 22, AMX_TILE = 1 << 24 }; /* of leaf 7, register edx */
+    unsigned eax, ebx, ecx, edx;
+    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & AMX_BF16) != 0 &&
+           (edx & AMX_TILE) != 0 &&
+           syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILE_DATA) == 0;
+#else
+    return false;
+#endif
+}
+
 static const char *vector_name(int bytes)
 {
 #if defined(__x86_64__)
@@ -149,6 +168,7 @@ ak_status ak_host_facts(ak_scope *out, const char *device, int threads, ak_error
         {"cpu_threads", threads > 0 ? threads : ak_host_cpus()},
         {"vector_bytes", bytes},
         {"vector_registers", registers},
+        {"amx_bf16", ak_host_tiles()},
         {"l1d_bytes", ak_host_cache_bytes(1)},
         {"l2_bytes", ak_host_cache_bytes(2)},
         {"l3_bytes", ak_host_cache_bytes(3)},

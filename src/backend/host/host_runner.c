@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "backend/host/host.h"
 #include "backend/host/host_baseline.h"
 #include "backend/host/host_pool.h"
 #include "backend/sandbox.h"
@@ -235,8 +236,15 @@ static void load_baseline(runner *r)
         answer(page, AK_TRIAL_LAUNCH_ERROR, "there is no such baseline");
         return;
     }
+    if (!ak_baseline_applies(r->ops, page->problem, (ak_dtype)page->dtype)) {
+        (void)snprintf(err.text, sizeof err.text, "%s is not used for %s in %s", r->ops->title,
+                       page->problem, ak_dtype_text((ak_dtype)page->dtype));
+        answer(page, AK_TRIAL_LAUNCH_ERROR, err.text);
+        return;
+    }
     ak_baseline_setup setup = {.variant = variant,
                                .problem = page->problem,
+                               .dtype = (ak_dtype)page->dtype,
                                .choices = page->choices,
                                .library_threads = page->library_threads};
     char version[sizeof page->version] = "";
@@ -661,6 +669,7 @@ int ak_runner_main(int argc, char **argv)
     ak_sandbox_limits limits = {.memory_max = memory == 0 ? 0 : memory + ((size_t)8 << 30),
                                 .cpu_seconds_max = CPU_SECONDS_MAX};
     ak_sandbox_limit(&limits);
+    (void)ak_host_tiles(); /* for kernels that use AMX: later the system cannot be asked */
     for (;;) {
         char command;
         ssize_t got = read(AK_PROC_REQUEST_FD, &command, 1);

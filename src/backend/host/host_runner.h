@@ -34,6 +34,7 @@ typedef struct ak_runner_page {
     char baseline[64];          /* "openblas:Haswell" */
     char problem[64];
     char choices[AK_RUNNER_TEXT_MAX]; /* "bias=add,activation=relu" */
+    int32_t dtype;                    /* ak_dtype of the task */
     int32_t threads_max;              /* size of the pool */
     int32_t library_threads;          /* 0: the library decides */
     /* for RUN */

@@ -1,8 +1,8 @@
 /*
- * onednn.c: oneDNN: dnnl_sgemm for products, its primitives for softmax, layer normalisation and
- * sums of rows. The declarations are our own; the structures are those of version 2, whose
- * descriptors are public. Version 3 kept dnnl_sgemm and hid the rest, so with it only products are
- * offered.
+ * onednn.c: oneDNN: dnnl_sgemm for products in f32, its primitives for products in bf16, softmax,
+ * layer normalisation and sums of rows. The declarations are our own; the structures are those of version 2, whose
+ * descriptors are public. Version 3 kept dnnl_sgemm and hid the rest, so with it only products in f32
+ * are offered.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +21,7 @@ enum {
     ENGINE_CPU = 1,
     STREAM_DEFAULT = 1,
     FORWARD_INFERENCE = 96,
+    TYPE_BF16 = 2,
     TYPE_F32 = 3,
     TAG_A = 2,
     TAG_AB = 3,
@@ -29,6 +30,7 @@ enum {
     REDUCTION_SUM = 0x2fff4,
     ARG_SRC = 1,
     ARG_DST = 17,
+    ARG_WEIGHTS = 33,
     ARG_SCALE = 51,
     ARG_SHIFT = 52,
     ARGS_MAX = 4
@@ -66,6 +68,11 @@ typedef struct op_desc {
     X(stream_create, "dnnl_stream_create", int, (void **stream, void *engine, unsigned flags))     \
     X(memory_desc_init, "dnnl_memory_desc_init_by_tag", int,                                       \
       (memory_desc * out, int count, const int64_t *dims, int type, int tag))                      \
+    X(memory_desc_init_by_strides, "dnnl_memory_desc_init_by_strides", int,                        \
+      (memory_desc * out, int count, const int64_t *dims, int type, const int64_t *strides))       \
+    X(matmul_desc_init, "dnnl_matmul_desc_init", int,                                              \
+      (op_desc * out, const memory_desc *a, const memory_desc *b, const memory_desc *bias,         \
+       const memory_desc *c))                                                                      \
     X(softmax_desc_init, "dnnl_softmax_forward_desc_init", int,                                    \
       (op_desc * out, int kind, const memory_desc *data, int axis))                                \
     X(layernorm_desc_init, "dnnl_layer_normalization_forward_desc_init", int,                      \
@@ -105,11 +112,12 @@ typedef struct operation {
 struct ak_baseline {
     functions f;
     const operation *op; /* NULL: products */
+    bool bf16;           /* products by a primitive */
     ak_product product;
     bool with_scale, with_shift;
     void *engine, *stream;
     /* The shape that was prepared last. */
-    int64_t size[2];
+    int64_t size[3], pitch[3];
     void *arg[ARGS_MAX];
     void *primitive;
     exec_arg args[ARGS_MAX];
@@ -200,20 +208,26 @@ static ak_status onednn_open(ak_baseline **out, char *version, size_t bytes,
     ak_status status = AK_OK;
     if (baseline->op == NULL) {
         status = ak_product_parse(&baseline->product, setup, err);
+        baseline->bf16 = setup->dtype == AK_DTYPE_BF16;
     }
+    if (status == AK_OK && baseline->bf16 &&
+        (baseline->product.alpha != 1 || baseline->product.beta != 0)) {
+        status = ak_fail(err, AK_UNAVAILABLE, "in bf16 only plain products are compared with it");
+    }
+    const bool primitives = baseline->op != NULL || baseline->bf16;
     if (status == AK_OK && ak_dl_open(&library, libraries, NULL) != AK_OK) {
         status = ak_fail(err, AK_UNAVAILABLE, "not installed: apt-get install libdnnl2");
     }
-    if (status == AK_OK && !bind(library, &baseline->f, baseline->op != NULL)) {
+    if (status == AK_OK && !bind(library, &baseline->f, primitives)) {
         status = ak_fail(err, AK_UNAVAILABLE,
                          "this version of oneDNN lacks functions: "
                          "apt-get install libdnnl2");
     }
-    if (status == AK_OK && baseline->op != NULL &&
+    if (status == AK_OK && primitives &&
         (baseline->f.version()->major != 2 ||
          baseline->f.engine_create(&baseline->engine, ENGINE_CPU, 0) != 0 ||
          baseline->f.stream_create(&baseline->stream, baseline->engine, STREAM_DEFAULT) != 0)) {
-        status = ak_fail(err, AK_UNAVAILABLE, "only products are compared with oneDNN 3");
+        status = ak_fail(err, AK_UNAVAILABLE, "only products in f32 are compared with oneDNN 3");
     }
     if (status != AK_OK) {
         ak_free(baseline);
@@ -242,12 +256,10 @@ static void forget_shape(ak_baseline *b)
     forget_arguments(b);
 }
 
-static bool make_primitive(ak_baseline *b, const memory_desc *source, const memory_desc *target)
+static bool make_primitive(ak_baseline *b, const op_desc *desc)
 {
-    op_desc desc;
     void *primitive_desc = NULL;
-    bool good = b->op->describe(&desc, b, source, target) == 0 &&
-                b->f.primitive_desc_create(&primitive_desc, &desc, NULL, b->engine, NULL) == 0 &&
+    bool good = b->f.primitive_desc_create(&primitive_desc, desc, NULL, b->engine, NULL) == 0 &&
                 b->f.primitive_create(&b->primitive, primitive_desc) == 0;
     if (primitive_desc != NULL) {
         (void)b->f.primitive_desc_destroy(primitive_desc);
@@ -266,10 +278,49 @@ static bool add_argument(ak_baseline *b, int kind, const memory_desc *desc, void
     return true;
 }
 
+/* Describes a matrix of bf16 whose rows in memory are `pitch` elements apart. */
+static bool describe_matrix(memory_desc *out, const ak_baseline *b, int64_t rows, int64_t columns,
+                            int64_t pitch, bool transposed)
+{
+    const int64_t dims[DIMS_MAX] = {rows, columns};
+    const int64_t strides[DIMS_MAX] = {transposed ? 1 : pitch, transposed ? pitch : 1};
+    return b->f.memory_desc_init_by_strides(out, 2, dims, TYPE_BF16, strides) == 0;
+}
+
+static ak_status prepare_product(ak_baseline *b, const ak_host_call *call, ak_error *err)
+{
+    enum { MATRICES = 3 };
+    const ak_product *p = &b->product;
+    const int64_t m = call->size[0], n = call->size[1], k = call->size[2];
+    if (b->primitive != NULL && memcmp(b->size, call->size, sizeof b->size) == 0 &&
+        memcmp(b->pitch, call->pitch, sizeof b->pitch) == 0 &&
+        memcmp(b->arg, call->arg, MATRICES * sizeof b->arg[0]) == 0) {
+        return AK_OK;
+    }
+    memory_desc source, weights, target;
+    op_desc desc;
+    forget_shape(b);
+    bool good = describe_matrix(&source, b, m, k, call->pitch[0], p->a_transposed) &&
+                describe_matrix(&weights, b, k, n, call->pitch[1], p->b_transposed) &&
+                describe_matrix(&target, b, m, n, call->pitch[2], false) &&
+                b->f.matmul_desc_init(&desc, &source, &weights, NULL, &target) == 0 &&
+                make_primitive(b, &desc) && add_argument(b, ARG_SRC, &source, call->arg[0]) &&
+                add_argument(b, ARG_WEIGHTS, &weights, call->arg[1]) &&
+                add_argument(b, ARG_DST, &target, call->arg[2]);
+    if (!good) {
+        forget_shape(b);
+        return ak_fail(err, AK_UNAVAILABLE, "oneDNN has no product in bf16 for this processor");
+    }
+    memcpy(b->size, call->size, sizeof b->size);
+    memcpy(b->pitch, call->pitch, sizeof b->pitch);
+    memcpy(b->arg, call->arg, MATRICES * sizeof b->arg[0]);
+    return AK_OK;
+}
+
 static ak_status onednn_prepare(ak_baseline *b, const ak_host_call *call, ak_error *err)
 {
     if (b->op == NULL) {
-        return AK_OK;
+        return b->bf16 ? prepare_product(b, call, err) : AK_OK;
     }
     const size_t arguments = (size_t)b->op->target + 1;
     bool same_shape =
@@ -278,6 +329,7 @@ static ak_status onednn_prepare(ak_baseline *b, const ak_host_call *call, ak_err
         return AK_OK;
     }
     memory_desc source, target, vector;
+    op_desc desc;
     int64_t dims[DIMS_MAX] = {call->size[0], call->size[1]};
     int64_t target_dims[DIMS_MAX] = {call->size[0], b->op->per_row ? 1 : call->size[1]};
     int64_t vector_dims[DIMS_MAX] = {call->size[1]};
@@ -289,7 +341,8 @@ static ak_status onednn_prepare(ak_baseline *b, const ak_host_call *call, ak_err
     bool good = b->f.memory_desc_init(&source, 2, dims, TYPE_F32, TAG_AB) == 0 &&
                 b->f.memory_desc_init(&target, 2, target_dims, TYPE_F32, TAG_AB) == 0 &&
                 b->f.memory_desc_init(&vector, 1, vector_dims, TYPE_F32, TAG_A) == 0 &&
-                (same_shape || make_primitive(b, &source, &target)) &&
+                (same_shape || (b->op->describe(&desc, b, &source, &target) == 0 &&
+                                make_primitive(b, &desc))) &&
                 add_argument(b, ARG_SRC, &source, call->arg[0]) &&
                 add_argument(b, ARG_DST, &target, call->arg[b->op->target]) &&
                 (!b->with_scale || add_argument(b, ARG_SCALE, &vector, call->arg[1])) &&
@@ -298,14 +351,14 @@ static ak_status onednn_prepare(ak_baseline *b, const ak_host_call *call, ak_err
         forget_shape(b);
         return ak_fail(err, AK_UNAVAILABLE, "oneDNN has no %s for this shape", b->op->problem);
     }
-    memcpy(b->size, call->size, sizeof b->size);
+    memcpy(b->size, call->size, 2 * sizeof b->size[0]);
     memcpy(b->arg, call->arg, arguments * sizeof b->arg[0]);
     return AK_OK;
 }
 
 static void onednn_run(ak_baseline *b, const ak_host_call *call)
 {
-    if (b->op != NULL) {
+    if (b->op != NULL || b->bf16) {
         (void)b->f.primitive_execute(b->primitive, b->stream, b->arg_count, b->args);
         (void)b->f.stream_wait(b->stream);
         return;
@@ -321,10 +374,13 @@ static void onednn_run(ak_baseline *b, const ak_host_call *call)
 static const char *const problems[] = {"matmul",    "matmul_act", "softmax",
                                        "layernorm", "reduce",     NULL};
 
+static const char *const bf16_problems[] = {"matmul", NULL};
+
 const ak_baseline_ops ak_baseline_onednn = {
     .name = "onednn",
     .title = "oneDNN",
     .problems = problems,
+    .bf16 = bf16_problems,
     .keeps_threads = true,
     .open = onednn_open,
     .prepare = onednn_prepare,
