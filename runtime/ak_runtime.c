@@ -1756,6 +1756,26 @@ static akr_status check_features(const akr_bundle *b, const node *needs, akr_err
     return status;
 }
 
+/* Asks the system to let this process use AMX's tile registers, if the bundle's code does. It is
+   refused if a thread has a stack for signals (sigaltstack) on which they have no room. The numbers
+   are ARCH_REQ_XCOMP_PERM and XFEATURE_XTILE_DATA of Linux (arch/x86/include). */
+static akr_status allow_tiles(const akr_bundle *b, const node *needs, akr_error *err)
+{
+    const node *tiles = member(&b->document, needs, "tiles");
+    if (tiles == NULL || tiles->type != 't') {
+        return AKR_OK;
+    }
+#ifdef SYS_arch_prctl
+    if (syscall(SYS_arch_prctl, 0x1023, 18) == 0) {
+        return AKR_OK;
+    }
+#endif
+    return fail(err, AKR_DEVICE,
+                "the system does not let this process use AMX's tile registers: %s",
+                errno == ENOSPC ? "a stack for signals (sigaltstack) is too small for them"
+                                : "it needs Linux 5.16 or later on a processor with AMX");
+}
+
 /* Code for "sm_90a" runs on compute capability 9.0 only, code for "sm_90" on 9.0 and later 9.x. */
 static akr_status check_gpu(akr_bundle *b, const node *needs, akr_error *err)
 {
@@ -1809,7 +1829,8 @@ static akr_status check_machine(akr_bundle *b, akr_error *err)
         return fail(err, AKR_DEVICE, "it is for %.40s, and this machine is %.40s", architecture,
                     here.machine);
     }
-    return check_features(b, needs, err);
+    akr_status status = check_features(b, needs, err);
+    return status == AKR_OK ? allow_tiles(b, needs, err) : status;
 }
 
 /* ---- loading code -----------------------------------------------------------------------------

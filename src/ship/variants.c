@@ -238,6 +238,10 @@ static ak_status merge_needs(ak_bundle_build *b, json_t *needs, ak_error *err)
         b->needs = json_incref(needs);
         return AK_OK;
     }
+    if (json_is_true(json_object_get(needs, "tiles")) &&
+        json_object_set_new(b->needs, "tiles", json_true()) != 0) {
+        return ak_fail_memory(err);
+    }
     json_t *all = json_object_get(b->needs, "cpu_features");
     json_array_foreach(json_object_get(needs, "cpu_features"), i, feature)
     {

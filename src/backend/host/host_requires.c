@@ -153,6 +153,18 @@ static ak_status list_features(json_t *out, const char *macros, ak_error *err)
     return status;
 }
 
+/* Returns whether a job asks for AMX by name (-mamx-bf16): what it compiles uses the tile registers,
+   for which a process needs the system's permission. -march=native alone only allows them. */
+static bool uses_tiles(const ak_compile_job *job)
+{
+    for (size_t i = 0; i < job->argc; i++) {
+        if (strncmp(job->argv[i], "-mamx-", 6) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 ak_status ak_host_requires(json_t **out, char *version, size_t bytes, const ak_compile_job *job,
                            ak_error *err)
 {
@@ -176,7 +188,8 @@ ak_status ak_host_requires(json_t **out, char *version, size_t bytes, const ak_c
     ak_host_compiler_version(version, bytes, compiler);
     bool good = uname(&here) == 0 && ak_json_set_text(needs, "os", here.sysname) &&
                 ak_json_set_text(needs, "architecture", here.machine) &&
-                ak_json_set(needs, "cpu_features", json_incref(features));
+                ak_json_set(needs, "cpu_features", json_incref(features)) &&
+                (!uses_tiles(job) || ak_json_set(needs, "tiles", json_true()));
     AK_TRY(good ? AK_OK : ak_fail_memory(err));
     *out = json_incref(needs);
 out:
