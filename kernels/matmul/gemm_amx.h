@@ -34,8 +34,8 @@
 #endif
 
 enum {
-    TILE = 16,       /* rows of a tile, and its columns of 4 bytes */
-    STEP = 32,       /* elements of bf16 in a row of a tile: the depth of one multiplication */
+    TILE = 16, /* rows of a tile, and its columns of 4 bytes */
+    STEP = 32, /* elements of bf16 in a row of a tile: the depth of one multiplication */
     TILE_BYTES = 1024,
     PANEL = 2 * TILE, /* rows or columns of a panel */
     PANEL_SUMS = PANEL * PANEL
@@ -78,19 +78,18 @@ AK_INLINE int64_t gemm_least(int64_t x, int64_t y)
 
 /* Palette 1, and all eight tiles have 16 rows of 64 bytes. */
 static const unsigned char tile_shapes[64] __attribute__((aligned(64))) = {
-    1, 0, 0,  0, 0,  0, 0,  0, 0,  0, 0,  0, 0,  0, 0,  0, 64, 0, 64, 0, 64, 0,
-    64, 0, 64, 0, 64, 0, 64, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 16, 16, 16, 16, 16, 16, 16, 16};
+    1,  0, 0,  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 64, 0, 64, 0,  64, 0,  64, 0,  64, 0,
+    64, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  0, 0,  0, 16, 16, 16, 16, 16, 16, 16, 16};
 
-#define TILES_BEGIN()          __asm__ volatile("ldtilecfg %0" ::"m"(tile_shapes))
-#define TILES_END()            __asm__ volatile("tilerelease" ::: "memory")
-#define TILE_ZERO(t)           __asm__ volatile("tilezero %tmm" #t)
-#define TILE_LOAD(t, at, by)   __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t ::"r"(at), "r"(by))
+#define TILES_BEGIN()        __asm__ volatile("ldtilecfg %0" ::"m"(tile_shapes))
+#define TILES_END()          __asm__ volatile("tilerelease" ::: "memory")
+#define TILE_ZERO(t)         __asm__ volatile("tilezero %tmm" #t)
+#define TILE_LOAD(t, at, by) __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t ::"r"(at), "r"(by))
 #define TILE_STORE(t, at, by)                                                                      \
     __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" ::"r"(at), "r"(by) : "memory")
 #define TILE_MULTIPLY(s, a, b) __asm__ volatile("tdpbf16ps %tmm" #b ", %tmm" #a ", %tmm" #s)
 /* What has been written to memory is there before tiles are loaded from it. */
-#define TILES_SEE_MEMORY()     __asm__ volatile("" ::: "memory")
+#define TILES_SEE_MEMORY() __asm__ volatile("" ::: "memory")
 
 /* A panel of A as the unit reads it: tile row `i` of step `s` is at at + i * tile + s * step, and
    its rows are `row` bytes apart. */
@@ -408,7 +407,8 @@ static void run_block(const gemm_block *w)
     float here[PANEL_SUMS] __attribute__((aligned(64)));
     for (int64_t i = w->row_begin; i < w->row_end; ++i) {
         const int64_t row = i * PANEL, rows = gemm_least(g->m - row, PANEL);
-        /* Whole tiles of A are read where they are; what is beyond its last whole step is packed. */
+        /* Whole tiles of A are read where they are; what is beyond its last whole step is packed.
+         */
         const int in_place = !PACK_A && !A_TRANSPOSED && rows == PANEL;
         const int64_t whole = in_place ? w->depth / STEP : steps;
         const panel_of_a packed = {w->packed_a, 64, TILE_BYTES, 2 * TILE_BYTES};
@@ -420,9 +420,10 @@ static void run_block(const gemm_block *w)
         for (int64_t j = w->column_begin; j < w->column_end; ++j) {
             const int64_t column = j * PANEL, columns = gemm_least(g->n - column, PANEL);
             const int64_t panel = j - w->column_begin;
-            float *sums = first && last ? here
-                                        : w->sums + ((i - w->row_begin) * g->column_panels + panel) *
-                                                        PANEL_SUMS;
+            float *sums =
+                first && last
+                    ? here
+                    : w->sums + ((i - w->row_begin) * g->column_panels + panel) * PANEL_SUMS;
             panel_multiply(rows, columns, sums, !first, in_place ? &there : &packed, whole,
                            whole < steps ? &rest : NULL,
                            w->packed_b + panel * 2 * steps * TILE_BYTES);

@@ -153,8 +153,9 @@ static ak_status list_features(json_t *out, const char *macros, ak_error *err)
     return status;
 }
 
-/* Returns whether a job asks for AMX by name (-mamx-bf16): what it compiles uses the tile registers,
-   for which a process needs the system's permission. -march=native alone only allows them. */
+/* Returns whether a job asks for AMX by name (-mamx-bf16): what it compiles uses the tile
+   registers, for which a process needs the system's permission. -march=native alone only allows
+   them. */
 static bool uses_tiles(const ak_compile_job *job)
 {
     for (size_t i = 0; i < job->argc; i++) {

@@ -1,8 +1,8 @@
 /*
  * onednn.c: oneDNN: dnnl_sgemm for products in f32, its primitives for products in bf16, softmax,
- * layer normalisation and sums of rows. The declarations are our own; the structures are those of version 2, whose
- * descriptors are public. Version 3 kept dnnl_sgemm and hid the rest, so with it only products in f32
- * are offered.
+ * layer normalisation and sums of rows. The declarations are our own; the structures are those of
+ * version 2, whose descriptors are public. Version 3 kept dnnl_sgemm and hid the rest, so with it
+ * only products in f32 are offered.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +31,7 @@ enum {
     ARG_SRC = 1,
     ARG_DST = 17,
     ARG_WEIGHTS = 33,
+    ARG_BIAS = 41,
     ARG_SCALE = 51,
     ARG_SHIFT = 52,
     ARGS_MAX = 4
@@ -73,6 +74,14 @@ typedef struct op_desc {
     X(matmul_desc_init, "dnnl_matmul_desc_init", int,                                              \
       (op_desc * out, const memory_desc *a, const memory_desc *b, const memory_desc *bias,         \
        const memory_desc *c))                                                                      \
+    X(attr_create, "dnnl_primitive_attr_create", int, (void **out))                                \
+    X(attr_destroy, "dnnl_primitive_attr_destroy", int, (void *attributes))                        \
+    X(attr_set_post_ops, "dnnl_primitive_attr_set_post_ops", int,                                  \
+      (void *attributes, const void *operations))                                                  \
+    X(post_ops_create, "dnnl_post_ops_create", int, (void **out))                                  \
+    X(post_ops_destroy, "dnnl_post_ops_destroy", int, (void *operations))                          \
+    X(post_ops_append_eltwise, "dnnl_post_ops_append_eltwise", int,                                \
+      (void *operations, float scale, int kind, float alpha, float beta))                          \
     X(softmax_desc_init, "dnnl_softmax_forward_desc_init", int,                                    \
       (op_desc * out, int kind, const memory_desc *data, int axis))                                \
     X(layernorm_desc_init, "dnnl_layer_normalization_forward_desc_init", int,                      \
@@ -100,6 +109,12 @@ typedef struct functions {
 #undef MEMBER
 } functions;
 
+/* The activations, in the order of problem.json of matmul_act (dnnl_alg_kind_t in dnnl_types.h). */
+static const struct {
+    int kind; /* 0: none */
+    float alpha;
+} activations[] = {{0, 0}, {0x1f, 0}, {0x1f, 0.01f}, {0xcf, 0}, {0x30, 0}, {0xdf, 1}};
+
 /* A problem that is one primitive, and where its arguments are in the call. */
 typedef struct operation {
     const char *problem;
@@ -117,7 +132,7 @@ struct ak_baseline {
     bool with_scale, with_shift;
     void *engine, *stream;
     /* The shape that was prepared last. */
-    int64_t size[3], pitch[3];
+    int64_t size[3], pitch[4];
     void *arg[ARGS_MAX];
     void *primitive;
     exec_arg args[ARGS_MAX];
@@ -211,8 +226,10 @@ static ak_status onednn_open(ak_baseline **out, char *version, size_t bytes,
         baseline->bf16 = setup->dtype == AK_DTYPE_BF16;
     }
     if (status == AK_OK && baseline->bf16 &&
-        (baseline->product.alpha != 1 || baseline->product.beta != 0)) {
-        status = ak_fail(err, AK_UNAVAILABLE, "in bf16 only plain products are compared with it");
+        (baseline->product.alpha != 1 || baseline->product.beta != 0 ||
+         baseline->product.residual)) {
+        status = ak_fail(err, AK_UNAVAILABLE,
+                         "in bf16 only products without alpha, beta and residual are compared");
     }
     const bool primitives = baseline->op != NULL || baseline->bf16;
     if (status == AK_OK && ak_dl_open(&library, libraries, NULL) != AK_OK) {
@@ -256,11 +273,12 @@ static void forget_shape(ak_baseline *b)
     forget_arguments(b);
 }
 
-static bool make_primitive(ak_baseline *b, const op_desc *desc)
+static bool make_primitive(ak_baseline *b, const op_desc *desc, const void *attributes)
 {
     void *primitive_desc = NULL;
-    bool good = b->f.primitive_desc_create(&primitive_desc, desc, NULL, b->engine, NULL) == 0 &&
-                b->f.primitive_create(&b->primitive, primitive_desc) == 0;
+    bool good =
+        b->f.primitive_desc_create(&primitive_desc, desc, attributes, b->engine, NULL) == 0 &&
+        b->f.primitive_create(&b->primitive, primitive_desc) == 0;
     if (primitive_desc != NULL) {
         (void)b->f.primitive_desc_destroy(primitive_desc);
     }
@@ -287,33 +305,50 @@ static bool describe_matrix(memory_desc *out, const ak_baseline *b, int64_t rows
     return b->f.memory_desc_init_by_strides(out, 2, dims, TYPE_BF16, strides) == 0;
 }
 
+/* Makes the primitive of a product, with its activation. */
+static bool make_product(ak_baseline *b, const op_desc *desc)
+{
+    void *attributes = NULL, *after = NULL;
+    const int index = b->product.activation, kind = activations[index].kind;
+    bool good =
+        b->f.attr_create(&attributes) == 0 && b->f.post_ops_create(&after) == 0 &&
+        (kind == 0 ||
+         b->f.post_ops_append_eltwise(after, 1.0f, kind, activations[index].alpha, 0) == 0) &&
+        b->f.attr_set_post_ops(attributes, after) == 0 && make_primitive(b, desc, attributes);
+    (void)b->f.post_ops_destroy(after);
+    (void)b->f.attr_destroy(attributes);
+    return good;
+}
+
 static ak_status prepare_product(ak_baseline *b, const ak_host_call *call, ak_error *err)
 {
-    enum { MATRICES = 3 };
     const ak_product *p = &b->product;
     const int64_t m = call->size[0], n = call->size[1], k = call->size[2];
     if (b->primitive != NULL && memcmp(b->size, call->size, sizeof b->size) == 0 &&
         memcmp(b->pitch, call->pitch, sizeof b->pitch) == 0 &&
-        memcmp(b->arg, call->arg, MATRICES * sizeof b->arg[0]) == 0) {
+        memcmp(b->arg, call->arg, ((size_t)p->c + 1) * sizeof b->arg[0]) == 0) {
         return AK_OK;
     }
-    memory_desc source, weights, target;
+    memory_desc source, weights, bias, target;
     op_desc desc;
     forget_shape(b);
-    bool good = describe_matrix(&source, b, m, k, call->pitch[0], p->a_transposed) &&
-                describe_matrix(&weights, b, k, n, call->pitch[1], p->b_transposed) &&
-                describe_matrix(&target, b, m, n, call->pitch[2], false) &&
-                b->f.matmul_desc_init(&desc, &source, &weights, NULL, &target) == 0 &&
-                make_primitive(b, &desc) && add_argument(b, ARG_SRC, &source, call->arg[0]) &&
-                add_argument(b, ARG_WEIGHTS, &weights, call->arg[1]) &&
-                add_argument(b, ARG_DST, &target, call->arg[2]);
+    bool good =
+        describe_matrix(&source, b, m, k, call->pitch[0], p->a_transposed) &&
+        describe_matrix(&weights, b, k, n, call->pitch[1], p->b_transposed) &&
+        describe_matrix(&target, b, m, n, call->pitch[p->c], false) &&
+        describe_matrix(&bias, b, 1, n, n, false) &&
+        b->f.matmul_desc_init(&desc, &source, &weights, p->bias ? &bias : NULL, &target) == 0 &&
+        make_product(b, &desc) && add_argument(b, ARG_SRC, &source, call->arg[0]) &&
+        add_argument(b, ARG_WEIGHTS, &weights, call->arg[1]) &&
+        (!p->bias || add_argument(b, ARG_BIAS, &bias, call->arg[2])) &&
+        add_argument(b, ARG_DST, &target, call->arg[p->c]);
     if (!good) {
         forget_shape(b);
         return ak_fail(err, AK_UNAVAILABLE, "oneDNN has no product in bf16 for this processor");
     }
     memcpy(b->size, call->size, sizeof b->size);
     memcpy(b->pitch, call->pitch, sizeof b->pitch);
-    memcpy(b->arg, call->arg, MATRICES * sizeof b->arg[0]);
+    memcpy(b->arg, call->arg, ((size_t)p->c + 1) * sizeof b->arg[0]);
     return AK_OK;
 }
 
@@ -342,7 +377,7 @@ static ak_status onednn_prepare(ak_baseline *b, const ak_host_call *call, ak_err
                 b->f.memory_desc_init(&target, 2, target_dims, TYPE_F32, TAG_AB) == 0 &&
                 b->f.memory_desc_init(&vector, 1, vector_dims, TYPE_F32, TAG_A) == 0 &&
                 (same_shape || (b->op->describe(&desc, b, &source, &target) == 0 &&
-                                make_primitive(b, &desc))) &&
+                                make_primitive(b, &desc, NULL))) &&
                 add_argument(b, ARG_SRC, &source, call->arg[0]) &&
                 add_argument(b, ARG_DST, &target, call->arg[b->op->target]) &&
                 (!b->with_scale || add_argument(b, ARG_SCALE, &vector, call->arg[1])) &&
@@ -374,7 +409,7 @@ static void onednn_run(ak_baseline *b, const ak_host_call *call)
 static const char *const problems[] = {"matmul",    "matmul_act", "softmax",
                                        "layernorm", "reduce",     NULL};
 
-static const char *const bf16_problems[] = {"matmul", NULL};
+static const char *const bf16_problems[] = {"matmul", "matmul_act", NULL};
 
 const ak_baseline_ops ak_baseline_onednn = {
     .name = "onednn",
