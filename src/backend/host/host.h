@@ -20,9 +20,6 @@ ak_status ak_host_describe(json_t *object, ak_error *err);
 
 /* host_device.c */
 int ak_host_cpus(void); /* CPUs that this process may use */
-/* Asks the system to let this process and its children by fork use AMX's tile registers, and returns
-   whether they may multiply bf16. Asking again is cheap. */
-bool ak_host_tiles(void);
 /* Returns the size of the data cache of level 1, 2 or 3; a modest size if the cache is unknown. */
 int64_t ak_host_cache_bytes(int level);
 ak_status ak_host_probe(ak_device_visitor visit, void *context, ak_error *err);

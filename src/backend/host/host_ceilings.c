@@ -19,6 +19,7 @@
 
 #include "backend/host/host.h"
 #include "backend/host/host_pool.h"
+#include "backend/host/host_tiles.h"
 #include "base/clock.h"
 
 #pragma GCC diagnostic ignored "-Wpsabi"

@@ -25,9 +25,9 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
-#include "backend/host/host.h"
 #include "backend/host/host_baseline.h"
 #include "backend/host/host_pool.h"
+#include "backend/host/host_tiles.h"
 #include "backend/sandbox.h"
 #include "base/clock.h"
 #include "base/proc.h"
