@@ -76,8 +76,15 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
                       ak_error *err)
 {
     const ak_option *option = &ak_options_all[id];
+    const bool one = option->kind != AK_KIND_CONFIG && option->kind != AK_KIND_LIKE;
     double number = 0;
     int64_t whole = 0;
+    /* The last would win, and the user might believe that both count. */
+    if (one && strncmp(origin, "--", 2) == 0 && ak_args_typed(args, id) &&
+        strcmp(args->text[id], text) != 0) {
+        return ak_fail(err, AK_INVALID, "%s is given twice, as '%.*s' and as '%.*s'; give it once",
+                       origin, SHOWN_MAX, args->text[id], SHOWN_MAX, text);
+    }
     switch (option->kind) {
     case AK_KIND_FLAG:
         if (strcmp(text, "false") == 0 || strcmp(text, "0") == 0) {
