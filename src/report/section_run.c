@@ -222,10 +222,11 @@ static const char *speed_format(const json_t *one)
                    : "%.3f";
 }
 
-/* A finish has a handful of finalists and libraries. */
+/* A finish has a dozen candidates; a list from a damaged archive is cut here. */
 #define FINISH_MAX 64
 
-/* Configurations come before libraries, the fastest first; who failed comes last. */
+/* Returns true if `a` stands above `b` in the table: configurations come before libraries, faster
+   candidates before slower ones, and those that failed come last. */
 static bool comes_before(const json_t *a, const json_t *b)
 {
     bool config_a = json_is_string(json_object_get(a, "config"));
