@@ -1,6 +1,7 @@
 /*
- * Bundles by the eyes of the runtime: programs mean what their expressions mean; what is damaged,
- * foreign or for another machine is refused; a call that could give a wrong result gets a status.
+ * test_bundle.c: tests the runtime on bundles. A program means what its expression means. A
+ * bundle that is damaged, foreign or for another machine is refused. A call that could give a
+ * wrong result returns a status.
  */
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* Tests of problems: built-in kernels, folders, T1 files, and what is refused. */
+/* test_problem.c: tests problems: built-in kernels, folders, T1 files, and what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Tests of tasks: texts of a spec, shapes, workspace, options, faults, JSON there and back. */
+/* test_task.c: tests tasks: texts of a specification, shapes, workspace, options, faults, and
+   JSON in both directions. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
