@@ -1,5 +1,5 @@
-# A path that does not exist, or is a folder where a file is needed: one line that names it and says
-# what to give, whichever command or option it belongs to.
+# Tests paths that do not exist, or are folders where a file is needed: every command and option refuses them
+# in one line that names the path and says what to give.
 try() { autokernel "$@" </dev/null; echo "exit $?"; }
 mkdir folder
 echo '{}' >some.json
