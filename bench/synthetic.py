@@ -66,7 +66,7 @@ def cache(name):
             "tune_params": parameters, "objective": "time", "cache": entries}
 
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     folder = os.path.join(sys.argv[1], "synthetic")
     os.makedirs(folder, exist_ok=True)

@@ -5,8 +5,8 @@
  * of formulas; reading bundle.json; the CUDA driver; this machine; loading code; launches on a GPU;
  * queries; threads; runs.
  *
- * What comes from a file is believed only where it has been looked at: every length, index and
- * number is checked once, when the bundle is opened.
+ * Nothing that comes from a file is trusted: every length, index and number is checked once, when
+ * the bundle is opened, so the code that uses them later need not check again.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -42,7 +42,7 @@
 #define STACK_MAX      32
 #define THREADS_MAX    1024
 #define SIZE_LARGEST   ((int64_t)1 << 53)
-#define KERNELS_MAX    4 /* of one run on a GPU */
+#define KERNELS_MAX    4 /* kernels that one run on a GPU launches */
 #define LETS_MAX       64
 #define MAPS_MAX       8
 #define PASSES_MAX     32
@@ -184,7 +184,8 @@ typedef struct entry {
     size_t length;
 } entry;
 
-/* Where a bundle's files are: in a tar file in memory, or in a folder that is read when asked. */
+/* The files of a bundle. They lie in a tar file in memory, or in a folder; a file of a folder is
+   read when it is asked for. */
 typedef struct files {
     entry *list;
     int count, capacity;
@@ -248,10 +249,10 @@ static akr_status read_all(unsigned char **out, size_t *length, const char *path
     akr_status status = AKR_OK;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &about) != 0) {
-        status = fail(err, errno == ENOENT ? AKR_NOT_FOUND : AKR_SYSTEM, "%.120s: %s", path,
-                      strerror(errno));
+        status = fail(err, errno == ENOENT || errno == ENOTDIR ? AKR_NOT_FOUND : AKR_SYSTEM,
+                      "%.120s: cannot be opened: %s", path, strerror(errno));
     } else if (!S_ISREG(about.st_mode) || (uint64_t)about.st_size > FILE_BYTES_MAX) {
-        status = fail(err, AKR_FOREIGN, "%.120s: is no file, or larger than 1 GiB", path);
+        status = fail(err, AKR_FOREIGN, "%.120s: is not a file, or is larger than 1 GiB", path);
     } else if ((data = (unsigned char *)malloc((size_t)about.st_size + 1)) == NULL) {
         status = fail_memory(err);
     }
@@ -405,7 +406,7 @@ static akr_status read_tar(files *f, const unsigned char *bytes, size_t length, 
 
 typedef struct node {
     char type;       /* { [ " i (whole number) r (another number) t f n */
-    int child, next; /* 0: none; a value at index 0 is the document */
+    int child, next; /* indices of nodes; 0: none, because node 0 is the whole document */
     const char *key, *text;
     int64_t number;
 } node;
@@ -477,7 +478,8 @@ static size_t put_utf8(char *to, uint32_t code)
     return 4;
 }
 
-/* After the backslash; what comes out is never longer than what went in. */
+/* Reads what follows a backslash and writes the character at *to. The result is never longer than
+   the escape, so a text can be unescaped in place. Returns 0 if the escape is not valid. */
 static int read_escape(json *j, char **to)
 {
     static const char from[] = "\"\\/bfnrt", plain[] = "\"\\/\b\f\n\r\t";
@@ -504,7 +506,7 @@ static int read_escape(json *j, char **to)
     return 1;
 }
 
-/* At a quote. NULL: no text. */
+/* Reads a text that begins with the quote at `j->at`. NULL: there is no valid text. */
 static const char *read_text(json *j)
 {
     char *begin, *to;
@@ -527,7 +529,7 @@ static const char *read_text(json *j)
         return NULL;
     }
     j->at++;
-    *to = 0; /* the closing quote, or before it */
+    *to = 0; /* this overwrites the closing quote or, after an escape, a character before it */
     return begin;
 }
 
@@ -545,7 +547,7 @@ static int read_number(json *j, node *n)
             whole = 0;
         } else if (whole) {
             if (value > (uint64_t)INT64_MAX / 10 - 1) {
-                whole = 0; /* not one of ours */
+                whole = 0; /* bundles have no whole number that is this large */
             }
             value = value * 10 + (uint64_t)(c - '0');
         }
@@ -584,7 +586,8 @@ static int read_word(json *j, const char *word)
 
 static int read_value(json *j, int depth);
 
-/* Behind { or [ of node `at`. */
+/* Reads the members of node `at`, an object or array, from behind its { or [ to its end. Returns 0
+   if they are not valid. */
 static int read_members(json *j, int at, int depth)
 {
     char end = j->nodes[at].type == '{' ? '}' : ']';
@@ -702,7 +705,8 @@ static int number_of(int64_t *out, const json *j, const node *object, const char
     return 1;
 }
 
-/* The items of an array: the first, and then next_of; NULL past the last. *count of them. */
+/* Returns the first item of an array, NULL if it is empty; next_of gives the others. *count is
+   their number, -1 if the node is not an array. */
 static const node *items_of(int *count, const json *j, const node *array)
 {
     int i, n = 0;
@@ -736,10 +740,11 @@ static int index_in(const char *text, const char *const *names, int count)
 /* ---- whole-number programs --------------------------------------------------------------------
  */
 
-/* ["M", 15, "+", 16, "//"]: numbers and sizes are put on a stack, the others take theirs from it.
-   The meaning is Python's, // and % round down. What overflows or divides by zero has no value,
-   unless if(), and() or or() does not choose it. */
-enum { /* in the order of token_names, behind a number and a size */
+/* A program is a list of tokens, such as ["M", 15, "+", 16, "//"], for a stack machine: a number or
+   the name of a size is pushed; an operation pops its operands and pushes its result. Operations
+   mean what they mean in Python; // and % round down. An operand that overflowed or was divided by
+   zero makes the result invalid, unless if(), and() or or() does not choose that operand. */
+enum { /* a number, a size, then the operations in the order of token_names */
        OP_NUMBER,
        OP_SIZE,
        OP_ADD,
@@ -769,7 +774,7 @@ static const char *const token_names[] = {
 
 typedef struct token {
     int op;
-    int64_t value; /* of a number; the index of a size */
+    int64_t value; /* the number, or the index of the size */
 } token;
 
 typedef struct program {
@@ -903,7 +908,8 @@ typedef struct host_call {
     void *pool;
 } host_call;
 
-/* A view of an argument for the tensor copy engine: numbers are programs. */
+/* A view of an argument for the tensor copy engine (a tensor map), with programs for its numbers.
+ */
 typedef struct map_code {
     int64_t argument;
     program use, workspace, swizzle, promotion, size[MAP_RANK_MAX], stride[MAP_RANK_MAX],
@@ -917,9 +923,9 @@ static const char *const pass_names[] = {"buffer", "workspace", "null", "map",
 
 typedef struct pass_code {
     int kind;
-    int64_t index; /* of an argument or map */
-    program value; /* of I32 and I64 */
-    double real;   /* of F32 and F64 */
+    int64_t index; /* index of the argument or map */
+    program value; /* for I32 and I64 */
+    double real;   /* for F32 and F64 */
 } pass_code;
 
 /* One of the kernels that a run on a GPU launches. Programs may use the values of `let`, and those
@@ -931,15 +937,17 @@ typedef struct kernel_code {
     int lets, maps, passes, asks_residents;
     map_code map[MAPS_MAX];
     pass_code pass[PASSES_MAX];
-    void *function[2];                  /* of the entry and of the specialised one */
-    int threads_max[2], cluster_set[2]; /* a set cluster is compiled in */
+    void *function[2];                  /* the entry and the specialised entry */
+    int threads_max[2], cluster_set[2]; /* cluster_set: the cluster's extents are compiled in */
 } kernel_code;
 
 typedef struct variant {
     const char *file, *entry;
-    program workspace, threads, when; /* the first two: none where only measured sizes are served */
+    program workspace, threads, when; /* a variant for measured sizes only lacks the first two */
     void *library;
-    int fd; /* its name may not be given to another library while this one is loaded; -1: none */
+    /* The file of the code; -1: none. It stays open, because another library that got this number
+       would also get this path, and dlopen would then return the library that is loaded already. */
+    int fd;
     void (*kernel)(const host_call *call);
     kernel_code *kernels; /* NULL: for the CPU */
     int kernel_count, has_own_size;
@@ -962,7 +970,7 @@ struct akr_bundle {
     double number[OPTIONS_MAX];
     program shape[AKR_ARGUMENTS_MAX][AKR_RANK_MAX], pitch[AKR_ARGUMENTS_MAX];
     const char
-        *names[NAMES_MAX]; /* that a program may use now: of sizes, and of a kernel's values */
+        *names[NAMES_MAX]; /* names that the program being read may use: sizes, values of `let` */
     int name_count;
     struct gpu *gpu; /* NULL: for the CPU, or not loaded */
     token *tokens;
@@ -1031,7 +1039,8 @@ static int read_token(token *out, const akr_bundle *b, const node *n)
     return out->value >= 0;
 }
 
-/* False if it is none: it must leave exactly one value and never take what is not there. */
+/* Reads a program. Returns 0 if it is not valid: it must never pop an empty stack, and must leave
+   exactly one value. */
 static int read_program(program *out, akr_bundle *b, const node *array)
 {
     int count, depth = 0;
@@ -1172,7 +1181,8 @@ static akr_status read_problem(akr_bundle *b, const node *root, akr_error *err)
     return read_options(b, root, err);
 }
 
-/* Reads 1 to `max` programs; `needed` 0: or none. Returns how many, -1 if they are not right. */
+/* Reads 1 to `max` programs; if `needed` is 0, there may also be none. Returns their number, -1 if
+   they are not valid. */
 static int read_programs(program *out, akr_bundle *b, const node *array, int max, int needed)
 {
     int count, i = 0;
@@ -1246,7 +1256,7 @@ static int read_kernel(akr_bundle *b, kernel_code *k, const node *n)
     const json *j = &b->document;
     int count, i = 0;
     const node *item = items_of(&count, j, member(j, n, "let"));
-    b->name_count = b->info.size_count; /* those of another kernel are forgotten */
+    b->name_count = b->info.size_count; /* removes the names of the kernel that was read before */
     b->names[b->name_count++] = "resident_clusters";
     k->entry = text_of(j, n, "entry");
     k->specialised = text_of(j, n, "specialised");
@@ -1402,7 +1412,8 @@ static akr_status read_variants(akr_bundle *b, const node *root, akr_error *err)
     return AKR_OK;
 }
 
-/* Every file that bundle.json lists, whole; and a tar file has no others. */
+/* Checks that every file that bundle.json lists is there and unchanged, and that a tar file has no
+   others. */
 static akr_status check_files(akr_bundle *b, files *f, const node *root, akr_error *err)
 {
     const json *j = &b->document;
@@ -1439,12 +1450,13 @@ static akr_status check_document(const entry *document, files *f, akr_error *err
     char is[96];
     const entry *sum;
     akr_status status;
-    akr_sha256(is, document->data, document->length); /* finding another file may move this one */
+    akr_sha256(is, document->data, document->length); /* now, since find_file may move the entry */
     status = find_file(&sum, f, BUNDLE_SUM, err);
     if (status != AKR_OK) {
         return status;
     }
-    memcpy(is + 64, "  " BUNDLE_JSON "\n", sizeof "  " BUNDLE_JSON "\n"); /* as sha256sum has it */
+    /* The format of sha256sum: the digits, two blanks, the name. */
+    memcpy(is + 64, "  " BUNDLE_JSON "\n", sizeof "  " BUNDLE_JSON "\n");
     if (sum->length != strlen(is) || memcmp(sum->data, is, sum->length) != 0) {
         return fail(err, AKR_DAMAGED,
                     BUNDLE_JSON ": is not as it was written (its SHA-256 differs)");
@@ -1526,10 +1538,11 @@ enum {
     LAUNCH_CLUSTER = 4,
     LAUNCH_EARLY = 6,
     PORTABLE_CLUSTER = 8,
-    PLACEHOLDER = 1 << 20 /* an address that is aligned as any */
+    PLACEHOLDER = 1 << 20 /* stands for an address until a run gives it; has any alignment needed */
 };
 
-/* X(member, symbol, arguments); driver 12.0 has all of them. */
+/* X(member, symbol, arguments): the driver's functions that are called. Drivers for CUDA 12.0 and
+   later have all of them. */
 #define DRIVER_MAP(X)                                                                              \
     X(init, "cuInit", (unsigned flags))                                                            \
     X(driver_version, "cuDriverGetVersion", (int *out))                                            \
@@ -1564,7 +1577,7 @@ typedef struct gpu {
 #define DRIVER_MEMBER(member, symbol, arguments) int(*member) arguments;
     DRIVER_MAP(DRIVER_MEMBER)
 #undef DRIVER_MEMBER
-    int (*function_load)(void *function); /* driver 12.4; before, all code is loaded at once */
+    int (*function_load)(void *function); /* NULL before CUDA 12.4, which loads all code at once */
     void *library, *context;
     int device, retained;
     int version, major, minor, sms, shared_max;
@@ -1692,14 +1705,15 @@ static void close_gpu(akr_bundle *b)
 /* ---- this machine -----------------------------------------------------------------------------
  */
 
-/* The words of the line "flags" (x86) or "Features" (ARM) of /proc/cpuinfo, between blanks. */
+/* Gives the words of the line "flags" (x86) or "Features" (ARM) of /proc/cpuinfo, each between
+   blanks. */
 static akr_status cpu_features(char **out, akr_error *err)
 {
     size_t length = 0, capacity = 1 << 16;
     char *text = (char *)malloc(capacity + 1), *line;
     FILE *file = fopen("/proc/cpuinfo", "re");
     if (text != NULL && file != NULL) {
-        length = fread(text, 1, capacity, file); /* the first processor is in it */
+        length = fread(text, 1, capacity, file); /* enough for the entry of the first processor */
     }
     if (file != NULL) {
         (void)fclose(file);
@@ -1776,7 +1790,8 @@ static akr_status allow_tiles(const akr_bundle *b, const node *needs, akr_error 
                                 : "it needs Linux 5.16 or later on a processor with AMX");
 }
 
-/* Code for "sm_90a" runs on compute capability 9.0 only, code for "sm_90" on 9.0 and later 9.x. */
+/* Checks that the device can run the code. Code for "sm_90a" runs on compute capability 9.0 only,
+   code for "sm_90" on 9.0 and later 9.x. */
 static akr_status check_gpu(akr_bundle *b, const node *needs, akr_error *err)
 {
     const char *architecture = text_of(&b->document, needs, "architecture");
@@ -1852,8 +1867,8 @@ static int write_all(int fd, const unsigned char *data, size_t length)
     return 1;
 }
 
-/* The entry has a name that no other code has: a library that was loaded in its place is noticed.
-   Closes what is not it. */
+/* Finds the entry of the library that was loaded. No other code has an entry of this name, so a
+   library that dlopen returned in its place is noticed; it is closed, and the result is 0. */
 static int find_entry(variant *v)
 {
     void *symbol = v->library == NULL ? NULL : dlsym(v->library, v->entry);
@@ -1888,7 +1903,8 @@ static int load_sealed(variant *v, const entry *code)
     return 0;
 }
 
-/* Where there is no such memory, or it may not be executed: from a file that only we may write. */
+/* Loads the code from a file that only this user may write, for systems without sealed memory or
+   where such memory must not be executed. */
 static int load_file(variant *v, const entry *code)
 {
     char path[PATH_BYTES];
@@ -1912,8 +1928,8 @@ static int load_file(variant *v, const entry *code)
     return find_entry(v);
 }
 
-/* Finds an entry of a module and lets it have as much shared memory as the device has: this is a
-   limit, and what a launch takes is what it asks for. */
+/* Finds an entry of a module, and sets the limit of its dynamic shared memory to what the device
+   offers; each launch then says how much it uses. */
 static int find_function(const gpu *g, kernel_code *k, int which, void *module, const char *name)
 {
     int code, used = 0;
@@ -2003,7 +2019,8 @@ static akr_status load_variants(akr_bundle *b, files *f, akr_error *err)
     return AKR_OK;
 }
 
-/* Takes the files. `path` is for messages. */
+/* Opens the bundle that consists of these files, and takes ownership of them. `path` is for
+   messages. */
 static akr_status open_files(akr_bundle **out, files *f, const char *path, int flags,
                              akr_error *err)
 {
@@ -2076,9 +2093,10 @@ akr_status akr_open(akr_bundle **out, const char *path, int flags, akr_error *er
 /* ---- launches on a GPU ------------------------------------------------------------------------
  */
 
-/* What a plan keeps of a launch, in its `launch`: all but addresses. */
+/* The launch of a kernel as akr_plan.launch stores it: complete but for the addresses. */
 typedef struct planned_map {
-    uint64_t map[16], offset; /* a tensor map of another address; the offset in the workspace */
+    uint64_t map[16],
+        offset; /* a tensor map with PLACEHOLDER as address; offset in the workspace */
     unsigned char used, argument, in_workspace;
 } planned_map;
 
@@ -2136,7 +2154,8 @@ static void set_attributes(launch_config *config, launch_attribute *attributes,
     }
 }
 
-/* Asks how many clusters (blocks, where a cluster is one) the device holds at once. */
+/* Asks the driver how many clusters the device holds at once; a block without a cluster counts as a
+   cluster of one. */
 static int residents(int64_t *out, const gpu *g, const planned_kernel *k, const uint32_t *cluster)
 {
     launch_attribute attribute;
@@ -2152,7 +2171,7 @@ static int residents(int64_t *out, const gpu *g, const planned_kernel *k, const 
     attribute.id = LAUNCH_CLUSTER;
     memcpy(attribute.as.dimension, cluster, sizeof k->cluster);
     memcpy(config.block, k->block, sizeof config.block);
-    config.grid[0] = cluster[0] * (uint32_t)g->sms * 32; /* fills any device */
+    config.grid[0] = cluster[0] * (uint32_t)g->sms * 32; /* an SM holds at most 32 blocks */
     config.grid[1] = cluster[1];
     config.grid[2] = cluster[2];
     config.shared_bytes = k->shared_bytes;
@@ -2232,7 +2251,8 @@ static int plan_passes(planned_kernel *out, const akr_bundle *b, const kernel_co
             if (!values_of(&whole, b, &p->value, 1, names, -limit, limit)) {
                 return 0;
             }
-            memcpy(&out->value[i], &whole, sizeof whole); /* little endian, as all with such GPUs */
+            /* An I32 is in the low bytes: every host of such a GPU is little endian. */
+            memcpy(&out->value[i], &whole, sizeof whole);
         } else if (p->kind == PASS_F32) {
             memcpy(&out->value[i], &single, sizeof single);
         } else if (p->kind == PASS_F64) {
@@ -2242,7 +2262,8 @@ static int plan_passes(planned_kernel *out, const akr_bundle *b, const kernel_co
     return 1;
 }
 
-/* Returns what is not possible, or NULL. *used is 0 if the kernel is left out. */
+/* Works out the launch of one kernel at a size. Returns NULL or, in words, what the device cannot
+   do. *used is 0 if the kernel is not launched at this size. */
 static const char *plan_kernel(planned_kernel *out, int *used, const akr_bundle *b,
                                const variant *v, const kernel_code *k, const int64_t *size)
 {
@@ -2326,7 +2347,7 @@ static akr_status unsupported(akr_error *err, const akr_bundle *b, const int64_t
     return fail(err, AKR_UNSUPPORTED, "%s: %s", text, why);
 }
 
-/* Works out the launches of a plan. The device is asked here, so that a run need not. */
+/* Works out the launches of a plan. All questions to the driver are asked here, none in a run. */
 static akr_status plan_launch(akr_plan *plan, const akr_bundle *b, akr_error *err)
 {
     const variant *v = &b->variants[plan->variant];
@@ -2364,7 +2385,7 @@ static double distance(const int64_t *a, const int64_t *b, int count)
     return sum;
 }
 
-/* Finds the nearest of the measured sizes whose variant is right at this size, too. */
+/* Finds the nearest of the measured sizes whose variant gives right results at this size, too. */
 static akr_status find_variant(akr_plan *plan, const akr_bundle *b, akr_error *err)
 {
     const int count = b->info.size_count;
@@ -2464,7 +2485,8 @@ akr_status akr_query(akr_plan *out, const akr_bundle *bundle, const int64_t *siz
     return status;
 }
 
-/* An extent that is one of the sizes says what that size is. */
+/* Infers the sizes from the extents of the arguments: an extent that is nothing but a size has its
+   value. */
 static akr_status infer_sizes(int64_t *size, const akr_bundle *b, const akr_tensor *tensors,
                               akr_error *err)
 {
@@ -2514,7 +2536,7 @@ static akr_status check_tensor(const akr_plan *plan, const akr_bundle *b, int i,
         single = t->shape[d] == 1;
     }
     if (single && t->rank >= 0) {
-        return AKR_OK; /* one element is one element, whatever its rank */
+        return AKR_OK; /* a single element may be given with any rank */
     }
     if (t->rank != a->rank) {
         return fail(err, AKR_SHAPE, "%s: has %d extents instead of %d", a->name, t->rank, a->rank);
@@ -2563,11 +2585,12 @@ akr_status akr_match(akr_plan *out, const akr_bundle *bundle, const akr_tensor *
 /* ---- threads ----------------------------------------------------------------------------------
  */
 
-/* A worker has a mailbox of its own: the caller changes `go` to start it, the worker copies it to
-   `done` when it has ended. It announces that it will sleep, looks once more, and sleeps while the
-   number is unchanged; the starter changes the number, then wakes whoever announced it. Both are
-   sequentially consistent, so one of them sees the other. What different threads write is a cache
-   line apart. */
+/* Each worker has a slot. To start the worker, the caller changes `go`; the worker copies the
+   number to `done` when it has ended. A worker that wants to sleep sets `asleep`, reads `go` once
+   more, and sleeps (futex) while `go` is unchanged. The caller changes `go`, then wakes the worker
+   if `asleep` is set. These accesses are sequentially consistent: either the worker sees the new
+   number, or the caller sees `asleep`, so no start is lost. Words that different threads write are
+   a cache line apart. */
 #define LINE        64
 #define SPIN_NS     100000
 #define SPIN_STEP   16
@@ -2586,7 +2609,7 @@ typedef struct slot {
 struct akr_pool {
     int threads, started, ending, crowded;
     uint32_t busy, region;
-    int n; /* of the running region; written while no worker is in one */
+    int n; /* threads of the running region; written only while no worker runs */
     void (*task)(void *context, int thread, int n);
     void *context;
     char apart[LINE];
@@ -2594,7 +2617,7 @@ struct akr_pool {
     char apart_too[LINE];
     uint32_t turn;
     char apart_three[LINE];
-    slot *slots; /* [0] is the caller's and unused */
+    slot *slots; /* slot 0 belongs to the caller and is not used */
 };
 
 static void pause_briefly(void)
@@ -2613,7 +2636,8 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Waits until *word equals `value` (or differs from it): for those that are known to be running. */
+/* Waits until *word equals `value` or, if `equal` is 0, differs from it. It spins and never sleeps,
+   because the threads that change the word are running. */
 static void wait_until(const akr_pool *pool, const uint32_t *word, uint32_t value, int equal)
 {
     int steps, i;
@@ -2743,7 +2767,7 @@ static void pool_parallel(void *opaque, int n, void (*task)(void *context, int t
     for (i = 1; i < n; i++) {
         wait_until(pool, &pool->slots[i].done, region, 1);
     }
-    pool->n = 1; /* a barrier outside of a region is passed at once */
+    pool->n = 1; /* so that a barrier outside of a region does not wait */
 }
 
 static void pool_barrier(void *opaque)
@@ -2843,7 +2867,8 @@ static akr_status check_call(const akr_bundle *b, const akr_plan *plan, void *co
     return check_pointers(b, plan, arg, workspace, err);
 }
 
-/* What an argument is that is not looked at: NaN, whoever looks at it after all. */
+/* Stands for an unused argument that the caller gave as NULL: a kernel that read it after all would
+   compute NaN. */
 static const union {
     unsigned char bytes[2 * LINE];
     double aligned;
@@ -2910,7 +2935,8 @@ akr_status akr_run(const akr_bundle *bundle, const akr_plan *plan, void *const *
     return status;
 }
 
-/* Replaces the places of a planned kernel by addresses. */
+/* Fills in the addresses of a planned kernel: the pointers it takes, and its tensor maps, which are
+   copied to `maps` first. */
 static int bind_kernel(tensor_map *maps, uint64_t *values, void **pointers, const gpu *g,
                        const planned_kernel *k, void *const *arg, void *workspace)
 {

@@ -91,8 +91,8 @@ typedef struct akr_error {
 #define AKR_SIZES_MAX     8
 #define AKR_ARGUMENTS_MAX 16
 #define AKR_RANK_MAX      4
-#define AKR_ALIGNMENT     64  /* of every workspace of a bundle for the CPU, in bytes */
-#define AKR_ALIGNMENT_GPU 256 /* the same for a GPU */
+#define AKR_ALIGNMENT     64  /* bytes; alignment of the workspace of a bundle for the CPU */
+#define AKR_ALIGNMENT_GPU 256 /* bytes; the same for a GPU */
 #define AKR_LAUNCH_WORDS  800
 
 typedef enum akr_dtype {
@@ -131,8 +131,8 @@ typedef struct akr_argument {
     akr_dtype dtype;
     akr_access access;
     int rank;         /* extents, 0 to AKR_RANK_MAX; 0 is a single element */
-    size_t alignment; /* of its first element, in bytes */
-    int unused;       /* the kernel does not use it with the bundle's options: it may be NULL */
+    size_t alignment; /* bytes; alignment of its first element */
+    int unused;       /* 1: the kernel does not use it with the bundle's options; it may be NULL */
 } akr_argument;
 
 typedef struct akr_info {
@@ -140,8 +140,8 @@ typedef struct akr_info {
     const char *kernel;  /* "matmul" */
     const char *backend; /* "host" or "cuda" */
     const char *dtype;   /* "f32" */
-    const char *options; /* of the problem: "layout=nn,alpha=1", "" if it has none */
-    const char *json;    /* bundle.json: all that is known (docs/formats.md) */
+    const char *options; /* options of the problem: "layout=nn,alpha=1", "" if it has none */
+    const char *json;    /* bundle.json, the whole description (docs/formats.md) */
     int size_count;
     const char *size_name[AKR_SIZES_MAX]; /* in the order of every `size` */
     int argument_count;
@@ -149,7 +149,7 @@ typedef struct akr_info {
     int variant_count;
     int measured_count; /* sizes that were measured, see akr_measured_size */
     int threads;        /* a pool of this many threads serves every measured size */
-    size_t alignment;   /* of the workspace, in bytes */
+    size_t alignment;   /* bytes; alignment of the workspace */
 } akr_info;
 
 AKR_API const akr_info *akr_describe(const akr_bundle *bundle);
@@ -163,8 +163,8 @@ AKR_API const int64_t *akr_measured_size(const akr_bundle *bundle, int index);
 typedef struct akr_plan {
     const akr_bundle *bundle;
     int variant;
-    int measured; /* 1: these very sizes were measured; 0: the variant is that of the nearest
-                     measured sizes. It is right here too, but need not be the fastest */
+    int measured; /* 1: these sizes were measured. 0: the variant is that of the nearest measured
+                     sizes; its results are right here too, but it need not be the fastest */
     int threads;  /* threads that a pool must have, 1 or more */
     size_t workspace_bytes; /* 0: none is needed */
     int64_t size[AKR_SIZES_MAX];

@@ -1,7 +1,8 @@
-/* amalgam_call.c: what `export --format c` puts behind the runtime and the bundle: the calls, with
-   what each thread has of its own. It is no translation unit by itself. */
+/* amalgam_call.c: the part of the C file of `export --format c` that follows the runtime and the
+   bundle: the plain functions, and what each thread has of its own. It is included in that file and
+   is not compiled by itself. */
 
-/* What a thread has of its own: a pool, and the plan of the sizes that it asked for last. */
+/* Each thread has a pool and the plan of the sizes that it asked for last. */
 typedef struct one_thread {
     akr_pool *pool;
     akr_plan plan;

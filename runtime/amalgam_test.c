@@ -1,5 +1,6 @@
-/* amalgam_test.c: what `export --format c` puts into the test of a function, behind its reference:
-   inputs, and what the reference is called with. It is no translation unit by itself. */
+/* amalgam_test.c: the part of the test of `export --format c` that follows the reference: it makes
+   inputs and the structure that the reference is called with. It is included in that test and is
+   not compiled by itself. */
 
 #include <math.h>
 #include <stdio.h>

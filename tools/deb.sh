@@ -18,7 +18,7 @@ if [ -f "$place/earlier" ]; then cp "$place/earlier" "$build/install_manifest.tx
 version=$(sed -n 's/^Version: //p' "$build/generated/autokernel.pc")
 machine=$(dpkg --print-architecture)
 
-# What Debian's policy wants elsewhere than `make install` puts it.
+# Debian's policy wants some files in other folders than `make install` uses.
 triplet=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 if [ ! -d "$root/usr/lib/$triplet" ]; then
     mkdir "$root/usr/lib/$triplet"

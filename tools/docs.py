@@ -19,7 +19,7 @@ def functions_of(text, name):
     return re.search(r"^[a-z].*\b%s\(" % name, text, re.M)
 
 def connected(row, earlier):
-    """Does one of two files name a function of the other, or do both name a word that the row quotes?"""
+    """Returns whether one of two files names a function of the other, or both name a word that the row quotes."""
     names = lambda text, words: any(re.search(r"\b%s\b" % re.escape(w), text) for w in words)
     return (names(earlier["text"], row["functions"]) or names(row["text"], earlier["functions"])
             or any(names(row["text"], [w]) and names(earlier["text"], [w]) for w in row["quoted"]))
@@ -61,14 +61,14 @@ def check_folders(tree, complain):
             if not os.path.exists(os.path.join(tree, folder, name)):
                 complain("ARCHITECTURE.md: there is no %s%s" % (folder, name))
 
-# What may keep an old word, and why.
+# Files that may keep old words, each with the reason.
 ALLOWED = {
     "docs/glossary.md": "it lists the words",
     "docs/kernel-log.md": "a log keeps the words of its day",
 }
 
 def glossary(tree, complain):
-    """The words of the last column, each with the one to use."""
+    """Returns the words of the last column, each with the word to use instead."""
     words, count = {}, 0
     for line in open(os.path.join(tree, GLOSSARY), encoding="utf-8"):
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
@@ -83,14 +83,14 @@ def glossary(tree, complain):
     return words
 
 def identifiers(text):
-    """Line and identifier, without comments and strings."""
+    """Yields the identifiers of a source with their lines; comments and strings do not count."""
     text = re.sub(r"/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"", lambda m: "\n" * m[0].count("\n"), text, flags=re.S)
     for number, line in enumerate(text.split("\n"), 1):
         for identifier in re.findall(r"[A-Za-z_]\w*", line):
             yield number, identifier
 
 def prose(text):
-    """Line and text of a document, without code."""
+    """Yields the lines of a document with their numbers, without code."""
     fenced = False
     for number, line in enumerate(text.split("\n"), 1):
         fenced ^= line.startswith("```")
@@ -123,7 +123,7 @@ def check_width(tree, complain):
                 complain("%s:%d: a line is longer than %d columns" % (os.path.relpath(path, tree), number, WIDTH))
 
 def wrap(tree):
-    """Fills what is too long: a paragraph, or an item of a list, at a time."""
+    """Wraps each paragraph, or item of a list, that has too long a line."""
     for path in documents(tree):
         lines, out, fenced, at = open(path, encoding="utf-8").read().split("\n"), [], False, 0
         while at < len(lines):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Figures of the source tree: files, lines, long functions, long parameter lists, circles of includes.
+"""Counts in the source tree: files, lines, long functions, long parameter lists, circles of includes, comments.
 
 Usage: figures.py [TREE] [--long] [--check]
 --long lists what is over a limit; --check fails if something over a limit does not say why.
@@ -19,7 +19,7 @@ def sources(tree):
                 yield os.path.join(folder, name)
 
 def functions(lines):
-    """(name, first line, lines, parameters, comment before it) of each function defined."""
+    """Yields (name, first line, lines, parameters, comment before it) for each function that is defined."""
     for i, line in enumerate(lines):
         if line != "{" or i == 0:
             continue
@@ -41,7 +41,7 @@ def functions(lines):
         yield match.group(1), begin + 1, end - begin + 1, count, "\n".join(lines[comment:begin])
 
 def circles(graph):
-    """Strongly connected parts of more than one file, by Tarjan's algorithm."""
+    """Returns the strongly connected parts of more than one file, by Tarjan's algorithm."""
     index, low, stack, on, found = {}, {}, [], set(), []
     def visit(v):
         index[v] = low[v] = len(index)
@@ -72,6 +72,7 @@ def main():
     args = ap.parse_args()
     sys.setrecursionlimit(10000)
     files = lines_all = count = lines_in = long_files = long_functions = many = includes = asserts = ladders = 0
+    comments = comment_lines = 0
     silent, over, graph, statuses = [], [], {}, 0
     for path in sources(args.tree):
         with open(path, encoding="utf-8") as f:
@@ -86,6 +87,9 @@ def main():
         graph.setdefault(stem, set()).update(i[:-2] for i in own if i.endswith(".h") and i[:-2] != stem)
         asserts += len(re.findall(r"\b(?:assert|AK_ASSERT)\(", text))
         ladders += text.count("if (status == AK_OK")
+        for comment in re.findall(r"/\*(?! *-{3}).*?\*/", text, re.S):
+            comments += 1
+            comment_lines += comment.count("\n") + 1
         opening = text[:text.index("*/")] if text.startswith("/*") else ""
         if len(lines) > FILE_LINES:
             long_files += 1
@@ -119,5 +123,6 @@ def main():
         long_files, FILE_LINES, long_functions, FUNCTION_LINES, many, PARAMETERS))
     print("%d circles of includes, %.1f own includes a file, %d asserts, %d tests of status == AK_OK" % (
         len(rings), includes / max(files, 1), asserts, ladders))
+    print("%d comments of %d lines" % (comments, comment_lines))
 
 main()

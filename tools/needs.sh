@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The executable must run on any machine with glibc 2.34 or later and nothing else of ours.
+# Checks that the executable needs only glibc 2.34 or later.
 # Usage: needs.sh EXECUTABLE
 set -eu
 exe=$1

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""screenshots.py: the pictures of the README, from runs that it makes.
+"""screenshots.py: makes the pictures of the README, from runs of its own.
 
 Usage: screenshots.py AUTOKERNEL FOLDER [--archive FILE | WORDS OF tune ...]
 
-Without words the runs are on bench/recordings, which anybody can make again and which take a
-moment; `screenshots.py build/release/autokernel /tmp matmul --size 512` shows this machine, and
---archive the runs of an archive, the latest as the report. Writes report.png, configurations.png and dashboard.png. Needs chromium and chromedriver,
-and libmicrohttpd for the last.
+Without further words the runs are on bench/recordings, which takes a moment and gives the same pictures on
+every machine. `screenshots.py build/release/autokernel /tmp matmul --size 512` shows a run on this machine,
+and --archive shows the runs of an archive, the latest as the report. Writes report.png, configurations.png
+and dashboard.png. Needs chromium and chromedriver, and libmicrohttpd for the dashboard.
 """
 import os
 import re

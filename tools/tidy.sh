@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# clang-tidy over every source file but kernels, whose macros a search sets, on all cores. Needs a configured build/release.
-# Assertions are on: the analyzer believes them. It looks at 40,000 states of a function at most, where its
-# default is 225,000: that takes a third of the time.
+# Runs clang-tidy on all cores over every source file except kernels, whose macros only a search sets. Needs a
+# configured build/release. Assertions are on, because the analyzer believes them. It looks at no more than 40,000
+# states of a function, where its default is 225,000; this takes a third of the time.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p build

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def glibc_of(*files):
-    """The newest version of glibc that one of them asks for: "2_34"."""
+    """Returns the newest version of glibc that one of the files needs: "2_34"."""
     found = [(2, 17)]
     for file in files:
         text = subprocess.run(["objdump", "-T", file], capture_output=True, text=True,

@@ -636,8 +636,8 @@ DEVICE float load_scale(const float *from)
     return x;
 }
 
-/* Loads those that begin at p0, q0 (in terms of X and Y). Scales of what is beyond the matrices are
-   those of the last row; there the products are 0. */
+/* Loads the factors of the sums that begin at p0, q0 (in terms of X and Y). Beyond the matrices,
+   where the products are 0, it takes the scales of the last row. */
 DEVICE void load_factors(factors *f, addends add, int p0, int q0, int k_block, gemm_sizes s,
                          int warp, int lane)
 {
@@ -694,8 +694,8 @@ DEVICE void promote(float acc[MMA_N / 2], const float part[MMA_N / 2], const fac
 #endif
 
 #if PROMOTE
-/* The factors of a slot. They are loaded one or two slots ahead: where the product is large a slot
-   takes as long as a load, where rows are few there are many of them. */
+/* The factors of a slot, loaded FACTORS_AHEAD slots before they are needed. In a large product a
+   slot takes as long as a load, so that one slot is enough; with few rows slots are shorter. */
 #define FACTORS_AHEAD (SWAP_AB ? 1 : 2)
 typedef struct slot_factors {
     factors of[K_STEPS / PROMOTE_STEPS];
@@ -1362,7 +1362,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
     const u32 base = shared_address(shared);
     const u32 full = base + OFFSET_BARS;
     const u32 empty = full + 8 * num_stages;
-    const u32 pushed = empty + 8 * num_stages; /* one for each consumer */
+    const u32 pushed = empty + 8 * num_stages; /* a barrier of 8 bytes for each consumer */
     const u32 rank = CLUSTER > 1 ? cluster_rank() : 0;
     /* the same value in all lanes of a warp */
     const int warp = __shfl_sync(0xffffffffu, (int)threadIdx.x / 32, 0);

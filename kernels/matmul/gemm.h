@@ -1,7 +1,7 @@
 /*
  * gemm.h: C = epilogue(alpha * A * B + beta * C_in) in single precision, the template that matmul
- * and matmul_act share. C is row-major; A and B each in either layout; rows of all of them as far
- * apart as one likes.
+ * and matmul_act share. C is row-major; A and B are each in either layout; the rows of each matrix
+ * may be any distance apart.
  *
  * The design is the five loops of GotoBLAS and BLIS around a register tile:
  *
@@ -21,19 +21,19 @@
  *    copy saves only address arithmetic and cache conflicts; and for small matrices the copy of B
  *    costs more than it saves.
  *  - At the right edge a partial vector is moved left until it ends where the row ends. It then
- *    overlaps its neighbour in the same tile: some sums are computed and stored twice, with the same
- *    result, and nothing needs a mask. Only a partial vector alone in its tile, which has no such
+ *    overlaps its neighbour in the same tile: some sums are computed and stored twice, with the
+ * same result, and nothing needs a mask. Only a partial vector alone in its tile, which has no such
  *    neighbour, is packed (padded with zeros) and stored element by element.
- *  - A that lies transposed is read in place as if it were packed: its columns are contiguous. B that
- *    lies transposed is always packed.
+ *  - A that lies transposed is read in place as if it were packed: its columns are contiguous. B
+ * that lies transposed is always packed.
  *  - Threads form a THREADS_M x THREADS_N grid over C. Threads of one column share the packed B.
  *    With THREADS_M = 1 no thread ever waits for another.
  *
- * Macros of the task (Defines in host.json): A_TRANSPOSED, B_TRANSPOSED; HAS_ALPHA, HAS_BETA: whether
- * the factors are other than 1 and 0. Whoever includes this may define GEMM_EPILOGUE(value, bias) to
- * what is to be applied to each finished vec of C, GEMM_BIAS if it needs the bias, GEMM_RESIDUAL if a
- * residual is to be added to that, and GEMM_EPILOGUE_ROLLED if the expression is so long that it is
- * better applied in a loop than inline at every accumulator.
+ * Macros of the task (Defines in host.json): A_TRANSPOSED, B_TRANSPOSED; HAS_ALPHA, HAS_BETA:
+ * whether the factors are other than 1 and 0. Whoever includes this may define GEMM_EPILOGUE(value,
+ * bias) to what is to be applied to each finished vec of C, GEMM_BIAS if it needs the bias,
+ * GEMM_RESIDUAL if a residual is to be added to that, and GEMM_EPILOGUE_ROLLED if the expression is
+ * so long that it is better applied in a loop than inline at every accumulator.
  */
 #ifndef AK_GEMM_H
 #define AK_GEMM_H
@@ -423,8 +423,8 @@ static __attribute__((unused)) void gemm_pack_columns(float *to, const float *fr
 
 /* Packs rows k0..k1 of a block of B of `depth` rows. Whole rows are read one after the other, so
    reads follow pages and hardware prefetchers. The writes jump, but to large pages. */
-static __attribute__((unused)) void gemm_pack_b(float *to, const gemm *g, const gemm_panels *s, int64_t pc, int64_t depth,
-                        int64_t k0, int64_t k1)
+static __attribute__((unused)) void gemm_pack_b(float *to, const gemm *g, const gemm_panels *s,
+                                                int64_t pc, int64_t depth, int64_t k0, int64_t k1)
 {
 #if B_TRANSPOSED
     for (int64_t panel = 0; panel < s->panels; ++panel) {
@@ -436,8 +436,10 @@ static __attribute__((unused)) void gemm_pack_b(float *to, const gemm *g, const 
                           columns < vecs * VL ? columns : vecs * VL, vecs);
     }
 #else
-    enum { ROWS_AT_ONCE = 4 }; /* amortises the arithmetic for each panel; more rows would need more
-                                  streams */
+    enum {
+        ROWS_AT_ONCE = 4
+    }; /* amortises the arithmetic for each panel; more rows would need more
+          streams */
     for (int64_t k = k0; k < k1; k += ROWS_AT_ONCE) {
         int64_t rows = k1 - k < ROWS_AT_ONCE ? k1 - k : ROWS_AT_ONCE;
         const float *from = g->b + (pc + k) * g->ldb;

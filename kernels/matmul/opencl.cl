@@ -1,8 +1,8 @@
 /*
  * opencl.cl: C = epilogue(alpha * A * B + beta * C_in) in f32; any size, layout and leading
- * dimension. A work-group computes a tile of C; a work-item WPT_M rows and WPT_N columns of it, as
- * sums in registers. Rows of a work-item are WORK_M apart and its vectors of columns WORK_N * VEC,
- * so that neighbours read neighbouring elements.
+ * dimension. A work-group computes a tile of C. A work-item computes WPT_M rows and WPT_N columns of
+ * it, with the sums in registers. Its rows are WORK_M apart and its vectors of columns WORK_N * VEC,
+ * so that neighbouring work-items read neighbouring elements.
  *
  *   TILE_M, TILE_N  tile of C of a work-group
  *   TILE_K          depth of a slice of A and B
@@ -43,7 +43,7 @@ typedef JOIN(float, VEC) vector;
 #define STORE(at, v)    JOIN(vstore, VEC)(v, 0, at)
 #endif
 
-/* Elements of A and B; 0 beyond the matrix. */
+/* Return an element of A or B, and 0 beyond the matrix. */
 float element_of_a(global const float *a, int row, int k, int M, int K, int lda)
 {
     if (row >= M || k >= K) {
@@ -60,7 +60,7 @@ float element_of_b(global const float *b, int k, int column, int N, int K, int l
     return B_LAYOUT ? b[(long)k * ldb + column] : b[(long)column * ldb + k];
 }
 
-/* VEC elements of a row of B. */
+/* Returns VEC elements of a row of B. */
 vector vector_of_b(global const float *b, int k, int column, int N, int K, int ldb)
 {
     float part[VEC];

@@ -1,6 +1,7 @@
 /*
- * opencl_activation.cl: the epilogue of matmul_act for ../matmul/opencl.cl, chosen by the problem's
- * choices, which arrive as activation_is_..., bias_is_... and residual_is_...  All let a NaN pass.
+ * opencl_activation.cl: the epilogue of matmul_act for ../matmul/opencl.cl. The problem's options
+ * choose it by the macros activation_is_..., bias_is_... and residual_is_... All activations let a
+ * NaN pass.
  */
 #if bias_is_add
 #define HAS_BIAS 1

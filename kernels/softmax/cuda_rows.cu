@@ -499,7 +499,7 @@ DEVICE vector vector_between(const vector *v, const vector *behind, int skew)
 
 /* The position of a thread, which is the same for all of its rows. */
 typedef struct place {
-    int thread;                /* index among the row's threads in this block */
+    int thread;                /* index of the thread among the row's threads in this block */
     int first;                 /* index of its first vector of a row */
     int group;                 /* index among the block's rows, or batches of rows */
     int rank;                  /* rank of the block in its cluster */
@@ -726,7 +726,7 @@ DEVICE void edges_load(u32 bits[EDGES + 1], const place *p, const row *r)
     }
 }
 
-/* Returns them, with `fill` where it has none. */
+/* Returns the elements that edges_load has begun to load, and `fill` in places that have none. */
 DEVICE void edges_arrive(float edge[EDGES + 1], const u32 bits[EDGES + 1], const place *p,
                          const row *r, float fill)
 {

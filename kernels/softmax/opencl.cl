@@ -1,6 +1,6 @@
 /*
- * opencl.cl: softmax of rows; f32. A work-group is THREADS work-items by ROWS rows; the work-items
- * of a row go over it in vectors and meet twice, for the largest and for the sum.
+ * opencl.cl: softmax of rows in f32. A work-group is THREADS work-items by ROWS rows. The work-items
+ * of a row pass over it in vectors, and combine their results twice: the maximum, then the sum.
  *
  *   THREADS  work-items that share a row
  *   ROWS     rows of a work-group
@@ -42,7 +42,8 @@ float sum16(float16 v) { return sum8(v.lo + v.hi); }
 #define EXP(x) exp(x)
 #endif
 
-/* One number of all work-items of a row, by halving. Every work-item of the group takes part. */
+/* Combines one number of each work-item of a row into one, in log2(THREADS) steps. It has barriers,
+   so every work-item of the group must execute it. */
 #define REDUCE(value, join)                                                                        \
     mine[thread] = (value);                                                                        \
     for (int half_of = THREADS / 2; half_of > 0; half_of /= 2) {                                   \
@@ -55,7 +56,7 @@ float sum16(float16 v) { return sum8(v.lo + v.hi); }
     (value) = mine[0];                                                                             \
     barrier(CLK_LOCAL_MEM_FENCE)
 #define ADD(a, b) ((a) + (b))
-#define PART      256 /* vectors */
+#define PART      256 /* vectors that are summed before they are added to the sum of the row */
 
 kernel __attribute__((reqd_work_group_size(THREADS, ROWS, 1))) void ak_kernel(
     global const float *restrict x, global float *restrict y, const long rows, const int cols)

@@ -21,7 +21,7 @@ from ._tune import Result, tune
 
 
 def __getattr__(name: str) -> Any:
-    """autokernel.torch, which imports torch, is imported when it is first used."""
+    """Imports autokernel.torch when it is first used, because that imports torch."""
     if name == "torch":
         import importlib
         return importlib.import_module(".torch", __name__)

@@ -1,4 +1,4 @@
-"""The archive of trials: what was ever tried, the best of it, and the reports of its runs."""
+"""Reads the archive of trials: what was tried, the best of it, and the reports of its runs."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ class Report:
 
     @property
     def text(self) -> str:
-        """The report for a terminal of 80 columns."""
+        """Returns the report for a terminal of 80 columns."""
         return run(self._command + ["--format", "text"])
 
     @property
     def markdown(self) -> str:
-        """The report in Markdown."""
+        """Returns the report in Markdown."""
         return run(self._command + ["--format", "md"])
 
     @property
     def html(self) -> str:
-        """The page, as one file of HTML."""
+        """Returns the page, one file of HTML."""
         return run(self._command + ["--format", "html", "--output", "-"])
 
     @property
     def data(self) -> dict[str, Any]:
-        """The report's numbers (docs/formats.md)."""
+        """Returns the report as data (docs/formats.md, Reports)."""
         return json.loads(run(self._command + ["--json"]))
 
     def save(self, path: PathLike) -> str:
@@ -48,7 +48,7 @@ class Report:
         return self.text
 
     def _repr_html_(self) -> str:
-        # A frame of its own: the page's scripts and styles stay apart from the notebook's.
+        # The frame keeps the page's scripts and styles apart from the notebook's.
         return (f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts" '
                 'style="width:100%;height:640px;border:0" title="autokernel report"></iframe>')
 
@@ -77,29 +77,30 @@ class Archive:
         return command
 
     def trials(self, kernel: Optional[str] = None, **filters: Any) -> list[dict[str, Any]]:
-        """Every trial that matches, failures included, in the order in which they were made. Each
-        has, among others, config, status, reason, median_ms and samples_ms."""
+        """Returns every trial that matches, failures included, in the order in which they were
+        made. Each has, among others, config, status, reason, median_ms and samples_ms."""
         command = ["history"] + ([kernel] if kernel else []) + ["--json"]
         return json.loads(run(command + self._options(filters)))
 
     def frame(self, kernel: Optional[str] = None, **filters: Any) -> Any:
-        """The trials as a pandas.DataFrame."""
+        """Returns the trials as a pandas.DataFrame."""
         import pandas
         return pandas.DataFrame(self.trials(kernel, **filters))
 
     def best(self, kernel: Optional[str] = None, **filters: Any) -> list[dict[str, Any]]:
-        """The fastest correct configuration of each kernel, size, type, set of options and device;
-        an empty list if there is none."""
+        """Returns the fastest correct configuration of each kernel, size, type, set of options and
+        device; an empty list if there is none."""
         command = ["best"] + ([kernel] if kernel else []) + ["--json"]
         return json.loads(run(command + self._options(filters), accept=(0, 1)) or "[]")
 
     def report(self, run_id: Optional[str] = None) -> Report:
-        """The report of a run, or of the latest."""
+        """Returns the report of a run; without `run_id`, of the latest one."""
         command = ["report"] + ([run_id] if run_id else [])
         return Report(command + self._options({}))
 
     def load(self, kernel: str, **filters: Any) -> Bundle:
-        """The best configuration of a kernel as a callable on NumPy arrays."""
+        """Makes a bundle of the best configuration of a kernel and opens it: a callable on
+        arrays."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "best.akb")
             run(["export", kernel, "--format", "bundle", "--output", path] + self._options(filters))

@@ -1,4 +1,4 @@
-"""Bundles as callables on NumPy arrays."""
+"""Opens bundles as callables on NumPy arrays and tensors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 
 class BundleError(ValueError):
-    """What the runtime refused: `status` is its number (ak_runtime.h), the text says what to do."""
+    """The runtime refused a call: `status` is its number (ak_runtime.h), and the text says what to
+    do."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -48,7 +49,8 @@ def _check(status: int, error: rt.Error) -> None:
 
 
 def aligned_empty(shape: Sequence[int], dtype: Any, alignment: int = rt.ALIGNMENT) -> np.ndarray:
-    """An uninitialised C-ordered array whose first element is aligned to `alignment` bytes."""
+    """Returns an uninitialised C-ordered array, with its first element aligned to `alignment`
+    bytes."""
     dtype = np.dtype(dtype)
     count = int(np.prod(shape, dtype=np.int64))
     raw = np.empty(count * dtype.itemsize + alignment, np.uint8)
@@ -62,7 +64,7 @@ def _is_torch(array: Any) -> bool:
 
 
 def _to_numpy(name: str, array: Any) -> np.ndarray:
-    """The same memory as a NumPy array."""
+    """Returns a NumPy array of the same memory."""
     if isinstance(array, np.ndarray):
         return array
     if _is_torch(array):
@@ -79,14 +81,14 @@ def _to_numpy(name: str, array: Any) -> np.ndarray:
 
 
 def _from_numpy(array: np.ndarray) -> Any:
-    """The same memory as a torch tensor."""
+    """Returns a torch tensor of the same memory."""
     torch = sys.modules["torch"]
     return (torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
             if array.dtype.name == "bfloat16" else torch.from_numpy(array))
 
 
 class _PerThread(threading.local):
-    """A pool and a workspace: a call uses those of its thread."""
+    """What each thread has of its own: the pool and the workspace of its calls."""
     pool: Optional[ctypes.c_void_p] = None
     threads = 0
     workspace: Optional[np.ndarray] = None
@@ -122,7 +124,7 @@ class Bundle:
         self._handle = handle
         self._finalizer = weakref.finalize(self, rt.library.akr_close, handle)
         info = rt.library.akr_describe(handle).contents
-        #: all of bundle.json (docs/formats.md)
+        #: bundle.json (docs/formats.md)
         self.info: dict[str, Any] = json.loads(info.json.decode())
         self.name: str = info.name.decode()
         self.kernel: str = info.kernel.decode()
@@ -159,7 +161,8 @@ class Bundle:
             raise BundleError(rt.INVALID, f"{self.name}: the bundle is closed")
 
     def plan(self, **sizes: int) -> dict[str, Any]:
-        """How these sizes are served: {"measured", "variant", "threads", "workspace_bytes"}."""
+        """Says how these sizes are served: {"measured", "variant", "threads",
+        "workspace_bytes"}."""
         if set(sizes) != set(self.sizes):
             raise TypeError(f"{self.name} has the sizes {', '.join(self.sizes)}")
         plan = self._query([sizes[name] for name in self.sizes])
@@ -219,7 +222,7 @@ class Bundle:
         return given
 
     def _bind_outputs(self, given: dict[int, Any], out: Any) -> list[int]:
-        """Adds what `out` has to the arrays; returns the arguments that are to be made."""
+        """Adds the arrays of `out`; returns the arguments whose arrays are still to be made."""
         pure = [i for i in self._outputs if self.arguments[i].access == "out"]
         if out is None:
             return pure
@@ -230,7 +233,7 @@ class Bundle:
         return []
 
     def _infer(self, given: dict[int, np.ndarray]) -> list[int]:
-        """The sizes, from extents that are nothing but a size."""
+        """Infers the sizes from extents that are nothing but a size."""
         found: dict[str, int] = {}
         for i, array in given.items():
             shape = self.info["arguments"][i]["shape"]
@@ -253,7 +256,7 @@ class Bundle:
 
     def _aligned(self, i: int, array: np.ndarray) -> np.ndarray:
         if array.ctypes.data % self._alignment[i] == 0 or not array.flags.c_contiguous:
-            return array  # what is not contiguous is for the runtime to judge
+            return array  # the runtime refuses it, with the reason, if it is not contiguous
         copy = aligned_empty(array.shape, array.dtype, self._alignment[i])
         copy[...] = array
         return copy
@@ -307,7 +310,7 @@ class Bundle:
 
 
 class _Pool:
-    """Ends with the thread that it belongs to."""
+    """Closes its pool when the thread that it belongs to ends."""
 
     def __init__(self, handle: ctypes.c_void_p) -> None:
         self.handle = handle

@@ -1,4 +1,4 @@
-"""The executable: where it is, and one run of it."""
+"""Finds the executable and runs it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 
 class TuneError(RuntimeError):
-    """What the executable complained about, in its one line."""
+    """The executable failed; the text is the line in which it says why."""
 
 
 def executable() -> str:
-    """AUTOKERNEL, the one beside this package, or the one in PATH."""
+    """Finds the executable: that which AUTOKERNEL names, beside this package, or in PATH."""
     beside = Path(__file__).with_name("bin") / "autokernel"
     found = os.environ.get("AUTOKERNEL") or (str(beside) if beside.exists() else None)
     found = found or shutil.which("autokernel")
@@ -26,20 +26,20 @@ def executable() -> str:
 
 
 def text(value: Union[None, str, int, float, Mapping[str, Any]]) -> Optional[str]:
-    """A value as an option has it: a mapping is NAME=VALUE,NAME=VALUE."""
+    """Writes a value as an option takes it: a mapping becomes NAME=VALUE,NAME=VALUE."""
     if isinstance(value, Mapping):
         return ",".join(f"{k}={v}" for k, v in value.items())
     return None if value is None else str(value)
 
 
 def complaint(lines: str) -> str:
-    """The line that says what was wrong."""
+    """Finds the line that says what was wrong."""
     own = [line for line in lines.splitlines() if line.startswith("autokernel: ")]
     return (own or lines.splitlines() or ["it failed without a message"])[-1]
 
 
 def run(arguments: list[str], accept: Sequence[int] = (0,)) -> str:
-    """What the executable prints; another exit code is a TuneError."""
+    """Runs the executable and returns what it prints; raises TuneError unless it ends with 0."""
     done = subprocess.run([executable()] + arguments, capture_output=True, text=True, check=False)
     if done.returncode not in accept:
         raise TuneError(complaint(done.stderr))

@@ -1,4 +1,4 @@
-"""Calls of bundles for CUDA with torch tensors, and what any array is by DLPack."""
+"""Calls bundles for CUDA with torch tensors, and with other arrays through DLPack."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import _runtime as rt
 if TYPE_CHECKING:
     from ._bundle import Bundle
 
-#: shapes on streams that a thread remembers
+#: a thread remembers this many pairs of a shape and a stream
 CALLS_MAX = 512
 
 
@@ -79,12 +79,12 @@ class GpuCaller:
         self.capturing = torch.cuda.is_current_stream_capturing
         self.captured: list[Call] = []  # graphs may be replayed as long as the bundle lives
         self.own = _Own()
-        # With the interpreter's lock, because the call is shorter than giving it away.
+        # PyDLL keeps the interpreter's lock: the call is shorter than releasing it would be.
         self.run = ctypes.PyDLL(rt.library._name).akr_run_call
         self.run.restype, self.run.argtypes = ctypes.c_int, [ctypes.c_void_p]
 
     def close(self) -> None:
-        self.run = lambda at: rt.INVALID  # also for who has remembered a call
+        self.run = lambda at: rt.INVALID  # a caller may have kept the call
 
     def __call__(self, arrays: Sequence[Any], out: Any, named: dict[str, Any]) -> Any:
         at = self.one
@@ -113,7 +113,8 @@ class GpuCaller:
             pointers[i] = x.data_ptr()
         pointers[at] = out.data_ptr()
         if self.run(call.at) != 0:
-            return self._slow(arrays, out, named)  # says why, or copies what is not aligned
+            # raises with the reason, or copies what is not aligned
+            return self._slow(arrays, out, named)
         return out
 
     # ---- anything else --------------------------------------------------------------------------

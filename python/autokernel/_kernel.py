@@ -1,4 +1,5 @@
-"""Tuning a kernel that a script holds as a text, by the arguments that users of Kernel Tuner know."""
+"""Tunes a kernel that a script holds as a text, with the arguments of Kernel Tuner's
+tune_kernel."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ Restrictions = Union[None, Callable[..., bool], Sequence[Union[str, Callable[...
 
 
 def _language(lang: Optional[str], source: str) -> str:
-    """The backend of a source: named, or told from its words."""
+    """Returns the backend of a source: the one named or, without a name, told from its keywords."""
     if lang is None:
         lang = "CUDA" if "__global__" in source else "OpenCL" if "__kernel" in source else "C"
     if lang.upper() not in _BACKENDS:
@@ -37,7 +38,7 @@ def _language(lang: Optional[str], source: str) -> str:
 
 
 def _parameters(source: str, name: str) -> list[str]:
-    """The declarations of the function's parameters."""
+    """Returns the declarations of the function's parameters."""
     plain = re.sub(r"/\*.*?\*/|//[^\n]*", " ", source, flags=re.S)
     found = re.search(rf"\b{re.escape(name)}\s*\(([^()]*)\)\s*\{{", plain)
     if found is None:
@@ -46,14 +47,16 @@ def _parameters(source: str, name: str) -> list[str]:
 
 
 def _condition(restriction: Union[str, Callable[..., bool]]) -> str:
-    """A restriction as an expression: a text as it is, a function of one mapping by its source."""
+    """Returns a restriction as an expression: a text unchanged, a function of one mapping by its
+    source."""
     if isinstance(restriction, str):
         return restriction
     try:
         text = textwrap.dedent(inspect.getsource(restriction)).strip()
         start = text.index("lambda") if "lambda" in text else 0
         tree = None
-        for end in range(len(text), start, -1):  # a lambda stands among other code
+        # other code may follow the lambda: the longest text that parses is it
+        for end in range(len(text), start, -1):
             try:
                 tree = ast.parse(text[start:end])
                 break
@@ -121,7 +124,7 @@ def _problem(folder: Path, name: str, sizes: Mapping[str, int], arguments: Seque
 
 
 def _host_source(source: str, name: str, declared: Sequence[str], arguments: Sequence[Any]) -> str:
-    """The source, and an ak_kernel that calls its function."""
+    """Returns the source, followed by an ak_kernel that calls its function."""
     given, at = [], 0
     for declaration, value in zip(declared, arguments):
         if isinstance(value, np.ndarray):
@@ -135,7 +138,7 @@ def _host_source(source: str, name: str, declared: Sequence[str], arguments: Seq
 
 def _launch(sizes: Sequence[str], arguments: Sequence[Any], divisors: Sequence[Any],
             blocks: Sequence[str], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Grid, block and arguments of a GPU kernel."""
+    """Returns grid, block and arguments of a GPU kernel, as "Launch" has them."""
     block = [b if b in parameters else "1" for b in blocks]
     grid = []
     for axis, size in enumerate(sizes):

@@ -1,4 +1,5 @@
-"""The C runtime (runtime/ak_runtime.h) by ctypes: structures, and the calls with their types."""
+"""Binds the C runtime (runtime/ak_runtime.h) by ctypes: its structures, and its calls with their
+types."""
 
 from __future__ import annotations
 

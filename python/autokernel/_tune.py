@@ -1,4 +1,4 @@
-"""Tuning by the executable: progress from its events, the result from its JSON."""
+"""Tunes by the executable: progress comes from its events, the result from its JSON."""
 
 from __future__ import annotations
 
@@ -39,32 +39,32 @@ class Result:
         return self.best["config"]
 
     def export(self, path: Optional[PathLike] = None, format: str = "bundle") -> str:
-        """Writes the winner as a bundle (or "c", "best"); returns where."""
+        """Writes the winner as a bundle (or in another format: "c", "best"); returns the path."""
         command = ["export", self.kernel, "--run", self.data["run"], "--format", format, "--json"]
         command += ["--output", os.fspath(path)] if path is not None else []
         command += ["--archive", self.archive] if self.archive else []
         return json.loads(run(command))["path"]
 
     def load(self) -> Bundle:
-        """The winner, as a callable on NumPy arrays."""
+        """Makes a bundle of the winner and opens it: a callable on NumPy arrays."""
         with tempfile.TemporaryDirectory() as folder:
             return load(self.export(os.path.join(folder, "best.akb")))
 
     def report(self) -> Report:
-        """The run's report; a notebook shows it as a page with charts."""
+        """Returns the report of the run; a notebook shows it as a page with charts."""
         return Archive(self.archive).report(self.data["run"])
 
     def _repr_html_(self) -> str:
         return self.report()._repr_html_()
 
     def to_frame(self) -> Any:
-        """The trials as a pandas.DataFrame."""
+        """Returns the trials as a pandas.DataFrame."""
         import pandas
         return pandas.DataFrame(self.trials)
 
 
 def _bar(event: dict[str, Any]) -> None:
-    """One line that is written over and over, in a terminal and in a notebook alike."""
+    """Shows the progress in one line that it rewrites, in a terminal and in a notebook alike."""
     if event.get("event") == "trial":
         best = event.get("best_ms")
         shown = f", best {best:.4g} ms" if best else ""
@@ -129,7 +129,7 @@ def tune(kernel: PathLike, *, size: Union[None, str, int, Mapping[str, int]] = N
                     output, grumble = child.communicate()
                     break
                 except KeyboardInterrupt:
-                    continue  # the child has had the signal, too, and ends with a result
+                    continue  # the child got the signal too, and ends with a result
         finally:
             over.set()
             follower.join()

@@ -1,4 +1,4 @@
-"""Bundles as torch operators, and tuned kernels in the place of a model's own.
+"""Registers bundles as torch operators, and puts tuned kernels into a model.
 
     op = ak.torch.register("matmul_bf16.akb")       # torch.ops.autokernel.matmul_bf16
     c = op(a, b)                                    # eager, in a graph, under torch.compile
@@ -66,7 +66,7 @@ class Operator:
         self.bundle, self.name = bundle, name
         self.inputs = [a for a in bundle.arguments if a.access == "in" and not a.unused]
         self.outputs = [i for i, a in enumerate(bundle.arguments) if a.access == "out"]
-        self.dtype = getattr(torch, self.inputs[0].dtype)  # of the first input
+        self.dtype = getattr(torch, self.inputs[0].dtype)  # dtype of the first input
         if any(a.access == "inout" for a in bundle.arguments):
             raise ValueError(f"{bundle.name}: reads and writes one array, which no registered "
                              "operator may: call the bundle itself")
@@ -187,8 +187,8 @@ def _epsilon_fits(module: Any) -> bool:
 
 def _work_of(module: torch.nn.Module, x: Any) -> Optional[tuple[str, dict[str, int],
                                                                 dict[str, str]]]:
-    """The kernel, size and options that compute what the module computes of x; None: there is
-    none. Epsilons other than the kernels' 1e-5 are not theirs."""
+    """Returns the kernel, size and options that compute what the module computes from x; None if no
+    kernel does. The kernels have an epsilon of 1e-5, so modules with another one are left alone."""
     if not isinstance(x, torch.Tensor) or x.dtype not in _DTYPES or x.numel() == 0 or x.ndim < 1:
         return None
     rows, cols = x.numel() // x.shape[-1], x.shape[-1]
@@ -263,7 +263,7 @@ def profile(model: torch.nn.Module, inputs: Any, repeats: int = 3) -> Profile:
     compute, with their shapes, calls and times in one run, the most expensive first. `inputs` is
     what the model is called with, a tuple for several. Times are those of eager torch."""
     best: list[tuple[str, Any, Any, float]] = []
-    for _ in range(max(1, repeats) + 1):  # the first warms up
+    for _ in range(max(1, repeats) + 1):  # the first run warms up and is not counted
         run = _watch(model, inputs)
         if len(best) != len(run):
             best = [(n, m, x, float("inf")) for n, m, x, _ in run]
@@ -291,8 +291,9 @@ class _Own(threading.local):
 
 
 class _Fast:
-    """The forward of a module whose work bundles do at some sizes; at others it is the module's
-    own. A call at a shape that was seen before does nothing but check, allocate and launch."""
+    """The forward of a module that calls bundles at the sizes that they serve, and the module's own
+    forward at others. A call at a shape that was seen before does nothing but check, allocate and
+    launch."""
 
     def __init__(self, module: torch.nn.Module) -> None:
         self.module, self.own = module, module.forward
@@ -411,8 +412,8 @@ class Accelerated:
 
 
 def _device_ms(calls: list[Callable[[], Any]], rounds: int = 15) -> list[float]:
-    """Medians of the device's times of calls that are measured in turns. Batches are queued behind
-    a pause of about 4 ms, so that the host's time is not measured."""
+    """Returns the median time of each call on the device, measured in turns. Batches are queued
+    behind a pause of about 4 ms, so that the host's time is not measured."""
     times: list[list[float]] = [[] for _ in calls]
     for call in calls:
         call()
@@ -430,7 +431,7 @@ def _device_ms(calls: list[Callable[[], Any]], rounds: int = 15) -> list[float]:
 
 
 def _wall_ms(calls: list[Callable[[], Any]], rounds: int = 25) -> list[float]:
-    """Medians of the times of calls by the clock on the wall, in turns: what a user waits."""
+    """Returns the median wall-clock time of each call, measured in turns: what a user waits."""
     times: list[list[float]] = [[] for _ in calls]
     for _ in range(rounds + 2):
         for i, call in enumerate(calls):
@@ -444,7 +445,8 @@ def _wall_ms(calls: list[Callable[[], Any]], rounds: int = 25) -> list[float]:
 
 
 def _error(a: Any, b: Any) -> float:
-    """The largest difference, relative to the largest element; infinite if the shapes differ."""
+    """Returns the largest difference relative to the largest element; infinite if the shapes
+    differ."""
     if isinstance(a, (tuple, list)):
         return max([_error(x, y) for x, y in zip(a, b)], default=0.0) if len(a) == len(b) \
             else float("inf")
@@ -463,7 +465,8 @@ def _operator_of(row: Row, seconds: float, folder: str, archive: Optional[PathLi
                   libraries="none", progress=False, archive=archive)
     name = f"{row.kernel}_{row.dtype}_{_text(row.options)}_{row.size}"
     name = "".join(c if c.isalnum() else "_" for c in name)
-    if name in _registered:  # another run of accelerate: the library keeps the first
+    # a name is registered once, so another run of accelerate takes a new one
+    if name in _registered:
         number = 2
         while f"{name}_{number}" in _registered:
             number += 1

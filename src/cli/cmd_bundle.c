@@ -144,7 +144,8 @@ static int run_show(const ak_args *args)
     ak_error err = AK_ERROR_INIT;
     char *text = NULL;
     json_t *file = NULL;
-    ak_status status = ak_bundle_read(&text, args->operand[1], &err);
+    ak_status status = ak_args_refuse(args, AK_O(MAX_SLOWDOWN), "is for 'bundle verify'", &err);
+    status = status == AK_OK ? ak_bundle_read(&text, args->operand[1], &err) : status;
     status =
         status == AK_OK ? ak_json_parse(&file, text, strlen(text), args->operand[1], &err) : status;
     if (status == AK_OK && ak_args_has(args, AK_OPTION_JSON)) {

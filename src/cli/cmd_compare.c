@@ -330,16 +330,12 @@ out:
 /* Runs of the archive: nothing is measured. */
 static int run_versus(const ak_args *args)
 {
-    static const ak_option_id others[] = {AK_OPTION_SIZE, AK_OPTION_SIZES,   AK_OPTION_CONFIG,
-                                          AK_OPTION_TIME, AK_OPTION_REPEATS, AK_OPTION_LIBRARIES};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        if (ak_args_has(args, others[i])) {
-            ak_error err = AK_ERROR_INIT;
-            (void)ak_fail(&err, AK_INVALID,
-                          "--%s does not go with runs, which are not measured again",
-                          ak_options_all[others[i]].name);
-            return ak_complain_error(&err);
-        }
+    const ak_option_set measured = AK_O_TASK | AK_O_RUN | AK_O(SIZES) | AK_O(CONFIG) | AK_O(TIME) |
+                                   AK_O(REPEATS) | AK_O(LIBRARIES) | AK_O(PROTOCOL);
+    ak_error err = AK_ERROR_INIT;
+    if (ak_args_refuse(args, measured, "does not go with runs, which are not measured again",
+                       &err) != AK_OK) {
+        return ak_complain_error(&err);
     }
     return ak_reported(args, args->operand[0], args->operand[1], args->operand[1] == NULL);
 }
@@ -356,10 +352,9 @@ static int run(const ak_args *args)
     if (args->operand_count == 2 || names_run(args->operand[0])) {
         return run_versus(args);
     }
-    if (ak_args_has(args, AK_OPTION_FORMAT) || ak_args_has(args, AK_OPTION_OUTPUT)) {
-        ak_error err = AK_ERROR_INIT;
-        (void)ak_fail(&err, AK_INVALID, "--%s goes with runs: compare RUN, compare RUN RUN",
-                      ak_args_has(args, AK_OPTION_FORMAT) ? "format" : "output");
+    ak_error err = AK_ERROR_INIT;
+    if (ak_args_refuse(args, AK_O(FORMAT) | AK_O(OUTPUT),
+                       "goes with runs (compare RUN, compare RUN RUN)", &err) != AK_OK) {
         return ak_complain_error(&err);
     }
     ak_catch_interrupts();

@@ -221,16 +221,15 @@ static int run(const ak_args *args)
                : strcmp(format, "dispatch") == 0 ? "dispatch.json"
                                                  : "-";
     }
-    if (strcmp(format, "t1") == 0) {
-        return export_task(format, path, args);
-    }
     if (strcmp(format, "bundle") == 0 || strcmp(format, "c") == 0) {
         return export_bundle(format, args);
     }
-    if (ak_args_has(args, AK_OPTION_TABLE) || args->config_count > 0) {
-        (void)ak_fail(&err, AK_INVALID, "--%s is for bundles: --format bundle",
-                      args->config_count > 0 ? "config" : "table");
+    if (ak_args_refuse(args, AK_O(TABLE) | AK_O(CONFIG), "is for bundles (--format bundle)",
+                       &err) != AK_OK) {
         return ak_complain_error(&err);
+    }
+    if (strcmp(format, "t1") == 0) {
+        return export_task(format, path, args);
     }
     return export_trials(format, path, args);
 }

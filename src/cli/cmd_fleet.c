@@ -79,6 +79,9 @@ static int run_status(const ak_args *args)
     const json_t *one;
     ak_status status = AK_OK;
     ak_catch_interrupts();
+    const ak_option_set own_of_status =
+        AK_O(LAUNCHER) | AK_O(WORKERS) | AK_O(DEVICE) | AK_O(JSON) | AK_O(QUIET);
+    AK_TRY(ak_args_refuse(args, ~own_of_status, "is for 'fleet batch'", &err));
     if (!ak_args_has(args, AK_OPTION_LAUNCHER)) {
         AK_TRY(ak_fail(&err, AK_INVALID,
                        "fleet status: say with --launcher how workers are started, such as "

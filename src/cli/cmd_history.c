@@ -187,6 +187,12 @@ static int show_source(const ak_args *args)
                  .list = json ? json_array() : NULL,
                  .status = AK_OK,
                  .err = &err};
+    const ak_option_set filters = (AK_O_FILTER & ~AK_O(ARCHIVE)) | AK_O(STATUS) | AK_O(LIMIT);
+    if (ak_args_refuse(args, filters, "does not go with --source, which names one trial", &err) !=
+        AK_OK) {
+        json_decref(s.list);
+        return ak_complain_error(&err);
+    }
     bool good = ak_text_int(&id, text[0] == '#' ? text + 1 : text) && id > 0;
     ak_status status = good ? ak_args_archive(&archive, args, &err)
                             : ak_fail(&err, AK_INVALID,

@@ -6,7 +6,7 @@
 
 typedef struct tally {
     size_t added, known, files; /* files: without those that could not be added */
-    int code;                   /* of the exit */
+    int code;                   /* exit code */
 } tally;
 
 /* Adds each file, also after one that cannot be added, and says why that is so. */
@@ -15,7 +15,11 @@ static void add_files(tally *out, ak_archive *archive, const char *format, const
     for (size_t i = 0; i < args->operand_count; i++) {
         ak_error err = AK_ERROR_INIT;
         size_t added = 0, known = 0;
-        if (ak_archive_import(&added, &known, archive, format, args->operand[i], &err) == AK_OK) {
+        ak_status status = ak_check_file(args->operand[i], "a file of trials or an archive", &err);
+        if (status == AK_OK) {
+            status = ak_archive_import(&added, &known, archive, format, args->operand[i], &err);
+        }
+        if (status == AK_OK) {
             out->added += added;
             out->known += known;
             out->files++;

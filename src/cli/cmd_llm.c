@@ -66,7 +66,8 @@ static int run_check(const ak_args *args)
     (void)signal(SIGINT, on_interrupt);
     (void)signal(SIGTERM, on_interrupt);
     ak_status status = AK_OK;
-    AK_TRY(ak_llm_args(&options, args, &interrupted, &err));
+    AK_TRY(ak_args_refuse(args, AK_O(ARCHIVE), "is for 'llm show'", &err));
+    ak_llm_args(&options, args, &interrupted);
     if (isatty(STDERR_FILENO)) {
         const char *model = options.model == NULL ? "the tape" : options.model;
         (void)fprintf(stderr, "asking %s; a model may think for minutes, Ctrl-C ends it\n", model);

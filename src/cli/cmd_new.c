@@ -15,6 +15,13 @@ static int run(const ak_args *args)
         return ak_complain_error(&err);
     }
     const char *path = args->operand[1];
+    if ((ak_args_has(args, AK_OPTION_FROM) &&
+         ak_args_refuse(args, AK_O(CUDA) | AK_O(TRITON),
+                        "contradicts --from, whose file decides on the language", &err) != AK_OK) ||
+        (ak_args_has(args, AK_OPTION_TRITON) &&
+         ak_args_refuse(args, AK_O(CUDA), "contradicts --triton", &err) != AK_OK)) {
+        return ak_complain_error(&err);
+    }
     const bool is_triton = ak_args_has(args, AK_OPTION_TRITON);
     char *note = NULL;
     ak_status status = ak_args_has(args, AK_OPTION_FROM)

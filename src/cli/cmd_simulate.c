@@ -298,8 +298,10 @@ static int run(const ak_args *args)
     }
     ak_catch_interrupts();
     for (size_t i = 0; i < args->operand_count && status == AK_OK; i++) {
-        status = ak_recording_open_t1(&b->recordings[i], args->operand[i],
-                                      args->text[AK_OPTION_SPACE], &err);
+        status = ak_check_file(args->operand[i], "a recording (docs/formats.md)", &err);
+        status = status == AK_OK ? ak_recording_open_t1(&b->recordings[i], args->operand[i],
+                                                        args->text[AK_OPTION_SPACE], &err)
+                                 : status;
         b->recording_count += status == AK_OK ? 1 : 0;
     }
     if (status == AK_OK) {

@@ -169,23 +169,8 @@ static void print_text(const json_t *study)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Refuses options that would choose a task: a recording is of one task already. */
-static ak_status only_recorded(const ak_args *args, ak_error *err)
-{
-    static const ak_option_id others[] = {AK_OPTION_DEVICE, AK_OPTION_IMPL, AK_OPTION_SIZE,
-                                          AK_OPTION_DTYPE,  AK_OPTION_SET,  AK_OPTION_FIX,
-                                          AK_OPTION_THREADS};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        const char *origin = args->origin[others[i]];
-        if (origin != NULL &&
-            strncmp(origin, "--", 2) == 0) { /* settings from files and the environment are for
-                                                other commands too */
-            return ak_fail(err, AK_INVALID, "%s has no meaning with a recording: %s", origin,
-                           args->operand[0]);
-        }
-    }
-    return AK_OK;
-}
+/* Options that choose a task: a recording is of one task already. */
+#define OF_A_TASK (AK_O_TASK | AK_O(THREADS) | AK_O(LAUNCHER) | AK_O(WORKERS))
 
 static ak_status do_study(char **out, const ak_args *args, const ak_study_options *options,
                           ak_error *err)
@@ -193,7 +178,7 @@ static ak_status do_study(char **out, const ak_args *args, const ak_study_option
     ak_status status;
     if (ak_fs_is_file(args->operand[0])) {
         ak_recording *recording = NULL;
-        status = only_recorded(args, err);
+        status = ak_args_refuse(args, OF_A_TASK, "has no meaning with a recording", err);
         status = status == AK_OK ? ak_recording_open_t1(&recording, args->operand[0],
                                                         args->text[AK_OPTION_SPACE], err)
                                  : status;
@@ -205,7 +190,10 @@ static ak_status do_study(char **out, const ak_args *args, const ak_study_option
     }
     ak_task *task = NULL;
     ak_archive *archive = NULL;
-    status = ak_args_task(&task, args, err);
+    status = ak_args_refuse(args, AK_O(SPACE), "is for a study of a recording", err);
+    if (status == AK_OK) {
+        status = ak_args_task(&task, args, err);
+    }
     if (status == AK_OK) {
         status = ak_archive_open(&archive, args->text[AK_OPTION_ARCHIVE], err);
     }
@@ -287,9 +275,7 @@ static int run(const ak_args *args)
                       format);
         return ak_complain_error(&err);
     }
-    if (ak_llm_args(&llm, args, &ak_interrupted, &err) != AK_OK) {
-        return ak_complain_error(&err);
-    }
+    ak_llm_args(&llm, args, &ak_interrupted);
     bool has_llm = llm.model != NULL || llm.replay != NULL;
     ak_study_options options = {.arms = args->text[AK_OPTION_ARMS],
                                 .evaluations = (size_t)args->number[AK_OPTION_EVALS],

@@ -287,10 +287,10 @@ static int run(const ak_args *args)
     ak_llm_options llm;
     ak_like_files like = {0};
     int code = AK_EXIT_FAILED;
-    if (ak_llm_args(&llm, args, &ak_interrupted, &err) != AK_OK ||
-        ak_like_files_open(&like, args, &err) != AK_OK) {
+    ak_llm_args(&llm, args, &ak_interrupted);
+    if (ak_like_files_open(&like, args, &err) != AK_OK) {
         code = ak_complain_error(&err);
-    } else if (!ak_args_has(args, AK_OPTION_SIZES) && !ak_args_has(args, AK_OPTION_DISPATCH)) {
+    } else if (!ak_args_has(args, AK_OPTION_SIZES)) {
         code = run_one(args, &llm, &like);
     } else {
         ak_progress progress = {0};

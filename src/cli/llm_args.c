@@ -1,28 +1,7 @@
 /* llm_args.c: see llm_args.h. */
 #include "cli/llm_args.h"
 
-#include <string.h>
-
-static ak_status need_model(const ak_args *args, ak_error *err)
-{
-    static const ak_option_id about[] = {
-        AK_OPTION_LLM_URL,    AK_OPTION_LLM_EFFORT,  AK_OPTION_LLM_BUDGET,  AK_OPTION_LLM_KEY_FILE,
-        AK_OPTION_LLM_PRICES, AK_OPTION_LLM_TIMEOUT, AK_OPTION_LLM_TOKENS,  AK_OPTION_LLM_CALLS,
-        AK_OPTION_LLM_SHARE,  AK_OPTION_LLM_RECORD,  AK_OPTION_GENERATIONS, AK_OPTION_BATCH};
-    for (size_t i = 0; i < sizeof about / sizeof about[0]; i++) {
-        const char *origin = args->origin[about[i]];
-        if (origin != NULL && strncmp(origin, "--", 2) == 0) {
-            return ak_fail(err, AK_INVALID,
-                           "%s is for a language model, and none is named: add --llm, or leave it "
-                           "out",
-                           origin);
-        }
-    }
-    return AK_OK;
-}
-
-ak_status ak_llm_args(ak_llm_options *out, const ak_args *args, const volatile int *cancel,
-                      ak_error *err)
+void ak_llm_args(ak_llm_options *out, const ak_args *args, const volatile int *cancel)
 {
     *out = (ak_llm_options){.model = args->text[AK_OPTION_LLM],
                             .url = args->text[AK_OPTION_LLM_URL],
@@ -40,5 +19,4 @@ ak_status ak_llm_args(ak_llm_options *out, const ak_args *args, const volatile i
                             .calls = (int)args->number[AK_OPTION_LLM_CALLS],
                             .seed = (uint64_t)args->number[AK_OPTION_SEED],
                             .cancel = cancel};
-    return out->model == NULL && out->replay == NULL ? need_model(args, err) : AK_OK;
 }

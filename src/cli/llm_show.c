@@ -122,7 +122,10 @@ int ak_llm_show_run(const ak_args *args)
     ak_archive *archive = NULL;
     char *text = NULL;
     json_t *conversation = NULL;
-    ak_status status = ak_args_archive(&archive, args, &err);
+    ak_status status = ak_args_refuse(args, AK_O_LLM | AK_O(SEED), "is for 'llm check'", &err);
+    if (status == AK_OK) {
+        status = ak_args_archive(&archive, args, &err);
+    }
     if (status == AK_OK) {
         status = ak_llm_conversation(&text, archive, args->operand[1], &err);
     }

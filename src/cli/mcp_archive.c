@@ -12,7 +12,7 @@
 /* The archive, and the filter that the arguments describe. */
 typedef struct selected {
     ak_archive_filter filter; /* texts belong to the arguments, to the session and to `task` */
-    ak_task *task;            /* NULL unless sizes or choices had to be parsed */
+    ak_task *task;            /* NULL unless sizes or options had to be parsed */
 } selected;
 
 static ak_status select_trials(selected *out, const ak_mcp_call *call, ak_error *err)

@@ -36,7 +36,7 @@
 
 const ak_mcp_tool ak_mcp_tools[] = {
     {"list_kernels", "List kernels",
-     "The kernels that may be worked on: what they compute, their sizes, dtypes, choices and "
+     "The kernels that may be worked on: what they compute, their sizes, dtypes, options and "
      "implementations.",
      false, true, "", "", "\"kernels\": " OBJECTS ", " BUDGET, ak_mcp_list_kernels},
     {"describe_space", "Describe a search space",
@@ -87,7 +87,7 @@ const ak_mcp_tool ak_mcp_tools[] = {
      "1000, \"description\": \"left out: 20\"}",
      "", "\"matched\": {\"type\": \"integer\"}, \"trials\": " OBJECTS, ak_mcp_history},
     {"best", "Show the best",
-     "The best trial of every size, dtype, choices and device of a kernel that was measured.", true,
+     "The best trial of every size, dtype, set of options and device of a kernel that was measured.", true,
      true, "", "", "\"trials\": " OBJECTS, ak_mcp_best},
     {"report", "Report of a run",
      "What happened in a run of 'autokernel tune': the latest one, or one by its identity.", false,

@@ -3,7 +3,10 @@
 #include "cli/options.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/output.h"
 
@@ -139,6 +142,107 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
     args->text[id] = text;
     args->origin[id] = origin;
     args->number[id] = number;
+    return AK_OK;
+}
+
+ak_status ak_args_refuse(const ak_args *args, ak_option_set set, const char *why, ak_error *err)
+{
+    for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
+        if ((set & AK_O_AT(i)) != 0 && ak_args_typed(args, (ak_option_id)i)) {
+            return ak_fail(err, AK_INVALID, "%s %s; leave it out", args->origin[i], why);
+        }
+    }
+    return AK_OK;
+}
+
+/* Writes "--llm or --llm-replay". */
+static void name_options(char *out, size_t bytes, ak_option_set set)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < AK_OPTION_COUNT && length < bytes; i++) {
+        if ((set & AK_O_AT(i)) != 0) {
+            length += (size_t)snprintf(out + length, bytes - length, "%s--%s",
+                                       length == 0 ? "" : " or ", ak_options_all[i].name);
+        }
+    }
+}
+
+ak_status ak_args_check_needs(const ak_args *args, const ak_command *command, ak_error *err)
+{
+    static const struct {
+        const char *command;
+        ak_option_id id;
+        ak_option_set partners;
+    } needs[] = {
+#define X(command, id, partners) {#command, AK_OPTION_##id, partners},
+#include "cli/needs.def"
+#undef X
+    };
+    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
+        bool met =
+            strcmp(needs[i].command, command->name) != 0 || !ak_args_typed(args, needs[i].id);
+        for (size_t k = 0; k < AK_OPTION_COUNT && !met; k++) {
+            met = (needs[i].partners & AK_O_AT(k)) != 0 && ak_args_has(args, (ak_option_id)k);
+        }
+        if (!met) {
+            char partners[120] = "";
+            name_options(partners, sizeof partners, needs[i].partners);
+            return ak_fail(err, AK_INVALID, "%s does nothing without %s: add %s, or leave it out",
+                           args->origin[needs[i].id], partners, partners);
+        }
+    }
+    return AK_OK;
+}
+
+ak_status ak_check_file(const char *path, const char *what, ak_error *err)
+{
+    struct stat info;
+    if (stat(path, &info) != 0) {
+        return ak_fail(err, errno == ENOENT || errno == ENOTDIR ? AK_NOT_FOUND : AK_IO,
+                       "%.200s: cannot be opened: %s; give %s", path, strerror(errno), what);
+    }
+    if (S_ISDIR(info.st_mode)) {
+        return ak_fail(err, AK_INVALID, "%.200s: is a folder; give %s", path, what);
+    }
+    if (access(path, R_OK) != 0) {
+        return ak_fail(err, AK_IO, "%.200s: cannot be read: %s; give %s", path, strerror(errno),
+                       what);
+    }
+    return AK_OK;
+}
+
+/* Checks the value of an option that names a file. Sizes and configurations name one only behind
+   '@', recordings may be "none", and without a path after '@' the command itself complains. */
+static ak_status check_value(ak_option_id id, const char *value, const char *what, ak_error *err)
+{
+    bool marked = id == AK_OPTION_SIZES || id == AK_OPTION_CONFIG;
+    bool is_path = marked ? value[0] == '@' && value[1] != 0
+                          : id != AK_OPTION_LIKE || strcmp(value, "none") != 0;
+    return is_path ? ak_check_file(value + (marked ? 1 : 0), what, err) : AK_OK;
+}
+
+ak_status ak_args_check_files(const ak_args *args, ak_error *err)
+{
+    static const struct {
+        ak_option_id id;
+        const char *what;
+    } files[] = {
+#define X(id, what) {AK_OPTION_##id, what},
+#include "cli/files.def"
+#undef X
+    };
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        ak_option_id id = files[i].id;
+        const char *const *values = id == AK_OPTION_LIKE     ? args->like
+                                    : id == AK_OPTION_CONFIG ? args->config
+                                                             : &args->text[id];
+        size_t count = id == AK_OPTION_LIKE     ? args->like_count
+                       : id == AK_OPTION_CONFIG ? args->config_count
+                                                : args->text[id] != NULL;
+        for (size_t k = 0; k < count; k++) {
+            AK_DO(check_value(id, values[k], files[i].what, err));
+        }
+    }
     return AK_OK;
 }
 

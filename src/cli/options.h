@@ -20,6 +20,20 @@ bool ak_args_has(const ak_args *args, ak_option_id id);
 /* True if the option is on the command line itself; settings do not count. */
 bool ak_args_typed(const ak_args *args, ak_option_id id);
 
+/* Fails with AK_INVALID if the command line has an option that needs another one, and neither the
+   command line nor a setting gives that one (needs.def). Without this check the option would be
+   ignored silently. */
+ak_status ak_args_check_needs(const ak_args *args, const ak_command *command, ak_error *err);
+/* Fails with AK_INVALID and "--OPTION WHY; leave it out" if the command line has an option of the
+   set. Settings are not refused, because they hold for other commands too. */
+ak_status ak_args_refuse(const ak_args *args, ak_option_set set, const char *why, ak_error *err);
+
+/* Fails with one line that names the path and says what to give instead if `path` does not exist,
+   is a folder or cannot be read. `what` follows "give": "a T1 file". */
+ak_status ak_check_file(const char *path, const char *what, ak_error *err);
+/* Does this for every option that names a file to read (files.def). */
+ak_status ak_args_check_files(const ak_args *args, ak_error *err);
+
 /* Writes the end of a message about an unknown word: "did you mean X?", or where to find the right
    words. */
 void ak_hint(char *out, size_t bytes, const char *word, const char *const *known,

@@ -35,7 +35,10 @@ ak_status ak_progress_open(ak_progress *out, const char *events_path, bool quiet
     if (events_path != NULL) {
         out->events = fopen(events_path, "we");
         if (out->events == NULL) {
-            return ak_fail(err, AK_IO, "cannot write %s: %s", events_path, strerror(errno));
+            return ak_fail(err, AK_IO,
+                           "--events %.200s: cannot be written: %s; name a file in a folder that "
+                           "exists",
+                           events_path, strerror(errno));
         }
     }
     return AK_OK;

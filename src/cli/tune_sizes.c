@@ -217,9 +217,6 @@ static ak_status no_table(const ak_sizes_result *r, const ak_args *args, ak_erro
 
 static ak_status read_request(ak_size_list *out, const ak_args *args, ak_error *err)
 {
-    if (!ak_args_has(args, AK_OPTION_SIZES)) {
-        return ak_fail(err, AK_INVALID, "--dispatch is for several sizes: give them by --sizes");
-    }
     if (ak_args_has(args, AK_OPTION_SIZE)) {
         return ak_fail(err, AK_INVALID, "--size and --sizes contradict each other");
     }

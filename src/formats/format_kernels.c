@@ -4,7 +4,7 @@
  * an object, times in ms.
  *
  * On import an entry needs a name, a configuration (object or text) and a status. If it has a time
- * but no status, its status is "ok". If it lacks implementation, device, size, dtype or choices,
+ * but no status, its status is "ok". If it lacks implementation, device, size, dtype or options,
  * those of the metadata are used. Other members are ignored in both, because such files come from
  * many programs.
  */

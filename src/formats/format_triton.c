@@ -34,7 +34,7 @@ static bool is_same(const char *a, const char *b)
     return strcmp(a == NULL ? "" : a, b == NULL ? "" : b) == 0;
 }
 
-/* Keeps the fastest trial of each size, dtype, choices and device. */
+/* Keeps the fastest trial of each size, dtype, set of options and device. */
 static ak_status collect(void *context, const ak_trial *trial, ak_error *err)
 {
     entries *all = context;
@@ -132,7 +132,7 @@ static size_t number_of(const entries *all, size_t at)
     return number;
 }
 
-/* Writes the key of an entry: its sizes in order, its dtype and, unless empty, its choices. */
+/* Writes the key of an entry: its sizes in order, its dtype and, unless empty, its options. */
 static ak_status put_key(ak_buf *out, const entry *e, ak_error *err)
 {
     json_t *sizes = NULL, *value;

@@ -139,7 +139,7 @@ static void describe_argument(ak_buf *text, const ak_problem *problem, size_t i)
 
 static void describe_choice(ak_buf *text, const ak_choice_spec *choice)
 {
-    ak_buf_print(text, "choice          %s = ", choice->name);
+    ak_buf_print(text, "option          %s = ", choice->name);
     for (size_t v = 0; v < choice->value_count; v++) {
         ak_buf_print(text, "%s%s%s", v == 0 ? "" : " | ", choice->values[v],
                      v == choice->default_index ? " (default)" : "");

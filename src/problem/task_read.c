@@ -140,7 +140,7 @@ out:
     return status;
 }
 
-/* ---- dtype, choices -------------------------------------------------------------------------- */
+/* ---- dtype, options -------------------------------------------------------------------------- */
 
 ak_status ak_task_read_dtype(bool *given, ak_task *task, const char *text, ak_error *err)
 {
@@ -181,7 +181,7 @@ static ak_status read_number(double *out, const ak_choice_spec *choice, const ch
     if (!ak_text_real(&value, text) || !(value >= choice->low && value <= choice->high) ||
         (whole && value != floor(value))) {
         return ak_fail(err, AK_INVALID,
-                       "choice %s: \"%.40s\" is not possible; it must be a %snumber from %.16g to "
+                       "option %s: \"%.40s\" is not possible; it must be a %snumber from %.16g to "
                        "%.16g",
                        choice->name, text, whole ? "whole " : "", choice->low, choice->high);
     }
@@ -222,7 +222,7 @@ static ak_status set_choice(ak_task *task, const char *name, const char *value, 
             continue;
         }
         if (task->choice[i] >= 0) {
-            return ak_fail(err, AK_INVALID, "choice %s is given twice", name);
+            return ak_fail(err, AK_INVALID, "option %s is given twice", name);
         }
         if (choice->kind != AK_CHOICE_TEXT) {
             task->choice[i] = 0;
@@ -238,12 +238,12 @@ static ak_status set_choice(ak_task *task, const char *name, const char *value, 
         for (size_t v = 0; v < choice->value_count; v++) {
             ak_buf_print(&list, "%s%s", v == 0 ? "" : ", ", choice->values[v]);
         }
-        ak_status status = ak_fail(err, AK_INVALID, "choice %s cannot be \"%.60s\"; it can be %s",
+        ak_status status = ak_fail(err, AK_INVALID, "option %s cannot be \"%.60s\"; it can be %s",
                                    name, value, list.data);
         ak_buf_free(&list);
         return status;
     }
-    return unknown_name("choice", name, names, problem, err);
+    return unknown_name("option", name, names, problem, err);
 }
 
 ak_status ak_task_read_choices(ak_task *task, const char *text, ak_error *err)

@@ -153,7 +153,7 @@ static void print_default(ak_buf *out, const json_t *best, const ak_report_model
     speed s = speed_of(over);
     if (best != NULL && model->default_config != NULL && model->best.config != NULL &&
         strcmp(model->best.config, model->default_config) == 0) {
-        return; /* it is the default, which another sentence says */
+        return; /* the best is the default; another sentence says so */
     }
     if (s.ratio > 0 && !named(best, "default")) {
         print_speed(out, &s, "the default configuration", "");

@@ -1,4 +1,5 @@
-/* line_diff.c: see line_diff.h. */
+/* line_diff.c: see line_diff.h. The common beginning and end of the texts are skipped; between them
+   dynamic programming finds a longest common subsequence. */
 #include "report/line_diff.h"
 
 #include <string.h>

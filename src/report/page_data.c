@@ -107,7 +107,8 @@ static json_t *changes_json(const ak_report_model *model)
     return list;
 }
 
-/* The first kinds; their number stays in "failure_kinds". */
+/* Keeps at most AK_PAGE_FAILURES_MAX kinds of failures; "failure_kinds" says how many there were.
+ */
 static bool cut_failures(json_t *report)
 {
     json_t *list = json_object_get(report, "failures");
@@ -132,7 +133,8 @@ static bool cut_failures(json_t *report)
     return ak_json_set(report, "failure_kinds", json_integer((json_int_t)count));
 }
 
-/* Index of a text that is kept once, null for none or when there are too many bytes of them. */
+/* Returns the index of a text in `texts`, which is added if it is new. Returns null if `text` is
+   NULL or would exceed the limit of bytes. */
 static json_t *keep_text(json_t *texts, ak_map *at, size_t *bytes, const char *text)
 {
     size_t index = json_array_size(texts);

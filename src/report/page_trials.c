@@ -180,7 +180,7 @@ static const struct {
 };
 #undef OF
 
-/* False: no memory. A column of zeros is left out. */
+/* Adds a column of numbers; a column of zeros is left out. Returns false if memory is out. */
 static bool add_numbers(json_t *out, const choice *c, size_t column)
 {
     bool any = false;
@@ -236,7 +236,7 @@ static const char *throttle_of(const ak_trial *trial)
 }
 
 static const struct {
-    const char *name, *names; /* of the column, and of the list that it has indices of */
+    const char *name, *names; /* name of the column; name of the list that its indices refer to */
     const char *(*get)(const ak_trial *trial);
     size_t most;
 } texts[] = {
@@ -265,7 +265,8 @@ static json_t *reason_json(const char *text)
     return value;
 }
 
-/* Index of the text in the list, which it is added to; -1: there are too many. */
+/* Finds the index of a text in `names`, adding a new one; -1 if `names` has `most` texts already.
+ */
 static ak_status index_of(json_int_t *out, ak_map *known, json_t *names, const char *text,
                           size_t most)
 {

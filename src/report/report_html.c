@@ -28,7 +28,7 @@ static int digit(char c)
     return c <= '9' ? c - '0' : c - 'a' + 10;
 }
 
-/* The hash of an asset as a policy has it: 'sha256-' and base64. */
+/* Writes the hash of an asset in the form of a content security policy: 'sha256-' and base64. */
 static void put_hash(ak_buf *out, const char *hex)
 {
     static const char letters[] =
@@ -38,7 +38,7 @@ static void put_hash(ak_buf *out, const char *hex)
         bytes[i] = (unsigned char)(16 * digit(hex[2 * i]) + digit(hex[2 * i + 1]));
     }
     ak_buf_puts(out, " 'sha256-");
-    for (size_t i = 0; i < 33; i += 3) { /* 32 bytes are 43 letters and one sign */
+    for (size_t i = 0; i < 33; i += 3) { /* 32 bytes are 43 characters and one '=' in base64 */
         unsigned word = (unsigned)bytes[i] << 16 | (unsigned)bytes[i + 1] << 8 | bytes[i + 2];
         for (int shift = 18; shift >= 0; shift -= 6) {
             bool last = i == 30 && shift == 0;
@@ -67,7 +67,7 @@ static void put_escaped(ak_buf *out, const char *text)
     }
 }
 
-/* In JSON "<" can only stand in a text, where an escape means the same. */
+/* Writes JSON without "<". It can stand only within a text, where its escape means the same. */
 static void put_data(ak_buf *out, const json_t *data)
 {
     ak_buf text = AK_BUF(AK_REPORT_BYTES_MAX);

@@ -1,4 +1,4 @@
-/* run_command.c: the command that repeats a run. */
+/* run_command.c: writes the command that repeats a run. */
 #include "report/report.h"
 
 #include <string.h>

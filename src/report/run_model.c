@@ -28,7 +28,7 @@ static bool keep_trial(void *context, const ak_trial *trial)
     gatherer *g = context;
     ak_report_model *model = g->model;
     if (strcmp(trial->run, model->run.id) != 0) {
-        model->elsewhere++; /* a trial of one size of many; that size has its own report */
+        model->elsewhere++; /* the trial is of one of many sizes, whose run has its own report */
         model->elsewhere_ok += trial->status == AK_TRIAL_OK ? 1 : 0;
         return true;
     }
@@ -376,7 +376,7 @@ static void choose_best(ak_report_model *model)
     const json_t *roofline = json_object_get(model->result, "roofline");
     if (json_is_object(roofline)) {
         ak_placement_read(&best->placement, roofline);
-    } else { /* the run had no end, or an earlier version recorded it */
+    } else { /* the run was stopped, or an earlier version recorded it */
         const ak_trial said = {.median_ms = best->ms,
                                .tflops = best->tflops,
                                .gbs = best->gbs,
@@ -392,7 +392,7 @@ static void choose_best(ak_report_model *model)
     }
 }
 
-/* The default takes part in every finish; a run without one tried it first. */
+/* Finds the default: it takes part in every finish, and a run without a finish tried it first. */
 static void find_default(ak_report_model *model)
 {
     size_t i;
@@ -465,7 +465,7 @@ static bool stop(void *any, const ak_call *call)
     return false;
 }
 
-/* What was said to language models; most runs asked none. */
+/* Reads the conversation with language models; most runs have none. */
 static ak_status read_calls(ak_report_model *model, ak_archive *archive, ak_error *err)
 {
     bool any = false;

@@ -49,7 +49,7 @@ static void add_run(ak_section_builder *b, const ak_report_model *model)
     ak_section_pair(b, "device", run->device);
     ak_section_pair(b, "size", run->size);
     ak_section_pair(b, "dtype", run->dtype);
-    ak_section_pair(b, "choices", run->choices);
+    ak_section_pair(b, "options", run->choices);
     ak_section_pair(b, "reference", ak_json_text_at(model->result, "checked_against"));
     ak_section_pair(b, "strategy", run->strategy);
     ak_section_pair(b, "started", run->started);
@@ -222,10 +222,11 @@ static const char *speed_format(const json_t *one)
                    : "%.3f";
 }
 
-/* A finish has a handful of finalists and libraries. */
+/* A finish has a dozen candidates; a list from a damaged archive is cut here. */
 #define FINISH_MAX 64
 
-/* Configurations come before libraries, the fastest first; who failed comes last. */
+/* Returns true if `a` stands above `b` in the table: configurations come before libraries, faster
+   candidates before slower ones, and those that failed come last. */
 static bool comes_before(const json_t *a, const json_t *b)
 {
     bool config_a = json_is_string(json_object_get(a, "config"));

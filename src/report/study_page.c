@@ -1,4 +1,4 @@
-/* study_page.c: the page of a study or of simulations. */
+/* study_page.c: makes the page of a study or of simulations. */
 #include "report/page.h"
 
 #include <string.h>

@@ -11,7 +11,7 @@
 #include "report/page.h"
 #include "report/section_builder.h"
 
-/* Lines of one change that are shown. */
+/* Of one change, at most this many lines are shown. */
 #define LINES_SHOWN 400
 
 /* ---- gathering --------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ static bool take_trial(void *context, const ak_trial *trial)
     return true;
 }
 
-/* Keeps the run's best if it is the version's so far. */
+/* Takes the best of a run as the best of its version if it is the fastest so far. */
 static ak_status take_best(ak_kernel_version *v, const ak_run *run, const json_t *result,
                            ak_error *err)
 {
@@ -97,7 +97,7 @@ static ak_status take(gathering *g, const ak_run *run)
     AK_TRY(result == NULL ? AK_OK : ak_config_text_in_result(result, g->err));
     const char *hash = json_string_value(json_object_get(environment, "source"));
     if (hash == NULL) {
-        goto out; /* nobody knows its sources */
+        goto out; /* the run did not record the hash of its sources */
     }
     g->version = version_of(g, run, hash);
     AK_TRY(g->status);
@@ -315,7 +315,7 @@ ak_status ak_versions_sections(ak_sections *out, const ak_versions *v, ak_error 
     ak_section_builder b = {.sections = out, .err = err, .status = AK_OK};
     add_versions(&b, v);
     add_same(&b, v);
-    /* The latest changes, as many as there is room for. */
+    /* The latest changes are shown, as many as there are sections left. */
     size_t most = AK_SECTIONS_MAX - 2, first = v->count > most ? v->count - most : 1;
     for (size_t i = first; i < v->count; i++) {
         add_changes(&b, v, i);

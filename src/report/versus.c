@@ -22,7 +22,8 @@ static int by_ratio(const void *a, const void *b)
     return x->a->id < y->a->id ? -1 : x->a->id > y->a->id;
 }
 
-/* A ranking begins with the fastest, so the first trial of a configuration is its fastest. */
+/* Finds the configurations that both runs tried. A ranking begins with the fastest trial, so the
+   first trial of a configuration is its fastest. */
 static ak_status find_common(ak_versus *v, ak_error *err)
 {
     ak_status status = AK_OK;
@@ -41,7 +42,8 @@ static ak_status find_common(ak_versus *v, ak_error *err)
             const ak_trial *a = v->a.ranking[at];
             v->common[v->common_count++] =
                 (ak_versus_common){.a = a, .b = b, .ratio = a->median_ms / b->median_ms};
-            AK_TRY(ak_map_put(of_a, b->config, v->a.ok_count, err)); /* a slower trial is none */
+            /* The configuration is done: B's slower trials of it must not match again. */
+            AK_TRY(ak_map_put(of_a, b->config, v->a.ok_count, err));
         }
     }
     if (v->common_count > 0) {
@@ -330,7 +332,7 @@ ak_status ak_versus_sections(ak_sections *out, const ak_versus *v, ak_error *err
 /* ---- the page ----------------------------------------------------------------------------------
  */
 
-/* [[evaluation, ms, config], ...] of the steps of a search, and what names the run. */
+/* Returns what names a run, and the steps of its search as [[evaluation, ms, config], ...]. */
 static json_t *side_json(const ak_report_model *model)
 {
     json_t *steps = json_array(), *object = json_object();

@@ -47,7 +47,7 @@ typedef struct stream {
     server *server;
     struct MHD_Connection *connection;
     ak_buf pending;
-    size_t sent; /* bytes of `pending` that were sent */
+    size_t sent; /* number of bytes of `pending` that were sent */
     bool suspended;
     struct stream *next;
 } stream;
@@ -66,7 +66,7 @@ struct server {
 /* ---- replies ----------------------------------------------------------------------------------
  */
 
-/* Takes the response, which may be NULL. */
+/* Queues a response and takes ownership of it. It may be NULL; the connection then ends. */
 static int queue(server *s, struct MHD_Connection *connection, unsigned status, const char *type,
                  struct MHD_Response *response)
 {
@@ -281,8 +281,8 @@ static void send_event(stream *one, const char *event, const json_t *list, const
     }
 }
 
-/* Queues the studies and the runs that changed since the place `since`. The last event has the new
-   place: who loses the connection between the two gets both again. */
+/* Queues the studies and the runs that changed since the place `since`. Only the last event has the
+   new place, so a browser that loses the connection between the two events gets both again. */
 static void tell(stream *one, const char *since)
 {
     char place[AK_WATCH_PLACE_BYTES];

@@ -66,6 +66,9 @@ typedef struct ak_bundle_build {
     ak_pack code, sources;
 } ak_bundle_build;
 
+/* Returns whether code of this backend is launched on a device beside the CPU, and so takes a
+   stream and has a launch in bundle.json (ak_backend_ops.is_cpu). */
+bool ak_bundle_is_for_gpu(const char *backend);
 /* Fills in `cases`, `environment` and `created`. */
 ak_status ak_bundle_cases(ak_bundle_build *b, const ak_bundle_request *request, ak_error *err);
 /* Fills in `variants`, `needs`, `code` and `sources`, and the variant of each case. */

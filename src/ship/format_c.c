@@ -116,11 +116,6 @@ static void print_prototypes(ak_buf *out, const writer *w, const char *tail)
     ak_buf_print(out, ")%s\n", tail);
 }
 
-static bool is_for_gpu(const writer *w)
-{
-    return strcmp(w->info->backend, "host") != 0;
-}
-
 static void print_function(ak_buf *out, const writer *w)
 {
     ak_buf_print(out, "int ak_%s(", w->info->name);
@@ -131,7 +126,7 @@ static void print_function(ak_buf *out, const writer *w)
                      w->argument[i]);
     }
     ak_buf_print(out, ",\n    void *workspace, size_t workspace_bytes%s)",
-                 is_for_gpu(w) ? ", void *stream" : "");
+                 ak_bundle_is_for_gpu(w->info->backend) ? ", void *stream" : "");
 }
 
 /* ---- the header -------------------------------------------------------------------------------
@@ -194,7 +189,7 @@ static ak_status write_header(ak_buf *out, const writer *w, ak_error *err)
         ak_buf_print(out, " *   %2d  %s\n", i, akr_status_text((akr_status)i));
     }
     ak_buf_puts(
-        out, is_for_gpu(w)
+        out, ak_bundle_is_for_gpu(w->info->backend)
                  ? " *\n * Arrays and workspace are in the memory of the GPU. A call puts the work "
                    "into the stream (a CUstream or\n * cudaStream_t) and returns at once; a graph "
                    "may capture it. The code is loaded by the first call, into the\n * context "
@@ -207,12 +202,12 @@ static ak_status write_header(ak_buf *out, const writer *w, ak_error *err)
     ak_buf_print(out,
                  " */\n#ifndef AK_%s_H\n#define AK_%s_H\n\n#include <stddef.h>\n"
                  "#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
-                 "/* The bytes of the workspace at these sizes. */\n",
+                 "/* Gives the bytes of the workspace at these sizes. */\n",
                  info->name, info->name);
     print_prototypes(out, w, ";");
     print_function(out, w);
     ak_buf_print(out,
-                 ";\n/* What a status means; of one that opening gave, why. */\n"
+                 ";\n/* Says what a status means or, if the bundle could not be opened, why. */\n"
                  "const char *ak_%s_text(int status);\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n",
                  info->name);
     return ak_buf_status(out, err);
@@ -280,7 +275,7 @@ static void print_body(ak_buf *out, const writer *w)
                  "    return status != 0 && status == (int)one_status && one_error.text[0] != 0\n"
                  "               ? one_error.text\n"
                  "               : akr_status_text((akr_status)status);\n}\n",
-                 is_for_gpu(w) ? "stream" : "NULL", info->name);
+                 ak_bundle_is_for_gpu(w->info->backend) ? "stream" : "NULL", info->name);
 }
 
 static ak_status write_source(ak_buf *out, const writer *w, ak_error *err)
@@ -401,7 +396,7 @@ static void print_test(ak_buf *out, const writer *w, const akr_plan *plan)
     ak_buf_print(out, "    return ended(\"%s\", wrong);\n}\n", info->name);
 }
 
-/* Returns whether an argument has a 8-bit or 16-bit type. C has no arithmetic for these, so a test
+/* Returns whether an argument has an 8-bit or 16-bit type. C has no arithmetic for these, so a test
    would have to convert their bits first. */
 static bool has_small_types(const akr_info *info)
 {
@@ -426,7 +421,7 @@ static ak_status write_test(ak_buf *out, const writer *w, ak_error *err)
                  info->name, info->name, info->name, info->name);
     (void)snprintf(name, sizeof name, "source/%.63s/reference.c", info->kernel);
     const ak_pack_file *reference = ak_pack_find(w->pack, name);
-    if (reference == NULL || is_for_gpu(w) || has_small_types(info) ||
+    if (reference == NULL || ak_bundle_is_for_gpu(w->info->backend) || has_small_types(info) ||
         akr_query(&plan, w->bundle, akr_measured_size(w->bundle, 0), NULL) != AKR_OK) {
         AK_TRY(print_asset(out, "runtime/amalgam_test.c", err));
         ak_buf_print(out,

@@ -17,7 +17,7 @@
 typedef struct writer {
     const ak_task *task;
     ak_scope *scope;
-    const char *open[OPEN_MAX]; /* names that stay names */
+    const char *open[OPEN_MAX]; /* names that a launch gives values: they stay names in programs */
     size_t open_count;
     bool folds; /* for one size: values of "Let" are written into what uses them */
     char where[300];
@@ -40,7 +40,8 @@ static const char *text_of(char buffer[64], const json_t *value)
     return buffer;
 }
 
-/* Sets a member to the program of an expression; `value` NULL: of the number `fallback`. */
+/* Sets a member to the program of an expression or, if `value` is NULL, of the number `fallback`.
+ */
 static ak_status set(json_t *object, const char *key, const json_t *value, int fallback, writer *w)
 {
     char buffer[64];
@@ -232,7 +233,7 @@ static ak_status write_kernel(json_t *out, const json_t *launch, const ak_config
             : ak_fail_memory(w->err));
     AK_TRY(set(one, "use", json_object_get(launch, "Use"), 1, w));
     if (is_never_used(json_object_get(one, "use"))) {
-        goto out; /* the code may leave its entry out */
+        goto out; /* the kernel is not launched with this configuration, and may be compiled out */
     }
     for (size_t i = 0; i < json_array_size(lets); i++) {
         AK_TRY(write_let(let, json_array_get(lets, i), w));

@@ -5,10 +5,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/ak_runtime.h"
+#include "backend/backend.h"
 #include "base/alloc.h"
 #include "base/ascii.h"
 #include "formats/format.h"
+#include "runtime/ak_runtime.h"
+
+bool ak_bundle_is_for_gpu(const char *backend)
+{
+    const ak_backend_ops *ops = NULL;
+    return ak_backend_find(&ops, backend, NULL) == AK_OK && !ops->is_cpu;
+}
 
 static void build_clear(ak_bundle_build *b)
 {

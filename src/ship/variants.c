@@ -22,16 +22,10 @@
 /* ---- which cases share code -------------------------------------------------------------------
  */
 
-/* Returns whether kernels are launched by what the space file says, and have their own names. */
-static bool is_for_gpu(const ak_task *task)
-{
-    return strcmp(task->implementation->backend, "cuda") == 0;
-}
-
 static ak_status options_of(ak_options *out, const ak_bundle_case *one, ak_error *err)
 {
     AK_DO(ak_task_options(out, one->task, &one->config, err));
-    if (is_for_gpu(one->task)) {
+    if (ak_bundle_is_for_gpu(one->task->implementation->backend)) {
         return AK_OK;
     }
     /* -s removes all names but those that can be looked up: the file becomes smaller and is the
@@ -135,7 +129,7 @@ static ak_status write_programs(ak_bundle_variant *v, ak_error *err)
     status = status == AK_OK ? ak_program_of(&v->threads, task->implementation->threads, scope,
                                              sizes, count, place, err)
                              : status;
-    if (status == AK_OK && is_for_gpu(task)) {
+    if (status == AK_OK && ak_bundle_is_for_gpu(task->implementation->backend)) {
         status = ak_bundle_launch(&v->launch, v->first, false, err);
     }
     if (status == AK_INVALID) {
@@ -144,7 +138,7 @@ static ak_status write_programs(ak_bundle_variant *v, ak_error *err)
         json_decref(v->threads);
         v->workspace = v->threads = NULL;
         v->when = always();
-        v->for_one = is_for_gpu(task);
+        v->for_one = ak_bundle_is_for_gpu(task->implementation->backend);
         status = v->when == NULL ? ak_fail_memory(err)
                  : v->for_one    ? ak_bundle_launch(&v->launch, v->first, true, err)
                                  : AK_OK;
@@ -181,7 +175,7 @@ static ak_status new_variant(ak_bundle_build *b, const ak_bundle_case *one, cons
                              .option_count = options->count,
                              .compiler = options->compiler};
     *options = (ak_options){0};
-    if (is_for_gpu(one->task)) {
+    if (ak_bundle_is_for_gpu(one->task->implementation->backend)) {
         v->compiler = "nvrtc";
     }
     (void)snprintf(v->file, sizeof v->file, "code/%zu%s", b->variant_count,
@@ -291,7 +285,7 @@ static ak_status compile(ak_bundle_build *b, ak_bundle_variant *v, ak_error *err
                           .memory_max = MEMORY_MAX,
                           .priority = AK_PROC_USUAL};
     AK_TRY(backend->requires(&needs, v->version, sizeof v->version, &job, err));
-    if (is_for_gpu(task)) {
+    if (ak_bundle_is_for_gpu(task->implementation->backend)) {
         (void)snprintf(v->entry, sizeof v->entry, "%s", task->implementation->kernel_name);
     } else {
         name_entry(v, task);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "archive/config_text.h"
+#include "backend/backend.h"
 #include "base/alloc.h"
 #include "runtime/ak_runtime.h"
 #include "tuner/session.h"
@@ -26,6 +27,12 @@ static ak_status open_bundle(akr_bundle **out, const char *path, int flags, ak_e
     akr_error why;
     akr_status status = akr_open(out, path, flags, &why);
     bool known = (size_t)status < sizeof statuses / sizeof statuses[0];
+    if (status == AKR_NOT_FOUND) {
+        return ak_fail(err, AK_NOT_FOUND,
+                       "%.300s; give a bundle, which 'autokernel export KERNEL --format bundle' "
+                       "writes",
+                       why.text);
+    }
     return status == AKR_OK
                ? AK_OK
                : ak_fail(err, known && statuses[status] != AK_OK ? statuses[status] : AK_INTERNAL,
@@ -93,16 +100,18 @@ static ak_status open_task(ak_task **out, ak_config *config, const verifying *v,
                            const json_t *variant, const char *size, ak_error *err)
 {
     const json_t *environment = json_object_get(v->file, "environment");
-    char kernel[AK_PATH_MAX], name[AK_PATH_MAX], *text = NULL;
+    char kernel[AK_PATH_MAX], name[AK_PATH_MAX], device[AK_DEVICE_NAME_BYTES], *text = NULL;
     ak_task *task = NULL;
     ak_status status = AK_OK;
+    const char *backend = ak_json_text_at(v->file, "backend");
+    (void)snprintf(device, sizeof device, "%.50s:0", backend);
     (void)snprintf(name, sizeof name, "source/%.100s", ak_json_text_at(v->file, "kernel"));
     AK_TRY(ak_fs_join(kernel, v->folder, name, err));
     const ak_task_spec spec = {
         .kernel = kernel,
         .kept = true,
         .implementation = ak_json_text_at(v->file, "implementation"),
-        .device = strcmp(ak_json_text_at(v->file, "backend"), "cuda") == 0 ? "cuda:0" : NULL,
+        .device = ak_bundle_is_for_gpu(backend) ? device : NULL,
         .size = size,
         .dtype = ak_json_text_at(v->file, "dtype"),
         .choices = ak_json_text_at(v->file, "options"),

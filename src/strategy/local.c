@@ -20,7 +20,7 @@
       "1 is undone by the descent, 5 is as good as random")                                        \
     X(WIDE, "wide", 1, 0, 1, false,                                                                \
       "probability that a descent goes on to values that are not adjacent",                        \
-      "parameters that are choices have no order")
+      "parameters whose values are names have no order")
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 

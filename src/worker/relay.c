@@ -1,4 +1,4 @@
-/* relay.c: what both relays need; see relay.h. */
+/* relay.c: moves lines between two processes, for both relays; see relay.h. */
 #include "worker/relay.h"
 
 #include <errno.h>

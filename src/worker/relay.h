@@ -8,12 +8,12 @@
  * worker --stdio`), and the far relay starts the worker. Both pass lines on. Besides that:
  *
  *   - The first line of the far relay is its hello: protocol, version, build, host, cores, and
- *     the folder for the files of the run: the pool's own folder where that is seen ("shared"),
- * else a new one, into which the files travel (travel.h). Anything else or another build ends the
- *     connection with one line that says why.
+ *     the folder for the files of the run. This is the pool's own folder if the other machine sees
+ *     it ("shared"), else a new one, into which the files travel (travel.h). Any other first line,
+ *     or another build, ends the connection with one line that says why.
  *   - An empty line is a beat. The near relay sends one now and then and the far relay answers it,
- *     whatever the worker is doing. Whoever hears nothing for several beats ends its side. So
- *     nothing of ours stays behind on a machine that is cut off.
+ *     whatever the worker is doing. A relay that hears nothing for several beats ends its side, so
+ *     no process of ours stays behind on a machine that is cut off.
  *   - When the tuner has ended, however it did, the near relay ends the launcher: it closes the
  *     pipe, then sends SIGTERM, then SIGKILL. The far relay ends the worker when its input ends.
  *   - The last line before an end that was not asked for is {"ended": why, "lost": true or false,
@@ -43,8 +43,8 @@ typedef struct ak_relay_end {
     ak_line_reader lines;
     ak_buf pending; /* the bytes from `sent` on are not written yet */
     size_t sent;
-    bool over;     /* it closed its pipe, or sent a line that is too long (`broken`) */
-    bool broken;   /* it sent a line that is too long */
+    bool over;     /* this side closed its pipe, or sent a line that is too long (`broken`) */
+    bool broken;   /* this side sent a line that is too long */
     int64_t heard; /* when bytes came last */
 } ak_relay_end;
 
@@ -60,7 +60,7 @@ void ak_relay_turn(ak_relay_end *a, ak_relay_end *b, int extra, int64_t wait_ns)
 /* Writes what is pending, for at most wait_ns. */
 void ak_relay_flush(ak_relay_end *end, int64_t wait_ns);
 
-/* Milliseconds between two beats. */
+/* Returns the time between two beats in milliseconds. */
 int64_t ak_relay_beat_ms(void);
 /* Writes the hash of this program's file, or "" if it cannot be read. */
 #define AK_BUILD_BYTES 33

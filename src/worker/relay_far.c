@@ -13,7 +13,7 @@
 #include "worker/process.h"
 #include "worker/travel.h"
 
-#define LAST_NS AK_SECOND_NS /* for the last line */
+#define LAST_NS AK_SECOND_NS /* the last line may take this long to be written */
 
 static void say_hello(ak_relay_end *near, const char *folder, bool shared)
 {

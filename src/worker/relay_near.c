@@ -24,7 +24,7 @@ typedef struct near {
     bool queues, greeted;
     char host[64];
     char said[SAID_BYTES]; /* end of what the launcher wrote to its stderr */
-    size_t length;         /* of it */
+    size_t length;         /* bytes of `said` */
     bool deaf;             /* the launcher has closed its stderr */
     char why[WHY_BYTES];   /* why the connection is over; "" while it is open */
     bool lost, final;      /* as in relay.h */
@@ -162,7 +162,7 @@ static void explain_end(near *n)
     char how[128] = "it closed its pipe";
     int64_t deadline = ak_clock_ns() + CLOSED_NS;
     for (listen_to_errors(n); !n->deaf && ak_clock_ns() < deadline; listen_to_errors(n)) {
-        ak_clock_sleep_ns(AK_MS_NS); /* what it wrote last may still be on its way */
+        ak_clock_sleep_ns(AK_MS_NS); /* what the launcher wrote last may not have arrived yet */
     }
     for (; !ak_proc_ended(how, sizeof how, &n->proc) && ak_clock_ns() < deadline;) {
         ak_clock_sleep_ns(AK_MS_NS);

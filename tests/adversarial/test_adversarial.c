@@ -1,7 +1,8 @@
 /*
- * Attacks on the judge, one a line: what each does, and what must become of it, bare and wasting
- * some microseconds a call to look plausible. And honest kernels, all of which must be accepted.
- * docs/trust.md has the classes. Real compilers, real worker processes.
+ * test_adversarial.c: tests attacks on the judge, one a line with the status that it must get,
+ * each as it is and with some wasted microseconds a call that make it look plausible; and honest
+ * kernels, all of which must be accepted. docs/trust.md has the classes of attacks. Compilers and
+ * worker processes are real.
  */
 #include <math.h>
 #include <setjmp.h>

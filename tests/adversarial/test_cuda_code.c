@@ -1,7 +1,7 @@
 /*
- * What a candidate's compiled code may contain, where there is NVRTC but no GPU: attacks that keep
- * state in a module or call the driver are refused, and no honest kernel is.
- * tests/gpu/adversarial.py tries all of them on a device.
+ * test_cuda_code.c: tests what a candidate's compiled code may contain, with NVRTC and without a
+ * GPU: attacks that keep state in a module or call the driver are refused, and no honest kernel
+ * is. tests/gpu/adversarial.py tries all attacks on a device.
  */
 #include <setjmp.h>
 #include <stdarg.h>

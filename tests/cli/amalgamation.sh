@@ -1,5 +1,5 @@
-# A bundle as one .c and one .h: they compile without a warning as C99 and as C++, by both compilers,
-# and the test beside them runs where there is no autokernel.
+# Tests a bundle as one .c and one .h: they compile without a warning as C99 and as C++, by both compilers,
+# and the test beside them runs without autokernel.
 for tool in gcc g++ clang clang++; do command -v $tool >/dev/null || { echo "no $tool"; exit 77; }; done
 kernel=$TESTS/../data/kernels/double
 autokernel tune "$kernel" --sizes '100;n=200000' --evals 2 --dispatch 2 --quiet >/dev/null 2>&1

@@ -1,4 +1,4 @@
-# Trials in, trials out: import, the views of the archive, export.
+# Imports trials, shows them by every command that reads the archive, and exports them.
 cat >trials.csv <<'CSV'
 timestamp,name,ms,tflops,status,config,device,size,dtype,implementation
 2026-01-02T03:04:05.000Z,matmul,2.5,0.8,ok,"MR=6,KC=256",host,"M=1000,N=1000,K=1000",f32,host

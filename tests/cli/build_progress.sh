@@ -1,5 +1,5 @@
-# What `make` shows while it builds: in a pipe nothing of a build that is quick, on a terminal one line
-# that is redrawn; of a build that fails all that it printed, and its exit code.
+# Tests what `make` prints while it builds: in a pipe nothing about a quick build, on a terminal one line that
+# is redrawn, and after a failed build all its output and its exit code.
 progress=$TESTS/../../tools/progress.sh
 bash "$progress" log building sh -c 'echo "[1/2] Building C object"; echo "[2/2] Linking"'
 echo "exit $?"

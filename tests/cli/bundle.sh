@@ -1,5 +1,5 @@
-# A result that runs without autokernel: a bundle is written, looked at with tar, and called from a C
-# program that knows nothing but the runtime; what is no whole bundle is refused.
+# Writes a bundle, looks at it with tar, and calls it from a C program that knows only the runtime; damaged
+# bundles are refused.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 root=$TESTS/../..
 quiet='--libraries none --quiet'

@@ -1,5 +1,5 @@
-# Bundles for GPUs, with the driver and the compiler of tests/fakes: written, shown, verified, called from
-# C on a stream and in a graph, as one .c and .h; and what is refused.
+# Tests bundles for GPUs, with the driver and the compiler of tests/fakes: they are written, shown, verified,
+# called from C on a stream and in a graph, and as one .c and .h. Checks what is refused.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 root=$TESTS/../..
 for library in CUDA NVRTC CUBLASLT CUDNN NVML; do export AUTOKERNEL_LIB$library=$AK_FAKE_CUDA; done

@@ -1,5 +1,5 @@
-# Configurations by hand: over many sizes, of a trial, tried first in a search; and kernel folders with
-# results beside their spaces.
+# Tests configurations given by hand: over many sizes, of a trial, tried first in a search; and kernel folders
+# that hold results beside their spaces.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 autokernel new kernel mine >/dev/null
 cd mine

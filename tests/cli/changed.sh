@@ -1,4 +1,4 @@
-# A kernel that was edited after it was measured: whoever looks at the results is told.
+# Tests that every command that shows results says so if the kernel was edited after it was measured.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 words() { grep -o -E "(warning: )?kernel mine has changed since .*|The kernel has changed since .*"; }
 autokernel new kernel mine >/dev/null

@@ -1,5 +1,5 @@
-# Of several implementations what was measured decides, for every command alike: `a` comes first in
-# the folder and takes a hundred times as long.
+# Tests that every command chooses among several implementations by measurements: `a` comes first in the
+# folder and takes a hundred times as long.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 autokernel new kernel mine >/dev/null
 for i in a b; do

@@ -1,4 +1,5 @@
-# Configurations side by side: verdicts and what tells noise from a difference, in words and in JSON.
+# Compares configurations side by side: checks verdicts, and what tells noise from a difference, as text and
+# as JSON.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 autokernel new kernel mine >/dev/null
 compare="autokernel compare ./mine --size 64 --config default --config UNROLL=8 --time 0.3s"

@@ -1,5 +1,5 @@
-# bench/cuda/tables.py on an executable that only says what the real one would: the table, its ratios
-# and their means, a shape that fails, and going on with what is not there yet.
+# Runs bench/cuda/tables.py on a script in place of autokernel. Checks the table, its ratios and their means,
+# a shape that fails, and that a second call measures only what is missing.
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 cat >stub <<'STUB'
 #!/bin/sh

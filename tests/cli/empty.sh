@@ -1,4 +1,4 @@
-# Everything that reads the archive, before there is anything in it.
+# Runs every command that reads the archive while the archive is empty.
 try() { autokernel "$@"; echo "exit $?"; }
 try history
 try history --json

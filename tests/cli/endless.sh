@@ -1,5 +1,5 @@
-# A kernel that does not end: it is said what is waited for, and it is given up soon where the
-# reference takes no time.
+# Tests a kernel that does not end: the progress says what it waits for, and gives up soon if the reference is
+# fast.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 autokernel new kernel mine >/dev/null
 sed -i 's/^    int n = .*/    for (volatile int on = 1; on;) {}\n&/' mine/host.c

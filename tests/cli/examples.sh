@@ -24,7 +24,7 @@ for command in $commands; do
         'autokernel tune '*) line="$line --evals 1 --libraries none" ;;
         'autokernel compare '*--config*) line="$line --time 0.3s --libraries none" ;;
         'autokernel compare '*) line="$line --time 0.3s --libraries openblas" ;;
-        'autokernel bench '*) line="$line --time 0.3s" ;;
+        'autokernel bench '*--baselines*) line="$line --time 0.3s" ;;
         esac
         echo "$line"
         eval "words=($line)"

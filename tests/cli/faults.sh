@@ -1,5 +1,5 @@
-# What happens to a run when something is killed, stopped, full, locked or changed: how many trials are
-# lost, what is left behind, and whether --resume goes on to the trials of an undisturbed run.
+# Kills and stops processes, fills and locks files during runs. Checks how many trials are lost, what is left
+# behind, and whether --resume continues to the trials of an undisturbed run.
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 autokernel new kernel part >/dev/null

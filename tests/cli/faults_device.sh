@@ -1,5 +1,5 @@
-# What happens to a run when its GPU is lost in the middle of the search or of the finish, and when the
-# GPU has no memory left: as faults.sh, on a driver that needs no GPU (fakes/fake_cuda.c).
+# Takes the GPU away in the middle of the search and of the finish, and fills its memory. Checks what
+# faults.sh checks, on a driver that needs no GPU (fakes/fake_cuda.c).
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 [ -n "${AK_TEST_FAKE_CUDA:-}" ] || { echo "no fake driver"; exit 77; }
 for library in CUDA NVRTC NVML CUBLASLT CUDNN; do export AUTOKERNEL_LIB$library="$AK_TEST_FAKE_CUDA"; done

@@ -1,5 +1,5 @@
-# What happens to a run when the archive's disk becomes full, when memory is short, and when the
-# calendar jumps: as faults.sh. machine.sh has a full folder for temporary files.
+# Fills the archive's disk, makes memory short, and lets the calendar jump during runs. Checks what faults.sh
+# checks. machine.sh fills the folder for temporary files.
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 autokernel new kernel part >/dev/null

@@ -1,4 +1,5 @@
-# Who comes and why not, in one line each; the array job; sizes side by side.
+# Tests fleet status (which workers came, and why the others did not), the array job of fleet batch, and sizes
+# that are tuned side by side.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 autokernel fleet status --launcher cmd:env --workers 2 --device host
 echo "exit $?"

@@ -1,4 +1,5 @@
-# matmul_fp8 on the host: three kinds of scales, both types of C, sizes that are no whole blocks; what is refused.
+# Tests matmul_fp8 on the host: three kinds of scales, both types of C, sizes that are not whole blocks, and
+# what is refused.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 try() { autokernel check matmul_fp8 "$@" --quiet >out 2>&1; echo "exit $?"; grep -v '^ok' out; }
 small=M=37,N=200,K=300

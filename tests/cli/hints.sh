@@ -1,4 +1,5 @@
-# What people try from habit leads to what is meant; where nothing is near, no guess is made.
+# Tests that what people type from habit is answered with the right word, and that nothing is guessed if no
+# word is near.
 try() { autokernel "$@" 2>&1 | sed 's/.*; //'; }
 try tune matmul --max-iterations 3
 try tune matmul --iters=3

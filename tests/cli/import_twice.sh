@@ -1,5 +1,5 @@
-# What was exported is there already, in whatever format it comes back; in another archive it says
-# the same, what the finish of the run found included.
+# Tests that an import of exported trials adds none of them again, in any format; another archive then gives
+# the same results, those of the finish included.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 autokernel new kernel mine >/dev/null
 autokernel tune ./mine --size 64 --config 'UNROLL=1;UNROLL=2' --evals 3 --quiet >/dev/null

@@ -1,5 +1,5 @@
-# What a program that starts autokernel has done to its signals, files and streams does not change what
-# becomes of candidates; and whoever names a worker gets that worker.
+# Tests that changed signals, files and streams of the program that starts autokernel do not change its
+# results, and that AUTOKERNEL_WORKER selects the worker.
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 export AUTOKERNEL_ARCHIVE=none.db
 autokernel new kernel fates >/dev/null

@@ -1,4 +1,4 @@
-# Ctrl-C and SIGTERM end a run early and keep what it found.
+# Tests that Ctrl-C and SIGTERM end a run early and keep its results.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 for signal in INT TERM; do
     rm -f events

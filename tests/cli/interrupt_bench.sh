@@ -1,4 +1,4 @@
-# Ctrl-C ends bench, check and compare at once, however long the measurement would have taken.
+# Tests that Ctrl-C ends bench, check and compare at once, however long the measurement would have taken.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 for command in "compare matmul --size 64 --time 700h" \
     "bench matmul --size 64 --config default --baselines --time 700h" \

@@ -1,5 +1,5 @@
-# An expression of the implementation that has no value, or an impossible one, for some configurations is
-# the fault of these: each is a trial that says so, and everything else goes on.
+# Tests expressions of an implementation that have no value, or an impossible one, for some configurations:
+# each such configuration is an invalid trial with the reason, and the run goes on.
 export AUTOKERNEL_ARCHIVE=$PWD/archive.db
 write() { # WORKSPACE THREADS, each an expression
     cat >part/host.json <<JSON

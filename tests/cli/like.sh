@@ -1,5 +1,5 @@
-# What was best elsewhere is tried first, and said so: by --like on recordings, and by the archive at
-# other sizes and in other types. A made-up kernel on two "devices" whose times have the same order.
+# Tests that what was best elsewhere is tried first and that the output says so: by --like on recordings, and
+# by the archive at other sizes and dtypes. A made-up kernel has times of the same order on two "devices".
 cat >make.py <<'END'
 import json, math, random, sys
 name, device, size, kind = sys.argv[1:5]

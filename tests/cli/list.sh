@@ -1,4 +1,4 @@
-# What there is, and what can be tuned in a kernel.
+# Tests what list prints: everything that the build has, and what can be tuned in a kernel.
 autokernel list
 echo "exit $?"
 autokernel list --json | tr -d ' \n' | grep -o '"kernels":\[{"name":"attention_decode"'

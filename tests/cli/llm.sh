@@ -1,4 +1,4 @@
-# The language-model command without a network: answers from scripts, and every line of refusal.
+# Tests the command llm without a network: answers come from scripts, and every refusal is one line.
 unset OPENAI_API_KEY ANTHROPIC_API_KEY
 try() { autokernel llm "$@"; echo "exit $?"; }
 cat >answers.jsonl <<'END'

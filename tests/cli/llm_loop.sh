@@ -1,5 +1,5 @@
-# A language model in a run, from a script of answers: what is said while it runs, what llm show and
-# stats say afterwards, what happens without one; and a study on a recording.
+# Runs a search with a language model, whose answers come from a script. Checks what is printed meanwhile,
+# what llm show and stats print afterwards, what happens without a model, and a study on a recording.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 cat >answers.jsonl <<'END'
 {"text": {"proposals": [{"hypothesis": "longer turns", "expected_gain_pct": 10, "parent": null, "changes": {"UNROLL": 8}}, {"hypothesis": "between two values", "expected_gain_pct": 5, "parent": null, "changes": {"UNROLL": 3}}, {"hypothesis": "", "expected_gain_pct": 1, "parent": null, "changes": {"UNROLL": 100}}]}}

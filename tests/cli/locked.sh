@@ -1,5 +1,5 @@
-# Another program keeps the archive locked: the run goes on, its results wait and none is lost; what only
-# reads is not kept waiting.
+# Tests a run while another program keeps the archive locked: the run goes on, its results wait and none is
+# lost; commands that only read do not wait.
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 export AUTOKERNEL_ARCHIVE=$PWD/archive.db
 autokernel new kernel part >/dev/null

@@ -1,5 +1,5 @@
-# A search that may try more ends no worse: same recording, same seed, ever larger budgets. (Nothing
-# is measured, so the same seed gives the same figures everywhere.)
+# Tests that a search with a larger budget ends no worse, on the same recording with the same seed. (Nothing
+# is measured, so the same seed gives the same figures on every machine.)
 recordings=$TESTS/../../bench/recordings
 best() {
     autokernel tune "$recordings/$1.json.gz" --device sim --seed "$2" --evals "$3" --json --quiet \

@@ -1,5 +1,5 @@
-# The folder for temporary files becomes full, or goes, in the middle of a run: no configuration is to
-# blame, the run ends with what to do, and what was found is measured again.
+# Fills or removes the folder for temporary files in the middle of a run. No configuration is blamed, the run
+# ends with a line that says what to do, and the results so far are measured again.
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 real=$(command -v gcc) || { echo "no gcc"; exit 77; }
 export AUTOKERNEL_ARCHIVE=$PWD/archive.db

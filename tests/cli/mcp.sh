@@ -1,4 +1,4 @@
-# An agent's session over pipes: every tool on a recording, bad input, budgets, cancellation, and one
+# Plays an agent's session over pipes: every tool on a recording, bad input, budgets, cancellation, and one
 # real measurement on the host.
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 export PYTHONPATH=$TESTS PYTHONDONTWRITEBYTECODE=1

@@ -1,4 +1,4 @@
-# A folder with the name of a built-in kernel must hold the same; what is new in it has a new name.
+# Tests that a folder with the name of a built-in kernel is refused unless it holds the same kernel.
 kernels=$TESTS/../../kernels
 try() { autokernel list ./ours/reduce >out 2>err; echo "exit $?"; cat err; }
 cp -r "$kernels" ours

@@ -1,4 +1,4 @@
-# A kernel folder is made of a T1 file or a source; what is missing is said.
+# Makes kernel folders from T1 files and from sources, and checks that each says what is still missing.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 export AUTOKERNEL_LIBCUDA=$PWD/nowhere.so
 cp -r "$TESTS/../../examples/t1" t1

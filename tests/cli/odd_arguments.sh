@@ -1,5 +1,5 @@
-# Whatever is on the command line: exit code 0, 1 or 2, and at most one line of complaint if it is 2; import
-# has one for each file.
+# Tests that any command line gives exit code 0, 1 or 2, and with 2 at most one line of complaint; import has
+# one line for each file.
 long=$(head -c 100000 /dev/zero | tr '\0' x)
 pieces=('' - -- --- = --= --=x -h --help --json --json=1 --json=x --evals --evals=3 -1 0 99999999999999999999
     matmul ./ / /dev/null '%s%n' $'\033[31m' $'line\nbreak' $'\xff\xfe' --size --size=1 "$long" --config @ --config=@/

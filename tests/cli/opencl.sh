@@ -1,5 +1,5 @@
-# The whole loop on an OpenCL device; PoCL makes one of the processor. Tiny sizes: what is tested is
-# that results are right and that failures are told apart, never a speed.
+# Runs the whole loop on an OpenCL device; PoCL makes one of the processor. Sizes are tiny: the test checks
+# results and failures, not speed.
 device=$(autokernel doctor --json | grep -o '"device":"opencl:[0-9]*"' | head -n 1 | cut -d '"' -f 4)
 [ -n "$device" ] || { echo "there is no OpenCL platform: apt-get install pocl-opencl-icd ocl-icd-libopencl1"; exit 77; }
 autokernel list softmax --device opencl:0 | grep -E 'on opencl:0|^THREADS '

@@ -1,4 +1,5 @@
-# Standard output that cannot be written is noticed; a reader that leaves is not a fault to shout about.
+# Tests that a standard output that cannot be written is reported, and that a closed pipe ends a command
+# silently.
 autokernel help >/dev/full
 echo "exit $?"
 autokernel history --json >/dev/full

@@ -1,4 +1,4 @@
-# Rows that do not adjoin, choices that are numbers, macros of the task.
+# Tests rows at a distance, options of a problem that are numbers, and macros of the task.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 mkdir gap
 cat >gap/problem.json <<'END'

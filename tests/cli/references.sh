@@ -1,4 +1,4 @@
-# With what results are compared, from the strongest to the weakest reference, and that each is named.
+# Tests every kind of reference, from the strongest to the weakest, and that the output names the one used.
 # Python functions need NumPy: python/reference tests them.
 command -v gcc >/dev/null && command -v python3 >/dev/null || { echo "no gcc or no python3"; exit 77; }
 autokernel new kernel mine >/dev/null

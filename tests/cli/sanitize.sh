@@ -1,6 +1,6 @@
-# --sanitize: whoever passes is built with sanitizers and run at the edge-case sizes. Reading beside an
-# argument, undefined behaviour and memory that every call loses are found and named, in text, in JSON and
-# in the report; nothing is said of who is clean.
+# Tests --sanitize: a configuration that passed is built with sanitizers and run at the edge-case sizes. Reads
+# outside of an argument, undefined behaviour and memory that every call leaks are found and named, in text,
+# in JSON and in the report; nothing is printed about configurations without a finding.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 echo 'int main(void) { return 0; }' >probe.c
 gcc -fsanitize=address,undefined probe.c -o probe 2>/dev/null && ./probe || { echo "gcc has no sanitizers here"; exit 77; }

@@ -1,4 +1,4 @@
-# Spaces of devices that are not here, by their data sheets.
+# Lists the spaces of devices that this machine does not have, from their data sheets.
 export AUTOKERNEL_LIBCUDA=$PWD/nowhere.so # as on a machine without a driver
 try() { autokernel "$@" >out 2>err; echo "exit $?"; grep -v '^warning' err; }
 try list matmul --impl cuda_sm90 --dtype bf16

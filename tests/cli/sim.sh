@@ -1,5 +1,5 @@
-# A recording in place of a device: the whole of tune, report and history on its clock, the same bytes
-# for the same seed, a language model that is replayed, a kernel of ours, and what is wrong.
+# Tests a recording in place of a device: tune, report and history on its clock, the same bytes for the same
+# seed, a language model that is replayed, a kernel of our own, and mistakes.
 cp "$TESTS"/../data/recordings/tiny.json .
 cp "$TESTS"/../../bench/recordings/matmul.json.gz .
 echo "- a recording by itself"

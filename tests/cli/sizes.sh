@@ -1,4 +1,4 @@
-# One kernel for many sizes: tune, look at the report, export the table, use it for other sizes.
+# Tunes one kernel for many sizes, reads the report, exports the table, and uses it for other sizes.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 kernel=$TESTS/../data/kernels/double
 autokernel tune "$kernel" --sizes '100;n=200000' --evals 4 --dispatch 2 --events events.jsonl >tuned 2>progress

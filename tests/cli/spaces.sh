@@ -1,4 +1,4 @@
-# A space file alone (T1) is a kernel to list; a bad one is refused in one line.
+# Lists space files (T1) without a kernel; a bad one is refused in one line.
 space() {
     printf '{"ConfigurationSpace": {"TuningParameters": [{"Name": "A", "Type": "int", "Values": "%s", "Default": 1},' "$1"
     printf '{"Name": "B", "Type": "int", "Values": [1, 2, 4], "Default": 2}], "Conditions": [{"Expression": "%s", "Parameters": ["A", "B"]}]},' "$2"

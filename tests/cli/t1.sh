@@ -1,4 +1,5 @@
-# T1 files run with their kernels as they are: the examples in C; and what is not supported is named.
+# Runs T1 files with their kernels unchanged, the examples in C, and checks that unsupported members are
+# named.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 cp -r "$TESTS/../../examples/t1" t1
 check() { autokernel check "$@" --configs 0 --quiet 2>&1 | sed -E 's/error .* of/error E of/; /^next/d'; }

@@ -1,4 +1,5 @@
-# A Triton kernel of one's own: the skeleton, a file with several kernels, and what is wrong in one, a line each.
+# Tests Triton kernels of the user: the skeleton, a file with several kernels, and every mistake with its line
+# of complaint.
 export AUTOKERNEL_PYTHON=$TEST_PYTHON
 "$TEST_PYTHON" -c 'import triton, numpy' 2>/dev/null || { echo "no Python with Triton and NumPy"; exit 77; }
 run() { "$@" 2>&1; echo "exit $?"; }

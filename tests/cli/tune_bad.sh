@@ -1,4 +1,4 @@
-# Runs that cannot be: one line, and nothing half done.
+# Tests runs that are impossible: each is refused in one line and leaves nothing behind.
 try() { autokernel tune "$@" --quiet; echo "exit $?"; }
 try nosuch
 try matmul --strategy guess

@@ -39,3 +39,28 @@ try list --size 64
 try list --dtype f32 --json
 try report one --run another
 try worker --foo
+echo "--- options that do nothing without another one"
+try tune matmul --workers 2
+try bench matmul --workers 2-4
+try fleet status --workers 2
+try tune matmul --llm-budget 1
+try study matmul --generations 2
+try tune matmul --dispatch 2
+try bench matmul --libraries none
+try bench matmul --protocol burst
+try bench matmul --time 5
+try history --output folder
+AUTOKERNEL_LLM_BUDGET=1 AUTOKERNEL_WORKERS=2 try llm check # settings hold for other commands too
+echo "--- options that another verb, format or operand needs"
+try bundle show a.akb --max-slowdown 5%
+try llm show --llm openai:gpt-5
+try llm check --archive a.db
+try fleet status --launcher slurm --sizes 64
+try export matmul --format t1 --config '#1'
+try export matmul --table
+try compare 0123456789abcdef --impl host
+try compare matmul --format html
+try history --source '#1' --status ok
+try study matmul --space a.json
+try new kernel k --from a.cu --cuda
+try new kernel k --triton --cuda

@@ -1,4 +1,4 @@
-# Nothing that any command prints on a terminal is wider than it, at 80 and at 100 columns; a pipe gets
+# Tests that no command prints lines wider than the terminal, at 80 and at 100 columns, and that a pipe gets
 # whole lines. The archive is made once: a real run, trials with long texts, and a recording.
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }

@@ -1,6 +1,8 @@
-/* fake_clock.c: preloaded (LD_PRELOAD), it shows the calendar AK_TEST_DAYS days later; clocks that
-   measure stay as they are. It needs no memory that is shared, so that confined compilers run, too,
-   which they do not below libfaketime. */
+/*
+ * fake_clock.c: a library to preload (LD_PRELOAD) that shifts the calendar by AK_TEST_DAYS days;
+ * clocks that measure are not changed. Unlike libfaketime it needs no shared memory, so that
+ * confined compilers run below it.
+ */
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/time.h>

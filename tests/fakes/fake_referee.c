@@ -1,7 +1,5 @@
-/*
- * fake_referee.c: cuda_referee.cu and matmul's reference.cu for bf16, run by the emulator on what
- * the fake device has in its memory: see fake_cuda.c.
- */
+/* fake_referee.c: runs cuda_referee.cu and matmul's reference.cu for bf16 by the emulator, on
+   the memory of the fake device: see fake_cuda.c. */
 #include "../simt/referee_bits.h"
 #include "fake_referee.h"
 

@@ -1,4 +1,4 @@
-/* fake_referee.h: the referee's kernels for fake_cuda.c. */
+/* fake_referee.h: the kernels of the referee for fake_cuda.c. */
 #ifndef AK_FAKE_REFEREE_H
 #define AK_FAKE_REFEREE_H
 

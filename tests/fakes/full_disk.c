@@ -1,6 +1,8 @@
-/* full_disk.c: preloaded (LD_PRELOAD), it makes a disk full: while the file AK_TEST_FULL exists,
-   nothing can be written to files whose path contains AK_TEST_FULL_WHERE. Workers do not see these
-   variables. */
+/*
+ * full_disk.c: a library to preload (LD_PRELOAD) that makes a disk look full: while the file
+ * AK_TEST_FULL exists, nothing can be written to files whose path contains AK_TEST_FULL_WHERE.
+ * Workers do not see these variables.
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

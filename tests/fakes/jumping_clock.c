@@ -1,5 +1,5 @@
-/* jumping_clock.c: preloaded (LD_PRELOAD), the calendar jumps by the number of seconds in the file
-   AK_TEST_JUMP once it exists; clocks that measure stay as they are. */
+/* jumping_clock.c: a library to preload (LD_PRELOAD) that makes the calendar jump by the number
+   of seconds in the file AK_TEST_JUMP once it exists; clocks that measure are not changed. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>

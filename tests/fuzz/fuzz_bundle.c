@@ -1,7 +1,5 @@
-/*
- * fuzz_bundle.c: any bytes as a bundle, and any text as a bundle.json with checksums that fit. It
- * is refused with one line, or what it says of every size that it names is possible.
- */
+/* fuzz_bundle.c: reads any bytes as a bundle, and any text as a bundle.json with checksums that
+   fit. The bundle is refused in one line, or every size that it names can be queried. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* fuzz_expr.c: any text as an expression: it parses or not, evaluates or not, and never does more.
- */
+/* fuzz_expr.c: reads any text as an expression. It is parsed or refused, and evaluated or
+   refused. */
 #include <string.h>
 
 #include "space/expr.h"

@@ -1,7 +1,7 @@
 /*
- * fuzz_import.c: any bytes as a file of any format. The first byte chooses the format. An import is
- * refused with a message, or what it added can be exported again in every format that it has words
- * for.
+ * fuzz_import.c: reads any bytes as a file of any format; the first byte chooses the format. The
+ * import is refused with a message, or the trials that it added can be exported in every format
+ * that can express them.
  */
 #include <stdint.h>
 #include <stdlib.h>

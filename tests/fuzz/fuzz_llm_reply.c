@@ -1,6 +1,8 @@
-/* fuzz_llm_reply.c: replies of a server that has lost its mind, in every dialect: as a whole reply,
-   as an event of a stream, as an error with headers, and as an answer on a tape. The first byte
-   chooses the provider and the status. */
+/*
+ * fuzz_llm_reply.c: reads any bytes as a server's reply, for every provider: as a whole reply, as
+ * an event of a stream, as an error with headers, and as an answer on a tape. The first byte
+ * chooses the provider and the status.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* fuzz_llm_stream.c: bytes of a stream. Whole or in pieces, the events must be the same. The first
-   byte chooses the kind and the size of the pieces. */
+/* fuzz_llm_stream.c: reads any bytes as a stream. Read whole or in pieces, it must give the same
+   events. The first byte chooses the kind of the stream and the size of the pieces. */
 #include <stdlib.h>
 #include <string.h>
 

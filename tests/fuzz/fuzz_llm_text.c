@@ -1,5 +1,8 @@
-/* fuzz_llm_text.c: what a model says. What Jansson reads, the relaxed reader must read to the same
-   value and call neither cut nor repaired; whatever else comes, extraction must bear it. */
+/*
+ * fuzz_llm_text.c: reads any text as the answer of a model. What Jansson reads, the relaxed
+ * reader must read to the same value, without calling it cut or repaired; extraction must survive
+ * any other text.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,8 @@
-/* fuzz_mcp.c: bytes from a client of `autokernel mcp`, in pieces whose size the first byte says.
-   Each line becomes a message or an error, and both get a reply that is a line itself. */
+/*
+ * fuzz_mcp.c: reads any bytes as what a client sends to `autokernel mcp`, in pieces whose size
+ * the first byte chooses. Each line becomes a message or an error, and either gets a reply of one
+ * line.
+ */
 #include <stdlib.h>
 #include <string.h>
 

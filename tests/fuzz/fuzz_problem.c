@@ -1,4 +1,5 @@
-/* fuzz_problem.c: any text as a problem.json and as a space file. What loads must hold together. */
+/* fuzz_problem.c: reads any text as a problem.json and as a space file. What is loaded must be
+   consistent. */
 #include <string.h>
 
 #include "problem/kernel_files.h"

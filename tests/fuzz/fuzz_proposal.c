@@ -1,4 +1,5 @@
-/* fuzz_proposal.c: whatever a model answers becomes verdicts, and what is accepted is valid. */
+/* fuzz_proposal.c: reads any text as the proposals of a model. Each proposal gets a verdict, and
+   an accepted one is valid. */
 #include <string.h>
 
 #include "llm/proposal.h"

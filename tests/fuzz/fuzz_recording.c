@@ -1,7 +1,5 @@
-/*
- * fuzz_recording.c: any bytes as a recorded space. It is refused with a message, or every
- * configuration that it holds is found where it says, and a search goes through it.
- */
+/* fuzz_recording.c: reads any bytes as a recorded space. It is refused with a message, or every
+   configuration is found at its index, and a search runs on it. */
 #include <stdint.h>
 #include <stdlib.h>
 

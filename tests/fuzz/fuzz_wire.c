@@ -1,5 +1,5 @@
-/* fuzz_wire.c: bytes from a worker that has lost its mind: lines in pieces, then every message
-   reader on whatever object comes out. The first byte chooses the size of the pieces. */
+/* fuzz_wire.c: reads any bytes as what a worker sends: lines in pieces, then every reader of
+   messages on the objects that result. The first byte chooses the size of the pieces. */
 #include "base/alloc.h"
 #include "worker/message.h"
 

@@ -1,4 +1,4 @@
-/* The public header stands alone, in C and in C++. */
+/* header.c: the public header compiles by itself, in C and in C++. */
 #include <autokernel/autokernel.h>
 
 static ak_error fault = AK_ERROR_INIT;

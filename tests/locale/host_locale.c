@@ -1,6 +1,8 @@
-/* host_locale.c: linked into every unit test. Where AK_TEST_LOCALE names a locale, the test runs as
-   a program that has set it before it calls the library; where that locale cannot be had, it is
-   skipped (exit code 77). */
+/*
+ * host_locale.c: is linked into every unit test. If AK_TEST_LOCALE names a locale, the test runs
+ * in that locale, as in a program that has called setlocale; without the locale it is skipped
+ * (exit code 77).
+ */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
- * decode.c: one configuration of attention_decode, run on the CPU over shapes and lengths that are
- * awkward for it and compared with the sums in double. See simt.h and cases.txt.
+ * decode.c: runs one configuration of attention_decode on the CPU, over edge-case shapes and
+ * lengths, and compares it with sums in double. See simt.h and cases.txt.
  *
- * What lies behind a sequence's keys is NaN, and page numbers behind its pages are none.
+ * Memory behind the keys of a sequence holds NaN, and page numbers behind its pages are invalid.
  */
 #include "simt.h"
 

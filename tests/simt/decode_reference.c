@@ -1,7 +1,5 @@
-/*
- * decode_reference.c: attention_decode's reference.cu, run on the CPU and compared with the
- * formula. See simt.h and cases.txt.
- */
+/* decode_reference.c: runs attention_decode's reference.cu on the CPU and compares it with the
+   formula. See simt.h and cases.txt. */
 #include "referee_bits.h"
 
 #pragma GCC diagnostic ignored "-Wunused-function" /* the kernels that compare */

@@ -1,7 +1,5 @@
-/*
- * gemm.c: one configuration of the matrix product with mma.sync (cuda_sm80.cu), run on the CPU over
- * edge-case shapes and compared with the sums in double. See simt.h and cases.txt.
- */
+/* gemm.c: runs one configuration of the matrix product with mma.sync (cuda_sm80.cu) on the CPU,
+   over edge-case shapes, and compares it with sums in double. See simt.h and cases.txt. */
 #include "simt.h"
 
 #define widen                            widen_16

@@ -1,8 +1,8 @@
 /*
- * referee.c: a kernel's reference.cu and the referee's own kernels, run on the CPU: the reference
- * against the formula, and outputs with planted faults against the reference. SIMT_KERNEL says
- * which: 1 softmax, 2 layernorm, 3 rmsnorm, 4 reduce, 5 matmul, 6 matmul_act. See tests/simt/simt.h
- * and cases.txt.
+ * referee.c: runs a kernel's reference.cu and the referee's own kernels on the CPU: it compares
+ * the reference with the formula, and outputs with planted faults with the reference. SIMT_KERNEL
+ * chooses the kernel: 1 softmax, 2 layernorm, 3 rmsnorm, 4 reduce, 5 matmul, 6 matmul_act. See
+ * tests/simt/simt.h and cases.txt.
  */
 #include "referee_bits.h"
 

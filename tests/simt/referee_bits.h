@@ -1,7 +1,5 @@
-/*
- * referee_bits.h: what cuda_referee.cu asks of its surroundings when the emulator runs it: numbers
- * as bits and back. Brings simt.h.
- */
+/* referee_bits.h: defines what cuda_referee.cu needs when the emulator runs it: numbers as bits
+   and back. It includes simt.h. */
 #ifndef AK_TESTS_SIMT_REFEREE_BITS_H
 #define AK_TESTS_SIMT_REFEREE_BITS_H
 

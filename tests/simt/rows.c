@@ -1,6 +1,6 @@
 /*
- * rows.c: one configuration of a kernel on rows, run on the CPU over edge-case shapes
- * and compared with the formula in double. SIMT_KERNEL says which: 1 softmax, 2 layernorm,
+ * rows.c: runs one configuration of a kernel on rows on the CPU, over edge-case shapes, and
+ * compares it with the formula in double. SIMT_KERNEL chooses the kernel: 1 softmax, 2 layernorm,
  * 3 rmsnorm, 4 reduce. See tests/simt/simt.h and cases.txt.
  */
 #include "simt.h"

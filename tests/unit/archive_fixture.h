@@ -1,5 +1,5 @@
-/* archive_fixture.h: a temporary folder, an archive in it, and trials, for the tests of the
-   archive, its formats and the reports. */
+/* archive_fixture.h: makes a temporary folder, an archive in it, and trials, for the tests of
+   the archive, its formats and the reports. */
 #ifndef AK_TEST_ARCHIVE_FIXTURE_H
 #define AK_TEST_ARCHIVE_FIXTURE_H
 

@@ -1,4 +1,4 @@
-/* bundle_fixture.h: a bundle around a bundle.json of the test's own, with checksums that fit. */
+/* bundle_fixture.h: makes a bundle around any bundle.json, with checksums that fit. */
 #ifndef AK_TEST_BUNDLE_FIXTURE_H
 #define AK_TEST_BUNDLE_FIXTURE_H
 

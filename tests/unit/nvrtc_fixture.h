@@ -1,6 +1,5 @@
-/*
- * nvrtc_fixture.h: NVRTC for tests that compile CUDA code without a GPU. Include after cmocka.h.
- */
+/* nvrtc_fixture.h: loads NVRTC for tests that compile CUDA code without a GPU. Include cmocka.h
+   before it. */
 #ifndef AK_NVRTC_FIXTURE_H
 #define AK_NVRTC_FIXTURE_H
 

@@ -1,4 +1,4 @@
-/* pool_fixture.h: waiting for what a pool makes of its jobs. Needs cmocka.h before it. */
+/* pool_fixture.h: waits for the results of a pool's jobs. Include cmocka.h before it. */
 #ifndef AK_TEST_POOL_FIXTURE_H
 #define AK_TEST_POOL_FIXTURE_H
 

@@ -1,7 +1,5 @@
-/*
- * script_fixture.h: a language model that is a script: a function from the question to the answer.
- * What it was asked is kept, so that tests can look at the prompts.
- */
+/* script_fixture.h: puts a script, a function from question to answer, in the place of a
+   language model. It keeps the questions, so that tests can look at the prompts. */
 #ifndef AK_TEST_SCRIPT_FIXTURE_H
 #define AK_TEST_SCRIPT_FIXTURE_H
 

@@ -1,4 +1,4 @@
-/* space_fixture.h: a space from JSON text, for tests. */
+/* space_fixture.h: makes a space from JSON text. */
 #ifndef SPACE_FIXTURE_H
 #define SPACE_FIXTURE_H
 

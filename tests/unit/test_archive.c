@@ -1,5 +1,5 @@
-/* test_archive.c: what the archive promises: nothing that was acknowledged is lost, nothing that is
-   not ours is touched, and every text comes back as it went in. */
+/* test_archive.c: tests that the archive keeps its promises: no acknowledged trial is lost, no
+   file of another program is touched, and every text is read back as it was written. */
 #include "archive_fixture.h"
 
 #include <signal.h>

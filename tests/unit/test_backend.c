@@ -1,4 +1,5 @@
-/* The contract of backend.h, on every backend of the table and every device that it finds here. */
+/* test_backend.c: tests the contract of backend.h on every backend of the table and every device
+   that this machine has. */
 #include "worker_fixture.h"
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* Allocation, texts, maps, files, JSON limits, processes. */
+/* test_base.c: tests allocation, texts, maps, files, limits of JSON, and processes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

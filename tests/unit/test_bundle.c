@@ -1,6 +1,7 @@
 /*
- * Bundles by the eyes of the runtime: programs mean what their expressions mean; what is damaged,
- * foreign or for another machine is refused; a call that could give a wrong result gets a status.
+ * test_bundle.c: tests the runtime on bundles. A program means what its expression means. A
+ * bundle that is damaged, foreign or for another machine is refused. A call that could give a
+ * wrong result returns a status.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -11,9 +12,11 @@
 
 #include <cmocka.h>
 
+#include "backend/backend.h"
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/proc.h"
+#include "ship/bundle.h"
 #include "space/portable.h"
 #include "unit/bundle_fixture.h"
 
@@ -548,6 +551,18 @@ static void test_many_threads_share_a_bundle(void **state)
     akr_close(bundle);
 }
 
+/* Decides by the table of backends, not by names. */
+static void test_which_code_is_for_a_gpu(void **state)
+{
+    (void)state;
+    for (size_t i = 0; ak_backends[i] != NULL; i++) {
+        assert_int_equal(ak_bundle_is_for_gpu(ak_backends[i]->name), !ak_backends[i]->is_cpu);
+    }
+    assert_false(ak_bundle_is_for_gpu("host"));
+    assert_true(ak_bundle_is_for_gpu("cuda"));
+    assert_false(ak_bundle_is_for_gpu("nosuch"));
+}
+
 static void test_other_machines_and_code(void **state)
 {
     const fixture *f = *state;
@@ -597,6 +612,7 @@ int main(void)
         cmocka_unit_test(test_a_call_that_is_not_right_is_refused),
         cmocka_unit_test(test_many_threads_share_a_bundle),
         cmocka_unit_test(test_other_machines_and_code),
+        cmocka_unit_test(test_which_code_is_for_a_gpu),
     };
     return cmocka_run_group_tests(tests, make_code, drop_code);
 }

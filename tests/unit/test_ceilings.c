@@ -1,4 +1,5 @@
-/* Ceilings that were seen are kept, and none sinks; a run that begins on a busy machine says so. */
+/* test_ceilings.c: tests that the highest measured ceilings are kept, and that a run which
+   begins on a busy machine says so. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

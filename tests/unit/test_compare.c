@@ -1,4 +1,5 @@
-/* What passes, what fails, and the self-test of tolerances. */
+/* test_compare.c: tests which results pass the comparison with the reference, and the self-test
+   of tolerances. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

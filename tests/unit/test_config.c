@@ -1,4 +1,5 @@
-/* Tests of configurations: canonical text there and back, messages, keys, compiler options. */
+/* test_config.c: tests configurations: their canonical text in both directions, messages, keys,
+   compiler options. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Choosing configurations for many sizes, against trying every subset. */
+/* test_cover.c: compares the choice of few configurations for many sizes with an exhaustive
+   search over all subsets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

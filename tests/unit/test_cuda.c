@@ -1,7 +1,8 @@
 /*
- * The CUDA backend without a GPU: real worker processes, and a driver, compiler and library that
- * are faked (tests/fakes/fake_cuda.c). Right candidates are timed by the fake's own clock; every
- * kind of failure is named for what it is, costs one trial, and the next one does not notice.
+ * test_cuda.c: tests the CUDA backend without a GPU. Worker processes are real; driver, compiler
+ * and library are faked (tests/fakes/fake_cuda.c). Correct candidates are timed by the fake's own
+ * clock. Every kind of failure gets its own status and costs one trial; the next trial is
+ * unaffected.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /*
- * The CUDA declarations of this project against the toolkit's own headers, where these are
- * installed: every symbol is declared there (under this very name, or by a macro that leads to it)
- * with as many arguments, and every constant has this value. And what the loader says where
- * libraries are missing or too old.
+ * test_cuda_api.c: compares the CUDA declarations of this project with the toolkit's headers,
+ * where these are installed. Every symbol must be declared there (under this name, or by a macro
+ * that leads to it) with the same number of arguments, and every constant must have this value.
+ * Also tests what the loader says if libraries are missing or too old.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
- * The references on the device compile with NVRTC, without spills: each kernel's, with every value
- * of each choice, and every dtype once. Needs NVRTC but no GPU; skipped where it is missing. What
- * they compute is shown by tests/simt/referee.c.
+ * test_cuda_referee.c: tests that the references on the device compile with NVRTC and do not
+ * spill: each kernel's, with every value of each option, and every dtype once. It needs NVRTC but
+ * no GPU, and skips itself without NVRTC. tests/simt/referee.c tests what the references compute.
  */
 #include <setjmp.h>
 #include <stdarg.h>

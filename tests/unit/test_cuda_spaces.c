@@ -1,7 +1,7 @@
 /*
- * The CUDA spaces, without a GPU: on the facts of two devices their defaults and random
- * configurations can be launched, and, where NVRTC is installed, compile for them; the defaults
- * without spills. What the code then computes is shown by tests/simt.
+ * test_cuda_spaces.c: tests the CUDA spaces without a GPU. With the facts of two devices, the
+ * defaults and random configurations can be launched; where NVRTC is installed, they also compile
+ * for these devices, and the defaults do not spill. tests/simt tests what the code computes.
  */
 #include <setjmp.h>
 #include <stdarg.h>

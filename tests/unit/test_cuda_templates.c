@@ -1,7 +1,8 @@
 /*
- * The CUDA templates compile for Hopper with NVRTC, without spills and without the compiler's notes
- * that a tensor instruction was serialised: every schedule, layout, way to split K and epilogue
- * once. Needs NVRTC but no GPU; skipped where it is missing.
+ * test_cuda_templates.c: tests that the CUDA templates compile for Hopper with NVRTC, without
+ * spills and without the compiler's note that it serialised a tensor instruction: every schedule,
+ * layout, way to split K and epilogue once. It needs NVRTC but no GPU, and skips itself without
+ * NVRTC.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* dispatch.json: written from the latest run over many sizes, read back for any size. */
+/* test_dispatch.c: tests dispatch.json: it is written from the latest run over many sizes, and
+   gives a configuration for any size. */
 #include "archive_fixture.h"
 
 #include "formats/config_file.h"

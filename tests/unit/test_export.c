@@ -1,5 +1,5 @@
-/* test_export.c: what goes out comes back, what is bad is refused with its place, and either all of
-   a file is imported or nothing. */
+/* test_export.c: tests that an import restores what was exported, that a mistake in a file is
+   refused with its place, and that a file is imported as a whole or not at all. */
 #include "archive_fixture.h"
 
 #include <zlib.h>

@@ -1,4 +1,5 @@
-/* Tests of expressions: a table of Python's answers, limits, names, values as text. */
+/* test_expr.c: tests expressions against a table of Python's results, and their limits, names,
+   and values as text. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,8 @@
-/* Workers that are started by a launcher: what launchers make of their texts, workers that are lost
-   in every way, and a launcher that lies. All of it on this machine, with beats of milliseconds. */
+/*
+ * test_fleet.c: tests workers that a launcher starts: the command lines of the launchers, every
+ * way to lose a worker, and a launcher that sends lies. Everything runs on this machine, with
+ * milliseconds between beats.
+ */
 #include "worker_fixture.h"
 
 #include <errno.h>

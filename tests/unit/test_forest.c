@@ -1,4 +1,5 @@
-/* A forest against what can be calculated by hand, and where there is nothing to learn. */
+/* test_forest.c: compares a random forest with results computed by hand, also for data in which
+   there is nothing to learn. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

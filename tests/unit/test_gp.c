@@ -1,5 +1,5 @@
-/* A Gaussian process against the textbook formulas, solved in another way, and where there is
-   nothing to learn. */
+/* test_gp.c: compares a Gaussian process with the textbook formulas, solved by another
+   algorithm, also for data in which there is nothing to learn. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

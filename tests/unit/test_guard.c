@@ -1,5 +1,5 @@
-/* Red zones and poison: no byte of a zone can be changed unseen, and what wrong kernels write there
-   is never what lies there already. */
+/* test_guard.c: tests red zones and poison: a change of any byte of a zone is noticed, and a
+   zone never holds a value that wrong kernels are likely to write. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

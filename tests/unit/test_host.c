@@ -1,5 +1,5 @@
-/* The host backend piece by piece: threads, the separate pass, compilers that fail in every way,
-   hashes of artifacts, devices and their children. */
+/* test_host.c: tests the parts of the host backend: threads, the separate pass, compilers that
+   fail in every way, hashes of artifacts, devices and their child processes. */
 #include "worker_fixture.h"
 
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-/* What parameters do, on times that are made from known effects. */
+/* test_impact.c: tests parameter importance on times that are computed from known effects. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

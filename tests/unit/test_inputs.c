@@ -1,4 +1,4 @@
-/* Filling and conversions. */
+/* test_inputs.c: tests how inputs are filled and how elements are converted. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /*
- * Launches as data: what the Hopper GEMM's description comes to at some shapes, and mistakes. And
- * the configurations that bench/cuda found good are in the space, the defaults among them.
+ * test_launch.c: tests launch descriptions: what the description of the Hopper GEMM evaluates to
+ * at some shapes, and mistakes. Also tests that the configurations which bench/cuda found fast
+ * are in the space, the defaults among them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

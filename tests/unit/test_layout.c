@@ -1,4 +1,5 @@
-/* Texts and tables on screens of every width: nothing is wider, nothing is lost. */
+/* test_layout.c: tests texts and tables on screens of every width: no line is wider than the
+   screen, and nothing is lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* test_like.c: lists of what was best elsewhere (like.h) and how long they are trusted
-   (transfer.h). */
+/* test_like.c: tests lists of what was best elsewhere (like.h), and how long a search trusts
+   them (transfer.h). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

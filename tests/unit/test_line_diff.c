@@ -1,4 +1,4 @@
-/* test_line_diff.c: which lines differ between two texts. */
+/* test_line_diff.c: tests which lines are found to differ between two texts. */
 #include "archive_fixture.h"
 
 #include "report/line_diff.h"

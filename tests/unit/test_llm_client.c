@@ -1,6 +1,8 @@
-/* The client against a server that does everything wrong, in every dialect: each call ends, within
-   its limits, with the right fault and message, and nothing that was complete is lost. Time is a
-   counter; no test waits. */
+/*
+ * test_llm_client.c: tests the client against a server that makes every mistake, for every
+ * provider. Each call ends within its limits and with the right fault and message, and no
+ * complete reply is lost. Time is a counter; no test waits.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,8 @@
-/* Each provider against the transcripts in tests/data/llm: what it sends, what it reads, whole and
-   in pieces; and what it makes of replies that are wrong in every place. */
+/*
+ * test_llm_dialects.c: compares each provider with the transcripts in tests/data/llm: what it
+ * sends, what it reads from whole replies and from pieces, and how it handles replies that are
+ * wrong in any place.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

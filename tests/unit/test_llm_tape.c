@@ -1,5 +1,8 @@
-/* Replaying: a script in order, a folder by question; what comes back is the same each time, its
-   costs too; what was not recorded is refused; nothing is sent. */
+/*
+ * test_llm_tape.c: tests that answers are replayed, from a script in order or from a folder by
+ * question. A replay gives the same answers and costs each time, refuses a question that was not
+ * recorded, and sends nothing.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,8 @@
-/* A closed loop end to end: the tuner on the host, the real client, and a server that plays the
-   model: it reads what it is shown and knows nothing else. What a time decides here it decides by a
-   factor of eight, which no load on the machine turns round; no assertion is on a time. */
+/*
+ * test_llm_tune.c: tests a closed loop end to end: the tuner on the host, the real client, and a
+ * server that plays the model and knows only the prompt. Where a time decides, it decides by a
+ * factor of eight, which load on the machine does not reverse; nothing asserts a time.
+ */
 #include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,8 @@
-/* test_locale.c: the library in a program that has called setlocale. Every conversion of the C
-   library answers differently there, and no answer of ours may. The same holds for whole modules:
-   the tests locale/NAME run other unit tests in the same locale (tests/CMakeLists.txt). */
+/*
+ * test_locale.c: tests the library in a program that has called setlocale. Conversions of the C
+ * library then give other results, and ours must not. The tests locale/NAME run other unit tests
+ * in the same locale (tests/CMakeLists.txt).
+ */
 #include <ctype.h>
 #include <locale.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Archives that are merged: what must come over, twice is once, ids that conflict, runs that went
-   on. */
+/* test_merge.c: tests that archives are merged: everything is taken over, once however often it
+   is merged, ids that conflict are replaced, and runs that have continued are updated. */
 #include "archive_fixture.h"
 
 #include "archive/store.h"

@@ -1,5 +1,8 @@
-/* The whole way of a candidate, through real compilers and real child processes: right ones are
-   timed, wrong and hostile ones are named for what they are, and the next one does not notice. */
+/*
+ * test_pool.c: tests the way of a candidate through real compilers and real child processes.
+ * Correct candidates are timed; wrong and hostile ones get the status of what they did, and the
+ * next trial is unaffected.
+ */
 #include "worker_fixture.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* Tests of problems: built-in kernels, folders, T1 files, and what is refused. */
+/* test_problem.c: tests problems: built-in kernels, folders, T1 files, and what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,7 +98,7 @@ static void test_describe(void **state)
                               "size            cols = 128\n"
                               "dtype           f32\n"
                               "dtype           f64\n"
-                              "choice          sign = plus | minus (default): of the factor\n"
+                              "option          sign = plus | minus (default): of the factor\n"
                               "argument        factor: in, f64[]\n"
                               "argument        X: in, dtype[rows, cols]\n"
                               "argument        Y: out, dtype[rows, cols]\n"

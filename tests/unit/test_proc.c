@@ -1,4 +1,5 @@
-/* Child processes of a program that treats its signals and files in ways of its own. */
+/* test_proc.c: tests child processes of a program that has changed its signal handlers and file
+   descriptors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

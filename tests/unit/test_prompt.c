@@ -1,5 +1,5 @@
-/* Tests of prompts: stored texts for a fixed fixture, foreign text as data, the schema, and
-   proposals held against the space. */
+/* test_prompt.c: compares prompts with stored texts for a fixed fixture, and tests that foreign
+   text stays data, the schema, and how proposals are checked against the space. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

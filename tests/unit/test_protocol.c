@@ -1,5 +1,5 @@
-/* Lines and messages: whole, in pieces, too long, not JSON; over a pipe, also a broken one; and
-   every message read back as it was written. */
+/* test_protocol.c: tests lines and messages of the workers' protocol: whole, in pieces, too
+   long, not JSON; over a pipe, also a broken one. Every message is read back as it was written. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

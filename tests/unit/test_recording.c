@@ -1,5 +1,8 @@
-/* test_recording.c: recorded spaces: what is read of each format, that anything else is refused in
-   one line, and the statistics. Figures of tiny.json: tests/data/recordings/derive.py. */
+/*
+ * test_recording.c: tests recorded spaces: what is read from each format, that everything else is
+ * refused in one line, and the statistics. tests/data/recordings/derive.py computes the expected
+ * figures of tiny.json.
+ */
 #include "archive_fixture.h"
 
 #include <zlib.h>

@@ -1,6 +1,9 @@
-/* test_replay.c: searches on recordings: the score against figures that were derived apart
-   (tests/data/recordings/derive.py), the virtual clock, budgets, and that seeds decide everything.
-   With AUTOKERNEL_SPACES also the published recordings and their statistics. */
+/*
+ * test_replay.c: tests searches on recordings: the score, compared with figures of an independent
+ * computation (tests/data/recordings/derive.py), the virtual clock, budgets, and that the seed
+ * decides everything. With AUTOKERNEL_SPACES it also tests the published recordings and their
+ * statistics.
+ */
 #include "archive_fixture.h"
 
 #include "lab/score.h"

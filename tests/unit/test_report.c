@@ -1,5 +1,5 @@
-/* test_report.c: a report says what the run did, in five formats, also of runs whose record is
-   incomplete, and prints nothing that a terminal would obey. */
+/* test_report.c: tests that a report says what the run did, in five formats, also for runs with
+   an incomplete record, and that it prints no control character that a terminal would obey. */
 #include "archive_fixture.h"
 
 #include "report/report.h"

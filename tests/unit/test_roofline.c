@@ -1,4 +1,5 @@
-/* Units. Each expected number was computed by hand from flop, byte and second. */
+/* test_roofline.c: tests the units of the roofline. Each expected number was computed by hand
+   from flop, bytes and seconds. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

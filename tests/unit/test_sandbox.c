@@ -1,5 +1,5 @@
-/* Each layer of the sandbox, in a child process of its own that reports by its exit code. A layer
-   that this kernel does not have is skipped, and says so. */
+/* test_sandbox.c: tests each layer of the sandbox, in a child process that reports by its exit
+   code. A layer that this Linux kernel does not have is skipped with a message. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

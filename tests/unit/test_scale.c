@@ -1,4 +1,5 @@
-/* Times of more configurations than one comparison takes, brought to one scale. */
+/* test_scale.c: tests that times of more configurations than one comparison can take are brought
+   to one scale. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

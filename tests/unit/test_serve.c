@@ -1,4 +1,5 @@
-/* test_serve.c: who may ask the dashboard, and what it sees of an archive that others write. */
+/* test_serve.c: tests which requests the dashboard answers, and what it sees of an archive that
+   other processes write. */
 #include "archive_fixture.h"
 
 #include "archive/overview.h"

@@ -1,6 +1,8 @@
-/* test_sim.c: a recording in place of a device: the contract of a backend that recalls, that every
-   configuration is worth what a simulation takes it for, and that the same seed gives the same
-   bytes. No process is started. */
+/*
+ * test_sim.c: tests the backend that recalls from a recording: its contract, that it gives each
+ * configuration the time that a simulation uses, and that the same seed gives the same bytes. No
+ * process is started.
+ */
 #include "archive_fixture.h"
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
-/* Tests of spaces: equal to brute force on random spaces, indices, neighbours, repair, faults. */
+/* test_space.c: compares spaces with brute force on random spaces, and tests indices,
+   neighbours, repair and faults. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,8 @@
-/* Counts of published spaces (AUTOKERNEL_SPACES names the folder with their T1 files); skipped
-   where they are not. */
+/*
+ * test_space_recorded.c: compares the number of valid configurations of published spaces with the
+ * published counts. AUTOKERNEL_SPACES names the folder of their T1 files; without it the test
+ * skips itself.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,8 @@
 /*
- * Code that spills registers, uses a stack, or has tensor instructions that ptxas serialised: it
- * runs, and the trial says what was spilled, unless the space file rejects it. On the fake CUDA
- * device, whose faults make such code of any; real worker processes.
+ * test_spills.c: tests code that spills registers, uses a stack, or has tensor instructions that
+ * ptxas serialised. It runs, and the trial says how many bytes were spilled, unless the space
+ * file rejects such code. The faults of the fake CUDA device produce it; worker processes are
+ * real.
  */
 #include <setjmp.h>
 #include <stdarg.h>

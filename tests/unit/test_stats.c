@@ -1,4 +1,5 @@
-/* Medians, intervals against published tables, bootstrap, geometric mean. */
+/* test_stats.c: tests medians, intervals (against published tables), the bootstrap, and
+   geometric means. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

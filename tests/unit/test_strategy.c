@@ -1,5 +1,5 @@
-/* Contract tests that run over every strategy of the table, then what is special to each. Spaces
-   are real ones; times come from formulas. */
+/* test_strategy.c: runs contract tests over every strategy of the table, then tests what is
+   special to each. Spaces are real; times come from formulas. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

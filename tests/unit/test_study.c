@@ -1,5 +1,8 @@
-/* Studies on a recording: arms, curves, intervals; a model behind a server is asked once, recorded,
-   and the study runs again from the recording without it; one that fails leaves no curve. */
+/*
+ * test_study.c: tests studies on a recording: arms, curves, intervals. A model behind a server is
+ * asked once and recorded, and the study is repeated from the tape without the server. An arm
+ * whose model fails has no curve.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

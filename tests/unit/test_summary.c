@@ -1,4 +1,4 @@
-/* What a comparison found, in words. */
+/* test_summary.c: tests the sentences that say what a comparison found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

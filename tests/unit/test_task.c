@@ -1,4 +1,5 @@
-/* Tests of tasks: texts of a spec, shapes, workspace, options, faults, JSON there and back. */
+/* test_task.c: tests tasks: texts of a specification, shapes, workspace, options, faults, and
+   JSON in both directions. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -387,7 +388,7 @@ static void test_numbers(void **state)
     static const struct {
         const char *given, *canonical;
     } names[] = {
-        {NULL, ""}, /* what was recorded before there were choices is still of this task */
+        {NULL, ""}, /* what was recorded before there were options is still of this task */
         {"layout=nn,alpha=1,beta=0,pad_a=0,pad_b=0,pad_c=0", ""},
         {"alpha=1.0,beta=-0.0", ""},
         {"pad_c=3, beta = 2.50", "beta=2.5,pad_c=3"},
@@ -398,14 +399,14 @@ static void test_numbers(void **state)
     static const struct {
         const char *choices, *message;
     } faults[] = {
-        {"alpha=x", "choice alpha: \"x\" is not possible; it must be a number"},
+        {"alpha=x", "option alpha: \"x\" is not possible; it must be a number"},
         {"alpha=nan", "not possible"},
         {"alpha=inf", "not possible"},
         {"pad_a=-1", "it must be a whole number from 0 to 65536"},
         {"pad_a=65537", "not possible"},
         {"pad_a=1.5", "not possible"},
-        {"pad_a=1,pad_a=2", "choice pad_a is given twice"},
-        {"alpha=0.5,alpha=1", "choice alpha is given twice"},
+        {"pad_a=1,pad_a=2", "option pad_a is given twice"},
+        {"alpha=0.5,alpha=1", "option alpha is given twice"},
         {"pad_d=1", "did you mean \"pad_a\"?"},
     };
     (void)state;

@@ -1,4 +1,5 @@
-/* Measuring sessions told invented times: what a call costs is a function of its number. */
+/* test_timer.c: tests measuring sessions on invented times, which are a function of the number
+   of the call. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* test_trial.c: the trial as a value and as JSON; configurations as text and as JSON; UTF-8. */
+/* test_trial.c: tests the trial as a value and as JSON, configurations as text and as JSON, and
+   UTF-8. */
 #include "archive_fixture.h"
 
 #include "archive/config_text.h"

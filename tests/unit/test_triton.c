@@ -1,5 +1,8 @@
-/* test_triton.c: Triton kernels are compiled without a GPU, and a launch takes from the artifact
-   what only the compiler knows. Skipped where there is no Python with Triton. */
+/*
+ * test_triton.c: tests that Triton kernels are compiled without a GPU, and that a launch takes
+ * from the artifact what only the compiler knows. Without a Python that has Triton the test skips
+ * itself.
+ */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -1,5 +1,8 @@
-/* The loop, end to end on a small kernel that the test makes: every trial archived and told,
-   budgets, resume, cancel, a target, failures of candidates; the tester and the comparison. */
+/*
+ * test_tuner.c: tests the loop end to end on a small kernel that the test makes: every trial is
+ * archived and reported, budgets, resume, cancellation, a target, failures of candidates, the
+ * tester, and the comparison.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

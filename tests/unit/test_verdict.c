@@ -1,5 +1,8 @@
-/* Verdicts of comparisons: what is noise is never a win, what is faster is found. The machine is
-   invented: its times have what real ones have, processes that differ and load that stays. */
+/*
+ * test_verdict.c: tests the verdicts of comparisons: noise is never shown as faster or slower,
+ * and a real difference is found. The times are invented, with the faults of real ones: processes
+ * that differ, and load that stays.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

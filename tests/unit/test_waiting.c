@@ -1,4 +1,5 @@
-/* What a run wants to write while another program holds the archive. */
+/* test_waiting.c: tests that what a run writes waits in memory while another program holds the
+   archive. */
 #include "archive_fixture.h"
 
 #include <sqlite3.h>

@@ -1,4 +1,5 @@
-/* What language models were worth, by the finish: one trial of a busy moment makes no wonders. */
+/* test_worth.c: tests the figures of what language models contributed. Times come from the
+   finish, so that one trial on a busy machine does not distort them. */
 #include "archive_fixture.h"
 
 #include "base/json.h"

@@ -1,8 +1,8 @@
 /*
- * What a kernel writes outside of its arguments is seen, whatever it is: a right kernel and the
- * same with each of the writes of tests/fakes/zones.h, on the host and on the fake CUDA device, in
- * every dtype, with outputs that are only written and with those that are read, too, with rows that
- * adjoin and rows at a distance. Real worker processes.
+ * test_zones.c: tests that every write outside of the arguments is noticed: a correct kernel, and
+ * the same kernel with each of the writes of tests/fakes/zones.h, on the host and on the fake
+ * CUDA device, in every dtype, with outputs that are only written and outputs that are also read,
+ * with rows that adjoin and rows at a distance. Worker processes are real.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -26,7 +26,7 @@ extern const char *const ak_cuda_sheets[];
 ak_status ak_cuda_sheet_facts(ak_scope *out, const char *device, ak_error *err);
 /* Returns the dense floating-point operations of the device per clock; 0 if they are not known. */
 double ak_cuda_flops_per_clock(const ak_scope *facts, ak_dtype dtype);
-/* Returns whether the choice `precision` of a task allows tensor cores to multiply f32. */
+/* Returns whether the option `precision` of a problem allows tensor cores to multiply f32. */
 bool ak_cuda_is_tf32(const ak_scope *constants, ak_dtype dtype);
 
 /* cuda_sampler.c: samples clocks, power and temperature through NVML. Without NVML, or if it does

@@ -112,7 +112,7 @@ static ak_status check_task(const ak_task *task, const ak_recording *recording, 
     /* An empty text counts, too: options at their defaults may have none. */
     if (ours && strcmp(task->choices_text, recording->choices) != 0) {
         const char *recorded = recording->choices, *asked = task->choices_text;
-        return ak_fail(err, AK_INVALID, "%.200s: was recorded with choices %.100s, not with %.100s",
+        return ak_fail(err, AK_INVALID, "%.200s: was recorded with options %.100s, not with %.100s",
                        path, recorded[0] == 0 ? "at their defaults" : recorded,
                        asked[0] == 0 ? "at their defaults" : asked);
     }
