@@ -6,6 +6,11 @@
  *
  * The tuner's process compiles and starts the tool; the tool runs `autokernel worker --sanitized
  * FOLDER`, which is the second half of this file. Results are not judged here.
+ *
+ * The tool preloads its libraries into the process that it starts, follows every process that this
+ * one starts, and waits until one of them opens the driver. The process therefore starts no other,
+ * opens the driver itself, and leaves its environment as the tool has made it. What it must know of
+ * the device is in task.json.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +33,7 @@
 #define OUTPUT_MAX  ((size_t)64 << 10)
 #define TASK_MAX    ((size_t)64 << 20)
 #define CONFIG_MAX  4097
-#define INJECTION   "CUDA_INJECTION64_PATH"
+#define ENDED       "\n. all shapes have run\n"
 #define FOUND_EXIT  99
 #define FOUND_TEXT  "99"
 /* Shapes with more work or memory are left out: the tools make a kernel a hundred times slower. */
@@ -158,35 +163,45 @@ out:
     return status;
 }
 
+/* Opens the task with the device's facts as the tuner's process found them. */
+static ak_status open_task(ak_task **out, const json_t *file, const char *path, ak_error *err)
+{
+    json_t *object = NULL, *known = NULL, *value;
+    const char *name;
+    ak_task_spec spec = {0};
+    ak_status status = AK_OK;
+    ak_scope *facts = ak_scope_new(NULL);
+    AK_TRY(facts == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_json_object_or_null(&object, file, "task", path, err));
+    AK_TRY(ak_json_object_or_null(&known, file, "facts", path, err));
+    AK_TRY(ak_task_spec_from_json(&spec, object, err));
+    json_object_foreach(known, name, value)
+    {
+        AK_TRY(ak_scope_set_int(facts, name, json_integer_value(value), err));
+    }
+    const ak_device_facts device = {
+        .backend = ak_cuda_ops.name, .device = spec.device, .facts = facts};
+    AK_TRY(ak_task_bind(out, &spec, &device, err));
+out:
+    ak_scope_free(facts);
+    return status;
+}
+
 static ak_status run_all(const char *folder, ak_error *err)
 {
     char path[AK_PATH_MAX], *text = NULL;
     const char *config_text = NULL;
-    json_t *file = NULL, *object = NULL;
-    ak_task_spec spec = {0};
+    json_t *file = NULL;
     ak_task *task = NULL;
     ak_device *device = NULL;
     ak_config config;
     size_t length = 0;
-    /* The tool attaches itself to this process by its environment. The process that asks the driver
-       for the device's facts must not have it: the tool would wait for that one. */
-    char *injection = ak_env(INJECTION) == NULL ? NULL : ak_strdup(ak_env(INJECTION));
     ak_status status = AK_OK;
     AK_TRY(ak_fs_join(path, folder, "task.json", err));
     AK_TRY(ak_fs_read(&text, &length, path, TASK_MAX, err));
     AK_TRY(ak_json_parse(&file, text, length, path, err));
-    AK_TRY(ak_json_object_or_null(&object, file, "task", path, err));
     AK_TRY(ak_json_string(&config_text, file, "config", path, err));
-    AK_TRY(ak_task_spec_from_json(&spec, object, err));
-    if (injection != NULL) {
-        (void)unsetenv(INJECTION);
-    }
-    (void)unsetenv("LD_PRELOAD");
-    status = ak_task_open(&task, &spec, err);
-    if (injection != NULL) {
-        (void)setenv(INJECTION, injection, 1);
-    }
-    AK_TRY(status);
+    AK_TRY(open_task(&task, file, path, err));
     AK_TRY(ak_config_parse(&config, task->space, config_text, err));
     AK_TRY(ak_fs_join(path, folder, "kernel.cubin", err));
     AK_TRY(ak_cuda_ops.open(&device, task, err));
@@ -200,7 +215,6 @@ out:
     ak_task_close(task);
     json_decref(file);
     ak_free(text);
-    ak_free(injection);
     return status;
 }
 
@@ -216,6 +230,7 @@ int ak_cuda_sanitized_main(int argc, char **argv)
         say("\n");
         return 1;
     }
+    say(ENDED);
     return 0;
 }
 
@@ -239,19 +254,31 @@ static ak_status write_task(const char *folder, const ak_task *task, const ak_co
 {
     char path[AK_PATH_MAX], *text = NULL;
     char config_text[CONFIG_MAX];
-    json_t *spec = NULL, *file = NULL;
+    json_t *spec = NULL, *facts = NULL, *file = NULL;
+    const char *name;
+    ak_value value;
     ak_status status = AK_OK;
+    ak_scope *known = ak_scope_new(NULL);
+    AK_TRY(known == NULL ? ak_fail_memory(err) : AK_OK);
     AK_TRY(ak_fs_join(path, folder, "task.json", err));
     AK_TRY(ak_task_spec_to_json(&spec, task, err));
+    AK_TRY(ak_cuda_facts(known, task->device, task->threads, err));
+    AK_TRY((facts = json_object()) == NULL ? ak_fail_memory(err) : AK_OK);
+    for (size_t i = 0; ak_scope_at(&name, &value, known, i); i++) { /* all are integers */
+        AK_TRY(ak_json_set(facts, name, json_integer(value.as.integer)) ? AK_OK
+                                                                        : ak_fail_memory(err));
+    }
     (void)ak_config_format(config_text, sizeof config_text, task->space, config);
-    file = json_pack("{s:O, s:s}", "task", spec, "config", config_text);
+    file = json_pack("{s:O, s:O, s:s}", "task", spec, "facts", facts, "config", config_text);
     AK_TRY(file == NULL ? ak_fail_memory(err) : AK_OK);
     AK_TRY(ak_json_text(&text, file, err));
     AK_TRY(ak_fs_write(path, text, strlen(text), err));
 out:
     json_decref(spec);
+    json_decref(facts);
     json_decref(file);
     ak_free(text);
+    ak_scope_free(known);
     return status;
 }
 
@@ -330,9 +357,10 @@ static void tell(ak_sanitized *out, const char *tool, const ak_proc_result *run)
         const char *said = strstr(text, "\n! ");
         out->ran = false;
         one_line(where, sizeof where, said != NULL ? said + 3 : what[0] != 0 ? what : text);
-        (void)snprintf(out->found, sizeof out->found,
-                       "compute-sanitizer %s did not run to its end (%s): %s", tool,
-                       run->timed_out ? "it took too long" : "it failed", where);
+        (void)snprintf(
+            out->found, sizeof out->found, "compute-sanitizer %s did not run to its end (%s%s): %s",
+            tool, run->timed_out ? "it took too long" : "it failed",
+            strstr(text, ENDED) != NULL ? "; the candidate itself ran to its end" : "", where);
     }
 }
 
@@ -355,13 +383,10 @@ ak_status ak_cuda_sanitize(ak_sanitized *out, const ak_task *task, const ak_conf
     AK_TRY(write_task(folder, task, config, err));
     AK_TRY(compile(out, folder, task, config, err));
     for (size_t i = 0; i < TOOLS && out->ran && out->found[0] == 0; i++) {
-        const char *const argv[] = {tool,       "--tool",
-                                    tools[i],   "--print-limit",
-                                    "1",        "--launch-timeout",
-                                    "60",       "--error-exitcode",
-                                    FOUND_TEXT, program,
-                                    "worker",   "--sanitized",
-                                    folder,     NULL};
+        const char *const argv[] = {tool,     "--tool",           tools[i],   "--print-limit",
+                                    "1",      "--launch-timeout", "60",       "--target-processes",
+                                    "all",    "--error-exitcode", FOUND_TEXT, program,
+                                    "worker", "--sanitized",      folder,     NULL};
         ak_proc_spec spec = {.argv = argv,
                              .folder = folder,
                              .timeout_ns = RUN_NS,
