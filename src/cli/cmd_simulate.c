@@ -289,8 +289,12 @@ static void print_text(const board *b, const ak_args *args)
 
 static int run(const ak_args *args)
 {
+    static const char *const formats[] = {"text", "json", "html", NULL};
     ak_error err = AK_ERROR_INIT;
     const char *strategies = args->text[AK_OPTION_STRATEGY];
+    if (ak_study_format(args, "simulate", formats, &err) != AK_OK) {
+        return ak_complain_error(&err);
+    }
     board *b = ak_alloc(1, sizeof *b);
     ak_status status = b == NULL ? ak_fail_memory(&err) : AK_OK;
     if (status == AK_OK) {
@@ -311,15 +315,18 @@ static int run(const ak_args *args)
         status = simulate(b, args, &err);
     }
     json_t *all = status == AK_OK ? board_json(b, args) : NULL;
-    if (status == AK_OK) {
-        if (all != NULL && !ak_args_has(args, AK_OPTION_JSON)) {
-            print_text(b, args);
-        } else if (all == NULL || !print_json(all)) {
-            status = ak_fail_memory(&err);
-        }
+    bool page = ak_study_asks(args, "html"), json = ak_study_asks(args, "json");
+    if (status == AK_OK && (all == NULL || (json && !print_json(all)))) {
+        status = ak_fail_memory(&err);
+    }
+    if (status == AK_OK && !json && !page) {
+        print_text(b, args);
     }
     if (status == AK_OK) {
         ak_keep_study(args, "simulate", all);
+    }
+    if (status == AK_OK && page) {
+        status = ak_study_print_page("simulate", all, &err);
     }
     json_decref(all);
     for (size_t e = 0; b != NULL && e < b->entry_count; e++) {
@@ -345,8 +352,8 @@ const ak_command ak_cmd_simulate = {
     .least = 1,
     .most = AK_OPERANDS_MAX,
     .options = AK_O(STRATEGY) | AK_O(REPEATS) | AK_O(SEED) | AK_O(SCORE) | AK_O(SPACE) |
-               AK_O(LIKE) | AK_O(EVALS) | AK_O(TIME) | AK_O(BATCH) | AK_O(JOBS) | AK_O(ARCHIVE) |
-               AK_O(JSON) | AK_O(HELP),
+               AK_O(LIKE) | AK_O(EVALS) | AK_O(TIME) | AK_O(BATCH) | AK_O(JOBS) | AK_O(FORMAT) |
+               AK_O(ARCHIVE) | AK_O(JSON) | AK_O(HELP),
     .about = "A RECORDING is a space whose configurations were all measured once: a cache file of "
              "Kernel Tuner, T4 results, results of KTT (each also compressed with gzip), or an "
              "archive of one task. A search on it takes seconds: its clock advances by what each "
@@ -362,9 +369,13 @@ const ak_command ak_cmd_simulate = {
              "without it each repeat draws one at random.\n\n"
              "--like names another recording of the kernel, at another size, dtype or on another "
              "device; it may be repeated. Its best configurations are tried first, as long as that "
-             "pays, and its order guides the strategies with a model.",
+             "pays, and its order guides the strategies with a model.\n\n"
+             "--format html prints a page with charts, which needs no network. The dashboard "
+             "(serve) shows the same.",
     .examples = "  autokernel simulate cache.json.gz --strategy random,local --score\n"
                 "  autokernel simulate a.json.gz b.json --strategy evolve --repeats 10 --json\n"
+                "  autokernel simulate a.json.gz b.json --strategy evolve,local --score --format html "
+                "> page.html\n"
                 "  autokernel simulate cache.json.gz --space t1.json --strategy local --score\n"
                 "  autokernel simulate here.json.gz --like there.json.gz --evals 40\n"
                 "  autokernel simulate autokernel.db --strategy local --evals 50 --seed 7\n",

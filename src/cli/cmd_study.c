@@ -205,40 +205,26 @@ static ak_status do_study(char **out, const ak_args *args, const ak_study_option
     return status;
 }
 
-/* The study has its command now. */
-static ak_status print_page(const json_t *study, ak_error *err)
-{
-    char *text = NULL, *page = NULL;
-    ak_status status = ak_json_text(&text, study, err);
-    status = status == AK_OK ? ak_study_page(&page, "study", text, err) : status;
-    if (status == AK_OK) {
-        ak_out_whole(page);
-    }
-    ak_text_free(text);
-    ak_text_free(page);
-    return status;
-}
-
 static ak_status print_study(const char *text, const ak_args *args, ak_error *err)
 {
-    const char *format = args->text[AK_OPTION_FORMAT];
     json_t *study = NULL;
     ak_status status = ak_json_parse(&study, text, strlen(text), "study", err);
     if (status != AK_OK) {
         return status;
     }
-    if (ak_args_has(args, AK_OPTION_JSON) || (format != NULL && strcmp(format, "json") == 0)) {
+    bool page = ak_study_asks(args, "html");
+    if (ak_study_asks(args, "json")) {
         status = ak_out_json(study) ? AK_OK : ak_fail_memory(err);
-    } else if (format != NULL && strcmp(format, "csv") == 0) {
+    } else if (ak_study_asks(args, "csv")) {
         print_csv(study);
-    } else if (format == NULL || strcmp(format, "html") != 0) {
+    } else if (!page) {
         print_text(study);
     }
     if (status == AK_OK) {
         ak_keep_study(args, "study", study);
     }
-    if (status == AK_OK && format != NULL && strcmp(format, "html") == 0) {
-        status = print_page(study, err);
+    if (status == AK_OK && page) {
+        status = ak_study_print_page("study", study, err);
     }
     json_decref(study);
     return status;
@@ -263,16 +249,7 @@ static int run(const ak_args *args)
     ak_llm_options llm;
     watch w = {0};
     char *text = NULL;
-    const char *format = args->text[AK_OPTION_FORMAT];
-    bool known = format == NULL;
-    for (size_t i = 0; formats[i] != NULL && !known; i++) {
-        known = strcmp(format, formats[i]) == 0;
-    }
-    if (!known) {
-        (void)ak_fail(&err, AK_INVALID,
-                      "study: there is no format \"%.40s\"; choose text, csv, json "
-                      "or html",
-                      format);
+    if (ak_study_format(args, "study", formats, &err) != AK_OK) {
         return ak_complain_error(&err);
     }
     ak_llm_args(&llm, args, &ak_interrupted);

@@ -1,6 +1,9 @@
 /* keep_study.c: see keep_study.h. */
 #include "cli/keep_study.h"
 
+#include <string.h>
+
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/task_args.h"
 
@@ -30,4 +33,43 @@ out:
     ak_archive_close(archive);
     ak_text_free(text);
     ak_buf_free(&command);
+}
+
+ak_status ak_study_format(const ak_args *args, const char *kind, const char *const *formats,
+                          ak_error *err)
+{
+    const char *format = args->text[AK_OPTION_FORMAT];
+    ak_buf known = AK_BUF(256);
+    bool good = format == NULL;
+    for (size_t i = 0; formats[i] != NULL; i++) {
+        good = good || strcmp(format, formats[i]) == 0;
+        ak_buf_print(&known, "%s%s", i == 0 ? "" : formats[i + 1] == NULL ? " or " : ", ",
+                     formats[i]);
+    }
+    ak_status status = good ? AK_OK
+                            : ak_fail(err, AK_INVALID,
+                                      "%s: there is no format \"%.40s\"; choose %s", kind, format,
+                                      known.failed == AK_OK ? known.data : "another");
+    ak_buf_free(&known);
+    return status;
+}
+
+bool ak_study_asks(const ak_args *args, const char *format)
+{
+    const char *asked = args->text[AK_OPTION_FORMAT];
+    return (asked != NULL && strcmp(asked, format) == 0) ||
+           (strcmp(format, "json") == 0 && ak_args_has(args, AK_OPTION_JSON));
+}
+
+ak_status ak_study_print_page(const char *kind, const json_t *result, ak_error *err)
+{
+    char *text = NULL, *page = NULL;
+    ak_status status = AK_OK;
+    AK_TRY(ak_json_text(&text, result, err));
+    AK_TRY(ak_study_page(&page, kind, text, err));
+    ak_out_whole(page);
+out:
+    ak_text_free(text);
+    ak_text_free(page);
+    return status;
 }

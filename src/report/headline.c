@@ -281,6 +281,19 @@ static void say_changes(speaker *s)
     say(s, "changes", &text);
 }
 
+/* Three digits or less, in the unit that people use for such a time. */
+static void put_duration(ak_buf *text, double seconds)
+{
+    const long long minutes = (long long)(seconds / 60 + 0.5);
+    if (seconds < 120) {
+        ak_buf_print(text, "%.3g s", seconds);
+    } else if (minutes < 120) {
+        ak_buf_print(text, "%lld min", minutes);
+    } else {
+        ak_buf_print(text, "%lld h %lld min", minutes / 60, minutes % 60);
+    }
+}
+
 static void say_search(speaker *s)
 {
     ak_buf text = AK_BUF(SENTENCE_MAX);
@@ -289,7 +302,8 @@ static void say_search(speaker *s)
         ak_buf_print(&text, "%zu configuration%s tried", model->count,
                      model->count == 1 ? " was" : "s were");
         if (model->seconds > 0) {
-            ak_buf_print(&text, " in %.3g s", model->seconds);
+            ak_buf_puts(&text, " in ");
+            put_duration(&text, model->seconds);
         }
         ak_buf_print(&text, ", of which %zu failed", model->count - model->by_status[AK_TRIAL_OK]);
         if (model->within_5 > 0) {

@@ -119,6 +119,7 @@ class Browser:
     def screenshot(self, path, whole=True):
         parameters = {"format": "png", "captureBeyondViewport": whole}
         if whole:
+            self.run("ak.draw_rest()") # what is not near the screen, too
             height = self.run("return document.documentElement.scrollHeight")
             parameters["clip"] = {"x": 0, "y": 0, "width": self.width, "height": height, "scale": 1}
         data = self.command("Page.captureScreenshot", **parameters)["data"]
@@ -126,8 +127,9 @@ class Browser:
             out.write(base64.b64decode(data))
 
 
-# For each chart how many colours its canvas shows: a chart that was not drawn has one, the ground.
+# For each chart how many colours its canvases show: a chart that was not drawn has one, the ground.
 CANVASES = """
+ak.draw_rest();
 return Array.from(document.querySelectorAll(".chart"), (box) => {
     const colors = new Set();
     for (const canvas of box.querySelectorAll("canvas")) {

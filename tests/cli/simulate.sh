@@ -52,3 +52,6 @@ echo "- part of a space"
 autokernel list softmax --fix VL=8,UNROLL=1:4 | grep -E '^(VL|UNROLL) '
 autokernel list softmax --fix UNROL=1; echo $?
 autokernel list softmax --fix UNROLL=3; echo $?
+echo "- the page"
+autokernel simulate tiny.json --strategy local --repeats 1 --format html | head -n 1
+autokernel simulate tiny.json --strategy local --repeats 1 --format csv; echo $?

@@ -75,7 +75,7 @@ ak.draw_run.convergence = function (host, run) {
             yAxis: ak.time_axis(colors, low, high, {what: "time, "}),
             dataZoom: narrow ? [] : [{type: "inside", filterMode: "none"}],
             series: [...run.proposers.map((name, k) => ({
-                name, type: "scatter", symbolSize: all.length > 500 ? 4 : 7,
+                name, ...ak.scatter(all.length, 7),
                 itemStyle: {color: colors.series[k % 8], opacity: 0.75},
                 data: all.filter((i) => run.proposer(i) === k).map((i) => [x(i), run.ms(i), i]),
             })), {
@@ -199,7 +199,7 @@ ak.draw_run.roofline = function (host, run) {
                     position: "left", offset: [0, -9],
                     formatter: `arithmetic: ${ak.number(peak, 3)} TFLOP/s`}}]},
         } : null, {
-            name: "configurations", type: "scatter", symbolSize: 5,
+            name: "configurations", ...ak.scatter(points.length, 5),
             itemStyle: {color: colors.series[0], opacity: 0.4},
             data: points.map((i) => [roof.intensity, run.column("tflops", i), i]),
         }, ...mark_series(run, colors, (c) => [roof.intensity, c.tflops])]
@@ -271,68 +271,6 @@ ak.draw_run.importance = function (host, run) {
     }));
 };
 
-/* ---- parallel coordinates ------------------------------------------------------------------------
- */
-
-/* `chosen(rows or null)` is called when axes are brushed. Returns a function that lights rows, null
-   for all. */
-ak.draw_run.parallel = function (host, run, chosen) {
-    const varied = run.varied.slice(0, 24);
-    const rows = run.rows.filter(run.ok);
-    if (varied.length === 0 || rows.length < 2) {
-        return () => {};
-    }
-    /* The fastest are drawn last, above the others. */
-    const order = rows.slice().sort((a, b) => run.ms(b) - run.ms(a));
-    const times = order.map(run.ms), low = times[times.length - 1];
-    const high = times[Math.floor(times.length / 10)]; /* the slowest tenth has one colour */
-    let lit = null, wait = null;
-    const scroll = ak.el("div", {class: "scroll"}), wide = ak.el("div", {class: "wide"});
-    wide.style.minWidth = `${64 * (varied.length + 1)}px`;
-    scroll.append(wide);
-    host.append(scroll);
-    const entry = ak.chart(wide, 380, `Parallel coordinates of ${rows.length} successful configurations over ` +
-        varied.map((p) => run.parameters[p].name).join(", ") + " and the time; the filter of the table " +
-        "below selects the same by keyboard.", (colors) => ({
-        tooltip: ak.hover(colors, (p) => p.seriesType === "parallel"
-            ? run.facts_of(order[p.dataIndex]) : null),
-        visualMap: {show: true, type: "continuous", min: low, max: Math.max(high, low * 1.0001),
-            dimension: varied.length, inRange: {color: colors.scale}, orient: "horizontal",
-            left: "center", bottom: 0, itemHeight: 120, itemWidth: 12, calculable: false,
-            text: [ak.ms(high, 3), ak.ms(low, 3)], textStyle: {color: colors.dim}},
-        parallel: {left: 34, right: 54, top: 52, bottom: 64,
-            axisExpandable: false, parallelAxisDefault: {
-                nameTextStyle: {color: colors.text, fontSize: 11}, nameTruncate: {maxWidth: 122},
-                axisLine: {lineStyle: {color: colors.dim}}, axisTick: {show: false},
-                axisLabel: {color: colors.text, fontSize: 11, textBorderColor: colors.ground,
-                    textBorderWidth: 3},
-                areaSelectStyle: {width: 18, color: colors.accent, opacity: 0.25}}},
-        parallelAxis: [...varied.map((p, dim) => ({dim, name: run.parameters[p].name,
-            nameGap: dim % 2 ? 26 : 10, type: "category", data: run.ordered(p)})),
-        {...ak.time_axis(colors, low, times[0]), min: low, max: times[0], splitLine: undefined,
-            dim: varied.length, nameGap: varied.length % 2 ? 26 : 10, inverse: true,
-            nameLocation: "start"}],
-        series: [{type: "parallel", lineStyle: {width: rows.length > 1000 ? 0.6 : 1.2,
-            opacity: rows.length > 2000 ? 0.15 : rows.length > 200 ? 0.35 : 0.6},
-            inactiveOpacity: 0.02, activeOpacity: 0.8, progressive: 0, smooth: false,
-            data: order.map((i) => ({value: [...varied.map((p) => run.value(i, p)), run.ms(i)],
-                ...(lit === null ? {} : {lineStyle: lit.has(i) ? {opacity: 0.8, width: 1.6}
-                    : {opacity: 0.02}})}))}],
-    }), (chart) => chart.on("axisareaselected", () => {
-        const model = chart.getModel();
-        const brushed = model.queryComponents({mainType: "parallelAxis"})
-            .some((axis) => axis.activeIntervals.length > 0);
-        const at = model.getSeriesByIndex(0).getRawIndicesByActiveState("active");
-        chosen(brushed ? at.map((k) => order[k]) : null);
-    }));
-    /* The filter of the table lights the same configurations here; it works by keyboard. */
-    return (found) => {
-        lit = found === null ? null : new Set(found);
-        clearTimeout(wait);
-        wait = setTimeout(() => ak.draw(entry), 150);
-    };
-};
-
 /* ---- failures ----------------------------------------------------------------------------------
  */
 
@@ -389,80 +327,6 @@ ak.draw_run.time = function (host, run) {
     host.append(ak.el("p", {class: "note"}, wall));
 };
 
-/* What each compile worker and each device did when: [lane, from, to, kind, row]. */
-function spans(run) {
-    const devices = run.data.trials.devices || [run.report.run.device], list = [];
-    const workers = run.has("compile_worker")
-        ? run.rows.reduce((a, i) => Math.max(a, run.column("compile_worker", i)), 0) : 0;
-    const lane = (i) => Math.max(run.data.trials.devices ? run.column("device", i) : 0, 0);
-    const add = (at, from, to, kind, i) => to > from && list.push([at, Math.max(from, 0), to, kind, i]);
-    for (const i of run.rows) {
-        const end = run.end_s(i), measure = run.column("measure_s", i) || 0;
-        const check = run.column("check_s", i) || 0, compile = run.column("compile_s", i) || 0;
-        const worker = workers > 0 ? run.column("compile_worker", i) : 0;
-        if (worker > 0) {
-            const compiled = end - (run.column("compiled_before_s", i) || 0);
-            add(worker - 1, compiled - compile, compiled, 0, i);
-        }
-        add(workers + lane(i), end - measure - check, end - measure, 1, i);
-        add(workers + lane(i), end - measure, end, 2, i);
-    }
-    const r = run.report.run, last = run.end_s(run.count - 1);
-    const whole = r.ended ? (Date.parse(r.ended) - Date.parse(r.started)) / 1000 : 0;
-    if (whole > last * 1.01 && run.has("end_s")) {
-        add(workers, last, whole, 3, -1);
-    }
-    const names = Array.from({length: workers}, (_, k) => `compiler ${k + 1}`);
-    return {lanes: [...names, ...devices.map((name) => name.replace(/^sim:.*\//, "sim:"))], list};
-}
-
-const SPANS = ["compile", "check", "measure", "after the search"];
-
-ak.draw_run.timeline = function (host, run) {
-    if (!run.has_clock || !run.has("measure_s")) {
-        return;
-    }
-    const {lanes, list} = spans(run);
-    if (list.length === 0) {
-        return;
-    }
-    const shown = SPANS.filter((_, kind) => list.some((b) => b[3] === kind));
-    host.append(ak.el("h3", null, "When"));
-    ak.chart(host, 90 + 34 * lanes.length, "Timeline: when each compile worker compiled and when each " +
-        "device checked and measured.",
-        (colors, narrow) => ({
-            legend: ak.legend(colors, {data: shown}),
-            grid: {left: 8, right: 20, top: 30, bottom: 30, containLabel: true},
-            tooltip: ak.hover(colors, (p) => p.data[4] < 0
-                ? ak.facts("after the search", [["took", ak.seconds(p.data[2] - p.data[1])],
-                    ["what", "checks of the finalists and the comparison with the others"]])
-                : ak.facts(`${SPANS[p.data[3]]}, evaluation ${run.evaluation(p.data[4])}`, [
-                    ["from", ak.seconds(p.data[1])], ["took", ak.seconds(p.data[2] - p.data[1])],
-                    ["became", run.ok(p.data[4]) ? ak.ms(run.ms(p.data[4]))
-                        : run.status(p.data[4]).replace(/_/g, " ")],
-                    ["configuration", run.config(p.data[4])]])),
-            dataZoom: narrow ? [] : [{type: "inside", filterMode: "weakFilter"}],
-            xAxis: ak.axis(colors, {type: "value", name: "seconds since the beginning",
-                nameLocation: "middle", nameGap: 26, min: 0, splitLine: {show: false},
-                max: list.reduce((a, b) => Math.max(a, b[2]), 0), axisLabel: {showMaxLabel: false}}),
-            yAxis: ak.axis(colors, {type: "category", data: lanes, inverse: true,
-                axisLabel: {color: colors.text, width: narrow ? 90 : 220, overflow: "truncate",
-                    hideOverlap: false}}),
-            series: SPANS.map((name, kind) => ({
-                name, type: "custom", clip: true, encode: {x: [1, 2], y: 0},
-                itemStyle: {color: kind === 3 ? colors.dim : colors.series[1 + kind]},
-                data: list.filter((b) => b[3] === kind),
-                renderItem: (_, api) => {
-                    const [x, y] = api.coord([api.value(1), api.value(0)]);
-                    const width = api.coord([api.value(2), api.value(0)])[0] - x;
-                    return {type: "rect", shape: {x, y: y - 11, width: Math.max(width, 0.5),
-                        height: 22}, style: {fill: kind === 3 ? colors.dim : colors.series[1 + kind],
-                        opacity: kind === 3 ? 0.35 : 1}};
-                },
-            })).filter((one) => one.data.length > 0),
-        }));
-};
-
 /* ---- clocks, power, temperature ------------------------------------------------------------------
  */
 
@@ -486,8 +350,8 @@ ak.draw_run.conditions = function (host, run) {
         yAxis: shown.map(([, text], k) => ak.axis(colors, {type: "value", gridIndex: k, scale: true,
             name: text, nameTextStyle: {color: colors.dim, align: "left"}, nameGap: 6,
             splitNumber: 2})),
-        series: shown.map(([name], k) => ({type: "scatter", xAxisIndex: k, yAxisIndex: k,
-            symbolSize: 4, itemStyle: {color: colors.series[k]},
+        series: shown.map(([name], k) => ({...ak.scatter(rows.length, 4), xAxisIndex: k, yAxisIndex: k,
+            itemStyle: {color: colors.series[k]},
             data: rows.filter((i) => ak.known(run.column(name, i)))
                 .map((i) => [run.evaluation(i), run.column(name, i), i])})),
     }));

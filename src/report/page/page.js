@@ -9,7 +9,8 @@ ak.start = function () {
     }
     const page = JSON.parse(data.textContent);
     ak.draw_page[page.kind](main, page);
-    document.documentElement.dataset.drawn = "yes";
+    ak.draw_visible();
+    ak.draw_idly(() => { document.documentElement.dataset.drawn = "yes"; });
 };
 
 ak.start();

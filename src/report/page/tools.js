@@ -169,26 +169,63 @@ ak.colors = function () {
 ak.charts = [];
 
 /* A chart in `host`: `make(colors, width)` gives the option for ECharts, and is asked again when
-   the colours or the width class change. `ready(chart)` may attach events, once a drawing. */
+   the colours or the width class change. `ready(chart, entry, colors)` may attach events and a
+   layer (many.js), once a drawing. A chart is drawn when it comes near the screen, or by
+   ak.draw_rest. */
 ak.chart = function (host, height, label, make, ready) {
     const box = ak.el("div", {class: "chart", role: "img", "aria-label": label, tabindex: "0"});
     box.style.height = height + "px";
     host.append(box);
-    const entry = {box, make, ready, chart: null, narrow: null, at: null};
+    const entry = {box, make, ready, chart: null, layer: null, narrow: null, at: null};
     ak.charts.push(entry);
     box.addEventListener("keydown", (event) => walk(entry, event));
-    ak.draw(entry);
+    box.addEventListener("focus", () => entry.chart === null && ak.draw(entry));
+    near.observe(box);
     new ResizeObserver(() => {
         if (entry.chart === null || !box.isConnected || box.clientWidth === 0) {
             return;
         }
         if (entry.narrow !== box.clientWidth < 560) {
             ak.draw(entry);
-        } else {
+        } else if (entry.chart.getWidth() !== box.clientWidth) {
             entry.chart.resize();
+            if (entry.layer !== null) {
+                entry.layer.paint();
+            }
         }
     }).observe(box);
     return entry;
+};
+
+const near = new IntersectionObserver((seen) => seen.filter((one) => one.isIntersecting)
+    .flatMap((one) => ak.charts.filter((entry) => entry.box === one.target && entry.chart === null))
+    .forEach((entry) => ak.draw(entry)), {rootMargin: "400px"});
+
+const waits = (entry) => entry.chart === null && entry.box.isConnected && entry.box.clientWidth > 0;
+
+/* Draws the charts that are on the screen now, before the browser shows it. */
+ak.draw_visible = () => ak.charts.filter(waits).filter((entry) => {
+    const at = entry.box.getBoundingClientRect();
+    return at.bottom > 0 && at.top < innerHeight;
+}).forEach(ak.draw);
+
+/* Draws all charts that are not drawn yet: for paper, and for who looks at the whole page. */
+ak.draw_rest = () => ak.charts.filter(waits).forEach(ak.draw);
+
+/* Draws them one by one whenever the browser has nothing else to do, then calls `done`. */
+ak.draw_idly = function (done) {
+    const next = ak.charts.find(waits);
+    if (next === undefined) {
+        done();
+        return;
+    }
+    const idly = window.requestIdleCallback || ((draw) => setTimeout(draw, 1)); /* Safari has none */
+    idly(() => {
+        if (waits(next)) {
+            ak.draw(next);
+        }
+        ak.draw_idly(done);
+    }, {timeout: 1000});
 };
 
 /* By keyboard: arrows go from point to point of a focused chart and show what a hover shows, Enter
@@ -201,20 +238,29 @@ function walk(entry, event) {
         chart.dispatchAction({type: "hideTip"});
         return;
     }
-    const points = series.flatMap((one, s) => one.silent || !Array.isArray(one.data) ? []
-        : one.data.map((_, k) => ({seriesIndex: s, dataIndex: k})));
+    const points = entry.layer !== null ? Array.from({length: entry.layer.count}, (_, k) => k)
+        : series.flatMap((one, s) => one.silent || !Array.isArray(one.data) ? []
+            : one.data.map((_, k) => ({seriesIndex: s, dataIndex: k})));
     if (points.length === 0 || (step === undefined && (event.key !== "Enter" || entry.at === null))) {
         return;
     }
     event.preventDefault();
     if (step === undefined) {
+        if (entry.layer !== null) {
+            entry.layer.click(points[entry.at]);
+            return;
+        }
         const {seriesIndex, dataIndex} = points[entry.at];
         chart.trigger("click", {data: series[seriesIndex].data[dataIndex], seriesIndex, dataIndex});
         return;
     }
     entry.at = entry.at === null ? (step > 0 ? 0 : points.length - 1)
         : (entry.at + step + points.length) % points.length;
-    chart.dispatchAction({type: "showTip", ...points[entry.at]});
+    if (entry.layer !== null) {
+        entry.layer.show(points[entry.at]);
+    } else {
+        chart.dispatchAction({type: "showTip", ...points[entry.at]});
+    }
 }
 
 ak.draw = function (entry) {
@@ -223,18 +269,25 @@ ak.draw = function (entry) {
         entry.chart.dispose();
     }
     entry.narrow = entry.box.clientWidth < 560;
+    entry.layer = null;
     const colors = ak.colors();
     entry.chart = echarts.init(entry.box, null, {renderer: "canvas"});
+    const option = entry.make(colors, entry.narrow);
     entry.chart.setOption({
         animation: false, textStyle: {fontFamily: "inherit", color: colors.text},
-        color: colors.series, backgroundColor: "transparent", ...entry.make(colors, entry.narrow),
+        color: colors.series, backgroundColor: "transparent", ...option,
     });
     if (entry.ready) {
-        entry.ready(entry.chart);
+        entry.ready(entry.chart, entry, colors);
     }
 };
 
-ak.redraw = () => ak.charts.filter((e) => e.box.isConnected).forEach(ak.draw);
+ak.redraw = () => ak.charts.filter((e) => e.box.isConnected && e.chart !== null).forEach(ak.draw);
+
+/* A scatter chart of so many points. Thousands are drawn at once, as squares: below 4 pixels ECharts
+   does that fast. */
+ak.scatter = (count, size) => ({type: "scatter", large: count > 1000, largeThreshold: 1000,
+    symbolSize: count > 1000 ? 3.5 : count > 500 ? Math.min(size, 4) : size});
 
 /* What every axis and every hover has in common. */
 ak.axis = (colors, more) => ({
@@ -311,6 +364,7 @@ ak.watch_theme = function () {
         document.documentElement.dataset.theme = "light";
         document.querySelectorAll("details").forEach((d) => { d.dataset.was = d.open; });
         ak.redraw();
+        ak.draw_rest();
     });
     addEventListener("afterprint", () => {
         document.documentElement.dataset.theme = before || "auto";

@@ -59,6 +59,7 @@ function redraw(draw) {
     ak.charts.length = 0;
     draw();
     restore(was);
+    ak.draw_visible();
     document.documentElement.dataset.drawn = String(1 + Number(document.documentElement.dataset.drawn ||
         0));
 }
