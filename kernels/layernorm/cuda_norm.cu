@@ -146,6 +146,7 @@ DEVICE void load_edge_weights(u32 w[EDGES + 1], u32 b[EDGES + 1], const place *p
     }
 }
 
+/* heart: begin */
 /* Stores (x - mean) * scale * weight + bias; mean and scale are all.a and all.b. */
 DEVICE void store_result(const place *p, const row *r, void *y, int i, const vector *v,
                          const vector *weight, const vector *bias, part all)
@@ -163,6 +164,7 @@ DEVICE void store_result(const place *p, const row *r, void *y, int i, const vec
     }
     store_vector(p, r, y, i, x);
 }
+/* heart: end */
 
 /* Does the same for this thread's elements of the edges. */
 DEVICE void store_edges(const place *p, const row *r, unsigned char *to,
@@ -219,6 +221,7 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
     }
 #endif
 #endif
+    /* heart: begin */
     while (index < rows) {
         unsigned char *to = (unsigned char *)y + index * cols * ELEMENT;
         const i64 now = index, left = rows - index;
@@ -277,6 +280,7 @@ KERNEL ak_kernel(const void *x, const void *weight, const void *bias, void *y, i
         }
         row_reduce(all, &p, REDUCE_MOMENTS);
 #else
+    /* heart: end */
         part sum[BATCH];
 #if CENTRED
         EACH_ROW(k)

@@ -1430,6 +1430,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
             for (int i = 0; i < CLUSTER_M; i++) {
                 mask_b |= 1u << ((ck * CLUSTER_N + cn) * CLUSTER_M + i);
             }
+            /* heart: begin */
             for (int id = first_item; id < items; id += stride) {
                 const work w = work_at(id, s, rank);
                 for (int i = 0; i < w.count; i++) {
@@ -1460,6 +1461,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                     ring_next(&r);
                 }
             }
+            /* heart: end */
             if (!together) {
                 cluster_wait();
             }
@@ -1616,6 +1618,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                 barrier_wait(full + 8 * r.slot, r.parity);
                 mma_fence();
 #pragma unroll
+                /* heart: begin */
                 for (int step = 0; step < K_STEPS; step++) {
                     const u32 y = Y_LAYOUT ? step * 2048 : step / 4 * (MMA_N * 128) + step % 4 * 32;
 #pragma unroll
@@ -1641,6 +1644,7 @@ DEVICE void multiply_tiles(const tensor_map *map_a, const tensor_map *map_b,
                 named_arrive(BARRIER_TURN + (consumer ^ 1), 256);
             }
             MMA_WAIT(0);
+                /* heart: end */
             if (MMA_IN_FLIGHT && w.count - 1 < awaited) {
                 release_slot(empty + 8 * before, rank, thread);
             }

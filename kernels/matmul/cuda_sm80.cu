@@ -359,6 +359,7 @@ DEVICE void load_fragments(fragments *f, u32 slot, int step, int warp_m, int war
     }
 }
 
+/* heart: begin */
 DEVICE void multiply(float acc[MMAS_M][MMAS_N][4], const fragments *f)
 {
     UNROLL for (int i = 0; i < MMAS_M; i++)
@@ -369,6 +370,7 @@ DEVICE void multiply(float acc[MMAS_M][MMAS_N][4], const fragments *f)
         }
     }
 }
+/* heart: end */
 
 #if SPLIT_K > 1
 /* Leaves this block's sums in the workspace. The last block of a tile gets the sum of all parts in
@@ -499,6 +501,7 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
         copy_commit();
     }
     u32 slot = ring, free = ring + (num_stages - 1) * STAGE_BYTES;
+    /* heart: begin */
     for (int i = 0; i < count; i++) {
         const bool more = i + num_stages - 1 < count;
         COPY_WAIT(num_stages - 2);
@@ -524,6 +527,7 @@ DEVICE void multiply_tile(const u16 *a, const u16 *b, u16 *c, const u16 *bias, c
         free = slot;
         slot = slot + STAGE_BYTES == ring + num_stages * STAGE_BYTES ? ring : slot + STAGE_BYTES;
     }
+    /* heart: end */
     COPY_WAIT(0);
     block_sync(); /* the ring's memory is used for other things from here on */
 #if SPLIT_K > 1

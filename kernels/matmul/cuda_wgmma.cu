@@ -200,6 +200,7 @@ tensor_map;
 #define MMA_LAYOUTS ", " TEXT(X_LAYOUT) ", " TEXT(Y_LAYOUT)
 #endif
 
+/* heart: begin */
 /* Computes d (+)= X * Y for one 64 x MMA_N x MMA_K step; add = 0 overwrites d. X_LAYOUT and
    Y_LAYOUT are 1 for an operand whose contiguous direction is not K. */
 DEVICE void mma(float d[MMA_N / 2], u64 x, u64 y, int add)
@@ -215,6 +216,7 @@ DEVICE void mma(float d[MMA_N / 2], u64 x, u64 y, int add)
         : JOIN(MMA_OUT_, MMA_N)
         : "l"(x), "l"(y), "r"(add));
 }
+/* heart: end */
 
 DEVICE void mma_fence(void)
 {

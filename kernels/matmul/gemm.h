@@ -207,6 +207,7 @@ AK_INLINE void gemm_tile_run(const int rows, const int vecs, const gemm_tile *t)
             __builtin_prefetch(t->c + i * t->ldc + j, 1);
         }
     }
+/* heart: begin */
 #define GEMM_STEP                                                                                  \
     do {                                                                                           \
         vec row[NV];                                                                               \
@@ -245,6 +246,7 @@ AK_INLINE void gemm_tile_run(const int rows, const int vecs, const gemm_tile *t)
         GEMM_STEP;
     }
 #undef GEMM_STEP
+/* heart: end */
 
     if (vecs == 1 && t->columns < VL) {
         float tile[MR * VL] __attribute__((aligned(64)));

@@ -54,6 +54,7 @@ DEVICE float largest_value(largest top)
 #endif
 }
 
+/* heart: begin */
 /* Computes exp of a vector's elements, for a maximum that is given times log2(e), and returns their
    sum. */
 DEVICE float vector_exp(float *e, const vector *v, float max)
@@ -66,6 +67,7 @@ DEVICE float vector_exp(float *e, const vector *v, float max)
     }
     return sum;
 }
+/* heart: end */
 
 /* Adds a vector to a maximum and a sum. */
 DEVICE part part_and(part p, const vector *v)
@@ -107,6 +109,7 @@ KERNEL ak_kernel(const void *x, void *y, i64 rows, int cols)
         batch_load(keep, bits, &p, &r, rows - index);
     }
 #endif
+    /* heart: begin */
     while (index < rows) {
         unsigned char *to = (unsigned char *)y + index * cols * ELEMENT;
         const i64 now = index, left = rows - index;
@@ -227,6 +230,7 @@ KERNEL ak_kernel(const void *x, void *y, i64 rows, int cols)
             }
             to += (i64)APART * cols * ELEMENT;
         }
+    /* heart: end */
 #if PREFETCH
         UNROLL for (int i = 0; i < KEEP && index < rows; i++)
         {

@@ -65,7 +65,7 @@ static void print_arms(const json_t *study)
     const json_t *arm;
     size_t a;
     ak_table table;
-    ak_table_begin(&table, "arm", ">runs", ">quality", "95 % interval", ">reached", ">evaluations",
+    ak_table_begin(&table, "arm", ">runs", ">quality", "95 % interval", ">as deployed", ">reached", ">evaluations",
                    ">failed", ">seconds", ">questions", ">$ a run", NULL);
     json_array_foreach(json_object_get(study, "arms"), a, arm)
     {
@@ -81,6 +81,7 @@ static void print_arms(const json_t *study)
             ak_table_cell(&table, "%.4f .. %.4f", ak_json_number_at(last, "low"),
                           ak_json_number_at(last, "high"));
         }
+        ak_table_cell(&table, "%.4f", ak_json_number_at(json_object_get(arm, "deployed"), "quality"));
         ak_table_cell(&table, "%.0f", ak_json_number_at(arm, "reached_reference"));
         ak_table_cell(&table, "%.1f", ak_json_number_at(arm, "evaluations_mean"));
         ak_table_cell(&table, "%.1f", ak_json_number_at(arm, "failed_mean"));
@@ -176,7 +177,11 @@ static ak_status do_study(char **out, const ak_args *args, const ak_study_option
                           ak_error *err)
 {
     ak_status status;
-    if (ak_fs_is_file(args->operand[0])) {
+    /* With --device sim:FILE the operand is the kernel or the T1 file of that recording. */
+    const char *device = args->text[AK_OPTION_DEVICE];
+    bool simulated = ak_args_typed(args, AK_OPTION_DEVICE) && device != NULL &&
+                     strncmp(device, "sim:", 4) == 0;
+    if (ak_fs_is_file(args->operand[0]) && !simulated) {
         ak_recording *recording = NULL;
         status = ak_args_refuse(args, OF_A_TASK, "has no meaning with a recording", err);
         status = status == AK_OK ? ak_recording_open_t1(&recording, args->operand[0],
@@ -299,15 +304,19 @@ const ak_command ak_cmd_study = {
                AK_O(ARCHIVE) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
     .about = "Each arm is a strategy. All arms get the same number of evaluations, begin with the "
              "default configuration and use the same seeds. A file is a recording: nothing is run, "
-             "and the optimum is known. A kernel is tuned repeatedly on the device.\n\n"
+             "and the optimum is known. A kernel is tuned repeatedly on the device; with --device "
+             "sim:FILE on a recording of it, where models are told all that tune tells them.\n\n"
              "Quality is the speed of the best configuration so far, relative to the optimum or, "
              "on a device, to the best of all runs. It is shown against evaluations, seconds and "
              "money, with 95 % bootstrap intervals over the seeds. Runs in which the model failed "
-             "are reported and left out.\n\n"
+             "are reported and left out, but count, with what the search made of them, as "
+             "deployed.\n\n"
              "--like makes all arms try the best configurations of another recording first. "
              "--llm-record keeps the answers; --llm-replay repeats the study from them, without "
              "network or cost.",
     .examples = "  autokernel study gemm.json.gz --seeds 25 --evals 100\n"
+                "  autokernel study softmax --device sim:h200/softmax.json.gz --arms "
+                "hybrid,llm:history=0 --llm-replay answers\n"
                 "  autokernel study matmul --arms random,portfolio --seeds 3 --evals 20\n"
                 "  autokernel study gemm.json.gz --llm openai:gpt-5-mini --llm-record answers "
                 "--llm-budget 5\n",

@@ -13,6 +13,7 @@
 typedef struct selected {
     ak_archive_filter filter; /* texts belong to the arguments, to the session and to `task` */
     ak_task *task;            /* NULL unless sizes or options had to be parsed */
+    ak_task *recorded;        /* NULL unless the device is a recording's file */
 } selected;
 
 static ak_status select_trials(selected *out, const ak_mcp_call *call, ak_error *err)
@@ -33,6 +34,7 @@ static ak_status select_trials(selected *out, const ak_mcp_call *call, ak_error 
         out->filter.size = args.text[AK_OPTION_SIZE] == NULL ? NULL : ak_task_size(out->task);
         out->filter.choices = args.text[AK_OPTION_SET] == NULL ? NULL : ak_task_choices(out->task);
     }
+    AK_TRY(ak_selection_device(&out->recorded, &out->filter, err));
 out:
     return status;
 }
@@ -104,6 +106,7 @@ ak_status ak_mcp_history(ak_mcp_call *call, ak_error *err)
 out:
     json_decref(l.trials);
     ak_task_close(selection.task);
+    ak_task_close(selection.recorded);
     return status;
 }
 
@@ -132,6 +135,7 @@ out:
     json_decref(trials);
     ak_trials_free(list, count);
     ak_task_close(selection.task);
+    ak_task_close(selection.recorded);
     return status;
 }
 
@@ -172,6 +176,7 @@ static ak_status write_export(const char *path, const char *format, const ak_mcp
     }
 out:
     ak_task_close(selection.task);
+    ak_task_close(selection.recorded);
     ak_task_close(task);
     return status;
 }

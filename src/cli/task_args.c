@@ -645,6 +645,18 @@ ak_status ak_say_environment(ak_archive *archive, const ak_trial *taken, ak_erro
     return status;
 }
 
+ak_status ak_selection_device(ak_task **recorded, ak_archive_filter *filter, ak_error *err)
+{
+    const char *device = filter->device == NULL ? "" : filter->device;
+    if (strncmp(device, "sim:", 4) != 0 || !ak_fs_is_file(device + 4)) {
+        return AK_OK;
+    }
+    ak_task_spec spec = {.kernel = device + 4, .device = "sim", .look = true};
+    AK_DO(ak_task_open(recorded, &spec, err));
+    filter->device = ak_task_device(*recorded);
+    return AK_OK;
+}
+
 ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *err)
 {
     *out = (ak_selection){0};
@@ -665,6 +677,9 @@ ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *er
     if (status == AK_OK) {
         status = canonical(out, args, archived, err);
     }
+    if (status == AK_OK) {
+        status = ak_selection_device(&out->recorded, &out->filter, err);
+    }
     if (status != AK_OK) {
         ak_selection_close(out);
     }
@@ -683,6 +698,7 @@ const char *ak_selection_hint(const ak_selection *selection)
 void ak_selection_close(ak_selection *selection)
 {
     ak_task_close(selection->task);
+    ak_task_close(selection->recorded);
     ak_archive_close(selection->archive);
     ak_free(selection->kernel);
     *selection = (ak_selection){0};

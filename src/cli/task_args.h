@@ -71,7 +71,11 @@ typedef struct ak_selection {
     ak_archive_filter filter; /* its texts belong to the arguments and to the members below */
     char *kernel;             /* NULL: all kernels */
     ak_task *task;            /* NULL unless sizes or options had to be parsed */
+    ak_task *recorded;        /* NULL unless the device is a recording's file */
 } ak_selection;
+/* If the filter's device is sim:FILE, replaces it by the name that trials of this recording have as
+   their device, which *recorded owns. */
+ak_status ak_selection_device(ak_task **recorded, ak_archive_filter *filter, ak_error *err);
 /* Opens the archive and fills the filter. KERNEL may also be just a name if trials of that name are
    archived. */
 ak_status ak_selection_open(ak_selection *out, const ak_args *args, ak_error *err);

@@ -23,6 +23,7 @@ void ak_draft_clear(ak_draft *draft)
     ak_free(draft->dtype);
     ak_free(draft->choices);
     json_decref(draft->facts);
+    json_decref(draft->environment);
     ak_free(draft->configs);
     ak_free(draft->records);
     *draft = (ak_draft){0};
@@ -445,6 +446,7 @@ ak_status ak_draft_finish(ak_recording *out, ak_draft *draft, const json_t *defi
         }
     }
     out->maximise = draft->maximise;
+    out->environment = json_incref(draft->environment);
     out->configs = draft->configs;
     out->records = draft->records;
     out->count = draft->count;

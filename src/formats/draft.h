@@ -28,6 +28,7 @@ typedef struct ak_draft {
     char *implementation, *dtype, *choices;
     /* Facts of the device: an object of whole numbers; NULL: none. */
     json_t *facts;
+    json_t *environment; /* as in ak_recording */
     bool maximise;
     ak_draft_parameter parameters[AK_PARAMETERS_MAX];
     size_t parameter_count;

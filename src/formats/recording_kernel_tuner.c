@@ -69,11 +69,11 @@ static ak_status take_size(ak_draft *draft, const json_t *size, ak_error *err)
     return status;
 }
 
-/* Reads the task, which our own export adds to such a file. The member "facts", about the device,
-   is only in files whose author added it. */
+/* Reads the task, which our own export adds to such a file, and the environment, whose name of the
+   device counts. The member "facts", about the device, is only in files whose author added it. */
 static ak_status take_own(ak_draft *draft, const json_t *file, ak_error *err)
 {
-    json_t *own = NULL, *facts = NULL;
+    json_t *own = NULL, *facts = NULL, *environment = NULL;
     const char *where = draft->where;
     ak_status status = ak_json_object_or_null(&own, file, "autokernel", where, err);
     const struct {
@@ -95,6 +95,13 @@ static ak_status take_own(ak_draft *draft, const json_t *file, ak_error *err)
     if (status == AK_OK && own != NULL) {
         status = ak_json_object_or_null(&facts, own, "facts", where, err);
         draft->facts = json_incref(facts);
+    }
+    if (status == AK_OK && own != NULL) {
+        status = ak_json_object_or_null(&environment, own, "environment", where, err);
+        draft->environment = json_incref(environment);
+    }
+    if (status == AK_OK && json_is_string(json_object_get(environment, "name"))) {
+        status = ak_draft_text(&draft->device, ak_json_text_at(environment, "name"), err);
     }
     return status;
 }

@@ -170,6 +170,7 @@ static double quality(const ak_study_run *run, axis along, double at, double ref
     return best > 0 ? reference / best : 0;
 }
 
+/* Returns whether a run counts per protocol: the model proposed to the end. */
 static bool counts(const ak_study_run *run)
 {
     return run->fell_back == NULL && run->count > 0;
@@ -283,6 +284,26 @@ static bool add_curve(json_t *object, const ak_study *study, const ak_study_arm 
     return ak_json_set(object, axis_names[along], list);
 }
 
+/* Returns the quality at the end of all runs, with those that carried on without their model:
+   {"quality", "low", "high"}. */
+static json_t *deployed_json(const ak_study *study, const ak_study_arm *arm, double reference)
+{
+    double *values = ak_alloc(study->options.seeds, sizeof *values);
+    estimate e = {0};
+    size_t count = 0;
+    for (size_t i = 0; values != NULL && i < study->options.seeds; i++) {
+        const ak_study_run *run = &arm->runs[i];
+        if (run->count > 0) {
+            values[count++] = quality(run, AXIS_EVALUATIONS, (double)run->count, reference);
+        }
+    }
+    if (count > 0) {
+        bootstrap(&e, values, count, study->options.seed);
+    }
+    ak_free(values);
+    return json_pack("{s:f,s:f,s:f}", "quality", e.mean, "low", e.low, "high", e.high);
+}
+
 static json_t *arm_json(const ak_study *study, const ak_study_arm *arm, double reference)
 {
     json_t *object = json_object();
@@ -311,6 +332,7 @@ static json_t *arm_json(const ak_study *study, const ak_study_arm *arm, double r
                 ak_json_set(object, "runs", json_integer((json_int_t)runs)) &&
                 ak_json_set(object, "fell_back", json_integer((json_int_t)fell_back)) &&
                 ak_json_set_text(object, "fell_back_because", why) &&
+                ak_json_set(object, "deployed", deployed_json(study, arm, reference)) &&
                 ak_json_set_real(object, "evaluations_mean", (double)evaluations / each) &&
                 ak_json_set_real(object, "failed_mean", (double)failed / each) &&
                 ak_json_set_real(object, "calls_mean", (double)calls / each) &&

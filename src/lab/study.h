@@ -25,7 +25,9 @@ typedef struct ak_study_run {
     ak_study_point *points; /* one after each evaluation */
     size_t count, capacity;
     size_t failed, calls;
-    char *fell_back; /* why the strategy carried on without its model; NULL if it did not */
+    /* Why the strategy carried on without its model; NULL if it did not. The run then counts only
+       for the quality as deployed. */
+    char *fell_back;
 } ak_study_run;
 
 typedef struct ak_study_arm {

@@ -2,6 +2,7 @@
    events that every user of the library receives. */
 #include <string.h>
 
+#include "backend/sim/sim.h"
 #include "base/alloc.h"
 #include "lab/study.h"
 #include "problem/task.h"
@@ -105,7 +106,12 @@ ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive *archiv
     study.kernel = task->problem->name;
     study.device = task->device;
     study.size = task->size_text;
+    ak_recording *recording = NULL;
     ak_status status = AK_OK;
+    if (task->recorded) {
+        AK_TRY(ak_recording_open(&recording, ak_sim_path(task->opens), err));
+        study.optimum = ak_recording_least_time(recording);
+    }
     /* The arms take turns seed by seed, so that a slow phase of the machine affects all of them. */
     for (size_t i = 0; i < study.options.seeds; i++) {
         for (size_t a = 0; a < study.arm_count; a++) {
@@ -116,6 +122,7 @@ ak_status ak_study_task(char **out_json, const ak_task *task, ak_archive *archiv
     }
     AK_TRY(ak_study_json(out_json, &study, err));
 out:
+    ak_recording_close(recording);
     ak_study_close(&study);
     return status;
 }

@@ -86,7 +86,7 @@ static ak_status search(replayed *r, ak_error *err)
         status = try_one(r, &fallback, err);
     }
     while (status == AK_OK && r->run->count < r->study->options.evaluations &&
-           r->run->fell_back == NULL && !ak_study_cancelled(r->study)) {
+           !ak_study_cancelled(r->study)) {
         ak_config elsewhere;
         if (ak_transfer_next(&elsewhere, &r->transfer, r->study->options.evaluations)) {
             status = try_one(r, &elsewhere, err);
@@ -131,6 +131,7 @@ static ak_status replay_run(ak_study *study, ak_study_arm *arm, ak_study_run *ru
                                       .device = recording->device,
                                       .size = recording->size,
                                       .dtype = recording->dtype,
+                                      .environment = recording->environment,
                                       .generations = study->options.generations,
                                       .batch = study->options.batch,
                                       .patient = true,
@@ -189,11 +190,7 @@ ak_status ak_study_recording(char **out_json, const ak_recording *recording,
     study.kernel = recording->kernel;
     study.device = recording->device;
     study.size = recording->size;
-    for (size_t i = 0; i < recording->count; i++) {
-        const ak_record *record = &recording->records[i];
-        double ms = record->status == AK_TRIAL_OK ? ak_recording_time(recording, record) : 0;
-        study.optimum = ms > 0 && (study.optimum <= 0 || ms < study.optimum) ? ms : study.optimum;
-    }
+    study.optimum = ak_recording_least_time(recording);
     ak_status status = AK_OK;
     if (options->llm != NULL) {
         ak_llm_options client = *options->llm;

@@ -346,6 +346,49 @@ void ak_derived_show(char *out, size_t bytes, const ak_brief *brief, const ak_de
     ak_scope_free(scope);
 }
 
+/* ---- environment ----------------------------------------------------------------------------- */
+
+/* Members of an environment whose version matters to a proposal, and what they are called. */
+static const struct {
+    const char *key, *name;
+} versions[] = {{"nvrtc", "NVRTC"},   {"triton", "Triton"}, {"version", ""},
+                {"driver", "driver"}, {"libc", "glibc"}};
+
+static void put_version(ak_buf *out, const char *name, const char *version)
+{
+    ak_buf_print(out, "%s%s%s%s", out->length == 0 ? "" : ", ", name, name[0] == 0 ? "" : " ",
+                 version);
+}
+
+ak_status ak_brief_environment(ak_brief *brief, const json_t *environment, ak_error *err)
+{
+    ak_buf text = AK_BUF(LINE_MAX_BYTES);
+    const char *name = ak_json_text_at(environment, "name"), *key;
+    json_t *value;
+    json_object_foreach(json_object_get(environment, "compilers"), key, value)
+    {
+        put_version(&text, key, json_is_string(value) ? json_string_value(value) : "");
+    }
+    for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
+        const char *version = ak_json_text_at(environment, versions[i].key);
+        if (version[0] != 0) {
+            put_version(&text, versions[i].name, version);
+        }
+    }
+    brief->software = ak_arena_strndup(brief->arena, text.data, text.length);
+    if (name[0] != 0) {
+        brief->device = ak_arena_strndup(brief->arena, name, strlen(name));
+    }
+    ak_buf_free(&text);
+    return brief->software == NULL || brief->device == NULL ? ak_fail_memory(err) : AK_OK;
+}
+
+/* A recording's device is "sim:" and the name of the device that was recorded. */
+static const char *shown_device(const char *device)
+{
+    return strncmp(device, "sim:", 4) == 0 ? device + 4 : device;
+}
+
 /* ---- public functions ------------------------------------------------------------------------ */
 
 ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *ceilings,
@@ -359,11 +402,13 @@ ak_status ak_brief_open(ak_brief *out, const ak_task *task, const ak_ceilings *c
                       .description =
                           task->problem->description == NULL ? "" : task->problem->description,
                       .implementation = task->implementation->name,
-                      .device = task->device,
+                      .device = shown_device(task->device),
+                      .software = "",
                       .size = task->size_text,
                       .dtype = ak_dtype_text(task->dtype),
                       .choices = task->choices_text,
                       .source = task->implementation->source,
+                      .definition = task->implementation->definition,
                       .space = task->space,
                       .constants = task->constants};
     out->arena = ak_arena_new();
@@ -386,7 +431,8 @@ ak_status ak_brief_space(ak_brief *out, const ak_space *space, const ak_scope *c
     *out = (ak_brief){.kernel = kernel,
                       .description = "",
                       .implementation = "",
-                      .device = device,
+                      .device = shown_device(device),
+                      .software = "",
                       .size = "",
                       .dtype = "",
                       .choices = "",
@@ -399,8 +445,9 @@ ak_status ak_brief_space(ak_brief *out, const ak_space *space, const ak_scope *c
     for (size_t i = 0;
          status == AK_OK && constants != NULL && ak_scope_at(&name, &value, constants, i); i++) {
         char text[LINE_MAX_BYTES];
+        bool type = strcmp(name, "dtype") == 0 || strcmp(name, "dtype_bytes") == 0;
         (void)ak_value_format(text, sizeof text, &value);
-        status = add_fact(out, false, name, text, err);
+        status = type ? AK_OK : add_fact(out, false, name, text, err);
     }
     if (status != AK_OK) {
         ak_brief_close(out);

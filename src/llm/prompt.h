@@ -11,8 +11,8 @@
  *   state    what was tried and what came of it     new each time
  *
  * Form and content follow what was reported to work for tuning kernels: sparse differences instead
- * of whole configurations, a portfolio of near, balanced and bold proposals, compressed history
- * with two anchors and the dozen best (Helion's tuner, pytorch/helion pull requests 2003 and
+ * of whole configurations, guidance by phase from wide to near, compressed history with two anchors
+ * and the best (Helion's tuner, pytorch/helion pull requests 2003 and
  * 2090), failures with their reasons, and each hypothesis held against its outcome.
  *
  * Text that compilers, sources and models wrote is data. It is bounded, reduced to printable
@@ -30,7 +30,8 @@
 #define AK_PROMPT_BEST       12           /* number of best trials that are listed */
 #define AK_PROMPT_SAMPLES    4            /* trials shown of each kind of failure */
 #define AK_PROMPT_CLAIMS     12           /* predictions shown with their outcomes */
-#define AK_PROMPT_PARENTS    (AK_PROMPT_BEST + AK_PROMPT_CLAIMS + AK_PROMPT_WORST + 1)
+#define AK_PROMPT_LISTED     60 /* up to so many successful trials are all listed */
+#define AK_PROMPT_PARENTS    (AK_PROMPT_LISTED + AK_PROMPT_CLAIMS + 1)
 #define AK_PROMPT_WORST      4  /* number of slowest trials that are listed */
 #define AK_PROMPT_REFUSALS   12 /* refused proposals shown with the reason */
 
@@ -70,6 +71,7 @@ typedef struct ak_history {
     const char *library;
     int generation, generations; /* number of this generation from 1; their total, 0 if unknown */
     size_t batch;                /* number of proposals to ask for */
+    bool hidden;                 /* trials exist and are not told, as an arm of a study asks for */
 } ak_history;
 
 ak_status ak_prompt_system(ak_buf *out, ak_error *err);
@@ -92,14 +94,6 @@ ak_status ak_prompt_parents(size_t out[AK_PROMPT_PARENTS], size_t *count, const 
 ak_status ak_prompt_schema(json_t **out, const ak_brief *brief, const ak_history *history,
                            ak_error *err);
 
-/* The numbers of near, balanced and bold proposals among `batch`. `failed` is the share of the
-   latest trials that failed; if it is a third or more, bold proposals are replaced by near ones. In
-   the later half of the generations (`late`) fewer are bold and more are near. */
-typedef struct ak_portfolio {
-    size_t near, balanced, bold;
-} ak_portfolio;
-void ak_prompt_portfolio(ak_portfolio *out, size_t batch, double failed, bool late);
-
 /* Appends foreign text as one quoted line. Escape sequences and control characters are removed,
    other characters outside ASCII become '?', quotes and backticks become ', and the text is cut
    after `max` bytes. */
@@ -107,5 +101,8 @@ void ak_prompt_quote(ak_buf *out, const char *text, size_t max);
 /* Appends the parameters in which `config` differs from `from`: "MR 6->8, KC 256->512". */
 void ak_prompt_difference(ak_buf *out, const ak_space *space, const ak_config *from,
                           const ak_config *config);
+
+/* Appends a line that says how the configuration fills a GPU; nothing if that is not known. */
+void ak_prompt_filling(ak_buf *out, const ak_brief *brief, const ak_config *config, int registers);
 
 #endif

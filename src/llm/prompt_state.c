@@ -15,10 +15,14 @@
    expected gain, or by at most TRUE_LEAST. */
 #define TRUE_SHARE 0.5
 #define TRUE_LEAST 0.02
-/* Share of the best time that a proposal is asked to save, unless the bound is nearer. */
-#define AIM 0.1
 /* If the bound is at least this share of the best time, little is left to gain. */
 #define NEAR_BOUND 0.95
+/* Trials that are at least this many times as slow as the best have collapsed. */
+#define COLLAPSED 2.0
+/* Fewer trials than this say nothing about the optimum. */
+#define FIT_LEAST 8
+#define COVERAGE_LEAST 4 /* fewer trials leave nearly all values untried */
+#define UNTRIED_SHOWN 16 /* untried values of a parameter that are listed */
 
 typedef struct placed {
     double ms;
@@ -112,6 +116,10 @@ static void put_summary(ak_buf *out, const view *v)
     if (h->generations > 0) {
         ak_buf_print(out, " of %d", h->generations);
     }
+    if (h->hidden) {
+        ak_buf_puts(out, "\n\nYou are not told what was tried and what came of it.\n");
+        return;
+    }
     ak_buf_print(out, "\n\n%zu configuration%s tried: %zu ok, %zu failed.\n", h->count,
                  h->count == 1 ? "" : "s", v->ok, h->count - v->ok);
     if (v->ok == 0) {
@@ -135,6 +143,28 @@ static void put_summary(ak_buf *out, const view *v)
     ak_buf_puts(out, ".\n");
 }
 
+/* Writes how a configuration fills a GPU and what its compiler used, as far as both are known. */
+static void put_compiled(ak_buf *out, const view *v, const ak_experience *t)
+{
+    if (v->brief->share > AK_SHARE_FACTS) {
+        return;
+    }
+    size_t before = out->length;
+    ak_buf_puts(out, "  launch: ");
+    size_t title = out->length;
+    ak_prompt_filling(out, v->brief, &t->config, t->registers);
+    if (out->length == title && out->failed == AK_OK) {
+        out->length = before;
+        out->data[before] = 0;
+    }
+    if (t->registers > 0 || t->shared_bytes > 0 || t->spill_bytes > 0) {
+        ak_buf_print(out,
+                     "  the compiler used %d registers, %d bytes of shared memory, spilled %d "
+                     "bytes\n",
+                     t->registers, t->shared_bytes, t->spill_bytes);
+    }
+}
+
 static void put_anchor(ak_buf *out, const view *v, char letter, size_t number)
 {
     const ak_experience *t = trial_at(v, number);
@@ -156,12 +186,14 @@ static void put_anchor(ak_buf *out, const view *v, char letter, size_t number)
         ak_derived_show(text, sizeof text, v->brief, &v->brief->derived[i], &t->config);
         ak_buf_print(out, "  %s: %s\n", v->brief->derived[i].name, text);
     }
-    if (t->registers > 0 || t->shared_bytes > 0 || t->spill_bytes > 0) {
-        ak_buf_print(out,
-                     "  the compiler used %d registers, %d bytes of shared memory, spilled %d "
-                     "bytes\n",
-                     t->registers, t->shared_bytes, t->spill_bytes);
-    }
+    put_compiled(out, v, t);
+}
+
+/* Says whether the trial with this rank is shown: all of them or, of many, the fastest and the
+   slowest. */
+static bool is_listed(const view *v, size_t rank)
+{
+    return v->ok <= AK_PROMPT_LISTED || rank < AK_PROMPT_BEST || rank + AK_PROMPT_WORST >= v->ok;
 }
 
 static void put_best(ak_buf *out, const view *v)
@@ -177,11 +209,12 @@ static void put_best(ak_buf *out, const view *v)
     }
     ak_buf_puts(out, "\n## The fastest, as differences from A\n\n");
     for (size_t i = 0; i < v->ok; i++) {
-        if (i >= AK_PROMPT_BEST && i + AK_PROMPT_WORST < v->ok) {
+        if (!is_listed(v, i)) {
             continue;
         }
-        if (i >= AK_PROMPT_BEST && (i == AK_PROMPT_BEST || i + AK_PROMPT_WORST == v->ok)) {
-            ak_buf_puts(out, "\n## The slowest\n\n");
+        bool slowest = i >= AK_PROMPT_BEST && i + AK_PROMPT_WORST == v->ok;
+        if (i == AK_PROMPT_BEST || slowest) {
+            ak_buf_print(out, "\n## The %s\n\n", slowest ? "slowest" : "others, from fast to slow");
         }
         const ak_experience *t = trial_at(v, v->order[i].number);
         ak_buf_print(out, "- #%zu ", v->order[i].number);
@@ -217,6 +250,9 @@ static void put_frequencies(ak_buf *out, const view *v)
     for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
         const ak_parameter *parameter = ak_space_parameter(space, p);
         bool first = true;
+        if (ak_space_occurring(space, p) < 2) {
+            continue;
+        }
         ak_buf_print(out, "- %s:", parameter->name);
         for (size_t value = 0; value < parameter->value_count; value++) {
             size_t count = 0;
@@ -234,6 +270,72 @@ static void put_frequencies(ak_buf *out, const view *v)
     }
 }
 
+/* Writes what is known of a value: the best time with it, or that all trials with it failed. */
+static void put_value_known(ak_buf *out, const view *v, size_t p, size_t value)
+{
+    char text[VALUE_BYTES];
+    (void)ak_value_format(text, sizeof text, &ak_space_parameter(v->brief->space, p)->values[value]);
+    for (size_t i = 0; i < v->ok; i++) {
+        if (trial_at(v, v->order[i].number)->config.at[p] == value) {
+            ak_buf_print(out, "%s: best %.4g ms", text, v->order[i].ms);
+            return;
+        }
+    }
+    ak_buf_print(out, "%s: failed", text);
+}
+
+static bool was_tried(const view *v, size_t p, size_t value)
+{
+    bool tried = false;
+    for (size_t i = 0; i < v->history->count && !tried; i++) {
+        tried = v->history->trials[i].config.at[p] == value;
+    }
+    return tried;
+}
+
+/* Writes the values of a parameter that were never tried. Each run of them is followed by what is
+   known of the tried values next to it. Returns their number. */
+static size_t put_untried(ak_buf *out, const view *v, size_t p)
+{
+    const ak_space *space = v->brief->space;
+    const ak_parameter *parameter = ak_space_parameter(space, p);
+    size_t untried = 0, run = 0, left = SIZE_MAX;
+    for (size_t value = 0; value <= parameter->value_count; value++) {
+        bool inside = value < parameter->value_count;
+        if (inside && !ak_space_occurs(space, p, value)) {
+            continue;
+        }
+        if (inside && !was_tried(v, p, value)) {
+            char text[VALUE_BYTES];
+            (void)ak_value_format(text, sizeof text, &parameter->values[value]);
+            run++;
+            if (++untried <= UNTRIED_SHOWN) {
+                ak_buf_print(out, "%s %s", untried == 1 ? "" : ",", text);
+            }
+            continue;
+        }
+        bool ordered = parameter->values[0].type == AK_VALUE_INT ||
+                       parameter->values[0].type == AK_VALUE_REAL;
+        if (run > 0 && ordered && untried <= UNTRIED_SHOWN && (left != SIZE_MAX || inside)) {
+            ak_buf_puts(out, " (beside ");
+            if (left != SIZE_MAX) {
+                put_value_known(out, v, p, left);
+            }
+            if (inside) {
+                ak_buf_puts(out, left == SIZE_MAX ? "" : ", ");
+                put_value_known(out, v, p, value);
+            }
+            ak_buf_putc(out, ')');
+        }
+        run = 0;
+        left = value;
+    }
+    if (untried > UNTRIED_SHOWN) {
+        ak_buf_print(out, ", ... (%zu of %zu values)", untried, ak_space_occurring(space, p));
+    }
+    return untried;
+}
+
 static void put_coverage(ak_buf *out, const view *v)
 {
     const ak_space *space = v->brief->space;
@@ -243,24 +345,9 @@ static void put_coverage(ak_buf *out, const view *v)
         if (ak_space_occurring(space, p) < 2) {
             continue;
         }
-        const ak_parameter *parameter = ak_space_parameter(space, p);
-        size_t untried = 0, shown = 0;
         size_t before = out->length;
-        ak_buf_print(out, "- %s:", parameter->name);
-        for (size_t value = 0; value < parameter->value_count; value++) {
-            bool tried = !ak_space_occurs(space, p, value);
-            for (size_t i = 0; i < v->history->count && !tried; i++) {
-                tried = v->history->trials[i].config.at[p] == value;
-            }
-            if (!tried && ++untried <= 16) {
-                char text[VALUE_BYTES];
-                (void)ak_value_format(text, sizeof text, &parameter->values[value]);
-                ak_buf_print(out, "%s %s", shown++ == 0 ? "" : ",", text);
-            }
-        }
-        if (untried > shown) {
-            ak_buf_print(out, ", ... (%zu of %zu values)", untried, ak_space_occurring(space, p));
-        }
+        ak_buf_print(out, "- %s:", ak_space_parameter(space, p)->name);
+        size_t untried = put_untried(out, v, p);
         ak_buf_putc(out, '\n');
         if (untried == 0 && out->failed == AK_OK) {
             out->length = before;
@@ -268,9 +355,42 @@ static void put_coverage(ak_buf *out, const view *v)
         }
         any = any || untried > 0;
     }
-    if (!any) {
-        ak_buf_puts(out, "none: each value of each parameter was tried at least once\n");
+    ak_buf_puts(out, any ? "That a value was not tried is no reason to try it.\n"
+                         : "none: each value of each parameter was tried at least once\n");
+}
+
+/* Writes the values that all collapsed trials have and at most a third of the others. */
+static void put_collapses(ak_buf *out, const view *v)
+{
+    const ak_space *space = v->brief->space;
+    size_t first = 0, shown = 0;
+    while (first < v->ok && v->order[first].ms < v->order[0].ms * COLLAPSED) {
+        first++;
     }
+    size_t collapsed = v->ok - first;
+    if (first == 0 || collapsed < 2) {
+        return;
+    }
+    ak_buf_print(out,
+                 "\n## Collapses\n\n%zu of %zu trials took at least %.3g times as long as the "
+                 "best",
+                 collapsed, v->ok, COLLAPSED);
+    for (size_t p = 0; p < ak_space_parameter_count(space); p++) {
+        size_t value = trial_at(v, v->order[first].number)->config.at[p], with = 0, others = 0;
+        for (size_t i = 0; i < v->ok; i++) {
+            bool has = trial_at(v, v->order[i].number)->config.at[p] == value;
+            with += i >= first && has;
+            others += i < first && has;
+        }
+        if (with == collapsed && others * 3 <= first) {
+            char text[VALUE_BYTES];
+            (void)ak_value_format(text, sizeof text, &ak_space_parameter(space, p)->values[value]);
+            ak_buf_print(out, "%s %s=%s (%zu of the %zu others)",
+                         shown++ == 0 ? "; what all of them have and few others:" : ",",
+                         ak_space_parameter(space, p)->name, text, others, first);
+        }
+    }
+    ak_buf_puts(out, shown == 0 ? "; no single value explains them.\n" : ".\n");
 }
 
 static void put_failure(ak_buf *out, const view *v, size_t number)
@@ -341,10 +461,23 @@ static const char *verdict_of(double gain, double expected)
 {
     double off = gain - expected, size = expected < 0 ? -expected : expected;
     double allowed = size * TRUE_SHARE > TRUE_LEAST ? size * TRUE_SHARE : TRUE_LEAST;
-    return off >= -allowed && off <= allowed ? "came true"
+    bool equal = gain > -TRUE_LEAST && gain < TRUE_LEAST && size < TRUE_LEAST;
+    return equal                             ? "came true: little difference"
+           : off >= -allowed && off <= allowed ? "came true"
            : off > 0                         ? "better than expected"
            : gain > 0                        ? "faster, but by less"
                                              : "not faster";
+}
+
+/* Returns whether the result contradicts the prediction, so that it is worth to look at the code. */
+static bool is_surprise(const view *v, const ak_experience *t)
+{
+    const ak_experience *parent = parent_of(v, t);
+    if (t->status != AK_TRIAL_OK || parent == NULL || overlap(parent, t)) {
+        return false;
+    }
+    double gain = parent->ms / t->ms - 1;
+    return strncmp(verdict_of(gain, t->expected), "came true", 9) != 0;
 }
 
 static void put_claim(ak_buf *out, const view *v, size_t number)
@@ -372,6 +505,9 @@ static void put_claim(ak_buf *out, const view *v, size_t number)
         ak_prompt_quote(out, t->hypothesis, AK_PROMPT_TEXT_MAX);
     }
     ak_buf_putc(out, '\n');
+    if (is_surprise(v, t)) {
+        put_compiled(out, v, t);
+    }
 }
 
 static void put_claims(ak_buf *out, const view *v)
@@ -446,59 +582,70 @@ static double failed_share(const ak_history *h)
                           : 0;
 }
 
-/* Writes the time to aim for: a tenth less than the best, but never less than the bound. */
+/* Estimates the optimum from the fastest trials: the least value of a distribution lies about as far
+   below the best of a sample as that lies below the second best (Robson and Whitlock, Biometrika
+   51, 1964). */
+static double fitted_optimum(const view *v)
+{
+    return v->ok < FIT_LEAST ? 0 : 2 * v->order[0].ms - v->order[1].ms;
+}
+
+/* Writes the time to aim for: what the trials make likely, but never less than the bound. */
 static void put_aim(ak_buf *out, const view *v)
 {
-    if (v->ok == 0) {
-        return;
-    }
-    double best = v->order[0].ms, aim = best * (1 - AIM);
     double bound = v->brief->share > AK_SHARE_FACTS ? 0 : v->brief->least_ms;
+    double best = v->ok == 0 ? 0 : v->order[0].ms, fitted = fitted_optimum(v);
     if (bound > 0 && bound < best && bound >= best * NEAR_BOUND) {
         ak_buf_print(out, "A is at %.3g %% of the least possible time: little is left to gain.\n",
                      bound / best * 100);
-    } else if (bound > aim && bound < best) {
-        ak_buf_print(out, "Aim for %.4g ms, the least possible time.\n", bound);
-    } else {
-        ak_buf_print(out, "Aim for less than %.4g ms, a tenth less than A, where you see a way.\n",
-                     aim);
+    } else if (bound > 0 && bound < best) {
+        ak_buf_print(out, "The least possible time is %.4g ms; A takes %.3g times as long.\n", bound,
+                     best / bound);
     }
-    ak_buf_puts(out, "Propose only what you expect to be faster or to teach something. If that is "
-                     "nothing, answer with an empty list.\n");
+    if (fitted > bound && fitted < best) {
+        ak_buf_print(out,
+                     "How far the fastest trials lie apart suggests that about %.4g ms can be "
+                     "reached without a new idea.\n",
+                     fitted);
+    }
+}
+
+/* Returns whether the latest generation of the model found nothing faster. */
+static bool stands_still(const view *v)
+{
+    const ak_history *h = v->history;
+    return h->generation > 2 && v->ok > 0 &&
+           trial_at(v, v->order[0].number)->generation != h->generation - 1;
 }
 
 static void put_wish(ak_buf *out, const view *v)
 {
     const ak_history *h = v->history;
-    ak_portfolio portfolio;
     double failed = failed_share(h);
-    bool late = h->generation > 1 && h->generation * 2 > h->generations && h->generations > 0;
-    ak_prompt_portfolio(&portfolio, h->batch, failed, late);
-    ak_buf_print(out, "\n## Your answer\n\nPropose %s%zu configuration%s, such as:\n",
-                 h->count == 0 ? "" : "up to ", h->batch, h->batch == 1 ? "" : "s");
-    if (portfolio.near > 0) {
-        ak_buf_print(out, "- %zu near %s: one or two parameters changed\n", portfolio.near,
-                     v->ok > 0 ? "A, most of them with A as the parent" : "the default");
-    }
-    if (portfolio.balanced > 0) {
-        ak_buf_print(out,
-                     "- %zu balanced: three to five parameters changed together for one "
-                     "reason%s\n",
-                     portfolio.balanced, v->ok > 1 ? ", from A or B" : "");
-    }
-    if (portfolio.bold > 0) {
-        ak_buf_print(out, "- %zu bold: another way to use this hardware, unlike anything tried\n",
-                     portfolio.bold);
-    }
+    bool last = h->generations > 1 && h->generation >= h->generations;
+    ak_buf_print(out, "\n## Your answer\n\nPropose up to %zu configuration%s. ", h->batch,
+                 h->batch == 1 ? "" : "s");
     if (failed >= 1.0 / 3) {
-        ak_buf_puts(out,
-                    "A third or more of the latest failed: take small steps from what works.\n");
-    }
-    if (h->count == 0) {
-        ak_buf_puts(out, "Nothing was measured yet. Let at least three differ clearly in their "
-                         "blocking.\n");
+        ak_buf_puts(out, "A third or more of the latest failed: take small steps from what works.\n");
+    } else if (h->generation <= 1 || h->count == 0) {
+        ak_buf_puts(out, "Little was measured yet: spread out. Let several differ clearly in their "
+                         "blocking, each for a reason, and each a configuration that you would bet "
+                         "on.\n");
+    } else if (last || stands_still(v)) {
+        ak_buf_puts(out, "Search near the fastest: change one or two parameters of A or B that the "
+                         "trials have not settled, and combine what helped apart. Spend one or two "
+                         "on another kind of configuration only if you can say why it wins.\n");
+    } else {
+        ak_buf_puts(out, "Build on A and B: combine what helped apart, settle what is undecided, and "
+                         "follow the best hypothesis further. A few may be of another kind, where "
+                         "the figures speak for it.\n");
     }
     put_aim(out, v);
+    ak_buf_puts(out, h->count == 0
+                         ? "Fewer are welcome, if they are better.\n"
+                         : "Fewer are welcome: propose only what you expect to be faster than A or "
+                           "to settle a question. An empty list says that you expect nothing "
+                           "more.\n");
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -526,7 +673,7 @@ ak_status ak_prompt_parents(size_t out[AK_PROMPT_PARENTS], size_t *count, const 
     size_t all = 0, claims = 0, kept = 0;
     AK_DO(open_view(&v, brief, history, NULL));
     for (size_t i = 0; i < v.ok; i++) {
-        if (i < AK_PROMPT_BEST || i + AK_PROMPT_WORST >= v.ok) {
+        if (is_listed(&v, i)) {
             out[all++] = v.order[i].number;
         }
     }
@@ -558,8 +705,9 @@ ak_status ak_prompt_state(ak_buf *out, const ak_brief *brief, const ak_history *
     AK_DO(open_view(&v, brief, history, err));
     put_summary(out, &v);
     put_best(out, &v);
+    put_collapses(out, &v);
     put_frequencies(out, &v);
-    if (history->count > 0) {
+    if (history->count >= COVERAGE_LEAST) {
         put_coverage(out, &v);
     }
     put_failures(out, &v);

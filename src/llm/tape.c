@@ -20,6 +20,7 @@ struct ak_tape {
     json_t *script; /* array of answers; NULL if the tape is a folder */
     size_t next;    /* index of the next answer of the script */
     ak_map *asked;  /* number of times each question was asked */
+    json_t *situations; /* {situation: [names of the files about it]}; NULL until it is needed */
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -107,6 +108,7 @@ void ak_tape_close(ak_tape *tape)
     if (tape != NULL) {
         json_decref(tape->about);
         json_decref(tape->script);
+        json_decref(tape->situations);
         ak_map_free(tape->asked);
         ak_free(tape);
     }
@@ -159,7 +161,8 @@ json_t *ak_tape_question(const char *model, const char *effort, const ak_llm_cha
            ak_json_set(question, "max_output_tokens", json_integer(chat->max_output_tokens)) &&
            ak_json_set(question, "temperature",
                        chat->has_temperature ? json_real(chat->temperature) : json_null()) &&
-           ak_json_set_text(question, "seed", seed);
+           ak_json_set_text(question, "seed", seed) &&
+           (chat->situation == NULL || ak_json_set_text(question, "situation", chat->situation));
     json_decref(messages);
     if (!good) {
         json_decref(question);
@@ -176,7 +179,12 @@ ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t
     if (question == NULL) {
         return ak_fail_memory(err);
     }
-    AK_DO(ak_json_text(&text, question, err));
+    /* The situation follows from the words, and older tapes do not have it. */
+    json_t *words = json_copy((json_t *)(uintptr_t)question);
+    (void)json_object_del(words, "situation");
+    ak_status status = words == NULL ? ak_fail_memory(err) : ak_json_text(&text, words, err);
+    json_decref(words);
+    AK_DO(status);
     ak_hash_text(hash, text, strlen(text));
     ak_free(text);
     size_t before = 0;
@@ -187,11 +195,62 @@ ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static ak_status find(json_t **out, char origin[AK_PATH_MAX], ak_tape *tape, const char *name,
-                      ak_error *err)
+/* Lists the files of the tape by what their questions are about. */
+static ak_status read_situations(ak_tape *tape, ak_error *err)
+{
+    char **names = NULL, path[AK_PATH_MAX];
+    size_t count = 0;
+    ak_status status = AK_OK;
+    tape->situations = json_object();
+    AK_TRY(tape->situations == NULL ? ak_fail_memory(err)
+                                    : ak_fs_list(&names, &count, tape->path, err));
+    for (size_t i = 0; i < count; i++) {
+        json_t *document = NULL;
+        AK_TRY(ak_fs_join(path, tape->path, names[i], err));
+        AK_TRY(ak_json_read(&document, path, err));
+        const char *about =
+            ak_json_text_at(json_object_get(document, "question"), "situation");
+        json_t *list = json_object_get(tape->situations, about);
+        bool good = about[0] == 0 || list != NULL ||
+                    ak_json_set(tape->situations, about, json_array());
+        good = good && (about[0] == 0 ||
+                        json_array_append_new(json_object_get(tape->situations, about),
+                                              json_string(names[i])) == 0);
+        json_decref(document);
+        AK_TRY(good ? AK_OK : ak_fail_memory(err));
+    }
+out:
+    ak_fs_list_free(names, count);
+    return status;
+}
+
+/* Gives the file of a question about the same in other words; *out is "" if there is none. If the
+   same was asked several times, the answers follow each other. */
+static ak_status reworded(char out[AK_PATH_MAX], ak_tape *tape, const json_t *question,
+                          ak_error *err)
+{
+    const char *about = ak_json_text_at(question, "situation");
+    size_t before = 0;
+    out[0] = 0;
+    if (about[0] == 0) {
+        return AK_OK;
+    }
+    AK_DO(tape->situations == NULL ? read_situations(tape, err) : AK_OK);
+    const json_t *list = json_object_get(tape->situations, about);
+    (void)ak_map_get(&before, tape->asked, about);
+    if (before >= json_array_size(list)) {
+        return AK_OK;
+    }
+    AK_DO(ak_map_put(tape->asked, about, before + 1, err));
+    return ak_fs_join(out, tape->path, json_string_value(json_array_get(list, before)), err);
+}
+
+static ak_status find(json_t **out, char origin[AK_PATH_MAX], bool *other_words, ak_tape *tape,
+                      const char *name, const json_t *question, ak_error *err)
 {
     char file[AK_HASH_BYTES + 32];
     *out = NULL;
+    *other_words = false;
     if (tape->script != NULL) {
         (void)snprintf(origin, AK_PATH_MAX, "%s", tape->path);
         *out = json_incref(json_array_get(tape->script, tape->next));
@@ -204,7 +263,11 @@ static ak_status find(json_t **out, char origin[AK_PATH_MAX], ak_tape *tape, con
     ak_status status = AK_OK;
     json_t *document = NULL;
     AK_TRY(ak_fs_join(origin, tape->path, file, err));
-    if (!ak_fs_is_file(origin)) {
+    if (!ak_fs_is_file(origin) && !tape->recording) {
+        AK_TRY(reworded(origin, tape, question, err));
+        *other_words = true;
+    }
+    if (origin[0] == 0 || !ak_fs_is_file(origin)) {
         return ak_fail(err, AK_NOT_FOUND,
                        "%s: this question was not recorded (%s): model, effort, prompt, limits and "
                        "seed must be those of the tape",
@@ -282,13 +345,15 @@ static ak_status read_answer(ak_llm_answer *out, ak_reply *reply, const json_t *
 }
 
 ak_status ak_tape_read(ak_llm_answer *out, ak_reply *reply, ak_tape *tape, const char *name,
-                       ak_error *err)
+                       const json_t *question, ak_error *err)
 {
     char where[AK_PATH_MAX];
     json_t *answer = NULL;
+    bool other_words;
     ak_status status = AK_OK;
-    AK_TRY(find(&answer, where, tape, name, err));
+    AK_TRY(find(&answer, where, &other_words, tape, name, question, err));
     AK_TRY(read_answer(out, reply, answer, where, err));
+    out->reworded = other_words;
 out:
     json_decref(answer);
     return status;

@@ -37,9 +37,11 @@ ak_status ak_tape_name(char out[AK_HASH_BYTES + 16], ak_tape *tape, const json_t
                        ak_error *err);
 
 /* Reads the answer of that name into `reply` and those members of `out` that a tape keeps (cost,
-   attempts, time). Returns AK_NOT_FOUND if there is none. */
+   attempts, time). If there is none, the answer to a question about the same situation in other
+   words is taken, in a replay only, and out->reworded is set. Returns AK_NOT_FOUND if there is none
+   either. */
 ak_status ak_tape_read(ak_llm_answer *out, ak_reply *reply, ak_tape *tape, const char *name,
-                       ak_error *err);
+                       const json_t *question, ak_error *err);
 /* Writes a question and its answer. `model` is the specification, such as "openai:gpt-5". */
 ak_status ak_tape_write(ak_tape *tape, const char *name, const json_t *question, const char *model,
                         const char *effort, const ak_llm_answer *answer, ak_error *err);

@@ -17,6 +17,7 @@ void ak_task_close(ak_task *task)
         ak_problem_close(task->problem);
         ak_free(task->device);
         ak_free(task->devices);
+        ak_free(task->opens);
         ak_free(task->kernel);
         ak_free(task->size_text);
         ak_free(task->fix);

@@ -37,7 +37,10 @@ struct ak_task {
     const char *rank;    /* "Rank" of the space file (docs/formats.md); NULL: none */
     bool recorded;       /* its space is a recording's; nothing can be run */
     bool sheet;          /* the device is known only from its data sheet; nothing can be run */
-    char *device;        /* "host", "cuda:0": the device whose times are reported */
+    /* "host", "cuda:0": the device whose times are reported; "sim:" and the name of the recorded
+       device for a recording, whose place on this machine is nobody's business */
+    char *device;
+    char *opens; /* what the backend opens: equal to `device`, or "sim:FILE" */
     char *devices;       /* "cuda:0,cuda:1": share the trials of a search; `device` is first */
     ak_shape shape;
     ak_dtype dtype;
@@ -66,6 +69,7 @@ struct ak_task {
    `available` is as in ak_space_spec. */
 typedef struct ak_device_facts {
     const char *backend, *device;
+    const char *opens;   /* as in ak_task; NULL: `device` */
     const char *devices; /* separated by commas, `device` first; NULL: only `device` */
     const ak_scope *facts;
     bool sheet; /* the facts come from a data sheet */

@@ -157,12 +157,14 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
     task->kernel = ak_strdup(spec->kernel);
     task->device = ak_strdup(device->device);
     task->devices = ak_strdup(device->devices == NULL ? device->device : device->devices);
+    task->opens = ak_strdup(device->opens == NULL ? device->device : device->opens);
     task->fix = ak_strdup(spec->fix);
     task->libraries = ak_strdup(spec->libraries);
     task->protocol = ak_strdup(spec->protocol);
     task->launcher = ak_strdup(spec->launcher);
     task->workers = ak_strdup(spec->workers);
     if (task->kernel == NULL || task->device == NULL || task->devices == NULL ||
+        task->opens == NULL ||
         (spec->fix != NULL && task->fix == NULL) ||
         (spec->libraries != NULL && task->libraries == NULL) ||
         (spec->launcher != NULL && task->launcher == NULL) ||

@@ -102,6 +102,7 @@ void ak_recording_close(ak_recording *recording)
     if (recording != NULL) {
         ak_space_free(recording->space);
         json_decref(recording->definition);
+        json_decref(recording->environment);
         ak_free(recording->configs);
         ak_free(recording->records);
         ak_free(recording->ascending);
@@ -149,6 +150,17 @@ double ak_recording_minimised(const ak_recording *recording, const ak_record *re
 double ak_recording_time(const ak_recording *recording, const ak_record *record)
 {
     return recording->maximise ? 1 / record->value : record->value;
+}
+
+double ak_recording_least_time(const ak_recording *recording)
+{
+    double least = 0;
+    for (size_t i = 0; i < recording->count; i++) {
+        const ak_record *record = &recording->records[i];
+        double time = record->status == AK_TRIAL_OK ? ak_recording_time(recording, record) : 0;
+        least = time > 0 && (least <= 0 || time < least) ? time : least;
+    }
+    return least;
 }
 
 /* ---- expected course of random search -------------------------------------------------------- */

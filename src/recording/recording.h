@@ -33,6 +33,9 @@ struct ak_recording {
     /* "Rank" of the space file; NULL if it has none or reads an unknown name */
     char *rank;
     ak_scope *device_facts; /* device facts that the file states */
+    /* What the file says of the environment that it was recorded in: an object such as {"name":
+       "NVIDIA H200", "driver": "580.159.04", "nvrtc": "13.0"}; NULL: nothing. */
+    json_t *environment;
     ak_scope *constants;    /* device facts and sizes, as far as the recording states them */
     ak_config *configs;     /* sorted; the position is the index in the space */
     ak_record *records;     /* records[i] belongs to configs[i] */
@@ -58,6 +61,8 @@ double ak_recording_minimised(const ak_recording *recording, const ak_record *re
 /* Returns the objective as a positive number to minimise, which strategies take for a time: the
    recorded value, or its reciprocal if more is better. */
 double ak_recording_time(const ak_recording *recording, const ak_record *record);
+/* Returns the least ak_recording_time of all configurations that worked. */
+double ak_recording_least_time(const ak_recording *recording);
 
 /* Computes `facts`, `ascending` and `seconds_each` from the other fields. Returns AK_INVALID if no
    configuration worked. */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/fs.h"
+
 static const char *text(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
@@ -71,12 +73,15 @@ ak_status ak_report_command(ak_report_model *model, ak_error *err)
         const char *devices = text(model->options, "device"); /* all devices that shared the
                                                                  trials */
         const char *device = devices == NULL ? run->device : devices;
+        const char *recording = text(model->options, "recording"); /* the name of its file */
+        char place[AK_PATH_MAX];
+        (void)snprintf(place, sizeof place, "sim:%s", recording == NULL ? "" : recording);
         /* A recording opened without its kernel has a space only, named like the kernel. */
-        bool alone = device != NULL && strncmp(device, "sim:", 4) == 0 && run->kernel != NULL &&
-                     run->implementation != NULL && strcmp(run->kernel, run->implementation) == 0;
-        option(&out, "", alone ? device + 4 : run->kernel);
+        bool alone = recording != NULL && run->kernel != NULL && run->implementation != NULL &&
+                     strcmp(run->kernel, run->implementation) == 0;
+        option(&out, "", alone ? recording : run->kernel);
         option(&out, "--impl", alone ? NULL : run->implementation);
-        option(&out, "--device", alone ? "sim" : device);
+        option(&out, "--device", alone ? "sim" : recording != NULL ? place : device);
         const char *sizes = text(model->options, "sizes");
         option(&out, sizes == NULL ? "--size" : "--sizes", sizes == NULL ? run->size : sizes);
         number_option(&out, "--dispatch", model->options, "dispatch");

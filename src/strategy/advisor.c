@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "llm/proposal.h"
 
 /* A generation counts as a gain if the best time improved by this share; less is noise. */
@@ -50,6 +51,7 @@ struct ak_advisor {
     bool used;
 
     ak_buf system, brief_text, prompt; /* borrowed by the question under way */
+    char situation[AK_HASH_BYTES]; /* what the question is about, in whatever words */
     json_t *schema;
     ak_llm_message messages[2];
     ak_llm_chat chat;
@@ -85,10 +87,14 @@ static ak_status describe(ak_advisor *a, const ak_strategy_context *context, ak_
                                context->kernel == NULL ? "unnamed" : context->kernel,
                                or_else(a->options->device, "a recording"), err));
     if (a->options->task == NULL) {
+        a->brief.description = or_else(a->options->description, "");
         a->brief.size = or_else(a->options->size, "");
         a->brief.dtype = or_else(a->options->dtype, "");
     }
-    a->brief.share = a->options->share;
+    AK_DO(a->options->environment == NULL
+              ? AK_OK
+              : ak_brief_environment(&a->brief, a->options->environment, err));
+    a->brief.share = a->plan.no_facts ? AK_SHARE_SPACE : a->options->share;
     AK_DO(ak_prompt_system(&a->system, err));
     return ak_prompt_brief(&a->brief_text, &a->brief, err);
 }
@@ -168,11 +174,40 @@ static ak_status write_prompt(ak_advisor *a, ak_error *err)
                           .generation = a->generation,
                           .generations = a->plan.generations,
                           .batch = a->plan.batch};
+    if (a->plan.no_history) {
+        history.count = history.refusal_count = 0;
+        history.library_ms = 0;
+        history.hidden = true;
+    }
     ak_buf_clear(&a->prompt);
     json_decref(a->schema);
     a->schema = NULL;
     AK_DO(ak_prompt_state(&a->prompt, &a->brief, &history, err));
     return ak_prompt_schema(&a->schema, &a->brief, &history, err);
+}
+
+/* Computes the hash of all that a question depends on but its words: task, seed, share, and the trials
+   with their results. */
+static ak_status take_situation(ak_advisor *a, ak_error *err)
+{
+    const ak_brief *b = &a->brief;
+    char config[4096];
+    ak_buf text = AK_BUF(AK_PROMPT_BYTES_MAX);
+    ak_buf_print(&text, "%s;%s;%s;%s;%s;%llu;%d/%d;%zu;%d%d%s", b->kernel, b->implementation,
+                 b->size, b->dtype, b->choices, (unsigned long long)a->seed, a->generation,
+                 a->plan.generations, a->plan.batch, a->plan.no_history, a->plan.no_facts,
+                 ak_share_text(b->share));
+    for (size_t i = 0; i < a->count; i++) {
+        const ak_experience *t = &a->trials[i];
+        (void)ak_config_format(config, sizeof config, a->space, &t->config);
+        ak_buf_print(&text, ";%s %s %.6g", config, ak_trial_status_text(t->status), t->ms);
+    }
+    ak_status status = ak_buf_status(&text, err);
+    if (status == AK_OK) {
+        ak_hash_text(a->situation, text.data, text.length);
+    }
+    ak_buf_free(&text);
+    return status;
 }
 
 /* Decides whether to stop asking: after STALLED_MAX generations without a gain, or when all planned
@@ -193,6 +228,7 @@ static bool is_over(ak_advisor *a)
 static ak_status start_call(ak_advisor *a, ak_error *err)
 {
     AK_DO(write_prompt(a, err));
+    AK_DO(take_situation(a, err));
     a->messages[0] = (ak_llm_message){AK_LLM_USER, a->brief_text.data};
     a->messages[1] = (ak_llm_message){AK_LLM_USER, a->prompt.data};
     a->chat = (ak_llm_chat){.system = a->system.data,
@@ -203,7 +239,8 @@ static ak_status start_call(ak_advisor *a, ak_error *err)
                             .array = "proposals",
                             .elements_max = (int)a->plan.batch,
                             .max_output_tokens = TOKENS_THINKING + TOKENS_EACH * (int)a->plan.batch,
-                            .seed = a->seed};
+                            .seed = a->seed,
+                            .situation = a->situation};
     ak_error why = AK_ERROR_INIT;
     const ak_model *model = a->options->model;
     if (model->start(&a->call, model->context, &a->chat, &why) != AK_OK) {
@@ -233,7 +270,7 @@ ak_status ak_advisor_ask(ak_advisor *a, ak_error *err)
     }
     a->generation++;
     a->asked_ms = a->best_ms;
-    a->shown = a->count;
+    a->shown = a->plan.no_history ? 0 : a->count;
     return start_call(a, err);
 }
 
@@ -259,6 +296,17 @@ static bool repeated(const ak_advisor *a, const ak_config *config, size_t first)
         }
     }
     return ak_walk_seen(a->walk, config);
+}
+
+/* Returns the number of the configuration's trial; 0 if it was not observed. */
+static size_t number_of(const ak_advisor *a, const ak_config *config)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        if (memcmp(&a->trials[i].config, config, sizeof *config) == 0) {
+            return i + 1;
+        }
+    }
+    return 0;
 }
 
 static ak_status keep(ak_advisor *a, const ak_suggestion *s, ak_error *err)
@@ -312,8 +360,13 @@ static void judge(ak_advisor *a, ak_suggestion *s, const json_t *element, size_t
         return;
     }
     if (repeated(a, &s->config, first)) {
+        size_t number = number_of(a, &s->config);
         s->verdict = AK_VERDICT_REPEATED;
-        (void)snprintf(s->note, sizeof s->note, "was tried or proposed before");
+        if (number > 0 && !a->plan.no_history) {
+            (void)snprintf(s->note, sizeof s->note, "is #%zu, which was tried before", number);
+        } else {
+            (void)snprintf(s->note, sizeof s->note, "was tried or proposed before");
+        }
     } else if (a->advice_count - first >= a->plan.batch) {
         s->verdict = AK_VERDICT_SURPLUS;
         (void)snprintf(s->note, sizeof s->note, "more than the %zu that were asked for",

@@ -47,7 +47,8 @@ struct ak_advisor_options {
     const ak_task *task;         /* NULL if only the space is known, as with a recording */
     const ak_ceilings *ceilings; /* NULL if unknown */
     /* Facts of a recording, which are used if there is no task; NULL or "" if unknown. */
-    const char *device, *size, *dtype;
+    const char *description, *device, *size, *dtype;
+    const json_t *environment; /* names the device and its software; NULL if unknown */
     ak_share share;      /* what the model is told at most */
     const char *library; /* fastest library and its time; NULL if there is none */
     double library_ms;
@@ -71,7 +72,18 @@ struct ak_advisor_options {
 typedef struct ak_advice_plan {
     int generations;
     size_t batch;
+    bool no_history; /* the model is not told what was tried */
+    bool no_facts;   /* nor what is known of device, shape and source, as with --llm-share space */
 } ak_advice_plan;
+
+/* Rows of a strategy's hyper-parameters (strategy.h) that every strategy with an advisor has. With
+   them a study has arms that show what history and facts are worth: "llm:history=0". */
+#define AK_ADVICE_HYPERS(X)                                                                        \
+    X(HISTORY, "history", 1, 0, 1, true, "tell the model what was tried (0: nothing of it)",       \
+      "the model proposes better when it sees results")                                            \
+    X(FACTS, "facts", 1, 0, 1, true,                                                               \
+      "tell the model about device, shape and source (0: parameters, conditions and times only)",  \
+      "the harness computes what models are bad at")
 
 typedef enum ak_advice_state {
     AK_ADVICE_IDLE,   /* the next question may be asked */

@@ -15,7 +15,8 @@
 #define HYPERS(X)                                                                                  \
     X(FILL, "fill", 8, 0, 64, true,                                                                \
       "random configurations that are tried while the first reply is on its way",                  \
-      "a reply takes about as long as eight trials on a GPU")
+      "a reply takes about as long as eight trials on a GPU")                                      \
+    AK_ADVICE_HYPERS(X)
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
@@ -54,7 +55,9 @@ static ak_advice_plan plan_of(const ak_strategy_context *context, size_t fill, i
 {
     const ak_advisor_options *options = context->advisor;
     ak_advice_plan plan = {.generations = generations,
-                           .batch = options == NULL ? 0 : options->batch};
+                           .batch = options == NULL ? 0 : options->batch,
+                           .no_history = ak_strategy_hyper(context, hypers, HYPER_HISTORY) < 1,
+                           .no_facts = ak_strategy_hyper(context, hypers, HYPER_FACTS) < 1};
     if (options != NULL && options->generations > 0 && generations > 1) {
         plan.generations = options->generations;
     }

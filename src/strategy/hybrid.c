@@ -14,7 +14,8 @@
 
 #define HYPERS(X)                                                                                  \
     X(SHARE, "share", 0.4, 0.05, 0.9, false, "part of the evaluations that the model proposes",    \
-      "its gains come early; the search needs the rest to finish")
+      "its gains come early; the search needs the rest to finish")                                 \
+    AK_ADVICE_HYPERS(X)
 enum { HYPERS(AK_HYPER_INDEX) };
 static const ak_hyper hypers[] = {HYPERS(AK_HYPER_ROW){0}};
 
@@ -50,7 +51,9 @@ static ak_advice_plan plan_of(hybrid *self, const ak_strategy_context *context)
     double all = (double)(context->evaluations == 0 ? EVALUATIONS : context->evaluations);
     double share = ak_strategy_hyper(context, hypers, HYPER_SHARE);
     ak_advice_plan plan = {.generations = GENERATIONS,
-                           .batch = options == NULL ? 0 : options->batch};
+                           .batch = options == NULL ? 0 : options->batch,
+                           .no_history = ak_strategy_hyper(context, hypers, HYPER_HISTORY) < 1,
+                           .no_facts = ak_strategy_hyper(context, hypers, HYPER_FACTS) < 1};
     if (options != NULL && options->generations > 0) {
         plan.generations = options->generations;
     }

@@ -31,6 +31,25 @@ ak_status ak_tuning_settle(ak_tuning *r, ak_error *err)
     return status;
 }
 
+/* Replaces a path by the name of its file or folder. */
+static bool shorten(json_t *object, const char *key)
+{
+    const char *path = json_string_value(json_object_get(object, key));
+    char *name = path == NULL ? NULL : ak_strdup(ak_task_file(path));
+    bool good = path == NULL || (name != NULL && ak_json_set_text(object, key, name));
+    ak_free(name);
+    return good;
+}
+
+/* Names the recording that the results come from by its file, not by its path: a simulated run
+   gives the same bytes on every machine, and says nothing about this one. */
+static bool name_recording(json_t *options, const ak_task *task)
+{
+    return !task->recorded ||
+           (ak_json_set_text(options, "recording", task->opens) && shorten(options, "recording") &&
+            shorten(options, "kernel") && shorten(options, "llm_replay"));
+}
+
 /* Returns the options of the run as JSON, which the caller frees with ak_free. */
 static ak_status describe_options(char **out, const ak_tuning *r, ak_error *err)
 {
@@ -49,7 +68,8 @@ static ak_status describe_options(char **out, const ak_tuning *r, ak_error *err)
         ak_elsewhere_record(options, r->options) &&
         (!r->options->sanitize || ak_json_set(options, "sanitize", json_true())) &&
         ak_json_set(options, "resume", json_boolean(r->options->resume)) &&
-        (r->advisor.model.name == NULL || ak_run_advisor_record(options, r->options));
+        (r->advisor.model.name == NULL || ak_run_advisor_record(options, r->options)) &&
+        name_recording(options, task);
     AK_TRY(good ? ak_json_text(out, options, err) : ak_fail_memory(err));
 out:
     json_decref(options);

@@ -47,6 +47,12 @@ static void tell(void *context, const ak_call *call)
     ak_event_send(advisor->events, "llm", fields);
 }
 
+/* Returns the element type, or NULL if the problem has no arguments and so does not say it. */
+static const char *dtype_of(const ak_task *task)
+{
+    return task->problem->argument_count == 0 ? NULL : ak_dtype_text(task->dtype);
+}
+
 ak_status ak_run_advisor_open(ak_run_advisor *out, const ak_run_advisor_setting *setting,
                               ak_error *err)
 {
@@ -57,6 +63,10 @@ ak_status ak_run_advisor_open(ak_run_advisor *out, const ak_run_advisor_setting 
                             .session = setting->session,
                             .options = {.task = described ? setting->task : NULL,
                                         .ceilings = &setting->session->ceilings,
+                                        .description = setting->task->problem->description,
+                                        .device = setting->task->device,
+                                        .size = setting->task->size_text,
+                                        .dtype = dtype_of(setting->task),
                                         .generations = options->generations,
                                         .batch = options->batch,
                                         .tell = tell,
@@ -81,17 +91,23 @@ ak_status ak_run_advisor_open(ak_run_advisor *out, const ak_run_advisor_setting 
     return AK_OK;
 }
 
-void ak_run_advisor_join(ak_run_advisor *advisor)
+ak_status ak_run_advisor_join(ak_run_advisor *advisor, ak_error *err)
 {
+    const char *text = advisor->session->environment_json;
     bool recalls = ak_pool_recalls(advisor->session->pool);
     advisor->options.rechecks = !recalls; /* a recording would give the same results again */
     advisor->options.patient = recalls || (advisor->llm != NULL && ak_llm_is_slow(advisor->llm));
+    AK_DO(ak_json_parse(&advisor->environment, text, strlen(text), "environment", err));
+    advisor->options.environment = advisor->environment;
+    return AK_OK;
 }
 
 void ak_run_advisor_close(ak_run_advisor *advisor)
 {
     ak_llm_close(advisor->llm);
     advisor->llm = NULL;
+    json_decref(advisor->environment);
+    advisor->environment = NULL;
 }
 
 ak_llm_options ak_run_advisor_left(const ak_llm_options *llm, double spent_usd)

@@ -18,6 +18,7 @@ typedef struct ak_run_advisor {
     ak_archive *archive;
     size_t calls, failed;
     ak_error missing; /* why there is no model */
+    json_t *environment;
     ak_error fault;   /* first failure of the archive to store a call */
 } ak_run_advisor;
 
@@ -38,7 +39,7 @@ ak_status ak_run_advisor_open(ak_run_advisor *out, const ak_run_advisor_setting 
                               ak_error *err);
 /* Must be called when the session is open. If the session recalls results from a recording,
    strategies wait for replies and nothing is measured again. */
-void ak_run_advisor_join(ak_run_advisor *advisor);
+ak_status ak_run_advisor_join(ak_run_advisor *advisor, ak_error *err);
 void ak_run_advisor_close(ak_run_advisor *advisor); /* after the strategy was closed */
 
 /* Returns `llm` with what is left of its budget after `spent_usd`, for several runs that share

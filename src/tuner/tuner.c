@@ -67,7 +67,7 @@ static ak_status open_session(ak_tuning *r, ak_error *err)
         r->begin_ns = r->events.start_ns = 0;
         r->flight_count = 1;
     }
-    ak_run_advisor_join(&r->advisor);
+    AK_DO(ak_run_advisor_join(&r->advisor, err));
     r->events.pool = r->session.pool;
     return ak_session_survey(&r->session, err);
 }

@@ -27,7 +27,7 @@ ak_status ak_environment_facts(json_t **out, const ak_task *task, ak_error *err)
     const ak_backend_ops *backend;
     json_t *facts = NULL;
     ak_status status = ak_backend_find(&backend, task->backend, err);
-    status = status == AK_OK ? backend->environment(&facts, task->device, err) : status;
+    status = status == AK_OK ? backend->environment(&facts, task->opens, err) : status;
     if (status == AK_OK && ak_implementation_is_triton(task->implementation)) {
         char version[32];
         status = ak_triton_version(version, sizeof version, err);

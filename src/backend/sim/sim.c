@@ -49,16 +49,28 @@ out:
     return status;
 }
 
-/* Results depend only on the bytes of the recording. */
+/* Results depend only on the bytes of the recording. What it says of the environment that it was
+   recorded in is added, because prompts show it. */
 static ak_status environment(json_t **out, const char *device, ak_error *err)
 {
     char *bytes = NULL, hash[33];
     size_t length = 0;
-    AK_DO(ak_fs_read(&bytes, &length, ak_sim_path(device), AK_JSON_BYTES_MAX, err));
+    ak_recording *recording = NULL;
+    json_t *object = json_object();
+    ak_status status = AK_OK;
+    AK_TRY(ak_fs_read(&bytes, &length, ak_sim_path(device), AK_JSON_BYTES_MAX, err));
     ak_hash_text(hash, bytes, length);
+    AK_TRY(ak_recording_open(&recording, ak_sim_path(device), err));
+    bool good =
+        ak_json_set_text(object, "name", recording->device) &&
+        (recording->environment == NULL || json_object_update(object, recording->environment) == 0);
+    AK_TRY(good && ak_json_set_text(object, "recording", hash) ? AK_OK : ak_fail_memory(err));
+    *out = json_incref(object);
+out:
+    json_decref(object);
+    ak_recording_close(recording);
     ak_free(bytes);
-    *out = json_pack("{s:s, s:s}", "name", "a recording", "recording", hash);
-    return *out == NULL ? ak_fail_memory(err) : AK_OK;
+    return status;
 }
 
 static void close_device(ak_device *device)
@@ -76,7 +88,7 @@ static ak_status open_device(ak_device **out, const ak_task *task, ak_error *err
         return ak_fail_memory(err);
     }
     device->task = task;
-    ak_status status = ak_recording_open_space(&device->recording, ak_sim_path(task->device),
+    ak_status status = ak_recording_open_space(&device->recording, ak_sim_path(task->opens),
                                                task->implementation->definition,
                                                task->implementation->where, task->constants, err);
     if (status == AK_OK && device->recording->count != ak_space_count(task->space)) {

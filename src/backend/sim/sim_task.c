@@ -150,6 +150,19 @@ static ak_status size_of(char **out, const ak_recording *recording, ak_error *er
     return ak_buf_take(out, &text, err);
 }
 
+/* Gives the name of the task's device: "sim:NVIDIA H200". Trials, prompts and reports show it; they
+   must not say where the recording lies on this machine. A comma would separate devices. */
+static ak_status device_of(char **out, const ak_recording *recording, ak_error *err)
+{
+    ak_buf text = AK_BUF(AK_PATH_MAX);
+    const char *name = recording->device;
+    ak_buf_print(&text, "%s:%s", ak_sim_ops.name, name[0] == 0 ? "unnamed device" : name);
+    for (size_t i = 0; i < text.length; i++) {
+        text.data[i] = text.data[i] == ',' ? ' ' : text.data[i];
+    }
+    return ak_buf_take(out, &text, err);
+}
+
 /* Refuses options that have no meaning if nothing is measured. */
 static ak_status refuse(const ak_task_spec *spec, ak_error *err)
 {
@@ -166,7 +179,7 @@ static ak_status refuse(const ak_task_spec *spec, ak_error *err)
                          "nothing is measured on a recording; leave --protocol out");
 }
 
-static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *device,
+static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens,
                       const ak_recording *recording, ak_error *err)
 {
     ak_task_spec own = *spec;
@@ -191,14 +204,16 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *devic
         own.choices = given_or(own.choices, recording->choices);
     }
     ak_device_facts known = {.backend = ak_sim_ops.name,
-                             .device = device,
+                             .opens = opens,
                              .facts = recording->device_facts,
                              .problem = problem,
                              .space = space_of,
                              .space_context = &b};
     ak_task *task = NULL;
-    char *size = NULL;
+    char *size = NULL, *device = NULL;
     ak_status status = size_of(&size, recording, err);
+    status = status == AK_OK ? device_of(&device, recording, err) : status;
+    known.device = device;
     if (status == AK_OK && alone && own.size != NULL && size[0] != 0) {
         status = agree("size", own.size, size, recording->path, err);
         own.size = NULL; /* a space alone has no size that could be set */
@@ -211,12 +226,13 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *devic
     if (status == AK_OK) {
         status = check_task(task, recording, err);
     }
-    if (status == AK_OK && alone) {
+    if (status == AK_OK && task->problem->size_count == 0) { /* a space, which has no sizes */
         ak_free(task->size_text);
         task->size_text = size;
         size = NULL;
     }
     ak_free(size);
+    ak_free(device);
     if (status != AK_OK) {
         ak_task_close(task);
         return status;
