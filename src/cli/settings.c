@@ -18,7 +18,8 @@
 static const char *const other_variables[] = {
     "AUTOKERNEL_WORKER",  "AUTOKERNEL_LIBCUDA",     "AUTOKERNEL_LIBNVRTC",
     "AUTOKERNEL_LIBNVML", "AUTOKERNEL_LIBCUBLASLT", "AUTOKERNEL_LIBCUDNN",
-    "AUTOKERNEL_PYTHON",  "AUTOKERNEL_BEAT_MS",     NULL};
+    "AUTOKERNEL_PYTHON",  "AUTOKERNEL_BEAT_MS",     "AUTOKERNEL_CEILING_MIB",
+    NULL};
 
 /* True for options that say where a key comes from or goes, or which commands are run. The user
    decides on these, not a file that came with a project. */

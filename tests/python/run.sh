@@ -35,6 +35,6 @@ cd "$scratch" || exit 1
 for variable in $(compgen -e | grep -E '^(AUTOKERNEL|XDG|PYTHON)'); do
     unset "$variable"
 done
-export AK_TUTORIAL=$here/../../docs/tutorial.md HOME=$scratch/home LC_ALL=C TZ=UTC AUTOKERNEL_ARCHIVE=$scratch/archive.db AUTOKERNEL_FINISH_TIME=0.15
+export AK_TUTORIAL=$here/../../docs/tutorial.md HOME=$scratch/home LC_ALL=C TZ=UTC AUTOKERNEL_ARCHIVE=$scratch/archive.db AUTOKERNEL_FINISH_TIME=0.15 AUTOKERNEL_CEILING_MIB=8
 "$venv/bin/autokernel" list --json >/dev/null || exit 1
 "$venv/bin/python" -B -m pytest -q -p no:cacheprovider test_*.py

@@ -21,6 +21,8 @@
 #include "backend/host/host_pool.h"
 #include "backend/host/host_tiles.h"
 #include "base/clock.h"
+#include "base/fs.h"
+#include "base/text.h"
 
 #pragma GCC diagnostic ignored "-Wpsabi"
 
@@ -38,6 +40,9 @@
 /* Limits for each of three arrays, which are twice as large as the last-level cache. */
 #define ARRAY_BYTES_MIN ((int64_t)32 << 20)
 #define ARRAY_BYTES_MAX ((int64_t)256 << 20)
+/* What replaces these lengths, in MiB: tests that look at other things set it, because arrays of
+   this length take a second of processor time per run where the last-level cache is large. */
+#define ARRAY_VARIABLE "AUTOKERNEL_CEILING_MIB"
 /* Bytes that a thread copies in one run of a cache ceiling. */
 #define CACHE_BYTES ((size_t)16 << 20)
 
@@ -324,14 +329,22 @@ static void measure(ak_ceilings *out, bench *m, ak_dtype dtype, ak_host_pool *po
     };
 }
 
+static size_t array_bytes(void)
+{
+    const char *text = ak_env(ARRAY_VARIABLE);
+    int64_t bytes = 2 * ak_host_cache_bytes(3), mib;
+    if (text != NULL && ak_text_int(&mib, text) && mib >= 1 && mib <= ARRAY_BYTES_MAX >> 20) {
+        return (size_t)mib << 20;
+    }
+    bytes = bytes < ARRAY_BYTES_MIN ? ARRAY_BYTES_MIN : bytes;
+    return (size_t)(bytes > ARRAY_BYTES_MAX ? ARRAY_BYTES_MAX : bytes);
+}
+
 ak_status ak_host_ceilings(ak_ceilings *out, ak_dtype dtype, int threads, ak_error *err)
 {
     ak_host_pool *pool = NULL;
-    int64_t bytes = 2 * ak_host_cache_bytes(3);
-    bytes = bytes < ARRAY_BYTES_MIN ? ARRAY_BYTES_MIN : bytes;
-    bytes = bytes > ARRAY_BYTES_MAX ? ARRAY_BYTES_MAX : bytes;
+    size_t each = array_bytes();
     AK_DO(ak_host_pool_open(&pool, threads, SPIN_NS, err));
-    size_t each = (size_t)bytes;
     unsigned char *memory =
         mmap(NULL, 3 * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
