@@ -650,6 +650,7 @@ typedef struct ak_size_result {
     double loss;   /* its time relative to the winner's, paired and measured again; 1 if it is the
                       winner */
     double loss_low, loss_high; /* 95 % interval of `loss` */
+    ak_speed_verdict verdict;   /* of it against the winner; AK_SPEED_NONE if it is the winner */
 } ak_size_result;
 
 /* What a set of configurations loses over all sizes, if each size uses the fastest of the set. */

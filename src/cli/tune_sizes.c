@@ -56,8 +56,9 @@ static void print_sizes(const ak_sizes_result *r)
         ak_table_cell(&table, "#%zu", number_in_table(r, one->config));
         ak_table_cell(&table, "%s", measured ? show_loss(a, one->loss) : "-");
         if (measured) {
-            ak_table_cell(&table, "%s .. %s", show_loss(b, one->loss_low),
-                          show_loss(c, one->loss_high));
+            ak_table_cell(&table, "%s .. %s%s", show_loss(b, one->loss_low),
+                          show_loss(c, one->loss_high),
+                          one->verdict == AK_SPEED_UNDECIDED ? "  not decided" : "");
         } else {
             ak_table_cell(&table, "its winner");
         }
@@ -123,6 +124,7 @@ static void print_tradeoff(const ak_sizes_result *r)
 
 static void print_table(const ak_sizes_result *r)
 {
+    size_t open = 0;
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
     ak_out("\n%s%zu configuration%s for %zu size%s%s, %s of %zu candidate%s: %s slower than tuning "
            "each "
@@ -135,6 +137,14 @@ static void print_table(const ak_sizes_result *r)
         ak_out(" (%s)", r->sizes[r->loss.worst_size].size);
     }
     ak_out("; measured again beside the winners\n");
+    for (size_t i = 0; i < r->size_count; i++) {
+        open += r->sizes[i].verdict == AK_SPEED_UNDECIDED;
+    }
+    if (open > 0) {
+        ak_out("not decided for %zu size%s: the machine was busy, or the times vary too much; measure "
+               "again when it is idle\n",
+               open, ak_plural(open));
+    }
     for (size_t i = 0; i < r->table_count; i++) {
         ak_out("  #%zu  %s\n", i + 1, r->configs[r->table[i]]);
     }

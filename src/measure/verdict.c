@@ -175,5 +175,10 @@ ak_speed_verdict ak_verdict_of(const ak_stats *ratio, const ak_stats *control, b
         return AK_SPEED_UNDECIDED;
     }
     double same = control == NULL ? 0 : ak_verdict_deviation(control->median);
-    return ak_verdict_between(ratio->low, ratio->high, same, clean);
+    ak_speed_verdict verdict = ak_verdict_between(ratio->low, ratio->high, same, clean);
+    if (control != NULL && (verdict == AK_SPEED_FASTER || verdict == AK_SPEED_SLOWER)) {
+        double most = control->high > 1 / control->low ? control->high : 1 / control->low;
+        verdict = ratio->low > most || ratio->high < 1 / most ? verdict : AK_SPEED_UNDECIDED;
+    }
+    return verdict;
 }

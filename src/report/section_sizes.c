@@ -36,6 +36,23 @@ static size_t place_of(const json_t *table, const json_t *config)
     return 0;
 }
 
+/* Says for how many sizes the loss was not decided. */
+static void add_open(ak_section_builder *b, const json_t *sizes)
+{
+    size_t i, open = 0;
+    const json_t *size;
+    json_array_foreach(sizes, i, size)
+    {
+        open += strcmp(text_of(size, "loss_verdict"), "undecided") == 0;
+    }
+    if (open > 0) {
+        ak_section_notef(b,
+                         "Not decided for %zu size%s: the machine was busy, or the times vary too "
+                         "much.",
+                         open, open == 1 ? "" : "s");
+    }
+}
+
 static void add_table(ak_section_builder *b, const json_t *result, const json_t *table)
 {
     const json_t *all = json_object_get(result, "configs");
@@ -49,6 +66,7 @@ static void add_table(ak_section_builder *b, const json_t *result, const json_t 
                      strcmp(text_of(table, "method"), "exact") == 0
                          ? "the best choice of all"
                          : "chosen greedily, perhaps not the best choice");
+    add_open(b, json_object_get(result, "sizes"));
     ak_section_column(b, 0, "#", true);
     ak_section_column(b, 1, "configuration", false);
     for (size_t i = 0; i < json_array_size(chosen); i++) {

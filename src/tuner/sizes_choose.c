@@ -85,6 +85,7 @@ static ak_status measure_loss(ak_size_result *one, ak_session *session, const ak
         one->loss = 1 / chosen->ratio;
         one->loss_low = 1 / chosen->ratio_high;
         one->loss_high = 1 / chosen->ratio_low;
+        one->verdict = chosen->verdict;
     }
     ak_compared_free(comparison.list, 2);
     return AK_OK;

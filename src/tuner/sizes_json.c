@@ -33,7 +33,8 @@ static json_t *size_json(const ak_sizes_result *r, const ak_size_result *one)
         ak_json_set(object, "config", table ? index_of(one->config) : json_null()) &&
         ak_json_set_real(object, "loss", table ? one->loss : NAN) &&
         ak_json_set(object, "loss_ci",
-                    table ? json_pack("[f,f]", one->loss_low, one->loss_high) : json_null());
+                    table ? json_pack("[f,f]", one->loss_low, one->loss_high) : json_null()) &&
+        ak_json_set_text(object, "loss_verdict", ak_speed_verdict_text(one->verdict));
     if (!good) {
         json_decref(object);
         return NULL;

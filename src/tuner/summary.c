@@ -36,6 +36,19 @@ static void print_why(ak_buf *out, const ak_speed *speed, const ak_noise *noise)
     }
 }
 
+/* Returns whether a candidate may be faster than the default, but this was not decided. */
+static bool has_open_rival(const ak_comparison_result *comparison, size_t count, size_t fallback)
+{
+    for (size_t i = 0; i < count; i++) {
+        const ak_speed *speed = &comparison->list[i].over_default;
+        if (i != fallback && i != comparison->library && speed->verdict == AK_SPEED_UNDECIDED &&
+            !(speed->high < 1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Appends one comparison; `times` stands between the ratio and the name. */
 static void print_speed(ak_buf *out, const ak_speed *speed, const char *times, const char *name)
 {
@@ -91,9 +104,15 @@ ak_status ak_summary(char **out, const ak_comparison_result *comparison, size_t 
     if (open || open_library) {
         print_why(&text, open_library ? &beside : &mine->over_default, &comparison->noise);
     }
-    if (which == fallback) {
-        ak_buf_puts(&text, text.length == 0 ? "nothing faster than the default was found"
-                                            : "; it is the default");
+    if (which == fallback && text.length == 0) {
+        bool rival = has_open_rival(comparison, count, fallback);
+        ak_buf_puts(&text, rival ? "whether anything is faster than the default is not decided"
+                                 : "nothing faster than the default was found");
+        if (rival) {
+            print_why(&text, &mine->over_default, &comparison->noise);
+        }
+    } else if (which == fallback) {
+        ak_buf_puts(&text, "; it is the default");
     }
     ak_status status = ak_buf_status(&text, err);
     if (status == AK_OK && text.length > 0) {

@@ -156,12 +156,15 @@ static void verdicts_have_their_limits(void **state)
     (void)state;
     const ak_stats same = {.median = 1.0, .low = 0.998, .high = 1.002};
     const ak_stats off = {.median = 0.96, .low = 0.95, .high = 0.97};
+    const ak_stats wide = {.median = 1.0, .low = 0.951, .high = 1.034};
     const ak_stats unsure = {.median = 1.0, .low = 0.85, .high = 1.15};
     ak_stats a = of(1.04, 1.02, 1.06), b = of(1.5, 1.3, 1.7), c = of(1.008, 1.005, 1.009),
              d = of(0.9, 0.88, 0.92), nothing = of((double)NAN, (double)NAN, (double)NAN);
     assert_int_equal(ak_verdict_of(&a, &same, true), AK_SPEED_FASTER);
     assert_int_equal(ak_verdict_of(&a, &off, true),
                      AK_SPEED_TIE); /* the same code differs as much */
+    assert_int_equal(ak_verdict_of(&a, &wide, true), AK_SPEED_UNDECIDED); /* it may */
+    assert_int_equal(ak_verdict_of(&d, &wide, true), AK_SPEED_SLOWER);
     assert_int_equal(ak_verdict_of(&a, &unsure, true), AK_SPEED_UNDECIDED);
     assert_int_equal(ak_verdict_of(&b, &same, true), AK_SPEED_UNDECIDED); /* wider than a fifth */
     assert_int_equal(ak_verdict_of(&c, &same, true), AK_SPEED_TIE); /* too small to be believed */
