@@ -69,6 +69,21 @@ typedef bool (*ak_overview_study_visitor)(void *context, const ak_overview_study
 ak_status ak_archive_studies_since(ak_archive *archive, int64_t id, ak_overview_study_visitor visit,
                                    void *context, ak_error *err);
 
+/* A tuner with workers on other machines: what it told last of them, and when. */
+typedef struct ak_overview_fleet {
+    const char *id;           /* of the tuner */
+    const char *run;          /* NULL: the run is not in the archive yet */
+    const char *about;        /* "matmul M=64 on cuda:0" */
+    const char *workers_json; /* an array, see docs/formats.md */
+    const char *seen;         /* UTC; set by reading */
+} ak_overview_fleet;
+typedef bool (*ak_overview_fleet_visitor)(void *context, const ak_overview_fleet *fleet);
+ak_status ak_archive_fleets(ak_archive *archive, ak_overview_fleet_visitor visit, void *context,
+                            ak_error *err);
+/* Replaces what the tuner told before; if `workers_json` is NULL, removes it. A failure is not
+   reported: what the workers do is told again and is no result. */
+void ak_archive_note_fleet(ak_archive *archive, const ak_overview_fleet *fleet);
+
 /* Gives the highest id of a trial, or 0 if there are no trials. */
 ak_status ak_archive_last_trial(int64_t *out, ak_archive *archive, ak_error *err);
 /* Gives a number that changes whenever another connection has written to the archive. */

@@ -374,8 +374,8 @@ const ak_command ak_cmd_simulate = {
              "(serve) shows the same.",
     .examples = "  autokernel simulate cache.json.gz --strategy random,local --score\n"
                 "  autokernel simulate a.json.gz b.json --strategy evolve --repeats 10 --json\n"
-                "  autokernel simulate a.json.gz b.json --strategy evolve,local --score --format html "
-                "> page.html\n"
+                "  autokernel simulate a.json.gz b.json --strategy evolve,local --score "
+                "--format html > page.html\n"
                 "  autokernel simulate cache.json.gz --space t1.json --strategy local --score\n"
                 "  autokernel simulate here.json.gz --like there.json.gz --evals 40\n"
                 "  autokernel simulate autokernel.db --strategy local --evals 50 --seed 7\n",

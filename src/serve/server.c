@@ -49,6 +49,7 @@ typedef struct stream {
     ak_buf pending;
     size_t sent; /* number of bytes of `pending` that were sent */
     bool suspended;
+    int64_t fleets; /* version of what the workers do that was sent last */
     struct stream *next;
 } stream;
 
@@ -270,6 +271,21 @@ static void wake(stream *one)
     }
 }
 
+/* Queues what the workers on other machines do, if the browser does not know it. The event has no
+   place: whoever comes back gets the present state. */
+static void tell_fleets(stream *one)
+{
+    int64_t version;
+    const json_t *fleets = ak_watch_fleets(&version, one->server->watch);
+    if (version != one->fleets) {
+        one->fleets = version;
+        ak_buf_puts(&one->pending, "event: fleets\ndata: ");
+        ak_json_print(&one->pending, fleets, false);
+        ak_buf_puts(&one->pending, "\n\n");
+        wake(one);
+    }
+}
+
 /* Queues an event for one browser; nothing if the list is empty. */
 static void send_event(stream *one, const char *event, const json_t *list, const char *place)
 {
@@ -292,6 +308,7 @@ static void tell(stream *one, const char *since)
     bool both = json_array_size(runs) > 0;
     send_event(one, "studies", studies, both && since != NULL ? since : place);
     send_event(one, "runs", runs, place);
+    tell_fleets(one);
     json_decref(studies);
     json_decref(runs);
 }

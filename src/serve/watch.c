@@ -27,6 +27,8 @@ struct ak_watch {
     bool there; /* the archive has a file */
     int64_t version, last_trial, last_number, last_study;
     json_t *studies; /* those of the archive, oldest first */
+    json_t *fleets;  /* what the workers of tuners do */
+    int64_t fleets_version;
     char last_ended[64];
     seen *runs;
     size_t count, capacity;
@@ -260,6 +262,43 @@ static ak_status look_at_devices(ak_watch *w, ak_error *err)
     return AK_OK;
 }
 
+/* ---- workers on other machines ----------------------------------------------------------------
+ */
+
+static bool add_fleet(void *context, const ak_overview_fleet *fleet)
+{
+    json_t *workers = NULL, *object = json_object();
+    if (ak_json_parse(&workers, fleet->workers_json, strlen(fleet->workers_json), "fleet", NULL) !=
+        AK_OK) {
+        json_decref(object);
+        return true; /* another program wrote it */
+    }
+    bool good = ak_json_set_text(object, "id", fleet->id) &&
+                ak_json_set_text(object, "run", fleet->run) &&
+                ak_json_set_text(object, "about", fleet->about) &&
+                ak_json_set_text(object, "seen", fleet->seen) &&
+                ak_json_set(object, "workers", json_incref(workers)) &&
+                json_array_append(context, object) == 0;
+    json_decref(workers);
+    json_decref(object);
+    return good;
+}
+
+static ak_status look_at_fleets(ak_watch *w, ak_error *err)
+{
+    json_t *now = json_array();
+    ak_status status = now == NULL ? ak_fail_memory(err) : AK_OK;
+    status = status == AK_OK ? ak_archive_fleets(w->archive, add_fleet, now, err) : status;
+    if (status != AK_OK || json_equal(now, w->fleets)) {
+        json_decref(now);
+        return status;
+    }
+    json_decref(w->fleets);
+    w->fleets = now;
+    w->fleets_version++;
+    return AK_OK;
+}
+
 /* ---- what is new ------------------------------------------------------------------------------
  */
 
@@ -311,6 +350,7 @@ static ak_status look(ak_watch *w, ak_error *err)
         }
     }
     AK_TRY(look_at_devices(w, err));
+    AK_TRY(look_at_fleets(w, err));
     AK_TRY(visited(w, ak_archive_studies_since(w->archive, w->last_study, add_study, w, err)));
 out:
     return status;
@@ -340,7 +380,8 @@ ak_status ak_watch_open(ak_watch **out, const char *path, ak_error *err)
     w->by_id = ak_map_new();
     w->path = ak_strdup(path);
     w->studies = json_array();
-    AK_TRY(w->by_id == NULL || w->studies == NULL || (path != NULL && w->path == NULL)
+    w->fleets = json_array();
+    AK_TRY(w->by_id == NULL || w->studies == NULL || w->fleets == NULL || (path != NULL && w->path == NULL)
                ? ak_fail_memory(err)
                : AK_OK);
     AK_TRY(open_archive(w, err));
@@ -364,6 +405,7 @@ void ak_watch_close(ak_watch *w)
         ak_free(w->runs[i].ended);
     }
     json_decref(w->studies);
+    json_decref(w->fleets);
     ak_archive_close(w->archive);
     ak_map_free(w->by_id);
     ak_free(w->runs);
@@ -383,10 +425,11 @@ ak_status ak_watch_poll(bool *changed, ak_watch *w, ak_error *err)
         return AK_OK;
     }
     char before[AK_WATCH_PLACE_BYTES], after[AK_WATCH_PLACE_BYTES];
+    const int64_t fleets = w->fleets_version;
     ak_watch_place(before, w);
     AK_DO(look(w, err));
     ak_watch_place(after, w);
-    *changed = strcmp(before, after) != 0;
+    *changed = strcmp(before, after) != 0 || fleets != w->fleets_version;
     w->version = version;
     return AK_OK;
 }
@@ -477,4 +520,10 @@ json_t *ak_watch_studies(const ak_watch *w, const char *since)
         }
     }
     return list;
+}
+
+const json_t *ak_watch_fleets(int64_t *version, const ak_watch *w)
+{
+    *version = w->fleets_version;
+    return w->fleets;
 }

@@ -20,7 +20,8 @@ typedef struct ak_watch ak_watch;
 /* Opens the archive, which need not exist yet. `path` is as for ak_archive_open. */
 ak_status ak_watch_open(ak_watch **out, const char *path, ak_error *err);
 void ak_watch_close(ak_watch *watch);
-/* *changed is true if there are new runs or trials, or if a run ended. */
+/* *changed is true if there are new runs or trials, if a run ended, or if workers do something
+   else. */
 ak_status ak_watch_poll(bool *changed, ak_watch *watch, ak_error *err);
 ak_archive *ak_watch_archive(ak_watch *watch);
 
@@ -30,5 +31,8 @@ void ak_watch_place(char out[AK_WATCH_PLACE_BYTES], const ak_watch *watch);
 json_t *ak_watch_runs(const ak_watch *watch, const char *since);
 /* Does the same for the results of studies and simulations. */
 json_t *ak_watch_studies(const ak_watch *watch, const char *since);
+/* Returns what the workers of all tuners do, as an array that belongs to the watch, and a number
+   that grows whenever it changes. */
+const json_t *ak_watch_fleets(int64_t *version, const ak_watch *watch);
 
 #endif

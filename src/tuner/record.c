@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "archive/archive.h"
+#include "archive/overview.h"
 #include "base/alloc.h"
 #include "tuner/elsewhere.h"
 #include "tuner/run.h"
@@ -48,6 +49,31 @@ static bool name_recording(json_t *options, const ak_task *task)
     return !task->recorded ||
            (ak_json_set_text(options, "recording", task->opens) && shorten(options, "recording") &&
             shorten(options, "kernel") && shorten(options, "llm_replay"));
+}
+
+void ak_tuning_note_workers(void *context, const ak_pool *pool)
+{
+    ak_tuning *r = context;
+    ak_buf about = AK_BUF(4096);
+    json_t *list = pool == NULL ? NULL : ak_pool_workers(pool);
+    char *text = NULL;
+    bool removes = pool == NULL && r->fleet[0] != 0;
+    if (r->archive != NULL && r->fleet[0] == 0 && list != NULL) {
+        ak_run_id(r->fleet);
+    }
+    ak_buf_print(&about, "%.1000s %.1000s on %.1000s", r->task->problem->name, r->task->size_text,
+                 r->task->device);
+    if (r->archive != NULL && about.failed == AK_OK &&
+        (removes || (list != NULL && ak_json_text(&text, list, NULL) == AK_OK))) {
+        const ak_overview_fleet fleet = {.id = r->fleet,
+                                         .run = r->id[0] == 0 ? NULL : r->id,
+                                         .about = about.data,
+                                         .workers_json = text};
+        ak_archive_note_fleet(r->archive, &fleet);
+    }
+    ak_text_free(text);
+    json_decref(list);
+    ak_buf_free(&about);
 }
 
 /* Returns the options of the run as JSON, which the caller frees with ak_free. */

@@ -71,6 +71,7 @@ typedef struct ak_tuning {
 
     /* Set by record.c. */
     char id[AK_RUN_ID_BYTES];
+    char fleet[AK_RUN_ID_BYTES]; /* this tuner's id among those with workers elsewhere, or "" */
     bool deferred; /* the archive may delay writes while it is locked */
 
     /* Set by first_look.c. */
@@ -135,6 +136,9 @@ ak_status ak_tuning_defer(ak_tuning *r, ak_error *err);
 ak_status ak_tuning_settle(ak_tuning *r, ak_error *err);
 /* Gives the run its id and adds it to the archive, if there is one. */
 ak_status ak_tuning_begin_record(ak_tuning *r, ak_error *err);
+/* Tells the archive what the workers on other machines do; `context` is the run. At the end, which
+   has no pool, removes it. */
+void ak_tuning_note_workers(void *context, const ak_pool *pool);
 /* Adds the result, which is also sent as the event "end". */
 ak_status ak_tuning_end_record(ak_tuning *r, ak_error *err);
 

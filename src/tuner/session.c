@@ -56,6 +56,8 @@ ak_status ak_session_open(ak_session *out, const ak_task *task, const ak_session
                             .artifact = options->artifact,
                             .symbol = options->symbol,
                             .deadline_ns = options->deadline_ns,
+                            .workers_changed = options->workers_changed,
+                            .workers_context = options->workers_context,
                             .launcher = task->launcher,
                             .workers = task->workers,
                             .cancel = options->cancel == NULL ? task->cancel : options->cancel};

@@ -42,6 +42,8 @@ typedef struct ak_session_options {
     bool every_device; /* use all of the task's devices for trials, not only the first */
     const char *artifact, *symbol; /* as in ak_pool_options */
     int64_t deadline_ns;           /* likewise */
+    void (*workers_changed)(void *context, const ak_pool *pool); /* likewise */
+    void *workers_context;
     const volatile int *cancel;
 } ak_session_options;
 

@@ -57,6 +57,8 @@ static ak_status open_session(ak_tuning *r, ak_error *err)
     const ak_session_options options = {
         .cancel = r->options->cancel,
         .every_device = true,
+        .workers_changed = ak_tuning_note_workers,
+        .workers_context = r,
         .deadline_ns = seconds > 0 ? r->begin_ns + (int64_t)(1e9 * seconds) : 0};
     AK_DO(ak_session_open(&r->session, r->task, &options, err));
     r->devices = ak_pool_devices(r->session.pool);
@@ -143,6 +145,7 @@ static void close_run(ak_tuning *r)
 {
     ak_run_advisor_close(&r->advisor);
     ak_session_close(&r->session);
+    ak_tuning_note_workers(r, NULL);
     ak_like_free(r->like);
     ak_set_free(r->submitted);
     ak_free(r->history);

@@ -50,6 +50,10 @@ typedef struct ak_pool_options {
     /* With a launcher: waiting fails with AK_UNAVAILABLE if no worker works at this time of
        ak_clock_ns or later, because one that waits in a queue may never come. 0: never. */
     int64_t deadline_ns;
+    /* With a launcher: called when a worker's state has changed, and every ten seconds. It may ask
+       only ak_pool_workers. NULL: nobody wants to know. */
+    void (*workers_changed)(void *context, const ak_pool *pool);
+    void *workers_context;
     const volatile int *cancel;
 } ak_pool_options;
 
@@ -144,6 +148,9 @@ bool ak_pool_take(ak_result *out, ak_pool *pool);
    {"judge": "device", "inputs_ns": ...}; NULL before the home is ready or if there is no memory.
    The caller owns the object. */
 json_t *ak_pool_preparation(const ak_pool *pool);
+/* Returns what the workers of a pool with a launcher do, as docs/formats.md lists it; NULL: no
+   memory. The caller owns the array. */
+json_t *ak_pool_workers(const ak_pool *pool);
 /* Ask the home's worker for its ceilings and its baselines, and block until it answers. */
 ak_status ak_pool_ceilings(ak_ceilings *out, ak_pool *pool, ak_error *err);
 ak_status ak_pool_baselines(ak_baseline_info **out, size_t *count, ak_pool *pool, ak_error *err);

@@ -51,6 +51,7 @@ void ak_pool_give_up(ak_pool *pool, ak_pool_device *d, const char *text)
     ak_pool_worker_stop(&d->worker);
     d->state = AK_DEVICE_GIVEN_UP;
     (void)snprintf(pool->gone, sizeof pool->gone, "%s", text);
+    (void)snprintf(d->gone, sizeof d->gone, "%.199s", text);
     for (size_t i = 0; i < pool->device_count; i++) {
         opened += pool->devices[i].opened ? 1 : 0;
     }
@@ -157,6 +158,7 @@ void ak_pool_seat_ended(ak_pool *pool, ak_pool_device *d, const char *text, bool
     int deaths = ++d->worker.deaths;
     d->failures = opening ? d->failures + 1 : 0;
     (void)snprintf(pool->gone, sizeof pool->gone, "%s", text);
+    (void)snprintf(d->gone, sizeof d->gone, "%.199s", text);
     if (final || d->failures >= STARTS_MAX || deaths >= DEATHS_MAX) {
         ak_pool_give_up(pool, d, text);
         return;

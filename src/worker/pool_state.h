@@ -5,6 +5,7 @@
  *   pool_worker.c   starts worker processes and compiles units
  *   pool_device.c   gives jobs to device workers and handles their replies
  *   pool_fleet.c    keeps workers on other machines
+ *   pool_states.c   tells what these workers do
  *   pool_travel.c   sends files to workers that share no folder with the tuner
  *   pool_ask.c      asks a device worker questions
  *   pool_recall.c   answers jobs of a pool without processes
@@ -17,6 +18,7 @@
 #include "base/map.h"
 #include "base/pack.h"
 #include "base/proc.h"
+#include "base/clock.h"
 #include "launcher/launcher.h"
 #include "worker/message.h"
 #include "worker/pool.h"
@@ -111,6 +113,9 @@ typedef struct ak_pool_device {
     json_t *prepared;   /* reply to "open"; NULL before the first */
     int failures;       /* starts in a row that failed */
     int64_t not_before; /* earliest time of the next start */
+    char gone[200];     /* why its latest worker was lost; "" if none was */
+    const char *told;   /* the state that was told last (pool_states.c), and since when */
+    char since[AK_CLOCK_UTC_BYTES];
     /* Only for a worker on another machine: */
     bool away;                /* it does not see the pool's folder: files travel */
     char folder[AK_PATH_MAX]; /* for the files of the run, as the worker names it */
@@ -156,6 +161,7 @@ struct ak_pool {
     int64_t next_request;
     ak_device *recorded; /* device of a backend that recalls, which has no workers; else NULL */
     int64_t now_ns;      /* clock of a pool that recalls */
+    int64_t told_ns;     /* when the workers' states were told last */
 };
 
 /* pool_job.c */
@@ -238,6 +244,11 @@ bool ak_pool_promote(ak_pool *pool);
 void ak_pool_mind_deadline(ak_pool *pool);
 /* Gives a device up. Ends the run if too few are left. */
 void ak_pool_give_up(ak_pool *pool, ak_pool_device *d, const char *text);
+
+/* pool_states.c */
+
+/* Tells the owner of the pool what the workers do, if that has changed or was not told for long. */
+void ak_pool_tell_workers(ak_pool *pool);
 
 /* pool_travel.c */
 

@@ -262,6 +262,7 @@ ak_status ak_pool_turn(ak_pool *pool, int64_t wait_ns, bool feed_devices, ak_err
     nfds_t count = 0;
     ak_pool_compile(pool);
     ak_pool_seats_again(pool);
+    ak_pool_tell_workers(pool);
     ak_pool_mind_deadline(pool);
     AK_DO(feed_devices ? ak_pool_feed_devices(pool, err) : AK_OK);
     wait_ns = feed_devices && pool->result_first < pool->result_count ? 0 : wait_ns;

@@ -8,6 +8,7 @@ import ctypes
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import sqlite3
@@ -167,6 +168,36 @@ class Dashboard(unittest.TestCase):
             self.assertEqual(refused, [])
             browser.open(self.address("/run/nothing"))
             browser.wait("return document.body.innerText.includes('has no run nothing')")
+
+    def test_fleet(self):
+        """Workers that start, work or are lost, before and during a run over a launcher."""
+        if shutil.which("gcc") is None:
+            self.skipTest("no gcc")
+        launch = os.path.join(self.folder.name, "launch.sh")
+        with open(launch, "w", encoding="utf-8") as out:
+            out.write('worker=$1; shift\n[ $worker = 0 ] && exec "$@"\n'
+                      "[ $worker = 1 ] && exec sleep 300\n"
+                      "echo '<b>Permission denied</b>' >&2; exit 255\n")
+        kernel = os.path.join(self.folder.name, "mine")
+        self.program("new", "kernel", kernel)
+        self.start()
+        with subprocess.Popen([EXECUTABLE, "tune", kernel, "--launcher", f"cmd:sh {launch} {{worker}}",
+                               "--workers", "1-3", "--device", "host", "--evals", "1000000", "--time",
+                               "5m", "--quiet"], env=self.environment, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as tuner, Browser() as browser:
+            browser.open(self.address())
+            rows = ("const rows = [...document.querySelectorAll('#running table')].pop();"
+                    " return rows && rows.innerText.includes(arguments[0])")
+            try:
+                for words in ("starting", "at work", "given up", "<b>Permission denied</b>"):
+                    browser.wait(rows, 60, words)
+                browser.wait("return document.querySelectorAll('#running a[href^=\"/run/\"]').length > 1")
+                self.assertEqual(browser.errors(), [])
+            finally:
+                tuner.send_signal(signal.SIGINT)
+            tuner.wait(60)
+            # A tuner that ends takes its workers with it.
+            browser.wait("return !document.body.innerText.includes('Workers on other machines')")
 
     def ask(self, path, method="GET", **headers):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)

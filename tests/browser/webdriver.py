@@ -100,11 +100,11 @@ class Browser:
         return self.ask("POST", self.session + "/execute/sync",
                         {"script": script, "args": list(arguments)})
 
-    def wait(self, script, seconds=60):
+    def wait(self, script, seconds=60, *arguments):
         """Until the script gives something true; that."""
         end = time.monotonic() + seconds
         while True:
-            value = self.run(script)
+            value = self.run(script, *arguments)
             if value:
                 return value
             if time.monotonic() > end:

@@ -2,7 +2,7 @@
    up to date by the server's events. The browser comes back by itself when the server was gone. */
 "use strict";
 
-ak.live = {runs: new Map(), studies: new Map(), state: null, place: null};
+ak.live = {runs: new Map(), studies: new Map(), fleets: [], state: null, place: null};
 
 const REDRAW_LEAST_MS = 1000;
 
@@ -193,7 +193,46 @@ function device_table(running) {
     ], rows, {caption: "What the devices of the runs under way do"}).element;
 }
 
-ak.ago = (time) => ak.seconds(Math.max(Math.round((Date.now() - Date.parse(time)) / 1000), 0)) + " ago";
+/* A tuner tells every ten seconds what its workers do; one that has not for so long was killed. */
+const SILENT_S = 60, FORGOTTEN_S = 86400;
+
+/* The workers on other machines: which wait in a queue, start, work or are lost. */
+function worker_table(fleets) {
+    const age = (time) => (Date.now() - Date.parse(time)) / 1000;
+    const rows = fleets.filter((fleet) => age(fleet.seen) < FORGOTTEN_S)
+        .flatMap((fleet) => fleet.workers.map((worker) => ({...worker, fleet})));
+    if (rows.length === 0) {
+        return null;
+    }
+    const state = (r) => age(r.fleet.seen) < SILENT_S ? r.state : "silent: the tuner was killed";
+    const counts = new Map();
+    rows.forEach((r) => counts.set(state(r), (counts.get(state(r)) || 0) + 1));
+    const run_of = (r) => ak.live.runs.has(r.fleet.run) ? task_of(ak.live.runs.get(r.fleet.run))
+        : r.fleet.about;
+    return [ak.el("h3", null, "Workers on other machines"), ak.el("p", null, [...counts]
+        .sort((a, b) => b[1] - a[1]).map(([what, n]) => `${ak.count(n)} ${what}`).join(", ")),
+    ak.table([
+        {name: "worker", right: true, value: (r) => r.seat},
+        /* Before it has said hello, only the launcher knows where it will be. */
+        {name: "device", keep: true, value: (r) => r.name.includes("@") || !r.host ? r.name
+            : `${r.name}@${r.host}`},
+        {name: "state", keep: true, value: state, cell: (r) => ak.el("span",
+            {class: state(r) === "at work" ? "running" : /lost|given up|silent/.test(state(r))
+                ? "bad" : null}, state(r))},
+        {name: "since", right: true, value: (r) => r.since,
+            cell: (r) => ak.el("span", {"data-since": r.since}, ak.ago(r.since))},
+        {name: "run", value: run_of, cell: (r) => ak.live.runs.has(r.fleet.run)
+            ? ak.el("a", {href: `/run/${encodeURIComponent(r.fleet.run)}`}, run_of(r)) : run_of(r)},
+        {name: "lost because", below: true, value: (r) => r.why || "-",
+            cell: (r) => r.why ? "was lost: " + r.why : "-"},
+    ], rows, {caption: "What the workers on other machines do", shown: 100,
+        filter: rows.length > 10 ? "filter the workers" : null}).element];
+}
+
+ak.ago = function (time) {
+    const seconds = Math.max(Math.round((Date.now() - Date.parse(time)) / 1000), 0);
+    return (seconds < 100 ? `${seconds} s` : ak.seconds(seconds)) + " ago";
+};
 
 function study_table(studies) {
     return ak.table([
@@ -228,7 +267,8 @@ function draw_runs() {
         section("running", "At work", running.length === 0
             ? ak.el("p", {class: "note"}, "No run is under way. autokernel tune KERNEL begins one.")
             : [ak.table(run_columns().filter((c) => !["found", "roofline"].includes(c.name)), running,
-                {caption: "Runs that have not ended"}).element, device_table(running)]),
+                {caption: "Runs that have not ended"}).element, device_table(running)],
+        worker_table(live.fleets)),
         section("runs", "All runs", ak.table(run_columns(), runs, {caption: "All runs",
             filter: "filter the runs", placeholder: "filter, such as kernel=matmul best<1",
             shown: 50}).element),
@@ -312,6 +352,10 @@ function listen(changed) {
         if (events.readyState === EventSource.CLOSED) {
             setTimeout(() => listen(changed), 2000);
         }
+    });
+    events.addEventListener("fleets", (event) => {
+        ak.live.fleets = JSON.parse(event.data);
+        changed([]);
     });
     events.addEventListener("studies", (event) => {
         ak.live.place = event.lastEventId;

@@ -1,0 +1,100 @@
+/* fleets.c: keeps what the workers of runs under way do, one row for each tuner that has workers on
+   other machines. The table is no part of the record: the first such tuner makes it, each removes
+   its row at its end, and a row that nobody renews is of a tuner that was killed. */
+#include "archive/overview.h"
+
+#include "archive/store.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#define MAKE                                                                                       \
+    "CREATE TABLE IF NOT EXISTS fleets (\n"                                                        \
+    "  id TEXT PRIMARY KEY,\n"                                                                     \
+    "  seen TEXT NOT NULL,\n"                                                                      \
+    "  run TEXT,\n" /* NULL: the run is not in the archive yet */                                  \
+    "  about TEXT NOT NULL,\n"                                                                     \
+    "  workers TEXT NOT NULL\n" /* JSON */                                                         \
+    ") STRICT, WITHOUT ROWID;\n"
+
+/* What tuners that were killed left behind is removed by the end of another. */
+#define LONG_AGO "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-2 days')"
+/* How long to wait for other writers. What is not written now is written at the next change. */
+#define PATIENCE_MS 50
+
+void ak_archive_note_fleet(ak_archive *archive, const ak_overview_fleet *fleet)
+{
+    sqlite3_stmt *statement = NULL;
+    char now[AK_CLOCK_UTC_BYTES];
+    const int busy_ms = archive->busy_ms;
+    ak_status status = AK_OK;
+    ak_clock_utc(now);
+    ak_store_busy(archive, PATIENCE_MS);
+    if (fleet->workers_json == NULL) {
+        AK_TRY(ak_store_prepare(&statement, archive, "DELETE FROM fleets WHERE id = ?1 OR seen < " LONG_AGO, NULL));
+    } else {
+        AK_TRY(ak_store_execute(archive, MAKE, NULL));
+        AK_TRY(ak_store_prepare(&statement, archive,
+                                "INSERT OR REPLACE INTO fleets (id, seen, run, about, workers) "
+                                "VALUES (?1, ?2, ?3, ?4, ?5)",
+                                NULL));
+    }
+    bool bound = ak_store_bind_text(statement, 1, fleet->id) &&
+                 (fleet->workers_json == NULL ||
+                  (ak_store_bind_text(statement, 2, now) &&
+                   ak_store_bind_text(statement, 3, fleet->run) &&
+                   ak_store_bind_text(statement, 4, fleet->about) &&
+                   ak_store_bind_text(statement, 5, fleet->workers_json)));
+    if (bound) {
+        (void)sqlite3_step(statement);
+    }
+out:
+    (void)status; /* the next change is noted again */
+    (void)sqlite3_finalize(statement);
+    ak_store_busy(archive, busy_ms);
+}
+
+static ak_status read_fleet(ak_overview_fleet *out, char *texts[5], sqlite3_stmt *row,
+                            ak_error *err)
+{
+    for (int i = 0; i < 5; i++) {
+        AK_DO(ak_store_text(&texts[i], row, i, err));
+    }
+    *out = (ak_overview_fleet){.id = texts[0],
+                               .seen = texts[1],
+                               .run = texts[2],
+                               .about = texts[3],
+                               .workers_json = texts[4]};
+    return AK_OK;
+}
+
+ak_status ak_archive_fleets(ak_archive *archive, ak_overview_fleet_visitor visit, void *context,
+                            ak_error *err)
+{
+    sqlite3_stmt *rows;
+    int64_t there = 0;
+    ak_status status = AK_OK;
+    bool more = true;
+    AK_DO(ak_store_ask(&there, archive,
+                       "SELECT count(*) FROM sqlite_master WHERE name = 'fleets'", err));
+    if (there == 0) {
+        return AK_OK;
+    }
+    AK_DO(ak_store_prepare(&rows, archive,
+                           "SELECT id, seen, run, about, workers FROM fleets ORDER BY id", err));
+    while (status == AK_OK && more) {
+        char *texts[5] = {NULL};
+        ak_overview_fleet fleet;
+        int code = sqlite3_step(rows);
+        if (code == SQLITE_DONE) {
+            break;
+        }
+        status = code == SQLITE_ROW ? read_fleet(&fleet, texts, rows, err)
+                                    : ak_store_fault(archive, "cannot be read", err);
+        more = status == AK_OK && visit(context, &fleet);
+        for (int i = 0; i < 5; i++) {
+            ak_free(texts[i]);
+        }
+    }
+    (void)sqlite3_finalize(rows);
+    return status;
+}

@@ -1,0 +1,70 @@
+/* pool_states.c: says what the workers of a pool with a launcher do: those that wait in a queue,
+   start, work, were lost or were given up. */
+#include "worker/pool_state.h"
+
+#include <string.h>
+
+/* What did not change is told again after this long, so that a reader knows that the tuner lives. */
+#define TOLD_AGAIN_NS (10 * AK_SECOND_NS)
+
+/* A worker that measures and one that is free for a moment are both at work: they change with every
+   trial, which is told anyway. */
+static const char *state_of(const ak_pool *pool, const ak_pool_device *d)
+{
+    switch (d->state) {
+    case AK_DEVICE_GIVEN_UP:
+        return "given up";
+    case AK_DEVICE_CLOSED:
+    case AK_DEVICE_LOST:
+        return d->gone[0] != 0 ? "lost, starts again" : "starting";
+    case AK_DEVICE_OPENING:
+        return d->worker.greeted ? "preparing" : pool->launcher.queues ? "in the queue" : "starting";
+    default:
+        return "at work";
+    }
+}
+
+json_t *ak_pool_workers(const ak_pool *pool)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < pool->device_count; i++) {
+        const ak_pool_device *d = &pool->devices[i];
+        const char *state = state_of(pool, d);
+        json_t *one = json_object();
+        bool good = ak_json_set_text(one, "name", d->name) &&
+                    ak_json_set_text(one, "state", state) &&
+                    ak_json_set_text(one, "since", d->since) &&
+                    ak_json_set(one, "seat", json_integer((json_int_t)i)) &&
+                    ak_json_set_text(one, "host", pool->launcher.seats[i].host) &&
+                    (d->gone[0] == 0 || ak_json_set_text(one, "why", d->gone));
+        if (!good || json_array_append(list, one) != 0) {
+            json_decref(one);
+            json_decref(list);
+            return NULL;
+        }
+        json_decref(one);
+    }
+    return list;
+}
+
+void ak_pool_tell_workers(ak_pool *pool)
+{
+    const int64_t now = ak_clock_ns();
+    bool changed = now - pool->told_ns >= TOLD_AGAIN_NS;
+    if (pool->launcher.ops == NULL || pool->options.workers_changed == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < pool->device_count; i++) {
+        ak_pool_device *d = &pool->devices[i];
+        const char *state = state_of(pool, d);
+        if (d->told != state) {
+            d->told = state;
+            ak_clock_utc(d->since);
+            changed = true;
+        }
+    }
+    if (changed) {
+        pool->told_ns = now;
+        pool->options.workers_changed(pool->options.workers_context, pool);
+    }
+}
