@@ -30,7 +30,8 @@ void ak_archive_note_fleet(ak_archive *archive, const ak_overview_fleet *fleet)
     ak_clock_utc(now);
     ak_store_busy(archive, PATIENCE_MS);
     if (fleet->workers_json == NULL) {
-        AK_TRY(ak_store_prepare(&statement, archive, "DELETE FROM fleets WHERE id = ?1 OR seen < " LONG_AGO, NULL));
+        AK_TRY(ak_store_prepare(&statement, archive,
+                                "DELETE FROM fleets WHERE id = ?1 OR seen < " LONG_AGO, NULL));
     } else {
         AK_TRY(ak_store_execute(archive, MAKE, NULL));
         AK_TRY(ak_store_prepare(&statement, archive,
@@ -38,12 +39,12 @@ void ak_archive_note_fleet(ak_archive *archive, const ak_overview_fleet *fleet)
                                 "VALUES (?1, ?2, ?3, ?4, ?5)",
                                 NULL));
     }
-    bool bound = ak_store_bind_text(statement, 1, fleet->id) &&
-                 (fleet->workers_json == NULL ||
-                  (ak_store_bind_text(statement, 2, now) &&
-                   ak_store_bind_text(statement, 3, fleet->run) &&
-                   ak_store_bind_text(statement, 4, fleet->about) &&
-                   ak_store_bind_text(statement, 5, fleet->workers_json)));
+    bool bound =
+        ak_store_bind_text(statement, 1, fleet->id) &&
+        (fleet->workers_json == NULL ||
+         (ak_store_bind_text(statement, 2, now) && ak_store_bind_text(statement, 3, fleet->run) &&
+          ak_store_bind_text(statement, 4, fleet->about) &&
+          ak_store_bind_text(statement, 5, fleet->workers_json)));
     if (bound) {
         (void)sqlite3_step(statement);
     }
@@ -74,8 +75,8 @@ ak_status ak_archive_fleets(ak_archive *archive, ak_overview_fleet_visitor visit
     int64_t there = 0;
     ak_status status = AK_OK;
     bool more = true;
-    AK_DO(ak_store_ask(&there, archive,
-                       "SELECT count(*) FROM sqlite_master WHERE name = 'fleets'", err));
+    AK_DO(ak_store_ask(&there, archive, "SELECT count(*) FROM sqlite_master WHERE name = 'fleets'",
+                       err));
     if (there == 0) {
         return AK_OK;
     }

@@ -43,13 +43,16 @@ ak_status ak_study_format(const ak_args *args, const char *kind, const char *con
     bool good = format == NULL;
     for (size_t i = 0; formats[i] != NULL; i++) {
         good = good || strcmp(format, formats[i]) == 0;
-        ak_buf_print(&known, "%s%s", i == 0 ? "" : formats[i + 1] == NULL ? " or " : ", ",
+        ak_buf_print(&known, "%s%s",
+                     i == 0                   ? ""
+                     : formats[i + 1] == NULL ? " or "
+                                              : ", ",
                      formats[i]);
     }
-    ak_status status = good ? AK_OK
-                            : ak_fail(err, AK_INVALID,
-                                      "%s: there is no format \"%.40s\"; choose %s", kind, format,
-                                      known.failed == AK_OK ? known.data : "another");
+    ak_status status = good
+                           ? AK_OK
+                           : ak_fail(err, AK_INVALID, "%s: there is no format \"%.40s\"; choose %s",
+                                     kind, format, known.failed == AK_OK ? known.data : "another");
     ak_buf_free(&known);
     return status;
 }

@@ -381,7 +381,8 @@ ak_status ak_watch_open(ak_watch **out, const char *path, ak_error *err)
     w->path = ak_strdup(path);
     w->studies = json_array();
     w->fleets = json_array();
-    AK_TRY(w->by_id == NULL || w->studies == NULL || w->fleets == NULL || (path != NULL && w->path == NULL)
+    AK_TRY(w->by_id == NULL || w->studies == NULL || w->fleets == NULL ||
+                   (path != NULL && w->path == NULL)
                ? ak_fail_memory(err)
                : AK_OK);
     AK_TRY(open_archive(w, err));

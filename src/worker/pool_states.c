@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* What did not change is told again after this long, so that a reader knows that the tuner lives. */
+/* What did not change is told again after this long, so that a reader knows that the tuner lives.
+ */
 #define TOLD_AGAIN_NS (10 * AK_SECOND_NS)
 
 /* A worker that measures and one that is free for a moment are both at work: they change with every
@@ -18,7 +19,9 @@ static const char *state_of(const ak_pool *pool, const ak_pool_device *d)
     case AK_DEVICE_LOST:
         return d->gone[0] != 0 ? "lost, starts again" : "starting";
     case AK_DEVICE_OPENING:
-        return d->worker.greeted ? "preparing" : pool->launcher.queues ? "in the queue" : "starting";
+        return d->worker.greeted       ? "preparing"
+               : pool->launcher.queues ? "in the queue"
+                                       : "starting";
     default:
         return "at work";
     }
