@@ -285,7 +285,7 @@ static void add_finish(ak_section_builder *b, const ak_report_model *model)
         add_name(b, list, one);
         ak_section_ms(b, json_number_value(json_object_get(one, "ms")));
         if (json_array_size(interval) == 2) {
-            ak_section_cellf(b, "%.5g .. %.5g", json_number_value(json_array_get(interval, 0)),
+            ak_section_cellf(b, "%.4g .. %.4g", json_number_value(json_array_get(interval, 0)),
                              json_number_value(json_array_get(interval, 1)));
         } else {
             ak_section_cell(b, "-");
@@ -329,7 +329,7 @@ static void add_top(ak_section_builder *b, const ak_report_model *model)
         ak_section_cellf(b, "%zu", i + 1);
         ak_section_ms(b, trial->median_ms);
         if (trial->ci_high_ms > 0) {
-            ak_section_cellf(b, "%.5g .. %.5g", trial->ci_low_ms, trial->ci_high_ms);
+            ak_section_cellf(b, "%.4g .. %.4g", trial->ci_low_ms, trial->ci_high_ms);
         } else {
             ak_section_cell(b, "-");
         }

@@ -62,7 +62,8 @@ ak.draw_run.convergence = function (host, run) {
         const libraries = levels(run).map((one, k) => ({
             yAxis: one.ms, name: one.name, lineStyle: {color: colors.dim, type: "dashed"},
             label: {formatter: one.name, position: k % 2 ? "insideStartTop" : "insideEndTop",
-                color: colors.text, fontSize: 11, width: narrow ? 150 : 420, overflow: "truncate"},
+                color: colors.text, fontSize: 11, width: narrow ? 150 : 420, overflow: "truncate",
+                textBorderColor: colors.ground, textBorderWidth: 3},
         }));
         const low = libraries.reduce((a, l) => Math.min(a, l.yAxis), least);
         const high = libraries.reduce((a, l) => Math.max(a, l.yAxis), most);
@@ -123,7 +124,8 @@ function marks(run) {
     return list.filter(([, c]) => ak.known(c.tflops) || ak.known(c.gbs));
 }
 
-const SIGNS = ["diamond", "triangle", "rect", "pin", "arrow", "roundRect"];
+const SIGNS = ["diamond", "triangle", "rect", "path://M-10,-8H10L0,9Z",
+    "path://M-3,-10H3V-3H10V3H3V10H-3V3H-10V-3H-3Z", "roundRect"];
 
 function mark_series(run, colors, point) {
     return marks(run).map(([name, c], k) => ({

@@ -188,7 +188,9 @@ ak.draw_run.parallel = function (host, run, chosen) {
                     textBorderWidth: 3},
                 areaSelectStyle: {width: 18, color: colors.accent, opacity: 0.25}}},
         parallelAxis: [...varied.map((p, dim) => ({dim, name: run.parameters[p].name,
-            nameGap: dim % 2 ? 26 : 10, type: "category", data: values[dim]})),
+            nameGap: dim % 2 ? 26 : 10, type: "category", data: values[dim],
+            /* Up to the next axis. */
+            axisLabel: {width: wide.clientWidth / (varied.length + 1) - 14, overflow: "truncate"}})),
         {...ak.time_axis(colors, low, times[0]), min: low, max: times[0], splitLine: undefined,
             dim: varied.length, nameGap: varied.length % 2 ? 26 : 10, inverse: true,
             nameLocation: "start"}],
@@ -309,7 +311,8 @@ ak.draw_run.timeline = function (host, run) {
                     hideOverlap: false}}),
             /* These have only the names of the legend. */
             series: shown.map((name) => ({name, type: "scatter", data: [], silent: true,
-                itemStyle: {color: color_of(colors, SPANS.indexOf(name))}})),
+                itemStyle: {color: color_of(colors, SPANS.indexOf(name)),
+                    opacity: name === SPANS[3] ? 0.35 : 1}})),
         }), (chart, drawn, colors) => {
             const marks = marks_of(chart, colors);
             add_layer(drawn, marks);

@@ -122,7 +122,7 @@ function failure_table(run) {
         {name: "reason", value: (f) => f.reason || "(none given)",
             cell: (f) => ak.el("span", {class: "reason"}, f.reason || "(none given)")},
         {name: "first configuration", value: (f) => f.config,
-            cell: (f) => ak.el("code", null, f.config)},
+            cell: (f) => ak.el("code", null, ak.config(f.config))},
     ];
     return ak.table(columns, run.report.failures, {caption: "Kinds of failures",
         shown: 10}).element;
@@ -166,8 +166,10 @@ function header(run, contents) {
         ak.el("div", {class: "top"}, ak.el("h1", null, kernel,
             ak.el("span", null, " " + rest.join(" "))), ak.theme_button()),
         ak.el("p", {class: "dim"}, `run ${r.id}, ${r.implementation || "no implementation"}, ` +
-            `${r.strategy || (run.report.sizes ? "many sizes" : "strategy not recorded")}, started ${(r.started || "").replace("T", " ")
-                .replace(/\.\d+Z/, " UTC")}` + (r.ended ? "" : ", not ended")),
+            `${r.strategy || (run.report.sizes ? "many sizes" : "strategy not recorded")}, ` +
+            /* The clock of a recording begins in 1970. */
+            (r.device.startsWith("sim:") ? "on a recording" : `started ${ak.when(r.started)} UTC`) +
+            (r.ended ? "" : ", not ended")),
         contents);
 }
 
@@ -197,7 +199,7 @@ ak.draw_page.run = function (main, data) {
         data.headline.forEach((line, k) =>
             host.append(ak.el("p", {class: k === 0 ? "lead" : null}, line.text)));
         if (run.best) {
-            host.append(ak.el("p", {class: "config"}, ak.el("code", null, run.best.config),
+            host.append(ak.el("p", {class: "config"}, ak.el("code", null, ak.config(run.best.config)),
                 ak.copy_button(run.best.config)));
         }
         run.report.warnings.forEach((text) => host.append(ak.el("p", {class: "warning"}, text)));

@@ -171,7 +171,7 @@ ak.section_table = function (section) {
     }
     const columns = section.headers.map((name, at) => ({
         name, right: section.right[at], below: section.below[at], value: (row) => ak.sort_value(row[at]),
-        cell: (row) => row[at],
+        cell: (row) => section.below[at] && row[at] !== "" && row[at] !== "-" ? ak.config(row[at]) : row[at],
     }));
     return ak.table(columns, rows, {caption: section.title}).element;
 };

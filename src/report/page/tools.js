@@ -31,6 +31,10 @@ ak.el = function (tag, properties, ...children) {
     return element;
 };
 
+/* A configuration, which may break into lines after its commas. */
+ak.config = (text) => String(text).split(",").flatMap((part, k) => k === 0 ? [part]
+    : [",", ak.el("wbr"), part]);
+
 ak.details = function (summary, ...children) {
     return ak.el("details", null, ak.el("summary", null, summary), ...children);
 };

@@ -189,7 +189,7 @@ function device_table(running) {
         {name: "ended", right: true, value: (r) => r.ended,
             cell: (r) => ak.el("span", {"data-since": r.ended}, ak.ago(r.ended))},
         {name: "configuration", below: true, value: (r) => r.config,
-            cell: (r) => ak.el("code", null, r.config)},
+            cell: (r) => ak.el("code", null, ak.config(r.config))},
     ], rows, {caption: "What the devices of the runs under way do"}).element;
 }
 
