@@ -231,7 +231,8 @@ ak_status ak_archive_add_trials(ak_archive *archive, ak_trial **trials, size_t c
         }
         ak_store_busy(archive, USUAL_BUSY_MS);
     }
-    /* What fails together is added one by one, which says what is wrong, and waits if need be. */
+    /* If the trials cannot be added in one transaction, they are added one by one: the failure then
+       names its trial, and a trial waits in memory if the archive is locked. */
     bool single = status != AK_OK;
     status = AK_OK;
     for (size_t i = 0; i < count && single && status == AK_OK; i++) {

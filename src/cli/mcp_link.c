@@ -66,7 +66,7 @@ void ak_mcp_link_send(ak_mcp_link *link, json_t *message)
         }
         ssize_t count = write(link->out, text.data + at, left < PIPE_BUF ? left : PIPE_BUF);
         if (count < 0 && errno != EINTR && errno != EAGAIN) {
-            break; /* the client has gone, which its end of standard input says too */
+            break; /* the client has ended; the reader of standard input notices that too */
         }
         at += count > 0 ? (size_t)count : 0;
     }

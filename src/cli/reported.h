@@ -5,10 +5,9 @@
 
 #include "cli/command.h"
 
-/* Prints the report of the run `a` (NULL: the latest) or, if `b` is given, of both runs or, with
-   `versions`, of the versions of the kernel of `a`; returns the exit code. Reads --format,
-   --output,
-   --archive and --json. */
+/* Prints the report of the run `a` (NULL: the latest), of both runs if `b` is given, or of the
+   versions of the kernel of `a` with `versions`. Reads --format, --output, --archive and --json.
+   Returns the exit code. */
 int ak_reported(const ak_args *args, const char *a, const char *b, bool versions);
 
 #endif

@@ -35,8 +35,9 @@ double ak_task_memory(void);
    evaluated does not hold. */
 const json_t *ak_task_broken_need(const ak_implementation_spec *implementation,
                                   const ak_scope *scope);
-/* Reports mistakes in Workspace and Threads before the first candidate is compiled in vain. A
-   mistake that shows only in some configurations is reported by their trials. */
+/* Fails if Workspace or Threads of the space file is wrong for every configuration, so that a run
+   is refused before it compiles anything. If an expression is wrong for some configurations only,
+   the trials of those report it. */
 ak_status ak_task_try_workspace(const ak_task *task, ak_error *err);
 
 #endif

@@ -188,7 +188,8 @@ static ak_status choose(ak_importance_region *out, const finder *f, ak_error *er
     return status;
 }
 
-/* Sorts by rising y, ties by index. Merge sort, because the comparison of qsort has no context. */
+/* Sorts by rising y, ties by index. This is a merge sort, because the comparison function of qsort
+   gets no context. */
 static void sort_by_time(size_t *order, size_t *scratch, size_t count, const double *y)
 {
     for (size_t width = 1; width < count; width *= 2) {

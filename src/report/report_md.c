@@ -1,4 +1,4 @@
-/* report_md.c: the report as Markdown, with tables as GitHub shows them. */
+/* report_md.c: prints the report as Markdown, with tables as GitHub shows them. */
 #include "report/section.h"
 
 #include <string.h>

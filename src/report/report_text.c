@@ -1,5 +1,5 @@
-/* report_text.c: the report for people, without colours or escape sequences, so that it can be
-   piped, mailed and pasted. Long cells (configurations, reasons) are folded in their column.
+/* report_text.c: prints the report for people, without colours or escape sequences, so that it can
+   be piped, mailed and pasted. Long cells (configurations, reasons) are folded in their column.
    Commands are folded only between words, so that they can be copied. */
 #include "report/section.h"
 

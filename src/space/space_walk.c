@@ -251,7 +251,7 @@ size_t ak_space_neighbours(ak_config *out, size_t max, const ak_space *space,
         }
         const ak_edge *edge = ak_graph_step(&space->graph, at, config->at[p]);
         if (edge == NULL) {
-            break; /* no later change alone can make it valid */
+            break; /* the values so far are invalid, so no change of a later parameter helps */
         }
         at = edge->node;
     }

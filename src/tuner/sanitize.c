@@ -22,7 +22,7 @@ ak_status ak_session_sanitize(ak_trial *trial, ak_session *session, const ak_con
         return AK_OK;
     }
     AK_DO(backend->sanitize(&one, session->task, config, err));
-    if (!one.ran) { /* the first reason is shown, with the number of all */
+    if (!one.ran) { /* the first reason is kept; later ones are only counted */
         if (all->not_run++ == 0) {
             memcpy(all->missing, one.found, sizeof all->missing);
         }

@@ -17,7 +17,8 @@
    worker that still waits in a queue after as long has the state "queued". */
 #define ANSWER_NS (60 * AK_SECOND_NS)
 #define POLL_MS   50
-/* How a device worker ends whose machine has no such device: with AK_WORKER_EXIT_USAGE. */
+/* The end of a worker on a machine without the wanted device: it exits with AK_WORKER_EXIT_USAGE.
+ */
 #define NO_DEVICE "exit code 2"
 
 typedef enum visit_state { VISIT_STARTING, VISIT_PINGED, VISIT_ASKED, VISIT_OVER } visit_state;

@@ -792,7 +792,7 @@ static ak_status launch(ak_outcome *out, ak_runnable *runnable, const ak_launch 
     }
     if (code == 0 && !prepared_for(runnable, what)) {
         code = prepare(runnable, what, out);
-        if (code == 0 && what->workspace_bytes > 0) { /* its first launch has used it */
+        if (code == 0 && what->workspace_bytes > 0) { /* prepare has launched the kernel once */
             code = clear_workspace(device, what->workspace_bytes);
         }
     }

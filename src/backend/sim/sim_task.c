@@ -124,9 +124,9 @@ static const char *given_or(const char *given, const char *recorded)
     return given != NULL || recorded[0] == 0 ? given : recorded;
 }
 
-/* Gives the size of a recording for those who show trials and runs: as recorded if the file is ours
-   ("M=128,N=64"); for "128x64" with the names that an import of such a file uses; "" for anything
-   else. */
+/* Writes the size of a recording in the form that trials and runs have. "M=128,N=64", from a file
+   of ours, is copied; "128x64" becomes "X=128,Y=64", as in an import of such a file; any other text
+   becomes "". */
 static ak_status size_of(char **out, const ak_recording *recording, ak_error *err)
 {
     static const char *const names[] = {"X", "Y", "Z", "W"};

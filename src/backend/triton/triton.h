@@ -26,7 +26,8 @@ ak_status ak_triton_options(ak_options *out, const ak_task *task, const ak_confi
 /* Compiles a job whose compiler is AK_TRITON. The Python process is started by the first call and
    serves all later ones of this process. */
 ak_status ak_triton_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
-/* Gives the Python process of ak_triton_compile, for who ends stray children; 0: none. */
+/* Returns the Python process of ak_triton_compile, which whoever ends stray children must spare; 0:
+   there is none. */
 pid_t ak_triton_process(void);
 /* Adds the folders that a Python process reads, for a process that will be confined. */
 ak_status ak_triton_folders(ak_compile_folders *out, ak_error *err);

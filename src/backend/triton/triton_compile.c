@@ -51,8 +51,8 @@ ak_status ak_triton_folders(ak_compile_folders *out, ak_error *err)
     return AK_OK;
 }
 
-/* Starts the process, which reads what is installed and the folder `beside` (NULL: none), and
-   writes to `folder` only; "": to none. */
+/* Starts the process. It may read what is installed and the folder `beside`, unless that is NULL,
+   and write to `folder` only; if that is "", it may write nowhere. */
 static ak_status start(ak_script *out, const char *folder, const char *beside, ak_error *err)
 {
     ak_script_home home;
