@@ -14,7 +14,7 @@
 #define AK_FRESH_MAX 3
 /* Shapes that no candidate can know, one for each habit of a fill. */
 #define AK_HIDDEN_MAX 3
-/* Of this many timed batches one is judged on average, in addition to the first and the last. */
+/* One of this many timed batches is judged on average, in addition to the first and the last. */
 #define AK_JUDGE_EVERY 8
 /* Size of the text with which a library reports its version. */
 #define AK_VERSION_BYTES 200

@@ -170,7 +170,7 @@ ak_status ak_t1_open(ak_problem *problem, const char *path, ak_error *err)
         json_decref(document);
         return status == AK_OK ? AK_OK : ak_fail_memory(err);
     }
-    /* Of the attempt only the arena is kept, which owns the memory that was allocated. */
+    /* Only the arena of the attempt is kept, because it owns the memory that was allocated. */
     struct ak_arena *arena = problem->arena;
     for (size_t i = 0; i < problem->document_count; i++) {
         json_decref(problem->documents[i]);

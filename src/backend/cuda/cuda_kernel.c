@@ -18,7 +18,7 @@ typedef struct bound {
 
 struct ak_cuda_kernels {
     void *module;
-    /* Only of a Triton kernel: what was compiled, and the variant that `module` is. */
+    /* For a Triton kernel only: what was compiled, and the variant that `module` is. */
     char *compiled;
     ak_triton_artifact triton;
     const char *variant;

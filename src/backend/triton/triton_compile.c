@@ -14,7 +14,7 @@
 #define WHERE  "the Python process of Triton"
 /* Importing Triton takes 0.3 to 2 s, and much longer from a cold disk on a busy machine. */
 #define OPEN_NS (120 * AK_SECOND_NS)
-/* By the clock a compilation may take as many times its processor time. */
+/* A compilation may take this many times its limit of processor time by the clock. */
 #define CLOCK_TIMES 5
 /* Address space that Python and LLVM map before they compile anything. */
 #define MAPPED_BYTES ((size_t)4 << 30)
