@@ -54,9 +54,9 @@ typedef struct gemm {
     float alpha, beta;
     const ak_host_call *call;
     /* Parts of the workspace: see gemm_run. */
-    int64_t row_panels, column_panels, steps; /* of a block */
-    unsigned char *packed_a, *packed_b;       /* of all threads; of all column ranges, two each */
-    float *sums;                              /* of all threads */
+    int64_t row_panels, column_panels, steps; /* sizes of a block */
+    unsigned char *packed_a, *packed_b; /* one packed_a a thread, two packed_b a column range */
+    float *sums;                        /* one part a thread */
 } gemm;
 
 AK_INLINE int64_t gemm_part(int64_t total, int64_t parts, int64_t index)
@@ -88,7 +88,8 @@ static const unsigned char tile_shapes[64] __attribute__((aligned(64))) = {
 #define TILE_STORE(t, at, by)                                                                      \
     __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" ::"r"(at), "r"(by) : "memory")
 #define TILE_MULTIPLY(s, a, b) __asm__ volatile("tdpbf16ps %tmm" #b ", %tmm" #a ", %tmm" #s)
-/* What has been written to memory is there before tiles are loaded from it. */
+/* Keeps the compiler from moving stores to memory behind the loads of tiles, which it does not know
+   to read memory. */
 #define TILES_SEE_MEMORY() __asm__ volatile("" ::: "memory")
 
 /* A panel of A as the unit reads it: tile row `i` of step `s` is at at + i * tile + s * step, and
@@ -372,7 +373,7 @@ static void pack_b(const gemm_block *w, int64_t parts, int64_t index)
     const int64_t steps = gemm_ceil_div(w->depth, STEP), panels = w->column_end - w->column_begin;
     const int64_t all = panels * steps, end = gemm_part(all, parts, index + 1);
     for (int64_t i = gemm_part(all, parts, index); i < end; ++i) {
-        /* Neighbours in memory one after the other: along rows of B, or along columns. */
+        /* The tiles are packed in the order of memory: along rows of B, or along columns. */
         const int64_t panel = B_TRANSPOSED ? i / steps : i % panels;
         const int64_t s = B_TRANSPOSED ? i % steps : i / panels;
         const int64_t column = (w->column_begin + panel) * PANEL;

@@ -87,8 +87,9 @@ const ak_mcp_tool ak_mcp_tools[] = {
      "1000, \"description\": \"left out: 20\"}",
      "", "\"matched\": {\"type\": \"integer\"}, \"trials\": " OBJECTS, ak_mcp_history},
     {"best", "Show the best",
-     "The best trial of every size, dtype, set of options and device of a kernel that was measured.", true,
-     true, "", "", "\"trials\": " OBJECTS, ak_mcp_best},
+     "The best trial of every size, dtype, set of options and device of a kernel that was "
+     "measured.",
+     true, true, "", "", "\"trials\": " OBJECTS, ak_mcp_best},
     {"report", "Report of a run",
      "What happened in a run of 'autokernel tune': the latest one, or one by its identity.", false,
      true,

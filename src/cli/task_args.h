@@ -38,7 +38,8 @@ void ak_value_show(char *out, size_t bytes, const ak_value *value);
 /* Prints "matmul  M=64,N=64,K=64  f32  on host (implementation host)", and why this implementation
    if several could run. */
 void ak_task_print(const ak_task *task);
-/* Sets kernel, implementation, device, size, dtype and options ("choices") as members of `object`. */
+/* Sets kernel, implementation, device, size, dtype and options ("choices") as members of `object`.
+ */
 bool ak_task_json(json_t *object, const ak_task *task);
 /* Returns the same members with parameters, conditions and counts: the object of `autokernel list
    KERNEL --json` (cmd_list.c). NULL: no memory. */

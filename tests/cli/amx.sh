@@ -1,5 +1,5 @@
-# Products in bf16 by the tile registers of AMX: every layout and epilogue, sizes that are no whole
-# tiles, and a bundle in a program that nobody has given the registers.
+# Tests products in bf16 by the tile registers of AMX: every layout and epilogue, sizes that are not whole
+# tiles, and a bundle in a program that has not asked the system for the registers.
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 root=$TESTS/../..
 autokernel list matmul --impl host_amx --dtype bf16 >listed 2>&1
