@@ -372,8 +372,8 @@ const ak_command ak_cmd_bench = {
              "also gives the size, type and options of the problem if they are not given here. If "
              "several implementations exist, the one with the best archived result is used.\n\n"
              "The results are archived. --baselines adds an interleaved comparison with the "
-             "libraries, which takes --time; it is not archived, because its ratios hold only "
-             "within it.",
+             "libraries, which --libraries, --protocol and --time shape; it is not archived, "
+             "because its ratios hold only within it.",
     .examples = "  autokernel bench matmul --size 64\n"
                 "  autokernel bench matmul --size 64 --config default --config KC=128 --baselines\n"
                 "  autokernel bench matmul --sizes '64;96;128' --config NV=3\n"

@@ -256,12 +256,12 @@ const ak_command ak_cmd_bundle = {
     .most = 2,
     .options = AK_O(MAX_SLOWDOWN) | AK_O(JSON) | AK_O(HELP),
     .about =
-        "show checks every checksum and prints contents, guards and evidence; --json prints\n"
-        "bundle.json. verify runs the code again, confined as in a trial: against the reference "
-        "among\n"
-        "its sources, at the measured sizes and the edge-case ones, and against the clock. Exit "
-        "code 1\n"
-        "if a result is wrong, or slower than the bundle says by more than --max-slowdown.",
+        "show checks every checksum and prints contents, guards and evidence; --json prints "
+        "bundle.json.\n\n"
+        "verify runs the code again, confined as in a trial: against the reference among its "
+        "sources, at the measured sizes and the edge-case ones, and against the clock. The "
+        "exit code is 1 if a result is wrong, or if the code is slower than the bundle says by "
+        "more than --max-slowdown.",
     .examples = "  autokernel bundle show matmul_f32.akb\n"
                 "  autokernel bundle verify matmul_f32.akb --max-slowdown 10%\n",
     .run = run,

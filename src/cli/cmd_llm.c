@@ -103,7 +103,7 @@ const ak_command ak_cmd_llm = {
              "read from OPENAI_API_KEY, ANTHROPIC_API_KEY or the file of --llm-key-file, and are "
              "never printed.\n\n"
              "show prints each prompt, reply, proposal and prediction of a run, with what came of "
-             "it; without RUN, of the latest run.",
+             "it. Without RUN it shows the latest run.",
     .examples = "  autokernel llm check --llm openai:gpt-5-mini --llm-budget 0.05\n"
                 "  autokernel llm check --llm ollama:qwen3:8b\n"
                 "  autokernel llm check --llm compatible:qwen3 --llm-url http://127.0.0.1:8000\n"

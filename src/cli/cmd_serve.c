@@ -36,9 +36,9 @@ const ak_command ak_cmd_serve = {
     .about =
         "Shows the runs of the archive, each as the page of 'report --format html', and brings\n"
         "them up to date while runs go on. It only reads. It answers this machine alone unless\n"
-        "--listen names another address, which needs --token-file: a file of mode 0600 whose\n"
-        "first line whoever opens the dashboard must know (http://ADDRESS:PORT/?token=...).\n"
-        "Needs libmicrohttpd, which is loaded when the server starts.",
+        "--listen names another address, which needs --token-file: a file of mode 0600. Its first\n"
+        "line is the word with which the dashboard is opened (http://ADDRESS:PORT/?token=WORD).\n"
+        "The server needs libmicrohttpd, which is loaded when it starts.",
     .examples = "  autokernel serve\n"
                 "  autokernel serve --port 8080 --archive runs.db\n",
     .run = run,
