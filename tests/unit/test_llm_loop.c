@@ -424,7 +424,7 @@ static void test_satisfied(void **state)
     run *r = open_run("llm:fill=0", give_up, 60, 9);
     assert_string_equal(search(r), "satisfied");
     assert_int_equal(r->model.questions, 2);
-    assert_non_null(strstr(r->model.asked[1], "answer with an empty list"));
+    assert_non_null(strstr(r->model.asked[1], "An empty list says that you expect nothing more"));
     assert_int_equal(r->notices, 0);
     assert_int_equal(count_of(r, "portfolio"), 0);
     close_run(r);
@@ -478,7 +478,7 @@ static ak_status unauthorized(ak_buf *out, script *self, const char *state, ak_e
 /* A model whose context has no room for facts. */
 static ak_status narrow(ak_buf *out, script *self, const char *state, ak_error *err)
 {
-    if (strstr(self->brief, "device ") != NULL) {
+    if (strstr(self->brief, "Device ") != NULL) {
         self->fault = AK_LLM_FAULT_CONTEXT;
         return ak_fail(err, AK_LIMIT, "script:one: 400: the context is too small");
     }

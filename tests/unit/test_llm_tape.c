@@ -199,7 +199,7 @@ static void damaged_recordings_are_refused(void **state)
         ak_reply_init(&reply);
         write_text(path, "bad.jsonl", answers[i]);
         assert_int_equal(ak_tape_open(&tape, path, false, NULL), AK_OK);
-        assert_int_equal(ak_tape_read(&answer, &reply, tape, "x", &err), AK_CORRUPT);
+        assert_int_equal(ak_tape_read(&answer, &reply, tape, "x", NULL, &err), AK_CORRUPT);
         assert_true(err.text[0] != 0);
         ak_reply_free(&reply);
         ak_tape_close(tape);

@@ -209,7 +209,7 @@ static void test_shares(void **state)
         assert_non_null(strstr(text.data, "UNROLL"));
         assert_int_equal(strstr(text.data, "spills 128 bytes") != NULL, shares[i].spill);
         assert_int_equal(strstr(text.data, "## Hardware") != NULL, shares[i].device);
-        assert_int_equal(strstr(text.data, ", device ") != NULL, shares[i].device);
+        assert_int_equal(strstr(text.data, "\nDevice ") != NULL, shares[i].device);
         assert_int_equal(strstr(text.data, "no end after 10 s") != NULL, shares[i].reason);
         assert_int_equal(strstr(text.data, "undeclared") != NULL, shares[i].source);
         assert_int_equal(strstr(text.data, "## Source") != NULL, shares[i].source);
@@ -231,7 +231,7 @@ static void test_answer_contract(void **state)
         "\"Conditions\": [{\"Expression\": \"A * B == 4 or A * B == 2\"},"
         "{\"Expression\": \"C < 6 or A > 9\"}]}");
     ak_brief brief;
-    ak_experience trials[40] = {{.status = AK_TRIAL_OK, .ms = 1}};
+    ak_experience trials[80] = {{.status = AK_TRIAL_OK, .ms = 1}};
     ak_history history = {.trials = trials, .batch = 7};
     assert_int_equal(ak_brief_space(&brief, space, NULL, "k", "a device", NULL), AK_OK);
     ak_buf text = AK_BUF(AK_PROMPT_BYTES_MAX);
@@ -248,20 +248,20 @@ static void test_answer_contract(void **state)
         }
     }
     json_decref(schema);
-    /* Forty trials: the twelve fastest, the four slowest and the latest predictions can be parents;
+    /* Eighty trials: the twelve fastest, the four slowest and the latest predictions can be parents;
        one that failed cannot. */
-    for (size_t i = 0; i < 40; i++) {
+    for (size_t i = 0; i < 80; i++) {
         trials[i] = (ak_experience){.status = AK_TRIAL_OK, .ms = 1 + (double)i};
         ak_space_default(&trials[i].config, space);
     }
     trials[20].proposed = trials[21].proposed = true;
     trials[21].status = AK_TRIAL_WRONG_RESULT;
-    history.count = 40;
+    history.count = 80;
     assert_int_equal(ak_prompt_schema(&schema, &brief, &history, NULL), AK_OK);
     ak_buf_clear(&text);
     ak_json_print(&text, schema, false);
     json_decref(schema);
-    assert_non_null(strstr(text.data, "\"enum\":[1,2,3,4,5,6,7,8,9,10,11,12,21,37,38,39,40,null]"));
+    assert_non_null(strstr(text.data, "\"enum\":[1,2,3,4,5,6,7,8,9,10,11,12,21,77,78,79,80,null]"));
     assert_non_null(strstr(text.data, "\"minItems\":0"));
     /* The texts agree with it. */
     ak_buf_clear(&text);
@@ -270,8 +270,9 @@ static void test_answer_contract(void **state)
     assert_non_null(strstr(text.data, "- C: 5; fixed by the constraints"));
     ak_buf_clear(&text);
     assert_int_equal(ak_prompt_state(&text, &brief, &history, NULL), AK_OK);
-    assert_non_null(strstr(text.data, "## Values never tried\n\n- A: 1, 4\n- B: 1\n\n"));
-    assert_non_null(strstr(text.data, "## The slowest\n\n- #37 37 ms"));
+    assert_non_null(strstr(text.data, "- A: 1 (beside 2: best 1 ms), 4 (beside 2: best 1 ms)\n- B: 1 "
+                                      "(beside 2: best 1 ms)\n"));
+    assert_non_null(strstr(text.data, "## The slowest\n\n- #77 77 ms"));
     ak_buf_free(&text);
     ak_brief_close(&brief);
     ak_space_free(space);
@@ -286,6 +287,7 @@ static void test_honest_bounds(void **state)
         double expected, ms; /* of a proposal from a default that takes 10 ms */
         const char *words;
     } claims[] = {{1.0, 10 / 2.62, "measured +162 %: better than expected"},
+                  {0.005, 10 / 0.99, "measured -1 %: came true: little difference"},
                   {-0.05, 10 / 1.068, "measured +6.8 %: better than expected"},
                   {0.10, 10 / 1.08, "measured +8 %: came true"},
                   {-0.05, 10 / 0.96, "measured -4 %: came true"},
@@ -294,9 +296,8 @@ static void test_honest_bounds(void **state)
     static const struct {
         double least_ms;
         const char *words;
-    } aims[] = {{0, "Aim for less than 9 ms, a tenth"},
-                {5, "Aim for less than 9 ms, a tenth"},
-                {9.2, "Aim for 9.2 ms, the least possible time"},
+    } aims[] = {{0, "Propose up to 3 configurations."},
+                {5, "The least possible time is 5 ms; A takes 2 times as long."},
                 {9.8, "A is at 98 % of the least possible time"}};
     ak_experience trials[2] = {{.config = config_of(f, ""), .ms = 10, .author = "default"},
                                {.config = config_of(f, "UNROLL=8"), .proposed = true}};
@@ -430,25 +431,94 @@ static void test_skeleton(void **state)
     ak_buf_free(&text);
 }
 
-static void test_portfolio(void **state)
+/* Of a source with marks the parts between them are shown, and how much lies between those. */
+static void test_heart(void **state)
+{
+    fixture *f = *state;
+    ak_buf text = AK_BUF(AK_PROMPT_BYTES_MAX);
+    ak_brief brief = f->brief;
+    brief.source = "one\ntwo\n/* heart: begin */\nsum += a * b; /* TILE */\n/* heart: end */\nthree\n"
+                   "  // heart: begin\nstore();\n  // heart: end\nfour\n";
+    assert_int_equal(ak_prompt_brief(&text, &brief, NULL), AK_OK);
+    assert_non_null(strstr(text.data, "## Source, its heart\n\n~~~\n... 2 lines ...\n"
+                                      "sum += a * b; /* TILE */\n... 1 lines ...\nstore();\n"
+                                      "... 1 lines ...\n~~~\n"));
+    ak_buf_free(&text);
+}
+
+/* Blocks, occupancy, waves and tail follow from the launch and the device's facts. */
+static void test_filling(void **state)
 {
     (void)state;
-    for (size_t batch = 1; batch <= 64; batch++) {
-        ak_portfolio p;
-        ak_prompt_portfolio(&p, batch, 0, batch % 2 == 0);
-        assert_int_equal(p.near + p.balanced + p.bold, batch);
-        ak_prompt_portfolio(&p, batch, 0.34, true);
-        assert_int_equal(p.near + p.balanced, batch);
-        assert_true(p.near >= p.balanced);
+    ak_space *space = fixture_space("{\"TuningParameters\": [{\"Name\": \"T\", \"Type\": \"int\", "
+                                    "\"Values\": [128, 256], \"Default\": 256}]}");
+    static const struct {
+        const char *name;
+        int64_t value;
+    } facts[] = {{"sm_count", 10},          {"threads_sm", 2048}, {"shared_bytes_sm", 100 * 1024},
+                 {"registers_sm", 65536}, {"n", 6400}};
+    ak_scope *constants = ak_scope_new(NULL);
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        assert_int_equal(ak_scope_set_int(constants, facts[i].name, facts[i].value, NULL), AK_OK);
     }
-    ak_portfolio p;
-    ak_prompt_portfolio(&p, 10, 0, true);
-    assert_int_equal(p.near, 6);
-    assert_int_equal(p.bold, 1);
-    ak_prompt_portfolio(&p, 10, 0, false);
-    assert_int_equal(p.near, 4);
-    assert_int_equal(p.balanced, 4);
-    assert_int_equal(p.bold, 2);
+    ak_brief brief;
+    assert_int_equal(ak_brief_space(&brief, space, constants, "k", "a device", NULL), AK_OK);
+    json_t *definition = json_loads(
+        "{\"KernelSpecification\": {\"Launch\": {\"Let\": [{\"Name\": \"rows\", \"Value\": \"n//T\"}],"
+        "\"Block\": [\"T\"], \"SharedMemory\": \"24*1024\", "
+        "\"Grid\": [\"min(rows, resident_clusters)\", 2]}}}",
+        0, NULL);
+    brief.definition = definition;
+    ak_config config;
+    ak_space_default(&config, space);
+    ak_filling filling;
+    assert_true(ak_brief_filling(&filling, &brief, &config, 0));
+    assert_true(filling.blocks == 50 && filling.threads == 256 && filling.resident == 4);
+    assert_string_equal(filling.limit, "shared memory");
+    assert_true(filling.waves == 50.0 / 40 && filling.occupancy == 0.5);
+    assert_true(ak_brief_filling(&filling, &brief, &config, 128)); /* 2 blocks fill the registers */
+    assert_true(filling.resident == 2 && filling.waves == 2.5);
+    assert_string_equal(filling.limit, "registers");
+    ak_buf text = AK_BUF(1000);
+    ak_prompt_filling(&text, &brief, &config, 128);
+    assert_string_equal(text.data,
+                        "50 blocks of 256 threads and 24576 bytes of shared memory; a "
+                        "multiprocessor holds 2 (limit: registers), which is 25 % of its threads; "
+                        "2.5 waves, the last one 50 % full\n");
+    brief.definition = NULL;
+    assert_false(ak_brief_filling(&filling, &brief, &config, 0));
+    ak_buf_free(&text);
+    json_decref(definition);
+    ak_brief_close(&brief);
+    ak_scope_free(constants);
+    ak_space_free(space);
+}
+
+/* What all slow trials have and few others is named; untried values have their neighbours; and what
+   was tried is not told if it is hidden. */
+static void test_groups(void **state)
+{
+    fixture *f = *state;
+    ak_experience trials[] = {{.config = config_of(f, ""), .ms = 10},
+                              {.config = config_of(f, "UNROLL=8"), .ms = 9},
+                              {.config = config_of(f, "TILE=64"), .ms = 11},
+                              {.config = config_of(f, "TILE=1024"), .ms = 40},
+                              {.config = config_of(f, "TILE=1024,UNROLL=8"), .ms = 30}};
+    ak_history history = {.trials = trials, .count = 5, .generation = 2, .batch = 3};
+    ak_buf text = AK_BUF(AK_PROMPT_BYTES_MAX);
+    assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
+    assert_non_null(strstr(text.data, "2 of 5 trials took at least 2 times as long as the best; what "
+                                      "all of them have and few others: TILE=1024 (0 of the 3 "
+                                      "others).\n"));
+    assert_non_null(strstr(text.data, "512 (beside 256: best 9 ms, 1024: best 30 ms)"));
+    assert_non_null(strstr(text.data, "#4 40 ms"));
+    history.hidden = true;
+    history.count = 0;
+    ak_buf_clear(&text);
+    assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
+    assert_non_null(strstr(text.data, "You are not told what was tried"));
+    assert_null(strstr(text.data, " ms"));
+    ak_buf_free(&text);
 }
 
 /* ---- proposals --------------------------------------------------------------------------------
@@ -551,7 +621,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shares),        cmocka_unit_test(test_stable_parts),
         cmocka_unit_test(test_state),         cmocka_unit_test(test_foreign_text),
-        cmocka_unit_test(test_skeleton),      cmocka_unit_test(test_portfolio),
+        cmocka_unit_test(test_skeleton),      cmocka_unit_test(test_heart),
+        cmocka_unit_test(test_filling),       cmocka_unit_test(test_groups),
         cmocka_unit_test(test_honest_bounds), cmocka_unit_test(test_answer_contract),
         cmocka_unit_test(test_proposals),     cmocka_unit_test(test_predictions),
     };
