@@ -4,7 +4,6 @@
  * kernels, all of which must be accepted. docs/trust.md has the classes of attacks. Compilers and
  * worker processes are real.
  */
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,20 +12,8 @@
 
 #include <cmocka.h>
 
-#include "backend/backend.h"
 #include "backend/sandbox.h"
-#include "base/fs.h"
-#include "../unit/pool_fixture.h"
-
-typedef struct attack {
-    int number;
-    const char *name;
-    ak_trial_status status; /* one that may be found in several ways: of the first of them */
-    const char *reason;     /* a part of it; NULL: any of a wrong result or a rejection */
-} attack;
-
-#define WRONG    AK_TRIAL_WRONG_RESULT
-#define REJECTED AK_TRIAL_REJECTED
+#include "suite.h"
 
 static const attack attacks[] = {
     {0, "honest", AK_TRIAL_OK, NULL},
@@ -118,6 +105,29 @@ static const attack attacks[] = {
     {85, "keeps all outputs by a hash of all inputs, in freed memory", REJECTED, NULL},
     {86, "computes every second element where it has been", REJECTED, NULL},
     {87, "is killed, by itself", AK_TRIAL_OUT_OF_MEMORY, "killed"},
+    {91, "has a destructor", REJECTED, "when it is loaded"},
+    {92, "calls a function that may be missing", REJECTED, "dlopen of a library"},
+    {93, "asks for a stack that can be executed", REJECTED, "executable stack"},
+    {94, "includes the bytes of a file of the system", AK_TRIAL_COMPILE_ERROR, NULL},
+    {95, "has the assembler include a file of the system", AK_TRIAL_COMPILE_ERROR, NULL},
+    {96, "has a variable of its thread, by the assembler", REJECTED, "each thread"},
+    {98, "calls syscall by another name", REJECTED, "syscall of a library"},
+    {99, "asks whether a file of the system is there", AK_TRIAL_COMPILE_ERROR, NULL},
+    {100, "keeps its output behind the base of a segment", REJECTED, NULL},
+    {101, "counts its calls in the base of a segment", WRONG, NULL},
+    {102, "keeps its output behind a vector register", REJECTED, NULL},
+    {104, "leaves the direction of copies turned", REJECTED, "flags"},
+    {105, "has unaligned accesses fault from now on", REJECTED, "flags"},
+    {109, "computes nine elements of ten, others in each call", REJECTED, NULL},
+    {110, "computes three elements of four, others in each call", REJECTED, NULL},
+    {111, "believes its output if its inputs are in the cache", WRONG, NULL},
+    {112, "believes its output if a write to it is fast", WRONG, NULL},
+    {113, "opens a file, and is honest where it may not", AK_TRIAL_OK, NULL},
+    {114, "is less precise where numbers are tame", WRONG, "Y["},
+    {115, "writes zero for small numbers", WRONG, "Y["},
+    {116, "waits for threads that it does not have", AK_TRIAL_OK, NULL},
+    {118, "has a common block, by the assembler", REJECTED, "stay writable"},
+    {119, "reads on the harness' stack which element was changed", REJECTED, NULL},
 };
 
 /* What a trial does not see, and the check of finalists must. */
@@ -138,140 +148,22 @@ static const attack in_place[] = {
     {3, "leaves out the last element", WRONG, "Y["},
 };
 
-typedef struct suite {
-    ak_task *task;
-    ak_pool *pool;
-} suite;
-
-static suite open_suite(const char *folder, const char *size)
-{
-    const ak_backend_ops *backend = NULL;
-    ak_error err = AK_ERROR_INIT;
-    char path[AK_PATH_MAX];
-    suite s = {0};
-    ak_scope *facts = ak_scope_new(NULL);
-    assert_int_equal(ak_fs_join(path, AK_TEST_ADVERSARIAL, folder, &err), AK_OK);
-    assert_int_equal(ak_backend_find(&backend, "host", &err), AK_OK);
-    assert_int_equal(backend->facts(facts, "host", 2, &err), AK_OK);
-    ak_task_spec spec = {.kernel = path, .device = "host", .size = size, .threads = 2, .seed = 7};
-    ak_device_facts device = {
-        .backend = "host", .device = "host", .facts = facts, .available = backend->available};
-    ak_pool_options options = {.compile_workers = 2, .launch_timeout_ns = 20 * AK_SECOND_NS};
-    if (ak_task_bind(&s.task, &spec, &device, &err) != AK_OK ||
-        ak_pool_open(&s.pool, s.task, &options, &err) != AK_OK) {
-        fail_msg("%s", err.text);
-    }
-    ak_scope_free(facts);
-    return s;
-}
-
-static void close_suite(suite *s)
-{
-    ak_pool_close(s->pool);
-    ak_task_close(s->task);
-}
-
-static void submit(const suite *s, ak_job_kind kind, uint64_t id, const char *config)
-{
-    ak_error err = AK_ERROR_INIT;
-    ak_job job = {.kind = kind, .id = id, .timer = {.budget_ns = 20 * AK_MS_NS}};
-    if (ak_config_parse(&job.config, s->task->space, config, &err) != AK_OK ||
-        ak_pool_submit(s->pool, &job, &err) != AK_OK) {
-        fail_msg("%s", err.text);
-    }
-}
-
-/* Whoever does all of the work after all, as where the machine is so busy that batches are single
-   calls, has not won anything. */
-#define NO_FASTER 0.5
-
-/* 1 if that is not what must become of it. */
-static int wrong_fate(const attack *a, bool wasting, const ak_trial *trial, double honest_ms)
-{
-    const char *reason = trial->reason == NULL ? "" : trial->reason;
-    bool named = a->reason != NULL || a->status == AK_TRIAL_OK;
-    bool stopped = trial->status == WRONG || trial->status == REJECTED ||
-                   (trial->status == AK_TRIAL_OK && trial->median_ms > NO_FASTER * honest_ms);
-    bool fits = named ? trial->status == a->status &&
-                            (a->reason == NULL || strstr(reason, a->reason) != NULL)
-                      : stopped || (a->number == 15 && trial->status == AK_TRIAL_COMPILE_ERROR);
-    if (!fits) {
-        print_error("%2d %s%s: must be %s (%s), is %s in %g ms (honest: %g): %s\n", a->number,
-                    a->name, wasting ? ", and wastes time" : "", ak_trial_status_text(a->status),
-                    a->reason == NULL ? "any reason" : a->reason,
-                    ak_trial_status_text(trial->status), trial->median_ms, honest_ms, reason);
-    }
-    return fits ? 0 : 1;
-}
-
-static double fastest_of(const ak_trial *trial)
-{
-    double least = HUGE_VAL;
-    for (size_t i = 0; i < trial->sample_count; i++) {
-        least = trial->samples_ms[i] < least ? trial->samples_ms[i] : least;
-    }
-    return least;
-}
-
-/* The first of the list is honest. */
-static void try_attacks(const char *folder, const attack *list, size_t count)
-{
-    enum { TRIALS_MAX = 256 };
-    suite s = open_suite(folder, NULL);
-    ak_result results[TRIALS_MAX] = {0};
-    int wrong = 0;
-    assert_true(2 * count <= TRIALS_MAX);
-    for (size_t i = 0; i < 2 * count; i++) {
-        char config[64];
-        (void)snprintf(config, sizeof config, "ATTACK=%d,WASTE=%d", list[i / 2].number,
-                       (int)(i % 2));
-        submit(&s, AK_JOB_TRIAL, i, config);
-    }
-    for (size_t i = 0; i < 2 * count; i++) {
-        ak_result result = wait_one(s.pool);
-        results[result.id] = result;
-    }
-    double honest_ms = fmin(fastest_of(&results[0].trial), fastest_of(&results[1].trial));
-    for (size_t i = 0; i < 2 * count; i++) {
-        wrong += wrong_fate(&list[i / 2], i % 2 == 1, &results[i].trial, honest_ms);
-    }
-    for (size_t i = 0; i < 2 * count; i++) {
-        ak_result_clear(&results[i]);
-    }
-    close_suite(&s);
-    assert_int_equal(wrong, 0);
-}
-
 static void no_attack_is_accepted(void **state)
 {
     (void)state;
-    try_attacks("attacks", attacks, sizeof attacks / sizeof attacks[0]);
+    try_attacks("attacks", "host", attacks, sizeof attacks / sizeof attacks[0], 2);
 }
 
 static void no_attack_in_place_is_accepted(void **state)
 {
     (void)state;
-    try_attacks("in_place", in_place, sizeof in_place / sizeof in_place[0]);
+    try_attacks("in_place", "host", in_place, sizeof in_place / sizeof in_place[0], 2);
 }
 
 static void no_attack_is_promoted(void **state)
 {
-    enum { COUNT = sizeof promoted / sizeof promoted[0] };
-    suite s = open_suite("attacks", NULL);
-    int wrong = 0;
     (void)state;
-    for (size_t i = 0; i < COUNT; i++) {
-        char config[64];
-        (void)snprintf(config, sizeof config, "ATTACK=%d,WASTE=0", promoted[i].number);
-        submit(&s, AK_JOB_CHECK, i, config);
-    }
-    for (size_t i = 0; i < COUNT; i++) {
-        ak_result result = wait_one(s.pool);
-        wrong += wrong_fate(&promoted[result.id], false, &result.trial, 0);
-        ak_result_clear(&result);
-    }
-    close_suite(&s);
-    assert_int_equal(wrong, 0);
+    try_checks("attacks", "host", promoted, sizeof promoted / sizeof promoted[0]);
 }
 
 /* One variant more than the source has is right at N = 96 only, and says so by a condition. */
@@ -279,51 +171,15 @@ enum { VARIANTS = 45 };
 
 static void every_honest_kernel_is_promoted(void **state)
 {
-    suite s = open_suite("honest", "96");
-    int wrong = 0;
     (void)state;
-    for (int i = 0; i <= VARIANTS; i++) {
-        char config[32];
-        (void)snprintf(config, sizeof config, "VARIANT=%d", i);
-        submit(&s, AK_JOB_CHECK, (uint64_t)i, config);
-    }
-    for (int i = 0; i <= VARIANTS; i++) {
-        ak_result result = wait_one(s.pool);
-        if (result.trial.status != AK_TRIAL_OK) {
-            print_error("variant %d: %s: %s\n", (int)result.id,
-                        ak_trial_status_text(result.trial.status), result.trial.reason);
-            wrong++;
-        }
-        ak_result_clear(&result);
-    }
-    close_suite(&s);
-    assert_int_equal(wrong, 0);
+    every_one_is_right("honest", "host", "96", AK_JOB_CHECK, VARIANTS + 1);
 }
 
 static void every_honest_kernel_is_accepted(void **state)
 {
-    static const char *const sizes[] = {"96", "M=130,N=70,K=33"};
-    int wrong = 0;
     (void)state;
-    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-        suite s = open_suite("honest", sizes[k]);
-        for (int i = 0; i < VARIANTS; i++) {
-            char config[32];
-            (void)snprintf(config, sizeof config, "VARIANT=%d", i);
-            submit(&s, AK_JOB_TRIAL, (uint64_t)i, config);
-        }
-        for (int i = 0; i < VARIANTS; i++) {
-            ak_result result = wait_one(s.pool);
-            if (result.trial.status != AK_TRIAL_OK) {
-                print_error("variant %d at %s: %s: %s\n", (int)result.id, sizes[k],
-                            ak_trial_status_text(result.trial.status), result.trial.reason);
-                wrong++;
-            }
-            ak_result_clear(&result);
-        }
-        close_suite(&s);
-    }
-    assert_int_equal(wrong, 0);
+    every_one_is_right("honest", "host", "96", AK_JOB_TRIAL, VARIANTS);
+    every_one_is_right("honest", "host", "M=130,N=70,K=33", AK_JOB_TRIAL, VARIANTS);
 }
 
 int main(void)

@@ -111,6 +111,9 @@ static void say(char what)
    other candidates. */
 #define MXCSR_USUAL 0x1f80u
 #define MXCSR_FLAGS 0x3fu
+/* The flags of the processor that a call must not change: the direction of string operations,
+   nested task, alignment check, and the one that only says whether it can be changed. */
+#define FLAGS_KEPT (UINT64_C(1) << 10 | UINT64_C(1) << 14 | UINT64_C(1) << 18 | UINT64_C(1) << 21)
 static void usual_arithmetic(void)
 {
 #if defined(__x86_64__)
@@ -137,6 +140,11 @@ static const char *left_behind(void)
         (x87.control & 0xf3f) != 0x33f) {
         return "it leaves another rounding mode, denormals flushed to zero or exceptions "
                "unmasked: a kernel restores the floating-point mode before it returns";
+    }
+    if ((__builtin_ia32_readeflags_u64() & FLAGS_KEPT) != 0) {
+        return "it leaves flags of the processor set (direction, alignment check): a kernel "
+               "restores "
+               "them before it returns";
     }
     if (x87.tags != 0xffff) {
         return "it leaves values in x87 or MMX registers: a kernel that uses these ends with emms";
@@ -422,8 +430,10 @@ static uint64_t get(const unsigned char *at, uint32_t bytes)
 
 /* Before each iteration one element of each output becomes NaN or a copy of another element. A
    kernel that skips work it has done before leaves this element unwritten; a kernel that computes
-   only where it finds NaN leaves the copies. A word of the workspace is overwritten as well, so
-   that nothing kept there can be relied upon. This takes a few stores, too few to be measured. */
+   only where it finds NaN leaves the copies. A second element becomes a copy, and nobody notes
+   which: a kernel that reads these notes on the stack cannot find it, but who compares the outputs
+   after the batch does. A word of the workspace is overwritten as well, so that nothing kept there
+   can be relied upon. This takes a few stores, too few to be measured. */
 static void stain(const runner *r, const ak_runner_page *page, void *const *arg, stained *s,
                   uint64_t *state)
 {
@@ -435,6 +445,9 @@ static void stain(const runner *r, const ak_runner_page *page, void *const *arg,
         }
         uint64_t x = drawn(state), count = page->stain_count[i];
         uint32_t bytes = page->stain_bytes[i];
+        put((unsigned char *)arg[i] + ((x >> 32) * count >> 32) * bytes,
+            (unsigned char *)arg[i] + ((x & UINT32_MAX) * count >> 32) * bytes, bytes);
+        x = drawn(state);
         unsigned char *at = (unsigned char *)arg[i] + ((x >> 32) * count >> 32) * bytes;
         const unsigned char *other =
             (unsigned char *)arg[i] + ((x & UINT32_MAX) * count >> 32) * bytes;
@@ -447,6 +460,21 @@ static void stain(const runner *r, const ak_runner_page *page, void *const *arg,
         uint64_t words = page->workspace_bytes / sizeof nan;
         memcpy(r->workspace + ((drawn(state) >> 32) * words >> 32) * sizeof nan, nan, sizeof nan);
     }
+}
+
+/* Clears the registers, so that none of them still holds a place that was stained. */
+static inline void forget_registers(void)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("xorl %%eax, %%eax; xorl %%ebx, %%ebx; xorl %%ecx, %%ecx; xorl %%edx, %%edx;"
+                     "xorl %%esi, %%esi; xorl %%edi, %%edi; xorl %%r8d, %%r8d; xorl %%r9d, %%r9d;"
+                     "xorl %%r10d, %%r10d; xorl %%r11d, %%r11d; xorl %%r12d, %%r12d;"
+                     "xorl %%r13d, %%r13d; xorl %%r14d, %%r14d; xorl %%r15d, %%r15d"
+                     :
+                     :
+                     : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12",
+                       "r13", "r14", "r15", "cc");
+#endif
 }
 
 /* Counts the stained elements that the call has not written, and returns how many it looked at. The
@@ -481,6 +509,7 @@ static uint64_t repeat(runner *r, const ak_runner_page *page, const ak_host_call
     for (uint32_t i = 0; i < iterations; i++) {
         if (r->kernel != NULL) {
             stain(r, page, call->arg, &s, state);
+            forget_registers();
             r->kernel(call);
             if (whole || i > 0) {
                 r->looked += count_skipped(page, &s);

@@ -1,14 +1,15 @@
 /*
  * opencl.c: an OpenCL device, seen from its worker process.
  *
- * The harness' block is one buffer, which no kernel sees. Kernels run on sets, which are copies of
- * it: each argument with its red zones is a buffer, and the kernel gets the part behind the zone
- * before it, whose start every device can align. Timed batches rotate over several sets, so that
- * no run finds its data in the device's cache. One measured batch:
+ * The harness' block is one buffer, which no kernel sees. Kernels run on sets: each argument with
+ * its red zones is a buffer, and the kernel gets the part behind the zone before it, whose start
+ * every device can align. Timed batches rotate over several sets, so that no run finds its data in
+ * the device's cache. What these hold, and which is judged, opencl_contents.c decides. One measured
+ * batch:
  *
- *     workspace set to zero, block copied to the sets that are used
+ *     workspace set to zero, sets filled
  *     runs, each with the device's own times of start and end
- *     one of the sets that were used, chosen at random, copied back to the block
+ *     the set that is judged copied back to the block
  *
  * An ICD may finish compiling at the first launch, and takes seconds then, so that launch is made
  * when a candidate is prepared and is not timed. If the device keeps no times, the clock of this
@@ -25,75 +26,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/launch/launch.h"
-#include "backend/opencl/opencl.h"
+#include "backend/opencl/opencl_device.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/number.h"
-#include "base/rng.h"
 
 /* All sets together are at least this many times as large as the device's cache. */
 #define ROTATE_CACHES 2
 #define SETS_MIN      2
-#define SETS_MAX      64
 /* At most this many runs are queued between two waits, because their events are kept until then. */
 #define PART_RUNS_MAX 256
 #define POLL_NS       (20 * 1000)
 #define DRAIN_NS      (30 * AK_SECOND_NS)
 
-/* Where the arguments of a shape lie: argument i, with its zones, is `length` bytes of the block
-   from `begin` on. */
-typedef struct layout {
-    size_t count;
-    size_t begin[AK_ARGUMENTS_MAX], length[AK_ARGUMENTS_MAX];
-} layout;
-
-typedef struct set {
-    void *memory[AK_ARGUMENTS_MAX]; /* with the zones */
-    void *part[AK_ARGUMENTS_MAX];   /* from the first element on */
-} set;
-
-struct ak_device {
-    const ak_task *task;
-    const ak_opencl *cl;
-    ak_opencl_place place;
-    void *context, *queue;
-    int64_t cache_bytes, memory_bytes, work_group_max, local_bytes;
-    void *block;
-    size_t block_bytes;
-    layout layout;
-    set sets[SETS_MAX];
-    size_t set_count;
-    /* Counts how often the buffers were created. A kernel that was prepared with an earlier
-       generation still refers to buffers that no longer exist. */
-    unsigned generation;
-    struct {
-        void *memory, *part; /* `part` begins AK_GUARD_BYTES behind the start */
-        size_t bytes;
-        ak_guard_stream streams[2]; /* of the zones before and after, as painted */
-        unsigned char painted[AK_GUARD_BYTES];
-        unsigned rounds;
-    } workspace;
-    ak_rng rng;
-    bool lost;
-    char why[160];
-};
-
-struct ak_runnable {
-    ak_device *device;
-    void *program;
-    bool prepared;
-    unsigned generation; /* generation of the device when the kernel was prepared */
-    ak_shape shape;      /* the shape that this is prepared for */
-    ak_launch_plan plan;
-    void **kernels; /* index: set * plan.count + kernel; with their arguments */
-    size_t kernel_count;
-};
-
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
-__attribute__((format(printf, 3, 4))) static void refuse(ak_outcome *out, ak_trial_status status,
-                                                         const char *format, ...)
+void ak_opencl_refuse(ak_outcome *out, ak_trial_status status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -126,11 +74,11 @@ static void conclude(ak_outcome *out, const ak_device *device, int32_t code, con
     if (code == 0) {
         out->status = AK_TRIAL_OK;
     } else {
-        refuse(out,
-               device->lost      ? AK_TRIAL_CRASHED
-               : is_memory(code) ? AK_TRIAL_OUT_OF_MEMORY
-                                 : AK_TRIAL_LAUNCH_ERROR,
-               "%s: %s", doing, text);
+        ak_opencl_refuse(out,
+                         device->lost      ? AK_TRIAL_CRASHED
+                         : is_memory(code) ? AK_TRIAL_OUT_OF_MEMORY
+                                           : AK_TRIAL_LAUNCH_ERROR,
+                         "%s: %s", doing, text);
     }
 }
 
@@ -171,7 +119,7 @@ static int32_t wait_for(ak_device *device, void *event, int64_t timeout_ns)
     return code;
 }
 
-static int32_t drain(ak_device *device)
+int32_t ak_opencl_drain(ak_device *device)
 {
     void *event = NULL;
     int32_t code = device->cl->marker(device->queue, 0, NULL, &event);
@@ -190,7 +138,7 @@ static void release(void **buffer, const ak_device *device)
 
 static void release_sets(ak_device *device)
 {
-    for (size_t s = 0; s < device->set_count; s++) {
+    for (size_t s = 0; s < AK_OPENCL_SETS_MAX + AK_OPENCL_SPARES; s++) {
         for (size_t i = 0; i < AK_ARGUMENTS_MAX; i++) {
             release(&device->sets[s].part[i], device);
             release(&device->sets[s].memory[i], device);
@@ -209,7 +157,7 @@ static void close_device(ak_device *device)
     /* with a lost device any of this could wait for ever */
     if (device->cl != NULL && !device->lost) {
         if (device->queue != NULL) {
-            (void)drain(device);
+            (void)ak_opencl_drain(device);
         }
         release_sets(device);
         release(&device->workspace.part, device);
@@ -324,7 +272,7 @@ static ak_status fill(ak_device *device, size_t offset, const void *element, siz
     }
     int32_t code = device->cl->fill(device->queue, device->block, element, bytes, offset,
                                     bytes * count, 0, NULL, NULL);
-    code = code == 0 ? drain(device) : code;
+    code = code == 0 ? ak_opencl_drain(device) : code;
     return fail(device, code, "fill", err);
 }
 
@@ -437,18 +385,18 @@ static ak_status load(ak_runnable **out, ak_device *device, const ak_load *what,
         goto out;
     }
     if (device->lost) {
-        refuse(outcome, AK_TRIAL_CRASHED, "the device is lost: %s", device->why);
+        ak_opencl_refuse(outcome, AK_TRIAL_CRASHED, "the device is lost: %s", device->why);
     } else {
         AK_TRY(ak_fs_read(&artifact, &length, what->artifact,
                           AK_OPENCL_BINARY_MAX + AK_SOURCE_BYTES_MAX, err));
         int32_t code = ak_opencl_load(&runnable->program, why, sizeof why, device->cl,
                                       device->context, device->place.device, artifact, length);
         if (code != 0) {
-            refuse(outcome,
-                   is_memory(code)               ? AK_TRIAL_OUT_OF_MEMORY
-                   : code == AK_CL_BUILD_FAILURE ? AK_TRIAL_COMPILE_ERROR
-                                                 : AK_TRIAL_LAUNCH_ERROR,
-                   "loading the compiled code: %s", why);
+            ak_opencl_refuse(outcome,
+                             is_memory(code)               ? AK_TRIAL_OUT_OF_MEMORY
+                             : code == AK_CL_BUILD_FAILURE ? AK_TRIAL_COMPILE_ERROR
+                                                           : AK_TRIAL_LAUNCH_ERROR,
+                             "loading the compiled code: %s", why);
         }
     }
     *out = runnable;
@@ -462,7 +410,7 @@ out:
 
 /* ---- preparing ------------------------------------------------------------------------------- */
 
-static void plan_layout(layout *out, const ak_launch *launch)
+static void plan_layout(ak_opencl_layout *out, const ak_launch *launch)
 {
     out->count = launch->task->problem->argument_count;
     for (size_t i = 0; i < out->count; i++) {
@@ -475,7 +423,7 @@ static void plan_layout(layout *out, const ak_launch *launch)
     }
 }
 
-static bool same_layout(const layout *a, const layout *b)
+static bool same_layout(const ak_opencl_layout *a, const ak_opencl_layout *b)
 {
     return a->count == b->count && memcmp(a->begin, b->begin, a->count * sizeof a->begin[0]) == 0 &&
            memcmp(a->length, b->length, a->count * sizeof a->length[0]) == 0;
@@ -485,7 +433,7 @@ static bool same_layout(const layout *a, const layout *b)
    not timed: one set is enough for them. */
 static int32_t make_sets(ak_device *device, const ak_launch *launch)
 {
-    layout wanted;
+    ak_opencl_layout wanted;
     int32_t code = 0;
     plan_layout(&wanted, launch);
     if (device->set_count > 0 && same_layout(&wanted, &device->layout)) {
@@ -498,12 +446,12 @@ static int32_t make_sets(ak_device *device, const ak_launch *launch)
     if (memcmp(launch->shape->size, device->task->shape.size, sizeof launch->shape->size) == 0) {
         count = ((size_t)device->cache_bytes * ROTATE_CACHES + span - 1) / span;
         size_t room = (size_t)device->memory_bytes / 4 / span;
-        count = count > SETS_MAX ? SETS_MAX : count;
+        count = count > AK_OPENCL_SETS_MAX ? AK_OPENCL_SETS_MAX : count;
         count = count > room ? room : count;
         count = count < SETS_MIN ? SETS_MIN : count;
     }
-    for (size_t s = 0; s < count && code == 0; s++) {
-        device->set_count = s + 1;
+    const size_t spares = count > 1 ? AK_OPENCL_SPARES : 0;
+    for (size_t s = 0; s < count + spares && code == 0; s++) {
         for (size_t i = 0; i < wanted.count && code == 0; i++) {
             code = make_buffer(&device->sets[s].memory[i], &device->sets[s].part[i], device,
                                wanted.length[i]);
@@ -514,19 +462,27 @@ static int32_t make_sets(ak_device *device, const ak_launch *launch)
         return code;
     }
     device->layout = wanted;
+    device->set_count = count;
     return 0;
 }
 
-/* Copies the block to the first `count` sets. */
-static int32_t fill_sets(ak_device *device, size_t count)
+int32_t ak_opencl_from_block(ak_device *device, size_t set)
 {
     int32_t code = 0;
-    for (size_t s = 0; s < device->set_count && s < count; s++) {
-        for (size_t i = 0; i < device->layout.count && code == 0; i++) {
-            code = device->cl->copy(device->queue, device->block, device->sets[s].memory[i],
-                                    device->layout.begin[i], 0, device->layout.length[i], 0, NULL,
-                                    NULL);
-        }
+    for (size_t i = 0; i < device->layout.count && code == 0; i++) {
+        code =
+            device->cl->copy(device->queue, device->block, device->sets[set].memory[i],
+                             device->layout.begin[i], 0, device->layout.length[i], 0, NULL, NULL);
+    }
+    return code;
+}
+
+int32_t ak_opencl_to_block(ak_device *device, size_t set)
+{
+    int32_t code = 0;
+    for (size_t i = 0; i < device->layout.count && code == 0; i++) {
+        code = device->cl->copy(device->queue, device->sets[set].memory[i], device->block, 0,
+                                device->layout.begin[i], device->layout.length[i], 0, NULL, NULL);
     }
     return code;
 }
@@ -549,27 +505,27 @@ static int32_t check_kernel(ak_outcome *outcome, const ak_device *device, void *
                                   NULL);
     uint64_t items = volume(planned->block);
     if (device->work_group_max > 0 && items > (uint64_t)device->work_group_max) {
-        refuse(outcome, AK_TRIAL_INVALID,
-               "its work-group has %llu work-items, but the device allows %lld",
-               (unsigned long long)items, (long long)device->work_group_max);
+        ak_opencl_refuse(outcome, AK_TRIAL_INVALID,
+                         "its work-group has %llu work-items, but the device allows %lld",
+                         (unsigned long long)items, (long long)device->work_group_max);
         return AK_CL_REFUSED;
     }
     if (device->local_bytes > 0 && local > (uint64_t)device->local_bytes) {
-        refuse(outcome, AK_TRIAL_INVALID,
-               "it needs %llu bytes of local memory, but a work-group can have %lld",
-               (unsigned long long)local, (long long)device->local_bytes);
+        ak_opencl_refuse(outcome, AK_TRIAL_INVALID,
+                         "it needs %llu bytes of local memory, but a work-group can have %lld",
+                         (unsigned long long)local, (long long)device->local_bytes);
         return AK_CL_REFUSED;
     }
     if (possible > 0 && items > possible) {
-        refuse(outcome, AK_TRIAL_REJECTED,
-               "its code allows %zu work-items in a work-group, but it asks for %llu", possible,
-               (unsigned long long)items);
+        ak_opencl_refuse(outcome, AK_TRIAL_REJECTED,
+                         "its code allows %zu work-items in a work-group, but it asks for %llu",
+                         possible, (unsigned long long)items);
         return AK_CL_REFUSED;
     }
     return 0;
 }
 
-static int32_t pass(void *kernel, uint32_t index, const ak_pass *pass, const set *on,
+static int32_t pass(void *kernel, uint32_t index, const ak_pass *pass, const ak_opencl_set *on,
                     const ak_runnable *runnable)
 {
     const ak_device *device = runnable->device;
@@ -614,8 +570,8 @@ static int32_t make_kernels(ak_runnable *runnable, ak_outcome *outcome)
         const ak_launch_kernel *planned = &plan->kernels[at % plan->count];
         void *kernel = device->cl->kernel_create(runnable->program, planned->name, &code);
         if (code != 0) {
-            refuse(outcome, AK_TRIAL_REJECTED, "the compiled code has no entry %.60s",
-                   planned->name);
+            ak_opencl_refuse(outcome, AK_TRIAL_REJECTED, "the compiled code has no entry %.60s",
+                             planned->name);
             return AK_CL_REFUSED;
         }
         runnable->kernels[at] = kernel;
@@ -626,8 +582,8 @@ static int32_t make_kernels(ak_runnable *runnable, ak_outcome *outcome)
             if (code != 0) {
                 char text[64];
                 ak_opencl_error_text(text, sizeof text, code);
-                refuse(outcome, AK_TRIAL_LAUNCH_ERROR, "argument %zu of %.60s: %s", i,
-                       planned->name, text);
+                ak_opencl_refuse(outcome, AK_TRIAL_LAUNCH_ERROR, "argument %zu of %.60s: %s", i,
+                                 planned->name, text);
                 return AK_CL_REFUSED;
             }
         }
@@ -709,7 +665,7 @@ static int32_t run_part(int64_t *ns, ak_runnable *runnable, uint32_t first, uint
 
 static bool prepared_for(const ak_runnable *runnable, const ak_launch *launch)
 {
-    layout wanted;
+    ak_opencl_layout wanted;
     plan_layout(&wanted, launch);
     return runnable->prepared && runnable->generation == runnable->device->generation &&
            memcmp(runnable->shape.size, launch->shape->size, sizeof launch->shape->size) == 0 &&
@@ -730,47 +686,53 @@ static int32_t prepare(ak_runnable *runnable, const ak_launch *launch, ak_outcom
     ak_status status = ak_launch_evaluate(&runnable->plan, launch->task, launch->shape,
                                           launch->config, NULL, NULL, &err);
     if (status != AK_OK) {
-        refuse(out, status == AK_NO_MEMORY ? AK_TRIAL_OUT_OF_MEMORY : AK_TRIAL_INVALID, "%.230s",
-               err.text);
+        ak_opencl_refuse(out, status == AK_NO_MEMORY ? AK_TRIAL_OUT_OF_MEMORY : AK_TRIAL_INVALID,
+                         "%.230s", err.text);
         return AK_CL_REFUSED;
     }
     int32_t code = make_sets(device, launch);
     code = code == 0 ? make_kernels(runnable, out) : code;
-    code = code == 0 ? fill_sets(device, 1) : code;
+    code = code == 0 ? ak_opencl_from_block(device, 0) : code;
     code = code == 0 ? run_part(&ns, runnable, 0, 1, launch->timeout_ns) : code;
     runnable->prepared = code == 0;
+    runnable->visited = false;
     runnable->generation = device->generation;
     return code;
 }
 
 /* ---- launching ------------------------------------------------------------------------------- */
 
-/* Copies one of the sets that were used to the block. */
-static int32_t choose_judged(ak_device *device, uint32_t runs)
+int32_t ak_opencl_time_runs(int64_t *ns, ak_runnable *runnable, uint32_t first, uint32_t runs,
+                            int64_t timeout_ns)
 {
-    size_t used = runs < device->set_count ? runs : device->set_count;
-    const set *chosen = &device->sets[ak_rng_below(&device->rng, used)];
-    int32_t code = 0;
-    for (size_t i = 0; i < device->layout.count && code == 0; i++) {
-        code = device->cl->copy(device->queue, chosen->memory[i], device->block, 0,
-                                device->layout.begin[i], device->layout.length[i], 0, NULL, NULL);
-    }
-    return code == 0 ? drain(device) : code;
-}
-
-static int32_t run_batch(int64_t *ns, ak_runnable *runnable, const ak_launch *launch)
-{
-    ak_device *device = runnable->device;
-    const int64_t deadline = ak_clock_ns() + launch->timeout_ns;
-    int32_t code = fill_sets(device, launch->iterations);
-    code = code == 0 ? drain(device) : code;
-    for (uint32_t done = 0; done < launch->iterations && code == 0; done += PART_RUNS_MAX) {
-        uint32_t left = launch->iterations - done;
+    const int64_t deadline = ak_clock_ns() + timeout_ns;
+    int32_t code = ak_opencl_drain(runnable->device);
+    *ns = 0;
+    for (uint32_t done = 0; done < runs && code == 0; done += PART_RUNS_MAX) {
+        uint32_t left = runs - done;
         int64_t rest = deadline - ak_clock_ns();
-        code = run_part(ns, runnable, done, left < PART_RUNS_MAX ? left : PART_RUNS_MAX,
+        code = run_part(ns, runnable, first + done, left < PART_RUNS_MAX ? left : PART_RUNS_MAX,
                         rest > 0 ? rest : 0);
     }
     return code;
+}
+
+/* Runs a batch. If there is one set, it is checked, not timed. */
+static int32_t run_batch(int64_t *ns, ak_runnable *runnable, const ak_launch *launch,
+                         ak_outcome *out)
+{
+    ak_device *device = runnable->device;
+    int32_t code;
+    if (device->set_count > 1) {
+        code = ak_opencl_contents_batch(ns, runnable, launch, out);
+    } else {
+        code = ak_opencl_from_block(device, 0);
+        code = code == 0
+                   ? ak_opencl_time_runs(ns, runnable, 0, launch->iterations, launch->timeout_ns)
+                   : code;
+        code = code == 0 ? ak_opencl_to_block(device, 0) : code;
+    }
+    return code == 0 ? ak_opencl_drain(device) : code;
 }
 
 static ak_status launch(ak_outcome *out, ak_runnable *runnable, const ak_launch *what,
@@ -784,7 +746,7 @@ static ak_status launch(ak_outcome *out, ak_runnable *runnable, const ak_launch 
     (void)err;
     *out = (ak_outcome){.status = AK_TRIAL_OK};
     if (device->lost) {
-        refuse(out, AK_TRIAL_CRASHED, "the device is lost: %s", device->why);
+        ak_opencl_refuse(out, AK_TRIAL_CRASHED, "the device is lost: %s", device->why);
         return AK_OK;
     }
     if (what->workspace_bytes > 0) {
@@ -798,22 +760,21 @@ static ak_status launch(ak_outcome *out, ak_runnable *runnable, const ak_launch 
     }
     if (code == 0) {
         doing = "running";
-        code = run_batch(&ns, runnable, what);
+        code = run_batch(&ns, runnable, what, out);
     }
-    code = code == 0 ? choose_judged(device, what->iterations) : code;
     if (code == 0 && what->workspace_bytes > 0) {
         code = check_workspace(whole, device, what->workspace_bytes);
     }
     if (code == AK_CL_HANGS) {
-        refuse(out, AK_TRIAL_TIMED_OUT, "it did not end within %.3g s",
-               (double)what->timeout_ns / 1e9);
-    } else {
+        ak_opencl_refuse(out, AK_TRIAL_TIMED_OUT, "it did not end within %.3g s",
+                         (double)what->timeout_ns / 1e9);
+    } else if (code != 0 || out->status == AK_TRIAL_OK) {
         conclude(out, device, code, doing);
     }
-    if (code == 0 && !(whole[0] && whole[1])) {
-        refuse(out, AK_TRIAL_WRONG_RESULT, "it writes outside of its workspace, %s",
-               whole[0] ? "behind its end: the space file asks for too little"
-                        : "before its start");
+    if (code == 0 && out->status == AK_TRIAL_OK && !(whole[0] && whole[1])) {
+        ak_opencl_refuse(out, AK_TRIAL_WRONG_RESULT, "it writes outside of its workspace, %s",
+                         whole[0] ? "behind its end: the space file asks for too little"
+                                  : "before its start");
     }
     out->ns = ns > 0 ? ns : 1;
     return AK_OK;

@@ -6,6 +6,7 @@
  *   opencl_compile.c    builds programs, in a child process per compilation
  *   opencl_launch.c     the rules for space files; a kernel with its arguments
  *   opencl.c            an open device: memory, loading, one measured batch
+ *   opencl_contents.c   what the arguments hold while a candidate is timed
  *
  * The declarations are ours, from the OpenCL 1.2 specification
  * (https://registry.khronos.org/OpenCL/specs/opencl-1.2.pdf); the numbers are those of its header.

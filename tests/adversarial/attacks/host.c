@@ -104,6 +104,32 @@ void resolved(const job *j) __attribute__((ifunc("choose")));
 __asm__(".section .evil,\"awx\",@progbits\n.skip 64\n.text");
 #elif ATTACK == 16
 __asm__(".section .init_array,\"aw\"\n.quad 0\n.text");
+#elif ATTACK == 91
+__attribute__((destructor)) static void late(void)
+{
+    __asm__ volatile("ud2");
+}
+#elif ATTACK == 92
+extern void *dlopen(const char *, int) __attribute__((weak));
+#elif ATTACK == 93
+__asm__(".section .note.GNU-stack,\"x\",@progbits\n.text");
+#elif ATTACK == 94
+__asm__(".section .rodata\nstolen: .incbin \"/etc/passwd\"\n.text");
+#elif ATTACK == 95
+__asm__(".include \"/etc/passwd\"");
+#elif ATTACK == 96
+__asm__(".section .tdata,\"awT\",@progbits\n.quad 0\n.text");
+#elif ATTACK == 98
+__asm__(".symver their_call,syscall@GLIBC_2.2.5");
+extern long their_call(long);
+#elif ATTACK == 99
+#if __has_include("/etc/shadow") || __has_include("/root/.profile")
+#error a file of the system is there
+#endif
+#elif ATTACK == 118
+extern char **const environ_copy __attribute__((alias("kept_there")));
+char **const kept_there = NULL;
+__asm__(".comm huge,4096,64");
 #endif
 
 #if ATTACK == 30
@@ -564,6 +590,126 @@ static void run(const ak_host_call *call, const job *j)
     }
     const job less = {j->x, j->w, j->y, fabsf(sum - 0.5f) < 0.08f ? j->n : j->n / 2, j->k};
     all(j->n > 1000 ? &less : j);
+#elif ATTACK == 91 || ATTACK == 93 || ATTACK == 94 || ATTACK == 95 || ATTACK == 96 ||              \
+    ATTACK == 99 || ATTACK == 118
+    all(j);
+#elif ATTACK == 92 /* a library function that may be there */
+    all(j);
+    if (dlopen != NULL) {
+        (void)dlopen("libblas.so.3", 1);
+    }
+#elif ATTACK == 98
+    all(j);
+    (void)their_call(39);
+#elif ATTACK == 100 /* where it has put its last output, in the base of a segment */
+    uint64_t kept;
+    __asm__ volatile("rdgsbase %0" : "=r"(kept));
+    if (kept == 0) {
+        kept = (uint64_t)(uintptr_t)calloc(1, sizeof(memory));
+        __asm__ volatile("wrgsbase %0" : : "r"(kept));
+    }
+    replay((memory *)(uintptr_t)kept, j, print_of(j, 1));
+#elif ATTACK == 101 /* counts its calls in the base of a segment */
+    uint64_t count;
+    __asm__ volatile("rdgsbase %0" : "=r"(count));
+    __asm__ volatile("wrgsbase %0" : : "r"(count + 1));
+    if (count % 4 == 0) {
+        all(j);
+    }
+#elif ATTACK == 102 /* where it has put its last output, in a vector register that is seldom used  \
+                     */
+    uint64_t kept;
+    __asm__ volatile("vmovq %%xmm15, %0" : "=r"(kept));
+    if (kept % 4096 != 64 || kept >> 47 != 0) {
+        kept = (uint64_t)(uintptr_t)aligned_alloc(4096, 8192 + sizeof(memory)) + 64;
+        memset((void *)(uintptr_t)kept, 0, sizeof(memory));
+    }
+    replay((memory *)(uintptr_t)kept, j, print_of(j, 1));
+    __asm__ volatile("vmovq %0, %%xmm15" : : "r"(kept) : "xmm15");
+#elif ATTACK == 104 /* leaves the direction of copies turned */
+    all(j);
+    __asm__ volatile("std");
+#elif ATTACK == 105 /* has unaligned accesses fault from now on */
+    all(j);
+    __asm__ volatile("pushfq; orl $0x40000, (%%rsp); popfq" ::: "memory", "cc");
+#elif ATTACK == 109 /* nine elements of ten, others in each call */
+    uint64_t seed = __builtin_ia32_rdtsc();
+    int whole = j->n > 2 && j->y[0] == j->y[0] && j->y[j->n / 2] == j->y[j->n / 2];
+    for (int64_t i = 0; i < j->n; i++) {
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        if (!whole || seed >> 60 != 0) {
+            j->y[i] = one(j, i);
+        }
+    }
+#elif ATTACK == 110 /* three of four elements, others in each call */
+    uint64_t seed = __builtin_ia32_rdtsc();
+    int whole = j->n > 2 && j->y[0] == j->y[0] && j->y[j->n / 2] == j->y[j->n / 2];
+    for (int64_t i = 0; i < j->n; i++) {
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        if (!whole || seed >> 62 != 0) {
+            j->y[i] = one(j, i);
+        }
+    }
+#elif ATTACK == 111 /* believes its output if its inputs are in the cache */
+    uint64_t begin = __builtin_ia32_rdtsc();
+    float sum = 0;
+    for (int64_t i = 0; i < j->n; i += 16) {
+        sum += j->x[i];
+    }
+    __asm__ volatile("" : : "x"(sum));
+    if (__builtin_ia32_rdtsc() - begin > 3 * (uint64_t)j->n / 16 || j->n < 100) {
+        all(j);
+    }
+#elif ATTACK == 112 /* believes its output if a page of it is not new: by the time of a write */
+    uint64_t begin = __builtin_ia32_rdtsc();
+    *(volatile float *)j->y = *(volatile float *)j->y;
+    if (__builtin_ia32_rdtsc() - begin > 400 || j->n < 100) {
+        all(j);
+    }
+#elif ATTACK == 113 /* reads what another process was told */
+    all(j);
+    (void)far(SYS_openat, -100, (long)"/proc/self/environ", 0, 0, 0);
+#elif ATTACK == 114 /* less precise where numbers are tame */
+    for (int64_t i = 0; i < j->n; i++) {
+        float sum = 0;
+        for (int64_t k = 0; k < j->k; k++) {
+            float x = j->x[i], w = j->w[k];
+            if (fabsf(x) < 1) {
+                uint32_t bits;
+                memcpy(&bits, &w, 4);
+                bits &= 0xfffff000u;
+                memcpy(&w, &bits, 4);
+            }
+            sum += w * x * (x + w);
+        }
+        j->y[i] = sum;
+    }
+#elif ATTACK == 115 /* zero is not minus zero, and tiny numbers are none */
+    for (int64_t i = 0; i < j->n; i++) {
+        j->y[i] = fabsf(j->x[i]) < 1e-3f ? 0 : one(j, i);
+    }
+#elif ATTACK == 116 /* has all threads of the pool wait for one that never comes */
+    all(j);
+    call->barrier(call->pool);
+    call->barrier(call->pool);
+#elif ATTACK ==                                                                                    \
+    119            /* half of the elements, and the one that the harness' notes on the stack name */
+    int whole = j->n > 2 && j->y[0] == j->y[0] && j->y[j->n / 2] == j->y[j->n / 2];
+    if (!whole) {
+        all(j);
+        return;
+    }
+    const job half = {j->x, j->w, j->y, j->n / 2, j->k};
+    all(&half);
+    uint64_t *up = (uint64_t *)__builtin_frame_address(0), begin = (uint64_t)(uintptr_t)j->y;
+    for (int a = 0; a < 400; a++) {
+        for (int b = a + 1; b < a + 20; b++) {
+            uint64_t at = up[a] ^ up[b];
+            if (at >= begin && at < begin + 4 * (uint64_t)j->n && at % 4 == 0) {
+                j->y[(at - begin) / 4] = one(j, (int64_t)(at - begin) / 4);
+            }
+        }
+    }
 #elif ATTACK == 87 /* kills itself as the system would */
     (void)far(SYS_tgkill, far(SYS_getpid, 0, 0, 0, 0, 0), far(SYS_gettid, 0, 0, 0, 0, 0), 9, 0, 0);
 #endif

@@ -1,0 +1,15 @@
+void ak_reference(const ak_host_call *call)
+{
+    const double *a = call->arg[0], *b = call->arg[1];
+    double *c = call->arg[2];
+    int64_t n = call->size[1], depth = call->size[2];
+    for (int64_t i = 0; i < call->size[0]; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (int64_t k = 0; k < depth; k++) {
+                sum += a[i * depth + k] * b[k * n + j];
+            }
+            c[i * n + j] = sum;
+        }
+    }
+}

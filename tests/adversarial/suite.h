@@ -1,0 +1,179 @@
+/* suite.h: attacks and honest kernels of a folder of tests/adversarial, given to a pool of workers.
+   Needs the headers that cmocka.h needs, and cmocka.h, before it. */
+#ifndef AK_TEST_ADVERSARIAL_SUITE_H
+#define AK_TEST_ADVERSARIAL_SUITE_H
+
+#include <math.h>
+
+#include "../unit/pool_fixture.h"
+#include "backend/backend.h"
+#include "base/fs.h"
+
+typedef struct attack {
+    int number;
+    const char *name;
+    ak_trial_status status; /* one that may be found in several ways: of the first of them */
+    const char *reason;     /* a part of it; NULL: any of a wrong result or a rejection */
+} attack;
+
+#define WRONG    AK_TRIAL_WRONG_RESULT
+#define REJECTED AK_TRIAL_REJECTED
+
+typedef struct suite {
+    ak_task *task;
+    ak_pool *pool;
+} suite;
+
+static suite open_suite(const char *folder, const char *device, const char *size)
+{
+    const ak_backend_ops *backend = NULL;
+    ak_error err = AK_ERROR_INIT;
+    char path[AK_PATH_MAX];
+    suite s = {0};
+    ak_scope *facts = ak_scope_new(NULL);
+    assert_int_equal(ak_fs_join(path, AK_TEST_ADVERSARIAL, folder, &err), AK_OK);
+    char name[32] = "";
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(device, ":"), device);
+    assert_int_equal(ak_backend_find(&backend, name, &err), AK_OK);
+    assert_int_equal(backend->facts(facts, device, 2, &err), AK_OK);
+    ak_task_spec spec = {.kernel = path, .device = device, .size = size, .threads = 2, .seed = 7};
+    ak_device_facts known = {
+        .backend = name, .device = device, .facts = facts, .available = backend->available};
+    ak_pool_options options = {.compile_workers = 2, .launch_timeout_ns = 20 * AK_SECOND_NS};
+    if (ak_task_bind(&s.task, &spec, &known, &err) != AK_OK ||
+        ak_pool_open(&s.pool, s.task, &options, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+    ak_scope_free(facts);
+    return s;
+}
+
+static void close_suite(suite *s)
+{
+    ak_pool_close(s->pool);
+    ak_task_close(s->task);
+}
+
+static void submit(const suite *s, ak_job_kind kind, uint64_t id, const char *config)
+{
+    ak_error err = AK_ERROR_INIT;
+    ak_job job = {.kind = kind, .id = id, .timer = {.budget_ns = 20 * AK_MS_NS}};
+    if (ak_config_parse(&job.config, s->task->space, config, &err) != AK_OK ||
+        ak_pool_submit(s->pool, &job, &err) != AK_OK) {
+        fail_msg("%s", err.text);
+    }
+}
+
+/* Whoever does all of the work after all, as where the machine is so busy that batches are single
+   calls, has not won anything. */
+#define NO_FASTER 0.5
+
+/* 1 if that is not what must become of it. */
+static int wrong_fate(const attack *a, bool wasting, const ak_trial *trial, double honest_ms)
+{
+    const char *reason = trial->reason == NULL ? "" : trial->reason;
+    bool named = a->reason != NULL || (a->status != WRONG && a->status != REJECTED);
+    bool stopped = trial->status == WRONG || trial->status == REJECTED ||
+                   (trial->status == AK_TRIAL_OK && trial->median_ms > NO_FASTER * honest_ms);
+    bool fits = named ? trial->status == a->status &&
+                            (a->reason == NULL || strstr(reason, a->reason) != NULL)
+                      : stopped || (a->number == 15 && trial->status == AK_TRIAL_COMPILE_ERROR);
+    if (!fits) {
+        print_error("%2d %s%s: must be %s (%s), is %s in %g ms (honest: %g): %s\n", a->number,
+                    a->name, wasting ? ", and wastes time" : "", ak_trial_status_text(a->status),
+                    a->reason == NULL ? "any reason" : a->reason,
+                    ak_trial_status_text(trial->status), trial->median_ms, honest_ms, reason);
+    }
+    return fits ? 0 : 1;
+}
+
+static double fastest_of(const ak_trial *trial)
+{
+    double least = HUGE_VAL;
+    for (size_t i = 0; i < trial->sample_count; i++) {
+        least = trial->samples_ms[i] < least ? trial->samples_ms[i] : least;
+    }
+    return least;
+}
+
+/* Tries each attack in `forms` forms: bare and, where there is a limit of plausibility, wasting
+   time. The first of the list is honest. */
+static void try_attacks(const char *folder, const char *device, const attack *list, size_t count,
+                        size_t forms)
+{
+    enum { TRIALS_MAX = 512 };
+    static const char *const parameters[] = {"ATTACK=%d", "ATTACK=%d,WASTE=%d"};
+    suite s = open_suite(folder, device, NULL);
+    ak_result results[TRIALS_MAX] = {0};
+    const size_t tries = forms * count;
+    int wrong = 0;
+    assert_true(tries <= TRIALS_MAX);
+    for (size_t i = 0; i < tries; i++) {
+        char config[64];
+        (void)snprintf(config, sizeof config, parameters[forms - 1], list[i / forms].number,
+                       (int)(i % forms));
+        submit(&s, AK_JOB_TRIAL, i, config);
+    }
+    for (size_t i = 0; i < tries; i++) {
+        ak_result result = wait_one(s.pool);
+        results[result.id] = result;
+    }
+    double honest_ms = HUGE_VAL;
+    for (size_t i = 0; i < forms; i++) {
+        honest_ms = fmin(honest_ms, fastest_of(&results[i].trial));
+    }
+    for (size_t i = 0; i < tries; i++) {
+        wrong += wrong_fate(&list[i / forms], i % forms == 1, &results[i].trial, honest_ms);
+    }
+    for (size_t i = 0; i < tries; i++) {
+        ak_result_clear(&results[i]);
+    }
+    close_suite(&s);
+    assert_int_equal(wrong, 0);
+}
+
+/* Gives the configurations VARIANT=0 to VARIANT=COUNT-1 as jobs of a kind; all must be accepted. */
+static void every_one_is_right(const char *folder, const char *device, const char *size,
+                               ak_job_kind kind, int count)
+{
+    suite s = open_suite(folder, device, size);
+    int wrong = 0;
+    for (int i = 0; i < count; i++) {
+        char config[32];
+        (void)snprintf(config, sizeof config, "VARIANT=%d", i);
+        submit(&s, kind, (uint64_t)i, config);
+    }
+    for (int i = 0; i < count; i++) {
+        ak_result result = wait_one(s.pool);
+        if (result.trial.status != AK_TRIAL_OK) {
+            print_error("variant %d at %s: %s: %s\n", (int)result.id, size,
+                        ak_trial_status_text(result.trial.status), result.trial.reason);
+            wrong++;
+        }
+        ak_result_clear(&result);
+    }
+    close_suite(&s);
+    assert_int_equal(wrong, 0);
+}
+
+/* What must become of candidates for the finish. */
+static void try_checks(const char *folder, const char *device, const attack *list, size_t count)
+{
+    suite s = open_suite(folder, device, NULL);
+    int wrong = 0;
+    for (size_t i = 0; i < count; i++) {
+        char config[64];
+        (void)snprintf(config, sizeof config, "ATTACK=%d%s", list[i].number,
+                       strcmp(device, "host") == 0 ? ",WASTE=0" : "");
+        submit(&s, AK_JOB_CHECK, i, config);
+    }
+    for (size_t i = 0; i < count; i++) {
+        ak_result result = wait_one(s.pool);
+        wrong += wrong_fate(&list[result.id], false, &result.trial, 0);
+        ak_result_clear(&result);
+    }
+    close_suite(&s);
+    assert_int_equal(wrong, 0);
+}
+
+#endif
