@@ -543,7 +543,7 @@ static void test_newer_schema(void **state)
 {
     fixture *f = fixture_of(state);
     make_archive(f, 1);
-    execute(f->path, "PRAGMA user_version = 7");
+    execute(f->path, "PRAGMA user_version = 8");
     assert_left_alone(f, AK_INVALID, "newer");
     execute(f->path, "PRAGMA user_version = 0");
     assert_left_alone(f, AK_CORRUPT, "no schema version");
@@ -740,7 +740,7 @@ static void test_newer_schema_with_log(void **state)
     if (child == 0) {
         sqlite3 *db;
         (void)sqlite3_open(f->path, &db);
-        (void)sqlite3_exec(db, "PRAGMA user_version = 7", NULL, NULL, NULL);
+        (void)sqlite3_exec(db, "PRAGMA user_version = 8", NULL, NULL, NULL);
         _exit(0); /* without closing */
     }
     int ended;
