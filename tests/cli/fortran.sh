@@ -42,9 +42,8 @@ check
 echo "-- no gfortran"
 cp keep.json mine/host.json
 mkdir tools
-for tool in gcc as ld; do ln -s "$(command -v $tool)" tools; done
+for tool in gcc as ld grep sed; do ln -s "$(command -v $tool)" tools; done
 old=$PATH
-PATH=$(dirname "$(command -v autokernel)"):$PWD/tools:$PWD/coreutils
-mkdir coreutils; for tool in grep sed; do /bin/ln -s "$(/usr/bin/which $tool)" coreutils; done
+PATH=$(dirname "$(command -v autokernel)"):$PWD/tools
 check
 PATH=$old

@@ -658,6 +658,13 @@ static void go_back_to_version_1(const char *path)
                   "ALTER TABLE trials DROP COLUMN checksum; "
                   "ALTER TABLE trials DROP COLUMN compile_worker; "
                   "ALTER TABLE trials DROP COLUMN compiled_before_ns; "
+                  "ALTER TABLE trials DROP COLUMN joules; "
+                  "ALTER TABLE trials DROP COLUMN joules_low; "
+                  "ALTER TABLE trials DROP COLUMN joules_high; "
+                  "ALTER TABLE trials DROP COLUMN code_bytes; "
+                  "ALTER TABLE trials DROP COLUMN cost; "
+                  "ALTER TABLE trials DROP COLUMN cost_low; "
+                  "ALTER TABLE trials DROP COLUMN cost_high; "
                   "PRAGMA user_version = 1");
 }
 

@@ -205,6 +205,8 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
                                 job->artifact,
                                 p.fortran ? p.c_file : job->source_path,
                                 p.fortran ? "-cpp" : "-lm",
+                                /* each message of gfortran is then one line */
+                                p.fortran ? "-fno-diagnostics-show-caret" : "-lm",
                                 p.fortran ? "-xf95" : "-lm",
                                 p.fortran ? p.fortran_file : "-lm",
                                 "-lm"};
