@@ -617,6 +617,10 @@ static void test_read_only(void **state)
             execute(f->path,
                     "ALTER TABLE trials DROP COLUMN checksum; ALTER TABLE trials DROP COLUMN "
                     "compile_worker; ALTER TABLE trials DROP COLUMN compiled_before_ns; "
+                    "ALTER TABLE trials DROP COLUMN joules; ALTER TABLE trials DROP COLUMN "
+                    "joules_low; ALTER TABLE trials DROP COLUMN joules_high; ALTER TABLE trials "
+                    "DROP COLUMN code_bytes; ALTER TABLE trials DROP COLUMN cost; ALTER TABLE "
+                    "trials DROP COLUMN cost_low; ALTER TABLE trials DROP COLUMN cost_high; "
                     "PRAGMA user_version = 3");
         }
         assert_int_equal(chmod(f->path, 0444), 0);
