@@ -50,7 +50,9 @@ static void add_run(ak_section_builder *b, const ak_report_model *model)
     ak_section_pair(b, "size", run->size);
     ak_section_pair(b, "dtype", run->dtype);
     ak_section_pair(b, "choices", run->choices);
-    ak_section_pair(b, "objective", model->objective);
+    if (strcmp(model->objective, "time") != 0) {
+        ak_section_pair(b, "objective", model->objective);
+    }
     ak_section_pair(b, "reference", ak_json_text_at(model->result, "checked_against"));
     ak_section_pair(b, "strategy", run->strategy);
     ak_section_pair(b, "started", run->started);
