@@ -188,7 +188,9 @@ typedef struct ak_task_spec {
     const char *device;
     const char *size;    /* "M=1024,N=1024,K=1024", or "1024" for all sizes */
     const char *dtype;   /* "f32" */
-    const char *choices; /* options of the problem: "activation=relu,bias=add" */
+    /* Options of the problem, "activation=relu,bias=add". The option `objective` exists for every
+       problem: "objective=energy" (docs/protocol.md, "Objectives"). */
+    const char *choices;
     bool allow_numerics; /* offer compiler options that change results */
     bool kept;           /* the kernel is a folder of sources that were kept, for instance in a
                             bundle; it may be an earlier version of the built-in kernel of the same
@@ -322,7 +324,23 @@ typedef struct ak_trial {
        before the trial was complete that ended; 0: not known. */
     int compile_worker;
     int64_t compiled_before_ns;
+    /* Energy of one call with the least and the most that was measured, and the bytes of machine
+       code; 0: not known. */
+    double joules, joules_low, joules_high;
+    int code_bytes;
+    /* What the task's objective, unless that is the time, makes small: its value, or the reciprocal
+       if more is better; 0: the objective is the time. */
+    double cost, cost_low, cost_high;
 } ak_trial;
+/* Returns what trials of one task are compared by: the cost or, if the objective is the time, the
+   median in ms; 0 if the trial failed. */
+AK_API double ak_trial_cost(const ak_trial *trial);
+/* Returns the value that the trial's cost stands for, under the objective that its choices name; 0
+   if that is the time. ak_choices_objective gives the name of that objective, "time" if the choices
+   name none. */
+AK_API double ak_trial_value(const ak_trial *trial);
+#define AK_OBJECTIVE_NAME_BYTES 256
+AK_API const char *ak_choices_objective(char out[AK_OBJECTIVE_NAME_BYTES], const char *choices);
 
 /* Where a task lies on the roofline of its device (Williams, Waterman, Patterson 2009), and how
    much of it was reached. A member that is not known is 0. */
@@ -585,7 +603,18 @@ typedef struct ak_compared {
     /* Whether kernels of a batch may begin before those ahead of them have ended (programmatic
        launches in CUDA): "none", "within runs", "between runs"; NULL: not known. */
     char *overlap;
+    /* Energy of one call, and the cost with its interval; 0 as in ak_trial. Ratios and verdicts are
+       of costs if the task has an objective other than the time. */
+    double joules;
+    double cost, cost_low, cost_high;
 } ak_compared;
+/* Returns what candidates are compared by, as ak_trial_cost does. */
+AK_API double ak_compared_cost(const ak_compared *compared);
+/* Returns the objective of a task: "time", "energy", "edp" or an expression; its unit ("J"; "" if
+   that has no name); and the value that a cost stands for. */
+AK_API const char *ak_task_objective(const ak_task *task);
+AK_API const char *ak_task_objective_unit(const ak_task *task);
+AK_API double ak_task_objective_value(const ak_task *task, double cost);
 
 typedef struct ak_tune_result {
     char *run;

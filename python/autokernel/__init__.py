@@ -16,6 +16,7 @@ from ._archive import Archive, Report, archive
 from ._bundle import Argument, Bundle, BundleError, Measured, aligned_empty, load
 from ._command import TuneError
 from ._kernel import tune_kernel
+from ._reference import reference
 from ._tune import Result, tune
 
 
@@ -29,5 +30,6 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = ["Archive", "Argument", "Bundle", "BundleError", "Measured", "Report", "Result",
-           "TuneError", "aligned_empty", "archive", "load", "tune", "tune_kernel"]
+           "TuneError", "aligned_empty", "archive", "load", "reference", "tune",
+           "tune_kernel"]
 __version__ = "0.1.0"

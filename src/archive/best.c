@@ -106,7 +106,8 @@ out:
 /* The winner of a run's finish. */
 typedef struct winner {
     const char *config; /* borrowed from the document */
-    double ms, low, high, tflops, gbs, efficiency;
+    double ms, low, high, tflops, gbs, efficiency, joules;
+    double cost, cost_low, cost_high; /* 0 if the objective is the time */
 } winner;
 
 static double number(const json_t *object, const char *key)
@@ -136,6 +137,11 @@ static json_t *best_at(const json_t *result, const char *size)
     return NULL;
 }
 
+static double cost_of(const winner *won)
+{
+    return won->cost > 0 ? won->cost : won->ms;
+}
+
 /* Reads the winner of a run's finish; returns false if there is none. A run that was cancelled has
    no finish: its result names a best configuration, too, but this was measured only once, like
    every other trial. */
@@ -154,13 +160,17 @@ static bool read_winner(winner *out, const json_t *result)
         .tflops = number(best, "tflops"),
         .gbs = number(best, "gbs"),
         .efficiency = number(best, "efficiency"),
+        .joules = number(best, "joules"),
+        .cost = number(best, "cost"),
+        .cost_low = number(best, "cost_low"),
+        .cost_high = number(best, "cost_high"),
     };
     return out->config != NULL && out->ms > 0;
 }
 
 /* Replaces *best by a trial of this run's winner, with the winner's figures, if the winner is
-   faster than *best_ms and one of its trials matches. */
-static ak_status consider_run(ak_trial *best, double *best_ms, ak_archive *archive,
+   better than *best_cost and one of its trials matches. */
+static ak_status consider_run(ak_trial *best, double *best_cost, ak_archive *archive,
                               const ak_archive_filter *filter, const char *size,
                               const char *result_text, ak_error *err)
 {
@@ -176,16 +186,21 @@ static ak_status consider_run(ak_trial *best, double *best_ms, ak_archive *archi
         result = of_size;
     }
     status = ak_config_text_in_result(result, err);
-    if (status == AK_OK && read_winner(&won, result) && (*best_ms <= 0 || won.ms < *best_ms) &&
+    if (status == AK_OK && read_winner(&won, result) &&
+        (*best_cost <= 0 || cost_of(&won) < *best_cost) &&
         (filter->config == NULL || strcmp(filter->config, won.config) == 0)) {
         ak_archive_filter same = *filter;
         ak_trial trial = {0};
         same.config = won.config;
-        status = first_trial(&trial, archive, &same, " ORDER BY ms IS NULL, ms, id LIMIT 1", err);
+        status = first_trial(&trial, archive, &same, " ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1", err);
         if (status == AK_OK) {
             ak_trial_clear(best);
             *best = trial;
-            *best_ms = won.ms;
+            *best_cost = cost_of(&won);
+            best->joules = won.joules > 0 ? won.joules : best->joules;
+            best->cost = won.cost;
+            best->cost_low = won.cost_low;
+            best->cost_high = won.cost_high;
             best->median_ms = won.ms;
             best->ci_low_ms = won.low > 0 ? won.low : 0;
             best->ci_high_ms = won.high > 0 ? won.high : 0;
@@ -216,7 +231,7 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
     for (int i = 0; i < 7 && status == AK_OK; i++) {
         status = ak_store_bind_text(rows, i + 1, texts[i]) ? AK_OK : ak_fail_memory(err);
     }
-    double best_ms = 0;
+    double best_cost = 0;
     while (status == AK_OK) {
         int code = sqlite3_step(rows);
         if (code == SQLITE_DONE) {
@@ -226,7 +241,7 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
         status = code != SQLITE_ROW ? ak_store_fault(archive, "cannot be read", err)
                  : text == NULL
                      ? ak_fail_memory(err)
-                     : consider_run(best, &best_ms, archive, filter, like->size, text, err);
+                     : consider_run(best, &best_cost, archive, filter, like->size, text, err);
     }
     (void)sqlite3_finalize(rows);
     return status;
@@ -238,7 +253,7 @@ static ak_status consider_runs(ak_trial *best, ak_archive *archive, const ak_arc
     "trials.config AND w.kernel = trials.kernel AND w.implementation = trials.implementation AND " \
     "w.device = trials.device AND w.size = trials.size AND w.dtype = trials.dtype AND w.choices "  \
     "= trials.choices AND w.environment IS trials.environment AND w.status IN ('wrong_result', "   \
-    "'crashed')) ORDER BY ms IS NULL, ms, id LIMIT 1"
+    "'crashed')) ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1"
 
 /* Gives the best of the trials of one implementation in its latest environment. Returns
    AK_NOT_FOUND, without a message, if each of them has a failed check. */
@@ -269,7 +284,8 @@ out:
 
 static bool faster(const ak_trial *a, const ak_trial *b)
 {
-    return a->median_ms > 0 && (b->median_ms <= 0 || a->median_ms < b->median_ms);
+    double x = ak_trial_cost(a), y = ak_trial_cost(b);
+    return x > 0 && (y <= 0 || x < y);
 }
 
 /* Finds out whether two environments differ only in the source that was measured. The source of the

@@ -56,7 +56,14 @@
     X(throttle, NULLABLE, throttle)                                                                \
     X(utilisation, MEASURED, utilisation)                                                          \
     X(compile_worker, INT, compile_worker)                                                         \
-    X(compiled_before_ns, LONG, compiled_before_ns)
+    X(compiled_before_ns, LONG, compiled_before_ns)                                                \
+    X(joules, MEASURED, joules)                                                                    \
+    X(joules_low, MEASURED, joules_low)                                                            \
+    X(joules_high, MEASURED, joules_high)                                                          \
+    X(code_bytes, INT, code_bytes)                                                                 \
+    X(cost, MEASURED, cost)                                                                        \
+    X(cost_low, MEASURED, cost_low)                                                                \
+    X(cost_high, MEASURED, cost_high)
 
 typedef enum ak_field_kind {
     AK_FIELD_TEXT,      /* char *, NULL counts as "" */

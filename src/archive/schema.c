@@ -74,12 +74,24 @@
     "  result TEXT NOT NULL\n" /* JSON */                                                          \
     ") STRICT;\n"
 
+/* Version 7 adds to each trial its energy, the size of its code and the cost under an objective
+   other than the time. */
+#define COSTS                                                                                      \
+    ADD("joules REAL")                                                                             \
+    ADD("joules_low REAL")                                                                         \
+    ADD("joules_high REAL")                                                                        \
+    ADD("code_bytes INTEGER NOT NULL DEFAULT 0")                                                   \
+    ADD("cost REAL")                                                                               \
+    ADD("cost_low REAL")                                                                           \
+    ADD("cost_high REAL")
+
 const char *const ak_schema_steps[AK_SCHEMA_VERSION - 1] = {
     "ALTER TABLE trials ADD COLUMN hypothesis TEXT;\n" CALLS,
     CONDITIONS,
     CHECKSUMS,
     SOURCES,
     COMPILED STUDIES,
+    COSTS,
 };
 
 /* The columns of the fields of a trial, by their kinds in field.h. */

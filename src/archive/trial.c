@@ -91,6 +91,11 @@ ak_status ak_trial_set(char **text_member, const char *text, ak_error *err)
     return AK_OK;
 }
 
+double ak_trial_cost(const ak_trial *trial)
+{
+    return trial->status != AK_TRIAL_OK ? 0 : trial->cost > 0 ? trial->cost : trial->median_ms;
+}
+
 void ak_trial_clear(ak_trial *trial)
 {
     if (trial == NULL) {
@@ -233,6 +238,13 @@ static uint64_t hash_field(uint64_t hash, const ak_trial *trial, const ak_field 
     return hash;
 }
 
+static bool is_cost(size_t at)
+{
+    return at == offsetof(ak_trial, joules) || at == offsetof(ak_trial, joules_low) ||
+           at == offsetof(ak_trial, joules_high) || at == offsetof(ak_trial, cost) ||
+           at == offsetof(ak_trial, cost_low) || at == offsetof(ak_trial, cost_high);
+}
+
 int64_t ak_trial_checksum(const ak_trial *trial)
 {
     uint64_t hash = 0;
@@ -241,7 +253,9 @@ int64_t ak_trial_checksum(const ak_trial *trial)
         bool placed = at == offsetof(ak_trial, efficiency) || at == offsetof(ak_trial, bound);
         bool missing =
             (at == offsetof(ak_trial, compile_worker) && trial->compile_worker == 0) ||
-            (at == offsetof(ak_trial, compiled_before_ns) && trial->compiled_before_ns == 0);
+            (at == offsetof(ak_trial, compiled_before_ns) && trial->compiled_before_ns == 0) ||
+            (at == offsetof(ak_trial, code_bytes) && trial->code_bytes == 0) ||
+            (is_cost(at) && !(*ak_field_real(trial, &ak_fields[i]) > 0));
         hash = placed || missing ? hash : hash_field(hash, trial, &ak_fields[i]);
     }
     return (int64_t)hash;

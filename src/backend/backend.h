@@ -61,6 +61,7 @@ typedef struct ak_compile_result {
     char *log;              /* bounded, no control characters; NULL if empty */
     int64_t compile_ns;
     int registers, shared_bytes, spill_bytes; /* 0 if they have no meaning */
+    int code_bytes;                           /* machine code in the artifact; 0: not known */
     char artifact_hash[33];                   /* of the code; equal for equal code */
 } ak_compile_result;
 void ak_compile_result_clear(ak_compile_result *result);
@@ -266,6 +267,9 @@ typedef struct ak_backend_ops {
     void (*unload)(ak_runnable *runnable);
     /* (optional) Gives what the device did in the timed batches since the last call. */
     void (*conditions)(ak_conditions *out, ak_device *device);
+    /* (optional) Gives the energy in joules that the device has taken since some moment in the past.
+       Fails with one line that says why it cannot be read here. */
+    ak_status (*joules)(double *out, ak_device *device, ak_error *err);
     /* (optional) Returns whether kernels of its batches may begin early; UNKNOWN until a batch of
        several runs has been timed. */
     ak_overlap (*overlap)(const ak_runnable *runnable);

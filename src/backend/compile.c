@@ -1,6 +1,8 @@
 /* compile.c: see compile.h. */
 #include "backend/compile.h"
 
+#include <elf.h>
+#include <limits.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,6 +210,32 @@ ak_status ak_compile_judge(ak_compile_result *out, ak_proc_result *run, const ak
     return AK_OK;
 }
 
+/* Adds up the sections of machine code; returns 0 unless the file is a 64-bit ELF file of this
+   machine's byte order, as shared objects of the host and cubins are. */
+static int code_bytes(const unsigned char *file, size_t length)
+{
+    Elf64_Ehdr header;
+    uint64_t sum = 0;
+    if (length < sizeof header) {
+        return 0;
+    }
+    memcpy(&header, file, sizeof header);
+    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+        header.e_shentsize != sizeof(Elf64_Shdr)) {
+        return 0;
+    }
+    for (size_t i = 0; i < header.e_shnum; i++) {
+        Elf64_Shdr section;
+        if (header.e_shoff > length || (i + 1) * sizeof section > length - header.e_shoff) {
+            return 0;
+        }
+        memcpy(&section, file + header.e_shoff + i * sizeof section, sizeof section);
+        bool code = (section.sh_flags & SHF_EXECINSTR) != 0 && section.sh_type == SHT_PROGBITS;
+        sum += code && section.sh_size <= length ? section.sh_size : 0;
+    }
+    return sum > INT_MAX ? INT_MAX : (int)sum;
+}
+
 ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
                           bool (*of_code)(char out[AK_HASH_BYTES], const unsigned char *file,
                                           size_t length),
@@ -234,6 +262,7 @@ ak_status ak_compile_hash(ak_compile_result *out, const ak_compile_job *job,
     if (of_code == NULL || !of_code(out->artifact_hash, (const unsigned char *)file, length)) {
         ak_hash_text(out->artifact_hash, file, length);
     }
+    out->code_bytes = code_bytes((const unsigned char *)file, length);
     ak_free(file);
     return AK_OK;
 }

@@ -45,20 +45,22 @@ _Static_assert(AK_OPTION_COUNT <= 128, "an option has a bit in ak_option_set");
 #define AK_O(id)    AK_O_AT(AK_OPTION_##id)
 #define AK_O_TASK                                                                                  \
     (AK_O(DEVICE) | AK_O(IMPL) | AK_O(SIZE) | AK_O(DTYPE) | AK_O(SET) | AK_O(FIX) |                \
-     AK_O(ALLOW_NUMERICS))
+     AK_O(ALLOW_NUMERICS) | AK_O(OBJECTIVE))
 #define AK_O_RUN (AK_O(THREADS) | AK_O(SEED) | AK_O(LAUNCHER) | AK_O(WORKERS))
 #define AK_O_LLM                                                                                   \
     (AK_O(LLM) | AK_O(LLM_URL) | AK_O(LLM_EFFORT) | AK_O(LLM_BUDGET) | AK_O(LLM_TIMEOUT) |         \
      AK_O(LLM_TOKENS) | AK_O(LLM_CALLS) | AK_O(LLM_SHARE) | AK_O(LLM_KEY_FILE) |                   \
      AK_O(LLM_PRICES) | AK_O(LLM_RECORD) | AK_O(LLM_REPLAY))
 #define AK_O_FILTER                                                                                \
-    (AK_O(RUN) | AK_O(DEVICE) | AK_O(IMPL) | AK_O(SIZE) | AK_O(DTYPE) | AK_O(SET) | AK_O(ARCHIVE))
+    (AK_O(RUN) | AK_O(DEVICE) | AK_O(IMPL) | AK_O(SIZE) | AK_O(DTYPE) | AK_O(SET) |                \
+     AK_O(OBJECTIVE) | AK_O(ARCHIVE))
 
 #define AK_OPERANDS_MAX 64   /* recordings of one simulate; other commands take one or two */
 #define AK_FILES_MAX    4096 /* of one import */
 #define AK_CONFIGS_MAX  64   /* candidates of one bench; more than these would be a search */
 
 #define AK_LIKES_MAX 16
+#define AK_SET_BYTES 4096 /* as long as a task allows, with room for the objective */
 
 /* The parsed command line. Texts are borrowed from argv, the environment and the settings. */
 typedef struct ak_args {
@@ -71,6 +73,7 @@ typedef struct ak_args {
     size_t config_count;
     const char *like[AK_LIKES_MAX];
     size_t like_count;
+    char set[AK_SET_BYTES]; /* --set and --objective together, as text[AK_OPTION_SET] has them */
     char **words; /* what was typed after the command's name */
     int word_count;
 } ak_args;

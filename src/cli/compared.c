@@ -67,8 +67,8 @@ static size_t rank_of(const ak_compared *list, size_t count, const ak_compared *
 {
     size_t rank = 1;
     for (size_t i = 0; i < count; i++) {
-        bool before = list[i].median_ms < one->median_ms ||
-                      (list[i].median_ms == one->median_ms && &list[i] < one);
+        double its = ak_compared_cost(&list[i]), mine = ak_compared_cost(one);
+        bool before = its < mine || (its == mine && &list[i] < one);
         rank += list[i].config != NULL && list[i].median_ms > 0 && before ? 1 : 0;
     }
     return one->config == NULL || !(one->median_ms > 0) ? 0 : rank;
@@ -130,11 +130,23 @@ static void below_cell(ak_table *table, const ak_compared *c, const char *base)
     ak_buf_free(&changes);
 }
 
+static bool has_objective(const ak_task *task)
+{
+    return strcmp(ak_task_objective(task), "time") != 0;
+}
+
 static void add_row(ak_table *table, const ak_compared *list, size_t count, const ak_compared *c,
-                    const char *base, bool bytes)
+                    const char *base, bool bytes, const ak_task *task)
 {
     char a[AK_NUMBER_BYTES];
     name_cell(table, list, count, c);
+    if (has_objective(task)) {
+        double low = ak_task_objective_value(task, c->cost_low);
+        double high = ak_task_objective_value(task, c->cost_high);
+        ak_table_cell(table, "%s", ak_show_real(a, ak_task_objective_value(task, c->cost)));
+        ak_table_cell(table, "%s",
+                      ak_show_interval(a, low < high ? low : high, low < high ? high : low));
+    }
     ak_table_cell(table, "%s", ak_show_real(a, c->median_ms));
     ak_table_cell(table, "%s", ak_show_interval(a, c->ci_low_ms, c->ci_high_ms));
     ak_table_cell(table, "%s", ak_show_real(a, bytes ? c->gbs : c->tflops));
@@ -145,12 +157,12 @@ static void add_row(ak_table *table, const ak_compared *list, size_t count, cons
 
 /* Adds the candidates by their rank, then those that failed, then the libraries. */
 static void add_rows(ak_table *table, const ak_compared *list, size_t count, const char *base,
-                     bool bytes)
+                     bool bytes, const ak_task *task)
 {
     for (size_t rank = 1; rank <= count; rank++) {
         for (size_t i = 0; i < count; i++) {
             if (rank_of(list, count, &list[i]) == rank) {
-                add_row(table, list, count, &list[i], base, bytes);
+                add_row(table, list, count, &list[i], base, bytes, task);
             }
         }
     }
@@ -158,7 +170,7 @@ static void add_rows(ak_table *table, const ak_compared *list, size_t count, con
         for (size_t i = 0; i < count; i++) {
             bool library = list[i].config == NULL;
             if (rank_of(list, count, &list[i]) == 0 && library == (libraries == 1)) {
-                add_row(table, list, count, &list[i], base, bytes);
+                add_row(table, list, count, &list[i], base, bytes, task);
             }
         }
     }
@@ -193,9 +205,19 @@ void ak_compared_print(const ak_compared *list, size_t count, const ak_placement
     (void)ak_config_text(&base, ak_task_space(task), &fallback, NULL); /* NULL if memory is out */
     ak_table table;
     bool bytes = placement->memory_bound;
-    ak_table_begin(&table, "measured", ">ms", "95 % interval", bytes ? ">GB/s" : ">TFLOP/s",
-                   ">roofline", ">speed", "95 % interval", "_what it changes", NULL);
-    add_rows(&table, list, count, base, bytes);
+    char value[AK_OBJECTIVE_NAME_BYTES + 32];
+    const char *unit = ak_task_objective_unit(task);
+    (void)snprintf(value, sizeof value, ">%s%s%s", ak_task_objective(task),
+                   unit[0] == 0 ? "" : " ", unit);
+    if (has_objective(task)) {
+        ak_table_begin(&table, "measured", value, "95 % interval", ">ms", "95 % interval",
+                       bytes ? ">GB/s" : ">TFLOP/s", ">roofline", ">gain", "95 % interval",
+                       "_what it changes", NULL);
+    } else {
+        ak_table_begin(&table, "measured", ">ms", "95 % interval", bytes ? ">GB/s" : ">TFLOP/s",
+                       ">roofline", ">speed", "95 % interval", "_what it changes", NULL);
+    }
+    add_rows(&table, list, count, base, bytes, task);
     ak_table_print(&table);
     ak_free(base);
     for (size_t i = 0; i < count; i++) {
@@ -203,7 +225,12 @@ void ak_compared_print(const ak_compared *list, size_t count, const ak_placement
             ak_out("%s: %s\n", list[i].name, list[i].version);
         }
     }
-    print_paired(list, count);
+    if (has_objective(task)) {
+        ak_out("gain compares the %s of the same rounds; more is better\n",
+               ak_task_objective(task));
+    } else {
+        print_paired(list, count);
+    }
     print_overlap(list, count);
     print_conditions(list, count);
 }

@@ -373,6 +373,31 @@ static bool wants_help(const ak_command *command, int argc, char **argv)
     return false;
 }
 
+/* The objective is an option of every problem: adds it to --set. */
+static ak_status join_objective(ak_args *args, ak_error *err)
+{
+    const char *objective = args->text[AK_OPTION_OBJECTIVE], *set = args->text[AK_OPTION_SET];
+    if (objective == NULL) {
+        return AK_OK;
+    }
+    bool more = set != NULL && set[0] != 0;
+    int length = snprintf(args->set, sizeof args->set, "%s%sobjective=%s", more ? set : "",
+                          more ? "," : "", objective);
+    if (length < 0 || (size_t)length >= sizeof args->set) {
+        return ak_fail(err, AK_LIMIT, "--set and --objective are longer than %zu bytes together",
+                       sizeof args->set - 1);
+    }
+    if (strchr(objective, ',') != NULL) {
+        return ak_fail(err, AK_INVALID,
+                       "--objective %.80s: must have no comma; write \"A if A < B else B\" for "
+                       "min(A, B)",
+                       objective);
+    }
+    args->text[AK_OPTION_SET] = args->set;
+    args->origin[AK_OPTION_SET] = "--objective";
+    return AK_OK;
+}
+
 ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char **argv,
                         ak_error *err)
 {
@@ -419,7 +444,7 @@ ak_status ak_args_parse(ak_args *out, const ak_command *command, int argc, char 
         return ak_fail(err, AK_INVALID, "%s needs %s; see 'autokernel %s --help'", command->name,
                        command->operands, command->name);
     }
-    return AK_OK;
+    return join_objective(out, err);
 }
 
 int ak_verb_run(const ak_verb *verbs, size_t count, const ak_args *args, const char *refusal,

@@ -12,6 +12,7 @@
 #include "base/fs.h"
 #include "base/layout.h"
 
+#define VALUE_BYTES 120
 #define LINE_MAX_BYTES 512
 #define BAR_CELLS_MIN  5
 #define BAR_CELLS_MAX  24
@@ -185,15 +186,18 @@ static void draw_bar(ak_progress *p)
     }
     if (p->best_ms > 0) {
         char rate[AK_NUMBER_BYTES];
-        add(text, ", best %.3g ms, %s", p->best_ms,
+        if (p->best_value > 0) {
+            add(text, ", best %.4g %s", p->best_value, p->unit);
+        }
+        add(text, ", %s%.3g ms, %s", p->best_value > 0 ? "" : "best ", p->best_ms,
             ak_show_rate(rate, p->best_tflops, p->bytes / p->best_ms / 1e6,
                          p->memory_bound ? "memory" : "compute"));
         add_trend(text, p);
     }
-    if (p->best_ms > 0 && p->default_ms > 0) {
+    if (p->best_ms > 0 && p->default_ms > 0 && p->unit[0] == 0) {
         add(text, ", %.2fx default", p->default_ms / p->best_ms);
     }
-    if (p->best_ms > 0 && p->baseline_ms > 0) {
+    if (p->best_ms > 0 && p->baseline_ms > 0 && p->unit[0] == 0) {
         add(text, ", %.2fx %s", p->baseline_ms / p->best_ms, p->baseline);
     }
     if (p->failed > 0) {
@@ -226,6 +230,10 @@ static void on_start(ak_progress *p, const json_t *event)
     p->default_ms = p->baseline_ms = 0;
     p->best_ms = ak_json_number_at(event, "best_ms"); /* best time of the resumed trials */
     p->best_tflops = ak_json_number_at(event, "best_tflops");
+    p->best_value = ak_json_number_at(event, "best_value");
+    const char *objective = ak_json_text_at(event, "objective");
+    const char *unit = ak_json_text_at(event, "unit");
+    (void)snprintf(p->unit, sizeof p->unit, "%.60s", unit[0] != 0 ? unit : objective);
     p->total = (size_t)ak_json_number_at(event, "evaluations");
     p->seconds_budget = ak_json_number_at(event, "seconds");
     p->bytes = ak_json_number_at(event, "bytes");
@@ -256,8 +264,10 @@ static void on_start(ak_progress *p, const json_t *event)
     }
     if (ak_json_number_at(event, "resumed") > 0) {
         char best[AK_NUMBER_BYTES];
-        say(p, "resumed with %.0f trials of the archive, best %s ms",
-            ak_json_number_at(event, "resumed"), ak_show_real(best, p->best_ms));
+        bool timed = p->unit[0] == 0;
+        say(p, "resumed with %.0f trials of the archive, best %s %s",
+            ak_json_number_at(event, "resumed"),
+            ak_show_real(best, timed ? p->best_ms : p->best_value), timed ? "ms" : p->unit);
     }
     if (ak_json_number_at(event, "peak_tflops") > 0) {
         char peak[AK_NUMBER_BYTES], copy[AK_NUMBER_BYTES];
@@ -265,6 +275,18 @@ static void on_start(ak_progress *p, const json_t *event)
             ak_show_real(peak, ak_json_number_at(event, "peak_tflops")),
             ak_show_real(copy, ak_json_number_at(event, "copy_gbs")));
     }
+}
+
+/* Writes ", 0.123 J", the value under an objective other than the time; "" if there is none. */
+static const char *show_value(char out[VALUE_BYTES], const ak_progress *p, const json_t *event)
+{
+    char number[AK_NUMBER_BYTES];
+    double value = ak_json_number_at(event, "value");
+    out[0] = 0;
+    if (value > 0) {
+        (void)snprintf(out, VALUE_BYTES, ", %s %s", ak_show_real(number, value), p->unit);
+    }
+    return out;
 }
 
 static void on_baseline(ak_progress *p, const json_t *event)
@@ -275,10 +297,12 @@ static void on_baseline(ak_progress *p, const json_t *event)
         p->baseline_ms = ms;
         (void)snprintf(p->baseline, sizeof p->baseline, "%s", ak_json_text_at(event, "name"));
     }
-    say(p, "library %s %s: %s ms, %s", ak_json_text_at(event, "name"),
+    char value[VALUE_BYTES];
+    say(p, "library %s %s: %s ms, %s%s", ak_json_text_at(event, "name"),
         ak_json_text_at(event, "version"), ak_show_real(a, ms),
         ak_show_rate(b, ak_json_number_at(event, "tflops"), ak_json_number_at(event, "gbs"),
-                     p->memory_bound ? "memory" : "compute"));
+                     p->memory_bound ? "memory" : "compute"),
+        show_value(value, p, event));
 }
 
 static void on_trial(ak_progress *p, const json_t *event)
@@ -287,12 +311,15 @@ static void on_trial(ak_progress *p, const json_t *event)
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
     bool ok = strcmp(status, "ok") == 0;
     double ms = ak_json_number_at(event, "ms");
-    bool better = ok && ms > 0 && (p->best_ms <= 0 || ms < p->best_ms);
+    bool better = ok && ms > 0 &&
+                  (p->unit[0] == 0 ? p->best_ms <= 0 || ms < p->best_ms
+                                   : p->best_value != ak_json_number_at(event, "best_value"));
     p->done++;
     p->default_ms = ak_json_number_at(event, "default_ms");
     if (ak_json_number_at(event, "best_ms") > 0) {
         p->best_ms = ak_json_number_at(event, "best_ms");
         p->best_tflops = ak_json_number_at(event, "best_tflops");
+        p->best_value = ak_json_number_at(event, "best_value");
     }
     note_trend(p);
     if (!ok) {
@@ -313,8 +340,9 @@ static void on_trial(ak_progress *p, const json_t *event)
             ak_show_rate(b, ak_json_number_at(event, "tflops"), ak_json_number_at(event, "gbs"),
                          ak_json_text_at(event, "bound"));
         bool known = strcmp(rate, "-") != 0;
-        say(p, "%zu%s ok %s ms%s%s%s", p->done, of, ak_show_real(a, ms), known ? " " : "",
-            known ? rate : "", better ? " best" : "");
+        char shown[VALUE_BYTES];
+        say(p, "%zu%s ok %s ms%s%s%s%s", p->done, of, ak_show_real(a, ms), known ? " " : "",
+            known ? rate : "", show_value(shown, p, event), better ? " best" : "");
     } else {
         say(p, "%zu%s %s: %s", p->done, of, status, ak_json_text_at(event, "reason"));
     }

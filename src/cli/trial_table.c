@@ -19,6 +19,18 @@ static void size_cell(ak_table *table, const ak_trial *trial)
                   or_empty(trial->choices)[0] == 0 ? "" : " ", or_empty(trial->choices));
 }
 
+/* Shows the rate and, with an objective other than the time, its value; the choices name it. */
+static void rate_cell(ak_table *table, const ak_trial *trial)
+{
+    char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
+    const char *rate = ak_show_rate(a, trial->tflops, trial->gbs, trial->bound);
+    if (trial->cost > 0) {
+        ak_table_cell(table, "%s, objective %s", rate, ak_show_real(b, ak_trial_value(trial)));
+    } else {
+        ak_table_cell(table, "%s", rate);
+    }
+}
+
 void ak_history_begin(ak_table *table)
 {
     ak_table_begin(table, ">id", "time (UTC)", "kernel", "device", "size", "status", ">ms", ">rate",
@@ -38,7 +50,7 @@ void ak_history_row(ak_table *table, const ak_trial *trial)
     size_cell(table, trial);
     ak_table_cell(table, "%s", ak_trial_status_text(trial->status));
     ak_table_cell(table, "%s", ak_show_real(a, trial->median_ms));
-    ak_table_cell(table, "%s", ak_show_rate(a, trial->tflops, trial->gbs, trial->bound));
+    rate_cell(table, trial);
     ak_table_cell(table, "%s", ak_show_percent(a, trial->efficiency));
     ak_table_cell(table, "%s",
                   ok || trial->reason == NULL ? or_empty(trial->config) : trial->reason);
@@ -61,7 +73,7 @@ void ak_best_row(ak_table *table, const ak_trial *trial)
     ak_table_cell(table, "%s", or_empty(trial->dtype));
     ak_table_cell(table, "%s", ak_show_real(a, trial->median_ms));
     ak_table_cell(table, "%s", ak_show_interval(a, trial->ci_low_ms, trial->ci_high_ms));
-    ak_table_cell(table, "%s", ak_show_rate(a, trial->tflops, trial->gbs, trial->bound));
+    rate_cell(table, trial);
     ak_table_cell(table, "%s", ak_show_percent(a, trial->efficiency));
     ak_table_cell(table, "%s", or_empty(trial->config));
 }

@@ -58,6 +58,7 @@ static bool take(void *context, const ak_trial *trial)
                    (long long)trial->id);
     ak_record record = {.status = trial->status,
                         .value = trial->median_ms,
+                        .joules = trial->joules,
                         .seconds = ((double)trial->compile_ns + (double)trial->measure_ns +
                                     (double)trial->overhead_ns + (double)trial->propose_ns +
                                     (double)trial->check_ns) /

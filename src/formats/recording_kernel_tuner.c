@@ -24,6 +24,20 @@ static bool recognise(const json_t *file)
     return json_is_object(json_object_get(file, "cache"));
 }
 
+/* Returns the energy in joules under the names that Kernel Tuner's observers give it (NVML,
+   PowerSensor and its models of energy); 0 if there is none. */
+static double energy_of(const json_t *entry)
+{
+    static const char *const names[] = {"nvml_energy", "ps_energy", "energy", "joules"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        double value = json_number_value(json_object_get(entry, names[i]));
+        if (value > 0) {
+            return value;
+        }
+    }
+    return 0;
+}
+
 static ak_status take_result(ak_record *record, const ak_draft *draft, const json_t *entry,
                              const char *where, ak_error *err)
 {
@@ -43,6 +57,7 @@ static ak_status take_result(ak_record *record, const ak_draft *draft, const jso
                        where, draft->objective);
     }
     record->value = json_number_value(value);
+    record->joules = energy_of(entry);
     bool failed = json_number_value(time) >= FAILED_TIME || record->value >= FAILED_TIME;
     record->status = failed ? AK_TRIAL_LAUNCH_ERROR : AK_TRIAL_OK;
     return AK_OK;

@@ -36,6 +36,8 @@ void ak_comparison_entry_clear(ak_comparison_entry *entry)
     ak_free(entry->version);
     ak_free(entry->samples_ms);
     ak_free(entry->waited);
+    ak_free(entry->joules);
+    ak_free(entry->costs);
     *entry = (ak_comparison_entry){0};
 }
 
@@ -45,6 +47,7 @@ typedef struct comparison {
     uint32_t iterations[AK_JUDGED_MAX];
     double *samples[AK_JUDGED_MAX]; /* COMPARISON_ROUNDS_MAX values each */
     double *waited[AK_JUDGED_MAX];
+    double *joules[AK_JUDGED_MAX]; /* NULL unless the objective needs the energy */
     bool waits_known[AK_JUDGED_MAX];
     ak_conditions conditions[AK_JUDGED_MAX];
     const ak_protocol *protocol;
@@ -170,7 +173,9 @@ static ak_status one_round(comparison *d, ak_error *err)
         ak_status status = rest_and_warm_up(d, i, err);
         if (status == AK_OK && alive(d, i)) {
             ak_evaluator_conditions(&before, d->e); /* drops what warming up caused */
+            d->loaded[i].weigh = d->joules[i] != NULL;
             status = ak_loaded_watched(&d->loaded[i], stage, d->iterations[i], err);
+            d->loaded[i].weigh = false;
         }
         if (status != AK_OK) {
             return status;
@@ -181,6 +186,9 @@ static ak_status one_round(comparison *d, ak_error *err)
         }
         const ak_outcome *outcome = &d->loaded[i].outcome;
         d->samples[i][d->rounds] = (double)outcome->ns / 1e6 / (double)d->iterations[i];
+        if (d->joules[i] != NULL) {
+            d->joules[i][d->rounds] = d->loaded[i].joules / (double)d->iterations[i];
+        }
         double *waited = &d->waited[i][d->rounds];
         bool known = outcome->waits_known && outcome->ns > 0;
         *waited = known ? (double)outcome->waited_ns / (double)outcome->ns : 0;
@@ -242,6 +250,8 @@ static ak_status leave(ak_comparison_entry *out, comparison *d, size_t i, ak_err
         out->overlap = d->e->backend->overlap == NULL ? AK_OVERLAP_UNKNOWN
                                                       : d->e->backend->overlap(r->runnable);
         d->samples[i] = NULL;
+        out->joules = d->joules[i];
+        d->joules[i] = NULL;
         return AK_OK;
     }
     out->reason = ak_strdup(r->outcome.reason);
@@ -356,6 +366,8 @@ ak_status ak_compare_candidates(ak_comparison_entry *out, ak_comparison_course *
     batch = batch < protocol->batch_min_ns   ? protocol->batch_min_ns
             : batch > protocol->batch_max_ns ? protocol->batch_max_ns
                                              : batch;
+    const bool weigh = ak_objective_weighs(e->task->objective);
+    batch = weigh && batch < e->weighing_ns ? e->weighing_ns : batch;
     ak_status status = AK_OK;
     *course = (ak_comparison_course){.group = 1, .before = -1, .during = -1, .after = -1};
     d->e = e;
@@ -364,7 +376,8 @@ ak_status ak_compare_candidates(ak_comparison_entry *out, ak_comparison_course *
     for (size_t i = 0; status == AK_OK && i < count; i++) {
         d->samples[i] = ak_alloc(COMPARISON_ROUNDS_MAX, sizeof(double));
         d->waited[i] = ak_alloc(COMPARISON_ROUNDS_MAX, sizeof(double));
-        status = d->samples[i] == NULL || d->waited[i] == NULL
+        d->joules[i] = weigh ? ak_alloc(COMPARISON_ROUNDS_MAX, sizeof(double)) : NULL;
+        status = d->samples[i] == NULL || d->waited[i] == NULL || (weigh && d->joules[i] == NULL)
                      ? ak_fail_memory(err)
                      : enter(d, i, &candidates[i], batch, timeout_ns, err);
     }
@@ -382,6 +395,7 @@ ak_status ak_compare_candidates(ak_comparison_entry *out, ak_comparison_course *
         ak_loaded_close(&d->loaded[i]);
         ak_free(d->samples[i]);
         ak_free(d->waited[i]);
+        ak_free(d->joules[i]);
     }
     ak_free(d);
     return status;

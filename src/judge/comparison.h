@@ -22,6 +22,12 @@ typedef struct ak_comparison_plan {
     const ak_protocol *protocol; /* NULL: interleaved */
 } ak_comparison_plan;
 
+/* What the compiler said of a configuration. */
+typedef struct ak_code_facts {
+    bool known;
+    int registers, shared_bytes, spill_bytes, code_bytes;
+} ak_code_facts;
+
 /* The result of one candidate. samples_ms[r] of all candidates belong to the same round. */
 typedef struct ak_comparison_entry {
     ak_trial_status status;
@@ -34,6 +40,10 @@ typedef struct ak_comparison_entry {
     /* For each sample: the share of the batch's time in which its threads waited for a processor, 0
        if that is not known. NULL: not known for any. */
     double *waited;
+    /* For each sample: joules of one call. NULL: the task's objective does not need the energy. */
+    double *joules;
+    double *costs; /* (of the tuner) for each sample, under the objective; NULL: that is the time */
+    ak_code_facts code; /* of a configuration; all 0 for a library */
     ak_conditions conditions;
     ak_overlap overlap;
 } ak_comparison_entry;

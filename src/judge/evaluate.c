@@ -221,6 +221,9 @@ ak_status ak_evaluator_open(ak_evaluator **out, const ak_backend_ops *backend, c
     e->preparation.device_ns = ak_clock_ns() - begin;
     e->memory.backend = backend;
     e->memory.device = e->device;
+    if (status == AK_OK && ak_objective_weighs(task->objective)) {
+        status = ak_weigh_ready(e, err);
+    }
     if (status == AK_OK) {
         status = plan_stages(e, err);
     }
@@ -417,6 +420,10 @@ ak_status ak_evaluate_trial(ak_trial *out, ak_conditions *conditions, ak_evaluat
         if (status == AK_OK && r.outcome.status == AK_TRIAL_OK) {
             status = keep_samples(out, &timer, err);
         }
+    }
+    if (status == AK_OK && r.outcome.status == AK_TRIAL_OK &&
+        ak_objective_weighs(e->task->objective)) {
+        status = ak_weigh_trial(out, &r, out->median_ms, err);
     }
     int64_t measured = ak_clock_ns();
     if (status == AK_OK) {

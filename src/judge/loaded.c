@@ -102,8 +102,16 @@ ak_status ak_loaded_batch(ak_loaded *r, ak_stage *stage, uint32_t iterations, ak
     if (status == AK_OK) {
         status = ak_stage_set(stage, e->round++, err);
     }
+    double before = 0, after = 0;
+    if (status == AK_OK && r->weigh) {
+        status = ak_weigh_tick(&before, e, err);
+    }
     if (status == AK_OK) {
         status = e->backend->launch(&r->outcome, r->runnable, &launch, err);
+    }
+    if (status == AK_OK && r->weigh && r->outcome.status == AK_TRIAL_OK) {
+        status = ak_weigh_tick(&after, e, err);
+        r->joules = after - before;
     }
     if (r->outcome.status != AK_TRIAL_OK) {
         ak_stage_spoilt(&e->memory);

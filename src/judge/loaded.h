@@ -46,6 +46,7 @@ struct ak_evaluator {
     unsigned round;
     ak_library_choice *choices;
     size_t choice_count, choice_capacity;
+    int64_t weighing_ns;               /* shortest batch whose energy is measured; 0: none is */
     const ak_judge_candidate *culprit; /* the candidate that lost the device, or NULL */
 };
 
@@ -56,6 +57,8 @@ typedef struct ak_loaded {
     int64_t timeout_ns;
     int threads;        /* used by the latest batch */
     ak_outcome outcome; /* result of the latest batch */
+    bool weigh;         /* measure the energy of the batches */
+    double joules;      /* energy of the latest batch that was weighed */
     double max_error;
 } ak_loaded;
 
@@ -93,6 +96,14 @@ ak_status ak_loaded_change(ak_loaded *r, bool certain, ak_error *err);
 /* Compares calls alone with calls in a batch of `iterations`; `each_ms` is the time per call of the
    fastest sample (alone.c). */
 ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err);
+
+/* weigh.c: measures energy. `ready` learns how often the device's counter moves and sets
+   weighing_ns; it fails with one line if there is no counter that this process may read. `tick`
+   waits until the counter moves and gives its value, so that two ticks enclose whole steps. `trial`
+   weighs a few batches of a candidate whose calls take `each_ms`. */
+ak_status ak_weigh_ready(ak_evaluator *e, ak_error *err);
+ak_status ak_weigh_tick(double *joules, ak_evaluator *e, ak_error *err);
+ak_status ak_weigh_trial(ak_trial *out, ak_loaded *r, double each_ms, ak_error *err);
 
 /* Draws the sizes of a shape that the problem does not list but that is like the listed shapes
    (hidden.c). Returns false if no such shape is found. */

@@ -27,7 +27,18 @@ nowhere = os.open(os.devnull, os.O_RDWR)
 for descriptor in (0, 1, 2):
     os.dup2(nowhere, descriptor)
 
+class Decorators:
+    """Stands for the package autokernel in a user's file, which need not be installed here."""
+
+    def reference(self, function=None, *, kernel=None, torch=False, **settings):
+        def mark(function):
+            function.autokernel = {"kernel": kernel, "torch": torch, "settings": settings}
+            return function
+        return mark if function is None else mark(function)
+
+
 np = None
+torch = None
 file = "reference.py"
 function = None
 parameters = []
@@ -49,10 +60,11 @@ def import_numpy():
 
 
 def prepare(request):
-    global file, function, parameters, outputs
+    global file, function, parameters, outputs, torch
     import_numpy()
     file, outputs = request["file"], request["outputs"]
     sys.path.insert(0, request["folder"])
+    sys.modules["autokernel"] = Decorators()
     scope = {"__name__": "reference", "__file__": os.path.join(request["folder"], file)}
     # Decorators may ask for the source (@triton.jit does).
     linecache.cache[file] = (len(request["source"]), None, request["source"].splitlines(True), file)
@@ -60,6 +72,12 @@ def prepare(request):
     function = scope.get(request["function"])
     if not callable(function):
         raise Wrong("%s defines no function %s" % (file, request["function"]))
+    if getattr(function, "autokernel", {}).get("torch"):
+        try:
+            import torch
+        except ImportError as error:
+            raise Wrong("%s: the reference %s asks for torch, which %s cannot import (%s): install it, or write it "
+                        "with NumPy" % (file, request["function"], sys.executable, error))
     for name, parameter in inspect.signature(function).parameters.items():
         if name in request["names"]:
             parameters.append(name)
@@ -95,12 +113,15 @@ def run(request):
         array = np.fromfile(a["file"], np.float64).reshape(a["shape"])
         arrays[a["name"]] = array.astype(np.int64) if a["integer"] and a["access"] != "out" else array
     values.update(arrays)
+    if torch is not None:  # tensors share the memory of the arrays
+        values.update({name: torch.from_numpy(array) for name, array in arrays.items()})
     with np.errstate(all="ignore"):
         found = collect(function(**{name: values[name] for name in parameters}), arrays)
     for a in request["arrays"]:
         if a["access"] == "in":
             continue
-        result = np.asarray(found[a["name"]])
+        result = found[a["name"]]
+        result = np.asarray(result.detach() if torch is not None and hasattr(result, "detach") else result)
         if result.dtype.kind not in "fiub":
             raise Wrong("%s: %s holds %s, not numbers" % (file, a["name"], result.dtype))
         if list(result.shape) != a["shape"] and not (result.size == 1 and a["shape"] in ([], [1])):

@@ -23,7 +23,7 @@ typedef struct ak_backend_rules {
                              ak_error *err);
     /* Appends to the source what calls an entry that takes its arguments as "Launch" says. The
        entry is then "ak_kernel". */
-    ak_status (*adapt)(ak_buf *out, const json_t *launch, const char *entry,
+    ak_status (*adapt)(ak_buf *out, const char *language, const json_t *launch, const char *entry,
                        const ak_problem *problem, const char *where, ak_error *err);
     /* Returns true if a space file may give the compiler this option. A space with an option
        that could run a program, read files or write elsewhere is refused when it is loaded. */

@@ -38,6 +38,7 @@ static const struct {
     const char *backend, *language, *lower;
 } languages[] = {{"host", "C", "c"},
                  {"host", "C++", "c++"},
+                 {"host", "Fortran", "fortran"},
                  {"cuda", "CUDA", "cuda"},
                  {"cuda", "Triton", TRITON},
                  {"opencl", "OpenCL", "opencl"}};
@@ -76,7 +77,7 @@ static ak_status read_language(ak_implementation_spec *implementation, const jso
             implementation->language = languages[i].lower;
             return AK_OK;
         }
-        wanted = strcmp(backend, "host") == 0   ? "C or C++"
+        wanted = strcmp(backend, "host") == 0   ? "C, C++ or Fortran"
                  : strcmp(backend, "cuda") == 0 ? "CUDA or Triton"
                                                 : languages[i].language;
     }
@@ -255,8 +256,12 @@ static ak_status adapt(ak_implementation_spec *implementation, ak_problem *probl
 {
     ak_buf source = AK_BUF(AK_SOURCE_BYTES_MAX);
     ak_status status = AK_OK;
+    const bool fortran = implementation->language != NULL &&
+                         strcmp(implementation->language, AK_LANGUAGE_FORTRAN) == 0;
+    ak_buf_puts(&source, fortran ? AK_FORTRAN_BEGIN "\n" : "");
     ak_buf_puts(&source, implementation->source);
-    AK_TRY(rules->adapt(&source, implementation->launch, implementation->kernel_name, problem,
+    ak_buf_puts(&source, fortran ? "\n" AK_FORTRAN_END "\n" : "");
+    AK_TRY(rules->adapt(&source, implementation->language, implementation->launch, implementation->kernel_name, problem,
                         implementation->where, err));
     AK_TRY(ak_buf_status(&source, err));
     AK_TRY(ak_problem_text(&implementation->source, problem, source.data, err));
@@ -288,6 +293,14 @@ static ak_status read_launch(ak_implementation_spec *implementation, ak_problem 
     AK_TRY(
         ak_json_string_or(&implementation->architecture, kernel, "Architecture", NULL, where, err));
     AK_TRY(read_spills(implementation, kernel, err));
+    bool fortran = implementation->language != NULL &&
+                   strcmp(implementation->language, AK_LANGUAGE_FORTRAN) == 0;
+    if (fortran && launch == NULL) {
+        AK_TRY(ak_fail(err, AK_INVALID,
+                       "%s: \"Launch\" is missing: a kernel in Fortran is a subroutine with "
+                       "bind(c), whose arguments Launch lists",
+                       where));
+    }
     if (launch != NULL && rules != NULL && rules->check_launch != NULL) {
         AK_TRY(rules->check_launch(implementation, problem, err));
     }
@@ -330,12 +343,15 @@ static ak_status read_specification(ak_implementation_spec *implementation, ak_p
     }
     AK_TRY(read_expression(&implementation->workspace, kernel, "Workspace", "0", where, err));
     AK_TRY(read_expression(&implementation->threads, kernel, "Threads", "1", where, err));
-    if (files != NULL && strcmp(implementation->threads, "openmp") == 0) {
-        return ak_fail(
-            err, AK_INVALID,
-            "%s: \"Threads\" is \"openmp\", and OpenMP is not supported: run threads with "
-            "call->parallel (ak_host.h)",
-            where);
+    if (strcmp(implementation->threads, "openmp") == 0) {
+        implementation->openmp = true;
+        implementation->threads = "cpu_threads"; /* all that the task may use */
+        if (files != NULL && strcmp(implementation->backend, "host") != 0) {
+            return ak_fail(err, AK_INVALID,
+                           "%s: \"Threads\" is \"openmp\", which is for kernels of the host, not "
+                           "of %s",
+                           where, implementation->backend);
+        }
     }
     if (files != NULL) {
         AK_TRY(read_dtypes(implementation, problem, kernel, err));

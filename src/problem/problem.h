@@ -106,6 +106,12 @@ typedef struct ak_tolerance_spec {
    general entry, and compiling takes half as long. */
 #define AK_OWN_SIZE_ONLY "-DOWN_SIZE_ONLY=1"
 
+/* Language of sources that are compiled beside the C code that calls them. They lie between these
+   two lines of the joined text. */
+#define AK_LANGUAGE_FORTRAN "fortran"
+#define AK_FORTRAN_BEGIN    "/* autokernel: Fortran begins here */"
+#define AK_FORTRAN_END      "/* autokernel: Fortran ends here */"
+
 typedef struct ak_implementation_spec {
     const char *name;           /* "host", "cuda_sm90": the stem of the space file */
     const char *backend;        /* "host": the part of the name before the first '_', or the backend
@@ -120,6 +126,7 @@ typedef struct ak_implementation_spec {
     const char *threads;      /* expression; "1" if the file has none */
     const char *kernel_name;  /* "ak_kernel" if the file has none */
     const char *architecture; /* "sm_90a"; NULL: the device's */
+    bool openmp;              /* compiled with -fopenmp; its threads are those of the task */
     bool rejects_spills;      /* a configuration whose code spills registers is no candidate */
     const json_t *launch;     /* "Launch", for the backend; NULL: none */
     bool specialised;         /* it has an entry specialised for the task's own sizes */

@@ -44,7 +44,19 @@ bool ak_python_kernel_is(const char *name)
     return split(path, function, name);
 }
 
-/* Finds the settings: "kernel.FUNCTION.json" if there is one, else "kernel.json". */
+/* Returns whether a Python file may have its settings in itself: it uses the decorator
+   autokernel.reference. */
+static bool has_decorator(const char *path)
+{
+    char *text = NULL;
+    bool found = ak_fs_read(&text, NULL, path, AK_SOURCE_BYTES_MAX, NULL) == AK_OK &&
+                 strstr(text, "autokernel") != NULL;
+    ak_free(text);
+    return found;
+}
+
+/* Finds the settings: "kernel.FUNCTION.json" if there is one, else "kernel.json", else the Python
+   file itself. */
 static ak_status find_settings(char out[AK_PATH_MAX], const char *path, const char *function,
                                ak_error *err)
 {
@@ -55,10 +67,14 @@ static ak_status find_settings(char out[AK_PATH_MAX], const char *path, const ch
         (void)snprintf(text, sizeof text, "%.*s.json", stem, path);
     }
     if (strlen(text) >= AK_PATH_MAX || !ak_fs_is_file(text)) {
-        return ak_fail(err, AK_NOT_FOUND,
-                       "%s: there is no %s beside it with sizes, arguments, grid and reference: "
-                       "" SETTINGS_NEED,
-                       path, ak_fs_base(text));
+        if (!has_decorator(path)) {
+            return ak_fail(err, AK_NOT_FOUND,
+                           "%s: there is no %s beside it with sizes, arguments, grid and "
+                           "reference, and no function in it with @autokernel.reference: "
+                           "" SETTINGS_NEED,
+                           path, ak_fs_base(text));
+        }
+        (void)snprintf(text, sizeof text, "%s", path);
     }
     memcpy(out, text, strlen(text) + 1);
     return AK_OK;
@@ -129,7 +145,12 @@ static ak_status find(found *out, const char *name, ak_error *err)
         return ak_fail(err, AK_NOT_FOUND, "%s: there is no such Python file", name);
     }
     AK_DO(find_settings(out->settings_path, out->path, out->function, err));
-    AK_DO(ak_json_read(&out->settings, out->settings_path, err));
+    if (strcmp(out->settings_path, out->path) == 0) {
+        out->settings = json_object();
+        AK_DO(out->settings == NULL ? ak_fail_memory(err) : AK_OK);
+    } else {
+        AK_DO(ak_json_read(&out->settings, out->settings_path, err));
+    }
     out->source = (ak_python_source){.path = out->path,
                                      .function = out->function,
                                      .settings = out->settings,

@@ -27,6 +27,7 @@ void ak_task_close(ak_task *task)
         ak_free(task->protocol);
         ak_free(task->reason);
         ak_free(task->choices_text);
+        ak_objective_free(task->objective);
         ak_free(task);
     }
 }
@@ -36,6 +37,21 @@ void ak_task_close(ak_task *task)
 const ak_space *ak_task_space(const ak_task *task)
 {
     return task->space;
+}
+
+const char *ak_task_objective(const ak_task *task)
+{
+    return ak_objective_text(task->objective);
+}
+
+const char *ak_task_objective_unit(const ak_task *task)
+{
+    return ak_objective_unit(task->objective);
+}
+
+double ak_task_objective_value(const ak_task *task, double cost)
+{
+    return ak_objective_value(task->objective, cost);
 }
 
 const ak_problem *ak_task_problem(const ak_task *task)

@@ -9,6 +9,7 @@
 #ifndef AK_PROBLEM_TASK_H
 #define AK_PROBLEM_TASK_H
 
+#include "problem/objective.h"
 #include "problem/sources.h"
 #include "space/space.h"
 
@@ -55,7 +56,9 @@ struct ak_task {
     int threads;              /* as in ak_task_spec: 0 means all */
     uint64_t seed;
     char *kernel; /* as the user named it, so that a worker can open it again */
-    char *size_text, *choices_text;
+    char *size_text;
+    char *choices_text; /* also names the objective, unless that is the time */
+    ak_objective *objective; /* NULL: the time */
     char source_hash[AK_SOURCES_HASH_BYTES];
     ak_scope *constants; /* sizes, dtype, problem options and device facts */
     ak_space *space;

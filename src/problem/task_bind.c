@@ -141,6 +141,11 @@ static ak_status choose_implementation(ak_task *task, const ak_task_spec *spec, 
     return status;
 }
 
+static bool knows_name(const void *context, const char *name)
+{
+    return ak_task_knows(context, name);
+}
+
 static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_facts *device,
                       ak_error *err)
 {
@@ -186,6 +191,7 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
     AK_TRY(build_space(task, device, err));
     const char *rank = json_string_value(json_object_get(task->implementation->definition, "Rank"));
     task->rank = rank != NULL && task->recorded && !ak_task_knows(task, rank) ? NULL : rank;
+    AK_TRY(ak_objective_check(task->objective, knows_name, task, err));
     assert(task->implementation != NULL && task->constants != NULL && task->space != NULL);
     if (ak_problem_runnable(task->problem, NULL) == AK_OK && !task->recorded) {
         AK_TRY(ak_task_try_workspace(task, err));

@@ -16,7 +16,7 @@
 /* Read texts of a spec; task->problem must be set. A text that is NULL or empty means defaults.
  *given is false if `text` does not say which dtype. */
 ak_status ak_task_read_dtype(bool *given, ak_task *task, const char *text, ak_error *err);
-/* Reads problem options. Sets choice, number and choices_text. */
+/* Reads problem options. Sets choice, number, objective and choices_text. */
 ak_status ak_task_read_choices(ak_task *task, const char *text, ak_error *err);
 /* Reads sizes. Sets shape.size and size_text. A single number stands for every size. */
 ak_status ak_task_read_sizes(ak_task *task, const char *text, ak_error *err);

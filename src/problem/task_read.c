@@ -215,6 +215,14 @@ static ak_status set_choice(ak_task *task, const char *name, const char *value, 
 {
     const char *names[AK_CHOICES_MAX + 1] = {NULL};
     const ak_problem *problem = task->problem;
+    bool own = false;
+    for (size_t i = 0; i < problem->choice_count; i++) {
+        own = own || strcmp(problem->choices[i].name, AK_OBJECTIVE_CHOICE) == 0;
+    }
+    if (!own && strcmp(name, AK_OBJECTIVE_CHOICE) == 0) {
+        ak_objective_free(task->objective);
+        return ak_objective_parse(&task->objective, value, err);
+    }
     for (size_t i = 0; i < problem->choice_count; i++) {
         const ak_choice_spec *choice = &problem->choices[i];
         names[i] = choice->name;
@@ -267,6 +275,10 @@ ak_status ak_task_read_choices(ak_task *task, const char *text, ak_error *err)
         if (!usual || !choice->implicit) {
             print_choice(&canonical, task, i);
         }
+    }
+    if (task->objective != NULL) {
+        ak_buf_print(&canonical, "%s" AK_OBJECTIVE_CHOICE "=%s", canonical.length == 0 ? "" : ",",
+                     ak_objective_text(task->objective));
     }
     AK_TRY(ak_buf_take(&task->choices_text, &canonical, err));
 out:

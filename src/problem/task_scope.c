@@ -79,6 +79,7 @@ ak_status ak_task_choices_scope(ak_scope *out, ak_problem *problem, const char *
     ak_task task = {.problem = problem};
     ak_status status = ak_task_read_choices(&task, choices, err);
     ak_free(task.choices_text);
+    ak_objective_free(task.objective);
     return status == AK_OK ? set_choices(out, &task, err) : status;
 }
 

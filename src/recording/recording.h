@@ -22,6 +22,7 @@ typedef struct ak_record {
     ak_trial_status status;
     double value;   /* value of the objective as recorded; above 0 if ok, else 0 */
     double seconds; /* seconds that the trial cost */
+    double joules;  /* energy of one call; 0: not recorded */
 } ak_record;
 
 struct ak_recording {

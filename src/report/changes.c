@@ -38,17 +38,22 @@ static int by_ratio(const void *a, const void *b)
 
 static void keep_fastest(const ak_trial **fastest, const ak_trial *trial)
 {
-    if (*fastest == NULL || trial->median_ms < (*fastest)->median_ms) {
+    if (*fastest == NULL || ak_trial_cost(trial) < ak_trial_cost(*fastest)) {
         *fastest = trial;
     }
 }
 
 static contrast contrast_of(const ak_trial *from, const ak_trial *to)
 {
-    contrast c = {.ratio = from->median_ms / to->median_ms};
-    bool known = from->ci_low_ms > 0 && to->ci_low_ms > 0;
-    c.low = known ? from->ci_low_ms / to->ci_high_ms : c.ratio;
-    c.high = known ? from->ci_high_ms / to->ci_low_ms : c.ratio;
+    contrast c = {.ratio = ak_trial_cost(from) / ak_trial_cost(to)};
+    bool timed = !(from->cost > 0);
+    double from_low = timed ? from->ci_low_ms : from->cost_low;
+    double from_high = timed ? from->ci_high_ms : from->cost_high;
+    double to_low = timed ? to->ci_low_ms : to->cost_low;
+    double to_high = timed ? to->ci_high_ms : to->cost_high;
+    bool known = from_low > 0 && to_low > 0;
+    c.low = known ? from_low / to_high : c.ratio;
+    c.high = known ? from_high / to_low : c.ratio;
     return c;
 }
 

@@ -71,6 +71,13 @@ static bool named(const json_t *one, const char *name)
     return strcmp(ak_json_text_at(one, "name"), name) == 0;
 }
 
+/* Returns what candidates are compared by: the cost or, if the objective is the time, that. */
+static double cost_at(const json_t *one)
+{
+    double cost = ak_json_number_at(one, "cost");
+    return cost > 0 ? cost : ak_json_number_at(one, "ms");
+}
+
 /* Returns the candidate that won the finish; NULL if there is none. */
 static const json_t *winner_of(const json_t *finish)
 {
@@ -78,12 +85,12 @@ static const json_t *winner_of(const json_t *finish)
     const json_t *one, *fastest = NULL;
     json_array_foreach(finish, i, one)
     {
-        double ms = ak_json_number_at(one, "ms");
+        double ms = cost_at(one);
         if (named(one, "tuned")) {
             return one;
         }
         if (json_is_string(json_object_get(one, "config")) && ms > 0 &&
-            (fastest == NULL || ms < ak_json_number_at(fastest, "ms"))) {
+            (fastest == NULL || ms < cost_at(fastest))) {
             fastest = one;
         }
     }
@@ -132,10 +139,17 @@ static speed against(const json_t *result, const json_t *best, const json_t *oth
     return s;
 }
 
-static void print_speed(ak_buf *out, const speed *s, const char *name, const char *version)
+static void print_speed(ak_buf *out, const speed *s, const char *name, const char *version,
+                        const char *objective)
 {
     const char *gap = version[0] == 0 ? "" : " ";
-    ak_buf_puts(out, out->length == 0 ? "Its speed is " : ", ");
+    if (out->length > 0) {
+        ak_buf_puts(out, ", ");
+    } else if (strcmp(objective, "time") == 0) {
+        ak_buf_puts(out, "Its speed is ");
+    } else {
+        ak_buf_print(out, "Its merit by the objective %s is ", objective);
+    }
     if (strcmp(s->verdict, "undecided") == 0) {
         ak_buf_print(out, "not decided against %s%s%s", name, gap, version);
     } else if (strcmp(s->verdict, "tie") == 0) {
@@ -156,17 +170,17 @@ static void print_default(ak_buf *out, const json_t *best, const ak_report_model
         return; /* the best is the default; another sentence says so */
     }
     if (s.ratio > 0 && !named(best, "default")) {
-        print_speed(out, &s, "the default configuration", "");
+        print_speed(out, &s, "the default configuration", "", model->objective);
     } else if (best == NULL && model->default_trial != NULL && model->best.trial != NULL &&
                model->default_trial != model->best.trial) {
         const ak_trial *from = model->default_trial, *to = model->best.trial;
-        s = (speed){.ratio = from->median_ms / to->median_ms, .verdict = ""};
-        if (from->ci_low_ms > 0 && to->ci_low_ms > 0) {
+        s = (speed){.ratio = ak_trial_cost(from) / ak_trial_cost(to), .verdict = ""};
+        if (!(from->cost > 0) && from->ci_low_ms > 0 && to->ci_low_ms > 0) {
             s.low = from->ci_low_ms / to->ci_high_ms;
             s.high = from->ci_high_ms / to->ci_low_ms;
             s.verdict = verdict_of(model->result, s.low, s.high);
         }
-        print_speed(out, &s, "the default configuration", "");
+        print_speed(out, &s, "the default configuration", "", model->objective);
     }
 }
 
@@ -187,7 +201,7 @@ static void say_speeds(speaker *s)
         speed over = against(s->model->result, best, one, named(one, reference));
         if (over.ratio > 0) {
             print_speed(&text, &over, ak_json_text_at(one, "name"),
-                        ak_json_text_at(one, "version"));
+                        ak_json_text_at(one, "version"), s->model->objective);
         }
     }
     ak_buf_puts(&text, text.length == 0 ? "" : ".");

@@ -220,7 +220,7 @@ static ak_status centre(double *y, size_t *tasks_seen, const ak_trial *const *tr
                                                                            : AK_OK);
     for (size_t i = 0; i < count; i++) {
         AK_TRY(task_of(&task[i], tasks, trials[i], err));
-        y[i] = log(trials[i]->median_ms);
+        y[i] = log(ak_trial_cost(trials[i]));
         sum[task[i]] += y[i];
         members[task[i]]++;
     }

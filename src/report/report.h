@@ -53,6 +53,7 @@ typedef struct ak_report_best {
     const ak_trial *trial; /* NULL if it was resumed from another run */
     size_t evaluation;     /* 0: resumed */
     double ms, low_ms, high_ms, tflops, gbs, efficiency;
+    double value;   /* under the objective; 0: that is the time */
     double speedup; /* relative to the baseline; 0: no baseline */
     ak_placement placement;
     bool from_finish; /* the finish measured it again beside the baseline */
@@ -60,11 +61,12 @@ typedef struct ak_report_best {
 
 typedef struct ak_report_model {
     ak_run run;
+    char objective[AK_OBJECTIVE_NAME_BYTES]; /* "time" */
     json_t *options, *result, *environment; /* NULL if not recorded */
     ak_trial *trials;                       /* in the order of evaluation */
     size_t count, capacity;
     size_t elsewhere, elsewhere_ok; /* trials of the sizes' own runs, if the run has many sizes */
-    const ak_trial **ranking;       /* the successful ones, fastest first */
+    const ak_trial **ranking;       /* the successful ones, the best by the objective first */
     size_t ok_count;
     size_t top_count; /* how many of these count as the top in `values` */
     size_t by_status[AK_TRIAL_STATUS_COUNT];

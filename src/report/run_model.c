@@ -42,11 +42,12 @@ static bool keep_trial(void *context, const ak_trial *trial)
     return g->status == AK_OK;
 }
 
-static int by_time(const void *a, const void *b)
+static int by_cost(const void *a, const void *b)
 {
     const ak_trial *x = *(const ak_trial *const *)a, *y = *(const ak_trial *const *)b;
-    if (x->median_ms != y->median_ms) {
-        return x->median_ms < y->median_ms ? -1 : 1;
+    double a_cost = ak_trial_cost(x), b_cost = ak_trial_cost(y);
+    if (a_cost != b_cost) {
+        return a_cost < b_cost ? -1 : 1;
     }
     return x->id < y->id ? -1 : x->id > y->id;
 }
@@ -67,25 +68,24 @@ static ak_status rank(ak_report_model *model, ak_error *err)
         model->check_ns += trial->check_ns;
         model->measure_ns += trial->measure_ns;
         model->overhead_ns += trial->overhead_ns;
-        if (trial->status != AK_TRIAL_OK || trial->median_ms <= 0) {
+        if (ak_trial_cost(trial) <= 0) {
             continue;
         }
         model->ranking[model->ok_count++] = trial;
         if (model->step_count == 0 ||
-            trial->median_ms < model->steps[model->step_count - 1].trial->median_ms) {
+            ak_trial_cost(trial) < ak_trial_cost(model->steps[model->step_count - 1].trial)) {
             model->steps[model->step_count++] = (ak_report_step){i + 1, trial};
         }
     }
     for (size_t i = model->step_count; i > 0; i--) {
-        double best_ms = model->steps[model->step_count - 1].trial->median_ms;
+        double best = ak_trial_cost(model->steps[model->step_count - 1].trial);
         const ak_report_step *step = &model->steps[i - 1];
-        model->within_5 =
-            step->trial->median_ms <= 1.05 * best_ms ? step->evaluation : model->within_5;
-        model->within_1 =
-            step->trial->median_ms <= 1.01 * best_ms ? step->evaluation : model->within_1;
+        double cost = ak_trial_cost(step->trial);
+        model->within_5 = cost <= 1.05 * best ? step->evaluation : model->within_5;
+        model->within_1 = cost <= 1.01 * best ? step->evaluation : model->within_1;
     }
     if (model->ok_count > 0) {
-        qsort(model->ranking, model->ok_count, sizeof *model->ranking, by_time);
+        qsort(model->ranking, model->ok_count, sizeof *model->ranking, by_cost);
     }
     model->top_count = model->ok_count / 10 < TOP_MIN ? TOP_MIN : model->ok_count / 10;
     model->top_count = model->top_count < model->ok_count ? model->top_count : model->ok_count;
@@ -335,6 +335,7 @@ static void take_trial(ak_report_best *best, const ak_trial *trial)
     best->trial = trial;
     best->config = trial->config;
     best->ms = trial->median_ms;
+    best->value = ak_trial_value(trial);
     best->low_ms = trial->ci_low_ms;
     best->high_ms = trial->ci_high_ms;
     best->tflops = trial->tflops;
@@ -364,6 +365,7 @@ static void choose_best(ak_report_model *model)
             .config = config,
             .trial = trial,
             .ms = number(won, "ms"),
+            .value = number(won, "value"),
             .low_ms = json_number_value(json_array_get(interval, 0)),
             .high_ms = json_number_value(json_array_get(interval, 1)),
             .tflops = number(won, "tflops"),
@@ -387,7 +389,9 @@ static void choose_best(ak_report_model *model)
     if (best->trial != NULL) {
         best->evaluation = (size_t)(best->trial - model->trials) + 1;
     }
-    if (best->found && best->speedup <= 0 && model->baseline_ms > 0) {
+    (void)ak_choices_objective(model->objective, model->run.choices);
+    bool timed = strcmp(model->objective, "time") == 0;
+    if (best->found && best->speedup <= 0 && model->baseline_ms > 0 && timed) {
         best->speedup = model->baseline_ms / best->ms;
     }
 }

@@ -50,6 +50,9 @@ static void add_run(ak_section_builder *b, const ak_report_model *model)
     ak_section_pair(b, "size", run->size);
     ak_section_pair(b, "dtype", run->dtype);
     ak_section_pair(b, "options", run->choices);
+    if (strcmp(model->objective, "time") != 0) {
+        ak_section_pair(b, "objective", model->objective);
+    }
     ak_section_pair(b, "reference", ak_json_text_at(model->result, "checked_against"));
     ak_section_pair(b, "strategy", run->strategy);
     ak_section_pair(b, "started", run->started);
@@ -127,6 +130,9 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
         return;
     }
     ak_section_pair(b, "configuration", best->config);
+    if (best->value > 0) {
+        ak_section_pairf(b, "objective", "%s: %.4g", model->objective, best->value);
+    }
     if (best->high_ms > 0) {
         ak_section_pairf(b, "time", "%.4g ms (95 %% interval %.4g to %.4g)", best->ms, best->low_ms,
                          best->high_ms);
@@ -309,14 +315,19 @@ static void add_top(ak_section_builder *b, const ak_report_model *model)
     }
     ak_section_begin(b, "Fastest configurations", 6);
     b->section->note = "The first is shown in full, the others by their differences from it.";
+    const bool timed = strcmp(model->objective, "time") == 0;
+    const size_t c = timed ? 1 : 2;
     ak_section_column(b, 0, "#", true);
-    ak_section_column(b, 1, "ms", true);
-    ak_section_column(b, 2, "interval", true);
+    if (!timed) {
+        ak_section_column(b, 1, model->objective, true);
+    }
+    ak_section_column(b, c, "ms", true);
+    ak_section_column(b, c + 1, "interval", true);
     const bool memory = model->best.placement.memory_bound;
-    ak_section_column(b, 3, memory ? "GB/s" : "TFLOP/s", true);
-    ak_section_column(b, 4, "roofline", true);
-    ak_section_column(b, 5, "configuration", false);
-    b->section->below[5] = true;
+    ak_section_column(b, c + 2, memory ? "GB/s" : "TFLOP/s", true);
+    ak_section_column(b, c + 3, "roofline", true);
+    ak_section_column(b, c + 4, "configuration", false);
+    b->section->below[c + 4] = true;
     for (size_t i = 0; i < model->ok_count && i < AK_REPORT_ROWS_MAX; i++) {
         const ak_trial *trial = model->ranking[i];
         ak_buf changes = AK_BUF(AK_SECTION_CELL_BYTES_MAX);
@@ -327,6 +338,9 @@ static void add_top(ak_section_builder *b, const ak_report_model *model)
             b->status = ak_buf_status(&changes, b->err);
         }
         ak_section_cellf(b, "%zu", i + 1);
+        if (trial->cost > 0) {
+            ak_section_figure(b, "%.5g", ak_trial_value(trial));
+        }
         ak_section_ms(b, trial->median_ms);
         if (trial->ci_high_ms > 0) {
             ak_section_cellf(b, "%.4g .. %.4g", trial->ci_low_ms, trial->ci_high_ms);
@@ -381,17 +395,23 @@ static void add_convergence(ak_section_builder *b, const ak_report_model *model)
     ak_picture_convergence(&picture, model);
     ak_section_picture(b, &picture);
     ak_section_column(b, 0, "evaluation", true);
-    ak_section_column(b, 1, "best ms", true);
-    ak_section_column(b, 2, "speed-up", true);
-    ak_section_column(b, 3, "speed", false);
-    double first_ms = model->steps[0].trial->median_ms;
-    double last_ms = model->steps[model->step_count - 1].trial->median_ms;
+    const bool timed = strcmp(model->objective, "time") == 0;
+    ak_section_column(b, 1, timed ? "best ms" : model->objective, true);
+    ak_section_column(b, 2, timed ? "speed-up" : "gain", true);
+    ak_section_column(b, 3, timed ? "speed" : "gain", false);
+    double first = ak_trial_cost(model->steps[0].trial);
+    double last = ak_trial_cost(model->steps[model->step_count - 1].trial);
     for (size_t i = 0; i < model->step_count; i++) {
-        double ms = model->steps[i].trial->median_ms;
+        const ak_trial *trial = model->steps[i].trial;
+        double cost = ak_trial_cost(trial);
         ak_section_cellf(b, "%zu", model->steps[i].evaluation);
-        ak_section_ms(b, ms);
-        ak_section_figure(b, "%.2fx", first_ms / ms);
-        ak_section_cellf(b, "%.*s", (int)((double)(sizeof bar - 1) * last_ms / ms + 0.5), bar);
+        if (trial->cost > 0) {
+            ak_section_figure(b, "%.5g", ak_trial_value(trial));
+        } else {
+            ak_section_ms(b, cost);
+        }
+        ak_section_figure(b, "%.2fx", first / cost);
+        ak_section_cellf(b, "%.*s", (int)((double)(sizeof bar - 1) * last / cost + 0.5), bar);
     }
 }
 

@@ -41,7 +41,7 @@ static ak_status find_common(ak_versus *v, ak_error *err)
         if (ak_map_get(&at, of_a, b->config) && at < v->a.ok_count) {
             const ak_trial *a = v->a.ranking[at];
             v->common[v->common_count++] =
-                (ak_versus_common){.a = a, .b = b, .ratio = a->median_ms / b->median_ms};
+                (ak_versus_common){.a = a, .b = b, .ratio = ak_trial_cost(a) / ak_trial_cost(b)};
             /* The configuration is done: B's slower trials of it must not match again. */
             AK_TRY(ak_map_put(of_a, b->config, v->a.ok_count, err));
         }

@@ -127,7 +127,13 @@ static timing time_of(const json_t *finish, const ak_trial *trial)
     json_array_foreach(finish, i, one)
     {
         const json_t *interval = json_object_get(one, "ci_ms");
-        double ms = ak_json_number_at(one, "ms");
+        double ms = ak_json_number_at(one, "ms"), cost = ak_json_number_at(one, "cost");
+        if (cost > 0 && trial->config != NULL &&
+            same_config(json_object_get(one, "config"), trial->config)) {
+            return (timing){.ms = cost,
+                            .low = ak_json_number_at(one, "cost_low"),
+                            .high = ak_json_number_at(one, "cost_high")};
+        }
         if (ms > 0 && trial->config != NULL &&
             same_config(json_object_get(one, "config"), trial->config)) {
             return (timing){.ms = ms,
@@ -135,9 +141,9 @@ static timing time_of(const json_t *finish, const ak_trial *trial)
                             .high = json_number_value(json_array_get(interval, 1))};
         }
     }
-    return trial->status == AK_TRIAL_OK
-               ? (timing){trial->median_ms, trial->ci_low_ms, trial->ci_high_ms}
-               : (timing){0};
+    return trial->status != AK_TRIAL_OK ? (timing){0}
+           : trial->cost > 0 ? (timing){trial->cost, trial->cost_low, trial->cost_high}
+                             : (timing){trial->median_ms, trial->ci_low_ms, trial->ci_high_ms};
 }
 
 static timing none(void)

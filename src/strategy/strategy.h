@@ -93,7 +93,7 @@ typedef struct ak_proposal {
 typedef struct ak_observation {
     const ak_config *config;
     bool ok;
-    double ms;              /* median if ok */
+    double ms;              /* median if ok; with another objective than the time, the cost */
     double low_ms, high_ms; /* 95 % interval of ms; 0: see `trial` */
     const ak_trial *trial;  /* full record, valid during the call; NULL if there is none */
     bool again;             /* the result of a recheck, which replaces the earlier observation */

@@ -20,6 +20,23 @@ void ak_tuning_announce_phase(const ak_tuning *r, const char *name)
     ak_event_send(&r->events, "phase", json_pack("{s:s}", "name", name));
 }
 
+/* Adds a value under the task's objective; nothing if that is the time. */
+static bool set_value(json_t *fields, const char *key, const ak_tuning *r, double cost)
+{
+    const ak_objective *objective = r->task->objective;
+    return objective == NULL || !(cost > 0) ||
+           ak_json_set_real(fields, key, ak_objective_value(objective, cost));
+}
+
+static bool set_objective(json_t *fields, const ak_tuning *r)
+{
+    const ak_objective *objective = r->task->objective;
+    return objective == NULL ||
+           (ak_json_set_text(fields, "objective", ak_objective_text(objective)) &&
+            ak_json_set_text(fields, "unit", ak_objective_unit(objective)) &&
+            set_value(fields, "best_value", r, r->best_cost));
+}
+
 static void announce_start(const ak_tuning *r)
 {
     const ak_task *task = r->task;
@@ -35,6 +52,7 @@ static void announce_start(const ak_tuning *r)
            ak_json_set_text(fields, "size", task->size_text) &&
            ak_json_set_text(fields, "dtype", ak_dtype_text(task->dtype)) &&
            ak_json_set_text(fields, "choices", task->choices_text) &&
+           set_objective(fields, r) &&
            ak_json_set_text(fields, "checked_against", ak_task_reference(task)) &&
            ak_json_set_text(fields, "strategy", r->asked) &&
            ak_json_set(fields, "strategy_is_default", json_boolean(r->options->strategy == NULL)) &&
@@ -109,6 +127,7 @@ void ak_tuning_announce_library(const ak_tuning *r, const ak_compared *library)
     (void)(ak_json_set_text(fields, "name", library->name) &&
            ak_json_set_text(fields, "version", library->version) &&
            ak_json_set_real(fields, "ms", library->median_ms) &&
+           set_value(fields, "value", r, library->cost) && set_objective(fields, r) &&
            ak_json_set_real(fields, "tflops", library->tflops) &&
            ak_json_set_real(fields, "gbs", library->gbs));
     ak_event_send(&r->events, "baseline", fields);
@@ -128,6 +147,8 @@ void ak_tuning_announce_trial(const ak_tuning *r, const ak_trial *trial, bool is
     (void)(ak_json_set(fields, "default", json_boolean(is_default)) &&
            ak_json_set(fields, "n", json_integer((json_int_t)r->result->evaluated)) &&
            ak_json_set(fields, "evaluations", json_integer((json_int_t)r->evaluations)) &&
+           set_value(fields, "value", r, ak_trial_cost(trial)) && set_objective(fields, r) &&
+           set_value(fields, "default_value", r, r->default_cost) &&
            ak_json_set_real(fields, "best_ms", r->best_ms) &&
            ak_json_set_real(fields, "default_ms", r->default_ms) &&
            ak_json_set_real(fields, "baseline_ms", r->library_ms) &&

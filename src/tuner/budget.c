@@ -72,9 +72,9 @@ static double finish_seconds(const ak_tuning *r)
 
 static bool reached_target(const ak_tuning *r)
 {
-    double reference_ms = r->library_ms > 0 ? r->library_ms : r->default_ms;
-    return r->options->target_speedup > 0 && reference_ms > 0 && r->best_ms > 0 &&
-           reference_ms / r->best_ms >= r->options->target_speedup;
+    double reference = r->library_cost > 0 ? r->library_cost : r->default_cost;
+    return r->options->target_speedup > 0 && reference > 0 && r->best_cost > 0 &&
+           reference / r->best_cost >= r->options->target_speedup;
 }
 
 const char *ak_tuning_stop_reason(const ak_tuning *r)

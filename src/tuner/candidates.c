@@ -19,9 +19,9 @@ typedef struct wrong {
     size_t count;
 } wrong;
 
-static int by_ms(const void *a, const void *b)
+static int by_cost(const void *a, const void *b)
 {
-    double x = ((const ak_seen *)a)->ms, y = ((const ak_seen *)b)->ms;
+    double x = ((const ak_seen *)a)->cost, y = ((const ak_seen *)b)->cost;
     return (x > y) - (x < y);
 }
 
@@ -48,19 +48,19 @@ static bool has_config(const ak_seen *list, size_t count, const ak_config *confi
     return false;
 }
 
-/* Sorts the history: trials that worked come first, by their times. Returns their number. */
+/* Sorts the history: trials that worked come first, by their costs. Returns their number. */
 static size_t sort_history(ak_tuning *r)
 {
     size_t ok = 0;
     for (size_t i = 0; i < r->history_count; i++) {
-        if (r->history[i].ms > 0) {
+        if (r->history[i].cost > 0) {
             ak_seen kept = r->history[i];
             r->history[i] = r->history[ok];
             r->history[ok++] = kept;
         }
     }
     if (ok > 0) {
-        qsort(r->history, ok, sizeof *r->history, by_ms);
+        qsort(r->history, ok, sizeof *r->history, by_cost);
     }
     return ok;
 }
@@ -84,7 +84,7 @@ static void rank(ak_candidates *out, ak_tuning *r, const wrong * not )
         }
     }
     const ak_seen *plain = ak_tuning_find(r, &fallback);
-    if (plain != NULL && plain->ms > 0 && !has_config(out->list, out->count, &fallback) &&
+    if (plain != NULL && plain->cost > 0 && !has_config(out->list, out->count, &fallback) &&
         !has_config(not ->list, not ->count, &fallback)) {
         out->list[out->count++] = *plain;
     }

@@ -76,7 +76,7 @@ static bool learn(void *context, const ak_trial *trial)
     candidate *c = context;
     double distance = ak_near_sizes(trial->size, c->task->size_text);
     size_t at = 0;
-    bool ok = trial->status == AK_TRIAL_OK && trial->median_ms > 0;
+    bool ok = ak_trial_cost(trial) > 0;
     if (distance > log2(NEAR) || !(ok || (distance == 0 && is_lasting(trial))) ||
         strlen(trial->size) >= sizeof c->sizes[0].size) {
         return true;
@@ -94,7 +94,7 @@ static bool learn(void *context, const ak_trial *trial)
         c->count++;
     }
     if (ok) {
-        k->ms = k->ms <= 0 || trial->median_ms < k->ms ? trial->median_ms : k->ms;
+        k->ms = k->ms <= 0 || ak_trial_cost(trial) < k->ms ? ak_trial_cost(trial) : k->ms;
         k->trials++;
     } else {
         tell_why(k->why, trial);
@@ -177,7 +177,7 @@ static ak_status try_default(candidate *c, ak_session *session, const chooser *c
     AK_TRY(trial->strategy == NULL ? ak_fail_memory(err) : AK_OK);
     AK_TRY(archive == NULL ? AK_OK : keep_trial(archive, trial, ch, err));
     if (trial->status == AK_TRIAL_OK) {
-        c->ms = trial->median_ms;
+        c->ms = ak_trial_cost(trial);
     } else {
         tell_why(c->why, trial);
     }

@@ -130,7 +130,7 @@ static bool take_trial(void *context, const ak_trial *trial)
     if (says_nothing(trial)) {
         return true;
     }
-    double ms = trial->status == AK_TRIAL_OK ? trial->median_ms : HUGE_VAL;
+    double ms = trial->status == AK_TRIAL_OK ? ak_trial_cost(trial) : HUGE_VAL;
     r->status = ak_config_text_to_json(&values, trial->config, "a trial of the archive", r->err);
     if (r->status == AK_OK) {
         r->status = ak_like_add(r->like, values, ms, r->err);

@@ -144,6 +144,12 @@ static ak_status set_best(ak_tuning *r, const ak_seen *winner, const ak_compared
     best->median_ms = measured == NULL ? winner->ms : measured->median_ms;
     best->ci_low_ms = measured == NULL ? winner->low_ms : measured->ci_low_ms;
     best->ci_high_ms = measured == NULL ? winner->high_ms : measured->ci_high_ms;
+    best->joules = measured == NULL ? winner->joules : measured->joules;
+    if (r->task->objective != NULL) {
+        best->cost = measured == NULL ? winner->cost : measured->cost;
+        best->cost_low = measured == NULL ? 0 : measured->cost_low;
+        best->cost_high = measured == NULL ? 0 : measured->cost_high;
+    }
     ak_status status = ak_session_complete(best, &r->session, &winner->config, r->id, err);
     r->result->found = status == AK_OK;
     ak_session_place(&r->result->placement, &r->session, best->median_ms);
@@ -168,13 +174,14 @@ static ak_status settle_for_search(ak_tuning *r, const ak_candidates *candidates
     return set_best(r, &candidates->list[0], NULL, err);
 }
 
-/* Returns the index of the fastest measured candidate, or the count if there is none. */
-static size_t fastest(const ak_candidates *candidates, const ak_compared *list)
+/* Returns the index of the best measured candidate, or the count if there is none. */
+static size_t best_of(const ak_candidates *candidates, const ak_compared *list)
 {
     size_t best = candidates->count;
     for (size_t i = 0; i < candidates->count; i++) {
-        if (list[i].median_ms > 0 &&
-            (best == candidates->count || list[i].median_ms < list[best].median_ms)) {
+        double cost = ak_compared_cost(&list[i]);
+        if (cost > 0 &&
+            (best == candidates->count || cost < ak_compared_cost(&list[best]))) {
             best = i;
         }
     }
@@ -185,14 +192,15 @@ static ak_status choose_best(ak_tuning *r, const lineup *l, const ak_comparison_
                              ak_error *err)
 {
     ak_tune_result *result = r->result;
-    size_t winner = fastest(&l->chosen, comparison->list);
+    size_t winner = best_of(&l->chosen, comparison->list);
     if (winner == l->chosen.count) {
         return AK_OK; /* no candidate was measured */
     }
     ak_compared *measured = &result->candidates[winner];
     result->tuned = winner;
     result->speedup = measured->ratio;
-    AK_DO(ak_summary(&result->summary, comparison, l->all, winner, l->fallback, err));
+    AK_DO(ak_summary(&result->summary, comparison, l->all, winner, l->fallback,
+                     r->task->objective, err));
     char *tuned = ak_strdup("tuned");
     if (tuned == NULL) {
         return ak_fail_memory(err);

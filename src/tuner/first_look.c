@@ -45,6 +45,7 @@ ak_status ak_tuning_first_look(ak_tuning *r, ak_error *err)
     }
     if (comparison.library < count) {
         r->library_ms = comparison.list[comparison.library].median_ms;
+        r->library_cost = ak_compared_cost(&comparison.list[comparison.library]);
         r->advisor.options.library = names[comparison.library];
         r->advisor.options.library_ms = r->library_ms;
     }

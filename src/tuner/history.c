@@ -1,5 +1,4 @@
-/* history.c: stores the result of each configuration that a run has evaluated, and the best time so
-   far. */
+/* history.c: stores the result of each configuration that a run has evaluated, and the best so far. */
 #include <assert.h>
 #include <string.h>
 
@@ -24,12 +23,13 @@ const ak_seen *ak_tuning_find(const ak_tuning *r, const ak_config *config)
     return i < r->history_count ? &r->history[i] : NULL;
 }
 
-static void note_gain(ak_tuning *r, double ms)
+static void note_gain(ak_tuning *r, double cost, double ms)
 {
-    if (ms > 0 && (r->best_ms <= 0 || ms < r->best_ms)) {
-        if (r->best_ms <= 0 || ms < r->best_ms * (1 - GAIN)) {
+    if (cost > 0 && (r->best_cost <= 0 || cost < r->best_cost)) {
+        if (r->best_cost <= 0 || cost < r->best_cost * (1 - GAIN)) {
             r->last_gain = r->result->evaluated;
         }
+        r->best_cost = cost;
         r->best_ms = ms;
     }
 }
@@ -37,22 +37,24 @@ static void note_gain(ak_tuning *r, double ms)
 ak_status ak_tuning_remember(ak_tuning *r, const ak_config *config, const ak_trial *trial,
                              bool repeated, ak_error *err)
 {
-    double ms = trial->status == AK_TRIAL_OK ? trial->median_ms : 0;
+    double ms = trial->status == AK_TRIAL_OK ? trial->median_ms : 0, cost = ak_trial_cost(trial);
     void *list = r->history;
     assert(ak_tuning_find(r, config) == NULL); /* resume.c and search.c ensure this by their keys */
     AK_DO(ak_grow(&list, &r->history_capacity, r->history_count + 1, sizeof *r->history, err));
     r->history = list;
     r->history[r->history_count++] =
         (ak_seen){.config = *config,
+                  .cost = cost,
                   .ms = ms,
+                  .joules = trial->joules,
                   .low_ms = trial->ci_low_ms,
                   .high_ms = trial->ci_high_ms,
                   .trial = trial->id,
                   .device = ak_pool_device_named(r->session.pool, trial->measured_on)};
-    note_gain(r, ms);
+    note_gain(r, cost, ms);
     ak_observation observation = {.config = config,
-                                  .ok = ms > 0,
-                                  .ms = ms,
+                                  .ok = cost > 0,
+                                  .ms = cost,
                                   .trial = trial,
                                   .repeated = repeated,
                                   .expected = ak_tuning_expected_trials(r)};
@@ -65,20 +67,26 @@ ak_status ak_tuning_correct(ak_tuning *r, const ak_config *config, const ak_comp
 {
     size_t at = index_of(r, config);
     if (at < r->history_count) {
+        r->history[at].cost = ak_compared_cost(measured);
         r->history[at].ms = measured->median_ms;
+        r->history[at].joules = measured->joules;
         r->history[at].low_ms = measured->ci_low_ms;
         r->history[at].high_ms = measured->ci_high_ms;
     }
-    r->best_ms = 0;
+    r->best_cost = 0;
     for (size_t i = 0; i < r->history_count; i++) {
-        double ms = r->history[i].ms;
-        r->best_ms = ms > 0 && (r->best_ms <= 0 || ms < r->best_ms) ? ms : r->best_ms;
+        const ak_seen *seen = &r->history[i];
+        if (seen->cost > 0 && (r->best_cost <= 0 || seen->cost < r->best_cost)) {
+            r->best_cost = seen->cost;
+            r->best_ms = seen->ms;
+        }
     }
+    bool timed = r->task->objective == NULL;
     ak_observation observation = {.config = config,
                                   .ok = true,
-                                  .ms = measured->median_ms,
-                                  .low_ms = measured->ci_low_ms,
-                                  .high_ms = measured->ci_high_ms,
+                                  .ms = ak_compared_cost(measured),
+                                  .low_ms = timed ? measured->ci_low_ms : measured->cost_low,
+                                  .high_ms = timed ? measured->ci_high_ms : measured->cost_high,
                                   .again = true};
     return r->ops->observe(r->strategy, &observation, err);
 }

@@ -94,12 +94,23 @@ static json_t *verdict_of(const ak_compared *list, size_t count, size_t which)
     return which < count ? verdict_json(list[which].verdict) : json_null();
 }
 
-static json_t *candidate_json(const ak_compared *c, const ak_space *space)
+/* Adds the energy and, with an objective other than the time, the cost and the value. */
+static bool set_costs(json_t *object, double joules, double cost, double low, double high,
+                      const ak_task *task)
+{
+    return (!(joules > 0) || ak_json_set_real(object, "joules", joules)) &&
+           (!(cost > 0) ||
+            (ak_json_set_real(object, "value", ak_objective_value(task->objective, cost)) &&
+             ak_json_set_real(object, "cost", cost) && ak_json_set_real(object, "cost_low", low) &&
+             ak_json_set_real(object, "cost_high", high)));
+}
+
+static json_t *candidate_json(const ak_compared *c, const ak_task *task)
 {
     json_t *object = json_object();
     bool good = ak_json_set_text(object, "name", c->name) &&
                 ak_json_set_text(object, "version", c->version) &&
-                ak_json_set(object, "config", config_json(c->config, space)) &&
+                ak_json_set(object, "config", config_json(c->config, task->space)) &&
                 ak_json_set_text(object, "library", c->library) &&
                 ak_json_set_text(object, "reason", c->reason) &&
                 ak_json_set_real(object, "ms", c->median_ms > 0 ? c->median_ms : NAN) &&
@@ -118,7 +129,8 @@ static json_t *candidate_json(const ak_compared *c, const ak_space *space)
                 ak_json_set(object, "temperature_celsius", measured(c->temperature_celsius)) &&
                 ak_json_set_text(object, "throttle", c->throttle) &&
                 ak_json_set(object, "utilisation", measured(c->utilisation)) &&
-                ak_json_set_text(object, "overlap", c->overlap);
+                ak_json_set_text(object, "overlap", c->overlap) &&
+                set_costs(object, c->joules, c->cost, c->cost_low, c->cost_high, task);
     if (!good) {
         json_decref(object);
         return NULL;
@@ -126,11 +138,11 @@ static json_t *candidate_json(const ak_compared *c, const ak_space *space)
     return object;
 }
 
-static json_t *candidates_json(const ak_compared *list, size_t count, const ak_space *space)
+static json_t *candidates_json(const ak_compared *list, size_t count, const ak_task *task)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++) {
-        if (json_array_append_new(array, candidate_json(&list[i], space)) != 0) {
+        if (json_array_append_new(array, candidate_json(&list[i], task)) != 0) {
             json_decref(array);
             return NULL;
         }
@@ -159,6 +171,7 @@ static bool set_task(json_t *object, const ak_task *task)
            ak_json_set_text(object, "size", task->size_text) &&
            ak_json_set_text(object, "dtype", ak_dtype_text(task->dtype)) &&
            ak_json_set_text(object, "choices", task->choices_text) &&
+           ak_json_set_text(object, "objective", ak_objective_text(task->objective)) &&
            ak_json_set_text(object, "checked_against", ak_task_reference(task)) &&
            ak_json_set(object, "seed", json_integer((json_int_t)task->seed));
 }
@@ -178,7 +191,8 @@ static json_t *best_json(const ak_tune_result *result, const ak_task *task)
                 ak_json_set_real(object, "efficiency", best->efficiency) &&
                 ak_json_set_text(object, "bound", best->bound) &&
                 ak_json_set_real(object, "speedup", result->speedup > 0 ? result->speedup : NAN) &&
-                ak_json_set(object, "trial", json_integer(best->id));
+                ak_json_set(object, "trial", json_integer(best->id)) &&
+                set_costs(object, best->joules, best->cost, best->cost_low, best->cost_high, task);
     if (!good) {
         json_decref(object);
         return NULL;
@@ -246,7 +260,7 @@ ak_status ak_tune_result_json(char **out_text, const ak_tune_result *result, con
                     result->found ? ak_placement_json(&result->placement) : json_null()) &&
         ak_json_set(object, "baseline", baseline_json(result)) &&
         ak_json_set(object, "contestants",
-                    candidates_json(result->candidates, result->candidate_count, task->space)) &&
+                    candidates_json(result->candidates, result->candidate_count, task)) &&
         ak_json_set(object, "reference",
                     result->reference < result->candidate_count
                         ? json_string(result->candidates[result->reference].name)
@@ -275,7 +289,7 @@ ak_status ak_comparison_json(char **out_text, const ak_comparison *comparison, c
         set_task(object, task) &&
         ak_json_set(object, "roofline", ak_placement_json(&comparison->placement)) &&
         ak_json_set(object, "contestants",
-                    candidates_json(comparison->candidates, comparison->count, task->space)) &&
+                    candidates_json(comparison->candidates, comparison->count, task)) &&
         ak_json_set(object, "reference",
                     comparison->reference < comparison->count
                         ? json_string(comparison->candidates[comparison->reference].name)

@@ -33,8 +33,11 @@
 /* An evaluated configuration. */
 typedef struct ak_seen {
     ak_config config;
-    double ms;              /* 0 if it failed */
-    double low_ms, high_ms; /* 95 % interval */
+    double cost;            /* what the task's objective makes small, the time in ms by default; 0
+                               if it failed */
+    double low_ms, high_ms; /* 95 % interval of the time */
+    double ms;              /* time; 0 if it failed */
+    double joules;          /* 0: not measured */
     int64_t trial;          /* id in the archive */
     size_t device;          /* index of the device that measured it in the task's list */
 } ak_seen;
@@ -75,14 +78,15 @@ typedef struct ak_tuning {
     bool deferred; /* the archive may delay writes while it is locked */
 
     /* Set by first_look.c. */
-    double library_ms;                  /* time of the fastest library; 0 if there is none */
+    double library_ms, library_cost;    /* of the best library; 0 if there is none */
     double survey_ms[AK_LIBRARIES_MAX]; /* times of the libraries that take part, in their order */
 
     /* Changed by history.c with each trial and each corrected time; candidates.c sorts the history
        when the search is over. */
     ak_seen *history;
     size_t history_count, history_capacity;
-    double best_ms;   /* 0 until a configuration works */
+    double best_cost; /* 0 until a configuration works */
+    double best_ms;   /* time of the best */
     size_t last_gain; /* number of evaluations at the last gain */
 
     /* Changed by search.c. */
@@ -91,7 +95,7 @@ typedef struct ak_tuning {
     size_t sent;          /* number of jobs submitted in this run */
     size_t lost;          /* number of devices given up */
     bool default_ended;   /* the default was tried, with any outcome */
-    double default_ms;
+    double default_ms, default_cost;
     double check_seconds;   /* seconds for the check of the latest correct trial */
     double compile_seconds; /* longest compilation of a correct trial */
     bool exhausted;         /* the strategy has no more proposals */

@@ -63,7 +63,9 @@ static ak_status submit(ak_tuning *r, const ak_proposal *proposal, const char *s
                           .used = true};
     ak_job job = {
         .kind = AK_JOB_TRIAL, .id = flight->job, .config = proposal->config, .own_size = true};
-    job.timer.give_up_ms = r->best_ms > 0 ? r->best_ms * HOPELESS : 0;
+    /* A slower configuration may be the better one if the objective is not the time. */
+    bool timed = r->task->objective == NULL && r->best_ms > 0;
+    job.timer.give_up_ms = timed ? r->best_ms * HOPELESS : 0;
     r->sent++;
     return ak_pool_submit(r->session.pool, &job, err);
 }
@@ -90,7 +92,7 @@ static ak_status measure_again(ak_tuning *r, const ak_config *doubts, size_t cou
         return status == AK_CANCELLED ? AK_OK : status;
     }
     for (size_t i = 0; i < count; i++) {
-        if (comparison.list[i].median_ms > 0) {
+        if (ak_compared_cost(&comparison.list[i]) > 0) {
             AK_TRY(ak_tuning_correct(r, &doubts[i], &comparison.list[i], err));
         }
     }
@@ -219,6 +221,7 @@ static void count_trial(ak_tuning *r, const ak_trial *trial, bool is_default, bo
     r->default_ended = r->default_ended || is_default;
     if (ok && is_default) {
         r->default_ms = trial->median_ms;
+        r->default_cost = ak_trial_cost(trial);
     }
     if (ok && !repeated) {
         double compile = (double)trial->compile_ns / 1e9;
@@ -344,7 +347,7 @@ static ak_status drain(ak_tuning *r, bool late, ak_error *err)
     while (!ak_tuning_cancelled(r)) {
         bool fault = false;
         size_t waiting = ak_pool_pending(r->session.pool);
-        if (late && r->best_ms > 0 && r->default_ended) {
+        if (late && r->best_cost > 0 && r->default_ended) {
             ak_pool_withdraw(r->session.pool);
         }
         if (ak_pool_pending(r->session.pool) == 0) {

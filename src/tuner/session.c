@@ -332,6 +332,46 @@ static bool place_trial(ak_trial *trial, const ak_session *session)
     return good;
 }
 
+/* Computes the cost at the medians and, as an interval, the least and the most of it where time and
+   energy are at the ends of theirs. A trial that has no cost fails. */
+static ak_status set_cost(ak_trial *trial, const ak_session *session, const ak_config *config,
+                          ak_error *err)
+{
+    const ak_task *task = session->task;
+    ak_scope *scope = NULL;
+    ak_error why = AK_ERROR_INIT;
+    ak_objective_facts facts = {.ms = trial->median_ms,
+                                .joules = trial->joules,
+                                .flops = task->shape.flops,
+                                .traffic = task->shape.traffic,
+                                .has_code = true,
+                                .registers = trial->registers,
+                                .shared_bytes = trial->shared_bytes,
+                                .spill_bytes = trial->spill_bytes,
+                                .code_bytes = trial->code_bytes};
+    AK_DO(ak_task_scope(&scope, task, &task->shape, config, err));
+    ak_status status = ak_objective_cost(&trial->cost, task->objective, scope, &facts, &why);
+    trial->cost_low = trial->cost_high = trial->cost;
+    const double times[] = {trial->ci_low_ms, trial->ci_high_ms};
+    const double energies[] = {trial->joules_low, trial->joules_high};
+    for (int i = 0; status == AK_OK && i < 4; i++) {
+        double cost;
+        facts.ms = times[i / 2] > 0 ? times[i / 2] : trial->median_ms;
+        facts.joules = energies[i % 2] > 0 ? energies[i % 2] : trial->joules;
+        if (ak_objective_cost(&cost, task->objective, scope, &facts, NULL) == AK_OK) {
+            trial->cost_low = cost < trial->cost_low ? cost : trial->cost_low;
+            trial->cost_high = cost > trial->cost_high ? cost : trial->cost_high;
+        }
+    }
+    ak_scope_free(scope);
+    if (status != AK_OK && status != AK_NO_MEMORY) {
+        trial->status = AK_TRIAL_REJECTED;
+        trial->cost = trial->cost_low = trial->cost_high = 0;
+        return set_text(&trial->reason, why.text) ? AK_OK : ak_fail_memory(err);
+    }
+    return status == AK_OK ? AK_OK : ak_fail_memory(err);
+}
+
 ak_status ak_session_complete(ak_trial *trial, const ak_session *session, const ak_config *config,
                               const char *run, ak_error *err)
 {
@@ -355,6 +395,9 @@ ak_status ak_session_complete(ak_trial *trial, const ak_session *session, const 
                 set_text(&trial->environment, session->environment);
     if (good && trial->status == AK_TRIAL_OK && trial->median_ms > 0) {
         good = place_trial(trial, session);
+        if (good && task->objective != NULL && trial->status == AK_TRIAL_OK && trial->cost <= 0) {
+            return set_cost(trial, session, config, err);
+        }
     }
     return good ? AK_OK : ak_fail_memory(err);
 }

@@ -12,6 +12,11 @@
 #include "base/alloc.h"
 #include "measure/verdict.h"
 
+double ak_compared_cost(const ak_compared *c)
+{
+    return c->median_ms > 0 && c->cost > 0 ? c->cost : c->median_ms;
+}
+
 void ak_compared_free(ak_compared *list, size_t count)
 {
     for (size_t i = 0; list != NULL && i < count; i++) {
@@ -82,6 +87,52 @@ static void set_times(ak_compared *c, const ak_session *session, const ak_compar
     c->efficiency = roof.efficiency;
 }
 
+/* Computes the cost in each round, with its median and interval. A candidate without a cost has no
+   result: what an objective reads of machine code is not known of libraries. */
+static ak_status set_costs(ak_compared *c, const ak_task *task,
+                           const ak_comparison_candidate *candidate, ak_comparison_entry *entry,
+                           ak_error *err)
+{
+    ak_scope *scope = NULL;
+    ak_stats stats;
+    ak_error why = AK_ERROR_INIT;
+    ak_status status = AK_OK;
+    entry->costs = ak_alloc(entry->sample_count, sizeof(double));
+    AK_TRY(entry->costs == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(ak_task_scope(&scope, task, &task->shape, candidate->config, err));
+    for (size_t i = 0; status == AK_OK && i < entry->sample_count; i++) {
+        const ak_objective_facts facts = {
+            .ms = entry->samples_ms[i],
+            .joules = entry->joules == NULL ? 0 : entry->joules[i],
+            .flops = task->shape.flops,
+            .traffic = task->shape.traffic,
+            .has_code = entry->code.known,
+            .registers = entry->code.registers,
+            .shared_bytes = entry->code.shared_bytes,
+            .spill_bytes = entry->code.spill_bytes,
+            .code_bytes = entry->code.code_bytes,
+        };
+        status = ak_objective_cost(&entry->costs[i], task->objective, scope, &facts, &why);
+    }
+    if (status != AK_OK) {
+        AK_TRY(status == AK_NO_MEMORY ? ak_fail_memory(err) : AK_OK);
+        c->median_ms = c->ci_low_ms = c->ci_high_ms = 0;
+        AK_TRY(copy_text(&c->reason, why.text, err));
+        goto out;
+    }
+    ak_stats_of(&stats, entry->costs, entry->sample_count);
+    c->cost = stats.median;
+    c->cost_low = stats.low;
+    c->cost_high = stats.high;
+    if (entry->joules != NULL) {
+        ak_stats_of(&stats, entry->joules, entry->sample_count);
+        c->joules = stats.median;
+    }
+out:
+    ak_scope_free(scope);
+    return status;
+}
+
 static ak_status set_conditions(ak_compared *c, const ak_conditions *conditions, ak_error *err)
 {
     char reasons[AK_THROTTLE_BYTES];
@@ -95,7 +146,7 @@ static ak_status set_conditions(ak_compared *c, const ak_conditions *conditions,
 
 static ak_status describe(ak_compared *c, const ak_session *session,
                           const ak_comparison_candidate *candidate, const char *name,
-                          const ak_comparison_entry *entry, ak_error *err)
+                          ak_comparison_entry *entry, ak_error *err)
 {
     ak_status status = AK_OK;
     AK_TRY(candidate->baseline != NULL
@@ -107,6 +158,9 @@ static ak_status describe(ak_compared *c, const ak_session *session,
         AK_TRY(copy_text(&c->reason, why, err));
     } else if (entry->sample_count > 0) {
         set_times(c, session, entry);
+        if (session->task->objective != NULL) {
+            AK_TRY(set_costs(c, session->task, candidate, entry, err));
+        }
     }
     if (entry->overlap != AK_OVERLAP_UNKNOWN) {
         AK_TRY(copy_text(&c->overlap, ak_overlap_text(entry->overlap), err));
@@ -126,6 +180,12 @@ static bool disturbed_in(const ak_comparison_entry *entry, size_t round)
            entry->waited[round] > AK_VERDICT_DISTURBED;
 }
 
+/* Returns what is compared: the costs, or the times if the objective is the time. */
+static const double *samples_of(const ak_comparison_entry *entry)
+{
+    return entry->costs != NULL ? entry->costs : entry->samples_ms;
+}
+
 /* Computes the speed of `mine` relative to `theirs`. *clean is false if too few rounds were
    undisturbed (measure/verdict.h). */
 static ak_status pair(ak_stats *out, bool *clean, const ak_comparison_entry *theirs,
@@ -140,7 +200,7 @@ static ak_status pair(ak_stats *out, bool *clean, const ak_comparison_entry *the
     for (size_t i = 0; i < rounds; i++) {
         disturbed[i] = disturbed_in(mine, i) || disturbed_in(theirs, i);
     }
-    *clean = ak_verdict_ratio(out, theirs->samples_ms, mine->samples_ms, disturbed, rounds, group);
+    *clean = ak_verdict_ratio(out, samples_of(theirs), samples_of(mine), disturbed, rounds, group);
     ak_free(disturbed);
     return AK_OK;
 }
@@ -158,7 +218,7 @@ static void set_speed(ak_speed *out, const ak_stats *ratio)
 /* The state of one comparison. If there is a control, its entry is the last. */
 typedef struct comparison {
     const ak_comparison_spec *spec;
-    const ak_result *result;
+    ak_result *result;
     ak_comparison_result *out;
     ak_stats control;
     size_t twice; /* index of the candidate that takes part twice in the end */
@@ -215,7 +275,7 @@ static void choose_reference(comparison *d)
         const char *library = spec->candidates[i].baseline;
         first = ran(d, i) ? i : first;
         if (library != NULL && ran(d, i) && strcmp(library, AK_BASELINE_COPY) != 0 &&
-            (best == spec->count || d->out->list[i].median_ms <= d->out->list[best].median_ms)) {
+            (best == spec->count || ak_compared_cost(&d->out->list[i]) <= ak_compared_cost(&d->out->list[best]))) {
             best = i;
         }
     }

@@ -71,7 +71,7 @@ static void print_speed(ak_buf *out, const ak_speed *speed, const char *times, c
 }
 
 ak_status ak_summary(char **out, const ak_comparison_result *comparison, size_t count, size_t which,
-                     size_t fallback, ak_error *err)
+                     size_t fallback, const ak_objective *objective, ak_error *err)
 {
     ak_buf text = AK_BUF(SUMMARY_MAX);
     const ak_compared *mine = &comparison->list[which];
@@ -91,28 +91,35 @@ ak_status ak_summary(char **out, const ak_comparison_result *comparison, size_t 
         if (has_default) {
             const char *name = comparison->list[fallback].name;
             bool is_default = strcmp(name, "default") == 0;
-            print_speed(&text, &mine->over_default, "", is_default ? "the default" : name);
+            print_speed(&text, &mine->over_default, objective == NULL ? "" : "as good as ",
+                        is_default ? "the default" : name);
         }
         if (library != NULL) {
             char name[160];
             bool brief = library->version != NULL && strlen(library->version) <= VERSION_BESIDE;
             (void)snprintf(name, sizeof name, "%.80s%s%.40s", library->name, brief ? " " : "",
                            brief ? library->version : "");
-            print_speed(&text, &beside, "the speed of ", name);
+            print_speed(&text, &beside, objective == NULL ? "the speed of " : "as good as ", name);
         }
     }
     if (open || open_library) {
         print_why(&text, open_library ? &beside : &mine->over_default, &comparison->noise);
     }
     if (which == fallback && text.length == 0) {
+        const char *more = objective == NULL ? "faster" : "better";
         bool rival = has_open_rival(comparison, count, fallback);
-        ak_buf_puts(&text, rival ? "whether anything is faster than the default is not decided"
-                                 : "nothing faster than the default was found");
+        ak_buf_print(&text,
+                     rival ? "whether anything is %s than the default is not decided"
+                           : "nothing %s than the default was found",
+                     more);
         if (rival) {
             print_why(&text, &mine->over_default, &comparison->noise);
         }
     } else if (which == fallback) {
         ak_buf_puts(&text, "; it is the default");
+    }
+    if (objective != NULL && text.length > 0) {
+        ak_buf_print(&text, "; by %s", ak_objective_text(objective));
     }
     ak_status status = ak_buf_status(&text, err);
     if (status == AK_OK && text.length > 0) {

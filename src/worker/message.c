@@ -212,6 +212,11 @@ json_t *ak_message_from_trial(const ak_trial *trial, const ak_conditions *condit
     good = good && ak_json_set_real(object, "ci_low_ms", trial->ci_low_ms);
     good = good && ak_json_set_real(object, "ci_high_ms", trial->ci_high_ms);
     good = good && ak_json_set_real(object, "max_error", trial->max_error);
+    if (trial->joules > 0) {
+        good = good && ak_json_set_real(object, "joules", trial->joules) &&
+               ak_json_set_real(object, "joules_low", trial->joules_low) &&
+               ak_json_set_real(object, "joules_high", trial->joules_high);
+    }
     good = good && set_conditions(object, conditions);
     return whole(object, good);
 }
@@ -231,6 +236,9 @@ ak_status ak_message_to_trial(ak_trial *out, ak_conditions *conditions, const js
     AK_TRY(get_real(&trial.ci_low_ms, object, "ci_low_ms", err));
     AK_TRY(get_real(&trial.ci_high_ms, object, "ci_high_ms", err));
     AK_TRY(get_real(&trial.max_error, object, "max_error", err));
+    AK_TRY(get_amount(&trial.joules, object, "joules", err));
+    AK_TRY(get_amount(&trial.joules_low, object, "joules_low", err));
+    AK_TRY(get_amount(&trial.joules_high, object, "joules_high", err));
     AK_TRY(get_conditions(conditions, object, err));
     AK_TRY(get_samples(&trial.samples_ms, &trial.sample_count, object, err));
     *out = trial;
@@ -290,6 +298,7 @@ json_t *ak_message_from_compile(const ak_compile_result *result)
     good = good && ak_json_set(object, "registers", json_integer(result->registers));
     good = good && ak_json_set(object, "shared_bytes", json_integer(result->shared_bytes));
     good = good && ak_json_set(object, "spill_bytes", json_integer(result->spill_bytes));
+    good = good && ak_json_set(object, "code_bytes", json_integer(result->code_bytes));
     good = good && ak_json_set_text(object, "artifact_hash", result->artifact_hash);
     return whole(object, good);
 }
@@ -317,6 +326,7 @@ ak_status ak_message_to_compile(ak_compile_result *out, const json_t *object, ak
     AK_TRY(get_int(&result.registers, object, "registers", err));
     AK_TRY(get_int(&result.shared_bytes, object, "shared_bytes", err));
     AK_TRY(get_int(&result.spill_bytes, object, "spill_bytes", err));
+    AK_TRY(get_int(&result.code_bytes, object, "code_bytes", err));
     AK_TRY(ak_json_string_or(&hash, object, "artifact_hash", "", WHERE, err));
     if (strlen(hash) >= sizeof result.artifact_hash) {
         AK_TRY(ak_fail(err, AK_INVALID, WHERE ": \"artifact_hash\" is too long"));
@@ -341,6 +351,8 @@ json_t *ak_message_from_comparison(const ak_comparison_entry *entry)
     good = good && set_samples(object, entry->samples_ms, entry->sample_count);
     good = good && (entry->waited == NULL ||
                     set_numbers(object, "waited", entry->waited, entry->sample_count));
+    good = good && (entry->joules == NULL ||
+                    set_numbers(object, "joules", entry->joules, entry->sample_count));
     good = good && set_conditions(object, &entry->conditions);
     good = good && ak_json_set_text(object, "overlap", ak_overlap_text(entry->overlap));
     return whole(object, good);
@@ -368,11 +380,16 @@ ak_status ak_message_to_comparison(ak_comparison_entry *out, const json_t *objec
     AK_TRY(get_text(&entry.version, object, "version", err));
     AK_TRY(get_conditions(&entry.conditions, object, err));
     AK_TRY(get_overlap(&entry.overlap, object, err));
-    size_t waits = 0;
+    size_t waits = 0, weighed = 0;
     AK_TRY(get_samples(&entry.samples_ms, &entry.sample_count, object, err));
     AK_TRY(get_numbers(&entry.waited, &waits, object, "waited", err));
     if (waits != 0 && waits != entry.sample_count) {
         AK_TRY(ak_fail(err, AK_INVALID, WHERE ": %zu waits for %zu samples", waits,
+                       entry.sample_count));
+    }
+    AK_TRY(get_numbers(&entry.joules, &weighed, object, "joules", err));
+    if (weighed != 0 && weighed != entry.sample_count) {
+        AK_TRY(ak_fail(err, AK_INVALID, WHERE ": %zu energies for %zu samples", weighed,
                        entry.sample_count));
     }
     *out = entry;

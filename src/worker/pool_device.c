@@ -191,6 +191,9 @@ static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, 
         result.trial.ci_low_ms = measured.ci_low_ms;
         result.trial.ci_high_ms = measured.ci_high_ms;
         result.trial.max_error = measured.max_error;
+        result.trial.joules = measured.joules;
+        result.trial.joules_low = measured.joules_low;
+        result.trial.joules_high = measured.joules_high;
         status = set_conditions(&result.trial, &conditions, err);
         if (status == AK_OK && j->kind == AK_JOB_TRIAL) {
             u->median_ms = measured.median_ms;
@@ -223,6 +226,14 @@ static ak_status comparison_done(ak_pool *pool, ak_pool_job *j, const json_t *re
             const json_t *entry = json_array_get(list, next++);
             AK_TRY(entry == NULL ? ak_fail(err, AK_CORRUPT, "wire protocol: a candidate is missing")
                                  : ak_message_to_comparison(&result.entries[i], entry, err));
+            if (j->units[i] != AK_POOL_NONE) {
+                const ak_compile_result *c = &pool->units[j->units[i]].compiled;
+                result.entries[i].code = (ak_code_facts){.known = true,
+                                                         .registers = c->registers,
+                                                         .shared_bytes = c->shared_bytes,
+                                                         .spill_bytes = c->spill_bytes,
+                                                         .code_bytes = c->code_bytes};
+            }
         } else {
             const ak_compile_result *compiled = &pool->units[j->units[i]].compiled;
             result.entries[i].status = compiled->status;

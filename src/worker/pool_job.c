@@ -57,6 +57,9 @@ ak_status ak_pool_copy_outcome(ak_trial *out, const ak_trial *from, ak_error *er
     out->ci_low_ms = from->ci_low_ms;
     out->ci_high_ms = from->ci_high_ms;
     out->max_error = from->max_error;
+    out->joules = from->joules;
+    out->joules_low = from->joules_low;
+    out->joules_high = from->joules_high;
     out->sm_clock_mhz = from->sm_clock_mhz;
     out->memory_clock_mhz = from->memory_clock_mhz;
     out->power_watts = from->power_watts;
@@ -338,6 +341,7 @@ ak_status ak_pool_result_begin(ak_result *out, const ak_pool *pool, const ak_poo
     out->trial.registers = compiled->registers;
     out->trial.shared_bytes = compiled->shared_bytes;
     out->trial.spill_bytes = compiled->spill_bytes;
+    out->trial.code_bytes = compiled->code_bytes;
     memcpy(out->artifact_hash, compiled->artifact_hash, sizeof out->artifact_hash);
     out->log = ak_strdup(compiled->log);
     return compiled->log != NULL && out->log == NULL ? ak_fail_memory(err) : AK_OK;

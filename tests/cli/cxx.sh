@@ -34,7 +34,7 @@ try 's/{ "Buffer": "X" }/{ "Buffer": "W" }/'
 try 's/{ "Int64": "n" }/{ "Int64": "n if n > 2 else 1" }/'
 try 's/{ "Int64": "n" }/{ "TensorMap": "n" }/'
 try 's/"Launch": {/"Launch": { "Grid": [1],/'
-try 's/"Language": "C++"/"Language": "Fortran"/'
+try 's/"Language": "C++"/"Language": "Pascal"/'
 try 's/"Threads": "THREADS"/"Threads": "openmp"/'
 echo "-- what needs the library of C++"
 cp host.json mine

@@ -40,6 +40,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -1666,6 +1667,22 @@ int nvml_fields(void *device, int count, ak_nvml_field *values)
     return 0;
 }
 
+/* Moves at every question, by the energy of 612 W since the last one and at least 1 mJ. */
+int nvml_energy(void *device, unsigned long long *millijoules)
+{
+    static unsigned long long last;
+    struct timespec now;
+    (void)device;
+    if (getenv("FAKE_CUDA") != NULL && strstr(getenv("FAKE_CUDA"), "no_energy") != NULL) {
+        return 3; /* not supported */
+    }
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    double seconds = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    unsigned long long value = (unsigned long long)(seconds * 612e3);
+    last = value > last ? value : last + 1;
+    *millijoules = last;
+    return 0;
+}
 int nvml_power(void *device, unsigned *milliwatts)
 {
     (void)device;

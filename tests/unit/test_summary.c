@@ -35,7 +35,7 @@ static void assert_words(scene *s, size_t which, const char *wanted)
 {
     char *words = NULL;
     s->comparison.list = s->list;
-    assert_int_equal(ak_summary(&words, &s->comparison, COUNT, which, DEFAULT, NULL), AK_OK);
+    assert_int_equal(ak_summary(&words, &s->comparison, COUNT, which, DEFAULT, NULL, NULL), AK_OK);
     assert_string_equal(words, wanted);
     ak_free(words);
 }

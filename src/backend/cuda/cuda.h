@@ -41,6 +41,8 @@ typedef struct ak_cuda_sampler {
 void ak_cuda_sampler_open(ak_cuda_sampler *sampler, const char *uuid);
 void ak_cuda_sampler_sample(ak_cuda_sampler *sampler);
 void ak_cuda_sampler_take(ak_conditions *out, ak_cuda_sampler *sampler);
+/* Gives the energy that the device has taken since its driver was loaded. */
+ak_status ak_cuda_sampler_joules(double *out, const ak_cuda_sampler *sampler, ak_error *err);
 /* Returns the limits of the device: {"sm_clock_mhz": 1980, "memory_clock_mhz": 2619, "power_watts":
    700}. Unknown ones are left out. Returns NULL if there is no memory. */
 json_t *ak_cuda_sampler_limits(const ak_cuda_sampler *sampler);

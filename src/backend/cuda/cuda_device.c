@@ -275,6 +275,11 @@ static ak_status cuda_fill(ak_device *device, size_t offset, const void *element
     return ak_cuda_fail(device, code, "fill", err);
 }
 
+static ak_status cuda_joules(double *out, ak_device *device, ak_error *err)
+{
+    return ak_cuda_sampler_joules(out, &device->sampler, err);
+}
+
 static void cuda_conditions(ak_conditions *out, ak_device *device)
 {
     ak_cuda_sampler_take(out, &device->sampler);
@@ -540,6 +545,7 @@ const ak_backend_ops ak_cuda_ops = {
     .another = cuda_another,
     .unload = cuda_unload,
     .conditions = cuda_conditions,
+    .joules = cuda_joules,
     .overlap = cuda_overlap,
     .uuid = cuda_uuid,
     .lost = cuda_lost,

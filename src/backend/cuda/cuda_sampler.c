@@ -95,6 +95,19 @@ void ak_cuda_sampler_take(ak_conditions *out, ak_cuda_sampler *sampler)
     sampler->next_ns = 0;
 }
 
+ak_status ak_cuda_sampler_joules(double *out, const ak_cuda_sampler *sampler, ak_error *err)
+{
+    unsigned long long millijoules = 0;
+    if (sampler->nvml == NULL || sampler->nvml->energy == NULL ||
+        sampler->nvml->energy(sampler->handle, &millijoules) != 0) {
+        return ak_fail(err, AK_UNAVAILABLE,
+                       "NVML gives no energy of this device (it must be there, and the device of "
+                       "Volta or later and no MIG part); choose another --objective");
+    }
+    *out = (double)millijoules / 1e3;
+    return AK_OK;
+}
+
 json_t *ak_cuda_sampler_limits(const ak_cuda_sampler *sampler)
 {
     const ak_cuda_nvml *nvml = sampler->nvml;

@@ -78,6 +78,7 @@ struct ak_device {
     uint64_t salt;
     pid_t dying[DYING_MAX]; /* children that were killed but not reaped; 0: free */
     ak_ceilings ceilings;
+    ak_host_energy energy;
 };
 
 struct ak_runnable {
@@ -866,6 +867,11 @@ ak_status ak_host_libraries(baseline_visitor visit, void *context, ak_error *err
     return status;
 }
 
+static ak_status host_joules(double *out, ak_device *device, ak_error *err)
+{
+    return ak_host_energy_read(out, &device->energy, err);
+}
+
 static const ak_backend_role roles[] = {{"--runner", ak_runner_main}, {NULL, NULL}};
 
 const ak_backend_ops ak_host_ops = {
@@ -893,6 +899,7 @@ const ak_backend_ops ak_host_ops = {
     .download = host_download,
     .load = host_load,
     .launch = host_launch,
+    .joules = host_joules,
     .unload = host_unload,
     .ceilings = host_ceilings,
     .baselines = host_baselines,

@@ -27,10 +27,12 @@ ak_status ak_host_facts(ak_scope *out, const char *device, int threads, ak_error
 ak_status ak_host_environment(json_t **out, const char *device, ak_error *err);
 
 /* host_adapt.c: `adapt` of backend_rules.h */
-ak_status ak_host_adapt(ak_buf *out, const json_t *launch, const char *entry,
+ak_status ak_host_adapt(ak_buf *out, const char *language, const json_t *launch, const char *entry,
                         const ak_problem *problem, const char *where, ak_error *err);
 
 /* host_compile.c */
+/* The option that tells ak_host_compile that the threads are OpenMP's. */
+#define AK_OPTION_OPENMP "-fopenmp"
 bool ak_host_available(void *context, const char *compiler);
 ak_status ak_host_source(ak_buf *out, const char *text, const char *name, ak_error *err);
 ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err);
@@ -47,6 +49,15 @@ ak_status ak_host_requires(json_t **out, char *version, size_t bytes, const ak_c
 /* host_sanitize.c */
 ak_status ak_host_sanitize(ak_sanitized *out, const ak_task *task, const ak_config *config,
                            ak_error *err);
+
+/* host_energy.c: the energy of the processor packages by RAPL */
+#define AK_HOST_PACKAGES_MAX 64
+typedef struct ak_host_energy {
+    bool begun;
+    double last[AK_HOST_PACKAGES_MAX]; /* microjoules when each package was last read */
+    double sum;                        /* joules since the first reading */
+} ak_host_energy;
+ak_status ak_host_energy_read(double *out, ak_host_energy *energy, ak_error *err);
 
 /* host_elf.c. Hashes what an artifact does: its code, its constants, and the names that it calls.
    Returns false if the file is not a well-formed 64-bit ELF file. */

@@ -109,7 +109,29 @@ static ak_status print_argument(ak_buf *out, const json_t *argument, const ak_pr
                    where);
 }
 
-ak_status ak_host_adapt(ak_buf *out, const json_t *launch, const char *entry,
+/* Declares a function that is written in another language: its types are those that the arguments
+   are converted to. */
+static ak_status declare(ak_buf *out, const char *entry, const json_t *list,
+                         const ak_problem *problem, const char *where, ak_error *err)
+{
+    ak_status status = AK_OK;
+    ak_buf_print(out, "void %s(", entry);
+    for (size_t i = 0; status == AK_OK && i < json_array_size(list); i++) {
+        ak_buf one = AK_BUF(4096);
+        status = print_argument(&one, json_array_get(list, i), problem, where, err);
+        if (status == AK_OK) {
+            bool converted = one.length > 0 && one.data[0] == '(';
+            ak_buf_print(out, "%s%.*s", i == 0 ? "" : ", ",
+                         converted ? (int)strcspn(one.data + 1, ")") : 6,
+                         converted ? one.data + 1 : "void *");
+        }
+        ak_buf_free(&one);
+    }
+    ak_buf_puts(out, json_array_size(list) == 0 ? "void);\n" : ");\n");
+    return status;
+}
+
+ak_status ak_host_adapt(ak_buf *out, const char *language, const json_t *launch, const char *entry,
                         const ak_problem *problem, const char *where, ak_error *err)
 {
     static const char *const keys[] = {"Arguments", NULL};
@@ -126,8 +148,11 @@ ak_status ak_host_adapt(ak_buf *out, const json_t *launch, const char *entry,
                        "not be ak_kernel",
                        where);
     }
+    ak_buf_puts(out, "#line 1 \"Launch\"\n");
+    if (language != NULL && strcmp(language, AK_LANGUAGE_FORTRAN) == 0) {
+        AK_TRY(declare(out, entry, list, problem, where, err));
+    }
     ak_buf_print(out,
-                 "#line 1 \"Launch\"\n"
                  "void ak_kernel(const ak_host_call *call)\n{\n    (void)%s(",
                  entry);
     for (size_t i = 0; i < json_array_size(list); i++) {

@@ -5,6 +5,7 @@
  * artifact goes; its output is bounded and cleaned before anybody sees it.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/compile.h"
 #include "backend/host/host.h"
@@ -105,6 +106,74 @@ static ak_status look_at(ak_compile_result *result, const ak_compile_job *job, a
     return status;
 }
 
+/* What one compilation needs beside the compiler and the job's own options. */
+typedef struct parts {
+    bool fortran, openmp;
+    char c_file[AK_PATH_MAX + 8], fortran_file[AK_PATH_MAX + 8], prefix[AK_PATH_MAX + 8];
+} parts;
+
+static bool has_option(const ak_compile_job *job, const char *option)
+{
+    for (size_t i = 0; i < job->argc; i++) {
+        if (strcmp(job->argv[i], option) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Cuts Fortran out of the source and writes both parts to files of their own. */
+static ak_status split(parts *out, const ak_compile_job *job, ak_error *err)
+{
+    char *text = NULL;
+    size_t length = 0;
+    ak_status status = AK_OK;
+    AK_TRY(ak_fs_read(&text, &length, job->source_path, AK_SOURCE_BYTES_MAX, err));
+    char *begin = strstr(text, AK_FORTRAN_BEGIN "\n");
+    char *end = begin == NULL ? NULL : strstr(begin, AK_FORTRAN_END "\n");
+    if (end == NULL) {
+        goto out;
+    }
+    out->fortran = true;
+    (void)snprintf(out->c_file, sizeof out->c_file, "%s.c", job->artifact);
+    (void)snprintf(out->fortran_file, sizeof out->fortran_file, "%s.f90", job->artifact);
+    char *source = begin + sizeof AK_FORTRAN_BEGIN; /* with its line break */
+    AK_TRY(ak_fs_write(out->fortran_file, source, (size_t)(end - source), err));
+    memset(begin, ' ', (size_t)(end - begin)); /* one long empty line */
+    AK_TRY(ak_fs_write(out->c_file, text, length, err));
+out:
+    ak_free(text);
+    return status;
+}
+
+/* Makes gcc link a candidate without libgomp, whose functions the runner has (host_openmp.h): it
+   reads what to link for OpenMP from this file. */
+static ak_status leave_out_libgomp(parts *out, const ak_compile_job *job, ak_error *err)
+{
+    static const char spec[] = "*link_gomp: -lm\n";
+    char path[AK_PATH_MAX];
+    out->openmp = true;
+    (void)snprintf(out->prefix, sizeof out->prefix, "-B%s", job->folder);
+    AK_DO(ak_fs_join(path, job->folder, "libgomp.spec", err));
+    return ak_fs_is_file(path) ? AK_OK : ak_fs_write(path, spec, sizeof spec - 1, err);
+}
+
+/* Says that this machine cannot compile Fortran; returns whether it cannot. */
+static bool lacks_fortran(ak_compile_result *out, const char *compiler)
+{
+    char path[AK_PATH_MAX];
+    const char *why = strstr(compiler, "clang") != NULL
+                          ? "clang compiles no Fortran: let COMPILER be gcc"
+                      : !ak_fs_which(path, "gfortran")
+                          ? "Fortran needs gfortran, which is not installed (apt install gfortran)"
+                          : NULL;
+    if (why != NULL) {
+        out->status = AK_TRIAL_COMPILE_ERROR;
+        out->reason = ak_strdup(why);
+    }
+    return why != NULL;
+}
+
 ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err)
 {
     const char *compiler = job->compiler;
@@ -117,9 +186,30 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
     if (status != AK_OK) {
         return status;
     }
+    parts p = {.fortran = false};
+    AK_DO(split(&p, job, err));
+    if (p.fortran && lacks_fortran(&result, compiler)) {
+        *out = result;
+        return ak_compile_end(out, err);
+    }
+    if (has_option(job, AK_OPTION_OPENMP)) {
+        AK_DO(leave_out_libgomp(&p, job, err));
+    }
     /* The compiler's start files are left out because they have a writable variable. */
-    const char *const tail[] = {"-fPIC", "-shared",     "-nostartfiles",  "-Wl,-z,relro,-z,now",
-                                "-o",    job->artifact, job->source_path, "-lm"};
+    const char *const tail[] = {"-fPIC",
+                                "-shared",
+                                "-nostartfiles",
+                                "-Wl,-z,relro,-z,now",
+                                p.openmp ? p.prefix : "-lm",
+                                "-o",
+                                job->artifact,
+                                p.fortran ? p.c_file : job->source_path,
+                                p.fortran ? "-cpp" : "-lm",
+                                /* each message of gfortran is then one line */
+                                p.fortran ? "-fno-diagnostics-show-caret" : "-lm",
+                                p.fortran ? "-xf95" : "-lm",
+                                p.fortran ? p.fortran_file : "-lm",
+                                "-lm"};
     enum { TAIL = sizeof tail / sizeof tail[0] };
     argv = ak_alloc(job->argc + TAIL + 2, sizeof *argv);
     if (argv == NULL) {
@@ -145,6 +235,10 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
     if (status != AK_OK) {
         ak_free(argv);
         return status;
+    }
+    if (p.fortran) {
+        (void)unlink(p.c_file);
+        (void)unlink(p.fortran_file);
     }
     result.compile_ns = run.wall_ns;
     status = ak_compile_judge(&result, &run, job, "the compiler", err);

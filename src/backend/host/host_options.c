@@ -21,6 +21,8 @@ static const char *const unlisted[] = {"-fplugin",
                                        "-fdump",
                                        "-fuse-ld",
                                        "-foffload",
+                                       "-fopenmp",
+                                       "-fopenacc",
                                        "-fmodule",
                                        "-fcrash-diagnostics",
                                        "-fsave-",
@@ -68,12 +70,16 @@ static bool allows_option(const char *option)
            (strncmp(option, "-lm", 3) != 0 || option[3] == 0);
 }
 
-/* Tells the compiler the language: the source is a file whose name ends in .c. */
+/* Tells the compiler the language: the source is a file whose name ends in .c. Fortran has a file
+   of its own (host_compile.c). */
 static ak_status add_language(ak_options *out, const ak_task *task, const ak_config *config,
                               ak_error *err)
 {
     const char *language = task->implementation->language;
     (void)config;
+    if (task->implementation->openmp) {
+        AK_DO(ak_options_add(out, AK_OPTION_OPENMP, err));
+    }
     return language != NULL && strcmp(language, "c++") == 0 ? ak_options_add(out, "-xc++", err)
                                                             : AK_OK;
 }

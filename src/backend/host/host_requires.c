@@ -178,6 +178,13 @@ ak_status ak_host_requires(json_t **out, char *version, size_t bytes, const ak_c
     const char **argv = ak_alloc(job->argc + TAIL + 1, sizeof *argv);
     ak_status status = AK_OK;
     AK_TRY(needs == NULL || features == NULL || argv == NULL ? ak_fail_memory(err) : AK_OK);
+    for (size_t i = 0; i < job->argc; i++) {
+        if (strcmp(job->argv[i], AK_OPTION_OPENMP) == 0) {
+            AK_TRY(ak_fail(err, AK_INVALID,
+                           "a bundle cannot hold a kernel with OpenMP, because its runtime has "
+                           "none; export best_config and compile the source with -fopenmp"));
+        }
+    }
     AK_TRY(compiler == NULL ? ak_host_compiler(&compiler, err) : AK_OK);
     argv[0] = compiler;
     for (size_t i = 0; i < job->argc; i++) {

@@ -26,6 +26,7 @@
 
 #include "backend/backend.h"
 #include "backend/host/host_baseline.h"
+#include "backend/host/host_openmp.h"
 #include "backend/host/host_pool.h"
 #include "backend/host/host_tiles.h"
 #include "backend/sandbox.h"
@@ -614,6 +615,7 @@ static void run(runner *r)
     const ak_runner_page asked = *page;
     uint64_t state = asked.salt ^ ticks();
     paint_red_zone(r);
+    ak_openmp_use(r->pool, asked.threads);
     usual_arithmetic();
     (void)repeat(r, &asked, &call, asked.warm, false, &state);
     if (asked.warm == 0 && memory != NULL && r->kernel != NULL) {

@@ -482,6 +482,11 @@ ak_status ak_host_sanitize(ak_sanitized *out, const ak_task *task, const ak_conf
     if (status != AK_OK) {
         return status;
     }
+    if (strstr(task->implementation->source, AK_FORTRAN_BEGIN) != NULL) {
+        (void)snprintf(out->found, sizeof out->found, "kernels in Fortran are not built with %s",
+                       tool);
+        goto out;
+    }
     b->task = task;
     b->config = config;
     AK_TRY(ak_fs_temp(b->folder, err));

@@ -115,6 +115,7 @@ static ak_status recall(ak_trial *out, ak_device *device, const ak_config *confi
                       .measure_ns = (int64_t)(record->seconds * (double)AK_SECOND_NS)};
     if (record->status == AK_TRIAL_OK) {
         double ms = ak_recording_time(device->recording, record);
+        trial.joules = trial.joules_low = trial.joules_high = record->joules;
         trial.median_ms = trial.ci_low_ms = trial.ci_high_ms = ms;
         trial.samples_ms = ak_alloc(1, sizeof *trial.samples_ms);
         trial.sample_count = trial.samples_ms == NULL ? 0 : 1;

@@ -6,6 +6,8 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 
+#define CHOICES_BYTES 8192
+
 typedef struct binding {
     const char *path;
     uint64_t seed;
@@ -100,6 +102,23 @@ static ak_status agree(const char *what, const char *task, const char *recorded,
                          path, what, recorded, task);
 }
 
+/* Returns the length of the choices without the objective, which comes last: one recording serves
+   every objective over what it has. */
+static size_t without_objective(const char *choices)
+{
+    const char *at = strstr(choices, AK_OBJECTIVE_CHOICE "=");
+    while (at != NULL && at != choices && at[-1] != ',') {
+        at = strstr(at + 1, AK_OBJECTIVE_CHOICE "=");
+    }
+    return at == NULL ? strlen(choices) : (size_t)(at - choices) - (at == choices ? 0 : 1);
+}
+
+static bool same_choices(const char *asked, const char *recorded)
+{
+    size_t length = without_objective(asked);
+    return length == without_objective(recorded) && memcmp(asked, recorded, length) == 0;
+}
+
 static ak_status check_task(const ak_task *task, const ak_recording *recording, ak_error *err)
 {
     const char *path = recording->path;
@@ -110,7 +129,7 @@ static ak_status check_task(const ak_task *task, const ak_recording *recording, 
         AK_DO(agree("dtype", ak_dtype_text(task->dtype), recording->dtype, path, err));
     }
     /* An empty text counts, too: options at their defaults may have none. */
-    if (ours && strcmp(task->choices_text, recording->choices) != 0) {
+    if (ours && !same_choices(task->choices_text, recording->choices)) {
         const char *recorded = recording->choices, *asked = task->choices_text;
         return ak_fail(err, AK_INVALID, "%.200s: was recorded with options %.100s, not with %.100s",
                        path, recorded[0] == 0 ? "at their defaults" : recorded,
@@ -183,6 +202,7 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens
                       const ak_recording *recording, ak_error *err)
 {
     ak_task_spec own = *spec;
+    char choices[CHOICES_BYTES];
     ak_problem *problem = NULL;
     binding b = {.path = recording->path, .seed = spec->seed};
     bool alone = false;
@@ -201,7 +221,12 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens
     if (ours) {
         own.size = given_or(own.size, recording->size);
         own.dtype = given_or(own.dtype, recording->dtype);
-        own.choices = given_or(own.choices, recording->choices);
+        bool only_objective = own.choices != NULL && without_objective(own.choices) == 0;
+        (void)snprintf(choices, sizeof choices, "%.*s%s%s",
+                       (int)without_objective(recording->choices), recording->choices,
+                       recording->choices[0] == 0 || !only_objective ? "" : ",",
+                       only_objective ? own.choices : "");
+        own.choices = only_objective || own.choices == NULL ? choices : own.choices;
     }
     ak_device_facts known = {.backend = ak_sim_ops.name,
                              .opens = opens,

@@ -154,12 +154,23 @@ def read_options(options):
     return defines, lines, target
 
 
+class Decorators:
+    """Stands for the package autokernel in a user's file, which need not be installed here."""
+
+    def reference(self, function=None, *, kernel=None, torch=False, **settings):
+        def mark(function):
+            function.autokernel = {"kernel": kernel, "torch": torch, "settings": settings}
+            return function
+        return mark if function is None else mark(function)
+
+
 def run_file(path, name):
     """Runs a source file and returns what it defines."""
     import types
     module = types.ModuleType("ak_kernel")
     module.__file__ = path
     sys.modules["ak_kernel"] = module
+    sys.modules["autokernel"] = Decorators()
     try:
         with open(path) as file:
             exec(compile(file.read(), path, "exec"), module.__dict__)
@@ -258,15 +269,46 @@ def space_of(inner, tuner, settings):
     return made, [c for c in configs if set(c) == set(names)]
 
 
+def decorated(scope, kernel, function, base):
+    """Returns the settings in the decorator of a reference; None if no function has one for this kernel."""
+    found = {n: v for n, v in scope.items() if isinstance(getattr(v, "autokernel", None), dict) and callable(v)}
+    mine = {n: v for n, v in found.items() if v.autokernel["kernel"] in (None, kernel, function)}
+    named = {n: v for n, v in mine.items() if v.autokernel["kernel"] is not None}
+    mine = named or mine
+    if len(mine) > 1:
+        raise Wrong("%s: %s are references of %s: say which kernel each is for, as in @autokernel.reference(kernel=%s)"
+                    % (base, " and ".join(mine), function, function))
+    for name, one in mine.items():
+        settings = dict(one.autokernel["settings"])
+        if "reference" in settings:
+            raise Wrong("%s: the decorated function %s is the reference; leave \"reference\" out" % (base, name))
+        settings["reference"] = "%s:%s" % (base, name)
+        if isinstance(settings.get("grid"), (str, int)):
+            settings["grid"] = [settings["grid"]]
+        try:
+            return json.loads(json.dumps(settings))
+        except (TypeError, ValueError) as error:
+            raise Wrong("%s: the settings of %s must be texts, numbers, lists and dictionaries: %s"
+                        % (base, name, one_line(error)))
+    return None
+
+
 def describe(request):
     triton.runtime.driver.set_active(Device(triton.backends.compiler.GPUTarget("cuda", 90, 32)))
     path = request["path"]
     base = os.path.basename(path)
     sys.path.insert(0, os.path.dirname(path))
-    function, found = find_kernel(run_file(path, base), base, request["function"])
+    scope = run_file(path, base)
+    function, found = find_kernel(scope, base, request["function"])
     _, inner, heuristics, tuner = unwrap(found)
     settings = request["settings"]
     where = request["settings_name"]
+    own = decorated(scope, found, function, base)
+    if own is not None and where != base:
+        raise Wrong("%s and the decorator of %s both give settings: remove one of them" % (where, own["reference"]))
+    if where == base and own is None:
+        raise Wrong("%s: no function with @autokernel.reference is for the kernel %s" % (base, function))
+    settings = settings if own is None else own
     for key in settings:
         if key not in SETTINGS:
             raise Wrong("%s: unknown key \"%s\"; there are: %s" % (where, key, ", ".join(SETTINGS)))

@@ -1,0 +1,23 @@
+/*
+ * host_openmp.h: OpenMP for candidates that are compiled with -fopenmp (a space file says
+ * "Threads": "openmp").
+ *
+ * gcc turns OpenMP's directives into calls of libgomp. A candidate gets these functions from the
+ * runner instead, which carries them out on its own pool: the candidate still starts no thread, is
+ * confined as every other candidate, and its threads are those whose time and waits are counted.
+ *
+ * Supported: parallel, for with every schedule, sections, single, critical, atomic, barrier,
+ * reductions, and what a program asks of the number of threads. A
+ * parallel region within another has one thread. What else libgomp has is refused by name.
+ */
+#ifndef AK_BACKEND_HOST_OPENMP_H
+#define AK_BACKEND_HOST_OPENMP_H
+
+#include "backend/host/host_pool.h"
+
+/* The threads of the next parallel regions, which use this pool: 1 to the size of the pool. */
+void ak_openmp_use(ak_host_pool *pool, int threads);
+/* Returns whether the runner has a function of this name. */
+bool ak_openmp_has(const char *name, size_t length);
+
+#endif

@@ -1,0 +1,262 @@
+/* objective.c: see objective.h. */
+#include "problem/objective.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+
+struct ak_objective {
+    char text[AK_OBJECTIVE_BYTES];
+    const char *unit;
+    bool maximise, weighs;
+    ak_expr *expr;
+};
+
+/* What an expression may read of the measurement. Code facts are not known of libraries. */
+static const char *const measured_names[] = {"ms",   "seconds",   "joules",       "watts",
+                                             "tflops", "gbs",       "registers",    "shared_bytes",
+                                             "spill_bytes", "code_bytes", NULL};
+/* Objectives with names, and the expressions that they stand for. */
+static const struct {
+    const char *name, *text, *expr, *unit;
+    bool maximise;
+} known[] = {
+    {"energy", "energy", "joules", "J", false},
+    {"joules", "energy", "joules", "J", false},
+    {"edp", "edp", "joules*seconds", "J*s", false},
+    {"tflops", "max:tflops", "tflops", "TFLOP/s", true},
+    {"max:tflops", "max:tflops", "tflops", "TFLOP/s", true},
+    {"gbs", "max:gbs", "gbs", "GB/s", true},
+    {"max:gbs", "max:gbs", "gbs", "GB/s", true},
+};
+
+static bool is_measured(const char *name)
+{
+    for (size_t i = 0; measured_names[i] != NULL; i++) {
+        if (strcmp(measured_names[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Copies a text without blanks at its ends. Commas separate choices, so a text has none. */
+static ak_status trim(char out[AK_OBJECTIVE_BYTES], const char *text, ak_error *err)
+{
+    text += strspn(text, " \t");
+    size_t length = strlen(text);
+    while (length > 0 && strchr(" \t", text[length - 1]) != NULL) {
+        length--;
+    }
+    if (length == 0 || length >= AK_OBJECTIVE_BYTES) {
+        return ak_fail(err, AK_INVALID,
+                       "objective: must be time, energy, edp or an expression of at most %d bytes",
+                       AK_OBJECTIVE_BYTES - 1);
+    }
+    memcpy(out, text, length);
+    out[length] = 0;
+    return strpbrk(out, ",\n\"") == NULL
+               ? AK_OK
+               : ak_fail(err, AK_INVALID,
+                         "objective %.100s: must have no comma, quote or line break; write a "
+                         "condition as \"A if A < B else B\"",
+                         out);
+}
+
+ak_status ak_objective_parse(ak_objective **out, const char *text, ak_error *err)
+{
+    char asked[AK_OBJECTIVE_BYTES];
+    *out = NULL;
+    AK_DO(trim(asked, text, err));
+    if (strcmp(asked, "time") == 0 || strcmp(asked, "ms") == 0) {
+        return AK_OK;
+    }
+    ak_objective *o = ak_alloc(1, sizeof *o);
+    if (o == NULL) {
+        return ak_fail_memory(err);
+    }
+    o->maximise = strncmp(asked, "max:", 4) == 0;
+    o->unit = "";
+    const char *expr = o->maximise ? asked + 4 : asked, *shown = asked;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(known[i].name, asked) == 0) {
+            expr = known[i].expr;
+            shown = known[i].text;
+            o->unit = known[i].unit;
+            o->maximise = known[i].maximise;
+        }
+    }
+    (void)snprintf(o->text, sizeof o->text, "%s", shown);
+    ak_status status = ak_expr_parse(&o->expr, expr, "--objective", err);
+    const char *const *names;
+    size_t count = status == AK_OK ? ak_expr_names(&names, o->expr) : 0;
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        o->weighs = o->weighs || strcmp(names[i], "joules") == 0 || strcmp(names[i], "watts") == 0;
+        any = any || is_measured(names[i]);
+    }
+    if (status == AK_OK && !any) {
+        status = ak_fail(err, AK_INVALID,
+                         "objective %.100s: reads nothing that is measured; it must be time, "
+                         "energy, edp, or an expression over ms, seconds, joules, watts, tflops, "
+                         "gbs, registers, shared_bytes, spill_bytes or code_bytes",
+                         asked);
+    }
+    if (status != AK_OK) {
+        ak_objective_free(o);
+        return status;
+    }
+    *out = o;
+    return AK_OK;
+}
+
+void ak_objective_free(ak_objective *o)
+{
+    if (o != NULL) {
+        ak_expr_free(o->expr);
+        ak_free(o);
+    }
+}
+
+const char *ak_objective_text(const ak_objective *o)
+{
+    return o == NULL ? "time" : o->text;
+}
+
+bool ak_objective_weighs(const ak_objective *o)
+{
+    return o != NULL && o->weighs;
+}
+
+const char *ak_objective_unit(const ak_objective *o)
+{
+    return o == NULL ? "ms" : o->unit;
+}
+
+double ak_objective_value(const ak_objective *o, double cost)
+{
+    return o != NULL && o->maximise && cost > 0 ? 1 / cost : cost;
+}
+
+ak_status ak_objective_check(const ak_objective *o,
+                             bool (*knows)(const void *context, const char *name),
+                             const void *context, ak_error *err)
+{
+    const char *const *names;
+    size_t count = o == NULL ? 0 : ak_expr_names(&names, o->expr);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_measured(names[i]) && !knows(context, names[i])) {
+            const char *meant = ak_text_meant(names[i], measured_names);
+            return meant != NULL
+                       ? ak_fail(err, AK_INVALID,
+                                 "objective %.100s: nothing is called %.60s; did you mean %s?",
+                                 o->text, names[i], meant)
+                       : ak_fail(err, AK_INVALID,
+                                 "objective %.100s: nothing is called %.60s: it is neither "
+                                 "measured nor a size, an option or a parameter",
+                                 o->text, names[i]);
+        }
+    }
+    return AK_OK;
+}
+
+/* Adds what was measured to a scope. */
+static ak_status set_measured(ak_scope *scope, const ak_objective_facts *f, ak_error *err)
+{
+    const double seconds = f->ms / 1e3;
+    const struct {
+        const char *name;
+        double value;
+    } reals[] = {{"ms", f->ms},
+                 {"seconds", seconds},
+                 {"joules", f->joules},
+                 {"watts", seconds > 0 ? f->joules / seconds : 0},
+                 {"tflops", seconds > 0 ? f->flops / seconds * 1e-12 : 0},
+                 {"gbs", seconds > 0 ? f->traffic / seconds * 1e-9 : 0}};
+    const struct {
+        const char *name;
+        int value;
+    } ints[] = {{"registers", f->registers},
+                {"shared_bytes", f->shared_bytes},
+                {"spill_bytes", f->spill_bytes},
+                {"code_bytes", f->code_bytes}};
+    for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++) {
+        if (reals[i].value > 0) { /* a rate or an energy of 0 was not measured */
+            AK_DO(ak_scope_set_real(scope, reals[i].name, reals[i].value, err));
+        }
+    }
+    for (size_t i = 0; f->has_code && i < sizeof ints / sizeof ints[0]; i++) {
+        bool known_value = ints[i].value > 0 || strstr(ints[i].name, "_bytes") != NULL;
+        bool missing = strcmp(ints[i].name, "code_bytes") == 0 && ints[i].value == 0;
+        if (known_value && !missing) {
+            AK_DO(ak_scope_set_int(scope, ints[i].name, ints[i].value, err));
+        }
+    }
+    return AK_OK;
+}
+
+/* Says that something the expression reads was not measured. */
+static ak_status find_missing(const ak_objective *o, const ak_scope *scope, ak_error *err)
+{
+    const char *const *names;
+    ak_value value;
+    size_t count = ak_expr_names(&names, o->expr);
+    for (size_t i = 0; i < count; i++) {
+        if (!ak_scope_get(&value, scope, names[i])) {
+            return ak_fail(err, AK_UNAVAILABLE,
+                           "objective %.100s: %.60s is not known here; choose another objective",
+                           o->text, names[i]);
+        }
+    }
+    return AK_OK;
+}
+
+ak_status ak_objective_cost(double *out, const ak_objective *o, const ak_scope *outer,
+                            const ak_objective_facts *facts, ak_error *err)
+{
+    ak_value value;
+    ak_arena *arena = ak_arena_new();
+    ak_scope *scope = ak_scope_new(outer);
+    ak_status status = AK_OK;
+    AK_TRY(scope == NULL || arena == NULL ? ak_fail_memory(err) : AK_OK);
+    AK_TRY(set_measured(scope, facts, err));
+    AK_TRY(find_missing(o, scope, err));
+    AK_TRY(ak_expr_eval(&value, o->expr, scope, arena, err));
+    double number = value.type == AK_VALUE_INT    ? (double)value.as.integer
+                    : value.type == AK_VALUE_REAL ? value.as.real
+                                                  : 0;
+    if (!(number > 0) || !isfinite(number)) {
+        AK_TRY(ak_fail(err, AK_INVALID,
+                       "objective %.100s: is %.6g; an objective must be a number above 0", o->text,
+                       number));
+    }
+    *out = o->maximise ? 1 / number : number;
+out:
+    ak_arena_free(arena);
+    ak_scope_free(scope);
+    return status;
+}
+
+const char *ak_choices_objective(char out[AK_OBJECTIVE_NAME_BYTES], const char *choices)
+{
+    static const char key[] = AK_OBJECTIVE_CHOICE "=";
+    for (const char *at = choices; at != NULL && *at != 0;) {
+        size_t length = strcspn(at, ",");
+        if (strncmp(at, key, sizeof key - 1) == 0) {
+            (void)snprintf(out, AK_OBJECTIVE_NAME_BYTES, "%.*s", (int)(length - sizeof key + 1),
+                           at + sizeof key - 1);
+            return out;
+        }
+        at += length + (at[length] == ',' ? 1 : 0);
+    }
+    (void)snprintf(out, AK_OBJECTIVE_NAME_BYTES, "time");
+    return out;
+}
+
+double ak_trial_value(const ak_trial *trial)
+{
+    char name[AK_OBJECTIVE_NAME_BYTES];
+    bool maximise = strncmp(ak_choices_objective(name, trial->choices), "max:", 4) == 0;
+    return maximise && trial->cost > 0 ? 1 / trial->cost : trial->cost;
+}
