@@ -115,7 +115,9 @@ function run_columns() {
             cell: (r) => ak.known(r.efficiency) ? ak.percent(r.efficiency) : "-"},
         {name: "found", below: true, value: (r) => r.summary || "-"},
         {name: "strategy", keep: true, value: (r) => r.strategy || "-"},
-        {name: "started (UTC)", keep: true, value: (r) => r.started, cell: (r) => ak.when(r.started)},
+        /* The clock of a recording begins in 1970. */
+        {name: "started (UTC)", keep: true, value: (r) => r.started,
+            cell: (r) => r.device.startsWith("sim:") ? "on a recording" : ak.when(r.started)},
     ];
 }
 
@@ -241,7 +243,7 @@ function study_table(studies) {
         {name: "of", value: (s) => s.subject},
         {name: "first", value: (s) => leader(s) ? leader(s).name : "-"},
         {name: "quality or score", right: true, value: (s) => leader(s) ? leader(s).value : null,
-            cell: (s) => leader(s) ? ak.number(leader(s).value, 3) : "-"},
+            cell: (s) => leader(s) ? ak.number(leader(s).value, 4) : "-"},
         {name: "ended (UTC)", keep: true, value: (s) => s.ended, cell: (s) => ak.when(s.ended)},
         {name: "arms", below: true, value: (s) => s.arms.map((a) => a.name +
             (typeof a.value === "number" ? " " + ak.number(a.value, 3) : "")).join(", ")},
