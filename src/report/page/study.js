@@ -43,7 +43,7 @@ function draw_quality(host, study) {
             max: 1, min: Math.floor(least * 20) / 20}),
             series: arms.flatMap((arm) => [
                 band(arm, (p) => p.low, false), band(arm, (p) => p.high - p.low, true),
-                {name: arm.arm, type: "line", symbolSize: 5, z: 3,
+                {name: arm.arm, type: "line", symbol: "circle", symbolSize: 5, z: 3,
                     step: by === "evaluations" ? "end" : false, itemStyle: {color: arm.color},
                     lineStyle: {color: arm.color, width: 2}, data: points(arm, (p) => p.quality)},
             ]),

@@ -55,7 +55,7 @@ function draw_generations(host, generations) {
         xAxis: ak.axis(colors, {type: "category", data: list.map((g) => g.generation),
             name: "generation", nameLocation: "middle", nameGap: 26}),
         yAxis: ak.axis(colors, {type: "value", name: "times the default", scale: true}),
-        series: [{type: "line", symbolSize: 9, lineStyle: {color: colors.series[0], width: 2},
+        series: [{type: "line", symbol: "circle", symbolSize: 9, lineStyle: {color: colors.series[0], width: 2},
             itemStyle: {color: colors.series[0]}, data: list.map((g) => g.best_speed)}],
     }));
 }

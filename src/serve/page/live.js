@@ -158,7 +158,7 @@ function draw_history(host, runs) {
                 ["found", list[p.dataIndex].summary || "-"]])),
             xAxis: ak.axis(colors, {type: "time"}),
             yAxis: ak.time_axis(colors, ...span(list.map((r) => r.best_ms)), {what: "best, "}),
-            series: [{type: "line", symbolSize: 8, lineStyle: {color: colors.line},
+            series: [{type: "line", symbol: "circle", symbolSize: 8, lineStyle: {color: colors.line},
                 itemStyle: {color: colors.series[0]},
                 data: list.map((r) => [Date.parse(r.started), r.best_ms])}],
         };
