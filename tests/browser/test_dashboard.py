@@ -44,6 +44,14 @@ def free_port():
 
 
 class Dashboard(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = Browser().__enter__() # starting one takes longer than most tests
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.__exit__()
+
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory(prefix="dashboard")
         self.archive = os.path.join(self.folder.name, "runs.db")
@@ -54,6 +62,8 @@ class Dashboard(unittest.TestCase):
         self.db = None
 
     def tearDown(self):
+        self.browser.open("about:blank") # or the page would ask for a server that is gone
+        self.browser.errors()
         self.stop()
         if self.db is not None:
             self.db.close()
@@ -104,70 +114,70 @@ class Dashboard(unittest.TestCase):
     # ---- tests
 
     def test_live(self):
-        with Browser() as browser:
-            self.start()
-            browser.open(self.address())
-            browser.wait("return document.body.innerText.includes('No run is under way')")
-            self.assertFalse(os.path.exists(self.archive)) # looking makes nothing
-            browser.wait("return document.querySelector('.state').textContent === 'live'")
-            self.make_archive()
-            browser.wait("return document.body.innerText.includes('earlier')")
-            self.begin("aa11", HOSTILE)
-            browser.wait("return document.querySelectorAll('#running tbody tr').length === 1")
-            self.add("aa11", 3.0, HOSTILE)
-            browser.wait("return document.querySelector('#running').innerText.includes('1 of 60')")
-            self.assertIn(HOSTILE, browser.run("return document.body.innerText"))
-            # What its device does, and a study that ends meanwhile.
-            self.assertIn("host@node1", browser.run("return document.querySelector('#running')"
-                                                    ".innerText"))
-            self.program("study", RECORDING, "--seeds", "2", "--evals", "6", "--quiet")
-            browser.wait("return document.querySelectorAll('#studies tbody tr.over').length === 1")
-            # A real run.
-            self.program("tune", "matmul", "--device", "sim:" + RECORDING, "--evals", "8", "--quiet")
-            browser.wait("return document.querySelector('#runs').innerText.includes('sim:matmul')")
-            browser.run("document.querySelector('#studies tbody a').click()")
-            browser.wait("return location.pathname === '/study/1' &&"
-                         " document.querySelector('#quality .chart') !== null")
-            for section, colors in browser.run(CANVASES):
-                self.assertGreater(colors, 4, section)
-            browser.open(self.address())
-            browser.wait("return document.querySelectorAll('#running tbody a').length > 0")
+        browser = self.browser
+        self.start()
+        browser.open(self.address())
+        browser.wait("return document.body.innerText.includes('No run is under way')")
+        self.assertFalse(os.path.exists(self.archive)) # looking makes nothing
+        browser.wait("return document.querySelector('.state').textContent === 'live'")
+        self.make_archive()
+        browser.wait("return document.body.innerText.includes('earlier')")
+        self.begin("aa11", HOSTILE)
+        browser.wait("return document.querySelectorAll('#running tbody tr').length === 1")
+        self.add("aa11", 3.0, HOSTILE)
+        browser.wait("return document.querySelector('#running').innerText.includes('1 of 60')")
+        self.assertIn(HOSTILE, browser.run("return document.body.innerText"))
+        # What its device does, and a study that ends meanwhile.
+        self.assertIn("host@node1", browser.run("return document.querySelector('#running')"
+                                                ".innerText"))
+        self.program("study", RECORDING, "--seeds", "2", "--evals", "6", "--quiet")
+        browser.wait("return document.querySelectorAll('#studies tbody tr.over').length === 1")
+        # A real run.
+        self.program("tune", "matmul", "--device", "sim:" + RECORDING, "--evals", "8", "--quiet")
+        browser.wait("return document.querySelector('#runs').innerText.includes('sim:matmul')")
+        browser.run("document.querySelector('#studies tbody a').click()")
+        browser.wait("return location.pathname === '/study/1' &&"
+                     " document.querySelector('#quality .chart') !== null")
+        for section, colors in browser.run(CANVASES):
+            self.assertGreater(colors, 4, section)
+        browser.open(self.address())
+        browser.wait("return document.querySelectorAll('#running tbody a').length > 0")
 
-            # The page of the run, whose link is in the list.
-            browser.run("document.querySelector('#running tbody a').click()")
-            browser.wait("return location.pathname === '/run/aa11' &&"
-                         " document.querySelector('#convergence .chart') !== null")
-            trials = "return document.querySelectorAll('#table tbody tr').length"
-            self.assertEqual(browser.run(trials), 1)
-            browser.run("const input = document.querySelector('#table input');"
-                        "input.value = 'status=ok'; input.dispatchEvent(new Event('input'));")
-            for i in range(20):
-                self.add("aa11", 3.0 - i / 10, HOSTILE)
-            self.add("aa11", 0, HOSTILE, reason=HOSTILE)
-            browser.wait("return document.querySelectorAll('#table tbody tr').length === 21")
-            self.assertEqual(browser.run("return document.querySelector('#table input').value"),
-                             "status=ok")
-            for section, colors in browser.run(CANVASES):
-                self.assertGreater(colors, 4, section)
-            self.assertEqual(browser.errors(), [])
+        # The page of the run, whose link is in the list.
+        browser.run("document.querySelector('#running tbody a').click()")
+        browser.wait("return location.pathname === '/run/aa11' &&"
+                     " document.querySelector('#convergence .chart') !== null")
+        trials = "return document.querySelectorAll('#table tbody tr').length"
+        self.assertEqual(browser.run(trials), 1)
+        browser.run("const input = document.querySelector('#table input');"
+                    "input.value = 'status=ok'; input.dispatchEvent(new Event('input'));")
+        for i in range(20):
+            self.add("aa11", 3.0 - i / 10, HOSTILE)
+        self.add("aa11", 0, HOSTILE, reason=HOSTILE)
+        browser.wait("return document.querySelectorAll('#table tbody tr').length === 21")
+        self.assertEqual(browser.run("return document.querySelector('#table input').value"),
+                         "status=ok")
+        for section, colors in browser.run(CANVASES):
+            self.assertGreater(colors, 4, section)
+        self.assertEqual(browser.errors(), [])
 
-            # Without a server for a while: what happened meanwhile is not lost.
-            self.stop()
-            browser.wait("return document.querySelector('.state').textContent.includes('gone')")
-            self.add("aa11", 0.5, HOSTILE)
-            self.db.execute("UPDATE runs SET ended = ?, result = ? WHERE id = 'aa11'",
-                            (now(), json.dumps({"evaluated": 23, "failed": {"compile_error": 1},
-                                                "stopped_by": "evaluations",
-                                                "best": {"config": "A=1,B=1", "ms": 0.5}})))
-            self.start()
-            browser.wait("return document.body.innerText.includes('takes 0.5 ms')")
-            browser.wait("return document.querySelector('.state').textContent === 'live'")
-            self.assertIsNone(browser.run("return window.attacked || null"))
-            refused = [e for e in browser.errors() if "ERR_CONNECTION_REFUSED" not in e and
-                       "ERR_INCOMPLETE_CHUNKED" not in e and "ERR_EMPTY_RESPONSE" not in e]
-            self.assertEqual(refused, [])
-            browser.open(self.address("/run/nothing"))
-            browser.wait("return document.body.innerText.includes('has no run nothing')")
+        # Without a server for a while: what happened meanwhile is not lost.
+        self.stop()
+        browser.wait("return document.querySelector('.state').textContent.includes('gone')")
+        self.add("aa11", 0.5, HOSTILE)
+        self.db.execute("UPDATE runs SET ended = ?, result = ? WHERE id = 'aa11'",
+                        (now(), json.dumps({"evaluated": 23, "failed": {"compile_error": 1},
+                                            "stopped_by": "evaluations",
+                                            "best": {"config": "A=1,B=1", "ms": 0.5}})))
+        self.start()
+        browser.wait("return document.body.innerText.includes('takes 0.5 ms')")
+        browser.wait("return document.querySelector('.state').textContent === 'live'")
+        self.assertIsNone(browser.run("return window.attacked || null"))
+        refused = [e for e in browser.errors() if "ERR_CONNECTION_REFUSED" not in e and
+                   "ERR_INCOMPLETE_CHUNKED" not in e and "ERR_EMPTY_RESPONSE" not in e]
+        self.assertEqual(refused, [])
+        browser.open(self.address("/run/nothing"))
+        browser.wait("return document.body.innerText.includes('has no run nothing')")
 
     def test_fleet(self):
         """Workers that start, work or are lost, before and during a run over a launcher."""
@@ -184,7 +194,8 @@ class Dashboard(unittest.TestCase):
         with subprocess.Popen([EXECUTABLE, "tune", kernel, "--launcher", f"cmd:sh {launch} {{worker}}",
                                "--workers", "1-3", "--device", "host", "--evals", "1000000", "--time",
                                "5m", "--quiet"], env=self.environment, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL) as tuner, Browser() as browser:
+                              stderr=subprocess.DEVNULL) as tuner:
+            browser = self.browser
             browser.open(self.address())
             rows = ("const rows = [...document.querySelectorAll('#running table')].pop();"
                     " return rows && rows.innerText.includes(arguments[0])")
