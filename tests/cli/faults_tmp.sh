@@ -1,0 +1,76 @@
+# What happens to a run when the file system of TMPDIR becomes full or read-only in the middle, and to a file
+# that is written to a full disk: real file systems of a few megabytes, in a mount namespace of our own.
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
+command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+if [ -z "${AK_TEST_INSIDE:-}" ]; then
+    export AK_TEST_INSIDE=1
+    for how in -m -Urm; do
+        unshare $how true 2>/dev/null && exec unshare $how bash "$0"
+    done
+    echo "no mount namespace: neither root nor user namespaces"
+    exit 77
+fi
+mkdir small disk
+mount -t tmpfs -o size=24m tmpfs small 2>/dev/null && mount -t tmpfs -o size=1m tmpfs disk 2>/dev/null || { echo "a tmpfs cannot be mounted"; exit 77; }
+export TMPDIR=$PWD/small
+autokernel new kernel part >/dev/null
+cat >drive.py <<'PY'
+import os, subprocess, sys
+sys.path.insert(0, os.environ["TESTS"])
+from faults import *
+
+def fill(folder):
+    with open(os.path.join(folder, "filler"), "wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(1 << 12))
+        except OSError:
+            pass
+
+def full(tune, known):
+    fill("small")
+
+def read_only(tune, known):
+    """Remounting is refused while files are open for writing, so an empty file system covers it."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", os.path.abspath("small")], check=True)
+
+def writable():
+    subprocess.run(["umount", "-l", os.path.abspath("small")], check=True)
+
+def told(text):
+    print("  told:", "yes" if "TMPDIR" in text else text[-300:])
+
+wanted = undisturbed()
+code, text = tell("a full TMPDIR", full, wanted, mend=lambda: os.unlink("small/filler"))
+told(text)
+code, text = tell("a TMPDIR that becomes read-only", read_only, wanted, mend=writable)
+told(text)
+read_only(None, None)
+ran = subprocess.run([*TUNE, "--quiet"], capture_output=True, text=True, env=dict(os.environ, AUTOKERNEL_ARCHIVE="ro.db"))
+print("a run in a read-only TMPDIR: exit", ran.returncode, "-", len(ran.stderr.strip().splitlines()), "line" if "read-only" in ran.stderr.lower() else ran.stderr)
+writable()
+
+os.environ["AUTOKERNEL_ARCHIVE"] = os.path.abspath("plain.db")
+writes = {"export": ["export", "part", "--size", "1000", "--force", "-o"],
+          "export csv": ["export", "part", "--size", "1000", "--format", "csv", "--force", "-o"],
+          "bundle": ["export", "part", "--size", "1000", "--format", "bundle", "--force", "-o"],
+          "report": ["report", "--format", "html", "-o"],
+          "report json": ["report", "--format", "json", "-o"]}
+for name, words in writes.items():
+    path = os.path.join("disk", name.replace(" ", "."))
+    with open(path, "w") as file:
+        file.write("as before\n")
+for name, words in writes.items():
+    path = os.path.join("disk", name.replace(" ", "."))
+    before = set(os.listdir("disk"))
+    fill("disk")
+    ran = subprocess.run(["autokernel", *words, path], capture_output=True, text=True)
+    lines = ran.stderr.strip().splitlines()
+    with open(path) as file:
+        whole = file.read() == "as before\n"
+    print(f"{name} to a full disk: exit {ran.returncode}, the old file is", "whole," if whole else "DAMAGED,",
+          "nothing is left behind," if set(os.listdir("disk")) == before | {"filler"} else f"LEFT {os.listdir('disk')},",
+          "one line" if len(lines) == 1 and "No space left" in lines[0] else lines)
+    os.unlink("disk/filler")
+PY
+timeout 600 python3 drive.py
