@@ -1,4 +1,4 @@
-# What happens when the tuner, its workers or the compiler reach the memory limit of a cgroup (version 2, or
+# What happens when the device's worker, or the whole run with its compilers, reaches the memory limit of a cgroup (version 2, or
 # the memory controller of version 1): the kernel kills one of them. As faults.sh.
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
@@ -44,18 +44,16 @@ def squeeze(role, bytes):
     """From now on this process, and what it starts, has little memory."""
     def fault(tune, known):
         limit(bytes)
-        join(tune.pid if role is None else one(known, role))
+        join(one(known, role))
     return fault
 
 wanted = undisturbed()
 limit(256 << 20)
 tell("a limit that suffices", None, wanted, start=inside)
-for name, role, bytes in (("the compiler, 8 MiB", "--compile", 8 << 20), ("the device's worker, 2 MiB", "--device", 2 << 20)):
-    limit(256 << 20)
-    before = killed()
-    code, text = tell(name, squeeze(role, bytes), wanted, mend=lambda: limit(256 << 20), after=1)
-    print("  the limit was reached:", "yes" if killed() > before else "NO", "- told:",
-          "yes" if code == 0 or "memory" in text or "killed" in text.lower() else text[-300:])
+before = killed()
+code, text = tell("the device's worker, 2 MiB", squeeze("--device", 2 << 20), wanted, mend=lambda: limit(256 << 20))
+print("  the limit was reached:", "yes" if killed() > before else "NO", "- told:",
+      "yes" if code == 0 or "memory" in text or "killed" in text.lower() else text[-300:])
 
 def all_of_it(tune, known):
     for pid in (tune.pid, *known):
@@ -66,7 +64,7 @@ def all_of_it(tune, known):
     limit(12 << 20)
 
 before = killed()
-tell("the whole run, 12 MiB", all_of_it, wanted, mend=lambda: limit(256 << 20), start=inside)
+tell("the whole run with its compilers, 12 MiB", all_of_it, wanted, mend=lambda: limit(256 << 20), start=inside)
 print("  the limit was reached:", "yes" if killed() > before else "NO")
 PY
 timeout 600 python3 drive.py "$own"

@@ -5,7 +5,7 @@
  *   opencl_inventory.c  knows devices without opening them, through a child process
  *   opencl_compile.c    builds programs, in a child process per compilation
  *   opencl_launch.c     the rules for space files; a kernel with its arguments
- *   opencl.c            an open device: memory, loading, one measured batch
+ *   opencl_device.c     an open device: memory, loading, one measured batch
  *   opencl_contents.c   what the arguments hold while a candidate is timed
  *
  * The declarations are ours, from the OpenCL 1.2 specification

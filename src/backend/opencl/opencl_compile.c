@@ -10,7 +10,7 @@
  *     source
  *
  * An ICD that finishes compiling at the first launch, as PoCL does for each size of work-groups,
- * does that in the device's worker, before a clock runs (opencl.c).
+ * does that in the device's worker, before a clock runs (opencl_device.c).
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* opencl_device.h: an open device and a loaded candidate, for the two files that run them: opencl.c
-   and opencl_contents.c. */
+/* opencl_device.h: an open device and a loaded candidate, for the two files that run them:
+   opencl_device.c and opencl_contents.c. */
 #ifndef AK_BACKEND_OPENCL_OPENCL_DEVICE_H
 #define AK_BACKEND_OPENCL_OPENCL_DEVICE_H
 

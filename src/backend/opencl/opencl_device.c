@@ -1,5 +1,5 @@
 /*
- * opencl.c: an OpenCL device, seen from its worker process.
+ * opencl_device.c: an OpenCL device, seen from its worker process.
  *
  * The harness' block is one buffer, which no kernel sees. Kernels run on sets: each argument with
  * its red zones is a buffer, and the kernel gets the part behind the zone before it, whose start
