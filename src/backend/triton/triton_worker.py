@@ -66,6 +66,12 @@ def import_triton():
         version = tuple(int(digits) for digits in re.findall(r"\d+", found.__version__)[:2])
         if version < OLDEST:
             raise Wrong("Triton %s is too old: version %d.%d or later is needed" % ((found.__version__,) + OLDEST))
+        # The key of Triton's cache holds a hash of all its files, 0.4 s of every compile worker's processor time.
+        # Our cache lies in the run's own folder, and nothing else of it changes there than kernel and options.
+        for name in ("triton.runtime.cache", "triton.compiler.compiler"):
+            module = __import__("importlib").import_module(name)
+            if hasattr(module, "triton_key"):
+                module.triton_key = lambda: found.__version__
         triton = found
     return triton
 
