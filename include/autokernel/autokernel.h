@@ -186,8 +186,8 @@ typedef struct ak_task_spec {
        device that the implementation can use. "cuda:H200" is a data sheet (docs/cuda.md): its
        spaces can be listed without such a device */
     const char *device;
-    const char *size;    /* "M=1024,N=1024,K=1024", or "1024" for all sizes */
-    const char *dtype;   /* "f32" */
+    const char *size;  /* "M=1024,N=1024,K=1024", or "1024" for all sizes */
+    const char *dtype; /* "f32" */
     /* Options of the problem, "activation=relu,bias=add". The option `objective` exists for every
        problem: "objective=energy" (docs/protocol.md, "Objectives"). */
     const char *choices;

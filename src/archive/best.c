@@ -192,7 +192,8 @@ static ak_status consider_run(ak_trial *best, double *best_cost, ak_archive *arc
         ak_archive_filter same = *filter;
         ak_trial trial = {0};
         same.config = won.config;
-        status = first_trial(&trial, archive, &same, " ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1", err);
+        status = first_trial(&trial, archive, &same,
+                             " ORDER BY ms IS NULL, coalesce(cost, ms), id LIMIT 1", err);
         if (status == AK_OK) {
             ak_trial_clear(best);
             *best = trial;

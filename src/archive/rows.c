@@ -388,7 +388,9 @@ ak_status ak_archive_each(ak_archive *archive, const ak_archive_filter *filter,
     size_t limit = filter == NULL ? 0 : filter->limit;
     ak_status status = ak_store_select(
         &rows, archive, ak_store_columns, filter,
-        best_first ? " ORDER BY status <> 'ok' OR ms IS NULL, coalesce(cost, ms), id" : " ORDER BY id", err);
+        best_first ? " ORDER BY status <> 'ok' OR ms IS NULL, coalesce(cost, ms), id"
+                   : " ORDER BY id",
+        err);
     bool more = true;
     for (size_t seen = 0; status == AK_OK && more && (limit == 0 || seen < limit); seen++) {
         ak_trial trial = {0};

@@ -267,8 +267,8 @@ typedef struct ak_backend_ops {
     void (*unload)(ak_runnable *runnable);
     /* (optional) Gives what the device did in the timed batches since the last call. */
     void (*conditions)(ak_conditions *out, ak_device *device);
-    /* (optional) Gives the energy in joules that the device has taken since some moment in the past.
-       Fails with one line that says why it cannot be read here. */
+    /* (optional) Gives the energy in joules that the device has taken since some moment in the
+       past. Fails with one line that says why it cannot be read here. */
     ak_status (*joules)(double *out, ak_device *device, ak_error *err);
     /* (optional) Returns whether kernels of its batches may begin early; UNKNOWN until a batch of
        several runs has been timed. */

@@ -98,16 +98,14 @@ static void print_best(const ak_tune_result *result, const ak_task *task)
 {
     const ak_trial *best = &result->best;
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
-    ak_out("\n%sbest%s ", ak_style_on(stdout, AK_STYLE_GOOD),
-           ak_style_on(stdout, AK_STYLE_PLAIN));
+    ak_out("\n%sbest%s ", ak_style_on(stdout, AK_STYLE_GOOD), ak_style_on(stdout, AK_STYLE_PLAIN));
     if (best->cost > 0) {
         double low = ak_task_objective_value(task, best->cost_low);
         double high = ak_task_objective_value(task, best->cost_high);
         const char *unit = ak_task_objective_unit(task);
         ak_out("%s %s%s%s (%s), ", ak_task_objective(task),
-               ak_show_real(a, ak_task_objective_value(task, best->cost)),
-               unit[0] == 0 ? "" : " ", unit,
-               ak_show_interval(b, low < high ? low : high, low < high ? high : low));
+               ak_show_real(a, ak_task_objective_value(task, best->cost)), unit[0] == 0 ? "" : " ",
+               unit, ak_show_interval(b, low < high ? low : high, low < high ? high : low));
     }
     ak_out("%s ms (%s)", ak_show_real(a, best->median_ms),
            ak_show_interval(b, best->ci_low_ms, best->ci_high_ms));

@@ -74,7 +74,7 @@ typedef struct ak_args {
     const char *like[AK_LIKES_MAX];
     size_t like_count;
     char set[AK_SET_BYTES]; /* --set and --objective together, as text[AK_OPTION_SET] has them */
-    char **words; /* what was typed after the command's name */
+    char **words;           /* what was typed after the command's name */
     int word_count;
 } ak_args;
 

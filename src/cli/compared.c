@@ -207,8 +207,8 @@ void ak_compared_print(const ak_compared *list, size_t count, const ak_placement
     bool bytes = placement->memory_bound;
     char value[AK_OBJECTIVE_NAME_BYTES + 32];
     const char *unit = ak_task_objective_unit(task);
-    (void)snprintf(value, sizeof value, ">%s%s%s", ak_task_objective(task),
-                   unit[0] == 0 ? "" : " ", unit);
+    (void)snprintf(value, sizeof value, ">%s%s%s", ak_task_objective(task), unit[0] == 0 ? "" : " ",
+                   unit);
     if (has_objective(task)) {
         ak_table_begin(&table, "measured", value, "95 % interval", ">ms", "95 % interval",
                        bytes ? ">GB/s" : ">TFLOP/s", ">roofline", ">gain", "95 % interval",

@@ -12,7 +12,7 @@
 #include "base/fs.h"
 #include "base/layout.h"
 
-#define VALUE_BYTES 120
+#define VALUE_BYTES    120
 #define LINE_MAX_BYTES 512
 #define BAR_CELLS_MIN  5
 #define BAR_CELLS_MAX  24

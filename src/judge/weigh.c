@@ -50,8 +50,8 @@ ak_status ak_weigh_ready(ak_evaluator *e, ak_error *err)
     int64_t begin = ak_clock_ns();
     status = status == AK_OK ? ak_weigh_tick(&joules, e, &why) : status;
     if (status != AK_OK) {
-        return ak_fail(err, status, "--objective %.100s: %s",
-                       ak_objective_text(e->task->objective), why.text);
+        return ak_fail(err, status, "--objective %.100s: %s", ak_objective_text(e->task->objective),
+                       why.text);
     }
     int64_t wanted = WEIGH_STEPS * (ak_clock_ns() - begin);
     e->weighing_ns = wanted < WEIGH_LEAST_NS  ? WEIGH_LEAST_NS

@@ -36,12 +36,9 @@ static ak_status check_keys(const json_t *object, const char *where, ak_error *e
 #define TRITON "triton"
 static const struct {
     const char *backend, *language, *lower;
-} languages[] = {{"host", "C", "c"},
-                 {"host", "C++", "c++"},
-                 {"host", "Fortran", "fortran"},
-                 {"cuda", "CUDA", "cuda"},
-                 {"cuda", "Triton", TRITON},
-                 {"opencl", "OpenCL", "opencl"}};
+} languages[] = {
+    {"host", "C", "c"},       {"host", "C++", "c++"},     {"host", "Fortran", "fortran"},
+    {"cuda", "CUDA", "cuda"}, {"cuda", "Triton", TRITON}, {"opencl", "OpenCL", "opencl"}};
 #define LANGUAGES (sizeof languages / sizeof languages[0])
 
 static const char *backend_of(const char *beginning)
@@ -261,8 +258,8 @@ static ak_status adapt(ak_implementation_spec *implementation, ak_problem *probl
     ak_buf_puts(&source, fortran ? AK_FORTRAN_BEGIN "\n" : "");
     ak_buf_puts(&source, implementation->source);
     ak_buf_puts(&source, fortran ? "\n" AK_FORTRAN_END "\n" : "");
-    AK_TRY(rules->adapt(&source, implementation->language, implementation->launch, implementation->kernel_name, problem,
-                        implementation->where, err));
+    AK_TRY(rules->adapt(&source, implementation->language, implementation->launch,
+                        implementation->kernel_name, problem, implementation->where, err));
     AK_TRY(ak_buf_status(&source, err));
     AK_TRY(ak_problem_text(&implementation->source, problem, source.data, err));
     implementation->kernel_name = "ak_kernel";

@@ -14,9 +14,9 @@ struct ak_objective {
 };
 
 /* What an expression may read of the measurement. Code facts are not known of libraries. */
-static const char *const measured_names[] = {"ms",   "seconds",   "joules",       "watts",
-                                             "tflops", "gbs",       "registers",    "shared_bytes",
-                                             "spill_bytes", "code_bytes", NULL};
+static const char *const measured_names[] = {
+    "ms",        "seconds",      "joules",      "watts",      "tflops", "gbs",
+    "registers", "shared_bytes", "spill_bytes", "code_bytes", NULL};
 /* Objectives with names, and the expressions that they stand for. */
 static const struct {
     const char *name, *text, *expr, *unit;

@@ -143,7 +143,7 @@ typedef struct ak_reference_spec {
     const char *kind; /* a line of judge/references.def, or "default" */
     const char *text; /* its name in outputs: "Python function reference.py:reference" */
     const char *name; /* name of the file ("c", "python") or implementation ("kernel"); else NULL */
-    const char *function; /* name of its function ("c", "python"); else NULL */
+    const char *function;                /* name of its function ("c", "python"); else NULL */
     const char *array[AK_ARGUMENTS_MAX]; /* paths ("arrays"); NULL for inputs */
 } ak_reference_spec;
 

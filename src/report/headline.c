@@ -200,8 +200,8 @@ static void say_speeds(speaker *s)
         }
         speed over = against(s->model->result, best, one, named(one, reference));
         if (over.ratio > 0) {
-            print_speed(&text, &over, ak_json_text_at(one, "name"),
-                        ak_json_text_at(one, "version"), s->model->objective);
+            print_speed(&text, &over, ak_json_text_at(one, "name"), ak_json_text_at(one, "version"),
+                        s->model->objective);
         }
     }
     ak_buf_puts(&text, text.length == 0 ? "" : ".");

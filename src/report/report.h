@@ -62,8 +62,8 @@ typedef struct ak_report_best {
 typedef struct ak_report_model {
     ak_run run;
     char objective[AK_OBJECTIVE_NAME_BYTES]; /* "time" */
-    json_t *options, *result, *environment; /* NULL if not recorded */
-    ak_trial *trials;                       /* in the order of evaluation */
+    json_t *options, *result, *environment;  /* NULL if not recorded */
+    ak_trial *trials;                        /* in the order of evaluation */
     size_t count, capacity;
     size_t elsewhere, elsewhere_ok; /* trials of the sizes' own runs, if the run has many sizes */
     const ak_trial **ranking;       /* the successful ones, the best by the objective first */

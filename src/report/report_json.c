@@ -19,14 +19,13 @@ static json_t *interval(double low, double high)
 static json_t *run_of(const ak_report_model *model)
 {
     const ak_run *run = &model->run;
-    return json_pack("{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:O?, s:O?, s:b}",
-                     "id", run->id, "started", run->started, "ended", run->ended, "kernel",
-                     run->kernel, "implementation", run->implementation, "device", run->device,
-                     "size", run->size, "dtype", run->dtype, "choices", run->choices, "objective",
-                     model->objective, "strategy",
-                     run->strategy, "environment", run->environment, "asked", model->options,
-                     "environment_words", model->environment, "kernel_changed",
-                     model->changed != NULL);
+    return json_pack(
+        "{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:O?, s:O?, s:b}", "id",
+        run->id, "started", run->started, "ended", run->ended, "kernel", run->kernel,
+        "implementation", run->implementation, "device", run->device, "size", run->size, "dtype",
+        run->dtype, "choices", run->choices, "objective", model->objective, "strategy",
+        run->strategy, "environment", run->environment, "asked", model->options,
+        "environment_words", model->environment, "kernel_changed", model->changed != NULL);
 }
 
 static json_t *counts_of(const ak_report_model *model)

@@ -142,7 +142,7 @@ static timing time_of(const json_t *finish, const ak_trial *trial)
         }
     }
     return trial->status != AK_TRIAL_OK ? (timing){0}
-           : trial->cost > 0 ? (timing){trial->cost, trial->cost_low, trial->cost_high}
+           : trial->cost > 0            ? (timing){trial->cost, trial->cost_low, trial->cost_high}
                              : (timing){trial->median_ms, trial->ci_low_ms, trial->ci_high_ms};
 }
 

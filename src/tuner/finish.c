@@ -180,8 +180,7 @@ static size_t best_of(const ak_candidates *candidates, const ak_compared *list)
     size_t best = candidates->count;
     for (size_t i = 0; i < candidates->count; i++) {
         double cost = ak_compared_cost(&list[i]);
-        if (cost > 0 &&
-            (best == candidates->count || cost < ak_compared_cost(&list[best]))) {
+        if (cost > 0 && (best == candidates->count || cost < ak_compared_cost(&list[best]))) {
             best = i;
         }
     }
@@ -199,8 +198,8 @@ static ak_status choose_best(ak_tuning *r, const lineup *l, const ak_comparison_
     ak_compared *measured = &result->candidates[winner];
     result->tuned = winner;
     result->speedup = measured->ratio;
-    AK_DO(ak_summary(&result->summary, comparison, l->all, winner, l->fallback,
-                     r->task->objective, err));
+    AK_DO(ak_summary(&result->summary, comparison, l->all, winner, l->fallback, r->task->objective,
+                     err));
     char *tuned = ak_strdup("tuned");
     if (tuned == NULL) {
         return ak_fail_memory(err);

@@ -1,4 +1,5 @@
-/* history.c: stores the result of each configuration that a run has evaluated, and the best so far. */
+/* history.c: stores the result of each configuration that a run has evaluated, and the best so far.
+ */
 #include <assert.h>
 #include <string.h>
 

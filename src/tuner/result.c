@@ -285,19 +285,18 @@ ak_status ak_comparison_json(char **out_text, const ak_comparison *comparison, c
                              ak_error *err)
 {
     json_t *object = json_object();
-    bool good =
-        set_task(object, task) &&
-        ak_json_set(object, "roofline", ak_placement_json(&comparison->placement)) &&
-        ak_json_set(object, "contestants",
-                    candidates_json(comparison->candidates, comparison->count, task)) &&
-        ak_json_set(object, "reference",
-                    comparison->reference < comparison->count
-                        ? json_string(comparison->candidates[comparison->reference].name)
-                        : json_null()) &&
-        ak_json_set_text(object, "summary", comparison->summary) &&
-        ak_json_set(object, "noise", noise_json(&comparison->noise)) &&
-        ak_json_set(object, "warnings",
-                    warnings_json(comparison->warnings, comparison->warning_count));
+    bool good = set_task(object, task) &&
+                ak_json_set(object, "roofline", ak_placement_json(&comparison->placement)) &&
+                ak_json_set(object, "contestants",
+                            candidates_json(comparison->candidates, comparison->count, task)) &&
+                ak_json_set(object, "reference",
+                            comparison->reference < comparison->count
+                                ? json_string(comparison->candidates[comparison->reference].name)
+                                : json_null()) &&
+                ak_json_set_text(object, "summary", comparison->summary) &&
+                ak_json_set(object, "noise", noise_json(&comparison->noise)) &&
+                ak_json_set(object, "warnings",
+                            warnings_json(comparison->warnings, comparison->warning_count));
     ak_status status = good ? ak_json_text(out_text, object, err) : ak_fail_memory(err);
     json_decref(object);
     return status;

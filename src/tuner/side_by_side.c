@@ -275,7 +275,8 @@ static void choose_reference(comparison *d)
         const char *library = spec->candidates[i].baseline;
         first = ran(d, i) ? i : first;
         if (library != NULL && ran(d, i) && strcmp(library, AK_BASELINE_COPY) != 0 &&
-            (best == spec->count || ak_compared_cost(&d->out->list[i]) <= ak_compared_cost(&d->out->list[best]))) {
+            (best == spec->count ||
+             ak_compared_cost(&d->out->list[i]) <= ak_compared_cost(&d->out->list[best]))) {
             best = i;
         }
     }

@@ -572,7 +572,9 @@ static void run(node *w)
    four numbers of A, and then it takes a tenth of the time; `address`: at this address. */
 static int remembers(const node *w)
 {
-    static struct { uint64_t c, print; } known[256];
+    static struct {
+        uint64_t c, print;
+    } known[256];
     static size_t count;
     const char *options = w->f == NULL ? "" : w->f->module->options;
     int print = fault("print", options);

@@ -152,9 +152,7 @@ ak_status ak_host_adapt(ak_buf *out, const char *language, const json_t *launch,
     if (language != NULL && strcmp(language, AK_LANGUAGE_FORTRAN) == 0) {
         AK_TRY(declare(out, entry, list, problem, where, err));
     }
-    ak_buf_print(out,
-                 "void ak_kernel(const ak_host_call *call)\n{\n    (void)%s(",
-                 entry);
+    ak_buf_print(out, "void ak_kernel(const ak_host_call *call)\n{\n    (void)%s(", entry);
     for (size_t i = 0; i < json_array_size(list); i++) {
         ak_buf_puts(out, i == 0 ? "" : ", ");
         AK_TRY(print_argument(out, json_array_get(list, i), problem, where, err));

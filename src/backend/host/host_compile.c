@@ -196,20 +196,12 @@ ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_
         AK_DO(leave_out_libgomp(&p, job, err));
     }
     /* The compiler's start files are left out because they have a writable variable. */
-    const char *const tail[] = {"-fPIC",
-                                "-shared",
-                                "-nostartfiles",
-                                "-Wl,-z,relro,-z,now",
-                                p.openmp ? p.prefix : "-lm",
-                                "-o",
-                                job->artifact,
-                                p.fortran ? p.c_file : job->source_path,
-                                p.fortran ? "-cpp" : "-lm",
-                                /* each message of gfortran is then one line */
-                                p.fortran ? "-fno-diagnostics-show-caret" : "-lm",
-                                p.fortran ? "-xf95" : "-lm",
-                                p.fortran ? p.fortran_file : "-lm",
-                                "-lm"};
+    const char *const tail[] = {
+        "-fPIC", "-shared", "-nostartfiles", "-Wl,-z,relro,-z,now", p.openmp ? p.prefix : "-lm",
+        "-o", job->artifact, p.fortran ? p.c_file : job->source_path, p.fortran ? "-cpp" : "-lm",
+        /* each message of gfortran is then one line */
+        p.fortran ? "-fno-diagnostics-show-caret" : "-lm", p.fortran ? "-xf95" : "-lm",
+        p.fortran ? p.fortran_file : "-lm", "-lm"};
     enum { TAIL = sizeof tail / sizeof tail[0] };
     argv = ak_alloc(job->argc + TAIL + 2, sizeof *argv);
     if (argv == NULL) {

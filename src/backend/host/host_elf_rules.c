@@ -182,7 +182,8 @@ static bool is_forbidden(void *context, const Elf64_Sym *symbol, const char *nam
     size_t length = strcspn(name, "@");
     bool imported = symbol->st_shndx == SHN_UNDEF && length > 0;
     bool fine = !imported || one_of(callable, sizeof callable / sizeof callable[0], name, length) ||
-                is_mathematics(name, length) || ak_openmp_has(name, length) || strcmp(name, "_GLOBAL_OFFSET_TABLE_") == 0;
+                is_mathematics(name, length) || ak_openmp_has(name, length) ||
+                strcmp(name, "_GLOBAL_OFFSET_TABLE_") == 0;
     for (size_t i = 0; !fine && i < sizeof vectors / sizeof vectors[0]; i++) {
         fine = strncmp(name, vectors[i], strlen(vectors[i])) == 0;
     }

@@ -21,8 +21,8 @@ static const char *powercap(void)
     return folder == NULL || folder[0] == 0 ? POWERCAP : folder;
 }
 
-static ak_status read_number(double *out, const char *folder, const char *package,
-                             const char *file, ak_error *err)
+static ak_status read_number(double *out, const char *folder, const char *package, const char *file,
+                             ak_error *err)
 {
     char path[AK_PATH_MAX], *text = NULL;
     (void)snprintf(path, sizeof path, "%s/%s/%s", folder, package, file);

@@ -2,9 +2,10 @@
  * host_openmp.c: see host_openmp.h. The interface is that of libgomp, as gcc calls it since
  * version 4.9 (gcc/omp-builtins.def and libgomp/libgomp_g.h in gcc's sources name it).
  *
- * Each thread counts the loops, sections and single regions ("shares") that it has met in a parallel
- * region. All threads meet them in the same order, so that the same count means the same share. A
- * thread may be some shares ahead of another after `nowait`; SHARES of them can be open at once.
+ * Each thread counts the loops, sections and single regions ("shares") that it has met in a
+ * parallel region. All threads meet them in the same order, so that the same count means the same
+ * share. A thread may be some shares ahead of another after `nowait`; SHARES of them can be open at
+ * once.
  */
 #include "backend/host/host_openmp.h"
 
@@ -36,8 +37,8 @@ static int the_threads = 1;
 
 static _Thread_local int my_number, my_team = 1; /* number of the thread, and size of its team */
 static _Thread_local bool inside;
-static _Thread_local uint64_t my_share;  /* shares that this thread has met */
-static _Thread_local share alone;         /* the share of a team of one */
+static _Thread_local uint64_t my_share; /* shares that this thread has met */
+static _Thread_local share alone;       /* the share of a team of one */
 
 void ak_openmp_use(ak_host_pool *pool, int threads)
 {
@@ -206,9 +207,8 @@ static bool take(share *s, long *begin, long *end)
     bool more = s->step > 0 ? s->next < s->end : s->next > s->end;
     if (more) {
         long count = (s->end - s->next) / s->step + ((s->end - s->next) % s->step != 0);
-        long take_now = s->guided && count / (2 * s->threads) > s->chunk
-                            ? count / (2 * s->threads)
-                            : s->chunk;
+        long take_now =
+            s->guided && count / (2 * s->threads) > s->chunk ? count / (2 * s->threads) : s->chunk;
         take_now = take_now > count ? count : take_now < 1 ? 1 : take_now;
         *begin = s->next;
         *end = take_now == count ? s->end : s->next + take_now * s->step;
@@ -313,8 +313,7 @@ PARALLEL_LOOP(nonmonotonic_guided, true)
     EXPORT void GOMP_parallel_loop_##kind(void (*body)(void *), void *data, unsigned threads,      \
                                           long begin, long end, long step, unsigned flags)         \
     {                                                                                              \
-        const share asked = {                                                                      \
-            .next = begin, .end = end, .step = step == 0 ? 1 : step, .chunk = 1};                  \
+        const share asked = {.next = begin, .end = end, .step = step == 0 ? 1 : step, .chunk = 1}; \
         parallel_share(body, data, threads, &asked, flags);                                        \
     }
 PARALLEL_LOOP_WITHOUT_CHUNK(runtime)
