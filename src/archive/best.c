@@ -27,7 +27,7 @@ static ak_status none_matches(ak_archive *archive, const ak_archive_filter *filt
     }
     if (sqlite3_step(rows) == SQLITE_ROW) {
         status =
-            ak_fail(err, AK_NOT_FOUND, "%s: only simulated trials match; --device %s shows them",
+            ak_fail(err, AK_NOT_FOUND, "%s: only simulated trials match; --device '%s' shows them",
                     ak_archive_path(archive), (const char *)sqlite3_column_text(rows, 0));
     } else {
         (void)sqlite3_finalize(rows);

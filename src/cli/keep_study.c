@@ -4,10 +4,30 @@
 #include <string.h>
 
 #include "cli/options.h"
+#include "base/fs.h"
 #include "cli/output.h"
 #include "cli/task_args.h"
 
 #define COMMAND_BYTES_MAX (64u << 10)
+
+/* Adds a word of the command. What simulates is kept without paths: "sim:/tmp/a.json" becomes
+   "sim:a.json", so that the same study gives the same bytes on every machine. */
+static void put_word(ak_buf *out, const char *word, bool simulated)
+{
+    const char *slash = simulated ? strrchr(word, '/') : NULL;
+    size_t before = slash == NULL ? 0 : strcspn(word, ":=/");
+    ak_buf text = AK_BUF(COMMAND_BYTES_MAX);
+    if (slash == NULL) {
+        before = 0;
+        slash = word;
+    } else {
+        before = word[before] == '/' ? 0 : before + 1;
+        slash++;
+    }
+    ak_buf_print(&text, "%.*s%s", (int)before, word, slash);
+    ak_quote(out, text.data);
+    ak_buf_free(&text);
+}
 
 void ak_keep_study(const ak_args *args, const char *kind, json_t *result)
 {
@@ -16,10 +36,13 @@ void ak_keep_study(const ak_args *args, const char *kind, json_t *result)
     char *text = NULL;
     ak_buf command = AK_BUF(COMMAND_BYTES_MAX);
     ak_status status = AK_OK;
+    const char *device = args->text[AK_OPTION_DEVICE];
+    bool simulated = ak_fs_is_file(args->operand[0]) ||
+                     (device != NULL && strncmp(device, "sim:", 4) == 0);
     ak_buf_print(&command, "autokernel %s", kind);
     for (int i = 0; i < args->word_count; i++) {
         ak_buf_putc(&command, ' ');
-        ak_quote(&command, args->words[i]);
+        put_word(&command, args->words[i], simulated);
     }
     AK_TRY(ak_buf_status(&command, &err));
     AK_TRY(ak_json_set_text(result, "command", command.data) ? AK_OK : ak_fail_memory(&err));

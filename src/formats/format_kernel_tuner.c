@@ -225,18 +225,47 @@ static bool sort_numbers(json_t *values)
     return true;
 }
 
-static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_error *err)
+/* Returns what the environment of the trials says of the device and of the software: {"name",
+   "driver", "nvrtc", ...}; NULL if it is not known or without memory. */
+static json_t *environment_of(ak_archive *archive, const ak_trial *trial)
+{
+    static const char *const kept[] = {"backend", "name",    "compute_capability", "driver",
+                                       "nvrtc",   "version", "triton",             "compilers"};
+    char *text = NULL;
+    json_t *all = NULL, *object = json_object();
+    bool good = object != NULL && trial->environment != NULL &&
+                ak_archive_environment(&text, archive, trial->environment, NULL) == AK_OK &&
+                text != NULL &&
+                ak_json_parse(&all, text, strlen(text), "an environment", NULL) == AK_OK;
+    for (size_t i = 0; good && i < sizeof kept / sizeof kept[0]; i++) {
+        json_t *value = json_object_get(all, kept[i]);
+        good = value == NULL || json_object_set(object, kept[i], value) == 0;
+    }
+    ak_free(text);
+    json_decref(all);
+    if (!good) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_archive *archive,
+                             ak_error *err)
 {
     const ak_trial *first = &writer->task.first;
     char name_of_device[AK_KERNEL_TUNER_NAME_BYTES];
     bool on_host = strcmp(first->device, "host") == 0;
     ak_kernel_tuner_processor(name_of_device);
-    json_t *device = json_string(on_host ? name_of_device : first->device);
+    json_t *environment = environment_of(archive, first);
+    const char *named = ak_json_text_at(environment, "name");
+    json_t *device = json_string(on_host ? name_of_device : named[0] != 0 ? named : first->device);
     json_t *kernel = json_string(first->kernel);
     json_t *size = problem_size(first->size), *keys = json_array(), *own = own_of(first);
     const char *name;
     json_t *value;
-    bool good = device != NULL && kernel != NULL && size != NULL && keys != NULL && own != NULL;
+    bool good = device != NULL && kernel != NULL && size != NULL && keys != NULL && own != NULL &&
+                (environment == NULL || json_object_set(own, "environment", environment) == 0);
     json_object_foreach(writer->params, name, value)
     {
         good = good && sort_numbers(value) && json_array_append_new(keys, json_string(name)) == 0;
@@ -271,6 +300,7 @@ static ak_status print_cache(ak_buf *out, const cache_writer *writer, ak_error *
     json_decref(size);
     json_decref(keys);
     json_decref(own);
+    json_decref(environment);
     return good ? AK_OK : ak_fail_memory(err);
 }
 
@@ -284,7 +314,7 @@ static ak_status write_kernel_tuner(ak_buf *out, ak_archive *archive,
     if (writer.task.first.kernel == NULL) {
         AK_TRY(ak_fail(err, AK_NOT_FOUND, "no trial matches, and a Kernel Tuner cache needs one"));
     }
-    AK_TRY(print_cache(out, &writer, err));
+    AK_TRY(print_cache(out, &writer, archive, err));
 out:
     json_decref(writer.params);
     json_decref(writer.cache);

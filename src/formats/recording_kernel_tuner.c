@@ -94,8 +94,7 @@ static ak_status take_own(ak_draft *draft, const json_t *file, ak_error *err)
     const struct {
         const char *key;
         char **to;
-    } members[] = {{"device", &draft->device},
-                   {"implementation", &draft->implementation},
+    } members[] = {{"implementation", &draft->implementation},
                    {"size", &draft->size},
                    {"dtype", &draft->dtype},
                    {"choices", &draft->choices}};

@@ -4,6 +4,7 @@
 
 #include "archive/archive.h"
 #include "archive/overview.h"
+#include "backend/sim/sim.h"
 #include "base/alloc.h"
 #include "tuner/elsewhere.h"
 #include "tuner/run.h"
@@ -32,13 +33,20 @@ ak_status ak_tuning_settle(ak_tuning *r, ak_error *err)
     return status;
 }
 
-/* Replaces a path by the name of its file or folder. */
+/* Replaces a path by the name of its file or folder: "file:/tmp/answers" becomes "file:answers". */
 static bool shorten(json_t *object, const char *key)
 {
     const char *path = json_string_value(json_object_get(object, key));
-    char *name = path == NULL ? NULL : ak_strdup(ak_task_file(path));
-    bool good = path == NULL || (name != NULL && ak_json_set_text(object, key, name));
-    ak_free(name);
+    if (path == NULL || strchr(path, '/') == NULL) {
+        return true;
+    }
+    ak_buf name = AK_BUF(AK_PATH_MAX);
+    size_t provider = strncmp(path, "file:", 5) == 0     ? 5
+                      : strncmp(path, "replay:", 7) == 0 ? 7
+                                                         : 0;
+    ak_buf_print(&name, "%.*s%s", (int)provider, path, ak_task_file(path));
+    bool good = name.failed == AK_OK && ak_json_set_text(object, key, name.data);
+    ak_buf_free(&name);
     return good;
 }
 
@@ -47,8 +55,9 @@ static bool shorten(json_t *object, const char *key)
 static bool name_recording(json_t *options, const ak_task *task)
 {
     return !task->recorded ||
-           (ak_json_set_text(options, "recording", task->opens) && shorten(options, "recording") &&
-            shorten(options, "kernel") && shorten(options, "llm_replay"));
+           (ak_json_set_text(options, "recording", ak_sim_path(task->opens)) && shorten(options, "recording") &&
+            shorten(options, "kernel") && shorten(options, "llm_replay") &&
+            shorten(options, "llm"));
 }
 
 void ak_tuning_note_workers(void *context, const ak_pool *pool)

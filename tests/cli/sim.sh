@@ -58,3 +58,31 @@ autokernel tune tiny.json; echo $?
 cp "$TESTS"/../data/recordings/tiny.json.gz .
 autokernel tune tiny.json.gz; echo $?
 autokernel list tiny.json.gz --device host; echo $?
+echo "- nothing says where the recording lies"
+place="$PWD/nobody-needs-to-know"
+mkdir "$place"
+cp tiny.json "$place"
+for kernel in tiny "$place/tiny.json"; do
+    autokernel tune "$kernel" --device "sim:$place/tiny.json" --strategy hybrid --evals 8 --archive "$place/db" --events "$place/events" \
+        --llm replay:answers.jsonl --json --quiet >"$place/result" 2>&1
+done
+mkdir "$place/questions"
+(
+    for i in $(seq 600); do [ -e "$place/questions/0001.prompt.md" ] && break; sleep 0.05; done
+    echo '{"proposals": [{"hypothesis": "wider", "expected_gain_pct": 9, "parent": null, "changes": {"x": 4, "y": 3}}]}' \
+        >"$place/questions/0001.reply.json"
+) &
+autokernel study "$place/tiny.json" --device "sim:$place/tiny.json" --arms llm:fill=0,history=0 --seeds 1 --generations 1 --evals 3 --archive "$place/db" \
+    --llm "file:$place/questions" --llm-record "$place/tape" --json --quiet >"$place/study" 2>&1
+wait
+for format in text md json html csv; do
+    autokernel report --archive "$place/db" --format $format >"$place/report.$format" 2>&1
+done
+autokernel history --archive "$place/db" --device sim >"$place/history"
+autokernel llm show --archive "$place/db" >"$place/talk"
+# next: and report: name the archive, which whoever typed the command has named
+sed -i '/^next:/d; s/--archive [^|<"]*//; s/.*nobody-needs-to-know.db.*//' "$place"/report.* "$place/history" "$place/talk"
+ls "$place/tape" | grep -c json
+grep -c 'Device a device' "$place/questions/0001.prompt.md"
+grep -rl 'nobody-needs-to-know' "$place/db" "$place/events" "$place/result" "$place/questions" "$place/tape" "$place/study" "$place"/report.* "$place/history" \
+    "$place/talk" | sed 's/.*know//'
