@@ -229,8 +229,8 @@ static bool sort_numbers(json_t *values)
    "driver", "nvrtc", ...}; NULL if it is not known or without memory. */
 static json_t *environment_of(ak_archive *archive, const ak_trial *trial)
 {
-    static const char *const kept[] = {"backend", "name",    "compute_capability", "driver",
-                                       "nvrtc",   "version", "triton",             "compilers"};
+    static const char *const kept[] = {"backend", "name",   "compute_capability", "driver", "nvrtc",
+                                       "version", "triton", "compilers"};
     char *text = NULL;
     json_t *all = NULL, *object = json_object();
     bool good = object != NULL && trial->environment != NULL &&

@@ -408,8 +408,7 @@ static ak_status look_on_tape(bool *found, ak_llm_call *call, ak_error *err)
     lock(llm);
     ak_status status = ak_tape_name(call->name, llm->tape, call->question, err);
     if (status == AK_OK) {
-        status = ak_tape_read(&call->answer, &reply, llm->tape, call->name,
-                              call->question, err);
+        status = ak_tape_read(&call->answer, &reply, llm->tape, call->name, call->question, err);
     }
     unlock(llm);
     if (status == AK_NOT_FOUND && ak_tape_recording(llm->tape)) {

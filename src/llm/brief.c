@@ -351,8 +351,11 @@ void ak_derived_show(char *out, size_t bytes, const ak_brief *brief, const ak_de
 /* Members of an environment whose version matters to a proposal, and what they are called. */
 static const struct {
     const char *key, *name;
-} versions[] = {{"nvrtc", "NVRTC"},   {"triton", "Triton"}, {"version", ""},
-                {"driver", "driver"}, {"libc", "glibc"}};
+} versions[] = {{"nvrtc", "NVRTC"},
+                {"triton", "Triton"},
+                {"version", ""},
+                {"driver", "driver"},
+                {"libc", "glibc"}};
 
 static void put_version(ak_buf *out, const char *name, const char *version)
 {

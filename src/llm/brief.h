@@ -50,9 +50,9 @@ typedef struct ak_derived {
    outlive the brief. */
 typedef struct ak_brief {
     const char *kernel, *description, *implementation, *device, *size, *dtype, *choices;
-    const char *software; /* "NVRTC 13.0, driver 580.159.04"; "" if unknown */
-    const char *source; /* source of the implementation; NULL for a T1 file, which has none */
-    ak_share share;     /* what of all this the prompt shows */
+    const char *software;     /* "NVRTC 13.0, driver 580.159.04"; "" if unknown */
+    const char *source;       /* source of the implementation; NULL for a T1 file, which has none */
+    ak_share share;           /* what of all this the prompt shows */
     const json_t *definition; /* the implementation's space file; NULL if there is none */
     const ak_space *space;
     const ak_scope *constants;
@@ -87,14 +87,15 @@ void ak_derived_show(char *out, size_t bytes, const ak_brief *brief, const ak_de
 /* How a configuration fills a GPU. */
 typedef struct ak_filling {
     double blocks, threads, shared_bytes; /* of the work; of a block */
-    double resident;   /* blocks that a multiprocessor can hold */
-    double at_once;    /* blocks that the device can hold */
-    double waves;      /* blocks / at_once */
-    double occupancy;  /* resident threads, as a share of those that fit */
-    const char *limit; /* what limits `resident` */
+    double resident;                      /* blocks that a multiprocessor can hold */
+    double at_once;                       /* blocks that the device can hold */
+    double waves;                         /* blocks / at_once */
+    double occupancy;                     /* resident threads, as a share of those that fit */
+    const char *limit;                    /* what limits `resident` */
 } ak_filling;
-/* Computes it from the space file's "Launch" and the device's facts. `registers` of a thread is 0 if
-   unknown; then `resident` is an upper bound. Returns false if the launch or a fact is not known. */
+/* Computes it from the space file's "Launch" and the device's facts. `registers` of a thread is 0
+   if unknown; then `resident` is an upper bound. Returns false if the launch or a fact is not
+   known. */
 bool ak_brief_filling(ak_filling *out, const ak_brief *brief, const ak_config *config,
                       int registers);
 

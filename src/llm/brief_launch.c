@@ -1,6 +1,6 @@
-/* brief_launch.c: computes from a launch's data (docs/formats.md, "Launch") how a configuration fills
-   a GPU: blocks, how many of them a multiprocessor can hold, waves and the tail. Only the last launch
-   of an implementation counts, because earlier ones prepare its operands. */
+/* brief_launch.c: computes from a launch's data (docs/formats.md, "Launch") how a configuration
+   fills a GPU: blocks, how many of them a multiprocessor can hold, waves and the tail. Only the
+   last launch of an implementation counts, because earlier ones prepare its operands. */
 #include <math.h>
 #include <string.h>
 
@@ -12,8 +12,8 @@
 #define SHARED_OWN   1024               /* bytes of shared memory that CUDA adds to each block */
 #define REGISTER_SET 256 /* registers are given to a warp in sets of this size (8 a thread) */
 
-/* Returns the value of an expression, or of a list of them their product; 1 if it is absent. *good is
-   false afterwards if it has no value. */
+/* Returns the value of an expression, or of a list of them their product; 1 if it is absent. *good
+   is false afterwards if it has no value. */
 static double value_of(bool *good, const json_t *json, const ak_scope *scope)
 {
     double product = 1;
@@ -68,8 +68,8 @@ static void limit(ak_filling *out, double blocks, const char *by)
 bool ak_brief_filling(ak_filling *out, const ak_brief *brief, const ak_config *config,
                       int registers)
 {
-    const json_t *launch = json_object_get(
-        json_object_get(brief->definition, "KernelSpecification"), "Launch");
+    const json_t *launch =
+        json_object_get(json_object_get(brief->definition, "KernelSpecification"), "Launch");
     launch = json_is_array(launch) ? json_array_get(launch, json_array_size(launch) - 1) : launch;
     ak_scope *scope = launch == NULL ? NULL : ak_scope_new(brief->constants);
     double sms = scope == NULL ? 0 : fact_of(scope, "sm_count");

@@ -72,7 +72,8 @@ typedef struct ak_llm_chat {
     /* distinguishes equal questions on a tape; sent if the model takes it */
     uint64_t seed;
     /* What the question is about, independent of its words, as a hash; NULL if that is not known. A
-       tape finds the answer by it if the words have changed since it was recorded. It is not sent. */
+       tape finds the answer by it if the words have changed since it was recorded. It is not sent.
+     */
     const char *situation;
 } ak_llm_chat;
 
@@ -171,7 +172,7 @@ typedef struct ak_llm_answer {
     bool priced;        /* false if the price of this model is unknown; then costs are 0 */
     double cost_usd;    /* cost of all attempts of this call; lost ones at their worst case */
     bool reworded; /* replayed, and the question was asked in other words when it was recorded */
-    bool replayed;      /* read from a tape: nothing was sent; costs and times are as recorded */
+    bool replayed; /* read from a tape: nothing was sent; costs and times are as recorded */
     char model[AK_LLM_NAME_MAX];      /* name that the provider reports: "gpt-5-2025-08-07" */
     char request_id[AK_LLM_NAME_MAX]; /* id that the provider reports; "" if it reports none */
     int attempts;                     /* number of requests sent */

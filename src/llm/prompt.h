@@ -30,7 +30,7 @@
 #define AK_PROMPT_BEST       12           /* number of best trials that are listed */
 #define AK_PROMPT_SAMPLES    4            /* trials shown of each kind of failure */
 #define AK_PROMPT_CLAIMS     12           /* predictions shown with their outcomes */
-#define AK_PROMPT_LISTED     60 /* up to so many successful trials are all listed */
+#define AK_PROMPT_LISTED     60           /* up to so many successful trials are all listed */
 #define AK_PROMPT_PARENTS    (AK_PROMPT_LISTED + AK_PROMPT_CLAIMS + 1)
 #define AK_PROMPT_WORST      4  /* number of slowest trials that are listed */
 #define AK_PROMPT_REFUSALS   12 /* refused proposals shown with the reason */

@@ -20,9 +20,9 @@
 /* Trials that are at least this many times as slow as the best have collapsed. */
 #define COLLAPSED 2.0
 /* Fewer trials than this say nothing about the optimum. */
-#define FIT_LEAST 8
-#define COVERAGE_LEAST 4 /* fewer trials leave nearly all values untried */
-#define UNTRIED_SHOWN 16 /* untried values of a parameter that are listed */
+#define FIT_LEAST      8
+#define COVERAGE_LEAST 4  /* fewer trials leave nearly all values untried */
+#define UNTRIED_SHOWN  16 /* untried values of a parameter that are listed */
 
 typedef struct placed {
     double ms;
@@ -274,7 +274,8 @@ static void put_frequencies(ak_buf *out, const view *v)
 static void put_value_known(ak_buf *out, const view *v, size_t p, size_t value)
 {
     char text[VALUE_BYTES];
-    (void)ak_value_format(text, sizeof text, &ak_space_parameter(v->brief->space, p)->values[value]);
+    (void)ak_value_format(text, sizeof text,
+                          &ak_space_parameter(v->brief->space, p)->values[value]);
     for (size_t i = 0; i < v->ok; i++) {
         if (trial_at(v, v->order[i].number)->config.at[p] == value) {
             ak_buf_print(out, "%s: best %.4g ms", text, v->order[i].ms);
@@ -314,8 +315,8 @@ static size_t put_untried(ak_buf *out, const view *v, size_t p)
             }
             continue;
         }
-        bool ordered = parameter->values[0].type == AK_VALUE_INT ||
-                       parameter->values[0].type == AK_VALUE_REAL;
+        bool ordered =
+            parameter->values[0].type == AK_VALUE_INT || parameter->values[0].type == AK_VALUE_REAL;
         if (run > 0 && ordered && untried <= UNTRIED_SHOWN && (left != SIZE_MAX || inside)) {
             ak_buf_puts(out, " (beside ");
             if (left != SIZE_MAX) {
@@ -462,14 +463,15 @@ static const char *verdict_of(double gain, double expected)
     double off = gain - expected, size = expected < 0 ? -expected : expected;
     double allowed = size * TRUE_SHARE > TRUE_LEAST ? size * TRUE_SHARE : TRUE_LEAST;
     bool equal = gain > -TRUE_LEAST && gain < TRUE_LEAST && size < TRUE_LEAST;
-    return equal                             ? "came true: little difference"
+    return equal                               ? "came true: little difference"
            : off >= -allowed && off <= allowed ? "came true"
-           : off > 0                         ? "better than expected"
-           : gain > 0                        ? "faster, but by less"
-                                             : "not faster";
+           : off > 0                           ? "better than expected"
+           : gain > 0                          ? "faster, but by less"
+                                               : "not faster";
 }
 
-/* Returns whether the result contradicts the prediction, so that it is worth to look at the code. */
+/* Returns whether the result contradicts the prediction, so that it is worth to look at the code.
+ */
 static bool is_surprise(const view *v, const ak_experience *t)
 {
     const ak_experience *parent = parent_of(v, t);
@@ -582,9 +584,9 @@ static double failed_share(const ak_history *h)
                           : 0;
 }
 
-/* Estimates the optimum from the fastest trials: the least value of a distribution lies about as far
-   below the best of a sample as that lies below the second best (Robson and Whitlock, Biometrika
-   51, 1964). */
+/* Estimates the optimum from the fastest trials: the least value of a distribution lies about as
+   far below the best of a sample as that lies below the second best (Robson and Whitlock,
+   Biometrika 51, 1964). */
 static double fitted_optimum(const view *v)
 {
     return v->ok < FIT_LEAST ? 0 : 2 * v->order[0].ms - v->order[1].ms;
@@ -599,8 +601,8 @@ static void put_aim(ak_buf *out, const view *v)
         ak_buf_print(out, "A is at %.3g %% of the least possible time: little is left to gain.\n",
                      bound / best * 100);
     } else if (bound > 0 && bound < best) {
-        ak_buf_print(out, "The least possible time is %.4g ms; A takes %.3g times as long.\n", bound,
-                     best / bound);
+        ak_buf_print(out, "The least possible time is %.4g ms; A takes %.3g times as long.\n",
+                     bound, best / bound);
     }
     if (fitted > bound && fitted < best) {
         ak_buf_print(out,
@@ -626,7 +628,8 @@ static void put_wish(ak_buf *out, const view *v)
     ak_buf_print(out, "\n## Your answer\n\nPropose up to %zu configuration%s. ", h->batch,
                  h->batch == 1 ? "" : "s");
     if (failed >= 1.0 / 3) {
-        ak_buf_puts(out, "A third or more of the latest failed: take small steps from what works.\n");
+        ak_buf_puts(out,
+                    "A third or more of the latest failed: take small steps from what works.\n");
     } else if (h->generation <= 1 || h->count == 0) {
         ak_buf_puts(out, "Little was measured yet: spread out. Let several differ clearly in their "
                          "blocking, each for a reason, and each a configuration that you would bet "
@@ -636,9 +639,10 @@ static void put_wish(ak_buf *out, const view *v)
                          "trials have not settled, and combine what helped apart. Spend one or two "
                          "on another kind of configuration only if you can say why it wins.\n");
     } else {
-        ak_buf_puts(out, "Build on A and B: combine what helped apart, settle what is undecided, and "
-                         "follow the best hypothesis further. A few may be of another kind, where "
-                         "the figures speak for it.\n");
+        ak_buf_puts(out,
+                    "Build on A and B: combine what helped apart, settle what is undecided, and "
+                    "follow the best hypothesis further. A few may be of another kind, where "
+                    "the figures speak for it.\n");
     }
     put_aim(out, v);
     ak_buf_puts(out, h->count == 0

@@ -16,10 +16,10 @@
 struct ak_tape {
     char path[AK_PATH_MAX];
     bool recording;
-    json_t *about;  /* tape.json; NULL if there is none */
-    json_t *script; /* array of answers; NULL if the tape is a folder */
-    size_t next;    /* index of the next answer of the script */
-    ak_map *asked;  /* number of times each question was asked */
+    json_t *about;      /* tape.json; NULL if there is none */
+    json_t *script;     /* array of answers; NULL if the tape is a folder */
+    size_t next;        /* index of the next answer of the script */
+    ak_map *asked;      /* number of times each question was asked */
     json_t *situations; /* {situation: [names of the files about it]}; NULL until it is needed */
 };
 
@@ -208,14 +208,13 @@ static ak_status read_situations(ak_tape *tape, ak_error *err)
         json_t *document = NULL;
         AK_TRY(ak_fs_join(path, tape->path, names[i], err));
         AK_TRY(ak_json_read(&document, path, err));
-        const char *about =
-            ak_json_text_at(json_object_get(document, "question"), "situation");
+        const char *about = ak_json_text_at(json_object_get(document, "question"), "situation");
         json_t *list = json_object_get(tape->situations, about);
-        bool good = about[0] == 0 || list != NULL ||
-                    ak_json_set(tape->situations, about, json_array());
-        good = good && (about[0] == 0 ||
-                        json_array_append_new(json_object_get(tape->situations, about),
-                                              json_string(names[i])) == 0);
+        bool good =
+            about[0] == 0 || list != NULL || ak_json_set(tape->situations, about, json_array());
+        good = good &&
+               (about[0] == 0 || json_array_append_new(json_object_get(tape->situations, about),
+                                                       json_string(names[i])) == 0);
         json_decref(document);
         AK_TRY(good ? AK_OK : ak_fail_memory(err));
     }

@@ -41,8 +41,8 @@ struct ak_task {
     /* "host", "cuda:0": the device whose times are reported; "sim:" and the name of the recorded
        device for a recording, whose place on this machine is nobody's business */
     char *device;
-    char *opens; /* what the backend opens: equal to `device`, or "sim:FILE" */
-    char *devices;       /* "cuda:0,cuda:1": share the trials of a search; `device` is first */
+    char *opens;   /* what the backend opens: equal to `device`, or "sim:FILE" */
+    char *devices; /* "cuda:0,cuda:1": share the trials of a search; `device` is first */
     ak_shape shape;
     ak_dtype dtype;
     int choice[AK_CHOICES_MAX];    /* index of each text option's value; 0 for numbers */

@@ -169,8 +169,7 @@ static ak_status bind(ak_task *task, const ak_task_spec *spec, const ak_device_f
     task->launcher = ak_strdup(spec->launcher);
     task->workers = ak_strdup(spec->workers);
     if (task->kernel == NULL || task->device == NULL || task->devices == NULL ||
-        task->opens == NULL ||
-        (spec->fix != NULL && task->fix == NULL) ||
+        task->opens == NULL || (spec->fix != NULL && task->fix == NULL) ||
         (spec->libraries != NULL && task->libraries == NULL) ||
         (spec->launcher != NULL && task->launcher == NULL) ||
         (spec->workers != NULL && task->workers == NULL) ||

@@ -37,9 +37,9 @@ struct ak_recording {
     /* What the file says of the environment that it was recorded in: an object such as {"name":
        "NVIDIA H200", "driver": "580.159.04", "nvrtc": "13.0"}; NULL: nothing. */
     json_t *environment;
-    ak_scope *constants;    /* device facts and sizes, as far as the recording states them */
-    ak_config *configs;     /* sorted; the position is the index in the space */
-    ak_record *records;     /* records[i] belongs to configs[i] */
+    ak_scope *constants; /* device facts and sizes, as far as the recording states them */
+    ak_config *configs;  /* sorted; the position is the index in the space */
+    ak_record *records;  /* records[i] belongs to configs[i] */
     size_t count;
     ak_space *space;
     ak_recording_facts facts; /* its strings are the ones above */

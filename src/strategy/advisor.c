@@ -51,7 +51,7 @@ struct ak_advisor {
     bool used;
 
     ak_buf system, brief_text, prompt; /* borrowed by the question under way */
-    char situation[AK_HASH_BYTES]; /* what the question is about, in whatever words */
+    char situation[AK_HASH_BYTES];     /* what the question is about, in whatever words */
     json_t *schema;
     ak_llm_message messages[2];
     ak_llm_chat chat;
@@ -186,8 +186,8 @@ static ak_status write_prompt(ak_advisor *a, ak_error *err)
     return ak_prompt_schema(&a->schema, &a->brief, &history, err);
 }
 
-/* Computes the hash of all that a question depends on but its words: task, seed, share, and the trials
-   with their results. */
+/* Computes the hash of all that a question depends on but its words: task, seed, share, and the
+   trials with their results. */
 static ak_status take_situation(ak_advisor *a, ak_error *err)
 {
     const ak_brief *b = &a->brief;

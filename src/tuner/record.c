@@ -41,9 +41,7 @@ static bool shorten(json_t *object, const char *key)
         return true;
     }
     ak_buf name = AK_BUF(AK_PATH_MAX);
-    size_t provider = strncmp(path, "file:", 5) == 0     ? 5
-                      : strncmp(path, "replay:", 7) == 0 ? 7
-                                                         : 0;
+    size_t provider = strncmp(path, "file:", 5) == 0 ? 5 : strncmp(path, "replay:", 7) == 0 ? 7 : 0;
     ak_buf_print(&name, "%.*s%s", (int)provider, path, ak_task_file(path));
     bool good = name.failed == AK_OK && ak_json_set_text(object, key, name.data);
     ak_buf_free(&name);
@@ -54,10 +52,9 @@ static bool shorten(json_t *object, const char *key)
    gives the same bytes on every machine, and says nothing about this one. */
 static bool name_recording(json_t *options, const ak_task *task)
 {
-    return !task->recorded ||
-           (ak_json_set_text(options, "recording", ak_sim_path(task->opens)) && shorten(options, "recording") &&
-            shorten(options, "kernel") && shorten(options, "llm_replay") &&
-            shorten(options, "llm"));
+    return !task->recorded || (ak_json_set_text(options, "recording", ak_sim_path(task->opens)) &&
+                               shorten(options, "recording") && shorten(options, "kernel") &&
+                               shorten(options, "llm_replay") && shorten(options, "llm"));
 }
 
 void ak_tuning_note_workers(void *context, const ak_pool *pool)

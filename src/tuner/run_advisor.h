@@ -19,7 +19,7 @@ typedef struct ak_run_advisor {
     size_t calls, failed;
     ak_error missing; /* why there is no model */
     json_t *environment;
-    ak_error fault;   /* first failure of the archive to store a call */
+    ak_error fault; /* first failure of the archive to store a call */
 } ak_run_advisor;
 
 /* Opens the client if the strategy asks a model (it has `await`) and a model is configured. A model

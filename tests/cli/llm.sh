@@ -70,4 +70,4 @@ wait
 autokernel llm show | grep '^generation\|accepted'
 # The brief of a recording names the device and the size that it states.
 autokernel study tiny.json --arms llm --seeds 1 --evals 4 --llm file:study --llm-timeout 0.2 >/dev/null 2>&1
-grep -A1 '^Kernel' study/0001.expired.md
+grep -A2 '^Kernel' study/0001.expired.md

@@ -248,8 +248,8 @@ static void test_answer_contract(void **state)
         }
     }
     json_decref(schema);
-    /* Eighty trials: the twelve fastest, the four slowest and the latest predictions can be parents;
-       one that failed cannot. */
+    /* Eighty trials: the twelve fastest, the four slowest and the latest predictions can be
+       parents; one that failed cannot. */
     for (size_t i = 0; i < 80; i++) {
         trials[i] = (ak_experience){.status = AK_TRIAL_OK, .ms = 1 + (double)i};
         ak_space_default(&trials[i].config, space);
@@ -270,8 +270,9 @@ static void test_answer_contract(void **state)
     assert_non_null(strstr(text.data, "- C: 5; fixed by the constraints"));
     ak_buf_clear(&text);
     assert_int_equal(ak_prompt_state(&text, &brief, &history, NULL), AK_OK);
-    assert_non_null(strstr(text.data, "- A: 1 (beside 2: best 1 ms), 4 (beside 2: best 1 ms)\n- B: 1 "
-                                      "(beside 2: best 1 ms)\n"));
+    assert_non_null(strstr(text.data,
+                           "- A: 1 (beside 2: best 1 ms), 4 (beside 2: best 1 ms)\n- B: 1 "
+                           "(beside 2: best 1 ms)\n"));
     assert_non_null(strstr(text.data, "## The slowest\n\n- #77 77 ms"));
     ak_buf_free(&text);
     ak_brief_close(&brief);
@@ -437,8 +438,9 @@ static void test_heart(void **state)
     fixture *f = *state;
     ak_buf text = AK_BUF(AK_PROMPT_BYTES_MAX);
     ak_brief brief = f->brief;
-    brief.source = "one\ntwo\n/* heart: begin */\nsum += a * b; /* TILE */\n/* heart: end */\nthree\n"
-                   "  // heart: begin\nstore();\n  // heart: end\nfour\n";
+    brief.source =
+        "one\ntwo\n/* heart: begin */\nsum += a * b; /* TILE */\n/* heart: end */\nthree\n"
+        "  // heart: begin\nstore();\n  // heart: end\nfour\n";
     assert_int_equal(ak_prompt_brief(&text, &brief, NULL), AK_OK);
     assert_non_null(strstr(text.data, "## Source, its heart\n\n~~~\n... 2 lines ...\n"
                                       "sum += a * b; /* TILE */\n... 1 lines ...\nstore();\n"
@@ -455,19 +457,22 @@ static void test_filling(void **state)
     static const struct {
         const char *name;
         int64_t value;
-    } facts[] = {{"sm_count", 10},          {"threads_sm", 2048}, {"shared_bytes_sm", 100 * 1024},
-                 {"registers_sm", 65536}, {"n", 6400}};
+    } facts[] = {{"sm_count", 10},
+                 {"threads_sm", 2048},
+                 {"shared_bytes_sm", 100 * 1024},
+                 {"registers_sm", 65536},
+                 {"n", 6400}};
     ak_scope *constants = ak_scope_new(NULL);
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
         assert_int_equal(ak_scope_set_int(constants, facts[i].name, facts[i].value, NULL), AK_OK);
     }
     ak_brief brief;
     assert_int_equal(ak_brief_space(&brief, space, constants, "k", "a device", NULL), AK_OK);
-    json_t *definition = json_loads(
-        "{\"KernelSpecification\": {\"Launch\": {\"Let\": [{\"Name\": \"rows\", \"Value\": \"n//T\"}],"
-        "\"Block\": [\"T\"], \"SharedMemory\": \"24*1024\", "
-        "\"Grid\": [\"min(rows, resident_clusters)\", 2]}}}",
-        0, NULL);
+    json_t *definition = json_loads("{\"KernelSpecification\": {\"Launch\": {\"Let\": [{\"Name\": "
+                                    "\"rows\", \"Value\": \"n//T\"}],"
+                                    "\"Block\": [\"T\"], \"SharedMemory\": \"24*1024\", "
+                                    "\"Grid\": [\"min(rows, resident_clusters)\", 2]}}}",
+                                    0, NULL);
     brief.definition = definition;
     ak_config config;
     ak_space_default(&config, space);
@@ -507,9 +512,10 @@ static void test_groups(void **state)
     ak_history history = {.trials = trials, .count = 5, .generation = 2, .batch = 3};
     ak_buf text = AK_BUF(AK_PROMPT_BYTES_MAX);
     assert_int_equal(ak_prompt_state(&text, &f->brief, &history, NULL), AK_OK);
-    assert_non_null(strstr(text.data, "2 of 5 trials took at least 2 times as long as the best; what "
-                                      "all of them have and few others: TILE=1024 (0 of the 3 "
-                                      "others).\n"));
+    assert_non_null(strstr(text.data,
+                           "2 of 5 trials took at least 2 times as long as the best; what "
+                           "all of them have and few others: TILE=1024 (0 of the 3 "
+                           "others).\n"));
     assert_non_null(strstr(text.data, "512 (beside 256: best 9 ms, 1024: best 30 ms)"));
     assert_non_null(strstr(text.data, "#4 40 ms"));
     history.hidden = true;

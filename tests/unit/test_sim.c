@@ -66,7 +66,7 @@ static void test_contract(void **state)
     assert_string_equal(ak_problem_name(ak_task_problem(task)), "tiny");
     assert_int_equal(ak_space_count(ak_task_space(task)), 36);
     ak_task_close(task);
-    task = open_task("tiny", DEVICE, 1); /* as its trials are called */
+    task = open_task("tiny", DEVICE, 1);                       /* as its trials are called */
     assert_string_equal(ak_task_device(task), "sim:a device"); /* not where it lies */
     ak_task_close(task);
 }
