@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "cli/options.h"
 #include "base/fs.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/task_args.h"
 
