@@ -15,7 +15,6 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
 BUILD := build/release
-CMAKE := cmake -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 TUNE ?= matmul
 # Without any optimisation the sanitizers take four times as long.
 DEBUG := -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG="-g -O1"
@@ -29,7 +28,7 @@ all: build
 
 build:
 	@mkdir -p build
-	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DAK_TESTS=OFF >build/build.log 2>&1 || (cat build/build.log; exit 1)
+	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX="$(PREFIX)" -DAK_TESTS=OFF >build/build.log 2>&1 || (cat build/build.log; exit 1)
 	@bash tools/progress.sh build/build.log "building" cmake --build $(BUILD) -j $(JOBS) --target autokernel_cli
 
 tune:
@@ -40,7 +39,7 @@ tune:
 check:
 	@bash tools/setup.sh check
 	@mkdir -p build
-	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DAK_TESTS=ON >build/check.log 2>&1 || (cat build/check.log; exit 1)
+	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX="$(PREFIX)" -DAK_TESTS=ON >build/check.log 2>&1 || (cat build/check.log; exit 1)
 	@cmake --build $(BUILD) -j $(JOBS) >build/check.log 2>&1 || (cat build/check.log; exit 1)
 	@cd $(BUILD) && $(CTEST)
 
@@ -55,10 +54,10 @@ check-gpu: build
 PYTHON ?= python3
 check-torch: build
 	@cmake --build $(BUILD) -j $(JOBS) --target autokernel_runtime >build/build.log 2>&1 || (cat build/build.log; exit 1)
-	@$(PYTHON) -c 'import torch, pytest' || { echo "torch or pytest is missing: pip install torch pytest"; exit 1; }
-	@cd tests/python && env PYTHONPATH=$(CURDIR)/python AUTOKERNEL=$(CURDIR)/$(BUILD)/autokernel \
-		AUTOKERNEL_RUNTIME=$(CURDIR)/$(BUILD)/libautokernel_runtime.so \
-		AUTOKERNEL_ARCHIVE=$(CURDIR)/$(BUILD)/torch.db \
+	@$(PYTHON) -c 'import torch, pytest' || { echo "torch or pytest is missing: python3 -m venv venv && venv/bin/pip install torch pytest, then make check-torch PYTHON=venv/bin/python"; exit 1; }
+	@cd tests/python && env PYTHONPATH="$(CURDIR)/python" AUTOKERNEL="$(CURDIR)/$(BUILD)/autokernel" \
+		AUTOKERNEL_RUNTIME="$(CURDIR)/$(BUILD)/libautokernel_runtime.so" \
+		AUTOKERNEL_ARCHIVE="$(CURDIR)/$(BUILD)/torch.db" \
 		$(PYTHON) -B -m pytest -q -rs -p no:cacheprovider test_torch.py test_torch_gpu.py
 
 check-asan:
@@ -92,7 +91,7 @@ check-all:
 
 install: build
 	@cmake --build $(BUILD) -j $(JOBS) --target installable >build/build.log 2>&1 || (cat build/build.log; exit 1)
-	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
+	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
 
 uninstall:
 	@while read -r file || [ -n "$$file" ]; do rm -fv "$(DESTDIR)$$file"; done <$(BUILD)/install_manifest.txt

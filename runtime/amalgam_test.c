@@ -8,14 +8,14 @@
 #include <string.h>
 
 static uint64_t seed = 1;
-static double uniform(void) /* 0..1; SplitMix64 */
+static __attribute__((unused)) double uniform(void) /* 0..1; SplitMix64 */
 {
     uint64_t x = seed += UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
     return (double)((x ^ (x >> 31)) >> 11) / 9007199254740992.0;
 }
-static double fill(char kind, double a, double b, long i, long n)
+static __attribute__((unused)) double fill(char kind, double a, double b, long i, long n)
 {
     double sum = 0;
     if (kind == 'c')
@@ -28,30 +28,30 @@ static double fill(char kind, double a, double b, long i, long n)
         sum += uniform();
     return a + b * (sum - 6);
 }
-static void alone(void *pool, int n, void (*task)(void *context, int thread, int n), void *context)
+static __attribute__((unused)) void alone(void *pool, int n, void (*task)(void *context, int thread, int n), void *context)
 {
     (void)pool, (void)n;
     task(context, 0, 1);
 }
-static void no_barrier(void *pool)
+static __attribute__((unused)) void no_barrier(void *pool)
 {
     (void)pool;
 }
-static double *doubles(long n)
+static __attribute__((unused)) double *doubles(long n)
 {
     return (double *)malloc((size_t)n * sizeof(double));
 }
-static int refused(const char *name, const char *why)
+static __attribute__((unused)) int refused(const char *name, const char *why)
 {
     fprintf(stderr, "%s: %s\n", name, why);
     return 1;
 }
-static int opened(const char *name)
+static __attribute__((unused)) int opened(const char *name)
 {
     printf("%s: opens here; what it computes was not compared\n", name);
     return 0;
 }
-static int ended(const char *name, long wrong)
+static __attribute__((unused)) int ended(const char *name, long wrong)
 {
     printf("%s: %ld elements are wrong\n", name, wrong);
     return wrong > 0;

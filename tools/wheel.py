@@ -38,9 +38,9 @@ def main():
     files["autokernel/py.typed"] = (b"", 0o644)
     files["autokernel/libautokernel_runtime.so"] = (Path(runtime).read_bytes(), 0o755)
     files["autokernel/bin/autokernel"] = (Path(executable).read_bytes(), 0o755)
-    script = b'#!python\nimport os, sys\nfrom autokernel._tune import executable\n' \
-             b'os.execv(executable(), ["autokernel"] + sys.argv[1:])\n'
-    files[f"autokernel-{version}.data/scripts/autokernel"] = (script, 0o755)
+    # pip writes the script of an entry point, which also works where the path of Python has a blank.
+    files[f"{info}/entry_points.txt"] = (
+        b"[console_scripts]\nautokernel = autokernel._command:main\n", 0o644)
     files[f"{info}/licenses/LICENSE"] = ((ROOT / "LICENSE").read_bytes(), 0o644)
     files[f"{info}/METADATA"] = (
         f"Metadata-Version: 2.1\nName: autokernel\nVersion: {version}\n"

@@ -236,6 +236,11 @@ class Bundle:
         """Infers the sizes from extents that are nothing but a size."""
         found: dict[str, int] = {}
         for i, array in given.items():
+            extents = self.arguments[i].extents
+            if array.ndim != len(extents):
+                raise TypeError(f"{self.name}: {self.arguments[i].name} has {array.ndim} "
+                                f"dimension{'' if array.ndim == 1 else 's'}, not {len(extents)}")
+        for i, array in given.items():
             shape = self.info["arguments"][i]["shape"]
             for program, extent in zip(shape, array.shape):
                 if len(shape) == array.ndim and len(program) == 1 and program[0] in self.sizes:

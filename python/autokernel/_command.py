@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Mapping, Optional, Sequence, Union
 
@@ -23,6 +24,11 @@ def executable() -> str:
     if found is None:
         raise TuneError("there is no autokernel: install the wheel, or set AUTOKERNEL to it")
     return found
+
+
+def main() -> None:
+    """Is the command `autokernel` that the wheel installs: the executable takes its place."""
+    os.execv(executable(), ["autokernel", *sys.argv[1:]])
 
 
 def text(value: Union[None, str, int, float, Mapping[str, Any]]) -> Optional[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import math
 import os
 import re
 import tempfile
@@ -219,6 +220,7 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
         specification["Launch"] = _launch(list(sizes), arguments,
                                           [grid_div_x, grid_div_y, grid_div_z], block_size_names,
                                           tune_params)
+    every = math.prod(len(values) for values in tune_params.values())
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / kernel_name
         folder.mkdir()
@@ -233,7 +235,7 @@ def tune_kernel(kernel_name: str, kernel_source: Union[str, os.PathLike],
         own = os.fspath(archive) if archive is not None else os.path.join(place, "archive.db")
         result = tune(folder, device=device or (backend if backend == "host" else f"{backend}:0"),
                       strategy=strategy or "exhaustive",
-                      evals=limits.get("max_fevals", None if strategy else 1000000),
+                      evals=limits.get("max_fevals", None if strategy else every),
                       time=limits.get("time_limit"), archive=own, libraries="none",
                       progress=progress)
         trials = Archive(own).trials(os.fspath(folder), run=result.data["run"])

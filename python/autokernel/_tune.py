@@ -24,7 +24,7 @@ class Result:
     """What a run found. `best` has config, ms, ci_ms, tflops, gbs, speedup; `data` is the whole
     object that `autokernel tune --json` prints (docs/formats.md)."""
     kernel: str
-    data: dict[str, Any]
+    data: dict[str, Any] = field(repr=False)
     trials: list[dict[str, Any]] = field(repr=False)
     archive: Optional[str] = None
 
@@ -59,12 +59,18 @@ class Result:
 
     def to_frame(self) -> Any:
         """Returns the trials as a pandas.DataFrame."""
-        import pandas
+        try:
+            import pandas
+        except ImportError as error:
+            raise TuneError("to_frame needs pandas: pip install pandas") from error
         return pandas.DataFrame(self.trials)
 
 
 def _bar(event: dict[str, Any]) -> None:
-    """Shows the progress in one line that it rewrites, in a terminal and in a notebook alike."""
+    """Shows the progress in one line that it rewrites, in a terminal and in a notebook alike. In a
+    pipe or a file it shows nothing."""
+    if not sys.stderr.isatty() and "ipykernel" not in sys.modules:
+        return
     if event.get("event") == "trial":
         best = event.get("best_ms")
         shown = f", best {best:.4g} ms" if best else ""

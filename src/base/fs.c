@@ -213,6 +213,14 @@ bool ak_fs_is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+ak_status ak_fs_reachable(const char *path, ak_error *err)
+{
+    struct stat info;
+    return stat(path, &info) == 0 || errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG
+               ? AK_OK
+               : io_fault("cannot be looked at", path, err);
+}
+
 ak_status ak_fs_join(char out[AK_PATH_MAX], const char *folder, const char *name, ak_error *err)
 {
     size_t length = strlen(folder);
@@ -473,6 +481,9 @@ bool ak_fs_which(char out[AK_PATH_MAX], const char *name)
                access(out, X_OK) == 0;
     }
     const char *path = ak_env("PATH");
+    if (path == NULL) {
+        path = "/usr/local/bin:/usr/bin:/bin"; /* as shells do */
+    }
     while (path != NULL && *path != 0) {
         size_t length = strcspn(path, ":");
         int written = snprintf(out, AK_PATH_MAX, "%.*s/%s", (int)length, path, name);

@@ -32,6 +32,9 @@ ak_status ak_fs_mkdirs(const char *path, ak_error *err);
 bool ak_fs_is_file(const char *path);
 /* Returns true for a folder, or a link to one. */
 bool ak_fs_is_folder(const char *path);
+/* Fails with the reason if the system does not tell whether the path exists, as below a folder that
+   this user may not enter. A path that does not exist is AK_OK. */
+ak_status ak_fs_reachable(const char *path, ak_error *err);
 /* Writes "folder/name" to `out`. Returns AK_LIMIT if it is too long. */
 ak_status ak_fs_join(char out[AK_PATH_MAX], const char *folder, const char *name, ak_error *err);
 /* Returns the last part of a path, which is in `path` itself. */

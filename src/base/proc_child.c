@@ -77,6 +77,8 @@ void ak_proc_own_program(void)
         (void)sigaddset(&mask, PARENT_SIGNAL); /* stays blocked until ak_proc_end_with_parent */
     }
     (void)sigprocmask(SIG_SETMASK, &mask, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN);
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < FILES_WANTED) {
         files.rlim_cur = files.rlim_max < FILES_WANTED ? files.rlim_max : FILES_WANTED;

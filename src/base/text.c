@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/number.h"
 
@@ -43,6 +44,11 @@ size_t ak_text_distance(const char *a, const char *b)
 const char *ak_text_nearest(const char *word, const char *const *words)
 {
     const char *best = NULL;
+    for (size_t i = 0; words[i] != NULL; i++) {
+        if (strcasecmp(word, words[i]) == 0) {
+            return words[i];
+        }
+    }
     size_t limit = strlen(word) / 3 + 1;
     limit = limit < NEAR_MAX ? limit : NEAR_MAX;
     for (size_t i = 0; words[i] != NULL; i++) {

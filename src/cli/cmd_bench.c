@@ -19,6 +19,7 @@ typedef struct measured {
     ak_candidate list[AK_CONFIGS_MAX];
     ak_trial trials[AK_CONFIGS_MAX];
     size_t count, done, failed;
+    size_t invalid; /* of the configurations at this size */
     ak_comparison comparison;
     bool cancelled;
 } measured;
@@ -71,6 +72,17 @@ static void print_comparison(const measured *m, bool many)
     }
 }
 
+/* Returns configuration i as it was at the first size that has it. */
+static const char *config_text(const bench *b, size_t i)
+{
+    for (size_t s = 0; s < b->begun; s++) {
+        if (i < b->sizes[s].done && b->sizes[s].trials[i].config != NULL) {
+            return b->sizes[s].trials[i].config;
+        }
+    }
+    return "";
+}
+
 static void print(const bench *b)
 {
     ak_table table;
@@ -90,8 +102,7 @@ static void print(const bench *b)
     const measured *first = &b->sizes[0];
     if (many) {
         for (size_t i = 0; i < first->done; i++) {
-            ak_out("%s: %s\n", first->list[i].name,
-                   first->trials[i].config == NULL ? "" : first->trials[i].config);
+            ak_out("%s: %s\n", first->list[i].name, config_text(b, i));
         }
     } else {
         ak_task_print(first->task);
@@ -196,8 +207,17 @@ static ak_status measure_all(bench *b, measured *m, ak_error *err)
 {
     ak_tester *tester = NULL;
     ak_status status = AK_OK;
-    AK_TRY(ak_tester_open(&tester, m->task, err));
+    if (m->invalid < m->count) {
+        AK_TRY(ak_tester_open(&tester, m->task, err));
+    }
     while (m->done < m->count) {
+        if (m->list[m->done].invalid[0] != 0) {
+            m->trials[m->done].status = AK_TRIAL_INVALID;
+            m->trials[m->done].reason = ak_strdup(m->list[m->done].invalid);
+            AK_TRY(m->trials[m->done].reason == NULL ? ak_fail_memory(err) : AK_OK);
+            m->done++;
+            continue;
+        }
         ak_progress_wait wait = {.progress = &b->progress, .name = m->list[m->done].name};
         ak_tester_on_wait(tester, ak_progress_waiting, &wait);
         ak_progress_step(&b->progress, "measuring", m->done, m->count);
@@ -237,34 +257,58 @@ static ak_status compare(bench *b, measured *m, ak_error *err)
     return m->cancelled ? AK_OK : status;
 }
 
-static ak_status measure_size(bench *b, measured *m, const char *size, ak_error *err)
+static ak_status open_size(bench *b, measured *m, const char *size, ak_error *err)
 {
     ak_args args = *b->args;
     args.text[AK_OPTION_SIZE] = size == NULL ? args.text[AK_OPTION_SIZE] : size;
     ak_status status = AK_OK;
     AK_TRY(ak_args_known_task(&m->task, &args, err));
-    AK_TRY(ak_args_candidates(m->list, &m->count, &args, m->task, err));
-out:
-    if (status != AK_OK) {
-        return status;
+    AK_TRY(ak_args_candidates_marked(m->list, &m->count, &args, m->task, err));
+    for (size_t i = 0; i < m->count; i++) {
+        m->invalid += m->list[i].invalid[0] != 0 ? 1 : 0;
     }
+out:
+    return status;
+}
+
+/* Opens the task of every size. Refuses a configuration that is valid at none of them, before
+   anything is measured. */
+static ak_status open_sizes(bench *b, const ak_size_list *sizes, ak_error *err)
+{
+    for (size_t s = 0; s < b->size_count; s++) {
+        AK_DO(open_size(b, &b->sizes[s], sizes->count == 0 ? NULL : sizes->items[s], err));
+    }
+    for (size_t i = 0; i < b->sizes[0].count; i++) {
+        size_t s = 0;
+        while (s < b->size_count && b->sizes[s].list[i].invalid[0] != 0) {
+            s++;
+        }
+        if (s == b->size_count) {
+            return ak_candidate_refuse(&b->sizes[0].list[i], b->sizes[0].task, err);
+        }
+    }
+    return AK_OK;
+}
+
+static ak_status measure_size(bench *b, measured *m, ak_error *err)
+{
     if (strncmp(ak_task_device(m->task), "sim:", 4) == 0) {
         (void)snprintf(b->why_not, sizeof b->why_not,
                        "a recording was recalled, nothing was measured");
     }
     ak_task_set_cancel(m->task, &ak_interrupted);
-    status = measure_all(b, m, err);
+    ak_status status = measure_all(b, m, err);
     return status == AK_OK ? compare(b, m, err) : status;
 }
 
 static ak_status measure(bench *b, const ak_size_list *sizes, ak_error *err)
 {
-    ak_status status = AK_OK;
+    ak_status status = open_sizes(b, sizes, err);
     for (size_t s = 0; s < b->size_count && status == AK_OK; s++) {
         if (s > 0 && b->sizes[s - 1].cancelled) {
             break;
         }
-        status = measure_size(b, &b->sizes[s], sizes->count == 0 ? NULL : sizes->items[s], err);
+        status = measure_size(b, &b->sizes[s], err);
         b->begun += status == AK_OK ? 1 : 0;
     }
     return status;
@@ -370,7 +414,9 @@ const ak_command ak_cmd_bench = {
     .about = "Checks and measures each --config, or the default configuration without any; with "
              "--sizes, at each size. A file that 'autokernel export' wrote, or a trial ('#5'), "
              "also gives the size, type and options of the problem if they are not given here. If "
-             "several implementations exist, the one with the best archived result is used.\n\n"
+             "several implementations exist, the one with the best archived result is used. A "
+             "configuration that is not valid at one of several sizes is not measured there, and "
+             "its row says why.\n\n"
              "The results are archived. --baselines adds an interleaved comparison with the "
              "libraries, which --libraries, --protocol and --time shape; it is not archived, "
              "because its ratios hold only within it.",

@@ -81,9 +81,11 @@ static void show_measured(const json_t *file)
         ak_table_cell(&table, "%lld B",
                       (long long)json_integer_value(json_object_get(m, "workspace_bytes")));
         if (json_is_object(baseline)) {
-            ak_table_cell(&table, "%s %s: %s ms", ak_json_text_at(baseline, "name"),
+            const bool open = strcmp(ak_json_text_at(baseline, "verdict"), "undecided") == 0;
+            ak_table_cell(&table, "%s %s: %s ms%s", ak_json_text_at(baseline, "name"),
                           ak_json_text_at(baseline, "version"),
-                          ak_show_real(number, ak_json_number_at(baseline, "ms")));
+                          ak_show_real(number, ak_json_number_at(baseline, "ms")),
+                          open ? " (not decided)" : "");
         } else {
             ak_table_cell(&table, "-");
         }
@@ -91,6 +93,23 @@ static void show_measured(const json_t *file)
         ak_buf_free(&size);
     }
     ak_table_print(&table);
+}
+
+/* Prints what the runs warned of when they measured these times. */
+static void show_warnings(const json_t *file)
+{
+    const json_t *list = json_object_get(file, "measured");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *m = json_array_get(list, i);
+        const json_t *warnings = json_object_get(json_object_get(m, "baseline"), "warnings");
+        ak_buf size = AK_BUF(TEXT_BYTES);
+        print_size(&size, file, json_object_get(m, "size"));
+        for (size_t w = 0; w < json_array_size(warnings); w++) {
+            ak_out("measured with a warning, %s: %s\n", size.data,
+                   json_string_value(json_array_get(warnings, w)));
+        }
+        ak_buf_free(&size);
+    }
 }
 
 static void show_variants(const json_t *file)
@@ -135,6 +154,7 @@ static void show(const json_t *file)
     line("written by", ak_json_text_at(file, "autokernel"));
     ak_out("\n");
     show_measured(file);
+    show_warnings(file);
     show_variants(file);
     ak_buf_free(&features);
 }
@@ -215,6 +235,16 @@ static void print_rows(const json_t *report)
     ak_table_print(&table);
 }
 
+static bool is_right(const json_t *report)
+{
+    const json_t *list = json_object_get(report, "measured");
+    bool right = true;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        right = right && strcmp(ak_json_text_at(json_array_get(list, i), "status"), "ok") == 0;
+    }
+    return right;
+}
+
 static int run_verify(const ak_args *args)
 {
     ak_error err = AK_ERROR_INIT;
@@ -232,12 +262,18 @@ static int run_verify(const ak_args *args)
     } else if (status == AK_OK) {
         print_rows(report);
     }
+    const char *warning = ak_json_text_at(report, "warning");
+    if (status == AK_OK && warning[0] != 0) {
+        ak_warn("%s", warning);
+    }
+    if (status == AK_OK && !good) {
+        status = ak_fail(&err, AK_CRASHED, "%.200s: %s", args->operand[1],
+                         is_right(report) ? "its results are right here, and it is slower than it "
+                                            "says (--max-slowdown allows more)"
+                                          : "its results are not right here");
+    }
     json_decref(report);
     ak_text_free(text);
-    if (status == AK_OK && !good) {
-        status = ak_fail(&err, AK_CRASHED, "%.200s: is not right, or slower than it says, here",
-                         args->operand[1]);
-    }
     return status == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }
 

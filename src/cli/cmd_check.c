@@ -66,6 +66,18 @@ out:
     return status;
 }
 
+/* Says what it means that the default configuration is wrong where it is the reference too. */
+static void explain_itself(const ak_task *task)
+{
+    static const char by_default[] = "agrees with the default configuration";
+    const char *reference = ak_task_reference(task);
+    if (reference != NULL && strncmp(reference, by_default, strlen(by_default)) == 0) {
+        ak_out("the default configuration is its own reference and disagrees with itself: it reads "
+               "outside its arrays or what it has not written, or its threads race; see the shapes "
+               "in problem.json\n");
+    }
+}
+
 /* Prints the summary and returns the exit code. `wrong` of `count` configurations failed the check.
    `rejected` random ones were never run, because the compiler's report ruled them out (spills, for
    instance): whether they are right is not known. `wanted` more than `count` means that the check
@@ -92,15 +104,19 @@ static int finish(const ak_args *args, const ak_task *task, json_t *rows, size_t
             return ak_complain_error(&err);
         }
     } else {
-        ak_out("%zu of %zu configuration%s %s right over edge-case sizes and %s%s\n",
-               count - wrong - rejected, count, ak_plural(count), count == 1 ? "is" : "are",
-               ak_task_size(task), also);
+        const bool edges = ak_task_edge_cases(task) > 0;
+        ak_out("%zu of %zu configuration%s %s right %s %s%s%s\n", count - wrong - rejected, count,
+               ak_plural(count), count == 1 ? "is" : "are",
+               edges ? "over edge-case sizes and" : "at", ak_task_size(task),
+               edges ? "" : "; the kernel names no edge-case sizes (\"awkward\")", also);
         if (sanitizers[0] != 0) {
             ak_out("%s\n", sanitizers);
         }
-        ak_next_on_task(wrong == 0 ? "tune" : "list",
-                        wrong == 0 ? "find the fastest" : "what the parameters mean", args, task,
-                        false);
+        if (wrong == 0) {
+            ak_next_on_task("tune", "find the fastest", args, task, false);
+        } else if (wrong < count) {
+            ak_next_on_task("list", "what the parameters mean", args, task, false);
+        }
     }
     if (wrong > 0) {
         (void)ak_fail(&err, AK_CRASHED, "%.80s: %zu of %zu configuration%s failed the check",
@@ -127,7 +143,7 @@ static int run(const ak_args *args)
     size_t wanted = ak_args_has(args, AK_OPTION_CONFIGS) ? (size_t)args->number[AK_OPTION_CONFIGS]
                     : args->config_count == 0            ? RANDOM_DEFAULT
                                                          : 0;
-    bool json = ak_args_has(args, AK_OPTION_JSON);
+    bool json = ak_args_has(args, AK_OPTION_JSON), itself = false;
     int code = AK_EXIT_FAILED;
     ak_candidate *list = ak_alloc(AK_CONFIGS_MAX + wanted, sizeof *list);
     json_t *rows = json_array();
@@ -174,6 +190,8 @@ static int run(const ak_args *args)
             rejected += never_ran;
             wrong += trial.status != AK_TRIAL_OK && !never_ran;
             status = show_one(rows, &list[done], &trial, ak_task_space(task), json, &err);
+            itself = itself || (trial.status == AK_TRIAL_WRONG_RESULT && done < named &&
+                                strcmp(list[done].name, "default") == 0);
             done++;
         }
         ak_trial_clear(&trial);
@@ -186,6 +204,9 @@ static int run(const ak_args *args)
     }
     if (status == AK_OK) {
         ak_tester_sanitizing(sanitizers, sizeof sanitizers, tester);
+    }
+    if (status == AK_OK && itself && !json) {
+        explain_itself(task);
     }
     code = status == AK_OK ? finish(args, task, rows, done, wrong, rejected, count, sanitizers)
                            : ak_complain_error(&err);

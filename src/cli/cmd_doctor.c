@@ -195,7 +195,7 @@ static bool judge_cpu(json_t *list, const json_t *findings)
     join(libraries, json_object_get(findings, "libraries"), "title", "installed");
     if (compilers[0] == 0) {
         return add_verdict(list, "kernels for this CPU", false,
-                           "no compiler is installed: apt-get install gcc");
+                           "no compiler was found in PATH: apt-get install gcc, or add its folder");
     }
     (void)snprintf(text, sizeof text, "compiled by %s; compared with %s", compilers,
                    libraries[0] == 0 ? "no library: none is installed" : libraries);
@@ -332,6 +332,21 @@ static void print_verdict(const json_t *findings)
     }
 }
 
+/* Returns whether this machine can run a kernel: the verdict on its processor or on a device. */
+static bool can_run(const json_t *findings)
+{
+    size_t i;
+    const json_t *row;
+    json_array_foreach(json_object_get(findings, "verdict"), i, row)
+    {
+        if (strncmp(ak_json_text_at(row, "what"), "kernels for", strlen("kernels for")) == 0 &&
+            json_is_true(json_object_get(row, "works"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void print(json_t *findings)
 {
     const char *key;
@@ -358,7 +373,9 @@ static void print(json_t *findings)
     }
     print_verdict(findings);
     ak_out("\n");
-    ak_out_next("tune matmul", "find the fastest matrix product of this machine");
+    if (can_run(findings)) {
+        ak_out_next("tune matmul", "find the fastest matrix product of this machine");
+    }
 }
 
 /* Adds the path of the archive that is used unless an option names another. */

@@ -1,4 +1,5 @@
 /* cmd_serve.c: starts the dashboard. */
+#include "base/fs.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/task_args.h"
@@ -24,6 +25,10 @@ static int run(const ak_args *args)
         .ready = tell,
         .cancel = &ak_interrupted,
     };
+    if (ak_args_typed(args, AK_OPTION_ARCHIVE) && !ak_fs_is_file(options.archive)) {
+        ak_warn("%s: there is no such archive yet; runs are shown when one is written there",
+                options.archive);
+    }
     ak_catch_interrupts();
     return ak_serve(&options, &err) == AK_OK ? AK_EXIT_DONE : ak_complain_error(&err);
 }

@@ -2,7 +2,6 @@
    not be written. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,7 +132,5 @@ int main(int argc, char **argv)
     if (command->raw) {
         return command->main(argc, argv);
     }
-    /* If the reader of a pipe ends, the write fails with EPIPE; the signal would kill a run. */
-    (void)signal(SIGPIPE, SIG_IGN);
     return ak_out_end(run_command(command, argc - 2, argv + 2));
 }

@@ -303,7 +303,15 @@ static ak_status read_candidates(ak_candidate *out, size_t *count, const char *t
                              AK_CONFIGS_MAX);
         } else {
             (void)snprintf(out[*count].name, sizeof out->name, "config %zu", *count + 1);
-            status = read_candidate(&out[*count], part, args, task, err);
+            ak_error why = AK_ERROR_INIT;
+            out[*count].invalid[0] = 0;
+            status = read_candidate(&out[*count], part, args, task, &why);
+            if (status == AK_INVALID) {
+                (void)snprintf(out[*count].invalid, sizeof out->invalid, "%s", why.text);
+                status = AK_OK;
+            } else if (status != AK_OK) {
+                status = ak_fail(err, status, "%s", why.text);
+            }
             *count += 1;
         }
         ak_free(part);
@@ -312,8 +320,8 @@ static ak_status read_candidates(ak_candidate *out, size_t *count, const char *t
     return status;
 }
 
-ak_status ak_args_candidates(ak_candidate *out, size_t *count, const ak_args *args,
-                             const ak_task *task, ak_error *err)
+ak_status ak_args_candidates_marked(ak_candidate *out, size_t *count, const ak_args *args,
+                                    const ak_task *task, ak_error *err)
 {
     static const char *const fallback[] = {"default"};
     const char *const *texts = args->config_count > 0 ? args->config : fallback;
@@ -321,6 +329,27 @@ ak_status ak_args_candidates(ak_candidate *out, size_t *count, const ak_args *ar
     *count = 0;
     for (size_t i = 0; i < given; i++) {
         AK_DO(read_candidates(out, count, texts[i], args, task, err));
+    }
+    return AK_OK;
+}
+
+ak_status ak_candidate_refuse(const ak_candidate *candidate, const ak_task *task, ak_error *err)
+{
+    /* A trial's configuration was not typed, so the message says whose it is and where. */
+    return candidate->name[0] == '#'
+               ? ak_fail(err, AK_INVALID, "--config %s at %.160s: %s", candidate->name,
+                         ak_task_size(task), candidate->invalid)
+               : ak_fail(err, AK_INVALID, "%s", candidate->invalid);
+}
+
+ak_status ak_args_candidates(ak_candidate *out, size_t *count, const ak_args *args,
+                             const ak_task *task, ak_error *err)
+{
+    AK_DO(ak_args_candidates_marked(out, count, args, task, err));
+    for (size_t i = 0; i < *count; i++) {
+        if (out[i].invalid[0] != 0) {
+            return ak_candidate_refuse(&out[i], task, err);
+        }
     }
     return AK_OK;
 }

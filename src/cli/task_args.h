@@ -25,11 +25,18 @@ ak_status ak_args_known_task(ak_task **out, const ak_args *args, ak_error *err);
 typedef struct ak_candidate {
     ak_config config;
     char name[64];
+    char invalid[400]; /* why the task's space does not have it; "" if it does */
 } ak_candidate;
 /* Reads the configurations of --config, or the default if there are none. At most
    AK_CONFIGS_MAX. */
 ak_status ak_args_candidates(ak_candidate *out, size_t *count, const ak_args *args,
                              const ak_task *task, ak_error *err);
+/* Does the same for a command with several sizes: a configuration that is not valid for this task
+   is no error and says so in `invalid`. */
+ak_status ak_args_candidates_marked(ak_candidate *out, size_t *count, const ak_args *args,
+                                    const ak_task *task, ak_error *err);
+/* Returns AK_INVALID with the reason of a marked candidate. */
+ak_status ak_candidate_refuse(const ak_candidate *candidate, const ak_task *task, ak_error *err);
 /* Returns the canonical text; free with ak_free. */
 ak_status ak_config_text(char **out, const ak_space *space, const ak_config *config, ak_error *err);
 /* Writes a value as it stands in a configuration. */

@@ -100,6 +100,9 @@ double ak_format_ms(int64_t ns);
 
 /* Gives {"hash": ...} and what the hash stands for, as far as that is known. */
 ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *hash, ak_error *err);
+/* Returns what the run of a trial says of the fastest library, with the verdict on the comparison
+   and the run's warnings, as a new reference; a JSON null if it says nothing. */
+json_t *ak_format_baseline(ak_archive *archive, const ak_trial *trial);
 
 /* The document of dispatch.json: what the latest matching run over many sizes chose. */
 ak_status ak_format_dispatch_table(json_t **out, ak_archive *archive,

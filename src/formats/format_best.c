@@ -48,6 +48,7 @@ out:
                 ak_json_set(object, "tflops", measured(best->tflops)) &&
                 ak_json_set(object, "gbs", measured(best->gbs)) &&
                 ak_json_set(object, "efficiency", measured(best->efficiency)) &&
+                ak_json_set(object, "baseline", ak_format_baseline(archive, best)) &&
                 json_object_set(object, "environment", environment) == 0 &&
                 ak_json_set_text(object, "run", best->run) &&
                 ak_json_set(object, "trial", json_integer(best->id)) &&

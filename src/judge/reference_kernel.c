@@ -251,7 +251,9 @@ static ak_status run_kernel(const ak_reference *reference, const ak_shape *shape
                              err));
     AK_TRY(s->backend->launch(&outcome, s->runnable, &launch, err));
     if (outcome.status != AK_TRIAL_OK) {
-        return ak_fail(err, AK_INVALID, "%s: the reference, %s, failed: %s", s->task->problem->name,
+        const bool by_default = strcmp(s->task->problem->reference.kind, "default") == 0;
+        return ak_fail(err, AK_INVALID, "%s: the reference, %s%s, failed: %s",
+                       s->task->problem->name, by_default ? "the default configuration of " : "",
                        s->task->implementation->name, outcome.reason);
     }
     for (size_t i = 0; i < count; i++) {

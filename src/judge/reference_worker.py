@@ -54,9 +54,9 @@ def import_numpy():
     try:
         import numpy as np
     except ImportError as error:
-        raise Wrong("a Python reference needs NumPy, and %s has none that can be imported (%s): install it "
-                    "with `%s -m pip install numpy`, or let AUTOKERNEL_PYTHON name another Python"
-                    % (sys.executable, error, os.path.basename(sys.executable)))
+        raise Wrong("a Python reference needs NumPy, and %s has none that can be imported (%s): make a virtual "
+                    "environment with it (`python3 -m venv venv && venv/bin/pip install numpy`) and set "
+                    "AUTOKERNEL_PYTHON=venv/bin/python" % (sys.executable, error))
 
 
 def prepare(request):

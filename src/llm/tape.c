@@ -90,7 +90,9 @@ ak_status ak_tape_open(ak_tape **out, const char *path, bool recording, ak_error
     }
     if (recording) {
         AK_TRY(ak_fs_mkdirs(path, err));
-    } else if (!ak_fs_is_folder(path) && !ak_fs_is_file(path)) {
+    }
+    AK_TRY(ak_fs_reachable(path, err));
+    if (!recording && !ak_fs_is_folder(path) && !ak_fs_is_file(path)) {
         AK_TRY(ak_fail(err, AK_NOT_FOUND, "there is no tape \"%s\"; --llm-record makes one", path));
     }
     AK_TRY(ak_fs_is_folder(path) ? read_about(tape, err) : read_script(tape, err));

@@ -593,6 +593,14 @@ static void make_notes(scanner *s)
                         "into problem.json"
                       : "all have the product of the first two whole numbers; write them into "
                         "problem.json");
+    (void)snprintf(what, sizeof what, "the size at which it is checked and tuned");
+    note(s, what,
+         sizes > 1 ? "256 is a guess; write \"default\" of \"sizes\" into problem.json"
+                   : "1048576 is a guess; write \"default\" of \"sizes\" into problem.json");
+    note(s, "edge-case sizes",
+         "none is checked; write some that are small, odd and no multiple of a block into "
+         "\"awkward\" of problem.json");
+    note(s, "flops", "0, so no rate in flop/s is shown; write a formula into problem.json");
     note(s, "access", "const is in, the rest is out; write inout into problem.json where it is");
     for (size_t i = 0; i < s->argument_count; i++) {
         if (!s->arguments[i].pointer && !is_size(&s->arguments[i])) {

@@ -131,6 +131,7 @@ static ak_status open_named(ak_problem *problem, const char *name, bool kept, ak
         }
         memcpy(files->folder, name, length);
         status = ak_fs_join(path, files->folder, AK_PROBLEM_FILE, err);
+        status = status == AK_OK ? ak_fs_reachable(path, err) : status;
         if (status == AK_OK && !ak_fs_is_file(path)) {
             status = ak_fail(err, AK_NOT_FOUND, "%s: the folder has no %s, so it is not a kernel",
                              files->folder, AK_PROBLEM_FILE);
@@ -140,7 +141,8 @@ static ak_status open_named(ak_problem *problem, const char *name, bool kept, ak
         status = ak_python_kernel_folder(files->folder, name, err);
         status = status == AK_OK ? ak_kernel_open(problem, files, err) : status;
     } else if (!ak_fs_is_file(name)) {
-        status = unknown_kernel(name, err);
+        status = ak_fs_reachable(name, err);
+        status = status == AK_OK ? unknown_kernel(name, err) : status;
     } else if (strcmp(base, AK_PROBLEM_FILE) == 0) {
         if (slash == NULL) {
             memcpy(files->folder, ".", 2);

@@ -74,6 +74,11 @@ const char *ak_task_reference(const ak_task *task)
     return task->recorded ? NULL : task->problem->reference.text;
 }
 
+size_t ak_task_edge_cases(const ak_task *task)
+{
+    return task->problem->edge_case_count;
+}
+
 bool ak_task_by_sheet(const ak_task *task)
 {
     return task->sheet;

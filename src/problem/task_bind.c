@@ -134,7 +134,9 @@ static ak_status choose_implementation(ak_task *task, const ak_task_spec *spec, 
     }
     if (task->implementation == NULL) {
         status =
-            ak_fail(err, AK_NOT_FOUND, "%s has no implementation for the device \"%s\"; it has %s",
+            ak_fail(err, AK_NOT_FOUND,
+                    "%s has no implementation for the device \"%s\"; it has %s: choose one of "
+                    "their devices with --device ('autokernel doctor' lists them)",
                     problem->name, device->backend, list.data);
     }
     ak_buf_free(&list);

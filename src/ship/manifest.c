@@ -6,6 +6,7 @@
 #include "runtime/ak_runtime.h"
 #include "archive/config_text.h"
 #include "base/alloc.h"
+#include "formats/format.h"
 #include "space/portable.h"
 
 /* The alignment in bytes that ak_host.h promises for arrays, and docs/formats.md for those of a
@@ -220,22 +221,6 @@ static ak_status set_variants(json_t *file, const ak_bundle_build *b, ak_error *
 /* ---- evidence ---------------------------------------------------------------------------------
  */
 
-/* Returns what the run of a trial says of the fastest library, as a new reference; a JSON null if
-   it says nothing. */
-static json_t *baseline_of(const ak_bundle_build *b, const ak_trial *trial)
-{
-    ak_run run = {0};
-    json_t *result = NULL, *found = NULL;
-    if (trial->run != NULL && ak_archive_get_run(&run, b->archive, trial->run, NULL) == AK_OK &&
-        run.result_json != NULL &&
-        ak_json_parse(&result, run.result_json, strlen(run.result_json), "result", NULL) == AK_OK) {
-        found = json_incref(json_object_get(result, "baseline"));
-    }
-    json_decref(result);
-    ak_run_clear(&run);
-    return found == NULL ? json_null() : found;
-}
-
 static json_t *number_or_null(double value)
 {
     return value > 0 ? json_real(value) : json_null();
@@ -255,7 +240,7 @@ static bool set_evidence(json_t *one, const ak_bundle_build *b, const ak_bundle_
            ak_json_set_text(one, "bound", t->bound) &&
            ak_json_set(one, "trial", t->id > 0 ? json_integer(t->id) : json_null()) &&
            ak_json_set_text(one, "run", t->run) && ak_json_set_text(one, "date", t->timestamp) &&
-           ak_json_set(one, "baseline", baseline_of(b, t)) &&
+           ak_json_set(one, "baseline", ak_format_baseline(b->archive, t)) &&
            (c->table == NULL ||
             (ak_json_set(one, "loss", json_incref(json_object_get(c->table, "loss"))) &&
              ak_json_set(one, "loss_ci", json_incref(json_object_get(c->table, "loss_ci")))));

@@ -11,6 +11,8 @@
 #include "archive/config_text.h"
 #include "backend/backend.h"
 #include "base/alloc.h"
+#include "measure/pressure.h"
+#include "measure/verdict.h"
 #include "runtime/ak_runtime.h"
 #include "tuner/session.h"
 
@@ -59,6 +61,7 @@ typedef struct verifying {
     const char *folder; /* where the files of the bundle are */
     json_t *file;       /* bundle.json */
     json_t *rows;
+    ak_pressure_mark begun; /* when the first size was begun */
     bool good;
 } verifying;
 
@@ -224,10 +227,22 @@ out:
 static ak_status report(char **out, const verifying *v, const char *path, ak_error *err)
 {
     json_t *object = json_object();
+    ak_pressure_mark now;
+    char warning[200] = "";
+    ak_pressure_take(&now);
+    const double pressure = ak_pressure_between(&v->begun, &now);
+    if (pressure > AK_VERDICT_BUSY) {
+        (void)snprintf(warning, sizeof warning,
+                       "the machine was busy with other work: tasks waited for a processor %.0f %% "
+                       "of the time, so slower times say little; verify again when it is idle",
+                       100 * pressure);
+    }
     bool good = ak_json_set_text(object, "path", path) &&
                 ak_json_set_text(object, "name", ak_json_text_at(v->file, "name")) &&
                 ak_json_set_real(object, "max_slowdown", v->max_slowdown) &&
                 ak_json_set(object, "measured", json_incref(v->rows)) &&
+                ak_json_set(object, "pressure", pressure < 0 ? json_null() : json_real(pressure)) &&
+                ak_json_set_text(object, "warning", warning[0] == 0 ? NULL : warning) &&
                 ak_json_set(object, "ok", json_boolean(v->good));
     ak_status status = good ? ak_json_text(out, object, err) : ak_fail_memory(err);
     json_decref(object);
@@ -247,6 +262,7 @@ ak_status ak_bundle_verify(char **out_json, bool *good, const char *path,
     AK_TRY(ak_json_parse(&v.file, json, strlen(json), path, err));
     AK_TRY(unpack(&v, path, err));
     const json_t *sizes = json_object_get(v.file, "measured");
+    ak_pressure_take(&v.begun);
     for (size_t i = 0; i < json_array_size(sizes); i++) {
         AK_TRY(verify_size(&v, json_array_get(sizes, i), err));
     }

@@ -153,6 +153,7 @@ ak_status ak_kernel_adopt(char **out_note, const char *path, const char *file, a
                        ".cu, .cl, .c or .py file",
                        file);
     }
+    AK_DO(ak_fs_reachable(file, err));
     if (!is_python && !ak_fs_is_file(file)) {
         return ak_fail(err, AK_NOT_FOUND, "%.200s: there is no such file", file);
     }

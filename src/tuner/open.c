@@ -57,19 +57,49 @@ static ak_status place_of_implementation(place *out, const ak_problem *problem,
                    problem->name, implementation->name, implementation->backend, why.text);
 }
 
+static bool has_implementation(const ak_problem *problem, const char *backend)
+{
+    for (size_t i = 0; i < problem->implementation_count; i++) {
+        if (strcmp(problem->implementations[i].backend, backend) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Finds where a kernel runs when neither device nor implementation is named: on the usual device
+   if it has an implementation for that, else on the first device for one of those that it has. If
+   there is no such device, the error is about the first. */
+static ak_status place_of_kernel(place *out, const ak_problem *problem, const ak_task_spec *spec,
+                                 ak_error *err)
+{
+    ak_status first = ak_backend_devices(&out->backend, &out->list, "auto", err);
+    if (first != AK_OK || has_implementation(problem, out->backend->name)) {
+        return first;
+    }
+    for (size_t i = 0; i < problem->implementation_count; i++) {
+        ak_task_spec named = *spec;
+        ak_error why = AK_ERROR_INIT;
+        named.implementation = problem->implementations[i].name;
+        ak_status status = place_of_implementation(out, problem, &named, &why);
+        if (status == AK_OK) {
+            return AK_OK;
+        }
+        first = i == 0 ? ak_fail(err, status, "%s", why.text) : first;
+    }
+    return first;
+}
+
 static ak_status find_place(place *out, ak_problem **problem, const ak_task_spec *spec,
                             ak_error *err)
 {
     const char *device = spec->device == NULL ? "auto" : spec->device;
-    const bool file = spec->kernel != NULL && ak_fs_is_file(spec->kernel);
-    if (strcmp(device, "auto") == 0 && (spec->implementation != NULL || file)) {
-        ak_task_spec named = *spec;
+    if (strcmp(device, "auto") == 0) {
         AK_DO(open_problem(problem, spec, err));
-        if (named.implementation == NULL && (*problem)->implementation_count == 1) {
-            named.implementation = (*problem)->implementations[0].name; /* of a T1 file */
-        }
-        if (named.implementation != NULL && ak_problem_runnable(*problem, NULL) == AK_OK) {
-            return place_of_implementation(out, *problem, &named, err);
+        if (ak_problem_runnable(*problem, NULL) == AK_OK) {
+            return spec->implementation == NULL
+                       ? place_of_kernel(out, *problem, spec, err)
+                       : place_of_implementation(out, *problem, spec, err);
         }
     }
     return ak_backend_devices(&out->backend, &out->list, device, err);

@@ -120,7 +120,13 @@ static ak_status device_died(ak_pool *pool, ak_pool_device *d, const char *how, 
         return device_again(pool, d, text, err);
     }
     if (!d->opened || ak_pool_given_up(pool) + 1 == pool->device_count) {
-        return ak_fail(err, AK_CRASHED, "%s while it prepared the task", text);
+        const char *kind = pool->task->problem->reference.kind;
+        const bool by_default = kind != NULL && strcmp(kind, "default") == 0;
+        return ak_fail(err, AK_CRASHED, "%s while it prepared the task%s", text,
+                       by_default ? ", where the default configuration runs as the reference: does "
+                                    "it stay within its arrays? problem.json has their shapes, the "
+                                    "space file what is launched"
+                                  : "");
     }
     ak_pool_give_up(pool, d, text); /* it has worked before: the other devices go on */
     return AK_OK;

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -522,7 +521,6 @@ int ak_worker_main(int argc, char **argv)
     }
     if (argc > 2 && strcmp(argv[2], "--stdio") == 0) {
         ak_proc_own_program();
-        (void)signal(SIGPIPE, SIG_IGN);
         return ak_relay_far(argc, argv);
     }
     if (argc < 4 || !is_open(AK_PROC_REQUEST_FD) || !is_open(AK_PROC_REPLY_FD)) {
@@ -531,7 +529,6 @@ int ak_worker_main(int argc, char **argv)
     (void)fcntl(AK_PROC_REQUEST_FD, F_SETFD, FD_CLOEXEC);
     (void)fcntl(AK_PROC_REPLY_FD, F_SETFD, FD_CLOEXEC);
     ak_proc_own_program();
-    (void)signal(SIGPIPE, SIG_IGN);
     if (strcmp(argv[2], "--link") == 0) {
         return ak_relay_near(argc, argv); /* it outlives the tuner, to end what it has started */
     }

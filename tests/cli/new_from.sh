@@ -68,3 +68,8 @@ sed 's/vector_add\.c"/gone.c"/' t1/vector_add_c.t1.json >t1/bad.t1.json
 run autokernel new kernel bad --from t1/bad.t1.json
 run autokernel new kernel tiled --from tile.cu
 ls -d bad
+echo "-- a device is chosen that the kernel has an implementation for"
+echo 'kernel void twice(global const float *x, global float *y, int n) { int i = get_global_id(0); if (i < n) y[i] = 2 * x[i]; }' >twice.cl
+autokernel new kernel twice --from twice.cl >/dev/null
+autokernel list ./twice 2>&1 | grep -E '^twice|for opencl devices' | sed 's/.* on opencl:.*/on OpenCL/; s/.* is for opencl devices.*/on OpenCL/'
+run autokernel list ./twice --device host

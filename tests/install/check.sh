@@ -4,8 +4,12 @@
 # Usage: check.sh SOURCE BUILD CC
 set -eu
 source=$1 build=$2 cc=$3
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
+whole=$(mktemp -d)
+trap 'rm -rf "$whole"' EXIT
+place="$whole/pre fix"
+mkdir "$place"
+make -n -C "$source" install PREFIX="$place" DESTDIR="/de st" | grep -qF "DESTDIR=\"/de st\" cmake --install build/release --prefix \"$place\"" ||
+    { echo "make install does not quote PREFIX or DESTDIR"; exit 1; }
 log=$place/log
 cmake --build "$build" --target installable >"$log" 2>&1 || { cat "$log"; exit 1; }
 cp "$build/install_manifest.txt" "$place/earlier" 2>/dev/null || true
@@ -26,8 +30,7 @@ int main(void)
 }
 END
 flags=$(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs autokernel)
-# shellcheck disable=SC2086
-$cc "$place/user.c" -o "$place/user" $flags
+eval "$cc '$place/user.c' -o '$place/user' $flags" # pkg-config quotes for a shell
 version=$(LD_LIBRARY_PATH=$(dirname "$pc") "$place/user")
 [ "$version" = "$(sed -n 's/^Version: //p' "$pc/autokernel.pc")" ]
 ldd "$place/user" >/dev/null

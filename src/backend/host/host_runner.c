@@ -17,7 +17,6 @@
 #include <link.h>
 #include <linux/futex.h>
 #include <malloc.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -678,7 +677,6 @@ int ak_runner_main(int argc, char **argv)
     (void)fcntl(AK_PROC_REQUEST_FD, F_SETFD, FD_CLOEXEC);
     (void)fcntl(AK_PROC_REPLY_FD, F_SETFD, FD_CLOEXEC);
     ak_proc_own_program();
-    (void)signal(SIGPIPE, SIG_IGN);
     runner r = {.block_fd = block_fd};
     void *page = mmap(NULL, sizeof *r.page, PROT_READ | PROT_WRITE, MAP_SHARED, page_fd, 0);
     if (page == MAP_FAILED) {

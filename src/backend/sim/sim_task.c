@@ -280,6 +280,7 @@ ak_status ak_sim_bind(ak_task **out, const ak_task_spec *spec, const char *devic
     }
     (void)snprintf(name, sizeof name, "%s:%s", ak_sim_ops.name, path);
     ak_status status = AK_OK;
+    AK_TRY(ak_fs_reachable(path, err));
     AK_TRY(ak_sim_path(device)[0] != 0 || ak_fs_is_file(path)
                ? ak_recording_open(&recording, path, err)
            : strpbrk(path, "./") != NULL

@@ -60,9 +60,9 @@ def import_triton():
         try:
             import triton as found
         except ImportError as error:
-            raise Wrong("a Triton kernel needs Triton, and %s has none that can be imported (%s): install it with "
-                        "`%s -m pip install triton`, or let AUTOKERNEL_PYTHON name another Python"
-                        % (sys.executable, error, os.path.basename(sys.executable)))
+            raise Wrong("a Triton kernel needs Triton, and %s has none that can be imported (%s): make a virtual "
+                        "environment with it (`python3 -m venv venv && venv/bin/pip install triton`) and set "
+                        "AUTOKERNEL_PYTHON=venv/bin/python" % (sys.executable, error))
         version = tuple(int(digits) for digits in re.findall(r"\d+", found.__version__)[:2])
         if version < OLDEST:
             raise Wrong("Triton %s is too old: version %d.%d or later is needed" % ((found.__version__,) + OLDEST))

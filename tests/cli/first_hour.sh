@@ -1,0 +1,45 @@
+# Tests what a new user meets in the first hour: a configuration that one of several sizes does not have, a
+# limit on the size of files, a PATH without compilers, a folder that may not be read, and a default
+# configuration that is its own reference.
+command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
+try() { "$@"; echo "exit $?"; }
+cp -r "$TESTS/../data/kernels/double" double
+kernel=./double
+echo "--- one of two sizes does not have the configuration"
+try autokernel bench "$kernel" --sizes '950;4096' --config UNROLL=64 --quiet
+try autokernel bench "$kernel" --size 950 --config '#1'
+try autokernel bench "$kernel" --sizes '950;4096' --config 'UNROLL=64;UNROLL=3'
+echo "--- no file may become larger than 20 KiB"
+(ulimit -f 20; try autokernel tune "$kernel" --size 64 --evals 1 --archive small.db --quiet) 2>&1
+echo "--- PATH"
+program=$(command -v autokernel)
+env -u PATH "$program" list reduce --size 64 | grep -c "^COMPILER"
+try env PATH=/nowhere "$program" list reduce --size 64
+env PATH=/nowhere "$program" doctor | grep -E 'kernels for this CPU|^next'
+echo "--- a folder that may not be read"
+mkdir closed
+chmod 000 closed
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    chmod 755 "$PWD" "$HOME"/..
+    as() { setpriv --reuid 65534 --clear-groups "$@"; }
+else
+    as() { "$@"; }
+fi
+try as autokernel list ./closed
+try as autokernel list ./closed/inner
+try as autokernel new kernel some --from closed/inner.c
+try as autokernel tune closed/recording.json --device sim
+echo "--- case"
+try autokernel tune matmul --fix kc=128
+try autokernel check matmul --config kc=128
+echo "--- a default configuration that disagrees with itself"
+cat >shift.c <<'C'
+void shift(const float *x, float *y, int n)
+{
+    for (int i = 0; i < n; i++) {
+        y[i] = x[i + 16];
+    }
+}
+C
+autokernel new kernel shift --from shift.c | grep -E '^(the size|edge-case|flops)'
+try autokernel check ./shift --size 1000 --config default --quiet
