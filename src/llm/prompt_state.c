@@ -1,5 +1,6 @@
 /* prompt_state.c: writes the changing part of a prompt: what was tried and what came of it. It is
-   compressed, but no kind of failure is omitted and nothing is stated twice. */
+   compressed, but no kind of failure is omitted and nothing is stated twice. It is long because
+   the state has many parts, each a function of its own that shares the order of the trials. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -199,7 +199,7 @@ static ak_status refuse(const ak_task_spec *spec, ak_error *err)
 }
 
 static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens,
-                      const ak_recording *recording, ak_error *err)
+                      const char *device, const ak_recording *recording, ak_error *err)
 {
     ak_task_spec own = *spec;
     char choices[CHOICES_BYTES];
@@ -229,16 +229,15 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens
         own.choices = only_objective || own.choices == NULL ? choices : own.choices;
     }
     ak_device_facts known = {.backend = ak_sim_ops.name,
+                             .device = device,
                              .opens = opens,
                              .facts = recording->device_facts,
                              .problem = problem,
                              .space = space_of,
                              .space_context = &b};
     ak_task *task = NULL;
-    char *size = NULL, *device = NULL;
+    char *size = NULL;
     ak_status status = size_of(&size, recording, err);
-    status = status == AK_OK ? device_of(&device, recording, err) : status;
-    known.device = device;
     if (status == AK_OK && alone && own.size != NULL && size[0] != 0) {
         status = agree("size", own.size, size, recording->path, err);
         own.size = NULL; /* a space alone has no size that could be set */
@@ -257,7 +256,6 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens
         size = NULL;
     }
     ak_free(size);
-    ak_free(device);
     if (status != AK_OK) {
         ak_task_close(task);
         return status;
@@ -269,6 +267,7 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens
 ak_status ak_sim_bind(ak_task **out, const ak_task_spec *spec, const char *device, ak_error *err)
 {
     char name[AK_PATH_MAX + 8];
+    char *shown = NULL;
     ak_recording *recording = NULL;
     if (spec->kernel == NULL || spec->kernel[0] == 0) {
         return ak_fail(err, AK_INVALID, "no kernel is named");
@@ -286,8 +285,10 @@ ak_status ak_sim_bind(ak_task **out, const ak_task_spec *spec, const char *devic
            : strpbrk(path, "./") != NULL
                ? ak_fail(err, AK_NOT_FOUND, "%.300s: there is no such file", path)
                : ak_fail(err, AK_INVALID, "device sim needs a recording: give --device sim:FILE"));
-    AK_TRY(bind(out, spec, name, recording, err));
+    AK_TRY(device_of(&shown, recording, err));
+    AK_TRY(bind(out, spec, name, shown, recording, err));
 out:
+    ak_free(shown);
     ak_recording_close(recording);
     return status;
 }
