@@ -117,6 +117,7 @@ static void add_fact(void *builder, const char *name, const char *text)
     ak_section_pair(builder, name, text);
 }
 
+/* This function is long because it lists the facts of the best, each of which may be missing. */
 static void add_best(ak_section_builder *b, const ak_report_model *model)
 {
     char rate[RATE_BYTES];

@@ -175,6 +175,7 @@ static bool lacks_fortran(ak_compile_result *out, const char *compiler)
     return why != NULL;
 }
 
+/* This function is long because it lists one command of a compiler, which differs by language. */
 ak_status ak_host_compile(ak_compile_result *out, const ak_compile_job *job, ak_error *err)
 {
     const char *compiler = job->compiler;

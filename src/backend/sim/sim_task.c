@@ -198,6 +198,7 @@ static ak_status refuse(const ak_task_spec *spec, ak_error *err)
                          "nothing is measured on a recording; leave --protocol out");
 }
 
+/* This function is long because a recording decides each part of a task that was left open. */
 static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens,
                       const char *device, const ak_recording *recording, ak_error *err)
 {
