@@ -28,7 +28,8 @@ static __attribute__((unused)) double fill(char kind, double a, double b, long i
         sum += uniform();
     return a + b * (sum - 6);
 }
-static __attribute__((unused)) void alone(void *pool, int n, void (*task)(void *context, int thread, int n), void *context)
+static __attribute__((unused)) void
+alone(void *pool, int n, void (*task)(void *context, int thread, int n), void *context)
 {
     (void)pool, (void)n;
     task(context, 0, 1);

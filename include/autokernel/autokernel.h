@@ -238,8 +238,8 @@ AK_API bool ak_task_by_sheet(const ak_task *task);
    the same problem", or "agrees with the default configuration (the weakest reference)". NULL for a
    task whose results cannot be checked: a recording or a space by itself. */
 AK_API const char *ak_task_reference(const ak_task *task);
-/* Returns on how many edge-case sizes ("awkward" in problem.json) candidates are checked besides the
-   task's own. */
+/* Returns on how many edge-case sizes ("awkward" in problem.json) candidates are checked besides
+   the task's own. */
 AK_API size_t ak_task_edge_cases(const ak_task *task);
 AK_API const char *ak_task_device(const ak_task *task);  /* "host"; the first of several */
 AK_API const char *ak_task_devices(const ak_task *task); /* all of them: "cuda:0,cuda:1" */

@@ -77,8 +77,8 @@ void ak_proc_result_clear(ak_proc_result *result);
 /* Prepares a program that consists of this library alone, at the start of its main: resets
    inherited signals that are ignored or blocked, except those of a terminal and nohup, raises a
    low limit on open files as far as allowed, and declares that nobody else waits for children. A
-   write into a pipe without a reader, or beyond the limit on a file's size, then fails with an error
-   and does not end the process by a signal. */
+   write into a pipe without a reader, or beyond the limit on a file's size, then fails with an
+   error and does not end the process by a signal. */
 void ak_proc_own_program(void);
 /* Makes a child that was started with `any_thread` end with the process that started it,
    together with the child that it runs itself. */
