@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/ascii.h"
 #include "base/number.h"
 
 #define WORD_MAX 64
@@ -45,7 +45,7 @@ const char *ak_text_nearest(const char *word, const char *const *words)
 {
     const char *best = NULL;
     for (size_t i = 0; words[i] != NULL; i++) {
-        if (strcasecmp(word, words[i]) == 0) {
+        if (ak_ascii_same(word, words[i])) {
             return words[i];
         }
     }

@@ -141,9 +141,10 @@ static void print_table(const ak_sizes_result *r)
         open += r->sizes[i].verdict == AK_SPEED_UNDECIDED;
     }
     if (open > 0) {
-        ak_out("not decided for %zu size%s: the machine was busy, or the times vary too much; measure "
-               "again when it is idle\n",
-               open, ak_plural(open));
+        ak_out(
+            "not decided for %zu size%s: the machine was busy, or the times vary too much; measure "
+            "again when it is idle\n",
+            open, ak_plural(open));
     }
     for (size_t i = 0; i < r->table_count; i++) {
         ak_out("  #%zu  %s\n", i + 1, r->configs[r->table[i]]);

@@ -233,9 +233,9 @@ static ak_status report(char **out, const verifying *v, const char *path, ak_err
     const double pressure = ak_pressure_between(&v->begun, &now);
     if (pressure > AK_VERDICT_BUSY) {
         (void)snprintf(warning, sizeof warning,
-                       "the machine was busy with other work: tasks waited for a processor %.0f %% "
+                       "the machine was busy with other work: tasks waited for a processor %d %% "
                        "of the time, so slower times say little; verify again when it is idle",
-                       100 * pressure);
+                       (int)(100 * pressure + 0.5));
     }
     bool good = ak_json_set_text(object, "path", path) &&
                 ak_json_set_text(object, "name", ak_json_text_at(v->file, "name")) &&

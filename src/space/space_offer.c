@@ -166,10 +166,11 @@ ak_status ak_space_filter_values(ak_parameter *parameter, ak_parameter_body *bod
         for (size_t i = 0; i < parameter->value_count; i++) {
             ak_buf_print(&names, "%s%s", i == 0 ? "" : ", ", body->text[i]);
         }
-        ak_status status = ak_fail(r->err, AK_UNAVAILABLE,
-                                   "%s: none of its compilers (%s) was found in PATH; install one, or add "
-                                   "its folder to PATH",
-                                   r->where, names.data);
+        ak_status status =
+            ak_fail(r->err, AK_UNAVAILABLE,
+                    "%s: none of its compilers (%s) was found in PATH; install one, or add "
+                    "its folder to PATH",
+                    r->where, names.data);
         ak_buf_free(&names);
         return status;
     }

@@ -51,8 +51,9 @@ ak_status ak_host_compiler(const char **out, ak_error *err)
             return AK_OK;
         }
     }
-    return ak_fail(err, AK_UNAVAILABLE, "no C compiler was found in PATH: install gcc or clang, or add its "
-                                        "folder to PATH");
+    return ak_fail(err, AK_UNAVAILABLE,
+                   "no C compiler was found in PATH: install gcc or clang, or add its "
+                   "folder to PATH");
 }
 
 void ak_host_compiler_version(char *out, size_t bytes, const char *compiler)
