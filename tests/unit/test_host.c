@@ -298,7 +298,8 @@ static void a_missing_compiler_is_said(void **state)
     ak_error err = AK_ERROR_INIT;
     (void)setenv("PATH", fixture_folder, 1);
     assert_int_equal(ak_host_compiler(&compiler, &err), AK_UNAVAILABLE);
-    assert_string_equal(err.text, "no C compiler was found in PATH: install gcc or clang, or add its "
+    assert_string_equal(err.text,
+                        "no C compiler was found in PATH: install gcc or clang, or add its "
                         "folder to PATH");
     assert_false(ak_host_available(NULL, "gcc"));
     (void)setenv("PATH", kept, 1);
