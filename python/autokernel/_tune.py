@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Mapping, Optional, Union
 
@@ -19,18 +19,23 @@ from ._command import PathLike, TuneError, complaint, executable, run, text
 Progress = Callable[[dict[str, Any]], None]
 
 
-@dataclass
+@dataclass(repr=False)
 class Result:
     """What a run found. `best` has config, ms, ci_ms, tflops, gbs, speedup; `data` is the whole
     object that `autokernel tune --json` prints (docs/formats.md)."""
     kernel: str
-    data: dict[str, Any] = field(repr=False)
-    trials: list[dict[str, Any]] = field(repr=False)
+    data: dict[str, Any]
+    trials: list[dict[str, Any]]
     archive: Optional[str] = None
 
     @property
     def best(self) -> Optional[dict[str, Any]]:
         return self.data["best"]
+
+    def __repr__(self) -> str:
+        best = self.best
+        found = f"{best['ms']:.4g} ms with {best['config']}" if best else "no configuration worked"
+        return f"<autokernel.Result of {self.kernel}: {found}>"
 
     @property
     def config(self) -> dict[str, Any]:
