@@ -79,13 +79,15 @@ ak_status ak_args_set(ak_args *args, ak_option_id id, const char *text, const ch
                       ak_error *err)
 {
     const ak_option *option = &ak_options_all[id];
-    const bool one = option->kind != AK_KIND_CONFIG && option->kind != AK_KIND_LIKE;
+    const bool list = id == AK_OPTION_SET || id == AK_OPTION_FIX;
     double number = 0;
     int64_t whole = 0;
-    /* The last would win, and the user might believe that both count. */
-    if (one && strncmp(origin, "--", 2) == 0 && ak_args_typed(args, id) &&
+    /* Of other options the last one counts, as people expect; of these they would expect both. */
+    if (list && strncmp(origin, "--", 2) == 0 && ak_args_typed(args, id) &&
         strcmp(args->text[id], text) != 0) {
-        return ak_fail(err, AK_INVALID, "%s is given twice, as '%.*s' and as '%.*s'; give it once",
+        return ak_fail(err, AK_INVALID,
+                       "%s is given twice, as '%.*s' and as '%.*s'; give it once, with "
+                       "commas between the parts",
                        origin, SHOWN_MAX, args->text[id], SHOWN_MAX, text);
     }
     switch (option->kind) {

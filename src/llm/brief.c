@@ -386,10 +386,12 @@ ak_status ak_brief_environment(ak_brief *brief, const json_t *environment, ak_er
     return brief->software == NULL || brief->device == NULL ? ak_fail_memory(err) : AK_OK;
 }
 
-/* A recording's device is "sim:" and the name of the device that was recorded. */
+/* A recording's device is "sim:" and the name of the device that was recorded or, without one, of
+   the file, which says nothing to a model. */
 static const char *shown_device(const char *device)
 {
-    return strncmp(device, "sim:", 4) == 0 ? device + 4 : device;
+    const char *name = strncmp(device, "sim:", 4) == 0 ? device + 4 : device;
+    return name != device && strstr(name, ".json") != NULL ? "unnamed device" : name;
 }
 
 /* ---- public functions ------------------------------------------------------------------------ */

@@ -47,12 +47,12 @@ grep '"event": *"trial"' events | grep -o 'UNROLL=[0-9]*' | sort -u | tr '\n' ' 
 autokernel tune ./mine --config UNROLL=3 --evals 1 2>&1 | grep -c 'UNROLL'
 autokernel tune ./mine --sizes '64;96' --config UNROLL=4
 echo "-- what is not supported is named"
-sed -i 's/"Language": "C"/"Language": "Fortran"/' mine/host.json
+sed -i 's/"Language": "C"/"Language": "Pascal"/' mine/host.json
 autokernel tune ./mine
-sed -i 's/"Language": "Fortran"/"Language": "C", "Arguments": [], "GlobalSize": {}/' mine/host.json
+sed -i 's/"Language": "Pascal"/"Language": "C", "Arguments": [], "GlobalSize": {}/' mine/host.json
 autokernel list ./mine | grep '^not used'
 cat >t1.json <<'T1'
-{"KernelSpecification": {"Language": "Fortran"}, "ConfigurationSpace": {"TuningParameters": [{"Name": "A", "Type": "int", "Values": "[1, 2]"}]}}
+{"KernelSpecification": {"Language": "Pascal"}, "ConfigurationSpace": {"TuningParameters": [{"Name": "A", "Type": "int", "Values": "[1, 2]"}]}}
 T1
 autokernel list t1.json
 echo "-- imports say what they are by what is in them"

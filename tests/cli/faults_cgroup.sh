@@ -1,5 +1,6 @@
 # What happens when the device's worker, or the whole run with its compilers, reaches the memory limit of a cgroup (version 2, or
-# the memory controller of version 1): the kernel kills one of them. As faults.sh.
+# the memory controller of version 1): the kernel kills one of them. As faults.sh. The limit of the whole run stays until
+# its end, so it may cost more than the trial in flight.
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 autokernel doctor --json | grep -q '"seccomp": *true' || { echo "a build with sanitizers needs more memory"; exit 77; }

@@ -169,13 +169,15 @@ static ak_status size_of(char **out, const ak_recording *recording, ak_error *er
     return ak_buf_take(out, &text, err);
 }
 
-/* Gives the name of the task's device: "sim:NVIDIA H200". Trials, prompts and reports show it; they
-   must not say where the recording lies on this machine. A comma would separate devices. */
-static ak_status device_of(char **out, const ak_recording *recording, ak_error *err)
+/* Gives the name of the task's device: "sim:NVIDIA H200", or "sim:here.json", the name of the file,
+   if the recording names no device. Trials and reports show it; they must not say where the
+   recording lies on this machine. A comma would separate devices. */
+static ak_status device_of(char **out, const ak_recording *recording, const char *path,
+                           ak_error *err)
 {
     ak_buf text = AK_BUF(AK_PATH_MAX);
     const char *name = recording->device;
-    ak_buf_print(&text, "%s:%s", ak_sim_ops.name, name[0] == 0 ? "unnamed device" : name);
+    ak_buf_print(&text, "%s:%s", ak_sim_ops.name, name[0] == 0 ? ak_task_file(path) : name);
     for (size_t i = 0; i < text.length; i++) {
         text.data[i] = text.data[i] == ',' ? ' ' : text.data[i];
     }
@@ -286,7 +288,7 @@ ak_status ak_sim_bind(ak_task **out, const ak_task_spec *spec, const char *devic
            : strpbrk(path, "./") != NULL
                ? ak_fail(err, AK_NOT_FOUND, "%.300s: there is no such file", path)
                : ak_fail(err, AK_INVALID, "device sim needs a recording: give --device sim:FILE"));
-    AK_TRY(device_of(&shown, recording, err));
+    AK_TRY(device_of(&shown, recording, path, err));
     AK_TRY(bind(out, spec, name, shown, recording, err));
 out:
     ak_free(shown);
