@@ -674,7 +674,7 @@ static ak_status host_load(ak_runnable **out, ak_device *device, const ak_load *
     set_text(page->baseline, sizeof page->baseline, load->baseline);
     set_text(page->problem, sizeof page->problem, device->task->problem->name);
     set_text(page->choices, sizeof page->choices, device->task->choices_text);
-    page->dtype = device->task->dtype;
+    page->dtype = (int32_t)device->task->dtype;
     page->threads_max = device->threads;
     page->library_threads = device->task->threads;
     runner->is_candidate = load->artifact != NULL;
