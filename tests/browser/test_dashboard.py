@@ -179,6 +179,151 @@ class Dashboard(unittest.TestCase):
         browser.open(self.address("/run/nothing"))
         browser.wait("return document.body.innerText.includes('has no run nothing')")
 
+    def test_two_windows(self):
+        """Two windows on one dashboard follow the same run, and a browser of its own does."""
+        browser = self.browser
+        self.make_archive()
+        self.begin("dd44")
+        self.start()
+        first = browser.ask("GET", browser.session + "/window")
+        browser.open(self.address())
+        live = "return document.querySelector('.state')?.textContent === 'live'"
+        browser.wait(live)
+        second = browser.ask("POST", browser.session + "/window/new", {"type": "window"})["handle"]
+        turn = lambda handle: browser.ask("POST", browser.session + "/window", {"handle": handle})
+        try:
+            turn(second)
+            browser.open(self.address("/run/dd44"))
+            browser.wait(live)
+            with Browser() as other:
+                other.open(self.address())
+                other.wait(live)
+                for count in (1, 2, 3):
+                    self.add("dd44", 3.0 / count)
+                    says = f"return document.querySelector('#running').innerText.includes('{count} of 60')"
+                    turn(first)
+                    browser.wait(says)
+                    other.wait(says)
+                    turn(second)
+                    browser.wait("return document.querySelectorAll('#table tbody tr').length === "
+                                 f"{count}")
+                self.assertEqual(other.errors(), [])
+            self.assertEqual(browser.errors(), [])
+        finally:
+            turn(second)
+            browser.ask("DELETE", browser.session + "/window")
+            turn(first)
+
+    def press(self, key):
+        code = {"ArrowRight": 39, "ArrowDown": 40, "Enter": 13, "Escape": 27, "Tab": 9, "Space": 32}[key]
+        text = {"Enter": "\r", "Space": " "}.get(key)
+        self.browser.command("Input.dispatchKeyEvent", type="keyDown", code=key,
+                             key=" " if key == "Space" else key, windowsVirtualKeyCode=code,
+                             **({"text": text} if text else {}))
+        self.browser.command("Input.dispatchKeyEvent", type="keyUp", code=key,
+                             key=" " if key == "Space" else key, windowsVirtualKeyCode=code)
+
+    def test_keyboard(self):
+        """Tab reaches all that a pointer can, keys work as in the report, and news take no focus."""
+        browser = self.browser
+        self.make_archive()
+        for run in ("ee51", "ee52", "ee53"):
+            self.begin(run)
+            self.add(run, 2.0)
+        self.start()
+        browser.open(self.address())
+        browser.wait("return document.querySelectorAll('#running a').length >= 3")
+        browser.run("""window.reached = new Set(); addEventListener('focusin', (event) =>
+            reached.add(event.target)); document.activeElement.blur();
+            window.wanted = () => [...document.querySelectorAll('a[href], button, input, select,' +
+                ' summary, .chart')].filter((e) => e.checkVisibility());""")
+        for _ in range(browser.run("return wanted().length") + 20):
+            self.press("Tab")
+        self.assertEqual(browser.run("return wanted().filter((e) => !reached.has(e))"
+                                     ".map((e) => e.outerHTML)"), [])
+        # A header sorts by Space, and news leave the order and the focus where they are.
+        focus = "document.querySelector(arguments[0]).focus()"
+        at = "return document.activeElement.textContent"
+        order = ("return document.querySelector('#runs th:nth-child(8)').getAttribute('aria-sort')")
+        browser.run(focus, "#runs th:nth-child(8) button")
+        self.press("Space")
+        self.assertEqual(browser.run(order), "ascending")
+
+        def news(run="ee51"):
+            drawn = browser.run("return document.documentElement.dataset.drawn")
+            self.add(run, 1.9)
+            browser.wait("return document.documentElement.dataset.drawn !== arguments[0]", 60, drawn)
+
+        news()
+        self.assertEqual(browser.run(order), "ascending")
+        self.assertEqual(browser.run(at), "best")
+        self.press("Enter")
+        self.assertEqual(browser.run(order), "descending")
+        # The colours, the task of the history and its chart.
+        browser.run(focus, "button.theme")
+        self.press("Enter")
+        self.assertEqual(browser.run(at), "light")
+        news()
+        self.assertEqual(browser.run(at), "light")
+        browser.run(focus, "#history select")
+        news()
+        self.assertEqual(browser.run("return document.activeElement.tagName"), "SELECT")
+        self.press("Tab")
+        self.press("ArrowRight")
+        facts = "return document.querySelector('#history .facts')?.textContent"
+        said = browser.wait(facts)
+        news()
+        self.assertEqual(browser.wait(facts), said)
+        self.press("Enter") # as a click on the point does
+        browser.wait("return location.pathname.startsWith('/run/ee5') &&"
+                     " document.querySelector('#convergence .chart') !== null")
+        run = browser.run("return location.pathname.slice('/run/'.length)")
+        # The page of a run: a chart that has the focus keeps it, and the point.
+        browser.run(focus, "#convergence .chart")
+        self.press("ArrowRight")
+        facts = "return document.querySelector('#convergence .facts')?.textContent"
+        said = browser.wait(facts)[:len("evaluation 1")] # news may tell more of it
+        news(run)
+        self.assertTrue(browser.wait(facts).startswith(said))
+        self.assertTrue(browser.run("return document.activeElement.matches('#convergence .chart')"))
+        browser.run(focus, "header a")
+        self.press("Enter")
+        browser.wait("return location.pathname === '/' && document.querySelector('#running a')")
+        browser.run(focus, "#running tbody a")
+        self.press("Enter")
+        browser.wait("return location.pathname.startsWith('/run/')")
+        self.assertEqual(browser.errors(), [])
+
+    def test_killed_and_resumed(self):
+        """A tuner that is killed and goes on with --resume while the page looks."""
+        if shutil.which("gcc") is None:
+            self.skipTest("no gcc")
+        kernel = os.path.join(self.folder.name, "mine")
+        self.program("new", "kernel", kernel)
+        self.start()
+        browser = self.browser
+        browser.open(self.address())
+        words = [EXECUTABLE, "tune", kernel, "--device", "host", "--evals", "1000000", "--time", "5m",
+                 "--quiet"]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        links = ("return new Set([...document.querySelectorAll('#running a[href^=\"/run/\"]')]"
+                 ".map((a) => a.href)).size")
+        with subprocess.Popen(words, env=self.environment, **quiet) as tuner:
+            browser.wait(links + " === 1 && /[1-9]\\d* of/.test(document.body.innerText)")
+            tuner.kill()
+        # Minutes later.
+        browser.run("window.now = Date.now; Date.now = () => now() + 400000")
+        browser.wait("return document.querySelector('#runs').innerText.includes('killed')", 30)
+        browser.run("Date.now = now")
+        with subprocess.Popen([*words, "--resume"], env=self.environment, **quiet) as tuner:
+            try:
+                browser.wait("return [...document.querySelectorAll('#runs td')].some((td) =>"
+                             " td.textContent === 'running')")
+                browser.wait("return /[1-9]\\d* of/.test(document.querySelector('#running').innerText)")
+            finally:
+                tuner.send_signal(signal.SIGINT)
+        self.assertEqual(browser.errors(), [])
+
     def test_fleet(self):
         """Workers that start, work or are lost, before and during a run over a launcher."""
         if shutil.which("gcc") is None:

@@ -38,6 +38,9 @@ ak.filter = function (line) {
 
 const ROWS_SHOWN = 25;
 
+/* Of each table's element what a reader has chosen, for a page that is drawn again. */
+ak.tables = new WeakMap();
+
 /* The number that a cell begins with; a text without one sorts as a text. */
 ak.sort_value = function (text) {
     const number = parseFloat(String(text).replace(/\u202f/g, ""));
@@ -142,6 +145,7 @@ ak.table = function (columns, rows, options = {}) {
             options.caption ? ak.el("caption", {class: "hidden"}, options.caption) : null,
             ak.el("thead", null, ak.el("tr", null, headers)), body)), count, more);
     fill();
+    ak.tables.set(element, {state, fill, columns});
     return {
         element,
         select(selected, why) {

@@ -232,19 +232,32 @@ ak.draw_idly = function (done) {
     }, {timeout: 1000});
 };
 
+/* Shows what a hover of a point of the chart shows. */
+function show_point(entry, point) {
+    if (entry.layer !== null) {
+        entry.layer.show(point);
+    } else {
+        entry.chart.dispatchAction({type: "showTip", ...point});
+    }
+}
+
+/* What arrows walk through: marks of the layer, or points of the series. */
+const points_of = (entry) => entry.layer !== null
+    ? Array.from({length: entry.layer.count}, (_, k) => k)
+    : entry.chart.getOption().series.flatMap((one, s) => one.silent || !Array.isArray(one.data) ? []
+        : one.data.map((_, k) => ({seriesIndex: s, dataIndex: k})));
+
 /* By keyboard: arrows go from point to point of a focused chart and show what a hover shows, Enter
    does what a click does, Escape ends it. */
 function walk(entry, event) {
     const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
-    const chart = entry.chart, series = chart.getOption().series;
+    const chart = entry.chart;
     if (event.key === "Escape") {
         entry.at = null;
         chart.dispatchAction({type: "hideTip"});
         return;
     }
-    const points = entry.layer !== null ? Array.from({length: entry.layer.count}, (_, k) => k)
-        : series.flatMap((one, s) => one.silent || !Array.isArray(one.data) ? []
-            : one.data.map((_, k) => ({seriesIndex: s, dataIndex: k})));
+    const points = points_of(entry);
     if (points.length === 0 || (step === undefined && (event.key !== "Enter" || entry.at === null))) {
         return;
     }
@@ -255,17 +268,23 @@ function walk(entry, event) {
             return;
         }
         const {seriesIndex, dataIndex} = points[entry.at];
-        chart.trigger("click", {data: series[seriesIndex].data[dataIndex], seriesIndex, dataIndex});
+        chart.trigger("click", {data: chart.getOption().series[seriesIndex].data[dataIndex],
+            seriesIndex, dataIndex});
         return;
     }
     entry.at = entry.at === null ? (step > 0 ? 0 : points.length - 1)
         : (entry.at + step + points.length) % points.length;
-    if (entry.layer !== null) {
-        entry.layer.show(points[entry.at]);
-    } else {
-        chart.dispatchAction({type: "showTip", ...points[entry.at]});
-    }
+    show_point(entry, points[entry.at]);
 }
+
+/* A chart that was drawn again, at the point where the reader was. */
+ak.walk_on = function (entry, at) {
+    const point = points_of(entry)[at];
+    if (point !== undefined) {
+        entry.at = at;
+        show_point(entry, point);
+    }
+};
 
 ak.draw = function (entry) {
     entry.at = null;
@@ -347,7 +366,8 @@ ak.legend = (colors, more) => ({
 ak.theme_button = function () {
     const names = {auto: "system colours", light: "light", dark: "dark"};
     const order = ["auto", "light", "dark"];
-    let at = 0;
+    /* A page that is drawn again keeps what was chosen. */
+    let at = Math.max(order.indexOf(document.documentElement.dataset.theme), 0);
     const button = ak.el("button", {
         type: "button", class: "theme",
         onclick: () => {
@@ -356,7 +376,7 @@ ak.theme_button = function () {
             button.textContent = names[order[at]];
             ak.redraw();
         },
-    }, names.auto);
+    }, names[order[at]]);
     return button;
 };
 

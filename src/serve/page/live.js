@@ -17,13 +17,61 @@ async function ask(address) {
 /* ---- what a reader has set, kept when the page is drawn again ------------------------------------
  */
 
+const FOCUSABLE = "a[href], button, input, select, summary, [tabindex]";
+
+/* What has the focus, by its section and its name: its place among all changes as rows come. */
+function focused() {
+    const one = document.activeElement;
+    if (!one || !one.matches(FOCUSABLE)) {
+        return null;
+    }
+    const part = one.closest("section");
+    const chart = ak.charts.find((entry) => entry.box === one);
+    const same = alike(part && part.id, one.tagName, name_of(one));
+    return {part: part && part.id, tag: one.tagName, name: name_of(one), at: same.indexOf(one),
+        point: chart ? chart.at : null, caret: one.tagName === "INPUT" ? one.selectionStart : null};
+}
+
+/* The names of charts tell what they show, which changes. */
+const name_of = (one) => one.matches(".chart") ? "chart" : one.getAttribute("href") ||
+    one.getAttribute("aria-label") || one.textContent;
+
+const alike = (part, tag, name) => [...(document.getElementById(part || "page") || document)
+    .querySelectorAll(FOCUSABLE)].filter((one) => one.tagName === tag && name_of(one) === name);
+
+function focus_again(was) {
+    const same = was === null ? [] : alike(was.part, was.tag, was.name);
+    const one = same[Math.min(was === null ? 0 : was.at, same.length - 1)];
+    if (one === undefined) {
+        return;
+    }
+    one.focus({preventScroll: true});
+    if (was.caret !== null) {
+        one.setSelectionRange(was.caret, was.caret);
+    }
+    const chart = ak.charts.find((entry) => entry.box === one);
+    if (chart && was.point !== null) {
+        ak.walk_on(chart, was.point);
+    }
+}
+
+/* Tables are told apart by what they are called; those of a page have names of their own. */
+const caption_of = (table) => table.querySelector("caption")?.textContent || "";
+
+function settings_of(table) {
+    const {state, columns} = ak.tables.get(table);
+    return [caption_of(table), {filter: state.filter, shown: state.shown,
+        sort: state.sort && columns[state.sort[0]].name, down: state.sort && state.sort[1],
+        x: table.querySelector(".scroll").scrollLeft}];
+}
+
 function remember() {
     return {
         open: [...document.querySelectorAll("details[open] > summary")].map((s) => s.textContent),
-        filters: [...document.querySelectorAll(".table input")].map((i) => i.value),
+        tables: new Map([...document.querySelectorAll("div.table")].map(settings_of)),
         pressed: [...document.querySelectorAll(".choice button")].map((b) =>
             b.getAttribute("aria-pressed")),
-        focus: [...document.querySelectorAll("input")].indexOf(document.activeElement),
+        focus: focused(),
         y: scrollY,
     };
 }
@@ -32,10 +80,18 @@ function restore(was) {
     document.querySelectorAll("details > summary").forEach((summary) => {
         summary.parentElement.open = was.open.includes(summary.textContent);
     });
-    document.querySelectorAll(".table input").forEach((input, k) => {
-        if (was.filters[k]) {
-            input.value = was.filters[k];
-            input.dispatchEvent(new Event("input"));
+    document.querySelectorAll("div.table").forEach((table) => {
+        const before = was.tables.get(caption_of(table)), now = ak.tables.get(table);
+        if (before !== undefined) {
+            const input = table.querySelector("input");
+            const at = now.columns.findIndex((column) => column.name === before.sort);
+            now.state.sort = at >= 0 ? [at, before.down] : now.state.sort;
+            now.state.shown = Math.max(before.shown, now.state.shown);
+            if (input) {
+                input.value = now.state.filter = before.filter;
+            }
+            now.fill();
+            table.querySelector(".scroll").scrollLeft = before.x;
         }
     });
     document.querySelectorAll(".choice button").forEach((button, k) => {
@@ -43,13 +99,8 @@ function restore(was) {
             button.click();
         }
     });
-    if (was.focus >= 0) {
-        const input = document.querySelectorAll("input")[was.focus];
-        if (input) {
-            input.focus();
-        }
-    }
     scrollTo(0, was.y);
+    focus_again(was.focus);
 }
 
 /* Draws a page anew in place of what is there. */
@@ -90,6 +141,8 @@ function state_of(run) {
         : run.ended ? ENDS[run.stopped_by] || (run.stopped_by || "ended").replace(/_/g, " ")
         : silent_s(run) < 300 ? "running" : "silent, or killed";
 }
+
+const states = () => [...ak.live.runs.values()].filter(is_running).map(state_of).join();
 
 /* ---- the runs -----------------------------------------------------------------------------------
  */
@@ -280,6 +333,7 @@ function draw_runs() {
                 "simulate compare strategies.")
             : study_table(studies)));
     draw_history(history, runs);
+    live.told = states();
     document.title = running.length > 0 ? `(${running.length}) autokernel` : "autokernel";
 }
 
@@ -403,9 +457,15 @@ ak.live.start = async function () {
     }
 };
 
-/* How long ago something was, told again every few seconds. */
-setInterval(() => document.querySelectorAll("[data-since]").forEach((one) => {
-    one.textContent = ak.ago(one.dataset.since);
-}), 5000);
+/* How long ago something was, told again every few seconds. A run that was killed sends no event, so
+   its silence is noticed here. */
+setInterval(() => {
+    document.querySelectorAll("[data-since]").forEach((one) => {
+        one.textContent = ak.ago(one.dataset.since);
+    });
+    if (ak.live.told !== undefined && ak.live.told !== states()) {
+        redraw(draw_runs);
+    }
+}, 5000);
 
 ak.live.start();
