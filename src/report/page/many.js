@@ -43,7 +43,16 @@ function add_layer(entry, marks) {
             marks.click(k);
         }
     });
-    entry.layer = {count: marks.count, show, paint, click: marks.click};
+    /* Printed pages leave the canvas of marks out, so they go under what the chart's own shows. */
+    function print() {
+        const context = chart.getZr().painter.getLayer(0).ctx;
+        context.save();
+        context.setTransform(1, 0, 0, 1, 0, 0);
+        context.globalCompositeOperation = "destination-over";
+        context.drawImage(canvas, 0, 0, context.canvas.width, context.canvas.height);
+        context.restore();
+    }
+    entry.layer = {count: marks.count, show, paint, print, click: marks.click};
     paint();
 }
 

@@ -380,6 +380,9 @@ ak.theme_button = function () {
     return button;
 };
 
+/* Browsers tell the width of the paper too late to draw for it; this fits A4 and letter. */
+const PAPER_WIDTH = "680px";
+
 ak.watch_theme = function () {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", ak.redraw);
     let before = null;
@@ -387,11 +390,14 @@ ak.watch_theme = function () {
         before = document.documentElement.dataset.theme;
         document.documentElement.dataset.theme = "light";
         document.querySelectorAll("details").forEach((d) => { d.dataset.was = d.open; });
+        ak.charts.forEach((entry) => { entry.box.style.width = PAPER_WIDTH; });
         ak.redraw();
         ak.draw_rest();
+        ak.charts.filter((entry) => entry.layer !== null).forEach((entry) => entry.layer.print());
     });
     addEventListener("afterprint", () => {
         document.documentElement.dataset.theme = before || "auto";
+        ak.charts.forEach((entry) => { entry.box.style.width = ""; });
         ak.redraw();
     });
 };
