@@ -198,6 +198,9 @@ ak.draw_run.parallel = function (host, run, chosen) {
                 areaSelectStyle: {width: 18, color: colors.accent, opacity: 0.25}}},
         parallelAxis: [...varied.map((p, dim) => ({dim, name: run.parameters[p].name,
             nameGap: dim % 2 ? 26 : 10, type: "category", data: values[dim],
+            /* The first has no room to its left. */
+            ...(dim === 0 && run.parameters[p].name.length > 8 ? {nameTruncate: {maxWidth: 92}, nameTextStyle: {color: colors.text,
+                fontSize: 11, align: "left", padding: [0, 0, 0, -28]}} : {}),
             /* Up to the next axis. */
             axisLabel: {width: wide.clientWidth / (varied.length + 1) - 14, overflow: "truncate"}})),
         {...ak.time_axis(colors, low, times[0]), min: low, max: times[0], splitLine: undefined,

@@ -175,7 +175,9 @@ ak.section_table = function (section) {
     }
     const columns = section.headers.map((name, at) => ({
         name, right: section.right[at], below: section.below[at], value: (row) => ak.sort_value(row[at]),
-        cell: (row) => section.below[at] && row[at] !== "" && row[at] !== "-" ? ak.config(row[at]) : row[at],
+        cell: (row) => row[at] === "" || row[at] === "-" ? row[at] : section.below[at]
+            ? ak.config(row[at]) : name === "configuration" ? ak.el("code", {class: "whole"},
+                ak.config(row[at])) : row[at],
     }));
     return ak.table(columns, rows, {caption: section.title}).element;
 };
