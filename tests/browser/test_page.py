@@ -185,6 +185,18 @@ class Pages(unittest.TestCase):
                          [int(self.browser.run("return document.querySelector('#table td').textContent"))])
 
     def on_paper(self):
+        # Charts are as wide as paper, and those with a layer of marks show these in their own canvas.
+        marks = ("ak.draw_rest(); const own = document.querySelector('#parallel canvas:not(.layer)');"
+                 "const data = own.getContext('2d').getImageData(0, 0, own.width, own.height).data;"
+                 "let count = 0; for (let i = 3; i < data.length; i += 4) { count += data[i] > 0; }"
+                 "return [own.parentElement.clientWidth, count];")
+        wide, axes = self.browser.run(marks)
+        self.browser.run("dispatchEvent(new Event('beforeprint'))")
+        narrow, with_marks = self.browser.run(marks)
+        self.browser.run("dispatchEvent(new Event('afterprint'))")
+        self.assertEqual(self.browser.run(marks), [wide, axes])
+        self.assertLess(narrow, 720)
+        self.assertGreater(with_marks, axes * 1.2)
         pdf = base64.b64decode(self.browser.command("Page.printToPDF")["data"])
         self.assertTrue(pdf.startswith(b"%PDF"))
         self.assertLess(pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page "), 30)
