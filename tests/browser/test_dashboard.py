@@ -190,7 +190,10 @@ class Dashboard(unittest.TestCase):
         live = "return document.querySelector('.state')?.textContent === 'live'"
         browser.wait(live)
         second = browser.ask("POST", browser.session + "/window/new", {"type": "window"})["handle"]
-        turn = lambda handle: browser.ask("POST", browser.session + "/window", {"handle": handle})
+
+        def turn(handle):
+            browser.ask("POST", browser.session + "/window", {"handle": handle})
+
         try:
             turn(second)
             browser.open(self.address("/run/dd44"))
