@@ -5,6 +5,7 @@ command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
 autokernel new kernel part >/dev/null
 gcc -shared -fPIC -O1 -o disk.so "$TESTS/../fakes/full_disk.c" -ldl || exit 1
 gcc -shared -fPIC -O1 -o clock.so "$TESTS/../fakes/jumping_clock.c" || exit 1
+LD_PRELOAD=$PWD/disk.so autokernel --version >/dev/null 2>&1 || { echo "a build with AddressSanitizer takes no preloaded library"; exit 77; }
 cat >drive.py <<'PY'
 import os, resource, sys
 sys.path.insert(0, os.environ["TESTS"])
