@@ -1,6 +1,6 @@
-/* matmul, host implementation: C[M,N] = alpha * A[M,K] * B[K,N] + beta * C_in[M,N] in single
-   precision. gemm.h does the work; the harness puts it in front of this file (see Include in
-   host.json). */
+/* matmul, host implementations: C[M,N] = alpha * A[M,K] * B[K,N] + beta * C_in[M,N]. gemm.h does
+   the work in single precision (host.json), gemm_amx.h in bf16 with AMX (host_amx.json); the harness
+   puts one of them in front of this file (see Include there). */
 enum { CHOICE_ALPHA = 1, CHOICE_BETA = 2 }; /* in the order of problem.json */
 
 void ak_kernel(const ak_host_call *call)

@@ -1,9 +1,10 @@
 /*
- * matmul_act, host implementation in single precision: C[M,N] = activation(alpha * A[M,K] *
- * B[K,N] + beta * C_in[M,N] + bias[N]) + residual[M,N].
+ * matmul_act, host implementations: C[M,N] = activation(alpha * A[M,K] * B[K,N] + beta * C_in[M,N]
+ * + bias[N]) + residual[M,N].
  *
- * The product is that of matmul (gemm.h), and activation.h has the epilogue that it applies to
- * finished tiles. The harness puts both in front of this file (see Include in host.json).
+ * The product is that of matmul: gemm.h in single precision (host.json), gemm_amx.h in bf16 with AMX
+ * (host_amx.json). activation.h has the epilogue that it applies to finished tiles. The harness puts
+ * both in front of this file (see Include there).
  */
 #ifndef bias_is_add
 #define bias_is_add 0
