@@ -26,6 +26,22 @@ size_t ak_dtype_bytes(ak_dtype dtype)
     return dtypes[dtype].bytes;
 }
 
+bool ak_dtype_is_wide_float(ak_dtype dtype)
+{
+    return dtype == AK_DTYPE_F16 || dtype == AK_DTYPE_BF16 || dtype == AK_DTYPE_F32 ||
+           dtype == AK_DTYPE_F64;
+}
+
+bool ak_problem_works_in_place(const ak_problem *problem)
+{
+    for (size_t i = 0; i < problem->argument_count; i++) {
+        if (problem->arguments[i].access == AK_ACCESS_INOUT) {
+            return true;
+        }
+    }
+    return false;
+}
+
 double ak_dtype_epsilon(ak_dtype dtype)
 {
     return dtypes[dtype].epsilon;

@@ -41,6 +41,8 @@ typedef enum ak_dtype {
 size_t ak_dtype_bytes(ak_dtype dtype);
 double ak_dtype_epsilon(ak_dtype dtype);
 const char *ak_dtype_text(ak_dtype dtype);
+/* Returns whether it is a float of 16 bits or more. */
+bool ak_dtype_is_wide_float(ak_dtype dtype);
 /* Finds the dtype with this name. Returns false if there is none. */
 bool ak_dtype_parse(ak_dtype *out, const char *text);
 
@@ -197,6 +199,9 @@ ak_status ak_problem_open_spec(ak_problem **out, const ak_task_spec *spec, ak_er
    also on failure. */
 ak_status ak_problem_of_space(ak_problem **out, const char *name, json_t *document,
                               const char *where, ak_error *err);
+
+/* Returns whether an argument is read and written. */
+bool ak_problem_works_in_place(const ak_problem *problem);
 
 /* Finds an implementation by name. Returns AK_NOT_FOUND with the nearest name, or with all
    names. */

@@ -59,12 +59,6 @@ static int copy(const ak_runnable *runnable, ak_cuda_address to, ak_cuda_address
                       : device->cuda->copy(to + at, from + at, bytes, device->stream);
 }
 
-static bool is_floating(ak_dtype dtype)
-{
-    return dtype == AK_DTYPE_F16 || dtype == AK_DTYPE_BF16 || dtype == AK_DTYPE_F32 ||
-           dtype == AK_DTYPE_F64;
-}
-
 /* Copies rows `first` to `last` of an argument to where row `to` is. Gaps behind the last of them
    are left out. */
 static int copy_rows(const ak_runnable *runnable, size_t argument, size_t to, size_t first,
@@ -92,7 +86,7 @@ static int turn_other(ak_runnable *runnable)
         size_t count = by_rows ? rows : shape->elements[i];
         size_t unit = by_rows ? shape->row[i] * element : element;
         size_t distance = by_rows ? shape->pitch[i] * element : element;
-        if (argument->access == AK_ACCESS_OUT || !is_floating(dtype) || count < 2) {
+        if (argument->access == AK_ACCESS_OUT || !ak_dtype_is_wide_float(dtype) || count < 2) {
             continue;
         }
         size_t turn = 1 + ak_rng_below(&device->rng, count - 1);
@@ -170,16 +164,6 @@ static int look_at_unseen(ak_runnable *runnable, uint32_t runs, size_t set, doub
     return code;
 }
 
-static bool works_in_place(const ak_problem *problem)
-{
-    for (size_t i = 0; i < problem->argument_count; i++) {
-        if (problem->arguments[i].access == AK_ACCESS_INOUT) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A single run on the own contents. Mostly a run on other contents at the same place precedes
    it. */
 static int single_run(int64_t *ns, ak_runnable *runnable, size_t set, bool first,
@@ -233,10 +217,11 @@ int ak_cuda_contents_batch(int64_t *ns, ak_runnable *runnable, const ak_launch *
         runnable->visited = true;
     }
     size_t judged = draw_set(runnable, runs > 1 && runs < places->sets ? runs : places->sets);
-    code = code != 0   ? code
-           : runs == 1 ? single_run(ns, runnable, judged, first, launch->timeout_ns)
-                       : many_runs(ns, runnable, runs, judged, first,
-                                   works_in_place(launch->task->problem), launch->timeout_ns);
+    code = code != 0 ? code
+           : runs == 1
+               ? single_run(ns, runnable, judged, first, launch->timeout_ns)
+               : many_runs(ns, runnable, runs, judged, first,
+                           ak_problem_works_in_place(launch->task->problem), launch->timeout_ns);
     runnable->run_ns = (double)*ns / runs;
     runnable->right_set = judged;
     out->alone = true;

@@ -42,12 +42,6 @@ static int32_t copy(const ak_device *device, size_t to, size_t from, size_t argu
                                          bytes, 0, NULL, NULL);
 }
 
-static bool is_floating(ak_dtype dtype)
-{
-    return dtype == AK_DTYPE_F16 || dtype == AK_DTYPE_BF16 || dtype == AK_DTYPE_F32 ||
-           dtype == AK_DTYPE_F64;
-}
-
 /* Copies units `first` to `first + count - 1` of an argument to where unit `to` is. */
 static int32_t copy_units(const ak_device *device, size_t argument, size_t to, size_t first,
                           size_t count, size_t unit, size_t distance)
@@ -72,7 +66,7 @@ static int32_t turn_other(const ak_runnable *runnable)
         size_t count = by_rows ? rows : shape->elements[i];
         size_t unit = by_rows ? shape->row[i] * element : element;
         size_t distance = by_rows ? shape->pitch[i] * element : element;
-        if (argument->access == AK_ACCESS_OUT || !is_floating(dtype) || count < 2) {
+        if (argument->access == AK_ACCESS_OUT || !ak_dtype_is_wide_float(dtype) || count < 2) {
             continue;
         }
         size_t turn = 1 + ak_rng_below(&device->rng, count - 1);
@@ -111,16 +105,6 @@ static int32_t fill_all(const ak_runnable *runnable, size_t count, size_t kinds,
         }
     }
     return code;
-}
-
-static bool works_in_place(const ak_problem *problem)
-{
-    for (size_t i = 0; i < problem->argument_count; i++) {
-        if (problem->arguments[i].access == AK_ACCESS_INOUT) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Compares the time of a run in the batch with that of runs on contents that are all different and
@@ -178,7 +162,8 @@ static int32_t many_runs(int64_t *ns, ak_runnable *runnable, uint32_t runs, size
     ak_device *device = runnable->device;
     int64_t ignored = 0;
     /* If arguments are changed in place, only a single run on them can be judged. */
-    bool alone = works_in_place(device->task->problem) || ak_rng_below(&device->rng, 2) == 0;
+    bool alone =
+        ak_problem_works_in_place(device->task->problem) || ak_rng_below(&device->rng, 2) == 0;
     int32_t code =
         fill_all(runnable, runs < device->set_count ? runs : device->set_count, KINDS, first);
     code = code == 0 && !alone ? fill(runnable, set, AK_OPENCL_OWN, first) : code;
