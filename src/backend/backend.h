@@ -9,8 +9,8 @@
  * launches: the result and the cost of each configuration are known, and the pool's clock advances
  * by that cost.
  *
- * The harness owns every buffer, thread and clock. A backend is one folder and one line in
- * backends.def. Members marked (optional) may be NULL.
+ * The harness owns every buffer and thread, and says what is timed; the backend reads the clock. A
+ * backend is one folder and one line in backends.def. Members marked (optional) may be NULL.
  */
 #ifndef AK_BACKEND_BACKEND_H
 #define AK_BACKEND_BACKEND_H
