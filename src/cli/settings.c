@@ -107,15 +107,15 @@ static ak_status read_file(ak_settings *settings, size_t slot, const char *path,
     keys[count] = NULL;
     AK_DO(ak_json_read(&settings->documents[slot], path, err));
     if (!json_is_object(settings->documents[slot])) {
-        return ak_fail(err, AK_INVALID, "%s: must be an object such as {\"evals\": 100}", path);
+        return ak_fail(err, AK_INVALID, "%s must be an object such as {\"evals\": 100}", path);
     }
     AK_DO(ak_json_only(settings->documents[slot], keys, path, err));
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
         const json_t *value = json_object_get(settings->documents[slot], names[i]);
         if (value != NULL && slot == PROJECT && is_private((ak_option_id)i)) {
             return ak_fail(err, AK_INVALID,
-                           "%s: \"%s\" says %s: set it in %s, in the environment or on the "
-                           "command line",
+                           "%s: a project's settings must not have \"%s\", which says %s: set it "
+                           "in %s, in the environment or on the command line",
                            path, names[i],
                            i == AK_OPTION_LAUNCHER || i == AK_OPTION_WORKERS
                                ? "which commands are run"

@@ -121,7 +121,7 @@ ak_status ak_gp_open(ak_gp **out, const ak_features *features, const ak_gp_optio
                      ak_error *err)
 {
     if (options->rows == 0 || options->rows > AK_GP_ROWS_MAX) {
-        return ak_fail(err, AK_INVALID, "a Gaussian process has 1 to %d rows, not %zu",
+        return ak_fail(err, AK_INVALID, "a Gaussian process learns from 1 to %d trials, not %zu",
                        AK_GP_ROWS_MAX, options->rows);
     }
     ak_gp *gp = ak_alloc(1, sizeof *gp);
