@@ -41,6 +41,12 @@ while read -r hit; do complain "$hit: use base/alloc.h"; done < <(
     grep -rnE '(^|[^a-z_>.])(malloc|calloc|realloc|free|strdup|strndup)\(' src --include='*.c' | grep -v '^src/base/alloc.c' | code || true)
 while read -r hit; do complain "$hit: only base/ and cli/ read the environment"; done < <(
     grep -rnEw 'getenv\(' src --include='*.c' | grep -vE '^src/(base|cli)/' || true)
+# A variable that the program reads is known to `autokernel doctor`, which calls others misspelled.
+known=$( (grep -oE '"AUTOKERNEL_[A-Z0-9_]+"' src/cli/settings.c | tr -d '"'
+    sed -nE 's/^X\(([A-Z0-9_]+),.*, true, "[^"]*"\)$/AUTOKERNEL_\1/p' src/cli/options.def) | sort -u)
+while read -r name; do complain "$name is read, but src/cli/settings.c does not list it"; done < <(
+    grep -rohE '\bAUTOKERNEL_[A-Z0-9_]*[A-Z0-9]\b' src --include='*.[ch]' --include='*.py' | sort -u |
+        grep -vxF -e AUTOKERNEL_NAME -e "$known" || true)
 while read -r hit; do complain "$hit: only cli/ prints and exits"; done < <(
     grep -rnE '^[^*/]*(^|[^a-z_>.])(printf|puts|putchar|exit|abort)\(|fprintf\(std' src --include='*.c' | grep -vE '^src/cli/' | code || true)
 

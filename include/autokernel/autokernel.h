@@ -553,9 +553,10 @@ typedef struct ak_tune_options {
 
 /* X(NAME, word): what a comparison says of a candidate relative to another. NONE: it was not
    measured, or it is the other one itself. TIE: the interval of the ratio reaches into the
-   difference between two measurements of identical code, which is taken as 1 % at least. UNDECIDED:
-   the interval, or the control's, is wider than a fifth. A tie or an undecided ratio is never shown
-   as a win. */
+   difference between two measurements of identical code, which is taken as 1 % at least. UNDECIDED
+   (shown as "not decided"): the interval, or the control's, is wider than a fifth, the ratio is
+   within the control's interval, or too few rounds were undisturbed (docs/protocol.md). A tie or
+   an undecided ratio is never shown as a win. */
 #define AK_SPEED_MAP(X)                                                                            \
     X(NONE, "none")                                                                                \
     X(FASTER, "faster")                                                                            \

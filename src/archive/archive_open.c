@@ -91,19 +91,19 @@ static ak_status check_version(int64_t *version, ak_archive *archive, ak_error *
     bool fresh = application == 0 && *version == 0 && objects == 0;
     if (!fresh && application != AK_SCHEMA_APPLICATION) {
         return ak_fail(err, AK_INVALID,
-                       "%s: is a database of another program; nothing was changed: give another "
+                       "%s is a database of another program; nothing was changed: give another "
                        "path for the archive",
                        archive->path);
     }
     if (*version > AK_SCHEMA_VERSION) {
         return ak_fail(err, AK_INVALID,
-                       "%s: has schema %lld, newer than the %d that this autokernel %s knows; "
+                       "%s has schema %lld, newer than the %d that this autokernel %s knows; "
                        "nothing was changed: use a newer autokernel or another archive",
                        archive->path, (long long)*version, AK_SCHEMA_VERSION, AK_VERSION);
     }
     if (!fresh && *version < 1) {
         return ak_fail(err, AK_CORRUPT,
-                       "%s: has no schema version; nothing was changed: move it "
+                       "%s has no schema version; nothing was changed: move it "
                        "away or give another path",
                        archive->path);
     }
@@ -269,7 +269,7 @@ static ak_status accept_file(ak_archive *archive, bool log_waits, ak_error *err)
     AK_DO(check_pages(archive, err));
     if (sqlite3_db_readonly(archive->db, "main") == 1) {
         return ak_fail(err, AK_IO,
-                       "%s: is not writable; check its permissions or give another "
+                       "%s is not writable; check its permissions or give another "
                        "path",
                        archive->path);
     }
@@ -363,8 +363,7 @@ static ak_status copy_into_memory(ak_archive *archive, bool log_waits, ak_error 
         return ak_fail_memory(err);
     }
     return (code & 0xff) == SQLITE_NOTADB
-               ? ak_fail(err, AK_CORRUPT, "%s: is not an archive (not a SQLite file)",
-                         archive->path)
+               ? ak_fail(err, AK_CORRUPT, "%s is not an archive (not a SQLite file)", archive->path)
                : ak_fail(err, AK_IO,
                          "%s: cannot be read (%s); copy it%s to a place that is "
                          "writable",
@@ -376,7 +375,7 @@ static ak_status open_at(ak_archive *archive, ak_error *err)
 {
     struct stat info;
     if (stat(archive->path, &info) == 0 && !S_ISREG(info.st_mode)) {
-        return ak_fail(err, AK_INVALID, "%s: is not a file; give another path for the archive",
+        return ak_fail(err, AK_INVALID, "%s is not a file; give another path for the archive",
                        archive->path);
     }
     bool in_memory = archive->empty || archive->copied;

@@ -48,7 +48,7 @@ ak_status ak_archive_get_sources(ak_pack *out, ak_archive *archive, const char *
     }
     int code = status == AK_OK ? sqlite3_step(statement) : SQLITE_OK;
     if (status == AK_OK && code == SQLITE_DONE) {
-        status = ak_fail(err, AK_NOT_FOUND, "%.200s: has no sources with the hash %.40s",
+        status = ak_fail(err, AK_NOT_FOUND, "%.200s has no sources with the hash %.40s",
                          archive->path, hash);
     } else if (status == AK_OK && code != SQLITE_ROW) {
         status = ak_store_fault(archive, "cannot be read", err);
@@ -90,7 +90,7 @@ ak_status ak_archive_source(ak_archive *archive, int64_t trial, ak_source_visito
     AK_TRY(ak_archive_each(archive, &filter, take_environment, &f, err));
     AK_TRY(f.lost ? ak_fail_memory(err) : AK_OK);
     AK_TRY(f.found ? AK_OK
-                   : ak_fail(err, AK_NOT_FOUND, "%.200s: has no trial #%lld", archive->path,
+                   : ak_fail(err, AK_NOT_FOUND, "%.200s has no trial #%lld", archive->path,
                              (long long)trial));
     AK_TRY(f.environment == NULL ? AK_OK
                                  : ak_archive_environment(&words, archive, f.environment, err));

@@ -463,7 +463,7 @@ static ak_status open_other(merge *m, const char *path, ak_error *err)
     struct stat here, there;
     if (stat(path, &there) == 0 && stat(m->archive->path, &here) == 0 &&
         here.st_dev == there.st_dev && here.st_ino == there.st_ino) {
-        return ak_fail(err, AK_INVALID, "%s: is the archive itself; name another one", path);
+        return ak_fail(err, AK_INVALID, "%s is the archive itself; name another one", path);
     }
     AK_DO(ak_archive_open_existing(&m->other, path, err));
     return ak_store_execute(m->other, "BEGIN", err);

@@ -17,8 +17,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-/* ---- trials in --------------------------------------------------------------------------------
- */
+/* ---- trials in ------------------------------------------------------------------------------- */
 
 /* Converts between memory and little-endian numbers, as the archive keeps samples on every machine.
    On a little-endian machine this is a copy, and the compiler recognises that. */

@@ -189,7 +189,7 @@ ak_status ak_store_end_run(ak_archive *archive, const char *id, const char *ende
                  ak_store_bind_text(statement, 3, result_json);
     status = finish(archive, statement, bound, err);
     if (status == AK_OK && sqlite3_changes(archive->db) == 0) {
-        status = ak_fail(err, AK_NOT_FOUND, "%s: has no run %s", archive->path, id);
+        status = ak_fail(err, AK_NOT_FOUND, "%s has no run %s", archive->path, id);
     }
     return status;
 }
@@ -210,10 +210,10 @@ static ak_status no_such_run(ak_archive *archive, const char *id, ak_error *err)
     }
     (void)sqlite3_finalize(statement);
     ak_status status =
-        run != NULL ? ak_fail(err, AK_NOT_FOUND, "%s: has no run %s; trial #%s is of run %s",
+        run != NULL ? ak_fail(err, AK_NOT_FOUND, "%s has no run %s; trial #%s is of run %s",
                               archive->path, id, id, run)
                     : ak_fail(err, AK_NOT_FOUND,
-                              "%s: has no run %.60s; 'autokernel history --json' shows the run of "
+                              "%s has no run %.60s; 'autokernel history --json' shows the run of "
                               "each trial, and 'autokernel report' the latest run",
                               archive->path, id);
     ak_free(run);
@@ -262,7 +262,7 @@ ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, a
     int code = sqlite3_step(statement);
     if (code == SQLITE_DONE) {
         AK_TRY(id == NULL ? ak_fail(err, AK_NOT_FOUND,
-                                    "%s: holds no runs yet; make one with "
+                                    "%s holds no runs yet; make one with "
                                     "`autokernel tune KERNEL`",
                                     archive->path)
                           : no_such_run(archive, id, err));

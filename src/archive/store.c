@@ -20,7 +20,7 @@ ak_status ak_store_fault(const ak_archive *archive, const char *what, ak_error *
     case SQLITE_NOTADB:
         return ak_fail(
             err, AK_CORRUPT,
-            "%s: is not an archive (not a SQLite file); nothing was changed: move it away "
+            "%s is not an archive (not a SQLite file); nothing was changed: move it away "
             "or give another path",
             path);
     case SQLITE_CORRUPT:

@@ -188,7 +188,8 @@ ak_status ak_trial_validate(const ak_trial *trial, const char *where, ak_error *
     }
     for (size_t i = 0; i < trial->sample_count; i++) {
         if (!isfinite(trial->samples_ms[i]) || trial->samples_ms[i] < 0) {
-            return ak_fail(err, AK_INVALID, "%s: sample %zu is not a time", where, i + 1);
+            return ak_fail(err, AK_INVALID, "%s: sample %zu must be a time in ms, 0 or more", where,
+                           i + 1);
         }
     }
     return AK_OK;

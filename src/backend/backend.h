@@ -9,8 +9,8 @@
  * launches: the result and the cost of each configuration are known, and the pool's clock advances
  * by that cost.
  *
- * The harness owns every buffer, thread and clock. A backend is one folder and one line in
- * backends.def. Members marked (optional) may be NULL.
+ * The harness owns every buffer and thread, and says what is timed; the backend reads the clock. A
+ * backend is one folder and one line in backends.def. Members marked (optional) may be NULL.
  */
 #ifndef AK_BACKEND_BACKEND_H
 #define AK_BACKEND_BACKEND_H
@@ -104,7 +104,8 @@ typedef struct ak_launch {
 typedef struct ak_outcome {
     ak_trial_status status;
     char reason[240];
-    /* Time for all iterations by the harness' clock, minus the harness' own cost. */
+    /* Time for all iterations, minus the harness' own cost, by the clock that the backend trusts:
+       the worker's or the events of the device. */
     int64_t ns;
     /* Time for which the candidate's threads, added up, could have run but waited for a
        processor. */
@@ -230,15 +231,14 @@ typedef struct ak_backend_ops {
     /* The device is the CPU itself, so compilers run only where nothing else wants to (SCHED_IDLE).
        With other devices compilers have the lowest usual priority, because Linux treats a processor
        that runs only SCHED_IDLE tasks as idle and starts the next task there even if another
-       processor is free
-       (find_idlest_group_cpu in kernel/sched/fair.c, from 5.4 on). */
+       processor is free (find_idlest_group_cpu in kernel/sched/fair.c, from 5.4 on). */
     bool is_cpu;
     /* (optional) Gives the folders that `compile` needs with these compilers, of which `out` has
        none yet. Called only in a compile worker, before it is confined. */
     ak_status (*folders)(ak_compile_folders *out, const char *const *compilers, size_t count,
                          ak_error *err);
-    /* (optional) Gives the process that serves several calls of `compile`; 0: none. All others that
-       a compilation leaves behind are ended. */
+    /* (optional) Returns the process that outlives a call of `compile` to serve the next; 0: none.
+       After each call the compile worker ends every other process that it has left behind. */
     pid_t (*compiler_process)(void);
 
     ak_status (*open)(ak_device **out, const ak_task *task, ak_error *err);

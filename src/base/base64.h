@@ -7,9 +7,10 @@
 /* Returns the characters that `length` bytes take. */
 #define AK_BASE64_CHARACTERS(length) (((size_t)(length) + 2) / 3 * 4)
 
-/* Appends the text of some bytes. */
+/* Encodes bytes and appends the text. */
 void ak_base64_write(ak_buf *out, const void *bytes, size_t length);
-/* Appends the bytes of a text. Returns false, with `out` unchanged, if it is not base64. */
+/* Decodes a text and appends the bytes. Returns false, with `out` unchanged, if the text is not
+   base64. */
 bool ak_base64_read(ak_buf *out, const char *text, size_t length);
 
 #endif

@@ -29,7 +29,7 @@ ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, a
     ak_status status = AK_OK;
     ak_buf text = AK_BUF(max);
     if (fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) {
-        status = ak_fail(err, AK_INVALID, "%s: is not a file", path);
+        status = ak_fail(err, AK_INVALID, "%s is not a file", path);
     }
     char chunk[65536];
     while (status == AK_OK) {
@@ -45,7 +45,7 @@ ak_status ak_fs_read(char **out, size_t *length, const char *path, size_t max, a
         }
         ak_buf_append(&text, chunk, (size_t)got);
         if (text.failed == AK_LIMIT) {
-            status = ak_fail(err, AK_LIMIT, "%s: is larger than %zu bytes", path, max);
+            status = ak_fail(err, AK_LIMIT, "%s is larger than %zu bytes", path, max);
         } else if (text.failed != AK_OK) {
             status = ak_fail_memory(err);
         }
@@ -127,7 +127,9 @@ static ak_status write_as(const char *path, const void *data, size_t length, mod
     }
     int written = snprintf(temp, sizeof temp, "%s.%ld.tmp", path, (long)getpid());
     if (written < 0 || (size_t)written >= sizeof temp) {
-        return ak_fail(err, AK_LIMIT, "%.200s...: the path is too long", path);
+        return ak_fail(err, AK_LIMIT,
+                       "%.200s... is a path of more than %d bytes: choose a shorter one", path,
+                       AK_PATH_MAX - 1);
     }
     int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
     if (fd < 0) {
@@ -182,7 +184,9 @@ ak_status ak_fs_mkdirs(const char *path, ak_error *err)
     char part[AK_PATH_MAX];
     size_t length = strlen(path);
     if (length >= sizeof part) {
-        return ak_fail(err, AK_LIMIT, "%.200s...: the path is too long", path);
+        return ak_fail(err, AK_LIMIT,
+                       "%.200s... is a path of more than %d bytes: choose a shorter one", path,
+                       AK_PATH_MAX - 1);
     }
     memcpy(part, path, length + 1);
     for (size_t i = 1; i <= length; i++) {
@@ -227,7 +231,9 @@ ak_status ak_fs_join(char out[AK_PATH_MAX], const char *folder, const char *name
     const char *slash = length > 0 && folder[length - 1] == '/' ? "" : "/";
     int written = snprintf(out, AK_PATH_MAX, "%s%s%s", folder, slash, name);
     if (written < 0 || written >= AK_PATH_MAX) {
-        return ak_fail(err, AK_LIMIT, "%.200s...: the path is too long", folder);
+        return ak_fail(err, AK_LIMIT,
+                       "%.200s... is a path of more than %d bytes: choose a shorter one", folder,
+                       AK_PATH_MAX - 1);
     }
     return AK_OK;
 }

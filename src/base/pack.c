@@ -170,14 +170,15 @@ ak_status ak_pack_untar(ak_pack *out, const void *bytes, size_t length, const ch
         name[AK_PACK_NAME_MAX] = 0;
         if (memcmp(p + at + MAGIC_AT, "ustar", 6) != 0 || !read_octal(&size, p + at + SIZE_AT) ||
             sum != tar_sum(p + at) || size > length - at - BLOCK) {
-            status = ak_fail(err, AK_CORRUPT, "%s: is damaged at byte %zu", where, at);
+            status = ak_fail(err, AK_CORRUPT, "%s is damaged at byte %zu: copy or export it again",
+                             where, at);
             break;
         }
         status = ak_pack_add(&pack, name, p + at + BLOCK, size, err);
         at += BLOCK + (size + BLOCK - 1) / BLOCK * BLOCK;
     }
     if (status == AK_OK && (at > length || length - at < 2 * (size_t)BLOCK)) {
-        status = ak_fail(err, AK_CORRUPT, "%s: is no tar file, or its end is missing", where);
+        status = ak_fail(err, AK_CORRUPT, "%s is no tar file, or its end is missing", where);
     }
     if (status != AK_OK) {
         ak_pack_clear(&pack);
@@ -237,13 +238,12 @@ ak_status ak_pack_unsqueeze(ak_pack *out, const void *bytes, size_t length, size
         return ak_fail_memory(err);
     }
     int code = uncompress(data, &size, bytes, length);
-    ak_status status =
-        code == Z_OK          ? ak_pack_untar(out, data, size, where, err)
-        : code == Z_MEM_ERROR ? ak_fail_memory(err)
-        : code == Z_BUF_ERROR
-            ? ak_fail(err, AK_LIMIT, "%s: is larger than %zu KiB when it is unpacked", where,
-                      max >> 10)
-            : ak_fail(err, AK_CORRUPT, "%s: is damaged", where);
+    ak_status status = code == Z_OK          ? ak_pack_untar(out, data, size, where, err)
+                       : code == Z_MEM_ERROR ? ak_fail_memory(err)
+                       : code == Z_BUF_ERROR
+                           ? ak_fail(err, AK_LIMIT, "%s is larger than %zu KiB when it is unpacked",
+                                     where, max >> 10)
+                           : ak_fail(err, AK_CORRUPT, "%s is damaged", where);
     ak_free(data);
     return status;
 }

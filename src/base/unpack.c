@@ -60,7 +60,7 @@ static ak_status unpack(char **out, size_t *length, char *packed, size_t bytes, 
 {
     z_stream z = {.zalloc = unpack_alloc, .zfree = unpack_free};
     if (bytes > UINT_MAX) {
-        return ak_fail(err, AK_LIMIT, "%s: is larger than %u bytes", path, UINT_MAX);
+        return ak_fail(err, AK_LIMIT, "%s is larger than %u bytes", path, UINT_MAX);
     }
     z.next_in = (Bytef *)packed;
     z.avail_in = (unsigned)bytes;

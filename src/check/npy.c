@@ -159,7 +159,7 @@ ak_status ak_npy_read(double *out, size_t count, const size_t *extents, size_t r
         AK_TRY(length == count * ak_dtype_bytes(dtype)
                    ? AK_OK
                    : ak_fail(err, AK_INVALID,
-                             "%s: is no .npy file and has %zu bytes; %zu elements of %s have %zu",
+                             "%s is no .npy file and has %zu bytes; %zu elements of %s have %zu",
                              path, length, count, ak_dtype_text(dtype),
                              count * ak_dtype_bytes(dtype)));
         ak_inputs_decode(out, file, count, dtype);

@@ -268,8 +268,8 @@ static int run_verify(const ak_args *args)
     }
     if (status == AK_OK && !good) {
         status = ak_fail(&err, AK_CRASHED, "%.200s: %s", args->operand[1],
-                         is_right(report) ? "its results are right here, and it is slower than it "
-                                            "says (--max-slowdown allows more)"
+                         is_right(report) ? "its results are right, but it is slower here than its "
+                                            "recorded time (--max-slowdown sets the limit)"
                                           : "its results are not right here");
     }
     json_decref(report);
@@ -286,7 +286,7 @@ static int run(const ak_args *args)
 
 const ak_command ak_cmd_bundle = {
     .name = "bundle",
-    .summary = "what is in a bundle, and is it right and as fast as it says here?",
+    .summary = "show what a bundle holds, or verify its results and speed on this machine",
     .operands = "show|verify FILE",
     .least = 2,
     .most = 2,
@@ -294,9 +294,10 @@ const ak_command ak_cmd_bundle = {
     .about =
         "show checks every checksum and prints contents, guards and evidence; --json prints "
         "bundle.json.\n\n"
-        "verify runs the code again, confined as in a trial: against the reference among its "
-        "sources, at the measured sizes and the edge-case ones, and against the clock. The "
-        "exit code is 1 if a result is wrong, or if the code is slower than the bundle says by "
+        "verify runs the code again, confined as in a trial. It compares the results with the "
+        "reference among its "
+        "sources, at the measured sizes and the edge-case ones, and measures the times. The "
+        "exit code is 1 if a result is wrong, or if the code is slower than its recorded time by "
         "more than --max-slowdown.",
     .examples = "  autokernel bundle show matmul_f32.akb\n"
                 "  autokernel bundle verify matmul_f32.akb --max-slowdown 10%\n",

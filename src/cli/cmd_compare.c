@@ -363,7 +363,7 @@ static int run(const ak_args *args)
 
 const ak_command ak_cmd_compare = {
     .name = "compare",
-    .summary = "compare libraries, the default and the best configuration, interleaved",
+    .summary = "measure libraries, the default and the best in turns, or compare two runs",
     .operands = "KERNEL | RUN | RUN RUN",
     .least = 1,
     .most = 2,
@@ -375,16 +375,16 @@ const ak_command ak_cmd_compare = {
              "machine affects all of them alike. With --config, the given configurations take the "
              "place of the last two.\n\n"
              "Speeds are relative to the fastest library or, without one, to the first "
-             "configuration. The last configuration takes part twice: a difference that its own "
-             "two times reach, or of less than 1 %, is a tie. A ratio whose interval is wider than "
-             "a fifth is not decided.\n\n"
+             "configuration. The last configuration is measured twice, as a control: a difference "
+             "that is no larger than the control's, or below 1 %, is a tie. A ratio whose interval "
+             "is wider than 20 % is not decided.\n\n"
              "--sizes prints one line for each size, about the last configuration. --time is the "
              "whole time of one size (default 5s). --repeats repeats the comparison, each time "
              "with new processes.\n\n"
-             "With two runs nothing is measured: what each found stands side by side, with what "
-             "differs in their configurations and environments, in the formats of report. With one "
-             "run, all runs of its task are shown by the version of the kernel: what each version "
-             "reached, how the run's best did in each, and which lines changed.",
+             "With two runs nothing is measured: it prints side by side what each found, and what "
+             "differs in their configurations and environments, in a format of 'report'. With one "
+             "run it lists the versions of the kernel in all runs of its task: what each version "
+             "reached, how fast the run's best was in it, and which lines changed.",
     .examples = "  autokernel compare matmul --size 64\n"
                 "  autokernel compare matmul --size M=512,N=512,K=512 --time 3s\n"
                 "  autokernel compare matmul --size 256 --config default --config KC=128\n"

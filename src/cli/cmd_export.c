@@ -255,8 +255,8 @@ const ak_command ak_cmd_export = {
              "tunes.\n\n"
              "bundle compiles the winner, the trial that --config '#5' names or, with --table, the "
              "choice of 'tune --sizes', and writes KERNEL_TYPE.akb: one file that runs without "
-             "autokernel. It writes a folder if --output is one or ends in '/'. docs/shipping.md "
-             "says how to use it.",
+             "autokernel. It writes a folder if --output is one or ends in '/'. c writes the same "
+             "as C source: a .c file, a .h file and a test. docs/shipping.md says how to use them.",
     .examples = "  autokernel export matmul\n"
                 "  autokernel export matmul --size M=512,N=512,K=512 --output best512.json\n"
                 "  autokernel export matmul --format dispatch\n"

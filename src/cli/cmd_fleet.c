@@ -231,15 +231,15 @@ static int run(const ak_args *args)
 
 const ak_command ak_cmd_fleet = {
     .name = "fleet",
-    .summary = "see which workers a launcher reaches, or write a job for a cluster",
+    .summary = "show which workers a launcher can start, or print a job for a cluster",
     .operands = "status|batch [KERNEL]",
     .least = 1,
     .most = 2,
     .options = AK_O_TASK | AK_O_RUN | AK_O(SIZES) | AK_O(LIBRARIES) | AK_O(PROTOCOL) |
                AK_O(STRATEGY) | AK_O(EVALS) | AK_O(TIME) | AK_O(TARGET_SPEEDUP) |
                AK_O(FINISH_TIME) | AK_O(JSON) | AK_O(QUIET) | AK_O(HELP),
-    .about = "status starts each worker of --launcher, prints who came, how long its start and a "
-             "message there and back took, or why it did not come, and ends them. The exit code is "
+    .about = "status starts each worker of --launcher, prints how long its start and the round "
+             "trip of a message took, or why it did not start, and ends them all. The exit code is "
              "0 if all are ready.\n\n"
              "batch prints an array job for Slurm: each task tunes one of the --sizes on a node of "
              "its own, into an archive of its own in the folder autokernel-jobs (or "

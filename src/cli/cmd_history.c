@@ -246,8 +246,8 @@ const ak_command ak_cmd_history = {
     .most = 1,
     .options = AK_O_FILTER | AK_O(STATUS) | AK_O(LIMIT) | AK_O(SOURCE) | AK_O(OUTPUT) | AK_O(JSON) |
                AK_O(HELP),
-    .about = "Lists every configuration that was ever tried, failures included: the latest 20, or "
-             "as many as --limit says. --json prints all that match as an array. Trials on "
+    .about = "Lists the latest 20 trials, failures included, or as many as --limit says. --json "
+             "prints all that match as an array. Trials on "
              "recordings are shown only with --device sim (or sim:FILE). --source '#5' prints the "
              "kernel of a trial as it was then, or writes it to the folder that --output names.",
     .examples = "  autokernel history\n"

@@ -73,8 +73,8 @@ const ak_command ak_cmd_new = {
              "not exist.\n\n"
              "With --from FILE the folder is made of a kernel that exists: of a T1 file, or of a "
              "source, whose entry, arguments and parameters (template arguments, #ifndef/#define, "
-             "-DNAME=16) are found in it. What could not be found is said, with where to write "
-             "it. A Python file with a Triton kernel (kernel.py, or kernel.py:function) needs its "
+             "-DNAME=16) are found in it. It prints what it could not find, and where to write it. "
+             "A Python file with a Triton kernel (kernel.py, or kernel.py:function) needs its "
              "settings in the JSON file beside it (docs/howto-triton.md); 'tune kernel.py' takes "
              "such a file as it is.",
     .examples = "  autokernel new kernel saxpy\n"

@@ -22,7 +22,7 @@ const ak_command ak_cmd_report = {
     .operands = "[RUN]",
     .most = 1,
     .options = AK_O(FORMAT) | AK_O(OUTPUT) | AK_O(RUN) | AK_O(ARCHIVE) | AK_O(JSON) | AK_O(HELP),
-    .about = "RUN is the identity that 'autokernel tune' prints; without it the latest run is "
+    .about = "RUN is the id that 'autokernel tune' prints; without it the latest run is "
              "reported. Formats: text (the default), md, csv, json, and html: one file with charts "
              "that opens in a browser without a network.",
     .examples = "  autokernel report\n"

@@ -35,14 +35,14 @@ static int run(const ak_args *args)
 
 const ak_command ak_cmd_serve = {
     .name = "serve",
-    .summary = "a dashboard in the browser: the runs of the archive, live",
+    .summary = "show the runs of the archive in a browser, live",
     .operands = "",
     .options = AK_O(PORT) | AK_O(LISTEN) | AK_O(TOKEN_FILE) | AK_O(ARCHIVE) | AK_O(HELP),
     .about =
         "Shows the runs of the archive, each as the page of 'report --format html', and brings\n"
         "them up to date while runs go on. It only reads. It answers this machine alone unless\n"
         "--listen names another address, which needs --token-file: a file of mode 0600. Its first\n"
-        "line is the word with which the dashboard is opened (http://ADDRESS:PORT/?token=WORD).\n"
+        "line is the token: http://ADDRESS:PORT/?token=TOKEN opens the dashboard.\n"
         "The server needs libmicrohttpd, which is loaded when it starts.",
     .examples = "  autokernel serve\n"
                 "  autokernel serve --port 8080 --archive runs.db\n",

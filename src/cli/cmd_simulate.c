@@ -354,8 +354,9 @@ const ak_command ak_cmd_simulate = {
     .options = AK_O(STRATEGY) | AK_O(REPEATS) | AK_O(SEED) | AK_O(SCORE) | AK_O(SPACE) |
                AK_O(LIKE) | AK_O(EVALS) | AK_O(TIME) | AK_O(BATCH) | AK_O(JOBS) | AK_O(FORMAT) |
                AK_O(ARCHIVE) | AK_O(JSON) | AK_O(HELP),
-    .about = "A RECORDING is a space whose configurations were all measured once: a cache file of "
-             "Kernel Tuner, T4 results, results of KTT (each also compressed with gzip), or an "
+    .about = "A RECORDING has the measured time of each configuration of a space, or of a part of "
+             "it: a cache file of Kernel Tuner, T4 results, results of KTT (each also compressed "
+             "with gzip), or an "
              "archive of one task. A search on it takes seconds: its clock advances by what each "
              "configuration cost when it was recorded. The same seed gives the same result.\n\n"
              "A search ends at the optimum, or at 1.1 times the time at which random search is "

@@ -310,8 +310,8 @@ const ak_command ak_cmd_study = {
              "Quality is the speed of the best configuration so far, relative to the optimum or, "
              "on a device, to the best of all runs. It is shown against evaluations, seconds and "
              "money, with 95 % bootstrap intervals over the seeds. Runs in which the model failed "
-             "are reported and left out, but count, with what the search made of them, as "
-             "deployed.\n\n"
+             "are reported but not counted in the quality; the column 'as deployed' counts them, "
+             "with what the fallback search found.\n\n"
              "--like makes all arms try the best configurations of another recording first. "
              "--llm-record keeps the answers; --llm-replay repeats the study from them, without "
              "network or cost.",

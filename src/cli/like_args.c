@@ -16,7 +16,8 @@ ak_status ak_like_files_open(ak_like_files *out, const ak_args *args, ak_error *
         }
     }
     return status == AK_OK && out->none && out->count > 0
-               ? ak_fail(err, AK_INVALID, "--like none and --like %.200s exclude each other",
+               ? ak_fail(err, AK_INVALID,
+                         "--like none cannot be combined with --like %.200s: leave one of them out",
                          args->like[strcmp(args->like[0], "none") == 0 ? 1 : 0])
                : status;
 }

@@ -21,14 +21,22 @@ typedef bool (*resource_visitor)(void *context, const char *uri, const ak_asset 
 
 static const char *type_of(const char *name)
 {
+    static const struct {
+        const char *suffix, *type;
+    } types[] = {{".json", "application/json"},
+                 {".md", "text/markdown"},
+                 {".c", "text/x-c"},
+                 {".h", "text/x-c"},
+                 {".cu", "text/x-cuda"},
+                 {".py", "text/x-python"},
+                 {".cl", "text/x-opencl-src"}};
     const char *end = strrchr(name, '.');
-    return end == NULL                 ? NULL
-           : strcmp(end, ".json") == 0 ? "application/json"
-           : strcmp(end, ".md") == 0   ? "text/markdown"
-           : strcmp(end, ".c") == 0    ? "text/x-c"
-           : strcmp(end, ".h") == 0    ? "text/x-c"
-           : strcmp(end, ".cu") == 0   ? "text/x-cuda"
-                                       : NULL;
+    for (size_t i = 0; end != NULL && i < sizeof types / sizeof types[0]; i++) {
+        if (strcmp(end, types[i].suffix) == 0) {
+            return types[i].type;
+        }
+    }
+    return NULL;
 }
 
 static bool each_asset(const char *folder, const char *uri, resource_visitor visit, void *context)

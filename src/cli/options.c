@@ -204,7 +204,7 @@ ak_status ak_check_file(const char *path, const char *what, ak_error *err)
                        "%.200s: cannot be opened: %s; give %s", path, strerror(errno), what);
     }
     if (S_ISDIR(info.st_mode)) {
-        return ak_fail(err, AK_INVALID, "%.200s: is a folder; give %s", path, what);
+        return ak_fail(err, AK_INVALID, "%.200s is a folder; give %s", path, what);
     }
     if (access(path, R_OK) != 0) {
         return ak_fail(err, AK_IO, "%.200s: cannot be read: %s; give %s", path, strerror(errno),

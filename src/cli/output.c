@@ -188,7 +188,15 @@ void ak_warn(const char *format, ...)
 
 int ak_complain_error(const ak_error *err)
 {
-    ak_complain(err->text[0] != 0 ? err->text : ak_status_text(err->status));
+    const char *text = err->text[0] != 0 ? err->text : ak_status_text(err->status);
+    if (err->status == AK_INTERNAL) {
+        ak_buf more = AK_BUF(LINE_BYTES_MAX);
+        ak_buf_print(&more, "%s; this is a bug in autokernel: please report it", text);
+        ak_complain(more.data);
+        ak_buf_free(&more);
+    } else {
+        ak_complain(text);
+    }
     switch (err->status) {
     case AK_INVALID:
     case AK_NOT_FOUND:

@@ -14,12 +14,15 @@
 #define ORIGIN_MAX     (AK_PATH_MAX + NAME_MAX_BYTES)
 #define PREFIX         "AUTOKERNEL_"
 
-/* Variables of the library and of the build that are not settings. */
-static const char *const other_variables[] = {
-    "AUTOKERNEL_WORKER",  "AUTOKERNEL_LIBCUDA",     "AUTOKERNEL_LIBNVRTC",
-    "AUTOKERNEL_LIBNVML", "AUTOKERNEL_LIBCUBLASLT", "AUTOKERNEL_LIBCUDNN",
-    "AUTOKERNEL_PYTHON",  "AUTOKERNEL_BEAT_MS",     "AUTOKERNEL_CEILING_MIB",
-    NULL};
+/* Variables that the program, or a job that it writes, reads and that are not settings.
+   tools/lint.sh holds this list to the names in src/. */
+static const char *const other_variables[] = {"AUTOKERNEL_BEAT_MS",   "AUTOKERNEL_CEILING_MIB",
+                                              "AUTOKERNEL_JOBS",      "AUTOKERNEL_LIBCUBLASLT",
+                                              "AUTOKERNEL_LIBCUDA",   "AUTOKERNEL_LIBCUDNN",
+                                              "AUTOKERNEL_LIBNVML",   "AUTOKERNEL_LIBNVRTC",
+                                              "AUTOKERNEL_LIBOPENCL", "AUTOKERNEL_POWERCAP",
+                                              "AUTOKERNEL_PYTHON",    "AUTOKERNEL_SEAT",
+                                              "AUTOKERNEL_WORKER",    NULL};
 
 /* True for options that say where a key comes from or goes, or which commands are run. The user
    decides on these, not a file that came with a project. */
@@ -104,15 +107,15 @@ static ak_status read_file(ak_settings *settings, size_t slot, const char *path,
     keys[count] = NULL;
     AK_DO(ak_json_read(&settings->documents[slot], path, err));
     if (!json_is_object(settings->documents[slot])) {
-        return ak_fail(err, AK_INVALID, "%s: must be an object such as {\"evals\": 100}", path);
+        return ak_fail(err, AK_INVALID, "%s must be an object such as {\"evals\": 100}", path);
     }
     AK_DO(ak_json_only(settings->documents[slot], keys, path, err));
     for (size_t i = 0; i < AK_OPTION_COUNT; i++) {
         const json_t *value = json_object_get(settings->documents[slot], names[i]);
         if (value != NULL && slot == PROJECT && is_private((ak_option_id)i)) {
             return ak_fail(err, AK_INVALID,
-                           "%s: \"%s\" says %s: set it in %s, in the environment or on the "
-                           "command line",
+                           "%s: a project's settings must not have \"%s\", which says %s: set it "
+                           "in %s, in the environment or on the command line",
                            path, names[i],
                            i == AK_OPTION_LAUNCHER || i == AK_OPTION_WORKERS
                                ? "which commands are run"

@@ -613,7 +613,10 @@ ak_status ak_args_archive(ak_archive **out, const ak_args *args, ak_error *err)
 {
     const char *path = args->text[AK_OPTION_ARCHIVE];
     if (ak_args_typed(args, AK_OPTION_ARCHIVE) && access(path, F_OK) != 0 && errno == ENOENT) {
-        return ak_fail(err, AK_NOT_FOUND, "%.300s: no such archive", path);
+        return ak_fail(err, AK_NOT_FOUND,
+                       "there is no archive %.300s: check --archive, or make it with 'autokernel "
+                       "tune --archive'",
+                       path);
     }
     ak_status status = ak_archive_open_existing(out, path, err);
     if (status == AK_OK && args->text[AK_OPTION_RUN] != NULL) {

@@ -232,11 +232,11 @@ static ak_status read_request(ak_size_list *out, const ak_args *args, ak_error *
         return ak_fail(err, AK_INVALID, "--size and --sizes contradict each other");
     }
     if (args->config_count > 0) {
-        return ak_fail(err, AK_INVALID,
-                       "--config %.60s and --sizes %.60s contradict each other: a search tries a "
-                       "configuration by hand at one --size; 'autokernel bench --sizes' measures "
-                       "it at all of these",
-                       args->config[0], args->text[AK_OPTION_SIZES]);
+        return ak_fail(
+            err, AK_INVALID,
+            "--config %.60s cannot be combined with --sizes %.60s: 'tune' tries a given "
+            "configuration at one --size only; 'autokernel bench --sizes' measures it at several",
+            args->config[0], args->text[AK_OPTION_SIZES]);
     }
     return ak_size_list_read(out, args->text[AK_OPTION_SIZES], err);
 }

@@ -24,14 +24,14 @@ static ak_status read_document(json_t **out, const char *path, ak_error *err)
     status = ak_json_parse(&file, text, length, path, err);
     ak_free(text);
     if (status == AK_OK && !json_is_object(file)) {
-        status = ak_fail(err, AK_INVALID, "%s: must be an object as `autokernel export` writes it",
-                         path);
+        status =
+            ak_fail(err, AK_INVALID, "%s must be an object as `autokernel export` writes it", path);
     }
     if (status == AK_OK) {
         status = ak_json_int_or(&schema, file, "schema", 1, path, err);
     }
     if (status == AK_OK && schema != 1) {
-        status = ak_fail(err, AK_INVALID, "%s: has schema %lld; this autokernel reads schema 1",
+        status = ak_fail(err, AK_INVALID, "%s has schema %lld; this autokernel reads schema 1",
                          path, (long long)schema);
     }
     if (status != AK_OK) {
@@ -47,8 +47,8 @@ static ak_status kind_of(const char **out, const json_t *file, const char *path,
 {
     AK_DO(ak_json_string_or(out, file, "kind", "", path, err));
     if (**out != 0 && strcmp(*out, "dispatch") != 0) {
-        return ak_fail(err, AK_INVALID, "%s: is of kind \"%.40s\"; only \"dispatch\" is known",
-                       path, *out);
+        return ak_fail(err, AK_INVALID, "%s is of kind \"%.40s\"; only \"dispatch\" is known", path,
+                       *out);
     }
     return AK_OK;
 }
@@ -71,8 +71,8 @@ ak_status ak_best_config_read(char **config_text, const char *path, ak_error *er
     AK_TRY(read_document(&file, path, err));
     AK_TRY(kind_of(&kind, file, path, err));
     if (*kind != 0) {
-        AK_TRY(ak_fail(err, AK_INVALID, "%s: is a table for many sizes, not a best_config.json",
-                       path));
+        AK_TRY(
+            ak_fail(err, AK_INVALID, "%s is a table for many sizes, not a best_config.json", path));
     }
     AK_TRY(read_one(config_text, file, path, err));
 out:
@@ -124,7 +124,7 @@ static ak_status read_entry(entry *out, const json_t *object, const json_t *want
     json_t *size = NULL;
     int64_t config = 0;
     AK_DO(json_is_object(object) ? ak_json_object_or_null(&size, object, "size", place, err)
-                                 : ak_fail(err, AK_INVALID, "%s: must be an object", place));
+                                 : ak_fail(err, AK_INVALID, "%s must be an object", place));
     if (size == NULL) {
         return ak_fail(err, AK_INVALID, "%s: \"size\" is missing", place);
     }
@@ -142,7 +142,7 @@ static ak_status take_config(char ***out, size_t *count, size_t *capacity, const
 {
     char *text = NULL;
     if (!json_is_object(config)) {
-        return ak_fail(err, AK_INVALID, "%s: must be an object", place);
+        return ak_fail(err, AK_INVALID, "%s must be an object", place);
     }
     ak_status status = ak_config_text_from_json(&text, config, NULL, place, err);
     for (size_t i = 0; i < *count && status == AK_OK; i++) {

@@ -417,7 +417,8 @@ ak_status ak_draft_finish(ak_recording *out, ak_draft *draft, const json_t *defi
                           const char *where, ak_error *err)
 {
     if (draft->count == 0) {
-        return ak_fail(err, AK_INVALID, "%s: holds no configuration", draft->where);
+        return ak_fail(err, AK_INVALID, "%s holds no configuration: a recording needs at least one",
+                       draft->where);
     }
     ak_status status = AK_OK;
     for (size_t p = 0; p < draft->parameter_count; p++) {

@@ -104,7 +104,8 @@ ak_status ak_format_environment(json_t **out, ak_archive *archive, const char *h
    and the run's warnings, as a new reference; a JSON null if it says nothing. */
 json_t *ak_format_baseline(ak_archive *archive, const ak_trial *trial);
 
-/* The document of dispatch.json: what the latest matching run over many sizes chose. */
+/* Gives the document of dispatch.json: for each size the configuration that the latest matching run
+   over many sizes chose. */
 ak_status ak_format_dispatch_table(json_t **out, ak_archive *archive,
                                    const ak_archive_filter *filter, ak_error *err);
 

@@ -107,11 +107,15 @@ static ak_status size_entry(json_t **out, const json_t *one, const json_t *table
 {
     json_t *size = NULL, *object = json_object();
     const char *text = json_string_value(json_object_get(one, "size"));
-    ak_status status = text == NULL ? ak_fail(err, AK_CORRUPT, "result: a size is missing")
+    ak_status status = text == NULL ? ak_fail(err, AK_CORRUPT,
+                                              "the archived result of 'tune --sizes' is damaged "
+                                              "(an entry has no size): tune again")
                                     : ak_config_text_to_json(&size, text, "result: size", err);
     json_int_t at = place_in(table, json_object_get(one, "config"));
     if (status == AK_OK && at < 0) {
-        status = ak_fail(err, AK_CORRUPT, "result: a size has no configuration");
+        status = ak_fail(err, AK_CORRUPT,
+                         "the archived result of 'tune --sizes' is damaged (a size has no "
+                         "configuration): tune again");
     }
     if (status == AK_OK) {
         bool good = object != NULL && json_object_set(object, "size", size) == 0 &&

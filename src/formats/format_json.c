@@ -43,7 +43,7 @@ static ak_status read_json(ak_import *import, const char *text, size_t length, c
         return status;
     }
     if (!json_is_array(array)) {
-        status = ak_fail(err, AK_INVALID, "%s: must be an array of trials", path);
+        status = ak_fail(err, AK_INVALID, "%s must be an array of trials", path);
     }
     for (size_t i = 0; i < json_array_size(array) && status == AK_OK; i++) {
         char where[512];

@@ -442,7 +442,7 @@ static ak_status read_entry(ak_trial *trial, const ak_trial *task, const json_t 
                             const json_t *entry, const char *where, ak_error *err)
 {
     if (!json_is_object(entry)) {
-        return ak_fail(err, AK_INVALID, "%s: must be an object", where);
+        return ak_fail(err, AK_INVALID, "%s must be an object", where);
     }
     ak_status status = AK_OK;
     AK_TRY(ak_trial_copy(trial, task, err));

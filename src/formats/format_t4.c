@@ -180,7 +180,9 @@ static ak_status write_t4(ak_buf *out, ak_archive *archive, const ak_archive_fil
     t4_writer writer = {.out = out};
     ak_status status = ak_format_each(archive, filter, write_one, &writer, err);
     if (status == AK_OK && writer.count == 0) {
-        status = ak_fail(err, AK_NOT_FOUND, "no trial matches, and a T4 file needs one");
+        status = ak_fail(err, AK_NOT_FOUND,
+                         "no trial matches, and a T4 file needs at least one: 'autokernel history' "
+                         "lists the trials");
     }
     ak_buf_puts(out, "\n]}\n");
     ak_trial_clear(&writer.task.first);
@@ -297,7 +299,7 @@ static ak_status read_result(ak_trial *trial, const ak_trial *task, const json_t
 {
     json_t *config = NULL;
     AK_DO(json_is_object(result) ? ak_trial_copy(trial, task, err)
-                                 : ak_fail(err, AK_INVALID, "%s: must be an object", where));
+                                 : ak_fail(err, AK_INVALID, "%s must be an object", where));
     AK_DO(ak_json_object_or_null(&config, result, "configuration", where, err));
     if (config == NULL) {
         return ak_fail(err, AK_INVALID, "%s: \"configuration\" is missing", where);
@@ -306,7 +308,7 @@ static ak_status read_result(ak_trial *trial, const ak_trial *task, const json_t
     AK_DO(take_status(trial, result, where, err));
     AK_DO(take_time(trial, result, where, err));
     if (trial->status == AK_TRIAL_OK && trial->median_ms <= 0) {
-        return ak_fail(err, AK_INVALID, "%s: is correct but has no time", where);
+        return ak_fail(err, AK_INVALID, "%s is correct, but its time is missing or 0", where);
     }
     return ak_trial_set(&trial->timestamp, ak_format_text(result, "timestamp"), err);
 }

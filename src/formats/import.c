@@ -212,7 +212,7 @@ static ak_status recognise(const ak_format_ops **out, const char *text, size_t l
     json_decref(file);
     return *out != NULL ? AK_OK
                         : ak_fail(err, AK_INVALID,
-                                  "%s: holds no trials: it is neither an export of autokernel "
+                                  "%s holds no trials: it is neither an export of autokernel "
                                   "(json, kernels) nor a "
                                   "cache of Kernel Tuner nor T4 results",
                                   path);
@@ -222,7 +222,10 @@ static ak_status find_importable(const ak_format_ops **out, const char *name, ak
 {
     ak_status status = ak_format_find(out, name, err);
     return status == AK_OK && (*out)->read == NULL
-               ? ak_fail(err, AK_INVALID, "format %s can only be exported", name)
+               ? ak_fail(err, AK_INVALID,
+                         "format %s can be exported but not imported; 'autokernel import --help' "
+                         "names the others",
+                         name)
                : status;
 }
 
@@ -244,7 +247,7 @@ ak_status ak_archive_import(size_t *added, size_t *known, ak_archive *archive, c
     }
     AK_TRY(ak_unpack_read(&text, &length, path, AK_IMPORT_BYTES_MAX, err));
     if (strlen(text) != length) {
-        AK_TRY(ak_fail(err, AK_INVALID, "%s: holds a 0 byte: it is not a text file", path));
+        AK_TRY(ak_fail(err, AK_INVALID, "%s holds a 0 byte: it is not a text file", path));
     }
     if (ops == NULL) {
         AK_TRY(recognise(&ops, text, length, path, err));

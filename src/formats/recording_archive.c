@@ -35,7 +35,7 @@ static bool look(void *context, const ak_trial *trial)
           same(r->first.device, trial->device) && same(r->first.size, trial->size) &&
           same(r->first.dtype, trial->dtype) && same(r->first.choices, trial->choices))) {
         r->status = ak_fail(r->err, AK_INVALID,
-                            "%.240s: holds trials of several tasks, but a recording has only one; "
+                            "%.240s holds trials of several tasks, but a recording has only one; "
                             "export one of them: autokernel export KERNEL --size .. --format "
                             "kernel-tuner --output FILE",
                             r->draft->where);

@@ -163,7 +163,7 @@ static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
         ak_record record = {.seconds = ak_draft_sum(entry, stages) / 1000.0};
         (void)snprintf(where, sizeof where, "%.240s: cache \"%.200s\"", draft->where, key);
         status = json_is_object(entry) ? take_result(&record, draft, entry, where, err)
-                                       : ak_fail(err, AK_INVALID, "%s: must be an object", where);
+                                       : ak_fail(err, AK_INVALID, "%s must be an object", where);
         if (status == AK_OK) {
             status = ak_draft_add(draft, entry, &record, where, err);
         }

@@ -114,7 +114,7 @@ static ak_status read(ak_draft *draft, const json_t *file, ak_error *err)
         ak_record record = {0};
         (void)snprintf(where, sizeof where, "%.400s: result %zu", draft->where, i + 1);
         status = json_is_object(result) ? take_result(&record, result, ms, where, err)
-                                        : ak_fail(err, AK_INVALID, "%s: must be an object", where);
+                                        : ak_fail(err, AK_INVALID, "%s must be an object", where);
         if (status == AK_OK) {
             status = take_config(&config, result, where, err);
         }

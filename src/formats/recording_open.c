@@ -29,7 +29,7 @@ static ak_status refuse(const char *path, ak_error *err)
         ak_buf_print(&known, "%s%s", i == 0 ? "" : ", ", formats[i]->name);
     }
     ak_status status = ak_fail(
-        err, AK_INVALID, "%s: is not a recording: it is neither %s nor an archive of autokernel",
+        err, AK_INVALID, "%s is not a recording: it is neither %s nor an archive of autokernel",
         path, known.data);
     ak_buf_free(&known);
     return status;
@@ -40,8 +40,10 @@ static ak_status read_json(ak_draft *draft, const char *text, size_t length, con
 {
     json_t *file = NULL;
     if (strlen(text) != length) {
-        return ak_fail(err, AK_INVALID, "%s: holds a 0 byte: it is neither text nor an archive",
-                       path);
+        return ak_fail(
+            err, AK_INVALID,
+            "%s is not a recording: it holds a 0 byte, so it is no JSON, and it is no archive",
+            path);
     }
     ak_status status = ak_kernel_tuner_parse(&file, text, length, path, err);
     if (status != AK_OK) {
@@ -84,7 +86,7 @@ static ak_status read_space(json_t **fitted, const ak_recording *recording, cons
     json_t *definition = NULL;
     AK_DO(json_is_object(space)
               ? ak_json_object_or_null(&definition, space, "ConfigurationSpace", where, err)
-              : ak_fail(err, AK_INVALID, "%s: must be a JSON object", where));
+              : ak_fail(err, AK_INVALID, "%s must be a JSON object", where));
     if (definition == NULL) {
         return ak_fail(err, AK_INVALID,
                        "%s: \"ConfigurationSpace\" is missing: this is not a T1 file", where);

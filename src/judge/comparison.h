@@ -57,7 +57,7 @@ typedef struct ak_comparison_course {
 } ak_comparison_course;
 
 /* Runs a comparison for ak_evaluate_comparison. The names of libraries must be exact here, without
- * ":BEST". */
+   ":BEST". */
 ak_status ak_compare_candidates(ak_comparison_entry *out, ak_comparison_course *course,
                                 ak_evaluator *e, const ak_judge_candidate *candidates, size_t count,
                                 const ak_comparison_plan *plan, int64_t timeout_ns, ak_error *err);

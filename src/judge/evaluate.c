@@ -443,8 +443,8 @@ static ak_status check_hidden(ak_loaded *r, ak_error *err)
     enum { ROUNDS = 2 };
     ak_evaluator *e = r->e;
     ak_status status = AK_OK;
-    const double max_error =
-        r->max_error; /* of listed shapes, so that a repetition finds it, too */
+    /* The largest error reported is that of a listed shape, which a user can run again. */
+    const double max_error = r->max_error;
     for (size_t i = 0; i < e->hidden_count && r->outcome.status == AK_TRIAL_OK; i++) {
         bool fits = false;
         uint64_t stream = e->secret + AK_STAGE_SETS + AK_FRESH_MAX + i;

@@ -150,9 +150,10 @@ static ak_status choose_rows(sample *s, const ak_stage *stage, ak_error *err)
         s->elements[i] = one.elements[i];
         bool fits = part_of(&s->part[i], stage, &one, i);
         if (!fits || (is_output(stage, i) && rows > 1 && s->part[i] != PART_ROW)) {
-            status =
-                ak_fail(err, AK_UNAVAILABLE, "%s is not a separate problem for each value of %s",
-                        task->problem->name, task->problem->sizes[0].name);
+            status = ak_fail(err, AK_UNAVAILABLE,
+                             "%s cannot be split along %s into independent problems, so the CPU "
+                             "computes its reference",
+                             task->problem->name, task->problem->sizes[0].name);
         }
     }
     if (status != AK_OK) {

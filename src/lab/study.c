@@ -81,13 +81,14 @@ ak_status ak_study_open(ak_study *out, const ak_study_options *options, ak_error
     for (const char *text = o->arms; status == AK_OK && *text != 0;) {
         size_t length = arm_length(text);
         status = length == 0 || (text[length] == ',' && text[length + 1] == 0)
-                     ? ak_fail(err, AK_INVALID, "an arm is missing beside a comma")
+                     ? ak_fail(err, AK_INVALID, "--arms has an empty name beside a comma")
                      : add_arm(out, text, length, err);
         text += length;
         text += *text == ',';
     }
     if (status == AK_OK && out->arm_count == 0) {
-        status = ak_fail(err, AK_INVALID, "a study needs an arm");
+        status =
+            ak_fail(err, AK_INVALID, "--arms is empty: name at least one strategy, such as random");
     }
     if (status != AK_OK) {
         ak_study_close(out);

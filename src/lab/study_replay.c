@@ -1,6 +1,6 @@
 /* study_replay.c: runs a study on a recording. The clock advances by the recorded cost of each
-   configuration and by the time each reply of the model took. The replay waits for each reply, so
-   the result does not depend on today's latency. */
+   configuration and by the time of each reply: that of the tape or, if the model is asked now, that
+   of now. The replay waits for each reply, so which trials follow does not depend on that time. */
 #include <string.h>
 
 #include "base/alloc.h"

@@ -180,7 +180,9 @@ static ak_status take_tape(ak_llm *llm, const ak_llm_options *options, ak_error 
         replay = model + sizeof prefix - 1;
     }
     if (replay != NULL && options->record != NULL) {
-        return ak_fail(err, AK_INVALID, "record and replay exclude each other");
+        return ak_fail(
+            err, AK_INVALID,
+            "answers are either recorded or replayed: give --llm-record or --llm-replay, not both");
     }
     ak_status status = AK_OK;
     if (replay != NULL || options->record != NULL) {

@@ -30,7 +30,7 @@ enum {
 
 #define VARIANCE_CONSTANT 1.0  /* of the level of all y, which is unknown beforehand */
 #define VARIANCE_ALONE    0.5  /* of the sum of single parameters, at first */
-#define VARIANCE_SLOPE    4.0  /* of prior and hint: the trials soon tell whether they are right */
+#define VARIANCE_SLOPE    4.0  /* of the factors of prior and hint: trials soon show them */
 #define HINT_WORTH        0.5  /* rise of the log likelihood without which a hint is left out */
 #define NOMINAL           0.05 /* weight of whether numbers differ, relative to that of how far */
 #define STEP              0.9  /* step in the logarithm of a weight */
@@ -64,7 +64,7 @@ struct ak_gp {
     double *y; /* of each row, less its prior */
     double *l, *half;
     double *tuned_l;
-    ranked *order; /* scratch of pick_rows */
+    ranked *order; /* rows that the weights are tuned on, by pick_rows */
     watched *watched;
     double *v; /* memory of the members `v` of `watched` */
 };
@@ -90,7 +90,7 @@ static bool has_nominal(const ak_column *column)
    is a weighted mean of such terms. */
 static void sum_weights(ak_gp *gp)
 {
-    gp->weight_sum = 1e-9F; /* not 0, because there may be no parameter */
+    gp->weight_sum = 1e-9F; /* it divides, so it is not 0 even without a parameter */
     for (size_t p = 0; p < 2 * AK_PARAMETERS_MAX; p++) {
         gp->weight_sum += gp->weight[p];
     }
@@ -121,7 +121,7 @@ ak_status ak_gp_open(ak_gp **out, const ak_features *features, const ak_gp_optio
                      ak_error *err)
 {
     if (options->rows == 0 || options->rows > AK_GP_ROWS_MAX) {
-        return ak_fail(err, AK_INVALID, "a Gaussian process has 1 to %d rows, not %zu",
+        return ak_fail(err, AK_INVALID, "a Gaussian process learns from 1 to %d trials, not %zu",
                        AK_GP_ROWS_MAX, options->rows);
     }
     ak_gp *gp = ak_alloc(1, sizeof *gp);
@@ -354,8 +354,9 @@ static size_t pick_rows(ak_gp *gp)
     return TUNED_MAX;
 }
 
-/* Returns the logarithm of the marginal likelihood of the first `count` rows of the order, at
-   the best scale, plus that of the weights' prior, which keeps them near their start. */
+/* Returns, up to a constant, the logarithm of the marginal likelihood of the first `count` rows
+   that gp->order names, with the scale that makes it largest, plus the logarithm of the weights'
+   prior, which keeps the weights near their start. */
 static double likelihood(ak_gp *gp, size_t count)
 {
     double half[TUNED_MAX];

@@ -94,7 +94,7 @@ static ak_status check_links(const char *path, const char *folder, const char *n
         return AK_OK;
     }
     return ak_fail(err, AK_INVALID,
-                   "%s: is a link out of the kernel's folder: put the file itself there", path);
+                   "%s is a link out of the kernel's folder: put the file itself there", path);
 }
 
 /* Finds the text of a file. It belongs to the caller, who frees *owned, or to the executable
@@ -135,7 +135,10 @@ ak_status ak_kernel_locate(char path[AK_PATH_MAX], const ak_kernel_files *files,
 {
     ak_status status = AK_OK;
     AK_TRY(files == NULL || files->builtin
-               ? ak_fail(err, AK_INVALID, "\"%.100s\": a built-in kernel has no data files", name)
+               ? ak_fail(err, AK_INVALID,
+                         "a built-in kernel cannot read the data file \"%.100s\": copy the "
+                         "kernel's folder and tune the copy",
+                         name)
                : AK_OK);
     AK_TRY(check_name(name, files->folder, err));
     AK_TRY(ak_fs_join(path, files->folder, name, err));
@@ -183,7 +186,7 @@ ak_status ak_kernel_read(const char **out, ak_problem *problem, const ak_kernel_
         return status;
     }
     if (memchr(text, 0, length) != NULL) {
-        status = ak_fail(err, AK_INVALID, "%s: is not a text: it contains a 0 byte", path);
+        status = ak_fail(err, AK_INVALID, "%s is not a text: it contains a 0 byte", path);
     } else {
         status = ak_kernel_note(problem, name, text, length, err);
         *out = status == AK_OK ? problem->files[problem->file_count - 1].text : NULL;
@@ -208,7 +211,7 @@ ak_status ak_kernel_read_json(json_t **out, const char **where, ak_problem *prob
     AK_TRY(ak_problem_keep(problem, document, err));
     AK_TRY(ak_problem_text(where, problem, path, err));
     if (!json_is_object(document)) {
-        status = ak_fail(err, AK_INVALID, "%s: must be a JSON object", path);
+        status = ak_fail(err, AK_INVALID, "%s must be a JSON object", path);
         goto out;
     }
     *out = document;

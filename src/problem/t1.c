@@ -190,7 +190,7 @@ ak_status ak_t1_fill(ak_problem *problem, const char *name, const json_t *docume
 {
     ak_status status = AK_OK;
     AK_TRY(json_is_object(document) ? ak_problem_text(&problem->where, problem, where, err)
-                                    : ak_fail(err, AK_INVALID, "%s: must be a JSON object", where));
+                                    : ak_fail(err, AK_INVALID, "%s must be a JSON object", where));
     AK_TRY(ak_problem_text(&problem->name, problem, *name == 0 ? "space" : name, err));
     const char *about =
         json_string_value(json_object_get(json_object_get(document, "General"), "Description"));

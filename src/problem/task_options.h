@@ -5,6 +5,10 @@
  * the implementation's "Defines"), the options that the backend's rules add (backend_rules.h), the
  * implementation's CompilerOptions, the configuration's macros and options. Later options override
  * earlier ones.
+ *
+ * Others add what does not depend on the task: the pool -DOWN_SIZE_ONLY=1 for an artifact of the
+ * task's own sizes (worker/pool_worker.c), the backend what its compiler always gets (-fPIC in
+ * host_compile.c, --ptxas-options=-v in cuda_compile.c), and a bundle -s (ship/variants.c).
  */
 #ifndef AK_PROBLEM_TASK_OPTIONS_H
 #define AK_PROBLEM_TASK_OPTIONS_H

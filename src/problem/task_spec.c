@@ -36,7 +36,7 @@ ak_status ak_task_spec_from_json(ak_task_spec *out, const json_t *object, ak_err
     ak_task_spec spec = {.kernel = NULL};
     int64_t threads, seed;
     if (!json_is_object(object)) {
-        return ak_fail(err, AK_INVALID, "%s: must be an object", where);
+        return ak_fail(err, AK_INVALID, "%s must be an object", where);
     }
     ak_status status = AK_OK;
     AK_TRY(ak_json_only(object, spec_keys, where, err));

@@ -56,7 +56,7 @@ static ak_status take_one(ak_bundle_build *b, const ak_bundle_request *request, 
     const ak_archive_filter filter = {.id = request->trial, .limit = 1};
     AK_DO(find_trial(&found, &one->trial, b->archive, &filter, err));
     if (!found) {
-        return ak_fail(err, AK_NOT_FOUND, "%.200s: has no trial #%lld", ak_archive_path(b->archive),
+        return ak_fail(err, AK_NOT_FOUND, "%.200s has no trial #%lld", ak_archive_path(b->archive),
                        (long long)request->trial);
     }
     if (one->trial.status != AK_TRIAL_OK) {
@@ -207,8 +207,8 @@ static ak_status open_task(ak_bundle_case *one, ak_bundle_build *b, const ak_tas
     return status != AK_OK
                ? status
                : ak_fail(err, AK_INVALID,
-                         "%.100s: is not the kernel that %s was measured of, or has changed since, "
-                         "and the archive did not keep it; tune it again",
+                         "%.100s has changed since %s was measured, or is another kernel, and the "
+                         "archive did not keep its sources: tune it again",
                          b->kernel, one->trial.id > 0 ? "this configuration" : "the table");
 }
 
@@ -228,9 +228,10 @@ static ak_status open_case(ak_bundle_build *b, ak_bundle_case *one, ak_error *er
     ak_status status = AK_OK;
     AK_TRY(open_task(one, b, &spec, err));
     if (one->task == NULL || one->task->recorded) {
-        return ak_fail(err, AK_INVALID,
-                       "%s: nothing was measured on a recording, so there is nothing to ship",
-                       trial->device);
+        return ak_fail(
+            err, AK_INVALID,
+            "%s is a recording, on which nothing is compiled: tune on a device to ship the result",
+            trial->device);
     }
     AK_TRY(ak_problem_runnable(one->task->problem, err));
     AK_TRY(ak_config_parse(&one->config, one->task->space, trial->config, err));

@@ -113,7 +113,9 @@ static ak_status build(ak_space *space, const ak_space_spec *spec, ak_error *err
                               spec->where, err));
     }
     if (space->graph.empty) {
-        AK_TRY(space->listed ? ak_fail(err, AK_INVALID, "%s: holds no configuration", spec->where)
+        AK_TRY(space->listed ? ak_fail(err, AK_INVALID,
+                                       "%s holds no configuration: a recording needs at least one",
+                                       spec->where)
                              : explain_empty(space, spec->where, err));
     }
     AK_TRY(mark_values(space, err));

@@ -39,7 +39,9 @@ typedef struct outcome {
 typedef struct portfolio {
     ak_strategy base;
     ak_walk walk;
-    ak_strategy *member[MEMBERS]; /* in the order of trust */
+    /* The first is the model's search, which has the first `alone` trials for itself and wins
+       ties. */
+    ak_strategy *member[MEMBERS];
     size_t alone, window;
     double explore;
     double best_ms;    /* infinite until a trial is ok */
@@ -102,7 +104,10 @@ static ak_status open_portfolio(ak_strategy **out, const ak_strategy_context *co
 }
 
 typedef struct credit {
-    double success, places; /* area: positions of successes over all positions 1, 2, 3, ... */
+    /* The member's observed trials in the window are numbered 1, 2, 3, ...: the sum of the numbers
+       of those that were the best so far, and of all. The quotient is the area under the curve of
+       its successes. */
+    double success, places;
     size_t asked;
 } credit;
 

@@ -4,10 +4,11 @@
  *   worker --compile BACKEND     compiles what it is told to, at the lowest priority
  *   worker --device DEVICE       owns a device: checks and times candidates and libraries
  *
- *   worker --link, --stdio       connect the tuner with a worker on another machine (relay.h)
+ * Both read requests on descriptor 3 and write replies on descriptor 4 until the other side closes.
+ * They are never started by hand. Besides them there are the roles that a backend adds (`roles` in
+ * backend.h) and
  *
- * and those that a backend adds (`roles` in backend.h). These two read requests on descriptor 3
- * and write replies on descriptor 4 until the other side closes. They are never started by hand.
+ *   worker --link, --stdio       connect the tuner with a worker on another machine (relay.h)
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -15,7 +15,8 @@ echo "--- PATH"
 program=$(command -v autokernel)
 env -u PATH "$program" list reduce --size 64 | grep -c "^COMPILER"
 try env PATH=/nowhere "$program" list reduce --size 64
-env PATH=/nowhere "$program" doctor | grep -E 'kernels for this CPU|^next' | tr -s ' '
+env PATH=/nowhere AUTOKERNEL_SEAT=1 AUTOKERNEL_LIBOPENCL=none AUTOKERNEL_EVLS=9 "$program" doctor |
+    grep -E 'kernels for this CPU|EVLS|SEAT|OPENCL|^next' | tr -s ' '
 echo "--- a folder that may not be read"
 mkdir closed
 chmod 000 closed

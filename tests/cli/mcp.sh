@@ -122,6 +122,7 @@ from mcp_client import Client
 c = Client("matmul")
 files = c.request("resources/list")["result"]["resources"]
 print([f["uri"] for f in files if "/host" in f["uri"] or "reference" in f["uri"] or "problem" in f["uri"]])
+print([(f["uri"], f["mimeType"]) for f in files if f["uri"].endswith((".cl", ".py"))])
 print(files[0]["mimeType"], c.request("resources/templates/list")["result"])
 for uri in "autokernel://kernels/matmul/problem.json", "autokernel://docs/mcp.md":
     got = c.request("resources/read", uri=uri)["result"]["contents"][0]

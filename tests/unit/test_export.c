@@ -97,7 +97,7 @@ static void test_formats(void **state)
     assert_refused(ak_archive_import(&added, NULL, f->archive, "xml", f->file, err), AK_INVALID,
                    "kernel-tuner");
     assert_refused(ak_archive_import(&added, NULL, f->archive, "best", f->file, err), AK_INVALID,
-                   "only be exported");
+                   "exported but not imported");
     assert_refused(ak_archive_import(&added, NULL, f->archive, "json", f->file, err), AK_NOT_FOUND,
                    f->file);
     assert_refused(ak_archive_import(&added, NULL, f->archive, "json", f->folder, err), AK_INVALID,
@@ -597,7 +597,7 @@ static void test_t4_refusals(void **state)
         f, "t4", "{\"results\": [{\"configuration\": {}, \"invalidity\": \"odd\"}]}", "odd");
     assert_import_refused(f, "t4",
                           "{\"results\": [{\"configuration\": {}, \"invalidity\": \"correct\"}]}",
-                          "no time");
+                          "time is missing");
     assert_import_refused(f, "t4", "{\"metadata\": {\"device\": 1}, \"results\": []}", "device");
 }
 

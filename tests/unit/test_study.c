@@ -124,7 +124,7 @@ static void test_bad_arms(void **state)
     (void)state;
     assert_refused(&(ak_study_options){.arms = "random,guess"}, "guess");
     assert_refused(&(ak_study_options){.arms = "random,"}, "beside a comma");
-    assert_refused(&(ak_study_options){.arms = ""}, "needs an arm");
+    assert_refused(&(ak_study_options){.arms = ""}, "--arms is empty");
     assert_refused(&(ak_study_options){.arms = "random,llm"}, "none is configured");
     assert_refused(&(ak_study_options){.seeds = 1000000}, "at most");
 }

@@ -8,6 +8,10 @@
 
 extern const ak_backend_ops ak_cuda_ops;
 
+/* cuda_rules.c: the rules for space files: ak_launch_check, ak_launch_is_specialised, and the
+   architecture among the compiler's options. */
+extern const ak_backend_rules ak_cuda_rules;
+
 /* cuda_inventory.c: finds out what is installed. A driver that crashes or hangs while it starts
    must not harm the tuner, so a child process asks it: `autokernel worker --inventory cuda`. */
 ak_status ak_cuda_probe(ak_device_visitor visit, void *context, ak_error *err);

@@ -56,7 +56,12 @@ static ak_status load_cubin(void **module, ak_device *device, const char *path, 
     AK_TRY(ak_fs_read(&cubin, NULL, path, CUBIN_MAX, err));
     int code = device->cuda->module_load(module, cubin);
     ak_cuda_error_text(text, sizeof text, device->cuda, code);
-    AK_TRY(code == 0 ? AK_OK : ak_fail(err, AK_CRASHED, "loading a helper: %s", text));
+    AK_TRY(
+        code == 0
+            ? AK_OK
+            : ak_fail(err, AK_CRASHED,
+                      "the driver cannot load the kernel that measures the ceilings (%.200s): %s",
+                      path, text));
 out:
     ak_free(cubin);
     return status;

@@ -124,7 +124,7 @@ static int number_before(const char *log, const char *at)
     return digit < at ? (int)strtol(digit, NULL, 10) : 0;
 }
 
-/* Returns the largest number that precedes `what`. */
+/* Returns the largest number that precedes `what`; 0 if it does not occur. */
 static int largest(const char *log, const char *what)
 {
     int most = 0;

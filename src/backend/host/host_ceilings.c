@@ -276,7 +276,9 @@ static double fastest(bench *m, what kind, ak_host_pool *pool)
     return best > 0.0 ? best : 1e-9;
 }
 
-/* Returns the runs per second of all threads together, each at the rate of its own fastest run. */
+/* Adds up the runs per second of all threads, each by the processor time of its own fastest run,
+   which other load cannot lengthen. For what cores do not share; `fastest` is for memory, which
+   they do. */
 static double rate(bench *m, what kind, ak_host_pool *pool)
 {
     int threads = ak_host_pool_threads(pool);

@@ -38,7 +38,11 @@ static ak_status read_number(double *out, const char *folder, const char *packag
     text[strcspn(text, "\n")] = 0;
     bool good = ak_text_real(out, text) && *out >= 0;
     ak_free(text);
-    return good ? AK_OK : ak_fail(err, AK_UNAVAILABLE, "%.200s: holds no number", path);
+    return good ? AK_OK
+                : ak_fail(err, AK_UNAVAILABLE,
+                          "%.200s holds no number, so energy cannot be measured here: use "
+                          "--objective time",
+                          path);
 }
 
 /* Adds what one package has taken since the last call. */

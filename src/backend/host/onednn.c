@@ -229,7 +229,7 @@ static ak_status onednn_open(ak_baseline **out, char *version, size_t bytes,
         (baseline->product.alpha != 1 || baseline->product.beta != 0 ||
          baseline->product.residual)) {
         status = ak_fail(err, AK_UNAVAILABLE,
-                         "in bf16 only products without alpha, beta and residual are compared");
+                         "bf16 products with alpha, beta or a residual are not compared");
     }
     const bool primitives = baseline->op != NULL || baseline->bf16;
     if (status == AK_OK && ak_dl_open(&library, libraries, NULL) != AK_OK) {

@@ -78,10 +78,6 @@ typedef struct ak_launch_plan {
 typedef ak_status (*ak_launch_resident)(int64_t *out, void *context, const ak_launch_kernel *kernel,
                                         ak_error *err);
 
-/* The CUDA backend's rules for space files: ak_launch_check, ak_launch_is_specialised, and the
-   architecture among the compiler's options. */
-extern const ak_backend_rules ak_cuda_rules;
-
 /* Finds mistakes in a "Launch" when the space file is loaded: unknown or missing keys, expressions
    that do not parse, arguments that the problem does not have. Without `needs_block` the compiler
    decides the block. */

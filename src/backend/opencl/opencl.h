@@ -4,7 +4,7 @@
  *   opencl_api.c        loads libOpenCL.so.1 and finds devices
  *   opencl_inventory.c  knows devices without opening them, through a child process
  *   opencl_compile.c    builds programs, in a child process per compilation
- *   opencl_launch.c     the rules for space files; a kernel with its arguments
+ *   opencl_rules.c      the rules for space files
  *   opencl_device.c     an open device: memory, loading, one measured batch
  *   opencl_contents.c   what the arguments hold while a candidate is timed
  *
@@ -123,7 +123,7 @@ int ak_opencl_compile_main(int argc, char **argv);
 int32_t ak_opencl_load(void **program, char *why, size_t bytes, const ak_opencl *cl, void *context,
                        void *device, const char *artifact, size_t length);
 
-/* ---- launching (opencl_launch.c) ------------------------------------------------------------- */
+/* ---- rules (opencl_rules.c) ------------------------------------------------------------------ */
 
 extern const ak_backend_rules ak_opencl_rules;
 

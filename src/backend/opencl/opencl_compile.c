@@ -202,7 +202,7 @@ ak_status ak_opencl_folders(ak_compile_folders *out, const char *const *compiler
     return AK_OK;
 }
 
-/* Joins the options, which hold no blanks (opencl_launch.c), and takes the device out. */
+/* Joins the options, which hold no blanks (opencl_rules.c), and takes the device out. */
 static ak_status join(ak_buf *out, const char **device, const ak_compile_job *job, ak_error *err)
 {
     const size_t prefix = sizeof AK_OPENCL_DEVICE_OPTION - 1;

@@ -717,7 +717,7 @@ int32_t ak_opencl_time_runs(int64_t *ns, ak_runnable *runnable, uint32_t first, 
     return code;
 }
 
-/* Runs a batch. If there is one set, it is checked, not timed. */
+/* Runs a batch. With one set, which a shape has that is only checked, the time has no use. */
 static int32_t run_batch(int64_t *ns, ak_runnable *runnable, const ak_launch *launch,
                          ak_outcome *out)
 {

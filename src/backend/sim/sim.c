@@ -92,7 +92,8 @@ static ak_status open_device(ak_device **out, const ak_task *task, ak_error *err
                                                task->implementation->definition,
                                                task->implementation->where, task->constants, err);
     if (status == AK_OK && device->recording->count != ak_space_count(task->space)) {
-        status = ak_fail(err, AK_INVALID, "%s: has changed since the task was opened",
+        status = ak_fail(err, AK_INVALID,
+                         "%s has changed since this command opened it: run the command again",
                          device->recording->path);
     }
     if (status != AK_OK) {

@@ -98,7 +98,7 @@ static ak_status agree(const char *what, const char *task, const char *recorded,
 {
     return recorded[0] == 0 || task[0] == 0 || strcmp(task, recorded) == 0
                ? AK_OK
-               : ak_fail(err, AK_INVALID, "%.200s: was recorded with %s %.100s, not with %.100s",
+               : ak_fail(err, AK_INVALID, "%.200s was recorded with %s %.100s, not with %.100s",
                          path, what, recorded, task);
 }
 
@@ -131,7 +131,7 @@ static ak_status check_task(const ak_task *task, const ak_recording *recording, 
     /* An empty text counts, too: options at their defaults may have none. */
     if (ours && !same_choices(task->choices_text, recording->choices)) {
         const char *recorded = recording->choices, *asked = task->choices_text;
-        return ak_fail(err, AK_INVALID, "%.200s: was recorded with options %.100s, not with %.100s",
+        return ak_fail(err, AK_INVALID, "%.200s was recorded with options %.100s, not with %.100s",
                        path, recorded[0] == 0 ? "at their defaults" : recorded,
                        asked[0] == 0 ? "at their defaults" : asked);
     }
@@ -213,7 +213,7 @@ static ak_status bind(ak_task **out, const ak_task_spec *spec, const char *opens
     AK_DO(open_problem(&problem, &alone, spec->kernel, recording, err));
     bool ours = !alone && recording->implementation[0] != 0;
     if (ours && strcmp(problem->name, recording->kernel) != 0) {
-        (void)ak_fail(err, AK_INVALID, "%.200s: is a recording of the kernel %.60s, not of %.60s",
+        (void)ak_fail(err, AK_INVALID, "%.200s is a recording of the kernel %.60s, not of %.60s",
                       recording->path, recording->kernel, problem->name);
         ak_problem_close(problem);
         return AK_INVALID;

@@ -41,7 +41,7 @@ ak_status ak_backend_adopt_python(const char *folder, const ak_python_source *so
     ak_status status = AK_OK;
     AK_TRY(realpath(source->path, path) != NULL
                ? AK_OK
-               : ak_fail(err, AK_NOT_FOUND, "%s: does not exist", source->path));
+               : ak_fail(err, AK_NOT_FOUND, "%s does not exist", source->path));
     AK_TRY(ak_problem_each_builtin(add_name, taken, err));
     memcpy(beside, path, strlen(path) + 1);
     *strrchr(beside, '/') = 0;

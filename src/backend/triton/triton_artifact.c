@@ -73,7 +73,10 @@ static ak_status find(ak_triton_variant *out, const ak_triton_artifact *artifact
         AK_DO(ak_json_bool_or(&general, facts, "general", false, WHERE, err));
         AK_DO(ak_json_int(&bytes, facts, "bytes", WHERE, err));
         if (bytes <= 0 || (uint64_t)bytes > artifact->length - at) {
-            return ak_fail(err, AK_INVALID, WHERE " is damaged: it ends too early");
+            return ak_fail(
+                err, AK_INVALID,
+                WHERE
+                " is damaged (it ends too early): compile it again, or report this if it stays");
         }
         if (general || serves(own, arguments)) {
             *out = (ak_triton_variant){facts, artifact->bytes + at, (size_t)bytes};

@@ -1,5 +1,5 @@
 /*
- * opencl_launch.c: the rules for space files. "Launch" is CUDA's (docs/formats.md): `Block` is the
+ * opencl_rules.c: the rules for space files. "Launch" is CUDA's (docs/formats.md): `Block` is the
  * work-group, `Grid` counts work-groups. What only NVIDIA's devices have is refused by name.
  */
 #include <string.h>
