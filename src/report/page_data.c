@@ -85,11 +85,6 @@ static ak_status headline_json(json_t **out, const ak_report_model *model, ak_er
     return AK_OK;
 }
 
-static json_t *known(double value)
-{
-    return value > 0 ? json_real(value) : json_null();
-}
-
 static json_t *changes_json(const ak_report_model *model)
 {
     json_t *list = json_array();
@@ -98,8 +93,8 @@ static json_t *changes_json(const ak_report_model *model)
         if (json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o}",
                                                   "parameter", c->name, "from", c->from, "to",
                                                   c->to, "pairs", (json_int_t)c->pairs, "speed",
-                                                  known(c->speed), "least", known(c->least),
-                                                  "greatest", known(c->greatest))) != 0) {
+                                                  ak_json_known(c->speed), "least", ak_json_known(c->least),
+                                                  "greatest", ak_json_known(c->greatest))) != 0) {
             json_decref(list);
             return NULL;
         }

@@ -1,5 +1,6 @@
 /* record.c: writes a run's entry in the archive: the options when it begins, the result when it
    ends. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "archive/archive.h"
@@ -46,6 +47,37 @@ static bool shorten(json_t *object, const char *key)
     bool good = name.failed == AK_OK && ak_json_set_text(object, key, name.data);
     ak_buf_free(&name);
     return good;
+}
+
+/* Adds a file or folder that an option names, as an absolute path after `prefix`; nothing if there
+   is none. */
+static bool note_path(json_t *paths, const char *key, const char *prefix, const char *path)
+{
+    char whole[AK_PATH_MAX];
+    ak_buf text = AK_BUF(2 * AK_PATH_MAX);
+    bool good = true;
+    if (path != NULL && strncmp(path, prefix, strlen(prefix)) == 0 &&
+        realpath(path + strlen(prefix), whole) != NULL) {
+        ak_buf_print(&text, "%s%s", prefix, whole);
+        good = text.failed == AK_OK && ak_json_set_text(paths, key, text.data);
+    }
+    ak_buf_free(&text);
+    return good;
+}
+
+void ak_run_note_whereabouts(ak_archive *archive, const char *run, const ak_task *task,
+                             const struct ak_llm_options *llm)
+{
+    json_t *paths = json_object();
+    const char *model = llm == NULL ? NULL : llm->model;
+    if (archive != NULL &&
+        note_path(paths, "recording", "", task->recorded ? ak_sim_path(task->opens) : NULL) &&
+        note_path(paths, "kernel", "", task->problem->builtin ? NULL : task->kernel) &&
+        note_path(paths, "llm", "file:", model) && note_path(paths, "llm", "replay:", model) &&
+        note_path(paths, "llm_replay", "", llm == NULL ? NULL : llm->replay)) {
+        ak_archive_note_whereabouts(archive, run, paths);
+    }
+    json_decref(paths);
 }
 
 /* Names the recording that the results come from by its file, not by its path: a simulated run
@@ -137,6 +169,7 @@ ak_status ak_tuning_begin_record(ak_tuning *r, ak_error *err)
     r->result->run = ak_strdup(r->id);
     AK_TRY(r->result->run == NULL ? ak_fail_memory(err) : AK_OK);
     AK_TRY(r->archive == NULL ? AK_OK : add_run(r, started, options, err));
+    ak_run_note_whereabouts(r->archive, r->id, r->task, r->options->llm);
     ak_session_keep_sources(r->task, r->archive);
 out:
     ak_free(options);

@@ -1,0 +1,81 @@
+/* alive.c: see alive.h. A note is "BOOT NAMESPACE PID START"; START is field 22 of
+   /proc/PID/stat (man 5 proc), in ticks since the machine was booted. */
+#include "base/alive.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+
+#define PLACE_BYTES  96
+#define STAT_BYTES   4096
+#define START_FIELD  22
+#define NUMBER_BYTES 24
+
+/* Writes "BOOT NAMESPACE " of this process; "" where one is not known. */
+static void read_place(char out[PLACE_BYTES])
+{
+    char *boot = NULL, space[64];
+    out[0] = 0;
+    ssize_t length = readlink("/proc/self/ns/pid", space, sizeof space - 1);
+    if (length > 0 &&
+        ak_fs_read(&boot, NULL, "/proc/sys/kernel/random/boot_id", 64, NULL) == AK_OK) {
+        space[length] = 0;
+        boot[strcspn(boot, "\n")] = 0;
+        (void)snprintf(out, PLACE_BYTES, "%.36s %.40s ", boot, space);
+    }
+    ak_free(boot);
+}
+
+/* Writes when a process began; "" if there is none. One that has ended and that nobody has waited
+   for yet (Z, X) counts as none. */
+static void read_start(char out[NUMBER_BYTES], const char *pid)
+{
+    char path[64], *text = NULL;
+    out[0] = 0;
+    (void)snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
+    if (ak_fs_read(&text, NULL, path, STAT_BYTES, NULL) != AK_OK) {
+        return;
+    }
+    /* The name of the program, field 2, is in parentheses and may contain anything. */
+    const char *at = strrchr(text, ')');
+    bool ended = at != NULL && strlen(at) > 2 && strchr("ZX", at[2]) != NULL;
+    for (int field = 2; at != NULL && field < START_FIELD; field++) {
+        at = strchr(at + 1, ' ');
+    }
+    if (at != NULL && !ended) {
+        (void)snprintf(out, NUMBER_BYTES, "%.*s", (int)strspn(at + 1, "0123456789"), at + 1);
+    }
+    ak_free(text);
+}
+
+void ak_alive_note(char out[AK_ALIVE_BYTES])
+{
+    char place[PLACE_BYTES], start[NUMBER_BYTES], pid[NUMBER_BYTES];
+    (void)snprintf(pid, sizeof pid, "%ld", (long)getpid());
+    read_place(place);
+    read_start(start, pid);
+    (void)snprintf(out, AK_ALIVE_BYTES, "%s%s %s", place, pid, start);
+    if (place[0] == 0 || start[0] == 0) {
+        out[0] = 0;
+    }
+}
+
+ak_alive ak_alive_check(const char *note)
+{
+    char place[PLACE_BYTES], start[NUMBER_BYTES], pid[NUMBER_BYTES];
+    read_place(place);
+    if (note == NULL || place[0] == 0 || strncmp(note, place, strlen(place)) != 0) {
+        return AK_ALIVE_UNKNOWN;
+    }
+    const char *number = note + strlen(place);
+    size_t digits = strspn(number, "0123456789");
+    if (digits == 0 || digits >= sizeof pid || number[digits] != ' ' || number[digits + 1] == 0) {
+        return AK_ALIVE_UNKNOWN;
+    }
+    (void)snprintf(pid, sizeof pid, "%.*s", (int)digits, number);
+    read_start(start, pid);
+    return start[0] != 0 && strcmp(start, number + digits + 1) == 0 ? AK_ALIVE_YES : AK_ALIVE_NO;
+}
