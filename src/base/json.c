@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/number.h"
-#include "base/utf8.h"
+#include "base/plain.h"
 
 static ak_status check_depth(const char *text, size_t length, const char *origin, ak_error *err)
 {
@@ -215,7 +215,7 @@ static void print_string(ak_buf *out, const char *text, size_t length)
         unsigned char c = (unsigned char)text[i];
         unsigned code = c;
         /* What would steer a terminal is escaped, too. Jansson's texts end with a 0. */
-        size_t obeyed = c < 0x7f ? 0 : ak_utf8_obeyed(&code, text + i);
+        size_t obeyed = c < 0x7f ? 0 : ak_plain_obeyed(&code, text + i);
         if (obeyed == 0 && c >= 0x20 && c != '"' && c != '\\') {
             continue;
         }

@@ -33,8 +33,8 @@ void ak_number_shortest(char out[AK_REAL_BYTES], double value);
 
 /* The one rule of how many digits people see, in every table, sentence and picture; tools.js has it
    for pages. What was measured (times, rates, bandwidths) has AK_DIGITS significant digits, ends in
-   zeros if they were measured, and is written out below 10^15. A ratio of speeds has thousandths, and
-   tenths from 10 on: the noise of a measurement is not finer. How long something took has
+   zeros if they were measured, and is written out below 10^15. A ratio of speeds has thousandths,
+   and tenths from 10 on: the noise of a measurement is not finer. How long something took has
    AK_DIGITS_DURATION digits, and a share has tenths of a percent. */
 #define AK_DIGITS          4
 #define AK_DIGITS_DURATION 3

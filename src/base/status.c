@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "base/utf8.h"
+#include "base/plain.h"
 
 const char *ak_version(void)
 {
@@ -32,7 +32,7 @@ ak_status(ak_fail)(ak_error *err, ak_status status, const char *format, ...)
         va_start(args, format);
         (void)ak_number_vprint(err->text, sizeof err->text, format, args);
         va_end(args);
-        ak_utf8_plain(err->text); /* it quotes files and compilers */
+        ak_plain_line(err->text); /* it quotes files and compilers */
         err->status = status;
     }
     return status;
@@ -55,7 +55,7 @@ ak_status ak_fail_within(ak_error *err, const char *format, ...)
         /* What does not fit is cut off: the line is for people. */
         (void)snprintf(err->text + length, room + 1, ": %.*s", (int)room - 2, inner);
     }
-    ak_utf8_plain(err->text);
+    ak_plain_line(err->text);
     return err->status;
 }
 

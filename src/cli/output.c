@@ -14,7 +14,7 @@
 #include "base/layout.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "base/utf8.h"
+#include "base/plain.h"
 
 /* Largest JSON value that is printed in one piece; a kernel's whole space of parameters fits. */
 #define JSON_PIECE_MAX (64u << 20)
@@ -111,7 +111,7 @@ void ak_out(const char *format, ...)
         note_error(vprintf(format, args) < 0);
         va_end(args);
     } else {
-        ak_utf8_tame(text.data); /* names and messages are not ours */
+        ak_plain_tame(text.data); /* names and messages are not ours */
         if (width == 0) {
             write_text(text.data, text.length);
         } else {
@@ -179,7 +179,7 @@ static void print_error(const char *label, const char *text)
     write_pending(ak_columns(stdout), true);
     note_error(fflush(stdout) != 0);
     ak_layout_fill(&line, text, ak_columns(stderr), indent, indent);
-    ak_utf8_tame(line.data);
+    ak_plain_tame(line.data);
     (void)fprintf(stderr, "%s%s\n", label, line.data);
     ak_buf_free(&line);
 }

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/layout.h"
-#include "base/utf8.h"
+#include "base/plain.h"
 
 #define VALUE_BYTES    120
 #define LINE_MAX_BYTES 512
@@ -73,7 +73,7 @@ static void say(ak_progress *p, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    ak_utf8_plain(line);
+    ak_plain_line(line);
     erase(p);
     ak_buf folded = AK_BUF(4 * LINE_MAX_BYTES);
     ak_layout_fill(&folded, line, ak_columns(stderr), 0, HANGING);

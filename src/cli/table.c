@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/utf8.h"
+#include "base/plain.h"
 
 /* Longest cell; a configuration of 64 parameters is shorter. */
 #define CELL_MAX        8192
@@ -32,7 +32,7 @@ void ak_table_cell(ak_table *table, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    ak_utf8_plain(text);
+    ak_plain_line(text);
     void *cells = table->cells;
     if (table->failed ||
         ak_grow(&cells, &table->capacity, table->count + 1, sizeof(char *), NULL) != AK_OK) {

@@ -51,10 +51,11 @@ static json_t *pair_json(const ak_importance *importance, size_t i)
 
 static json_t *region_json(const ak_importance_region *region)
 {
-    return region->text == NULL ? json_null()
-                                : json_pack("{s:s, s:o, s:I, s:I}", "where", region->text, "ratio",
-                                            ak_json_real(region->ratio), "trials", (json_int_t)region->trials,
-                                            "others", (json_int_t)region->others);
+    return region->text == NULL
+               ? json_null()
+               : json_pack("{s:s, s:o, s:I, s:I}", "where", region->text, "ratio",
+                           ak_json_real(region->ratio), "trials", (json_int_t)region->trials,
+                           "others", (json_int_t)region->others);
 }
 
 static json_t *list_of(const ak_importance *importance, size_t count,

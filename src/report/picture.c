@@ -106,8 +106,7 @@ static void print_legend(ak_buf *out, const ak_report_model *model)
     const json_t *one;
     const ak_placement *roof = &model->best.placement;
     char text[AK_REAL_BYTES], other[AK_REAL_BYTES];
-    ak_buf_print(out, "* best, %s TFLOP/s",
-                 ak_number_figure(text, model->best.tflops, AK_DIGITS));
+    ak_buf_print(out, "* best, %s TFLOP/s", ak_number_figure(text, model->best.tflops, AK_DIGITS));
     if (model->ok_count > 0) {
         ak_buf_puts(out, "   . configurations");
     }

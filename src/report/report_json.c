@@ -9,19 +9,19 @@
 /* Returns what is known of the end of the run. */
 static const char *state_of(const ak_report_model *model)
 {
-    return model->run.ended != NULL         ? "ended"
-           : model->run.imported            ? "imported"
-           : model->alive == AK_ALIVE_YES   ? "running"
-           : model->alive == AK_ALIVE_NO    ? "killed"
-                                            : "unknown";
+    return model->run.ended != NULL       ? "ended"
+           : model->run.imported          ? "imported"
+           : model->alive == AK_ALIVE_YES ? "running"
+           : model->alive == AK_ALIVE_NO  ? "killed"
+                                          : "unknown";
 }
 
 static json_t *run_of(const ak_report_model *model)
 {
     const ak_run *run = &model->run;
     return json_pack(
-        "{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:O?, s:O?, s:b, s:s}", "id",
-        run->id, "started", run->started, "ended", run->ended, "kernel", run->kernel,
+        "{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:O?, s:O?, s:b, s:s}",
+        "id", run->id, "started", run->started, "ended", run->ended, "kernel", run->kernel,
         "implementation", run->implementation, "device", run->device, "size", run->size, "dtype",
         run->dtype, "choices", run->choices, "objective", model->objective, "strategy",
         run->strategy, "environment", run->environment, "asked", model->options,
@@ -81,15 +81,15 @@ static json_t *best_of(const ak_report_model *model)
                       : json_pack("{s:s?, s:s?, s:i, s:o, s:o, s:I}", "strategy", trial->strategy,
                                   "model", trial->model, "generation", trial->generation, "parent",
                                   trial->parent == 0 ? json_null() : json_integer(trial->parent),
-                                  "predicted_gain", ak_json_real(trial->predicted_gain), "evaluation",
-                                  (json_int_t)best->evaluation);
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:s, s:o, s:o}", "config",
-                     best->config, "ms", ak_json_known(best->ms), "ci_ms",
-                     ak_json_interval(best->low_ms, best->high_ms), "tflops", ak_json_known(best->tflops), "gbs",
-                     ak_json_known(best->gbs), "efficiency", ak_json_known(best->efficiency), "speedup",
-                     ak_json_known(best->speedup), "bound", trial == NULL ? NULL : trial->bound,
-                     "measured", best->from_finish ? "finish" : "search", "trial",
-                     trial == NULL ? json_null() : json_integer(trial->id), "proposed_by", author);
+                                  "predicted_gain", ak_json_real(trial->predicted_gain),
+                                  "evaluation", (json_int_t)best->evaluation);
+    return json_pack(
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:s, s:o, s:o}", "config", best->config, "ms",
+        ak_json_known(best->ms), "ci_ms", ak_json_interval(best->low_ms, best->high_ms), "tflops",
+        ak_json_known(best->tflops), "gbs", ak_json_known(best->gbs), "efficiency",
+        ak_json_known(best->efficiency), "speedup", ak_json_known(best->speedup), "bound",
+        trial == NULL ? NULL : trial->bound, "measured", best->from_finish ? "finish" : "search",
+        "trial", trial == NULL ? json_null() : json_integer(trial->id), "proposed_by", author);
 }
 
 /* Fills an array of `count` items; NULL if an item cannot be made. */

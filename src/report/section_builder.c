@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
+#include "base/plain.h"
 #include "base/utf8.h"
 
 void ak_section_begin(ak_section_builder *b, const char *title, size_t columns)
@@ -35,7 +36,7 @@ void ak_section_cell(ak_section_builder *b, const char *text)
                                        sizeof(char *), b->err);
     b->section->cells = cells;
     if (b->status == AK_OK) {
-        ak_utf8_plain(kept);
+        ak_plain_line(kept);
         b->section->cells[b->section->cell_count++] = kept;
     }
 }
@@ -103,7 +104,7 @@ void ak_section_notef(ak_section_builder *b, const char *format, ...)
         b->status = ak_fail_memory(b->err);
     }
     if (kept != NULL) {
-        ak_utf8_plain(kept);
+        ak_plain_line(kept);
     }
     b->section->note = kept;
     ak_buf_free(&out);
@@ -126,7 +127,7 @@ void ak_section_picture(ak_section_builder *b, ak_buf *picture)
         while (kept != NULL && *kept != 0) {
             char *line_end = kept + strcspn(kept, "\n"), after = *line_end;
             *line_end = 0;
-            ak_utf8_plain(kept);
+            ak_plain_line(kept);
             *line_end = after;
             kept = line_end + (after == 0 ? 0 : 1);
         }

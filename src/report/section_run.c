@@ -57,11 +57,11 @@ static void add_run(ak_section_builder *b, const ak_report_model *model)
     ak_section_pair(b, "strategy", run->strategy);
     ak_section_pair(b, "started", run->started);
     ak_section_pair(b, "ended",
-                    run->ended != NULL               ? run->ended
-                    : run->imported                  ? "not recorded (imported)"
-                    : model->alive == AK_ALIVE_YES   ? "not yet (still running)"
-                    : model->alive == AK_ALIVE_NO    ? "never (killed)"
-                                       : "not recorded (still running, or killed)");
+                    run->ended != NULL             ? run->ended
+                    : run->imported                ? "not recorded (imported)"
+                    : model->alive == AK_ALIVE_YES ? "not yet (still running)"
+                    : model->alive == AK_ALIVE_NO  ? "never (killed)"
+                                                   : "not recorded (still running, or killed)");
     const char *stopped = json_string_value(json_object_get(model->result, "stopped_by"));
     ak_section_pair(b, "stopped by", stopped);
     if (model->environment == NULL) { /* an imported run has only the hash */

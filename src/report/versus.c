@@ -67,8 +67,8 @@ ak_status ak_versus_gather(ak_versus *out, ak_archive *archive, const char *a, c
     if (x->found && y->found && x->ms > 0 && y->ms > 0) {
         v.ratio = x->ms / y->ms;
         /* A recorded time has no interval, and so has its ratio. */
-        bool sure = x->low_ms > 0 && x->high_ms > x->low_ms && y->low_ms > 0 &&
-                    y->high_ms > y->low_ms;
+        bool sure =
+            x->low_ms > 0 && x->high_ms > x->low_ms && y->low_ms > 0 && y->high_ms > y->low_ms;
         v.low = sure ? x->low_ms / y->high_ms : 0;
         v.high = sure ? x->high_ms / y->low_ms : 0;
     }
@@ -148,8 +148,8 @@ static bool same(const char *a, const char *b)
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-/* Returns in what the tasks of the runs differ, so that their times do not compare; NULL: they solve
-   the same task. */
+/* Returns in what the tasks of the runs differ, so that their times do not compare; NULL: they
+   solve the same task. */
 static const char *difference(const ak_versus *v)
 {
     const ak_run *x = &v->a.run, *y = &v->b.run;
@@ -175,20 +175,20 @@ static void add_best(ak_section_builder *b, const ak_versus *v)
         ak_section_notef(b, "The runs solve different tasks (%s): their times do not compare.",
                          difference(v));
     } else if (v->ratio > 0 && v->low > 0) {
+        ak_section_notef(b,
+                         "The best of B has %s times the speed of the best of A (%s to %s)%s. "
+                         "They were not measured beside each other.",
+                         ak_number_ratio(ratio, v->ratio), ak_number_ratio(low, v->low),
+                         ak_number_ratio(high, v->high),
+                         verdict == AK_SPEED_UNDECIDED ? ", which decides nothing"
+                         : verdict == AK_SPEED_TIE     ? ", a tie"
+                                                       : "");
+    } else if (v->ratio > 0) {
         ak_section_notef(
             b,
-            "The best of B has %s times the speed of the best of A (%s to %s)%s. "
-            "They were not measured beside each other.",
-            ak_number_ratio(ratio, v->ratio), ak_number_ratio(low, v->low),
-            ak_number_ratio(high, v->high),
-            verdict == AK_SPEED_UNDECIDED ? ", which decides nothing"
-            : verdict == AK_SPEED_TIE     ? ", a tie"
-                                          : "");
-    } else if (v->ratio > 0) {
-        ak_section_notef(b,
-                         "The best of B has %s times the speed of the best of A. Recorded times have "
-                         "no interval.",
-                         ak_number_ratio(ratio, v->ratio));
+            "The best of B has %s times the speed of the best of A. Recorded times have "
+            "no interval.",
+            ak_number_ratio(ratio, v->ratio));
     }
     values(b, "best, ms", x->ms, y->ms);
     ak_section_cell(b, "95 % interval, ms");
@@ -380,10 +380,9 @@ static json_t *side_json(const ak_report_model *model)
     bool good = steps != NULL;
     for (size_t i = 0; good && i < model->step_count; i++) {
         const ak_report_step *step = &model->steps[i];
-        good = json_array_append_new(steps,
-                                     json_pack("[I, o, s]", (json_int_t)step->evaluation,
-                                               ak_json_known(step->trial->median_ms),
-                                               step->trial->config)) == 0;
+        good = json_array_append_new(steps, json_pack("[I, o, s]", (json_int_t)step->evaluation,
+                                                      ak_json_known(step->trial->median_ms),
+                                                      step->trial->config)) == 0;
     }
     good = ak_json_set(object, "steps", steps) && good;
     good = good && ak_json_set_text(object, "id", model->run.id) &&
@@ -403,10 +402,9 @@ static json_t *common_json(const ak_versus *v)
     json_t *list = json_array();
     for (size_t i = 0; same_task(v) && i < v->common_count; i++) {
         const ak_versus_common *c = &v->common[i];
-        if (json_array_append_new(list, json_pack("[o, o, s]",
-                                                  ak_json_known(c->a->median_ms),
-                                                  ak_json_known(c->b->median_ms),
-                                                  c->a->config)) != 0) {
+        if (json_array_append_new(list, json_pack("[o, o, s]", ak_json_known(c->a->median_ms),
+                                                  ak_json_known(c->b->median_ms), c->a->config)) !=
+            0) {
             json_decref(list);
             return NULL;
         }
@@ -418,15 +416,16 @@ ak_status ak_versus_object(json_t **out, const ak_versus *v, const ak_sections *
                            ak_error *err)
 {
     json_t *object = json_object();
-    bool good =
-        ak_json_set(object, "schema", json_integer(1)) &&
-        ak_json_set_text(object, "kind", "versus") && ak_json_set(object, "a", side_json(&v->a)) &&
-        ak_json_set(object, "b", side_json(&v->b)) &&
-        ak_json_set(object, "ratio", ak_json_known(same_task(v) ? v->ratio : 0)) &&
-        ak_json_set(object, "ratio_ci", same_task(v) ? ak_json_interval(v->low, v->high) : json_null()) &&
-        ak_json_set_text(object, "why_not", difference(v)) &&
-        ak_json_set(object, "common", common_json(v)) &&
-        ak_json_set(object, "sections", ak_page_sections(sections));
+    bool good = ak_json_set(object, "schema", json_integer(1)) &&
+                ak_json_set_text(object, "kind", "versus") &&
+                ak_json_set(object, "a", side_json(&v->a)) &&
+                ak_json_set(object, "b", side_json(&v->b)) &&
+                ak_json_set(object, "ratio", ak_json_known(same_task(v) ? v->ratio : 0)) &&
+                ak_json_set(object, "ratio_ci",
+                            same_task(v) ? ak_json_interval(v->low, v->high) : json_null()) &&
+                ak_json_set_text(object, "why_not", difference(v)) &&
+                ak_json_set(object, "common", common_json(v)) &&
+                ak_json_set(object, "sections", ak_page_sections(sections));
     if (!good) {
         json_decref(object);
         return ak_fail_memory(err);

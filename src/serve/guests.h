@@ -1,10 +1,10 @@
 /*
  * guests.h: the open connections of the dashboard, and which of them gives its place to a new one.
  *
- * Whoever can connect may open connections and say nothing, or half a request, or open event streams
- * by the dozen. So a full dashboard does not wait for them to end: the newest always gets a place, and
- * the one that has been without a whole request for longest gives its own; event streams do so last,
- * the oldest first. A browser whose stream ends comes back by itself.
+ * Whoever can connect may open connections and say nothing, or half a request, or open event
+ * streams by the dozen. So a full dashboard does not wait for them to end: the newest always gets a
+ * place, and the one that has been without a whole request for longest gives its own; event streams
+ * do so last, the oldest first. A browser whose stream ends comes back by itself.
  */
 #ifndef AK_SERVE_GUESTS_H
 #define AK_SERVE_GUESTS_H

@@ -480,13 +480,11 @@ ak_status ak_serve(const ak_serve_options *options, ak_error *err)
     s.gate.address = address;
     s.streams = (ak_streams){.mhd = s.mhd, .watch = s.watch};
     AK_TRY(listen_at(&socket_fd, &s.gate.port, address, s.gate.token != NULL, err));
-    s.daemon =
-        s.mhd->MHD_start_daemon(AK_MHD_USE_EPOLL | AK_MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
-                                handle, &s, AK_MHD_OPTION_LISTEN_SOCKET, socket_fd,
-                                AK_MHD_OPTION_CONNECTION_LIMIT,
-                                (unsigned)(AK_GUESTS_MAX + AK_SERVE_LEAVING_MAX),
-                                AK_MHD_OPTION_CONNECTION_TIMEOUT, AK_SERVE_IDLE_S,
-                                AK_MHD_OPTION_NOTIFY_CONNECTION, notice, &s, AK_MHD_OPTION_END);
+    s.daemon = s.mhd->MHD_start_daemon(
+        AK_MHD_USE_EPOLL | AK_MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, &s,
+        AK_MHD_OPTION_LISTEN_SOCKET, socket_fd, AK_MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)(AK_GUESTS_MAX + AK_SERVE_LEAVING_MAX), AK_MHD_OPTION_CONNECTION_TIMEOUT,
+        AK_SERVE_IDLE_S, AK_MHD_OPTION_NOTIFY_CONNECTION, notice, &s, AK_MHD_OPTION_END);
     if (s.daemon == NULL) {
         (void)close(socket_fd);
         status = ak_fail(err, AK_IO, "the dashboard cannot be started on port %u", s.gate.port);

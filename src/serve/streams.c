@@ -1,11 +1,11 @@
-/* streams.c: see streams.h. A stream with nothing to send is suspended: the library does not look at
-   its connection then, so this file does. */
+/* streams.c: see streams.h. A stream with nothing to send is suspended: the library does not look
+   at its connection then, so this file does. */
 #include "serve/streams.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
-#include "serve/event.h"
+#include "serve/sse.h"
 
 #define EVENT_BYTES_MAX (64u << 20)
 #define BLOCK_BYTES     16384
@@ -29,14 +29,14 @@ static void wake(ak_stream *one)
     }
 }
 
-/* Queues a state that the browser does not know. The event has no place: whoever comes back gets the
-   present state. */
+/* Queues a state that the browser does not know. The event has no place: whoever comes back gets
+   the present state. */
 static void tell_state(ak_stream *one, int64_t *known, int64_t version, const char *event,
                        const json_t *state)
 {
     if (version != *known) {
         *known = version;
-        ak_serve_event(&one->pending, NULL, event, state);
+        ak_sse_put(&one->pending, NULL, event, state);
         wake(one);
     }
 }
@@ -45,7 +45,7 @@ static void tell_state(ak_stream *one, int64_t *known, int64_t version, const ch
 static void tell_list(ak_stream *one, const char *event, const json_t *list, const char *place)
 {
     if (json_array_size(list) > 0) {
-        ak_serve_event(&one->pending, place, event, list);
+        ak_sse_put(&one->pending, place, event, list);
         wake(one);
     }
 }

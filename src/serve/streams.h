@@ -18,8 +18,8 @@ typedef struct ak_streams {
     bool closing;
 } ak_streams;
 
-/* Makes a stream that begins with what changed since a place of watch.h; NULL or no place: with all.
-   Returns what to send, or NULL if there is no memory. */
+/* Makes a stream that begins with what changed since a place of watch.h; NULL or no place: with
+   all. Returns what to send, or NULL if there is no memory. */
 struct MHD_Response *ak_streams_add(ak_streams *streams, struct MHD_Connection *connection,
                                     const ak_guest *guest, const char *since);
 /* Sends every browser what changed since a place. */

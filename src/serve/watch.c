@@ -12,6 +12,7 @@
 #include "base/fs.h"
 #include "base/map.h"
 #include "base/number.h"
+#include "serve/shown.h"
 
 /* A run notes its process just after it has begun; one that has not at so many looks never does. */
 #define ASKS_MAX 20
@@ -37,8 +38,8 @@ struct ak_watch {
     json_t *studies; /* those of the archive, oldest first */
     json_t *fleets;  /* what the workers of tuners do */
     int64_t fleets_version;
-    int64_t ends;    /* number of runs that have ended */
-    json_t *killed;  /* ids of the runs that were killed on this machine */
+    int64_t ends;   /* number of runs that have ended */
+    json_t *killed; /* ids of the runs that were killed on this machine */
     int64_t killed_version;
     seen *runs;
     size_t count, capacity;
@@ -113,8 +114,8 @@ static bool count_trials(void *context, const ak_overview_trials *trials)
     return true;
 }
 
-/* Counts the end of a run. The moment of the end is a text of the archive and no order: the clock of
-   a recording begins in 1970. */
+/* Counts the end of a run. The moment of the end is a text of the archive and no order: the clock
+   of a recording begins in 1970. */
 static void note_end(ak_watch *w, seen *s, bool ended_before)
 {
     if (s->ended != NULL && !ended_before) {
@@ -162,48 +163,6 @@ static bool update_run(void *context, const ak_overview_run *run)
 /* ---- studies ----------------------------------------------------------------------------------
  */
 
-/* Returns the names of the arms with what each reached: the quality at the end of a study, the
-   score of simulations. */
-static json_t *arms_of(const json_t *result, bool simulated)
-{
-    json_t *list = json_array(), *one;
-    size_t i;
-    json_array_foreach(json_object_get(result, simulated ? "strategies" : "arms"), i, one)
-    {
-        const json_t *curve = json_object_get(json_object_get(one, "quality"), "evaluations");
-        const json_t *last = json_array_get(curve, json_array_size(curve) - 1);
-        const json_t *value =
-            json_object_get(simulated ? one : last, simulated ? "score" : "quality");
-        json_t *arm =
-            json_pack("{s:s, s:O?}", "name", ak_json_text_at(one, simulated ? "strategy" : "arm"),
-                      "value", value);
-        if (json_array_append_new(list, arm) != 0) {
-            json_decref(list);
-            return NULL;
-        }
-    }
-    return list;
-}
-
-/* Returns what was searched: "matmul M=64 on host", or the first recording and how many more. */
-static json_t *subject_of(const json_t *result, bool simulated)
-{
-    const json_t *recordings =
-        json_object_get(json_array_get(json_object_get(result, "strategies"), 0), "recordings");
-    const json_t *about = simulated ? json_array_get(recordings, 0) : result;
-    size_t more = json_array_size(recordings) > 1 ? json_array_size(recordings) - 1 : 0;
-    ak_buf text = AK_BUF(4096);
-    const char *size = ak_json_text_at(about, "size");
-    ak_buf_print(&text, "%.1000s%s%.1000s on %.1000s", ak_json_text_at(about, "kernel"),
-                 size[0] == 0 ? "" : " ", size, ak_json_text_at(about, "device"));
-    if (more > 0) {
-        ak_buf_print(&text, " and %zu more", more);
-    }
-    json_t *subject = text.failed == AK_OK ? json_string(text.data) : NULL;
-    ak_buf_free(&text);
-    return subject;
-}
-
 /* A row that another program spoiled is passed over: the others must be shown. */
 static bool add_study(void *context, const ak_overview_study *study)
 {
@@ -219,8 +178,8 @@ static bool add_study(void *context, const ak_overview_study *study)
         bool good = ak_json_set(shown, "id", json_integer(study->id)) &&
                     ak_json_set_text(shown, "kind", study->kind) &&
                     ak_json_set_text(shown, "ended", study->ended) &&
-                    ak_json_set(shown, "subject", subject_of(result, simulated)) &&
-                    ak_json_set(shown, "arms", arms_of(result, simulated)) &&
+                    ak_json_set(shown, "subject", ak_shown_subject(result, simulated)) &&
+                    ak_json_set(shown, "arms", ak_shown_arms(result, simulated)) &&
                     json_array_append(w->studies, shown) == 0;
         w->status = good ? AK_OK : ak_fail_memory(w->err);
     }
@@ -276,30 +235,6 @@ static ak_status look_at_devices(ak_watch *w, ak_error *err)
 /* ---- workers on other machines ----------------------------------------------------------------
  */
 
-/* Returns the workers of a fleet with the members that a page shows, whatever another program wrote
-   there. NULL: no memory. */
-static json_t *workers_of(const json_t *said)
-{
-    static const char *const texts[] = {"name", "state", "since", "host", "why"};
-    json_t *workers = json_array(), *worker;
-    size_t i;
-    json_array_foreach(said, i, worker)
-    {
-        json_t *one = json_object();
-        const json_t *seat = json_object_get(worker, "seat");
-        bool good = json_is_integer(seat) ? ak_json_set(one, "seat", json_copy((json_t *)(uintptr_t)seat))
-                                          : ak_json_set(one, "seat", json_integer((json_int_t)i));
-        for (size_t k = 0; good && k < sizeof texts / sizeof texts[0]; k++) {
-            good = ak_json_set_text(one, texts[k], ak_json_text_at(worker, texts[k]));
-        }
-        if (json_array_append_new(workers, one) != 0 || !good) {
-            json_decref(workers);
-            return NULL;
-        }
-    }
-    return workers;
-}
-
 static bool add_fleet(void *context, const ak_overview_fleet *fleet)
 {
     json_t *said = NULL, *object = json_object();
@@ -308,7 +243,7 @@ static bool add_fleet(void *context, const ak_overview_fleet *fleet)
                 ak_json_set_text(object, "run", fleet->run) &&
                 ak_json_set_text(object, "about", fleet->about) &&
                 ak_json_set_text(object, "seen", fleet->seen) &&
-                ak_json_set(object, "workers", workers_of(said)) &&
+                ak_json_set(object, "workers", ak_shown_workers(said)) &&
                 json_array_append(context, object) == 0;
     json_decref(said);
     json_decref(object);
@@ -517,8 +452,8 @@ ak_status ak_watch_poll(bool *changed, ak_watch *w, ak_error *err)
     /* A process that is killed writes nothing. */
     AK_DO(look_for_killed(w, err));
     ak_watch_place(after, w);
-    *changed = strcmp(before, after) != 0 || fleets != w->fleets_version ||
-               killed != w->killed_version;
+    *changed =
+        strcmp(before, after) != 0 || fleets != w->fleets_version || killed != w->killed_version;
     return AK_OK;
 }
 
@@ -588,8 +523,8 @@ json_t *ak_watch_runs(const ak_watch *w, const char *since)
     json_t *list = json_array();
     for (size_t i = 0; i < w->count; i++) {
         const seen *s = &w->runs[i];
-        bool fresh = all || s->number > from.number || s->last_trial > from.trial ||
-                     s->ends > from.ends;
+        bool fresh =
+            all || s->number > from.number || s->last_trial > from.trial || s->ends > from.ends;
         if (fresh && json_array_append_new(list, show(s)) != 0) {
             json_decref(list);
             return NULL;

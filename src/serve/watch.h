@@ -37,8 +37,8 @@ json_t *ak_watch_studies(const ak_watch *watch, const char *since);
 /* Returns what the workers of all tuners do, as an array that belongs to the watch, and a number
    that grows whenever it changes. */
 const json_t *ak_watch_fleets(int64_t *version, const ak_watch *watch);
-/* Returns in the same way the ids of the runs that were killed on this machine: the process is gone,
-   and the run has not ended. */
+/* Returns in the same way the ids of the runs that were killed on this machine: the process is
+   gone, and the run has not ended. */
 const json_t *ak_watch_killed(int64_t *version, const ak_watch *watch);
 
 #endif

@@ -75,7 +75,7 @@ typedef struct ak_tuning {
     /* Set by record.c. */
     char id[AK_RUN_ID_BYTES];
     char fleet[AK_RUN_ID_BYTES]; /* this tuner's id among those with workers elsewhere, or "" */
-    bool deferred; /* the archive may delay writes while it is locked */
+    bool deferred;               /* the archive may delay writes while it is locked */
 
     /* Set by first_look.c. */
     double library_ms, library_cost;    /* of the best library; 0 if there is none */

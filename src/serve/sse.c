@@ -1,5 +1,5 @@
-/* event.c: see event.h. */
-#include "serve/event.h"
+/* sse.c: see sse.h. */
+#include "serve/sse.h"
 
 /* Writes one field; blanks take the place of what the protocol takes for the end of a line. */
 static void put_field(ak_buf *out, const char *name, const char *text)
@@ -11,7 +11,7 @@ static void put_field(ak_buf *out, const char *name, const char *text)
     ak_buf_putc(out, '\n');
 }
 
-void ak_serve_event(ak_buf *out, const char *id, const char *event, const json_t *data)
+void ak_sse_put(ak_buf *out, const char *id, const char *event, const json_t *data)
 {
     ak_buf text = AK_BUF(AK_JSON_BYTES_MAX);
     ak_json_print(&text, data, false);
