@@ -270,6 +270,17 @@ const char *ak_show_interval(char out[AK_NUMBER_BYTES], double low, double high)
     return out;
 }
 
+const char *ak_show_spread(char out[AK_NUMBER_BYTES], double low, double high)
+{
+    char interval[AK_NUMBER_BYTES];
+    const char *text = ak_show_interval(interval, low, high);
+    out[0] = 0;
+    if (strcmp(text, "-") != 0) {
+        (void)snprintf(out, AK_NUMBER_BYTES, " (%.44s)", text);
+    }
+    return out;
+}
+
 const char *ak_show_ratio(char out[AK_NUMBER_BYTES], double value)
 {
     if (value <= 0 || !isfinite(value)) {
