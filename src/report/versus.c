@@ -119,6 +119,13 @@ static void seconds(ak_section_builder *b, const char *label, double of_a, doubl
     ak_section_seconds(b, of_b);
 }
 
+static void counts(ak_section_builder *b, const char *label, size_t of_a, size_t of_b)
+{
+    ak_section_cell(b, label);
+    ak_section_cellf(b, "%zu", of_a);
+    ak_section_cellf(b, "%zu", of_b);
+}
+
 static void begin(ak_section_builder *b, const char *title, const char *label, bool right)
 {
     ak_section_begin(b, title, 3);
@@ -200,10 +207,10 @@ static void add_best(ak_section_builder *b, const ak_versus *v)
     ak_section_cell(b, "speed over the reference");
     ak_section_ratio(b, x->speedup, "");
     ak_section_ratio(b, y->speedup, "");
-    figures(b, "trials", "%.0f", (double)v->a.count, (double)v->b.count);
-    figures(b, "failed", "%.0f", (double)(v->a.count - v->a.by_status[AK_TRIAL_OK]),
-            (double)(v->b.count - v->b.by_status[AK_TRIAL_OK]));
-    figures(b, "evaluations to within 5 %", "%.0f", (double)v->a.within_5, (double)v->b.within_5);
+    counts(b, "trials", v->a.count, v->b.count);
+    counts(b, "failed", v->a.count - v->a.by_status[AK_TRIAL_OK],
+           v->b.count - v->b.by_status[AK_TRIAL_OK]);
+    counts(b, "evaluations to within 5 %", v->a.within_5, v->b.within_5);
     seconds(b, "seconds", v->a.seconds, v->b.seconds);
 }
 

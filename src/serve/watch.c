@@ -9,6 +9,7 @@
 #include "archive/overview.h"
 #include "base/alive.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/map.h"
 #include "base/number.h"
@@ -16,6 +17,10 @@
 
 /* A run notes its process just after it has begun; one that has not at so many looks never does. */
 #define ASKS_MAX 20
+
+/* The results of studies may be megabytes each. A poll takes at most so long for them, so that
+   requests do not wait; the others come with the next polls. */
+#define STUDIES_MS 200
 
 typedef struct seen {
     json_t *shown; /* what does not change while it runs */
@@ -36,7 +41,9 @@ struct ak_watch {
     bool there; /* the archive has a file */
     int64_t version, last_trial, last_number, last_study;
     json_t *studies; /* those of the archive, oldest first */
-    json_t *fleets;  /* what the workers of tuners do */
+    bool unfinished; /* there are more, which the next poll reads */
+    int64_t until_ns;
+    json_t *fleets; /* what the workers of tuners do */
     int64_t fleets_version;
     int64_t ends;   /* number of runs that have ended */
     json_t *killed; /* ids of the runs that were killed on this machine */
@@ -185,7 +192,8 @@ static bool add_study(void *context, const ak_overview_study *study)
     }
     json_decref(result);
     json_decref(shown);
-    return w->status == AK_OK;
+    w->unfinished = w->status == AK_OK && ak_clock_ns() > w->until_ns;
+    return w->status == AK_OK && !w->unfinished;
 }
 
 /* ---- the devices of runs under way ------------------------------------------------------------
@@ -368,6 +376,8 @@ static ak_status look(ak_watch *w, ak_error *err)
     AK_TRY(look_at_devices(w, err));
     AK_TRY(look_at_fleets(w, err));
     AK_TRY(look_at_processes(w, err));
+    w->unfinished = false;
+    w->until_ns = ak_clock_ns() + STUDIES_MS * AK_MS_NS;
     AK_TRY(visited(w, ak_archive_studies_since(w->archive, w->last_study, add_study, w, err)));
 out:
     return status;
@@ -445,7 +455,7 @@ ak_status ak_watch_poll(bool *changed, ak_watch *w, ak_error *err)
     const int64_t fleets = w->fleets_version, killed = w->killed_version;
     ak_watch_place(before, w);
     AK_DO(ak_archive_version(&version, w->archive, err));
-    if (version != w->version) {
+    if (version != w->version || w->unfinished) {
         AK_DO(look(w, err));
         w->version = version;
     }

@@ -170,7 +170,7 @@ class Dashboard(unittest.TestCase):
                                             "stopped_by": "evaluations",
                                             "best": {"config": "A=1,B=1", "ms": 0.5}})))
         self.start()
-        browser.wait("return document.body.innerText.includes('takes 0.5 ms')")
+        browser.wait("return document.body.innerText.includes('takes 0.5000 ms')")
         browser.wait("return document.querySelector('.state').textContent === 'live'")
         self.assertIsNone(browser.run("return window.attacked || null"))
         refused = [e for e in browser.errors() if "ERR_CONNECTION_REFUSED" not in e and

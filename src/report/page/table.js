@@ -168,7 +168,7 @@ ak.table = function (columns, rows, options = {}) {
     const element = ak.el("div", {class: "table"},
         options.filter ? ak.el("div", {class: "tools"}, input, fault) : null,
         ak.el("div", {class: "scroll", tabindex: "0", role: "region",
-            "aria-label": options.caption}, ak.el("table", null,
+            "aria-label": options.caption}, ak.el("table", {class: shown.length > 10 ? "broad" : null},
             options.caption ? ak.el("caption", {class: "hidden"}, options.caption) : null,
             ak.el("thead", null, ak.el("tr", null, headers)), body)), count, more);
     fill();
