@@ -107,7 +107,9 @@ ak_status ak_report_command(ak_report_model *model, ak_error *err)
         if (json_is_true(json_object_get(model->options, "sanitize"))) {
             option(&out, "", "--sanitize");
         }
-        list_option(&out, "--like", json_object_get(model->options, "like"));
+        const json_t *like = json_object_get(model->paths, "like");
+        list_option(&out, "--like",
+                    like != NULL ? like : json_object_get(model->options, "like"));
         number_option(&out, "--seed", model->options, "seed");
         option(&out, "--libraries", text(model->options, "libraries"));
         option(&out, "--protocol", text(model->options, "protocol"));

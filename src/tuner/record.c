@@ -65,16 +65,35 @@ static bool note_path(json_t *paths, const char *key, const char *prefix, const 
     return good;
 }
 
+/* Adds the recordings that the run took the best of, each as an absolute path if it is a file. */
+static bool note_like(json_t *paths, const ak_tune_options *options)
+{
+    json_t *list = json_array();
+    bool good = list != NULL;
+    for (size_t i = 0; good && i < options->like_count; i++) {
+        char whole[AK_PATH_MAX];
+        const char *path = options->like[i]->path;
+        path = realpath(path, whole) == NULL ? path : whole;
+        good = json_array_append_new(list, json_string(path)) == 0;
+    }
+    if (good && options->like_count == 0) {
+        json_decref(list);
+        return true;
+    }
+    return ak_json_set(paths, "like", list) && good;
+}
+
 void ak_run_note_whereabouts(ak_archive *archive, const char *run, const ak_task *task,
-                             const struct ak_llm_options *llm)
+                             const ak_tune_options *options)
 {
     json_t *paths = json_object();
-    const char *model = llm == NULL ? NULL : llm->model;
+    const char *model = options->llm == NULL ? NULL : options->llm->model;
+    const char *replay = options->llm == NULL ? NULL : options->llm->replay;
     if (archive != NULL &&
         note_path(paths, "recording", "", task->recorded ? ak_sim_path(task->opens) : NULL) &&
         note_path(paths, "kernel", "", task->problem->builtin ? NULL : task->kernel) &&
         note_path(paths, "llm", "file:", model) && note_path(paths, "llm", "replay:", model) &&
-        note_path(paths, "llm_replay", "", llm == NULL ? NULL : llm->replay)) {
+        note_path(paths, "llm_replay", "", replay) && note_like(paths, options)) {
         ak_archive_note_whereabouts(archive, run, paths);
     }
     json_decref(paths);
@@ -169,7 +188,7 @@ ak_status ak_tuning_begin_record(ak_tuning *r, ak_error *err)
     r->result->run = ak_strdup(r->id);
     AK_TRY(r->result->run == NULL ? ak_fail_memory(err) : AK_OK);
     AK_TRY(r->archive == NULL ? AK_OK : add_run(r, started, options, err));
-    ak_run_note_whereabouts(r->archive, r->id, r->task, r->options->llm);
+    ak_run_note_whereabouts(r->archive, r->id, r->task, r->options);
     ak_session_keep_sources(r->task, r->archive);
 out:
     ak_free(options);

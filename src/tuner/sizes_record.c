@@ -79,7 +79,7 @@ ak_status ak_many_begin_record(ak_many *m, const ak_session *session, ak_error *
                         .options_json = options};
     AK_TRY(ak_archive_add_run(m->archive, &run, err));
     m->recorded = true;
-    ak_run_note_whereabouts(m->archive, m->id, m->tasks[0], m->options->llm);
+    ak_run_note_whereabouts(m->archive, m->id, m->tasks[0], m->options);
 out:
     ak_free(options);
     ak_buf_free(&sizes);

@@ -47,8 +47,9 @@ static void the_default_and_a_library(void **state)
              little = {1.04, 1.02, 1.06, AK_SPEED_FASTER}, none = {0};
     scene a = of(much, tie), b = of(tie, little), c = of(much, none), d = of(none, none);
     assert_words(&a, TUNED, "2.100 times the default (2.040 .. 2.160); a tie with OpenBLAS 0.3.21");
-    assert_words(&b, TUNED,
-                 "a tie with the default; 1.040 times the speed of OpenBLAS 0.3.21 (1.020 .. 1.060)");
+    assert_words(
+        &b, TUNED,
+        "a tie with the default; 1.040 times the speed of OpenBLAS 0.3.21 (1.020 .. 1.060)");
     assert_words(&c, TUNED, "2.100 times the default (2.040 .. 2.160)");
     assert_words(&d, DEFAULT, "nothing faster than the default was found");
 }
@@ -61,9 +62,10 @@ static void what_is_not_decided_says_why(void **state)
     scene a = of(open, open), b = of(much, open), c = of(open, none);
     a.comparison.noise = (ak_noise){.pressure = 0.43, .rounds = 40, .disturbed = 30};
     assert_words(&a, TUNED, "not decided: the machine was busy (pressure 43 %)");
-    assert_words(&b, TUNED,
-                 "2.100 times the default (2.040 .. 2.160); not decided against OpenBLAS 0.3.21: the "
-                 "times vary too much (1.100 .. 335.0)");
+    assert_words(
+        &b, TUNED,
+        "2.100 times the default (2.040 .. 2.160); not decided against OpenBLAS 0.3.21: the "
+        "times vary too much (1.100 .. 335.0)");
     assert_words(&c, TUNED, "not decided: the times vary too much (1.100 .. 335.0)");
 }
 

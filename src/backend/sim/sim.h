@@ -4,7 +4,7 @@
  *
  * Nothing is compiled, checked or run. A configuration gives the result that was recorded for it,
  * failures included, and costs the recorded time; that is the only clock. So a run takes a moment,
- * and the same seed gives the same events and the same archive, byte for byte. The loop, the
+ * and the same seed gives the same events and the same record in the archive, byte for byte. The loop, the
  * archive, the events and the strategies, including those with a language model, are those of a
  * real run.
  *
