@@ -17,6 +17,12 @@ static const char *file(const ak_report_model *model, const char *key)
     return path != NULL ? path : text(model->options, key);
 }
 
+static const json_t *list_of_files(const ak_report_model *model, const char *key)
+{
+    const json_t *paths = json_object_get(model->paths, key);
+    return paths != NULL ? paths : json_object_get(model->options, key);
+}
+
 static void option(ak_buf *out, const char *flag, const char *value)
 {
     if (value == NULL || *value == 0) {
@@ -107,9 +113,7 @@ ak_status ak_report_command(ak_report_model *model, ak_error *err)
         if (json_is_true(json_object_get(model->options, "sanitize"))) {
             option(&out, "", "--sanitize");
         }
-        const json_t *like = json_object_get(model->paths, "like");
-        list_option(&out, "--like",
-                    like != NULL ? like : json_object_get(model->options, "like"));
+        list_option(&out, "--like", list_of_files(model, "like"));
         number_option(&out, "--seed", model->options, "seed");
         option(&out, "--libraries", text(model->options, "libraries"));
         option(&out, "--protocol", text(model->options, "protocol"));

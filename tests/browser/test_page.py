@@ -170,7 +170,7 @@ class Pages(unittest.TestCase):
                 for (const decades of [0.02, 0.1, 0.3, 0.61, 1, 1.7, 3.1, 3.4, 5, 9, 14]) {
                     const low = 10 ** at, high = 10 ** (at + decades);
                     const ticks = ak.log_ticks(low, high), texts = ticks.map(ak.tick);
-                    const least = decades < 0.1 ? 2 : 4;
+                    const least = decades <= 0.1 ? 2 : 4;
                     if (ticks.length < least || ticks.length > 20 ||
                         new Set(texts).size < texts.length ||
                         ticks.some((t) => t < low * 0.99 || t > high * 1.01)) {
