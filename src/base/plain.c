@@ -52,3 +52,14 @@ void ak_plain_line(char *text)
 {
     replace(text, 0x20);
 }
+
+void ak_plain_screen(char *text)
+{
+    ak_plain_tame(text);
+    for (char *p = text; *p != 0; p++) {
+        bool colour = p[0] == '\033' && p[1] == '[' && p[2 + strspn(p + 2, "0123456789;")] == 'm';
+        if ((unsigned char)*p < 0x20 && *p != '\n' && *p != '\t' && !colour) {
+            *p = ' ';
+        }
+    }
+}

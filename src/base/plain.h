@@ -14,6 +14,9 @@
 size_t ak_plain_obeyed(unsigned *code, const char *text);
 /* Replaces in place what ak_plain_obeyed finds: by U+FFFD or, where that is longer, by blanks. */
 void ak_plain_tame(char *text);
+/* Does the same for a terminal: of the controls below U+0020 line ends, tabulators and what sets
+   colours ("\033[1m") remain, and blanks replace the others. */
+void ak_plain_screen(char *text);
 /* Does the same and replaces every control below U+0020 by a blank: the text is one line that
    cannot steer a terminal. */
 void ak_plain_line(char *text);

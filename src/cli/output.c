@@ -115,6 +115,7 @@ void ak_out(const char *format, ...)
         if (width == 0) {
             write_text(text.data, text.length);
         } else {
+            ak_plain_screen(text.data);
             ak_buf_append(&pending, text.data, text.length);
             write_pending(width, pending.failed != AK_OK);
         }
@@ -179,7 +180,7 @@ static void print_error(const char *label, const char *text)
     write_pending(ak_columns(stdout), true);
     note_error(fflush(stdout) != 0);
     ak_layout_fill(&line, text, ak_columns(stderr), indent, indent);
-    ak_plain_tame(line.data);
+    ak_plain_screen(line.data);
     (void)fprintf(stderr, "%s%s\n", label, line.data);
     ak_buf_free(&line);
 }

@@ -55,7 +55,9 @@ static void add_run(ak_section_builder *b, const ak_report_model *model)
     }
     ak_section_pair(b, "reference", ak_json_text_at(model->result, "checked_against"));
     ak_section_pair(b, "strategy", run->strategy);
-    ak_section_pair(b, "started", run->started);
+    const bool recorded = run->device != NULL && strncmp(run->device, "sim:", 4) == 0;
+    ak_section_pairf(b, "started", "%s%s", run->started,
+                     recorded ? " (the clock of a recording begins in 1970)" : "");
     ak_section_pair(b, "ended",
                     run->ended != NULL             ? run->ended
                     : run->imported                ? "not recorded (imported)"

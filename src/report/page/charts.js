@@ -318,7 +318,7 @@ ak.draw_run.time = function (host, run) {
         tooltip: ak.hover(colors, (p) => ak.facts(p.seriesName, [["time", ak.seconds(p.value)],
             ["share", ak.percent(p.value / total)],
             ["a configuration", ak.seconds(p.value / Math.max(run.report.trials.evaluated, 1))]])),
-        xAxis: ak.axis(colors, {type: "value", max: total, axisLabel: {formatter: (v) => ak.seconds(v),
+        xAxis: ak.axis(colors, {type: "value", max: total, axisLabel: {formatter: ak.seconds_tick,
             showMaxLabel: false}, splitLine: {show: false}}),
         yAxis: {type: "category", data: [""], show: false},
         series: STAGES.map((stage, k) => ({name: stage, type: "bar", stack: "s", barWidth: 30,

@@ -124,6 +124,9 @@ ak.seconds = function (value) {
         : `${Math.floor(whole / 3600)}:${rest} h`;
 };
 
+/* Labels of an axis of seconds, without the zeros of figures. */
+ak.seconds_tick = (value) => value < 100 ? `${+value.toPrecision(3)} s` : ak.seconds(value);
+
 ak.percent = (fraction, digits = 1) =>
     typeof fraction === "number" && Number.isFinite(fraction)
         ? (fraction * 100).toFixed(digits) + " %" : "-";
