@@ -2,12 +2,15 @@
    /proc/PID/stat (man 5 proc), in ticks since the machine was booted. */
 #include "base/alive.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/text.h"
 
 #define PLACE_BYTES  96
 #define STAT_BYTES   4096
@@ -29,15 +32,15 @@ static void read_place(char out[PLACE_BYTES])
     ak_free(boot);
 }
 
-/* Writes when a process began; "" if there is none. One that has ended and that nobody has waited
-   for yet (Z, X) counts as none. */
-static void read_start(char out[NUMBER_BYTES], const char *pid)
+/* Writes when a process began; "" if that cannot be read. Returns true if it has ended, though
+   nobody has waited for it yet (Z, X). */
+static bool read_start(char out[NUMBER_BYTES], const char *pid)
 {
     char path[64], *text = NULL;
     out[0] = 0;
     (void)snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
     if (ak_fs_read(&text, NULL, path, STAT_BYTES, NULL) != AK_OK) {
-        return;
+        return false;
     }
     /* The name of the program, field 2, is in parentheses and may contain anything. */
     const char *at = strrchr(text, ')');
@@ -45,10 +48,11 @@ static void read_start(char out[NUMBER_BYTES], const char *pid)
     for (int field = 2; at != NULL && field < START_FIELD; field++) {
         at = strchr(at + 1, ' ');
     }
-    if (at != NULL && !ended) {
+    if (at != NULL) {
         (void)snprintf(out, NUMBER_BYTES, "%.*s", (int)strspn(at + 1, "0123456789"), at + 1);
     }
     ak_free(text);
+    return ended;
 }
 
 void ak_alive_note(char out[AK_ALIVE_BYTES])
@@ -56,7 +60,7 @@ void ak_alive_note(char out[AK_ALIVE_BYTES])
     char place[PLACE_BYTES], start[NUMBER_BYTES], pid[NUMBER_BYTES];
     (void)snprintf(pid, sizeof pid, "%ld", (long)getpid());
     read_place(place);
-    read_start(start, pid);
+    (void)read_start(start, pid);
     (void)snprintf(out, AK_ALIVE_BYTES, "%s%s %s", place, pid, start);
     if (place[0] == 0 || start[0] == 0) {
         out[0] = 0;
@@ -76,6 +80,14 @@ ak_alive ak_alive_check(const char *note)
         return AK_ALIVE_UNKNOWN;
     }
     (void)snprintf(pid, sizeof pid, "%.*s", (int)digits, number);
-    read_start(start, pid);
-    return start[0] != 0 && strcmp(start, number + digits + 1) == 0 ? AK_ALIVE_YES : AK_ALIVE_NO;
+    if (read_start(start, pid)) {
+        return AK_ALIVE_NO;
+    }
+    if (start[0] == 0) { /* it is gone, or /proc hides the processes of other users */
+        int64_t id = 0;
+        bool gone = ak_text_int(&id, pid) && id > 0 && id < INT32_MAX && kill((pid_t)id, 0) != 0 &&
+                    errno == ESRCH;
+        return gone ? AK_ALIVE_NO : AK_ALIVE_UNKNOWN;
+    }
+    return strcmp(start, number + digits + 1) == 0 ? AK_ALIVE_YES : AK_ALIVE_NO;
 }

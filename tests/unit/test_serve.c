@@ -2,6 +2,10 @@
    other processes write. */
 #include "archive_fixture.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "archive/overview.h"
 #include "archive/store.h"
 #include "serve/gate.h"
@@ -441,6 +445,19 @@ static void test_killed(void **state)
     assert_int_equal(ak_alive_check(""), AK_ALIVE_UNKNOWN);
     (void)snprintf(gone, sizeof gone, "%.*s1", (int)(strrchr(note, ' ') - note + 1), note);
     assert_int_equal(ak_alive_check(gone), AK_ALIVE_NO);
+    /* A process that nobody has waited for yet, and one that is gone. */
+    char none[2 * AK_ALIVE_BYTES];
+    const char *place = strchr(strchr(note, ' ') + 1, ' ');
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(0);
+    }
+    siginfo_t ended;
+    assert_int_equal(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
+    (void)snprintf(none, sizeof none, "%.*s%ld 1", (int)(place - note + 1), note, (long)child);
+    assert_int_equal(ak_alive_check(none), AK_ALIVE_NO);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(ak_alive_check(none), AK_ALIVE_NO);
 
     ak_run run = literal_run("r1");
     json_t *paths = json_object();
