@@ -389,9 +389,9 @@ class Pages(unittest.TestCase):
         self.autokernel("import", path, archive=archive)
 
     def test_hostile(self):
-        rows = [{"name": HOSTILE, "ms": 1 + i / 7, "config": f"A={i % 5},B=</script>"}
+        rows = [{"name": HOSTILE + TURN, "ms": 1 + i / 7, "config": f"A={i % 5},B=</script>"}
                 for i in range(30)]
-        rows.append({"name": HOSTILE, "ms": "", "status": "compile_error", "config": "A=9",
+        rows.append({"name": HOSTILE + TURN, "ms": "", "status": "compile_error", "config": "A=9",
                      "reason": "candidate.c:1: error: " + HOSTILE + TURN})
         self.imported(rows, "hostile.db")
         self.page("hostile.html", archive="hostile.db")
@@ -401,6 +401,7 @@ class Pages(unittest.TestCase):
         self.assertIn(HOSTILE, self.browser.run("return document.title"))
         for character in TURN:
             self.assertNotIn(character, text)
+            self.assertNotIn(character, self.browser.run("return document.title"))
         self.harmless()
 
     def test_ten_thousand(self):
