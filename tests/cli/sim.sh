@@ -15,6 +15,9 @@ autokernel stats tiny --archive both.db | head -1
 autokernel stats tiny --archive both.db --device sim | head -1
 autokernel history --archive both.db --limit 1000 | grep -c 'sim:'
 autokernel history --archive both.db --device sim --limit 1000 | grep -c 'sim:'
+autokernel history --archive both.db --limit 1 | grep 'left out'
+autokernel best --archive both.db | grep -c 'left out'
+autokernel history --archive both.db --device sim --limit 1 | grep -c 'left out'
 autokernel best tiny --archive both.db | sed -n 2p | grep -c 'sim:'
 autokernel export tiny --archive both.db --output both.json
 grep -c 'sim:' both.json
