@@ -84,6 +84,15 @@ ak_status ak_archive_fleets(ak_archive *archive, ak_overview_fleet_visitor visit
    reported: what the workers do is told again and is no result. */
 void ak_archive_note_fleet(ak_archive *archive, const ak_overview_fleet *fleet);
 
+/* Notes which process a run is (base/alive.h) and where the files lie that its options name: an
+   object of the options' names and absolute paths. Neither is part of the record. A failure is not
+   reported. */
+void ak_archive_note_whereabouts(ak_archive *archive, const char *run, const json_t *paths);
+/* Gives both; NULL where nothing is known, as of a run that began in another archive. The caller
+   frees *process with ak_free. */
+ak_status ak_archive_whereabouts(char **process, json_t **paths, ak_archive *archive,
+                                 const char *run, ak_error *err);
+
 /* Gives the highest id of a trial, or 0 if there are no trials. */
 ak_status ak_archive_last_trial(int64_t *out, ak_archive *archive, ak_error *err);
 /* Gives a number that changes whenever another connection has written to the archive. */

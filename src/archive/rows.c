@@ -255,9 +255,13 @@ static ak_status read_field(ak_trial *trial, sqlite3_stmt *row, int column, cons
                                            : sqlite3_column_double(row, column);
         return AK_OK;
     case AK_FIELD_REAL:
-    case AK_FIELD_MEASURED:
-        *ak_field_real(trial, field) = sqlite3_column_double(row, column);
+    case AK_FIELD_MEASURED: {
+        /* Such a row passes no check on its way in, so another program wrote it: a time that is not
+           finite is one that was not measured. */
+        double value = sqlite3_column_double(row, column);
+        *ak_field_real(trial, field) = isfinite(value) ? value : 0;
         return AK_OK;
+    }
     case AK_FIELD_STATUS: {
         const char *text = (const char *)sqlite3_column_text(row, column);
         if (text == NULL) {

@@ -253,8 +253,7 @@ ak_status ak_archive_get_run(ak_run *out, ak_archive *archive, const char *id, a
     ak_status status = AK_OK;
     AK_TRY(ak_store_prepare(&statement, archive,
                             SELECT_RUN "WHERE ?1 IS NULL OR r.id = ?1 "
-                                       "ORDER BY " AK_STORE_SIMULATED
-                                       ", imported, number DESC LIMIT 1",
+                                       "ORDER BY imported, number DESC LIMIT 1",
                             err));
     if (!ak_store_bind_text(statement, 1, id)) {
         AK_TRY(ak_fail_memory(err));

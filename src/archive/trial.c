@@ -283,7 +283,7 @@ static bool set_samples(json_t *object, const char *name, const double *samples,
     json_t *array = json_array();
     bool good = array != NULL;
     for (size_t i = 0; i < count && good; i++) {
-        good = json_array_append_new(array, json_real(samples[i])) == 0;
+        good = json_array_append_new(array, ak_json_real(samples[i])) == 0;
     }
     if (!good) {
         json_decref(array);

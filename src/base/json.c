@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/number.h"
+#include "base/plain.h"
 
 static ak_status check_depth(const char *text, size_t length, const char *origin, ak_error *err)
 {
@@ -212,17 +213,21 @@ static void print_string(ak_buf *out, const char *text, size_t length)
     ak_buf_putc(out, '"');
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)text[i];
-        if (c >= 0x20 && c != '"' && c != '\\') {
+        unsigned code = c;
+        /* What would steer a terminal is escaped, too. Jansson's texts end with a 0. */
+        size_t obeyed = c < 0x7f ? 0 : ak_plain_obeyed(&code, text + i);
+        if (obeyed == 0 && c >= 0x20 && c != '"' && c != '\\') {
             continue;
         }
-        const char *at = c == 0 ? NULL : strchr(plain, c);
+        const char *at = c == 0 || obeyed > 0 ? NULL : strchr(plain, c);
         ak_buf_append(out, text + done, i - done);
+        i += obeyed > 0 ? obeyed - 1 : 0;
         done = i + 1;
         if (at != NULL) {
             ak_buf_putc(out, '\\');
             ak_buf_putc(out, escaped[at - plain]);
         } else {
-            ak_buf_print(out, "\\u%04x", c);
+            ak_buf_print(out, "\\u%04x", code);
         }
     }
     ak_buf_append(out, text + done, length - done);
@@ -332,6 +337,22 @@ ak_status ak_json_text(char **out, const json_t *value, ak_error *err)
     return ak_buf_take(out, &buf, err);
 }
 
+json_t *ak_json_real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *ak_json_known(double value)
+{
+    return value > 0 ? ak_json_real(value) : json_null();
+}
+
+json_t *ak_json_interval(double low, double high)
+{
+    bool known = isfinite(low) && isfinite(high) && high > low && high > 0;
+    return known ? json_pack("[f, f]", low, high) : json_null();
+}
+
 bool ak_json_set(json_t *object, const char *key, json_t *value)
 {
     return json_object_set_new(object, key, value) == 0;
@@ -339,7 +360,7 @@ bool ak_json_set(json_t *object, const char *key, json_t *value)
 
 bool ak_json_set_real(json_t *object, const char *key, double value)
 {
-    return ak_json_set(object, key, isfinite(value) ? json_real(value) : json_null());
+    return ak_json_set(object, key, ak_json_real(value));
 }
 
 bool ak_json_set_text(json_t *object, const char *key, const char *text)

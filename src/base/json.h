@@ -57,10 +57,18 @@ const char *ak_json_text_at(const json_t *object, const char *key);
 
 /* Write a value in one line or, if `indented`, with two spaces for each level. Keys stay in
    insertion order. Reals get the fewest digits that read back as the same number (0.1, not
-   0.10000000000000001). Nesting deeper than AK_JSON_DEPTH_MAX is AK_LIMIT, as in reading; a NULL
-   value is AK_NO_MEMORY. */
+   0.10000000000000001). What a terminal would obey (ak_plain_obeyed) is escaped. Nesting deeper
+   than AK_JSON_DEPTH_MAX is AK_LIMIT, as in reading; a NULL value is AK_NO_MEMORY. */
 ak_status ak_json_text(char **out, const json_t *value, ak_error *err);
 void ak_json_print(ak_buf *out, const json_t *value, bool indented);
+
+/* Make a number, or null where there is none: ak_json_real of a value that is not finite, which
+   JSON cannot have; ak_json_known also of one that is not positive, which means "not measured";
+   ak_json_interval also of one without a width, because what was recorded as one figure has no
+   interval. NULL: no memory. */
+json_t *ak_json_real(double value);
+json_t *ak_json_known(double value);
+json_t *ak_json_interval(double low, double high);
 
 /* Set a member. ak_json_set takes over the reference to `value`. They return false if `value` is
    NULL (no memory) or cannot be set. A number that is not finite, or a NULL text, becomes null. */

@@ -4,8 +4,10 @@
 #include "base/number.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 locale_t ak_number_enter(void)
 {
@@ -52,4 +54,32 @@ void ak_number_shortest(char out[AK_REAL_BYTES], double value)
             return;
         }
     }
+}
+
+const char *ak_number_figure(char out[AK_REAL_BYTES], double value, int digits)
+{
+    if (!isfinite(value)) {
+        (void)snprintf(out, AK_REAL_BYTES, "?");
+        return out;
+    }
+    /* The exponent after rounding: 9.9996 has one digit more before its point. */
+    (void)ak_number_print(out, AK_REAL_BYTES, "%.*e", digits - 1, value);
+    const char *e = strchr(out, 'e');
+    int exponent = e == NULL ? 0 : (int)ak_number_read(e + 1, NULL);
+    if (value == 0) {
+        (void)snprintf(out, AK_REAL_BYTES, "0");
+    } else if (exponent < 15 && exponent >= -7) {
+        int decimals = digits - 1 - exponent;
+        (void)ak_number_print(out, AK_REAL_BYTES, "%.*f", decimals < 0 ? 0 : decimals, value);
+    }
+    return out;
+}
+
+const char *ak_number_ratio(char out[AK_REAL_BYTES], double ratio)
+{
+    if (ratio >= 0.1 && ratio < 1e6) {
+        (void)ak_number_print(out, AK_REAL_BYTES, ratio < 10 ? "%.3f" : "%.1f", ratio);
+        return out;
+    }
+    return ak_number_figure(out, ratio, AK_DIGITS_DURATION);
 }

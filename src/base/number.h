@@ -31,6 +31,17 @@ double ak_number_read(const char *text, char **end);
    number. Trailing zeros are left out. */
 void ak_number_shortest(char out[AK_REAL_BYTES], double value);
 
+/* The one rule of how many digits people see, in every table, sentence and picture; tools.js has it
+   for pages. What was measured (times, rates, bandwidths) has AK_DIGITS significant digits, ends in
+   zeros if they were measured, and is written out below 10^15. A ratio of speeds has thousandths,
+   and tenths from 10 on: the noise of a measurement is not finer. How long something took has
+   AK_DIGITS_DURATION digits, and a share has tenths of a percent. */
+#define AK_DIGITS          4
+#define AK_DIGITS_DURATION 3
+/* Return `out`. A value that is not finite is "?". */
+const char *ak_number_figure(char out[AK_REAL_BYTES], double value, int digits);
+const char *ak_number_ratio(char out[AK_REAL_BYTES], double ratio);
+
 /* Enclose calls of another library that converts numbers: between them the thread is in the
    locale "C". ak_number_leave takes the result of ak_number_enter. */
 locale_t ak_number_enter(void);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/plain.h"
 
 const char *ak_version(void)
 {
@@ -24,17 +25,6 @@ const char *ak_status_text(ak_status status)
     return texts[status];
 }
 
-/* Replaces control characters by spaces: messages quote files and compiler output, which must
-   not control a terminal. */
-static void clean(char *text)
-{
-    for (char *p = text; *p != 0; p++) {
-        if ((unsigned char)*p < 0x20 || (unsigned char)*p == 0x7f) {
-            *p = ' ';
-        }
-    }
-}
-
 ak_status(ak_fail)(ak_error *err, ak_status status, const char *format, ...)
 {
     if (err != NULL) {
@@ -42,7 +32,7 @@ ak_status(ak_fail)(ak_error *err, ak_status status, const char *format, ...)
         va_start(args, format);
         (void)ak_number_vprint(err->text, sizeof err->text, format, args);
         va_end(args);
-        clean(err->text);
+        ak_plain_line(err->text); /* it quotes files and compilers */
         err->status = status;
     }
     return status;
@@ -65,7 +55,7 @@ ak_status ak_fail_within(ak_error *err, const char *format, ...)
         /* What does not fit is cut off: the line is for people. */
         (void)snprintf(err->text + length, room + 1, ": %.*s", (int)room - 2, inner);
     }
-    clean(err->text);
+    ak_plain_line(err->text);
     return err->status;
 }
 

@@ -61,6 +61,7 @@ static ak_status print_table(const ak_trial *list, size_t count, size_t all,
     for (size_t i = 0; i < count; i++) {
         AK_TRY(ak_say_environment(selection->archive, &list[i], err));
     }
+    ak_selection_say_hidden(selection);
     AK_TRY(ak_say_changed(selection->archive, list, count, args, false, err));
 out:
     print_next(list, all, args);

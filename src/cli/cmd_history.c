@@ -94,6 +94,7 @@ static ak_status print_table(const ring *r, const ak_selection *selection, const
     if (r->matched > r->count) {
         ak_out("the latest %zu of %zu; --limit shows more\n", r->count, r->matched);
     }
+    ak_selection_say_hidden(selection);
     ak_status status = ak_say_changed(selection->archive, r->trials, r->count, args, false, err);
     ak_next_on_archive("best", "the fastest of each kernel and size", args);
     return status;

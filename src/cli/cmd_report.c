@@ -22,9 +22,10 @@ const ak_command ak_cmd_report = {
     .operands = "[RUN]",
     .most = 1,
     .options = AK_O(FORMAT) | AK_O(OUTPUT) | AK_O(RUN) | AK_O(ARCHIVE) | AK_O(JSON) | AK_O(HELP),
-    .about = "RUN is the id that 'autokernel tune' prints; without it the latest run is "
-             "reported. Formats: text (the default), md, csv, json, and html: one file with charts "
-             "that opens in a browser without a network.",
+    .about = "RUN is the id that 'autokernel tune' prints; without it the run that was recorded "
+             "last is reported, be it of a device or of a recording. Formats: text (the default), "
+             "md, csv, json, and html: one file with charts that opens in a browser without a "
+             "network.",
     .examples = "  autokernel report\n"
                 "  autokernel report --format md --output report.md\n"
                 "  autokernel report --format html --output report.html\n"

@@ -161,7 +161,8 @@ static void print_importance(const json_t *importance)
 }
 
 static void print_text(const tally *t, const ak_trial *best, size_t count, const json_t *importance,
-                       const json_t *worth, const char *path, const ak_args *args)
+                       const json_t *worth, const ak_selection *selection, const char *path,
+                       const ak_args *args)
 {
     ak_table table;
     char a[AK_NUMBER_BYTES];
@@ -204,6 +205,7 @@ static void print_text(const tally *t, const ak_trial *best, size_t count, const
     if (worth != NULL) {
         ak_llm_worth_print(worth);
     }
+    ak_selection_say_hidden(selection);
     ak_buf next = AK_BUF(AK_PATH_MAX);
     ak_buf_puts(&next, "history");
     if (args->operand_count > 0) {
@@ -249,7 +251,7 @@ static int run(const ak_args *args)
     AK_TRY(get_worth(&worth, &selection, &err));
     const char *path = ak_archive_path(selection.archive);
     if (!ak_args_has(args, AK_OPTION_JSON)) {
-        print_text(&t, best, count, importance, worth, path, args);
+        print_text(&t, best, count, importance, worth, &selection, path, args);
     } else if (!print_json(&t, best, count, importance, worth, path)) {
         AK_TRY(ak_fail_memory(&err));
     }

@@ -103,12 +103,12 @@ static void print_best(const ak_tune_result *result, const ak_task *task)
         double low = ak_task_objective_value(task, best->cost_low);
         double high = ak_task_objective_value(task, best->cost_high);
         const char *unit = ak_task_objective_unit(task);
-        ak_out("%s %s%s%s (%s), ", ak_task_objective(task),
+        ak_out("%s %s%s%s%s, ", ak_task_objective(task),
                ak_show_real(a, ak_task_objective_value(task, best->cost)), unit[0] == 0 ? "" : " ",
-               unit, ak_show_interval(b, low < high ? low : high, low < high ? high : low));
+               unit, ak_show_spread(b, low < high ? low : high, low < high ? high : low));
     }
-    ak_out("%s ms (%s)", ak_show_real(a, best->median_ms),
-           ak_show_interval(b, best->ci_low_ms, best->ci_high_ms));
+    ak_out("%s ms%s", ak_show_real(a, best->median_ms),
+           ak_show_spread(b, best->ci_low_ms, best->ci_high_ms));
     bool known = best->tflops > 0 || best->gbs > 0;
     ak_out("%s%s\n", known ? ", " : "",
            known ? ak_show_rate(a, best->tflops, best->gbs, best->bound) : "");

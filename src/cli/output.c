@@ -12,7 +12,9 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/layout.h"
+#include "base/number.h"
 #include "base/text.h"
+#include "base/plain.h"
 
 /* Largest JSON value that is printed in one piece; a kernel's whole space of parameters fits. */
 #define JSON_PIECE_MAX (64u << 20)
@@ -98,15 +100,27 @@ static void write_pending(size_t width, bool all)
 void ak_out(const char *format, ...)
 {
     va_list args;
+    const size_t width = ak_columns(stdout);
+    ak_buf text = AK_BUF(LINE_BYTES_MAX);
     va_start(args, format);
-    size_t width = ak_columns(stdout);
-    if (width == 0) {
-        note_error(vprintf(format, args) < 0);
-    } else {
-        ak_buf_vprint(&pending, format, args);
-        write_pending(width, pending.failed != AK_OK);
-    }
+    ak_buf_vprint(&text, format, args);
     va_end(args);
+    if (ak_buf_status(&text, NULL) != AK_OK) { /* a whole file; it is printed as it is */
+        va_start(args, format);
+        write_pending(width, true);
+        note_error(vprintf(format, args) < 0);
+        va_end(args);
+    } else {
+        ak_plain_tame(text.data); /* names and messages are not ours */
+        if (width == 0) {
+            write_text(text.data, text.length);
+        } else {
+            ak_plain_screen(text.data);
+            ak_buf_append(&pending, text.data, text.length);
+            write_pending(width, pending.failed != AK_OK);
+        }
+    }
+    ak_buf_free(&text);
 }
 
 void ak_out_whole(const char *text)
@@ -166,6 +180,7 @@ static void print_error(const char *label, const char *text)
     write_pending(ak_columns(stdout), true);
     note_error(fflush(stdout) != 0);
     ak_layout_fill(&line, text, ak_columns(stderr), indent, indent);
+    ak_plain_screen(line.data);
     (void)fprintf(stderr, "%s%s\n", label, line.data);
     ak_buf_free(&line);
 }
@@ -245,21 +260,17 @@ const char *ak_style_on(FILE *stream, ak_style style)
 
 const char *ak_show_real(char out[AK_NUMBER_BYTES], double value)
 {
-    if (value == 0 || !isfinite(value)) {
-        (void)snprintf(out, AK_NUMBER_BYTES, "%s", value == 0 ? "-" : "?");
+    if (value == 0) {
+        (void)snprintf(out, AK_NUMBER_BYTES, "-");
         return out;
     }
-    /* Four significant digits: the more digits stand before the point, the fewer follow it. */
-    int decimals = 3 - (int)floor(log10(fabs(value)));
-    decimals = decimals < 0 ? 0 : decimals > 9 ? 9 : decimals;
-    (void)snprintf(out, AK_NUMBER_BYTES, fabs(value) < 1e15 ? "%.*f" : "%.*e", decimals, value);
-    return out;
+    return ak_number_figure(out, value, AK_DIGITS);
 }
 
 const char *ak_show_interval(char out[AK_NUMBER_BYTES], double low, double high)
 {
     char a[AK_NUMBER_BYTES], b[AK_NUMBER_BYTES];
-    if (high <= 0) {
+    if (high <= 0 || !(high > low)) { /* what was recorded has one figure, no interval */
         (void)snprintf(out, AK_NUMBER_BYTES, "-");
         return out;
     }
@@ -268,12 +279,24 @@ const char *ak_show_interval(char out[AK_NUMBER_BYTES], double low, double high)
     return out;
 }
 
+const char *ak_show_spread(char out[AK_NUMBER_BYTES], double low, double high)
+{
+    char interval[AK_NUMBER_BYTES];
+    const char *text = ak_show_interval(interval, low, high);
+    out[0] = 0;
+    if (strcmp(text, "-") != 0) {
+        (void)snprintf(out, AK_NUMBER_BYTES, " (%.44s)", text);
+    }
+    return out;
+}
+
 const char *ak_show_ratio(char out[AK_NUMBER_BYTES], double value)
 {
     if (value <= 0 || !isfinite(value)) {
         (void)snprintf(out, AK_NUMBER_BYTES, "-");
     } else {
-        (void)snprintf(out, AK_NUMBER_BYTES, "%.*fx", value < 10 ? 3 : 1, value);
+        char number[AK_REAL_BYTES];
+        (void)snprintf(out, AK_NUMBER_BYTES, "%sx", ak_number_ratio(number, value));
     }
     return out;
 }

@@ -53,6 +53,8 @@ const char *ak_style_on(FILE *stream, ak_style style);
 /* Four significant digits without an exponent: 1365, 12.34, 0.001234; "-" for 0. */
 const char *ak_show_real(char out[AK_NUMBER_BYTES], double value);
 const char *ak_show_interval(char out[AK_NUMBER_BYTES], double low, double high);
+/* Writes " (LOW .. HIGH)", to stand behind a figure; "" where there is no interval. */
+const char *ak_show_spread(char out[AK_NUMBER_BYTES], double low, double high);
 /* "1.23x"; "-" for 0. */
 const char *ak_show_ratio(char out[AK_NUMBER_BYTES], double value);
 /* The rate of the limit that binds, "0.2081 TFLOP/s" or "39.97 GB/s"; "-" if neither is known.

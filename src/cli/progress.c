@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/layout.h"
+#include "base/plain.h"
 
 #define VALUE_BYTES    120
 #define LINE_MAX_BYTES 512
@@ -72,9 +73,7 @@ static void say(ak_progress *p, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    for (char *c = line; *c != 0; c++) {
-        *c = (unsigned char)*c < 0x20 || *c == 0x7f ? ' ' : *c;
-    }
+    ak_plain_line(line);
     erase(p);
     ak_buf folded = AK_BUF(4 * LINE_MAX_BYTES);
     ak_layout_fill(&folded, line, ak_columns(stderr), 0, HANGING);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/plain.h"
 
 /* Longest cell; a configuration of 64 parameters is shorter. */
 #define CELL_MAX        8192
@@ -24,20 +25,6 @@ void ak_table_begin(ak_table *table, const char *header, ...)
     va_end(args);
 }
 
-/* Replaces control characters, which must not reach the terminal. The C1 ones are C2 80 .. C2 9F in
-   UTF-8. */
-static void clean(char *text)
-{
-    for (unsigned char *p = (unsigned char *)text; *p != 0; p++) {
-        if (*p < 0x20 || *p == 0x7f) {
-            *p = ' ';
-        } else if (*p == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f) {
-            p[0] = ' ';
-            p[1] = ' ';
-        }
-    }
-}
-
 void ak_table_cell(ak_table *table, const char *format, ...)
 {
     char text[CELL_MAX];
@@ -45,7 +32,7 @@ void ak_table_cell(ak_table *table, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    clean(text);
+    ak_plain_line(text);
     void *cells = table->cells;
     if (table->failed ||
         ak_grow(&cells, &table->capacity, table->count + 1, sizeof(char *), NULL) != AK_OK) {

@@ -727,6 +727,28 @@ const char *ak_selection_hint(const ak_selection *selection)
     return seen ? "; --device sim shows those on recordings" : "";
 }
 
+static bool count_hidden(void *context, const ak_trial *trial)
+{
+    (void)trial;
+    *(size_t *)context += 1;
+    return true;
+}
+
+void ak_selection_say_hidden(const ak_selection *selection)
+{
+    ak_archive_filter filter = selection->filter;
+    size_t hidden = 0;
+    if (filter.device != NULL || filter.run != NULL || filter.environment != NULL) {
+        return; /* what was asked for is shown */
+    }
+    filter.device = "sim";
+    (void)ak_archive_each(selection->archive, &filter, count_hidden, &hidden, NULL);
+    if (hidden > 0) {
+        ak_out("%zu trial%s on recordings %s left out; --device sim shows %s\n", hidden,
+               hidden == 1 ? "" : "s", hidden == 1 ? "is" : "are", hidden == 1 ? "it" : "them");
+    }
+}
+
 void ak_selection_close(ak_selection *selection)
 {
     ak_task_close(selection->task);

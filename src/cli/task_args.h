@@ -91,6 +91,8 @@ void ak_selection_close(ak_selection *selection);
 /* Returns what to say if nothing matches: "" or, if trials on recordings would match and were not
    asked for, how to see them. */
 const char *ak_selection_hint(const ak_selection *selection);
+/* Says in a line how many trials on recordings are left out; prints nothing if none is. */
+void ak_selection_say_hidden(const ak_selection *selection);
 
 /* ak_interrupted is set by Ctrl-C and SIGTERM; the second one ends the process at once with 130. */
 extern volatile int ak_interrupted;

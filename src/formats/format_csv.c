@@ -13,6 +13,7 @@
 
 #include "archive/config_text.h"
 #include "base/alloc.h"
+#include "base/csv.h"
 
 /* The samples of a trial take up to 25 bytes each. */
 #define COLUMNS_MAX    128
@@ -63,21 +64,9 @@ static void column_order(int order[COLUMN_COUNT])
 
 static void put_text(ak_buf *out, const char *text)
 {
-    if (text == NULL) {
-        return;
+    if (text != NULL) {
+        ak_csv_text(out, text);
     }
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        ak_buf_puts(out, text);
-        return;
-    }
-    ak_buf_putc(out, '"');
-    for (const char *p = text; *p != 0; p++) {
-        if (*p == '"') {
-            ak_buf_putc(out, '"');
-        }
-        ak_buf_putc(out, *p);
-    }
-    ak_buf_putc(out, '"');
 }
 
 static void put_samples(ak_buf *out, const ak_trial *trial)
@@ -288,7 +277,7 @@ static ak_status get_field(ak_trial *trial, int column, char *cell, const char *
     case AK_FIELD_TEXT:
     case AK_FIELD_NULLABLE:
     case AK_FIELD_FOREIGN:
-        return ak_trial_set(ak_field_text(trial, field), cell, err);
+        return ak_trial_set(ak_field_text(trial, field), ak_csv_read(cell), err);
     case AK_FIELD_INT:
         if (!ak_text_int(&integer, cell) || integer < 0 || integer > INT_MAX) {
             return bad_cell(where, column, "an integer from 0 to 2147483647", cell, err);

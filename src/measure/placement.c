@@ -2,6 +2,7 @@
 #include "measure/placement.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/number.h"
 
@@ -84,10 +85,13 @@ static void describe_efficiency(char out[LINE_BYTES], const ak_placement *p)
 
 static void describe_limits(char out[LINE_BYTES], const ak_placement *p)
 {
-    (void)ak_number_print(out, LINE_BYTES,
-                          "%.4g TFLOP/s of arithmetic (%.4g ms), %.4g GB/s of %s (%.4g ms)",
-                          p->peak_tflops, p->compute_ms, p->bandwidth_gbs,
-                          p->cache ? "cache" : "memory", p->memory_ms);
+    char peak[AK_REAL_BYTES], compute[AK_REAL_BYTES], rate[AK_REAL_BYTES], memory[AK_REAL_BYTES];
+    (void)snprintf(out, LINE_BYTES, "%s TFLOP/s of arithmetic (%s ms), %s GB/s of %s (%s ms)",
+                   ak_number_figure(peak, p->peak_tflops, AK_DIGITS),
+                   ak_number_figure(compute, p->compute_ms, AK_DIGITS),
+                   ak_number_figure(rate, p->bandwidth_gbs, AK_DIGITS),
+                   p->cache ? "cache" : "memory",
+                   ak_number_figure(memory, p->memory_ms, AK_DIGITS));
 }
 
 void ak_placement_describe(const ak_placement *p, ak_placement_visitor visit, void *context)

@@ -6,11 +6,14 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "measure/verdict.h"
 
 #define SENTENCE_MAX (16u << 10)
 /* At most this many changes are listed in the sentence; the table has all. */
 #define CHANGES_TOLD 6
+/* At most this many bytes of the first line of a message. */
+#define REASON_TOLD 300
 
 typedef struct speaker {
     ak_headline *headline;
@@ -33,12 +36,8 @@ static void say(speaker *s, const char *topic, ak_buf *text)
 
 static void print_ratio(ak_buf *out, double ratio)
 {
-    ak_buf_print(out,
-                 ratio < 0.1   ? "%.2g"
-                 : ratio < 10  ? "%.2f"
-                 : ratio < 100 ? "%.1f"
-                               : "%.0f",
-                 ratio);
+    char text[AK_REAL_BYTES];
+    ak_buf_puts(out, ak_number_ratio(text, ratio));
 }
 
 static void print_interval(ak_buf *out, double low, double high)
@@ -55,13 +54,12 @@ static void print_interval(ak_buf *out, double low, double high)
 /* Prints a time with its unit. */
 static void print_ms(ak_buf *out, double ms)
 {
-    if (ms >= 1000) {
-        ak_buf_print(out, "%.4g s", ms / 1000);
-    } else if (ms < 0.1) {
-        ak_buf_print(out, "%.4g µs", ms * 1000);
-    } else {
-        ak_buf_print(out, "%.4g ms", ms);
-    }
+    char text[AK_REAL_BYTES];
+    const double factor = ms >= 1000 ? 1e-3 : ms < 0.1 ? 1e3 : 1;
+    ak_buf_print(out, "%s %s", ak_number_figure(text, ms * factor, AK_DIGITS),
+                 ms >= 1000 ? "s"
+                 : ms < 0.1 ? "µs"
+                            : "ms");
 }
 
 /* ---- against others -------------------------------------------------------------------------- */
@@ -235,18 +233,44 @@ static void say_best(speaker *s)
     say(s, "best", &text);
 }
 
+/* A default that failed is what everybody runs who does not tune. */
+static void say_default(speaker *s)
+{
+    ak_buf text = AK_BUF(SENTENCE_MAX);
+    const ak_trial *failed = s->model->default_failed;
+    if (failed != NULL) {
+        const char *reason = failed->reason == NULL ? "" : failed->reason;
+        ak_buf_puts(&text, "The default configuration failed (");
+        for (const char *p = ak_trial_status_text(failed->status); *p != 0; p++) {
+            ak_buf_putc(&text, *p == '_' ? ' ' : *p);
+        }
+        size_t length = strcspn(reason, "\n");
+        length = length < REASON_TOLD ? length : REASON_TOLD;
+        while (length > 0 && ((unsigned char)reason[length] & 0xc0) == 0x80) {
+            length--; /* not in the middle of a character */
+        }
+        ak_buf_print(&text, ")%s%.*s%s", length == 0 ? "" : ": ", (int)length, reason,
+                     length == 0 || reason[length - 1] != '.' ? "." : "");
+    }
+    say(s, "default", &text);
+}
+
 static void say_roofline(speaker *s)
 {
+    char rate[AK_REAL_BYTES], limit[AK_REAL_BYTES];
     ak_buf text = AK_BUF(SENTENCE_MAX);
     const ak_placement *p = &s->model->best.placement;
     if (s->model->best.found && p->efficiency > 0) {
         ak_buf_print(&text, "It reaches %.1f %% of the roofline", p->efficiency * 100);
         if (p->memory_bound && p->bandwidth_gbs > 0) {
-            ak_buf_print(&text, ": %.4g of the %.4g GB/s of %s, which is the limit.", p->gbs,
-                         p->bandwidth_gbs, p->cache ? "a cache" : "memory");
+            ak_buf_print(&text, ": %s of the %s GB/s of %s, which is the limit.",
+                         ak_number_figure(rate, p->gbs, AK_DIGITS),
+                         ak_number_figure(limit, p->bandwidth_gbs, AK_DIGITS),
+                         p->cache ? "a cache" : "memory");
         } else if (!p->memory_bound && p->peak_tflops > 0) {
-            ak_buf_print(&text, ": %.4g of the %.4g TFLOP/s of arithmetic, which is the limit.",
-                         p->tflops, p->peak_tflops);
+            ak_buf_print(&text, ": %s of the %s TFLOP/s of arithmetic, which is the limit.",
+                         ak_number_figure(rate, p->tflops, AK_DIGITS),
+                         ak_number_figure(limit, p->peak_tflops, AK_DIGITS));
         } else {
             ak_buf_print(&text, ", bound by %s.", p->memory_bound ? "memory" : "compute");
         }
@@ -268,10 +292,13 @@ static void print_change(ak_buf *out, const ak_report_change *change)
     }
     ak_buf_puts(out, " (");
     print_ratio(out, change->speed);
-    ak_buf_puts(out, " times as fast, ");
-    print_ratio(out, change->least);
-    ak_buf_puts(out, " to ");
-    print_ratio(out, change->greatest);
+    ak_buf_puts(out, " times as fast");
+    if (change->greatest > change->least) { /* one pair of recorded times is one figure */
+        ak_buf_puts(out, ", ");
+        print_ratio(out, change->least);
+        ak_buf_puts(out, " to ");
+        print_ratio(out, change->greatest);
+    }
     ak_buf_print(out, " in %zu pair%s)", change->pairs, plural);
 }
 
@@ -300,7 +327,8 @@ static void put_duration(ak_buf *text, double seconds)
 {
     const long long minutes = (long long)(seconds / 60 + 0.5);
     if (seconds < 120) {
-        ak_buf_print(text, "%.3g s", seconds);
+        char figure[AK_REAL_BYTES];
+        ak_buf_print(text, "%s s", ak_number_figure(figure, seconds, AK_DIGITS_DURATION));
     } else if (minutes < 120) {
         ak_buf_print(text, "%lld min", minutes);
     } else {
@@ -410,6 +438,7 @@ ak_status ak_headline_of(ak_headline *out, const ak_report_model *model, ak_erro
     if (model->best.found) {
         say_speeds(&s);
     }
+    say_default(&s);
     say_roofline(&s);
     say_changes(&s);
     say_search(&s);

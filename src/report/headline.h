@@ -6,7 +6,7 @@
 
 #include "report/report.h"
 
-#define AK_HEADLINE_MAX 8
+#define AK_HEADLINE_MAX 10
 
 typedef struct ak_headline {
     const char *topic[AK_HEADLINE_MAX]; /* "best", "roofline", ...; constants */

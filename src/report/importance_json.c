@@ -45,16 +45,17 @@ static json_t *parameter_json(const ak_importance *importance, size_t i)
 static json_t *pair_json(const ak_importance *importance, size_t i)
 {
     const ak_importance_pair *pair = &importance->pairs[i];
-    return json_pack("{s:[s,s], s:f}", "parameters", importance->parameters[pair->a].name,
-                     importance->parameters[pair->b].name, "share", pair->share);
+    return json_pack("{s:[s,s], s:o}", "parameters", importance->parameters[pair->a].name,
+                     importance->parameters[pair->b].name, "share", ak_json_real(pair->share));
 }
 
 static json_t *region_json(const ak_importance_region *region)
 {
-    return region->text == NULL ? json_null()
-                                : json_pack("{s:s, s:f, s:I, s:I}", "where", region->text, "ratio",
-                                            region->ratio, "trials", (json_int_t)region->trials,
-                                            "others", (json_int_t)region->others);
+    return region->text == NULL
+               ? json_null()
+               : json_pack("{s:s, s:o, s:I, s:I}", "where", region->text, "ratio",
+                           ak_json_real(region->ratio), "trials", (json_int_t)region->trials,
+                           "others", (json_int_t)region->others);
 }
 
 static json_t *list_of(const ak_importance *importance, size_t count,

@@ -85,21 +85,16 @@ static ak_status headline_json(json_t **out, const ak_report_model *model, ak_er
     return AK_OK;
 }
 
-static json_t *known(double value)
-{
-    return value > 0 ? json_real(value) : json_null();
-}
-
 static json_t *changes_json(const ak_report_model *model)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < model->change_count; i++) {
         const ak_report_change *c = &model->changes[i];
-        if (json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o}",
-                                                  "parameter", c->name, "from", c->from, "to",
-                                                  c->to, "pairs", (json_int_t)c->pairs, "speed",
-                                                  known(c->speed), "least", known(c->least),
-                                                  "greatest", known(c->greatest))) != 0) {
+        if (json_array_append_new(
+                list, json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o}", "parameter", c->name, "from",
+                                c->from, "to", c->to, "pairs", (json_int_t)c->pairs, "speed",
+                                ak_json_known(c->speed), "least", ak_json_known(c->least),
+                                "greatest", ak_json_known(c->greatest))) != 0) {
             json_decref(list);
             return NULL;
         }

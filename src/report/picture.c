@@ -12,13 +12,12 @@
 
 static void print_ms(ak_buf *out, double ms)
 {
-    ak_buf_print(out,
-                 ms >= 1000 ? "%.4g s"
-                 : ms < 0.1 ? "%.4g µs"
-                            : "%.4g ms",
-                 ms >= 1000 ? ms / 1000
-                 : ms < 0.1 ? ms * 1000
-                            : ms);
+    char text[AK_REAL_BYTES];
+    const double factor = ms >= 1000 ? 1e-3 : ms < 0.1 ? 1e3 : 1;
+    ak_buf_print(out, "%s %s", ak_number_figure(text, ms * factor, AK_DIGITS),
+                 ms >= 1000 ? "s"
+                 : ms < 0.1 ? "µs"
+                            : "ms");
 }
 
 /* Returns the best time of the first `evaluations`; 0: none was successful. */
@@ -106,20 +105,24 @@ static void print_legend(ak_buf *out, const ak_report_model *model)
     size_t i, library = 0;
     const json_t *one;
     const ak_placement *roof = &model->best.placement;
-    ak_buf_print(out, "* best, %.4g TFLOP/s", model->best.tflops);
+    char text[AK_REAL_BYTES], other[AK_REAL_BYTES];
+    ak_buf_print(out, "* best, %s TFLOP/s", ak_number_figure(text, model->best.tflops, AK_DIGITS));
     if (model->ok_count > 0) {
         ak_buf_puts(out, "   . configurations");
     }
     json_array_foreach(json_object_get(model->result, "contestants"), i, one)
     {
         if (is_library(one)) {
-            ak_buf_print(out, "\n%c %.50s, %.4g TFLOP/s", sign_of(library),
-                         ak_json_text_at(one, "name"), ak_json_number_at(one, "tflops"));
+            ak_buf_print(out, "\n%c %.50s, %s TFLOP/s", sign_of(library),
+                         ak_json_text_at(one, "name"),
+                         ak_number_figure(text, ak_json_number_at(one, "tflops"), AK_DIGITS));
             library++;
         }
     }
-    ak_buf_print(out, "\n/ %s, %.4g GB/s   - arithmetic, %.4g TFLOP/s\n",
-                 roof->cache ? "a cache" : "memory", roof->bandwidth_gbs, roof->peak_tflops);
+    ak_buf_print(out, "\n/ %s, %s GB/s   - arithmetic, %s TFLOP/s\n",
+                 roof->cache ? "a cache" : "memory",
+                 ak_number_figure(text, roof->bandwidth_gbs, AK_DIGITS),
+                 ak_number_figure(other, roof->peak_tflops, AK_DIGITS));
 }
 
 static void print_plane(ak_buf *out, const plane *p, double intensity)

@@ -9,6 +9,7 @@
 #define AK_REPORT_REPORT_H
 
 #include "archive/archive.h"
+#include "base/alive.h"
 #include "report/changes.h"
 #include "report/importance.h"
 
@@ -88,14 +89,18 @@ typedef struct ak_report_model {
     const char *baseline, *baseline_version; /* NULL: none */
     double baseline_ms;
     ak_report_best best;
-    const char *default_config;    /* NULL: not known */
-    const ak_trial *default_trial; /* its first successful trial in this run; NULL: none */
-    ak_matrix matrix;              /* the configurations of the trials */
-    ak_report_change *changes;     /* changes of the best from the default */
+    const char *default_config;     /* NULL: not known */
+    const ak_trial *default_trial;  /* its first successful trial in this run; NULL: none */
+    const ak_trial *default_failed; /* its first trial, if it has no successful one; NULL: none */
+    ak_matrix matrix;               /* the configurations of the trials */
+    ak_report_change *changes;      /* changes of the best from the default */
     size_t change_count;
     json_t *conversation, *worth; /* the JSON of ak_llm_conversation and ak_llm_worth; NULL: no
                                      language model was asked */
+    json_t *paths;                /* where the files lie that the options name; NULL: not known */
     char *command;                /* command that repeats the run */
+    const char *missing; /* the file of the command whose folder is not known; NULL: none */
+    ak_alive alive;      /* of a run that has not ended: whether it still runs */
     char *changed; /* place of the kernel, if it has changed since; NULL: it has not, or that is not
                       known */
 } ak_report_model;
@@ -107,6 +112,9 @@ void ak_report_model_clear(ak_report_model *model);
    its run and its options. */
 ak_status ak_report_command(ak_report_model *model, ak_error *err);
 
+/* Returns the seconds of the run that belong to no stage of a trial: starting, making the
+   reference, the finish. 0 if that is not known, or if stages that overlap hide it. */
+double ak_report_rest(const ak_report_model *model);
 /* Returns the object of the json report. NULL: no memory. */
 json_t *ak_report_object(const ak_report_model *model);
 

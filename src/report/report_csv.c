@@ -2,21 +2,7 @@
    value. `export --format csv` writes a row for each trial instead. */
 #include "report/section.h"
 
-#include <string.h>
-
-static void put_value(ak_buf *out, const char *text)
-{
-    if (strpbrk(text, ",\"") == NULL) {
-        ak_buf_puts(out, text);
-        return;
-    }
-    ak_buf_putc(out, '"');
-    for (; *text != 0; text++) {
-        ak_buf_puts(out, *text == '"' ? "\"" : "");
-        ak_buf_putc(out, *text);
-    }
-    ak_buf_putc(out, '"');
-}
+#include "base/csv.h"
 
 static void put_sheet(ak_buf *out, const ak_section *section)
 {
@@ -26,11 +12,11 @@ static void put_sheet(ak_buf *out, const ak_section *section)
         if (pairs && c == 0) {
             continue; /* the label became the name of the column */
         }
-        put_value(out, section->title);
+        ak_csv_text(out, section->title);
         ak_buf_print(out, ",%zu,", row + 1);
-        put_value(out, pairs ? section->cells[i - 1] : section->headers[c]);
+        ak_csv_text(out, pairs ? section->cells[i - 1] : section->headers[c]);
         ak_buf_putc(out, ',');
-        put_value(out, section->cells[i]);
+        ak_csv_text(out, section->cells[i]);
         ak_buf_putc(out, '\n');
     }
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/asset.h"
+#include "base/plain.h"
 
 #define ECHARTS "third_party/echarts/echarts.min.js"
 
@@ -132,6 +133,9 @@ static ak_status render(ak_buf *out, const ak_report_model *model, size_t width,
     }
     ak_buf_print(&title, "autokernel: %.500s %.500s on %.500s", model->run.kernel, model->run.size,
                  model->run.device);
+    if (title.length > 0) {
+        ak_plain_line(title.data);
+    }
     status = ak_page_print(out, title.data, data, err);
     ak_buf_free(&title);
     json_decref(data);

@@ -6,26 +6,41 @@
 /* Format characters of json_pack: "s?" takes a text or NULL, "o?" a value or NULL, which it then
    owns. */
 
-static json_t *measured(double value)
+/* Returns what is known of the end of the run. */
+static const char *state_of(const ak_report_model *model)
 {
-    return value > 0 ? json_real(value) : json_null();
-}
-
-static json_t *interval(double low, double high)
-{
-    return high > 0 ? json_pack("[f, f]", low, high) : json_null();
+    return model->run.ended != NULL       ? "ended"
+           : model->run.imported          ? "imported"
+           : model->alive == AK_ALIVE_YES ? "running"
+           : model->alive == AK_ALIVE_NO  ? "killed"
+                                          : "unknown";
 }
 
 static json_t *run_of(const ak_report_model *model)
 {
     const ak_run *run = &model->run;
     return json_pack(
-        "{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:O?, s:O?, s:b}", "id",
-        run->id, "started", run->started, "ended", run->ended, "kernel", run->kernel,
+        "{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:O?, s:O?, s:b, s:s}",
+        "id", run->id, "started", run->started, "ended", run->ended, "kernel", run->kernel,
         "implementation", run->implementation, "device", run->device, "size", run->size, "dtype",
         run->dtype, "choices", run->choices, "objective", model->objective, "strategy",
         run->strategy, "environment", run->environment, "asked", model->options,
-        "environment_words", model->environment, "kernel_changed", model->changed != NULL);
+        "environment_words", model->environment, "kernel_changed", model->changed != NULL, "state",
+        state_of(model));
+}
+
+/* Returns the default configuration and what became of it; null if it is not known. */
+static json_t *default_of(const ak_report_model *model)
+{
+    const ak_trial *failed = model->default_failed, *trial = model->default_trial;
+    const char *status = failed != NULL  ? ak_trial_status_text(failed->status)
+                         : trial != NULL ? "ok"
+                                         : NULL;
+    return model->default_config == NULL
+               ? json_null()
+               : json_pack("{s:s, s:s?, s:s?, s:o}", "config", model->default_config, "status",
+                           status, "reason", failed == NULL ? NULL : failed->reason, "ms",
+                           ak_json_known(trial == NULL ? 0 : trial->median_ms));
 }
 
 static json_t *counts_of(const ak_report_model *model)
@@ -51,7 +66,7 @@ static json_t *baseline_of(const ak_report_model *model)
     return model->baseline == NULL
                ? json_null()
                : json_pack("{s:s, s:s?, s:o}", "name", model->baseline, "version",
-                           model->baseline_version, "ms", measured(model->baseline_ms));
+                           model->baseline_version, "ms", ak_json_known(model->baseline_ms));
 }
 
 static json_t *best_of(const ak_report_model *model)
@@ -63,18 +78,18 @@ static json_t *best_of(const ak_report_model *model)
     }
     json_t *author =
         trial == NULL ? json_null()
-                      : json_pack("{s:s?, s:s?, s:i, s:o, s:f, s:I}", "strategy", trial->strategy,
+                      : json_pack("{s:s?, s:s?, s:i, s:o, s:o, s:I}", "strategy", trial->strategy,
                                   "model", trial->model, "generation", trial->generation, "parent",
                                   trial->parent == 0 ? json_null() : json_integer(trial->parent),
-                                  "predicted_gain", trial->predicted_gain, "evaluation",
-                                  (json_int_t)best->evaluation);
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:s, s:o, s:o}", "config",
-                     best->config, "ms", measured(best->ms), "ci_ms",
-                     interval(best->low_ms, best->high_ms), "tflops", measured(best->tflops), "gbs",
-                     measured(best->gbs), "efficiency", measured(best->efficiency), "speedup",
-                     measured(best->speedup), "bound", trial == NULL ? NULL : trial->bound,
-                     "measured", best->from_finish ? "finish" : "search", "trial",
-                     trial == NULL ? json_null() : json_integer(trial->id), "proposed_by", author);
+                                  "predicted_gain", ak_json_real(trial->predicted_gain),
+                                  "evaluation", (json_int_t)best->evaluation);
+    return json_pack(
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:s, s:o, s:o}", "config", best->config, "ms",
+        ak_json_known(best->ms), "ci_ms", ak_json_interval(best->low_ms, best->high_ms), "tflops",
+        ak_json_known(best->tflops), "gbs", ak_json_known(best->gbs), "efficiency",
+        ak_json_known(best->efficiency), "speedup", ak_json_known(best->speedup), "bound",
+        trial == NULL ? NULL : trial->bound, "measured", best->from_finish ? "finish" : "search",
+        "trial", trial == NULL ? json_null() : json_integer(trial->id), "proposed_by", author);
 }
 
 /* Fills an array of `count` items; NULL if an item cannot be made. */
@@ -96,11 +111,11 @@ static json_t *array_of(const ak_report_model *model, size_t count,
 static json_t *top_item(const ak_report_model *model, size_t i)
 {
     const ak_trial *trial = model->ranking[i];
-    return json_pack("{s:I, s:s, s:f, s:o, s:o, s:o, s:o, s:s?}", "trial", (json_int_t)trial->id,
-                     "config", trial->config, "ms", trial->median_ms, "ci_ms",
-                     interval(trial->ci_low_ms, trial->ci_high_ms), "tflops",
-                     measured(trial->tflops), "gbs", measured(trial->gbs), "efficiency",
-                     measured(trial->efficiency), "strategy", trial->strategy);
+    return json_pack("{s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:s?}", "trial", (json_int_t)trial->id,
+                     "config", trial->config, "ms", ak_json_known(trial->median_ms), "ci_ms",
+                     ak_json_interval(trial->ci_low_ms, trial->ci_high_ms), "tflops",
+                     ak_json_known(trial->tflops), "gbs", ak_json_known(trial->gbs), "efficiency",
+                     ak_json_known(trial->efficiency), "strategy", trial->strategy);
 }
 
 static json_t *failure_item(const ak_report_model *model, size_t i)
@@ -114,8 +129,8 @@ static json_t *failure_item(const ak_report_model *model, size_t i)
 static json_t *step_item(const ak_report_model *model, size_t i)
 {
     const ak_report_step *step = &model->steps[i];
-    return json_pack("{s:I, s:f, s:s}", "evaluation", (json_int_t)step->evaluation, "ms",
-                     step->trial->median_ms, "config", step->trial->config);
+    return json_pack("{s:I, s:o, s:s}", "evaluation", (json_int_t)step->evaluation, "ms",
+                     ak_json_known(step->trial->median_ms), "config", step->trial->config);
 }
 
 static json_t *author_item(const ak_report_model *model, size_t i)
@@ -124,7 +139,7 @@ static json_t *author_item(const ak_report_model *model, size_t i)
     return json_pack("{s:s, s:s?, s:I, s:I, s:o}", "strategy", author->strategy, "model",
                      *author->model == 0 ? NULL : author->model, "proposed",
                      (json_int_t)author->proposed, "ok", (json_int_t)author->ok, "best_ms",
-                     measured(author->best_ms));
+                     ak_json_known(author->best_ms));
 }
 
 static json_t *device_item(const ak_report_model *model, size_t i)
@@ -133,8 +148,8 @@ static json_t *device_item(const ak_report_model *model, size_t i)
     double mhz = device->clocked > 0 ? device->mhz / (double)device->clocked : 0;
     return json_pack("{s:s, s:s?, s:I, s:I, s:o, s:o}", "device", device->name, "uuid",
                      *device->uuid == 0 ? NULL : device->uuid, "trials", (json_int_t)device->trials,
-                     "ok", (json_int_t)device->ok, "best_ms", measured(device->best_ms),
-                     "sm_clock_mhz", measured(mhz));
+                     "ok", (json_int_t)device->ok, "best_ms", ak_json_known(device->best_ms),
+                     "sm_clock_mhz", ak_json_known(mhz));
 }
 
 static json_t *value_item(const ak_report_model *model, size_t i)
@@ -146,10 +161,11 @@ static json_t *value_item(const ak_report_model *model, size_t i)
 
 static json_t *seconds_of(const ak_report_model *model)
 {
-    return json_pack("{s:o, s:f, s:f, s:f, s:f, s:f}", "wall", measured(model->seconds), "propose",
-                     (double)model->propose_ns / 1e9, "compile", (double)model->compile_ns / 1e9,
-                     "check", (double)model->check_ns / 1e9, "measure",
-                     (double)model->measure_ns / 1e9, "overhead", (double)model->overhead_ns / 1e9);
+    return json_pack("{s:o, s:f, s:f, s:f, s:f, s:f, s:f}", "wall", ak_json_known(model->seconds),
+                     "propose", (double)model->propose_ns / 1e9, "compile",
+                     (double)model->compile_ns / 1e9, "check", (double)model->check_ns / 1e9,
+                     "measure", (double)model->measure_ns / 1e9, "overhead",
+                     (double)model->overhead_ns / 1e9, "rest", ak_report_rest(model));
 }
 
 static json_t *evaluation(size_t n)
@@ -181,6 +197,7 @@ json_t *ak_report_object(const ak_report_model *model)
         ak_json_set(report, "run", run_of(model)) &&
         ak_json_set(report, "trials", counts_of(model)) &&
         ak_json_set(report, "best", best_of(model)) &&
+        ak_json_set(report, "default", default_of(model)) &&
         ak_json_set(report, "roofline",
                     model->best.found ? ak_placement_json(&model->best.placement) : json_null()) &&
         ak_json_set(report, "baseline", baseline_of(model)) &&
@@ -204,6 +221,7 @@ json_t *ak_report_object(const ak_report_model *model)
         ak_json_set(report, "seconds", seconds_of(model)) &&
         ak_json_set(report, "proposers", array_of(model, model->author_count, author_item)) &&
         ak_json_set_text(report, "command", model->command) &&
+        ak_json_set_text(report, "command_beside", model->missing) &&
         ak_json_set_text(report, "autokernel", AK_VERSION);
     if (!good) {
         json_decref(report);

@@ -10,6 +10,19 @@ static const char *text(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
+/* Returns an option that names a file: as a path, if the archive knows where the file lies. */
+static const char *file(const ak_report_model *model, const char *key)
+{
+    const char *path = text(model->paths, key);
+    return path != NULL ? path : text(model->options, key);
+}
+
+static const json_t *list_of_files(const ak_report_model *model, const char *key)
+{
+    const json_t *paths = json_object_get(model->paths, key);
+    return paths != NULL ? paths : json_object_get(model->options, key);
+}
+
 static void option(ak_buf *out, const char *flag, const char *value)
 {
     if (value == NULL || *value == 0) {
@@ -73,13 +86,14 @@ ak_status ak_report_command(ak_report_model *model, ak_error *err)
         const char *devices = text(model->options, "device"); /* all devices that shared the
                                                                  trials */
         const char *device = devices == NULL ? run->device : devices;
-        const char *recording = text(model->options, "recording"); /* the name of its file */
-        char place[AK_PATH_MAX];
+        const char *recording = file(model, "recording");
+        const char *kernel = text(model->paths, "kernel"); /* NULL: a built-in one */
+        char place[AK_PATH_MAX + 8];
         (void)snprintf(place, sizeof place, "sim:%s", recording == NULL ? "" : recording);
         /* A recording opened without its kernel has a space only, named like the kernel. */
         bool alone = recording != NULL && run->kernel != NULL && run->implementation != NULL &&
                      strcmp(run->kernel, run->implementation) == 0;
-        option(&out, "", alone ? recording : run->kernel);
+        option(&out, "", alone ? recording : kernel != NULL ? kernel : run->kernel);
         option(&out, "--impl", alone ? NULL : run->implementation);
         option(&out, "--device", alone ? "sim" : recording != NULL ? place : device);
         const char *sizes = text(model->options, "sizes");
@@ -99,13 +113,13 @@ ak_status ak_report_command(ak_report_model *model, ak_error *err)
         if (json_is_true(json_object_get(model->options, "sanitize"))) {
             option(&out, "", "--sanitize");
         }
-        list_option(&out, "--like", json_object_get(model->options, "like"));
+        list_option(&out, "--like", list_of_files(model, "like"));
         number_option(&out, "--seed", model->options, "seed");
         option(&out, "--libraries", text(model->options, "libraries"));
         option(&out, "--protocol", text(model->options, "protocol"));
         number_option(&out, "--threads", model->options, "threads");
-        option(&out, "--llm", text(model->options, "llm"));
-        option(&out, "--llm-replay", text(model->options, "llm_replay"));
+        option(&out, "--llm", file(model, "llm"));
+        option(&out, "--llm-replay", file(model, "llm_replay"));
         option(&out, "--llm-effort", text(model->options, "llm_effort"));
         option(&out, "--llm-share", text(model->options, "llm_share"));
         number_option(&out, "--llm-budget", model->options, "llm_budget");

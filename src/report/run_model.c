@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "archive/config_text.h"
+#include "archive/overview.h"
 #include "base/alloc.h"
 #include "base/map.h"
 #include "measure/placement.h"
@@ -90,6 +91,14 @@ static ak_status rank(ak_report_model *model, ak_error *err)
     model->top_count = model->ok_count / 10 < TOP_MIN ? TOP_MIN : model->ok_count / 10;
     model->top_count = model->top_count < model->ok_count ? model->top_count : model->ok_count;
     return AK_OK;
+}
+
+double ak_report_rest(const ak_report_model *model)
+{
+    double stages = (double)(model->propose_ns + model->compile_ns + model->check_ns +
+                             model->measure_ns + model->overhead_ns);
+    double rest = model->seconds - stages / 1e9;
+    return rest > 0 ? rest : 0;
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -414,7 +423,11 @@ static void find_default(ak_report_model *model)
                       : strcmp(trial->config, model->default_config) == 0;
         model->default_trial = is && trial->status == AK_TRIAL_OK ? trial : NULL;
         model->default_config = is ? trial->config : model->default_config;
+        if (is && trial->status != AK_TRIAL_OK && model->default_failed == NULL) {
+            model->default_failed = trial;
+        }
     }
+    model->default_failed = model->default_trial == NULL ? model->default_failed : NULL;
 }
 
 static ak_status compare_with_default(ak_report_model *model, ak_error *err)
@@ -447,9 +460,21 @@ static ak_status read_record(ak_report_model *model, ak_error *err)
         model->baseline = text(baseline, "name");
         model->baseline_version = text(baseline, "version");
         model->baseline_ms = number(baseline, "ms");
-        status = ak_report_command(model, err);
     }
     return status;
+}
+
+/* Reads what the archive knows of this machine: where the files of the run lie, and whether its
+   process still runs. */
+static ak_status read_whereabouts(ak_report_model *model, ak_archive *archive, ak_error *err)
+{
+    char *process = NULL;
+    AK_DO(ak_archive_whereabouts(&process, &model->paths, archive, model->run.id, err));
+    model->alive = process == NULL ? AK_ALIVE_UNKNOWN : ak_alive_check(process);
+    ak_free(process);
+    const char *recording = text(model->options, "recording");
+    model->missing = text(model->paths, "recording") == NULL ? recording : NULL;
+    return ak_report_command(model, err);
 }
 
 /* Runs one of the groupings with a map of its own. */
@@ -518,6 +543,7 @@ ak_status ak_report_gather(ak_report_model *out, ak_archive *archive, const char
     AK_TRY(with_map(compare_values, &model, err));
     AK_TRY(ak_importance_of(&model.importance, model.trials, model.count, err));
     AK_TRY(read_record(&model, err));
+    AK_TRY(read_whereabouts(&model, archive, err));
     AK_TRY(read_calls(&model, archive, err));
     AK_TRY(look_for_changes(&model, archive, err));
     choose_best(&model);
@@ -548,6 +574,7 @@ void ak_report_model_clear(ak_report_model *model)
     json_decref(model->options);
     json_decref(model->result);
     json_decref(model->environment);
+    json_decref(model->paths);
     ak_free(model->trials);
     ak_free(model->ranking);
     ak_free(model->failures);

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
+#include "base/plain.h"
 #include "base/utf8.h"
 
 void ak_section_begin(ak_section_builder *b, const char *title, size_t columns)
@@ -19,20 +20,6 @@ void ak_section_column(ak_section_builder *b, size_t at, const char *header, boo
 {
     b->section->headers[at] = header;
     b->section->right[at] = right;
-}
-
-/* Replaces control characters by blanks, so that no compiler's message can steer a terminal. Those
-   of C1 are two bytes in UTF-8. */
-static void blank_controls(char *text)
-{
-    for (unsigned char *p = (unsigned char *)text; *p != 0; p++) {
-        if (*p < 0x20 || *p == 0x7f) {
-            *p = ' ';
-        } else if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f) {
-            p[0] = ' ';
-            p[1] = ' ';
-        }
-    }
 }
 
 void ak_section_cell(ak_section_builder *b, const char *text)
@@ -49,7 +36,7 @@ void ak_section_cell(ak_section_builder *b, const char *text)
                                        sizeof(char *), b->err);
     b->section->cells = cells;
     if (b->status == AK_OK) {
-        blank_controls(kept);
+        ak_plain_line(kept);
         b->section->cells[b->section->cell_count++] = kept;
     }
 }
@@ -116,6 +103,9 @@ void ak_section_notef(ak_section_builder *b, const char *format, ...)
     if (kept == NULL && b->status == AK_OK) {
         b->status = ak_fail_memory(b->err);
     }
+    if (kept != NULL) {
+        ak_plain_line(kept);
+    }
     b->section->note = kept;
     ak_buf_free(&out);
 }
@@ -137,7 +127,7 @@ void ak_section_picture(ak_section_builder *b, ak_buf *picture)
         while (kept != NULL && *kept != 0) {
             char *line_end = kept + strcspn(kept, "\n"), after = *line_end;
             *line_end = 0;
-            blank_controls(kept);
+            ak_plain_line(kept);
             *line_end = after;
             kept = line_end + (after == 0 ? 0 : 1);
         }
@@ -145,7 +135,35 @@ void ak_section_picture(ak_section_builder *b, ak_buf *picture)
     ak_buf_free(picture);
 }
 
-void ak_section_ms(ak_section_builder *b, double ms)
+void ak_section_value(ak_section_builder *b, double value)
 {
-    ak_section_figure(b, ms >= 1000 ? "%.6g" : "%.4g", ms);
+    char text[AK_REAL_BYTES];
+    ak_section_cell(b, value > 0 ? ak_number_figure(text, value, AK_DIGITS) : "-");
+}
+
+void ak_section_ratio(ak_section_builder *b, double ratio, const char *words)
+{
+    char text[AK_REAL_BYTES];
+    if (ratio > 0) {
+        ak_section_cellf(b, "%s%s", ak_number_ratio(text, ratio), words);
+    } else {
+        ak_section_cell(b, "-");
+    }
+}
+
+void ak_section_seconds(ak_section_builder *b, double seconds)
+{
+    char text[AK_REAL_BYTES];
+    ak_section_cell(b, ak_number_figure(text, seconds, AK_DIGITS_DURATION));
+}
+
+void ak_section_interval(ak_section_builder *b, double low, double high)
+{
+    char from[AK_REAL_BYTES], to[AK_REAL_BYTES];
+    if (low > 0 && high > low) {
+        ak_section_cellf(b, "%s .. %s", ak_number_figure(from, low, AK_DIGITS),
+                         ak_number_figure(to, high, AK_DIGITS));
+    } else {
+        ak_section_cell(b, "-");
+    }
 }

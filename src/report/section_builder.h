@@ -28,11 +28,16 @@ void ak_section_cellf(ak_section_builder *b, const char *format, ...)
 void ak_section_pair(ak_section_builder *b, const char *label, const char *text);
 void ak_section_pairf(ak_section_builder *b, const char *label, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Adds a positive number, or "-". */
+/* Adds a positive number, or "-": a count or a share. */
 void ak_section_figure(ak_section_builder *b, const char *format, double value);
 
-/* Adds a time in milliseconds, with as many digits as it is worth, or "-". */
-void ak_section_ms(ak_section_builder *b, double ms);
+/* Add what number.h says how to show, or "-" if it is not positive: what was measured, the ratio of
+   two speeds with words behind it, how many seconds something took. */
+void ak_section_value(ak_section_builder *b, double value);
+void ak_section_ratio(ak_section_builder *b, double ratio, const char *words);
+void ak_section_seconds(ak_section_builder *b, double seconds);
+/* Adds an interval, or "-" where there is none: what was recorded is one figure, with no spread. */
+void ak_section_interval(ak_section_builder *b, double low, double high);
 
 /* Add the sections of the files section_NAME.c. */
 void ak_sections_add_words(ak_section_builder *b, const ak_report_model *model);

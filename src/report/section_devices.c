@@ -42,7 +42,7 @@ void ak_sections_add_devices(ak_section_builder *b, const ak_report_model *model
         ak_section_cell(b, device->name);
         ak_section_cellf(b, "%zu", device->trials);
         ak_section_cellf(b, "%zu", device->ok);
-        ak_section_ms(b, device->best_ms);
+        ak_section_value(b, device->best_ms);
         ak_section_figure(b, "%.0f",
                           device->clocked > 0 ? device->mhz / (double)device->clocked : 0);
         ak_section_cell(b, device->uuid);

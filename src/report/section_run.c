@@ -55,11 +55,15 @@ static void add_run(ak_section_builder *b, const ak_report_model *model)
     }
     ak_section_pair(b, "reference", ak_json_text_at(model->result, "checked_against"));
     ak_section_pair(b, "strategy", run->strategy);
-    ak_section_pair(b, "started", run->started);
+    const bool recorded = run->device != NULL && strncmp(run->device, "sim:", 4) == 0;
+    ak_section_pairf(b, "started", "%s%s", run->started,
+                     recorded ? " (the clock of a recording begins in 1970)" : "");
     ak_section_pair(b, "ended",
-                    run->ended != NULL ? run->ended
-                    : run->imported    ? "not recorded (imported)"
-                                       : "not recorded (still running, or killed)");
+                    run->ended != NULL             ? run->ended
+                    : run->imported                ? "not recorded (imported)"
+                    : model->alive == AK_ALIVE_YES ? "not yet (still running)"
+                    : model->alive == AK_ALIVE_NO  ? "never (killed)"
+                                                   : "not recorded (still running, or killed)");
     const char *stopped = json_string_value(json_object_get(model->result, "stopped_by"));
     ak_section_pair(b, "stopped by", stopped);
     if (model->environment == NULL) { /* an imported run has only the hash */
@@ -97,17 +101,20 @@ static void add_llm(ak_section_builder *b, const ak_report_model *model)
     }
 }
 
-#define RATE_BYTES 48
+#define RATE_BYTES 96
 
 /* Writes both rates, the one that binds first. */
 static const char *show_rate(char out[RATE_BYTES], double tflops, double gbs, bool memory)
 {
+    char first[AK_REAL_BYTES], second[AK_REAL_BYTES];
+    (void)ak_number_figure(first, tflops, AK_DIGITS);
+    (void)ak_number_figure(second, gbs, AK_DIGITS);
     if (tflops > 0 && gbs > 0 && !memory) {
-        (void)ak_number_print(out, RATE_BYTES, "%.4g TFLOP/s, %.4g GB/s", tflops, gbs);
+        (void)snprintf(out, RATE_BYTES, "%s TFLOP/s, %s GB/s", first, second);
     } else if (tflops > 0 && !(gbs > 0)) {
-        (void)ak_number_print(out, RATE_BYTES, "%.4g TFLOP/s", tflops);
+        (void)snprintf(out, RATE_BYTES, "%s TFLOP/s", first);
     } else {
-        (void)ak_number_print(out, RATE_BYTES, "%.4g GB/s", gbs);
+        (void)snprintf(out, RATE_BYTES, "%s GB/s", second);
     }
     return out;
 }
@@ -120,7 +127,7 @@ static void add_fact(void *builder, const char *name, const char *text)
 /* This function is long because it lists the facts of the best, each of which may be missing. */
 static void add_best(ak_section_builder *b, const ak_report_model *model)
 {
-    char rate[RATE_BYTES];
+    char rate[RATE_BYTES], ms[AK_REAL_BYTES], low[AK_REAL_BYTES], high[AK_REAL_BYTES];
     const ak_report_best *best = &model->best;
     ak_section_begin(b, "Best", 2);
     ak_buf picture = AK_BUF(AK_PICTURE_BYTES_MAX);
@@ -132,13 +139,16 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
     }
     ak_section_pair(b, "configuration", best->config);
     if (best->value > 0) {
-        ak_section_pairf(b, "objective", "%s: %.4g", model->objective, best->value);
+        ak_section_pairf(b, "objective", "%s: %s", model->objective,
+                         ak_number_figure(ms, best->value, AK_DIGITS));
     }
-    if (best->high_ms > 0) {
-        ak_section_pairf(b, "time", "%.4g ms (95 %% interval %.4g to %.4g)", best->ms, best->low_ms,
-                         best->high_ms);
+    (void)ak_number_figure(ms, best->ms, AK_DIGITS);
+    if (best->high_ms > best->low_ms) {
+        ak_section_pairf(b, "time", "%s ms (95 %% interval %s to %s)", ms,
+                         ak_number_figure(low, best->low_ms, AK_DIGITS),
+                         ak_number_figure(high, best->high_ms, AK_DIGITS));
     } else {
-        ak_section_pairf(b, "time", "%.4g ms", best->ms);
+        ak_section_pairf(b, "time", "%s ms", ms);
     }
     ak_section_pair(b, "measured",
                     best->from_finish ? "again at the end, beside the baseline"
@@ -151,9 +161,9 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
     ak_placement_describe(&best->placement, add_fact, b);
     if (model->baseline != NULL) {
         const char *version = model->baseline_version;
-        ak_section_pairf(b, "baseline", "%s%s%s: %.4g ms", model->baseline,
+        ak_section_pairf(b, "baseline", "%s%s%s: %s ms", model->baseline,
                          version == NULL ? "" : " ", version == NULL ? "" : version,
-                         model->baseline_ms);
+                         ak_number_figure(ms, model->baseline_ms, AK_DIGITS));
     } else {
         ak_section_pair(b, "baseline", "none was measured");
     }
@@ -161,7 +171,8 @@ static void add_best(ak_section_builder *b, const ak_report_model *model)
     if (summary[0] != 0) {
         ak_section_pairf(b, "speed-up", "%s", summary);
     } else if (best->speedup > 0) { /* the run is from before there were verdicts */
-        ak_section_pairf(b, "speed-up", "%.3f times the baseline", best->speedup);
+        ak_section_pairf(b, "speed-up", "%s times the baseline",
+                         ak_number_ratio(rate, best->speedup));
     }
     if (best->trial == NULL) {
         ak_section_pair(b, "proposed by", "an earlier run, resumed");
@@ -218,15 +229,11 @@ static void add_name(ak_section_builder *b, const json_t *list, const json_t *on
     ak_section_cellf(b, "#%zu%s%s", rank, ranked ? "" : " ", ranked ? "" : name);
 }
 
-/* Returns the format of a speed, with its verdict unless that is faster or slower. */
-static const char *speed_format(const json_t *one)
+/* Returns the verdict on a speed, unless that is faster or slower, which the figure says. */
+static const char *verdict_words(const json_t *one)
 {
     bool open = strcmp(ak_json_text_at(one, "verdict"), "undecided") == 0;
-    bool great = ak_json_number_at(one, "ratio") >= 100;
-    return json_is_true(json_object_get(one, "tie")) ? "%.3f (tie)"
-           : open  ? (great ? "%.0f (not decided)" : "%.3f (not decided)")
-           : great ? "%.0f"
-                   : "%.3f";
+    return json_is_true(json_object_get(one, "tie")) ? " (tie)" : open ? " (not decided)" : "";
 }
 
 /* A finish has a dozen candidates; a list from a damaged archive is cut here. */
@@ -290,14 +297,10 @@ static void add_finish(ak_section_builder *b, const ak_report_model *model)
         const char *config = json_string_value(json_object_get(one, "config"));
         const char *reason = json_string_value(json_object_get(one, "reason"));
         add_name(b, list, one);
-        ak_section_ms(b, json_number_value(json_object_get(one, "ms")));
-        if (json_array_size(interval) == 2) {
-            ak_section_cellf(b, "%.4g .. %.4g", json_number_value(json_array_get(interval, 0)),
-                             json_number_value(json_array_get(interval, 1)));
-        } else {
-            ak_section_cell(b, "-");
-        }
-        ak_section_figure(b, speed_format(one), json_number_value(json_object_get(one, "ratio")));
+        ak_section_value(b, json_number_value(json_object_get(one, "ms")));
+        ak_section_interval(b, json_number_value(json_array_get(interval, 0)),
+                            json_number_value(json_array_get(interval, 1)));
+        ak_section_ratio(b, ak_json_number_at(one, "ratio"), verdict_words(one));
         if (reason != NULL) {
             ak_section_cellf(b, "failed: %s", reason);
         } else {
@@ -340,15 +343,11 @@ static void add_top(ak_section_builder *b, const ak_report_model *model)
         }
         ak_section_cellf(b, "%zu", i + 1);
         if (trial->cost > 0) {
-            ak_section_figure(b, "%.5g", ak_trial_value(trial));
+            ak_section_value(b, ak_trial_value(trial));
         }
-        ak_section_ms(b, trial->median_ms);
-        if (trial->ci_high_ms > 0) {
-            ak_section_cellf(b, "%.4g .. %.4g", trial->ci_low_ms, trial->ci_high_ms);
-        } else {
-            ak_section_cell(b, "-");
-        }
-        ak_section_figure(b, "%.4g", memory ? trial->gbs : trial->tflops);
+        ak_section_value(b, trial->median_ms);
+        ak_section_interval(b, trial->ci_low_ms, trial->ci_high_ms);
+        ak_section_value(b, memory ? trial->gbs : trial->tflops);
         ak_section_figure(b, "%.1f %%", trial->efficiency * 100);
         ak_section_cell(b, i == 0                ? trial->config
                            : changes.length == 0 ? "(the same, measured again)"
@@ -406,12 +405,8 @@ static void add_convergence(ak_section_builder *b, const ak_report_model *model)
         const ak_trial *trial = model->steps[i].trial;
         double cost = ak_trial_cost(trial);
         ak_section_cellf(b, "%zu", model->steps[i].evaluation);
-        if (trial->cost > 0) {
-            ak_section_figure(b, "%.5g", ak_trial_value(trial));
-        } else {
-            ak_section_ms(b, cost);
-        }
-        ak_section_figure(b, "%.2fx", first / cost);
+        ak_section_value(b, trial->cost > 0 ? ak_trial_value(trial) : cost);
+        ak_section_ratio(b, first / cost, "x");
         ak_section_cellf(b, "%.*s", (int)((double)(sizeof bar - 1) * last / cost + 0.5), bar);
     }
 }
@@ -420,36 +415,38 @@ static void add_time(ak_section_builder *b, const ak_report_model *model)
 {
     const struct {
         const char *name;
-        int64_t ns;
+        double ns;
     } stages[] = {
-        {"propose", model->propose_ns},   {"compile", model->compile_ns},
-        {"check", model->check_ns},       {"measure", model->measure_ns},
-        {"overhead", model->overhead_ns},
+        {"propose", (double)model->propose_ns},   {"compile", (double)model->compile_ns},
+        {"check", (double)model->check_ns},       {"measure", (double)model->measure_ns},
+        {"overhead", (double)model->overhead_ns}, {"rest", ak_report_rest(model) * 1e9},
     };
     double total_ns = 0;
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
-        total_ns += (double)stages[i].ns;
+        total_ns += stages[i].ns;
     }
     ak_section_begin(b, "Time", 4);
-    b->section->note =
-        model->seconds > 0 ? "Stages overlap, so their sum may exceed the wall time." : NULL;
+    b->section->note = ak_report_rest(model) > 0
+                           ? "The rest is outside of trials: starting, the reference, the finish."
+                       : model->seconds > 0 ? "Stages overlap, so their sum exceeds the wall time."
+                                            : NULL;
     ak_section_column(b, 0, "stage", false);
     ak_section_column(b, 1, "seconds", true);
     ak_section_column(b, 2, "share", true);
     ak_section_column(b, 3, "ms a trial", true);
     double trials = model->count > 0 ? (double)model->count : 1.0;
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
-        double ns = (double)stages[i].ns;
+        double ns = stages[i].ns;
         ak_section_cell(b, stages[i].name);
-        ak_section_cellf(b, "%.3f", ns / 1e9);
+        ak_section_seconds(b, ns / 1e9);
         ak_section_cellf(b, "%.1f %%", total_ns > 0 ? ns / total_ns * 100 : 0.0);
-        ak_section_cellf(b, "%.3f", ns / 1e6 / trials);
+        ak_section_seconds(b, ns / 1e6 / trials);
     }
     if (model->seconds > 0) {
         ak_section_cell(b, "wall");
-        ak_section_cellf(b, "%.3f", model->seconds);
+        ak_section_seconds(b, model->seconds);
         ak_section_cell(b, "");
-        ak_section_cellf(b, "%.3f", model->seconds * 1e3 / trials);
+        ak_section_seconds(b, model->seconds * 1e3 / trials);
     }
 }
 
@@ -470,7 +467,7 @@ static void add_authors(ak_section_builder *b, const ak_report_model *model)
         ak_section_cell(b, *author->model == 0 ? "-" : author->model);
         ak_section_cellf(b, "%zu", author->proposed);
         ak_section_cellf(b, "%zu", author->ok);
-        ak_section_ms(b, author->best_ms);
+        ak_section_value(b, author->best_ms);
     }
 }
 
@@ -537,6 +534,9 @@ ak_status ak_sections_build(ak_sections *out, const ak_report_model *model, ak_e
     }
     ak_section_begin(&b, "How to repeat the run", 2);
     b.section->whole = true;
+    if (model->missing != NULL) {
+        ak_section_notef(&b, "It repeats the run in the folder that holds %.200s.", model->missing);
+    }
     ak_section_pair(&b, "command", model->command);
     if (b.status != AK_OK) {
         ak_sections_clear(out);

@@ -98,9 +98,9 @@ static void add_each(ak_section_builder *b, const json_t *result, const json_t *
         const json_t *one = json_array_get(sizes, i);
         size_t place = place_of(table, json_object_get(one, "config"));
         ak_section_cell(b, text_of(one, "size"));
-        ak_section_ms(b, ak_json_number_at(one, "ms"));
+        ak_section_value(b, ak_json_number_at(one, "ms"));
         ak_section_cell(b, text_of(one, "library"));
-        ak_section_ms(b, ak_json_number_at(one, "library_ms"));
+        ak_section_value(b, ak_json_number_at(one, "library_ms"));
         ak_section_figure(b, "%.0f", (double)place);
         loss_cell(b, one, "loss");
         ak_section_cell(b, text_of(one, "run"));

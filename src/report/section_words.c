@@ -1,5 +1,6 @@
 /* section_words.c: adds what a run found, in sentences, and how its best differs from the
    default. */
+#include "base/number.h"
 #include "report/headline.h"
 #include "report/section_builder.h"
 
@@ -40,9 +41,11 @@ void ak_sections_add_changes(ak_section_builder *b, const ak_report_model *model
         ak_section_cell(b, change->name);
         ak_section_cell(b, change->from);
         ak_section_cell(b, change->to);
-        ak_section_figure(b, "%.3g", change->speed);
-        if (change->pairs > 0) {
-            ak_section_cellf(b, "%.3g .. %.3g", change->least, change->greatest);
+        char least[AK_REAL_BYTES], greatest[AK_REAL_BYTES];
+        ak_section_ratio(b, change->speed, "");
+        if (change->pairs > 0 && change->greatest > change->least) {
+            ak_section_cellf(b, "%s .. %s", ak_number_ratio(least, change->least),
+                             ak_number_ratio(greatest, change->greatest));
         } else {
             ak_section_cell(b, "-");
         }

@@ -176,10 +176,10 @@ static void add_verdict(ak_section_builder *b, double ratio, double low, double 
     }
     ak_speed_verdict verdict =
         low > 0 ? ak_verdict_between(low, high, 0, true) : AK_SPEED_UNDECIDED;
-    ak_section_cellf(b, "%.3fx%s", ratio,
-                     verdict == AK_SPEED_TIE         ? " (tie)"
-                     : verdict == AK_SPEED_UNDECIDED ? " (not decided)"
-                                                     : "");
+    ak_section_ratio(b, ratio,
+                     verdict == AK_SPEED_TIE         ? "x (tie)"
+                     : verdict == AK_SPEED_UNDECIDED ? "x (not decided)"
+                                                     : "x");
 }
 
 static void add_versions(ak_section_builder *b, const ak_versions *v)
@@ -200,18 +200,14 @@ static void add_versions(ak_section_builder *b, const ak_versions *v)
     for (size_t i = 0; i < v->count; i++) {
         const ak_kernel_version *one = &v->list[i], *before = i > 0 ? one - 1 : NULL;
         bool known = before != NULL && one->ms > 0 && before->ms > 0;
-        bool sure = known && one->high_ms > 0 && before->high_ms > 0;
+        bool sure = known && one->high_ms > one->low_ms && before->high_ms > before->low_ms;
         ak_section_cellf(b, "%zu (%.8s)", i + 1, one->hash);
         ak_section_cellf(b, "%.10s %.5s", one->since,
                          strlen(one->since) > 16 ? one->since + 11 : "");
         ak_section_cellf(b, "%zu", one->runs);
         ak_section_cellf(b, "%zu", one->trials);
-        ak_section_ms(b, one->ms);
-        if (one->high_ms > 0) {
-            ak_section_cellf(b, "%.4g .. %.4g", one->low_ms, one->high_ms);
-        } else {
-            ak_section_cell(b, "-");
-        }
+        ak_section_value(b, one->ms);
+        ak_section_interval(b, one->low_ms, one->high_ms);
         add_verdict(b, known ? before->ms / one->ms : 0, sure ? before->low_ms / one->high_ms : 0,
                     sure ? before->high_ms / one->low_ms : 0);
         ak_section_cell(b, one->config == NULL ? "-" : one->config);
@@ -231,8 +227,8 @@ static void add_same(ak_section_builder *b, const ak_versions *v)
     for (size_t i = 0; i < v->count; i++) {
         double own = v->list[v->at].same_ms, ms = v->list[i].same_ms;
         ak_section_cellf(b, "%zu%s", i + 1, i == v->at ? " (this run's)" : "");
-        ak_section_ms(b, ms);
-        ak_section_figure(b, "%.3f", ms > 0 && own > 0 ? own / ms : 0);
+        ak_section_value(b, ms);
+        ak_section_ratio(b, ms > 0 && own > 0 ? own / ms : 0, "");
     }
 }
 
@@ -329,11 +325,6 @@ ak_status ak_versions_sections(ak_sections *out, const ak_versions *v, ak_error 
 /* ---- the page ---------------------------------------------------------------------------------
  */
 
-static json_t *known(double value)
-{
-    return value > 0 ? json_real(value) : json_null();
-}
-
 ak_status ak_versions_object(json_t **out, const ak_versions *v, const ak_sections *sections,
                              ak_error *err)
 {
@@ -348,10 +339,10 @@ ak_status ak_versions_object(json_t **out, const ak_versions *v, const ak_sectio
                ak_json_set_text(version, "config", one->config) &&
                ak_json_set(version, "runs", json_integer((json_int_t)one->runs)) &&
                ak_json_set(version, "trials", json_integer((json_int_t)one->trials)) &&
-               ak_json_set(version, "ms", known(one->ms)) &&
-               ak_json_set(version, "low_ms", known(one->low_ms)) &&
-               ak_json_set(version, "high_ms", known(one->high_ms)) &&
-               ak_json_set(version, "same_ms", known(one->same_ms));
+               ak_json_set(version, "ms", ak_json_known(one->ms)) &&
+               ak_json_set(version, "low_ms", ak_json_known(one->low_ms)) &&
+               ak_json_set(version, "high_ms", ak_json_known(one->high_ms)) &&
+               ak_json_set(version, "same_ms", ak_json_known(one->same_ms));
         good = json_array_append_new(list, version) == 0 && good;
     }
     good = ak_json_set(object, "versions", list) && good;

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "base/number.h"
 #include "measure/verdict.h"
 #include "report/page.h"
 #include "report/section_builder.h"
@@ -65,8 +66,11 @@ ak_status ak_versus_gather(ak_versus *out, ak_archive *archive, const char *a, c
     const ak_report_best *x = &v.a.best, *y = &v.b.best;
     if (x->found && y->found && x->ms > 0 && y->ms > 0) {
         v.ratio = x->ms / y->ms;
-        v.low = y->high_ms > 0 ? x->low_ms / y->high_ms : 0;
-        v.high = y->low_ms > 0 ? x->high_ms / y->low_ms : 0;
+        /* A recorded time has no interval, and so has its ratio. */
+        bool sure =
+            x->low_ms > 0 && x->high_ms > x->low_ms && y->low_ms > 0 && y->high_ms > y->low_ms;
+        v.low = sure ? x->low_ms / y->high_ms : 0;
+        v.high = sure ? x->high_ms / y->low_ms : 0;
     }
     *out = v;
     v = (ak_versus){0};
@@ -101,6 +105,27 @@ static void figures(ak_section_builder *b, const char *label, const char *format
     ak_section_figure(b, format, of_b);
 }
 
+static void values(ak_section_builder *b, const char *label, double of_a, double of_b)
+{
+    ak_section_cell(b, label);
+    ak_section_value(b, of_a);
+    ak_section_value(b, of_b);
+}
+
+static void seconds(ak_section_builder *b, const char *label, double of_a, double of_b)
+{
+    ak_section_cell(b, label);
+    ak_section_seconds(b, of_a);
+    ak_section_seconds(b, of_b);
+}
+
+static void counts(ak_section_builder *b, const char *label, size_t of_a, size_t of_b)
+{
+    ak_section_cell(b, label);
+    ak_section_cellf(b, "%zu", of_a);
+    ak_section_cellf(b, "%zu", of_b);
+}
+
 static void begin(ak_section_builder *b, const char *title, const char *label, bool right)
 {
     ak_section_begin(b, title, 3);
@@ -130,43 +155,63 @@ static bool same(const char *a, const char *b)
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-/* Returns true if both runs solve the same task, so that their times may be compared. */
-static bool same_task(const ak_versus *v)
+/* Returns in what the tasks of the runs differ, so that their times do not compare; NULL: they
+   solve the same task. */
+static const char *difference(const ak_versus *v)
 {
     const ak_run *x = &v->a.run, *y = &v->b.run;
-    return same(x->kernel, y->kernel) && same(x->size, y->size) && same(x->dtype, y->dtype) &&
-           same(x->choices, y->choices);
+    return !same(x->kernel, y->kernel)     ? "the kernels differ"
+           : !same(x->size, y->size)       ? "the sizes differ"
+           : !same(x->dtype, y->dtype)     ? "the dtypes differ"
+           : !same(x->choices, y->choices) ? "the options differ"
+                                           : NULL;
+}
+
+static bool same_task(const ak_versus *v)
+{
+    return difference(v) == NULL;
 }
 
 static void add_best(ak_section_builder *b, const ak_versus *v)
 {
+    char ratio[AK_REAL_BYTES], low[AK_REAL_BYTES], high[AK_REAL_BYTES];
     const ak_report_best *x = &v->a.best, *y = &v->b.best;
     begin(b, "What each found", "", true);
     ak_speed_verdict verdict = ak_verdict_between(v->low, v->high, 0, true);
     if (!same_task(v)) {
-        b->section->note = "The runs solve different tasks: their times do not compare.";
+        ak_section_notef(b, "The runs solve different tasks (%s): their times do not compare.",
+                         difference(v));
     } else if (v->ratio > 0 && v->low > 0) {
+        ak_section_notef(b,
+                         "The best of B has %s times the speed of the best of A (%s to %s)%s. "
+                         "They were not measured beside each other.",
+                         ak_number_ratio(ratio, v->ratio), ak_number_ratio(low, v->low),
+                         ak_number_ratio(high, v->high),
+                         verdict == AK_SPEED_UNDECIDED ? ", which decides nothing"
+                         : verdict == AK_SPEED_TIE     ? ", a tie"
+                                                       : "");
+    } else if (v->ratio > 0) {
         ak_section_notef(
             b,
-            "The best of B has %.3f times the speed of the best of A (%.3f to %.3f)%s. "
-            "They were not measured beside each other.",
-            v->ratio, v->low, v->high,
-            verdict == AK_SPEED_UNDECIDED ? ", which decides nothing"
-            : verdict == AK_SPEED_TIE     ? ", a tie"
-                                          : "");
+            "The best of B has %s times the speed of the best of A. Recorded times have "
+            "no interval.",
+            ak_number_ratio(ratio, v->ratio));
     }
-    figures(b, "best, ms", "%.6g", x->ms, y->ms);
-    figures(b, "interval from, ms", "%.6g", x->low_ms, y->low_ms);
-    figures(b, "interval to, ms", "%.6g", x->high_ms, y->high_ms);
-    figures(b, "TFLOP/s", "%.4g", x->tflops, y->tflops);
-    figures(b, "GB/s", "%.4g", x->gbs, y->gbs);
+    values(b, "best, ms", x->ms, y->ms);
+    ak_section_cell(b, "95 % interval, ms");
+    ak_section_interval(b, x->low_ms, x->high_ms);
+    ak_section_interval(b, y->low_ms, y->high_ms);
+    values(b, "TFLOP/s", x->tflops, y->tflops);
+    values(b, "GB/s", x->gbs, y->gbs);
     figures(b, "roofline, %", "%.1f", x->efficiency * 100, y->efficiency * 100);
-    figures(b, "speed over the reference", "%.3f", x->speedup, y->speedup);
-    figures(b, "trials", "%.0f", (double)v->a.count, (double)v->b.count);
-    figures(b, "failed", "%.0f", (double)(v->a.count - v->a.by_status[AK_TRIAL_OK]),
-            (double)(v->b.count - v->b.by_status[AK_TRIAL_OK]));
-    figures(b, "evaluations to within 5 %", "%.0f", (double)v->a.within_5, (double)v->b.within_5);
-    figures(b, "seconds", "%.4g", v->a.seconds, v->b.seconds);
+    ak_section_cell(b, "speed over the reference");
+    ak_section_ratio(b, x->speedup, "");
+    ak_section_ratio(b, y->speedup, "");
+    counts(b, "trials", v->a.count, v->b.count);
+    counts(b, "failed", v->a.count - v->a.by_status[AK_TRIAL_OK],
+           v->b.count - v->b.by_status[AK_TRIAL_OK]);
+    counts(b, "evaluations to within 5 %", v->a.within_5, v->b.within_5);
+    seconds(b, "seconds", v->a.seconds, v->b.seconds);
 }
 
 static const char *value_in(const ak_report_model *model, const uint16_t *cells, const char *name)
@@ -280,10 +325,12 @@ static void add_common(ak_section_builder *b, const ak_versus *v)
         faster += v->common[i].ratio > 1 ? 1 : 0;
     }
     ak_section_begin(b, "Configurations that both tried", 4);
+    char median[AK_REAL_BYTES];
     ak_section_notef(b,
-                     "%zu, of which %zu were faster in B; the median is %.3f times as fast in B. "
+                     "%zu, of which %zu were faster in B; the median is %s times as fast in B. "
                      "Shown are those that differ most.",
-                     v->common_count, faster, v->common[v->common_count / 2].ratio);
+                     v->common_count, faster,
+                     ak_number_ratio(median, v->common[v->common_count / 2].ratio));
     ak_section_column(b, 0, "A, ms", true);
     ak_section_column(b, 1, "B, ms", true);
     ak_section_column(b, 2, "times as fast in B", true);
@@ -292,9 +339,9 @@ static void add_common(ak_section_builder *b, const ak_versus *v)
     for (size_t i = 0; i < v->common_count; i++) {
         const ak_versus_common *c = &v->common[i];
         if (i < AK_REPORT_ROWS_MAX / 2 || i + AK_REPORT_ROWS_MAX / 2 >= v->common_count) {
-            ak_section_ms(b, c->a->median_ms);
-            ak_section_ms(b, c->b->median_ms);
-            ak_section_figure(b, "%.3f", c->ratio);
+            ak_section_value(b, c->a->median_ms);
+            ak_section_value(b, c->b->median_ms);
+            ak_section_ratio(b, c->ratio, "");
             ak_section_cell(b, c->a->config);
         }
     }
@@ -303,11 +350,12 @@ static void add_common(ak_section_builder *b, const ak_versus *v)
 static void add_time(ak_section_builder *b, const ak_versus *v)
 {
     begin(b, "Time, s", "stage", true);
-    figures(b, "propose", "%.3f", (double)v->a.propose_ns / 1e9, (double)v->b.propose_ns / 1e9);
-    figures(b, "compile", "%.3f", (double)v->a.compile_ns / 1e9, (double)v->b.compile_ns / 1e9);
-    figures(b, "check", "%.3f", (double)v->a.check_ns / 1e9, (double)v->b.check_ns / 1e9);
-    figures(b, "measure", "%.3f", (double)v->a.measure_ns / 1e9, (double)v->b.measure_ns / 1e9);
-    figures(b, "overhead", "%.3f", (double)v->a.overhead_ns / 1e9, (double)v->b.overhead_ns / 1e9);
+    seconds(b, "propose", (double)v->a.propose_ns / 1e9, (double)v->b.propose_ns / 1e9);
+    seconds(b, "compile", (double)v->a.compile_ns / 1e9, (double)v->b.compile_ns / 1e9);
+    seconds(b, "check", (double)v->a.check_ns / 1e9, (double)v->b.check_ns / 1e9);
+    seconds(b, "measure", (double)v->a.measure_ns / 1e9, (double)v->b.measure_ns / 1e9);
+    seconds(b, "overhead", (double)v->a.overhead_ns / 1e9, (double)v->b.overhead_ns / 1e9);
+    seconds(b, "rest", ak_report_rest(&v->a), ak_report_rest(&v->b));
 }
 
 ak_status ak_versus_sections(ak_sections *out, const ak_versus *v, ak_error *err)
@@ -339,9 +387,9 @@ static json_t *side_json(const ak_report_model *model)
     bool good = steps != NULL;
     for (size_t i = 0; good && i < model->step_count; i++) {
         const ak_report_step *step = &model->steps[i];
-        good = json_array_append_new(steps,
-                                     json_pack("[I, f, s]", (json_int_t)step->evaluation,
-                                               step->trial->median_ms, step->trial->config)) == 0;
+        good = json_array_append_new(steps, json_pack("[I, o, s]", (json_int_t)step->evaluation,
+                                                      ak_json_known(step->trial->median_ms),
+                                                      step->trial->config)) == 0;
     }
     good = ak_json_set(object, "steps", steps) && good;
     good = good && ak_json_set_text(object, "id", model->run.id) &&
@@ -361,8 +409,9 @@ static json_t *common_json(const ak_versus *v)
     json_t *list = json_array();
     for (size_t i = 0; same_task(v) && i < v->common_count; i++) {
         const ak_versus_common *c = &v->common[i];
-        if (json_array_append_new(list, json_pack("[f, f, s]", c->a->median_ms, c->b->median_ms,
-                                                  c->a->config)) != 0) {
+        if (json_array_append_new(list, json_pack("[o, o, s]", ak_json_known(c->a->median_ms),
+                                                  ak_json_known(c->b->median_ms), c->a->config)) !=
+            0) {
             json_decref(list);
             return NULL;
         }
@@ -374,13 +423,16 @@ ak_status ak_versus_object(json_t **out, const ak_versus *v, const ak_sections *
                            ak_error *err)
 {
     json_t *object = json_object();
-    bool good =
-        ak_json_set(object, "schema", json_integer(1)) &&
-        ak_json_set_text(object, "kind", "versus") && ak_json_set(object, "a", side_json(&v->a)) &&
-        ak_json_set(object, "b", side_json(&v->b)) && ak_json_set_real(object, "ratio", v->ratio) &&
-        ak_json_set(object, "ratio_ci", json_pack("[f, f]", v->low, v->high)) &&
-        ak_json_set(object, "common", common_json(v)) &&
-        ak_json_set(object, "sections", ak_page_sections(sections));
+    bool good = ak_json_set(object, "schema", json_integer(1)) &&
+                ak_json_set_text(object, "kind", "versus") &&
+                ak_json_set(object, "a", side_json(&v->a)) &&
+                ak_json_set(object, "b", side_json(&v->b)) &&
+                ak_json_set(object, "ratio", ak_json_known(same_task(v) ? v->ratio : 0)) &&
+                ak_json_set(object, "ratio_ci",
+                            same_task(v) ? ak_json_interval(v->low, v->high) : json_null()) &&
+                ak_json_set_text(object, "why_not", difference(v)) &&
+                ak_json_set(object, "common", common_json(v)) &&
+                ak_json_set(object, "sections", ak_page_sections(sections));
     if (!good) {
         json_decref(object);
         return ak_fail_memory(err);

@@ -348,7 +348,7 @@ static json_t *proposers_json(const worth *w)
                ak_json_set_real(object, "success_rate",
                                 (double)p->by_status[AK_TRIAL_OK] / (double)p->trials) &&
                ak_json_set(object, "best_speed",
-                           p->best_ratio > 0 ? json_real(p->best_ratio) : json_null()) &&
+                           p->best_ratio > 0 ? ak_json_real(p->best_ratio) : json_null()) &&
                ak_json_set(object, "best_speed_ci",
                            p->best_ratio > 0 ? json_pack("[f,f]", p->best_low, p->best_high)
                                              : json_null());
@@ -372,7 +372,7 @@ static json_t *generations_json(const worth *w)
                ak_json_set(object, "trials", json_integer((json_int_t)at->trials)) &&
                ak_json_set(object, "ok", json_integer((json_int_t)at->ok)) &&
                ak_json_set(object, "best_speed",
-                           at->runs > 0 ? json_real(at->speed / (double)at->runs) : json_null());
+                           at->runs > 0 ? ak_json_real(at->speed / (double)at->runs) : json_null());
         good = append(list, object, good);
     }
     if (!good) {
@@ -394,7 +394,7 @@ static json_t *calibration_json(const worth *w)
             json_decref(row);
             continue;
         }
-        good = ak_json_set(row, "up_to", isinf(bins[b]) ? json_null() : json_real(bins[b])) &&
+        good = ak_json_set(row, "up_to", isinf(bins[b]) ? json_null() : ak_json_real(bins[b])) &&
                ak_json_set(row, "count", json_integer((json_int_t)at->count)) &&
                ak_json_set_real(row, "expected", at->expected / (double)at->count) &&
                ak_json_set_real(row, "measured", at->measured / (double)at->count);
@@ -406,7 +406,7 @@ static json_t *calibration_json(const worth *w)
            ak_json_set(object, "undecided", json_integer((json_int_t)w->undecided)) &&
            ak_json_set(object, "faster", json_integer((json_int_t)w->faster)) &&
            ak_json_set(object, "mean_error",
-                       w->judged > 0 ? json_real(w->error / judged) : json_null());
+                       w->judged > 0 ? ak_json_real(w->error / judged) : json_null());
     if (!good) {
         json_decref(object);
         return NULL;
@@ -426,12 +426,12 @@ static json_t *calls_json(const worth *w)
         ak_json_set_real(object, "seconds", w->seconds) &&
         ak_json_set(object, "input_tokens", json_integer(w->input_tokens)) &&
         ak_json_set(object, "output_tokens", json_integer(w->output_tokens)) &&
-        ak_json_set(object, "cost_usd", w->priced ? json_real(w->cost_usd) : json_null()) &&
+        ak_json_set(object, "cost_usd", w->priced ? ak_json_real(w->cost_usd) : json_null()) &&
         ak_json_set_real(object, "gained_pct", w->gain_pct) &&
         ak_json_set(object, "tokens_per_pct",
-                    gained ? json_real(tokens / w->gain_pct) : json_null()) &&
+                    gained ? ak_json_real(tokens / w->gain_pct) : json_null()) &&
         ak_json_set(object, "usd_per_pct",
-                    gained && w->priced ? json_real(w->cost_usd / w->gain_pct) : json_null());
+                    gained && w->priced ? ak_json_real(w->cost_usd / w->gain_pct) : json_null());
     if (!good) {
         json_decref(object);
         return NULL;

@@ -15,10 +15,12 @@ static bool is_name_of(const char *host, const char *name, unsigned port)
     return ak_ascii_equal(host, with_port) || (port == 80 && ak_ascii_equal(host, name));
 }
 
-static bool is_local(const char *host, unsigned port)
+static bool is_local(const char *host, const ak_gate *gate)
 {
+    const unsigned port = gate->port;
     return is_name_of(host, "127.0.0.1", port) || is_name_of(host, "localhost", port) ||
-           is_name_of(host, "[::1]", port);
+           is_name_of(host, "[::1]", port) ||
+           (gate->address != NULL && is_name_of(host, gate->address, port));
 }
 
 /* Compares in constant time: the loop runs over the length of the token, whatever was given, so the
@@ -51,7 +53,7 @@ unsigned ak_gate_check(const char **why, const ak_gate *gate, const ak_gate_requ
         *why = "the dashboard only shows: GET is all it answers";
         return 405;
     }
-    if (host == NULL || (gate->token == NULL && !is_local(host, gate->port))) {
+    if (host == NULL || (gate->token == NULL && !is_local(host, gate))) {
         *why = "the Host of this request is not this machine";
         return 403;
     }

@@ -2,10 +2,11 @@
  * gate.h: decides which requests the dashboard answers.
  *
  * A page of a foreign site that runs in the user's browser can send requests to this machine. Three
- * rules keep such a page out. The Host of a request must be a name that only this machine has, so a
- * name that an attacker points at this machine is refused. The Origin, if the request has one, must
- * be the dashboard itself. The header Sec-Fetch-Site must not name another site, unless the user
- * follows a link. With a token, any Host is accepted, but a request without the token is refused.
+ * rules keep such a page out. The Host of a request must be a name that only this machine has, or
+ * the address that the server listens at, so a name that an attacker points at this machine is
+ * refused. The Origin, if the request has one, must be the dashboard itself. The header
+ * Sec-Fetch-Site must not name another site, unless the user follows a link. With a token, any Host
+ * is accepted, but a request without the token is refused.
  */
 #ifndef AK_SERVE_GATE_H
 #define AK_SERVE_GATE_H
@@ -19,6 +20,7 @@ typedef struct ak_gate_request {
 } ak_gate_request;
 
 typedef struct ak_gate {
+    const char *address; /* that the server listens at, a Host of its own; NULL: none */
     unsigned port;
     const char *token; /* NULL: no token is needed */
 } ak_gate;

@@ -14,6 +14,7 @@ static void *library;
     X(MHD_stop_daemon)                                                                             \
     X(MHD_run_wait)                                                                                \
     X(MHD_lookup_connection_value)                                                                 \
+    X(MHD_get_connection_info)                                                                     \
     X(MHD_queue_response)                                                                          \
     X(MHD_suspend_connection)                                                                      \
     X(MHD_resume_connection)                                                                       \

@@ -32,6 +32,14 @@ enum { AK_MHD_NO = 0, AK_MHD_YES = 1 };
 #define AK_MHD_OPTION_CONNECTION_TIMEOUT 3
 #define AK_MHD_OPTION_LISTEN_SOCKET      12
 
+/* A function that is called when a connection begins and ends. */
+#define AK_MHD_OPTION_NOTIFY_CONNECTION 27
+#define AK_MHD_CONNECTION_STARTED       0
+
+/* What is asked of a connection: its socket, and what the function above has set. */
+#define AK_MHD_INFO_FD      6
+#define AK_MHD_INFO_CONTEXT 7
+
 /* Kinds of values of a connection. */
 #define AK_MHD_HEADER   1
 #define AK_MHD_COOKIE   2
@@ -47,6 +55,13 @@ enum { AK_MHD_NO = 0, AK_MHD_YES = 1 };
 typedef int (*ak_mhd_handler)(void *context, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_bytes, void **request);
+typedef void (*ak_mhd_notice)(void *context, struct MHD_Connection *connection,
+                              void **connection_context, int what);
+/* The library's answer: the member depends on the question. */
+union MHD_ConnectionInfo {
+    int fd;
+    void *context;
+};
 typedef ssize_t (*ak_mhd_reader)(void *context, uint64_t position, char *out, size_t max);
 
 typedef struct ak_mhd {
@@ -57,6 +72,8 @@ typedef struct ak_mhd {
     int (*MHD_run_wait)(struct MHD_Daemon *daemon, int32_t ms);
     const char *(*MHD_lookup_connection_value)(struct MHD_Connection *connection, int kind,
                                                const char *name);
+    const union MHD_ConnectionInfo *(*MHD_get_connection_info)(struct MHD_Connection *connection,
+                                                               int what, ...);
     int (*MHD_queue_response)(struct MHD_Connection *connection, unsigned status,
                               struct MHD_Response *response);
     void (*MHD_suspend_connection)(struct MHD_Connection *connection);

@@ -15,12 +15,13 @@
 #include "llm/key.h"
 #include "report/page.h"
 #include "serve/gate.h"
+#include "serve/guests.h"
 #include "serve/mhd.h"
+#include "serve/streams.h"
 #include "base/fs.h"
 #include "base/text.h"
 #include "serve/watch.h"
 
-#define EVENT_BYTES_MAX  (64u << 20)
 #define RUN_ID_MAX       64
 #define STUDY_DIGITS_MAX 12
 
@@ -42,25 +43,15 @@ static const char *const headers[][2] = {
 
 typedef struct server server;
 
-/* A browser that waits for events. */
-typedef struct stream {
-    server *server;
-    struct MHD_Connection *connection;
-    ak_buf pending;
-    size_t sent; /* number of bytes of `pending` that were sent */
-    bool suspended;
-    int64_t fleets; /* version of what the workers do that was sent last */
-    struct stream *next;
-} stream;
-
 struct server {
     const ak_mhd *mhd;
     struct MHD_Daemon *daemon;
     ak_watch *watch;
     ak_gate gate;
     char *token;
-    stream *streams;
-    bool closing;
+    ak_guests guests;
+    ak_streams streams;
+    int64_t page_killed; /* version of the killed runs that the page was made with */
     char *page_id, *page, page_place[AK_WATCH_PLACE_BYTES]; /* the run that was asked for last */
 };
 
@@ -172,8 +163,11 @@ static ak_status make_run(server *s, const char *id, ak_error *err)
     ak_report_model model = {0};
     json_t *page = NULL;
     char place[AK_WATCH_PLACE_BYTES];
+    int64_t killed;
     ak_watch_place(place, s->watch);
-    if (s->page_id != NULL && strcmp(s->page_id, id) == 0 && strcmp(s->page_place, place) == 0) {
+    (void)ak_watch_killed(&killed, s->watch);
+    if (s->page_id != NULL && strcmp(s->page_id, id) == 0 && strcmp(s->page_place, place) == 0 &&
+        s->page_killed == killed) {
         return AK_OK;
     }
     ak_free(s->page_id);
@@ -185,6 +179,7 @@ static ak_status make_run(server *s, const char *id, ak_error *err)
     s->page_id = ak_strdup(id);
     AK_TRY(s->page_id == NULL ? ak_fail_memory(err) : AK_OK);
     memcpy(s->page_place, place, sizeof place);
+    s->page_killed = killed;
 out:
     json_decref(page);
     ak_report_model_clear(&model);
@@ -263,129 +258,45 @@ static int show_runs(server *s, struct MHD_Connection *connection)
 /* ---- events -----------------------------------------------------------------------------------
  */
 
-static void wake(stream *one)
+static ak_guest *guest_of(server *s, struct MHD_Connection *connection)
 {
-    if (one->suspended) {
-        one->suspended = false;
-        one->server->mhd->MHD_resume_connection(one->connection);
-    }
-}
-
-/* Queues what the workers on other machines do, if the browser does not know it. The event has no
-   place: whoever comes back gets the present state. */
-static void tell_fleets(stream *one)
-{
-    int64_t version;
-    const json_t *fleets = ak_watch_fleets(&version, one->server->watch);
-    if (version != one->fleets) {
-        one->fleets = version;
-        ak_buf_puts(&one->pending, "event: fleets\ndata: ");
-        ak_json_print(&one->pending, fleets, false);
-        ak_buf_puts(&one->pending, "\n\n");
-        wake(one);
-    }
-}
-
-/* Queues an event for one browser; nothing if the list is empty. */
-static void send_event(stream *one, const char *event, const json_t *list, const char *place)
-{
-    if (json_array_size(list) > 0) {
-        ak_buf_print(&one->pending, "id: %s\nevent: %s\ndata: ", place, event);
-        ak_json_print(&one->pending, list, false);
-        ak_buf_puts(&one->pending, "\n\n");
-        wake(one);
-    }
-}
-
-/* Queues the studies and the runs that changed since the place `since`. Only the last event has the
-   new place, so a browser that loses the connection between the two events gets both again. */
-static void tell(stream *one, const char *since)
-{
-    char place[AK_WATCH_PLACE_BYTES];
-    json_t *studies = ak_watch_studies(one->server->watch, since);
-    json_t *runs = ak_watch_runs(one->server->watch, since);
-    ak_watch_place(place, one->server->watch);
-    bool both = json_array_size(runs) > 0;
-    send_event(one, "studies", studies, both && since != NULL ? since : place);
-    send_event(one, "runs", runs, place);
-    tell_fleets(one);
-    json_decref(studies);
-    json_decref(runs);
-}
-
-static void tell_all(server *s, const char *since)
-{
-    for (stream *one = s->streams; one != NULL; one = one->next) {
-        tell(one, since);
-    }
-}
-
-/* Sends every stream a comment, which a browser ignores. Writing to a dead connection fails, so the
-   server notices it. */
-static void pulse(server *s)
-{
-    for (stream *one = s->streams; one != NULL; one = one->next) {
-        ak_buf_puts(&one->pending, ":\n\n");
-        wake(one);
-    }
-}
-
-static ssize_t read_stream(void *context, uint64_t position, char *out, size_t max)
-{
-    stream *one = context;
-    (void)position;
-    size_t left = one->pending.length - one->sent;
-    if (one->pending.failed != AK_OK || (left == 0 && one->server->closing)) {
-        return AK_MHD_END_OF_STREAM; /* the browser comes back with its Last-Event-ID */
-    }
-    if (left == 0) {
-        ak_buf_clear(&one->pending);
-        one->sent = 0;
-        one->suspended = true;
-        one->server->mhd->MHD_suspend_connection(one->connection);
-        return 0;
-    }
-    size_t bytes = left < max ? left : max;
-    memcpy(out, one->pending.data + one->sent, bytes);
-    one->sent += bytes;
-    return (ssize_t)bytes;
-}
-
-static void end_stream(void *context)
-{
-    stream *one = context;
-    for (stream **link = &one->server->streams; *link != NULL; link = &(*link)->next) {
-        if (*link == one) {
-            *link = one->next;
-            break;
-        }
-    }
-    ak_buf_free(&one->pending);
-    ak_free(one);
+    const union MHD_ConnectionInfo *info =
+        s->mhd->MHD_get_connection_info(connection, AK_MHD_INFO_CONTEXT);
+    return info == NULL ? NULL : info->context;
 }
 
 static int show_events(server *s, struct MHD_Connection *connection)
 {
-    stream *one = ak_alloc(1, sizeof *one);
-    if (one == NULL) {
-        return AK_MHD_NO;
-    }
-    *one = (stream){.server = s,
-                    .connection = connection,
-                    .pending = AK_BUF(EVENT_BYTES_MAX),
-                    .next = s->streams};
-    s->streams = one;
+    ak_guest *guest = guest_of(s, connection);
     const char *last =
         s->mhd->MHD_lookup_connection_value(connection, AK_MHD_HEADER, "Last-Event-ID");
     const char *since = s->mhd->MHD_lookup_connection_value(connection, AK_MHD_ARGUMENT, "since");
-    ak_buf_puts(&one->pending, "retry: 1000\n\n");
-    tell(one, last != NULL ? last : since);
-    struct MHD_Response *response = s->mhd->MHD_create_response_from_callback(
-        AK_MHD_SIZE_UNKNOWN, 16384, read_stream, one, end_stream);
-    if (response == NULL) {
-        end_stream(one);
+    if (guest == NULL) {
+        return AK_MHD_NO;
     }
-    return queue(s, connection, 200, "text/event-stream", response);
+    ak_guests_asked(&s->guests, guest, true);
+    return queue(s, connection, 200, "text/event-stream",
+                 ak_streams_add(&s->streams, connection, guest, last != NULL ? last : since));
+}
+
+/* Notes a connection that begins or ends. One that comes to a full house takes the place of
+   another, whose socket is closed: the library then ends it. */
+static void notice(void *context, struct MHD_Connection *connection, void **guest, int what)
+{
+    server *s = context;
+    ak_guest *leaver = NULL;
+    if (what == AK_MHD_CONNECTION_STARTED) {
+        const union MHD_ConnectionInfo *info =
+            s->mhd->MHD_get_connection_info(connection, AK_MHD_INFO_FD);
+        *guest = info == NULL ? NULL : ak_guests_enter(&leaver, &s->guests, info->fd);
+    } else if (*guest != NULL) {
+        ak_guests_leave(&s->guests, *guest);
+        *guest = NULL;
+    }
+    if (leaver != NULL) {
+        ak_guests_dismiss(&s->guests, leaver);
+        (void)shutdown(leaver->fd, SHUT_RDWR);
+    }
 }
 
 /* ---- requests ---------------------------------------------------------------------------------
@@ -464,6 +375,10 @@ static int handle(void *context, struct MHD_Connection *connection, const char *
         *request = s;
         return AK_MHD_YES;
     }
+    ak_guest *guest = guest_of(s, connection);
+    if (guest != NULL) {
+        ak_guests_asked(&s->guests, guest, false);
+    }
     if (s->gate.token != NULL && asked.argument != NULL && strcmp(url, "/") == 0) {
         return take_token(s, connection);
     }
@@ -492,7 +407,7 @@ static ak_status listen_at(int *out, unsigned *port, const char *address, bool t
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool good = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
                 bind(fd, (struct sockaddr *)&at, sizeof at) == 0 &&
-                listen(fd, AK_SERVE_CONNECTIONS_MAX) == 0 &&
+                listen(fd, AK_GUESTS_MAX) == 0 &&
                 getsockname(fd, (struct sockaddr *)&at, &bytes) == 0;
     if (!good) {
         int why = errno;
@@ -511,10 +426,7 @@ static ak_status listen_at(int *out, unsigned *port, const char *address, bool t
 static void close_server(server *s)
 {
     if (s->daemon != NULL) {
-        s->closing = true;
-        for (stream *one = s->streams; one != NULL; one = one->next) {
-            wake(one);
-        }
+        ak_streams_close(&s->streams);
         (void)s->mhd->MHD_run_wait(s->daemon, 0);
         s->mhd->MHD_stop_daemon(s->daemon);
     }
@@ -536,16 +448,17 @@ static ak_status run(server *s, const volatile int *cancel, ak_error *err)
             return ak_fail(err, AK_IO, "the dashboard cannot wait for requests any more");
         }
         int64_t now = ak_clock_ns();
+        ak_streams_sweep(&s->streams);
         if (now - polled_ns >= AK_SERVE_POLL_MS * AK_MS_NS) {
             polled_ns = now;
             ak_watch_place(before, s->watch);
             if (ak_watch_poll(&changed, s->watch, NULL) == AK_OK && changed) {
-                tell_all(s, before);
+                ak_streams_tell(&s->streams, before);
             }
         }
         if (now - pulsed_ns >= AK_SERVE_PULSE_MS * AK_MS_NS) {
             pulsed_ns = now;
-            pulse(s);
+            ak_streams_pulse(&s->streams);
         }
     }
     return AK_OK;
@@ -564,12 +477,14 @@ ak_status ak_serve(const ak_serve_options *options, ak_error *err)
         s.gate.token = s.token;
     }
     AK_TRY(ak_watch_open(&s.watch, options->archive, err));
+    s.gate.address = address;
+    s.streams = (ak_streams){.mhd = s.mhd, .watch = s.watch};
     AK_TRY(listen_at(&socket_fd, &s.gate.port, address, s.gate.token != NULL, err));
-    s.daemon =
-        s.mhd->MHD_start_daemon(AK_MHD_USE_EPOLL | AK_MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
-                                handle, &s, AK_MHD_OPTION_LISTEN_SOCKET, socket_fd,
-                                AK_MHD_OPTION_CONNECTION_LIMIT, (unsigned)AK_SERVE_CONNECTIONS_MAX,
-                                AK_MHD_OPTION_CONNECTION_TIMEOUT, 60u, AK_MHD_OPTION_END);
+    s.daemon = s.mhd->MHD_start_daemon(
+        AK_MHD_USE_EPOLL | AK_MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, &s,
+        AK_MHD_OPTION_LISTEN_SOCKET, socket_fd, AK_MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)(AK_GUESTS_MAX + AK_SERVE_LEAVING_MAX), AK_MHD_OPTION_CONNECTION_TIMEOUT,
+        AK_SERVE_IDLE_S, AK_MHD_OPTION_NOTIFY_CONNECTION, notice, &s, AK_MHD_OPTION_END);
     if (s.daemon == NULL) {
         (void)close(socket_fd);
         status = ak_fail(err, AK_IO, "the dashboard cannot be started on port %u", s.gate.port);

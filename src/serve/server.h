@@ -11,15 +11,19 @@
  *     /api/run/ID           what the page of a run draws from (report/page.h)
  *     /api/study/N          what the page of a study draws from
  *     /events               server-sent events: "runs" and "studies", those that changed; the id of
- *                           an event is a place of watch.h, which Last-Event-ID gives back
+ *                           an event is a place of watch.h, which Last-Event-ID gives back;
+ *                           "fleets" and "killed", each the present state
  */
 #ifndef AK_SERVE_SERVER_H
 #define AK_SERVE_SERVER_H
 
 #include "base/status.h"
 
-#define AK_SERVE_PORT            8017
-#define AK_SERVE_CONNECTIONS_MAX 64
+#define AK_SERVE_PORT 8017
+/* Connections that are being ended while others have taken their places (guests.h). */
+#define AK_SERVE_LEAVING_MAX 64
+/* Seconds without a byte after which a connection ends. */
+#define AK_SERVE_IDLE_S 60u
 /* How often the archive is polled, and how often a silent stream gets a sign of life. */
 #define AK_SERVE_POLL_MS  500
 #define AK_SERVE_PULSE_MS 15000

@@ -7,15 +7,29 @@
 #include <string.h>
 
 #include "archive/overview.h"
+#include "base/alive.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/map.h"
 #include "base/number.h"
+#include "serve/shown.h"
+
+/* A run notes its process just after it has begun; one that has not at so many looks never does. */
+#define ASKS_MAX 20
+
+/* The results of studies may be megabytes each. A poll takes at most so long for them, so that
+   requests do not wait; the others come with the next polls. */
+#define STUDIES_MS 200
 
 typedef struct seen {
     json_t *shown; /* what does not change while it runs */
     char *id, *ended;
+    char *process; /* of a run under way, see base/alive.h; NULL: not known */
+    int asks;      /* how often its process was asked for */
+    bool killed;   /* its process has ended, and the run has not */
     int64_t number, trials, ok, last_trial;
+    int64_t ends; /* how many runs had ended when this one was seen to have; 0: it has not */
     double best_ms;
     bool has_result, imported, stale; /* stale: its devices have to be asked for again */
     json_t *devices;                  /* of a run under way; NULL: not known */
@@ -27,9 +41,13 @@ struct ak_watch {
     bool there; /* the archive has a file */
     int64_t version, last_trial, last_number, last_study;
     json_t *studies; /* those of the archive, oldest first */
-    json_t *fleets;  /* what the workers of tuners do */
+    bool unfinished; /* there are more, which the next poll reads */
+    int64_t until_ns;
+    json_t *fleets; /* what the workers of tuners do */
     int64_t fleets_version;
-    char last_ended[64];
+    int64_t ends;   /* number of runs that have ended */
+    json_t *killed; /* ids of the runs that were killed on this machine */
+    int64_t killed_version;
     seen *runs;
     size_t count, capacity;
     ak_map *by_id;
@@ -39,11 +57,6 @@ struct ak_watch {
 
 /* ---- reading ----------------------------------------------------------------------------------
  */
-
-static json_t *known(double value)
-{
-    return value > 0 ? json_real(value) : json_null();
-}
 
 static json_t *describe(const ak_overview_run *run)
 {
@@ -63,9 +76,9 @@ static json_t *describe(const ak_overview_run *run)
                 ak_json_set(object, "imported", json_boolean(run->imported)) &&
                 ak_json_set(object, "many_sizes", json_boolean(run->many_sizes)) &&
                 ak_json_set(object, "asked_for", json_integer(run->evaluations)) &&
-                ak_json_set(object, "tflops", known(run->tflops)) &&
-                ak_json_set(object, "efficiency", known(run->efficiency)) &&
-                ak_json_set(object, "seconds", known(run->seconds));
+                ak_json_set(object, "tflops", ak_json_known(run->tflops)) &&
+                ak_json_set(object, "efficiency", ak_json_known(run->efficiency)) &&
+                ak_json_set(object, "seconds", ak_json_known(run->seconds));
     if (!good) {
         json_decref(object);
         return NULL;
@@ -108,10 +121,12 @@ static bool count_trials(void *context, const ak_overview_trials *trials)
     return true;
 }
 
-static void note_ended(ak_watch *w, const seen *s)
+/* Counts the end of a run. The moment of the end is a text of the archive and no order: the clock
+   of a recording begins in 1970. */
+static void note_end(ak_watch *w, seen *s, bool ended_before)
 {
-    if (s->ended != NULL && strcmp(s->ended, w->last_ended) > 0) {
-        (void)snprintf(w->last_ended, sizeof w->last_ended, "%s", s->ended);
+    if (s->ended != NULL && !ended_before) {
+        s->ends = ++w->ends;
     }
 }
 
@@ -136,7 +151,7 @@ static bool add_run(void *context, const ak_overview_run *run)
     }
     w->count++;
     w->last_number = run->number > w->last_number ? run->number : w->last_number;
-    note_ended(w, s);
+    note_end(w, s, false);
     return true;
 }
 
@@ -145,8 +160,9 @@ static bool update_run(void *context, const ak_overview_run *run)
     ak_watch *w = context;
     size_t at;
     if (ak_map_get(&at, w->by_id, run->id)) {
+        bool ended_before = w->runs[at].ended != NULL;
         w->status = take(&w->runs[at], run, w->err);
-        note_ended(w, &w->runs[at]);
+        note_end(w, &w->runs[at], ended_before);
     }
     return w->status == AK_OK;
 }
@@ -154,68 +170,30 @@ static bool update_run(void *context, const ak_overview_run *run)
 /* ---- studies ----------------------------------------------------------------------------------
  */
 
-/* Returns the names of the arms with what each reached: the quality at the end of a study, the
-   score of simulations. */
-static json_t *arms_of(const json_t *result, bool simulated)
-{
-    json_t *list = json_array(), *one;
-    size_t i;
-    json_array_foreach(json_object_get(result, simulated ? "strategies" : "arms"), i, one)
-    {
-        const json_t *curve = json_object_get(json_object_get(one, "quality"), "evaluations");
-        const json_t *last = json_array_get(curve, json_array_size(curve) - 1);
-        const json_t *value =
-            json_object_get(simulated ? one : last, simulated ? "score" : "quality");
-        json_t *arm =
-            json_pack("{s:s, s:O?}", "name", ak_json_text_at(one, simulated ? "strategy" : "arm"),
-                      "value", value);
-        if (json_array_append_new(list, arm) != 0) {
-            json_decref(list);
-            return NULL;
-        }
-    }
-    return list;
-}
-
-/* Returns what was searched: "matmul M=64 on host", or the first recording and how many more. */
-static json_t *subject_of(const json_t *result, bool simulated)
-{
-    const json_t *recordings =
-        json_object_get(json_array_get(json_object_get(result, "strategies"), 0), "recordings");
-    const json_t *about = simulated ? json_array_get(recordings, 0) : result;
-    size_t more = json_array_size(recordings) > 1 ? json_array_size(recordings) - 1 : 0;
-    ak_buf text = AK_BUF(4096);
-    const char *size = ak_json_text_at(about, "size");
-    ak_buf_print(&text, "%.1000s%s%.1000s on %.1000s", ak_json_text_at(about, "kernel"),
-                 size[0] == 0 ? "" : " ", size, ak_json_text_at(about, "device"));
-    if (more > 0) {
-        ak_buf_print(&text, " and %zu more", more);
-    }
-    json_t *subject = text.failed == AK_OK ? json_string(text.data) : NULL;
-    ak_buf_free(&text);
-    return subject;
-}
-
+/* A row that another program spoiled is passed over: the others must be shown. */
 static bool add_study(void *context, const ak_overview_study *study)
 {
     ak_watch *w = context;
     json_t *result = NULL, *shown = json_object();
     const bool simulated = strcmp(study->kind, AK_SIMULATION) == 0;
-    w->status =
-        ak_json_parse(&result, study->result_json, strlen(study->result_json), study->kind, w->err);
-    if (w->status == AK_OK) {
+    w->last_study = study->id;
+    w->status = ak_json_parse(&result, study->result_json, strlen(study->result_json), study->kind,
+                              NULL) == AK_NO_MEMORY
+                    ? ak_fail_memory(w->err)
+                    : AK_OK;
+    if (json_is_object(result)) {
         bool good = ak_json_set(shown, "id", json_integer(study->id)) &&
                     ak_json_set_text(shown, "kind", study->kind) &&
                     ak_json_set_text(shown, "ended", study->ended) &&
-                    ak_json_set(shown, "subject", subject_of(result, simulated)) &&
-                    ak_json_set(shown, "arms", arms_of(result, simulated)) &&
+                    ak_json_set(shown, "subject", ak_shown_subject(result, simulated)) &&
+                    ak_json_set(shown, "arms", ak_shown_arms(result, simulated)) &&
                     json_array_append(w->studies, shown) == 0;
         w->status = good ? AK_OK : ak_fail_memory(w->err);
-        w->last_study = good ? study->id : w->last_study;
     }
     json_decref(result);
     json_decref(shown);
-    return w->status == AK_OK;
+    w->unfinished = w->status == AK_OK && ak_clock_ns() > w->until_ns;
+    return w->status == AK_OK && !w->unfinished;
 }
 
 /* ---- the devices of runs under way ------------------------------------------------------------
@@ -229,11 +207,11 @@ static bool add_device(void *context, const ak_overview_device *device)
                 ak_json_set_text(object, "uuid", device->uuid) &&
                 ak_json_set(object, "trials", json_integer(device->count)) &&
                 ak_json_set(object, "ok", json_integer(device->ok)) &&
-                ak_json_set(object, "busy_seconds", known(device->busy_seconds)) &&
+                ak_json_set(object, "busy_seconds", ak_json_known(device->busy_seconds)) &&
                 ak_json_set_text(object, "ended", device->ended) &&
                 ak_json_set_text(object, "config", device->config) &&
                 ak_json_set_text(object, "status", device->status) &&
-                ak_json_set(object, "ms", known(device->ms));
+                ak_json_set(object, "ms", ak_json_known(device->ms));
     if (!good) {
         json_decref(object);
         return false;
@@ -267,19 +245,15 @@ static ak_status look_at_devices(ak_watch *w, ak_error *err)
 
 static bool add_fleet(void *context, const ak_overview_fleet *fleet)
 {
-    json_t *workers = NULL, *object = json_object();
-    if (ak_json_parse(&workers, fleet->workers_json, strlen(fleet->workers_json), "fleet", NULL) !=
-        AK_OK) {
-        json_decref(object);
-        return true; /* another program wrote it */
-    }
+    json_t *said = NULL, *object = json_object();
+    (void)ak_json_parse(&said, fleet->workers_json, strlen(fleet->workers_json), "fleet", NULL);
     bool good = ak_json_set_text(object, "id", fleet->id) &&
                 ak_json_set_text(object, "run", fleet->run) &&
                 ak_json_set_text(object, "about", fleet->about) &&
                 ak_json_set_text(object, "seen", fleet->seen) &&
-                ak_json_set(object, "workers", json_incref(workers)) &&
+                ak_json_set(object, "workers", ak_shown_workers(said)) &&
                 json_array_append(context, object) == 0;
-    json_decref(workers);
+    json_decref(said);
     json_decref(object);
     return good;
 }
@@ -296,6 +270,53 @@ static ak_status look_at_fleets(ak_watch *w, ak_error *err)
     json_decref(w->fleets);
     w->fleets = now;
     w->fleets_version++;
+    return AK_OK;
+}
+
+/* ---- runs that were killed --------------------------------------------------------------------
+ */
+
+/* Asks for the processes of the runs under way that are not known yet. */
+static ak_status look_at_processes(ak_watch *w, ak_error *err)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        seen *s = &w->runs[i];
+        json_t *paths = NULL;
+        if (s->ended == NULL && !s->imported && s->process == NULL && s->asks < ASKS_MAX) {
+            s->asks++;
+            AK_DO(ak_archive_whereabouts(&s->process, &paths, w->archive, s->id, err));
+            json_decref(paths);
+        }
+    }
+    return AK_OK;
+}
+
+/* Finds the runs whose process has ended without a word. A process does not come back, so none is
+   asked after twice. */
+static ak_status look_for_killed(ak_watch *w, ak_error *err)
+{
+    bool changed = false;
+    json_t *ids = json_array();
+    for (size_t i = 0; i < w->count && ids != NULL; i++) {
+        seen *s = &w->runs[i];
+        bool before = s->killed;
+        if (s->ended != NULL || s->process == NULL) {
+            s->killed = false; /* it ended after all: the last that it wrote */
+        } else if (!s->killed) {
+            s->killed = ak_alive_check(s->process) == AK_ALIVE_NO;
+        }
+        changed = changed || s->killed != before;
+        if (s->killed && json_array_append_new(ids, json_string(s->id)) != 0) {
+            json_decref(ids);
+            ids = NULL;
+        }
+    }
+    if (ids == NULL) {
+        return ak_fail_memory(err);
+    }
+    json_decref(changed ? w->killed : ids);
+    w->killed = changed ? ids : w->killed;
+    w->killed_version += changed ? 1 : 0;
     return AK_OK;
 }
 
@@ -336,6 +357,9 @@ static ak_status look(ak_watch *w, ak_error *err)
     AK_TRY(visited(w, ak_archive_runs_since(w->archive, w->last_number, add_run, w, err)));
     for (size_t i = before; i < w->count; i++) {
         w->runs[i].trials = w->runs[i].has_result ? w->runs[i].trials : -1;
+        /* In which order those ended that had ended before is not known. */
+        bool ended_before = before == 0 && w->runs[i].ended != NULL;
+        w->runs[i].ends = ended_before ? w->ends : w->runs[i].ends;
     }
     if (before == 0) { /* at first every run is new */
         AK_TRY(ak_archive_last_trial(&w->last_trial, w->archive, err));
@@ -351,6 +375,9 @@ static ak_status look(ak_watch *w, ak_error *err)
     }
     AK_TRY(look_at_devices(w, err));
     AK_TRY(look_at_fleets(w, err));
+    AK_TRY(look_at_processes(w, err));
+    w->unfinished = false;
+    w->until_ns = ak_clock_ns() + STUDIES_MS * AK_MS_NS;
     AK_TRY(visited(w, ak_archive_studies_since(w->archive, w->last_study, add_study, w, err)));
 out:
     return status;
@@ -381,7 +408,8 @@ ak_status ak_watch_open(ak_watch **out, const char *path, ak_error *err)
     w->path = ak_strdup(path);
     w->studies = json_array();
     w->fleets = json_array();
-    AK_TRY(w->by_id == NULL || w->studies == NULL || w->fleets == NULL ||
+    w->killed = json_array();
+    AK_TRY(w->by_id == NULL || w->studies == NULL || w->fleets == NULL || w->killed == NULL ||
                    (path != NULL && w->path == NULL)
                ? ak_fail_memory(err)
                : AK_OK);
@@ -404,7 +432,9 @@ void ak_watch_close(ak_watch *w)
         json_decref(w->runs[i].devices);
         ak_free(w->runs[i].id);
         ak_free(w->runs[i].ended);
+        ak_free(w->runs[i].process);
     }
+    json_decref(w->killed);
     json_decref(w->studies);
     json_decref(w->fleets);
     ak_archive_close(w->archive);
@@ -421,17 +451,19 @@ ak_status ak_watch_poll(bool *changed, ak_watch *w, ak_error *err)
     if (!w->there && ak_fs_is_file(ak_archive_path(w->archive))) {
         AK_DO(open_archive(w, err)); /* the first run has begun */
     }
-    AK_DO(ak_archive_version(&version, w->archive, err));
-    if (version == w->version) {
-        return AK_OK;
-    }
     char before[AK_WATCH_PLACE_BYTES], after[AK_WATCH_PLACE_BYTES];
-    const int64_t fleets = w->fleets_version;
+    const int64_t fleets = w->fleets_version, killed = w->killed_version;
     ak_watch_place(before, w);
-    AK_DO(look(w, err));
+    AK_DO(ak_archive_version(&version, w->archive, err));
+    if (version != w->version || w->unfinished) {
+        AK_DO(look(w, err));
+        w->version = version;
+    }
+    /* A process that is killed writes nothing. */
+    AK_DO(look_for_killed(w, err));
     ak_watch_place(after, w);
-    *changed = strcmp(before, after) != 0 || fleets != w->fleets_version;
-    w->version = version;
+    *changed =
+        strcmp(before, after) != 0 || fleets != w->fleets_version || killed != w->killed_version;
     return AK_OK;
 }
 
@@ -445,33 +477,38 @@ ak_archive *ak_watch_archive(ak_watch *w)
 
 void ak_watch_place(char out[AK_WATCH_PLACE_BYTES], const ak_watch *w)
 {
-    (void)snprintf(out, AK_WATCH_PLACE_BYTES, "%" PRId64 ".%" PRId64 ".%" PRId64 ".%s",
-                   w->last_trial, w->last_number, w->last_study, w->last_ended);
+    (void)snprintf(out, AK_WATCH_PLACE_BYTES, "%" PRId64 ".%" PRId64 ".%" PRId64 ".%" PRId64,
+                   w->last_trial, w->last_number, w->last_study, w->ends);
 }
 
 typedef struct place {
-    int64_t trial, number, study;
-    const char *ended;
+    int64_t trial, number, study, ends;
 } place;
 
-static bool read_number(int64_t *out, const char **text)
+/* Reads a number and the character `end` behind it. */
+static bool read_number(int64_t *out, const char **text, char end)
 {
     const char *p = *text;
     *out = 0;
     while (*p >= '0' && *p <= '9' && *out < INT64_MAX / 10 - 9) {
         *out = *out * 10 + (*p++ - '0');
     }
-    bool good = p > *text && *p == '.';
-    *text = p + 1;
+    bool good = p > *text && *p == end;
+    *text = p + (good && end != 0 ? 1 : 0);
     return good;
 }
 
 static bool read_place(place *out, const char *text)
 {
-    bool good = text != NULL && read_number(&out->trial, &text) &&
-                read_number(&out->number, &text) && read_number(&out->study, &text);
-    out->ended = good ? text : NULL;
-    return good;
+    return text != NULL && read_number(&out->trial, &text, '.') &&
+           read_number(&out->number, &text, '.') && read_number(&out->study, &text, '.') &&
+           read_number(&out->ends, &text, 0);
+}
+
+bool ak_watch_is_place(const char *text)
+{
+    place ignored;
+    return read_place(&ignored, text);
 }
 
 static json_t *show(const seen *s)
@@ -479,7 +516,7 @@ static json_t *show(const seen *s)
     json_t *object = json_copy(s->shown);
     bool good = ak_json_set(object, "trials", json_integer(s->trials)) &&
                 ak_json_set(object, "ok", json_integer(s->ok)) &&
-                ak_json_set(object, "best_ms", known(s->best_ms)) &&
+                ak_json_set(object, "best_ms", ak_json_known(s->best_ms)) &&
                 (s->ended != NULL || s->devices == NULL ||
                  ak_json_set(object, "devices", json_incref(s->devices)));
     if (!good) {
@@ -496,8 +533,8 @@ json_t *ak_watch_runs(const ak_watch *w, const char *since)
     json_t *list = json_array();
     for (size_t i = 0; i < w->count; i++) {
         const seen *s = &w->runs[i];
-        bool fresh = all || s->number > from.number || s->last_trial > from.trial ||
-                     (s->ended != NULL && strcmp(s->ended, from.ended) > 0);
+        bool fresh =
+            all || s->number > from.number || s->last_trial > from.trial || s->ends > from.ends;
         if (fresh && json_array_append_new(list, show(s)) != 0) {
             json_decref(list);
             return NULL;
@@ -527,4 +564,10 @@ const json_t *ak_watch_fleets(int64_t *version, const ak_watch *w)
 {
     *version = w->fleets_version;
     return w->fleets;
+}
+
+const json_t *ak_watch_killed(int64_t *version, const ak_watch *w)
+{
+    *version = w->killed_version;
+    return w->killed;
 }

@@ -2,9 +2,10 @@
  * watch.h: finds what changed in an archive that other processes write. The archive is read only
  * when it is polled; a poll costs one small query if nothing changed. Nothing is ever written.
  *
- * A place in the stream of changes is a text: "TRIAL.RUN.STUDY.ENDED", the highest id of a trial,
- * the highest number of a run, the highest id of a study and the latest time at which a run ended.
- * It means the same after a restart, so a browser that comes back with one gets what it missed.
+ * A place in the stream of changes is a text: "TRIAL.RUN.STUDY.ENDS", the highest id of a trial,
+ * the highest number of a run, the highest id of a study and the number of runs that have ended. It
+ * means the same after a restart, so a browser that comes back with one gets what it missed: of the
+ * runs that ended while no server looked it cannot be told which they are, so it gets all.
  */
 #ifndef AK_SERVE_WATCH_H
 #define AK_SERVE_WATCH_H
@@ -25,6 +26,8 @@ void ak_watch_close(ak_watch *watch);
 ak_status ak_watch_poll(bool *changed, ak_watch *watch, ak_error *err);
 ak_archive *ak_watch_archive(ak_watch *watch);
 
+/* Returns whether a text is a place; NULL is none. */
+bool ak_watch_is_place(const char *text);
 void ak_watch_place(char out[AK_WATCH_PLACE_BYTES], const ak_watch *watch);
 /* Returns the runs that changed since the place `since` as an array of objects, oldest first
    (docs/formats.md). If `since` is NULL or not a place, it returns all runs. NULL: no memory. */
@@ -34,5 +37,8 @@ json_t *ak_watch_studies(const ak_watch *watch, const char *since);
 /* Returns what the workers of all tuners do, as an array that belongs to the watch, and a number
    that grows whenever it changes. */
 const json_t *ak_watch_fleets(int64_t *version, const ak_watch *watch);
+/* Returns in the same way the ids of the runs that were killed on this machine: the process is
+   gone, and the run has not ended. */
+const json_t *ak_watch_killed(int64_t *version, const ak_watch *watch);
 
 #endif

@@ -1,5 +1,6 @@
 /* record.c: writes a run's entry in the archive: the options when it begins, the result when it
    ends. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "archive/archive.h"
@@ -46,6 +47,56 @@ static bool shorten(json_t *object, const char *key)
     bool good = name.failed == AK_OK && ak_json_set_text(object, key, name.data);
     ak_buf_free(&name);
     return good;
+}
+
+/* Adds a file or folder that an option names, as an absolute path after `prefix`; nothing if there
+   is none. */
+static bool note_path(json_t *paths, const char *key, const char *prefix, const char *path)
+{
+    char whole[AK_PATH_MAX];
+    ak_buf text = AK_BUF(2 * AK_PATH_MAX);
+    bool good = true;
+    if (path != NULL && strncmp(path, prefix, strlen(prefix)) == 0 &&
+        realpath(path + strlen(prefix), whole) != NULL) {
+        ak_buf_print(&text, "%s%s", prefix, whole);
+        good = text.failed == AK_OK && ak_json_set_text(paths, key, text.data);
+    }
+    ak_buf_free(&text);
+    return good;
+}
+
+/* Adds the recordings that the run took the best of, each as an absolute path if it is a file. */
+static bool note_like(json_t *paths, const ak_tune_options *options)
+{
+    json_t *list = json_array();
+    bool good = list != NULL;
+    for (size_t i = 0; good && i < options->like_count; i++) {
+        char whole[AK_PATH_MAX];
+        const char *path = options->like[i]->path;
+        path = realpath(path, whole) == NULL ? path : whole;
+        good = json_array_append_new(list, json_string(path)) == 0;
+    }
+    if (good && options->like_count == 0) {
+        json_decref(list);
+        return true;
+    }
+    return ak_json_set(paths, "like", list) && good;
+}
+
+void ak_run_note_whereabouts(ak_archive *archive, const char *run, const ak_task *task,
+                             const ak_tune_options *options)
+{
+    json_t *paths = json_object();
+    const char *model = options->llm == NULL ? NULL : options->llm->model;
+    const char *replay = options->llm == NULL ? NULL : options->llm->replay;
+    if (archive != NULL &&
+        note_path(paths, "recording", "", task->recorded ? ak_sim_path(task->opens) : NULL) &&
+        note_path(paths, "kernel", "", task->problem->builtin ? NULL : task->kernel) &&
+        note_path(paths, "llm", "file:", model) && note_path(paths, "llm", "replay:", model) &&
+        note_path(paths, "llm_replay", "", replay) && note_like(paths, options)) {
+        ak_archive_note_whereabouts(archive, run, paths);
+    }
+    json_decref(paths);
 }
 
 /* Names the recording that the results come from by its file, not by its path: a simulated run
@@ -137,6 +188,7 @@ ak_status ak_tuning_begin_record(ak_tuning *r, ak_error *err)
     r->result->run = ak_strdup(r->id);
     AK_TRY(r->result->run == NULL ? ak_fail_memory(err) : AK_OK);
     AK_TRY(r->archive == NULL ? AK_OK : add_run(r, started, options, err));
+    ak_run_note_whereabouts(r->archive, r->id, r->task, r->options);
     ak_session_keep_sources(r->task, r->archive);
 out:
     ak_free(options);

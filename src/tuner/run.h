@@ -75,7 +75,7 @@ typedef struct ak_tuning {
     /* Set by record.c. */
     char id[AK_RUN_ID_BYTES];
     char fleet[AK_RUN_ID_BYTES]; /* this tuner's id among those with workers elsewhere, or "" */
-    bool deferred; /* the archive may delay writes while it is locked */
+    bool deferred;               /* the archive may delay writes while it is locked */
 
     /* Set by first_look.c. */
     double library_ms, library_cost;    /* of the best library; 0 if there is none */
@@ -140,6 +140,10 @@ ak_status ak_tuning_defer(ak_tuning *r, ak_error *err);
 ak_status ak_tuning_settle(ak_tuning *r, ak_error *err);
 /* Gives the run its id and adds it to the archive, if there is one. */
 ak_status ak_tuning_begin_record(ak_tuning *r, ak_error *err);
+/* Tells the archive what is of this machine alone: the process of a run, and where the files lie
+   that its options name. `archive` may be NULL. */
+void ak_run_note_whereabouts(ak_archive *archive, const char *run, const ak_task *task,
+                             const ak_tune_options *options);
 /* Tells the archive what the workers on other machines do; `context` is the run. At the end, which
    has no pool, removes it. */
 void ak_tuning_note_workers(void *context, const ak_pool *pool);

@@ -1,6 +1,7 @@
 /* sizes_record.c: writes the archive entry of a run over many sizes and sends its events. */
 #include "archive/archive.h"
 #include "base/alloc.h"
+#include "tuner/run.h"
 #include "tuner/run_advisor.h"
 #include "tuner/sizes.h"
 #include "tuner/sizes_run.h"
@@ -78,6 +79,7 @@ ak_status ak_many_begin_record(ak_many *m, const ak_session *session, ak_error *
                         .options_json = options};
     AK_TRY(ak_archive_add_run(m->archive, &run, err));
     m->recorded = true;
+    ak_run_note_whereabouts(m->archive, m->id, m->tasks[0], m->options);
 out:
     ak_free(options);
     ak_buf_free(&sizes);

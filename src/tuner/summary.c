@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/number.h"
 #include "measure/verdict.h"
 
 #define SUMMARY_MAX 600
@@ -12,7 +13,8 @@
 
 static void print_ratio(ak_buf *out, double ratio)
 {
-    ak_buf_print(out, ratio < 10 ? "%.2f" : ratio < 100 ? "%.1f" : "%.0f", ratio);
+    char text[AK_REAL_BYTES];
+    ak_buf_puts(out, ak_number_ratio(text, ratio));
 }
 
 static void print_interval(ak_buf *out, const ak_speed *speed)

@@ -170,7 +170,7 @@ class Dashboard(unittest.TestCase):
                                             "stopped_by": "evaluations",
                                             "best": {"config": "A=1,B=1", "ms": 0.5}})))
         self.start()
-        browser.wait("return document.body.innerText.includes('takes 0.5 ms')")
+        browser.wait("return document.body.innerText.includes('takes 0.5000 ms')")
         browser.wait("return document.querySelector('.state').textContent === 'live'")
         self.assertIsNone(browser.run("return window.attacked || null"))
         refused = [e for e in browser.errors() if "ERR_CONNECTION_REFUSED" not in e and
@@ -314,10 +314,7 @@ class Dashboard(unittest.TestCase):
         with subprocess.Popen(words, env=self.environment, **quiet) as tuner:
             browser.wait(links + " === 1 && /[1-9]\\d* of/.test(document.body.innerText)")
             tuner.kill()
-        # Minutes later.
-        browser.run("window.now = Date.now; Date.now = () => now() + 400000")
         browser.wait("return document.querySelector('#runs').innerText.includes('killed')", 30)
-        browser.run("Date.now = now")
         with subprocess.Popen([*words, "--resume"], env=self.environment, **quiet) as tuner:
             try:
                 browser.wait("return [...document.querySelectorAll('#runs td')].some((td) =>"
@@ -440,6 +437,67 @@ class Dashboard(unittest.TestCase):
         self.begin("cc33")
         connection, stream = self.events(later)
         self.assertEqual([run["id"] for run in self.event(stream)[1]], ["cc33"])
+        connection.close()
+
+    def silent(self, count, text=b""):
+        """Connections that say this and no more."""
+        made = []
+        for _ in range(count):
+            one = socket.create_connection(("127.0.0.1", self.port), 20)
+            one.sendall(text)
+            self.addCleanup(one.close)
+            made.append(one)
+        return made
+
+    def test_crowd(self):
+        """Whoever connects and says nothing, half a request or nothing any more takes no place."""
+        self.make_archive()
+        self.start()
+        events = f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n\r\n".encode()
+        for one in self.silent(70, events):
+            one.close()
+        self.assertEqual(self.ask("/events")[0], 200)
+        self.silent(70, b"GET / HT")
+        self.silent(70)
+        self.silent(70, events)
+        for path in ("/", "/api/runs", "/events"):
+            self.assertEqual(self.ask(path)[0], 200, path)
+        # What is asked for is not told back as an event.
+        forged, = self.silent(1, events.replace(b"/events", b"/events?since=1.1.1.1%0aevent:forged%0a%0a"))
+        self.assertNotIn(b"forged", forged.recv(1 << 16))
+
+    def test_spoiled(self):
+        """Rows that another program wrote: the page shows the others, and what happens goes on."""
+        browser = self.browser
+        self.make_archive()
+        self.begin("aa11", "mat\u202emul")
+        self.add("aa11", 3.0)
+        self.db.executescript(
+            "UPDATE trials SET checksum = NULL; UPDATE trials SET ms = 9e999, tflops = 9e999;"
+            "UPDATE runs SET ended = '2026' || char(10) || 'event: forged' WHERE id = '0011';"
+            "INSERT INTO studies (ended, kind, result) VALUES ('x', 'study', '{'), ('x', 'study', '[]');"
+            "CREATE TABLE IF NOT EXISTS fleets (id TEXT PRIMARY KEY, seen TEXT NOT NULL, run TEXT,"
+            " about TEXT NOT NULL, workers TEXT NOT NULL);"
+            f"INSERT INTO fleets VALUES ('f', '{now()}', NULL, 'x', '{{\"map\": 1}}'),"
+            f" ('g', '{now()}', NULL, 'x', '[3, {{\"state\": \"lost\"}}]');")
+        self.start()
+        browser.open(self.address())
+        browser.wait("return document.querySelector('.state')?.textContent === 'live'")
+        browser.wait("return document.querySelector('#running').innerText.includes('2 lost')"
+                     " || document.querySelector('#running').innerText.includes('1 lost')")
+        self.assertNotIn("\u202e", browser.run("return document.body.innerText"))
+        self.begin("bb22")
+        browser.wait("return document.querySelectorAll('#runs tbody a').length === 3")
+        browser.open(self.address("/run/aa11"))
+        browser.wait("return document.querySelector('#summary') !== null")
+        self.assertNotIn("memory", browser.run("return document.querySelector('#summary').innerText"))
+        self.assertEqual(browser.errors(), [])
+
+    def test_own_address(self):
+        self.start("--listen", "127.0.0.2")
+        connection = http.client.HTTPConnection("127.0.0.2", self.port, timeout=20)
+        connection.request("GET", "/api/runs")
+        self.assertEqual(connection.getresponse().status, 200)
         connection.close()
 
     def test_token(self):

@@ -26,6 +26,7 @@ RECORDING = os.path.join(TREE, "bench", "recordings", "matmul.json.gz")
 TINY = os.path.join(TREE, "tests", "data", "recordings", "tiny.json")
 PARALLEL = ("ak.draw_rest(); const parallel = ak.charts.find(one =>"
             " one.box.closest('section').id === 'parallel');")
+TURN = "\u202e\u2066"
 HOSTILE = "</script><img src=x onerror='window.attacked=1'><script>window.attacked=1</script>"
 
 
@@ -104,6 +105,8 @@ class Pages(unittest.TestCase):
         self.browser.run("const input = document.querySelector('#table input');"
                          "input.value = 'evaluation<=3'; input.dispatchEvent(new Event('input'));")
         self.assertEqual(self.browser.run(rows), 3)
+        self.filters(rows)
+        self.ticks()
         # A drag along the first axis of the parallel coordinates selects rows of the table.
         self.browser.run("document.documentElement.style.scrollBehavior = 'auto';"
                          "document.getElementById('parallel').scrollIntoView();"
@@ -131,6 +134,52 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.browser.errors(), [])
         self.by_keyboard()
         self.on_paper()
+
+    def filters(self, rows):
+        """Filters know parameters that never change, and say which words they do not apply."""
+        put = ("const i = document.querySelector('#table input'); i.value = arguments[0];"
+               "i.dispatchEvent(new Event('input'));")
+        says = "return document.querySelector('#table .tools .bad').textContent"
+        constant = self.browser.run("const p = JSON.parse(document.getElementById('data').textContent)"
+                                    ".trials.parameters.find((p) => p.values.length === 1);"
+                                    "return [p.name, p.values[0]];")
+        self.browser.run(put, f"{constant[0]}={constant[1]} evaluation<=4")
+        self.assertEqual((self.browser.run(rows), self.browser.run(says)), (4, ""))
+        self.browser.run(put, f"{constant[0]}=other")
+        self.assertEqual((self.browser.run(rows), self.browser.run(says)), (0, ""))
+        self.browser.run(put, "proposed_by=default")
+        self.assertEqual((self.browser.run(rows), self.browser.run(says)), (1, ""))
+        for words, why in (("evaluation<=4 nonsense=1", "nothing here is called nonsense"),
+                           ("evaluation<=4 ms<fast", "fast is no number"),
+                           ("evaluation<=4 ms<", "a value must follow <"),
+                           ("evaluation<=4 status==ok", "a value must follow ="),
+                           ("evaluation<=4 >3", "does not begin with a name")):
+            self.browser.run(put, words)
+            self.assertEqual(self.browser.run(rows), 4, words)
+            self.assertIn(why, self.browser.run(says), words)
+        self.assertEqual(self.browser.run("return document.querySelector('#table input')"
+                                          ".getAttribute('aria-invalid')"), "true")
+        self.browser.run(put, "")
+        self.assertEqual(self.browser.run(says), "")
+
+    def ticks(self):
+        """Logarithmic axes have labels, however short or long they are, each with another text."""
+        odd = self.browser.run("""
+            const odd = [];
+            for (let at = -9; at < 9; at += 0.37) {
+                for (const decades of [0.02, 0.1, 0.3, 0.61, 1, 1.7, 3.1, 3.4, 5, 9, 14]) {
+                    const low = 10 ** at, high = 10 ** (at + decades);
+                    const ticks = ak.log_ticks(low, high), texts = ticks.map(ak.tick);
+                    const least = decades <= 0.1 ? 2 : 4;
+                    if (ticks.length < least || ticks.length > 20 ||
+                        new Set(texts).size < texts.length ||
+                        ticks.some((t) => t < low * 0.99 || t > high * 1.01)) {
+                        odd.push([low, high, texts.join(" ")]);
+                    }
+                }
+            }
+            return odd;""")
+        self.assertEqual(odd, [])
 
     def consistent(self):
         """What the headline says is what the tables and the report in JSON have."""
@@ -292,6 +341,8 @@ class Pages(unittest.TestCase):
         self.open(path)
         self.assertGreaterEqual(len(self.charts()), 1)
         self.assertIn("What each found", self.browser.run("return document.body.innerText"))
+        # A recorded time has no interval.
+        self.assertNotRegex(self.browser.run("return document.body.innerText"), r"[0-9] (\.\.|to) [0-9]")
 
     def test_without_network(self):
         """The page asks nobody for anything."""
@@ -338,16 +389,19 @@ class Pages(unittest.TestCase):
         self.autokernel("import", path, archive=archive)
 
     def test_hostile(self):
-        rows = [{"name": HOSTILE, "ms": 1 + i / 7, "config": f"A={i % 5},B=</script>"}
+        rows = [{"name": HOSTILE + TURN, "ms": 1 + i / 7, "config": f"A={i % 5},B=</script>"}
                 for i in range(30)]
-        rows.append({"name": HOSTILE, "ms": "", "status": "compile_error", "config": "A=9",
-                     "reason": "candidate.c:1: error: " + HOSTILE})
+        rows.append({"name": HOSTILE + TURN, "ms": "", "status": "compile_error", "config": "A=9",
+                     "reason": "candidate.c:1: error: " + HOSTILE + TURN})
         self.imported(rows, "hostile.db")
         self.page("hostile.html", archive="hostile.db")
         self.charts()
         text = self.browser.run("return document.body.innerText")
         self.assertGreaterEqual(text.count(HOSTILE), 2) # the kernel's name, the compiler's words
         self.assertIn(HOSTILE, self.browser.run("return document.title"))
+        for character in TURN:
+            self.assertNotIn(character, text)
+            self.assertNotIn(character, self.browser.run("return document.title"))
         self.harmless()
 
     def test_ten_thousand(self):

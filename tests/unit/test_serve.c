@@ -2,10 +2,17 @@
    other processes write. */
 #include "archive_fixture.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "archive/overview.h"
 #include "archive/store.h"
 #include "serve/gate.h"
+#include "serve/guests.h"
+#include "serve/sse.h"
 #include "serve/watch.h"
+#include "base/alive.h"
 
 /* ---- the gate ---------------------------------------------------------------------------------
  */
@@ -41,6 +48,18 @@ static void test_hosts(void **state)
         assert_int_equal(ask(NULL, (ak_gate_request){.host = others[i]}), 403);
     }
     assert_int_equal(ask(NULL, (ak_gate_request){0}), 403);
+}
+
+/* The dashboard answers at the address that it listens at. */
+static void test_own_address(void **state)
+{
+    const char *why;
+    const ak_gate gate = {.port = 8017, .address = "127.0.0.2"};
+    ak_gate_request request = {.method = "GET", .host = "127.0.0.2:8017"};
+    (void)state;
+    assert_int_equal(ak_gate_check(&why, &gate, &request), 200);
+    request.host = "127.0.0.3:8017";
+    assert_int_equal(ak_gate_check(&why, &gate, &request), 403);
 }
 
 static void test_origins(void **state)
@@ -107,6 +126,78 @@ static void test_token(void **state)
         ask(token,
             (ak_gate_request){.host = host, .cookie = token, .origin = "http://evil.example"}),
         403);
+}
+
+/* ---- who may stay ------------------------------------------------------------------------------
+ */
+
+static ak_guest *enter(ak_guests *guests, ak_guest **leaver)
+{
+    ak_guest *fresh = ak_guests_enter(leaver, guests, -1);
+    assert_non_null(fresh);
+    if (*leaver != NULL) {
+        ak_guests_dismiss(guests, *leaver);
+    }
+    return fresh;
+}
+
+/* However many connections say nothing, a new one gets a place; streams are the last to go. */
+static void test_guests(void **state)
+{
+    ak_guests guests = {0};
+    ak_guest *leaver, *stream, *second, *idle, *asks;
+    (void)state;
+    stream = enter(&guests, &leaver);
+    ak_guests_asked(&guests, stream, true);
+    idle = enter(&guests, &leaver);
+    asks = enter(&guests, &leaver);
+    for (int i = 3; i < AK_GUESTS_MAX; i++) {
+        (void)enter(&guests, &leaver);
+        assert_null(leaver);
+    }
+    ak_guests_asked(&guests, asks, false);
+    assert_int_equal(guests.count, AK_GUESTS_MAX);
+    second = enter(&guests, &leaver);
+    assert_ptr_equal(leaver, idle);
+    assert_int_equal(guests.count, AK_GUESTS_MAX);
+    ak_guests_leave(&guests, idle); /* once its connection has ended */
+    assert_int_equal(guests.count, AK_GUESTS_MAX);
+    for (int i = 0; i < AK_GUESTS_MAX - 3; i++) {
+        (void)enter(&guests, &leaver);
+        assert_true(leaver != NULL && leaver != stream && leaver != asks);
+    }
+    (void)enter(&guests, &leaver);
+    assert_ptr_equal(leaver, asks);
+    /* A house full of streams: the oldest of them goes. */
+    for (ak_guest *one = guests.first; one != NULL; one = one->next) {
+        if (!one->dismissed && one != stream) {
+            ak_guests_asked(&guests, one, true);
+        }
+    }
+    (void)enter(&guests, &leaver);
+    assert_ptr_equal(leaver, stream);
+    (void)second;
+    while (guests.first != NULL) {
+        ak_guests_leave(&guests, guests.first);
+    }
+    assert_int_equal(guests.count, 0);
+}
+
+/* No text makes a second field or a second event. */
+static void test_one_line_a_field(void **state)
+{
+    ak_buf out = AK_BUF(4096);
+    json_t *data = json_pack("[s]", "a\nb\r\n\n\xe2\x80\xa8");
+    (void)state;
+    ak_sse_put(&out, "1.2\nevent: forged\ndata: []\n\n", "runs\r", data);
+    assert_string_equal(out.data, "id: 1.2 event: forged data: []  \nevent: runs \n"
+                                  "data: [\"a\\nb\\r\\n\\n\\u2028\"]\n\n");
+    ak_buf_free(&out);
+    json_decref(data);
+    assert_true(ak_watch_is_place("1.2.3.4"));
+    assert_false(ak_watch_is_place("1.2.3.4\nevent: forged"));
+    assert_false(ak_watch_is_place("1.2.3."));
+    assert_false(ak_watch_is_place(NULL));
 }
 
 /* ---- the archive that is watched
@@ -276,6 +367,121 @@ static void test_studies(void **state)
     ak_watch_close(watch);
 }
 
+/* Rows that another program spoiled do not keep the others from being shown. */
+static void test_spoiled_rows(void **state)
+{
+    static const char spoil[] =
+        "PRAGMA foreign_keys = OFF;"
+        "INSERT INTO studies (ended, kind, result) VALUES ('x', 'study', '{'), ('x', 'study', "
+        "'[]'), "
+        "('x', 'study', '{\"arms\": 3, \"size\": [], \"kernel\": \"gemm\"}');"
+        "INSERT INTO runs (id, started, ended, kernel, implementation, device, size, dtype, "
+        "choices, "
+        "result) VALUES ('r1', '', '2026' || char(10) || 'event: forged', 'matmul', '', 'host', "
+        "'', "
+        "'', '', '{\"best\": {\"ms\": 9e999}, \"evaluated\": 1}'), "
+        "('r2', '', 'zzzz', 'matmul', '', 'host', '', '', '', 'no JSON');"
+        "CREATE TABLE fleets (id TEXT PRIMARY KEY, seen TEXT NOT NULL, run TEXT, about TEXT NOT "
+        "NULL, "
+        "workers TEXT NOT NULL);"
+        "INSERT INTO fleets VALUES ('f1', '', NULL, '', '{\"map\": 1}'), ('f2', '', NULL, '', "
+        "'{'), "
+        "('f3', '', NULL, '', '[3, {\"name\": [], \"state\": \"lost\"}]')";
+    fixture *f = fixture_of(state);
+    ak_watch *watch = NULL;
+    char place[AK_WATCH_PLACE_BYTES], subject[200] = "";
+    double value;
+    int64_t version;
+    assert_ok(ak_watch_open(&watch, f->path, err));
+    assert_ok(ak_store_execute(f->archive, spoil, err));
+    ak_run run = literal_run("r3");
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    ak_trial trial = literal_trial("MR=4", 1.5);
+    trial.run = run.id;
+    (void)add_trial(f->archive, trial);
+    assert_ok(ak_store_execute(f->archive, "UPDATE trials SET ms = 9e999, checksum = NULL", err));
+    poll(watch, true);
+    ak_watch_place(place, watch);
+    assert_true(ak_watch_is_place(place));
+    assert_int_equal(changed_since(watch, NULL, "trials", &value), 3);
+    assert_int_equal(studies_since(watch, NULL, subject), 1);
+    assert_string_equal(subject, "gemm on ");
+    const json_t *fleets = ak_watch_fleets(&version, watch);
+    assert_int_equal(json_array_size(fleets), 3);
+    assert_int_equal(json_array_size(json_object_get(json_array_get(fleets, 0), "workers")), 0);
+    const json_t *workers = json_object_get(json_array_get(fleets, 2), "workers");
+    assert_int_equal(json_array_size(workers), 2);
+    assert_string_equal(ak_json_text_at(json_array_get(workers, 1), "state"), "lost");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(workers, 0), "name")), "");
+    /* An end is seen whatever times are in the archive: recordings begin in 1970. */
+    assert_ok(ak_archive_end_run(f->archive, "r3", "1970-01-01T00:00:09.000Z", "{}", err));
+    poll(watch, true);
+    assert_int_equal(changed_since(watch, place, "trials", &value), 1);
+    ak_watch_close(watch);
+    assert_ok(ak_watch_open(&watch, f->path, err));
+    ak_watch_close(watch);
+}
+
+static void put_process(ak_archive *archive, const char *note)
+{
+    char sql[2 * AK_ALIVE_BYTES];
+    (void)snprintf(sql, sizeof sql, "UPDATE whereabouts SET process = '%s'", note);
+    assert_ok(ak_store_execute(archive, sql, err));
+}
+
+/* A run whose process is gone is told to be killed at once, though nothing was written. */
+static void test_killed(void **state)
+{
+    fixture *f = fixture_of(state);
+    ak_watch *watch = NULL;
+    char note[AK_ALIVE_BYTES], gone[AK_ALIVE_BYTES];
+    int64_t before, after;
+    ak_alive_note(note);
+    if (note[0] == 0) {
+        skip(); /* no /proc */
+    }
+    assert_int_equal(ak_alive_check(note), AK_ALIVE_YES);
+    assert_int_equal(ak_alive_check("another-machine pid:[1] 1 1"), AK_ALIVE_UNKNOWN);
+    assert_int_equal(ak_alive_check(""), AK_ALIVE_UNKNOWN);
+    (void)snprintf(gone, sizeof gone, "%.*s1", (int)(strrchr(note, ' ') - note + 1), note);
+    assert_int_equal(ak_alive_check(gone), AK_ALIVE_NO);
+    /* A process that nobody has waited for yet, and one that is gone. */
+    char none[2 * AK_ALIVE_BYTES];
+    const char *place = strchr(strchr(note, ' ') + 1, ' ');
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(0);
+    }
+    siginfo_t ended;
+    assert_int_equal(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
+    (void)snprintf(none, sizeof none, "%.*s%ld 1", (int)(place - note + 1), note, (long)child);
+    assert_int_equal(ak_alive_check(none), AK_ALIVE_NO);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(ak_alive_check(none), AK_ALIVE_NO);
+
+    ak_run run = literal_run("r1");
+    json_t *paths = json_object();
+    assert_ok(ak_archive_add_run(f->archive, &run, err));
+    ak_archive_note_whereabouts(f->archive, "r1", paths);
+    json_decref(paths);
+    assert_ok(ak_watch_open(&watch, f->path, err));
+    assert_int_equal(json_array_size(ak_watch_killed(&before, watch)), 0);
+    poll(watch, false);
+    ak_watch_close(watch);
+    put_process(f->archive, gone);
+    assert_ok(ak_watch_open(&watch, f->path, err));
+    const json_t *killed = ak_watch_killed(&after, watch);
+    assert_int_equal(json_array_size(killed), 1);
+    assert_string_equal(json_string_value(json_array_get(killed, 0)), "r1");
+    assert_true(after > before);
+    poll(watch, false);
+    /* It was not killed after all. */
+    assert_ok(ak_archive_end_run(f->archive, "r1", "2026-11-21T10:55:00.000Z", "{}", err));
+    poll(watch, true);
+    assert_int_equal(json_array_size(ak_watch_killed(&after, watch)), 0);
+    ak_watch_close(watch);
+}
+
 static unsigned statements;
 
 static int count_statement(unsigned kind, void *context, void *statement, void *text)
@@ -328,7 +534,7 @@ static void test_many_runs(void **state)
         SQLITE_OK);
     statements = 0;
     poll(watch, true);
-    assert_in_range(statements, 1, 8);
+    assert_in_range(statements, 1, 10);
     statements = 0;
     poll(watch, false);
     assert_int_equal(statements, 1);
@@ -348,10 +554,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_own_address),
         cmocka_unit_test(test_origins),
         cmocka_unit_test(test_sites),
         cmocka_unit_test(test_methods),
         cmocka_unit_test(test_token),
+        cmocka_unit_test(test_guests),
+        cmocka_unit_test(test_one_line_a_field),
+        cmocka_unit_test_setup_teardown(test_spoiled_rows, fixture_open_archive, fixture_close),
+        cmocka_unit_test_setup_teardown(test_killed, fixture_open_archive, fixture_close),
         cmocka_unit_test_setup_teardown(test_watch, fixture_open_archive, fixture_close),
         cmocka_unit_test_setup_teardown(test_no_archive_yet, fixture_open_archive, fixture_close),
         cmocka_unit_test_setup_teardown(test_studies, fixture_open_archive, fixture_close),

@@ -190,8 +190,9 @@ ak.draw_run.roofline = function (host, run) {
                 [to, at(to, one.gbs)]],
             markPoint: {symbol: "circle", symbolSize: 0.1, silent: true, data: [{
                 coord: [from, at(from, one.gbs)], label: {color: colors.text, fontSize: 11,
+                    textBorderColor: colors.ground, textBorderWidth: 3,
                     position: "right", offset: [6, 10],
-                    formatter: narrow ? one.name : `${one.name}: ${ak.number(one.gbs, 3)} GB/s`}}]},
+                    formatter: narrow ? one.name : `${one.name}: ${ak.number(one.gbs)} GB/s`}}]},
         })), peak ? {
             name: "arithmetic", type: "line", showSymbol: false, silent: true,
             lineStyle: {color: colors.dim, width: roof.bound === "compute" ? 2.5 : 1.2},
@@ -199,7 +200,7 @@ ak.draw_run.roofline = function (host, run) {
             markPoint: {symbol: "circle", symbolSize: 0.1, silent: true, data: [{
                 coord: [to, peak], label: {color: colors.text, fontSize: 11, align: "right",
                     position: "left", offset: [0, -9],
-                    formatter: `arithmetic: ${ak.number(peak, 3)} TFLOP/s`}}]},
+                    formatter: `arithmetic: ${ak.number(peak)} TFLOP/s`}}]},
         } : null, {
             name: "configurations", ...ak.scatter(points.length, 5),
             itemStyle: {color: colors.series[0], opacity: 0.4},
@@ -234,7 +235,7 @@ function draw_bandwidth(host, run, roof) {
             markLine: {symbol: "none", silent: true, lineStyle: {color: colors.text},
                 data: [{xAxis: roof.bandwidth_gbs, label: {color: colors.text,
                     formatter: (roof.cache ? "a cache: " : "memory: ") +
-                        ak.number(roof.bandwidth_gbs, 3)}}]}}],
+                        ak.number(roof.bandwidth_gbs)}}]}}],
     }));
 }
 
@@ -301,7 +302,8 @@ ak.draw_run.failures = function (host, run) {
 /* ---- time --------------------------------------------------------------------------------------
  */
 
-const STAGES = ["propose", "compile", "check", "measure", "overhead"];
+/* The rest is outside of trials: starting, making the reference, the finish. */
+const STAGES = ["propose", "compile", "check", "measure", "overhead", "rest"];
 
 ak.draw_run.time = function (host, run) {
     const seconds = run.report.seconds;
@@ -316,7 +318,7 @@ ak.draw_run.time = function (host, run) {
         tooltip: ak.hover(colors, (p) => ak.facts(p.seriesName, [["time", ak.seconds(p.value)],
             ["share", ak.percent(p.value / total)],
             ["a configuration", ak.seconds(p.value / Math.max(run.report.trials.evaluated, 1))]])),
-        xAxis: ak.axis(colors, {type: "value", max: total, axisLabel: {formatter: (v) => ak.seconds(v),
+        xAxis: ak.axis(colors, {type: "value", max: total, axisLabel: {formatter: ak.seconds_tick,
             showMaxLabel: false}, splitLine: {show: false}}),
         yAxis: {type: "category", data: [""], show: false},
         series: STAGES.map((stage, k) => ({name: stage, type: "bar", stack: "s", barWidth: 30,
@@ -325,7 +327,9 @@ ak.draw_run.time = function (host, run) {
                 formatter: () => ak.percent(seconds[stage] / total, 0)}})),
     }));
     const wall = !ak.known(seconds.wall) ? "" : `The run took ${ak.seconds(seconds.wall)}` +
-        (total > seconds.wall * 1.01 ? `; stages overlap, so their sum is ${ak.seconds(total)}.` : ".");
+        (total > seconds.wall * 1.01 ? `; stages overlap, so their sum is ${ak.seconds(total)}.`
+            : seconds.rest > 0 ? "; the rest is outside of trials: starting, the reference, the finish."
+                : ".");
     host.append(ak.el("p", {class: "note"}, wall));
 };
 
@@ -383,7 +387,7 @@ ak.draw_run.sizes = function (host, run) {
                 ["the shared table's", ak.known(s.loss) ? ak.ms(s.ms * s.loss) : "-"],
                 [s.library || "library", ak.ms(s.library_ms)],
                 ["times the library's speed", ak.known(s.library_ms)
-                    ? ak.number(s.library_ms / s.ms, 3) : "-"]]);
+                    ? ak.ratio(s.library_ms / s.ms) : "-"]]);
         }),
         xAxis: ak.time_axis(colors, Math.min(...all), Math.max(...all), {what: "time, ",
             nameLocation: "middle", nameGap: 28}),

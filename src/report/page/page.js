@@ -7,7 +7,7 @@ ak.start = function () {
     if (data === null) {
         return; /* a server's page: live.js asks for its data */
     }
-    const page = JSON.parse(data.textContent);
+    const page = ak.parse(data.textContent);
     ak.draw_page[page.kind](main, page);
     ak.draw_visible();
     ak.draw_idly(() => { document.documentElement.dataset.drawn = "yes"; });

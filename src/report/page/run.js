@@ -85,8 +85,9 @@ function config_table(run, changed) {
         {name: "evaluation", right: true, value: run.evaluation},
         {name: "status", value: (i) => run.status(i).replace(/_/g, " ")},
         {name: "ms", right: true, value: (i) => run.ok(i) ? run.ms(i) : null,
-            cell: (i) => run.ok(i) ? ak.number(run.ms(i), 5) : "-"},
-        {name: "95 % interval", right: true, value: number("low_ms"),
+            cell: (i) => run.ok(i) ? ak.number(run.ms(i)) : "-"},
+        {name: "95 % interval", right: true,
+            value: (i) => run.column("high_ms", i) > run.column("low_ms", i) ? run.column("low_ms", i) : null,
             cell: (i) => run.column("high_ms", i) > run.column("low_ms", i)
                 ? `${ak.number(run.column("low_ms", i))} to ${ak.number(run.column("high_ms", i))}` : "-"},
         figure(rate, memory ? "GB/s" : "TFLOP/s", (v) => ak.number(v)),
@@ -99,12 +100,16 @@ function config_table(run, changed) {
         figure("compile_s", "compile", ak.seconds), figure("measure_s", "measure", ak.seconds),
     ].filter((column) => column !== null);
     const best = run.best ? run.best.config : null;
+    /* Filters know all parameters, though those that never change have no column. */
+    const others = new Map(run.parameters.map((p, k) => [ak.filter_name(p.name), k]));
     return ak.table(columns, run.rows, {
         caption: "All configurations that were tried, fastest first",
         filter: "filter the configurations", sort: [2, false], changed,
         placeholder: "filter, such as status=ok ms<1.5",
         row_class: (i) => run.config(i) === best ? "best" : run.ok(i) ? null : "failed",
-        value_of: (i, name) => name === "reason" ? run.reason(i) : undefined,
+        names: ["reason", ...others.keys()],
+        value_of: (i, name) => name === "reason" ? run.reason(i) : run.value(i, others.get(name)),
+        text: (i) => `${run.config(i)} ${run.reason(i)}`,
     });
 }
 
@@ -129,13 +134,14 @@ function failure_table(run) {
 }
 
 function change_table(run) {
-    const range = (c) => c.pairs > 0 ? `${ak.number(c.least, 3)} to ${ak.number(c.greatest, 3)}` : "-";
+    const range = (c) => c.pairs > 0 && c.greatest > c.least
+        ? `${ak.ratio(c.least)} to ${ak.ratio(c.greatest)}` : "-";
     const columns = [
         {name: "parameter", value: (c) => c.parameter},
         {name: "default", value: (c) => ak.sort_value(c.from), cell: (c) => c.from},
         {name: "best", value: (c) => ak.sort_value(c.to), cell: (c) => c.to},
         {name: "times as fast", right: true, value: (c) => c.speed,
-            cell: (c) => ak.known(c.speed) ? ak.number(c.speed, 3) : "not known by itself"},
+            cell: (c) => ak.known(c.speed) ? ak.ratio(c.speed) : "not known by itself"},
         {name: "interval", right: true, value: (c) => c.least, cell: range},
         {name: "pairs of trials", right: true, value: (c) => c.pairs},
     ];
@@ -152,7 +158,7 @@ function title_of(run) {
 function section(parent, contents, id, title, fill) {
     const element = ak.el("section", {id, "aria-label": title}, ak.el("h2", null, title));
     parent.append(element);
-    fill(element);
+    element.append(...[ak.part(() => { fill(element); })].filter(Boolean));
     if (element.children.length === 1) {
         element.remove();
         return;
@@ -169,7 +175,7 @@ function header(run, contents) {
             `${r.strategy || (run.report.sizes ? "many sizes" : "strategy not recorded")}, ` +
             /* The clock of a recording begins in 1970. */
             (r.device.startsWith("sim:") ? "on a recording" : `started ${ak.when(r.started)} UTC`) +
-            (r.ended ? "" : ", not ended")),
+            ({running: ", still running", killed: ", killed", unknown: ", not ended"}[r.state] || "")),
         contents);
 }
 
@@ -288,9 +294,11 @@ ak.draw_page.run = function (main, data) {
             s.title !== "How to repeat the run");
         fold(host, ...rest.map((s) => s.title));
     });
-    add("again", "How to repeat the run", (host) => host.append(ak.el("p", {class: "config"},
+    add("again", "How to repeat the run", (host) => host.append(...[ak.el("p", {class: "config"},
         ak.el("code", null, run.report.command), ak.copy_button(run.report.command)),
-    ak.el("p", {class: "note"}, `Made with autokernel ${run.report.autokernel}.`)));
+    run.report.command_beside ? ak.el("p", {class: "note"}, "It repeats the run in the folder that " +
+        `holds ${run.report.command_beside}.`) : null,
+    ak.el("p", {class: "note"}, `Made with autokernel ${run.report.autokernel}.`)].filter(Boolean)));
     return run;
 };
 

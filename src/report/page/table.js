@@ -4,33 +4,52 @@
 /* ---- filters ----------------------------------------------------------------------------------
  */
 
+/* Of names with blanks and signs: "proposed by" is written proposed_by. */
+ak.filter_name = (name) => name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "_").replace(/^_|_$/g, "");
+
+/* Why a word is no filter; null: it is one. */
+function fault_of(word, parts, names) {
+    if (parts === null) {
+        return /[=<>]/.test(word) ? `${word} does not begin with a name` : null;
+    }
+    const [, name, sign, wanted] = parts;
+    if (!names.includes(ak.filter_name(name))) {
+        return `nothing here is called ${name}: there are ${names.slice(0, 24).join(", ")}` +
+            (names.length > 24 ? " and others" : "");
+    }
+    if (wanted === "" || /^[=<>!]/.test(wanted)) {
+        return `${word}: a value must follow ${sign}`;
+    }
+    return /[<>]/.test(sign) && !Number.isFinite(Number(wanted)) ? `${wanted} is no number` : null;
+}
+
 /* Words that must all hold: NAME=value, NAME!=value, NAME>=number and so on; any other word must
-   stand somewhere in the row. Returns a test of (value of a name, text of the whole row). */
-ak.filter = function (line) {
-    const words = line.trim().toLowerCase().split(/\s+/).filter((word) => word !== "");
-    const tests = words.map((word) => {
-        const parts = /^([^=<>!]+)(>=|<=|!=|=|<|>)(.*)$/.exec(word);
+   stand somewhere in the row. `names` are those that the rows have. Returns `test` of (value of a
+   name, text of the whole row), and why words are left out, `faults`. */
+ak.filter = function (line, names) {
+    const words = line.trim().toLowerCase().split(/\s+/).filter((word) => word !== "")
+        .map((word) => [word, /^([^=<>!]+)(>=|<=|!=|=|<|>)(.*)$/.exec(word)]);
+    const faults = words.map(([word, parts]) => fault_of(word, parts, names));
+    const tests = words.filter((_, k) => faults[k] === null).map(([word, parts]) => {
         if (parts === null) {
             return (value_of, text) => text().includes(word);
         }
         const [, name, sign, wanted] = parts;
-        const number = Number(wanted);
+        const number = Number(wanted), key = ak.filter_name(name);
         return (value_of) => {
-            const value = value_of(name);
-            if (value === undefined) {
-                return false;
-            }
+            const value = value_of(key);
             if (sign === "=" || sign === "!=") {
-                const same = String(value).toLowerCase() === wanted ||
-                    (wanted !== "" && Number(value) === number);
+                const same = String(value ?? "").toLowerCase() === wanted ||
+                    (value !== null && value !== "" && Number(value) === number);
                 return same === (sign === "=");
             }
-            const left = Number(value);
+            const left = value === null || value === "" ? NaN : Number(value);
             return sign === ">" ? left > number : sign === "<" ? left < number
                 : sign === ">=" ? left >= number : left <= number;
         };
     });
-    return (value_of, text) => tests.every((test) => test(value_of, text));
+    return {test: (value_of, text) => tests.every((test) => test(value_of, text)),
+        faults: faults.filter((fault) => fault !== null)};
 };
 
 /* ---- the table ----------------------------------------------------------------------------------
@@ -60,7 +79,9 @@ function compare(a, b) {
 
 /* columns: [{name, right, keep, kind, below, value(row), cell(row), hint}], value for sorting and filters,
    cell what is shown; what is `below` stands in a line of its own under the row. rows: anything. options: caption, filter (a label: there is a line for filters), sort
-   [column, descending], shown, changed(rows or null) when the filter selects others. Has `element`, `select(rows or null, why)` and `set_filter(text)`. */
+   [column, descending], shown, changed(rows or null) when the filter selects others, names and
+   value_of(row, name) of what filters know beside the columns, text(row) that words are looked for in,
+   beside the columns. Has `element`, `select(rows or null, why)` and `set_filter(text)`. */
 ak.table = function (columns, rows, options = {}) {
     const state = {sort: options.sort || null, filter: "", selected: null, why: "",
         shown: options.shown || ROWS_SHOWN};
@@ -69,7 +90,9 @@ ak.table = function (columns, rows, options = {}) {
         state.shown += 4 * ROWS_SHOWN;
         fill();
     }}, "show more");
-    const by_name = new Map(columns.map((c) => [c.name.toLowerCase(), c]));
+    const by_name = new Map(columns.map((c) => [ak.filter_name(c.name), c]));
+    const names = [...new Set([...by_name.keys(), ...options.names || []])];
+    const fault = ak.el("p", {class: "bad", role: "status"});
 
     const shown = columns.filter((column) => !column.below);
     const below = columns.filter((column) => column.below);
@@ -82,20 +105,31 @@ ak.table = function (columns, rows, options = {}) {
             const same = state.sort !== null && state.sort[0] === at;
             state.sort = [at, same ? !state.sort[1] : false];
             fill();
-        }}, column.name)));
+        }}, column.name.split(/(?<=[_./])/).flatMap((part, k) => k === 0 ? [part]
+            : [ak.el("wbr"), part]))));
 
+    const input = ak.el("input", {
+        type: "search", placeholder: options.placeholder || "filter", "aria-label": options.filter,
+        oninput: () => {
+            state.filter = input.value;
+            fill();
+        },
+    });
     function matching() {
-        const test = ak.filter(state.filter);
+        const {test, faults} = ak.filter(state.filter, names);
+        fault.textContent = faults.length === 0 ? "" : "The filter is not applied as a whole: " +
+            faults.join("; ") + ".";
+        input.setAttribute("aria-invalid", String(faults.length > 0));
         const value_of = (row) => (name) => by_name.has(name) ? by_name.get(name).value(row)
             : options.value_of ? options.value_of(row, name) : undefined;
-        const text = (row) => () => options.text ? options.text(row)
-            : columns.map((c) => c.value(row)).join(" ").toLowerCase();
+        const text = (row) => () => (columns.map((c) => c.value(row)).join(" ") + " " +
+            (options.text ? options.text(row) : "")).toLowerCase();
         return (state.selected || rows).filter((row) => test(value_of(row), text(row)));
     }
 
     let told = "";
     function fill() {
-        const found = state.filter === "" && state.selected === null ? rows.slice() : matching();
+        const found = matching();
         if (state.sort !== null) {
             const [at, down] = state.sort, value = columns[at].value;
             found.sort((a, b) => {
@@ -131,17 +165,10 @@ ak.table = function (columns, rows, options = {}) {
               (state.why === "" ? "" : `; ${state.why}`);
     }
 
-    const input = ak.el("input", {
-        type: "search", placeholder: options.placeholder || "filter", "aria-label": options.filter,
-        oninput: () => {
-            state.filter = input.value;
-            fill();
-        },
-    });
     const element = ak.el("div", {class: "table"},
-        options.filter ? ak.el("div", {class: "tools"}, input) : null,
+        options.filter ? ak.el("div", {class: "tools"}, input, fault) : null,
         ak.el("div", {class: "scroll", tabindex: "0", role: "region",
-            "aria-label": options.caption}, ak.el("table", null,
+            "aria-label": options.caption}, ak.el("table", {class: shown.length > 10 ? "broad" : null},
             options.caption ? ak.el("caption", {class: "hidden"}, options.caption) : null,
             ak.el("thead", null, ak.el("tr", null, headers)), body)), count, more);
     fill();

@@ -45,11 +45,11 @@ function draw_generations(host, generations) {
     const list = [{generation: "default", best_speed: 1, trials: 1, ok: 1}, ...told];
     host.append(ak.el("h3", null, "Learning curve"));
     ak.chart(host, 280, "Best speed over the default by generation: " +
-        list.map((g) => ak.number(g.best_speed, 3)).join(", "), (colors) => ({
+        list.map((g) => ak.ratio(g.best_speed)).join(", "), (colors) => ({
         grid: {left: 8, right: 20, top: 30, bottom: 34, containLabel: true},
         tooltip: ak.hover(colors, (p) => ak.facts(p.dataIndex === 0 ? "the default"
             : `generation ${list[p.dataIndex].generation}`, [
-            ["best so far", ak.number(list[p.dataIndex].best_speed) + " times the default"],
+            ["best so far", ak.ratio(list[p.dataIndex].best_speed) + " times the default"],
             ["proposals tried", String(list[p.dataIndex].trials)],
             ["of these successful", String(list[p.dataIndex].ok)]])),
         xAxis: ak.axis(colors, {type: "category", data: list.map((g) => g.generation),

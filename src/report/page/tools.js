@@ -35,6 +35,16 @@ ak.el = function (tag, properties, ...children) {
 ak.config = (text) => String(text).split(",").flatMap((part, k) => k === 0 ? [part]
     : [",", ak.el("wbr"), part]);
 
+/* A part of a page: what one cannot draw does not take the others with it. */
+ak.part = function (draw) {
+    try {
+        return draw();
+    } catch (fault) {
+        console.error(fault);
+        return ak.el("p", {class: "bad"}, `This part cannot be drawn: ${fault.message}`);
+    }
+};
+
 ak.details = function (summary, ...children) {
     return ak.el("details", null, ak.el("summary", null, summary), ...children);
 };
@@ -53,12 +63,16 @@ ak.choice = function (label, choices, value, change) {
     return group;
 };
 
+/* Reads JSON. Characters that turn the order of a line around, with which a name can look like another
+   one (Unicode's Bidi_Control), and line ends that are none are replaced: C writes them as escapes. */
+ak.parse = (text) => JSON.parse(text.replace(/\\u(?:061c|200[ef]|202[89a-e]|206[6-9])/g, "\\ufffd"));
+
 /* ---- numbers ----------------------------------------------------------------------------------
  */
 
 ak.known = (value) => typeof value === "number" && Number.isFinite(value) && value > 0;
 
-/* So many significant digits, without an exponent where that can be read. */
+/* The rule of base/number.h: so many significant digits, written out below 10^15. */
 ak.number = function (value, digits = 4) {
     if (typeof value !== "number" || !Number.isFinite(value)) {
         return "-";
@@ -66,7 +80,7 @@ ak.number = function (value, digits = 4) {
     if (value === 0) {
         return "0";
     }
-    const size = Math.floor(Math.log10(Math.abs(value)));
+    const size = Number(value.toExponential(digits - 1).split("e")[1]); /* 9.9996 becomes 10.00 */
     if (size >= 15 || size < -7) {
         return value.toExponential(digits - 1);
     }
@@ -74,6 +88,10 @@ ak.number = function (value, digits = 4) {
     return size < 4 ? text : text.replace(/^(-?\d+)/, (all) =>
         all.replace(/\B(?=(\d{3})+$)/g, "\u202f"));
 };
+
+/* A ratio of speeds: thousandths, and tenths from 10 on. */
+ak.ratio = (value) => !ak.known(value) ? "-" : value >= 0.1 && value < 1e6
+    ? value.toFixed(value < 10 ? 3 : 1) : ak.number(value, 3);
 
 ak.ms = function (value, digits = 4) {
     if (!ak.known(value)) {
@@ -98,13 +116,16 @@ ak.seconds = function (value) {
         return "-";
     }
     if (value < 100) {
-        return value === 0 ? "0 s" : ak.number(value, value < 1 ? 2 : 3) + " s";
+        return value === 0 ? "0 s" : ak.number(value, 3) + " s";
     }
     const whole = Math.round(value), pad = (n) => String(n).padStart(2, "0");
     const rest = `${pad(Math.floor(whole / 60) % 60)}:${pad(whole % 60)}`;
     return whole < 3600 ? `${Math.floor(whole / 60)}:${pad(whole % 60)} min`
         : `${Math.floor(whole / 3600)}:${rest} h`;
 };
+
+/* Labels of an axis of seconds, without the zeros of figures. */
+ak.seconds_tick = (value) => value < 100 ? `${+value.toPrecision(3)} s` : ak.seconds(value);
 
 ak.percent = (fraction, digits = 1) =>
     typeof fraction === "number" && Number.isFinite(fraction)
@@ -114,26 +135,36 @@ ak.percent = (fraction, digits = 1) =>
 ak.when = (text) => (text || "").replace("T", " ").replace(/(:\d\d)\.\d+Z$/, "$1");
 
 /* A whole number, its thousands apart. */
-ak.count = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+ak.count = (count) => String(count).replace(/^-?\d+/, (whole) =>
+    whole.replace(/\B(?=(\d{3})+$)/g, "\u202f"));
 
 ak.plural = (count, word) => `${ak.count(count)} ${word}${count === 1 ? "" : "s"}`;
 
 /* Short labels of an axis with a logarithmic scale. */
-ak.tick = (value) => value >= 10000 || (value > 0 && value < 0.001)
-    ? value.toExponential(0).replace("e+", "e") : String(+value.toPrecision(3));
+ak.tick = (value) => value >= 1e6 || (value > 0 && value < 1e-4)
+    ? (+value.toPrecision(3)).toExponential().replace("e+", "e") : ak.count(+value.toPrecision(3));
 
 /* The unit that times of this size are shown in: [factor from ms, name]. */
 ak.unit_of = (ms) => ms >= 1000 ? [0.001, "s"] : ms < 0.1 ? [1000, "µs"] : [1, "ms"];
 
-/* Where a logarithmic axis has its labels: 1, 2 and 5 of each power of ten, or powers alone. */
+/* Where a logarithmic axis has its labels: at the fewest of these digits of each power of ten that
+   give four labels, at every nth power if there are many. */
+const LOG_DIGITS = [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 4, 5, 6, 8],
+    Array.from({length: 18}, (_, k) => 1 + k / 2), Array.from({length: 90}, (_, k) => 1 + k / 10)];
+const LOG_LABELS = [4, 10];
+
 ak.log_ticks = function (low, high) {
-    const decades = Math.log10(high / low), all = [];
-    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
-        for (const digit of decades < 0.7 ? [1, 1.5, 2, 3, 4, 5, 6, 8] : decades < 3.2 ? [1, 2, 5] : [1]) {
-            const value = digit * 10 ** power;
-            if (value >= low * 0.999 && value <= high * 1.001) {
-                all.push(+value.toPrecision(3));
-            }
+    const first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high));
+    const every = Math.ceil((last - first) / LOG_LABELS[1]);
+    let all = [];
+    for (const digits of LOG_DIGITS) {
+        all = [];
+        for (let power = Math.ceil(first / every) * every; power <= last; power += every) {
+            all.push(...digits.map((digit) => +(digit * 10 ** power).toPrecision(3)));
+        }
+        all = all.filter((value) => value >= low * 0.999 && value <= high * 1.001);
+        if (all.length >= LOG_LABELS[0]) {
+            return all;
         }
     }
     return all.length > 1 ? all : [low, high].map((value) => +value.toPrecision(3));

@@ -3,7 +3,7 @@
 
 function draw_both(host, page) {
     const sides = [["A", page.a], ["B", page.b]].filter(([, side]) => side.steps.length > 0);
-    if (sides.length === 0) {
+    if (sides.length === 0 || page.why_not) { /* times of other tasks do not compare */
         return;
     }
     const times = sides.flatMap(([, side]) => side.steps.map((step) => step[1]));
@@ -32,7 +32,7 @@ function draw_common(host, page) {
     ak.chart(host, 420, `Times of ${page.common.length} configurations that both tried.`,
         (colors) => ({
             grid: {left: 8, right: 16, top: 34, bottom: 34, containLabel: true},
-            tooltip: ak.hover(colors, (p) => p.data[2] ? ak.facts(`${ak.number(p.data[0] / p.data[1], 3)}` +
+            tooltip: ak.hover(colors, (p) => p.data[2] ? ak.facts(`${ak.ratio(p.data[0] / p.data[1])}` +
                 " times as fast in B", [["A", ak.ms(p.data[0])], ["B", ak.ms(p.data[1])],
                 ["configuration", p.data[2]]]) : null),
             xAxis: ak.time_axis(colors, low, high, {what: "A, ", nameLocation: "middle",

@@ -2,7 +2,7 @@
    up to date by the server's events. The browser comes back by itself when the server was gone. */
 "use strict";
 
-ak.live = {runs: new Map(), studies: new Map(), fleets: [], state: null, place: null};
+ak.live = {runs: new Map(), studies: new Map(), fleets: [], killed: new Set(), state: null, place: null};
 
 const REDRAW_LEAST_MS = 1000;
 
@@ -11,7 +11,7 @@ async function ask(address) {
     if (!reply.ok) {
         throw new Error((await reply.text()).trim() || `the server says ${reply.status}`);
     }
-    return reply.json();
+    return ak.parse(await reply.text());
 }
 
 /* ---- what a reader has set, kept when the page is drawn again ------------------------------------
@@ -118,7 +118,9 @@ function redraw(draw) {
 /* ---- words about a run --------------------------------------------------------------------------
  */
 
-const is_running = (run) => !run.ended && !run.imported;
+/* The server knows of its own machine which runs were killed. */
+const is_killed = (run) => !run.ended && ak.live.killed.has(run.id);
+const is_running = (run) => !run.ended && !run.imported && !is_killed(run);
 /* Of a recording the file, without its folder. */
 const device_of = (run) => run.device.replace(/^sim:.*\//, "sim:");
 const task_of = (run) => [run.kernel, run.size, run.dtype, run.choices, device_of(run)]
@@ -135,9 +137,10 @@ const ENDS = {evaluations: "all evaluations made", time: "time is up", converged
     generations: "all proposals tried", stalled: "nothing gained for long",
     satisfied: "nothing better expected", fault: "the machine failed"};
 
-/* A run that was killed never ends; one that is at work has a trial now and then. */
+/* A run that was killed never ends. On another machine only silence tells: one that is at work has a
+   trial now and then. */
 function state_of(run) {
-    return run.imported ? "imported"
+    return run.imported ? "imported" : is_killed(run) ? "killed"
         : run.ended ? ENDS[run.stopped_by] || (run.stopped_by || "ended").replace(/_/g, " ")
         : silent_s(run) < 300 ? "running" : "silent, or killed";
 }
@@ -189,8 +192,14 @@ function draw_history(host, runs) {
     }
     const names = [...tasks.keys()].filter((name) => tasks.get(name).length > 1)
         .sort((a, b) => tasks.get(b).length - tasks.get(a).length);
+    const recorded = runs.filter((run) => run.device.startsWith("sim:")).length;
+    if (recorded > 0) {
+        host.append(ak.el("p", {class: "note"}, `${ak.plural(recorded, "run")} on recordings ` +
+            `${recorded === 1 ? "is" : "are"} left out here: the clock of a recording is not the ` +
+            "calendar's."));
+    }
     if (names.length === 0) {
-        host.append(ak.el("p", {class: "note"}, "No task has been tuned twice yet."));
+        host.append(ak.el("p", {class: "note"}, "No task has been tuned twice on a device yet."));
         return;
     }
     let chosen = ak.live.task && names.includes(ak.live.task) ? ak.live.task : names[0];
@@ -321,18 +330,18 @@ function draw_runs() {
         ak.el("p", {class: "dim"}, live.archive + ", ", live.state)),
         section("running", "At work", running.length === 0
             ? ak.el("p", {class: "note"}, "No run is under way. autokernel tune KERNEL begins one.")
-            : [ak.table(run_columns().filter((c) => !["found", "roofline"].includes(c.name)), running,
-                {caption: "Runs that have not ended"}).element, device_table(running)],
-        worker_table(live.fleets)),
-        section("runs", "All runs", ak.table(run_columns(), runs, {caption: "All runs",
+            : ak.part(() => [ak.table(run_columns().filter((c) => !["found", "roofline"].includes(c.name)),
+                running, {caption: "Runs that have not ended"}).element, device_table(running)]),
+        ak.part(() => worker_table(live.fleets))),
+        section("runs", "All runs", ak.part(() => ak.table(run_columns(), runs, {caption: "All runs",
             filter: "filter the runs", placeholder: "filter, such as kernel=matmul best<1",
-            shown: 50}).element),
+            shown: 50}).element)),
         history,
         section("studies", "Studies and simulations", studies.length === 0
             ? ak.el("p", {class: "note"}, "None is in this archive. autokernel study and autokernel " +
                 "simulate compare strategies.")
-            : study_table(studies)));
-    draw_history(history, runs);
+            : ak.part(() => study_table(studies))));
+    history.append(...[ak.part(() => draw_history(history, runs))].filter(Boolean));
     live.told = states();
     document.title = running.length > 0 ? `(${running.length}) autokernel` : "autokernel";
 }
@@ -410,17 +419,23 @@ function listen(changed) {
         }
     });
     events.addEventListener("fleets", (event) => {
-        ak.live.fleets = JSON.parse(event.data);
+        ak.live.fleets = ak.parse(event.data);
         changed([]);
+    });
+    events.addEventListener("killed", (event) => {
+        const before = ak.live.killed;
+        ak.live.killed = new Set(ak.parse(event.data));
+        changed([...ak.live.runs.values()].filter((run) => before.has(run.id) !==
+            ak.live.killed.has(run.id)));
     });
     events.addEventListener("studies", (event) => {
         ak.live.place = event.lastEventId;
-        JSON.parse(event.data).forEach((study) => ak.live.studies.set(study.id, study));
+        ak.parse(event.data).forEach((study) => ak.live.studies.set(study.id, study));
         changed([]);
     });
     events.addEventListener("runs", (event) => {
         ak.live.place = event.lastEventId;
-        const runs = JSON.parse(event.data);
+        const runs = ak.parse(event.data);
         runs.forEach((run) => ak.live.runs.set(run.id, run));
         changed(runs);
     });

@@ -1,0 +1,78 @@
+/* whereabouts.c: keeps of each run that began on this machine which process it is and where its
+   files lie. The table is no part of the record, as that of fleets.c: the same run has the same
+   record on every machine, its whereabouts are of this one. They are not merged or exported; they
+   serve to see that a run was killed, and to name the command that repeats it. */
+#include "archive/overview.h"
+
+#include <string.h>
+
+#include "archive/store.h"
+#include "base/alive.h"
+#include "base/alloc.h"
+
+#define MAKE                                                                                       \
+    "CREATE TABLE IF NOT EXISTS whereabouts (\n"                                                   \
+    "  run TEXT PRIMARY KEY,\n"                                                                    \
+    "  process TEXT NOT NULL,\n" /* base/alive.h */                                                \
+    "  paths TEXT NOT NULL\n"    /* JSON: options of the run that name files, as absolute paths */ \
+    ") STRICT, WITHOUT ROWID;\n"
+
+/* How long to wait for other writers; a run does without rather than wait longer. */
+#define PATIENCE_MS 50
+
+void ak_archive_note_whereabouts(ak_archive *archive, const char *run, const json_t *paths)
+{
+    sqlite3_stmt *statement = NULL;
+    char process[AK_ALIVE_BYTES], *text = NULL;
+    const int busy_ms = archive->busy_ms;
+    ak_status status = AK_OK;
+    ak_alive_note(process);
+    ak_store_busy(archive, PATIENCE_MS);
+    AK_TRY(ak_json_text(&text, paths, NULL));
+    AK_TRY(ak_store_execute(archive, MAKE, NULL));
+    AK_TRY(ak_store_prepare(
+        &statement, archive,
+        "INSERT OR REPLACE INTO whereabouts (run, process, paths) VALUES (?1, ?2, ?3)", NULL));
+    if (ak_store_bind_text(statement, 1, run) && ak_store_bind_text(statement, 2, process) &&
+        ak_store_bind_text(statement, 3, text)) {
+        (void)sqlite3_step(statement);
+    }
+out:
+    (void)status; /* nothing depends on it */
+    (void)sqlite3_finalize(statement);
+    ak_store_busy(archive, busy_ms);
+    ak_free(text);
+}
+
+ak_status ak_archive_whereabouts(char **process, json_t **paths, ak_archive *archive,
+                                 const char *run, ak_error *err)
+{
+    sqlite3_stmt *row = NULL;
+    int64_t there = 0;
+    char *text = NULL;
+    ak_status status = AK_OK;
+    *process = NULL;
+    *paths = NULL;
+    AK_TRY(ak_store_ask(&there, archive,
+                        "SELECT count(*) FROM sqlite_master WHERE name = 'whereabouts'", err));
+    if (there == 0) {
+        return AK_OK;
+    }
+    AK_TRY(ak_store_prepare(&row, archive, "SELECT process, paths FROM whereabouts WHERE run = ?1",
+                            err));
+    AK_TRY(ak_store_bind_text(row, 1, run) ? AK_OK : ak_fail_memory(err));
+    if (sqlite3_step(row) == SQLITE_ROW) {
+        AK_TRY(ak_store_text(process, row, 0, err));
+        AK_TRY(ak_store_text(&text, row, 1, err));
+        /* What another program wrote there counts as nothing. */
+        (void)(text != NULL && ak_json_parse(paths, text, strlen(text), "whereabouts", NULL));
+    }
+out:
+    (void)sqlite3_finalize(row);
+    ak_free(text);
+    if (status != AK_OK) {
+        ak_free(*process);
+        *process = NULL;
+    }
+    return status;
+}

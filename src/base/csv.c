@@ -1,0 +1,51 @@
+/* csv.c: see csv.h. */
+#include "base/csv.h"
+
+#include <string.h>
+
+#include "base/number.h"
+
+/* Returns true for "-", which stands for nothing, and for a number with or without a percent sign.
+ */
+static bool is_number(const char *text)
+{
+    if (strcmp(text, "-") == 0) {
+        return true;
+    }
+    if (strspn(text, "+-.0123456789eE %") != strlen(text)) {
+        return false; /* no infinity and nothing hexadecimal */
+    }
+    char *end;
+    (void)ak_number_read(text, &end);
+    return end != text && (*end == 0 || strcmp(end, " %") == 0);
+}
+
+/* Returns true if a spreadsheet would not take a text for a text. One that begins with an
+   apostrophe before such a text counts, too, so that reading is the inverse of writing. */
+static bool needs_guard(const char *text)
+{
+    const char *begin = text + strspn(text, "'");
+    return *begin != 0 && strchr("=+-@\t\r", *begin) != NULL && !is_number(text);
+}
+
+void ak_csv_text(ak_buf *out, const char *text)
+{
+    const char *guard = needs_guard(text) ? "'" : "";
+    if (strpbrk(text, ",\"\r\n") == NULL) {
+        ak_buf_puts(out, guard);
+        ak_buf_puts(out, text);
+        return;
+    }
+    ak_buf_putc(out, '"');
+    ak_buf_puts(out, guard);
+    for (; *text != 0; text++) {
+        ak_buf_puts(out, *text == '"' ? "\"" : "");
+        ak_buf_putc(out, *text);
+    }
+    ak_buf_putc(out, '"');
+}
+
+const char *ak_csv_read(const char *cell)
+{
+    return cell[0] == '\'' && needs_guard(cell + 1) ? cell + 1 : cell;
+}

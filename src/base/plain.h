@@ -1,0 +1,24 @@
+/*
+ * plain.h: makes texts harmless that others wrote and that a terminal or a browser shows.
+ */
+#ifndef AK_BASE_PLAIN_H
+#define AK_BASE_PLAIN_H
+
+#include <stddef.h>
+
+/* Returns the bytes of the character at `text` and sets *code, if what shows the character would
+   obey it: the control characters U+007F to U+009F, the line ends U+2028 and U+2029, and those that
+   turn the order of a line around (Unicode's Bidi_Control: U+061C, U+200E, U+200F, U+202A to
+   U+202E, U+2066 to U+2069), with which a name can look like another one. Returns 0 for all others,
+   also for controls below U+0020, of which some are wanted. */
+size_t ak_plain_obeyed(unsigned *code, const char *text);
+/* Replaces in place what ak_plain_obeyed finds: by U+FFFD or, where that is longer, by blanks. */
+void ak_plain_tame(char *text);
+/* Does the same for a terminal: of the controls below U+0020 line ends, tabulators and what sets
+   colours ("\033[1m") remain, and blanks replace the others. */
+void ak_plain_screen(char *text);
+/* Does the same and replaces every control below U+0020 by a blank: the text is one line that
+   cannot steer a terminal. */
+void ak_plain_line(char *text);
+
+#endif

@@ -1,0 +1,74 @@
+/* shown.c: see shown.h. */
+#include "serve/shown.h"
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+
+/* Returns the names of the arms with what each reached: the quality at the end of a study, the
+   score of simulations. */
+json_t *ak_shown_arms(const json_t *result, bool simulated)
+{
+    json_t *list = json_array(), *one;
+    size_t i;
+    json_array_foreach(json_object_get(result, simulated ? "strategies" : "arms"), i, one)
+    {
+        const json_t *curve = json_object_get(json_object_get(one, "quality"), "evaluations");
+        const json_t *last = json_array_get(curve, json_array_size(curve) - 1);
+        const json_t *value =
+            json_object_get(simulated ? one : last, simulated ? "score" : "quality");
+        json_t *arm =
+            json_pack("{s:s, s:O?}", "name", ak_json_text_at(one, simulated ? "strategy" : "arm"),
+                      "value", value);
+        if (json_array_append_new(list, arm) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+/* Returns what was searched: "matmul M=64 on host", or the first recording and how many more. */
+json_t *ak_shown_subject(const json_t *result, bool simulated)
+{
+    const json_t *recordings =
+        json_object_get(json_array_get(json_object_get(result, "strategies"), 0), "recordings");
+    const json_t *about = simulated ? json_array_get(recordings, 0) : result;
+    size_t more = json_array_size(recordings) > 1 ? json_array_size(recordings) - 1 : 0;
+    ak_buf text = AK_BUF(4096);
+    const char *size = ak_json_text_at(about, "size");
+    ak_buf_print(&text, "%.1000s%s%.1000s on %.1000s", ak_json_text_at(about, "kernel"),
+                 size[0] == 0 ? "" : " ", size, ak_json_text_at(about, "device"));
+    if (more > 0) {
+        ak_buf_print(&text, " and %zu more", more);
+    }
+    /* A name that was cut may end within a character. */
+    char *clean = text.failed == AK_OK ? ak_utf8_clean(text.data) : NULL;
+    json_t *subject = clean == NULL ? NULL : json_string(clean);
+    ak_free(clean);
+    ak_buf_free(&text);
+    return subject;
+}
+
+/* Returns the workers of a fleet with the members that a page shows, whatever another program wrote
+   there. NULL: no memory. */
+json_t *ak_shown_workers(const json_t *said)
+{
+    static const char *const texts[] = {"name", "state", "since", "host", "why"};
+    json_t *workers = json_array(), *worker;
+    size_t i;
+    json_array_foreach(said, i, worker)
+    {
+        json_t *one = json_object();
+        const json_t *seat = json_object_get(worker, "seat");
+        json_int_t number = json_is_integer(seat) ? json_integer_value(seat) : (json_int_t)i;
+        bool good = ak_json_set(one, "seat", json_integer(number));
+        for (size_t k = 0; good && k < sizeof texts / sizeof texts[0]; k++) {
+            good = ak_json_set_text(one, texts[k], ak_json_text_at(worker, texts[k]));
+        }
+        if (json_array_append_new(workers, one) != 0 || !good) {
+            json_decref(workers);
+            return NULL;
+        }
+    }
+    return workers;
+}
