@@ -13,6 +13,7 @@
 #include "base/fs.h"
 #include "base/layout.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 /* Largest JSON value that is printed in one piece; a kernel's whole space of parameters fits. */
 #define JSON_PIECE_MAX (64u << 20)
@@ -33,7 +34,8 @@ static void note_error(bool failed)
 #define COLUMNS_LEAST   20
 #define COLUMNS_MOST    10000
 #define LINE_BYTES_MAX  (1u << 20)
-#define HANGING         2 /* indentation of the rest of a folded line */
+#define OUT_BYTES_MAX   (64u << 20) /* of one call; a whole table fits */
+#define HANGING         2           /* indentation of the rest of a folded line */
 
 size_t ak_columns(FILE *stream)
 {
@@ -95,18 +97,25 @@ static void write_pending(size_t width, bool all)
     pending = rest;
 }
 
+/* Texts come from kernels, bundles, archives and workers of others, so whatever is printed loses
+   what a terminal would obey. */
 void ak_out(const char *format, ...)
 {
     va_list args;
+    ak_buf text = AK_BUF(OUT_BYTES_MAX);
     va_start(args, format);
+    ak_buf_vprint(&text, format, args);
+    va_end(args);
+    ak_utf8_tame(text.data, text.length);
     size_t width = ak_columns(stdout);
     if (width == 0) {
-        note_error(vprintf(format, args) < 0);
+        write_text(text.data, text.length);
     } else {
-        ak_buf_vprint(&pending, format, args);
+        ak_buf_append(&pending, text.data, text.length);
         write_pending(width, pending.failed != AK_OK);
     }
-    va_end(args);
+    note_error(ak_buf_status(&text, NULL) != AK_OK);
+    ak_buf_free(&text);
 }
 
 void ak_out_whole(const char *text)
@@ -166,6 +175,7 @@ static void print_error(const char *label, const char *text)
     write_pending(ak_columns(stdout), true);
     note_error(fflush(stdout) != 0);
     ak_layout_fill(&line, text, ak_columns(stderr), indent, indent);
+    ak_utf8_tame(line.data, line.length);
     (void)fprintf(stderr, "%s%s\n", label, line.data);
     ak_buf_free(&line);
 }
