@@ -247,7 +247,7 @@ static akr_status read_all(unsigned char **out, size_t *length, const char *path
     unsigned char *data = NULL;
     size_t done = 0;
     akr_status status = AKR_OK;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO is refused, not waited for */
     if (fd < 0 || fstat(fd, &about) != 0) {
         status = fail(err, errno == ENOENT || errno == ENOTDIR ? AKR_NOT_FOUND : AKR_SYSTEM,
                       "%.120s: cannot be opened: %s", path, strerror(errno));
@@ -1412,14 +1412,27 @@ static akr_status read_variants(akr_bundle *b, const node *root, akr_error *err)
     return AKR_OK;
 }
 
+/* Returns whether an entry of the list of files has the name of an earlier one. */
+static int is_repeated(const json *j, const node *first, const node *n, const char *name)
+{
+    const node *earlier;
+    for (earlier = first; earlier != n; earlier = next_of(j, earlier)) {
+        const char *other = text_of(j, earlier, "name");
+        if (other != NULL && strcmp(other, name) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Checks that every file that bundle.json lists is there and unchanged, and that a tar file has no
    others. */
 static akr_status check_files(akr_bundle *b, files *f, const node *root, akr_error *err)
 {
     const json *j = &b->document;
     int count;
-    const node *n = items_of(&count, j, member(j, root, "files"));
-    if (count < 0 || (f->folder == NULL && count != f->count - 2)) {
+    const node *n = items_of(&count, j, member(j, root, "files")), *first = n;
+    if (count < 0 || count > ENTRIES_MAX || (f->folder == NULL && count != f->count - 2)) {
         return foreign(err, "the list of files");
     }
     for (; n != NULL; n = next_of(j, n)) {
@@ -1428,7 +1441,7 @@ static akr_status check_files(akr_bundle *b, files *f, const node *root, akr_err
         int64_t bytes;
         char is[65];
         akr_status status;
-        if (name == NULL || sum == NULL || !is_plain_name(name) ||
+        if (name == NULL || sum == NULL || !is_plain_name(name) || is_repeated(j, first, n, name) ||
             !number_of(&bytes, j, n, "bytes", 0, (int64_t)FILE_BYTES_MAX)) {
             return foreign(err, "an entry of files");
         }
@@ -1481,6 +1494,9 @@ static akr_status read_bundle(akr_bundle *b, files *f, akr_error *err)
     memcpy(b->text, document->data, document->length);
     b->text[document->length] = 0;
     b->info.json = b->text;
+    if (strlen(b->text) != document->length) {
+        return fail(err, AKR_FOREIGN, BUNDLE_JSON ": no JSON at byte %zu", strlen(b->text));
+    }
     status = check_document(known_file(f, BUNDLE_JSON), f, err);
     status = status != AKR_OK ? status : read_json(&b->document, b->text, strlen(b->text), err);
     if (status != AKR_OK) {

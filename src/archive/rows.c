@@ -285,10 +285,18 @@ ak_status ak_store_read_trial(ak_trial *out, sqlite3_stmt *row, ak_error *err)
     for (int i = 0; i < AK_FIELD_COUNT && status == AK_OK; i++) {
         status = read_field(&trial, row, i + 1, &ak_fields[i], err);
     }
-    /* Rows of archives from before version 4 have no checksum. */
+    /* Rows of archives from before version 4 have no checksum; whoever writes others may leave it
+       out. So such a row is read as strictly as one that is added. */
     const int last = AK_FIELD_COUNT + 1;
-    if (status == AK_OK && sqlite3_column_type(row, last) != SQLITE_NULL &&
-        sqlite3_column_int64(row, last) != ak_trial_checksum(&trial)) {
+    const bool summed = sqlite3_column_type(row, last) != SQLITE_NULL;
+    if (status == AK_OK && !summed) {
+        char where[48];
+        ak_error why = AK_ERROR_INIT;
+        (void)snprintf(where, sizeof where, "trial %lld is damaged", (long long)trial.id);
+        status = ak_trial_validate(&trial, where, &why);
+        status = status == AK_OK ? AK_OK : ak_fail(err, AK_CORRUPT, "%s", why.text);
+    }
+    if (status == AK_OK && summed && sqlite3_column_int64(row, last) != ak_trial_checksum(&trial)) {
         status = ak_fail(err, AK_CORRUPT,
                          "trial %lld was changed after it was archived: restore the archive from a "
                          "copy, or remove the trial by its id with the sqlite3 shell",

@@ -66,3 +66,37 @@ char *ak_utf8_clean(const char *text)
     *to = 0;
     return out;
 }
+
+/* Returns the bytes of an escape sequence that sets a style, or 0. */
+static size_t style(const char *text, size_t bytes)
+{
+    size_t length = 2;
+    if (bytes < 3 || text[0] != '\033' || text[1] != '[') {
+        return 0;
+    }
+    while (length < bytes && strchr("0123456789;", text[length]) != NULL && text[length] != 0) {
+        length++;
+    }
+    return length < bytes && text[length] == 'm' ? length + 1 : 0;
+}
+
+void ak_utf8_tame(char *text, size_t bytes)
+{
+    for (size_t at = 0; at < bytes;) {
+        const unsigned char *p = (const unsigned char *)text + at;
+        size_t left = bytes - at, length = p[0] < 0x80 ? 1 : left < 4 ? 0 : character(p);
+        if (p[0] >= 0x80 && left < 4) { /* a copy that ends here: nothing behind it is read */
+            unsigned char rest[4] = {0};
+            memcpy(rest, p, left);
+            length = character(rest);
+        }
+        size_t styled = style(text + at, left);
+        bool control = (p[0] < 0x20 && p[0] != '\n' && p[0] != '\t') || p[0] == 0x7f ||
+                       (length == 0 && p[0] < 0xa0) || (length == 2 && p[0] == 0xc2 && p[1] < 0xa0);
+        length = length == 0 ? 1 : length;
+        if (control && styled == 0) {
+            memset(text + at, '?', length);
+        }
+        at += styled > 0 ? styled : length;
+    }
+}

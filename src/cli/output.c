@@ -35,7 +35,8 @@ static void note_error(bool failed)
 #define COLUMNS_LEAST   20
 #define COLUMNS_MOST    10000
 #define LINE_BYTES_MAX  (1u << 20)
-#define HANGING         2 /* indentation of the rest of a folded line */
+#define OUT_BYTES_MAX   (64u << 20) /* of one call; a whole table fits */
+#define HANGING         2           /* indentation of the rest of a folded line */
 
 size_t ak_columns(FILE *stream)
 {
@@ -97,6 +98,8 @@ static void write_pending(size_t width, bool all)
     pending = rest;
 }
 
+/* Texts come from kernels, bundles, archives and workers of others, so whatever is printed loses
+   what a terminal would obey. */
 void ak_out(const char *format, ...)
 {
     va_list args;
@@ -111,11 +114,10 @@ void ak_out(const char *format, ...)
         note_error(vprintf(format, args) < 0);
         va_end(args);
     } else {
-        ak_plain_tame(text.data); /* names and messages are not ours */
+        ak_plain_screen(text.data); /* names and messages are not ours */
         if (width == 0) {
             write_text(text.data, text.length);
         } else {
-            ak_plain_screen(text.data);
             ak_buf_append(&pending, text.data, text.length);
             write_pending(width, pending.failed != AK_OK);
         }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fs.h"
+#include "base/utf8.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/task_args.h"
@@ -53,6 +54,7 @@ int ak_reported(const ak_args *args, const char *a, const char *b, bool versions
         ak_out("wrote %s\n", path);
     } else {
         size_t length = strlen(text);
+        ak_utf8_tame(text, length);
         ak_out_whole(text);
         ak_out_whole(length > 0 && text[length - 1] == '\n' ? "" : "\n");
     }

@@ -283,6 +283,11 @@ bool ak_evaluator_lost(const ak_evaluator *e)
     return e->backend->lost != NULL && e->backend->lost(e->device);
 }
 
+bool ak_evaluator_unjudged(const ak_evaluator *e)
+{
+    return e->unjudged;
+}
+
 void ak_evaluator_uuid(char *out, size_t bytes, const ak_evaluator *e)
 {
     out[0] = 0;

@@ -60,6 +60,7 @@ ak_status ak_loaded_open(ak_loaded *r, ak_evaluator *e, const ak_judge_candidate
     /* A candidate must not be blamed for damage that the one before it did outside of the task's
        own place in batches that were not judged. */
     e->memory.resident[AK_STAGE_SETS] = NULL;
+    e->unjudged = false;
     ak_status status = e->backend->load(&r->runnable, e->device, &load, &r->outcome, err);
     note_loss(e, candidate);
     return status;

@@ -48,6 +48,7 @@ struct ak_evaluator {
     size_t choice_count, choice_capacity;
     int64_t weighing_ns;               /* shortest batch whose energy is measured; 0: none is */
     const ak_judge_candidate *culprit; /* the candidate that lost the device, or NULL */
+    bool unjudged; /* of the latest candidate: the machine was too busy to judge it */
 };
 
 typedef struct ak_loaded {
@@ -94,7 +95,8 @@ ak_status ak_loaded_allowed(bool *out, const ak_loaded *r, const ak_stage *stage
    exchanged only with `certain`: before the first batch and before the calls alone. */
 ak_status ak_loaded_change(ak_loaded *r, bool certain, ak_error *err);
 /* Compares calls alone with calls in a batch of `iterations`; `each_ms` is the time per call of the
-   fastest sample (alone.c). */
+   fastest sample (alone.c). If the machine is too busy to tell, the outcome is `timed_out` and
+   e->unjudged is set: nothing is known of the candidate. */
 ak_status ak_loaded_alone(ak_loaded *r, double each_ms, uint32_t iterations, ak_error *err);
 
 /* weigh.c: measures energy. `ready` learns how often the device's counter moves and sets

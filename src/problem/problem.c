@@ -26,10 +26,9 @@ size_t ak_dtype_bytes(ak_dtype dtype)
     return dtypes[dtype].bytes;
 }
 
-bool ak_dtype_is_wide_float(ak_dtype dtype)
+bool ak_dtype_is_float(ak_dtype dtype)
 {
-    return dtype == AK_DTYPE_F16 || dtype == AK_DTYPE_BF16 || dtype == AK_DTYPE_F32 ||
-           dtype == AK_DTYPE_F64;
+    return dtype != AK_DTYPE_I32;
 }
 
 bool ak_problem_works_in_place(const ak_problem *problem)

@@ -41,8 +41,8 @@ typedef enum ak_dtype {
 size_t ak_dtype_bytes(ak_dtype dtype);
 double ak_dtype_epsilon(ak_dtype dtype);
 const char *ak_dtype_text(ak_dtype dtype);
-/* Returns whether it is a float of 16 bits or more. */
-bool ak_dtype_is_wide_float(ak_dtype dtype);
+/* Returns whether it is a float, of any width. */
+bool ak_dtype_is_float(ak_dtype dtype);
 /* Finds the dtype with this name. Returns false if there is none. */
 bool ak_dtype_parse(ak_dtype *out, const char *text);
 

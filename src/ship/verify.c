@@ -58,6 +58,7 @@ typedef struct verifying {
     const ak_bundle_verify_options *options;
     double max_slowdown;
     ak_fs_owned unpacked;
+    const char *path;
     const char *folder; /* where the files of the bundle are */
     json_t *file;       /* bundle.json */
     json_t *rows;
@@ -85,6 +86,27 @@ out:
     ak_pack_clear(&pack);
     ak_free(bytes);
     return status;
+}
+
+/* Returns an error unless the code and the kernel's folder are the bundle's own: only files that
+   bundle.json lists have been compared with their checksums. */
+static ak_status own_files(const verifying *v, const json_t *variant, ak_error *err)
+{
+    const char *code = ak_json_text_at(variant, "file");
+    const char *kernel = ak_json_text_at(v->file, "kernel");
+    const json_t *list = json_object_get(v->file, "files");
+    bool listed = false;
+    for (size_t i = 0; i < json_array_size(list) && !listed; i++) {
+        listed = strcmp(ak_json_text_at(json_array_get(list, i), "name"), code) == 0;
+    }
+    if (!listed) {
+        return ak_fail(err, AK_INVALID, "%.200s: its code \"%.80s\" is not one of its files",
+                       v->path, code);
+    }
+    return kernel[0] != '.' && kernel[0] != 0 && strchr(kernel, '/') == NULL
+               ? AK_OK
+               : ak_fail(err, AK_INVALID, "%.200s: \"%.80s\" is no name of a kernel", v->path,
+                         kernel);
 }
 
 /* Writes a size as "M=64,N=32". */
@@ -206,6 +228,7 @@ static ak_status verify_size(verifying *v, const json_t *measured, ak_error *err
     ak_trial trial = {0};
     bool slower = false;
     ak_status status = AK_OK;
+    AK_TRY(own_files(v, variant, err));
     AK_TRY(size_text(&size, v->file, json_object_get(measured, "size"), err));
     AK_TRY(open_task(&task, &config, v, variant, size.data, err));
     AK_TRY(ak_fs_join(code, v->folder, ak_json_text_at(variant, "file"), err));
@@ -253,7 +276,7 @@ ak_status ak_bundle_verify(char **out_json, bool *good, const char *path,
                            const ak_bundle_verify_options *options, ak_error *err)
 {
     akr_bundle *bundle = NULL;
-    verifying v = {.options = options, .good = true, .rows = json_array()};
+    verifying v = {.options = options, .path = path, .good = true, .rows = json_array()};
     ak_status status = AK_OK;
     v.max_slowdown = options->max_slowdown > 0 ? options->max_slowdown : SLOWDOWN_DEFAULT;
     AK_TRY(v.rows == NULL ? ak_fail_memory(err) : AK_OK);

@@ -1,14 +1,21 @@
 /* message.c: see message.h. A message may come from a worker that a candidate has damaged.
-   Therefore every number is checked against a range and every list against a limit. */
+   Therefore every number is checked against a range and every list against a limit. The file is
+   long because each kind of message has its writer and its reader here. */
 #include "worker/message.h"
 
+#include <float.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "base/utf8.h"
 
 #define WHERE       "wire protocol"
-#define SAMPLES_MAX 100000
+#define SAMPLES_MAX 65536 /* what the archive keeps of a trial */
 #define TEXTS_MAX   4096
+#define TEXT_MAX    4096 /* bytes of a text but for a log; the rest is cut off */
+#define TIME_MAX_NS (INT64_C(366) * 24 * 3600 * AK_SECOND_NS)
+#define NUMBER_MAX  1e15 /* no time in ms, no energy and no share is as large */
 
 json_t *ak_message_failure(int64_t id, ak_status status, const char *text)
 {
@@ -70,7 +77,7 @@ static bool set_samples(json_t *object, const double *samples, size_t count)
 }
 
 static ak_status get_numbers(double **out, size_t *count, const json_t *object, const char *key,
-                             ak_error *err)
+                             double least, ak_error *err)
 {
     json_t *array;
     ak_status status = ak_json_array_or_null(&array, object, key, WHERE, err);
@@ -88,7 +95,7 @@ static ak_status get_numbers(double **out, size_t *count, const json_t *object, 
     for (size_t i = 0; i < length; i++) {
         const json_t *item = json_array_get(array, i);
         samples[i] = json_number_value(item);
-        if (!json_is_number(item) || samples[i] < 0.0) {
+        if (!json_is_number(item) || samples[i] < least || samples[i] > NUMBER_MAX) {
             ak_free(samples);
             return ak_fail(err, AK_INVALID, WHERE ": \"%s\" holds something that is not a time",
                            key);
@@ -101,7 +108,7 @@ static ak_status get_numbers(double **out, size_t *count, const json_t *object, 
 
 static ak_status get_samples(double **out, size_t *count, const json_t *object, ak_error *err)
 {
-    return get_numbers(out, count, object, "samples_ms", err);
+    return get_numbers(out, count, object, "samples_ms", DBL_MIN, err);
 }
 
 static ak_status get_status(ak_trial_status *out, const json_t *object, ak_error *err)
@@ -114,9 +121,21 @@ static ak_status get_status(ak_trial_status *out, const json_t *object, ak_error
     return AK_OK;
 }
 
-/* Copies a text that may be missing or null; *out is then left unchanged. */
+/* Replaces control characters, which must reach neither a terminal nor a prompt; with `lines`, line
+   breaks and tabs stay. */
+static void clean(char *text, bool lines)
+{
+    for (char *c = text; *c != 0; c++) {
+        bool layout = *c == '\n' || *c == '\t';
+        *c = ((unsigned char)*c < 0x20 || *c == 0x7f) && !(lines && layout) ? ' ' : *c;
+    }
+}
+
+/* Copies a text that may be missing or null; *out is then left unchanged. Only a log has several
+   lines. */
 static ak_status get_text(char **out, const json_t *object, const char *key, ak_error *err)
 {
+    const bool log = strcmp(key, "log") == 0;
     const json_t *value = json_object_get(object, key);
     if (value == NULL || json_is_null(value)) {
         return AK_OK;
@@ -124,7 +143,18 @@ static ak_status get_text(char **out, const json_t *object, const char *key, ak_
     if (!json_is_string(value)) {
         return ak_fail(err, AK_INVALID, WHERE ": \"%s\" must be a string", key);
     }
-    *out = ak_strdup(json_string_value(value));
+    char *copy = ak_strdup(json_string_value(value));
+    if (copy == NULL) {
+        return ak_fail_memory(err);
+    }
+    if (!log && strlen(copy) > TEXT_MAX) {
+        copy[TEXT_MAX] = 0;
+    }
+    clean(copy, log);
+    *out = ak_utf8_valid(copy) ? copy : ak_utf8_clean(copy);
+    if (*out != copy) {
+        ak_free(copy);
+    }
     return *out == NULL ? ak_fail_memory(err) : AK_OK;
 }
 
@@ -194,8 +224,9 @@ static ak_status get_conditions(ak_conditions *out, const json_t *object, ak_err
 static ak_status get_time(int64_t *out, const json_t *object, const char *key, ak_error *err)
 {
     ak_status status = ak_json_int_or(out, object, key, 0, WHERE, err);
-    return status == AK_OK && *out < 0 ? ak_fail(err, AK_INVALID, WHERE ": \"%s\" is negative", key)
-                                       : status;
+    return status == AK_OK && (*out < 0 || *out > TIME_MAX_NS)
+               ? ak_fail(err, AK_INVALID, WHERE ": \"%s\" is negative or longer than a year", key)
+               : status;
 }
 
 json_t *ak_message_from_trial(const ak_trial *trial, const ak_conditions *conditions)
@@ -221,6 +252,23 @@ json_t *ak_message_from_trial(const ak_trial *trial, const ak_conditions *condit
     return whole(object, good);
 }
 
+/* The median is that of the samples, whatever the worker says. A trial that failed has neither. */
+static void set_times(ak_trial *trial)
+{
+    ak_stats stats = {0};
+    if (trial->status != AK_TRIAL_OK) {
+        ak_free(trial->samples_ms);
+        trial->samples_ms = NULL;
+        trial->sample_count = 0;
+    }
+    if (trial->sample_count > 0) {
+        ak_stats_of(&stats, trial->samples_ms, trial->sample_count);
+    }
+    trial->median_ms = stats.median;
+    trial->ci_low_ms = stats.low;
+    trial->ci_high_ms = stats.high;
+}
+
 ak_status ak_message_to_trial(ak_trial *out, ak_conditions *conditions, const json_t *object,
                               ak_error *err)
 {
@@ -232,20 +280,34 @@ ak_status ak_message_to_trial(ak_trial *out, ak_conditions *conditions, const js
     AK_TRY(get_time(&trial.check_ns, object, "check_ns", err));
     AK_TRY(get_time(&trial.measure_ns, object, "measure_ns", err));
     AK_TRY(get_time(&trial.overhead_ns, object, "overhead_ns", err));
-    AK_TRY(get_real(&trial.median_ms, object, "median_ms", err));
-    AK_TRY(get_real(&trial.ci_low_ms, object, "ci_low_ms", err));
-    AK_TRY(get_real(&trial.ci_high_ms, object, "ci_high_ms", err));
-    AK_TRY(get_real(&trial.max_error, object, "max_error", err));
+    AK_TRY(get_amount(&trial.median_ms, object, "median_ms", err));
+    AK_TRY(get_amount(&trial.ci_low_ms, object, "ci_low_ms", err));
+    AK_TRY(get_amount(&trial.ci_high_ms, object, "ci_high_ms", err));
+    AK_TRY(get_amount(&trial.max_error, object, "max_error", err));
     AK_TRY(get_amount(&trial.joules, object, "joules", err));
     AK_TRY(get_amount(&trial.joules_low, object, "joules_low", err));
     AK_TRY(get_amount(&trial.joules_high, object, "joules_high", err));
     AK_TRY(get_conditions(conditions, object, err));
     AK_TRY(get_samples(&trial.samples_ms, &trial.sample_count, object, err));
+    set_times(&trial);
     *out = trial;
 out:
     if (status != AK_OK) {
         ak_trial_clear(&trial);
     }
+    return status;
+}
+
+ak_status ak_message_check_trial(const json_t *object, bool timed, ak_error *err)
+{
+    ak_trial trial = {0};
+    ak_conditions conditions;
+    AK_DO(ak_message_to_trial(&trial, &conditions, object, err));
+    ak_status status = AK_OK;
+    if (timed && trial.status == AK_TRIAL_OK && trial.sample_count == 0) {
+        status = ak_fail(err, AK_INVALID, WHERE ": a trial that is ok has no times");
+    }
+    ak_trial_clear(&trial);
     return status;
 }
 
@@ -382,12 +444,12 @@ ak_status ak_message_to_comparison(ak_comparison_entry *out, const json_t *objec
     AK_TRY(get_overlap(&entry.overlap, object, err));
     size_t waits = 0, weighed = 0;
     AK_TRY(get_samples(&entry.samples_ms, &entry.sample_count, object, err));
-    AK_TRY(get_numbers(&entry.waited, &waits, object, "waited", err));
+    AK_TRY(get_numbers(&entry.waited, &waits, object, "waited", 0, err));
     if (waits != 0 && waits != entry.sample_count) {
         AK_TRY(ak_fail(err, AK_INVALID, WHERE ": %zu waits for %zu samples", waits,
                        entry.sample_count));
     }
-    AK_TRY(get_numbers(&entry.joules, &weighed, object, "joules", err));
+    AK_TRY(get_numbers(&entry.joules, &weighed, object, "joules", 0, err));
     if (weighed != 0 && weighed != entry.sample_count) {
         AK_TRY(ak_fail(err, AK_INVALID, WHERE ": %zu energies for %zu samples", weighed,
                        entry.sample_count));
@@ -398,6 +460,28 @@ out:
         ak_comparison_entry_clear(&entry);
     }
     return status;
+}
+
+ak_status ak_message_check_comparison(const json_t *reply, size_t count, ak_error *err)
+{
+    json_t *list = NULL;
+    ak_comparison_course course;
+    AK_DO(ak_json_array_or_null(&list, reply, "entries", WHERE, err));
+    AK_DO(ak_message_to_course(&course, reply, err));
+    if (list == NULL || json_array_size(list) != count) {
+        return ak_fail(err, AK_INVALID, WHERE ": a comparison of %zu candidates has %zu entries",
+                       count, json_array_size(list));
+    }
+    for (size_t i = 0; i < count; i++) {
+        ak_comparison_entry entry = {0};
+        AK_DO(ak_message_to_comparison(&entry, json_array_get(list, i), err));
+        bool empty = entry.status == AK_TRIAL_OK && entry.sample_count == 0;
+        ak_comparison_entry_clear(&entry);
+        if (empty) {
+            return ak_fail(err, AK_INVALID, WHERE ": a candidate that is ok has no times");
+        }
+    }
+    return AK_OK;
 }
 
 bool ak_message_set_course(json_t *reply, const ak_comparison_course *course)

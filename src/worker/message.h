@@ -20,6 +20,10 @@ ak_status ak_message_fault(const json_t *reply, ak_error *err);
 json_t *ak_message_from_trial(const ak_trial *trial, const ak_conditions *conditions);
 ak_status ak_message_to_trial(ak_trial *out, ak_conditions *conditions, const json_t *object,
                               ak_error *err);
+/* Check the reply to a trial or check (`timed`: a trial) and to a comparison of `count` candidates
+   as a whole, so that a worker which breaks the protocol is found before its reply is used. */
+ak_status ak_message_check_trial(const json_t *object, bool timed, ak_error *err);
+ak_status ak_message_check_comparison(const json_t *reply, size_t count, ak_error *err);
 json_t *ak_message_from_plan(const ak_timer_plan *plan);
 ak_status ak_message_to_plan(ak_timer_plan *out, const json_t *object, ak_error *err);
 json_t *ak_message_from_compile(const ak_compile_result *result);

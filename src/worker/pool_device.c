@@ -10,11 +10,14 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 
 /* job_limit explains these limits. */
 #define LATE_TIMES  4
 #define LOAD_NS     (20 * AK_SECOND_NS)
 #define JUDGE_TIMES 20
+/* No part of preparing a task takes longer, whatever a worker says. */
+#define PREPARED_NS_MAX (3600 * AK_SECOND_NS)
 /* Extra time for each candidate of a comparison: a library may compile and choose an algorithm when
    it first runs. */
 #define CANDIDATE_NS (120 * AK_SECOND_NS)
@@ -178,13 +181,15 @@ static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, 
     if (status == AK_OK) {
         result.trial.status = measured.status;
         result.trial.reason = measured.reason;
-        result.trial.check_ns = measured.check_ns;
-        result.trial.measure_ns = measured.measure_ns;
         /* The overhead is the rest of the time: other work of the device worker, and the messages
-           to and from it. */
+           to and from it. No part is longer than the whole. */
         int64_t all = ak_clock_ns() - j->begin_ns;
-        int64_t known = measured.check_ns + measured.measure_ns;
-        result.trial.overhead_ns = all > known ? all - known : 0;
+        int64_t check_ns = measured.check_ns < all ? measured.check_ns : all;
+        int64_t measure_ns =
+            measured.measure_ns < all - check_ns ? measured.measure_ns : all - check_ns;
+        result.trial.check_ns = check_ns;
+        result.trial.measure_ns = measure_ns;
+        result.trial.overhead_ns = all - check_ns - measure_ns;
         result.trial.samples_ms = measured.samples_ms;
         result.trial.sample_count = measured.sample_count;
         result.trial.median_ms = measured.median_ms;
@@ -195,7 +200,8 @@ static ak_status trial_done(ak_pool *pool, ak_pool_job *j, const json_t *reply, 
         result.trial.joules_low = measured.joules_low;
         result.trial.joules_high = measured.joules_high;
         status = set_conditions(&result.trial, &conditions, err);
-        if (status == AK_OK && j->kind == AK_JOB_TRIAL) {
+        bool judged = !json_is_true(json_object_get(reply, "unjudged"));
+        if (status == AK_OK && j->kind == AK_JOB_TRIAL && judged) {
             u->median_ms = measured.median_ms;
             status = remember(pool, u, &result.trial, err);
         }
@@ -257,12 +263,52 @@ static void opened(ak_pool *pool, ak_pool_device *d, json_t *reply)
     const char *uuid = json_string_value(json_object_get(reply, "uuid"));
     d->opened = true;
     (void)snprintf(d->uuid, sizeof d->uuid, "%s", uuid == NULL ? "" : uuid);
+    ak_utf8_tame(d->uuid, strlen(d->uuid));
     json_decref(d->prepared);
     d->prepared = json_incref(reply);
     d->failures = 0;
     if (pool->launcher.ops != NULL) {
         (void)ak_pool_promote(pool); /* whoever is ready first; a local home is worth waiting for */
     }
+}
+
+/* Puts a trial behind the others if the machine was too busy to judge it. Returns false if it was
+   judged, or if that has happened too often. */
+static bool put_off(ak_pool *pool, ak_pool_job *j, const json_t *reply)
+{
+    if (j->kind != AK_JOB_TRIAL || !json_is_true(json_object_get(reply, "unjudged")) ||
+        ++j->unjudged >= AK_POOL_UNJUDGED) {
+        return false;
+    }
+    size_t at = 0;
+    while (pool->jobs[at] != j) {
+        at++;
+    }
+    memmove(pool->jobs + at, pool->jobs + at + 1, (pool->job_count - at - 1) * sizeof *pool->jobs);
+    pool->jobs[pool->job_count - 1] = j;
+    j->on = AK_POOL_NONE;
+    return true;
+}
+
+ak_status ak_pool_device_check(const ak_pool *pool, const ak_pool_device *d, const json_t *reply,
+                               ak_error *err)
+{
+    const ak_pool_job *j = d->job;
+    if (j == NULL || d->state != AK_DEVICE_JOB) {
+        return AK_OK;
+    }
+    if (!json_is_true(json_object_get(reply, "ok"))) {
+        /* The fault of one worker of several is no fault of the run. */
+        return d->worker.linked && pool->device_count > 1 ? ak_message_fault(reply, err) : AK_OK;
+    }
+    if (j->kind != AK_JOB_COMPARISON) {
+        return ak_message_check_trial(reply, j->kind == AK_JOB_TRIAL, err);
+    }
+    size_t asked = 0;
+    for (size_t i = 0; i < j->count; i++) {
+        asked += compiled_well(pool, j, i) ? 1 : 0;
+    }
+    return ak_message_check_comparison(reply, asked, err);
 }
 
 ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply, ak_error *err)
@@ -308,6 +354,10 @@ ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply
         d->held = false;   /* there is no result for the caller to handle */
         ak_pool_job_leave(pool, j);
         return ak_fail(err, status, "%s", why.text);
+    }
+    if (put_off(pool, j, reply)) {
+        d->held = false; /* there is no result for the caller to handle */
+        return AK_OK;
     }
     status = j->kind == AK_JOB_COMPARISON ? comparison_done(pool, j, reply, err)
                                           : trial_done(pool, j, reply, err);
@@ -413,7 +463,8 @@ static int64_t job_limit(const ak_pool *pool, const ak_pool_job *j)
     int64_t launch = ak_evaluate_limit(&j->timer, pool->options.launch_timeout_ns), prepared = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         const json_t *home = pool->devices[pool->home].prepared;
-        prepared += json_integer_value(json_object_get(home, parts[i]));
+        int64_t part = json_integer_value(json_object_get(home, parts[i]));
+        prepared += part < 0 ? 0 : part < PREPARED_NS_MAX ? part : PREPARED_NS_MAX;
     }
     int64_t limit = AK_POOL_SPARE_NS + LATE_TIMES * (LOAD_NS + launch) + JUDGE_TIMES * prepared;
     if (j->kind == AK_JOB_COMPARISON) {

@@ -27,6 +27,9 @@
 #define AK_POOL_DEVICES_MAX AK_SEATS_MAX
 /* A job whose worker was lost this many times is reported as crashed. */
 #define AK_POOL_LOSSES 3
+/* A trial that a device worker could not judge, because the machine was too busy, is put behind the
+   others; the third time it has failed. */
+#define AK_POOL_UNJUDGED 3
 /* A worker that has not answered this long after its own limit counts as hung. */
 #define AK_POOL_SPARE_NS (60 * AK_SECOND_NS)
 /* Limit for a question. Ceilings take half a second, but asking for the libraries loads and times
@@ -69,8 +72,9 @@ typedef struct ak_pool_job {
     size_t *units;    /* one per candidate; AK_POOL_NONE: a library */
     char **baselines; /* one per candidate; NULL: a configuration */
     int64_t begin_ns;
-    size_t on;  /* device that runs it, or AK_POOL_NONE */
-    int losses; /* workers that were lost with it */
+    size_t on;    /* device that runs it, or AK_POOL_NONE */
+    int losses;   /* workers that were lost with it */
+    int unjudged; /* times that it could not be judged */
 } ak_pool_job;
 
 typedef struct ak_pool_worker {
@@ -217,6 +221,10 @@ void ak_pool_compiler_replied(ak_pool *pool, ak_pool_worker *w, const json_t *re
    call this: see pool.h. */
 ak_status ak_pool_feed_devices(ak_pool *pool, ak_error *err);
 ak_status ak_pool_device_replied(ak_pool *pool, ak_pool_device *d, json_t *reply, ak_error *err);
+/* Returns an error if a device worker's reply to its current job is none: the worker is then
+   broken, and nothing that it says may be used. */
+ak_status ak_pool_device_check(const ak_pool *pool, const ak_pool_device *d, const json_t *reply,
+                               ak_error *err);
 
 /* pool_fleet.c */
 

@@ -187,6 +187,16 @@ static void stop_at_once(ak_pool_worker *w)
     }
 }
 
+/* Returns an error if a reply is none to what the worker was asked. */
+static ak_status expected(const ak_pool *pool, const ak_pool_worker *w, const ak_pool_device *d,
+                          const json_t *reply, ak_error *err)
+{
+    if (!w->busy || json_integer_value(json_object_get(reply, "id")) != w->request) {
+        return ak_fail(err, AK_CORRUPT, "it answered what nobody had asked");
+    }
+    return d != NULL ? ak_pool_device_check(pool, d, reply, err) : AK_OK;
+}
+
 static ak_status attend(ak_pool *pool, size_t at, ak_error *err)
 {
     char how[256] = "";
@@ -202,7 +212,6 @@ static ak_status attend(ak_pool *pool, size_t at, ak_error *err)
             break;
         }
         ak_status handled = AK_OK;
-        int64_t id = json_integer_value(json_object_get(reply, "id"));
         if (d != NULL && ak_pool_link_said(&over, pool, d, reply)) {
             json_decref(reply);
             if (over) {
@@ -210,9 +219,9 @@ static ak_status attend(ak_pool *pool, size_t at, ak_error *err)
             }
             continue;
         }
-        if (!w->busy || id != w->request) {
+        status = expected(pool, w, d, reply, &why);
+        if (status != AK_OK) {
             json_decref(reply);
-            status = ak_fail(&why, AK_CORRUPT, "it answered what nobody had asked");
             break;
         }
         if (d != NULL) {

@@ -261,7 +261,9 @@ static ak_status try_one(json_t **out, worker *w, const json_t *request, bool ti
     }
     if (status == AK_OK) {
         *out = ak_message_from_trial(&trial, &conditions);
-        status = *out == NULL ? ak_fail_memory(err) : AK_OK;
+        bool good = *out != NULL && (!ak_evaluator_unjudged(w->evaluator) ||
+                                     ak_json_set(*out, "unjudged", json_true()));
+        status = good ? AK_OK : ak_fail_memory(err);
     }
     ak_free(trial.reason);
     ak_free(trial.samples_ms);

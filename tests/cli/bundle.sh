@@ -72,6 +72,10 @@ cp three.so wrong/code/0.so
 seal wrong
 autokernel bundle verify wrong --max-slowdown 10000%
 echo "exit $?"
+echo "-- a bundle whose checksums fit, and which leads out of its folder"
+out() { rm -rf out; cp -r wrong out; sed -i "$1" out/bundle.json; seal out; autokernel bundle verify out; echo "exit $?"; }
+out 's|"file": "code/0.so"|"file": "../wrong/code/0.so"|'
+out 's|"kernel": "double"|"kernel": "../../wrong/source/double"|'
 echo "-- what cannot be shipped"
 no() { autokernel export "$@"; echo "exit $?"; }
 no "$kernel" --format bundle --size 7777

@@ -80,7 +80,7 @@ rm -r other
 
 echo "-- options"
 for option in -wrapper -B/tmp -specs=x @file -fplugin=x.so -Wl,-rpath,x -Xlinker -include/etc/passwd \
-    -fprofile-use=x -fuse-ld=x -lssl -L/tmp -D -I../x x.o -save-temps -fdump-tree-all -mllvm; do
+    -fprofile-use=x -fuse-ld=x -lssl -L/tmp -D -I../x x.o -save-temps -fdump-tree-all -mllvm -ftime-trace=x; do
     sed "s#\"-march=native\"#\"-march=native\", \"$option\"#" <bird/host.json >changed.json
     cp -r bird other && cp changed.json other/host.json
     printf '%s: ' "$option"

@@ -27,6 +27,7 @@
 #include "base/proc.h"
 #include "base/rng.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 static void test_alloc_fails_where_told(void **state)
 {
@@ -636,9 +637,37 @@ static void test_packs_have_a_limit(void **state)
     ak_pack_clear(&pack);
 }
 
+/* A terminal obeys control characters; styles are the program's own. */
+static void test_tame(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *tamed;
+    } cases[] = {
+        {"a\tb\n", "a\tb\n"},
+        {"\033[1mbold\033[0m", "\033[1mbold\033[0m"},
+        {"\033[2Ja\007\177", "?[2Ja??"},
+        {"\033]0;title\007", "?]0;title?"},
+        {"\033[1", "?[1"},
+        {"x\xc2\x9b"
+         "31m",
+         "x??31m"},
+        {"\x9bq", "?q"},
+        {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
+        {"\xc2", "\xc2"},
+        {"", ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[64];
+        (void)snprintf(text, sizeof text, "%s", cases[i].text);
+        ak_utf8_tame(text, strlen(text));
+        assert_string_equal(text, cases[i].tamed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tame),
         cmocka_unit_test(test_alloc_fails_where_told),
         cmocka_unit_test(test_arena_is_zeroed_and_reusable),
         cmocka_unit_test(test_buf_stops_at_its_maximum),

@@ -8,7 +8,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -72,6 +74,13 @@ static void build(ak_buf *out, const parts *p, const void *code, size_t length)
         or_else(p->architecture, here.machine), or_else(p->features, "[]"), files);
     assert_true(n > 0 && (size_t)n < sizeof json);
     assert_true(bundle_wrap(out, json, (size_t)n, code, length));
+}
+
+static void put(const char *folder, const char *name, const char *text)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(ak_fs_write(path, text, strlen(text), NULL), AK_OK);
 }
 
 static akr_status open_parts(akr_bundle **out, const parts *p, akr_error *err)
@@ -254,6 +263,52 @@ static void test_foreign_documents(void **state)
             fail_msg("case %zu: %s", i, err.text);
         }
     }
+}
+
+/* A list of files that names one twice leaves another unchecked; what follows a 0 byte is read by
+   nobody; a FIFO in a folder is not waited for. */
+static void test_hostile_files(void **state)
+{
+    (void)state;
+    static const char code[] = "code";
+    static char json[TEXT];
+    ak_buf tar = AK_BUF(1u << 26);
+    akr_bundle *bundle = NULL;
+    akr_error err;
+    const parts p = {.schema = "1"};
+    build(&tar, &p, code, sizeof code);
+    assert_int_equal(akr_open_memory(&bundle, tar.data, tar.length, AKR_LOOK, &err), AKR_OK);
+    (void)snprintf(json, sizeof json, "%s", akr_describe(bundle)->json);
+    akr_close(bundle);
+    ak_buf_clear(&tar);
+    size_t length = strlen(json);
+    assert_true(bundle_wrap(&tar, json, length + 1, code, sizeof code)); /* with its final 0 */
+    assert_int_equal(akr_open_memory(&bundle, tar.data, tar.length, AKR_LOOK, &err), AKR_FOREIGN);
+    ak_buf_free(&tar);
+
+    char folder[] = "/tmp/test_bundle_XXXXXX", path[64];
+    const char *list = strstr(json, "\"files\":[");
+    assert_non_null(list);
+    assert_non_null(mkdtemp(folder));
+    static char twice[2 * TEXT];
+    const char *entry = list + strlen("\"files\":[");
+    (void)snprintf(twice, sizeof twice, "%.*s%.*s,%s", (int)(entry - json), json,
+                   (int)strcspn(entry, "]"), entry, entry);
+    put(folder, "bundle.json", twice);
+    char sum[96];
+    akr_sha256(sum, twice, strlen(twice));
+    memcpy(sum + 64, "  bundle.json\n", 15);
+    put(folder, "bundle.sha256", sum);
+    (void)snprintf(path, sizeof path, "%s/0.so", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(akr_open(&bundle, folder, AKR_LOOK, &err), AKR_FOREIGN);
+    assert_non_null(
+        strstr(err.text, "not a file")); /* the first entry is read, and not waited for */
+    assert_int_equal(unlink(path), 0);
+    assert_true(ak_fs_write(path, code, sizeof code, NULL) == AK_OK);
+    assert_int_equal(akr_open(&bundle, folder, AKR_LOOK, &err), AKR_FOREIGN);
+    assert_non_null(strstr(err.text, "an entry of files"));
+    ak_fs_remove(folder);
 }
 
 static void test_queries(void **state)
@@ -606,6 +661,7 @@ int main(void)
         cmocka_unit_test(test_a_sum_is_known),
         cmocka_unit_test(test_every_byte_counts),
         cmocka_unit_test(test_foreign_documents),
+        cmocka_unit_test(test_hostile_files),
         cmocka_unit_test(test_queries),
         cmocka_unit_test(test_tensors),
         cmocka_unit_test(test_a_run_computes),

@@ -407,14 +407,33 @@ static void test_dtypes(void **state)
     assert_false(ak_dtype_parse(&dtype, "F32"));
 }
 
+/* Rows of floats of any width may be turned to make contents that no run has seen; whole numbers
+   may be addresses. */
+static void test_which_dtypes_are_floats(void **state)
+{
+    (void)state;
+    static const char *const floats[] = {"f16", "bf16", "f32", "f64", "e4m3", "e5m2"};
+    ak_dtype dtype;
+    for (size_t i = 0; i < sizeof floats / sizeof floats[0]; i++) {
+        assert_true(ak_dtype_parse(&dtype, floats[i]) && ak_dtype_is_float(dtype));
+    }
+    assert_true(ak_dtype_parse(&dtype, "i32") && !ak_dtype_is_float(dtype));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_folder),    cmocka_unit_test(test_implementations),
-        cmocka_unit_test(test_describe),  cmocka_unit_test(test_builtin),
-        cmocka_unit_test(test_t1),        cmocka_unit_test(test_not_found),
-        cmocka_unit_test(test_faults),    cmocka_unit_test(test_hostile_depth),
-        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_dtypes),
+        cmocka_unit_test(test_which_dtypes_are_floats),
+        cmocka_unit_test(test_folder),
+        cmocka_unit_test(test_implementations),
+        cmocka_unit_test(test_describe),
+        cmocka_unit_test(test_builtin),
+        cmocka_unit_test(test_t1),
+        cmocka_unit_test(test_not_found),
+        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_hostile_depth),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_dtypes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,7 +140,7 @@ static void a_trial_is_read_as_written(void **state)
     (void)state;
     double samples[] = {1.5, 2.25, 0.001};
     char reason[] = "signal 11";
-    ak_trial trial = {.status = AK_TRIAL_CRASHED,
+    ak_trial trial = {.status = AK_TRIAL_OK,
                       .reason = reason,
                       .check_ns = 7,
                       .measure_ns = INT64_C(1) << 40,
@@ -167,9 +167,92 @@ static void a_trial_is_read_as_written(void **state)
     assert_true(back.measure_ns == trial.measure_ns && back.check_ns == 7);
     assert_int_equal(back.sample_count, 3);
     assert_memory_equal(back.samples_ms, samples, sizeof samples);
-    assert_true(back.max_error == 0.0 && back.ci_high_ms == 2.25);
+    assert_true(back.max_error == 0.0 && back.median_ms == 1.5 && back.ci_high_ms == 2.25);
     ak_trial_clear(&back);
     json_decref(object);
+    trial.status = AK_TRIAL_CRASHED; /* a trial that failed has no times */
+    object = ak_message_from_trial(&trial, &conditions);
+    assert_int_equal(ak_message_to_trial(&back, &again, object, NULL), AK_OK);
+    assert_true(back.status == AK_TRIAL_CRASHED && back.sample_count == 0 && back.median_ms == 0);
+    ak_trial_clear(&back);
+    json_decref(object);
+}
+
+static json_t *parsed(const char *text)
+{
+    json_t *object = json_loads(text, 0, NULL);
+    if (object == NULL) {
+        fail_msg("no JSON: %s", text);
+    }
+    return object;
+}
+
+/* The times are those of the samples, and a text is one line without control characters. */
+static void a_lie_is_not_believed(void **state)
+{
+    (void)state;
+    static const char escape[] = "a\x1b[2Jb\nc\x07";
+    ak_trial back = {0};
+    ak_conditions conditions;
+    json_t *object = parsed("{\"outcome\": \"ok\", \"samples_ms\": [2, 3, 4], "
+                            "\"median_ms\": 1e-9, \"ci_low_ms\": 7, \"ci_high_ms\": 0}");
+    assert_true(ak_json_set_text(object, "reason", escape));
+    assert_int_equal(ak_message_to_trial(&back, &conditions, object, NULL), AK_OK);
+    assert_true(back.median_ms == 3 && back.ci_low_ms == 2 && back.ci_high_ms == 4);
+    assert_string_equal(back.reason, "a [2Jb c ");
+    ak_trial_clear(&back);
+    json_decref(object);
+
+    enum { LONG = 100000 };
+    char *text = ak_alloc(LONG + 1, 1);
+    assert_non_null(text);
+    memset(text, 'x', LONG);
+    object = parsed("{\"outcome\": \"crashed\"}");
+    assert_true(ak_json_set_text(object, "reason", text));
+    assert_int_equal(ak_message_to_trial(&back, &conditions, object, NULL), AK_OK);
+    assert_int_equal(strlen(back.reason), 4096);
+    ak_trial_clear(&back);
+    json_decref(object);
+    ak_free(text);
+}
+
+/* A worker whose reply to a job is none is broken, whatever else it says. */
+static void replies_are_checked_as_a_whole(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool timed, fine;
+    } trials[] = {{"{\"outcome\": \"ok\", \"samples_ms\": [1]}", true, true},
+                  {"{\"outcome\": \"ok\"}", true, false},
+                  {"{\"outcome\": \"ok\"}", false, true},
+                  {"{\"outcome\": \"crashed\"}", true, true},
+                  {"{\"outcome\": \"fine\"}", true, false}};
+    static const struct {
+        const char *text;
+        bool fine;
+    } comparisons[] = {
+        {"{\"entries\": [{\"outcome\": \"ok\", \"samples_ms\": [1]}, {\"outcome\": \"crashed\"}]}",
+         true},
+        {"{\"entries\": [{\"outcome\": \"ok\", \"samples_ms\": [1]}]}", false},
+        {"{\"entries\": [{\"outcome\": \"ok\"}, {\"outcome\": \"crashed\"}]}", false},
+        {"{\"entries\": [{\"outcome\": \"ok\", \"samples_ms\": [1]}, 7]}", false},
+        {"{\"entries\": {}}", false},
+        {"{}", false},
+        {"{\"group\": 0, \"entries\": [{\"outcome\": \"crashed\"}, {\"outcome\": \"crashed\"}]}",
+         false}};
+    for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
+        json_t *object = parsed(trials[i].text);
+        assert_int_equal(ak_message_check_trial(object, trials[i].timed, NULL) == AK_OK,
+                         trials[i].fine);
+        json_decref(object);
+    }
+    for (size_t i = 0; i < sizeof comparisons / sizeof comparisons[0]; i++) {
+        json_t *object = parsed(comparisons[i].text);
+        assert_int_equal(ak_message_check_comparison(object, 2, NULL) == AK_OK,
+                         comparisons[i].fine);
+        json_decref(object);
+    }
 }
 
 static void bad_trials_are_refused(void **state)
@@ -184,6 +267,10 @@ static void bad_trials_are_refused(void **state)
         "{\"outcome\": \"ok\", \"samples_ms\": 3}",
         "{\"outcome\": \"ok\", \"samples_ms\": [1, \"2\"]}",
         "{\"outcome\": \"ok\", \"samples_ms\": [1, -2.0]}",
+        "{\"outcome\": \"ok\", \"samples_ms\": [1, 0]}",
+        "{\"outcome\": \"ok\", \"samples_ms\": [1e16]}",
+        "{\"outcome\": \"ok\", \"check_ns\": 9223372036854775807}",
+        "{\"outcome\": \"ok\", \"median_ms\": -1}",
         "{\"outcome\": \"ok\", \"reason\": [1]}",
         "{\"outcome\": \"ok\", \"median_ms\": true}",
         "{\"outcome\": \"ok\", \"conditions\": 7}",
@@ -334,6 +421,8 @@ int main(void)
         cmocka_unit_test(half_a_message_is_a_crash),
         cmocka_unit_test(writing_to_the_dead_is_an_error),
         cmocka_unit_test(a_trial_is_read_as_written),
+        cmocka_unit_test(a_lie_is_not_believed),
+        cmocka_unit_test(replies_are_checked_as_a_whole),
         cmocka_unit_test(bad_trials_are_refused),
         cmocka_unit_test(an_overlap_comes_back),
         cmocka_unit_test(the_other_messages_come_back),

@@ -461,24 +461,55 @@ static void test_numbers(void **state)
     ak_task_close(task);
 }
 
+/* The longer the sums of a kernel, the more its results in f32 may err; each pair of sizes differs
+   in the length of one sum. No tolerance is as wide as an error of a thousandth. */
+static void test_tolerances_know_their_sums(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kernel, *less, *more, *choices;
+    } pairs[] = {
+        {"matmul", "M=64,N=64,K=64", "M=64,N=64,K=4096", NULL},
+        {"matmul_act", "M=64,N=64,K=64", "M=64,N=64,K=4096", NULL},
+        {"reduce", "rows=64,cols=64", "rows=64,cols=4096", NULL},
+        {"softmax", "rows=64,cols=64", "rows=64,cols=4096", NULL},
+        {"layernorm", "rows=64,cols=64", "rows=64,cols=4096", NULL},
+        {"rmsnorm", "rows=64,cols=64", "rows=64,cols=4096", NULL},
+        {"attention_decode", "keys=64", "keys=4096", NULL},
+        {"attention_decode", "head_dim=64", "head_dim=256", NULL},
+        {"attention_decode", "head_dim=64", "head_dim=256", "scale=0.125"},
+        {"attention_decode", "batch=1,keys=512", "batch=512,keys=512", NULL},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        double allowed[2];
+        for (int k = 0; k < 2; k++) {
+            const ak_task_spec spec = {.kernel = pairs[i].kernel,
+                                       .implementation = "host",
+                                       .dtype = "f32",
+                                       .size = k == 0 ? pairs[i].less : pairs[i].more,
+                                       .choices = pairs[i].choices};
+            ak_task *task = bind_good(&spec);
+            allowed[k] = task->shape.relative + task->shape.rms;
+            ak_task_close(task);
+        }
+        if (!(allowed[1] > allowed[0] && allowed[1] < 1e-3)) {
+            fail_msg("%s: %g at %s, %g at %s", pairs[i].kernel, allowed[0], pairs[i].less,
+                     allowed[1], pairs[i].more);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_spec_faults),
-        cmocka_unit_test(test_shape),
-        cmocka_unit_test(test_fill),
-        cmocka_unit_test(test_workspace),
-        cmocka_unit_test(test_options),
-        cmocka_unit_test(test_json_round_trip),
-        cmocka_unit_test(test_json_faults),
-        cmocka_unit_test(test_source_hash),
-        cmocka_unit_test(test_t1),
-        cmocka_unit_test(test_facts_may_end),
-        cmocka_unit_test(test_fact_collision),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_defaults),        cmocka_unit_test(test_tolerances_know_their_sums),
+        cmocka_unit_test(test_sizes),           cmocka_unit_test(test_spec_faults),
+        cmocka_unit_test(test_shape),           cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_workspace),       cmocka_unit_test(test_options),
+        cmocka_unit_test(test_json_round_trip), cmocka_unit_test(test_json_faults),
+        cmocka_unit_test(test_source_hash),     cmocka_unit_test(test_t1),
+        cmocka_unit_test(test_facts_may_end),   cmocka_unit_test(test_fact_collision),
+        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -13,39 +13,17 @@ static const char *const listed[] = {
     "-W", "-pedantic", "-I", "-lm", "--param=", "-pthread", "-pipe",  "-shared", NULL};
 
 /* These options match the list above but do more than change the code, so they are refused. */
-static const char *const unlisted[] = {"-fplugin",
-                                       "-fpass-plugin",
-                                       "-fprofile",
-                                       "-fauto-profile",
-                                       "-fbranch-probabilities",
-                                       "-fdump",
-                                       "-fuse-ld",
-                                       "-foffload",
-                                       "-fopenmp",
-                                       "-fopenacc",
-                                       "-fmodule",
-                                       "-fcrash-diagnostics",
-                                       "-fsave-",
-                                       "-fcallgraph",
-                                       "-fstack-usage",
-                                       "-ftest-coverage",
-                                       "-fsanitize",
-                                       "-fopt-info",
-                                       "-fthinlto",
-                                       "-fbuild-session",
-                                       "-fembed",
-                                       "-ffile-",
-                                       "-fdebug-prefix",
-                                       "-fcs-profile",
-                                       "-fxray",
-                                       "-fcoverage",
-                                       "-fload",
-                                       "-mllvm",
-                                       "-Wl,",
-                                       "-Wa,",
-                                       "-Wp,",
-                                       "-gsplit",
-                                       NULL};
+static const char *const unlisted[] = {
+    "-fplugin", "-fpass-plugin", "-fprofile", "-fauto-profile", "-fbranch-probabilities", "-fdump",
+    "-fuse-ld", "-foffload", "-fopenmp", "-fopenacc", "-fmodule", "-fcrash-diagnostics", "-fsave-",
+    "-fcallgraph", "-fstack-usage", "-ftest-coverage", "-fsanitize", "-fopt-info", "-fthinlto",
+    "-fbuild-session", "-fembed", "-ffile-", "-fdebug-prefix", "-fcs-profile", "-fxray",
+    "-fcoverage", "-fload", "-mllvm", "-Wl,", "-Wa,", "-Wp,", "-gsplit",
+    /* files that newer compilers, or only clang, would write
+       or read */
+    "-foptimization-record", "-ftime-trace", "-fproc-stat-report", "-fdep", "-fdiagnostics-add",
+    "-fdiagnostics-set", "-fdiagnostics-format", "-fthin-link", "-fprebuilt", "-frandomize-layout",
+    "-fbuiltin-module", NULL};
 
 /* Returns whether -I names a folder of installed headers. The sandbox decides what may be read, but
    a path that leads up would not mean the same folder everywhere. */

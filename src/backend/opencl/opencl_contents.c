@@ -66,7 +66,7 @@ static int32_t turn_other(const ak_runnable *runnable)
         size_t count = by_rows ? rows : shape->elements[i];
         size_t unit = by_rows ? shape->row[i] * element : element;
         size_t distance = by_rows ? shape->pitch[i] * element : element;
-        if (argument->access == AK_ACCESS_OUT || !ak_dtype_is_wide_float(dtype) || count < 2) {
+        if (argument->access == AK_ACCESS_OUT || !ak_dtype_is_float(dtype) || count < 2) {
             continue;
         }
         size_t turn = 1 + ak_rng_below(&device->rng, count - 1);

@@ -1,0 +1,57 @@
+/*
+ * alone.h: decides by the times of calls alone whether a candidate has done all of its work in a
+ * batch. Reads no clock and runs nothing, so that tests use invented times; alone.c makes the
+ * calls.
+ *
+ * A call took at most its time by the clock, and at least that time less the time for which its
+ * threads waited for a processor. A candidate passes by the upper bound and is rejected by the
+ * lower one. On a starved machine the two can be so far apart that neither decides: the verdict is
+ * then AK_ALONE_UNKNOWN, which is no acquittal.
+ */
+#ifndef AK_JUDGE_ALONE_H
+#define AK_JUDGE_ALONE_H
+
+#include "judge/loaded.h"
+
+/* At most this many calls are made on inputs that were seen before. */
+#define AK_ALONE_CALLS 48
+/* At least this many, if calls on unseen inputs are compared with them. */
+#define AK_ALONE_AGAIN_CALLS 24
+
+/* The times of some calls, in nanoseconds. Begins as {0}. */
+typedef struct ak_alone_calls {
+    size_t count, quiet_count;
+    double least; /* by the clock */
+    double ns[AK_ALONE_CALLS];
+    double certain[AK_ALONE_CALLS]; /* without the time for which threads waited */
+    double quiet[AK_ALONE_CALLS];   /* calls during which no thread waited */
+} ak_alone_calls;
+
+typedef enum ak_alone_verdict {
+    AK_ALONE_FINE,
+    AK_ALONE_IDLES,  /* a call alone takes longer than a call in a batch */
+    AK_ALONE_REUSES, /* a call on unseen inputs takes longer than one on seen inputs */
+    AK_ALONE_UNKNOWN
+} ak_alone_verdict;
+
+typedef struct ak_alone_limits {
+    double call_ns; /* a call alone may take this long */
+    double times;   /* a call on unseen inputs may take so many times as long as one on seen ones */
+    double more_ns; /* and this much longer */
+    bool batches;   /* the batches had more than one call */
+} ak_alone_limits;
+
+/* What the two kinds of calls took: those of one kind that a verdict is about, and those that it
+   compares them with. */
+typedef struct ak_alone_evidence {
+    double alone_ns, other_ns;
+} ak_alone_evidence;
+
+/* Adds the call of an outcome. */
+void ak_alone_add(ak_alone_calls *calls, const ak_outcome *outcome);
+/* Decides. Sorts the times. *evidence has a meaning unless the verdict is FINE or UNKNOWN; other_ns
+   is 0 for IDLES. */
+ak_alone_verdict ak_alone_decide(ak_alone_evidence *evidence, ak_alone_calls *fresh,
+                                 ak_alone_calls *again, const ak_alone_limits *limits);
+
+#endif

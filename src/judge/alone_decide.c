@@ -1,0 +1,77 @@
+/* alone_decide.c: see alone.h. */
+#include "judge/alone.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* At least this many calls on seen inputs must be undisturbed to give the usual time. */
+#define QUIET_CALLS 8
+
+void ak_alone_add(ak_alone_calls *calls, const ak_outcome *outcome)
+{
+    assert(calls->count < AK_ALONE_CALLS);
+    double ns = (double)outcome->ns;
+    double certain = outcome->waits_known ? ns - (double)outcome->waited_ns : ns;
+    calls->least = calls->count == 0 || ns < calls->least ? ns : calls->least;
+    calls->certain[calls->count] = certain;
+    calls->ns[calls->count++] = ns;
+    if (!ak_outcome_waited(outcome)) {
+        calls->quiet[calls->quiet_count++] = ns;
+    }
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Returns a time that all calls certainly took, after the shortest tenth is left out or, if there
+   are few calls, the shorter half. The shortest times may be too short, because waits just before
+   and after a call are subtracted, too. */
+static double certainly(ak_alone_calls *c)
+{
+    if (c->count == 0) {
+        return 0;
+    }
+    qsort(c->certain, c->count, sizeof c->certain[0], by_size);
+    return c->certain[c->count < AK_ALONE_AGAIN_CALLS ? c->count / 2 : c->count / 10];
+}
+
+/* Returns the longest time of the undisturbed calls, after their slowest quarter is left out. If
+   too few calls were undisturbed, returns the median of all calls, most of which waited only for a
+   moment. */
+static double usual_most(ak_alone_calls *c)
+{
+    if (c->quiet_count >= QUIET_CALLS) {
+        qsort(c->quiet, c->quiet_count, sizeof c->quiet[0], by_size);
+        return c->quiet[c->quiet_count - 1 - c->quiet_count / 4];
+    }
+    qsort(c->ns, c->count, sizeof c->ns[0], by_size);
+    return c->count == 0 ? HUGE_VAL : c->ns[c->count / 2];
+}
+
+ak_alone_verdict ak_alone_decide(ak_alone_evidence *evidence, ak_alone_calls *fresh,
+                                 ak_alone_calls *again, const ak_alone_limits *limits)
+{
+    *evidence = (ak_alone_evidence){0};
+    if (fresh->count > 0 && fresh->least <= limits->call_ns) {
+        return AK_ALONE_FINE;
+    }
+    double seen = certainly(again), unseen = certainly(fresh), usual = usual_most(again);
+    if (limits->batches && seen > limits->call_ns) {
+        evidence->alone_ns = seen;
+        return AK_ALONE_IDLES;
+    }
+    if (fresh->count > 0 && unseen > limits->times * usual + limits->more_ns) {
+        *evidence = (ak_alone_evidence){.alone_ns = unseen, .other_ns = usual};
+        return AK_ALONE_REUSES;
+    }
+    /* Where waits hide the usual time of calls on seen inputs, what they certainly took stands for
+       it, so that long waits make no call on unseen inputs look as fast as these. */
+    double base = again->quiet_count >= QUIET_CALLS ? usual : seen > 0 ? seen : 0;
+    bool whole = !limits->batches || (again->count > 0 && again->least <= limits->call_ns);
+    bool computes = fresh->count == 0 || fresh->least <= limits->times * base + limits->more_ns;
+    return whole && computes ? AK_ALONE_FINE : AK_ALONE_UNKNOWN;
+}

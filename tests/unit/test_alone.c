@@ -1,0 +1,112 @@
+/*
+ * test_alone.c: tests what is decided by invented times of calls alone (judge/alone.h): a candidate
+ * passes by what its calls took at most, is rejected by what they took at least, and where waits
+ * for a processor leave both open, nothing is decided.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "judge/alone.h"
+
+#define US 1000
+
+/* `count` calls that took `us`, of which their threads waited for `waited_us`. */
+static void add(ak_alone_calls *calls, size_t count, double us, double waited_us)
+{
+    for (size_t i = 0; i < count; i++) {
+        const ak_outcome outcome = {
+            .ns = (int64_t)(us * US), .waited_ns = (int64_t)(waited_us * US), .waits_known = true};
+        ak_alone_add(calls, &outcome);
+    }
+}
+
+/* A call in a batch took 40 us, so that one alone may take 125. */
+static const ak_alone_limits usual = {
+    .call_ns = 125 * US, .times = 2, .more_ns = 25 * US, .batches = true};
+
+typedef struct some {
+    size_t count;
+    double us, waited_us;
+} some;
+
+static ak_alone_verdict decide(const some fresh[2], const some again[3])
+{
+    ak_alone_calls unseen = {0}, seen = {0};
+    ak_alone_evidence evidence;
+    for (size_t i = 0; i < 2; i++) {
+        add(&unseen, fresh[i].count, fresh[i].us, fresh[i].waited_us);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        add(&seen, again[i].count, again[i].us, again[i].waited_us);
+    }
+    return ak_alone_decide(&evidence, &unseen, &seen, &usual);
+}
+
+static void a_quiet_machine_decides(void **state)
+{
+    (void)state;
+    /* One fast call on unseen inputs is enough, whatever the others took. */
+    assert_int_equal(decide((some[2]){{2, 9000, 0}, {1, 120, 0}}, (some[3]){{1, 9000, 0}}),
+                     AK_ALONE_FINE);
+    /* The work takes 1 ms alone, and 40 us in a batch. */
+    assert_int_equal(decide((some[2]){{3, 1000, 0}}, (some[3]){{24, 1000, 0}}), AK_ALONE_IDLES);
+    /* Calls on seen inputs are as fast as in a batch, those on unseen ones are not. */
+    assert_int_equal(decide((some[2]){{3, 1000, 0}}, (some[3]){{24, 50, 0}}), AK_ALONE_REUSES);
+    /* Somewhat slower on unseen inputs. */
+    assert_int_equal(decide((some[2]){{3, 140, 0}}, (some[3]){{24, 60, 0}}), AK_ALONE_FINE);
+}
+
+/* The same candidates where other programs have the processors. */
+static void a_starved_machine_acquits_nobody(void **state)
+{
+    (void)state;
+    /* It certainly computes for 1 ms in most calls. */
+    assert_int_equal(decide((some[2]){{3, 90000, 89000}}, (some[3]){{24, 90000, 89000}}),
+                     AK_ALONE_IDLES);
+    /* More waits were counted than fit into a call, for every call: nothing is known. */
+    assert_int_equal(decide((some[2]){{3, 90000, 95000}}, (some[3]){{24, 90000, 95000}}),
+                     AK_ALONE_UNKNOWN);
+    /* The same for a few calls, which a tenth of all does not leave out. */
+    assert_int_equal(decide((some[2]){{3, 1000, 0}}, (some[3]){{20, 1000, 0}, {4, 90000, 95000}}),
+                     AK_ALONE_UNKNOWN);
+    /* Calls on seen inputs are fast; those on unseen ones waited, for too long to tell. */
+    assert_int_equal(decide((some[2]){{3, 90000, 89950}}, (some[3]){{24, 50, 0}}),
+                     AK_ALONE_UNKNOWN);
+    /* Long waits of calls on seen inputs make 1 ms on unseen ones look no faster. */
+    assert_int_equal(decide((some[2]){{3, 1000, 0}}, (some[3]){{4, 50, 0}, {20, 900, 850}}),
+                     AK_ALONE_UNKNOWN);
+    /* One call by itself proves that the work is done in time. */
+    assert_int_equal(
+        decide((some[2]){{2, 90000, 95000}, {1, 120, 0}}, (some[3]){{24, 90000, 95000}}),
+        AK_ALONE_FINE);
+    assert_int_equal(decide((some[2]){{2, 90000, 95000}, {1, 130, 0}},
+                            (some[3]){{20, 60, 0}, {4, 90000, 95000}}),
+                     AK_ALONE_FINE);
+}
+
+static void without_batches_or_unseen_inputs(void **state)
+{
+    (void)state;
+    ak_alone_limits single = usual;
+    ak_alone_calls none = {0}, seen = {0};
+    ak_alone_evidence evidence;
+    single.batches = false;
+    add(&seen, 24, 9000, 0);
+    assert_int_equal(ak_alone_decide(&evidence, &none, &seen, &single), AK_ALONE_FINE);
+    assert_int_equal(ak_alone_decide(&evidence, &none, &seen, &usual), AK_ALONE_IDLES);
+    assert_true(evidence.alone_ns == 9000 * US);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_quiet_machine_decides),
+        cmocka_unit_test(a_starved_machine_acquits_nobody),
+        cmocka_unit_test(without_batches_or_unseen_inputs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
