@@ -15,11 +15,17 @@
 #define PREFIX         "AUTOKERNEL_"
 
 /* Variables of the library and of the build that are not settings. */
-static const char *const other_variables[] = {
-    "AUTOKERNEL_WORKER",  "AUTOKERNEL_LIBCUDA",     "AUTOKERNEL_LIBNVRTC",
-    "AUTOKERNEL_LIBNVML", "AUTOKERNEL_LIBCUBLASLT", "AUTOKERNEL_LIBCUDNN",
-    "AUTOKERNEL_PYTHON",  "AUTOKERNEL_BEAT_MS",     "AUTOKERNEL_CEILING_MIB",
-    NULL};
+static const char *const other_variables[] = {"AUTOKERNEL_WORKER",
+                                              "AUTOKERNEL_LIBCUDA",
+                                              "AUTOKERNEL_LIBNVRTC",
+                                              "AUTOKERNEL_LIBNVML",
+                                              "AUTOKERNEL_LIBCUBLASLT",
+                                              "AUTOKERNEL_LIBCUDNN",
+                                              "AUTOKERNEL_PYTHON",
+                                              "AUTOKERNEL_BEAT_MS",
+                                              "AUTOKERNEL_CEILING_MIB",
+                                              "AUTOKERNEL_IMPORT_SECONDS",
+                                              NULL};
 
 /* True for options that say where a key comes from or goes, or which commands are run. The user
    decides on these, not a file that came with a project. */
