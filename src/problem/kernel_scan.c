@@ -665,11 +665,11 @@ static void make_notes(scanner *s)
              "an element a thread is a guess; write \"Block\" and \"Grid\" into the "
              "space file");
     }
-    if (strcmp(s->backend, "cuda") == 0 &&
+    if (strcmp(s->backend, "cuda") == 0 && !has_word(s->plain, "__CUDACC_RTC__") &&
         (has_word(s->plain, "main") || strstr(s->plain, "<<<") != NULL)) {
         note(s, "host code",
-             "NVRTC compiles device code only; take main and the launch out of the "
-             "copied file");
+             "NVRTC compiles device code only; put main and the launch between #ifndef "
+             "__CUDACC_RTC__ and #endif in the copied file");
     }
     note(s, "reference",
          "candidates are compared with the default configuration; write "
