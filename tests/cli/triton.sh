@@ -30,11 +30,10 @@ wrong '' 's/^import triton$/import nothing_like_it/'
 wrong '' 's/^def reference.*/def reference(:/'
 wrong '' 's/^@.*//; /configs=/d; /key=/d'
 echo "-- files that Python does not like to import"
-export AUTOKERNEL_IMPORT_SECONDS=1
 begin() { { printf "$1\n"; cat add/add.py; } >add.py; cp add/add.json add.json; run autokernel list add.py $device | grep -E '^(autokernel|exit)'; }
 begin 'import sys\nsys.exit(3)'
 begin 'import os\nos._exit(3)'
-begin 'while True: pass'
+AUTOKERNEL_IMPORT_SECONDS=1 begin 'import time\ntime.sleep(1000)'
 begin 'import os\nif os.fork() == 0:\n    import time\n    time.sleep(1000)'
 begin 'print("x" * 1000)\nimport os\nos.write(1, b"{}")\nimport threading, time\nthreading.Thread(target=time.sleep, args=(1000,)).start()'
 begin '# \xe9t\xe9'
